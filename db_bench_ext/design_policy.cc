@@ -101,14 +101,16 @@ std::shared_ptr<const FilterPolicy> DesignPolicy::Create(
 }
 
 std::unique_ptr<RangeFilterBuilder> DesignPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& context, Env* env) const {
+    const FilterBuildingContext& context, Env* env,
+    const FilterTask& task) const {
   const std::shared_ptr<QueryQueue> queue =
       samples_->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
   return std::make_unique<ProteusBuilder>(
       settings_,
       [queue](const Slice& smallest, const Slice& largest, size_t most) {
         return queue->SnapshotFor(smallest, largest, most);
-      });
+      },
+      task);
 }
 
 std::string DesignSpaceForm() {

@@ -38,7 +38,8 @@ class DesignPolicy : public RangeFilterPolicy {
   const char* Name() const override { return "protean.bench.Design"; }
   FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env) const override;
+      const FilterBuildingContext& context, Env* env,
+      const FilterTask& task) const override;
   std::shared_ptr<SampleStore> Samples() const override { return samples_; }
 
  private:

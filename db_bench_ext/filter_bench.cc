@@ -85,7 +85,7 @@ Json Measure(const std::string& spec, const MemoryFilter& filter,
   row["query_ns"] = empty_ns;
   row["positive_query_ns"] = positive_ns;
   row["build_ns_per_key"] = filter.build_ns() / keys;
-  const FilterReport report = filter.Report();
+  const FilterReport& report = filter.report();
   row["model_ms"] = static_cast<double>(report.model_micros) / 1000;
   row["predicted_fpr"] =
       report.predicted_fpr < 0 ? Json(nullptr) : Json(report.predicted_fpr);

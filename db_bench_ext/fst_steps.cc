@@ -37,7 +37,8 @@ std::shared_ptr<const FilterPolicy> FstStepsPolicy::Create(
 }
 
 std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& /*context*/, Env* /*env*/) const {
+    const FilterBuildingContext& /*context*/, Env* /*env*/,
+    const FilterTask& task) const {
   FstOptions options;
   options.dense = steps_ >= 1;
   options.quotient = steps_ >= 2;
@@ -45,7 +46,7 @@ std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
   options.reduce_alphabet = steps_ >= 4;
   options.runs = steps_ >= 5;
   options.digits = steps_ >= 6 ? FstOptions::kIfSmaller : FstOptions::kNever;
-  return std::make_unique<SurfBuilder>(SurfSuffix(), options);
+  return std::make_unique<SurfBuilder>(SurfSuffix(), options, task);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -27,7 +27,8 @@ class FstStepsPolicy : public SurfFilterPolicy {
   static std::shared_ptr<const FilterPolicy> Create(const std::string& step);
 
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& /*context*/, Env* /*env*/) const override;
+      const FilterBuildingContext& context, Env* env,
+      const FilterTask& task) const override;
 
  private:
   explicit FstStepsPolicy(size_t steps);

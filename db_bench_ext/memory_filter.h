@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "db_bench_ext/query_source.h"
-#include "filter_policy/filter_block.h"
+#include "filter_policy/parted_filter.h"
 #include "filter_policy/proteus/proteus.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/filter_policy.h"
@@ -18,10 +18,12 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Builds the filter of `keys`, which ascend. `owner` owns the bytes of the
-// result.
+// result. Unless it is nullptr, `report` gets what a builder of Protean's
+// reports.
 Slice BuildFilter(const FilterPolicy& policy,
                   const std::vector<std::string>& keys,
-                  std::unique_ptr<const char[]>* owner);
+                  std::unique_ptr<const char[]>* owner,
+                  FilterReport* report = nullptr);
 
 class MemoryFilter {
  public:
@@ -42,12 +44,8 @@ class MemoryFilter {
   FilterBitsReader* reader() const { return reader_.get(); }
   // Nullptr for RocksDB's filters.
   const FilterBlock* block() const { return block_; }
-  // The filter's report on itself; empty for RocksDB's filters.
-  FilterReport Report() const {
-    return block_ == nullptr || block_->filter() == nullptr
-               ? FilterReport()
-               : block_->filter()->Report();
-  }
+  // What the builder and the filter report; empty for RocksDB's filters.
+  const FilterReport& report() const { return report_; }
   // Nullptr for any other kind of filter.
   const Surf* surf() const { return surf_; }
   // The filter if it is a Proteus, 1PBF or 2PBF; nullptr for any other kind.
@@ -63,6 +61,7 @@ class MemoryFilter {
   const FilterBlock* block_ = nullptr;
   const Surf* surf_ = nullptr;
   const Proteus* proteus_ = nullptr;
+  FilterReport report_;
   double build_ns_ = 0;
 };
 

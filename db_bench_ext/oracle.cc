@@ -99,8 +99,9 @@ class Oracle : public RangeFilter {
     return true;
   }
 
-  static Status Open(const Slice& payload, const FilterSalt& /*salt*/,
+  static Status Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
+    const Slice& payload = part.payload;
     std::lock_guard<std::mutex> lock(key_lists_mutex);
     if (payload.size() != 8 ||
         DecodeFixed64(payload.data()) >= KeyLists().size()) {
@@ -116,19 +117,24 @@ class Oracle : public RangeFilter {
 
 class OracleBuilder : public RangeFilterBuilder {
  public:
-  void Write(char* payload) override {
+  using RangeFilterBuilder::RangeFilterBuilder;
+
+  void Write(size_t /*part*/, char* payload) override {
     std::lock_guard<std::mutex> lock(key_lists_mutex);
     EncodeFixed64(payload, KeyLists().size());
     KeyLists().push_back(std::make_shared<const SortedKeys>(std::move(keys_)));
   }
   double ApproximateBitsPerKey() const override { return 1; }
-  uint64_t MaxPayloadSize() const override { return 8; }
+  uint64_t MaxSize() const override { return 64; }
 
  protected:
   void Add(const Slice& key, size_t, size_t) override { keys_.Add(key); }
   void AddLast(const Slice& key, size_t) override { keys_.Add(key); }
-  Status Prepare(uint64_t* payload_size) override {
-    *payload_size = 8;
+  Status Plan(const KeysEnd& /*end*/,
+              std::vector<PlannedPart>* parts) override {
+    parts->resize(1);
+    parts->front().num_keys = num_keys();
+    parts->front().payload_size = 8;
     return Status::OK();
   }
   size_t Memory() const override { return keys_.MemoryUsage(); }
@@ -140,8 +146,9 @@ class OracleBuilder : public RangeFilterBuilder {
 }  // namespace
 
 std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& /*context*/, Env* /*env*/) const {
-  return std::make_unique<OracleBuilder>();
+    const FilterBuildingContext& /*context*/, Env* /*env*/,
+    const FilterTask& task) const {
+  return std::make_unique<OracleBuilder>(task);
 }
 
 void RegisterOracle() {

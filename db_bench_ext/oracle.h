@@ -20,7 +20,8 @@ class OracleFilterPolicy : public RangeFilterPolicy {
 
   FilterKind kind() const override { return kOracleKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& /*context*/, Env* /*env*/) const override;
+      const FilterBuildingContext& context, Env* env,
+      const FilterTask& task) const override;
 };
 
 // Registers the kind and the policy, protean.Oracle or oracle, in this process.

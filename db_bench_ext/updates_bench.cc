@@ -135,16 +135,15 @@ FreshSurf BuildAnew(const KeyTable& table) {
   SurfSuffix suffix;
   suffix.hash_bits = FLAGS_hash_bits;
   suffix.real_bits = FLAGS_real_bits;
-  SurfBuilder builder(suffix);
   const FilterSalt salt = FilterSalt::Draw();
-  builder.SetSalt(salt);
+  SurfBuilder builder(suffix, FstOptions(), {salt, 0});
   for (const Slice& key : keys) builder.AddKey(key);
-  uint64_t size;
-  Check(builder.Finish(&size));
+  std::vector<PlannedPart> parts;
+  Check(builder.Finish(KeysEnd(), &parts));
+  const uint64_t size = parts[0].payload_size;
   fresh.payload.assign(size + kReadPadding, '\0');
-  builder.Write(fresh.payload.data());
-  Check(Surf::Open(Slice(fresh.payload.data(), size), builder.Salt(),
-                   &fresh.filter));
+  builder.Write(0, fresh.payload.data());
+  Check(Surf::Open(Slice(fresh.payload.data(), size), salt, &fresh.filter));
   fresh.seconds = stopwatch.Seconds();
   return fresh;
 }

@@ -3,6 +3,8 @@
 #include "filter_policy/filter_block.h"
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
 #include "filter_policy/bits/bit_util.h"
 #include "filter_policy/bits/checksum.h"
@@ -13,321 +15,301 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr char kMagic[] = {'P', 'R', 'T', 'N'};
-// Format versions.
-constexpr uint8_t kUnsalted = 1;
-constexpr uint8_t kSalted = 2;
-constexpr uint8_t kPart = 3;
-constexpr uint8_t kSegmented = 4;
+constexpr uint8_t kVersion = 1;
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
 constexpr size_t kChecksumOffset = 8;
-constexpr size_t kPayloadOffset = 12;
+constexpr size_t kSizeOffset = 12;
 constexpr size_t kNumKeysOffset = 16;
-constexpr size_t kSmallestSizeOffset = 24;
-constexpr size_t kLargestSizeOffset = 26;
-constexpr size_t kKeyLengthsOffset = 28;
-constexpr size_t kFileSaltOffset = 32;
-constexpr size_t kProcessSaltOffset = 40;
-
-// Where a part has its fields.
-namespace part {
-constexpr size_t kKeyLengthsOffset = 12;
-constexpr size_t kNumKeysOffset = 16;
-constexpr size_t kUnusedOffset = 20;
-constexpr size_t kKeysBeforeOffset = 24;
-constexpr size_t kKeysBeforeBytes = 6;
-constexpr size_t kSmallestSizeOffset = 30;
-constexpr size_t kLargestSizeOffset = 31;
-constexpr size_t kPayloadOffset = 32;
-constexpr size_t kSaltBytes = 16;
-static_assert(kSaltBytes >= kReadPadding, "the salt is behind the payload");
-}  // namespace part
-
-size_t HeaderSize(uint8_t version) { return version == kUnsalted ? 32 : 48; }
+constexpr size_t kSaltOffset = 24;
+constexpr size_t kKeyLengthsOffset = 40;
+constexpr size_t kNumPartsOffset = 44;
+// Where a part has its fields, behind the payload.
+constexpr size_t kPartNumberOffset = 4;
+// The minimum size of an entry.
+constexpr size_t kMinEntrySize = 6;
 
 Slice StoredPart(const Slice& key) {
   return Slice(key.data(),
                std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
 }
 
-size_t StoredBytes(const FilterBlockHeader& header) {
-  return StoredPart(header.smallest).size() + StoredPart(header.largest).size();
-}
-
-uint8_t VersionOf(const FilterBlockHeader& header) {
-  return header.is_segmented    ? kSegmented
-         : header.salt.IsNone() ? kUnsalted
-                                : kSalted;
-}
-
-size_t PayloadOffset(const FilterBlockHeader& header) {
-  const size_t keys_end = HeaderSize(VersionOf(header)) + StoredBytes(header);
-  return (keys_end + 7) / 8 * 8;
-}
-
-// The CRC-32C of the whole block except for the checksum itself.
-uint32_t Checksum(const Slice& block) {
-  const uint32_t before = ExtendCrc32c(0, Slice(block.data(), kChecksumOffset));
-  return ExtendCrc32c(before, Slice(block.data() + kPayloadOffset,
-                                    block.size() - kPayloadOffset));
-}
-
-}  // namespace
-
-size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size) {
-  if (header.is_part) {
-    return part::kPayloadOffset + payload_size + StoredBytes(header) +
-           part::kSaltBytes;
-  }
-  return PayloadOffset(header) + payload_size + kReadPadding;
-}
-
-namespace {
-
-// Writes what is the same in all versions.
-void WriteStart(const FilterBlockHeader& header, uint8_t version, char* block) {
-  memcpy(block, kMagic, sizeof(kMagic));
-  block[kVersionOffset] = static_cast<char>(version);
-  block[kKindOffset] = static_cast<char>(header.kind);
-  EncodeFixed16(block + kFlagsOffset, header.flags);
-}
-
-// Writes the stored parts of the keys, and returns where they end.
-char* WriteKeys(const FilterBlockHeader& header, char* out) {
-  for (const Slice& key : {header.smallest, header.largest}) {
-    const Slice stored = StoredPart(key);
-    memcpy(out, stored.data(), stored.size());
-    out += stored.size();
-  }
-  return out;
-}
-
-void WriteSalt(const FilterSalt& salt, char* out) {
+void EncodeSalt(const FilterSalt& salt, char* out) {
   EncodeFixed64(out, salt.file);
   EncodeFixed64(out + 8, salt.process);
 }
 
-FilterSalt ReadSalt(const char* in) {
-  FilterSalt salt;
-  salt.file = DecodeFixed64(in);
-  salt.process = DecodeFixed64(in + 8);
-  return salt;
+uint32_t DirectoryChecksum(const Slice& directory) {
+  const uint32_t before =
+      ExtendCrc32c(0, Slice(directory.data(), kChecksumOffset));
+  return ExtendCrc32c(before, Slice(directory.data() + kSizeOffset,
+                                    directory.size() - kSizeOffset));
+}
+
+// The checksum of a part whose number has been written.
+uint32_t PartChecksum(const FilterSalt& salt, const Slice& payload) {
+  char start[16];
+  EncodeSalt(salt, start);
+  const uint32_t before =
+      ExtendCrc32c(ExtendCrc32c(0, Slice(start, sizeof(start))), payload);
+  return ExtendCrc32c(
+      before, Slice(payload.data() + payload.size() + 4, kReadPadding - 4));
+}
+
+Status Damaged(const char* what) {
+  return Status::Corruption(std::string("filter block ") + what);
+}
+
+bool GetByte(Slice* input, uint8_t* byte) {
+  if (input->empty()) return false;
+  *byte = static_cast<uint8_t>((*input)[0]);
+  input->remove_prefix(1);
+  return true;
 }
 
 }  // namespace
 
-char* StartFilterBlock(const FilterBlockHeader& header, char* block) {
-  const size_t payload_offset = PayloadOffset(header);
-  const uint8_t version = VersionOf(header);
-  WriteStart(header, version, block);
-  EncodeFixed32(block + kPayloadOffset, static_cast<uint32_t>(payload_offset));
-  EncodeFixed64(block + kNumKeysOffset, header.num_keys);
-  EncodeFixed16(block + kSmallestSizeOffset,
-                static_cast<uint16_t>(StoredPart(header.smallest).size()));
-  EncodeFixed16(block + kLargestSizeOffset,
-                static_cast<uint16_t>(StoredPart(header.largest).size()));
-  EncodeFixed32(block + kKeyLengthsOffset, header.key_lengths);
-  if (version != kUnsalted) WriteSalt(header.salt, block + kFileSaltOffset);
-  WriteKeys(header, block + HeaderSize(version));
-  return block + payload_offset;
-}
+// ---- Reading ----
 
-bool IsPart(const Slice& block) {
-  return block.size() > kVersionOffset &&
-         static_cast<uint8_t>(block[kVersionOffset]) == kPart;
-}
-
-char* PayloadOfPart(char* block) { return block + part::kPayloadOffset; }
-
-void FinishPart(const FilterBlockHeader& header, uint64_t payload_size,
-                char* block, size_t size) {
-  WriteStart(header, kPart, block);
-  EncodeFixed32(block + part::kKeyLengthsOffset, header.key_lengths);
-  EncodeFixed32(block + part::kNumKeysOffset,
-                static_cast<uint32_t>(header.num_keys));
-  EncodeFixed32(
-      block + part::kUnusedOffset,
-      static_cast<uint32_t>(size - FilterBlockSize(header, payload_size)));
-  for (size_t i = 0; i < part::kKeysBeforeBytes; i++) {
-    block[part::kKeysBeforeOffset + i] =
-        static_cast<char>(header.keys_before >> (8 * i));
-  }
-  block[part::kSmallestSizeOffset] =
-      static_cast<char>(StoredPart(header.smallest).size());
-  block[part::kLargestSizeOffset] =
-      static_cast<char>(StoredPart(header.largest).size());
-  char* const salt = block + size - part::kSaltBytes;
-  WriteKeys(header, salt - StoredBytes(header));
-  WriteSalt(header.salt, salt);
-  FinishFilterBlock(block, size);
-}
-
-void FinishFilterBlock(char* block, size_t size) {
-  EncodeFixed32(block + kChecksumOffset, Checksum(Slice(block, size)));
-}
-
-FilterBlock::FilterBlock(const Slice& contents) : status_(Open(contents)) {
-  if (!status_.ok()) filter_.reset();
-}
-
-Status FilterBlock::Open(const Slice& contents) {
-  const char* data = contents.data();
-  if (contents.size() < HeaderSize(kUnsalted) + kReadPadding) {
-    return Status::Corruption("filter block is cut short");
-  }
+Status FilterDirectory::ReadSize(const Slice& front, uint64_t* size) {
+  if (front.size() < kFixedSize) return Damaged("is cut short");
+  const char* const data = front.data();
   if (memcmp(data, kMagic, sizeof(kMagic)) != 0) {
-    return Status::Corruption("filter block has the wrong magic number");
+    return Damaged("has the wrong magic number");
   }
   const auto version = static_cast<uint8_t>(data[kVersionOffset]);
-  if (version < kUnsalted || version > kSegmented) {
+  if (version != kVersion) {
     return Status::NotSupported("filter block has format version " +
                                 std::to_string(version) +
-                                ", this version of Protean reads 1 to 4");
+                                ", this version of Protean reads 1");
   }
-  if (DecodeFixed32(data + kChecksumOffset) != Checksum(contents)) {
-    return Status::Corruption("filter block has the wrong checksum");
+  *size = DecodeFixed32(data + kSizeOffset);
+  return *size < kFixedSize ? Damaged("has impossible lengths") : Status::OK();
+}
+
+Status FilterDirectory::Read(const Slice& directory, uint64_t block_size) {
+  uint64_t size;
+  Status s = ReadSize(directory, &size);
+  if (!s.ok()) return s;
+  if (size > directory.size()) return Damaged("is cut short");
+  const char* const data = directory.data();
+  const Slice bytes(data, size);
+  if (DecodeFixed32(data + kChecksumOffset) != DirectoryChecksum(bytes)) {
+    return Damaged("has the wrong checksum");
   }
   header_.kind = static_cast<FilterKind>(data[kKindOffset]);
   header_.flags = DecodeFixed16(data + kFlagsOffset);
-  Slice payload;
-  if (!(version == kPart ? ReadPart(contents, &payload)
-                         : ReadWhole(contents, version, &payload))) {
-    return Status::Corruption("filter block has impossible lengths");
-  }
-  key_lengths_ = header_.key_lengths == 0 ? ~uint32_t{0} : header_.key_lengths;
-  smallest_head_ =
-      LoadBigEndian(header_.smallest.data(), header_.smallest.size());
-  largest_head_ = LoadBigEndian(header_.largest.data(), header_.largest.size());
-
-  const FilterType* type = FindFilterType(header_.kind);
-  if (type == nullptr) {
-    return Status::NotSupported(
+  header_.num_keys = DecodeFixed64(data + kNumKeysOffset);
+  header_.salt.file = DecodeFixed64(data + kSaltOffset);
+  header_.salt.process = DecodeFixed64(data + kSaltOffset + 8);
+  header_.key_lengths = DecodeFixed32(data + kKeyLengthsOffset);
+  const uint32_t num_parts = DecodeFixed32(data + kNumPartsOffset);
+  if (!ReadEntries(Slice(data + kFixedSize, size - kFixedSize), num_parts, size,
+                   block_size)) {
+    s = Damaged("has impossible lengths");
+  } else if (FindFilterType(header_.kind) == nullptr) {
+    s = Status::NotSupported(
         "filter block is of the unknown kind " +
         std::to_string(static_cast<unsigned>(header_.kind)));
   }
-  header_.is_segmented = version == kSegmented;
-  return header_.is_segmented ? OpenSegments(payload, header_.kind, &filter_)
-                              : type->open(payload, header_.salt, &filter_);
+  if (!s.ok()) {
+    header_ = FilterBlockHeader();
+    parts_.clear();
+  }
+  return s;
 }
 
-bool FilterBlock::ReadWhole(const Slice& contents, uint8_t version,
-                            Slice* payload) {
-  const char* data = contents.data();
-  header_.num_keys = DecodeFixed64(data + kNumKeysOffset);
-  header_.key_lengths = DecodeFixed32(data + kKeyLengthsOffset);
-  const size_t smallest_size = DecodeFixed16(data + kSmallestSizeOffset);
-  const size_t largest_size = DecodeFixed16(data + kLargestSizeOffset);
-  const size_t payload_offset = DecodeFixed32(data + kPayloadOffset);
-  const size_t payload_end = contents.size() - kReadPadding;
-  const size_t header_size = HeaderSize(version);
-  if (smallest_size > FilterBlockHeader::kMaxStoredKey ||
-      largest_size > FilterBlockHeader::kMaxStoredKey ||
-      payload_offset < header_size + smallest_size + largest_size ||
-      payload_offset > payload_end) {
+bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
+                                  uint64_t offset, uint64_t block_size) {
+  uint32_t num_designs;
+  if (!GetLengthPrefixedSlice(&input, &header_.smallest) ||
+      !GetLengthPrefixedSlice(&input, &header_.largest) ||
+      std::max(header_.smallest.size(), header_.largest.size()) >
+          FilterBlockHeader::kMaxStoredKey ||
+      !GetVarint32(&input, &num_designs) || num_designs > input.size()) {
     return false;
   }
-  if (version != kUnsalted) header_.salt = ReadSalt(data + kFileSaltOffset);
-  header_.smallest = Slice(data + header_size, smallest_size);
-  header_.largest = Slice(data + header_size + smallest_size, largest_size);
-  *payload = Slice(data + payload_offset, payload_end - payload_offset);
-  return true;
-}
-
-bool FilterBlock::ReadPart(const Slice& contents, Slice* payload) {
-  const char* data = contents.data();
-  header_.is_part = true;
-  header_.key_lengths = DecodeFixed32(data + part::kKeyLengthsOffset);
-  header_.num_keys = DecodeFixed32(data + part::kNumKeysOffset);
-  for (size_t i = 0; i < part::kKeysBeforeBytes; i++) {
-    header_.keys_before |=
-        uint64_t{static_cast<uint8_t>(data[part::kKeysBeforeOffset + i])}
-        << (8 * i);
+  std::vector<Slice> designs(num_designs);
+  for (Slice& design : designs) {
+    if (!GetLengthPrefixedSlice(&input, &design)) return false;
   }
-  const size_t smallest_size =
-      static_cast<uint8_t>(data[part::kSmallestSizeOffset]);
-  const size_t largest_size =
-      static_cast<uint8_t>(data[part::kLargestSizeOffset]);
-  const size_t unused = DecodeFixed32(data + part::kUnusedOffset);
-  const size_t salt_offset = contents.size() - part::kSaltBytes;
-  const size_t keys_size = smallest_size + largest_size;
-  if (smallest_size > FilterBlockHeader::kMaxStoredKey ||
-      largest_size > FilterBlockHeader::kMaxStoredKey ||
-      salt_offset < part::kPayloadOffset + keys_size ||
-      unused > salt_offset - keys_size - part::kPayloadOffset) {
-    return false;
-  }
-  header_.salt = ReadSalt(data + salt_offset);
-  const char* const keys = data + salt_offset - keys_size;
-  header_.smallest = Slice(keys, smallest_size);
-  header_.largest = Slice(keys + smallest_size, largest_size);
-  *payload = Slice(data + part::kPayloadOffset,
-                   salt_offset - keys_size - unused - part::kPayloadOffset);
-  return true;
-}
-
-// Whether the range ends before the smallest key, or begins after the largest
-// one.
-bool FilterBlock::IsOutside(const Slice& lo, const Slice& hi,
-                            bool hi_inclusive) const {
-  // The stored part of the smallest key is never above that key.
-  const int order = hi.compare(header_.smallest);
-  return order < 0 || (order == 0 && !hi_inclusive) || IsAbove(lo);
-}
-
-bool FilterBlock::RangeMayMatch(const Slice& lo, const Slice& hi,
-                                bool hi_inclusive) const {
-  if (filter_ == nullptr) return true;
-  // The first bytes usually decide.
-  const bool inside = LoadBigEndian(hi.data(), hi.size()) > smallest_head_ &&
-                      LoadBigEndian(lo.data(), lo.size()) < largest_head_;
-  if (!inside && CanFilter() && header_.num_keys > 0 &&
-      IsOutside(lo, hi, hi_inclusive)) {
-    return false;
-  }
-  return filter_->RangeMayMatch(lo, hi, hi_inclusive);
-}
-
-bool FilterBlock::LowerBound(const Slice& target, std::string* bound) const {
-  if (CanFilter() && header_.num_keys > 0) {
-    const bool below = target.compare(header_.smallest) < 0;
-    if (IsAbove(target) ||
-        !filter_->LowerBound(below ? header_.smallest : target, bound)) {
+  if (num_parts > input.size() / kMinEntrySize) return false;
+  parts_.resize(num_parts);
+  heads_.reserve(num_parts);
+  uint64_t keys = 0;
+  for (FilterPart& part : parts_) {
+    uint32_t payload_size, num_keys, design;
+    uint8_t kind, entries;
+    if (!GetVarint32(&input, &payload_size) ||
+        !GetVarint32(&input, &num_keys) || !GetByte(&input, &kind) ||
+        !GetByte(&input, &entries) || !GetVarint32(&input, &design) ||
+        !GetLengthPrefixedSlice(&input, &part.begin) ||
+        design >= designs.size()) {
       return false;
     }
-    // Only a damaged filter stores a bound below `target`.
-    if (Slice(*bound).compare(target) >= 0) {
-      if (Slice(*bound).compare(header_.largest) <= 0) return true;
-      if (IsAbove(*bound)) return false;
+    part.offset = offset;
+    part.payload_size = payload_size;
+    part.num_keys = num_keys;
+    part.keys_before = keys;
+    part.kind = static_cast<FilterKind>(kind);
+    part.entries = static_cast<PartEntries>(entries);
+    part.design = designs[design];
+    const bool ascends = &part == parts_.data()
+                             ? part.begin.empty()
+                             : part.begin.compare((&part)[-1].begin) > 0;
+    if (!ascends || num_keys == 0 ||
+        (part.entries == PartEntries::kAll && part.kind != header_.kind)) {
+      return false;
+    }
+    heads_.push_back(LoadBigEndian(part.begin.data(), part.begin.size()));
+    keys += num_keys;
+    offset += payload_size + kPartOverhead;
+  }
+  const bool holds_keys = header_.kind != FilterKind::kAlwaysTrue;
+  return input.empty() && offset == block_size &&
+         (holds_keys ? keys == header_.num_keys : parts_.empty());
+}
+
+size_t FilterDirectory::Find(const Slice& key) const {
+  if (parts_.size() == 1) return 0;
+  // The first 8 bytes usually decide.
+  const uint64_t head = LoadBigEndian(key.data(), key.size());
+  const auto equal = std::equal_range(heads_.begin(), heads_.end(), head);
+  const auto at = [&](std::vector<uint64_t>::const_iterator i) {
+    return parts_.begin() + (i - heads_.begin());
+  };
+  const auto behind = std::partition_point(
+      at(equal.first), at(equal.second),
+      [&](const FilterPart& part) { return part.begin.compare(key) <= 0; });
+  // The first part begins with the empty string.
+  return static_cast<size_t>(behind - parts_.begin()) - 1;
+}
+
+Status FilterDirectory::OpenPart(size_t part, const Slice& bytes,
+                                 std::unique_ptr<RangeFilter>* filter) const {
+  const FilterPart& entry = parts_[part];
+  if (bytes.size() != entry.size()) return Damaged("has a part cut short");
+  const Slice payload(bytes.data(), entry.payload_size);
+  const char* const behind = payload.data() + payload.size();
+  if (NumberOf(bytes) != part ||
+      DecodeFixed32(behind) != PartChecksum(header_.salt, payload)) {
+    return Damaged("has a part with the wrong checksum");
+  }
+  const FilterType* const type = FindFilterType(entry.kind);
+  if (type == nullptr || entry.entries != PartEntries::kAll) {
+    return Status::NotSupported("filter block has a part of an unknown kind");
+  }
+  const bool is_last = part + 1 == parts_.size();
+  const Slice& smallest = part == 0 ? header_.smallest : entry.begin;
+  const Slice& largest = is_last ? header_.largest : parts_[part + 1].begin;
+  PartContents contents;
+  contents.payload = payload;
+  contents.design = entry.design;
+  contents.salt = header_.salt;
+  contents.smallest = LoadBigEndian(smallest.data(), smallest.size());
+  contents.largest = LoadBigEndian(largest.data(), largest.size());
+  return type->open(contents, filter);
+}
+
+size_t FilterDirectory::NumberOf(const Slice& bytes) {
+  if (bytes.size() < kReadPadding) return ~size_t{0};
+  return DecodeFixed32(bytes.data() + bytes.size() - kReadPadding +
+                       kPartNumberOffset);
+}
+
+// ---- Writing ----
+
+char* FilterBlockWriter::AddPart(FilterKind kind, uint64_t num_keys,
+                                 const Slice& begin, const Slice& design,
+                                 uint64_t payload_size) {
+  const auto same = std::find(designs_.rbegin(), designs_.rend(), design);
+  Part& part = parts_.emplace_back();
+  part.design = static_cast<size_t>(designs_.rend() - same) - 1;
+  if (same == designs_.rend()) {
+    part.design = designs_.size();
+    designs_.push_back(design.ToString());
+    entries_bytes_ += 5 + design.size();
+  }
+  entries_bytes_ += FilterDirectory::kMaxEntrySize + begin.size();
+  part.entry.kind = kind;
+  part.entry.num_keys = num_keys;
+  part.entry.payload_size = payload_size;
+  part.begin = begin.ToString();
+  const size_t size = payload_size + FilterDirectory::kPartOverhead;
+  part.bytes.reset(new char[size]());
+  part_bytes_ += size;
+  return part.bytes.get();
+}
+
+void FilterBlockWriter::FinishPart(const FilterSalt& salt) {
+  const size_t number = parts_.size() - 1;
+  const Part& part = parts_.back();
+  char* const behind = part.bytes.get() + part.entry.payload_size;
+  EncodeFixed32(behind + kPartNumberOffset, static_cast<uint32_t>(number));
+  EncodeFixed32(behind, PartChecksum(salt, Slice(part.bytes.get(),
+                                                 part.entry.payload_size)));
+}
+
+std::string FilterBlockWriter::Directory(
+    const FilterBlockHeader& header) const {
+  std::string out(FilterDirectory::kFixedSize, '\0');
+  PutLengthPrefixedSlice(&out, StoredPart(header.smallest));
+  PutLengthPrefixedSlice(&out, StoredPart(header.largest));
+  const bool holds_keys = header.kind != FilterKind::kAlwaysTrue;
+  PutVarint32(&out, holds_keys ? static_cast<uint32_t>(designs_.size()) : 0);
+  if (holds_keys) {
+    for (const std::string& design : designs_) {
+      PutLengthPrefixedSlice(&out, design);
+    }
+    for (const Part& part : parts_) {
+      PutVarint32(&out, static_cast<uint32_t>(part.entry.payload_size));
+      PutVarint32(&out, static_cast<uint32_t>(part.entry.num_keys));
+      out.push_back(static_cast<char>(part.entry.kind));
+      out.push_back(static_cast<char>(part.entry.entries));
+      PutVarint32(&out, static_cast<uint32_t>(part.design));
+      PutLengthPrefixedSlice(&out, part.begin);
     }
   }
-  bound->assign(target.data(), target.size());
+  memcpy(out.data(), kMagic, sizeof(kMagic));
+  out[kVersionOffset] = kVersion;
+  out[kKindOffset] = static_cast<char>(header.kind);
+  EncodeFixed16(&out[kFlagsOffset], header.flags);
+  EncodeFixed32(&out[kSizeOffset], static_cast<uint32_t>(out.size()));
+  EncodeFixed64(&out[kNumKeysOffset], header.num_keys);
+  EncodeSalt(header.salt, &out[kSaltOffset]);
+  EncodeFixed32(&out[kKeyLengthsOffset], header.key_lengths);
+  EncodeFixed32(&out[kNumPartsOffset],
+                holds_keys ? static_cast<uint32_t>(parts_.size()) : 0);
+  EncodeFixed32(&out[kChecksumOffset], DirectoryChecksum(out));
+  return out;
+}
+
+uint64_t FilterBlockWriter::Size(const FilterBlockHeader& header) const {
+  const bool holds_keys = header.kind != FilterKind::kAlwaysTrue;
+  return Directory(header).size() + (holds_keys ? part_bytes_ : 0);
+}
+
+void FilterBlockWriter::Write(const FilterBlockHeader& header, char* block) {
+  const std::string directory = Directory(header);
+  memcpy(block, directory.data(), directory.size());
+  if (header.kind == FilterKind::kAlwaysTrue) return;
+  block += directory.size();
+  for (Part& part : parts_) {
+    const size_t size =
+        part.entry.payload_size + FilterDirectory::kPartOverhead;
+    memcpy(block, part.bytes.get(), size);
+    part.bytes.reset();
+    block += size;
+  }
+}
+
+bool ShortestBegin(const Slice& last, const Slice& key, std::string* begin) {
+  const size_t shared = SharedBytes(last.data(), key.data(),
+                                    std::min(last.size(), key.size()), 0);
+  if (shared == key.size()) return false;
+  begin->assign(key.data(), shared + 1);
   return true;
-}
-
-bool FilterBlock::CountRange(const Slice& lo, const Slice& hi,
-                             bool hi_inclusive, RangeCount* count) const {
-  if (!CanFilter() ||
-      (header_.flags & FilterBlockHeader::kMayHoldPrefixes) != 0) {
-    return false;
-  }
-  *count = RangeCount();
-  if (header_.num_keys == 0 || IsOutside(lo, hi, hi_inclusive)) return true;
-  if (lo.compare(header_.smallest) <= 0 && IsAbove(hi)) {
-    count->count = header_.num_keys;
-    return true;
-  }
-  return filter_->CountRange(lo, hi, hi_inclusive, count);
-}
-
-bool FilterBlock::PrefixMayMatch(const Slice& prefix) const {
-  if (filter_ == nullptr ||
-      (header_.flags & FilterBlockHeader::kPrefixesUnknown) != 0) {
-    return true;
-  }
-  std::string end;
-  return !FirstBehindPrefix(prefix, &end) ||
-         RangeMayMatch(prefix, end, /*hi_inclusive=*/false);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,52 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The filter block of an SST file: an envelope around the payload of the
-//  filter, the same for every kind of filter.
+//  The filter block of an SST file: a directory, and the parts of the filter,
+//  each over a contiguous range of the file's keys. A part can be loaded by
+//  itself: who has the directory knows which part a key is in and where its
+//  bytes are. All numbers are little endian, and a block is read in place, at
+//  any alignment.
+//
+//  The directory:
 //
 //    offset  size
 //         0     4   magic "PRTN"
-//         4     1   format version: 2 with a salt, 1 without; 4 is 2 in
-//                   segments (segmented_filter.h)
+//         4     1   format version: 1
 //         5     1   kind of the filter (filter_kinds.h)
 //         6     2   flags
-//         8     4   CRC-32C of all bytes but these four
-//        12     4   offset of the payload
+//         8     4   CRC-32C of the directory but for these four bytes
+//        12     4   size of the directory: the first part begins behind it
 //        16     8   number of distinct keys
-//        24     2   length of the stored part of the smallest key, at most 64
-//        26     2   length of the stored part of the largest key, at most 64
-//        28     4   key lengths % 32, a bit for each; zero if not known
-//        32    16   but in version 1: the salt, the number of the file first
-//  32 or 48         the stored parts of the smallest and of the largest key
+//        24    16   the salt, the number of the file first
+//        40     4   key lengths % 32, a bit for each; zero if not known
+//        44     4   number of parts
+//        48         the first 64 bytes of the smallest and of the largest key,
+//                   each behind its length, a varint
+//                   number of designs, a varint, and the designs, each behind
+//                   its length: what several parts have in common, as their
+//                   kind understands it
+//                   an entry for each part: varints of the size of its payload
+//                   and of the number of its keys; a byte with the kind of its
+//                   filter; a byte with the entries of the file that it speaks
+//                   of; a varint with the index of its design; and, behind its
+//                   length, a string that is not above the keys of the part,
+//                   and above those of the parts before (empty for the first)
+//
+//  A part:
+//
 //                   payload
-//                   16 zero bytes, so that queries may read whole words
+//         0     4   CRC-32C of the salt, the payload, and the 12 bytes that
+//                   follow here
+//         4     4   the part's number
+//         8     8   zero
+//        16     5   zero
 //
-//  A part of a partitioned filter has a shorter envelope, since there are many:
+//  Of the bytes behind a payload, 16 are loaded with it, so that queries may
+//  read whole words. RocksDB, which loads parts as it does blocks, takes the
+//  others for a block's trailer. The type of compression in it is: none.
 //
-//         0     4   magic "PRTN"
-//         4     1   format version: 3
-//         5     1   kind of the filter
-//         6     2   flags
-//         8     4   CRC-32C of all bytes but these four
-//        12     4   key lengths % 32, as above
-//        16     4   number of distinct keys
-//        20     4   number of unused bytes
-//        24     6   number of distinct keys in the parts before
-//        30     1   length of the stored part of the smallest key
-//        31     1   length of the stored part of the largest key
-//        32         payload
-//                   unused zero bytes
-//                   the stored parts of the smallest and of the largest key
-//                   the salt, 16 bytes
-//
-//  All numbers are little endian. A block is read in place, at any alignment.
+//  A block whose keys no filter can hold has no parts and the kind 0.
 
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
-#include "filter_policy/file_range_filter.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/range_filter.h"
 
@@ -60,9 +66,6 @@ struct FilterBlockHeader {
     // The extracted prefixes are not literal prefixes of the keys, so the
     // filter cannot answer for them.
     kPrefixesUnknown = 1 << 1,
-    // The first or the last entry may be no key, but the prefix of the key
-    // before or after this part, which RocksDB adds for its prefix seeks.
-    kMayHoldPrefixes = 1 << 2,
   };
 
   FilterKind kind = FilterKind::kAlwaysTrue;
@@ -73,24 +76,8 @@ struct FilterBlockHeader {
   Slice largest;
   // The lengths of the keys modulo 32, a bit for each; 0 if unknown.
   uint32_t key_lengths = 0;
-  // The salt of the payload's hashes; none if nothing in the payload is hashed.
+  // The salt of the hashes.
   FilterSalt salt;
-  // Whether this is a part of a partitioned filter, and the number of distinct
-  // keys in the parts before, without those that this part holds, too.
-  bool is_part = false;
-  uint64_t keys_before = 0;
-  // Whether the payload is in segments, each with a filter of the kind.
-  bool is_segmented = false;
-
-  // Makes the header that of a block whose keys no filter can hold.
-  void HoldNoKeys() {
-    kind = FilterKind::kAlwaysTrue;
-    smallest = Slice();
-    largest = Slice();
-    key_lengths = 0;
-    salt = FilterSalt();
-    is_segmented = false;
-  }
 
   static uint32_t LengthBit(const Slice& key) {
     return uint32_t{1} << (key.size() % 32);
@@ -99,135 +86,124 @@ struct FilterBlockHeader {
   static constexpr size_t kMaxStoredKey = 64;
 };
 
-// The size of a block with this header and a payload of `payload_size` bytes.
-size_t FilterBlockSize(const FilterBlockHeader& header, uint64_t payload_size);
+// The entries of a file that a part speaks of: its keys are those of all, or of
+// some. A reader lets all keys through of a part whose entries it does not
+// know.
+enum class PartEntries : uint8_t { kAll = 0 };
 
-// Writes the header to `block`, which has FilterBlockSize() zero bytes. Returns
-// where the payload belongs. Once the payload is there, FinishFilterBlock
-// completes the block.
-char* StartFilterBlock(const FilterBlockHeader& header, char* block);
-void FinishFilterBlock(char* block, size_t size);
+// What the directory says of a part.
+struct FilterPart {
+  uint64_t offset = 0;  // of its payload in the block
+  uint64_t payload_size = 0;
+  uint64_t num_keys = 0;
+  uint64_t keys_before = 0;  // in the parts before
+  FilterKind kind = FilterKind::kAlwaysTrue;
+  PartEntries entries = PartEntries::kAll;
+  Slice design;
+  Slice begin;
 
-// Whether a block, which may be damaged, says that it is that of a part.
-bool IsPart(const Slice& block);
+  // The bytes that are loaded for the part.
+  uint64_t size() const { return payload_size + kReadPadding; }
+};
 
-// Write the block of a part, whose payload comes first and may be shorter than
-// the size that was planned.
-char* PayloadOfPart(char* block);
-void FinishPart(const FilterBlockHeader& header, uint64_t payload_size,
-                char* block, size_t size);
-
-// An opened filter block. Immutable and thread safe.
-class FilterBlock final : public FileRangeFilter {
+// A directory that has been read. Immutable, and so thread safe.
+class FilterDirectory {
  public:
-  // Never fails: a block that is damaged, or whose version or kind is unknown
-  // to this version of Protean, gives a filter that always answers "may match",
-  // and status() says why. `contents` must outlive this object.
-  explicit FilterBlock(const Slice& contents);
+  static constexpr size_t kFixedSize = 48;
+  // The bytes of a part besides its payload, and the maximum of those in the
+  // directory besides its beginning.
+  static constexpr size_t kPartTrailer = 5;
+  static constexpr size_t kPartOverhead = kReadPadding + kPartTrailer;
+  static constexpr size_t kMaxEntrySize = 5 + 5 + 2 + 5 + 5;
 
-  const Status& status() const { return status_; }
+  // Stores the size of the directory of a block, of which `front` has the first
+  // kFixedSize bytes. Corruption, or NotSupported for another version.
+  static Status ReadSize(const Slice& front, uint64_t* size);
+  // Reads the directory at the front of a block of `block_size` bytes. The
+  // bytes must outlive this object.
+  Status Read(const Slice& directory, uint64_t block_size);
+
   const FilterBlockHeader& header() const { return header_; }
-
-  // Whether the filter can answer range queries: it is intact and of a kind
-  // that filters.
-  bool CanFilter() const {
-    return filter_ != nullptr && header_.kind != FilterKind::kAlwaysTrue;
+  const std::vector<FilterPart>& parts() const { return parts_; }
+  // The index of the part that has the key if the file has it. REQUIRES: there
+  // is a part.
+  size_t Find(const Slice& key) const;
+  // Whether a range may end beyond the keys of a part.
+  bool GoesBeyond(size_t part, const Slice& hi, bool hi_inclusive) const {
+    if (part + 1 >= parts_.size()) return false;
+    const int order = hi.compare(parts_[part + 1].begin);
+    return order > 0 || (order == 0 && hi_inclusive);
   }
 
-  bool KeyMayMatch(const Slice& key) const override {
-    return filter_ == nullptr ||
-           (LengthMayMatch(key) && filter_->KeyMayMatch(key));
-  }
-  // Stores an answer for each of the `num_keys` keys.
-  void KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
-    if (filter_ != nullptr) {
-      filter_->KeysMayMatch(num_keys, keys, may_match);
-      for (size_t i = 0; i < num_keys; i++) {
-        may_match[i] &= LengthMayMatch(*keys[i]);
-      }
-    } else {
-      std::fill_n(may_match, num_keys, true);
-    }
-  }
-  bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override;
-  // False if certainly no key starts with `prefix`.
-  bool PrefixMayMatch(const Slice& prefix) const;
-  // Answers what RocksDB asks: for a key, or with a prefix extractor for a
-  // prefix, without saying for which of the two.
-  bool EntryMayMatch(const Slice& entry) const {
-    return (header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0
-               ? PrefixMayMatch(entry)
-               : KeyMayMatch(entry);
-  }
+  // Opens a part in place: FilterPart::size() bytes that must outlive the
+  // result. Its checksum is verified.
+  Status OpenPart(size_t part, const Slice& bytes,
+                  std::unique_ptr<RangeFilter>* filter) const;
+  // The number that the bytes of a part say; ~0 if they are too few.
+  static size_t NumberOf(const Slice& bytes);
 
-  bool LowerBound(const Slice& target, std::string* bound) const override;
-  bool LowerBoundIsLoose() const override {
-    return filter_ != nullptr && filter_->LowerBoundIsLoose();
+  size_t MemoryUsage() const {
+    return parts_.capacity() * (sizeof(FilterPart) + sizeof(uint64_t));
   }
-  bool LowerBoundIsSlow(const Slice& /*target*/) const override {
-    return filter_ != nullptr && filter_->LowerBoundIsSlow();
-  }
-  bool QuickLowerBound(const Slice& target, std::string* bound) const override {
-    const bool is_below = target.compare(header_.smallest) < 0;
-    const Slice& first = is_below ? header_.smallest : target;
-    bound->assign(first.data(), first.size());
-    return MayHaveKeyAtOrAbove(target);
-  }
-  bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                  RangeCount* count) const override;
-
-  bool MayHaveKeyAtOrAbove(const Slice& bound) const override {
-    return !CanFilter() || header_.num_keys == 0 || !IsAbove(bound);
-  }
-  bool MayHaveKeyAtOrBelow(const Slice& bound) const override {
-    return header_.smallest.compare(bound) <= 0;
-  }
-  bool HasKeyBelow(const Slice& bound) const override {
-    return CanFilter() && header_.num_keys > 0 &&
-           IsAbove(bound, header_.smallest);
-  }
-  bool HasKeyAtOrAbove(const Slice& bound) const override {
-    return filter_ != nullptr && header_.num_keys > 0 &&
-           header_.largest.compare(bound) >= 0;
-  }
-  bool HasKeys() const override { return header_.num_keys > 0; }
-  Slice smallest() const override { return header_.smallest; }
-  Slice largest() const override { return header_.largest; }
-
-  // The filter, or nullptr. It is a SegmentedFilter if the header says that the
-  // payload is in segments.
-  const RangeFilter* filter() const { return filter_.get(); }
 
  private:
-  Status Open(const Slice& contents);
-  // Read the rest of the header, and where the payload is; false if the lengths
-  // do not fit.
-  bool ReadWhole(const Slice& contents, uint8_t version, Slice* payload);
-  bool ReadPart(const Slice& contents, Slice* payload);
-  // False if no key of the file is as long (modulo 32) as `key`, which may be a
-  // key cut short or extended.
-  bool LengthMayMatch(const Slice& key) const {
-    return (key_lengths_ & FilterBlockHeader::LengthBit(key)) != 0;
-  }
-  bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  // Whether `key` is certainly above another key, of which only the first bytes
-  // are known: `stored`.
-  static bool IsAbove(const Slice& key, const Slice& stored) {
-    return key.compare(stored) > 0 &&
-           (stored.size() < FilterBlockHeader::kMaxStoredKey ||
-            !key.starts_with(stored));
-  }
-  // Whether `key` is certainly above the largest key.
-  bool IsAbove(const Slice& key) const { return IsAbove(key, header_.largest); }
+  // Reads what follows the fixed fields; false if lengths do not fit.
+  bool ReadEntries(Slice input, uint32_t num_parts, uint64_t offset,
+                   uint64_t block_size);
 
   FilterBlockHeader header_;
-  // The first 8 bytes of the smallest and of the largest key, as numbers.
-  uint64_t smallest_head_ = 0;
-  uint64_t largest_head_ = 0;
-  uint32_t key_lengths_ = 0;  // all bits set if unknown
-  std::unique_ptr<RangeFilter> filter_;
-  Status status_;
+  std::vector<FilterPart> parts_;
+  // The first 8 bytes of where each part begins, as numbers.
+  std::vector<uint64_t> heads_;
 };
+
+// Puts a block together of the parts of a filter, in the order of their keys.
+// Not thread safe.
+class FilterBlockWriter {
+ public:
+  // Adds a part, and returns where its payload belongs: `payload_size` zero
+  // bytes, followed by kReadPadding zero bytes. Once the payload is there,
+  // FinishPart() completes the part.
+  char* AddPart(FilterKind kind, uint64_t num_keys, const Slice& begin,
+                const Slice& design, uint64_t payload_size);
+  void FinishPart(const FilterSalt& salt);
+
+  size_t num_parts() const { return parts_.size(); }
+  // The bytes of all parts so far.
+  uint64_t part_bytes() const { return part_bytes_; }
+  // The size of the block with this header.
+  uint64_t Size(const FilterBlockHeader& header) const;
+  // The maximum size of the directory of these parts.
+  uint64_t MaxDirectorySize() const {
+    return FilterDirectory::kFixedSize + kMaxKeysSize + entries_bytes_;
+  }
+  // Writes the block to Size() bytes, and frees the parts. With the kind
+  // kAlwaysTrue, it has none.
+  void Write(const FilterBlockHeader& header, char* block);
+
+ private:
+  struct Part {
+    FilterPart entry;
+    std::string begin;
+    size_t design;
+    std::unique_ptr<char[]> bytes;
+  };
+  // The maximum size of the smallest and the largest key, and of the number of
+  // designs.
+  static constexpr uint64_t kMaxKeysSize =
+      2 * (1 + FilterBlockHeader::kMaxStoredKey) + 5;
+
+  std::string Directory(const FilterBlockHeader& header) const;
+
+  std::vector<Part> parts_;
+  std::vector<std::string> designs_;
+  uint64_t part_bytes_ = 0;
+  uint64_t entries_bytes_ = 0;  // maximum size of entries and designs
+};
+
+// Stores the shortest string that is not above `key`, and above the `last` key
+// before it, of both of which perhaps only the first bytes are known. False if
+// these do not tell the two apart.
+bool ShortestBegin(const Slice& last, const Slice& key, std::string* begin);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

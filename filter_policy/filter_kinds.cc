@@ -6,7 +6,6 @@
 
 #include "filter_policy/levels_policy.h"
 #include "filter_policy/proteus/proteus_policy.h"
-#include "filter_policy/segments/segmented_filter.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/object_registry.h"
@@ -15,18 +14,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-class AlwaysTrue : public RangeFilter {
- public:
-  bool KeyMayMatch(const Slice&) const override { return true; }
-  bool RangeMayMatch(const Slice&, const Slice&, bool) const override {
-    return true;
-  }
-  static Status Open(const Slice& /*payload*/, const FilterSalt& /*salt*/,
-                     std::unique_ptr<RangeFilter>* filter) {
-    filter->reset(new AlwaysTrue);
-    return Status::OK();
-  }
-};
+// Blocks of this kind have no parts.
+Status OpenAlwaysTrue(const PartContents& /*part*/,
+                      std::unique_ptr<RangeFilter>* /*filter*/) {
+  return Status::NotSupported("no filter could hold the keys");
+}
 
 struct TypeList {
   std::vector<const FilterType*> all;
@@ -43,10 +35,8 @@ TypeList& Types() {
     // The policy of levels:... chooses among others and builds no filters
     // itself.
     auto* list = new TypeList;
-    list->Add(new FilterType{FilterKind::kAlwaysTrue,
-                             "none",
-                             AlwaysTrue::Open,
-                             {LevelsPolicyType()}});
+    list->Add(new FilterType{
+        FilterKind::kAlwaysTrue, "none", OpenAlwaysTrue, {LevelsPolicyType()}});
     list->Add(&ProteusFilterType());
     list->Add(&SurfFilterType());
     return list;
@@ -55,11 +45,6 @@ TypeList& Types() {
 }
 
 }  // namespace
-
-Status OpenSegments(const Slice& payload, FilterKind kind,
-                    std::unique_ptr<RangeFilter>* filter) {
-  return SegmentedFilter::Open(payload, kind, filter);
-}
 
 const std::vector<const FilterType*>& FilterTypes() { return Types().all; }
 

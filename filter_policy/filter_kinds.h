@@ -28,11 +28,19 @@ enum class FilterKind : uint8_t {
   kAlwaysTrue = 0,  // no filter could hold the keys
 };
 
-// Opens, in place, a payload of one kind that was built with `salt`. The
-// payload outlives the filter and is followed by kReadPadding readable bytes.
-// Returns Corruption if it is damaged.
-using OpenFilterFunction = Status (*)(const Slice& payload,
-                                      const FilterSalt& salt,
+// A part of a filter block (filter_block.h).
+struct PartContents {
+  Slice payload;  // followed by kReadPadding readable bytes
+  Slice design;   // what it has in common with other parts
+  FilterSalt salt;
+  // The first 8 bytes of its keys, as numbers, lie between these.
+  uint64_t smallest = 0;
+  uint64_t largest = ~uint64_t{0};
+};
+
+// Opens a part of one kind in place. The payload outlives the filter; the
+// design need not. Returns Corruption if it is damaged.
+using OpenFilterFunction = Status (*)(const PartContents& part,
                                       std::unique_ptr<RangeFilter>* filter);
 
 // A filter policy that options can name, in an object form {id=CLASS;...} or in
@@ -57,11 +65,6 @@ struct FilterType {
   OpenFilterFunction open;
   std::vector<PolicyType> policies;  // that build filters of this kind
 };
-
-// Opens a payload that is cut into segments with filters of one kind
-// (segmented_filter.h).
-Status OpenSegments(const Slice& payload, FilterKind kind,
-                    std::unique_ptr<RangeFilter>* filter);
 
 // All registered types.
 const std::vector<const FilterType*>& FilterTypes();

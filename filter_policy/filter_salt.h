@@ -30,10 +30,6 @@ struct FilterSalt {
   // long heads are the same in all of them (prefix_hash.h).
   uint64_t process = 0;
 
-  // True of filters that hash nothing, and of files written before there were
-  // salts.
-  bool IsNone() const { return file == 0 && process == 0; }
-
   bool operator==(const FilterSalt& other) const {
     return file == other.file && process == other.process;
   }
@@ -50,18 +46,16 @@ struct FilterSalt {
 
 // RocksDB's Hash64 (XXPH3) hashes strings of more than 240 bytes by another
 // algorithm, for which an attacker can construct pairs of strings that have the
-// same hash for one seed in a hundred. With a salt, such strings are therefore
-// hashed in pieces, each seeded with the hash of the pieces before it.
+// same hash for one seed in a hundred. Such strings are therefore hashed in
+// pieces, each seeded with the hash of the pieces before it.
 constexpr size_t kLongestPiece = 240;
 
 uint64_t HashLong(const char* data, size_t size, uint64_t seed);
 
-// The hash of a string in a filter. The salt, if there is one, is part of
-// `seed`.
-inline uint64_t HashBytes(const char* data, size_t size, uint64_t seed,
-                          bool salted) {
-  return salted && size > kLongestPiece ? HashLong(data, size, seed)
-                                        : Hash64(data, size, seed);
+// The hash of a string in a filter. The salt is part of `seed`.
+inline uint64_t HashBytes(const char* data, size_t size, uint64_t seed) {
+  return size > kLongestPiece ? HashLong(data, size, seed)
+                              : Hash64(data, size, seed);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,7 +5,6 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "filter_policy/filter_bits_builder.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "util/hash.h"
@@ -45,10 +44,8 @@ std::string ProteanFilterPolicy::DesignOptions() const {
 FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
     const FilterBuildingContext& context, Env* env, uint64_t price,
     std::shared_ptr<FinishedFilter> built) const {
-  return NewFilterBitsBuilder(kind(),
-                              NewRangeFilterBuilders(context, env, price),
-                              context, std::move(built))
-      .release();
+  return new FileFilterBuilder(kind(), NewFileBuilders(context, env, price),
+                               context, std::move(built));
 }
 
 std::string HashOfOptions(const ProteanFilterPolicy& policy) {

@@ -10,10 +10,10 @@
 #include <functional>
 #include <memory>
 
-#include "filter_policy/building/finished_filter.h"
-#include "filter_policy/filter_block.h"
+#include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/tree_filters.h"
+#include "filter_policy/parted_filter.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
@@ -154,27 +154,25 @@ std::string PurposeOf(const ProteanFilterPolicy& policy,
 // A policy that builds range filters of one kind.
 class RangeFilterPolicy : public ProteanFilterPolicy {
  public:
-  // If the filter is partitioned, this policy and context.table_options must
-  // outlive the builder, as RocksDB's table builders see to.
   FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env, uint64_t price,
       std::shared_ptr<FinishedFilter> built) const override;
 
-  // Returns a builder for the filter of one SST file, or for a part of one if
-  // context.table_options.partition_filters is set. `context` and `env` need
+  // Returns a builder for the filter of one SST file. `context` and `env` need
   // not outlive the call. RocksDB fills in the whole context for flushes and
   // compactions, but only the options and the log for files written outside of
   // a DB.
   virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env) const = 0;
-  // Returns a function that makes the builders of one file, one after the other
-  // if its filter is cut: for policies in which they know of each other, or
-  // which want to know the price of a false positive.
-  using NewBuilders = std::function<std::unique_ptr<RangeFilterBuilder>()>;
-  virtual NewBuilders NewRangeFilterBuilders(
       const FilterBuildingContext& context, Env* env,
-      uint64_t /*price*/) const {
-    return [this, context, env] { return NewRangeFilterBuilder(context, env); };
+      const FilterTask& task) const = 0;
+  // Returns what makes the builders of one file: for policies in which they
+  // know of each other, or which want to know the price of a false positive.
+  // The policy must outlive it.
+  virtual FileBuilders NewFileBuilders(const FilterBuildingContext& context,
+                                       Env* env, uint64_t /*price*/) const {
+    return {[this, context, env](const FilterTask& task) {
+      return NewRangeFilterBuilder(context, env, task);
+    }};
   }
 
   // The kind of filters that this policy builds.

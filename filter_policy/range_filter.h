@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The interface of Protean's filters, and of their builders. A filter belongs
-//  to one SST file and knows its user keys, without timestamps, in bytewise
-//  order. Its errors are one-sided: there are false positives, but no false
-//  negatives.
+//  What the kinds of filters implement: a RangeFilter, and its builder. A
+//  filter knows user keys, without timestamps, in bytewise order: all keys of
+//  an SST file, or those of a part of the file's filter (filter_block.h). Its
+//  errors are one-sided: there are false positives, but no false negatives.
+//
+//  A builder is called in this order:
+//
+//    AddKey+ Finish Write*
 
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <string>
+#include <vector>
 
-#include "filter_policy/bits/bit_util.h"
+#include "filter_policy/building/ascending_keys.h"
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
@@ -52,7 +54,7 @@ inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
 // How a builder has come to a design that depends on the keys.
 enum class DesignOrigin : uint8_t {
   kSearched,
-  kKeptInFile,  // that of other keys of the file
+  kKeptInFile,  // that of the file's keys before
   kKept,        // that of another file
 };
 
@@ -122,100 +124,91 @@ class RangeFilter {
   virtual FilterReport Report() const { return FilterReport(); }
 };
 
-// Builds a filter: takes the keys of one file in ascending order, then writes
-// the filter's payload, which the open function of its kind (filter_kinds.h)
-// reads. Not thread safe.
+// What a builder is to build.
+struct FilterTask {
+  // The salt of the hashes.
+  FilterSalt salt;
+  // About the size of a part, in bytes; 0 if the filter is to have one part.
+  uint64_t part_bytes = 0;
+};
+
+// What is known once the last key is there.
+struct KeysEnd {
+  // The filter will only be asked whether any key starts with a string, even in
+  // lookups of whole keys.
+  bool prefixes_only = false;
+  // More keys of the file come, for another builder.
+  bool more_follow = false;
+};
+
+// A part that a builder has planned.
+struct PlannedPart {
+  uint64_t num_keys = 0;
+  uint64_t payload_size = 0;
+  // See FilterPart. The first part of a builder has no beginning.
+  std::string begin;
+  std::string design;
+};
+
+// Builds a filter, or some parts of a filter that follow one another, of
+// ascending keys. A kind whose builder keeps the keys says when it has enough
+// (IsFull), so that a large file takes several builders. Not thread safe.
 class RangeFilterBuilder {
  public:
+  explicit RangeFilterBuilder(const FilterTask& task) : task_(task) {}
   virtual ~RangeFilterBuilder() = default;
-
-  // Sets the salt of the hashes; without a call, there is none. Called before
-  // the first key.
-  void SetSalt(const FilterSalt& salt) { salt_ = salt; }
 
   // Adds a key. Returns false, ignoring the key, if it is below the last one in
   // bytewise order. A repetition of the last key is ignored, too, but returns
   // true.
   bool AddKey(const Slice& key) {
-    Comparison to_last;
-    if (num_keys_ > 0) {
-      const Slice last = last_key_.slice();
-      to_last = Compare(key, last);
-      if (to_last.order <= 0) return to_last.order == 0;
-      Add(last, to_previous_.shared_bits / 8, to_last.shared_bits / 8);
-    } else {
-      TakeFirst(key);
+    const KeyComparison to_last = keys_.Compare(key);
+    if (to_last.order <= 0) return to_last.order == 0;
+    if (keys_.count() > 0) {
+      Add(keys_.last(), to_previous_.shared_bits / 8, to_last.shared_bits / 8);
     }
-    num_keys_++;
     to_previous_ = to_last;
-    last_key_.Assign(key);
+    keys_.Take(key);
     return true;
   }
-
   // Forgets the only key that has been added. The builder has not processed it
   // yet.
-  void TakeBackKey() { num_keys_ = 0; }
+  void TakeBackKey() { keys_.Clear(); }
 
-  // Called before Finish if the filter will only be asked whether any key
-  // starts with a string, even in lookups of whole keys.
-  void ExpectPrefixesOnly() { prefixes_only_ = true; }
-  // Called before Finish if this builder builds a part of a partitioned filter,
-  // or a segment of a whole one.
-  void ExpectParts() { is_part_ = true; }
-  // Whether this builder should be finished as a segment, since its keys take
-  // much memory.
-  virtual bool IsFull() const { return false; }
-
-  uint64_t num_keys() const { return num_keys_; }
+  uint64_t num_keys() const { return keys_.count(); }
   // The smallest and the largest key.
-  Slice first_key() const { return first_key_.slice(); }
-  Slice last_key() const { return last_key_.slice(); }
+  Slice first_key() const { return keys_.first(); }
+  Slice last_key() const { return keys_.last(); }
 
-  // Stores the size of the payload in bytes. Called once, after the last key.
-  // An error means that a filter cannot hold these keys.
-  Status Finish(uint64_t* payload_size) {
-    if (num_keys_ > 0) AddLast(last_key_.slice(), to_previous_.shared_bits / 8);
-    return Prepare(payload_size);
+  // Whether the builder wants no more keys, since they take much memory.
+  virtual bool IsFull() const { return false; }
+  // Whether it plans as many parts as the task asks for. If not, it plans one,
+  // and gets as many keys as fit.
+  virtual bool CutsParts() const { return false; }
+
+  // Ends the keys and plans the parts, of which the payloads are then written.
+  // An error means that no filter can hold these keys.
+  Status Finish(const KeysEnd& end, std::vector<PlannedPart>* parts) {
+    if (num_keys() > 0) AddLast(keys_.last(), to_previous_.shared_bits / 8);
+    return Plan(end, parts);
   }
 
-  // Writes the payload to `payload`: as many zero bytes as Finish said,
-  // followed by kReadPadding zero bytes. Called once, after Finish returned OK.
-  virtual void Write(char* payload) = 0;
-
-  // After Finish of a part, whether WritePart should wait until more parts are
-  // finished, since they are designed together. The part after it is then built
-  // by NextPart().
-  virtual bool WaitsForParts() const { return false; }
-  virtual std::unique_ptr<RangeFilterBuilder> NextPart() { return nullptr; }
-  // Writes the payload of a part, of which Finish has said that it may take
-  // `max_size` bytes, and returns its size.
-  virtual uint64_t WritePart(char* payload, uint64_t max_size) {
-    Write(payload);
-    return max_size;
-  }
-
-  // After Finish, the salt that the payload must be opened with: none if
-  // nothing in the payload is hashed.
-  FilterSalt Salt() const { return HasHashes() ? salt_ : FilterSalt(); }
+  // Writes a payload, which the open function of its kind reads, to as many
+  // zero bytes as the plan says, followed by kReadPadding zero bytes. Called
+  // once for each part, in order.
+  virtual void Write(size_t part, char* payload) = 0;
 
   // Bytes allocated at present, and the maximum that Finish will allocate.
-  size_t MemoryUsage() const {
-    return first_key_.capacity() + last_key_.capacity() + Memory();
-  }
+  size_t MemoryUsage() const { return keys_.MemoryUsage() + Memory(); }
 
   // After Finish, the filter's report. The opened filter may report more.
   virtual FilterReport Report() const { return FilterReport(); }
 
-  // Whether the range of the file's keys is to be kept among its properties.
-  virtual bool KeepsRange() const { return false; }
-
-  // Whether the lengths of the keys may answer point queries.
-  virtual bool TellsLengths() const { return true; }
-
   // Approximate bits per key, so that RocksDB can plan sizes.
   virtual double ApproximateBitsPerKey() const = 0;
-  // The maximum size of the payload if no more keys come. Called before Finish.
-  virtual uint64_t MaxPayloadSize() const = 0;
+  // The maximum sum of payloads, and of what else parts take, if no more keys
+  // come. Called before Finish.
+  virtual uint64_t MaxSize() const = 0;
 
  protected:
   // Processes the next key, which shares its first `shared` bytes with the key
@@ -224,10 +217,8 @@ class RangeFilterBuilder {
   virtual void Add(const Slice& key, size_t shared, size_t next_shared) = 0;
   // Processes the last key.
   virtual void AddLast(const Slice& key, size_t shared) = 0;
-  virtual Status Prepare(uint64_t* payload_size) = 0;
+  virtual Status Plan(const KeysEnd& end, std::vector<PlannedPart>* parts) = 0;
   virtual size_t Memory() const = 0;
-  // After Finish, whether anything in the payload is hashed.
-  virtual bool HasHashes() const { return false; }
 
   // In Add and AddLast, the bits that the key shares with the key before it.
   // kUnknownBits if there is none, or if one of the two begins with the other.
@@ -235,91 +226,16 @@ class RangeFilterBuilder {
     return to_previous_.differ ? to_previous_.shared_bits : kUnknownBits;
   }
 
-  const FilterSalt& salt() const { return salt_; }
-  bool prefixes_only() const { return prefixes_only_; }
-  bool is_part() const { return is_part_; }
+  const FilterTask& task() const { return task_; }
+  const FilterSalt& salt() const { return task_.salt; }
 
  private:
-  [[gnu::noinline]] void TakeFirst(const Slice& key) { first_key_.Assign(key); }
-
-  // How two keys compare.
-  struct Comparison {
-    // Negative, zero or positive as the first key is below, equal to or above
-    // the second one in bytewise order.
-    int order = 1;
-    // Whether the keys have different bytes at some place. If not, one begins
-    // with the other.
-    bool differ = false;
-    // The number of bits with which both keys begin. If no bytes differ, 8 for
-    // each byte of the shorter key.
-    size_t shared_bits = 0;
-  };
-  static Comparison Compare(const Slice& a, const Slice& b) {
-    const size_t shorter = std::min(a.size(), b.size());
-    for (size_t i = 0; i + 8 <= shorter; i += 8) {
-      const uint64_t word_a = LoadBigEndian(a.data() + i, 8);
-      const uint64_t word_b = LoadBigEndian(b.data() + i, 8);
-      if (word_a != word_b) {
-        return {
-            word_a < word_b ? -1 : 1, true,
-            8 * i + static_cast<unsigned>(__builtin_clzll(word_a ^ word_b))};
-      }
-    }
-    return CompareBytes(a, b, shorter / 8 * 8);
-  }
-  // Compare, if it is known that the keys share `begin` bytes.
-  [[gnu::noinline]] static Comparison CompareBytes(const Slice& a,
-                                                   const Slice& b,
-                                                   size_t begin) {
-    const size_t shorter = std::min(a.size(), b.size());
-    const size_t i = SharedBytes(a.data(), b.data(), shorter, begin);
-    if (i == shorter) {
-      const int order = a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
-      return {order, false, 8 * i};
-    }
-    const auto byte_a = static_cast<uint8_t>(a[i]);
-    const auto byte_b = static_cast<uint8_t>(b[i]);
-    return {byte_a < byte_b ? -1 : 1, true,
-            8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b))};
-  }
-
-  // A copy of a key. A std::string would do, but the call that each assignment
-  // takes costs as much as all else that is done with a short key.
-  class KeyCopy {
-   public:
-    Slice slice() const { return Slice(bytes_.get(), size_); }
-    size_t capacity() const { return capacity_; }
-    void Assign(const Slice& key) {
-      if (key.size() > capacity_) Grow(key.size());
-      size_ = key.size();
-      if (size_ >= 8 && size_ <= 16) {
-        CopyTwoWords(key.data(), size_, bytes_.get());
-      } else if (size_ > 0) {
-        memcpy(bytes_.get(), key.data(), size_);
-      }
-    }
-
-   private:
-    [[gnu::noinline]] void Grow(size_t size) {
-      capacity_ = std::max(2 * capacity_, size);
-      bytes_.reset(new char[capacity_]);
-    }
-
-    size_t size_ = 0;
-    size_t capacity_ = 16;
-    std::unique_ptr<char[]> bytes_{new char[capacity_]};
-  };
-
-  FilterSalt salt_;
-  KeyCopy first_key_;
+  const FilterTask task_;
   // The last key is not processed before its successor is known, which decides
   // how long a prefix tells the two apart.
-  KeyCopy last_key_;
+  AscendingKeys keys_;
   // The last key, compared with the key before it.
-  Comparison to_previous_;
-  uint64_t num_keys_ = 0;
-  bool prefixes_only_ = false;
-  bool is_part_ = false;
+  KeyComparison to_previous_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

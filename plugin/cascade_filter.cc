@@ -163,7 +163,7 @@ class CascadeFilterImpl final : public CascadeFilter {
   };
 
   uint64_t Fingerprint(const Slice& key) const {
-    return HashBytes(key.data(), key.size(), store_.salt(), /*salted=*/true) >>
+    return HashBytes(key.data(), key.size(), store_.salt()) >>
            (64 - store_.fingerprint_bits());
   }
   Status NewTable(std::unique_ptr<MemoryTable>* table) const {

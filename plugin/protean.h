@@ -142,9 +142,9 @@ Status GetSharedFilterPolicy(const std::string& group,
 // range filters before they read data. `options` may have any filter policy.
 // With a policy that is not one of Protean's, this is the plain block-based
 // table; without a policy, it uses NewProteusFilterPolicy(12), as an options
-// string without filter_policy does. With a policy of Protean, DB::Open refuses
-// partition_filters unless index_type is kTwoLevelIndexSearch, because RocksDB
-// would ignore the option. Never null. Thread safe.
+// string without filter_policy does. partition_filters concerns the filters of
+// other policies alone: where filters are in the block cache, those of Protean
+// are always in parts. Never null. Thread safe.
 std::shared_ptr<TableFactory> NewProteanTableFactory(
     const BlockBasedTableOptions& options = BlockBasedTableOptions());
 

@@ -17,13 +17,13 @@ KINDS = {
     "open seeks": ["open seek"],
 }
 
-# The cases: arguments of operator_bench when it writes the DB, and of protean advise. {filters} stands for a number of bytes
-# which is that part of what ten bits per key take.
+# The cases: arguments of operator_bench when it writes the DB, and of protean advise. {filters} stands for the number of bytes
+# that ten bits per key take.
 CASES = {
     "leveled": (["--compaction=leveled"], []),
     "universal": (["--compaction=universal"], []),
     "budget": (["--compaction=leveled"], ["--policies={{id=protean.Proteus;filter_memory={filters}}}"]),
-    "partitioned": (["--compaction=leveled", "--partition_filters"], ["--block_cache={cache}"]),
+    "partitioned": (["--compaction=leveled", "--partition_filters"], []),
 }
 
 

@@ -11,7 +11,6 @@
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/table_properties.h"
-#include "table/trial_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -78,9 +77,9 @@ class PeakCache : public CacheWrapper {
 // The options of a table that charges a cache of its own for the building of a
 // filter.
 struct ChargedTable {
-  ChargedTable(const BlockBasedTableOptions& given, bool in_parts)
-      : options(given) {
-    options.partition_filters = in_parts;
+  explicit ChargedTable(const BlockBasedTableOptions& given) : options(given) {
+    // RocksDB's own filters let the same keys through in parts.
+    options.partition_filters = false;
     options.block_cache = cache;
     options.cache_usage_options
         .options_overrides[CacheEntryRole::kFilterConstruction]
@@ -90,6 +89,16 @@ struct ChargedTable {
   const std::shared_ptr<PeakCache> cache = std::make_shared<PeakCache>();
   BlockBasedTableOptions options;
 };
+
+// Adds a key as RocksDB does when it writes a file.
+void AddKey(const Slice& key, const SliceTransform* prefix_extractor,
+            FilterBitsBuilder* builder) {
+  if (prefix_extractor != nullptr && prefix_extractor->InDomain(key)) {
+    builder->AddKeyAndAlt(key, prefix_extractor->Transform(key));
+  } else {
+    builder->AddKey(key);
+  }
+}
 
 // What a policy is told about the filter of a file that a compaction writes.
 // There is no log: these filters are not written.
@@ -135,7 +144,7 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
   asked.separate_ = SeparateFilter::Open(file);
   if (asked.separate_ != nullptr) return asked;
   if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
-    asked.reader_ = file.GetPinnedFilter();
+    asked.reader_ = file.GetHeldFilter();
   } else if (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) {
     asked.in_parts_ = &file;
   }
@@ -144,7 +153,7 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
 
 bool AskedFilter::MayMatch(const SampleQuery& query) const {
   if (query.lo == query.hi) {
-    if (separate_ != nullptr) return separate_->MayMatch(query.lo, query.lo);
+    if (separate_ != nullptr) return separate_->MayMatch(query.lo);
     if (in_parts_ != nullptr) {
       return in_parts_->PartsMayMatch(ReadOptions(), query.lo);
     }
@@ -167,6 +176,16 @@ FilterKind AskedFilter::kind() const {
 bool AskedFilter::IsDamaged() const {
   if (separate_ != nullptr) return !separate_->status().ok();
   return block_ != nullptr && !block_->status().ok();
+}
+
+bool AskedFilter::IsCutAsWith(const BlockBasedTableOptions& table,
+                              uint64_t filter_size) const {
+  if (separate_ == nullptr) {
+    return (in_parts_ != nullptr) == table.partition_filters;
+  }
+  const uint64_t large = 2 * table.metadata_block_size;
+  const bool is_cut = separate_->num_parts() * large > filter_size;
+  return filter_size < large || is_cut == table.cache_index_and_filter_blocks;
 }
 
 std::string AskedFilter::Describe() const {
@@ -214,7 +233,7 @@ bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
                                    ? "nullptr"
                                    : options.prefix_extractor->AsString();
   return properties != nullptr && !old_filter_.IsDamaged() &&
-         old_filter_.IsInParts() == table.partition_filters &&
+         old_filter_.IsCutAsWith(table, properties->filter_size) &&
          properties->prefix_extractor_name == prefixes;
 }
 
@@ -256,7 +275,7 @@ Status FilterTrial::Build(const Place& place,
   std::list<ChargedTable> tables;
   std::vector<std::shared_ptr<PeakCache>> charged(policies.size());
   std::vector<std::shared_ptr<FinishedFilter>> finished(policies.size());
-  std::vector<std::unique_ptr<TrialBuilder>> builders(policies.size());
+  std::vector<std::unique_ptr<FilterBitsBuilder>> builders(policies.size());
   for (size_t i = 0; i < policies.size(); i++) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
     if (own != nullptr && own->ForLevel(place.level, &of_level[i])) {
@@ -266,19 +285,13 @@ Status FilterTrial::Build(const Place& place,
     own = AsProteanFilterPolicy(chosen[i]);
     const auto& given =
         *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
-    // RocksDB's own filters let the same keys through in parts.
-    const ChargedTable& table =
-        tables.emplace_back(given, own != nullptr && given.partition_filters);
+    const ChargedTable& table = tables.emplace_back(given);
     const FilterBuildingContext context = ContextOf(place, table.options);
     if (own != nullptr) finished[i] = std::make_shared<FinishedFilter>();
-    std::unique_ptr<FilterBitsBuilder> builder(
-        own == nullptr ? chosen[i]->GetBuilderWithContext(context)
-                       : own->NewBuilder(context, Env::Default(), place.price,
-                                         finished[i]));
-    if (builder == nullptr) continue;
-    builders[i] =
-        std::make_unique<TrialBuilder>(std::move(builder), table.options,
-                                       place.options.prefix_extractor.get());
+    builders[i].reset(own == nullptr
+                          ? chosen[i]->GetBuilderWithContext(context)
+                          : own->NewBuilder(context, Env::Default(),
+                                            place.price, finished[i]));
     charged[i] = table.cache;
   }
   KeyBatch batch;
@@ -286,7 +299,9 @@ Status FilterTrial::Build(const Place& place,
     for (size_t i = 0; i < builders.size(); i++) {
       if (builders[i] == nullptr) continue;
       const CpuNanosTo sum(&(*built)[i].build_nanos);
-      batch.ForEach([&](const Slice& key) { builders[i]->Add(key); });
+      batch.ForEach([&](const Slice& key) {
+        AddKey(key, place.options.prefix_extractor.get(), builders[i].get());
+      });
     }
     batch.Clear();
   };
@@ -313,8 +328,8 @@ Status FilterTrial::Build(const Place& place,
     if (builders[i] == nullptr) continue;
     BuiltFilter& filter = (*built)[i];
     const CpuNanosTo sum(&filter.build_nanos);
-    Slice block;
-    s = builders[i]->Finish(&filter.block, &block, &filter.bytes);
+    const Slice block = builders[i]->Finish(&filter.block, &s);
+    filter.bytes = block.size();
     builders[i].reset();
     filter.build_memory = charged[i]->peak();
     filter.reader.reset(chosen[i]->GetFilterBitsReader(block));

@@ -39,10 +39,9 @@ class AskedFilter {
   }
   FilterReport Report() const;
   bool IsDamaged() const;
-  bool IsInParts() const {
-    return in_parts_ != nullptr ||
-           (separate_ != nullptr && separate_->num_parts() > 0);
-  }
+  // Whether the filter is cut, or not, as it would be with these options.
+  bool IsCutAsWith(const BlockBasedTableOptions& table,
+                   uint64_t filter_size) const;
   // The filter's kind and design, for people to read.
   std::string Describe() const;
 

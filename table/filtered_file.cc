@@ -35,7 +35,6 @@ FileDescription Describe(const BlockBasedFile& file,
     // The file is older than table properties.
     description.properties = std::make_shared<TableProperties>();
   }
-  description.cached_filter = file.cached_filter();
   description.filter_loads = file.filter_loads();
   description.env = file.env();
   description.info_log = file.info_log();
@@ -63,61 +62,41 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
                  policy),
       has_range_filter_(use == FilterUse::kUsed),
-      is_partitioned_(file_->filter_state() ==
-                      BlockBasedFile::FilterState::kPartitioned),
       allows_markers_(has_range_filter_ &&
                       file_->user_comparator() == BytewiseComparator()),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       first_get_counter_(open_file_.first_get_counter()),
       marker_sequence_(MarkerSequenceOf(*file_)),
       queue_(open_file_.queue()) {
-  // A damaged filter is reported now if the table keeps it in memory, otherwise
-  // when an iterator reads it.
-  if (!has_range_filter_) return;
-  if (!is_partitioned_) Checked(file_->GetPinnedFilter());
+  if (has_range_filter_) OpenFilter();
+}
+
+void FilteredFile::OpenFilter() {
+  if (file_->filter_state() == BlockBasedFile::FilterState::kCached) {
+    CachedFilter* const cached = file_->cached_filter();
+    cached->SetReports(this);
+    if (!cached->directory().parts().empty()) cached_ = cached;
+  } else {
+    // Policies of Protean make no other readers.
+    held_ = static_cast<const ProteanFilterBitsReader*>(file_->GetHeldFilter());
+    const Status& s = held_->block().status();
+    if (held_->block().CanFilter()) {
+      if (!s.ok()) ReportDamagedPart(s);
+    } else {
+      held_ = nullptr;
+      if (!s.ok() && open_file_.ReportDamage(s)) CountDamage(s);
+    }
+  }
   if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnheld);
 }
 
 const FileRangeFilter* FilteredFile::GetRangeFilter(
     const ReadOptions& read_options, TableReaderCaller caller,
     FilterView* view) const {
-  if (!has_range_filter_) return nullptr;
-  if (is_partitioned_) return GetParts(read_options, caller, view);
-  FilterBitsReader* filter = file_->GetPinnedFilter();
-  if (filter == nullptr) {
-    BlockCacheLookupContext lookup_context(caller);
-    ReportRead(
-        file_->GetFilter(read_options, &lookup_context, &view->hold, &filter));
-  }
-  return Checked(filter);
-}
-
-const ProteanFilterBitsReader* FilteredFile::GetFilterOfKeys() const {
-  if (!has_range_filter_ || is_partitioned_ || timestamp_size_ > 0 ||
-      !file_->whole_key_filtering()) {
-    return nullptr;
-  }
-  // Policies of Protean make no other readers.
-  return static_cast<const ProteanFilterBitsReader*>(file_->GetPinnedFilter());
-}
-
-const FileRangeFilter* FilteredFile::GetParts(const ReadOptions& read_options,
-                                              TableReaderCaller caller,
-                                              FilterView* view) const {
-  view->parts = std::make_unique<FilterInParts>(
-      *file_, read_options, caller, static_cast<const PartReports*>(this));
-  const Status s = view->parts->filter.Open();
-  ReportRead(s);
-  if (!s.ok()) view->parts.reset();
-  return view->parts == nullptr ? nullptr : &view->parts->filter;
-}
-
-void FilteredFile::ReportRead(const Status& s) const {
-  if (s.IsCorruption()) {
-    open_file_.ReportDamage(s);
-  } else if (IsFailure(s)) {
-    open_file_.ReportFailure(s);
-  }
+  if (held_ != nullptr) return &held_->block();
+  if (cached_ == nullptr) return nullptr;
+  *view = std::make_unique<FilterInCache>(*cached_, read_options, caller);
+  return &(*view)->filter;
 }
 
 void FilteredFile::ReportUnreadPart(const Status& why) const {
@@ -130,28 +109,6 @@ void FilteredFile::ReportUnreadPart(const Status& why) const {
 
 void FilteredFile::ReportDamagedPart(const Status& why) const {
   if (open_file_.ReportDamagedPart(why)) CountDamage(why);
-}
-
-const FilterBlock* FilteredFile::Checked(FilterBitsReader* filter) const {
-  if (filter == nullptr) return nullptr;
-  // Policies of Protean make no other readers.
-  const FilterBlock& block =
-      static_cast<const ProteanFilterBitsReader*>(filter)->block();
-  if (block.CanFilter()) {
-    // An earlier read of the filter may have been damaged, but not the file.
-    open_file_.SetUse(FilterUse::kUsed);
-    return &block;
-  }
-  NoteUseless(block);
-  return nullptr;
-}
-
-void FilteredFile::NoteUseless(const FilterBlock& filter) const {
-  if (filter.status().ok()) {
-    open_file_.SetUse(FilterUse::kUnheld);
-  } else if (open_file_.ReportDamage(filter.status())) {
-    CountDamage(filter.status());
-  }
 }
 
 // RocksDB counts only the damage that it finds itself.

@@ -9,33 +9,28 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/filter_block.h"
 #include "filter_policy/open_db/open_file.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "table/partitioned_filter.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_outcomes.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A filter in parts, and those of its parts that are in use.
-struct FilterInParts {
-  FilterInParts(const BlockBasedFile& file, const ReadOptions& read_options,
-                TableReaderCaller caller, const PartReports* reports)
+// A view of a filter in the block cache.
+struct FilterInCache {
+  FilterInCache(const CachedFilter& cached, const ReadOptions& read_options,
+                TableReaderCaller caller)
       : lookup_context(caller),
-        filter(file, read_options, &lookup_context, /*in_order=*/true,
-               reports) {}
+        filter(cached, read_options, /*get_context=*/nullptr, &lookup_context) {
+  }
 
   BlockCacheLookupContext lookup_context;
-  PartitionedFilter filter;
+  CachedFilterView filter;
 };
 
-// Keeps a file's filter, or the parts of it that are in use, in memory for one
-// caller. Every seek makes one, and most files have whole filters.
-struct FilterView {
-  FilterHold hold;
-  std::unique_ptr<FilterInParts> parts;
-};
+// Keeps those parts of a file's filter in memory that one caller uses. Every
+// seek makes one, and most files have their filters in memory.
+using FilterView = std::unique_ptr<FilterInCache>;
 
 // Thread safe.
 class FilteredFile final : public CountedFile, private PartReports {
@@ -59,18 +54,22 @@ class FilteredFile final : public CountedFile, private PartReports {
   // tells: it has a range filter, and keys without timestamps.
   bool allows_markers() const { return allows_markers_; }
 
-  // Gets the file's filter as RocksDB keeps it: owned by the table, pinned, or
-  // through the block cache. `*view`, which is new, keeps it in memory for the
-  // caller. `read_options` must outlive it. Returns nullptr if the filter is
-  // not available, for instance because it would have to be read and
-  // `read_options` forbids that; then the file may hold any key.
+  // Gets the file's filter, which the table keeps in memory, or of which
+  // `*view` loads and keeps parts for the caller. `read_options` must outlive
+  // it. Returns nullptr if the filter cannot be used; then the file may hold
+  // any key.
   const FileRangeFilter* GetRangeFilter(const ReadOptions& read_options,
                                         TableReaderCaller caller,
                                         FilterView* view) const;
   // The file's filter if whole keys can be asked of it without RocksDB: keys
   // have no timestamps, and the table itself keeps the filter in memory. Else
   // nullptr. The result never changes.
-  const ProteanFilterBitsReader* GetFilterOfKeys() const;
+  const ProteanFilterBitsReader* GetFilterOfKeys() const {
+    return has_range_filter_ && timestamp_size_ == 0 &&
+                   file_->whole_key_filtering()
+               ? held_
+               : nullptr;
+  }
   // The user key without its timestamp, as filters know it.
   Slice UserKey(const Slice& internal_key) const {
     return ExtractUserKeyAndStripTimestamp(internal_key, timestamp_size_);
@@ -107,22 +106,16 @@ class FilteredFile final : public CountedFile, private PartReports {
  private:
   void ReportUnreadPart(const Status& why) const override;
   void ReportDamagedPart(const Status& why) const override;
-  const FileRangeFilter* GetParts(const ReadOptions& read_options,
-                                  TableReaderCaller caller,
-                                  FilterView* view) const;
-  // Returns the filter that a policy of Protean has opened, or nullptr if it is
-  // damaged or does not hold the keys.
-  const FilterBlock* Checked(FilterBitsReader* filter) const;
-  void NoteUseless(const FilterBlock& filter) const;
+  void OpenFilter();
   void CountDamage(const Status& s) const;
-  // Logs why the filter, or the index of its parts, could not be read.
-  void ReportRead(const Status& s) const;
 
   const std::unique_ptr<BlockBasedFile> file_;
   mutable OpenFile open_file_;
   // These members share a cache line, on which reads do not write.
   const bool has_range_filter_;
-  const bool is_partitioned_;
+  // One of these, or none.
+  const ProteanFilterBitsReader* held_ = nullptr;
+  const CachedFilter* cached_ = nullptr;
   const bool allows_markers_;
   const size_t timestamp_size_;
   const size_t first_get_counter_;

@@ -80,21 +80,8 @@ void IgnoreThreadBounds(Logger* logger) {
 }  // namespace
 
 ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options)
-    : BlockBasedTableFactory(options),
-      partition_filters_asked_(options.partition_filters) {
+    : BlockBasedTableFactory(options) {
   PolicyNames::Instance().Add(options.filter_policy.get());
-}
-
-void ProteanTableFactory::NotePartitionFilters() {
-  partition_filters_asked_ =
-      GetOptions<BlockBasedTableOptions>()->partition_filters;
-}
-
-Status ProteanTableFactory::PrepareOptions(const ConfigOptions& opts) {
-  partition_filters_asked_ =
-      partition_filters_asked_ ||
-      GetOptions<BlockBasedTableOptions>()->partition_filters;
-  return BlockBasedTableFactory::PrepareOptions(opts);
 }
 
 Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
@@ -102,12 +89,6 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
                                         const std::string& opt_name,
                                         const std::string& opt_value,
                                         void* opt_ptr) {
-  if (opt_name == "partition_filters") {
-    const Status s = BlockBasedTableFactory::ParseOption(
-        config_options, opt_info, opt_name, opt_value, opt_ptr);
-    if (s.ok()) NotePartitionFilters();
-    return s;
-  }
   if (opt_name != "filter_policy") {
     return BlockBasedTableFactory::ParseOption(config_options, opt_info,
                                                opt_name, opt_value, opt_ptr);
@@ -149,14 +130,6 @@ Status ProteanTableFactory::ValidateOptions(
   const auto* options = GetOptions<BlockBasedTableOptions>();
   const FilterPolicy* policy = options->filter_policy.get();
   PolicyNames::Instance().Add(policy);
-  if (partition_filters_asked_ &&
-      options->index_type != BlockBasedTableOptions::kTwoLevelIndexSearch &&
-      AsProteanFilterPolicy(policy) != nullptr) {
-    return Status::InvalidArgument(
-        "ProteanTable: partition_filters=true has no effect without "
-        "index_type=kTwoLevelIndexSearch; allowed: both, or "
-        "partition_filters=false");
-  }
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
   if (IteratorsWrite(cf_opts, 0)) IgnoreThreadBounds(db_opts.info_log.get());
@@ -168,13 +141,17 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
   using FilterState = BlockBasedFile::FilterState;
   const FilterState state = file->filter_state();
   if (state == FilterState::kNone) return FilterUse::kNone;
-  if (AsProteanFilterPolicy(file->filter_policy()) == nullptr) {
+  // RocksDB's own table has partitioned the filters of a policy of Protean.
+  if (AsProteanFilterPolicy(file->filter_policy()) == nullptr ||
+      state == FilterState::kPartitioned) {
     return FilterUse::kForeign;
   }
   if (state == FilterState::kUnreadable) {
     Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
-        "ProteanTable: %s is read without its filter, which cannot be read",
-        file->name().c_str());
+        "ProteanTable: %s is read without its filter, which cannot be read%s%s",
+        file->name().c_str(), file->filter_status().ok() ? "" : ": ",
+        file->filter_status().ok() ? ""
+                                   : file->filter_status().ToString().c_str());
     return FilterUse::kDamaged;
   }
   const Comparator* comparator = file->user_comparator();

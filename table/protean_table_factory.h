@@ -54,7 +54,6 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   // not when SetDBOptions changes the period.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
-  Status PrepareOptions(const ConfigOptions& opts) override;
 
  protected:
   // InvalidArgument for a filter policy that cannot be made. RocksDB's own
@@ -67,7 +66,6 @@ class ProteanTableFactory : public BlockBasedTableFactory {
                      void* opt_ptr) override;
 
  private:
-  void NotePartitionFilters();
   // Whether the file's filter can be asked for ranges. Logs once why not.
   FilterUse UseOf(BlockBasedFile* file) const;
   // The policy that takes samples of what the file is asked, or nullptr. A file
@@ -85,9 +83,6 @@ class ProteanTableFactory : public BlockBasedTableFactory {
     std::atomic<uint64_t> log_period_seconds{0};
   };
 
-  // Whether partition_filters has been asked for. RocksDB clears the option
-  // before ValidateOptions, unless the index is partitioned, too.
-  bool partition_filters_asked_ = false;
   Status policy_error_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };

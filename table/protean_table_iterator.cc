@@ -47,17 +47,16 @@ ProteanTableIterator::~ProteanTableIterator() {
 
 inline const FileRangeFilter* ProteanTableIterator::Asking::Filter() {
   if (iterator_.seeks_->prepared) return nullptr;
-  if (iterator_.seeks_->parts != nullptr)
-    return &iterator_.seeks_->parts->filter;
+  if (iterator_.seeks_->view != nullptr) return &iterator_.seeks_->view->filter;
   return iterator_.file_->GetRangeFilter(iterator_.read_options(),
                                          iterator_.inner().caller(), &view_);
 }
 
-void ProteanTableIterator::Asking::LeaveParts() {
+void ProteanTableIterator::Asking::LeaveView() {
   if (!iterator_.WaitsForSearch()) {
-    iterator_.seeks_->parts.reset();
-  } else if (iterator_.seeks_->parts == nullptr) {
-    iterator_.seeks_->parts = std::move(view_.parts);
+    iterator_.seeks_->view.reset();
+  } else if (iterator_.seeks_->view == nullptr) {
+    iterator_.seeks_->view = std::move(view_);
   }
 }
 
@@ -264,7 +263,7 @@ void ProteanTableIterator::ReadFromMarker() {
 
 void ProteanTableIterator::ReadBeforeMarker() {
   SetReading();
-  seeks_->parts.reset();
+  seeks_->view.reset();
   inner().SeekForPrev(marker().key());
   StopAtLowerBound();
   if (!marker().IsEnd()) {

@@ -121,7 +121,7 @@ class ProteanTableIterator final : public WaitingIterator,
 
     SeekOutcomes outcomes;
     Marker marker;
-    std::unique_ptr<FilterInParts> parts;  // while the iterator waits
+    FilterView view;  // while the iterator waits
     const bool markers_allowed;
     bool prepared = false;  // whether inner() has read ahead for a MultiScan
   };
@@ -190,20 +190,19 @@ class ProteanTableIterator final : public WaitingIterator,
   }
 
   // The file's filter, or nullptr, for the scope of the object. The end of the
-  // scope lets go of the filter, unless it has parts and the search may come
-  // back to them: while the iterator waits, the one or two parts that have been
-  // asked stay in memory, as a data block would.
+  // scope lets go of the filter, unless it is in the block cache and the search
+  // may come back to it: while the iterator waits, the one or two parts that
+  // have been asked stay in memory, as a data block would.
   class Asking {
    public:
     explicit Asking(ProteanTableIterator* iterator) : iterator_(*iterator) {}
     ~Asking() {
-      if (iterator_.seeks_->parts != nullptr || view_.parts != nullptr)
-        LeaveParts();
+      if (iterator_.seeks_->view != nullptr || view_ != nullptr) LeaveView();
     }
     const FileRangeFilter* Filter();
 
    private:
-    void LeaveParts();
+    void LeaveView();
 
     ProteanTableIterator& iterator_;
     FilterView view_;

@@ -12,10 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/filter_block.h"
+#include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/proteus/proteus_builder.h"
-#include "filter_policy/segments/segmented_filter.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
 #include "tests/guarded_block.h"
@@ -25,15 +24,16 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The offsets of the header's fields (filter_block.h).
+// The offsets of the directory's fixed fields (filter_block.h).
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
 constexpr size_t kChecksumOffset = 8;
-constexpr size_t kCheckedOffset = 12;
-constexpr size_t kPayloadOffset = 12;
-constexpr size_t kHeaderSize = 32;
-constexpr size_t kSaltedHeaderSize = 48;
+constexpr size_t kDirectorySizeOffset = 12;
+constexpr size_t kNumKeysOffset = 16;
+constexpr size_t kSaltOffset = 24;
+constexpr size_t kKeyLengthsOffset = 40;
+constexpr size_t kNumPartsOffset = 44;
 
 // Whether `block` answers correctly about the first of these ascending keys
 // that is at or above `target`.
@@ -62,22 +62,41 @@ inline std::string Finish(FilterBitsBuilder* builder) {
   return builder->Finish(&buffer).ToString();
 }
 
-// Completes the block of the added keys; returns false if a filter cannot hold
-// them.
+// Completes the block of the added keys, of which the parts begin with
+// `salt`; returns false if a filter cannot hold them.
 inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
+                        const FilterSalt& salt, uint32_t key_lengths,
                         std::string* block) {
   FilterBlockHeader header;
   header.kind = kind;
   header.num_keys = builder->num_keys();
   header.smallest = builder->first_key();
   header.largest = builder->last_key();
-  uint64_t payload_size = 0;
-  if (!builder->Finish(&payload_size).ok()) return false;
-  header.salt = builder->Salt();
-  block->assign(FilterBlockSize(header, payload_size), '\0');
-  builder->Write(StartFilterBlock(header, block->data()));
-  FinishFilterBlock(block->data(), block->size());
+  header.key_lengths = key_lengths;
+  header.salt = salt;
+  std::vector<PlannedPart> plan;
+  if (!builder->Finish(KeysEnd(), &plan).ok()) return false;
+  // A block of no keys has no parts.
+  if (header.num_keys == 0) plan.clear();
+  FilterBlockWriter writer;
+  for (size_t i = 0; i < plan.size(); i++) {
+    char* const payload = writer.AddPart(kind, plan[i].num_keys, plan[i].begin,
+                                         plan[i].design, plan[i].payload_size);
+    builder->Write(i, payload);
+    writer.FinishPart(salt);
+  }
+  block->assign(writer.Size(header), '\0');
+  writer.Write(header, block->data());
   return true;
+}
+
+// The lengths of keys as the header of a block has them.
+inline uint32_t KeyLengths(const std::vector<std::string>& keys) {
+  uint32_t lengths = 0;
+  for (const std::string& key : keys) {
+    lengths |= FilterBlockHeader::LengthBit(key);
+  }
+  return lengths;
 }
 
 // The block of a SuRF with these options, which a policy might never choose;
@@ -86,107 +105,79 @@ inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
                                   const SurfSuffix& suffix,
                                   const FstOptions& options,
                                   const FilterSalt& salt = {}) {
-  SurfBuilder builder(suffix, options);
-  builder.SetSalt(salt);
+  SurfBuilder builder(suffix, options, {salt, 0});
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
-  FinishBlock(kSurfKind, &builder, &block);
+  FinishBlock(kSurfKind, &builder, salt, 0, &block);
   return block;
 }
 
-// The block of a Proteus, 1PBF or 2PBF; empty if there can be none.
+// The block of a SuRF in parts of `part_keys` keys; empty if there can be none.
+inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
+                                   size_t part_keys, const SurfSuffix& suffix,
+                                   const FstOptions& options,
+                                   const FilterSalt& salt = {}) {
+  FilterBlockHeader header;
+  header.kind = kSurfKind;
+  header.num_keys = keys.size();
+  header.smallest = keys.front();
+  header.largest = keys.back();
+  header.key_lengths = KeyLengths(keys);
+  header.salt = salt;
+  FilterBlockWriter writer;
+  std::string begin;
+  for (size_t first = 0; first < keys.size(); first += part_keys) {
+    SurfBuilder builder(suffix, options, {salt, 0});
+    for (size_t i = first; i < std::min(first + part_keys, keys.size()); i++) {
+      builder.AddKey(keys[i]);
+    }
+    if (first > 0) ShortestBegin(keys[first - 1], keys[first], &begin);
+    std::vector<PlannedPart> plan;
+    if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
+    builder.Write(0, writer.AddPart(kSurfKind, plan[0].num_keys, begin,
+                                    plan[0].design, plan[0].payload_size));
+    writer.FinishPart(salt);
+  }
+  std::string block(writer.Size(header), '\0');
+  writer.Write(header, block.data());
+  return block;
+}
+
+// The block of a Proteus, 1PBF or 2PBF, in parts of about `part_bytes` bytes
+// unless that is 0; empty if there can be none. Stores the builder's report,
+// unless `report` is nullptr.
 inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusSettings& settings,
                                      std::vector<SampleQuery> samples = {},
-                                     const FilterSalt& salt = {}) {
+                                     const FilterSalt& salt = {},
+                                     uint64_t part_bytes = 0,
+                                     FilterReport* report = nullptr) {
   ProteusBuilder builder(
-      settings, [&samples](const Slice&, const Slice&, size_t /*most*/) {
+      settings,
+      [&samples](const Slice&, const Slice&, size_t /*most*/) {
         return SamplesOfFile{samples};
-      });
-  builder.SetSalt(salt);
+      },
+      {salt, part_bytes});
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
-  FinishBlock(kProteusKind, &builder, &block);
+  FinishBlock(kProteusKind, &builder, salt,
+              part_bytes == 0 ? 0 : KeyLengths(keys), &block);
+  if (report != nullptr) *report = builder.Report();
   return block;
 }
 
-// The parts of a partitioned Proteus of this design, each over `part_keys`
-// keys, as RocksDB would have them written.
-inline std::vector<std::string> BuildProteusParts(
-    const std::vector<std::string>& keys, size_t part_keys,
-    const ProteusDesign& design, double bits_per_key, const FilterSalt& salt) {
-  struct Part {
-    std::unique_ptr<RangeFilterBuilder> builder;
-    FilterBlockHeader header;
-    uint64_t payload_size = 0;
-  };
+// The block of a Proteus of this design in parts of about `part_keys` keys.
+inline std::string BuildPartedProteus(const std::vector<std::string>& keys,
+                                      size_t part_keys,
+                                      const ProteusDesign& design,
+                                      double bits_per_key,
+                                      const FilterSalt& salt = {}) {
   ProteusSettings settings;
   settings.bits_per_key = bits_per_key;
   settings.forced = design;
-  std::vector<Part> parts;
-  for (size_t begin = 0; begin < keys.size(); begin += part_keys) {
-    Part part;
-    part.builder = parts.empty() ? std::make_unique<ProteusBuilder>(
-                                       settings, ProteusBuilder::Samples())
-                                 : parts.back().builder->NextPart();
-    part.builder->ExpectParts();
-    part.builder->SetSalt(salt);
-    for (size_t i = begin; i < std::min(begin + part_keys, keys.size()); i++) {
-      part.builder->AddKey(keys[i]);
-      part.header.key_lengths |= FilterBlockHeader::LengthBit(keys[i]);
-    }
-    EXPECT_TRUE(part.builder->Finish(&part.payload_size).ok());
-    part.header.kind = kProteusKind;
-    part.header.is_part = true;
-    part.header.salt = salt;
-    part.header.num_keys = part.builder->num_keys();
-    part.header.keys_before = begin;
-    part.header.smallest = part.builder->first_key();
-    part.header.largest = part.builder->last_key();
-    parts.push_back(std::move(part));
-  }
-  std::vector<std::string> blocks;
-  for (Part& part : parts) {
-    std::string block(FilterBlockSize(part.header, part.payload_size), '\0');
-    const uint64_t size =
-        part.builder->WritePart(PayloadOfPart(block.data()), part.payload_size);
-    FinishPart(part.header, size, block.data(), block.size());
-    blocks.push_back(std::move(block));
-  }
-  return blocks;
-}
-
-// The block of a Proteus of this design in segments of `segment_keys` keys.
-inline std::string BuildSegmentedProteus(const std::vector<std::string>& keys,
-                                         size_t segment_keys,
-                                         const ProteusDesign& design,
-                                         double bits_per_key,
-                                         const FilterSalt& salt) {
-  SegmentWriter segments;
-  size_t begin = 0;
-  for (const std::string& part :
-       BuildProteusParts(keys, segment_keys, design, bits_per_key, salt)) {
-    if (begin > 0) segments.EndLast(keys[begin - 1], keys[begin]);
-    std::unique_ptr<char[]> block(new char[part.size()]);
-    memcpy(block.get(), part.data(), part.size());
-    segments.Add(std::move(block), part.size());
-    begin += segment_keys;
-  }
-  segments.EndLast(keys.back(), Slice());
-  FilterBlockHeader header;
-  header.kind = kProteusKind;
-  header.is_segmented = true;
-  header.salt = salt;
-  header.num_keys = keys.size();
-  for (const std::string& key : keys) {
-    header.key_lengths |= FilterBlockHeader::LengthBit(key);
-  }
-  header.smallest = keys.front();
-  header.largest = keys.back();
-  std::string block(FilterBlockSize(header, segments.PayloadSize()), '\0');
-  segments.Write(StartFilterBlock(header, block.data()));
-  FinishFilterBlock(block.data(), block.size());
-  return block;
+  const double part_bytes = bits_per_key / 8 * static_cast<double>(part_keys);
+  return BuildProteusBlock(keys, settings, {}, salt,
+                           static_cast<uint64_t>(part_bytes));
 }
 
 // A Proteus of this design, whatever the queries are.
@@ -227,16 +218,31 @@ inline ProteusDesign TwoSets(uint32_t first_bits, uint32_t prefix_bits,
   return design;
 }
 
-// A damaged block whose checksum is right, so that only the checks of what it
+// A damaged block whose checksums are right, so that only the checks of what it
 // says are left.
-inline std::string WithRightChecksum(std::string block) {
-  if (block.size() >= kCheckedOffset) {
-    const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
-    EncodeFixed32(block.data() + kChecksumOffset,
-                  crc32c::Extend(before, block.data() + kCheckedOffset,
-                                 block.size() - kCheckedOffset));
+inline std::string WithRightChecksums(std::string block) {
+  if (block.size() < FilterDirectory::kFixedSize) return block;
+  const uint64_t size = std::min<uint64_t>(
+      DecodeFixed32(&block[kDirectorySizeOffset]), block.size());
+  if (size < FilterDirectory::kFixedSize) return block;
+  const uint32_t before = crc32c::Value(block.data(), kChecksumOffset);
+  EncodeFixed32(&block[kChecksumOffset],
+                crc32c::Extend(before, &block[kDirectorySizeOffset],
+                               size - kDirectorySizeOffset));
+  FilterDirectory directory;
+  directory.Read(block, block.size()).PermitUncheckedError();
+  for (const FilterPart& part : directory.parts()) {
+    char* const behind = &block[part.offset + part.payload_size];
+    uint32_t checksum = crc32c::Value(&block[kSaltOffset], 16);
+    checksum = crc32c::Extend(checksum, &block[part.offset], part.payload_size);
+    EncodeFixed32(behind, crc32c::Extend(checksum, behind + 4, 12));
   }
   return block;
+}
+
+// Where the payload of the first part of a block is.
+inline size_t PayloadOffset(const std::string& block) {
+  return DecodeFixed32(&block[kDirectorySizeOffset]);
 }
 
 // A Proteus of a forced design in a block that is read at an odd address.

@@ -9,11 +9,12 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 std::string FinishPayload(RangeFilterBuilder* builder) {
-  uint64_t size = 0;
-  const Status s = builder->Finish(&size);
+  std::vector<PlannedPart> parts;
+  const Status s = builder->Finish(KeysEnd(), &parts);
   EXPECT_TRUE(s.ok()) << s.ToString();
-  std::string payload(size + kReadPadding, '\0');
-  builder->Write(payload.data());
+  EXPECT_EQ(1u, parts.size());
+  std::string payload(parts[0].payload_size + kReadPadding, '\0');
+  builder->Write(0, payload.data());
   return payload;
 }
 

@@ -3,7 +3,6 @@
 //  protean advise: recommends filters for a DB.
 
 #include <algorithm>
-#include <cinttypes>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -17,7 +16,6 @@
 #include "table/protean_table_factory.h"
 #include "tools/advice.h"
 #include "tools/advice_tables.h"
-#include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "tools/interrupt.h"
@@ -61,22 +59,6 @@ std::string Saving(double before, double now) {
   const double percent = 100 * (before - now) / before;
   return Format("%.1f %% %s than", std::fabs(percent),
                 percent >= 0 ? "less" : "more");
-}
-
-// The filters of all files of the column family under one policy. A file's
-// share of its level's filters is its share of the level's bytes.
-CachedFilters FiltersOf(const TargetFamily& family,
-                        const ReplayResult& result) {
-  CachedFilters filters;
-  for (const TargetFile& file : family.files) {
-    const auto level = result.levels.find(file.level);
-    if (level == result.levels.end() || level->second.bytes == 0) continue;
-    const ReplaySum& sum = level->second;
-    const double bytes = sum.filter_bytes * static_cast<double>(file.bytes) /
-                         static_cast<double>(sum.bytes);
-    if (bytes >= 1) filters.Add(static_cast<uint64_t>(bytes));
-  }
-  return filters;
 }
 
 // The row for programs if no result obeys the limits.
@@ -146,9 +128,6 @@ class Advise : public Command {
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
                    Output* output) const;
-  // A line about filters that the block cache does not keep; empty if there is
-  // no reason for one.
-  std::string CacheAdvice(const CachedFilters& filters) const;
 
   Target target_;
   AdviceSource from_;
@@ -157,7 +136,6 @@ class Advise : public Command {
   uint64_t max_filter_memory_ = 0;  // 0 if not given
   double min_saving_ = 1;
   AdviceLimits limits_;
-  uint64_t block_cache_ = 0;  // 0 if not given
   bool json_ = false;
 
   std::string source_;       // of the reads, for messages
@@ -207,13 +185,6 @@ The advice ends with the commands to follow. A policy that learns does as well a
 starts with the samples of these reads, so one of the commands writes them, unless --save_samples has
 done so already.
 
-If the DB reads whole filters through its block cache (cache_index_and_filter_blocks=true), the advice
-says which block cache keeps the recommended ones, or with --block_cache, whether that cache does. In
-the row "advice" of --json, lru_cache_bytes and hyper_clock_cache_bytes are the smallest block caches
-that keep them (LRUCache and HyperClockCache with the default number of shards), or null if the filters
-do not need room there. partition_filters is whether they are to be partitioned because --block_cache is
-smaller.
-
 Ctrl-C or SIGTERM while filters are built ends the building after the current file. The advice then
 rests on the files before.
 
@@ -224,7 +195,6 @@ Examples:
   protean advise --db=/data/db --trace=/tmp/trace
   protean advise --db=/data/db --column_family=events --policies=proteus:8,proteus:10,ribbonfilter:10
   protean advise --db=/data/db --trace=/tmp/trace --save_samples=/data/seeds
-  protean advise --db=/data/db --trace=/tmp/trace --block_cache=64M
   protean advise /backup/000123.sst --queries=queries.txt --json
 )";
 }
@@ -273,11 +243,6 @@ void Advise::AddFlags(Arguments* arguments) {
                  "recommend no filters that take more CPU to build for all "
                  "files",
                  &limits_.build_cpu, 0);
-  arguments->Add("block_cache", "BYTES",
-                 "the capacity of the DB's block cache, an LRUCache with the "
-                 "default number of shards: say whether it keeps the filters, "
-                 "if they are read through it",
-                 &block_cache_, 1);
   arguments->Add("save_samples", "FILE",
                  "write the samples that the reads give to this file, a "
                  "seed_file for the policy",
@@ -382,20 +347,6 @@ Status Advise::AddCandidates(const std::vector<std::string>& policies,
   return Status::OK();
 }
 
-std::string Advise::CacheAdvice(const CachedFilters& filters) const {
-  if (filters.files == 0) return "";
-  if (block_cache_ == 0) return NeedsText(filters);
-  const CacheRoom room = DefaultRoom(CacheKind::kLRU, block_cache_);
-  if (FitOf(filters, room) == CacheFit::kFits) return "";
-  return Format(
-      "The block cache of %s, in %" PRIu32
-      " shards of %s, does not keep these filters, the largest of %s: set %s, "
-      "too. Or give it at least %s.",
-      PrintedBytes(block_cache_).c_str(), room.shards,
-      PrintedBytes(room.shard()).c_str(), PrintedBytes(filters.largest).c_str(),
-      kPartitionOptions, PrintedBytes(NeedsOf(filters).lru).c_str());
-}
-
 size_t Advise::PrintMissing(const TargetFamily& family,
                             std::ostream& err) const {
   size_t missing = 0;
@@ -434,14 +385,6 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   row["built_bytes"] = report.built_bytes;
   row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
   row["blocks_per_op_none"] = none.blocks_per_read;
-  const BlockBasedTableOptions& table = family.table_options();
-  const CachedFilters cached =
-      CachesWholeFilters(table) && !table.partition_filters
-          ? FiltersOf(family, best)
-          : CachedFilters();
-  AddNeeds(cached, &row);
-  const std::string cache_advice = CacheAdvice(cached);
-  row["partition_filters"] = block_cache_ > 0 && !cache_advice.empty();
   output->Row(row);
 
   output->Line("Use: " + line);
@@ -454,7 +397,6 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
       Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
       none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
       PrintedBytes(as_it_is.all.filter_bytes).c_str()));
-  if (!cache_advice.empty()) output->Line(cache_advice);
   if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
       as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
     output->Line("The existing filters are as good: nothing needs to be done.");

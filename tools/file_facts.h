@@ -35,11 +35,6 @@ class FileFacts {
   // Number of distinct keys if the filter knows it, else of entries.
   uint64_t keys() const { return keys_; }
   uint64_t filter_bytes() const { return filter_bytes_; }
-  // Whether the filter is one block, not partitioned.
-  bool has_whole_filter() const {
-    return filter_bytes_ > 0 &&
-           file().filter_state() == BlockBasedFile::FilterState::kFull;
-  }
   // 0 if there is no filter.
   double bits_per_key() const {
     return 8.0 * static_cast<double>(filter_bytes_) /

@@ -12,7 +12,6 @@
 #include "filter_policy/samples/replace_file.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_factory.h"
-#include "tools/cache_needs.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/inspect_page.h"
@@ -46,7 +45,6 @@ struct Sum {
   uint64_t keys = 0;
   uint64_t filter_bytes = 0;
   uint64_t filtered_keys = 0;
-  CachedFilters whole;  // the filters that are one block each
   // Predicted false positive rate, weighted by keys, of the files that have
   // one.
   double predicted = 0;
@@ -69,7 +67,6 @@ struct Sum {
     filter_bytes += facts.filter_bytes();
     if (!facts.unfiltered().empty()) unfiltered++;
     if (facts.filter_bytes() > 0) filtered_keys += facts.keys();
-    if (facts.has_whole_filter()) whole.Add(facts.filter_bytes());
     if (facts.report().predicted_fpr >= 0) {
       predicting_keys += facts.keys();
       predicted +=
@@ -85,10 +82,6 @@ struct Sum {
     (*row)["keys"] = keys;
     (*row)["filter_bytes"] = filter_bytes;
     (*row)["filter_size"] = PrintedBytes(filter_bytes);
-    (*row)["largest_filter_bytes"] =
-        whole.files == 0 ? Json() : Json(whole.largest);
-    (*row)["largest_filter_size"] =
-        whole.files == 0 ? Json() : Json(PrintedBytes(whole.largest));
     (*row)["bits_per_key"] =
         filtered_keys == 0 ? Json()
                            : Json(8.0 * static_cast<double>(filter_bytes) /
@@ -128,7 +121,6 @@ const std::vector<Column> kSumColumns = {
     {"keys", "keys"},
     {"size", "size"},
     {"filter_size", "filters"},
-    {"largest_filter_size", "largest"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
     {"observed_fpr", "observed FPR", 5},
@@ -165,13 +157,8 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["predicted_fpr"] = OrNull(report.predicted_fpr);
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
-  // Also false if nothing in the filter is hashed.
   const SeparateFilter* const filter = facts.filter();
-  (*row)["salted"] =
-      filter == nullptr ? Json() : Json(!filter->header().salt.IsNone());
-  (*row)["parts"] = filter == nullptr || filter->num_parts() == 0
-                        ? Json()
-                        : Json(filter->num_parts());
+  (*row)["parts"] = filter == nullptr ? Json() : Json(filter->num_parts());
   (*row)["unfiltered"] = facts.unfiltered();
 }
 
@@ -213,16 +200,7 @@ const char* Inspect::help() const {
   return R"(Prints for each SST file: its level, keys and size, the kind of its filter, the filter's design and
 what the design is based on (sample queries, or the keys alone), its bits per key, and the false
 positive rate that the model predicts; or why range reads do not use a filter of the file. Then the
-sums of each level: their filters, and the largest filter that is one block (not partitioned).
-
-If the DB reads whole filters through its block cache (cache_index_and_filter_blocks=true), the sums end
-with the smallest block caches that keep them all, each with the default number of shards. A cache keeps
-no filter that is larger than one of its shards. In a smaller cache, reads load whole filters from disk
-again and again; then set partition_filters=true; index_type=kTwoLevelIndexSearch.
-
-With --json --levels_only, largest_filter_bytes is the size of the largest filter of the level that is
-one block. lru_cache_bytes and hyper_clock_cache_bytes are the smallest block caches for the column
-family (LRUCache and HyperClockCache), or null if it reads no whole filters through the block cache.
+sums of each level.
 
 The DB may be in use: only its MANIFEST, its OPTIONS file and the filters are read.
 
@@ -412,22 +390,15 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       PrintUnasked(family, of_protean, err);
       *found = true;
     }
-    // The filters that need room in the block cache.
-    const CachedFilters cached = CachesWholeFilters(family.table_options())
-                                     ? all.whole
-                                     : CachedFilters();
-    const std::string note = cached.files == 0 ? "" : NeedsText(cached);
     std::vector<Json> sums;
     for (const auto& [level, sum] : levels) {
       Json row;
       row["column_family"] = family.name;
       row["level"] = level < 0 ? Json("-") : Json(level);
       sum.WriteTo(&row);
-      AddNeeds(cached, &row);
       sums.push_back(std::move(row));
     }
-    page.families.push_back(
-        {family.name, family.filter_policy, files, sums, note});
+    page.families.push_back({family.name, family.filter_policy, files, sums});
 
     if (!family.name.empty()) {
       output.Line(Format("Column family %s: %s%s%s",
@@ -447,7 +418,6 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
       sums.push_back(std::move(row));
     }
     if (levels_only_ || !json_) output.Table(kSumColumns, sums);
-    if (!note.empty()) output.Line(note);
     output.Line();
   }
   if (html_file_.empty()) return s;

@@ -44,7 +44,6 @@ std::string RenderPage(const Page& page) {
     entry["filter_policy"] = family.filter_policy;
     entry["files"] = family.files;
     entry["levels"] = family.levels;
-    entry["note"] = family.note;
     data["families"].push_back(std::move(entry));
   }
   data["history"] = Json::array();

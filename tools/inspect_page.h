@@ -26,7 +26,6 @@ struct PageFamily {
   std::string filter_policy;
   std::vector<Json> files;   // the rows of inspect --json
   std::vector<Json> levels;  // the rows of inspect --levels_only --json
-  std::string note = {};     // what block cache the filters need, or empty
 };
 
 struct Page {

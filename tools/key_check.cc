@@ -66,7 +66,7 @@ class Questions {
         whole_keys_(facts.file().whole_key_filtering()) {
     if (separate_ == nullptr &&
         facts.file().filter_state() == BlockBasedFile::FilterState::kFull) {
-      reader_ = facts.file().GetPinnedFilter();
+      reader_ = facts.file().GetHeldFilter();
     }
     asked_for_prefixes_ =
         separate_ != nullptr &&
@@ -83,17 +83,17 @@ class Questions {
   const char* Denied(const Slice& key, const std::string* previous) {
     if (!any()) return nullptr;
     if (prefixes_ != nullptr && prefixes_->InDomain(key) &&
-        !MayMatch(prefixes_->Transform(key), key)) {
+        !MayMatch(prefixes_->Transform(key))) {
       return "its prefix";
     }
     if (!whole_keys_) return nullptr;
-    if (!MayMatch(key, key)) return "the key";
+    if (!MayMatch(key)) return "the key";
     return filter_ == nullptr ? nullptr : DeniedRange(key, previous);
   }
 
  private:
-  bool MayMatch(const Slice& entry, const Slice& key) const {
-    return separate_ != nullptr ? separate_->MayMatch(entry, key)
+  bool MayMatch(const Slice& entry) const {
+    return separate_ != nullptr ? separate_->MayMatch(entry)
                                 : reader_->MayMatch(entry);
   }
 
@@ -163,20 +163,11 @@ std::string CheckHeader(const SeparateFilter& filter, uint64_t keys,
     return Slice(key.data(),
                  std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
   };
-  // The prefixes that RocksDB adds to the parts are counted as keys.
-  if (filter.num_parts() > 0 &&
-      (header.flags & FilterBlockHeader::kMayHoldPrefixes) != 0) {
-    return "";
-  }
   if (header.num_keys != keys) {
     return "it was built from " + std::to_string(header.num_keys) +
            " keys, the file has " + std::to_string(keys);
   }
-  // A partitioned filter without ranges does not know these keys.
-  if (filter.range_filter() == nullptr || keys == 0 ||
-      (filter.num_parts() > 0 && header.largest.empty())) {
-    return "";
-  }
+  if (filter.range_filter() == nullptr || keys == 0) return "";
   if (header.smallest != stored(smallest)) {
     return "its smallest key is not the file's";
   }

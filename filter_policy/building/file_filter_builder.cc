@@ -2,13 +2,19 @@
 
 #include "filter_policy/building/file_filter_builder.h"
 
+#include <algorithm>
+
 #include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
+#include "filter_policy/parted_filter.h"
 #include "rocksdb/env.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// How often the memory of building is looked at where parts are large.
+constexpr size_t kUsualNoteBytes = 64 << 10;
 
 // How the filter was designed, for the log; empty if the options prescribe the
 // design.
@@ -29,53 +35,248 @@ std::string LogLine(const FilterReport& report) {
 
 }  // namespace
 
-void FileFilterBuilder::NoteFailure(const char* what, const Status& s) {
+FileFilterBuilder::FileFilterBuilder(FilterKind kind, FileBuilders builders,
+                                     const FilterBuildingContext& context,
+                                     std::shared_ptr<FinishedFilter> built)
+    : kind_(kind),
+      builders_(std::move(builders)),
+      info_log_(context.info_log),
+      built_(std::move(built)),
+      verify_(context.table_options.detect_filter_construct_corruption),
+      charge_(context.table_options, context.info_log) {
+  task_.salt = FilterSalt::Draw();
+  if (context.table_options.cache_index_and_filter_blocks) {
+    task_.part_bytes = context.table_options.metadata_block_size;
+  }
+  note_bytes_ = task_.part_bytes == 0
+                    ? kUsualNoteBytes
+                    : std::min<size_t>(task_.part_bytes, kUsualNoteBytes);
+  builder_ = builders_.make(task_);
+  bits_per_key_ = builder_->ApproximateBitsPerKey();
+}
+
+void FileFilterBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
+  header_.flags |= FilterBlockHeader::kAskedForPrefixes;
+  if (!key.starts_with(alt)) {
+    header_.flags |= FilterBlockHeader::kPrefixesUnknown;
+  }
+  AddKey(key);
+}
+
+// ---- Keys ----
+
+void FileFilterBuilder::NoteMemory() {
+  unnoted_bytes_ = 0;
+  charge_.Set(Memory());
+  if (builder_->IsFull() || IsPartFull()) {
+    Timed([&] { EndBuilder(/*more_follow=*/true); });
+  }
+}
+
+bool FileFilterBuilder::IsPartFull() const {
+  return task_.part_bytes > 0 && !builder_->CutsParts() &&
+         fill_ * static_cast<double>(builder_->MaxSize()) >=
+             static_cast<double>(task_.part_bytes);
+}
+
+void FileFilterBuilder::AddOther(const Slice& key) {
+  if (HoldsNoKeys()) return CountKey(key);
+  if (!descending_.empty()) return AddDescending(key);
+  if (builder_ == nullptr) return AddToNewBuilder(key);
+  if (writer_.num_parts() > 0 || builder_->num_keys() > 1) {
+    return FailAt(key);
+  }
+  descending_.Add(builder_->first_key());
+  builder_.reset();
+  descending_.Add(key);
+}
+
+// A key may come in several versions.
+void FileFilterBuilder::AddToNewBuilder(const Slice& key) {
+  if (header_.num_keys > 0) {
+    const int order = key.compare(last_key_);
+    if (order == 0) return;
+    if (order < 0) return FailAt(key);
+    ShortestBegin(last_key_, key, &builder_begin_);
+  }
+  builder_ = builders_.make(task_);
+  builder_->AddKey(key);
+  NoteAdded(key);
+}
+
+void FileFilterBuilder::AddDescending(const Slice& key) {
+  const int order = key.compare(descending_.last());
+  if (order == 0) return;
+  if (order > 0) return FailAt(key);
+  descending_.Add(key);
+  unnoted_bytes_ += key.size();
+  if (unnoted_bytes_ < kUsualNoteBytes) return;
+  unnoted_bytes_ = 0;
+  charge_.Set(Memory());
+}
+
+void FileFilterBuilder::CountKey(const Slice& key) {
+  const int order = key.compare(last_key_);
+  if (order == 0) return;
+  in_order_ = in_order_ && order > 0;
+  header_.num_keys++;
+  last_key_.assign(key.data(), key.size());
+}
+
+void FileFilterBuilder::Fail(const Status& why) {
   // A budget that is used up is logged once (file_budget.h).
-  if (!s.IsMemoryLimit()) {
+  if (!why.IsMemoryLimit()) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
-        "Protean: no filter for this %s: %s", what, s.ToString().c_str());
+        "Protean: no filter for this file: %s", why.ToString().c_str());
   }
-  if (failure_.empty()) {
-    failure_ = s.IsMemoryLimit() ? s.getState() : s.ToString();
+  failure_ = why.IsMemoryLimit() ? why.getState() : why.ToString();
+  header_.num_keys = NumKeys();
+  if (builder_ != nullptr) {
+    last_key_ = builder_->last_key().ToString();
+  } else if (!descending_.empty()) {
+    last_key_ = descending_.last().ToString();
   }
+  builder_.reset();
+  descending_ = DescendingKeys();
+  writer_ = FilterBlockWriter();
 }
 
-bool FileFilterBuilder::Verify(const Slice& block) const {
-  const Status s = FilterBlock(block).status();
-  if (!s.ok()) {
-    Log(InfoLogLevel::ERROR_LEVEL, info_log_,
-        "Protean: a part of a filter goes unused: %s", s.ToString().c_str());
-  }
-  return s.ok();
+void FileFilterBuilder::FailAt(const Slice& key) {
+  in_order_ = false;
+  Fail(Status::NotSupported(
+      "its keys are in neither ascending nor descending bytewise order"));
+  CountKey(key);
 }
 
-void FileFilterBuilder::Report(const BlockBuilder& block) {
-  FilterReport report = block.Report();
-  if (block.header().kind == FilterKind::kAlwaysTrue) {
-    report = FilterReport();
-    report.design = failure_;
+// ---- Parts ----
+
+void FileFilterBuilder::EndBuilder(bool more_follow) {
+  KeysEnd end;
+  end.prefixes_only =
+      (header_.flags & FilterBlockHeader::kAskedForPrefixes) != 0;
+  end.more_follow = more_follow;
+  const uint64_t max_size = builder_->MaxSize();
+  if (header_.num_keys == 0) smallest_ = builder_->first_key().ToString();
+  std::vector<PlannedPart> plan;
+  const Status s = builder_->Finish(end, &plan);
+  if (!s.ok()) return Fail(s);
+  const uint64_t bytes_before = writer_.part_bytes();
+  for (size_t i = 0; i < plan.size(); i++) {
+    const PlannedPart& part = plan[i];
+    char* const payload = writer_.AddPart(kind_, part.num_keys,
+                                          i == 0 ? builder_begin_ : part.begin,
+                                          part.design, part.payload_size);
+    // Writing the first part builds what all of them share.
+    if (i <= 1) charge_.Set(Memory());
+    builder_->Write(i, payload);
+    writer_.FinishPart(task_.salt);
   }
-  if (const std::string text = LogLine(report);
-      !text.empty() && (!block.header().is_part || report.model_micros > 0)) {
+  const uint64_t bytes = writer_.part_bytes() - bytes_before;
+  fill_ = static_cast<double>(bytes) / static_cast<double>(max_size);
+  Report(builder_->num_keys(), bytes);
+  last_key_ = builder_->last_key().ToString();
+  header_.num_keys += builder_->num_keys();
+  builder_.reset();
+  charge_.Set(Memory());
+}
+
+Slice FileFilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
+                                Status* status) {
+  if (status != nullptr) *status = Status::OK();
+  if (!descending_.empty()) {
+    const DescendingKeys keys = std::move(descending_);
+    descending_ = DescendingKeys();
+    builder_ = builders_.make(task_);
+    keys.VisitAscending([&](const Slice& key) { AddKey(key); });
+  }
+  size_t size = 0;
+  Timed([&] {
+    if (builder_ != nullptr && builder_->num_keys() > 0) {
+      EndBuilder(/*more_follow=*/false);
+    }
+    size = FinishBlock(buf);
+  });
+  Clear();
+  return Slice(buf->get(), size);
+}
+
+void FileFilterBuilder::Clear() {
+  unnoted_bytes_ = 0;
+  builder_.reset();
+  builder_begin_.clear();
+  fill_ = 1;
+  writer_ = FilterBlockWriter();
+  header_ = FilterBlockHeader();
+  smallest_.clear();
+  last_key_.clear();
+  in_order_ = true;
+  report_ = FileReport();
+  is_kept_ = false;
+  failure_.clear();
+}
+
+size_t FileFilterBuilder::FinishBlock(std::unique_ptr<const char[]>* buf) {
+  if (HoldsNoKeys()) {
+    header_.key_lengths = 0;
+  } else {
+    header_.kind = kind_;
+    header_.smallest = smallest_;
+    header_.largest = last_key_;
+    header_.salt = task_.salt;
+    if (!builders_.tell_lengths) header_.key_lengths = 0;
+  }
+  const size_t size = writer_.Size(header_);
+  charge_.Set(writer_.part_bytes() + size);
+  char* const bytes = new char[size]();
+  buf->reset(bytes);
+  writer_.Write(header_, bytes);
+  PublishReport(size);
+  charge_.Set(size);
+  return size;
+}
+
+Status FileFilterBuilder::MaybePostVerify(const Slice& filter_content) {
+  return verify_ ? FilterBlock(filter_content).status() : Status::OK();
+}
+
+uint64_t FileFilterBuilder::MaxSize() const {
+  uint64_t size = writer_.part_bytes() + writer_.MaxDirectorySize();
+  if (builder_ != nullptr && builder_->num_keys() > 0) {
+    size += builder_->MaxSize();
+  }
+  // A guess, since the keys are not in the filter yet: text takes up to four
+  // times of what is usual.
+  constexpr double kMore = 4;
+  return size + static_cast<uint64_t>(kMore * bits_per_key_ / 8 *
+                                      static_cast<double>(descending_.size()));
+}
+
+// ---- Reports ----
+
+// Adds the parts of a builder to the report.
+void FileFilterBuilder::Report(uint64_t keys, uint64_t bytes) {
+  const FilterReport report = builder_->Report();
+  if (const std::string text = LogLine(report); !text.empty()) {
     Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
   }
   is_kept_ = is_kept_ || report.origin == DesignOrigin::kKept;
-  report_.Add(block.header().kind, block.header().num_keys, block.size(),
-              report);
-  if (block.KeepsRange()) {
-    report_.AddRange(block.first_key(), block.last_key());
+  report_.Add(kind_, keys, bytes, report);
+}
+
+void FileFilterBuilder::PublishReport(uint64_t bytes) {
+  if (HoldsNoKeys()) {
+    FilterReport none;
+    none.design = failure_;
+    report_.Replace(FilterKind::kAlwaysTrue, header_.num_keys, bytes, none);
+  } else {
+    if (header_.num_keys == 0) report_.Add(kind_, 0, 0, FilterReport());
+    report_.SetBytes(bytes);
   }
-}
-
-void FileFilterBuilder::ReportNoFilter(uint64_t keys, uint64_t bytes) {
-  FilterReport none;
-  none.design = failure_;
-  report_.Replace(FilterKind::kAlwaysTrue, keys, bytes, none);
-}
-
-void FileFilterBuilder::PublishReport() {
   if (built_ == nullptr) return;
   built_->properties = report_.Properties();
+  if (builders_.keep_range && in_order_ && header_.num_keys > 0) {
+    AddKeyRange(smallest_, last_key_, &built_->properties);
+  }
   if (is_kept_) built_->properties[kKeptDesignProperty] = "1";
   BuildCounts& counts = built_->counts;
   counts.filters = 1;

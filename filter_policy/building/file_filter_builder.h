@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What the builders of whole and of partitioned filters do alike: log how a
-//  filter was designed and why there is none, report it, charge the memory of
-//  building, and take the time.
+//  Builds the filter block of a file: the adapter between RocksDB, which gives
+//  the file's keys to a FilterBitsBuilder, and the RangeFilterBuilders of a
+//  policy. The keys of a large file are not kept until its end: when a builder
+//  has enough of them, its parts are written, and another builder goes on.
+//
+//  RocksDB gives keys in the order of its comparator, which need not be the
+//  bytewise one. Descending keys are kept, and turned round at the end. Keys in
+//  neither order are in no filter: the block says so.
 
 #pragma once
 
@@ -11,14 +16,26 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "filter_policy/building/block_builder.h"
 #include "filter_policy/building/building_charge.h"
 #include "filter_policy/building/file_report.h"
 #include "filter_policy/building/finished_filter.h"
+#include "filter_policy/filter_block.h"
 #include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// How a policy has the filter of one file built.
+struct FileBuilders {
+  // Makes builders, one after the other.
+  std::function<std::unique_ptr<RangeFilterBuilder>(const FilterTask& task)>
+      make;
+  // Whether the range of the file's keys is to be kept among its properties.
+  bool keep_range = false;
+  // Whether the lengths of the keys may answer point queries.
+  bool tell_lengths = true;
+};
 
 // RocksDB's FilterBitsBuilder has had these functions since 10.9. Declared
 // without `override`, they compile with every version.
@@ -28,27 +45,63 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
   virtual double EstimatedFpRate(size_t num_entries, size_t bytes) = 0;
 };
 
-class FileFilterBuilder : public SizingFilterBitsBuilder {
+// Descending keys, kept until all are there.
+class DescendingKeys {
  public:
-  using NewBuilder = std::function<std::unique_ptr<RangeFilterBuilder>()>;
+  bool empty() const { return ends_.empty(); }
+  size_t size() const { return ends_.size(); }
+  Slice last() const { return At(ends_.size() - 1); }
 
-  FileFilterBuilder(FilterKind kind, NewBuilder new_builder,
+  void Add(const Slice& key) {
+    bytes_.append(key.data(), key.size());
+    ends_.push_back(bytes_.size());
+  }
+  template <typename Visitor>
+  void VisitAscending(const Visitor& visit) const {
+    for (size_t i = ends_.size(); i-- > 0;) visit(At(i));
+  }
+  size_t MemoryUsage() const {
+    return bytes_.capacity() + ends_.capacity() * sizeof(size_t);
+  }
+
+ private:
+  Slice At(size_t index) const {
+    const size_t begin = index == 0 ? 0 : ends_[index - 1];
+    return Slice(bytes_.data() + begin, ends_[index] - begin);
+  }
+
+  std::string bytes_;
+  std::vector<size_t> ends_;
+};
+
+// Builds one filter after the other: RocksDB's own table, with
+// partition_filters, has each part of a file built like the filter of a file.
+// Not thread safe.
+class FileFilterBuilder final : public SizingFilterBitsBuilder {
+ public:
+  // `kind` is that of the filter. Unless `built` is nullptr, the properties of
+  // the filter are stored there when it is finished. All that `builders` refers
+  // to must outlive the object.
+  //
+  // The filter is cut into parts of metadata_block_size bytes if the table has
+  // its filters in the block cache, where each part is loaded by itself.
+  FileFilterBuilder(FilterKind kind, FileBuilders builders,
                     const FilterBuildingContext& context,
-                    std::shared_ptr<FinishedFilter> built)
-      : kind_(kind),
-        new_builder_(std::move(new_builder)),
-        info_log_(context.info_log),
-        built_(std::move(built)),
-        verify_(context.table_options.detect_filter_construct_corruption),
-        charge_(context.table_options, context.info_log) {}
+                    std::shared_ptr<FinishedFilter> built);
 
-  Slice Finish(std::unique_ptr<const char[]>* buf) final {
+  void AddKey(const Slice& key) override {
+    header_.key_lengths |= FilterBlockHeader::LengthBit(key);
+    if (builder_ == nullptr || !builder_->AddKey(key)) return AddOther(key);
+    NoteAdded(key);
+  }
+  void AddKeyAndAlt(const Slice& key, const Slice& alt) override;
+  size_t EstimateEntriesAdded() override { return NumKeys(); }
+
+  Slice Finish(std::unique_ptr<const char[]>* buf) override {
     return Finish(buf, nullptr);
   }
-  Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) final {
-    if (status != nullptr) *status = Status::OK();
-    return Timed([&] { return FinishBlock(buf); });
-  }
+  Slice Finish(std::unique_ptr<const char[]>* buf, Status* status) override;
+  Status MaybePostVerify(const Slice& filter_content) override;
 
   size_t ApproximateNumEntries(size_t bytes) override {
     return static_cast<size_t>(8.0 * static_cast<double>(bytes) /
@@ -56,7 +109,7 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
   }
   // The maximum size of the filter of the entries that have been added, and
   // about the size of as many more as `num_entries` has.
-  size_t CalculateSpace(size_t num_entries) final {
+  size_t CalculateSpace(size_t num_entries) override {
     const size_t added = EstimateEntriesAdded();
     const size_t more = num_entries > added ? num_entries - added : 0;
     return MaxSize() +
@@ -64,95 +117,89 @@ class FileFilterBuilder : public SizingFilterBitsBuilder {
   }
   // The rate depends on the keys and queries, so the only safe estimate is the
   // worst.
-  double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/) final {
+  double EstimatedFpRate(size_t /*num_entries*/, size_t /*bytes*/) override {
     return 1.0;
   }
 
- protected:
-  virtual Slice FinishBlock(std::unique_ptr<const char[]>* buf) = 0;
-  // The maximum size of the filter, if no more keys come.
-  virtual size_t MaxSize() const = 0;
-  // Returns true if RocksDB asks how large the file would be (FinishedFilter).
-  bool IsAskedForSize() const {
-    return built_ != nullptr && built_->is_asked_for_size;
-  }
-
-  // The flags of a filter to which RocksDB has added a key with its prefix.
-  static uint16_t PrefixFlags(const Slice& key, const Slice& prefix) {
-    return key.starts_with(prefix) ? FilterBlockHeader::kAskedForPrefixes
-                                   : FilterBlockHeader::kAskedForPrefixes |
-                                         FilterBlockHeader::kPrefixesUnknown;
-  }
-
+ private:
   // Calls a function and adds the time that it takes to what is told of the
   // filter. The function must not call this one.
   template <typename Function>
-  auto Timed(const Function& function) -> decltype(function()) {
-    class Stopwatch {
-     public:
-      explicit Stopwatch(FinishedFilter* built) : built_(built) {}
-      ~Stopwatch() {
-        if (built_ == nullptr) return;
-        built_->counts.nanos += static_cast<uint64_t>(
-            std::chrono::nanoseconds(Clock::now() - begin_).count());
-      }
-
-     private:
-      using Clock = std::chrono::steady_clock;
-      FinishedFilter* const built_;
-      const Clock::time_point begin_ = Clock::now();
-    };
-    const Stopwatch stopwatch(built_.get());
-    return function();
+  void Timed(const Function& function) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    function();
+    if (built_ == nullptr) return;
+    built_->counts.nanos += static_cast<uint64_t>(
+        std::chrono::nanoseconds(Clock::now() - begin).count());
   }
 
-  std::unique_ptr<BlockBuilder> NewBlock(
-      std::unique_ptr<RangeFilterBuilder> builder, FilterBlockHeader header) {
-    header.kind = kind_;
-    header.salt = salt_;
-    return std::make_unique<BlockBuilder>(std::move(builder), header);
+  bool HoldsNoKeys() const { return !failure_.empty(); }
+  uint64_t NumKeys() const {
+    return header_.num_keys + descending_.size() +
+           (builder_ == nullptr ? 0 : builder_->num_keys());
   }
-  std::unique_ptr<RangeFilterBuilder> NewFilter() {
-    std::unique_ptr<RangeFilterBuilder> builder = new_builder_();
-    if (bits_per_key_ == 0) bits_per_key_ = builder->ApproximateBitsPerKey();
-    return builder;
+  size_t MaxSize() const;
+  size_t Memory() const {
+    return writer_.part_bytes() + descending_.MemoryUsage() +
+           (builder_ == nullptr ? 0 : builder_->MemoryUsage());
   }
 
-  // Whether the memory of building has to be charged, now that this key has
-  // come.
-  bool IsChargeDue(const Slice& key) {
-    constexpr size_t kBytesPerCharge = 64 << 10;
-    uncharged_bytes_ += key.size();
-    if (uncharged_bytes_ < kBytesPerCharge) return false;
-    uncharged_bytes_ = 0;
-    return true;
+  // Charges for memory, and ends a builder that is full, each time that so many
+  // bytes of keys have come.
+  void NoteAdded(const Slice& key) {
+    unnoted_bytes_ += key.size();
+    if (unnoted_bytes_ >= note_bytes_) NoteMemory();
   }
-  void Charge(size_t bytes) { charge_.Set(bytes); }
+  void NoteMemory();
+  // Whether the builder has the keys of a part.
+  bool IsPartFull() const;
 
-  // Logs why `what` cannot hold its keys.
-  void NoteFailure(const char* what, const Status& s);
-  bool verify() const { return verify_; }
-  // Returns whether a written block is as it should be. Logs if it is not.
-  bool Verify(const Slice& block) const;
+  // Adds a key that is the first one of a builder, or not above the one before.
+  void AddOther(const Slice& key);
+  void AddToNewBuilder(const Slice& key);
+  void AddDescending(const Slice& key);
+  // Ends the builder, and adds its parts to the block.
+  void EndBuilder(bool more_follow);
+  // Writes the block, and returns its size.
+  size_t FinishBlock(std::unique_ptr<const char[]>* buf);
 
-  // Adds a block that has been written to the report. Blocks that are designed
-  // together are logged once.
-  void Report(const BlockBuilder& block);
-  // The report of a file whose keys no filter can hold, whatever was added.
-  void ReportNoFilter(uint64_t keys, uint64_t bytes);
+  // Forgets the filter that is finished.
+  void Clear();
+
+  // Gives up filtering, and says why; or since this key is not in order.
+  void Fail(const Status& why);
+  void FailAt(const Slice& key);
+  // Counts a key that no filter holds.
+  void CountKey(const Slice& key);
+
+  void Report(uint64_t keys, uint64_t bytes);
   // Stores the report where it was asked for.
-  void PublishReport();
+  void PublishReport(uint64_t bytes);
 
- private:
   const FilterKind kind_;
-  const NewBuilder new_builder_;
+  const FileBuilders builders_;
+  FilterTask task_;
   Logger* const info_log_;
   const std::shared_ptr<FinishedFilter> built_;
   const bool verify_;
-  double bits_per_key_ = 0;
-  const FilterSalt salt_ = FilterSalt::Draw();
+  size_t note_bytes_;
+  size_t unnoted_bytes_ = 0;
+  double bits_per_key_;
   BuildingCharge charge_;
-  size_t uncharged_bytes_ = 0;  // of keys since the last charge
+
+  std::unique_ptr<RangeFilterBuilder> builder_;  // nullptr between two of them
+  std::string builder_begin_;                    // see FilterPart
+  // What the last part took of the maximum that its builder had said.
+  double fill_ = 1;
+  FilterBlockWriter writer_;
+  FilterBlockHeader header_;
+  // The header refers to these. The last key is that of the last builder.
+  std::string smallest_;
+  std::string last_key_;
+  DescendingKeys descending_;
+  bool in_order_ = true;  // whether all keys are
+
   FileReport report_;
   bool is_kept_ = false;  // whether a design is that of another file
   std::string failure_;

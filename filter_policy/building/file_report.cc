@@ -25,20 +25,10 @@ void FileReport::Add(FilterKind kind, uint64_t keys, uint64_t bytes,
   designs_.push_back({report, kind, keys});
 }
 
-void FileReport::AddRange(const Slice& smallest, const Slice& largest) {
-  if (!range_.has_value()) {
-    range_.emplace(smallest.ToString(), largest.ToString());
-  }
-  if (smallest.compare(range_->first) < 0) range_->first = smallest.ToString();
-  if (largest.compare(range_->second) > 0) range_->second = largest.ToString();
-}
-
 void FileReport::Replace(FilterKind kind, uint64_t keys, uint64_t bytes,
                          const FilterReport& report) {
-  FileReport replaced;
-  replaced.Add(kind, keys, bytes, report);
-  replaced.range_ = std::move(range_);
-  *this = std::move(replaced);
+  *this = FileReport();
+  Add(kind, keys, bytes, report);
 }
 
 UserCollectedProperties FileReport::Properties() const {
@@ -53,15 +43,11 @@ UserCollectedProperties FileReport::Properties() const {
   if (designs_.size() > 1) {
     report.design += " and " + std::to_string(designs_.size() - 1) + " more";
   }
-  UserCollectedProperties properties = MakeFilterProperties(
+  return MakeFilterProperties(
       FindFilterType(most->kind)->name,
       8.0 * static_cast<double>(bytes_) /
           static_cast<double>(std::max<uint64_t>(keys_, 1)),
       report);
-  if (range_.has_value()) {
-    AddKeyRange(range_->first, range_->second, &properties);
-  }
-  return properties;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

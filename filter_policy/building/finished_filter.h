@@ -14,9 +14,6 @@ struct FinishedFilter {
   // finished.
   UserCollectedProperties properties;
   BuildCounts counts;
-  // Set while RocksDB asks how large the rest of the file would be. It then
-  // takes each entry of the part that is being built for two bytes.
-  bool is_asked_for_size = false;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

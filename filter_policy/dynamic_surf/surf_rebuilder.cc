@@ -16,10 +16,12 @@ uint64_t SurfRebuilder::ValueOfLast(const Slice& key, size_t depth) const {
 }
 
 Status SurfRebuilder::FinishPayload(std::string* payload, uint64_t* size) {
-  const Status s = Finish(size);
+  std::vector<PlannedPart> parts;
+  const Status s = Finish(KeysEnd(), &parts);
   if (!s.ok()) return s;
+  *size = parts.front().payload_size;
   payload->assign(*size + kReadPadding, '\0');
-  Write(payload->data());
+  Write(0, payload->data());
   return s;
 }
 

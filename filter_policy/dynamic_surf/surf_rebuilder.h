@@ -22,9 +22,7 @@ class SurfRebuilder : public SurfBuilder {
  public:
   // `suffix` has no prefix bits, since these depend on all neighbors.
   SurfRebuilder(const SurfSuffix& suffix, const FilterSalt& salt)
-      : SurfBuilder(suffix, TrieOfBytes()) {
-    SetSalt(salt);
-  }
+      : SurfBuilder(suffix, TrieOfBytes(), FilterTask{salt, 0}) {}
 
   // Add keys in ascending order.
   void AddWhole(const Slice& key) {
@@ -53,7 +51,11 @@ class SurfRebuilder : public SurfBuilder {
   void AddLast(const Slice& key, size_t shared) override {
     AddLastValue(key, shared, ValueOfLast(key, Depth(key, shared, 0)));
   }
-  Status Prepare(uint64_t* size) override { return PrepareTrie(size); }
+  Status Plan(const KeysEnd& /*end*/,
+              std::vector<PlannedPart>* parts) override {
+    parts->resize(1);
+    return PlanTrie(&parts->front().payload_size);
+  }
 
  private:
   static FstOptions TrieOfBytes() {

@@ -47,7 +47,6 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
                 context.reason == TableFileCreationReason::kRecovery),
       is_bottommost_(context.is_bottommost),
       is_universal_(context.compaction_style == kCompactionStyleUniversal),
-      is_partitioned_(context.table_options.partition_filters),
       tree_(TreeOf(context, *filters_)) {
   file_.level = context.level_at_creation;
   const uint64_t machine = MachineMemory();
@@ -74,7 +73,7 @@ double FileBudget::AverageBits(double otherwise, double min, double max) const {
              : std::clamp(8 * static_cast<double>(memory_) / keys, min, max);
 }
 
-void FileBudget::Plan(uint64_t keys, const Slice& smallest,
+void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
                       const Slice& largest) {
   std::vector<BudgetedTree> trees;
   BudgetedFile added;
@@ -94,8 +93,7 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
   }
   trees.back().is_universal = is_universal_;
   added.keys_in_range = keys;
-  // The first parts are planned before the file's keys are counted.
-  if (is_partitioned_) {
+  if (more_follow) {
     keys = std::max(keys,
                     planned_keys_ > 0
                         ? 2 * planned_keys_
@@ -111,7 +109,7 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
   const BudgetedBits planned = PlanBits(trees, trees.size() - 1, added,
                                         8 * static_cast<double>(memory_));
   planned_keys_ = keys;
-  // A file of which some parts have filters gets filters for the others.
+  // A file of which some keys have a filter gets one for the others.
   bits_per_key_ = bits_per_key_ > 0
                       ? std::max(kMinBudgetedBits, planned.per_key)
                       : planned.per_key;
@@ -137,9 +135,9 @@ void FileBudget::Plan(uint64_t keys, const Slice& smallest,
   }
 }
 
-double FileBudget::BitsFor(uint64_t keys, const Slice& smallest,
-                           const Slice& largest) {
-  if (keys > planned_keys_) Plan(keys, smallest, largest);
+double FileBudget::BitsFor(uint64_t keys, bool more_follow,
+                           const Slice& smallest, const Slice& largest) {
+  if (keys > planned_keys_) Plan(keys, more_follow, smallest, largest);
   if (info_log_ != nullptr) {
     FileFilter more;
     more.level = file_.level;

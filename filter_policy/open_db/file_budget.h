@@ -39,12 +39,15 @@ class FileBudget {
   double AverageBits(double otherwise, double min, double max) const;
 
   // Returns the bits per key, or 0 for no filter, of a file that so far has
-  // `keys` keys in this range. Called again when the file has more keys: the
-  // result changes if they have become twice as many as was expected.
-  double BitsFor(uint64_t keys, const Slice& smallest, const Slice& largest);
+  // `keys` keys in this range. If `more_follow`, it is called again when the
+  // file has more keys: the result changes if they have become twice as many as
+  // was expected.
+  double BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
+                 const Slice& largest);
 
  private:
-  void Plan(uint64_t keys, const Slice& smallest, const Slice& largest);
+  void Plan(uint64_t keys, bool more_follow, const Slice& smallest,
+            const Slice& largest);
 
   const std::shared_ptr<TreeFilters> filters_;
   const std::shared_ptr<BudgetLog> log_;
@@ -55,7 +58,6 @@ class FileBudget {
   const bool is_flush_;
   const bool is_bottommost_;
   const bool is_universal_;
-  const bool is_partitioned_;
   TreeFilters::Tree tree_;
   FileFilter file_;            // as it has been counted
   uint64_t planned_keys_ = 0;  // 0 before the first plan

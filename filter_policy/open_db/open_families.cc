@@ -72,19 +72,7 @@ void OpenFamilies::Add(File* file) {
     log_period_seconds_.store(description.log_period_seconds,
                               std::memory_order_relaxed);
   }
-  std::string misfit;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    AddToFamily(file);
-    misfit = AddToCache(file);
-  }
-  if (misfit.empty()) return;
-  Log(InfoLogLevel::WARN_LEVEL, description.info_log, "Protean: %s",
-      misfit.c_str());
-}
-
-void OpenFamilies::AddToFamily(File* file) {
-  const FileDescription& description = file->description;
+  const std::lock_guard<std::mutex> lock(mutex_);
   Family& family = families_[description.family];
   if (!description.family_name.empty()) {
     // A new column family may be at the address of one that was dropped.
@@ -102,31 +90,6 @@ void OpenFamilies::Remove(File* file) {
   const std::lock_guard<std::mutex> lock(mutex_);
   file->family->open_files.erase(file);
   file->level->closed_files += file->Counts();
-  const CachedFilter& filter = file->description.cached_filter;
-  const auto users = caches_.find(filter.cache);
-  if (users == caches_.end()) return;
-  users->second.filter_bytes -= filter.bytes;
-  users->second.files.erase({filter.bytes, file});
-}
-
-std::string OpenFamilies::AddToCache(const File* file) {
-  const CachedFilter& filter = file->description.cached_filter;
-  if (filter.cache == nullptr) return "";
-  CacheUsers& users = caches_[filter.cache];
-  users.files.insert({filter.bytes, file});
-  users.filter_bytes += filter.bytes;
-  const auto& [largest, largest_file] = *users.files.rbegin();
-  const CachedFilters filters{users.files.size(), users.filter_bytes, largest};
-  const CacheFit fit = FitOf(filters, filter.room);
-  if (fit == CacheFit::kFits || users.reported == filter.room) return "";
-  users.reported = filter.room;
-  if (fit == CacheFit::kExceedsCache) {
-    return CacheExceededText(filters, filter.room);
-  }
-  const FileDescription& too_large = largest_file->description;
-  return ShardExceededText(
-      too_large.path + " (column family " + NameOf(*largest_file->family) + ")",
-      filters, filter.room);
 }
 
 void OpenFamilies::LogIfDue(const File& file) {

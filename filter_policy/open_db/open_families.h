@@ -9,10 +9,6 @@
 //  surprise the application. So the line is written by the thread that hands
 //  counts over, or opens or closes a file, once the period is over. An idle DB
 //  writes no line.
-//
-//  The log also tells when whole filters do not fit in their block cache
-//  (cache_fit.h), in one line for each capacity of the cache. This is checked
-//  when a file is opened: files come, and the cache may have been resized.
 
 #pragma once
 
@@ -20,13 +16,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "filter_policy/open_db/cache_fit.h"
 #include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/level_price.h"
 #include "filter_policy/open_db/level_sums.h"
@@ -43,9 +37,8 @@ struct FileDescription {
   const void* family = nullptr;
   std::string family_name;  // empty if the file does not tell
   std::string path;
-  int level = -1;                                     // -1 if unknown
-  std::shared_ptr<const TableProperties> properties;  // never nullptr
-  CachedFilter cached_filter;
+  int level = -1;                                         // -1 if unknown
+  std::shared_ptr<const TableProperties> properties;      // never nullptr
   std::shared_ptr<const SharedFilterLoads> filter_loads;  // may be nullptr
   // The DB's Env and log, which outlive the reader.
   Env* env = nullptr;
@@ -128,30 +121,15 @@ class OpenFamilies {
   std::vector<FamilyState> StatesIn(const std::string& path_start) const;
 
  private:
-  // The open files whose whole filters go through one block cache.
-  struct CacheUsers {
-    // The files by the sizes of their filters, and the sum of the sizes.
-    std::set<std::pair<uint64_t, const File*>> files;
-    uint64_t filter_bytes = 0;
-    // The room of the cache when the log last told that filters do not fit.
-    std::optional<CacheRoom> reported;
-  };
-
   // Requires mutex_.
   static FamilyState StateOf(const Family& family);
-  // Requires mutex_.
-  void AddToFamily(File* file);
-  // Returns a line for the log if the filters in the file's cache do not fit in
-  // it and the log has not told so, else an empty string. Requires mutex_.
-  std::string AddToCache(const File* file);
 
   // RocksDB does not tell the period to all table factories. The period that
   // one of the DB's files knows is used for all of them.
   std::atomic<uint64_t> log_period_seconds_{0};
   mutable std::mutex mutex_;
   FileReadTime file_read_time_;
-  std::map<const void*, Family> families_;    // by FileDescription::family
-  std::map<const void*, CacheUsers> caches_;  // by CachedFilter::cache
+  std::map<const void*, Family> families_;  // by FileDescription::family
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -39,7 +39,7 @@ double BudgetedBitsNow(const ProteanFilterPolicy& policy,
   context.reason = TableFileCreationReason::kCompaction;
   return FileBudget(policy.Filters(), std::make_shared<BudgetLog>(),
                     policy.Samples(), policy.FilterMemory(), context, env)
-      .BitsFor(file.keys, file.smallest, file.largest);
+      .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
 }  // namespace

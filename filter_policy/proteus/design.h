@@ -81,13 +81,10 @@ struct DesignReport {
   // Sample queries for which the file would be asked and which find nothing in
   // it. If there are none, the design rests on the prior alone (prior.h).
   uint32_t samples = 0;
-  // Sample queries that find nothing because they lie beyond the file's keys.
-  uint32_t outside = 0;
   // The rate on the queries for which the file is asked: the samples, and the
   // prior with its weight. Negative if the model did not choose the design.
   float predicted_fpr = -1;
   uint32_t model_micros = 0;
-  // Not stored with the filter.
   DesignOrigin origin = DesignOrigin::kSearched;
   uint64_t price = kUsualPrice;  // of a false positive
 

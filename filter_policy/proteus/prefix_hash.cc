@@ -12,7 +12,6 @@ struct LastHead {
   uint64_t hash = 0;
   uint64_t seed = 0;
   size_t size = 0;  // 0 for none
-  bool salted = false;
   uint32_t misses = 0;
   char bytes[kMaxSharedHead] = {};
 };
@@ -26,26 +25,24 @@ constexpr uint32_t kIdlePeriod = 31;
 
 }  // namespace
 
-uint64_t HashHeadOnce(const Slice& head, uint64_t seed, bool salted) {
+uint64_t HashHeadOnce(const Slice& head, uint64_t seed) {
   if (head.size() < kMinSharedHead || head.size() > kMaxSharedHead) {
-    return HashBytes(head.data(), head.size(), seed, salted);
+    return HashBytes(head.data(), head.size(), seed);
   }
   static thread_local LastHead last;
   const uint32_t turn =
       last.misses < kMaxMisses ? 0 : last.misses % kIdlePeriod;
   // Heads are compared by their bytes, since callers reuse their buffers.
   if (turn <= 1 && last.size == head.size() && last.seed == seed &&
-      last.salted == salted &&
       memcmp(last.bytes, head.data(), head.size()) == 0) {
     last.misses = 0;
     return last.hash;
   }
   last.misses++;
-  const uint64_t hash = HashBytes(head.data(), head.size(), seed, salted);
+  const uint64_t hash = HashBytes(head.data(), head.size(), seed);
   if (turn == 0) {
     last.hash = hash;
     last.seed = seed;
-    last.salted = salted;
     last.size = head.size();
     memcpy(last.bytes, head.data(), head.size());
   }

@@ -44,8 +44,7 @@ struct PrefixLength {
         no_head(HeadFactor(seed)),
         window_mask(WindowFactor(0, salt)),
         hashed_mask(HighBits(~uint64_t{0}, window_bits) &
-                    ~(neighbour_mask << window_unused)),
-        salted(!salt.IsNone()) {}
+                    ~(neighbour_mask << window_unused)) {}
 
   // The number of prefixes in one group from that at the beginning of `window`
   // on.
@@ -63,7 +62,6 @@ struct PrefixLength {
   uint64_t no_head;      // factor of a head of no bytes
   uint64_t window_mask;  // turns a window into its factor
   uint64_t hashed_mask;  // the bits of the window that are hashed
-  bool salted;
 };
 
 // The head of a prefix of `key`, without the zeros at its end.
@@ -76,14 +74,13 @@ inline Slice HeadOf(const Slice& key, const PrefixLength& length) {
 inline uint64_t HashHead(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes == 0) return length.no_head;
   const Slice head = HeadOf(key, length);
-  return HeadFactor(
-      HashBytes(head.data(), head.size(), length.seed, length.salted));
+  return HeadFactor(HashBytes(head.data(), head.size(), length.seed));
 }
 
-// HashBytes(head.data(), head.size(), seed, salted). The hash of a long head is
-// not computed again if this thread's last call had the same head: a lookup
+// HashBytes(head.data(), head.size(), seed). The hash of a long head is not
+// computed again if this thread's last call had the same head: a lookup
 // asks one filter of each sorted run for the same key.
-uint64_t HashHeadOnce(const Slice& head, uint64_t seed, bool salted);
+uint64_t HashHeadOnce(const Slice& head, uint64_t seed);
 // Hash64 takes much longer from this length on.
 constexpr size_t kMinSharedHead = 241;
 // Limit of a shared head, which bounds the memory that each thread needs.
@@ -124,8 +121,7 @@ inline uint64_t HashOwnBytes(const Slice& key, uint64_t head,
 // HashPrefix for point lookups.
 inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
   if (length.head_bytes < kMinSharedHead) return HashPrefix(key, length);
-  const uint64_t head_hash =
-      HashHeadOnce(HeadOf(key, length), length.seed, length.salted);
+  const uint64_t head_hash = HashHeadOnce(HeadOf(key, length), length.seed);
   return HashWindow(LoadBits64(key, length.head_bytes), HeadFactor(head_hash),
                     length);
 }
@@ -135,10 +131,9 @@ inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
 inline uint64_t HashKey(const Slice& key, const FilterSalt& salt) {
   const uint64_t seed = 0xa0761d6478bd642fu + salt.process;
   const size_t size = std::min<size_t>(key.size(), kMaxPrefixBits / 8);
-  return size <= 8
-             ? MixBits(WindowFactor(LoadBits64(key, 0), salt),
-                       HeadFactor(seed + size))
-             : HashBytes(key.data(), size, seed ^ salt.file, !salt.IsNone());
+  return size <= 8 ? MixBits(WindowFactor(LoadBits64(key, 0), salt),
+                             HeadFactor(seed + size))
+                   : HashBytes(key.data(), size, seed ^ salt.file);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -11,52 +11,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The value that the payload has in place of l1.
-constexpr uint32_t kWholeKeys = ~uint32_t{0};
-// The mark of a part, and the bits where it is.
-constexpr uint32_t kPartMark = uint32_t{1} << 24;
-constexpr uint32_t kMarks = uint32_t{0xff} << 24;
 // The mark of a first set that points ask alone.
-constexpr char kKeysAlone = 1;
-static_assert(kMaxPrefixBits < kPartMark, "the mark is no bit of l1");
+constexpr uint8_t kKeysAlone = 1;
 
 }  // namespace
 
-ProteusHeader::SetHeaders ProteusHeader::EncodeTo(char* out) const {
-  SetHeaders sets;
-  if (is_part) {
-    const std::string encoded = EncodePart();
-    memcpy(out, encoded.data(), encoded.size());
-    sets.first = encoded.size();
-    sets.second = sets.first + (HasFirstSet() ? Amq::kHeaderSize : 0);
-    sets.end = sets.second + (HasSecondSet() ? Amq::kHeaderSize : 0);
-    if (design.keys_alone) out[sets.first + kSetMarks] = kKeysAlone;
-    return sets;
-  }
-  EncodeFixed32(out, design.trie_bits);
-  EncodeFixed32(out + 4,
-                design.key_set ? kWholeKeys : design.first_prefix_bits);
-  EncodeFixed32(out + 8, design.prefix_bits);
-  EncodeFixed32(out + 12, design.stride_bits);
-  EncodeFixed64(out + 16, smallest);
-  EncodeFixed64(out + 24, largest);
-  EncodeFixed32(out + 32, shortest_key);
-  EncodeFixed32(out + 36, report.samples);
-  EncodeFixed32(out + 40, report.outside);
-  EncodeFixed32(out + 44, report.model_micros);
-  uint32_t fpr;
-  memcpy(&fpr, &report.predicted_fpr, sizeof(fpr));
-  EncodeFixed32(out + 48, fpr);
-  out[52] = static_cast<char>(design.trie_lead);
-  EncodeFixed16(out + 53, static_cast<uint16_t>(neighbour_bits));
-  if (design.keys_alone) out[sets.first + kSetMarks] = kKeysAlone;
-  return sets;
-}
-
-std::string ProteusHeader::EncodePart() const {
+std::string ProteusHeader::Encode() const {
   std::string out;
-  PutFixed32(&out, design.trie_bits | kPartMark);
-  out.push_back(static_cast<char>(design.trie_lead));
+  PutVarint32(&out, design.trie_bits);
+  PutVarint32(&out, design.trie_lead);
   PutVarint32(&out, design.key_set ? 1
                     : design.first_prefix_bits > 0
                         ? design.first_prefix_bits + 1
@@ -65,65 +28,22 @@ std::string ProteusHeader::EncodePart() const {
   PutVarint32(&out, design.stride_bits);
   PutVarint32(&out, shortest_key);
   PutVarint32(&out, neighbour_bits);
-  PutFixed64(&out, smallest);
-  PutFixed64(&out, largest);
   return out;
 }
 
-size_t ProteusHeader::Size() const {
-  if (!is_part) return kSize;
-  return EncodePart().size() + (HasFirstSet() ? Amq::kHeaderSize : 0) +
-         (HasSecondSet() ? Amq::kHeaderSize : 0);
-}
-
-bool ProteusHeader::DecodePart(Slice* input) {
-  const char* fixed;
-  if (!TakeBytes(input, 5, &fixed)) return false;
-  design.trie_bits = DecodeFixed32(fixed) & ~kPartMark;
-  design.trie_lead = static_cast<uint8_t>(fixed[4]);
+bool ProteusHeader::DecodeFrom(Slice input) {
   uint32_t first = 0;
-  if (!GetVarint32(input, &first) || !GetVarint32(input, &design.prefix_bits) ||
-      !GetVarint32(input, &design.stride_bits) ||
-      !GetVarint32(input, &shortest_key) ||
-      !GetVarint32(input, &neighbour_bits) || !TakeBytes(input, 16, &fixed)) {
+  if (!GetVarint32(&input, &design.trie_bits) ||
+      !GetVarint32(&input, &design.trie_lead) || !GetVarint32(&input, &first) ||
+      !GetVarint32(&input, &design.prefix_bits) ||
+      !GetVarint32(&input, &design.stride_bits) ||
+      !GetVarint32(&input, &shortest_key) ||
+      !GetVarint32(&input, &neighbour_bits)) {
     return false;
   }
   design.key_set = first == 1;
-  if (first > 1) design.first_prefix_bits = first - 1;
-  smallest = DecodeFixed64(fixed);
-  largest = DecodeFixed64(fixed + 8);
-  return true;
-}
-
-bool ProteusHeader::DecodeFrom(Slice* input, SetHeaders* sets) {
-  const size_t size = input->size();
-  const char* in = input->data();
-  is_part = size >= 4 && (DecodeFixed32(in) & kMarks) == kPartMark;
-  if (is_part) {
-    if (!DecodePart(input)) return false;
-    sets->first = size - input->size();
-    sets->second = sets->first + (HasFirstSet() ? Amq::kHeaderSize : 0);
-    sets->end = sets->second + (HasSecondSet() ? Amq::kHeaderSize : 0);
-    return TakeBytes(input, sets->end - sets->first, &in);
-  }
-  if (!TakeBytes(input, kSize, &in)) return false;
-  design.trie_bits = DecodeFixed32(in);
-  design.first_prefix_bits = DecodeFixed32(in + 4);
-  design.key_set = design.first_prefix_bits == kWholeKeys;
-  if (design.key_set) design.first_prefix_bits = 0;
-  design.prefix_bits = DecodeFixed32(in + 8);
-  design.stride_bits = DecodeFixed32(in + 12);
-  smallest = DecodeFixed64(in + 16);
-  largest = DecodeFixed64(in + 24);
-  shortest_key = DecodeFixed32(in + 32);
-  report.samples = DecodeFixed32(in + 36);
-  report.outside = DecodeFixed32(in + 40);
-  report.model_micros = DecodeFixed32(in + 44);
-  const uint32_t fpr = DecodeFixed32(in + 48);
-  memcpy(&report.predicted_fpr, &fpr, sizeof(fpr));
-  design.trie_lead = static_cast<uint8_t>(in[52]);
-  neighbour_bits = DecodeFixed16(in + 53);
-  return true;
+  design.first_prefix_bits = first > 1 ? first - 1 : 0;
+  return input.empty();
 }
 
 namespace {
@@ -141,15 +61,17 @@ bool TakeAlphabets(size_t count, uint32_t bits, Slice* input,
 
 }  // namespace
 
-Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
+Status Proteus::Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
-  std::unique_ptr<Proteus> proteus(new Proteus(salt));
-  Slice input = payload;
-  ProteusHeader::SetHeaders sets;
-  if (!proteus->header_.DecodeFrom(&input, &sets)) {
+  std::unique_ptr<Proteus> proteus(new Proteus(part));
+  ProteusHeader& header = proteus->header_;
+  Slice input = part.payload;
+  const char* sets = nullptr;
+  if (!header.DecodeFrom(part.design) ||
+      !TakeBytes(&input, header.SetHeadersSize(), &sets)) {
     return Status::Corruption("Proteus: header is cut short");
   }
-  ProteusDesign& design = proteus->header_.design;
+  ProteusDesign& design = header.design;
   const uint32_t longest = std::max({design.trie_bits, design.first_prefix_bits,
                                      design.prefix_bits, design.stride_bits});
   const bool has_second = design.prefix_bits > 0;
@@ -164,14 +86,10 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
        (!has_second || design.prefix_bits % 8 != 0))) {
     return Status::Corruption("Proteus: lengths of prefixes do not fit");
   }
-  const bool is_part = proteus->header_.is_part;
+  const char* const second = sets + header.SecondSetOffset();
   Status s;
-  if (!is_part || proteus->header_.HasFirstSet()) {
-    s = proteus->first_set_.DecodeHeader(payload.data() + sets.first);
-  }
-  if (s.ok() && (!is_part || has_second)) {
-    s = proteus->second_set_.DecodeHeader(payload.data() + sets.second);
-  }
+  if (header.HasFirstSet()) s = proteus->first_set_.DecodeHeader(sets);
+  if (s.ok() && has_second) s = proteus->second_set_.DecodeHeader(second);
   if (!s.ok()) return s;
   if (design.trie_bits > 0) {
     s = proteus->trie_.Open(&input, design.trie_lead);
@@ -180,23 +98,22 @@ Status Proteus::Open(const Slice& payload, const FilterSalt& salt,
       return Status::Corruption("Proteus: trie has the wrong depth");
     }
   }
-  const auto marks = [&](size_t header) {
-    return static_cast<uint8_t>(payload[header + ProteusHeader::kSetMarks]);
+  const auto marks = [](const char* set) {
+    return static_cast<uint8_t>(set[ProteusHeader::kSetMarks]);
   };
   const bool has_first = design.first_prefix_bits > 0;
   if (!proteus->first_set_.Open(&input) || !proteus->second_set_.Open(&input) ||
-      !TakeAlphabets(has_first ? marks(sets.first) : 0,
-                     design.first_prefix_bits, &input,
-                     &proteus->first_alphabets_) ||
-      !TakeAlphabets(has_second ? marks(sets.second) : 0, design.prefix_bits,
-                     &input, &proteus->second_alphabets_) ||
+      !TakeAlphabets(has_first ? marks(sets) : 0, design.first_prefix_bits,
+                     &input, &proteus->first_alphabets_) ||
+      !TakeAlphabets(has_second ? marks(second) : 0, design.prefix_bits, &input,
+                     &proteus->second_alphabets_) ||
       !input.empty()) {
     return Status::Corruption("Proteus: prefix filters have the wrong length");
   }
-  design.keys_alone = design.key_set && (marks(sets.first) & kKeysAlone) != 0;
+  design.keys_alone = design.key_set && (marks(sets) & kKeysAlone) != 0;
   design.amq =
       has_second ? proteus->second_set_.kind() : proteus->first_set_.kind();
-  proteus->first_length_ = PrefixLength(design.first_prefix_bits, salt,
+  proteus->first_length_ = PrefixLength(design.first_prefix_bits, part.salt,
                                         proteus->first_set_.TakesNeighbours());
   proteus->second_length_ = proteus->SecondLength(design.prefix_bits);
   proteus->in_words_ = longest <= 64 && design.stride_bits == 0 &&
@@ -280,7 +197,7 @@ inline bool Proteus::TrieContains(const Slice& key) const {
 bool Proteus::KeyMayMatch(const Slice& key) const {
   if (!is_of_words_) return LayersMayMatchKey(key);
   const uint64_t word = LoadBits64(key, 0);
-  if (word < header_.smallest || word > header_.largest) return false;
+  if (word < smallest_ || word > largest_) return false;
   return (first_length_.bits == 0 ||
           first_set_.MayContain(HashWord(word, first_length_))) &&
          second_set_.MayContain(HashWord(word, second_length_));
@@ -291,7 +208,7 @@ bool Proteus::LayersMayMatchKey(const Slice& key) const {
     return first_set_.MayContain(HashKey(key, salt_));
   }
   const uint64_t word = LoadBits64(key, 0);
-  if (word < header_.smallest || word > header_.largest) return false;
+  if (word < smallest_ || word > largest_) return false;
   if (HasKeySet() && !first_set_.MayContain(HashKey(key, salt_))) return false;
   if (HasTrie()) {
     if (!TrieContains(key)) return false;
@@ -320,8 +237,8 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
   // These are copies, since the compiler must assume that storing answers
   // changes this object.
   const PrefixLength asked = has_first_set ? first_length_ : second_length_;
-  const uint64_t smallest = header_.smallest;
-  const uint64_t largest = header_.largest;
+  const uint64_t smallest = smallest_;
+  const uint64_t largest = largest_;
   Amq::Lookup left[kMaxBatch];
   size_t count = 0;
   for (uint32_t i = 0; i < num_keys; i++) {

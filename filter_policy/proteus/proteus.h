@@ -4,45 +4,25 @@
 //  prefixes whose lengths fit the queries. A design (design.h) tells what a
 //  filter consists of; DesignSearch (design_search.h) chooses it.
 //
-//    offset  size
-//         0     4   l1 of the trie, in bits; 0 if there is none
-//         4     4   l1 of the first set of prefixes; 0 if there is none,
-//                   2^32-1 if it holds the whole keys
-//         8     4   l2; 0 if there is no second layer
-//        12     4   stride of the series; 0 if there is none
-//        16     8   the first 8 bytes of the smallest key, as a number
-//        24     8   the first 8 bytes of the largest key
-//        32     4   length of the shortest key in bytes
-//        36     4   samples that the file would be asked
-//        40     4   samples that lie outside of the file
-//        44     4   time of modelling in microseconds
-//        48     4   predicted false positive rate, an IEEE single
-//        52     1   zeros in front of the prefixes in the trie
-//        53     2   bits that neighbours share (KeyStatistics); 0 if not known
-//        55     1   zero
-//        56    16   header of the first set (amq.h)
-//        72    16   header of the second layer's set
-//        88         trie (uniform_trie.h), first set, second set, alphabets
+//  The payload of a part (filter_block.h):
+//
+//         0    16   header of the first set (amq.h), if there is one
+//              16   header of the second layer's set, if there is one
+//                   trie (uniform_trie.h), first set, second set, alphabets
 //
 //  In the header of the first set, byte 3 is one if point queries ask this set,
-//  which then holds the whole keys, and nothing else. A reader that does not
-//  know this mark asks the other layers, too.
+//  which then holds the whole keys, and nothing else.
 //
 //  In the header of a set of prefixes, byte 3 is the number of its alphabets
 //  (byte_alphabets.h), which may be zero: those of the last places of its
 //  prefixes, a byte each. The first set's come before the second one's.
 //
-//  A part of a partitioned filter has a shorter header, since there are many:
-//
-//         0     3   l1 of the trie, in bits; 0 if there is none
-//         3     1   one
-//         4     1   zeros in front of the prefixes in the trie
-//         5         varints: l1 of the first set of prefixes, plus one if it
-//                   holds prefixes; l2; stride of the series; length of the
-//                   shortest key; bits that neighbours share
-//             16    the first 8 bytes of the smallest and of the largest key
-//                   headers of the sets that there are, 16 bytes each
-//                   trie, first set, second set, alphabets
+//  What parts have in common, as varints: l1 of the trie, in bits, or 0 if
+//  there is none; the zeros in front of the prefixes in the trie; 0 if there is
+//  no first set, 1 if it holds the whole keys, else its l1 plus one; l2, or 0
+//  if there is no second layer; the stride of the series, or 0; the length of
+//  the shortest key in bytes; the bits that neighbours share (KeyStatistics),
+//  or 0 if they are not known.
 
 #pragma once
 
@@ -60,57 +40,41 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr FilterKind kProteusKind{2};  // also of 1PBF and 2PBF
 
+// What the parts of a filter have in common.
 struct ProteusHeader {
-  // Size of the header of a whole filter, and maximum size of a part's.
-  static constexpr size_t kSize = 88;
-  static constexpr size_t kMaxPartSize = 5 + 5 * 5 + 16 + 2 * Amq::kHeaderSize;
-  // Offsets of the headers of the sets.
-  static constexpr size_t kFirstSetOffset = 56;
-  static constexpr size_t kSecondSetOffset = 72;
+  // The maximum size of the header, and of those of the sets in each part.
+  static constexpr size_t kMaxSize = 7 * 5;
+  static constexpr size_t kMaxSetHeaders = 2 * Amq::kHeaderSize;
   // Offset of the marks in the header of a set.
   static constexpr size_t kSetMarks = 3;
 
   ProteusDesign design;
-  // The first 8 bytes of all keys lie between these.
-  uint64_t smallest = 0;
-  uint64_t largest = 0;
   uint32_t shortest_key = 0;
   uint32_t neighbour_bits = 0;  // KeyStatistics::NeighbourBits
-  DesignReport report;          // of a whole filter only
-  bool is_part = false;
+  DesignReport report;          // known to the builder alone
 
   bool HasFirstSet() const {
     return design.key_set || design.first_prefix_bits > 0;
   }
   bool HasSecondSet() const { return design.prefix_bits > 0; }
+  // Where the headers of the sets end in a part.
+  size_t SecondSetOffset() const {
+    return HasFirstSet() ? Amq::kHeaderSize : 0;
+  }
+  size_t SetHeadersSize() const {
+    return SecondSetOffset() + (HasSecondSet() ? Amq::kHeaderSize : 0);
+  }
 
-  // Where the headers of the sets are, or belong, if there are any.
-  struct SetHeaders {
-    size_t first = kFirstSetOffset;
-    size_t second = kSecondSetOffset;
-    size_t end = kSize;
-  };
-
-  // Writes the header to zero bytes, without what the sets write to theirs.
-  SetHeaders EncodeTo(char* out) const;
-  // Reads a header off the front of `input`. False if it is cut short.
-  bool DecodeFrom(Slice* input, SetHeaders* sets);
-  // The size of the header with those of the sets.
-  size_t Size() const;
+  std::string Encode() const;
+  // False if `input` is no header.
+  bool DecodeFrom(Slice input);
 
   FilterReport Report() const;
-
- private:
-  std::string EncodePart() const;
-  bool DecodePart(Slice* input);
 };
 
 class Proteus : public RangeFilter {
  public:
-  // Opens, in place, a payload that was built with `salt`. The payload must
-  // outlive the filter and be followed by kReadPadding readable bytes. Returns
-  // Corruption if it is damaged.
-  static Status Open(const Slice& payload, const FilterSalt& salt,
+  static Status Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter);
 
   bool KeyMayMatch(const Slice& key) const override;
@@ -128,10 +92,10 @@ class Proteus : public RangeFilter {
   FilterReport Report() const override;
 
   const ProteusDesign& design() const { return header_.design; }
-  const DesignReport& design_report() const { return header_.report; }
 
  private:
-  explicit Proteus(const FilterSalt& salt) : salt_(salt) {}
+  explicit Proteus(const PartContents& part)
+      : smallest_(part.smallest), largest_(part.largest), salt_(part.salt) {}
 
   // Longer bounds are not compared prefix by prefix: they may match.
   static constexpr size_t kMaxBoundBytes = 4096;
@@ -195,6 +159,9 @@ class Proteus : public RangeFilter {
   void FindWindows();
 
   ProteusHeader header_;
+  // The first 8 bytes of all keys lie between these.
+  const uint64_t smallest_;
+  const uint64_t largest_;
   bool in_words_ = false;  // whether no prefix has more than 64 bits
   // Whether points are asked of one or two sets of prefixes of up to 64 bits,
   // and of nothing else.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "filter_policy/filter_block.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/search/rough_plan.h"
 
@@ -51,7 +52,7 @@ uint64_t BytesOfPoints(const ProteusDesign& design, uint64_t num_keys,
 }  // namespace
 
 // Builds the tries of all parts. Returns false if a part has too many keys. A
-// trie that is too large for its part of a partitioned filter is dropped.
+// trie that is too large for its part, one of several, is dropped.
 bool ProteusGroup::BuildTries(const ProteusDesign& design) {
   const auto start = std::chrono::steady_clock::now();
   tries_size_ = 0;
@@ -59,8 +60,8 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
   for (ProteusPart& part : parts_) {
     fits = fits && part.BuildTrie(design);
     tries_size_ += part.trie_size();
-    if (header_.is_part &&
-        part.trie_size() + ProteusHeader::kMaxPartSize +
+    if (parts_.size() > 1 &&
+        part.trie_size() + ProteusHeader::kMaxSetHeaders +
                 BytesOfPoints(design, part.num_keys(), part.bytes()) >
             part.bytes()) {
       part.DropTrie();
@@ -130,7 +131,7 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model,
                kMinReserve * parts_.size();
     DropTries();
   }
-  if (!header_.is_part) {
+  if (parts_.size() == 1) {
     design = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
     return true;
   }
@@ -186,8 +187,6 @@ void ProteusGroup::ReportDesign(const CpfprModel& model,
                                 const SamplesOfFile& samples,
                                 double predicted) {
   DesignReport& report = header_.report;
-  report.outside = static_cast<uint32_t>(samples.outside +
-                                         samples.per_query * model.outside());
   report.samples =
       static_cast<uint32_t>(samples.per_query * model.num_samples());
   if (!model.queries().empty()) {
@@ -303,14 +302,40 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   return Status::OK();
 }
 
-Status ProteusGroup::Design() {
+void ProteusGroup::Cut(uint64_t num_parts,
+                       std::vector<PlannedPart>* parts) const {
+  const uint64_t num_keys = keys_.size();
+  const uint64_t wanted = std::max<uint64_t>(1, std::min(num_parts, num_keys));
+  parts->assign(1, PlannedPart());
+  size_t begin = 0;
+  for (size_t at = 0; parts->size() < wanted;) {
+    // A part begins behind the next key that the store tells from its
+    // predecessor.
+    at = std::max<size_t>(at + 1, num_keys * parts->size() / wanted);
+    if (at >= num_keys) break;
+    PlannedPart next;
+    if (!ShortestBegin(keys_[at - 1], keys_[at], &next.begin)) continue;
+    parts->back().num_keys = at - begin;
+    begin = at;
+    parts->push_back(std::move(next));
+  }
+  parts->back().num_keys = num_keys - begin;
+}
+
+Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only,
+                            std::vector<PlannedPart>* parts) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
-  is_designed_ = true;
-  const size_t header_size =
-      header_.is_part ? ProteusHeader::kMaxPartSize : ProteusHeader::kSize;
-  for (const ProteusPart& part : parts_) {
-    bytes_ += part.bytes() - std::min(part.bytes(), header_size);
+  prefixes_only_ = prefixes_only;
+  // Parts get their share by the keys.
+  uint64_t end = 0;
+  for (const PlannedPart& plan : *parts) {
+    const uint64_t begin = end;
+    end += plan.num_keys;
+    const uint64_t share =
+        bytes * end / keys_.size() - bytes * begin / keys_.size();
+    parts_.emplace_back(keys_, begin, end, share);
+    bytes_ += share - std::min(share, ProteusHeader::kMaxSetHeaders);
   }
   const KeyStatistics statistics(keys_);
   header_.shortest_key = static_cast<uint32_t>(
@@ -321,10 +346,16 @@ Status ProteusGroup::Design() {
     const Status s = Search(statistics, &prior);
     if (!s.ok()) return s;
   }
-  if (!header_.is_part) {
-    parts_[0].PlanSets(header_, statistics);
-    // WritePart needs the keys for the sets only.
-    if (!header_.HasFirstSet() && !header_.HasSecondSet()) keys_.Clear();
+  for (size_t i = 0; i < parts_.size(); i++) {
+    const ProteusHeader header = HeaderOf(parts_[i]);
+    parts_[i].PlanSets(
+        header, parts_.size() == 1 ? statistics : parts_[i].Statistics());
+    (*parts)[i].design = header.Encode();
+    (*parts)[i].payload_size = parts_[i].payload_size();
+  }
+  // Writing a part needs the keys for the sets only.
+  if (!header_.HasFirstSet() && !header_.HasSecondSet() && parts_.size() == 1) {
+    keys_.Clear();
   }
   const auto spent = Clock::now() - start - trie_time_;
   header_.report.model_micros = static_cast<uint32_t>(
@@ -332,21 +363,16 @@ Status ProteusGroup::Design() {
   return Status::OK();
 }
 
-ProteusHeader ProteusGroup::WritePart(size_t index, uint64_t smallest,
-                                      uint64_t largest, const FilterSalt& salt,
-                                      char* payload) {
-  ProteusPart& part = parts_[index];
+ProteusHeader ProteusGroup::HeaderOf(const ProteusPart& part) const {
   ProteusHeader header = header_;
-  header.smallest = smallest;
-  header.largest = largest;
   if (header.design.trie_bits > 0 && part.trie_size() == 0) {
     header.design = fallback_;
   }
-  if (header.is_part) part.PlanSets(header, part.Statistics());
-  part.Write(header, salt, payload);
-  // The time of modelling is told once.
-  header_.report.model_micros = 0;
   return header;
+}
+
+void ProteusGroup::Write(size_t part, const FilterSalt& salt, char* payload) {
+  parts_[part].Write(HeaderOf(parts_[part]), salt, payload);
 }
 
 size_t ProteusGroup::MemoryUsage() const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The filter blocks of proteus.h that are designed together: the one block of
-//  a file, or consecutive parts of a partitioned filter. The keys are kept
-//  until all have come, then the design that suits the keys and the sample
+//  The parts of a filter that are designed together: those of a file, unless
+//  its keys take too much memory. The keys are kept until all have come, then
+//  they are cut into parts, the design that suits the keys and the sample
 //  queries is chosen, and built for each part. A part of a few thousand keys
 //  would be designed badly by itself, and each design takes time.
 
@@ -27,17 +27,14 @@ struct ProteusSettings {
   DesignSpace space = DesignSpace::kProteus;
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
-  // If set, gives the bits per key instead, when all keys have come, or at the
-  // end of each part: for the number of keys of the group so far, and for the
-  // smallest and the largest key of the part. 0 for no filter. At the end of a
-  // part, more keys may follow, and `is_part` is true.
-  std::function<double(uint64_t num_keys, bool is_part, const Slice& smallest,
-                       const Slice& largest)>
+  // If set, gives the bits per key instead, when all keys of the group have
+  // come: for their number, the smallest and the largest one. 0 for no filter.
+  // `more_follow` tells whether the file has more keys.
+  std::function<double(uint64_t num_keys, bool more_follow,
+                       const Slice& smallest, const Slice& largest)>
       bits_of_file;
   // The maximum of what `bits_of_file` gives; larger numbers are cut down.
   double max_bits_of_file = 64;
-  // Whether the range of the file's keys is kept among its properties.
-  bool keeps_range = false;
   // The kinds of sets that may be chosen.
   std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   // Whether point queries ask a set of the whole keys alone. Not with
@@ -75,56 +72,38 @@ class ProteusGroup {
     return settings_.bits_of_file == nullptr ? settings_.bits_per_key
                                              : settings_.max_bits_of_file;
   }
-  // The bits per key at the end of a part with this range.
-  double BitsPerKey(bool is_part, const Slice& smallest,
+  // The bits per key of all keys, which have this range.
+  double BitsPerKey(bool more_follow, const Slice& smallest,
                     const Slice& largest) const {
     if (settings_.bits_of_file == nullptr) return settings_.bits_per_key;
     return std::min(
         settings_.max_bits_of_file,
-        settings_.bits_of_file(keys_.size(), is_part, smallest, largest));
+        settings_.bits_of_file(keys_.size(), more_follow, smallest, largest));
   }
 
-  // Begins a part. AddKey and EndPart then refer to it.
-  void BeginPart() { parts_.emplace_back(keys_, keys_.size()); }
   // Adds a key, which shares `shared` bits with the last one, if that is known.
   void AddKey(const Slice& key, size_t shared = kUnknownBits) {
     keys_.Append(key, shared);
   }
-  // The payload may take `bytes` bytes. `is_part` tells whether it is that of a
-  // part of a partitioned filter. If `prefixes_only` is true for any part, all
-  // are designed to be asked whether a key starts with a string.
-  void EndPart(uint64_t bytes, bool is_part, bool prefixes_only) {
-    parts_.back().EndAt(keys_.size(), bytes);
-    header_.is_part = is_part;
-    prefixes_only_ = prefixes_only_ || prefixes_only;
-  }
-  // The share of `overhead` bytes, which a part of `keys` keys has, that its
-  // filter has to save. Small parts alternate with large ones where RocksDB
-  // cuts its index in between, and the parts bear the overhead of all by their
-  // keys: else the small ones would be left with few bits.
-  uint64_t ShareOfOverhead(uint64_t keys, uint64_t overhead) {
-    overhead_ += overhead;
-    return overhead_ * keys / std::max<uint64_t>(keys_.size(), 1);
-  }
-
-  size_t num_parts() const { return parts_.size(); }
   // Whether the group has all the keys that it may keep, and is to be built.
   bool IsFull() const {
     return keys_.MemoryUsage() >= settings_.max_key_memory;
   }
 
-  // Chooses the design of all parts, once. NotSupported if there are too many
-  // keys for one file.
-  Status Design();
-  bool is_designed() const { return is_designed_; }
-  // The header of all parts, after Design, without what differs.
+  // Cuts the keys into about that number of parts. Stores how many keys each
+  // part has, and where it begins (FilterPart).
+  void Cut(uint64_t num_parts, std::vector<PlannedPart>* parts) const;
+  // Chooses the design of the parts, of which Cut has told the keys, and whose
+  // payloads may take `bytes` bytes. Completes their plan. If `prefixes_only`
+  // is true, they will be asked whether a key starts with a string. Called
+  // once. NotSupported if there are too many keys for one file.
+  Status Design(uint64_t bytes, bool prefixes_only,
+                std::vector<PlannedPart>* parts);
+  // What the parts have in common, and what is known of the design.
   const ProteusHeader& header() const { return header_; }
 
-  const ProteusPart& part(size_t index) const { return parts_[index]; }
-  // Writes a part with the header that it shares with the others, but for the
-  // first 8 bytes of its smallest and its largest key, and returns that header.
-  ProteusHeader WritePart(size_t index, uint64_t smallest, uint64_t largest,
-                          const FilterSalt& salt, char* payload);
+  // Writes the payload of a part.
+  void Write(size_t part, const FilterSalt& salt, char* payload);
 
   size_t MemoryUsage() const;
 
@@ -146,6 +125,8 @@ class ProteusGroup {
   void DropTries();
   bool HasDroppedTries() const;
   void AcceptTries(DesignSearch* search);
+  // The header of a part.
+  ProteusHeader HeaderOf(const ProteusPart& part) const;
   bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics);
 
   const ProteusSettings settings_;
@@ -153,12 +134,10 @@ class ProteusGroup {
   KeyStore keys_;
   std::vector<ProteusPart> parts_;
   bool prefixes_only_ = false;
-  bool is_designed_ = false;
   ProteusHeader header_;
   // The design of parts whose trie would be too large for them, if there are
   // any.
   ProteusDesign fallback_;
-  uint64_t overhead_ = 0;
   // The bytes of all parts without headers, and the sizes of all tries.
   uint64_t bytes_ = 0;
   uint64_t tries_size_ = 0;

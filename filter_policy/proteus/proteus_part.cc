@@ -48,9 +48,9 @@ ProteusPart::Alphabets ProteusPart::PlanAlphabets(
 
 void ProteusPart::PlanSets(const ProteusHeader& header,
                            const KeyStatistics& statistics) {
-  header_size_ = header.Size();
+  headers_size_ = header.SetHeadersSize();
   const uint64_t set_bytes =
-      bytes_ - std::min(bytes_, header_size_ + trie_size_);
+      bytes_ - std::min(bytes_, headers_size_ + trie_size_);
   alphabets_ = PlanAlphabets(header.design, statistics, set_bytes);
   sets_ = PlanPrefixSets(header.design, statistics,
                          set_bytes - alphabets_.first - alphabets_.second);
@@ -155,8 +155,8 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
 
 void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
                         char* payload) {
-  const ProteusHeader::SetHeaders headers = header.EncodeTo(payload);
-  char* out = payload + headers.end;
+  char* const second = payload + header.SecondSetOffset();
+  char* out = payload + headers_size_;
   if (trie_ != nullptr) {
     trie_->Write(out);
     out += trie_size_;
@@ -165,7 +165,7 @@ void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
   const ProteusDesign& design = header.design;
   char* codes = out + sets_.first.bytes + sets_.second.bytes;
   if (header.HasFirstSet()) {
-    AmqBuilder set(sets_.first, payload + headers.first, out);
+    AmqBuilder set(sets_.first, payload, out);
     if (design.key_set) {
       keys_.ForEach(begin_, end_,
                     [&](const Slice& key) { set.Add(HashKey(key, salt)); });
@@ -174,19 +174,16 @@ void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
                   &codes);
     }
     set.Finish();
-    if (!design.key_set) {
-      payload[headers.first + ProteusHeader::kSetMarks] =
-          static_cast<char>(alphabets_.first);
-    }
+    payload[ProteusHeader::kSetMarks] =
+        static_cast<char>(design.keys_alone ? 1 : alphabets_.first);
     out += sets_.first.bytes;
   }
   if (!header.HasSecondSet()) return;
-  AmqBuilder set(sets_.second, payload + headers.second, out);
+  AmqBuilder set(sets_.second, second, out);
   AddPrefixes(design.prefix_bits, salt, alphabets_.second, &set, &codes);
   if (design.stride_bits > 0) AddSeries(design, salt, &set);
   set.Finish();
-  payload[headers.second + ProteusHeader::kSetMarks] =
-      static_cast<char>(alphabets_.second);
+  second[ProteusHeader::kSetMarks] = static_cast<char>(alphabets_.second);
 }
 
 size_t ProteusPart::MemoryUsage() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Builds the trie and the sets of one filter block, after a design, from a
+//  Builds the trie and the sets of one part of a filter, after a design, from a
 //  range of the keys in a key store.
 
 #pragma once
@@ -16,15 +16,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteusPart {
  public:
-  // Takes the keys of the indexes from `begin` on.
-  ProteusPart(const KeyStore& keys, size_t begin)
-      : keys_(keys), begin_(begin), end_(begin) {}
+  // The part has the keys of the indexes in [begin, end). Its payload may take
+  // `bytes` bytes.
+  ProteusPart(const KeyStore& keys, size_t begin, size_t end, uint64_t bytes)
+      : keys_(keys), begin_(begin), end_(end), bytes_(bytes) {}
 
-  // Takes those up to `end`. The payload may take `bytes` bytes.
-  void EndAt(size_t end, uint64_t bytes) {
-    end_ = end;
-    bytes_ = bytes;
-  }
   size_t num_keys() const { return end_ - begin_; }
   uint64_t bytes() const { return bytes_; }
   KeyStatistics Statistics() const {
@@ -41,18 +37,17 @@ class ProteusPart {
   // The size of the trie in bytes; 0 if there is none.
   uint64_t trie_size() const { return trie_size_; }
 
-  // Plans the header and the sets of a design, whose trie has been built and
-  // leaves room for them. The statistics are those of this part's keys.
+  // Plans the sets of a design, whose trie has been built and leaves room for
+  // them. The statistics are those of this part's keys.
   void PlanSets(const ProteusHeader& header, const KeyStatistics& statistics);
-  bool HasSets() const { return sets_.first.bytes + sets_.second.bytes > 0; }
 
   // The size of the payload in bytes, after PlanSets.
   uint64_t payload_size() const {
-    return header_size_ + trie_size_ + sets_.first.bytes + sets_.second.bytes +
+    return headers_size_ + trie_size_ + sets_.first.bytes + sets_.second.bytes +
            alphabets_.first + alphabets_.second;
   }
-  // Writes the payload of a filter with that header, whose design is the one
-  // that has been planned.
+  // Writes the payload of a part with that header, whose design is the one that
+  // has been planned.
   void Write(const ProteusHeader& header, const FilterSalt& salt,
              char* payload);
 
@@ -76,11 +71,11 @@ class ProteusPart {
 
   const KeyStore& keys_;
   const size_t begin_;
-  size_t end_;
-  uint64_t bytes_ = 0;
+  const size_t end_;
+  const uint64_t bytes_;
   std::unique_ptr<UniformTrieBuilder> trie_;
   uint64_t trie_size_ = 0;
-  uint64_t header_size_ = 0;
+  uint64_t headers_size_ = 0;  // of the sets
   PrefixSets sets_;
   Alphabets alphabets_;
 };

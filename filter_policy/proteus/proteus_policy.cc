@@ -383,34 +383,6 @@ namespace {
 
 using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
 
-// The keys of a file so far, over all of its groups of parts or segments, of
-// which each knows its own.
-class KeysOfFile {
- public:
-  void StartGroup() { before_ = keys_; }
-  // The group has that many keys, the last ones in this range.
-  void Count(uint64_t in_group, const Slice& smallest, const Slice& largest) {
-    // RocksDB's comparator may give the keys in descending order.
-    if (keys_ == 0 || smallest.compare(smallest_) < 0) {
-      smallest_.assign(smallest.data(), smallest.size());
-    }
-    if (keys_ == 0 || largest.compare(largest_) > 0) {
-      largest_.assign(largest.data(), largest.size());
-    }
-    keys_ = before_ + in_group;
-  }
-
-  uint64_t keys() const { return keys_; }
-  const std::string& smallest() const { return smallest_; }
-  const std::string& largest() const { return largest_; }
-
- private:
-  uint64_t before_ = 0;
-  uint64_t keys_ = 0;
-  std::string smallest_;
-  std::string largest_;
-};
-
 // The rule of level_bits.h for a file.
 BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
                                const FilterBuildingContext& context,
@@ -420,15 +392,15 @@ BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
   file.is_bottommost = context.is_bottommost;
   return [file, filters = std::move(filters), bits_per_key,
           tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
-          bits = 0.0](uint64_t keys, bool is_part, const Slice& /*smallest*/,
+          bits = 0.0](uint64_t keys, bool more_follow,
+                      const Slice& /*smallest*/,
                       const Slice& /*largest*/) mutable {
-    // Looking at the tree takes time. Parts look again only when the keys have
+    // Looking at the tree takes time. Groups look again only when the keys have
     // become twice as many.
     if (bits == 0 || keys >= 2 * file.keys) {
       const std::vector<FileFilter> others = filters->FiltersOf(tree);
-      // Parts are planned before the file's keys are counted.
       file.keys =
-          is_part ? std::max(keys, UsualKeys(others, file.level)) : keys;
+          more_follow ? std::max(keys, UsualKeys(others, file.level)) : keys;
       bits = BitsOfFile(others, file, bits_per_key);
     }
     return bits;
@@ -443,7 +415,7 @@ uint64_t ProteusFilterPolicy::PriceFor(uint64_t price) const {
   return price;
 }
 
-RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
+FileBuilders ProteusFilterPolicy::NewFileBuilders(
     const FilterBuildingContext& context, Env* env, uint64_t price) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
@@ -461,26 +433,23 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
   if (options.filter_memory > 0 && context.level_at_creation >= 0) {
     const auto budget = std::make_shared<FileBudget>(
         filters_, budget_log_, Samples(), options.filter_memory, context, env);
-    // RocksDB cuts parts, and the files of a compaction, by the sizes that it
-    // is told before the bits of the file are known.
-    const bool cuts_files = context.level_at_creation > 0;
-    if (context.table_options.partition_filters || cuts_files) {
+    // RocksDB cuts the files of a compaction by the sizes that it is told
+    // before the bits of the file are known.
+    if (context.level_at_creation > 0) {
       settings.bits_per_key =
           budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
                               Options::kMaxBitsPerKey);
-    }
-    if (cuts_files)
       settings.max_bits_of_file = settings.bits_per_key + kMaxTaken;
-    bits_of_file = [budget](uint64_t keys, bool /*is_part*/,
+    }
+    bits_of_file = [budget](uint64_t keys, bool more_follow,
                             const Slice& smallest, const Slice& largest) {
-      return budget->BitsFor(keys, smallest, largest);
+      return budget->BitsFor(keys, more_follow, smallest, largest);
     };
   } else if (options.filter_memory == 0 && options.level_bits == kAuto) {
     bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
     settings.max_bits_of_file =
         options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);
   }
-  settings.keeps_range = options.filter_memory > 0;
   // Filters on trial, which have no log, and files that are written outside of
   // a DB get the best designs.
   const bool keeps_designs =
@@ -489,29 +458,38 @@ RangeFilterPolicy::NewBuilders ProteusFilterPolicy::NewRangeFilterBuilders(
       keeps_designs ? designs_->Of(context.info_log, ColumnFamilyOf(context),
                                    &settings.memory_is_shared)
                     : std::make_shared<DesignMemory>();
-  const auto file = std::make_shared<KeysOfFile>();
   if (bits_of_file != nullptr) {
-    // The groups of a file share one function, which keeps what it has found.
-    const auto shared =
-        std::make_shared<BitsOfFileFunction>(std::move(bits_of_file));
-    settings.bits_of_file = [file, shared](uint64_t keys, bool is_part,
-                                           const Slice& smallest,
-                                           const Slice& largest) {
-      file->Count(keys, smallest, largest);
-      return (*shared)(file->keys(), is_part, file->smallest(),
-                       file->largest());
+    // Asks for the keys of the file so far, of which each group knows its own.
+    struct KeysOfFile {
+      uint64_t count = 0;
+      std::string smallest;
+    };
+    const auto asked =
+        std::make_shared<std::pair<KeysOfFile, BitsOfFileFunction>>(
+            KeysOfFile(), std::move(bits_of_file));
+    settings.bits_of_file = [asked](uint64_t keys, bool more_follow,
+                                    const Slice& smallest,
+                                    const Slice& largest) {
+      KeysOfFile& file = asked->first;
+      if (file.count == 0) file.smallest = smallest.ToString();
+      file.count += keys;
+      return asked->second(file.count, more_follow, file.smallest, largest);
     };
   }
   const std::shared_ptr<QueryQueue> queue =
       Samples()->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
-  return [settings, file, queue] {
-    file->StartGroup();
+  FileBuilders builders;
+  builders.make = [settings, queue](const FilterTask& task) {
     return std::make_unique<ProteusBuilder>(
         settings,
         [queue](const Slice& smallest, const Slice& largest, size_t most) {
           return queue->SnapshotFor(smallest, largest, most);
-        });
+        },
+        task);
   };
+  builders.keep_range = options.filter_memory > 0;
+  builders.tell_lengths = !settings.keys_alone;
+  return builders;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -85,11 +85,12 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
 
   FilterKind kind() const override { return kProteusKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env) const override {
-    return NewRangeFilterBuilders(context, env, kUsualPrice)();
+      const FilterBuildingContext& context, Env* env,
+      const FilterTask& task) const override {
+    return NewFileBuilders(context, env, kUsualPrice).make(task);
   }
-  NewBuilders NewRangeFilterBuilders(const FilterBuildingContext& context,
-                                     Env* env, uint64_t price) const override;
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t price) const override;
   uint64_t PriceFor(uint64_t price) const override;
   std::shared_ptr<SampleStore> Samples() const override;
   void ShareSamples(

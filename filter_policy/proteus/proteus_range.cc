@@ -177,7 +177,7 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
     if (hi_word == 0) return false;
     hi_word--;
   }
-  if (hi_word < header_.smallest || lo_word > header_.largest) return false;
+  if (hi_word < smallest_ || lo_word > largest_) return false;
   return in_words_ ? LayersMayMatch(WordKey(lo_word), WordKey(hi_word),
                                     {second_length_.bits})
                    : BytesMayMatch(lo, hi, before_hi);

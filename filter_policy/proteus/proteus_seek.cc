@@ -128,7 +128,7 @@ inline bool Proteus::LowerBoundFrom(Key key, std::string* bound) const {
     }
     if (absent == 0) {
       if (!moved) return true;
-      if (key.head() > header_.largest) return false;
+      if (key.head() > largest_) return false;
       key.CopyTo(bound);
       return true;
     }
@@ -142,7 +142,7 @@ inline bool Proteus::LowerBoundFrom(Key key, std::string* bound) const {
 bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   bound->assign(target.data(), target.size());
   const uint64_t head = LoadBits64(target, 0);
-  if (head > header_.largest) return false;
+  if (head > largest_) return false;
   if (!HasTrie() && !HasSeries() && window_prefix_ == 0) return true;
   return in_words_ ? LowerBoundFrom(WordKey(head), bound)
                    : LowerBoundInBytes(target, bound);

@@ -13,8 +13,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The hash of a key in filters that have the salt. Filters that are merged must
 // have the same one.
 inline uint64_t QuotientHash(const Slice& key, const FilterSalt& salt) {
-  return HashBytes(key.data(), key.size(), 0x8ebc6af09c88c6e3u ^ salt.file,
-                   !salt.IsNone());
+  return HashBytes(key.data(), key.size(), 0x8ebc6af09c88c6e3u ^ salt.file);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

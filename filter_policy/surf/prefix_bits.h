@@ -88,7 +88,7 @@ class PrefixHasher {
       : end_(key.data() + key.size()),
         rest_(key.size() - depth),
         key_has_word_(key.size() >= 8),
-        state_(HashBytes(key.data(), depth, salt.file, !salt.IsNone())),
+        state_(HashBytes(key.data(), depth, salt.file)),
         word_(Word(0)) {}
 
   // The number of bytes after the stored prefix.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "filter_policy/filter_block.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -46,7 +48,9 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
   }
   Status s = surf->fst_.Open(&input);
   if (!s.ok()) return s;
-  if (surf->is_coded_ && !surf->fst_.HoldsDigits()) {
+  // A trie of digits has nodes, of which the search does not ask.
+  if (surf->is_coded_ &&
+      (surf->fst_.num_nodes() == 0 || !surf->fst_.HoldsDigits())) {
     return Status::Corruption("SuRF: trie is none of digits");
   }
   if (surf->fst_.values().bits() != surf->suffix_.bits() || !input.empty()) {
@@ -371,8 +375,10 @@ uint64_t Surf::Iterator::real_suffix() const {
   return surf_->suffix_.RealOfValue(surf_->fst_.values().Get(it_.leaf()));
 }
 
-SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options)
-    : suffix_(suffix),
+SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options,
+                         const FilterTask& task)
+    : RangeFilterBuilder(task),
+      suffix_(suffix),
       drafts_(suffix.prefix_bits),
       step_(suffix.prefix_bits),
       fst_(suffix.bits(), Allowed(suffix, options),
@@ -420,7 +426,7 @@ void SurfBuilder::NoteNeighbors(const Slice& key, size_t shared,
   last_.key_size = key.size();
 }
 
-Status SurfBuilder::PrepareTrie(uint64_t* size) {
+Status SurfBuilder::PlanTrie(uint64_t* size) {
   if (!fst_.Prepare(size)) {
     return Status::NotSupported("SuRF: too many keys for one file");
   }
@@ -432,26 +438,33 @@ Status SurfBuilder::PrepareTrie(uint64_t* size) {
   return Status::OK();
 }
 
-uint64_t SurfBuilder::MaxPayloadSize() const {
-  return std::min(kSuffixHeaderSize + fst_.MaxSize(last_key()),
+uint64_t SurfBuilder::MaxSize() const {
+  return FilterDirectory::kPartOverhead + FilterDirectory::kMaxEntrySize +
+         first_key().size() +
+         std::min(kSuffixHeaderSize + fst_.MaxSize(last_key()),
                   AllowedSize(key_bytes_ + last_key().size()));
 }
 
-Status SurfBuilder::Prepare(uint64_t* size) {
-  const Status s = PrepareTrie(size);
+Status SurfBuilder::Plan(const KeysEnd& /*end*/,
+                         std::vector<PlannedPart>* parts) {
+  uint64_t size = 0;
+  const Status s = PlanTrie(&size);
   if (!s.ok()) return s;
-  if (*size > AllowedSize(key_bytes_)) {
+  if (size > AllowedSize(key_bytes_)) {
     return Status::NotSupported(
-        "SuRF: it would take " + std::to_string(*size / num_keys()) +
+        "SuRF: it would take " + std::to_string(size / num_keys()) +
         " bytes per key, for keys of " +
         std::to_string(key_bytes_ / num_keys()) +
         " bytes that differ late; allowed: " + std::to_string(kMaxBytesPerKey) +
         ", or a third of the keys");
   }
+  parts->resize(1);
+  parts->front().num_keys = num_keys();
+  parts->front().payload_size = size;
   return Status::OK();
 }
 
-void SurfBuilder::Write(char* payload) {
+void SurfBuilder::Write(size_t /*part*/, char* payload) {
   payload[0] =
       static_cast<char>(suffix_.hash_bits | (fst_.UsesDigits() ? kCoded : 0u));
   payload[1] = static_cast<char>(suffix_.real_bits);

@@ -215,14 +215,14 @@ class Surf : public RangeFilter {
 class SurfBuilder : public RangeFilterBuilder {
  public:
   // The builder chooses the step of the prefix bits.
-  explicit SurfBuilder(const SurfSuffix& suffix,
-                       const FstOptions& options = {});
+  explicit SurfBuilder(const SurfSuffix& suffix, const FstOptions& options = {},
+                       const FilterTask& task = {});
 
-  void Write(char* payload) override;
+  void Write(size_t part, char* payload) override;
   double ApproximateBitsPerKey() const override {
     return kUsualTrieBitsPerKey + suffix_.bits();
   }
-  uint64_t MaxPayloadSize() const override;
+  uint64_t MaxSize() const override;
   FilterReport Report() const override {
     FilterReport report;
     report.design = suffix_.Describe();
@@ -232,9 +232,8 @@ class SurfBuilder : public RangeFilterBuilder {
  protected:
   void Add(const Slice& key, size_t shared, size_t next_shared) override;
   void AddLast(const Slice& key, size_t shared) override;
-  Status Prepare(uint64_t* size) override;
+  Status Plan(const KeysEnd& end, std::vector<PlannedPart>* parts) override;
   size_t Memory() const override { return fst_.MemoryUsage(); }
-  bool HasHashes() const override { return suffix_.HasHashes(); }
 
   const SurfSuffix& suffix() const { return suffix_; }
   // The number of bytes, or all of them, that the trie stores of a key which
@@ -252,8 +251,8 @@ class SurfBuilder : public RangeFilterBuilder {
   void AddLastValue(const Slice& key, size_t shared, uint64_t value) {
     fst_.AddLast(key, shared, value);
   }
-  // Prepare for a trie of any size.
-  Status PrepareTrie(uint64_t* size);
+  // Plan for a trie of any size.
+  Status PlanTrie(uint64_t* size);
 
  private:
   // Real bits follow the bytes of a trie, and no part of a byte.

@@ -82,7 +82,9 @@ const FilterType& SurfFilterType() {
   static const auto* const type = new FilterType{
       kSurfKind,
       "SuRF",
-      Surf::Open,
+      [](const PartContents& part, std::unique_ptr<RangeFilter>* filter) {
+        return Surf::Open(part.payload, part.salt, filter);
+      },
       {{SurfFilterPolicy::kClassName(), SurfFilterPolicy::kNickName(), kUsage,
         []() -> std::unique_ptr<const FilterPolicy> {
           return std::make_unique<SurfFilterPolicy>();
@@ -119,7 +121,8 @@ Status SurfFilterPolicy::ValidateOptions(
 }
 
 std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& /*context*/, Env* /*env*/) const {
+    const FilterBuildingContext& /*context*/, Env* /*env*/,
+    const FilterTask& task) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
   const SurfPolicyOptions options =
@@ -128,7 +131,7 @@ std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
   suffix.hash_bits = options.hash_suffix_bits;
   suffix.real_bits = options.real_suffix_bits;
   suffix.prefix_bits = options.prefix_suffix_bits;
-  return std::make_unique<SurfBuilder>(suffix);
+  return std::make_unique<SurfBuilder>(suffix, FstOptions(), task);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -43,7 +43,8 @@ class SurfFilterPolicy : public RangeFilterPolicy {
 
   FilterKind kind() const override { return kSurfKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& /*context*/, Env* /*env*/) const override;
+      const FilterBuildingContext& context, Env* env,
+      const FilterTask& task) const override;
 
  private:
   Status CheckOptions() const;

@@ -102,10 +102,9 @@ struct SurfSuffix {
   }
 
   uint64_t Hash(const Slice& key, const FilterSalt& salt) const {
-    return hash_bits == 0
-               ? 0
-               : HashBytes(key.data(), key.size(), salt.file, !salt.IsNone()) &
-                     ((uint64_t{1} << hash_bits) - 1);
+    return hash_bits == 0 ? 0
+                          : HashBytes(key.data(), key.size(), salt.file) &
+                                ((uint64_t{1} << hash_bits) - 1);
   }
 
   // The value as far as it does not depend on the step: real << hash_bits |

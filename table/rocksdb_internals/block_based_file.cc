@@ -10,9 +10,8 @@
 #include "rocksdb/table_properties.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
-#include "table/rocksdb_internals/cache_room.h"
+#include "table/meta_blocks.h"
 #include "table/table_builder.h"
-#include "test_util/sync_point.h"
 #include "util/cast_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -32,37 +31,24 @@ struct PinnedBlockOf {
 
 template struct PinnedBlockOf<&FilterReader::filter_block_>;
 
-namespace {
-
-// Lends the protected function by which RocksDB's filter block readers get
-// their filter, so that the block is held once, wherever RocksDB holds it.
-class FilterBlockAccess : public FullFilterBlockReader {
+// The policy with which RocksDB opens one file, and makes the readers of what
+// it loads of the filter: once for each block or part, since the block cache
+// keeps it with its reader; so this policy counts them. Where parts are to be
+// cached, RocksDB must not find the filter itself, and asks for it by another
+// name.
+class BlockBasedFile::OpenPolicy : public FilterPolicy {
  public:
-  static Status Get(const FullFilterBlockReader& reader,
-                    BlockCacheLookupContext* lookup_context, FilterHold* hold,
-                    const ReadOptions& read_options) {
-    constexpr auto kGet = &FilterBlockAccess::GetOrReadFilterBlock;
-    const Status s = (reader.*kGet)(/*get_context=*/nullptr, lookup_context,
-                                    hold, read_options);
-    // RocksDB does so where it goes on without a filter. Tests that inject
-    // errors then know that no query will return this one.
-    IGNORE_STATUS_IF_ERROR(s);
-    return s;
-  }
-};
-
-// The policy by which RocksDB reads the filter of one file, or its parts. It
-// makes a reader for each block that is read, once, since the block cache keeps
-// the block with its reader; so this policy counts them.
-class CountingPolicy : public FilterPolicy {
- public:
-  CountingPolicy(std::shared_ptr<const FilterPolicy> policy,
-                 std::shared_ptr<SharedFilterLoads> loads)
-      : policy_(std::move(policy)), loads_(std::move(loads)) {}
+  OpenPolicy(std::shared_ptr<const FilterPolicy> policy,
+             std::shared_ptr<SharedFilterLoads> loads,
+             std::shared_ptr<const OwnedDirectory> directory)
+      : policy_(std::move(policy)),
+        loads_(std::move(loads)),
+        directory_(std::move(directory)) {}
 
   const char* Name() const override { return policy_->Name(); }
   const char* CompatibilityName() const override {
-    return policy_->CompatibilityName();
+    return directory_ == nullptr ? policy_->CompatibilityName()
+                                 : "protean.none";
   }
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext& context) const override {
@@ -70,34 +56,34 @@ class CountingPolicy : public FilterPolicy {
   }
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
     loads_->Add(contents.size());
-    return policy_->GetFilterBitsReader(contents);
+    return directory_ == nullptr
+               ? policy_->GetFilterBitsReader(contents)
+               : CachedFilter::NewPartReader(directory_->directory, contents);
   }
 
  private:
   const std::shared_ptr<const FilterPolicy> policy_;
   const std::shared_ptr<SharedFilterLoads> loads_;
+  // The file's, if its parts are to be cached; else nullptr.
+  const std::shared_ptr<const OwnedDirectory> directory_;
 };
 
-// Opens a file as `factory` does, but for the filter policy.
-Status OpenTable(const BlockBasedTableFactory& factory,
-                 std::shared_ptr<const FilterPolicy> policy,
-                 const ReadOptions& read_options,
-                 const TableReaderOptions& table_reader_options,
-                 std::unique_ptr<RandomAccessFileReader>&& file,
-                 uint64_t file_size, bool prefetch_index_and_filter_in_cache,
-                 std::unique_ptr<BlockBasedTable>* table) {
-  std::unique_ptr<TableReader> reader;
-  // A copy shares what clones of a factory share, such as the reservation of
-  // block cache for table readers. The table copies the options.
-  BlockBasedTableFactory copy(factory);
-  copy.GetOptions<BlockBasedTableOptions>()->filter_policy = std::move(policy);
-  const Status s = copy.BlockBasedTableFactory::NewTableReader(
-      read_options, table_reader_options, std::move(file), file_size, &reader,
-      prefetch_index_and_filter_in_cache);
-  if (s.ok()) {
-    table->reset(static_cast_with_check<BlockBasedTable>(reader.release()));
-  }
-  return s;
+// What a file is opened with, but for its policy and the file itself.
+struct BlockBasedFile::Arguments {
+  const BlockBasedTableFactory& factory;
+  const ReadOptions& read_options;
+  const TableReaderOptions& table_reader_options;
+  uint64_t file_size;
+  bool prefetch;
+};
+
+namespace {
+
+// Whether the filter, of which the properties tell the policy's name, is one of
+// Protean's.
+bool IsOfProtean(const TableProperties* properties) {
+  return properties != nullptr && properties->filter_size > 0 &&
+         Slice(properties->filter_policy_name).starts_with("protean.");
 }
 
 // The policy that reads a filter which the policy of the opened file does not
@@ -111,13 +97,49 @@ std::shared_ptr<const FilterPolicy> PolicyOfUnknownFilter(
       properties == nullptr || properties->filter_size == 0) {
     return nullptr;
   }
+  const bool is_own = IsOfProtean(properties);
   if (AsProteanFilterPolicy(policy) != nullptr) {
-    return std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(10));
+    return is_own
+               ? nullptr
+               : std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(10));
   }
-  if (Slice(properties->filter_policy_name).starts_with("protean.")) {
-    return std::make_shared<SurfFilterPolicy>();
+  return is_own ? std::make_shared<SurfFilterPolicy>() : nullptr;
+}
+
+// Whether RocksDB wants the block cache left alone while a file is opened: a
+// member of the options since 11.8. A second argument of 0 picks the first of
+// the two functions where it compiles.
+template <typename Options>
+auto LeavesCacheAlone(const Options& options, int)
+    -> decltype(static_cast<bool>(options.avoid_shared_metadata_cache)) {
+  return options.avoid_shared_metadata_cache;
+}
+template <typename Options>
+bool LeavesCacheAlone(const Options& /*options*/, long) {
+  return false;
+}
+
+// What RocksDB would do with an unpartitioned filter, or with parts where the
+// options ask for parts.
+PartPinning PinningOf(const BlockBasedTableOptions& table,
+                      const TableReaderOptions& options, uint64_t file_size,
+                      bool prefetch) {
+  const MetadataCacheOptions& pinning = table.metadata_cache_options;
+  PinningTier tier = table.partition_filters ? pinning.partition_pinning
+                                             : pinning.unpartitioned_pinning;
+  if (tier == PinningTier::kFallback) {
+    tier = table.pin_l0_filter_and_index_blocks_in_cache
+               ? PinningTier::kFlushedAndSimilar
+               : PinningTier::kNone;
   }
-  return nullptr;
+  const bool maybe_flushed =
+      options.level == 0 && file_size <= options.max_file_size_for_l0_meta_pin;
+  PartPinning result;
+  if (LeavesCacheAlone(options, 0)) return result;
+  result.pin = tier == PinningTier::kAll ||
+               (tier == PinningTier::kFlushedAndSimilar && maybe_flushed);
+  result.prefetch = prefetch || options.level == 0 || result.pin;
+  return result;
 }
 
 const FullFilterBlockReader& FilterReaderOf(const BlockBasedTable::Rep& rep) {
@@ -130,6 +152,36 @@ bool IsOfRocksDB(const FilterPolicy& policy) {
   return policy.IsInstanceOf(BuiltinFilterPolicy::kClassName());
 }
 
+// Opens the table as the factory does, but for the filter policy.
+Status BlockBasedFile::OpenTable(
+    const Arguments& arguments, std::shared_ptr<const FilterPolicy> policy,
+    std::unique_ptr<RandomAccessFileReader>&& file) {
+  policy_ = policy;
+  const bool is_own = AsProteanFilterPolicy(policy.get()) != nullptr;
+  // A copy shares what clones of a factory share, such as the reservation of
+  // block cache for table readers. The table copies the options.
+  BlockBasedTableFactory copy(arguments.factory);
+  auto* const options = copy.GetOptions<BlockBasedTableOptions>();
+  if (is_own) {
+    const auto loads = std::make_shared<SharedFilterLoads>();
+    loads_ = loads;
+    if (options->cache_index_and_filter_blocks) {
+      directory_ = std::make_shared<OwnedDirectory>();
+    }
+    policy = std::make_shared<OpenPolicy>(std::move(policy), loads, directory_);
+  }
+  options->filter_policy = std::move(policy);
+  std::unique_ptr<TableReader> reader;
+  const Status s = copy.BlockBasedTableFactory::NewTableReader(
+      arguments.read_options, arguments.table_reader_options, std::move(file),
+      arguments.file_size, &reader, arguments.prefetch);
+  if (s.ok()) {
+    table_.reset(static_cast_with_check<BlockBasedTable>(reader.release()));
+    state_ = StateOfTable();
+  }
+  return s;
+}
+
 Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                             const ReadOptions& read_options,
                             const TableReaderOptions& table_reader_options,
@@ -137,37 +189,70 @@ Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
                             uint64_t file_size,
                             bool prefetch_index_and_filter_in_cache,
                             std::unique_ptr<BlockBasedFile>* opened) {
-  const auto loads = std::make_shared<SharedFilterLoads>();
-  const auto counted = [&loads](std::shared_ptr<const FilterPolicy> policy) {
-    return AsProteanFilterPolicy(policy.get()) == nullptr
-               ? std::move(policy)
-               : std::make_shared<CountingPolicy>(std::move(policy), loads);
-  };
-  std::shared_ptr<const FilterPolicy> policy =
-      factory.GetOptions<BlockBasedTableOptions>()->filter_policy;
-  std::unique_ptr<BlockBasedTable> table;
-  Status s = OpenTable(factory, counted(policy), read_options,
-                       table_reader_options, std::move(file), file_size,
-                       prefetch_index_and_filter_in_cache, &table);
+  const Arguments arguments = {factory, read_options, table_reader_options,
+                               file_size, prefetch_index_and_filter_in_cache};
+  std::unique_ptr<BlockBasedFile> result(new BlockBasedFile);
+  Status s = result->OpenTable(
+      arguments, factory.GetOptions<BlockBasedTableOptions>()->filter_policy,
+      std::move(file));
   if (!s.ok()) return s;
-  BlockBasedTable::Rep* const rep = table->get_rep();
-  std::shared_ptr<const FilterPolicy> other;
-  if (!table_reader_options.skip_filters) {
-    other = PolicyOfUnknownFilter(*rep, policy.get());
+  if (table_reader_options.skip_filters) {
+    *opened = std::move(result);
+    return s;
   }
-  if (other != nullptr) {
-    policy = std::move(other);
-    std::unique_ptr<RandomAccessFileReader> again = std::move(rep->file);
-    table.reset();
-    s = OpenTable(factory, counted(policy), read_options, table_reader_options,
-                  std::move(again), file_size,
-                  prefetch_index_and_filter_in_cache, &table);
+  result->OpenCachedFilter(arguments);
+  if (auto other =
+          PolicyOfUnknownFilter(*result->rep(), result->policy_.get())) {
+    std::unique_ptr<RandomAccessFileReader> again =
+        std::move(result->table_->get_rep()->file);
+    result = std::unique_ptr<BlockBasedFile>(new BlockBasedFile);
+    s = result->OpenTable(arguments, std::move(other), std::move(again));
+    if (!s.ok()) return s;
+    result->OpenCachedFilter(arguments);
   }
-  if (s.ok()) {
-    opened->reset(
-        new BlockBasedFile(std::move(table), std::move(policy), loads));
-  }
+  *opened = std::move(result);
   return s;
+}
+
+void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
+  if (directory_ == nullptr) return;
+  BlockBasedTable::Rep* const rep = table_->get_rep();
+  // A file whose properties cannot be read may have a filter.
+  const TableProperties* const properties = rep->table_properties.get();
+  if (properties != nullptr && properties->filter_size == 0) return;
+  BlockHandle handle;
+  Status s = FindMetaBlockInFile(rep->file.get(), arguments.file_size,
+                                 kBlockBasedTableMagicNumber, rep->ioptions,
+                                 arguments.read_options,
+                                 BlockBasedTable::kFullFilterBlockPrefix +
+                                     ProteanFilterPolicy::kCompatibilityName(),
+                                 &handle);
+  if (!s.ok() && !IsOfProtean(properties)) return;
+  // The table reads no part before the directory is there.
+  if (s.ok()) {
+    rep->filter_handle = handle;
+    s = CachedFilter::ReadDirectory(*table_, arguments.read_options, handle,
+                                    directory_.get());
+  }
+  rep->filter_type = BlockBasedTable::Rep::FilterType::kFullFilter;
+  if (!s.ok()) {
+    state_ = FilterState::kUnreadable;
+    filter_status_ = s;
+    // RocksDB counts only the damage that it finds itself.
+    if (s.IsCorruption()) {
+      RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
+    }
+    return;
+  }
+  state_ = FilterState::kCached;
+  auto filter =
+      std::make_unique<CachedFilter>(*table_, handle, directory_->directory);
+  const PartPinning pinning =
+      PinningOf(rep->table_options, arguments.table_reader_options,
+                arguments.file_size, arguments.prefetch);
+  if (pinning.prefetch) filter->Load(arguments.read_options, pinning.pin);
+  cached_filter_ = filter.get();
+  rep->filter = std::move(filter);
 }
 
 std::string BlockBasedFile::column_family() const {
@@ -175,42 +260,19 @@ std::string BlockBasedFile::column_family() const {
   return properties == nullptr ? "" : properties->column_family_name;
 }
 
-BlockBasedFile::FilterState BlockBasedFile::filter_state() const {
+BlockBasedFile::FilterState BlockBasedFile::StateOfTable() const {
   using Type = BlockBasedTable::Rep::FilterType;
   if (rep()->filter_type == Type::kNoFilter) return FilterState::kNone;
   if (rep()->filter == nullptr) return FilterState::kUnreadable;
-  return rep()->filter_type == Type::kFullFilter ? FilterState::kFull
-                                                 : FilterState::kPartitioned;
-}
-
-CachedFilter BlockBasedFile::cached_filter() const {
-  CachedFilter filter;
-  const BlockBasedTableOptions& options = rep()->table_options;
-  if (filter_state() != FilterState::kFull || options.block_cache == nullptr ||
-      !options.cache_index_and_filter_blocks ||
-      !PinnedBlock(FilterReaderOf(*rep())).IsEmpty()) {
-    return filter;
+  if (rep()->filter_type == Type::kPartitionedFilter) {
+    return FilterState::kPartitioned;
   }
-  filter.cache = options.block_cache.get();
-  filter.room = RoomOf(*options.block_cache);
-  filter.bytes = rep()->filter_handle.size();
-  return filter;
+  return PinnedBlock(FilterReaderOf(*rep())).IsEmpty() ? FilterState::kCached
+                                                       : FilterState::kFull;
 }
 
-Status BlockBasedFile::GetFilter(const ReadOptions& read_options,
-                                 BlockCacheLookupContext* lookup_context,
-                                 FilterHold* hold,
-                                 FilterBitsReader** filter) const {
-  *filter = nullptr;
-  const Status s = FilterBlockAccess::Get(FilterReaderOf(*rep()),
-                                          lookup_context, hold, read_options);
-  if (s.ok()) *filter = hold->GetValue()->filter_bits_reader();
-  return s;
-}
-
-FilterBitsReader* BlockBasedFile::GetPinnedFilter() const {
-  const FilterHold& block = PinnedBlock(FilterReaderOf(*rep()));
-  return block.IsEmpty() ? nullptr : block.GetValue()->filter_bits_reader();
+FilterBitsReader* BlockBasedFile::GetHeldFilter() const {
+  return PinnedBlock(FilterReaderOf(*rep())).GetValue()->filter_bits_reader();
 }
 
 void BlockBasedFile::CountDeniedKey() const {

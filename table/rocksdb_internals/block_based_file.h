@@ -11,20 +11,13 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/open_db/cache_fit.h"
-#include "filter_policy/open_db/filter_loads.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
-#include "table/block_based/cachable_entry.h"
-#include "table/block_based/parsed_full_filter_block.h"
 #include "table/get_context.h"
-#include "table/multiget_context.h"
+#include "table/rocksdb_internals/cached_filter.h"
 #include "table/table_reader.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// Keeps a filter in memory while it is used.
-using FilterHold = CachableEntry<ParsedFullFilterBlock>;
 
 // Whether the policy is one of RocksDB's own, such as that of bloomfilter:10.
 bool IsOfRocksDB(const FilterPolicy& policy);
@@ -73,35 +66,34 @@ class BlockBasedFile {
 
   enum class FilterState {
     kNone,         // no filter that filter_policy() knows
-    kUnreadable,   // RocksDB could not read it, and has counted that
+    kUnreadable,   // its block, or the directory of its parts, cannot be read
     kPartitioned,  // a partitioned filter, which RocksDB has built
-    kFull,         // a full filter that filter_policy() has opened
+    kFull,         // the table has opened it, and keeps it in memory
+    kCached,       // its parts are in the block cache, unless it is RocksDB's
   };
-  FilterState filter_state() const;
-  // Where in the file the full filter block begins. REQUIRES: filter_state() !=
-  // kNone
+  FilterState filter_state() const { return state_; }
+  // Why the filter is kUnreadable, if RocksDB has not told; else OK.
+  const Status& filter_status() const { return filter_status_; }
+  // Where in the file the filter block begins. REQUIRES: filter_state() is
+  // neither kNone nor kPartitioned
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
-  // The file's full filter if reads get it through the block cache, and
-  // RocksDB has not pinned it there.
-  CachedFilter cached_filter() const;
-  // The filter blocks that have been read for the file, if they are Protean's.
+  // The filter blocks, or parts, that have been read for the file, if they are
+  // Protean's.
   const std::shared_ptr<const SharedFilterLoads>& filter_loads() const {
     return loads_;
   }
   // Makes RocksDB go on without the filter. REQUIRES: no thread uses it yet
-  void DropFilter() { table_->get_rep()->filter.reset(); }
+  void DropFilter() {
+    cached_filter_ = nullptr;
+    table_->get_rep()->filter.reset();
+  }
 
-  // Stores the reader that filter_policy() has made for the filter block, or
-  // nullptr. The block is RocksDB's copy: owned by the table, pinned, or taken
-  // from the block cache, which reads it if necessary. `*hold` keeps it in
-  // memory. REQUIRES: filter_state() == kFull
-  Status GetFilter(const ReadOptions& read_options,
-                   BlockCacheLookupContext* lookup_context, FilterHold* hold,
-                   FilterBitsReader** filter) const;
-  // Returns the filter's reader if the table itself keeps the filter in memory,
-  // else nullptr, without a read or a look-up. REQUIRES: filter_state() ==
-  // kFull
-  FilterBitsReader* GetPinnedFilter() const;
+  // The reader that filter_policy() has made for the filter block, which the
+  // table keeps in memory. REQUIRES: filter_state() == kFull
+  FilterBitsReader* GetHeldFilter() const;
+  // Protean's filter in parts. REQUIRES: filter_state() == kCached, and
+  // filter_policy() is one of Protean's
+  CachedFilter* cached_filter() const { return cached_filter_; }
   // Counts a key that the full filter has denied in the statistics, and in the
   // perf context of the file's level, as BlockBasedTable::Get does.
   void CountDeniedKey() const;
@@ -118,20 +110,28 @@ class BlockBasedFile {
 
  private:
   friend class FileIterator;
-  friend class FilterParts;
 
-  BlockBasedFile(std::unique_ptr<BlockBasedTable>&& table,
-                 std::shared_ptr<const FilterPolicy> policy,
-                 std::shared_ptr<const SharedFilterLoads> loads)
-      : table_(std::move(table)),
-        policy_(std::move(policy)),
-        loads_(std::move(loads)) {}
+  class OpenPolicy;
+  struct Arguments;
+
+  BlockBasedFile() = default;
+  Status OpenTable(const Arguments& arguments,
+                   std::shared_ptr<const FilterPolicy> policy,
+                   std::unique_ptr<RandomAccessFileReader>&& file);
+  // Opens a filter of Protean's whose parts are to be cached.
+  void OpenCachedFilter(const Arguments& arguments);
+  FilterState StateOfTable() const;
 
   const BlockBasedTable::Rep* rep() const { return table_->get_rep(); }
 
-  const std::unique_ptr<BlockBasedTable> table_;
-  const std::shared_ptr<const FilterPolicy> policy_;
-  const std::shared_ptr<const SharedFilterLoads> loads_;
+  // These outlive the table.
+  std::shared_ptr<const FilterPolicy> policy_;
+  std::shared_ptr<OwnedDirectory> directory_;  // of a cached filter
+  std::shared_ptr<const SharedFilterLoads> loads_;
+  std::unique_ptr<BlockBasedTable> table_;
+  FilterState state_ = FilterState::kNone;
+  Status filter_status_;
+  CachedFilter* cached_filter_ = nullptr;  // owned by the table
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -14,9 +14,9 @@
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/table.h"
 #include "table/block_based/block_based_table_iterator.h"
-#include "table/partitioned_filter.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/separate_file.h"
+#include "table/separate_filter.h"
 #include "table/table_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -129,37 +129,17 @@ Status CheckOptions() {
   return s;
 }
 
-// Looks at all parts of a file's filter.
-Status CheckParts(const BlockBasedFile& file) {
-  const ReadOptions read_options;
-  BlockCacheLookupContext lookup_context(TableReaderCaller::kUncategorized);
-  PartitionedFilter filter(file, read_options, &lookup_context,
-                           /*in_order=*/true, /*reports=*/nullptr);
-  Status s = filter.Open();
-  int parts = 0;
-  filter.ForEachPart([&](const Status& status, const FilterBlock* part) {
-    parts++;
-    if (s.ok()) s = status;
-    if (s.ok() && !part->CanFilter()) s = Differ("filter has no keys");
-  });
-  if (s.ok() && parts < 2) s = Differ("filter has no parts");
-  return s;
-}
-
-// Writes a file with a filter, whole or in parts, reads it back and seeks in
-// it.
-Status CheckFile(bool in_parts) {
+// Writes a file with a filter, which the table keeps, or of which the parts are
+// cached, reads it back and seeks in it.
+Status CheckFile(bool in_cache) {
   constexpr int kKeys = 300;
   const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
   BlockBasedTableOptions table;
   table.block_size = 256;
-  table.no_block_cache = true;
+  table.no_block_cache = !in_cache;
+  table.cache_index_and_filter_blocks = in_cache;
+  table.metadata_block_size = 256;
   table.filter_policy = std::make_shared<SurfFilterPolicy>();
-  if (in_parts) {
-    table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-    table.partition_filters = true;
-    table.metadata_block_size = 256;
-  }
   Options options;
   options.env = env.get();
   options.compression = kNoCompression;
@@ -177,13 +157,14 @@ Status CheckFile(bool in_parts) {
   if (!s.ok()) return s;
   const BlockBasedFile& file = separate->file();
   using FilterState = BlockBasedFile::FilterState;
-  if (file.name() != path ||
-      file.filter_state() !=
-          (in_parts ? FilterState::kPartitioned : FilterState::kFull)) {
+  if (file.name() != path || file.filter_state() != FilterState::kFull) {
     return Differ("table is not what was written");
   }
-  if (in_parts) s = CheckParts(file);
-  if (!s.ok()) return s;
+  const auto filter = SeparateFilter::Open(file);
+  if (filter == nullptr || !filter->status().ok() ||
+      (filter->num_parts() > 1) != in_cache) {
+    return Differ("table has not the filter that was written");
+  }
   SstFileReader reader(options);
   s = reader.Open(path);
   if (!s.ok()) return s;
@@ -211,8 +192,8 @@ Status CheckFile(bool in_parts) {
 Status CheckInsides() {
   Status s = CheckSizes();
   if (s.ok()) s = CheckOptions();
-  for (const bool in_parts : {false, true}) {
-    if (s.ok()) s = CheckFile(in_parts);
+  for (const bool in_cache : {false, true}) {
+    if (s.ok()) s = CheckFile(in_cache);
   }
   return s;
 }

@@ -77,8 +77,6 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
                            options.level_at_creation, options.ioptions.stats);
   }
 
-  FinishedFilter* built() const { return &facts_->built; }
-
   const char* Name() const override { return policy_->Name(); }
   const char* CompatibilityName() const override {
     return policy_->CompatibilityName();
@@ -116,27 +114,17 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
 // exceed.
 class SizedTableBuilder : public BlockBasedTableBuilder {
  public:
-  SizedTableBuilder(const BlockBasedTableOptions& table,
-                    const TableBuilderOptions& options,
-                    WritableFileWriter* file,
-                    std::shared_ptr<const FilterOfFile> filter)
-      : BlockBasedTableBuilder(table, options, file),
-        filter_(std::move(filter)) {}
+  using BlockBasedTableBuilder::BlockBasedTableBuilder;
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
   uint64_t EstimatedTailSize() const override {
-    filter_->built()->is_asked_for_size = true;
-    const uint64_t size = BlockBasedTableBuilder::EstimatedTailSize();
-    filter_->built()->is_asked_for_size = false;
-    return size + kMaxPropertyBytes;
+    return BlockBasedTableBuilder::EstimatedTailSize() + kMaxPropertyBytes;
   }
 #endif
 
  private:
   // Maximum size of the properties of a filter, and of its name.
   [[maybe_unused]] static constexpr uint64_t kMaxPropertyBytes = 1024;
-
-  const std::shared_ptr<const FilterOfFile> filter_;
 };
 
 }  // namespace
@@ -158,6 +146,8 @@ TableBuilder* NewTableBuilderWithProperties(
   const auto filter =
       std::make_shared<FilterOfFile>(std::move(table.filter_policy), options);
   table.filter_policy = filter;
+  // Protean's filters cut themselves into parts.
+  table.partition_filters = false;
   // The builder's constructor calls the factories of collectors and forgets
   // them, so the list only borrows them from their owners.
   InternalTblPropCollFactories borrowed;
@@ -167,8 +157,7 @@ TableBuilder* NewTableBuilderWithProperties(
   borrowed.emplace_back(filter.get());
   TableBuilderOptions options_of_file = options;
   options_of_file.internal_tbl_prop_coll_factories = &borrowed;
-  auto* const builder =
-      new SizedTableBuilder(table, options_of_file, file, filter);
+  auto* const builder = new SizedTableBuilder(table, options_of_file, file);
   for (auto& collector : borrowed) (void)collector.release();
   return builder;
 }

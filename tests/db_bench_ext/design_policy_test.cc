@@ -75,8 +75,8 @@ TEST(DesignPolicyTest, Predicts) {
   }
   SeedSamples(policy.get(), samples);
   const MemoryFilter filter(policy, keys);
-  EXPECT_GT(filter.proteus()->design_report().samples, 900u);
-  EXPECT_NEAR(filter.proteus()->design_report().predicted_fpr, 0.01, 0.01);
+  EXPECT_GT(filter.report().samples, 900u);
+  EXPECT_NEAR(filter.report().predicted_fpr, 0.01, 0.01);
 }
 
 TEST(DesignPolicyTest, ListsAllDesigns) {

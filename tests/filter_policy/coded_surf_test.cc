@@ -97,8 +97,7 @@ class CodedSurf {
   CodedSurf(const Keys& keys, const SurfSuffix& suffix,
             FstOptions options = FstOptions()) {
     options.digits = FstOptions::kIfPossible;
-    SurfBuilder builder(suffix, options);
-    builder.SetSalt(kSalt);
+    SurfBuilder builder(suffix, options, {kSalt, 0});
     for (const std::string& key : keys) builder.AddKey(key);
     bytes_ = "?" + FinishPayload(&builder);
     const Slice payload(bytes_.data() + 1, bytes_.size() - 1 - kReadPadding);

@@ -367,10 +367,10 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
     DesignOf(first, all(2, 20000));
     const Keys second = KeysOf(4, num_keys);
     const auto queries = all(5, 20000);
-    const std::string bytes =
-        BuildProteusBlock(second, settings_, all(6, 20000));
+    FilterReport report;
+    const std::string bytes = BuildProteusBlock(
+        second, settings_, all(6, 20000), {}, /*part_bytes=*/0, &report);
     const FilterBlock block(bytes);
-    const auto& proteus = static_cast<const Proteus&>(*block.filter());
     size_t asked = 0;
     size_t positives = 0;
     for (const SampleQuery& query : queries) {
@@ -382,25 +382,20 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
     }
     EXPECT_EQ(1u, settings_.memory->Designs().size());
     EXPECT_NEAR(static_cast<double>(positives) / static_cast<double>(asked),
-                proteus.design_report().predicted_fpr, 0.005);
+                report.predicted_fpr, 0.005);
   }
 }
 
-// The parts of a file are designed in groups, and the next group takes the
-// design of the one before. Parts whose tries are too large need a second one.
+// A design is taken for parts, too. Parts whose tries are too large need a
+// second one.
 TEST_F(DesignMemoryTest, PartsTakeTheDesign) {
   const Keys keys = KeysOf(1);
   const auto design_of_parts = [&] {
     ProteusGroup group(settings_, nullptr);
-    for (size_t i = 0; i < keys.size(); i++) {
-      if (i % 1000 == 0) {
-        if (i > 0) group.EndPart(1100, /*is_part=*/true, false);
-        group.BeginPart();
-      }
-      group.AddKey(keys[i]);
-    }
-    group.EndPart(1100, /*is_part=*/true, false);
-    EXPECT_OK(group.Design());
+    for (const std::string& key : keys) group.AddKey(key);
+    std::vector<PlannedPart> parts;
+    group.Cut(keys.size() / 1000, &parts);
+    EXPECT_OK(group.Design(1100 * parts.size(), false, &parts));
     return group.header().design.Describe();
   };
   design_of_parts();

@@ -41,8 +41,7 @@ const SurfSuffix kSuffixes[] = {Suffix(0, 0), Suffix(3, 0), Suffix(0, 4),
 std::string FreshPayload(const KeySet& keys, const SurfSuffix& suffix) {
   FstOptions options;
   options.digits = FstOptions::kNever;
-  SurfBuilder builder(suffix, options);
-  builder.SetSalt(kSalt);
+  SurfBuilder builder(suffix, options, {kSalt, 0});
   for (const std::string& key : keys) builder.AddKey(key);
   const std::string payload = FinishPayload(&builder);
   return payload.substr(0, payload.size() - kReadPadding);

@@ -3,10 +3,9 @@
 //  The filter block: what a policy's builder writes, its reader reads. (What
 //  damage does to it: surf_damage_test.cc and proteus_damage_test.cc.)
 
-#include "filter_policy/filter_block.h"
-
 #include <gtest/gtest.h>
 
+#include "filter_policy/parted_filter.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/advanced_cache.h"
 #include "test_util/testharness.h"
@@ -42,29 +41,25 @@ TEST(FilterBlockTest, Header) {
   EXPECT_EQ("PRTN", bytes.substr(0, 4));
   EXPECT_EQ(1, bytes[kVersionOffset]);
   EXPECT_EQ(1, bytes[kKindOffset]);
-  EXPECT_EQ(0u, DecodeFixed32(&bytes[12]) % 8);
-  EXPECT_EQ(3u, DecodeFixed64(&bytes[16]));
-  EXPECT_EQ("applecherry", bytes.substr(kHeaderSize, 11));
-  EXPECT_EQ(std::string(16, '\0'), bytes.substr(bytes.size() - 16));
-  EXPECT_EQ(bytes, WithRightChecksum(bytes));
+  EXPECT_EQ(3u, DecodeFixed64(&bytes[kNumKeysOffset]));
+  const FilterSalt salt = FilterSalt::Draw();  // the same each time
+  EXPECT_EQ(salt.file, DecodeFixed64(&bytes[kSaltOffset]));
+  EXPECT_EQ(salt.process, DecodeFixed64(&bytes[kSaltOffset + 8]));
+  EXPECT_EQ(1u, DecodeFixed32(&bytes[kNumPartsOffset]));
+  EXPECT_EQ(
+      "\x05"
+      "apple\x06"
+      "cherry",
+      bytes.substr(FilterDirectory::kFixedSize, 13));
+  EXPECT_EQ(std::string(13, '\0'), bytes.substr(bytes.size() - 13));
+  EXPECT_EQ(bytes, WithRightChecksums(bytes));
 
   const FilterBlock block(bytes);
   EXPECT_EQ("apple", block.header().smallest.ToString());
   EXPECT_EQ("cherry", block.header().largest.ToString());
   EXPECT_EQ(0, block.header().flags);
-  EXPECT_TRUE(block.header().salt.IsNone());
-
-  const std::string salted = BuildBlock(keys, NewSurfFilterPolicy(4, 8));
-  const FilterSalt salt = FilterSalt::Draw();  // the same each time
-  EXPECT_EQ(2, salted[kVersionOffset]);
-  EXPECT_EQ(salt.file, DecodeFixed64(&salted[kHeaderSize]));
-  EXPECT_EQ(salt.process, DecodeFixed64(&salted[kHeaderSize + 8]));
-  EXPECT_EQ("applecherry", salted.substr(kSaltedHeaderSize, 11));
-  const FilterBlock salted_block(salted);
-  EXPECT_EQ("apple", salted_block.header().smallest.ToString());
-  EXPECT_EQ("cherry", salted_block.header().largest.ToString());
-  EXPECT_EQ(salt.file, salted_block.header().salt.file);
-  EXPECT_EQ(salt.process, salted_block.header().salt.process);
+  EXPECT_EQ(salt.file, block.header().salt.file);
+  EXPECT_EQ(salt.process, block.header().salt.process);
 }
 
 // The trie would hold all bytes that the two keys of each pair share.

@@ -55,21 +55,19 @@ std::string Build(const ProteusDesign& design, double bits_per_key,
   ProteusSettings settings;
   settings.bits_per_key = bits_per_key;
   settings.forced = design;
-  ProteusBuilder builder(settings, nullptr);
-  builder.SetSalt(salt);
+  ProteusBuilder builder(settings, nullptr, {salt, 0});
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
-  EXPECT_TRUE(FinishBlock(kProteusKind, &builder, &block));
+  EXPECT_TRUE(FinishBlock(kProteusKind, &builder, salt, 0, &block));
   return block;
 }
 
 std::string Build(const SurfSuffix& suffix, const Keys& keys,
                   const FilterSalt& salt) {
-  SurfBuilder builder(suffix);
-  builder.SetSalt(salt);
+  SurfBuilder builder(suffix, FstOptions(), {salt, 0});
   for (const std::string& key : keys) builder.AddKey(key);
   std::string block;
-  EXPECT_TRUE(FinishBlock(kSurfKind, &builder, &block));
+  EXPECT_TRUE(FinishBlock(kSurfKind, &builder, salt, 0, &block));
   return block;
 }
 
@@ -123,24 +121,20 @@ TEST(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
   EXPECT_EQ(drawn.size(), files.size());
 }
 
-TEST(FilterSaltTest, OnlyWhereSomethingIsHashed) {
+TEST(FilterSaltTest, IsStored) {
   const Keys keys = RandomKeys(1000, 8);
-  const auto version = [&](const std::string& block, const FilterSalt& salt) {
+  const auto expect_stored = [](const std::string& block,
+                                const FilterSalt& salt) {
     const FilterBlock opened(block);
     EXPECT_OK(opened.status());
-    EXPECT_EQ(salt.file, opened.header().salt.file);
-    EXPECT_EQ(salt.process, opened.header().salt.process);
-    return static_cast<int>(block[kVersionOffset]);
+    EXPECT_TRUE(salt == opened.header().salt);
   };
   const auto hash = NewSurfFilterPolicy(4, 4);
-  const auto real = NewSurfFilterPolicy(0, 8);
-  EXPECT_EQ(2, version(Build(*hash, keys, kOne), kOne));
-  EXPECT_EQ(1, version(Build(*real, keys, kOne), kNone));
-  EXPECT_EQ(1, version(Build(*hash, keys, kNone), kNone));
-  EXPECT_EQ(2, version(Build(TrieAndSet(0, 64), 12, keys, kOne), kOne));
-  EXPECT_EQ(1, version(Build(TrieAndSet(16, 0), 12, keys, kOne), kNone));
+  expect_stored(Build(*hash, keys, kOne), kOne);
+  expect_stored(Build(*hash, keys, kTwo), kTwo);
+  expect_stored(Build(TrieAndSet(0, 64), 12, keys, kOne), kOne);
   // No filter: bytes in no order.
-  EXPECT_EQ(1, version(Build(*hash, {"b", "c", "a"}, kOne), kNone));
+  expect_stored(Build(*hash, {"b", "c", "a"}, kOne), kNone);
 }
 
 TEST(FilterSaltTest, KeysAreFoundWithAnySalt) {
@@ -237,7 +231,7 @@ TEST(FilterSaltTest, NoWindowHidesItsHead) {
     for (int i = 0; i < 1000; i++) {
       passed += block.KeyMayMatch('m' + random.RandomBinaryString(7) + window);
     }
-    if (salt.IsNone()) {
+    if (salt == kNone) {
       EXPECT_EQ(1000, passed);
     } else {
       EXPECT_LT(passed, 50);
@@ -245,14 +239,12 @@ TEST(FilterSaltTest, NoWindowHidesItsHead) {
   }
 }
 
-// Without a salt, it is RocksDB's hash; with one, for short strings too.
+// The hash of a short string is RocksDB's.
 TEST(FilterSaltTest, HashesOfStrings) {
   const std::string bytes = Random(6).RandomBinaryString(1000);
   for (size_t size = 0; size <= bytes.size(); size++) {
     const uint64_t plain = Hash64(bytes.data(), size, 9);
-    EXPECT_EQ(plain, HashBytes(bytes.data(), size, 9, false));
-    EXPECT_EQ(size <= kLongestPiece,
-              plain == HashBytes(bytes.data(), size, 9, true));
+    EXPECT_EQ(size <= kLongestPiece, plain == HashBytes(bytes.data(), size, 9));
   }
 }
 

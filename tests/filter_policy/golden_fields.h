@@ -19,7 +19,7 @@ struct SectionFields {
 
 struct BlockFields {
   explicit BlockFields(const std::string& block) {
-    const char* at = block.data() + DecodeFixed32(&block[kPayloadOffset]);
+    const char* at = block.data() + PayloadOffset(block);
     const bool is_coded = (at[0] & 0x80) != 0;
     hash_bits = at[0] & 0x7f;
     real_bits = static_cast<uint8_t>(at[1]);
@@ -79,6 +79,7 @@ inline std::string DescribeEncoding(const BlockFields& block,
 
 inline std::string Describe(const std::string& bytes) {
   if (bytes[kKindOffset] == 0) return "no filter";
+  if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return "no keys";
   const BlockFields block(bytes);
   std::string text = std::to_string(block.leaves) + " leaves, " +
                      std::to_string(block.nodes) + " nodes, " +
@@ -102,9 +103,8 @@ inline std::string Describe(const std::string& bytes) {
 
 // Where in a block an offset lies, in words.
 inline std::string PartOf(const std::string& block, size_t offset) {
-  const size_t payload = DecodeFixed32(&block[kPayloadOffset]);
-  if (offset < payload) return "the envelope";
-  if (block[kKindOffset] == 0) return "the zeros at the end";
+  const size_t payload = PayloadOffset(block);
+  if (offset < payload) return "the directory";
   if (offset < payload + 8) return "the SuRF header";
   const size_t trie = payload + 8 + BlockFields(block).code_size;
   if (offset < trie) return "the code";
@@ -116,13 +116,13 @@ inline std::string PartOf(const std::string& block, size_t offset) {
   return "the arrays";
 }
 
-// The first byte that differs, apart from the checksum, which always differs.
+// The first byte that differs, apart from the directory's checksum.
 inline std::string FirstDifference(const std::string& golden,
                                    const std::string& written) {
   size_t offset = 0;
   while (offset < golden.size() && offset < written.size() &&
          (golden[offset] == written[offset] ||
-          (offset >= kChecksumOffset && offset < kCheckedOffset))) {
+          (offset >= kChecksumOffset && offset < kDirectorySizeOffset))) {
     offset++;
   }
   return "byte " + std::to_string(offset) + ", in " + PartOf(golden, offset);

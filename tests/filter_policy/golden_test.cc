@@ -325,7 +325,7 @@ TEST_P(GoldenTest, CutShort) {
     const std::string bytes = ReadFile(file);
     for (size_t bytes_cut : {1, 8}) {
       const std::string cut = bytes.substr(0, bytes.size() - bytes_cut);
-      for (const std::string& damaged : {cut, WithRightChecksum(cut)}) {
+      for (const std::string& damaged : {cut, WithRightChecksums(cut)}) {
         const GuardedBlock copy(damaged);
         const FilterBlock block(copy.slice());
         EXPECT_TRUE(block.status().IsCorruption()) << bytes_cut;

@@ -72,16 +72,17 @@ void ExpectKeys(const Keys& keys, const KeyStore& store) {
 // Keeps keys, and what it is told of them, in a store.
 class KeepingBuilder : public RangeFilterBuilder {
  public:
-  explicit KeepingBuilder(KeyStore* store) : store_(store) {}
+  explicit KeepingBuilder(KeyStore* store)
+      : RangeFilterBuilder(FilterTask()), store_(store) {}
   void AddAll(const Keys& keys) {
     for (const std::string& key : keys) EXPECT_TRUE(AddKey(key));
-    uint64_t size = 0;
-    EXPECT_TRUE(Finish(&size).ok());
+    std::vector<PlannedPart> parts;
+    EXPECT_TRUE(Finish(KeysEnd(), &parts).ok());
     EXPECT_EQ(keys.size(), num_keys());
   }
-  void Write(char*) override {}
+  void Write(size_t, char*) override {}
   double ApproximateBitsPerKey() const override { return 1; }
-  uint64_t MaxPayloadSize() const override { return 0; }
+  uint64_t MaxSize() const override { return 0; }
 
  protected:
   void Add(const Slice& key, size_t shared, size_t next_shared) override {
@@ -100,8 +101,7 @@ class KeepingBuilder : public RangeFilterBuilder {
     last_ = key.ToString();
     store_->Append(key, shared_bits());
   }
-  Status Prepare(uint64_t* size) override {
-    *size = 0;
+  Status Plan(const KeysEnd&, std::vector<PlannedPart>*) override {
     return Status::OK();
   }
   size_t Memory() const override { return 0; }
@@ -198,8 +198,8 @@ TEST(KeyStoreTest, PartsAndKeysThatAreNotTaken) {
   EXPECT_FALSE(first.AddKey("a"));
   EXPECT_TRUE(first.AddKey("c"));
   EXPECT_FALSE(first.AddKey("bb"));
-  uint64_t size = 0;
-  ASSERT_TRUE(first.Finish(&size).ok());
+  std::vector<PlannedPart> parts;
+  ASSERT_TRUE(first.Finish(KeysEnd(), &parts).ok());
   // The first key of a part is the first one for its builder only.
   KeepingBuilder(&store).AddAll({"ca", "cb"});
   ExpectShared({"b", "c", "ca", "cb"}, store);

@@ -83,10 +83,8 @@ Keys AbsentPoints(const Keys& keys, size_t count) {
 
 // A block as a reader sees it that does not know the mark.
 std::string WithoutMark(std::string block) {
-  const size_t payload = DecodeFixed32(&block[kPayloadOffset]);
-  block[payload + ProteusHeader::kFirstSetOffset + ProteusHeader::kSetMarks] =
-      0;
-  return WithRightChecksum(std::move(block));
+  block[PayloadOffset(block) + ProteusHeader::kSetMarks] = 0;
+  return WithRightChecksums(std::move(block));
 }
 
 }  // namespace
@@ -138,24 +136,14 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
   }
 }
 
-TEST(PointsTest, PartsAndSegments) {
+TEST(PointsTest, Parts) {
   const Keys keys = Names(3000);
   const ProteusDesign design = KeysAlone(TrieAndSet(60, 90), 0.01);
-  const std::vector<std::string> parts =
-      BuildProteusParts(keys, 1000, design, 60, kSalt);
-  ASSERT_EQ(3u, parts.size());
-  for (size_t i = 0; i < parts.size(); i++) {
-    const FilterBlock part(parts[i]);
-    ASSERT_OK(part.status());
-    EXPECT_EQ(design.Describe(), FilterOf(part).design().Describe());
-    for (size_t k = 1000 * i; k < 1000 * (i + 1); k++) {
-      ASSERT_TRUE(part.KeyMayMatch(keys[k]));
-    }
-  }
-  const std::string segmented =
-      BuildSegmentedProteus(keys, 1000, design, 60, kSalt);
-  const FilterBlock block(segmented);
+  const std::string parts = BuildPartedProteus(keys, 1000, design, 60, kSalt);
+  const FilterBlock block(parts);
   ASSERT_OK(block.status());
+  EXPECT_EQ(3u, block.directory().parts().size());
+  EXPECT_EQ(design.Describe(), FilterOf(block).design().Describe());
   for (const std::string& key : keys) ASSERT_TRUE(block.KeyMayMatch(key));
 }
 
@@ -210,8 +198,7 @@ TEST(PointsTest, ThePromiseIsKept) {
   }
 }
 
-// The parts of a partitioned filter, whose tries may take more than the model
-// expects, keep it too.
+// Parts, whose tries may take more than the model expects, keep it too.
 TEST(PointsTest, PartsKeepThePromise) {
   constexpr size_t kPartKeys = 2200;
   constexpr double kBits = 14;
@@ -222,38 +209,26 @@ TEST(PointsTest, PartsKeepThePromise) {
     options.bits_per_key = kBits;
     const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
     BlockBasedTableOptions table;
-    table.partition_filters = true;
+    table.cache_index_and_filter_blocks = true;
+    table.metadata_block_size = kPartKeys * static_cast<size_t>(kBits) / 8;
     const auto builder = NewBuilder(policy, table);
-    std::vector<std::unique_ptr<const char[]>> buffers;
-    std::vector<Slice> parts;
-    for (size_t i = 0; i < keys.size(); i++) {
-      builder->AddKey(keys[i]);
-      if ((i + 1) % kPartKeys != 0) continue;
-      buffers.emplace_back();
-      parts.push_back(builder->Finish(&buffers.back()));
-    }
-    // RocksDB asks this before it writes the parts.
-    EXPECT_EQ(0u, builder->EstimateEntriesAdded());
-    const Keys points = AbsentPoints(keys, 20000);
-    double passed = 0;
-    for (size_t i = 0; i < parts.size(); i++) {
-      const FilterBlock part(parts[i]);
-      ASSERT_OK(part.status());
-      ASSERT_TRUE(FilterOf(part).design().keys_alone);
-      for (size_t k = i * kPartKeys; k < (i + 1) * kPartKeys; k++) {
-        ASSERT_TRUE(part.KeyMayMatch(keys[k]));
-      }
-      const std::vector<bool> answers = Points(part, points);
-      passed +=
-          static_cast<double>(std::count(answers.begin(), answers.end(), true));
-    }
-    // The envelope and the headers of a part take some of its bits.
+    for (const std::string& key : keys) builder->AddKey(key);
+    const std::string bytes = Finish(builder.get());
+    const FilterBlock block(bytes);
+    ASSERT_OK(block.status());
+    EXPECT_EQ(10u, block.directory().parts().size());
+    EXPECT_TRUE(FilterOf(block).design().keys_alone);
+    for (const std::string& key : keys) ASSERT_TRUE(block.KeyMayMatch(key));
+    const Keys points = AbsentPoints(keys, 200000);
+    const std::vector<bool> answers = Points(block, points);
+    const auto passed =
+        static_cast<double>(std::count(answers.begin(), answers.end(), true));
+    // The directory and the headers of a part take some of its bits.
     const double bloom = BloomMath::CacheLocalFpRate(
         kBits - 1,
         FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * kBits)),
         512);
-    EXPECT_LE(passed / static_cast<double>(points.size() * parts.size()),
-              bloom);
+    EXPECT_LE(passed / static_cast<double>(points.size()), bloom);
   }
 }
 

@@ -142,7 +142,7 @@ TEST(PriorTest, DesignsHoldAllKeys) {
       ASSERT_OK(MakeFilterPolicy(spec, &policy));
       const MemoryFilter filter(policy, family.keys);
       ASSERT_OK(filter.block()->status());
-      SCOPED_TRACE(filter.proteus()->Report().design);
+      SCOPED_TRACE(filter.report().design);
       for (const std::string& key : family.keys) {
         ASSERT_TRUE(filter.block()->KeyMayMatch(key)) << Hex(key);
         ASSERT_TRUE(filter.block()->RangeMayMatch(key, key, true)) << Hex(key);
@@ -236,9 +236,8 @@ TEST_P(UntaughtTest, FiltersFromTheFirstFileOn) {
   std::shared_ptr<const FilterPolicy> policy;
   ASSERT_OK(MakeFilterPolicy("proteus:14", &policy));
   const MemoryFilter filter(policy, keys);
-  EXPECT_LE(RateOf(filter, queries), GetParam().most)
-      << filter.proteus()->Report().design;
-  EXPECT_EQ("from the keys alone", filter.proteus()->Report().basis);
+  EXPECT_LE(RateOf(filter, queries), GetParam().most) << filter.report().design;
+  EXPECT_EQ("from the keys alone", filter.report().basis);
 }
 
 namespace {
@@ -279,7 +278,7 @@ TEST_P(UntaughtWindowsTest, FilterFromTheFirstFileOn) {
     const MemoryFilter filter(policy, workload.keys);
     EXPECT_LE(RateOf(filter, empty),
               kind == WorkloadKind::kRange ? GetParam().most : 0.004)
-        << filter.proteus()->Report().design;
+        << filter.report().design;
   }
 }
 
@@ -388,9 +387,8 @@ TEST(PriorTest, ThreeSamples) {
   ASSERT_OK(MakeFilterPolicy("proteus:14", &policy));
   SeedSamples(policy.get(), samples);
   const MemoryFilter filter(policy, keys);
-  EXPECT_EQ(3u, filter.proteus()->design_report().samples);
-  EXPECT_EQ("from 3 sample queries and the keys",
-            filter.proteus()->Report().basis);
+  EXPECT_EQ(3u, filter.report().samples);
+  EXPECT_EQ("from 3 sample queries and the keys", filter.report().basis);
   EXPECT_LT(RateOf(filter, points), 0.01);
 }
 

@@ -134,9 +134,8 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     SeedSamples(policy.get(), samples);
     const MemoryFilter filter(policy, keys);
     ASSERT_OK(filter.block()->status());
-    const Proteus& proteus = *filter.proteus();
-    SCOPED_TRACE(proteus.Report().design);
-    const double predicted = proteus.design_report().predicted_fpr;
+    SCOPED_TRACE(filter.report().design);
+    const double predicted = filter.report().predicted_fpr;
     const double observed = ObservedRate(filter, queries);
     // Both the samples and the queries are random, so the rates may differ.
     const double noise =
@@ -145,14 +144,12 @@ TEST_P(PaperTest, RateIsAsPredicted) {
                   (1.0 / kSamples + 1.0 / static_cast<double>(queries.size())));
     EXPECT_NEAR(predicted, observed, std::max(0.01, noise));
     EXPECT_GE(predicted, 0);
-    EXPECT_EQ(Asked(keys, samples).size(), proteus.design_report().samples);
-    EXPECT_EQ(kSamples - proteus.design_report().samples,
-              proteus.design_report().outside);
+    EXPECT_EQ(Asked(keys, samples).size(), filter.report().samples);
     const double bits =
         8.0 * static_cast<double>(filter.contents().size()) / kKeys;
     EXPECT_LE(bits, 1.02 * BitsOf(spec));
     // A trie may need fewer bytes.
-    if (proteus.design().prefix_bits > 0) {
+    if (filter.proteus()->design().prefix_bits > 0) {
       EXPECT_GE(bits, 0.98 * BitsOf(spec));
     }
     for (size_t i = 0; i < keys.size(); i += 7) {
@@ -213,11 +210,10 @@ TEST(PriorDesignTest, NoWorseThanBloomOnPoints) {
         const double noise =
             3 * std::sqrt(expected / static_cast<double>(queries.size()));
         EXPECT_LE(ObservedRate(filter, queries), 1.1 * expected + noise)
-            << name << ", " << spec << bits << ", "
-            << filter.proteus()->Report().design;
-        EXPECT_EQ(0u, filter.proteus()->design_report().samples);
-        EXPECT_GE(filter.proteus()->design_report().predicted_fpr, 0);
-        EXPECT_EQ("from the keys alone", filter.proteus()->Report().basis);
+            << name << ", " << spec << bits << ", " << filter.report().design;
+        EXPECT_EQ(0u, filter.report().samples);
+        EXPECT_GE(filter.report().predicted_fpr, 0);
+        EXPECT_EQ("from the keys alone", filter.report().basis);
       }
     }
   }

@@ -73,7 +73,8 @@ TEST(SurfDamageTest, EveryTruncation) {
     for (bool fixed : {false, true}) {
       SCOPED_TRACE(length);
       const std::string cut = bytes.substr(0, length);
-      const GuardedBlock copy(fixed ? WithRightChecksum(cut) : cut, length % 8);
+      const GuardedBlock copy(fixed ? WithRightChecksums(cut) : cut,
+                              length % 8);
       ExpectDamaged(copy.slice(), keys);
       if (HasFatalFailure()) return;
     }
@@ -114,9 +115,9 @@ TEST(SurfDamageTest, BitFlipsDoNotLosePrefixes) {
 TEST(SurfDamageTest, UnknownVersion) {
   std::string bytes = BuildBlock(SmallSet());
   for (int version = 0; version < 256; version++) {
-    if (version >= 1 && version <= 4) continue;
+    if (version == 1) continue;
     bytes[kVersionOffset] = static_cast<char>(version);
-    const std::string fixed = WithRightChecksum(bytes);
+    const std::string fixed = WithRightChecksums(bytes);
     const FilterBlock block(fixed);
     EXPECT_TRUE(block.status().IsNotSupported()) << version;
     ExpectAlwaysTrue(block);
@@ -127,7 +128,7 @@ TEST(SurfDamageTest, UnknownKind) {
   std::string bytes = BuildBlock(SmallSet());
   for (int kind = 2; kind < 256; kind++) {
     bytes[kKindOffset] = static_cast<char>(kind);
-    const std::string fixed = WithRightChecksum(bytes);
+    const std::string fixed = WithRightChecksums(bytes);
     const FilterBlock block(fixed);
     EXPECT_FALSE(block.status().ok()) << kind;
     ExpectAlwaysTrue(block);
@@ -143,8 +144,8 @@ TEST(SurfDamageTest, RandomBytes) {
     std::string bytes(rnd.Uniform(300), '\0');
     for (char& c : bytes) c = static_cast<char>(rnd.Uniform(256));
     // Half of them get past the header's first checks.
-    if (round % 2 == 0) bytes = good.substr(0, kCheckedOffset) + bytes;
-    if (round % 4 == 0) bytes = WithRightChecksum(bytes);
+    if (round % 2 == 0) bytes = good.substr(0, kDirectorySizeOffset) + bytes;
+    if (round % 4 == 0) bytes = WithRightChecksums(bytes);
     if (!stride.TryNext()) continue;
     const GuardedBlock copy(bytes, round % 8);
     AskEverything(copy.slice(), queries);
@@ -169,7 +170,7 @@ TEST(SurfDamageTest, EveryBitFlipUnderARightChecksum) {
         keys, NewSurfFilterPolicy(hash_bits, real_bits, prefix_bits));
     for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
       if (!stride.TryNext()) continue;
-      const GuardedBlock copy(WithRightChecksum(WithBitFlipped(bytes, bit)),
+      const GuardedBlock copy(WithRightChecksums(WithBitFlipped(bytes, bit)),
                               bit % 8);
       AskEverything(copy.slice(), queries);
       if (HasFatalFailure()) return;
@@ -219,7 +220,7 @@ TEST(SurfDamageTest, DamagedTriesUnderARightChecksum) {
     for (int round = 0; round < 1500; round++) {
       const std::string damaged = WithRandomDamage(bytes, &rnd);
       if (!stride.TryNext()) continue;
-      const GuardedBlock copy(WithRightChecksum(damaged), round % 8);
+      const GuardedBlock copy(WithRightChecksums(damaged), round % 8);
       AskEverything(copy.slice(), queries);
       if (HasFatalFailure()) return;
       opened += FilterBlock(copy.slice()).CanFilter();
@@ -250,7 +251,7 @@ struct Field {
 class FieldList {
  public:
   explicit FieldList(const std::string& block) : block_(block) {
-    offset_ = DecodeFixed32(&block[kPayloadOffset]);
+    offset_ = PayloadOffset(block);
     const bool is_coded = (block[offset_] & 0x80) != 0;
     Add("hash bits", 1, Field::kExact);
     Add("real bits", 1, Field::kExact);
@@ -275,7 +276,7 @@ class FieldList {
       AddArrays(header, alphabet.code_bits());
     }
     AddArray("values", PackedArray::Bytes(leaves, value_bits), Field::kFree);
-    EXPECT_EQ(block.size() - kReadPadding, offset_);
+    EXPECT_EQ(block.size() - FilterDirectory::kPartOverhead, offset_);
   }
 
   const std::vector<Field>& all() const { return fields_; }
@@ -518,7 +519,7 @@ TEST(SurfDamageTest, EveryFieldUnderARightChecksum) {
         SCOPED_TRACE(field.name + ": " + std::to_string(value) + " -> " +
                      std::to_string(other));
         const GuardedBlock copy(
-            WithRightChecksum(WithValue(trie.block, field, other)), other % 8);
+            WithRightChecksums(WithValue(trie.block, field, other)), other % 8);
         const FilterBlock block(copy.slice());
         opened += block.CanFilter();
         if (MustBeRefused(field, value, other)) {
@@ -553,7 +554,7 @@ TEST(SurfDamageTest, CountsInPairsAndTriplesUnderARightChecksum) {
             std::string damaged = moved(trie.block, counts[i], up & 1);
             damaged = moved(damaged, counts[j], up & 2);
             if (k > j) damaged = moved(damaged, counts[k], up & 4);
-            const GuardedBlock copy(WithRightChecksum(damaged), up);
+            const GuardedBlock copy(WithRightChecksums(damaged), up);
             if (!FilterBlock(copy.slice()).CanFilter()) continue;
             AskEverything(copy.slice(), queries);
             if (HasFatalFailure()) return;
@@ -574,7 +575,7 @@ TEST(SurfDamageTest, RandomDamageOfEveryEncodingUnderARightChecksum) {
     for (int round = 0; round < 1000; round++) {
       const std::string damaged = WithRandomDamage(trie.block, &rnd);
       if (!stride.TryNext()) continue;
-      const GuardedBlock copy(WithRightChecksum(damaged), round % 8);
+      const GuardedBlock copy(WithRightChecksums(damaged), round % 8);
       AskEverything(copy.slice(), queries);
       if (HasFatalFailure()) return;
       opened += FilterBlock(copy.slice()).CanFilter();

@@ -206,8 +206,7 @@ class OwnedSurf {
  public:
   OwnedSurf(const Keys& keys, const SurfSuffix& suffix,
             const FstOptions& options = {}) {
-    SurfBuilder builder(suffix, options);
-    builder.SetSalt(kSalt);
+    SurfBuilder builder(suffix, options, {kSalt, 0});
     for (const std::string& key : keys) builder.AddKey(key);
     bytes_ = "?" + FinishPayload(&builder);
     payload_size_ = bytes_.size() - 1 - kReadPadding;
@@ -649,9 +648,10 @@ TEST(SurfTest, BuildMemoryIsLinear) {
         builder.AddKey(key);
         key_bytes += key.size();
       }
-      uint64_t size;
-      ASSERT_TRUE(builder.Finish(&size).ok());
-      EXPECT_LE(builder.MemoryUsage() + size, 1.5 * key_bytes + 4096);
+      std::vector<PlannedPart> parts;
+      ASSERT_TRUE(builder.Finish(KeysEnd(), &parts).ok());
+      EXPECT_LE(builder.MemoryUsage() + parts[0].payload_size,
+                1.5 * key_bytes + 4096);
     }
   }
 }

@@ -27,8 +27,9 @@ constexpr FilterKind kToyKind{200};
 
 class Toy : public RangeFilter {
  public:
-  static Status Open(const Slice& payload, const FilterSalt& /*salt*/,
+  static Status Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
+    const Slice& payload = part.payload;
     if (payload.size() != 256) return Status::Corruption("toy of wrong size");
     filter->reset(new Toy(payload.data()));
     return Status::OK();
@@ -53,17 +54,24 @@ class Toy : public RangeFilter {
 
 class ToyBuilder : public RangeFilterBuilder {
  public:
-  void Write(char* payload) override { memcpy(payload, bytes_, 256); }
+  using RangeFilterBuilder::RangeFilterBuilder;
+
+  void Write(size_t /*part*/, char* payload) override {
+    memcpy(payload, bytes_, 256);
+  }
   double ApproximateBitsPerKey() const override { return 1; }
-  uint64_t MaxPayloadSize() const override { return sizeof(bytes_); }
+  uint64_t MaxSize() const override { return sizeof(bytes_) + 64; }
 
  protected:
   void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }
   void AddLast(const Slice& key, size_t) override {
     if (!key.empty()) bytes_[static_cast<uint8_t>(key[key.size() - 1])] = 1;
   }
-  Status Prepare(uint64_t* payload_size) override {
-    *payload_size = 256;
+  Status Plan(const KeysEnd& /*end*/,
+              std::vector<PlannedPart>* parts) override {
+    parts->resize(1);
+    parts->front().num_keys = num_keys();
+    parts->front().payload_size = 256;
     return Status::OK();
   }
   size_t Memory() const override { return 0; }
@@ -77,8 +85,9 @@ class ToyPolicy : public RangeFilterPolicy {
   const char* Name() const override { return "protean.Toy"; }
   FilterKind kind() const override { return kToyKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext&, Env*) const override {
-    return std::make_unique<ToyBuilder>();
+      const FilterBuildingContext&, Env*,
+      const FilterTask& task) const override {
+    return std::make_unique<ToyBuilder>(task);
   }
 };
 

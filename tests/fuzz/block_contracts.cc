@@ -34,10 +34,32 @@ class Examiner {
       }
       CheckRange(strings_[i], strings_[i]);
     }
-    if (block_.CanFilter() && block_.header().kind == kSurfKind &&
-        !block_.header().is_segmented) {
-      Iterate(static_cast<const Surf&>(*block_.filter()));
+    return exam_;
+  }
+
+  BlockExam RunParts(const Slice& contents) {
+    const FilterDirectory& directory = block_.directory();
+    bool all_open = true;
+    for (size_t i = 0; i < directory.parts().size(); i++) {
+      const FilterPart& part = directory.parts()[i];
+      const Slice bytes(contents.data() + part.offset, part.size());
+      const char* const end = bytes.data() + bytes.size();
+      const bool ends_with_zeros =
+          std::all_of(end, end + FilterDirectory::kPartTrailer,
+                      [](char byte) { return byte == '\0'; });
+      std::unique_ptr<RangeFilter> filter;
+      const Status s = directory.OpenPart(i, bytes, &filter);
+      Expect(s.ok() == (filter != nullptr),
+             "a part that is accepted is opened");
+      if (!s.ok() || !ends_with_zeros) {
+        all_open = false;
+        CheckRefusedPart(i);
+      } else if (part.kind == kSurfKind) {
+        Iterate(static_cast<const Surf&>(*filter));
+      }
     }
+    Expect(!HasParts() || all_open == block_.status().ok(),
+           "a block is damaged if one of its parts is");
     return exam_;
   }
 
@@ -60,21 +82,28 @@ class Examiner {
     }
   }
 
-  bool HasKeys() const {
-    return block_.CanFilter() && block_.header().num_keys > 0;
-  }
+  bool HasParts() const { return !block_.directory().parts().empty(); }
 
   void CheckState() {
     const Status& status = block_.status();
     Note(uint64_t{static_cast<uint8_t>(status.code())});
-    if (status.ok()) {
-      Expect(block_.filter() != nullptr, "a block that is accepted is opened");
+    Expect(status.ok() || status.IsCorruption() || status.IsNotSupported(),
+           "a block is damaged or unknown");
+    if (block_.filter() != nullptr) {
       Note(Slice(block_.filter()->Report().design));
+    }
+    const bool is_none = block_.header().kind == FilterKind::kAlwaysTrue;
+    if (status.ok()) {
+      Expect(block_.CanFilter() != is_none, "a block that is accepted filters");
+      Expect((block_.filter() != nullptr) == HasParts(),
+             "a part that is accepted is opened");
     } else {
-      Expect(status.IsCorruption() || status.IsNotSupported(),
-             "a block is damaged or unknown");
-      Expect(block_.filter() == nullptr && !block_.CanFilter(),
-             "a block that is refused filters nothing");
+      Expect(HasParts() || (is_none && !block_.HasKeys()),
+             "nothing is known of a directory that is refused");
+    }
+    if (!block_.CanFilter()) {
+      Expect(block_.filter() == nullptr,
+             "a block whose parts are all refused filters nothing");
       Expect(!block_.LowerBoundIsLoose() && !block_.LowerBoundIsSlow(Slice()),
              "a block that is refused has no lower bounds");
     }
@@ -89,12 +118,34 @@ class Examiner {
     Expect(block_.KeyMayMatch(string) == has_key, "an answer is repeated");
     Expect(may_have_above || !has_above,
            "no key is at or above a string that all keys are below");
-    Expect(HasKeys() || (may_have_above && !has_below),
+    Expect(block_.HasKeys() || !has_below, "a key below is one of the keys");
+    Expect(block_.CanFilter() || (may_have_above && !has_below),
            "nothing is known of the keys of a block that filters nothing");
-    if (block_.filter() == nullptr) {
-      Expect(has_key && has_prefix && !has_above,
-             "a block that is refused lets all queries through");
-    }
+    Expect(block_.CanFilter() || (has_key && has_prefix && !has_above),
+           "a block that is refused lets all queries through");
+  }
+
+  // The strings in the range of a part that cannot be used are let through.
+  void CheckRefusedPart(size_t part) {
+    if (!block_.CanFilter()) return;  // CheckString checks that
+    const FilterDirectory& directory = block_.directory();
+    const auto check = [&](const Slice& string) {
+      if (directory.Find(string) != part) return;
+      const uint32_t lengths = block_.header().key_lengths;
+      const bool fits =
+          lengths == 0 || (lengths & FilterBlockHeader::LengthBit(string)) != 0;
+      Expect(block_.KeyMayMatch(string) == fits,
+             "a part that is refused lets all keys through");
+      const bool inside = string.compare(block_.header().smallest) >= 0 &&
+                          block_.MayHaveKeyAtOrAbove(string);
+      Expect(block_.RangeMayMatch(string, string, true) == inside,
+             "a part that is refused lets all ranges through");
+      std::string bound;
+      Expect(!inside || (block_.LowerBound(string, &bound) && bound == string),
+             "a part that is refused skips nothing");
+    };
+    check(directory.parts()[part].begin);
+    for (const std::string& string : strings_) check(string);
   }
 
   void CheckBatches() {
@@ -119,13 +170,13 @@ class Examiner {
     const bool closed = Note(block_.RangeMayMatch(lo, hi, true));
     const bool open = Note(block_.RangeMayMatch(lo, hi, false));
     const int order = lo.compare(hi);
-    if (block_.CanFilter()) {
+    if (block_.CanFilter() && block_.status().ok()) {
       Expect(order < 0 || !open, "a range that can hold nothing is empty");
       Expect(order <= 0 || !closed, "an inverted range is empty");
-    } else {
-      Expect(closed && open, "a block that cannot filter excludes no range");
     }
-    if (HasKeys() && order <= 0) {
+    Expect(block_.CanFilter() || (closed && open),
+           "a block that cannot filter excludes no range");
+    if (block_.CanFilter() && order <= 0) {
       const bool below = hi.compare(block_.header().smallest) < 0;
       Expect((!below && block_.MayHaveKeyAtOrAbove(lo)) || !closed,
              "a range outside of the keys is empty");
@@ -157,7 +208,8 @@ class Examiner {
     std::string bound;
     for (int steps = 0; steps < 4; steps++) {
       const bool found = Note(block_.LowerBound(at, &bound));
-      Expect(found || HasKeys(), "a search ends only if the keys are known");
+      Expect(found || block_.CanFilter(),
+             "a search ends only if the keys are known");
       if (!found) return;
       Note(Slice(bound));
       Expect(bound >= at, "a search never goes back");
@@ -187,14 +239,14 @@ class Examiner {
       if (exam_.broken != nullptr) return;
     }
   }
+  // Whether a part may have one.
   bool HasTrie() const {
-    if (!block_.CanFilter()) return false;
-    if (block_.header().is_segmented) return true;  // perhaps
-    const FilterKind kind = block_.header().kind;
-    return kind == kSurfKind ||
-           (kind == kProteusKind &&
-            static_cast<const Proteus&>(*block_.filter()).design().trie_bits >
-                0);
+    const std::vector<FilterPart>& parts = block_.directory().parts();
+    return std::any_of(parts.begin(), parts.end(), [](const FilterPart& part) {
+      ProteusHeader header;
+      return part.kind != kProteusKind || !header.DecodeFrom(part.design) ||
+             header.design.trie_bits > 0;
+    });
   }
 
   void Iterate(const Surf& surf) {
@@ -238,6 +290,11 @@ class Examiner {
 BlockExam Examine(const FilterBlock& block,
                   const std::vector<std::string>& strings, size_t range_step) {
   return Examiner(block, strings, range_step).Run();
+}
+
+BlockExam ExamineParts(const FilterBlock& block, const Slice& contents,
+                       const std::vector<std::string>& strings) {
+  return Examiner(block, strings, /*range_step=*/1).RunParts(contents);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/filter_block.h"
+#include "filter_policy/parted_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -26,5 +26,10 @@ struct BlockExam {
 BlockExam Examine(const FilterBlock& block,
                   const std::vector<std::string>& strings,
                   size_t range_step = 1);
+
+// Opens the parts of the same block one by one: those that cannot be opened let
+// all queries through, which does not keep others from filtering.
+BlockExam ExamineParts(const FilterBlock& block, const Slice& contents,
+                       const std::vector<std::string>& strings);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -11,45 +11,37 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// tests/filter_blocks.h has the other offsets.
-constexpr size_t kSmallestSizeOffset = 24;
-constexpr size_t kLargestSizeOffset = 26;
-
-constexpr BlockField kEnvelope[] = {
+constexpr BlockField kDirectoryFields[] = {
     {"magic", 0, 4},
     {"version", kVersionOffset, 1},
     {"kind", kKindOffset, 1},
     {"flags", kFlagsOffset, 2},
     {"checksum", kChecksumOffset, 4},
-    {"payload offset", kPayloadOffset, 4},
-    {"number of keys", 16, 8},
-    {"length of smallest key", kSmallestSizeOffset, 2},
-    {"length of largest key", kLargestSizeOffset, 2},
-    {"key lengths", 28, 4},
+    {"size of the directory", kDirectorySizeOffset, 4},
+    {"number of keys", kNumKeysOffset, 8},
+    {"salt of the file", kSaltOffset, 8},
+    {"salt of the process", kSaltOffset + 8, 8},
+    {"key lengths", kKeyLengthsOffset, 4},
+    {"number of parts", kNumPartsOffset, 4},
 };
 
-// Fields of version 2 only.
-constexpr BlockField kSalt[] = {
-    {"salt of the file", 32, 8},
-    {"salt of the process", 40, 8},
+// The fields of a design of Proteus, which are varints.
+constexpr const char* kDesignFields[] = {
+    "l1 of the trie", "zeros of the trie", "l1 of the first set", "l2",
+    "stride",         "shortest key",      "neighbor bits",
 };
 
-constexpr BlockField kPartEnvelope[] = {
-    {"magic", 0, 4},
-    {"version", kVersionOffset, 1},
-    {"kind", kKindOffset, 1},
-    {"flags", kFlagsOffset, 2},
-    {"checksum", kChecksumOffset, 4},
-    {"key lengths", 12, 4},
-    {"number of keys", 16, 4},
-    {"unused bytes", 20, 4},
-    {"keys before", 24, 6},
-    {"length of smallest key", 30, 1},
-    {"length of largest key", 31, 1},
+constexpr BlockField kEntryBytes[] = {
+    {"kind of a part", 0, 1},
+    {"entries of a part", 1, 1},
 };
-constexpr size_t kSaltSize = 16;
 
-constexpr size_t kSurfHeaderSize = 8;
+constexpr BlockField kPartEndFields[] = {
+    {"checksum of a part", 0, 4}, {"number of a part", 4, 4},
+    {"zeros of a part", 8, 8},    {"compression of a part", 16, 1},
+    {"trailer of a part", 17, 4},
+};
+
 constexpr BlockField kSurfFields[] = {
     {"hash bits", 0, 1},   {"real bits", 1, 1}, {"prefix bits", 2, 1},
     {"prefix step", 3, 1}, {"zeros", 4, 4},
@@ -62,23 +54,6 @@ constexpr BlockField kCodeFields[] = {
     {"zero of a code", 6, 2},
 };
 
-constexpr BlockField kProteusFields[] = {
-    {"l1 of the trie", 0, 4},
-    {"l1 of the first set", 4, 4},
-    {"l2", 8, 4},
-    {"stride", 12, 4},
-    {"head of smallest key", 16, 8},
-    {"head of largest key", 24, 8},
-    {"shortest key", 32, 4},
-    {"samples", 36, 4},
-    {"samples outside", 40, 4},
-    {"model micros", 44, 4},
-    {"predicted rate", 48, 4},
-    {"trie lead", 52, 1},
-    {"neighbor bits", 53, 2},
-    {"zero", 55, 1},
-};
-
 constexpr BlockField kSetFields[] = {
     {"kind of set", 0, 1},
     {"probes or seed", 1, 1},
@@ -88,7 +63,6 @@ constexpr BlockField kSetFields[] = {
     {"size of the set", 8, 8},
 };
 
-constexpr size_t kUniformHeaderSize = 8;
 constexpr BlockField kUniformFields[] = {
     {"prefix bits", 0, 4},
     {"levels", 4, 4},
@@ -108,189 +82,188 @@ constexpr BlockField kSectionFields[] = {
     {"group shift", 31, 1},
 };
 
+template <size_t kCount>
+constexpr size_t SizeOf(const BlockField (&fields)[kCount]) {
+  return fields[kCount - 1].offset + fields[kCount - 1].size;
+}
+static_assert(SizeOf(kPartEndFields) == FilterDirectory::kPartOverhead);
+
 }  // namespace
 
-BlockLayout::BlockLayout(const Slice& block) : block_(block) {
-  whole_ = AddEnvelope() && AddPayload() && at_ == payload_end_;
-  const size_t end = block_.size();
-  if (at_ < payload_end_)
-    AddPart("rest", BlockPart::kBytes, payload_end_ - at_);
-  if (end >= kHeaderSize && block_[kVersionOffset] == 3) AddEndOfPart();
-  AddPart("padding", BlockPart::kBytes, end - at_);
-}
-
-void BlockLayout::AddEndOfPart() {
-  const size_t smallest = static_cast<uint8_t>(*At(30));
-  const size_t largest = static_cast<uint8_t>(*At(31));
-  const size_t left = block_.size() - at_;
-  if (left < kSaltSize + smallest + largest) return;
-  AddPart("unused", BlockPart::kBytes, left - kSaltSize - smallest - largest);
-  AddPart("smallest key", BlockPart::kBytes, smallest);
-  AddPart("largest key", BlockPart::kBytes, largest);
-}
-
-bool BlockLayout::AddEnvelopeOfPart() {
-  AddFields(kPartEnvelope, 0);
-  payload_ = at_;
-  kind_ = static_cast<uint8_t>(block_[kKindOffset]);
-  const size_t behind = kSaltSize + static_cast<uint8_t>(*At(30)) +
-                        static_cast<uint8_t>(*At(31)) + DecodeFixed32(At(20));
-  if (behind > block_.size() - payload_) return false;
-  payload_end_ = block_.size() - behind;
-  return true;
-}
+// ---- Pieces ----
 
 template <size_t kCount>
-void BlockLayout::AddFields(const BlockField (&fields)[kCount], size_t header) {
+void PieceLayout::AddFields(const BlockField (&fields)[kCount]) {
   for (const BlockField& field : fields) {
-    parts_.push_back(
-        {field.name, BlockPart::kNumber, header + field.offset, field.size});
-    at_ = header + field.offset + field.size;
+    Add(field.name, BlockPiece::kNumber, field.size);
   }
 }
 
-void BlockLayout::AddPart(const char* name, BlockPart::Kind kind,
-                          uint64_t size) {
+void PieceLayout::Add(const char* name, BlockPiece::Kind kind, uint64_t size) {
   if (size == 0) return;
-  parts_.push_back({name, kind, at_, static_cast<size_t>(size)});
+  pieces_.push_back({name, kind, at_, static_cast<size_t>(size)});
   at_ += size;
 }
 
-bool BlockLayout::AddEnvelope() {
-  if (block_.size() < kHeaderSize + kReadPadding) return false;
-  payload_end_ = block_.size() - kReadPadding;
-  if (block_[kVersionOffset] == 3) return AddEnvelopeOfPart();
-  AddFields(kEnvelope, 0);
-  if (block_[kVersionOffset] == 2 || block_[kVersionOffset] == 4) {
-    if (block_.size() < kSaltedHeaderSize + kReadPadding) return false;
-    AddFields(kSalt, 0);
-  }
-  kind_ = static_cast<uint8_t>(block_[kKindOffset]);
-  const size_t smallest = DecodeFixed16(At(kSmallestSizeOffset));
-  const size_t largest = DecodeFixed16(At(kLargestSizeOffset));
-  payload_ = DecodeFixed32(At(kPayloadOffset));
-  if (payload_ < at_ + smallest + largest || payload_ > payload_end_) {
-    return false;
-  }
-  AddPart("smallest key", BlockPart::kBytes, smallest);
-  AddPart("largest key", BlockPart::kBytes, largest);
-  AddPart("gap", BlockPart::kBytes, payload_ - at_);
+bool PieceLayout::AddVarint(const char* name, uint32_t* value) {
+  Slice input(At(at_), bytes_.size() - at_);
+  if (!GetVarint32(&input, value)) return false;
+  Add(name, BlockPiece::kVarint, bytes_.size() - at_ - input.size());
   return true;
 }
 
-bool BlockLayout::AddSegments() {
-  is_segmented_ = true;
-  constexpr size_t kEntry = 16;
-  if (!Fits(8)) return false;
-  const uint64_t count = DecodeFixed32(At(at_));
-  AddPart("segments", BlockPart::kNumber, 4);
-  AddPart("zero of segments", BlockPart::kNumber, 4);
-  if (count == 0 || !Fits(kEntry * count)) return false;
-  const size_t entries = at_;
-  for (uint64_t i = 0; i < count; i++) {
-    AddPart("end of a segment's block", BlockPart::kNumber, 8);
-    AddPart("end of a segment's end", BlockPart::kNumber, 4);
-    AddPart("zero of a segment", BlockPart::kNumber, 4);
-  }
-  const char* const last = At(entries + kEntry * (count - 1));
-  const uint64_t ends = DecodeFixed32(last + 8);
-  if (!Fits(ends)) return false;
-  AddPart("ends of segments", BlockPart::kBytes, ends);
-  if (!Fits(DecodeFixed64(last))) return false;
-  AddPart("blocks of segments", BlockPart::kBytes, DecodeFixed64(last));
+bool PieceLayout::AddString(const char* length_name, const char* name,
+                            Slice* string) {
+  uint32_t length;
+  if (!AddVarint(length_name, &length) || !Fits(length)) return false;
+  *string = Slice(At(at_), length);
+  Add(name, BlockPiece::kBytes, length);
   return true;
 }
 
-bool BlockLayout::AddPayload() {
-  if (block_[kVersionOffset] == 4) return AddSegments();
-  if (kind_ == static_cast<uint8_t>(kSurfKind)) {
-    if (!Fits(kSurfHeaderSize)) return false;
-    const bool is_coded = (*At(at_) & 0x80) != 0;
-    AddFields(kSurfFields, at_);
-    return (!is_coded || AddCode()) && AddTrie();
-  }
-  return kind_ == static_cast<uint8_t>(kProteusKind) && AddProteus();
+void PieceLayout::AddRest(const char* name, bool found) {
+  whole_ = found && at_ == bytes_.size();
+  Add(name, BlockPiece::kBytes, bytes_.size() - at_);
 }
 
-bool BlockLayout::AddCode() {
-  if (!Fits(KeyCode::kHeaderSize)) return false;
-  const uint64_t bytes = static_cast<uint8_t>(*At(at_ + 4));
-  const uint64_t codes = static_cast<uint8_t>(*At(at_ + 5));
-  AddFields(kCodeFields, at_);
-  const uint64_t size = KeyCode::Size(static_cast<unsigned>(bytes),
-                                      static_cast<unsigned>(codes)) -
-                        KeyCode::kHeaderSize;
-  if (!Fits(size)) return false;
-  AddPart("code", BlockPart::kBytes, size);
-  return true;
+// ---- Directory ----
+
+DirectoryLayout::DirectoryLayout(const Slice& directory)
+    : PieceLayout(directory) {
+  bool found = AddHeader() && AddDesigns();
+  while (found && entries_.size() < num_parts_) found = AddEntry();
+  AddRest("rest of the directory", found);
 }
 
-void BlockLayout::AddSet(size_t header, uint32_t prefix_bits) {
-  AddFields(kSetFields, header);
-  Set set;
-  set.header = header;
-  set.fields.DecodeFrom(At(header));
-  set.data = 0;
-  set.alphabets =
-      prefix_bits == 0
-          ? 0
-          : static_cast<uint8_t>(*At(header + ProteusHeader::kSetMarks));
-  sets_.push_back(set);
+bool DirectoryLayout::AddHeader() {
+  if (!Fits(FilterDirectory::kFixedSize)) return false;
+  AddFields(kDirectoryFields);
+  header_.kind = static_cast<FilterKind>(*At(kKindOffset));
+  header_.flags = DecodeFixed16(At(kFlagsOffset));
+  header_.num_keys = DecodeFixed64(At(kNumKeysOffset));
+  header_.salt.file = DecodeFixed64(At(kSaltOffset));
+  header_.salt.process = DecodeFixed64(At(kSaltOffset + 8));
+  header_.key_lengths = DecodeFixed32(At(kKeyLengthsOffset));
+  num_parts_ = DecodeFixed32(At(kNumPartsOffset));
+  return AddString("length of smallest key", "smallest key",
+                   &header_.smallest) &&
+         AddString("length of largest key", "largest key", &header_.largest);
 }
 
-// The header has fields of different lengths, which are taken for bytes.
-bool BlockLayout::AddProteusPart() {
-  const size_t begin = at_;
-  Slice input(At(begin), payload_end_ - begin);
-  ProteusHeader header;
-  ProteusHeader::SetHeaders sets;
-  if (!header.DecodeFrom(&input, &sets)) return false;
-  is_proteus_part_ = true;
-  AddPart("header of the part", BlockPart::kBytes, sets.first);
-  const ProteusDesign& design = header.design;
-  if (header.HasFirstSet())
-    AddSet(begin + sets.first, design.first_prefix_bits);
-  if (header.HasSecondSet()) AddSet(begin + sets.second, design.prefix_bits);
-  return design.trie_bits == 0 || AddUniform();
-}
-
-bool BlockLayout::AddProteus() {
-  const size_t begin = at_;
-  if (Fits(4) && DecodeFixed32(At(begin)) >> 24 == 1) {
-    return AddProteusPart() && AddSetData();
-  }
-  Slice input(At(begin), payload_end_ - begin);
-  ProteusHeader header;
-  ProteusHeader::SetHeaders sets;
-  if (!header.DecodeFrom(&input, &sets)) return false;
-  AddFields(kProteusFields, begin);
-  const ProteusDesign& design = header.design;
-  AddSet(begin + sets.first, design.first_prefix_bits);
-  AddSet(begin + sets.second, design.prefix_bits);
-  return (design.trie_bits == 0 || AddUniform()) && AddSetData();
-}
-
-// The data of all sets, then their alphabets.
-bool BlockLayout::AddSetData() {
-  for (Set& set : sets_) {
-    set.data = at_;
-    if (!Fits(set.fields.bytes)) return false;
-    AddPart("set", BlockPart::kBits, set.fields.bytes);
-  }
-  for (const Set& set : sets_) {
-    if (!Fits(set.alphabets)) return false;
-    for (size_t i = 0; i < set.alphabets; i++) {
-      AddPart("alphabet of a place", BlockPart::kNumber, 1);
+bool DirectoryLayout::AddDesigns() {
+  uint32_t count;
+  if (!AddVarint("number of designs", &count)) return false;
+  for (; count > 0; count--) {
+    uint32_t length;
+    if (!AddVarint("length of a design", &length) || !Fits(length)) {
+      return false;
+    }
+    designs_.emplace_back(At(at_), length);
+    ProteusHeader proteus;
+    if (proteus.DecodeFrom(designs_.back())) {
+      uint32_t value;
+      for (const char* name : kDesignFields) AddVarint(name, &value);
+    } else {
+      Add("design", BlockPiece::kBytes, length);
     }
   }
   return true;
 }
 
-bool BlockLayout::AddUniform() {
-  if (!Fits(kUniformHeaderSize)) return false;
+bool DirectoryLayout::AddEntry() {
+  Entry entry;
+  if (!AddVarint("size of a payload", &entry.payload_size) ||
+      !AddVarint("keys of a part", &entry.num_keys) ||
+      !Fits(SizeOf(kEntryBytes))) {
+    return false;
+  }
+  entry.kind = static_cast<uint8_t>(*At(at_));
+  AddFields(kEntryBytes);
+  if (!AddVarint("design of a part", &entry.design) ||
+      !AddString("length of a beginning", "beginning of a part",
+                 &entry.begin)) {
+    return false;
+  }
+  entries_.push_back(entry);
+  return true;
+}
+
+// ---- Payload ----
+
+PayloadLayout::PayloadLayout(const Slice& payload, uint8_t kind,
+                             const Slice& design)
+    : PieceLayout(payload) {
+  const auto filter = static_cast<FilterKind>(kind);
+  AddRest("rest of the payload",
+          (filter == kSurfKind && AddSurf()) ||
+              (filter == kProteusKind && AddProteus(design)));
+}
+
+bool PayloadLayout::AddSurf() {
+  if (!Fits(SizeOf(kSurfFields))) return false;
+  const bool is_coded = (*At(at_) & 0x80) != 0;
+  AddFields(kSurfFields);
+  return (!is_coded || AddCode()) && AddTrie();
+}
+
+bool PayloadLayout::AddCode() {
+  if (!Fits(KeyCode::kHeaderSize)) return false;
+  const uint64_t bytes = static_cast<uint8_t>(*At(at_ + 4));
+  const uint64_t codes = static_cast<uint8_t>(*At(at_ + 5));
+  AddFields(kCodeFields);
+  const uint64_t size = KeyCode::Size(static_cast<unsigned>(bytes),
+                                      static_cast<unsigned>(codes)) -
+                        KeyCode::kHeaderSize;
+  if (!Fits(size)) return false;
+  Add("code", BlockPiece::kBytes, size);
+  return true;
+}
+
+bool PayloadLayout::AddProteus(const Slice& encoded) {
+  ProteusHeader header;
+  if (!header.DecodeFrom(encoded) || !Fits(header.SetHeadersSize())) {
+    return false;
+  }
+  const ProteusDesign& design = header.design;
+  if (header.HasFirstSet()) AddSet(design.first_prefix_bits);
+  if (header.HasSecondSet()) AddSet(design.prefix_bits);
+  return (design.trie_bits == 0 || AddUniform()) && AddSetData();
+}
+
+void PayloadLayout::AddSet(uint32_t prefix_bits) {
+  Set set;
+  set.header = at_;
+  set.fields.DecodeFrom(At(at_));
+  set.data = 0;
+  set.alphabets =
+      prefix_bits == 0
+          ? 0
+          : static_cast<uint8_t>(*At(at_ + ProteusHeader::kSetMarks));
+  sets_.push_back(set);
+  AddFields(kSetFields);
+}
+
+// The data of all sets, then their alphabets.
+bool PayloadLayout::AddSetData() {
+  for (Set& set : sets_) {
+    set.data = at_;
+    if (!Fits(set.fields.bytes)) return false;
+    Add("set", BlockPiece::kBits, set.fields.bytes);
+  }
+  for (const Set& set : sets_) {
+    if (!Fits(set.alphabets)) return false;
+    for (size_t i = 0; i < set.alphabets; i++) {
+      Add("alphabet of a place", BlockPiece::kNumber, 1);
+    }
+  }
+  return true;
+}
+
+bool PayloadLayout::AddUniform() {
+  if (!Fits(SizeOf(kUniformFields))) return false;
   Uniform uniform;
   uniform.header = at_;
-  AddFields(kUniformFields, at_);
+  AddFields(kUniformFields);
   uniform.prefix_bits = DecodeFixed32(At(uniform.header));
   uniform.levels = DecodeFixed32(At(uniform.header + 4));
   uniform.table = at_;
@@ -300,31 +273,27 @@ bool BlockLayout::AddUniform() {
     return false;
   }
   for (uint32_t i = 0; i < table / 4; i++) {
-    AddPart("leaves above", BlockPart::kNumber, 4);
+    Add("leaves above", BlockPiece::kNumber, 4);
   }
   if (!AddTrie()) return false;
   uniform.suffixes = at_;
   const uint64_t bytes =
-      BitArrayBytes(SuffixBits(block_, uniform, trie_->fields.leaves));
-  if (!Fits(bytes)) {
-    uniform.end = at_;
-    uniform_ = uniform;
-    return false;
-  }
-  AddPart("suffixes", BlockPart::kBits, bytes);
+      BitArrayBytes(SuffixBits(bytes_, uniform, trie_->fields.leaves));
+  const bool fits = Fits(bytes);
+  if (fits) Add("suffixes", BlockPiece::kBits, bytes);
   uniform.end = at_;
   uniform_ = uniform;
-  return true;
+  return fits;
 }
 
-uint64_t SuffixBits(const Slice& block, const BlockLayout::Uniform& uniform,
+uint64_t SuffixBits(const Slice& payload, const PayloadLayout::Uniform& uniform,
                     uint32_t leaves) {
   uint64_t bits = 0;
   uint32_t first = 0;
   for (uint32_t level = 0; level < uniform.levels; level++) {
     const uint32_t next =
         level + 1 < uniform.levels
-            ? DecodeFixed32(block.data() + uniform.table + 4 * (level + 1))
+            ? DecodeFixed32(payload.data() + uniform.table + 4 * (level + 1))
             : leaves;
     const uint64_t stored = 8 * (uint64_t{level} + 1);
     if (next > first && uniform.prefix_bits > stored) {
@@ -335,14 +304,14 @@ uint64_t SuffixBits(const Slice& block, const BlockLayout::Uniform& uniform,
   return bits;
 }
 
-bool BlockLayout::AddTrie() {
+bool PayloadLayout::AddTrie() {
   if (!Fits(FstHeader::kSize + Alphabet::kSize)) return false;
   Trie trie;
   trie.header = at_;
   trie.fields.DecodeFrom(At(at_));
-  AddFields(kFstFields, at_);
+  AddFields(kFstFields);
   trie.code_bits = Alphabet(At(at_)).code_bits();
-  AddPart("alphabet", BlockPart::kBits, Alphabet::kSize);
+  Add("alphabet", BlockPiece::kBits, Alphabet::kSize);
   trie.values = trie.end = at_;
   trie_ = trie;
   const uint64_t sections = trie.fields.sections;
@@ -351,7 +320,7 @@ bool BlockLayout::AddTrie() {
     return false;
   }
   const size_t headers = at_;
-  for (uint64_t i = 0; i < sections; i++) AddFields(kSectionFields, at_);
+  for (uint64_t i = 0; i < sections; i++) AddFields(kSectionFields);
   for (uint64_t i = 0; i < sections; i++) {
     if (!AddSection(headers + i * FstSectionHeader::kSize)) return false;
   }
@@ -359,12 +328,12 @@ bool BlockLayout::AddTrie() {
   const uint64_t values = BitArrayBytes(uint64_t{trie.fields.leaves} *
                                         std::min(trie.fields.value_bits, 64u));
   if (!Fits(values)) return false;
-  AddPart("values", BlockPart::kBits, values);
+  Add("values", BlockPiece::kBits, values);
   trie_->end = at_;
   return true;
 }
 
-bool BlockLayout::AddSection(size_t header) {
+bool PayloadLayout::AddSection(size_t header) {
   FstSectionHeader fields;
   fields.DecodeFrom(At(header));
   if (fields.remainder_bits > trie_->code_bits || fields.exception_bits > 32 ||
@@ -389,9 +358,73 @@ bool BlockLayout::AddSection(size_t header) {
              {"run starts", layout.run_codes},
              {"codes of runs", layout.end}};
   for (const auto& array : all) {
-    AddPart(array.name, BlockPart::kBits, arrays + array.end - at_);
+    Add(array.name, BlockPiece::kBits, arrays + array.end - at_);
   }
   return true;
+}
+
+// ---- Blocks ----
+
+PartEndLayout::PartEndLayout(const Slice& end) : PieceLayout(end) {
+  const bool found = Fits(SizeOf(kPartEndFields));
+  if (found) AddFields(kPartEndFields);
+  AddRest("rest of a part", found);
+}
+
+SplitBlock::SplitBlock(const Slice& block) {
+  Slice left = block;
+  const auto take = [&left](uint64_t size) {
+    const Slice taken(left.data(), std::min<uint64_t>(size, left.size()));
+    left.remove_prefix(taken.size());
+    return taken.ToString();
+  };
+  directory = take(block.size() < FilterDirectory::kFixedSize
+                       ? block.size()
+                       : DecodeFixed32(block.data() + kDirectorySizeOffset));
+  const DirectoryLayout layout(directory);
+  for (const DirectoryLayout::Entry& entry : layout.entries()) {
+    if (left.empty()) break;
+    parts.emplace_back();
+    parts.back().payload = take(entry.payload_size);
+    parts.back().end = take(FilterDirectory::kPartOverhead);
+  }
+  rest = left.ToString();
+}
+
+std::string SplitBlock::Join() const {
+  std::string block = directory;
+  for (const Part& part : parts) {
+    block += part.payload;
+    block += part.end;
+  }
+  return block + rest;
+}
+
+BlockLayout::BlockLayout(const Slice& block)
+    : PieceLayout(block),
+      directory_(Slice(block.data(), SplitBlock(block).directory.size())) {
+  AddPieces(directory_);
+  bool found = directory_.whole();
+  for (const DirectoryLayout::Entry& entry : directory_.entries()) {
+    const size_t size = entry.payload_size;
+    found = found && Fits(size) &&
+            Fits(uint64_t{size} + FilterDirectory::kPartOverhead);
+    if (!found) break;
+    const size_t payload = at_;
+    parts_.push_back(
+        {payload, PayloadLayout(Slice(At(payload), size), entry.kind,
+                                directory_.DesignOf(entry))});
+    AddPieces(parts_.back().layout);
+    AddPieces(PartEndLayout(Slice(At(at_), FilterDirectory::kPartOverhead)));
+  }
+  for (const Part& part : parts_) found = found && part.layout.whole();
+  AddRest("rest", found);
+}
+
+void BlockLayout::AddPieces(const PieceLayout& layout) {
+  for (const BlockPiece& piece : layout.pieces()) {
+    Add(piece.name, piece.kind, piece.size);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

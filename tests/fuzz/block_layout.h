@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Locates the parts of a filter block, as docs/file_format.md describes them.
+//  Locates the pieces of a filter block, as docs/file_format.md describes them.
 //  Mutators know the format from here only: a new field of a header is a line
 //  in a table of block_layout.cc.
 
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "filter_policy/amq/amq_type.h"
+#include "filter_policy/filter_block.h"
 #include "filter_policy/fst/fst.h"
 #include "filter_policy/proteus/proteus.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// The last of the versions that filter_block.cc reads; the first one is 1.
-constexpr int kLatestBlockVersion = 4;
 
 // A field of a header.
 struct BlockField {
@@ -26,23 +25,87 @@ struct BlockField {
   uint32_t size;
 };
 
-// A piece of a block, in bytes from its beginning.
-struct BlockPart {
+// A piece of a block, in bytes from the beginning of what is laid out.
+struct BlockPiece {
   enum Kind : uint8_t {
     kNumber,  // little endian
-    kBits,    // a bit vector, numbers of some bits, or a set
-    kBytes,   // bytes of keys, and bytes of unknown meaning
+    kVarint,
+    kBits,   // a bit vector, numbers of some bits, or a set
+    kBytes,  // bytes of keys, and bytes of unknown meaning
   };
   const char* name;
   Kind kind;
   size_t offset;
   size_t size;
+
+  bool IsNumber() const { return kind == kNumber || kind == kVarint; }
 };
 
-class BlockLayout {
+// The pieces of some bytes, which must outlive it.
+class PieceLayout {
+ public:
+  // In ascending order, without overlaps and gaps.
+  const std::vector<BlockPiece>& pieces() const { return pieces_; }
+  // Whether all was found where it should be. Damaged bytes may end, or
+  // contradict themselves, before the other pieces.
+  bool whole() const { return whole_; }
+
+ protected:
+  explicit PieceLayout(const Slice& bytes) : bytes_(bytes) {}
+
+  template <size_t kCount>
+  void AddFields(const BlockField (&fields)[kCount]);
+  void Add(const char* name, BlockPiece::Kind kind, uint64_t size);
+  bool AddVarint(const char* name, uint32_t* value);
+  bool AddString(const char* length_name, const char* name, Slice* string);
+  // Adds what has not been found.
+  void AddRest(const char* name, bool found);
+
+  bool Fits(uint64_t size) const { return size <= bytes_.size() - at_; }
+  const char* At(size_t offset) const { return bytes_.data() + offset; }
+
+  const Slice bytes_;
+  std::vector<BlockPiece> pieces_;
+  size_t at_ = 0;  // all pieces before this offset have been added
+  bool whole_ = false;
+};
+
+class DirectoryLayout : public PieceLayout {
+ public:
+  struct Entry {
+    uint32_t payload_size = 0;
+    uint32_t num_keys = 0;
+    uint8_t kind = 0;
+    uint32_t design = 0;  // its index
+    Slice begin;
+  };
+
+  explicit DirectoryLayout(const Slice& directory);
+
+  // What could be found.
+  const FilterBlockHeader& header() const { return header_; }
+  const std::vector<Slice>& designs() const { return designs_; }
+  const std::vector<Entry>& entries() const { return entries_; }
+  // The design of an entry; empty if there is none with that index.
+  Slice DesignOf(const Entry& entry) const {
+    return entry.design < designs_.size() ? designs_[entry.design] : Slice();
+  }
+
+ private:
+  bool AddHeader();
+  bool AddDesigns();
+  bool AddEntry();
+
+  FilterBlockHeader header_;
+  uint32_t num_parts_ = 0;
+  std::vector<Slice> designs_;
+  std::vector<Entry> entries_;
+};
+
+class PayloadLayout : public PieceLayout {
  public:
   struct Section {
-    size_t header;  // offset in the block
+    size_t header;
     size_t arrays;
     FstSectionHeader fields;
     FstSectionLayout layout;
@@ -72,63 +135,72 @@ class BlockLayout {
     size_t alphabets;
   };
 
-  explicit BlockLayout(const Slice& block);
+  // The part has this kind and design.
+  PayloadLayout(const Slice& payload, uint8_t kind, const Slice& design);
 
-  // Parts in ascending order, without overlaps and gaps.
-  const std::vector<BlockPart>& parts() const { return parts_; }
-  uint8_t kind() const { return kind_; }
-  size_t payload() const { return payload_; }
-  size_t payload_end() const { return payload_end_; }
-  // Whether the payload is in segments, which are taken for bytes.
-  bool is_segmented() const { return is_segmented_; }
-  // Whether the payload is that of a part of a partitioned Proteus.
-  bool is_proteus_part() const { return is_proteus_part_; }
-
-  // The pieces that could be found. A damaged block may end, or contradict
-  // itself, before the other pieces.
   const std::optional<Trie>& trie() const { return trie_; }
   const std::optional<Uniform>& uniform() const { return uniform_; }
   const std::vector<Set>& sets() const { return sets_; }
-  // Whether the whole payload was found where it should be.
-  bool whole() const { return whole_; }
 
  private:
-  template <size_t kCount>
-  void AddFields(const BlockField (&fields)[kCount], size_t header);
-  void AddPart(const char* name, BlockPart::Kind kind, uint64_t size);
-  bool Fits(uint64_t size) const { return size <= payload_end_ - at_; }
-  const char* At(size_t offset) const { return block_.data() + offset; }
-
-  bool AddEnvelope();
-  bool AddEnvelopeOfPart();
-  void AddEndOfPart();
-  bool AddPayload();
-  bool AddSegments();
-  bool AddProteus();
-  bool AddProteusPart();
-  void AddSet(size_t header, uint32_t prefix_bits);
+  bool AddSurf();
+  bool AddProteus(const Slice& design);
+  void AddSet(uint32_t prefix_bits);
   bool AddSetData();
   bool AddUniform();
   bool AddCode();
   bool AddTrie();
   bool AddSection(size_t header);
 
-  const Slice block_;
-  std::vector<BlockPart> parts_;
-  size_t at_ = 0;  // all parts before this offset have been added
-  uint8_t kind_ = 0;
-  size_t payload_ = 0;
-  size_t payload_end_ = 0;
   std::optional<Trie> trie_;
   std::optional<Uniform> uniform_;
   std::vector<Set> sets_;
-  bool whole_ = false;
-  bool is_segmented_ = false;
-  bool is_proteus_part_ = false;
 };
 
 // The number of all suffix bits, by the table of the trie.
-uint64_t SuffixBits(const Slice& block, const BlockLayout::Uniform& uniform,
+uint64_t SuffixBits(const Slice& payload, const PayloadLayout::Uniform& uniform,
                     uint32_t leaves);
+
+// What follows the payload of a part.
+class PartEndLayout : public PieceLayout {
+ public:
+  explicit PartEndLayout(const Slice& end);
+};
+
+// A block, cut where its directory says so.
+struct SplitBlock {
+  struct Part {
+    std::string payload;
+    std::string end;
+  };
+
+  explicit SplitBlock(const Slice& block);
+  std::string Join() const;
+
+  std::string directory;
+  // There are fewer than entries, or they are shorter, if the block is.
+  std::vector<Part> parts;
+  std::string rest;
+};
+
+// All of a block.
+class BlockLayout : public PieceLayout {
+ public:
+  struct Part {
+    size_t payload;  // its offset in the block
+    PayloadLayout layout;
+  };
+
+  explicit BlockLayout(const Slice& block);
+
+  const DirectoryLayout& directory() const { return directory_; }
+  const std::vector<Part>& parts() const { return parts_; }
+
+ private:
+  void AddPieces(const PieceLayout& layout);
+
+  DirectoryLayout directory_;
+  std::vector<Part> parts_;
+};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

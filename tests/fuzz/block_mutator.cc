@@ -14,67 +14,129 @@ namespace {
 
 constexpr size_t kMaxQueryBytes = 512;
 
-uint64_t LoadNumber(const char* bytes, size_t size) {
-  uint64_t number = 0;
-  memcpy(&number, bytes, std::min(size, sizeof(number)));
-  return number;
+// ---- Pieces ----
+
+// Some bytes of a block, which are cut into pieces: a directory, a payload, or
+// what follows one.
+struct Chunk {
+  std::string* bytes;
+  std::vector<BlockPiece> pieces;
+};
+
+Chunk DirectoryOf(SplitBlock* block) {
+  return {&block->directory, DirectoryLayout(block->directory).pieces()};
 }
 
-void StoreNumber(char* bytes, size_t size, uint64_t number) {
-  memcpy(bytes, &number, std::min(size, sizeof(number)));
+Chunk PayloadOf(SplitBlock* block, size_t part) {
+  const DirectoryLayout directory(block->directory);
+  std::string& payload = block->parts[part].payload;
+  const DirectoryLayout::Entry entry = part < directory.entries().size()
+                                           ? directory.entries()[part]
+                                           : DirectoryLayout::Entry();
+  return {
+      &payload,
+      PayloadLayout(payload, entry.kind, directory.DesignOf(entry)).pieces()};
 }
 
-class BlockMutator {
+Chunk EndOf(SplitBlock* block, size_t part) {
+  std::string& end = block->parts[part].end;
+  return {&end, PartEndLayout(end).pieces()};
+}
+
+// A random chunk.
+Chunk PickChunk(SplitBlock* block, BlockCare care, FuzzRandom* random) {
+  const bool any = care == BlockCare::kEnvelope;
+  if (block->parts.empty() || random->OneIn(any ? 2 : 6)) {
+    return DirectoryOf(block);
+  }
+  const size_t part = random->Below(block->parts.size());
+  return any && random->OneIn(8) ? EndOf(block, part) : PayloadOf(block, part);
+}
+
+class ChunkMutator {
  public:
-  BlockMutator(std::string* block, FuzzRandom* random, GenericMutator generic)
-      : block_(*block),
-        layout_(Slice(*block)),
+  ChunkMutator(const Chunk& chunk, FuzzRandom* random, GenericMutator generic)
+      : bytes_(*chunk.bytes),
+        pieces_(chunk.pieces),
         random_(*random),
         generic_(generic) {}
 
-  // Makes one change. The layout is that of the unchanged block.
+  // Makes one change. The pieces are those of the unchanged chunk.
   void Mutate() {
-    using Mutation = void (BlockMutator::*)();
+    using Mutation = void (ChunkMutator::*)();
     // Mutations that keep sizes come more often.
     static constexpr Mutation kMutations[] = {
-        &BlockMutator::ChangeNumber, &BlockMutator::ChangeNumber,
-        &BlockMutator::ChangeNumber, &BlockMutator::FlipBits,
-        &BlockMutator::FlipBits,     &BlockMutator::FlipBits,
-        &BlockMutator::MoveBit,      &BlockMutator::MoveBit,
-        &BlockMutator::MoveBit,      &BlockMutator::FillBytes,
-        &BlockMutator::CopyBytes,    &BlockMutator::CopyPart,
-        &BlockMutator::MoveBoundary, &BlockMutator::ChangeGenerically,
-        &BlockMutator::SwapCounts,
+        &ChunkMutator::ChangeNumber,     &ChunkMutator::ChangeNumber,
+        &ChunkMutator::ChangeNumber,     &ChunkMutator::FlipBits,
+        &ChunkMutator::FlipBits,         &ChunkMutator::FlipBits,
+        &ChunkMutator::MoveBit,          &ChunkMutator::MoveBit,
+        &ChunkMutator::MoveBit,          &ChunkMutator::FillBytes,
+        &ChunkMutator::CopyBytes,        &ChunkMutator::CopyPiece,
+        &ChunkMutator::MoveBoundary,     &ChunkMutator::ChangeGenerically,
+        &ChunkMutator::ChangeTwoNumbers,
     };
     (this->*kMutations[random_.Below(std::size(kMutations))])();
   }
 
  private:
-  // A random part of this kind; nullptr if there is none.
-  const BlockPart* Pick(BlockPart::Kind kind) {
-    const BlockPart* picked = nullptr;
+  // A random piece of those for which `matches` is true; nullptr if there is
+  // none.
+  template <typename Matches>
+  const BlockPiece* PickOf(const Matches& matches) {
+    const BlockPiece* picked = nullptr;
     uint64_t seen = 0;
-    for (const BlockPart& part : layout_.parts()) {
-      if (part.kind == kind && random_.OneIn(++seen)) picked = &part;
+    for (const BlockPiece& piece : pieces_) {
+      if (matches(piece) && random_.OneIn(++seen)) picked = &piece;
     }
     return picked;
   }
-  const BlockPart* PickData() {
-    return Pick(random_.OneIn(6) ? BlockPart::kBytes : BlockPart::kBits);
+  const BlockPiece* Pick(BlockPiece::Kind kind) {
+    return PickOf(
+        [kind](const BlockPiece& piece) { return piece.kind == kind; });
   }
-  char* At(size_t offset) { return &block_[offset]; }
+  const BlockPiece* PickNumber() {
+    return PickOf([](const BlockPiece& piece) { return piece.IsNumber(); });
+  }
+  // Mostly bits, if there are any.
+  const BlockPiece* PickData() {
+    const BlockPiece* bits = Pick(BlockPiece::kBits);
+    return bits == nullptr || random_.OneIn(6) ? Pick(BlockPiece::kBytes)
+                                               : bits;
+  }
+  char* At(size_t offset) { return &bytes_[offset]; }
+
+  uint64_t Load(const BlockPiece& piece) {
+    uint64_t number = 0;
+    if (piece.kind == BlockPiece::kVarint) {
+      Slice input(At(piece.offset), piece.size);
+      GetVarint64(&input, &number);
+    } else {
+      memcpy(&number, At(piece.offset), std::min(piece.size, sizeof(number)));
+    }
+    return number;
+  }
+  // The pieces behind a varint may move.
+  void Store(const BlockPiece& piece, uint64_t number) {
+    if (piece.kind == BlockPiece::kVarint) {
+      std::string varint;
+      PutVarint32(&varint, static_cast<uint32_t>(number));
+      bytes_.replace(piece.offset, piece.size, varint);
+    } else {
+      memcpy(At(piece.offset), &number, std::min(piece.size, sizeof(number)));
+    }
+  }
 
   // Changes a number to a border value, a neighbor of its own value, or the
   // value of another field.
   void ChangeNumber() {
-    const BlockPart* part = Pick(BlockPart::kNumber);
-    if (part == nullptr) return;
-    const uint64_t old = LoadNumber(At(part->offset), part->size);
+    const BlockPiece* piece = PickNumber();
+    if (piece == nullptr) return;
+    const uint64_t old = Load(*piece);
+    const size_t size = piece->kind == BlockPiece::kVarint ? 4 : piece->size;
     const uint64_t max =
-        part->size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * part->size) - 1;
-    const BlockPart& like = *Pick(BlockPart::kNumber);
-    const uint64_t other = LoadNumber(At(like.offset), like.size);
-    const uint64_t bit = random_.Below(8 * part->size);
+        size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * size) - 1;
+    const uint64_t other = Load(*PickNumber());
+    const uint64_t bit = random_.Below(8 * size);
     const uint64_t values[] = {
         0,
         1,
@@ -90,68 +152,68 @@ class BlockMutator {
         other - 1 + random_.Below(3),
         random_.Next() >> random_.Below(64),
     };
-    StoreNumber(At(part->offset), part->size,
-                values[random_.Below(std::size(values))]);
+    Store(*piece, values[random_.Below(std::size(values))]);
   }
 
-  // Adds to one count and subtracts from another, as if a node had an edge more
-  // and the next node an edge less.
-  void SwapCounts() {
-    const BlockPart* a = Pick(BlockPart::kNumber);
-    const BlockPart* b = Pick(BlockPart::kNumber);
-    if (a == nullptr || b == nullptr) return;
-    const uint64_t by = 1 + random_.Below(3);
-    StoreNumber(At(a->offset), a->size,
-                LoadNumber(At(a->offset), a->size) + by);
-    StoreNumber(At(b->offset), b->size,
-                LoadNumber(At(b->offset), b->size) - by);
+  // Adds to one number and subtracts from another, as if a node had an edge
+  // more and the next node an edge less, or a part a key.
+  void ChangeTwoNumbers() {
+    const BlockPiece* a = PickNumber();
+    const BlockPiece* b = PickNumber();
+    if (a == b) return;
+    // Storing the first one may move the second one.
+    if (a->offset < b->offset) std::swap(a, b);
+    const uint64_t by =
+        random_.OneIn(2) ? 1 + random_.Below(3) : 0 - (1 + random_.Below(3));
+    Store(*a, Load(*a) + by);
+    Store(*b, Load(*b) - by);
   }
 
   void FlipBits() {
-    const BlockPart* part = PickData();
-    if (part == nullptr) return;
+    const BlockPiece* piece = PickData();
+    if (piece == nullptr) return;
     for (uint64_t left = 1 + random_.Below(4); left > 0; left--) {
-      *At(part->offset + random_.Below(part->size)) ^=
+      *At(piece->offset + random_.Below(piece->size)) ^=
           static_cast<char>(1u << random_.Below(8));
     }
   }
 
   // Swaps two bits, which keeps the number of ones.
   void MoveBit() {
-    const BlockPart* part = Pick(BlockPart::kBits);
-    if (part == nullptr) return;
-    const uint64_t bits = 8 * part->size;
+    const BlockPiece* piece = PickData();
+    if (piece == nullptr) return;
+    const uint64_t bits = 8 * piece->size;
     const uint64_t from = random_.Below(bits);
     // Half of the time, the other bit is nearby.
     const uint64_t to = random_.OneIn(2) ? random_.Below(bits)
                                          : (from + 1 + random_.Below(8)) % bits;
     const auto get = [&](uint64_t pos) {
-      return static_cast<uint8_t>(*At(part->offset + pos / 8)) >> pos % 8 & 1;
+      return static_cast<uint8_t>(*At(piece->offset + pos / 8)) >> pos % 8 & 1;
     };
     if (get(from) == get(to)) return;
     for (const uint64_t pos : {from, to}) {
-      *At(part->offset + pos / 8) ^= static_cast<char>(1u << pos % 8);
+      *At(piece->offset + pos / 8) ^= static_cast<char>(1u << pos % 8);
     }
   }
 
   // Overwrites bytes with one repeated byte, or with random bytes.
   void FillBytes() {
-    const BlockPart* part = PickData();
-    if (part == nullptr) return;
-    const size_t begin = random_.Below(part->size);
-    const size_t size = 1 + random_.Below(part->size - begin);
+    const BlockPiece* piece = PickData();
+    if (piece == nullptr) return;
+    const size_t begin = random_.Below(piece->size);
+    const size_t size = 1 + random_.Below(piece->size - begin);
     const char bytes[] = {'\0', '\xff', '\x01', '\x80', random_.Byte()};
     const char byte = bytes[random_.Below(std::size(bytes))];
     const bool any = random_.OneIn(3);
     for (size_t i = begin; i < begin + size; i++) {
-      *At(part->offset + i) = any ? random_.Byte() : byte;
+      *At(piece->offset + i) = any ? random_.Byte() : byte;
     }
   }
 
-  // Overwrites bytes with other bytes of the block.
+  // Overwrites bytes with other bytes of the chunk.
   void CopyBytes() {
-    const BlockPart* to = PickData();
-    const BlockPart* from = PickData();
+    const BlockPiece* to = PickData();
+    const BlockPiece* from = PickData();
     if (to == nullptr || from == nullptr) return;
     const size_t to_begin = random_.Below(to->size);
     const size_t from_begin = random_.Below(from->size);
@@ -160,60 +222,92 @@ class BlockMutator {
     memmove(At(to->offset + to_begin), At(from->offset + from_begin), size);
   }
 
-  // Replaces one part with another, of any size.
-  void CopyPart() {
-    const BlockPart* to = PickData();
-    const BlockPart* from = PickData();
+  // Replaces one piece with another, of any size.
+  void CopyPiece() {
+    const BlockPiece* to = PickData();
+    const BlockPiece* from = PickData();
     if (to == nullptr || from == nullptr) return;
-    const std::string copy = block_.substr(from->offset, from->size);
-    block_.replace(to->offset, to->size, copy);
+    const std::string copy = bytes_.substr(from->offset, from->size);
+    bytes_.replace(to->offset, to->size, copy);
   }
 
-  // Inserts or removes bytes where a part begins, as a wrong size would.
+  // Inserts or removes bytes where a piece begins, as a wrong size would.
   void MoveBoundary() {
-    if (layout_.parts().empty()) return;
-    const BlockPart& part =
-        layout_.parts()[random_.Below(layout_.parts().size())];
+    if (pieces_.empty()) return;
+    const BlockPiece& piece = pieces_[random_.Below(pieces_.size())];
     const size_t size =
         random_.OneIn(3) ? 1 + random_.Below(16) : 8 * (1 + random_.Below(8));
     if (random_.OneIn(2)) {
-      block_.insert(part.offset, size, random_.OneIn(2) ? '\0' : '\xff');
+      bytes_.insert(piece.offset, size, random_.OneIn(2) ? '\0' : '\xff');
     } else {
-      block_.erase(part.offset, size);
+      bytes_.erase(piece.offset, size);
     }
   }
 
   void ChangeGenerically() {
-    const BlockPart* part = PickData();
-    if (part == nullptr) return;
-    std::string copy = block_.substr(part->offset, part->size);
-    copy.resize(part->size);
+    const BlockPiece* piece = PickData();
+    if (piece == nullptr) return;
+    std::string copy = bytes_.substr(piece->offset, piece->size);
+    copy.resize(piece->size);
     generic_(reinterpret_cast<uint8_t*>(copy.data()), copy.size(), copy.size());
-    block_.replace(part->offset, part->size, copy);
+    bytes_.replace(piece->offset, piece->size, copy);
   }
 
-  std::string& block_;
-  const BlockLayout layout_;
+  std::string& bytes_;
+  const std::vector<BlockPiece> pieces_;
   FuzzRandom& random_;
   const GenericMutator generic_;
 };
 
-void Repair(std::string* block, char kind, BlockCare care, FuzzRandom* random) {
-  const uint64_t lot = random->Below(16);
-  if (care == BlockCare::kPayload && block->size() > kKindOffset) {
-    (*block)[kKindOffset] = kind;
+// ---- Blocks ----
+
+// Swaps two parts, leaves one out, or repeats one. The directory, which is left
+// alone, then tells lies.
+void MutateParts(std::vector<SplitBlock::Part>* parts, FuzzRandom* random) {
+  const size_t a = random->Below(parts->size());
+  const auto at = parts->begin() + static_cast<ptrdiff_t>(a);
+  switch (random->Below(3)) {
+    case 0:
+      std::swap((*parts)[a], (*parts)[random->Below(parts->size())]);
+      break;
+    case 1:
+      parts->erase(at);
+      break;
+    default: {
+      const SplitBlock::Part copy = *at;
+      parts->insert(at, copy);
+    }
   }
-  if (care == BlockCare::kEnvelope) {
-    if (lot < 8) RepairEnvelope(block);
-  } else if (lot < 2) {
-    RepairEnvelope(block);
+}
+
+void MutateBlock(SplitBlock* block, BlockCare care, FuzzRandom* random,
+                 GenericMutator generic) {
+  if (!block->parts.empty() && random->OneIn(16)) {
+    MutateParts(&block->parts, random);
   } else {
-    RepairBlock(block, random);
+    ChunkMutator(PickChunk(block, care, random), random, generic).Mutate();
   }
+}
+
+// Whatever the directory says of them, the parts end where they did.
+std::string Repair(SplitBlock block, BlockCare care, FuzzRandom* random) {
+  const uint64_t lot = random->Below(16);
+  std::string repaired;
+  if (lot < (care == BlockCare::kPayload ? 14 : 3)) {
+    RepairBlock(block, random, &repaired);
+    return repaired;
+  }
+  if (lot < 6 || random->OneIn(2)) RepairSums(&block);
+  repaired = block.Join();
+  if (care == BlockCare::kPayload || lot < 8) RepairChecksums(&repaired);
+  return repaired;
 }
 
 char KindOf(const std::string& block) {
   return block.size() > kKindOffset ? block[kKindOffset] : '\0';
+}
+void SetKind(char kind, std::string* block) {
+  if (block->size() > kKindOffset) (*block)[kKindOffset] = kind;
 }
 
 // ---- Queries ----
@@ -233,8 +327,8 @@ std::string MakeQuery(const std::string& block, FuzzRandom* random) {
   std::string query;
   if (!block.empty() && random->OneIn(2)) {
     // The first bytes contain keys.
-    const size_t begin =
-        random->Below(std::min<size_t>(block.size(), 2 * kHeaderSize));
+    const size_t begin = random->Below(
+        std::min<size_t>(block.size(), 4 * FilterDirectory::kFixedSize));
     query = block.substr(begin, random->Below(24));
   } else if (random->OneIn(16)) {
     return {static_cast<char>(FuzzInput::kMaxLength + 1 + random->Below(55)),
@@ -322,10 +416,14 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
       MutateQueries(&input, random, generic);
     }
     if (!random->OneIn(6)) {
+      SplitBlock block(input.block);
       for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
-        BlockMutator(&input.block, random, generic).Mutate();
+        MutateBlock(&block, care, random, generic);
       }
-      Repair(&input.block, KindOf(original.block), care, random);
+      if (care == BlockCare::kPayload) {
+        SetKind(KindOf(original.block), &block.directory);
+      }
+      input.block = Repair(std::move(block), care, random);
     }
     const std::string joined = input.Join();
     if (joined.size() <= max_size) return Store(joined, data);
@@ -333,21 +431,16 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
   return size;
 }
 
-size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
-                        size_t max_size, FuzzRandom* random) {
-  BlockInput input = BlockInput::Parse(a);
-  const char kind = KindOf(input.block);
-  const BlockInput other = BlockInput::Parse(b);
-  if (random->OneIn(3)) input.queries = other.queries;
-  const BlockLayout here{Slice(input.block)};
-  const BlockLayout there{Slice(other.block)};
-  // Consecutive parts replace the parts with the same names.
-  const std::vector<BlockPart>& parts = here.parts();
-  const std::vector<BlockPart>& others = there.parts();
-  if (parts.empty()) return 0;
-  const size_t first = random->Below(parts.size());
+namespace {
+
+// Replaces consecutive pieces with those of the same names in another chunk.
+void CrossChunks(const Chunk& here, const Chunk& there, FuzzRandom* random) {
+  const std::vector<BlockPiece>& pieces = here.pieces;
+  const std::vector<BlockPiece>& others = there.pieces;
+  if (pieces.empty()) return;
+  const size_t first = random->Below(pieces.size());
   const size_t last = std::min(
-      parts.size() - 1, first + random->Below(random->OneIn(2) ? 2 : 12));
+      pieces.size() - 1, first + random->Below(random->OneIn(2) ? 2 : 12));
   const auto named = [&](const char* name) {
     uint64_t seen = 0;
     size_t found = others.size();
@@ -356,16 +449,34 @@ size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
     }
     return found;
   };
-  const size_t from = named(parts[first].name);
-  const size_t to = named(parts[last].name);
-  if (from < others.size() && to < others.size() && from <= to) {
-    const size_t end = parts[last].offset + parts[last].size;
-    const size_t other_end = others[to].offset + others[to].size;
-    input.block.replace(parts[first].offset, end - parts[first].offset,
-                        other.block, others[from].offset,
-                        other_end - others[from].offset);
+  const size_t from = named(pieces[first].name);
+  const size_t to = named(pieces[last].name);
+  if (from >= others.size() || to >= others.size() || from > to) return;
+  const size_t end = pieces[last].offset + pieces[last].size;
+  const size_t other_end = others[to].offset + others[to].size;
+  here.bytes->replace(pieces[first].offset, end - pieces[first].offset,
+                      *there.bytes, others[from].offset,
+                      other_end - others[from].offset);
+}
+
+}  // namespace
+
+size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
+                        size_t max_size, FuzzRandom* random) {
+  BlockInput input = BlockInput::Parse(a);
+  const BlockInput other = BlockInput::Parse(b);
+  if (random->OneIn(3)) input.queries = other.queries;
+  if (input.block.empty()) return 0;
+  SplitBlock here(input.block);
+  SplitBlock there(other.block);
+  if (here.parts.empty() || there.parts.empty() || random->OneIn(4)) {
+    CrossChunks(DirectoryOf(&here), DirectoryOf(&there), random);
+  } else {
+    CrossChunks(PayloadOf(&here, random->Below(here.parts.size())),
+                PayloadOf(&there, random->Below(there.parts.size())), random);
   }
-  Repair(&input.block, kind, BlockCare::kPayload, random);
+  SetKind(KindOf(input.block), &here.directory);
+  input.block = Repair(std::move(here), BlockCare::kPayload, random);
   const std::string joined = input.Join();
   return joined.size() <= max_size ? Store(joined, out) : 0;
 }

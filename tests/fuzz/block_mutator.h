@@ -28,11 +28,12 @@ struct BlockInput {
   std::string Join() const;
 };
 
-// The part of a mutated block that is repaired afterwards.
+// What is mostly damaged, and repaired afterwards.
 enum class BlockCare {
-  kPayload,   // nearly every block has a right envelope, most open, and none
+  kPayload,   // nearly every block has a right directory, most open, and none
               // changes its kind
-  kEnvelope,  // half of them have a wrong checksum, or any other wrong header
+  kEnvelope,  // directories, too: half of the blocks have a wrong checksum, and
+              // most others tell lies
 };
 
 // Mutates the `size` bytes at `data` in place and returns their new number, at

@@ -11,11 +11,15 @@
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_layout.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// Payloads are followed by kReadPadding zeros while they are repaired.
+Slice WithoutPadding(const std::string& payload) {
+  return Slice(payload.data(), payload.size() - kReadPadding);
+}
 
 void ClearBit(char* words, uint64_t pos) {
   words[pos / 8] = static_cast<char>(static_cast<uint8_t>(words[pos / 8]) &
@@ -56,15 +60,16 @@ void StorePacked(char* words, uint64_t index, unsigned width, uint64_t value) {
 
 class TrieRepair {
  public:
-  TrieRepair(std::string* block, const BlockLayout& layout, FuzzRandom* random)
-      : block_(*block), trie_(*layout.trie()), random_(random) {}
+  TrieRepair(std::string* payload, const PayloadLayout& layout,
+             FuzzRandom* random)
+      : payload_(*payload), trie_(*layout.trie()), random_(random) {}
 
   // Where the trie ends may change: the number of values follows the sections.
   bool Repair() {
     if (trie_.sections.size() != trie_.fields.sections) return false;
     if (trie_.sections.empty()) return FitLoneLeaf();
     if (!FitTotals()) return false;
-    for (const BlockLayout::Section& section : trie_.sections) {
+    for (const PayloadLayout::Section& section : trie_.sections) {
       if (!FitSection(section)) return false;
     }
     if (!FitLevels()) return false;
@@ -73,9 +78,9 @@ class TrieRepair {
   }
 
  private:
-  using Section = BlockLayout::Section;
+  using Section = PayloadLayout::Section;
 
-  char* At(size_t offset) { return &block_[offset]; }
+  char* At(size_t offset) { return &payload_[offset]; }
   void Store(size_t header, size_t field, uint64_t value) {
     EncodeFixed32(At(header + field), static_cast<uint32_t>(value));
   }
@@ -310,39 +315,34 @@ class TrieRepair {
     const size_t size = static_cast<size_t>(BitArrayBytes(leaves * bits));
     const size_t before = trie_.end - trie_.values;
     if (size > before) {
-      block_.insert(trie_.end, size - before, '\x5a');
+      payload_.insert(trie_.end, size - before, '\x5a');
     } else {
-      block_.erase(trie_.values + size, before - size);
+      payload_.erase(trie_.values + size, before - size);
     }
   }
 
-  std::string& block_;
-  BlockLayout::Trie trie_;
+  std::string& payload_;
+  PayloadLayout::Trie trie_;
   FuzzRandom* const random_;
   std::vector<uint32_t> children_of_;
 };
 
-// Inserts or removes bytes, so that there are `size` bytes from `offset` to the
-// padding.
-void FitEnd(std::string* block, size_t offset, size_t size) {
-  const size_t end = block->size() - kReadPadding;
-  if (offset + size > end) {
-    block->insert(end, offset + size - end, '\xa5');
-  } else {
-    block->erase(offset + size, end - offset - size);
-  }
-}
+// ---- SuRF ----
 
-bool FitTrie(std::string* block, FuzzRandom* random) {
-  const BlockLayout layout{Slice(*block)};
+bool FitTrie(const PayloadLayout& layout, std::string* payload,
+             FuzzRandom* random) {
   return layout.trie().has_value() &&
-         TrieRepair(block, layout, random).Repair();
+         TrieRepair(payload, layout, random).Repair();
 }
 
-bool FitSurf(std::string* block, FuzzRandom* random) {
-  if (!FitTrie(block, random)) return false;
-  const BlockLayout layout{Slice(*block)};
-  char* const header = &(*block)[layout.payload()];
+bool FitSurf(std::string* payload, FuzzRandom* random) {
+  const auto lay_out = [payload] {
+    return PayloadLayout(WithoutPadding(*payload),
+                         static_cast<uint8_t>(kSurfKind), Slice());
+  };
+  if (!FitTrie(lay_out(), payload, random)) return false;
+  const PayloadLayout layout = lay_out();
+  char* const header = payload->data();
   const uint32_t bits = layout.trie()->fields.value_bits;
   constexpr uint8_t kCoded = 0x80;
   const uint8_t coded = static_cast<uint8_t>(header[0]) & kCoded;
@@ -366,66 +366,64 @@ bool FitSurf(std::string* block, FuzzRandom* random) {
       (step == 0 || PrefixReach(prefix_bits, step) > kMaxPrefixReach)) {
     header[3] = static_cast<char>(kUsualPrefixStep);
   }
-  FitEnd(block, layout.trie()->end, 0);
+  payload->resize(layout.trie()->end + kReadPadding);
   return bits - real_bits - prefix_bits <= SurfSuffix::kMaxHashBits;
 }
 
-// Repairs the table of leaves and the suffixes.
-bool FitUniform(std::string* block) {
-  const BlockLayout layout{Slice(*block)};
+// ---- Proteus ----
+
+// Repairs the table of leaves and the suffixes, and adapts the design to them.
+bool FitUniform(const PayloadLayout& layout, std::string* payload,
+                ProteusDesign* design) {
   if (!layout.uniform().has_value()) return false;
-  BlockLayout::Uniform uniform = *layout.uniform();
+  const PayloadLayout::Uniform& uniform = *layout.uniform();
   const FstHeader& fst = layout.trie()->fields;
-  if (uniform.levels != fst.height || fst.nodes == 0) return false;
+  if (uniform.levels != fst.height || fst.nodes == 0 ||
+      uniform.prefix_bits == 0) {
+    return false;
+  }
   uint32_t first = 0;
   for (uint32_t level = 0; level < uniform.levels; level++) {
-    char* const entry = &(*block)[uniform.table + 4 * level];
+    char* const entry = &(*payload)[uniform.table + 4 * level];
     first =
         level == 0 ? 0 : std::clamp(DecodeFixed32(entry), first, fst.leaves);
     EncodeFixed32(entry, first);
   }
   const uint64_t size =
-      BitArrayBytes(SuffixBits(Slice(*block), uniform, fst.leaves));
+      BitArrayBytes(SuffixBits(*payload, uniform, fst.leaves));
   // A wrong table needs far more bytes than there are.
-  if (size > 2 * block->size()) return false;
-  const size_t end = std::min(uniform.end, block->size() - kReadPadding);
-  const size_t before = end - uniform.suffixes;
+  if (size > 2 * payload->size()) return false;
+  const size_t before = uniform.end - uniform.suffixes;
   if (size > before) {
-    block->insert(end, size - before, '\x5a');
+    payload->insert(uniform.end, size - before, '\x5a');
   } else {
-    block->erase(uniform.suffixes + size, before - size);
+    payload->erase(uniform.suffixes + size, before - size);
   }
-  // The design is adapted to the trie.
-  char* const header = &(*block)[layout.payload()];
-  uint32_t lead = static_cast<uint8_t>(header[52]);
-  if (lead > 7 || uniform.prefix_bits > 64 || lead >= uniform.prefix_bits) {
-    lead = 0;
+  if (design->trie_lead > 7 || uniform.prefix_bits > 64 ||
+      design->trie_lead >= uniform.prefix_bits) {
+    design->trie_lead = 0;
   }
-  header[52] = static_cast<char>(lead);
-  EncodeFixed32(header, uniform.prefix_bits - lead);
+  design->trie_bits = uniform.prefix_bits - design->trie_lead;
   return true;
 }
 
-void FitDesign(char* header) {
-  const bool has_trie = DecodeFixed32(header) > 0;
-  uint32_t first = DecodeFixed32(header + 4);
-  uint32_t second = std::min(DecodeFixed32(header + 8), kMaxPrefixBits);
-  uint32_t stride = std::min(DecodeFixed32(header + 12), kMaxPrefixBits);
-  if (!has_trie) header[52] = 0;
-  if (first != ~0u && (has_trie || second == 0)) first = 0;
-  if (first != ~0u && first > kMaxPrefixBits) first %= kMaxPrefixBits;
-  const uint32_t outer = has_trie       ? DecodeFixed32(header)
-                         : first != ~0u ? first
-                                        : 0;
+void FitDesign(ProteusDesign* design) {
+  const bool has_trie = design->trie_bits > 0;
+  uint32_t& first = design->first_prefix_bits;
+  uint32_t& second = design->prefix_bits;
+  design->trie_bits = std::min(design->trie_bits, kMaxPrefixBits);
+  if (!has_trie) design->trie_lead = 0;
+  second = std::min(second, kMaxPrefixBits);
+  if (has_trie || second == 0) first = 0;
+  if (first > kMaxPrefixBits) first %= kMaxPrefixBits;
+  const uint32_t outer = design->first_bits();
   if (second > 0 && second <= outer) {
     second = std::min(outer + 1 + second % 32, kMaxPrefixBits);
     if (second <= outer) second = 0;
   }
-  stride -= stride % 8;
+  uint32_t& stride = design->stride_bits;
+  stride = std::min(stride, kMaxPrefixBits) / 8 * 8;
   if (second == 0 || second % 8 != 0) stride = 0;
-  EncodeFixed32(header + 4, first);
-  EncodeFixed32(header + 8, second);
-  EncodeFixed32(header + 12, stride);
 }
 
 // Repairs one of the two sets, which has `room` bytes.
@@ -472,70 +470,123 @@ size_t FitAlphabets(char* header, uint32_t bits, size_t room) {
   return count;
 }
 
-bool FitProteus(std::string* block, FuzzRandom* random) {
-  {
-    const BlockLayout layout{Slice(*block)};
-    if (layout.is_proteus_part()) {
-      // The header of a part is left as it is.
-      if (layout.trie().has_value()) FitTrie(block, random);
+bool FitProteus(std::string* design, std::string* payload, FuzzRandom* random) {
+  ProteusHeader header;
+  if (!header.DecodeFrom(*design)) return false;
+  FitDesign(&header.design);
+  const auto lay_out = [&] {
+    *design = header.Encode();
+    return PayloadLayout(WithoutPadding(*payload),
+                         static_cast<uint8_t>(kProteusKind), *design);
+  };
+  if (header.design.trie_bits > 0) {
+    if (!FitTrie(lay_out(), payload, random) ||
+        !FitUniform(lay_out(), payload, &header.design)) {
       return false;
     }
-    if (layout.sets().empty()) return false;
-    if (DecodeFixed32(&(*block)[layout.payload()]) > 0 &&
-        (!FitTrie(block, random) || !FitUniform(block))) {
-      return false;
-    }
+    FitDesign(&header.design);
   }
-  const BlockLayout layout{Slice(*block)};
-  const size_t payload = layout.payload();
-  FitDesign(&(*block)[payload]);
-  const size_t sets = layout.uniform().has_value()
-                          ? layout.uniform()->end
-                          : payload + ProteusHeader::kSize;
-  size_t room = layout.payload_end() - sets;
+  const PayloadLayout layout = lay_out();
+  const size_t sets = layout.uniform().has_value() ? layout.uniform()->end
+                                                   : header.SetHeadersSize();
+  if (sets > WithoutPadding(*payload).size()) return false;
+  size_t room = WithoutPadding(*payload).size() - sets;
   size_t taken = 0;
-  const uint32_t first_bits = DecodeFixed32(&(*block)[payload + 4]);
-  const uint32_t prefix_bits[] = {first_bits == ~0u ? 0 : first_bits,
-                                  DecodeFixed32(&(*block)[payload + 8])};
   for (size_t i = 0; i < layout.sets().size(); i++) {
-    const size_t alphabets =
-        FitAlphabets(&(*block)[layout.sets()[i].header], prefix_bits[i], room);
+    const bool is_first = i == 0 && header.HasFirstSet();
+    const size_t alphabets = FitAlphabets(
+        &(*payload)[layout.sets()[i].header],
+        is_first ? header.design.first_prefix_bits : header.design.prefix_bits,
+        room);
     taken += alphabets;
     room -= alphabets;
   }
-  for (const BlockLayout::Set& set : layout.sets()) {
-    FitSet(&(*block)[set.header], room);
+  for (const PayloadLayout::Set& set : layout.sets()) {
+    FitSet(&(*payload)[set.header], room);
     AmqHeader fitted;
-    fitted.DecodeFrom(&(*block)[set.header]);
+    fitted.DecodeFrom(&(*payload)[set.header]);
     taken += static_cast<size_t>(fitted.bytes);
     room -= static_cast<size_t>(fitted.bytes);
   }
-  FitEnd(block, sets, taken);
+  payload->resize(sets + taken + kReadPadding);
   return true;
+}
+
+// The design is adapted to the payload.
+bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
+                FuzzRandom* random) {
+  payload->append(kReadPadding, '\0');
+  const bool whole = kind == kSurfKind ? FitSurf(payload, random)
+                     : kind == kProteusKind
+                         ? FitProteus(design, payload, random)
+                         : false;
+  payload->resize(payload->size() - kReadPadding);
+  return whole;
 }
 
 }  // namespace
 
-void RepairEnvelope(std::string* block) {
-  if (block->size() < kHeaderSize + kReadPadding) return;
+void RepairChecksums(std::string* block) {
+  if (block->size() < FilterDirectory::kFixedSize) return;
   memcpy(block->data(), "PRTN", 4);
-  char& version = (*block)[kVersionOffset];
-  if (version < 1 || version > kLatestBlockVersion) version = 1;
-  *block = WithRightChecksum(std::move(*block));
+  (*block)[kVersionOffset] = 1;
+  *block = WithRightChecksums(std::move(*block));
 }
 
-bool RepairBlock(std::string* block, FuzzRandom* random) {
-  RepairEnvelope(block);
-  const BlockLayout layout{Slice(*block)};
-  bool whole = false;
-  if (layout.payload() <= layout.payload_end() && layout.parts().size() > 1) {
-    if (layout.kind() == static_cast<uint8_t>(kSurfKind)) {
-      whole = FitSurf(block, random);
-    } else if (layout.kind() == static_cast<uint8_t>(kProteusKind)) {
-      whole = FitProteus(block, random);
-    }
+void RepairSums(SplitBlock* block) {
+  constexpr uint64_t kMaxMore = 256;
+  std::string& directory = block->directory;
+  if (directory.size() < FilterDirectory::kFixedSize) return;
+  const DirectoryLayout layout(directory);
+  uint64_t keys = 0;
+  uint64_t wanted = directory.size();
+  for (const DirectoryLayout::Entry& entry : layout.entries()) {
+    keys += entry.num_keys;
+    wanted += uint64_t{entry.payload_size} + FilterDirectory::kPartOverhead;
   }
-  RepairEnvelope(block);
+  EncodeFixed32(&directory[kDirectorySizeOffset],
+                static_cast<uint32_t>(directory.size()));
+  EncodeFixed64(&directory[kNumKeysOffset], keys);
+  EncodeFixed32(&directory[kNumPartsOffset],
+                static_cast<uint32_t>(layout.entries().size()));
+  std::string joined = block->Join();
+  joined.resize(std::min<uint64_t>(wanted, joined.size() + kMaxMore));
+  *block = SplitBlock(joined);
+}
+
+bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
+                 std::string* block) {
+  const DirectoryLayout directory(damaged.directory);
+  FilterBlockHeader header = directory.header();
+  FilterBlockWriter writer;
+  bool whole = true;
+  uint64_t keys = 0;
+  std::string begin;
+  for (const SplitBlock::Part& part : damaged.parts) {
+    // There may be more parts than entries.
+    DirectoryLayout::Entry entry;
+    if (writer.num_parts() < directory.entries().size()) {
+      entry = directory.entries()[writer.num_parts()];
+    } else if (!directory.entries().empty()) {
+      entry = directory.entries().back();
+    }
+    std::string design = directory.DesignOf(entry).ToString();
+    std::string payload = part.payload;
+    whole = FitPayload(header.kind, &design, &payload, random) && whole;
+    // Where parts begin ascends.
+    if (writer.num_parts() > 0) {
+      begin = Slice(entry.begin).compare(begin) > 0 ? entry.begin.ToString()
+                                                    : begin + '\0';
+    }
+    const uint32_t num_keys = std::max(entry.num_keys, 1u);
+    memcpy(writer.AddPart(header.kind, num_keys, begin, design, payload.size()),
+           payload.data(), payload.size());
+    writer.FinishPart(header.salt);
+    keys += num_keys;
+  }
+  if (header.kind != FilterKind::kAlwaysTrue) header.num_keys = keys;
+  block->assign(writer.Size(header), '\0');
+  writer.Write(header, block->data());
   return whole;
 }
 

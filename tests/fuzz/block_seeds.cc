@@ -81,12 +81,7 @@ Keys Times() {
   return times;
 }
 
-// Blocks of both versions.
-FilterSalt SaltOf(size_t turn) {
-  FilterSalt salt;
-  if (turn % 2 == 0) salt = {0x0123456789abcdef, turn};
-  return salt;
-}
+FilterSalt SaltOf(size_t turn) { return {0x0123456789abcdef, turn}; }
 
 std::string WithQueries(const std::string& block, const Keys& keys) {
   BlockInput input;
@@ -109,14 +104,26 @@ std::vector<std::string> SeedsOfAlphabets() {
   for (const ProteusDesign& design :
        {TrieAndSet(0, 60), TrieAndSet(18, 40), TwoSets(24, 64),
         TwoSets(20, 56, kRibbonAmq)}) {
-    turn++;
+    const FilterSalt salt = SaltOf(turn++);
     seeds.push_back(WithQueries(
-        BuildProteusBlock(times, design, kBitsPerKey, SaltOf(turn)), times));
-    const std::vector<std::string> parts = BuildProteusParts(
-        times, times.size() / 2, design, 2 * kBitsPerKey, SaltOf(0));
-    seeds.push_back(WithQueries(parts.back(), times));
+        BuildProteusBlock(times, design, kBitsPerKey, salt), times));
+    seeds.push_back(
+        WithQueries(BuildPartedProteus(times, times.size() / 2, design,
+                                       2 * kBitsPerKey, salt),
+                    times));
   }
   return seeds;
+}
+
+// A block without parts: of no filter, or of the filter of no keys.
+std::string BuildWithoutParts(FilterKind kind, uint64_t num_keys) {
+  FilterBlockHeader header;
+  header.kind = kind;
+  header.num_keys = num_keys;
+  FilterBlockWriter writer;
+  std::string block(writer.Size(header), '\0');
+  writer.Write(header, block.data());
+  return block;
 }
 
 }  // namespace
@@ -144,6 +151,11 @@ std::vector<std::string> SurfSeeds() {
           BuildSurfBlock(keys, suffix, options, SaltOf(turn));
       if (block.empty() || block.size() > 3000) continue;
       seeds.push_back(WithQueries(block, keys));
+      if (turn % 4 != 0 || keys.size() < 3) continue;
+      seeds.push_back(
+          WithQueries(BuildPartedSurf(keys, keys.size() / 3 + 1, suffix,
+                                      options, SaltOf(turn)),
+                      keys));
     }
     // A trie of digits.
     turn++;
@@ -203,14 +215,14 @@ std::vector<std::string> ProteusSeeds() {
           BuildProteusBlock(keys, design, 12, SaltOf(turn));
       if (block.empty() || block.size() > 3000) continue;
       seeds.push_back(WithQueries(block, keys));
-      if (turn % 5 != 0 || keys.size() < 20) continue;
-      const std::vector<std::string> parts =
-          BuildProteusParts(keys, keys.size() / 2, design, 16, SaltOf(0));
-      seeds.push_back(WithQueries(parts.back(), keys));
-      if (turn % 2 != 0) continue;
+      if (turn % 4 != 0 || keys.size() < 20) continue;
+      // Each part has room for sets.
+      const size_t num_parts = 2 + turn % 3;
+      const double bits_per_key = 2400.0 * static_cast<double>(num_parts) /
+                                  static_cast<double>(keys.size());
       seeds.push_back(
-          WithQueries(BuildSegmentedProteus(keys, keys.size() / 3 + 1, design,
-                                            16, SaltOf(turn)),
+          WithQueries(BuildPartedProteus(keys, keys.size() / num_parts + 1,
+                                         design, bits_per_key, SaltOf(turn)),
                       keys));
     }
   }
@@ -227,12 +239,11 @@ std::vector<std::string> EnvelopeSeeds() {
       if (all[i].size() < 600) seeds.push_back(all[i]);
     }
   }
-  FilterBlockHeader none;
-  none.num_keys = 5;
-  std::string block(FilterBlockSize(none, 0), '\0');
-  StartFilterBlock(none, block.data());
-  FinishFilterBlock(block.data(), block.size());
-  seeds.push_back(WithQueries(block, {"a", "b"}));
+  for (const std::string& block :
+       {BuildWithoutParts(FilterKind::kAlwaysTrue, 5),
+        BuildWithoutParts(kSurfKind, 0)}) {
+    seeds.push_back(WithQueries(block, {"a", "b"}));
+  }
   return seeds;
 }
 

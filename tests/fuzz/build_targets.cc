@@ -37,6 +37,7 @@ class BuildInput {
   // The last parameters; the first ones are the filter's.
   static constexpr size_t kNumQueries = ListInput::kParameters - 1;
   static constexpr size_t kSalt = ListInput::kParameters - 2;
+  static constexpr size_t kPartKeys = ListInput::kParameters - 3;
 
   uint32_t Parameter(size_t index) const {
     return static_cast<uint8_t>(parameters_[index]);
@@ -50,6 +51,8 @@ class BuildInput {
     const uint32_t parameter = Parameter(kSalt);
     return {uint64_t{parameter} << 56, parameter};
   }
+  // The keys of a part; 0 for one part.
+  uint32_t PartKeys() const { return Parameter(kPartKeys); }
   const Keys& queries() const { return queries_; }
   const Keys& keys() const { return keys_; }  // ascending, all different
 
@@ -61,12 +64,13 @@ class BuildInput {
 };
 
 std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
-                     const Keys& strings) {
+                     const Keys& strings, uint8_t part_keys = 0) {
   ListInput input;
   input.parameters = parameters;
   input.parameters.resize(ListInput::kParameters);
   input.parameters[BuildInput::kNumQueries] = static_cast<char>(num_queries);
   input.parameters[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
+  input.parameters[BuildInput::kPartKeys] = static_cast<char>(part_keys);
   for (const std::string& string : strings) {
     input.strings.emplace_back();
     AppendString(string, &input.strings.back());
@@ -155,8 +159,13 @@ void BuildSurf(const uint8_t* data, size_t size) {
   for (uint32_t i = 0; i < flags >> 5; i++) {
     options.forced.push_back(input.Parameter(3 + i) % 9);
   }
+  if (input.keys().empty()) return;
+  const uint32_t part_keys = input.PartKeys();
   const std::string bytes =
-      BuildSurfBlock(input.keys(), suffix, options, input.Salt());
+      part_keys == 0
+          ? BuildSurfBlock(input.keys(), suffix, options, input.Salt())
+          : BuildPartedSurf(input.keys(), part_keys, suffix, options,
+                            input.Salt());
   if (bytes.empty()) {
     // A filter can only be too large to build; a node takes up to 64 bytes.
     size_t key_bytes = 0;
@@ -170,6 +179,7 @@ void BuildSurf(const uint8_t* data, size_t size) {
   CheckKeys(block, input.keys());
   CheckQueries(block, input.keys(), input.queries());
 
+  if (block.directory().parts().size() != 1) return;
   const auto& surf = static_cast<const Surf&>(*block.filter());
   Surf::Iterator it(&surf);
   it.SeekToFirst();
@@ -190,6 +200,9 @@ std::vector<std::string> SurfBuildSeeds() {
       MakeSeed({0, 0, 4}, 2,
                {"com.a", "com.z", "com.acm@x", "com.acm@y", "com.acm@yz",
                 "org.acm@x", "org.example@someone", "org.example@somewhere"}),
+      MakeSeed({4, 4, 7}, 3,
+               {"b", "ab", "abd", "a", "abc", "abe", "abca", "b", "bb", "c"},
+               2),
       MakeSeed({0, 8, '\x63', 3, 5, 8}, 2,
                {"k1", "k9", "k0", "k1", "k2", "k3", "k4", "k5", "k6", "k7"}),
       MakeSeed({4, 0, '\xe6', 0, 1, 2, 3, 4, 5, 6}, 1,
@@ -226,8 +239,11 @@ ProteusDesign DesignOf(const BuildInput& input) {
 
 void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
                   std::vector<SampleQuery> samples) {
-  const std::string bytes = BuildProteusBlock(input.keys(), settings,
-                                              std::move(samples), input.Salt());
+  if (input.keys().empty()) return;
+  const double part_bytes = settings.bits_per_key / 8 * input.PartKeys();
+  const std::string bytes =
+      BuildProteusBlock(input.keys(), settings, std::move(samples),
+                        input.Salt(), static_cast<uint64_t>(part_bytes));
   Check(!bytes.empty(), "the filter can be built");
   const GuardedBlock copy(bytes);
   const FilterBlock block(copy.slice());
@@ -275,7 +291,7 @@ std::vector<std::string> SeedsOf(const std::vector<std::string>& parameters) {
   std::vector<std::string> seeds;
   for (const Keys& strings : {mixed, text, integers}) {
     for (const std::string& some : parameters) {
-      seeds.push_back(MakeSeed(some, 2, strings));
+      seeds.push_back(MakeSeed(some, 2, strings, seeds.size() % 3 * 3));
     }
   }
   return seeds;

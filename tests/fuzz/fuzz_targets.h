@@ -34,10 +34,10 @@ struct FuzzTarget {
 // questions. It may answer anything, but must answer soon and read nothing
 // outside of itself, and must keep what callers count on whatever is stored.
 
-// A block of a SuRF, or of a Proteus, whose payload is damaged.
+// A block of a SuRF, or of a Proteus, whose payloads are damaged.
 extern const FuzzTarget kSurfTarget;
 extern const FuzzTarget kProteusTarget;
-// A block of any kind, whose envelope is damaged too.
+// A block of any kind, whose directory is damaged, too.
 extern const FuzzTarget kEnvelopeTarget;
 
 // A page of a cascade filter, a file of its pages, and its manifest.

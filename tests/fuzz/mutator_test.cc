@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/filter_blocks.h"
+#include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_layout.h"
 #include "tests/fuzz/block_mutator.h"
 #include "tests/fuzz/block_repair.h"
@@ -91,41 +92,53 @@ INSTANTIATE_TEST_SUITE_P(All, BlockMutatorTest,
                          [](const auto& test) { return test.param->name; });
 
 TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
+  size_t parts = 0;
   for (const BlockInput& input : BlockSeeds(*GetParam())) {
-    ASSERT_TRUE(Opens(input.block));
+    ASSERT_TRUE(Opens(input.block)) << Hex(input.block);
     const BlockLayout layout{Slice(input.block)};
-    EXPECT_TRUE(layout.whole() || layout.kind() == 0);
+    EXPECT_TRUE(layout.whole());
+    parts = std::max(parts, layout.parts().size());
     size_t at = 0;
-    for (const BlockPart& part : layout.parts()) {
-      EXPECT_EQ(part.offset, at) << part.name;
-      at += part.size;
+    for (const BlockPiece& piece : layout.pieces()) {
+      EXPECT_EQ(piece.offset, at) << piece.name;
+      at += piece.size;
     }
     EXPECT_EQ(at, input.block.size());
+    EXPECT_EQ(input.block, SplitBlock(input.block).Join());
   }
+  EXPECT_GT(parts, 1u);
 }
 
 TEST(BlockLayoutTest, KnowsAlphabets) {
-  size_t blocks = 0;
+  size_t parts = 0;
   size_t most = 0;
   for (const BlockInput& input : BlockSeeds(kProteusTarget)) {
-    size_t alphabets = 0;
     const BlockLayout layout{Slice(input.block)};
-    for (const BlockLayout::Set& set : layout.sets()) {
-      alphabets += set.alphabets;
+    for (const BlockLayout::Part& part : layout.parts()) {
+      size_t alphabets = 0;
+      for (const PayloadLayout::Set& set : part.layout.sets()) {
+        alphabets += set.alphabets;
+      }
+      parts += alphabets > 0;
+      most = std::max(most, alphabets);
     }
-    blocks += alphabets > 0;
-    most = std::max(most, alphabets);
   }
-  EXPECT_GE(blocks, 8u);
+  EXPECT_GE(parts, 8u);
   EXPECT_EQ(3u + kMaxAlphabets, most);
 }
 
 TEST_P(BlockMutatorTest, RepairLeavesWhatIsWhole) {
   FuzzRandom random(1);
   for (const BlockInput& input : BlockSeeds(*GetParam())) {
-    std::string block = input.block;
-    RepairBlock(&block, &random);
-    EXPECT_EQ(block, input.block);
+    const SplitBlock split(input.block);
+    std::string block;
+    EXPECT_TRUE(RepairBlock(split, &random, &block));
+    EXPECT_EQ(Hex(block), Hex(input.block));
+    SplitBlock sums = split;
+    // A block of no filter counts keys that it does not hold.
+    if (split.parts.empty()) continue;
+    RepairSums(&sums);
+    EXPECT_EQ(Hex(sums.Join()), Hex(input.block));
   }
 }
 
@@ -140,21 +153,61 @@ TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
     };
     clear(0, 4);
     clear(kChecksumOffset, 4);
-    if (layout.trie().has_value()) {
-      clear(layout.trie()->header, 4);      // height
-      clear(layout.trie()->header + 4, 4);  // nodes
-      for (const BlockLayout::Section& section : layout.trie()->sections) {
-        clear(section.header, 4);  // levels
+    if (!layout.parts().empty()) clear(kNumKeysOffset, 8);
+    for (const BlockPiece& piece : layout.pieces()) {
+      const std::string name = piece.name;
+      if (name == "checksum of a part" || name == "number of a part") {
+        clear(piece.offset, piece.size);
+      }
+    }
+    for (const BlockLayout::Part& part : layout.parts()) {
+      // A trie of one leaf has no nodes to count.
+      const auto& trie = part.layout.trie();
+      if (!trie.has_value() || trie->sections.empty()) continue;
+      const auto clear_in_part = [&](size_t offset, size_t size) {
+        clear(part.payload + offset, size);
+      };
+      clear_in_part(trie->header, 8);  // height and nodes
+      for (const PayloadLayout::Section& section : trie->sections) {
+        clear_in_part(section.header, 4);  // levels
         const bool listed =
             section.fields.child_encoding != FstSectionHeader::kHasChildBits;
         // With lists, only the index knows the length of a group's list.
-        if (!listed) clear(section.arrays, section.layout.labels);
+        if (!listed) clear_in_part(section.arrays, section.layout.labels);
       }
     }
-    // A trie of one leaf has no nodes to count.
-    if (layout.trie().has_value() && layout.trie()->sections.empty()) continue;
-    RepairBlock(&block, &random);
+    RepairBlock(SplitBlock(block), &random, &block);
     EXPECT_EQ(Hex(block), Hex(input.block));
+  }
+}
+
+// A part that is damaged is refused, and the others are not.
+TEST(BlockLayoutTest, DamageOfAPartLeavesTheOthers) {
+  std::vector<std::string> keys;
+  std::vector<std::string> absent;
+  for (char c = 'a'; c <= 'y'; c += 2) {
+    keys.push_back(std::string(1, c) + "key");
+    absent.push_back(std::string(1, static_cast<char>(c + 1)) + "key");
+  }
+  const std::string blocks[] = {
+      BuildPartedSurf(keys, 6, SurfSuffix(), FstOptions()),
+      BuildPartedProteus(keys, 6, TrieAndSet(0, 32), 400)};
+  for (const std::string& block : blocks) {
+    SplitBlock split(block);
+    ASSERT_GT(split.parts.size(), 1u);
+    split.parts[1].payload.front() ^= 1;
+    const std::string damaged = split.Join();
+    const FilterBlock filter(damaged);
+    EXPECT_TRUE(filter.status().IsCorruption());
+    EXPECT_TRUE(filter.CanFilter());
+    for (const std::string& key : keys) EXPECT_TRUE(filter.KeyMayMatch(key));
+    const auto passed = std::count_if(
+        absent.begin(), absent.end(),
+        [&](const std::string& key) { return filter.KeyMayMatch(key); });
+    EXPECT_GT(passed, 0);
+    EXPECT_LT(passed, 10);
+    const BlockExam exam = ExamineParts(filter, damaged, keys);
+    EXPECT_EQ(nullptr, exam.broken) << exam.broken;
   }
 }
 
@@ -186,7 +239,7 @@ TEST_P(BlockMutatorTest, MostMutantsOpen) {
           input.block.resize(size + 8);
           input.block.resize(ChangeAnything(
               reinterpret_cast<uint8_t*>(input.block.data()), size, size + 8));
-          if (bytes == &checked) RepairEnvelope(&input.block);
+          if (bytes == &checked) RepairChecksums(&input.block);
           const bool opens = Opens(input.block);
           opened[bytes == &blind ? "blind" : "with a checksum"] += opens;
           if (opens) *bytes = input.Join();

@@ -2,7 +2,7 @@
 
 //  Opens filter blocks that may be damaged, and asks them.
 
-#include "filter_policy/filter_block.h"
+#include "filter_policy/parted_filter.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_mutator.h"
 #include "tests/fuzz/block_seeds.h"
@@ -17,17 +17,22 @@ constexpr size_t kMaxQueries = 8;
 void Open(const uint8_t* data, size_t size) {
   FuzzInput input(data, size);
   const Slice query_bytes = input.Bytes(input.Number16());
-  const FilterBlock block(input.rest());
+  const Slice contents = input.rest();
+  const FilterBlock block(contents);
   FuzzInput query_input(reinterpret_cast<const uint8_t*>(query_bytes.data()),
                         query_bytes.size());
   std::vector<std::string> queries;
   while (queries.size() < kMaxQueries && !query_input.empty()) {
     queries.push_back(query_input.String());
   }
-  // A stored string, if there is one.
+  // Stored strings, if there are any.
   queries.push_back(block.header().smallest.ToString());
-  const BlockExam exam = Examine(block, queries);
-  Check(exam.broken == nullptr, exam.broken);
+  const std::vector<FilterPart>& parts = block.directory().parts();
+  if (parts.size() > 1) queries.push_back(parts.back().begin.ToString());
+  for (const BlockExam& exam :
+       {Examine(block, queries), ExamineParts(block, contents, queries)}) {
+    Check(exam.broken == nullptr, exam.broken);
+  }
 }
 
 template <BlockCare kCare>

@@ -30,9 +30,9 @@ class Exact : public RangeFilter {
       keys_.emplace(payload.data() + i, kKeySize);
     }
   }
-  static Status Open(const Slice& payload, const FilterSalt& /*salt*/,
+  static Status Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
-    filter->reset(new Exact(payload));
+    filter->reset(new Exact(part.payload));
     return Status::OK();
   }
   bool KeyMayMatch(const Slice& key) const override {
@@ -58,7 +58,7 @@ class Exact : public RangeFilter {
 
 class Blind : public RangeFilter {
  public:
-  static Status Open(const Slice& /*payload*/, const FilterSalt& /*salt*/,
+  static Status Open(const PartContents& /*part*/,
                      std::unique_ptr<RangeFilter>* filter) {
     filter->reset(new Blind);
     return Status::OK();
@@ -72,11 +72,13 @@ class Blind : public RangeFilter {
 
 class KeysBuilder : public RangeFilterBuilder {
  public:
-  void Write(char* payload) override {
+  using RangeFilterBuilder::RangeFilterBuilder;
+
+  void Write(size_t /*part*/, char* payload) override {
     memcpy(payload, keys_.data(), keys_.size());
   }
   double ApproximateBitsPerKey() const override { return 8 * kKeySize; }
-  uint64_t MaxPayloadSize() const override { return num_keys() * kKeySize; }
+  uint64_t MaxSize() const override { return num_keys() * kKeySize + 64; }
 
  protected:
   void Add(const Slice& key, size_t, size_t) override {
@@ -86,8 +88,11 @@ class KeysBuilder : public RangeFilterBuilder {
     }
   }
   void AddLast(const Slice& key, size_t) override { Add(key, 0, 0); }
-  Status Prepare(uint64_t* payload_size) override {
-    *payload_size = keys_.size();
+  Status Plan(const KeysEnd& /*end*/,
+              std::vector<PlannedPart>* parts) override {
+    parts->resize(1);
+    parts->front().num_keys = num_keys();
+    parts->front().payload_size = keys_.size();
     return status_;
   }
   size_t Memory() const override { return keys_.size(); }
@@ -105,8 +110,9 @@ class TestPolicy : public RangeFilterPolicy {
   }
   FilterKind kind() const override { return kBlind ? kBlindKind : kExactKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext&, Env*) const override {
-    return std::make_unique<KeysBuilder>();
+      const FilterBuildingContext&, Env*,
+      const FilterTask& task) const override {
+    return std::make_unique<KeysBuilder>(task);
   }
   static std::unique_ptr<const FilterPolicy> Make() {
     return std::make_unique<TestPolicy>();

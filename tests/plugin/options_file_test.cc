@@ -233,23 +233,6 @@ TEST_F(OptionsFileTest, SetOptionsChangesWhatTheNextFlushBuilds) {
       << PolicyString(families_[0].options);
 }
 
-// An option that the example says not to set.
-TEST_F(OptionsFileTest, WhatNotToSet) {
-  Load("OPTIONS.example.ini");
-  std::string text;
-  ASSERT_OK(ReadFileToString(Env::Default(), file_, &text));
-  const std::string line = "partition_filters=false";
-  ASSERT_NE(std::string::npos, text.find(line));
-  text.replace(text.find(line), line.size(), "partition_filters=true");
-  ASSERT_OK(WriteStringToFile(Env::Default(), text, file_));
-  ASSERT_OK(
-      LoadOptionsFromFile(ConfigOptions(), file_, &db_options_, &families_));
-  const Status s = OpenDB(&db_, db_options_, path_, families_, &handles_);
-  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
-  EXPECT_NE(std::string::npos, s.ToString().find("partition_filters"))
-      << s.ToString();
-}
-
 // A program without Protean does not know the table factory.
 TEST_F(OptionsFileTest, AnUnknownTableFactory) {
   Load("db_bench/proteus12.ini");

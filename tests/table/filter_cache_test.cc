@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Whole filters in block caches that do not keep them: what the log says, and
-//  what the statistics count.
+//  Filters in block caches: what the statistics count.
 
 #include "plugin/filter_statistics.h"
 #include "rocksdb/advanced_cache.h"
@@ -14,9 +13,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr char kInCache[] = "cache_index_and_filter_blocks=true;";
-constexpr char kInParts[] =
-    "partition_filters=true;index_type=kTwoLevelIndexSearch;"
-    "metadata_block_size=1024;";
 
 class FilterCacheTest : public ::testing::Test {
  protected:
@@ -25,7 +21,6 @@ class FilterCacheTest : public ::testing::Test {
   FilterCacheTest() : path_(test::PerThreadDBPath("filter_cache")) {
     options_ = UnthrottledFiles();
     options_.create_if_missing = true;
-    options_.info_log = log_;
     options_.statistics = CreateDBStatistics();
     EXPECT_OK(DestroyDB(path_, Options()));
   }
@@ -42,14 +37,13 @@ class FilterCacheTest : public ::testing::Test {
   }
   void Open() {
     db_.reset();
-    log_->Clear();
     ASSERT_OK(OpenDB(&db_, options_, path_));
   }
   static std::string Key(uint64_t i) { return BigEndian(1000 * i); }
 
   // Adds a file of level 0, whose filter has about 15 KB.
-  void AddFile(uint64_t keys = kKeys) {
-    for (uint64_t i = 0; i < keys; i++) {
+  void AddFile() {
+    for (uint64_t i = 0; i < kKeys; i++) {
       ASSERT_OK(db_->Put(WriteOptions(), Key(i), "value"));
     }
     ASSERT_OK(db_->Flush(FlushOptions()));
@@ -95,191 +89,47 @@ class FilterCacheTest : public ::testing::Test {
   uint64_t Ticks(Tickers ticker) const {
     return options_.statistics->getTickerCount(ticker);
   }
-  Keys Lines() const { return log_->Lines({"Protean: the filter"}); }
 
   const std::string path_;
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
   Options options_;
   std::unique_ptr<DB> db_;
 };
 
-std::shared_ptr<Cache> HyperClock(size_t capacity, size_t charge) {
-  return HyperClockCacheOptions(capacity, charge, /*_num_shard_bits=*/3)
-      .MakeSharedCache();
-}
-
 }  // namespace
 
-// ---- The log ----
-
-TEST_F(FilterCacheTest, ALineForAFilterLargerThanAShard) {
-  const std::pair<std::shared_ptr<Cache>, const char*> cases[] = {
-      {NewLRUCache(160 << 10, /*num_shard_bits=*/4), "16 shards"},
-      {HyperClock(80 << 10, 0), "8 shards"},
-      {HyperClock(80 << 10, 4 << 10), "8 shards"}};
-  for (const auto& [cache, shards] : cases) {
-    SCOPED_TRACE(cache->Name());
-    ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 3));
-    const Keys lines = Lines();
-    ASSERT_EQ(1u, lines.size());
-    const std::string file = Now().files.at(0).path;
-    for (const std::string& words :
-         {file.substr(0, file.rfind('/')), std::string(".sst"),
-          std::string("column family default"), std::string(shards),
-          std::string("shards of 10240"),
-          std::to_string(Now().files.at(0).filter_bytes),
-          std::string("partition_filters=true; "
-                      "index_type=kTwoLevelIndexSearch; "
-                      "pin_top_level_index_and_filter=true")}) {
-      EXPECT_NE(std::string::npos, lines[0].find(words)) << lines[0];
-    }
-    // Neither more files nor reads make another line.
-    AddFile();
-    GetAbsentKeys(100);
-    EXPECT_EQ(1u, Lines().size());
-  }
-}
-
-TEST_F(FilterCacheTest, ALineForACacheSmallerThanTheFilters) {
-  const auto cache = NewLRUCache(40 << 10, /*num_shard_bits=*/0);
-  ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 2));
-  EXPECT_TRUE(Lines().empty());
-  for (int i = 0; i < 3; i++) AddFile();
-  const Keys lines = Lines();
-  ASSERT_EQ(1u, lines.size());
-  for (const std::string words :
-       {"the 3 files opened so far", "40960", "partition_filters=true"}) {
-    EXPECT_NE(std::string::npos, lines[0].find(words)) << lines[0];
-  }
-}
-
-// Column families that share a cache share its line.
-TEST_F(FilterCacheTest, ColumnFamiliesShareACache) {
-  const auto cache = NewLRUCache(40 << 10, /*num_shard_bits=*/0);
-  ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 2));
-  ColumnFamilyHandle* other;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
-  for (uint64_t i = 0; i < kKeys; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), other, Key(i), "value"));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions(), other));
-  EXPECT_EQ(1u, Lines().size());
-  ASSERT_OK(db_->DestroyColumnFamilyHandle(other));
-}
-
-// Files that are gone do not count.
-TEST_F(FilterCacheTest, CompactedFilesDoNotCount) {
-  const auto cache = NewLRUCache(64 << 10, /*num_shard_bits=*/0);
-  ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 1));
-  for (int i = 0; i < 8; i++) {
-    AddFile();
-    ASSERT_OK(CompactLevel0(db_.get(), 3, 1 << 20));
-  }
-  EXPECT_EQ(1u, Now().total.files);
-  EXPECT_TRUE(Lines().empty());
-}
-
-TEST_F(FilterCacheTest, ALineForEachCapacity) {
-  const auto cache = NewLRUCache(1 << 20, /*num_shard_bits=*/4);
-  ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 1));
-  EXPECT_TRUE(Lines().empty());
-  // The cache shrinks: the next file, however small, makes the line.
-  cache->SetCapacity(128 << 10);
-  EXPECT_TRUE(Lines().empty());
-  AddFile(10);
-  EXPECT_EQ(1u, Lines().size());
-  AddFile(10);
-  EXPECT_EQ(1u, Lines().size());
-  // The cache grows, but not enough.
-  cache->SetCapacity(160 << 10);
-  AddFile(10);
-  ASSERT_EQ(2u, Lines().size());
-  EXPECT_NE(std::string::npos,
-            Lines()[1].find("163840 bytes, in 16 shards of 10240"));
-  // What the line asks for is enough.
-  const std::string mark = "give the cache at least ";
-  const std::string& line = Lines()[1];
-  cache->SetCapacity(std::stoull(line.substr(line.find(mark) + mark.size())));
-  log_->Clear();
-  AddFile(10);
-  EXPECT_TRUE(Lines().empty());
-}
-
-TEST_F(FilterCacheTest, NoLineWhereThereIsNoCliff) {
-  const auto small = [] { return NewLRUCache(8 << 10, /*num_shard_bits=*/2); };
-  LRUCacheOptions with_secondary;
-  with_secondary.capacity = 8 << 10;
-  with_secondary.secondary_cache = NewCompressedSecondaryCache(1 << 20);
-  const struct {
-    std::string table;
-    std::shared_ptr<Cache> cache;
-  } cases[] = {
-      {"cache_index_and_filter_blocks=false", small()},
-      {std::string(kInCache) +
-           "metadata_cache_options={unpartitioned_pinning=kAll}",
-       small()},
-      {std::string(kInCache) + "pin_l0_filter_and_index_blocks_in_cache=true",
-       small()},
-      {std::string(kInCache) + kInParts, small()},
-      {kInCache, NewLRUCache(1 << 20)},
-      {kInCache, HyperClock(1 << 20, 0)},
-      {kInCache, with_secondary.MakeSharedCache()}};
-  for (const auto& [table, cache] : cases) {
-    SCOPED_TRACE(table);
-    ASSERT_NO_FATAL_FAILURE(Make(table, cache, 3));
-    GetAbsentKeys(10);
-    EXPECT_TRUE(Lines().empty());
-    EXPECT_EQ(3u, Now().total.used());
-  }
-}
-
-// ---- The statistics ----
-
-// Each query that asks a file reads its filter, if the filter is larger than a
-// shard of an LRUCache.
-TEST_F(FilterCacheTest, EachQueryReadsFiltersLargerThanAShard) {
-  constexpr uint64_t kReads = 50;
+// A shard of the cache is smaller than a filter, and keeps some of its parts.
+TEST_F(FilterCacheTest, FiltersLargerThanAShard) {
+  constexpr uint64_t kReads = 200;
   ASSERT_NO_FATAL_FAILURE(
-      Make(kInCache, NewLRUCache(160 << 10, /*num_shard_bits=*/4), 2));
-  const FilterStatistics before = Now();
-  const uint64_t bytes = before.files.at(0).filter_bytes;
-  EXPECT_EQ(bytes, before.files.at(1).filter_bytes);
+      Make(std::string(kInCache) + "metadata_block_size=512;",
+           NewLRUCache(160 << 10, /*num_shard_bits=*/4), 2));
+  EXPECT_LT((160u << 10) / 16, Now().files.at(0).filter_bytes);
+  GetAbsentKeys(kReads);
+  const uint64_t before = Now().total.filter_blocks_loaded;
   ASSERT_OK(options_.statistics->Reset());
   GetAbsentKeys(kReads);
-  const FilterStatistics gets = Now();
-  EXPECT_EQ(before.total.filter_blocks_loaded + 2 * kReads,
-            gets.total.filter_blocks_loaded);
-  EXPECT_EQ(before.total.filter_bytes_loaded + 2 * kReads * bytes,
-            gets.total.filter_bytes_loaded);
-  for (size_t i : {0, 1}) {
-    EXPECT_EQ(before.files[i].filter_blocks_loaded + kReads,
-              gets.files[i].filter_blocks_loaded);
-  }
-  SeekEmptyRanges(kReads);
-  const FilterStatistics seeks = Now();
-  EXPECT_LE(gets.total.filter_blocks_loaded + 2 * kReads,
-            seeks.total.filter_blocks_loaded);
-  EXPECT_EQ(
-      Ticks(BLOCK_CACHE_FILTER_MISS),
-      seeks.total.filter_blocks_loaded - before.total.filter_blocks_loaded);
+  const uint64_t loads = Now().total.filter_blocks_loaded - before;
+  EXPECT_EQ(Ticks(BLOCK_CACHE_FILTER_MISS), loads);
+  // Some shards have more parts than others, and data blocks push out a few. A
+  // whole filter would be read for each key.
+  EXPECT_GT(kReads / 2, loads);
 }
 
-// Other caches that are too small lose the filters when data blocks come.
+// A cache without room for a part loses it when data blocks come.
 TEST_F(FilterCacheTest, DataBlocksPushFiltersOut) {
   constexpr uint64_t kRounds = 20;
   const struct {
     std::shared_ptr<Cache> cache;
     bool fits;
-  } cases[] = {{HyperClock(80 << 10, 0), false},
-               {HyperClock(80 << 10, 4 << 10), false},
-               {NewLRUCache(20 << 10, /*num_shard_bits=*/0), false},
+  } cases[] = {{NewLRUCache(1 << 10, /*num_shard_bits=*/0), false},
                {NewLRUCache(8 << 20, /*num_shard_bits=*/4), true},
-               {HyperClock(8 << 20, 0), true}};
+               {HyperClockCacheOptions(8 << 20, /*_estimated_entry_charge=*/0,
+                                       /*_num_shard_bits=*/3)
+                    .MakeSharedCache(),
+                true}};
   for (const auto& [cache, fits] : cases) {
     SCOPED_TRACE(cache->Name());
     ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 2));
-    EXPECT_EQ(fits, Lines().empty());
     GetAbsentKeys(1);
     const uint64_t before = Now().total.filter_blocks_loaded;
     ASSERT_OK(options_.statistics->Reset());
@@ -318,7 +168,7 @@ TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
 // RocksDB reads all parts when it opens the file. A cache that has room for
 // them keeps them; another one reads single parts.
 TEST_F(FilterCacheTest, PartsThatAreRead) {
-  const std::string table = std::string(kInCache) + kInParts;
+  const std::string table = std::string(kInCache) + "metadata_block_size=1024;";
   for (const bool fits : {true, false}) {
     SCOPED_TRACE(fits);
     ASSERT_NO_FATAL_FAILURE(Make(table, NewLRUCache(4 << 20), 1));

@@ -18,6 +18,7 @@
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
+#include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -316,35 +317,33 @@ TEST(OptionsTest, OptionsOfAnOpenDB) {
                 {"hash_suffix_bits", "99"});
 }
 
-// RocksDB ignores partition_filters without a two-level index.
-TEST(OptionsTest, PartitionedFiltersNeedATwoLevelIndex) {
+// RocksDB ignores partition_filters without a two-level index, and Protean
+// always.
+TEST(OptionsTest, PartitionFiltersIsOfTheIndex) {
   const std::string path = test::PerThreadDBPath("protean_options");
-  for (const bool two_levels : {false, true}) {
-    const std::string more =
-        two_levels ? ";index_type=kTwoLevelIndexSearch" : "";
+  for (const char* index :
+       {"kBinarySearch", "kBinarySearchWithFirstKey", "kTwoLevelIndexSearch"}) {
+    SCOPED_TRACE(index);
     Options options;
     options.create_if_missing = true;
-    ASSERT_OK(Parse("filter_policy=surf:0:4;partition_filters=true" + more,
-                    &options));
-    BlockBasedTableOptions table;
-    table.partition_filters = true;
-    if (two_levels) {
-      table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-    }
-    table.filter_policy = NewSurfFilterPolicy(0, 4);
-    Options in_code = options;
-    in_code.table_factory = NewProteanTableFactory(table);
-    for (const Options& tried : {options, in_code}) {
-      std::unique_ptr<DB> db;
-      const Status s = OpenDB(&db, tried, path);
-      if (two_levels) {
-        ASSERT_OK(s);
-        db.reset();
-        ASSERT_OK(DestroyDB(path, tried));
-      } else {
-        ExpectRefused(s, {"partition_filters", "kTwoLevelIndexSearch"});
-      }
-    }
+    ASSERT_OK(
+        Parse(std::string("filter_policy=surf:0:4;partition_filters=true;") +
+                  "cache_index_and_filter_blocks=true;index_type=" + index,
+              &options));
+    ASSERT_OK(DestroyDB(path, options));
+    std::unique_ptr<DB> db;
+    ASSERT_OK(OpenDB(&db, options, path));
+    ASSERT_OK(db->Put(WriteOptions(), "key", "value"));
+    ASSERT_OK(db->Flush(FlushOptions()));
+    std::vector<LiveFileMetaData> files;
+    db->GetLiveFilesMetaData(&files);
+    ASSERT_EQ(1u, files.size());
+    FilterLocation location;
+    FindFilter(files[0].directory + "/" + files[0].relative_filename,
+               &location);
+    EXPECT_GT(location.handle.size(), FilterDirectory::kFixedSize);
+    db.reset();
+    ASSERT_OK(DestroyDB(path, options));
   }
 }
 

@@ -319,46 +319,44 @@ class PartitionReadOptionsTest : public ::testing::Test {
 
 // ---- Time ----
 
-// The deadline passes while a part is read, or the index of the parts. The
-// file system notices that, or returns the part all the same.
+// The deadline passes while a part is read. The file system notices that, or
+// returns the part all the same.
 TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
   constexpr std::chrono::hours hour(1);
-  for (const BlockKind kind : {BlockKind::kFilter, BlockKind::kFilterIndex}) {
-    for (const bool noticed : {false, true}) {
-      Ends stock;
-      const auto read = [&] {
-        // Reads begin with an hour left, and the read of a part takes ten.
-        file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
-          if (one.kind != kind || one.options.timeout.count() == 0) {
-            return IOStatus::OK();
-          }
-          EXPECT_LE(one.options.timeout, hour);
-          clock_->PutForward(10 * std::chrono::microseconds(hour).count());
-          return noticed ? IOStatus::TimedOut() : IOStatus::OK();
-        };
-        return ReadAll(ReadOptions(), [&](ReadOptions* options) {
-          options->deadline =
-              std::chrono::microseconds(clock_->NowMicros()) + hour;
-        });
+  for (const bool noticed : {false, true}) {
+    Ends stock;
+    const auto read = [&] {
+      // Reads begin with an hour left, and the read of a part takes ten.
+      file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+        if (one.kind != BlockKind::kFilter ||
+            one.options.timeout.count() == 0) {
+          return IOStatus::OK();
+        }
+        EXPECT_LE(one.options.timeout, hour);
+        clock_->PutForward(10 * std::chrono::microseconds(hour).count());
+        return noticed ? IOStatus::TimedOut() : IOStatus::OK();
       };
-      ASSERT_NO_FATAL_FAILURE(Make(kStock, kNoRoom));
-      stock = read();
-      EXPECT_GT(Ends::CountOf(stock.gets, Status::kTimedOut), 60u);
-      for (const char* table : kProtean) {
-        SCOPED_TRACE(std::string(table) + ", " + ToString(kind) +
-                     (noticed ? " noticed" : ""));
-        ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
-        const Ends ends = read();
-        EXPECT_EQ(stock.gets, ends.gets);
-        EXPECT_EQ(stock.multi_gets, ends.multi_gets);
-        EXPECT_GT(Ends::CountOf(ends.seeks, Status::kTimedOut), 60u);
-        EXPECT_EQ(ends.seeks.size(),
-                  Ends::CountOf(ends.seeks, Status::kOk) +
-                      Ends::CountOf(ends.seeks, Status::kTimedOut));
-        ExpectNothingSaid();
-        file_system_->on_read = nullptr;
-        ExpectAllAnswered(ReadAll(ReadOptions()));
-      }
+      return ReadAll(ReadOptions(), [&](ReadOptions* options) {
+        options->deadline =
+            std::chrono::microseconds(clock_->NowMicros()) + hour;
+      });
+    };
+    ASSERT_NO_FATAL_FAILURE(Make(kStock, kNoRoom));
+    stock = read();
+    EXPECT_GT(Ends::CountOf(stock.gets, Status::kTimedOut), 60u);
+    for (const char* table : kProtean) {
+      SCOPED_TRACE(std::string(table) + (noticed ? " noticed" : ""));
+      ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
+      const Ends ends = read();
+      EXPECT_EQ(stock.gets, ends.gets);
+      EXPECT_EQ(stock.multi_gets, ends.multi_gets);
+      EXPECT_GT(Ends::CountOf(ends.seeks, Status::kTimedOut), 60u);
+      EXPECT_EQ(ends.seeks.size(),
+                Ends::CountOf(ends.seeks, Status::kOk) +
+                    Ends::CountOf(ends.seeks, Status::kTimedOut));
+      ExpectNothingSaid();
+      file_system_->on_read = nullptr;
+      ExpectAllAnswered(ReadAll(ReadOptions()));
     }
   }
 }
@@ -368,34 +366,32 @@ TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
 TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
   ReadOptions options;
   options.io_timeout = std::chrono::milliseconds(200);
-  for (const BlockKind kind : {BlockKind::kFilter, BlockKind::kFilterIndex}) {
-    Ends stock;
-    for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
-      SCOPED_TRACE(table + ", " + ToString(kind));
-      ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
-      uint64_t late = 0;
-      file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
-        EXPECT_EQ(options.io_timeout, one.options.timeout);
-        if (one.kind != kind) return IOStatus::OK();
-        late++;
-        return IOStatus::TimedOut();
-      };
-      const Ends ends = ReadAll(options);
-      EXPECT_GT(late, 100u);
-      ExpectAllAnswered(ends);
-      ExpectNothingSaid();
-      if (table == kStock) stock = ends;
-      EXPECT_EQ(stock.gets, ends.gets);
-      EXPECT_EQ(stock.multi_gets, ends.multi_gets);
-      // An iterator asks again once the part can be read.
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->Seek(BigEndian(kGap * 50 + 1));
-      ASSERT_TRUE(it->Valid());
-      file_system_->on_read = nullptr;
-      it->Seek(BigEndian(kGap * 70 + 1));
-      ASSERT_TRUE(it->Valid());
-      EXPECT_EQ(Key(71), it->key().ToString());
-    }
+  Ends stock;
+  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+    SCOPED_TRACE(table);
+    ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
+    uint64_t late = 0;
+    file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+      EXPECT_EQ(options.io_timeout, one.options.timeout);
+      if (one.kind != BlockKind::kFilter) return IOStatus::OK();
+      late++;
+      return IOStatus::TimedOut();
+    };
+    const Ends ends = ReadAll(options);
+    EXPECT_GT(late, 100u);
+    ExpectAllAnswered(ends);
+    ExpectNothingSaid();
+    if (table == kStock) stock = ends;
+    EXPECT_EQ(stock.gets, ends.gets);
+    EXPECT_EQ(stock.multi_gets, ends.multi_gets);
+    // An iterator asks again once the part can be read.
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    it->Seek(BigEndian(kGap * 50 + 1));
+    ASSERT_TRUE(it->Valid());
+    file_system_->on_read = nullptr;
+    it->Seek(BigEndian(kGap * 70 + 1));
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(Key(71), it->key().ToString());
   }
 }
 
@@ -515,8 +511,7 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
     SCOPED_TRACE(table);
     uint64_t parts_read = 0;
     const auto count = [&](const WatchedFileSystem::Read& one) {
-      parts_read +=
-          one.kind == BlockKind::kFilter || one.kind == BlockKind::kFilterIndex;
+      parts_read += one.kind == BlockKind::kFilter;
       return IOStatus::OK();
     };
     // The index of the parts is in memory, and no part is.

@@ -35,8 +35,8 @@ TEST_F(RefreshTest, AsGoodAsAFullCompactionForHalfTheBytes) {
     EXPECT_OK(file.status);
     if (file.outcome == Outcome::kRewritten) {
       EXPECT_GT(file.queries, 20u);
-      EXPECT_GT(file.old_fpr, 0.2);
-      EXPECT_LT(file.new_fpr, 0.2);
+      EXPECT_GT(file.old_fpr, 0.1);
+      EXPECT_LT(file.new_fpr, 0.1);
       EXPECT_GE(file.new_fpr, 0);
       EXPECT_EQ(0u, file.old_design.find("proteus: "));
       EXPECT_EQ(0u, file.new_design.find("proteus: "));
@@ -390,7 +390,9 @@ TEST_F(RefreshTest, AllFilesEachNight) {
     for (int night = 0; night < 3; night++) {
       Run(Queries(/*close=*/false, 10 + night, 500));
       ASSERT_OK(Refresh(options));
-      EXPECT_EQ(0u, result_.files_rewritten) << night;
+      // A file is asked a hundred queries, by which another design may look
+      // better.
+      EXPECT_LE(result_.files_rewritten, 1u) << night;
     }
     // The queries shift, among the lowest keys.
     Run(Queries(/*close=*/true, 4));

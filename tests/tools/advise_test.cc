@@ -543,65 +543,6 @@ TEST_F(AdviseTest, FollowingThePrintedTextInParts) {
   CheckPromise(KindsOfReads(keys), "proteus:12");
 }
 
-// Where reads get whole filters through the block cache, the advice says which
-// caches keep them, or whether a given one does.
-TEST_F(AdviseTest, BlockCaches) {
-  Random64 random(5);
-  Keys keys;
-  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
-  const std::string queries = other_;
-  std::string text;
-  for (int i = 0; i < 1000; i++) {
-    const uint64_t lo = random.Next() >> 1;
-    text += "0x" + Slice(BigEndian(lo)).ToString(true) + "\t0x" +
-            Slice(BigEndian(lo + 100)).ToString(true) + "\n";
-  }
-  ASSERT_OK(WriteStringToFile(Env::Default(), text, queries));
-  const auto call = [&](const std::string& table, const std::string& flag) {
-    db_.reset();
-    SetTable("table_factory={id=ProteanTable;filter_policy=proteus:12;" +
-             table + "}");
-    Open();
-    return Call({"--db=" + path_, "--queries=" + queries,
-                 "--policies=proteus:12", flag});
-  };
-  Open();
-  Write(keys);
-  const std::string in_cache = "cache_index_and_filter_blocks=true";
-  const Json advice = RowOf(Rows(call(in_cache, "--json")), "advice", "");
-  EXPECT_FALSE(advice["partition_filters"].get<bool>());
-  // All files have filters of 12 bits per key, the largest one for most keys.
-  EXPECT_NEAR(advice["filter_bytes"].get<double>(),
-              advice["hyper_clock_cache_bytes"].get<double>(), 5000);
-  EXPECT_EQ(advice["lru_cache_bytes"], advice["hyper_clock_cache_bytes"]);
-  const std::string words = "a block cache keeps whole filters of ";
-  const std::string option =
-      "set partition_filters=true; "
-      "index_type=kTwoLevelIndexSearch";
-  const Called told = call(in_cache, "--max_queries=1000");
-  EXPECT_NE(std::string::npos, told.out.find(words)) << told.out;
-
-  const auto has_line = [&](const Called& called) {
-    return called.out.find(option) != std::string::npos;
-  };
-  const Called small = call(in_cache, "--block_cache=32K");
-  EXPECT_TRUE(has_line(small)) << small.out;
-  EXPECT_NE(std::string::npos, small.out.find("The block cache of 32.0 KB"));
-  EXPECT_FALSE(has_line(call(in_cache, "--block_cache=1M")));
-  EXPECT_FALSE(has_line(call("", "--block_cache=32K")));
-  EXPECT_FALSE(has_line(call(in_cache + ";partition_filters=true;index_type="
-                                        "kTwoLevelIndexSearch",
-                             "--block_cache=32K")));
-  // The options are those of the last call.
-  for (const Json& row :
-       Rows(Call({"--db=" + path_, "--queries=" + queries, "--json",
-                  "--policies=proteus:12", "--block_cache=32K"}))) {
-    if (row["row"] != "advice") continue;
-    EXPECT_TRUE(row["lru_cache_bytes"].is_null());
-    EXPECT_FALSE(row["partition_filters"].get<bool>());
-  }
-}
-
 // Keys that have been overwritten or deleted: seeks go on past them.
 TEST_F(AdviseTest, DeletedKeys) {
   Random64 random(4);

@@ -9,7 +9,6 @@
 #include "table/rocksdb_internals/versions.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
-#include "tools/cache_needs.h"
 #include "tools/inspect_page.h"
 #include "tools/target.h"
 
@@ -67,17 +66,14 @@ TEST_F(InspectTest, TellsOfEachFile) {
       EXPECT_EQ("from the keys alone", row["basis"]);
       EXPECT_EQ(0, row["samples"]);
       EXPECT_GE(row["predicted_fpr"].get<double>(), 0);
-      EXPECT_EQ(true, row["salted"]);
       EXPECT_EQ("", row["unfiltered"]);
     } else if (place.first == "surf") {
       EXPECT_EQ("SuRF", row["kind"]);
       EXPECT_EQ(0u, row["design"].get<std::string>().find("trie, 8 real bits"));
       EXPECT_TRUE(row["predicted_fpr"].is_null());
-      EXPECT_EQ(false, row["salted"]);
       EXPECT_EQ("", row["unfiltered"]);
     } else {
       EXPECT_EQ("bloomfilter", row["kind"]);
-      EXPECT_TRUE(row["salted"].is_null());
       EXPECT_EQ("RocksDB's own filter, which filters Get only",
                 row["unfiltered"]);
     }
@@ -99,63 +95,6 @@ TEST_F(InspectTest, TellsOfEachFile) {
   EXPECT_EQ(files[0], alone.Rows()[0]["file"]);
   EXPECT_TRUE(alone.Rows()[0]["level"].is_null());
   EXPECT_EQ("SuRF", alone.Rows()[0]["kind"]);
-}
-
-// Where reads get whole filters through the block cache, inspect says which
-// caches keep them.
-TEST_F(InspectTest, TellsWhichBlockCacheIsNeeded) {
-  const std::string in_cache = "cache_index_and_filter_blocks=true;";
-  const std::string surf = "filter_policy=surf:0:8;";
-  AddFamily("in_cache",
-            "table_factory={id=ProteanTable;" + in_cache + surf + "}");
-  AddFamily("pinned",
-            "table_factory={id=ProteanTable;" + in_cache + surf +
-                "metadata_cache_options={unpartitioned_pinning=kAll}}");
-  AddFamily("parts", "table_factory={id=ProteanTable;" + in_cache + surf +
-                         "partition_filters=true;index_type="
-                         "kTwoLevelIndexSearch;metadata_block_size=512}");
-  Fill();
-  const auto files = ByPlace(RunTool({"inspect", Db(), "--json"}));
-  const auto levels =
-      ByPlace(RunTool({"inspect", Db(), "--json", "--levels_only"}));
-  for (const char* family : {"default", "bloom", "pinned", "parts"}) {
-    EXPECT_TRUE(levels.at({family, 0})["lru_cache_bytes"].is_null()) << family;
-  }
-  EXPECT_TRUE(levels.at({"parts", 0})["largest_filter_bytes"].is_null());
-  CachedFilters filters;
-  for (const int level : {0, 3}) {
-    const uint64_t bytes = files.at({"in_cache", level})["filter_bytes"];
-    EXPECT_EQ(bytes, levels.at({"in_cache", level})["largest_filter_bytes"]);
-    filters.Add(bytes);
-  }
-  for (const int level : {0, 3}) {
-    EXPECT_EQ(LeastDefaultCapacity(CacheKind::kLRU, filters),
-              levels.at({"in_cache", level})["lru_cache_bytes"]);
-    EXPECT_EQ(LeastDefaultCapacity(CacheKind::kHyperClock, filters),
-              levels.at({"in_cache", level})["hyper_clock_cache_bytes"]);
-  }
-
-  const std::string words = "a block cache keeps whole filters of " +
-                            PrintedBytes(filters.bytes) + ", the largest of " +
-                            PrintedBytes(filters.largest);
-  const auto text_of = [&](const char* family) {
-    return RunTool({"inspect", Db(), std::string("--column_family=") + family})
-        .out;
-  };
-  EXPECT_NE(std::string::npos, text_of("in_cache").find(words))
-      << text_of("in_cache");
-  EXPECT_NE(std::string::npos,
-            text_of("in_cache").find("partition_filters=true"));
-  for (const char* family : {"default", "bloom", "pinned", "parts"}) {
-    EXPECT_EQ(std::string::npos, text_of(family).find("block cache")) << family;
-  }
-
-  const std::string page = path_ + ".html";
-  RunTool({"inspect", Db(), "--column_family=in_cache", "--html=" + page});
-  std::string html;
-  ASSERT_OK(ReadFileToString(Env::Default(), page, &html));
-  EXPECT_NE(std::string::npos,
-            DataOf(html)["families"][0]["note"].get<std::string>().find(words));
 }
 
 // The DB may be open, and change meanwhile.

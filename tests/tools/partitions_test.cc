@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  protean inspect, verify, refresh and advise over files with partitioned
-//  filters, and over trees of which some files have them: partitioning was
-//  switched on or off when half of the DB was written.
+//  protean inspect, verify, refresh and advise over files with filters in
+//  parts, and over trees of which some files have them: filters went to the
+//  block cache, or left it, when half of the DB was written.
 
 #include "filter_policy/samples/query_file.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/statistics.h"
-#include "table/rocksdb_internals/filter_parts.h"
-#include "table/rocksdb_internals/separate_file.h"
 #include "tests/filter_blocks.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
@@ -17,10 +15,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr char kPartsIndex[] = "partitionedfilter.protean.RangeFilter";
-
-// Whether the files of the lower level have partitioned filters, then those of
-// the upper level, and then the options of the DB.
+// Whether the files of the lower level have filters in parts, then those of the
+// upper level, and then the options of the DB.
 struct History {
   const char* name;
   bool lower;
@@ -28,7 +24,7 @@ struct History {
   bool now;
 };
 constexpr History kHistories[] = {{"whole", false, false, false},
-                                  {"partitioned", true, true, true},
+                                  {"in parts", true, true, true},
                                   {"switched on", false, true, true},
                                   {"switched off", true, false, false},
                                   {"to be switched on", false, false, true},
@@ -43,12 +39,10 @@ class PartitionsTest : public ToolDBTest {
   }
 
   // Sets the options of both column families of Protean.
-  void SetTables(bool partitioned) {
+  void SetTables(bool in_parts) {
     const std::string more =
-        std::string("block_size=512;cache_index_and_filter_blocks=true;") +
-        (partitioned ? "partition_filters=true;index_type=kTwoLevelIndexSearch;"
-                       "metadata_block_size=1024;"
-                     : "");
+        std::string("block_size=512;metadata_block_size=1024;") +
+        (in_parts ? "cache_index_and_filter_blocks=true;" : "");
     const std::string policies[] = {
         "{id=protean.Proteus;samples_file=" + path_ + ".samples}", "surf:0:8"};
     for (const size_t i : {0, 1}) {
@@ -82,8 +76,8 @@ class PartitionsTest : public ToolDBTest {
     more.insert(more.begin(), {command, "--db=" + path_, "--json"});
     return RunTool(more);
   }
-  // Whether each file of a column family is partitioned, by level.
-  std::map<int, bool> PartitionedLevels(const std::string& family) {
+  // Whether each file of a column family has its filter in parts, by level.
+  std::map<int, bool> PartedLevels(const std::string& family) {
     const ToolRun run = Run("inspect", {"--column_family=" + family});
     EXPECT_EQ(kFine, run.code) << run.err;
     std::map<int, bool> levels;
@@ -93,11 +87,7 @@ class PartitionsTest : public ToolDBTest {
       EXPECT_NEAR(
           8.0 * row["filter_bytes"].get<double>() / row["keys"].get<double>(),
           row["bits_per_key"].get<double>(), 1e-9);
-      const bool is_partitioned = !row["parts"].is_null();
-      if (is_partitioned) {
-        EXPECT_GT(row["parts"], 1) << row;
-      }
-      levels[row["level"].get<int>()] = is_partitioned;
+      levels[row["level"].get<int>()] = row["parts"] > 1;
     }
     return levels;
   }
@@ -155,41 +145,13 @@ class PartitionsTest : public ToolDBTest {
     return static_cast<double>(blocks) / static_cast<double>(queries.size());
   }
 
-  // The second part of a file's filter.
-  BlockHandle SecondPart(const std::string& path) {
-    std::unique_ptr<SeparateFile> separate;
-    EXPECT_OK(
-        SeparateFile::Open(Options(options_, Family(0)), path, &separate));
-    const ReadOptions read_options;
-    BlockCacheLookupContext context(TableReaderCaller::kUncategorized);
-    FilterParts parts(separate->file(), read_options, &context);
-    EXPECT_OK(parts.Open());
-    parts.SeekToFirst();
-    parts.Next();
-    EXPECT_TRUE(parts.Valid());
-    return BlockHandle(parts.offset(), parts.next_offset() - parts.offset() -
-                                           BlockBasedTable::kBlockTrailerSize);
-  }
-  void ChangePart(const std::string& path, bool right_checksum,
-                  const std::function<void(std::string* bytes)>& change) {
-    const BlockHandle part = SecondPart(path);
-    FilterLocation location;
-    ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location, kPartsIndex));
+  // Changes a byte of the middle of a file's filter, or one of the directory,
+  // or makes all checksums right again.
+  void Damage(const std::string& path, bool directory, bool right_checksum) {
     ASSERT_NO_FATAL_FAILURE(
-        ChangeBlock(path, part, location.footer, right_checksum, change));
-  }
-
-  // Damages a file's second part, or the index of its parts.
-  void Damaged(const std::string& path, bool index, bool right_checksum) {
-    if (index) {
-      ASSERT_NO_FATAL_FAILURE(ChangeFilter(
-          path, right_checksum, [](std::string* bytes) { (*bytes)[9] ^= 1; },
-          kPartsIndex));
-    } else {
-      ASSERT_NO_FATAL_FAILURE(
-          ChangePart(path, right_checksum,
-                     [](std::string* bytes) { (*bytes)[60] ^= 0x10; }));
-    }
+        ChangeFilter(path, right_checksum, [&](std::string* bytes) {
+          (*bytes)[directory ? 9 : bytes->size() / 2] ^= 0x10;
+        }));
   }
   // Only this file has a damaged filter.
   void ExpectFound(const std::string& path) {
@@ -215,16 +177,10 @@ TEST_F(PartitionsTest, InspectAndVerify) {
     const auto before = Disk();
     for (const char* family : {"default", "surf"}) {
       EXPECT_EQ((std::map<int, bool>{{0, history.upper}, {3, history.lower}}),
-                PartitionedLevels(family))
+                PartedLevels(family))
           << family;
     }
     ExpectVerified();
-    // The sums of levels name the largest filter that is one block.
-    for (const Json& row :
-         Run("inspect", {"--levels_only", "--column_family=surf"}).Rows()) {
-      const bool is_whole = row["level"] == 0 ? !history.upper : !history.lower;
-      EXPECT_EQ(is_whole, !row["largest_filter_bytes"].is_null()) << row;
-    }
     EXPECT_EQ(kFine, RunTool({"inspect", "--db=" + path_}).code);
     EXPECT_EQ(kFine, RunTool({"verify", "--db=" + path_}).code);
     EXPECT_EQ(before, Disk());
@@ -258,7 +214,7 @@ TEST_F(PartitionsTest, Refresh) {
     EXPECT_EQ((std::map<std::string, size_t>{{"rewritten", 2}}), outcomes)
         << run.out;
     EXPECT_EQ((std::map<int, bool>{{0, history.now}, {3, history.now}}),
-              PartitionedLevels("default"));
+              PartedLevels("default"));
     ExpectVerified();
     ExpectAllKeys(0);
     // Nothing is left to gain.
@@ -290,17 +246,13 @@ TEST_F(PartitionsTest, Advise) {
       }
       const auto before = Disk();
       const ToolRun run =
-          Run("advise", {"--queries=" + queries, "--block_cache=1M",
-                         std::string("--column_family=") + family,
-                         "--policies=surf:0:8,proteus:12"});
+          Run("advise",
+              {"--queries=" + queries, std::string("--column_family=") + family,
+               "--policies=surf:0:8,proteus:12"});
       EXPECT_EQ(kFine, run.code) << run.err;
       EXPECT_EQ(before, Disk());
       size_t policies = 0;
       for (const Json& row : run.Rows()) {
-        if (row["row"] == "advice") {
-          // The cache keeps whole filters, too.
-          EXPECT_FALSE(row["partition_filters"].get<bool>());
-        }
         if (row["row"] != "policy") continue;
         policies++;
         const std::string name =
@@ -340,81 +292,32 @@ TEST_F(PartitionsTest, Advise) {
   }
 }
 
-// A cache that keeps no whole filter: what to set, unless it is set already.
-TEST_F(PartitionsTest, AdviseAboutACache) {
-  const std::string queries = path_ + ".queries";
-  ASSERT_OK(WriteQueryFile(Env::Default(), queries, queries_));
-  for (const History& history : kHistories) {
-    SCOPED_TRACE(history.name);
-    ASSERT_NO_FATAL_FAILURE(Make(history));
-    const ToolRun run =
-        Run("advise", {"--queries=" + queries, "--block_cache=1K",
-                       "--column_family=default", "--policies=proteus:12"});
-    ASSERT_EQ(kFine, run.code) << run.err;
-    for (const Json& row : run.Rows()) {
-      if (row["row"] != "advice") continue;
-      EXPECT_EQ(!history.now, row["partition_filters"].get<bool>()) << row;
-    }
-  }
-}
-
 // ---- Damage ----
 
-// Parts that RocksDB finds to be damaged, or Protean, and the index of the
-// parts. The file's data is intact, so it can be rewritten.
-TEST_F(PartitionsTest, DamagedPartsAreFoundAndFixed) {
-  enum class Damage { kChecksum, kContents, kIndex };
+// Parts and directories, under wrong and right checksums of RocksDB. The file's
+// data is intact, so it can be rewritten, also in level 0.
+TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
   for (const char* family : {"default", "surf"}) {
-    for (const Damage damage :
-         {Damage::kChecksum, Damage::kContents, Damage::kIndex}) {
-      SCOPED_TRACE(std::string(family) + " " +
-                   std::to_string(static_cast<int>(damage)));
-      // The files of level 3 have parts.
-      ASSERT_NO_FATAL_FAILURE(Make(kHistories[3]));
-      const std::string path = Files(family)[1];
-      ASSERT_NO_FATAL_FAILURE(
-          Damaged(path, damage == Damage::kIndex, damage == Damage::kContents));
-      ExpectFound(path);
-      const ToolRun fix = Run("verify", {"--fix"});
-      EXPECT_EQ(kFine, fix.code) << fix.out << fix.err;
-      ExpectVerified();
-      EXPECT_EQ((std::map<int, bool>{{0, false}, {3, false}}),
-                PartitionedLevels(family));
-      ExpectAllKeys(family == std::string("surf") ? 1 : 0);
+    for (const size_t file : {0, 1}) {
+      for (const bool directory : {false, true}) {
+        for (const bool right_checksum : {false, true}) {
+          SCOPED_TRACE(std::string(family) + " " + std::to_string(file) +
+                       (directory ? ", directory" : ", part") +
+                       (right_checksum ? ", right checksum" : ""));
+          ASSERT_NO_FATAL_FAILURE(Make(kHistories[1]));
+          const std::string path = Files(family)[file];
+          ASSERT_NO_FATAL_FAILURE(Damage(path, directory, right_checksum));
+          ExpectFound(path);
+          const ToolRun fix = Run("verify", {"--fix"});
+          EXPECT_EQ(kFine, fix.code) << fix.out << fix.err;
+          ExpectVerified();
+          EXPECT_EQ((std::map<int, bool>{{0, true}, {3, true}}),
+                    PartedLevels(family));
+          ExpectAllKeys(family == std::string("surf") ? 1 : 0);
+        }
+      }
     }
   }
-}
-
-// When RocksDB opens a file of level 0, it reads all parts, its own ones too,
-// and opens no DB of which it cannot read one. Without a filter policy, it
-// does.
-TEST_F(PartitionsTest, DamagedPartsInLevel0) {
-  ASSERT_NO_FATAL_FAILURE(Make(kHistories[2]));
-  const std::string path = Files("surf")[0];
-  ASSERT_NO_FATAL_FAILURE(
-      Damaged(path, /*index=*/false, /*right_checksum=*/false));
-  ExpectFound(path);
-  const ToolRun fix = Run("verify", {"--fix"});
-  EXPECT_EQ(kCouldNot, fix.code);
-  EXPECT_NE(std::string::npos, fix.err.find("nothing was fixed")) << fix.err;
-  EXPECT_NE(std::string::npos, fix.err.find(NameOf(path))) << fix.err;
-
-  const auto table = Family(1).table_factory;
-  Family(1).table_factory.reset(NewBlockBasedTableFactory());
-  Open();
-  ASSERT_OK(
-      db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
-  Close();
-  Family(1).table_factory = table;
-  Open();
-  CompactRangeOptions force;
-  force.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-  ASSERT_OK(db_->CompactRange(force, handles_[1], nullptr, nullptr));
-  Close();
-  const ToolRun run = Run("verify");
-  EXPECT_EQ(kFine, run.code) << run.out << run.err;
-  EXPECT_EQ((std::map<int, bool>{{3, true}}), PartitionedLevels("surf"));
-  ExpectAllKeys(1);
 }
 
 // A part with wrong bits but right checksums, as if it had been built wrongly.
@@ -425,12 +328,14 @@ TEST_F(PartitionsTest, WrongBitsInAPart) {
     const std::string path = Files(family)[1];
     std::string contents;
     ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
-    const size_t size = SecondPart(path).size();
-    for (size_t where = 60; where < size - 16; where += 3) {
+    FilterLocation location;
+    ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
+    const size_t size = location.handle.size();
+    for (size_t where = size / 2; where < size - 16; where += 5) {
       ASSERT_NO_FATAL_FAILURE(
-          ChangePart(path, /*right_checksum=*/true, [&](std::string* bytes) {
+          ChangeFilter(path, /*right_checksum=*/true, [&](std::string* bytes) {
             (*bytes)[where] ^= 0x15;
-            *bytes = WithRightChecksum(*bytes);
+            *bytes = WithRightChecksums(*bytes);
           }));
       const ToolRun run = RunTool({"verify", path, "--json"});
       EXPECT_NE(kCouldNot, run.code) << where << run.err;

@@ -30,14 +30,18 @@ class ForgetfulBuilder : public RangeFilterBuilder {
  public:
   ForgetfulBuilder(std::unique_ptr<RangeFilterBuilder> builder,
                    std::string forgotten)
-      : builder_(std::move(builder)), forgotten_(std::move(forgotten)) {}
+      : RangeFilterBuilder(FilterTask()),
+        builder_(std::move(builder)),
+        forgotten_(std::move(forgotten)) {}
 
-  void Write(char* payload) override { builder_->Write(payload); }
+  void Write(size_t part, char* payload) override {
+    builder_->Write(part, payload);
+  }
   double ApproximateBitsPerKey() const override {
     return builder_->ApproximateBitsPerKey();
   }
-  uint64_t MaxPayloadSize() const override {
-    return builder_->MaxPayloadSize() + last_key().size();
+  uint64_t MaxSize() const override {
+    return builder_->MaxSize() + last_key().size();
   }
 
  protected:
@@ -48,8 +52,11 @@ class ForgetfulBuilder : public RangeFilterBuilder {
   void AddLast(const Slice& key, size_t /*shared*/) override {
     builder_->AddKey(key);
   }
-  Status Prepare(uint64_t* payload_size) override {
-    return builder_->Finish(payload_size);
+  Status Plan(const KeysEnd& end, std::vector<PlannedPart>* parts) override {
+    const Status s = builder_->Finish(end, parts);
+    // The block would tell.
+    if (s.ok()) parts->front().num_keys = num_keys();
+    return s;
   }
   size_t Memory() const override { return builder_->MemoryUsage(); }
 
@@ -64,9 +71,11 @@ class ForgetfulPolicy : public SurfFilterPolicy {
       : SurfFilterPolicy(RealSuffix()), forgotten_(std::move(forgotten)) {}
 
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env) const override {
+      const FilterBuildingContext& context, Env* env,
+      const FilterTask& task) const override {
     return std::make_unique<ForgetfulBuilder>(
-        SurfFilterPolicy::NewRangeFilterBuilder(context, env), forgotten_);
+        SurfFilterPolicy::NewRangeFilterBuilder(context, env, task),
+        forgotten_);
   }
 
  private:
@@ -288,8 +297,18 @@ TEST_F(VerifyTest, FindsWrongHeaders) {
   Fill();
   const std::string path = Files("surf")[0];
   ChangeFilter(path, /*right_checksum=*/true, [](std::string* bytes) {
-    EncodeFixed64(&(*bytes)[16], DecodeFixed64(&(*bytes)[16]) + 1);
-    *bytes = WithRightChecksum(*bytes);
+    // The number of keys stands in the directory, and with its only part.
+    FilterDirectory directory;
+    ASSERT_OK(directory.Read(*bytes, bytes->size()));
+    std::string of_part;
+    PutVarint32(&of_part, 1000);
+    const size_t entry = bytes->find(
+        of_part,
+        static_cast<size_t>(directory.header().largest.data() - bytes->data()));
+    ASSERT_LT(entry, directory.parts()[0].offset);
+    (*bytes)[entry]++;
+    EncodeFixed64(&(*bytes)[kNumKeysOffset], 1001);
+    *bytes = WithRightChecksums(*bytes);
   });
   const ToolRun run = Verify();
   ExpectOnly(run, path, "wrong header");
@@ -824,11 +843,11 @@ TEST_F(VerifyTest, WrongBitsUnderRightChecksums) {
     ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
     FilterLocation location;
     FindFilter(path, &location);
-    for (uint64_t where = kHeaderSize + 16; where < location.handle.size() - 16;
+    for (uint64_t where = 110; where < location.handle.size() - 16;
          where += 31) {
       ChangeFilter(path, /*right_checksum=*/true, [&](std::string* bytes) {
         (*bytes)[where] ^= 0x15;
-        *bytes = WithRightChecksum(*bytes);
+        *bytes = WithRightChecksums(*bytes);
       });
       const ToolRun run = RunTool({"verify", path, "--json"});
       EXPECT_NE(kCouldNot, run.code) << where << run.err;
@@ -852,9 +871,10 @@ TEST_F(VerifyTest, AsksForRangesToo) {
   ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
   for (const bool upper : {false, true}) {
     ChangeFilter(path, /*right_checksum=*/true, [upper](std::string* bytes) {
-      // The smallest key, followed by the largest.
-      bytes->replace(kHeaderSize + (upper ? 8 : 0), 8, KeyOf(1500));
-      *bytes = WithRightChecksum(*bytes);
+      // The smallest key, followed by the largest, each behind its length.
+      bytes->replace(FilterDirectory::kFixedSize + (upper ? 10 : 1), 8,
+                     KeyOf(1500));
+      *bytes = WithRightChecksums(*bytes);
     });
     const ToolRun run = Verify();
     ExpectOnly(run, path, "false negatives");

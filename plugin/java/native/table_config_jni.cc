@@ -43,7 +43,7 @@ ConfigOptions StrictOptions() {
 // shares nothing. The table has no shared owner: RocksDB's binding passes
 // factories as plain pointers, which the options that get them own.
 Status NewTable(TableFactory* other, const std::string& filter_policy,
-                const std::string& sample_group, bool partition_filters,
+                const std::string& sample_group,
                 std::unique_ptr<TableFactory>* table) {
   if (filter_policy.empty()) {
     return Status::InvalidArgument(
@@ -63,9 +63,6 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
   auto* const own = (*table)->GetOptions<BlockBasedTableOptions>();
   *own = *options;
   own->filter_policy = nullptr;
-  // The other table has dropped partition_filters if its index is not
-  // partitioned, which DB::Open refuses.
-  if (partition_filters) own->partition_filters = true;
   const ConfigOptions config = StrictOptions();
   s = sample_group.empty()
           ? (*table)->ConfigureOption(config, kFilterPolicy, filter_policy)
@@ -78,8 +75,7 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
 Status CheckPolicy(const std::string& filter_policy) {
   const std::unique_ptr<TableFactory> plain(NewBlockBasedTableFactory());
   std::unique_ptr<TableFactory> table;
-  Status s = NewTable(plain.get(), filter_policy, /*sample_group=*/"",
-                      /*partition_filters=*/false, &table);
+  Status s = NewTable(plain.get(), filter_policy, /*sample_group=*/"", &table);
   if (!s.ok()) return s;
   ColumnFamilyOptions options;
   options.table_factory = std::move(table);
@@ -190,7 +186,7 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_checkPolicy(
 // the factory that is returned.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
     JNIEnv* env, jclass native, jlong handle, jbyteArray policy_bytes,
-    jbyteArray sample_group_bytes, jboolean partition_filters) {
+    jbyteArray sample_group_bytes) {
   return Guarded(env, [&]() -> jlong {
     const std::unique_ptr<TableFactory> other(
         reinterpret_cast<TableFactory*>(handle));
@@ -201,8 +197,7 @@ JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
       return 0;
     }
     std::unique_ptr<TableFactory> table;
-    const Status s = NewTable(other.get(), policy, sample_group,
-                              partition_filters == JNI_TRUE, &table);
+    const Status s = NewTable(other.get(), policy, sample_group, &table);
     if (!s.ok()) {
       ThrowStatus(env, native, s);
       return 0;

@@ -7,7 +7,6 @@
 #include "plugin/protean.h"
 #include "rocksdb/cache.h"
 #include "table/block_based/filter_policy_internal.h"
-#include "table/rocksdb_internals/filter_parts.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -43,7 +42,7 @@ TEST_F(SeparateFileTest, IsReadApartFromItsDB) {
   ASSERT_NO_FATAL_FAILURE(Make({}, {"a", "b"}));
   const BlockBasedFile& file = separate_->file();
   EXPECT_EQ(BlockBasedFile::FilterState::kFull, file.filter_state());
-  EXPECT_NE(nullptr, file.GetPinnedFilter());
+  EXPECT_NE(nullptr, file.GetHeldFilter());
   const ReadOptions read_options;
   // The DB deletes the file, which can still be read.
   ASSERT_OK(db_->Put(WriteOptions(), "b", "newer"));
@@ -63,49 +62,6 @@ TEST_F(SeparateFileTest, IsReadApartFromItsDB) {
   std::unique_ptr<SeparateFile> none;
   const Status s = SeparateFile::Open(options_, file_, &none);
   EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
-}
-
-// FilterParts casts RocksDB's filter reader to that of a partitioned filter,
-// and takes its index apart.
-TEST_F(SeparateFileTest, PartsOfAFilterAreInTheOrderOfTheirKeys) {
-  BlockBasedTableOptions table;
-  table.index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-  table.partition_filters = true;
-  table.metadata_block_size = 64;
-  Keys keys;
-  for (int i = 1000; i < 2000; i++) keys.push_back(std::to_string(i));
-  ASSERT_NO_FATAL_FAILURE(Make(table, keys));
-  const BlockBasedFile& file = separate_->file();
-  ASSERT_EQ(BlockBasedFile::FilterState::kPartitioned, file.filter_state());
-  const ReadOptions read_options;
-  BlockCacheLookupContext context(TableReaderCaller::kUncategorized);
-  FilterParts parts(file, read_options, &context);
-  ASSERT_OK(parts.Open());
-  size_t count = 0;
-  std::string end;
-  uint64_t offset = 0;
-  for (parts.SeekToFirst(); parts.Valid(); parts.Next(), count++) {
-    EXPECT_GT(parts.end().ToString(), end);
-    EXPECT_GT(parts.offset(), offset);
-    end = parts.end().ToString();
-    offset = parts.offset();
-    FilterHold hold;
-    FilterBitsReader* filter;
-    ASSERT_OK(parts.Get(&hold, &filter));
-    EXPECT_NE(nullptr, filter);
-  }
-  EXPECT_GT(count, 3u);
-  EXPECT_GE(end, keys.back());
-  for (const std::string& key : keys) {
-    parts.Seek(key);
-    ASSERT_TRUE(parts.Valid());
-    FilterHold hold;
-    FilterBitsReader* filter;
-    ASSERT_OK(parts.Get(&hold, &filter));
-    EXPECT_TRUE(filter->MayMatch(key)) << key;
-  }
-  parts.Seek("3");
-  EXPECT_FALSE(parts.Valid());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

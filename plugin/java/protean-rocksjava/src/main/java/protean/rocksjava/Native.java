@@ -19,8 +19,7 @@ final class Native {
   static native void checkPolicy(byte[] policy) throws RocksDBException;
 
   /** Takes ownership of a table factory, and returns another one, which the caller owns. */
-  static native long toProtean(long tableFactory, byte[] policy, byte[] sampleGroup, boolean partitionFilters)
-      throws RocksDBException;
+  static native long toProtean(long tableFactory, byte[] policy, byte[] sampleGroup) throws RocksDBException;
 
   /** {@code readOptions} is 0 for the default ones; {@code begin} and {@code end} may be null. */
   static native byte[] approximateCount(long db, long columnFamily, long readOptions, byte[] begin, byte[] end)

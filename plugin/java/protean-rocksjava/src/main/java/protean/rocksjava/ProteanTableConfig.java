@@ -20,8 +20,8 @@ import org.rocksdb.RocksDBException;
  *
  * <p>{@link #setRangeFilter(RangeFilter)} sets which filters files get; without a call, {@value #DEFAULT_RANGE_FILTER}. A
  * Bloom filter set by {@code setFilterPolicy} is never used. To have one, set {@code bloomfilter:10} as the range filter,
- * or as one of {@link Levels}. With a filter policy of Protean, {@code RocksDB.open} refuses {@code
- * setPartitionFilters(true)} without {@code setIndexType(IndexType.kTwoLevelIndexSearch)}, because RocksDB would ignore it.
+ * or as one of {@link Levels}. {@code setPartitionFilters} concerns such filters alone: where filters are in the block cache,
+ * those of Protean are always in parts.
  *
  * <p>Like RocksDB's own, an object of this class must not be changed by two threads at once, owns nothing, and can be given
  * to any number of options; options do not see later changes. The cache must not be closed before the table has been given
@@ -130,7 +130,14 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
    * @throws UnsatisfiedLinkError as {@link Protean#load}; ownership has not been taken then
    */
   public static long toProtean(final long tableFactory, final String policy, final String sampleGroup) {
-    return toProtean(tableFactory, policy, sampleGroup, false);
+    Objects.requireNonNull(policy, "policy");
+    Objects.requireNonNull(sampleGroup, "sampleGroup");
+    Protean.load();
+    try {
+      return Native.toProtean(tableFactory, Native.bytes(policy), Native.bytes(sampleGroup));
+    } catch (final RocksDBException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
   }
 
   /**
@@ -159,21 +166,9 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
     }
   }
 
-  private static long toProtean(final long tableFactory, final String policy, final String sampleGroup,
-      final boolean partitionFilters) {
-    Objects.requireNonNull(policy, "policy");
-    Objects.requireNonNull(sampleGroup, "sampleGroup");
-    Protean.load();
-    try {
-      return Native.toProtean(tableFactory, Native.bytes(policy), Native.bytes(sampleGroup), partitionFilters);
-    } catch (final RocksDBException e) {
-      throw new IllegalArgumentException(e.getMessage(), e);
-    }
-  }
-
   @Override
   protected long newTableFactoryHandle() {
-    return toProtean(super.newTableFactoryHandle(), rangeFilter, sampleGroup, partitionFilters());
+    return toProtean(super.newTableFactoryHandle(), rangeFilter, sampleGroup);
   }
 
   /**

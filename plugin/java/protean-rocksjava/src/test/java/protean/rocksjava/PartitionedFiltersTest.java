@@ -29,7 +29,7 @@ import org.rocksdb.RocksDBException;
 import org.rocksdb.Statistics;
 import org.rocksdb.TickerType;
 
-/** Filters in parts, with the options by which RocksDB's users partition theirs. */
+/** Filters in parts, alone and with the options by which RocksDB's users partition theirs. */
 class PartitionedFiltersTest {
   @TempDir Path folder;
 

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The filter of a file, which consists of parts, each over a contiguous range
+//  of the keys. A question needs few of them:
+//
+//  - A range needs the part in which it begins and, if it ends beyond that, the
+//    next one. No others: where a part lies within the range, so do its keys.
+//  - A seek needs the part of its target, and the next one if that part has no
+//    key at or above the target.
+//  - A count needs the parts in which the range begins and ends; the directory
+//    has the number of keys in each.
+//
+//  A part that cannot be used may hold any key, and the others go on filtering.
+
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "filter_policy/file_range_filter.h"
+#include "filter_policy/filter_block.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+class PartedFilter : public FileRangeFilter {
+ public:
+  const FilterDirectory& directory() const { return directory_; }
+  const FilterBlockHeader& header() const { return directory_.header(); }
+
+  // Whether the filter can answer range queries: it is of a kind that filters,
+  // and neither the directory nor all parts are damaged.
+  bool CanFilter() const { return can_filter_; }
+
+  bool KeyMayMatch(const Slice& key) const override {
+    if (!can_filter_) return true;
+    if (!LengthMayMatch(key)) return false;
+    const RangeFilter* const part =
+        only_ != nullptr ? only_ : PartOf(directory_.Find(key));
+    return part == nullptr || part->KeyMayMatch(key);
+  }
+  // Stores an answer for each of the `num_keys` keys. Keys that are in order
+  // are looked up part by part.
+  void KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const;
+  bool RangeMayMatch(const Slice& lo, const Slice& hi,
+                     bool hi_inclusive) const override;
+  // False if certainly no key starts with `prefix`.
+  bool PrefixMayMatch(const Slice& prefix) const;
+  // Answers what RocksDB asks: for a key, or with a prefix extractor for a
+  // prefix, without saying for which of the two.
+  bool EntryMayMatch(const Slice& entry) const {
+    return (header().flags & FilterBlockHeader::kAskedForPrefixes) != 0
+               ? PrefixMayMatch(entry)
+               : KeyMayMatch(entry);
+  }
+
+  bool LowerBound(const Slice& target, std::string* bound) const override;
+  bool QuickLowerBound(const Slice& target, std::string* bound) const override {
+    const bool is_below = target.compare(header().smallest) < 0;
+    const Slice& first = is_below ? header().smallest : target;
+    bound->assign(first.data(), first.size());
+    return MayHaveKeyAtOrAbove(target);
+  }
+  bool LowerBoundIsLoose() const override {
+    return only_ != nullptr ? only_->LowerBoundIsLoose() : can_filter_;
+  }
+  bool LowerBoundIsSlow(const Slice& target) const override {
+    if (!can_filter_) return false;
+    const RangeFilter* const part =
+        only_ != nullptr ? only_ : PartOf(directory_.Find(target));
+    return part != nullptr && part->LowerBoundIsSlow();
+  }
+  bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                  RangeCount* count) const override;
+
+  bool MayHaveKeyAtOrAbove(const Slice& bound) const override {
+    return !can_filter_ || !IsAbove(bound);
+  }
+  bool MayHaveKeyAtOrBelow(const Slice& bound) const override {
+    return header().smallest.compare(bound) <= 0;
+  }
+  bool HasKeyBelow(const Slice& bound) const override {
+    return can_filter_ && HasKeys() && IsAbove(bound, header().smallest);
+  }
+  bool HasKeyAtOrAbove(const Slice& bound) const override {
+    return can_filter_ && HasKeys() && header().largest.compare(bound) >= 0;
+  }
+  bool HasKeys() const override { return header().num_keys > 0; }
+  Slice smallest() const override { return header().smallest; }
+  Slice largest() const override { return header().largest; }
+
+ protected:
+  // The directory is read, and outlives this object.
+  explicit PartedFilter(const FilterDirectory& directory)
+      : directory_(directory) {}
+  PartedFilter(const PartedFilter&) = delete;
+  PartedFilter& operator=(const PartedFilter&) = delete;
+  // Called by the constructor once the directory is read. A filter whose one
+  // part stays the same names it. Without `can_filter`, no part can be used.
+  void SetUp(const RangeFilter* only, bool can_filter);
+
+  // The part with this index, or nullptr if it may hold any key. Valid until
+  // the call for a third part.
+  virtual const RangeFilter* PartOf(size_t index) const = 0;
+
+ private:
+  // False if no key of the file is as long (modulo 32) as `key`, which may be a
+  // key cut short or extended.
+  bool LengthMayMatch(const Slice& key) const {
+    return (key_lengths_ & FilterBlockHeader::LengthBit(key)) != 0;
+  }
+  bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  // Whether `key` is certainly above another key, of which only the first bytes
+  // are known: `stored`.
+  static bool IsAbove(const Slice& key, const Slice& stored) {
+    return key.compare(stored) > 0 &&
+           (stored.size() < FilterBlockHeader::kMaxStoredKey ||
+            !key.starts_with(stored));
+  }
+  // Whether `key` is certainly above the largest key.
+  bool IsAbove(const Slice& key) const {
+    return IsAbove(key, header().largest);
+  }
+  bool PartsMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  bool LowerBoundInParts(const Slice& target, std::string* bound) const;
+  bool CountInParts(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                    RangeCount* count) const;
+
+  const FilterDirectory& directory_;
+  const RangeFilter* only_ = nullptr;
+  bool can_filter_ = false;
+  uint32_t key_lengths_ = 0;  // all bits set if unknown
+  // The first 8 bytes of the smallest and of the largest key, as numbers.
+  uint64_t smallest_head_ = 0;
+  uint64_t largest_head_ = 0;
+};
+
+// A filter block that is in memory with all its parts. Immutable and thread
+// safe.
+class FilterBlock final : public PartedFilter {
+ public:
+  // Never fails: of a block that is damaged, or whose version or kind is
+  // unknown to this version of Protean, what cannot be used lets all keys
+  // through, and status() says why. `contents` must outlive this object.
+  explicit FilterBlock(const Slice& contents);
+
+  // Why the filter, or the first such part of it, is not used.
+  const Status& status() const { return status_; }
+
+  // The first part; nullptr if there is none.
+  const RangeFilter* filter() const {
+    return parts_.empty() ? nullptr : parts_.front().get();
+  }
+
+ private:
+  const RangeFilter* PartOf(size_t index) const override {
+    return parts_[index].get();
+  }
+
+  FilterDirectory directory_;
+  std::vector<std::unique_ptr<RangeFilter>> parts_;
+  Status status_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Filters in parts, large and small ones, of both kinds.
+
+#include "filter_policy/parted_filter.h"
+
+#include <gtest/gtest.h>
+
+#include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
+#include "test_util/testharness.h"
+#include "tests/filter_blocks.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Keys = std::vector<std::string>;
+
+// How a filter comes to have parts.
+struct Form {
+  const char* name;
+  const char* policy;
+  size_t part_bytes;      // 0 for as few parts as there can be
+  size_t max_key_memory;  // of a group of Proteus; 0 for the usual
+};
+
+const Form kForms[] = {
+    {"Proteus", "proteus:12", 512, 0},
+    {"ProteusInGroups", "proteus:12", 0, 60 << 10},
+    {"ProteusInGroupsOfParts", "proteus:12", 1024, 100 << 10},
+    {"OnePrefixFilter", "prefixbloom:10", 1200, 0},
+    {"Surf", "surf:0:8", 512, 0},
+    {"SurfWithHashes", "surf:4:4", 1024, 0},
+};
+
+void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
+
+// A Proteus whose groups have less memory than usual.
+class SmallGroups : public RangeFilterPolicy {
+ public:
+  explicit SmallGroups(size_t max_key_memory)
+      : max_key_memory_(max_key_memory) {}
+  const char* Name() const override { return "protean.SmallGroups"; }
+  FilterKind kind() const override { return kProteusKind; }
+  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
+      const FilterBuildingContext&, Env*,
+      const FilterTask& task) const override {
+    ProteusSettings settings;
+    settings.max_key_memory = max_key_memory_;
+    return std::make_unique<ProteusBuilder>(settings, nullptr, task);
+  }
+
+ private:
+  const size_t max_key_memory_;
+};
+
+class PartedFilterTest : public testing::TestWithParam<Form> {
+ protected:
+  PartedFilterTest() {
+    table_options_.cache_index_and_filter_blocks = GetParam().part_bytes > 0;
+    table_options_.metadata_block_size = GetParam().part_bytes;
+    if (GetParam().max_key_memory > 0) {
+      policy_ = std::make_shared<SmallGroups>(GetParam().max_key_memory);
+    } else {
+      EXPECT_OK(FilterPolicy::CreateFromString(ConfigOptions(),
+                                               GetParam().policy, &policy_));
+    }
+  }
+
+  std::unique_ptr<FilterBitsBuilder> NewBuilder() {
+    const FilterBuildingContext context(table_options_);
+    return std::unique_ptr<FilterBitsBuilder>(
+        AsProteanFilterPolicy(policy_.get())
+            ->NewBuilder(context, Env::Default(), kUsualPrice, built_));
+  }
+  void Build(const Keys& keys, int times = 1) {
+    const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder();
+    keys_ = keys;
+    for (const std::string& key : keys) {
+      for (int i = 0; i < times; i++) builder->AddKey(key);
+    }
+    EXPECT_EQ(keys.size(), builder->EstimateEntriesAdded());
+    Open(Finish(builder.get()));
+    ASSERT_OK(block_->status());
+    EXPECT_EQ(keys.size(), block_->header().num_keys);
+  }
+  void Open(const std::string& bytes) {
+    block_.reset();
+    bytes_ = bytes;
+    block_ = std::make_unique<FilterBlock>(bytes_);
+  }
+  const std::vector<FilterPart>& parts() const {
+    return block_->directory().parts();
+  }
+  // Indexes of keys, those around the borders of parts among them.
+  std::vector<size_t> Places() const {
+    std::vector<size_t> places;
+    for (size_t i = 0; i < keys_.size(); i += 1 + keys_.size() / 997) {
+      places.push_back(i);
+    }
+    const size_t step = 1 + parts().size() / 50;
+    for (size_t i = 1; i < parts().size(); i += step) {
+      const uint64_t before = parts()[i].keys_before;
+      for (size_t place = before - 2; place < before + 2; place++) {
+        if (place < keys_.size()) places.push_back(place);
+      }
+    }
+    return places;
+  }
+
+  void AskEverything() {
+    Random rnd(7);
+    std::string end;
+    for (const size_t place : Places()) {
+      const std::string& key = keys_[place];
+      ASSERT_TRUE(block_->KeyMayMatch(key)) << Hex(key);
+      ASSERT_TRUE(block_->PrefixMayMatch(
+          Slice(key.data(), rnd.Uniform(static_cast<int>(key.size()) + 1))));
+      const std::string& far =
+          keys_[rnd.Uniform(static_cast<int>(keys_.size()))];
+      for (const std::string& lo : Around(key)) {
+        ASSERT_TRUE(LowerBoundHolds(*block_, keys_, lo)) << Hex(lo);
+        for (const std::string& hi : {key, key + '\0', far}) {
+          for (const bool inclusive : {false, true})
+            AskRange(lo, hi, inclusive);
+        }
+      }
+    }
+  }
+
+  void AskRange(const std::string& lo, const std::string& hi, bool inclusive) {
+    const auto first = std::lower_bound(keys_.begin(), keys_.end(), lo);
+    const auto behind = inclusive
+                            ? std::upper_bound(keys_.begin(), keys_.end(), hi)
+                            : std::lower_bound(keys_.begin(), keys_.end(), hi);
+    const bool holds = first < behind;
+    ASSERT_TRUE(!holds || block_->RangeMayMatch(lo, hi, inclusive))
+        << Hex(lo) << " " << Hex(hi);
+    RangeCount count;
+    if (lo > hi || !block_->CountRange(lo, hi, inclusive, &count)) return;
+    const auto truth =
+        static_cast<uint64_t>(std::max<ptrdiff_t>(behind - first, 0));
+    ASSERT_GE(count.count, truth) << Hex(lo) << " " << Hex(hi);
+    ASSERT_LE(count.count, truth + count.low_ambiguous + count.high_ambiguous)
+        << Hex(lo) << " " << Hex(hi);
+  }
+
+  BlockBasedTableOptions table_options_;
+  std::shared_ptr<const FilterPolicy> policy_;
+  std::shared_ptr<FinishedFilter> built_ = std::make_shared<FinishedFilter>();
+  Keys keys_;
+  std::string bytes_;
+  std::unique_ptr<FilterBlock> block_;
+};
+
+Keys RandomNumbers(size_t count) {
+  Random64 random(5);
+  Keys keys;
+  for (size_t i = 0; i < count; i++) keys.push_back(BigEndian(random.Next()));
+  SortUnique(&keys);
+  return keys;
+}
+
+// The keys of all families in one file.
+Keys AllFamilies() {
+  Keys keys;
+  for (const KeyFamily& family : KeyFamilies(3000, 11)) {
+    keys.insert(keys.end(), family.keys.begin(), family.keys.end());
+  }
+  SortUnique(&keys);
+  return keys;
+}
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(Forms, PartedFilterTest, testing::ValuesIn(kForms),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_P(PartedFilterTest, NoFalseNegatives) {
+  for (const Keys& keys : {RandomNumbers(60000), AllFamilies()}) {
+    ASSERT_NO_FATAL_FAILURE(Build(keys));
+    EXPECT_GT(parts().size(), 3u);
+    ASSERT_NO_FATAL_FAILURE(AskEverything());
+  }
+}
+
+TEST_P(PartedFilterTest, NoFalseNegativesOfFamilies) {
+  for (const KeyFamily& family : KeyFamilies(1500, 12)) {
+    SCOPED_TRACE(family.name);
+    ASSERT_NO_FATAL_FAILURE(Build(family.keys));
+    ASSERT_NO_FATAL_FAILURE(AskEverything());
+  }
+}
+
+// Several versions of the last key of a part do not begin the next one.
+TEST_P(PartedFilterTest, KeysMayBeRepeated) {
+  for (const int times : {2, 5}) {
+    ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(30000), times));
+    ASSERT_NO_FATAL_FAILURE(AskEverything());
+  }
+}
+
+TEST_P(PartedFilterTest, KeysThatDescend) {
+  keys_ = RandomNumbers(30000);
+  const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder();
+  for (size_t i = keys_.size(); i-- > 0;) builder->AddKey(keys_[i]);
+  Open(Finish(builder.get()));
+  ASSERT_OK(block_->status());
+  EXPECT_GT(parts().size(), 3u);
+  ASSERT_NO_FATAL_FAILURE(AskEverything());
+}
+
+TEST_P(PartedFilterTest, Batches) {
+  ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(60000)));
+  Random64 random(9);
+  for (const bool sorted : {true, false}) {
+    Keys asked;
+    for (int i = 0; i < 500; i++) {
+      asked.push_back(i % 2 == 0 ? keys_[random.Uniform(keys_.size())]
+                                 : BigEndian(random.Next()));
+    }
+    if (sorted) std::sort(asked.begin(), asked.end());
+    std::vector<Slice> slices(asked.begin(), asked.end());
+    std::vector<Slice*> pointers;
+    for (Slice& slice : slices) pointers.push_back(&slice);
+    const std::unique_ptr<bool[]> answers(new bool[asked.size()]);
+    block_->KeysMayMatch(asked.size(), pointers.data(), answers.get());
+    for (size_t i = 0; i < asked.size(); i++) {
+      EXPECT_EQ(block_->KeyMayMatch(asked[i]), answers[i]) << i;
+    }
+  }
+}
+
+// The properties are those of all parts, and sizes are those asked for.
+TEST_P(PartedFilterTest, Sizes) {
+  ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(60000)));
+  EXPECT_NE("", built_->properties[kDesignProperty]);
+  const double bits = 8.0 * static_cast<double>(bytes_.size()) / 60000;
+  EXPECT_NEAR(bits, PropertyNumber(built_->properties, kBitsPerKeyProperty, 0),
+              0.01);
+  if (block_->header().kind == kProteusKind) {
+    const double wanted = AsProteanFilterPolicy(policy_.get())->Name() ==
+                                  std::string("protean.PrefixBloom")
+                              ? 10
+                              : 12;
+    EXPECT_LE(bits, wanted * 1.02);
+    // Bloom filters consist of lines of 64 bytes.
+    EXPECT_GE(bits, wanted * 0.92);
+  }
+  if (GetParam().part_bytes == 0) return;
+  const auto part_bytes = static_cast<double>(GetParam().part_bytes);
+  const double average =
+      static_cast<double>(bytes_.size()) / static_cast<double>(parts().size());
+  EXPECT_LE(average, 1.3 * part_bytes);
+  EXPECT_GE(average, 0.7 * part_bytes);
+}
+
+// A key that is not above those of the parts before comes in no order that a
+// filter could hold.
+TEST_P(PartedFilterTest, KeysInNoOrder) {
+  for (const bool at_the_end : {false, true}) {
+    Keys keys = RandomNumbers(30000);
+    const size_t place = keys.size() - (at_the_end ? 1 : 5000);
+    keys[place] = "";
+    const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder();
+    for (const std::string& key : keys) builder->AddKey(key);
+    const std::string bytes = Finish(builder.get());
+    const FilterBlock block(bytes);
+    ASSERT_OK(block.status());
+    EXPECT_FALSE(block.CanFilter());
+    EXPECT_EQ(keys.size(), block.header().num_keys);
+    EXPECT_TRUE(block.KeyMayMatch("absent"));
+    EXPECT_EQ("none", built_->properties[kKindProperty]);
+  }
+}
+
+// A damaged part lets its keys through, and the others go on filtering.
+TEST_P(PartedFilterTest, OneDamagedPart) {
+  ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(60000)));
+  const size_t damaged = parts().size() / 2;
+  const FilterPart part = parts()[damaged];
+  std::string bytes = bytes_;
+  bytes[part.offset + part.payload_size / 2] ^= 4;
+  Open(bytes);
+  EXPECT_TRUE(block_->status().IsCorruption());
+  EXPECT_TRUE(block_->CanFilter());
+  ASSERT_NO_FATAL_FAILURE(AskEverything());
+  Random64 random(10);
+  size_t passed_others = 0;
+  for (int i = 0; i < 5000; i++) {
+    const std::string key = BigEndian(random.Next());
+    if (block_->directory().Find(key) == damaged) {
+      EXPECT_TRUE(block_->KeyMayMatch(key));
+    } else {
+      passed_others += block_->KeyMayMatch(key);
+    }
+  }
+  EXPECT_LT(passed_others, 2500u);
+}
+
+// Parts of another kind, or of some entries only, are for later versions.
+TEST_P(PartedFilterTest, UnknownParts) {
+  ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(60000)));
+  const FilterSalt salt = block_->header().salt;
+  for (const bool other_kind : {false, true}) {
+    FilterBlockWriter writer;
+    for (const FilterPart& part : parts()) {
+      char* const payload = writer.AddPart(part.kind, part.num_keys, part.begin,
+                                           part.design, part.payload_size);
+      memcpy(payload, &bytes_[part.offset], part.payload_size);
+      writer.FinishPart(salt);
+    }
+    std::string bytes(writer.Size(block_->header()), '\0');
+    writer.Write(block_->header(), bytes.data());
+    ASSERT_EQ(bytes, bytes_);
+    // The kind and the entries of the last part are before its design and what
+    // it begins with.
+    const FilterPart last = parts().back();
+    const size_t entries = parts().front().offset - last.begin.size() - 3;
+    ASSERT_EQ(static_cast<char>(last.begin.size()),
+              bytes[entries + 2 + (last.design == parts()[0].design ? 0 : 0)]);
+    bytes[entries] = 1;
+    if (other_kind) bytes[entries - 1] = 77;
+    bytes = WithRightChecksums(bytes);
+    const FilterBlock block(bytes);
+    EXPECT_TRUE(block.status().IsNotSupported()) << block.status().ToString();
+    EXPECT_TRUE(block.CanFilter());
+    const std::string in_last = keys_.back().substr(0, 7) + '\x01';
+    EXPECT_TRUE(block.KeyMayMatch(in_last));
+    EXPECT_TRUE(block.RangeMayMatch(in_last, in_last, true));
+    for (const std::string& key : keys_) ASSERT_TRUE(block.KeyMayMatch(key));
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

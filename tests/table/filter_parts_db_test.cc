@@ -1,0 +1,577 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  DBs whose filters are in the block cache, in parts: what reads read, options
+//  that are switched while files live, and what RocksDB does with these files
+//  alone.
+
+#include "plugin/filter_statistics.h"
+#include "plugin/protean_db.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/slice_transform.h"
+#include "rocksdb/statistics.h"
+#include "table/rocksdb_internals/separate_file.h"
+#include "table/separate_filter.h"
+#include "tests/sst_damage.h"
+#include "tests/table/one_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr char kParts[] =
+    "metadata_block_size=1024;cache_index_and_filter_blocks=true;";
+
+// The first bytes of keys that have as many. RocksDB's own extractor may not be
+// asked for the prefix of a shorter key, but a DBIter with prefix_same_as_start
+// asks for that of any key that it comes to.
+class FirstBytes : public SliceTransform {
+ public:
+  explicit FirstBytes(size_t length) : length_(length) {}
+  const char* Name() const override { return "FirstBytes"; }
+  bool InDomain(const Slice& key) const override {
+    return key.size() >= length_;
+  }
+  Slice Transform(const Slice& key) const override {
+    return Slice(key.data(), std::min(key.size(), length_));
+  }
+  bool FullLengthEnabled(size_t* length) const override {
+    *length = length_;
+    return true;
+  }
+
+ private:
+  const size_t length_;
+};
+
+class FilterPartsDBTest : public OneDBTest {
+ protected:
+  static constexpr uint64_t kKeys = 30000;
+
+  FilterPartsDBTest() : OneDBTest("parts") {
+    options_.target_file_size_base = 1 << 20;
+    options_.statistics = CreateDBStatistics();
+  }
+
+  // Writes every third key, from the first-th on, to a level.
+  void FillLevel(uint64_t first, int level) {
+    for (uint64_t i = first; i <= kKeys; i += 3) {
+      ASSERT_OK(db_->Put(WriteOptions(), Key(i), "some value of it"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    if (level > 0) {
+      ASSERT_OK(CompactLevel0(&*db_, level, options_.target_file_size_base));
+    }
+  }
+  void Fill() {
+    FillLevel(1, 3);
+    FillLevel(2, 2);
+    FillLevel(3, 0);
+  }
+
+  // All reads find what has been written, and nothing else.
+  void CheckAll(uint64_t step) {
+    ReadOptions bounded;
+    std::string upper_key;
+    Slice upper;
+    bounded.iterate_upper_bound = &upper;
+    for (uint64_t i = 1; i <= kKeys; i += step) {
+      std::string value;
+      ASSERT_OK(db_->Get(ReadOptions(), Key(i), &value)) << i;
+      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 1), &value)
+                      .IsNotFound());
+      upper_key = Key(i + 1);
+      upper = upper_key;
+      std::unique_ptr<Iterator> it(db_->NewIterator(bounded));
+      it->Seek(BigEndian(kGap * i - 1));
+      ASSERT_TRUE(it->Valid()) << i;
+      ASSERT_EQ(Key(i), it->key().ToString());
+      it->Seek(BigEndian(kGap * i + 1));
+      ASSERT_FALSE(it->Valid()) << i;
+      ASSERT_OK(it->status());
+      it.reset(db_->NewIterator(ReadOptions()));
+      it->Seek(BigEndian(kGap * (i - 1) + 1));
+      ASSERT_TRUE(it->Valid()) << i;
+      ASSERT_EQ(Key(i), it->key().ToString());
+      it->SeekForPrev(BigEndian(kGap * i + 1));
+      ASSERT_TRUE(it->Valid()) << i;
+      ASSERT_EQ(Key(i), it->key().ToString());
+    }
+    uint64_t keys = 0;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) keys++;
+    ASSERT_EQ(kKeys, keys);
+  }
+
+  // Number of parts of each file.
+  std::vector<size_t> Parts() {
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    std::vector<size_t> parts;
+    for (const LiveFileMetaData& file : files) {
+      std::unique_ptr<SeparateFile> separate;
+      EXPECT_OK(SeparateFile::Open(
+          options_, file.directory + "/" + file.relative_filename, &separate));
+      const auto filter = SeparateFilter::Open(separate->file());
+      parts.push_back(filter == nullptr ? 0 : filter->num_parts());
+    }
+    return parts;
+  }
+
+  uint64_t Ticks(Tickers ticker) const {
+    return options_.statistics->getTickerCount(ticker);
+  }
+};
+
+}  // namespace
+
+// With room for a tenth of the filters, a read of absent keys reads a part of
+// the filter of each run at most.
+TEST_F(FilterPartsDBTest, ASmallCacheHoldsParts) {
+  for (const char* policy : {"proteus:14", "surf:0:16"}) {
+    SCOPED_TRACE(policy);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(std::string(kParts) + "filter_policy=" + policy +
+             ";block_cache={capacity=8K;num_shard_bits=0}");
+    Open();
+    Fill();
+    for (const size_t parts : Parts()) EXPECT_GT(parts, 10u);
+    ReadOptions options;
+    Random64 random(1);
+    ASSERT_OK(options_.statistics->Reset());
+    get_perf_context()->Reset();
+    constexpr uint64_t kReads = 2000;
+    for (uint64_t n = 0; n < kReads; n++) {
+      const uint64_t i = 1 + random.Uniform(kKeys - 1);
+      std::string value;
+      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                      .IsNotFound());
+    }
+    EXPECT_LE(get_perf_context()->filter_block_read_count, 3 * kReads);
+    EXPECT_LE(get_perf_context()->block_read_byte, 3 * kReads * 1200);
+    // Untaught, Proteus lets some of these ranges through.
+    if (std::string(policy) != "surf:0:16") continue;
+    get_perf_context()->Reset();
+    for (uint64_t n = 0; n < kReads; n++) {
+      const uint64_t i = 1 + random.Uniform(kKeys - 1);
+      const std::string end = BigEndian(kGap * i + 700);
+      const Slice upper = end;
+      options.iterate_upper_bound = &upper;
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+      it->Seek(BigEndian(kGap * i + 1));
+      ASSERT_FALSE(it->Valid());
+    }
+    // A range that ends in another part than it begins in reads both.
+    EXPECT_LE(get_perf_context()->filter_block_read_count,
+              3 * kReads + kReads / 10);
+    EXPECT_LE(get_perf_context()->block_read_byte, 4 * kReads * 1200);
+  }
+}
+
+// While a file waits for the search, it keeps the parts that it has asked: in a
+// cache that holds none of them, a seek still reads one part of each run.
+TEST_F(FilterPartsDBTest, AnOpenSeekReadsAPartOnce) {
+  for (const char* policy : {"proteus:14", "surf:0:16"}) {
+    SCOPED_TRACE(policy);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(std::string(kParts) + "filter_policy=" + policy +
+             ";block_cache={capacity=1K;num_shard_bits=0}");
+    Open();
+    Fill();
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    it->Seek(Key(kKeys / 2));
+    Random64 random(1);
+    get_perf_context()->Reset();
+    constexpr uint64_t kReads = 1000;
+    for (uint64_t n = 0; n < kReads; n++) {
+      const uint64_t i = 1 + random.Uniform(kKeys - 10);
+      it->Seek(BigEndian(kGap * i + 1));
+      ASSERT_TRUE(it->Valid());
+      ASSERT_EQ(Key(i + 1), it->key().ToString());
+    }
+    // A few seeks begin behind the last key of a part, or wait more than once.
+    EXPECT_LE(get_perf_context()->filter_block_read_count,
+              3 * kReads + kReads / 5);
+  }
+}
+
+// A range over many parts asks two of them at most: the ones between have keys.
+TEST_F(FilterPartsDBTest, WideRangesReadFewParts) {
+  SetTable(std::string(kParts) +
+           "filter_policy=surf:0:16;block_cache={capacity=1K}");
+  Open();
+  FillLevel(1, 3);
+  for (uint64_t width : {100u, 1000u, 9000u}) {
+    get_perf_context()->Reset();
+    const std::string end = Key(1000 + 2 * width);
+    const Slice upper = end;
+    ReadOptions options;
+    options.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    it->Seek(BigEndian(kGap * 1000 + 1));
+    ASSERT_TRUE(it->Valid());
+    EXPECT_LE(get_perf_context()->filter_block_read_count, 2u);
+  }
+  // Likewise, a count reads the parts at the two ends of the range, and those
+  // at the two ends of the file.
+  get_perf_context()->Reset();
+  const std::string lo = Key(1001);
+  const std::string hi = Key(29000);
+  CountResult result;
+  ASSERT_OK(ApproximateCount(&*db_, db_->DefaultColumnFamily(), Range(lo, hi),
+                             &result));
+  EXPECT_EQ(static_cast<uint64_t>((29000 - 1001) / 3), result.count);
+  EXPECT_FALSE(result.unsure);
+  EXPECT_EQ(0u, result.files_scanned);
+  EXPECT_LE(get_perf_context()->filter_block_read_count, 8u);
+}
+
+// Files of both kinds live side by side, under any options.
+TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
+  const std::string cache = "block_cache=64K;";
+  for (const char* policy : {"proteus:12", "surf:0:8", "surf:0:0:8",
+                             "levels:surf:0:8,bloomfilter:10,proteus:12"}) {
+    SCOPED_TRACE(policy);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    const std::string filter = cache + "filter_policy=" + policy;
+    SetTable(kParts + filter);
+    Open();
+    FillLevel(1, 3);
+    SetTable(filter);
+    Open();
+    FillLevel(2, 2);
+    SetTable("index_type=kTwoLevelIndexSearch;partition_filters=true;" +
+             (kParts + filter));
+    Open();
+    FillLevel(3, 0);
+    for (const std::string& table :
+         {kParts + filter, filter,
+          std::string(kParts) + cache + "filter_policy=bloomfilter:10",
+          cache + "filter_policy=nullptr"}) {
+      SCOPED_TRACE(table);
+      SetTable(table);
+      Open();
+      ASSERT_NO_FATAL_FAILURE(CheckAll(37));
+    }
+    SetTable(kParts + filter);
+    Open();
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    ASSERT_NO_FATAL_FAILURE(CheckAll(37));
+    for (const size_t parts : Parts()) EXPECT_GT(parts, 1u);
+  }
+}
+
+// RocksDB reads all data, and with a policy of Protean its own table filters
+// Gets.
+TEST_F(FilterPartsDBTest, StockTables) {
+  SetTable(std::string(kParts) + "filter_policy=proteus:14");
+  Open();
+  Fill();
+  for (const char* policy : {"nullptr", "bloomfilter:10", "proteus:12"}) {
+    for (const char* more : {"", kParts}) {
+      SCOPED_TRACE(std::string(policy) + more);
+      SetTable(std::string(more) + "filter_policy=" + policy,
+               "BlockBasedTable");
+      Open();
+      ASSERT_NO_FATAL_FAILURE(CheckAll(97));
+      ASSERT_OK(options_.statistics->Reset());
+      std::string value;
+      for (uint64_t i = 1; i < kKeys; i += 31) {
+        ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                        .IsNotFound());
+      }
+      if (policy == std::string("proteus:12")) {
+        EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
+      }
+    }
+  }
+}
+
+// RocksDB's own table partitions the filters of Protean's policies in its way:
+// each partition is a block. Such files are read by both tables.
+TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
+  const std::string partitioned =
+      "index_type=kTwoLevelIndexSearch;partition_filters=true;"
+      "metadata_block_size=1024;";
+  for (const char* policy : {"proteus:12", "surf:0:8"}) {
+    SCOPED_TRACE(policy);
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    const std::string filter = std::string("filter_policy=") + policy;
+    SetTable(partitioned + filter, "BlockBasedTable");
+    Open();
+    Fill();
+    ASSERT_NO_FATAL_FAILURE(CheckAll(97));
+    ASSERT_OK(options_.statistics->Reset());
+    std::string value;
+    for (uint64_t i = 1; i < kKeys; i += 31) {
+      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                      .IsNotFound());
+    }
+    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
+    for (const std::string& table : {filter, kParts + filter}) {
+      SetTable(table);
+      Open();
+      ASSERT_NO_FATAL_FAILURE(CheckAll(97));
+    }
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    ASSERT_NO_FATAL_FAILURE(CheckAll(97));
+  }
+}
+
+// A read that may not read from files goes on without parts that are not in the
+// cache, and uses those that are.
+TEST_F(FilterPartsDBTest, CachedReadsReadNoParts) {
+  for (const bool fits : {false, true}) {
+    SetTable(std::string(kParts) +
+             "filter_policy=surf:0:16;block_cache=" + (fits ? "4M" : "1K"));
+    Open();
+    if (!fits) Fill();
+    Open();
+    std::string ignored;
+    if (fits) {
+      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * 500 + 1), &ignored)
+                      .IsNotFound());
+    }
+    ReadOptions options;
+    options.read_tier = kBlockCacheTier;
+    get_perf_context()->Reset();
+    std::string value;
+    const Status s = db_->Get(options, BigEndian(kGap * 500 + 1), &value);
+    EXPECT_EQ(fits, s.IsNotFound()) << s.ToString();
+    EXPECT_EQ(!fits, s.IsIncomplete()) << s.ToString();
+    const std::string end = BigEndian(kGap * 500 + 2);
+    const Slice upper = end;
+    options.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    it->Seek(BigEndian(kGap * 500 + 1));
+    EXPECT_FALSE(it->Valid());
+    EXPECT_EQ(!fits, it->status().IsIncomplete()) << it->status().ToString();
+    EXPECT_EQ(0u, get_perf_context()->block_read_count);
+  }
+}
+
+// MultiGet asks each part for all its keys.
+TEST_F(FilterPartsDBTest, MultiGet) {
+  SetTable(std::string(kParts) + "filter_policy=proteus:14");
+  Open();
+  Fill();
+  Random64 random(3);
+  for (int n = 0; n < 200; n++) {
+    Keys keys;
+    for (int i = 0; i < 40; i++) {
+      keys.push_back(BigEndian(kGap * (1 + random.Uniform(kKeys)) +
+                               (random.OneIn(2) ? 0 : 1)));
+    }
+    SortUnique(&keys);
+    const std::vector<Slice> slices(keys.begin(), keys.end());
+    std::vector<PinnableSlice> values(keys.size());
+    std::vector<Status> statuses(keys.size());
+    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), keys.size(),
+                  slices.data(), values.data(), statuses.data(), true);
+    for (size_t i = 0; i < keys.size(); i++) {
+      const bool is_key =
+          keys[i].back() ==
+          BigEndian(EndianSwapValue(DecodeFixed64(keys[i].data())) / kGap *
+                    kGap)
+              .back();
+      EXPECT_EQ(is_key, statuses[i].ok()) << Hex(keys[i]);
+    }
+  }
+  EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 1000u);
+}
+
+// Seeks for prefixes that end one part and begin the next.
+TEST_F(FilterPartsDBTest, PrefixExtractors) {
+  for (const char* policy :
+       {"proteus:12", "surf:4:4", "surf:0:8", "surf:0:4:6"}) {
+    for (const bool decoupled : {false, true}) {
+      for (const size_t length : {4u, 6u}) {
+        SCOPED_TRACE(std::string(policy) + " " + std::to_string(length));
+        db_.reset();
+        ASSERT_OK(DestroyDB(path_, options_));
+        options_.prefix_extractor = std::make_shared<FirstBytes>(length);
+        SetTable(std::string(kParts) +
+                 "metadata_block_size=128;filter_policy=" + policy +
+                 (decoupled ? ";decouple_partitioned_filters=true" : ""));
+        Open();
+        // Texts of a length from 1 to 8 over few letters.
+        std::map<std::string, std::string> truth;
+        Random rnd(5);
+        for (int i = 0; i < 3000; i++) {
+          std::string key = RandomString(&rnd, "abcde", 8);
+          if (key.empty()) continue;
+          ASSERT_OK(db_->Put(WriteOptions(), key, key));
+          truth[key] = key;
+        }
+        ASSERT_OK(db_->Flush(FlushOptions()));
+        ReadOptions options;
+        options.prefix_same_as_start = true;
+        for (int i = 0; i < 3000; i++) {
+          const std::string target = RandomString(&rnd, "abcde", 9);
+          if (target.size() < length) continue;
+          const std::string prefix = target.substr(0, length);
+          const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+          it->Seek(target);
+          const auto found = truth.lower_bound(target);
+          const bool expected =
+              found != truth.end() && Slice(found->first).starts_with(prefix);
+          ASSERT_EQ(expected, it->Valid()) << target;
+          if (expected) {
+            ASSERT_EQ(found->first, it->key().ToString());
+          }
+          std::string value;
+          ASSERT_EQ(truth.count(target) > 0,
+                    db_->Get(ReadOptions(), target, &value).ok())
+              << target;
+        }
+        options_.prefix_extractor.reset();
+      }
+    }
+  }
+}
+
+// RocksDB adds prefixes to the parts, which no count takes for keys.
+TEST_F(FilterPartsDBTest, CountsWithPrefixExtractors) {
+  for (const size_t length : {1u, 6u}) {
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    options_.prefix_extractor.reset(NewFixedPrefixTransform(length));
+    SetTable(std::string(kParts) +
+             "metadata_block_size=256;filter_policy=surf:0:16");
+    Open();
+    FillLevel(1, 3);
+    for (const auto& [begin, end] :
+         {std::make_pair(0, 40000), {1, 40000}, {5000, 5003}, {5001, 20002}}) {
+      const std::string lo = Key(static_cast<uint64_t>(begin));
+      const std::string hi = Key(static_cast<uint64_t>(end));
+      CountResult result;
+      ASSERT_OK(ApproximateCount(&*db_, db_->DefaultColumnFamily(),
+                                 Range(lo, hi), &result));
+      uint64_t truth = 0;
+      for (uint64_t i = 1; i <= kKeys; i += 3) {
+        truth += static_cast<int>(i) >= begin && static_cast<int>(i) < end;
+      }
+      EXPECT_EQ(truth, result.count) << begin << " to " << end;
+    }
+    options_.prefix_extractor.reset();
+  }
+}
+
+// A part that cannot be read is logged and counted once. The others filter, and
+// the file's filter is not given up.
+TEST_F(FilterPartsDBTest, ADamagedPart) {
+  const auto log = std::make_shared<RecordingLogger>();
+  options_.info_log = log;
+  const std::string table = std::string(kParts) + "filter_policy=surf:0:16";
+  SetTable(table);
+  Open();
+  FillLevel(1, 3);
+  std::vector<LiveFileMetaData> files;
+  db_->GetLiveFilesMetaData(&files);
+  const std::string path =
+      files[0].directory + "/" + files[0].relative_filename;
+  db_.reset();
+  FilterLocation location;
+  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
+  // RocksDB checks nothing but the whole block.
+  std::string intact;
+  ASSERT_OK(ReadFileToString(Env::Default(), path, &intact));
+  for (const bool right_checksum : {false, true}) {
+    ASSERT_OK(WriteStringToFile(Env::Default(), intact, path));
+    ASSERT_NO_FATAL_FAILURE(ChangeBlock(
+        path, location.handle, location.footer, right_checksum,
+        [](std::string* bytes) { (*bytes)[bytes->size() / 2] ^= 0x10; }));
+    log->Clear();
+    // The block cache has the part as it was.
+    SetTable(table);
+    Open();
+    ASSERT_OK(options_.statistics->Reset());
+    ReadOptions options;
+    for (uint64_t i = 1; i < kKeys; i += 30) {
+      const std::string end = BigEndian(kGap * i + 700);
+      const Slice upper = end;
+      options.iterate_upper_bound = &upper;
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+      it->Seek(BigEndian(kGap * i - 700));
+      ASSERT_TRUE(it->Valid()) << i;
+      it->Seek(BigEndian(kGap * i + 1));
+      ASSERT_FALSE(it->Valid()) << i;
+      ASSERT_OK(it->status());
+    }
+    EXPECT_EQ(1u, log->Lines({"without a part of its filter"}).size());
+    EXPECT_EQ(0u, log->Lines({"without its filter"}).size());
+    EXPECT_GE(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 1u);
+    EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), 500u);
+    FilterStatistics statistics;
+    ASSERT_OK(
+        GetFilterStatistics(&*db_, db_->DefaultColumnFamily(), &statistics));
+    EXPECT_TRUE(statistics.total.unused.empty());
+  }
+}
+
+// The prefixes at the borders of parts keep their order in any comparator.
+TEST_F(FilterPartsDBTest, PrefixesInDescendingOrder) {
+  options_.comparator = ReverseBytewiseComparator();
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(6));
+  SetTable(std::string(kParts) +
+           "metadata_block_size=512;filter_policy=proteus:14;"
+           "decouple_partitioned_filters=true");
+  Open();
+  FillLevel(1, 3);
+  ASSERT_GT(Parts().at(0), 10u);
+  ASSERT_OK(options_.statistics->Reset());
+  uint64_t absent = 0;
+  for (uint64_t i = 1; i <= kKeys; i++) {
+    std::string value;
+    const Status s = db_->Get(ReadOptions(), Key(i), &value);
+    ASSERT_EQ(i % 3 == 1, s.ok()) << i;
+    // A prefix that no key has.
+    ASSERT_TRUE(
+        db_->Get(ReadOptions(), BigEndian((uint64_t{i} << 40) + 7), &value)
+            .IsNotFound());
+    absent++;
+  }
+  EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), absent / 2);
+}
+
+// Versions of one key lie in many parts, since snapshots keep them.
+TEST_F(FilterPartsDBTest, ManyVersionsOfAKey) {
+  for (const bool decoupled : {false, true}) {
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(std::string(kParts) +
+             "metadata_block_size=100;block_size=200;filter_policy=surf:0:16" +
+             (decoupled ? ";decouple_partitioned_filters=true" : ""));
+    Open();
+    std::vector<const Snapshot*> snapshots;
+    for (int version = 0; version < 300; version++) {
+      for (uint64_t i = 0; i < 3; i++) {
+        ASSERT_OK(db_->Put(WriteOptions(), Key(500 + i), "value"));
+      }
+      ASSERT_OK(db_->Put(WriteOptions(), Key(700 + version), "value"));
+      snapshots.push_back(db_->GetSnapshot());
+    }
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    EXPECT_GT(Parts().at(0), 3u);
+    const auto count = [&](uint64_t begin, uint64_t end) {
+      const std::string lo = Key(begin);
+      const std::string hi = Key(end);
+      CountResult result;
+      EXPECT_OK(ApproximateCount(&*db_, db_->DefaultColumnFamily(),
+                                 Range(lo, hi), &result));
+      EXPECT_EQ(0u, result.files_scanned);
+      return result.count;
+    };
+    EXPECT_EQ(303u, count(1, 2000));
+    EXPECT_EQ(3u, count(500, 503));
+    EXPECT_EQ(2u, count(501, 700));
+    EXPECT_EQ(102u, count(501, 800));
+    EXPECT_EQ(200u, count(800, 1000));
+    for (const Snapshot* snapshot : snapshots) db_->ReleaseSnapshot(snapshot);
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
