@@ -318,8 +318,7 @@ TEST_P(PartedFilterTest, UnknownParts) {
     // it begins with.
     const FilterPart last = parts().back();
     const size_t entries = parts().front().offset - last.begin.size() - 3;
-    ASSERT_EQ(static_cast<char>(last.begin.size()),
-              bytes[entries + 2 + (last.design == parts()[0].design ? 0 : 0)]);
+    ASSERT_EQ(static_cast<char>(last.begin.size()), bytes[entries + 2]);
     bytes[entries] = 1;
     if (other_kind) bytes[entries - 1] = 77;
     bytes = WithRightChecksums(bytes);
