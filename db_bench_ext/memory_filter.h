@@ -44,7 +44,8 @@ class MemoryFilter {
   FilterBitsReader* reader() const { return reader_.get(); }
   // Nullptr for RocksDB's filters.
   const FilterBlock* block() const { return block_; }
-  // What the builder and the filter report; empty for RocksDB's filters.
+  // The builder's report, with the design as the filter describes it; empty for
+  // RocksDB's filters.
   const FilterReport& report() const { return report_; }
   // Nullptr for any other kind of filter.
   const Surf* surf() const { return surf_; }

@@ -25,7 +25,7 @@ constexpr size_t kNumKeysOffset = 16;
 constexpr size_t kSaltOffset = 24;
 constexpr size_t kKeyLengthsOffset = 40;
 constexpr size_t kNumPartsOffset = 44;
-// Where a part has its fields, behind the payload.
+// Offset of a part's number from the end of its payload.
 constexpr size_t kPartNumberOffset = 4;
 // The minimum size of an entry.
 constexpr size_t kMinEntrySize = 6;

@@ -14,13 +14,13 @@
 //         5     1   kind of the filter (filter_kinds.h)
 //         6     2   flags
 //         8     4   CRC-32C of the directory but for these four bytes
-//        12     4   size of the directory: the first part begins behind it
+//        12     4   size of the directory, which the first part follows
 //        16     8   number of distinct keys
 //        24    16   the salt, the number of the file first
 //        40     4   key lengths % 32, a bit for each; zero if not known
 //        44     4   number of parts
 //        48         the first 64 bytes of the smallest and of the largest key,
-//                   each behind its length, a varint
+//                   each after its length, a varint
 //                   number of designs, a varint, and the designs, each behind
 //                   its length: what several parts have in common, as their
 //                   kind understands it

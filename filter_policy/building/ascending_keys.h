@@ -21,8 +21,8 @@ struct KeyComparison {
   // Negative, zero or positive as the first key is below, equal to or above the
   // second one in bytewise order.
   int order = 1;
-  // Whether the keys have different bytes at some place. If not, one begins
-  // with the other.
+  // True if the keys have different bytes at some place; false if one of them
+  // begins with the other.
   bool differ = false;
   // The number of bits with which both keys begin. If no bytes differ, 8 for
   // each byte of the shorter key.

@@ -31,9 +31,9 @@ struct FileBuilders {
   // Makes builders, one after the other.
   std::function<std::unique_ptr<RangeFilterBuilder>(const FilterTask& task)>
       make;
-  // Whether the range of the file's keys is to be kept among its properties.
+  // If true, the properties of the file keep the range of its keys.
   bool keep_range = false;
-  // Whether the lengths of the keys may answer point queries.
+  // If true, point queries may be answered from the lengths of the keys.
   bool tell_lengths = true;
 };
 
@@ -152,7 +152,8 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
     if (unnoted_bytes_ >= note_bytes_) NoteMemory();
   }
   void NoteMemory();
-  // Whether the builder has the keys of a part.
+  // Returns true if the builder, which does not cut parts, has enough keys for
+  // one.
   bool IsPartFull() const;
 
   // Adds a key that is the first one of a builder, or not above the one before.
@@ -190,7 +191,7 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
 
   std::unique_ptr<RangeFilterBuilder> builder_;  // nullptr between two of them
   std::string builder_begin_;                    // see FilterPart
-  // What the last part took of the maximum that its builder had said.
+  // The size of what the last builder gave, as a fraction of its MaxSize().
   double fill_ = 1;
   FilterBlockWriter writer_;
   FilterBlockHeader header_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What is reported of a file's filter: sums over its builders, and of the
-//  designs the one that most keys have.
+//  The report of a file's filter: sums and averages over its builders, and the
+//  design that most of the keys have.
 
 #pragma once
 
