@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMinBytes = 64;
 // What a part takes in a block besides its payload and the string with which it
 // begins, which is short where keys are alike.
-constexpr uint64_t kPartOverhead = FilterDirectory::kPartOverhead + 8;
+constexpr uint64_t kPartAndEntry = FilterDirectory::kPartOverhead + 8;
 constexpr uint64_t kUsualBegin = 64;
 
 // The bytes that payloads may take of `size`, of which `overhead` are spent
@@ -56,7 +56,7 @@ Status ProteusBuilder::Plan(const KeysEnd& end,
       std::min(first_key().size(), FilterBlockHeader::kMaxStoredKey) +
       std::min(last_key().size(), FilterBlockHeader::kMaxStoredKey) + 12;
   for (const PlannedPart& part : *parts) {
-    overhead += kPartOverhead + part.begin.size();
+    overhead += kPartAndEntry + part.begin.size();
   }
   return group_.Design(PayloadBytes(size, overhead), end.prefixes_only, parts);
 }

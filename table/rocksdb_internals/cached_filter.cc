@@ -90,6 +90,16 @@ Status ReadAt(const BlockBasedTable::Rep& rep, const ReadOptions& read_options,
   return s;
 }
 
+// Counts an answer as RocksDB's filters do, and returns it.
+bool CountAnswer(bool may_match) {
+  if (may_match) {
+    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
+  } else {
+    PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
+  }
+  return may_match;
+}
+
 }  // namespace
 
 FilterBitsReader* CachedFilter::NewPartReader(const FilterDirectory& directory,
@@ -214,13 +224,7 @@ bool CachedFilter::PrefixMayMatch(const Slice& prefix,
                                   BlockCacheLookupContext* lookup_context,
                                   const ReadOptions& read_options) {
   const CachedFilterView view(*this, read_options, get_context, lookup_context);
-  const bool may_match = view.EntryMayMatch(prefix);
-  if (may_match) {
-    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-  } else {
-    PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
-  }
-  return may_match;
+  return CountAnswer(view.EntryMayMatch(prefix));
 }
 
 void CachedFilter::KeysMayMatch(MultiGetRange* range,
@@ -230,21 +234,10 @@ void CachedFilter::KeysMayMatch(MultiGetRange* range,
   const CachedFilterView view(*this, read_options, range->begin()->get_context,
                               lookup_context);
   for (auto key = range->begin(); key != range->end(); ++key) {
-    if (view.EntryMayMatch(key->ukey_without_ts)) {
-      PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-    } else {
-      PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
+    if (!CountAnswer(view.EntryMayMatch(key->ukey_without_ts))) {
       range->SkipKey(key);
     }
   }
-}
-
-void CachedFilter::PrefixesMayMatch(MultiGetRange* range,
-                                    const SliceTransform* prefix_extractor,
-                                    BlockCacheLookupContext* lookup_context,
-                                    const ReadOptions& read_options) {
-  FilterBlockReader::PrefixesMayMatch(range, prefix_extractor, lookup_context,
-                                      read_options);
 }
 
 size_t CachedFilter::ApproximateMemoryUsage() const {

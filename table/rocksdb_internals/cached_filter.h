@@ -95,10 +95,6 @@ class CachedFilter final
                       GetContext* get_context,
                       BlockCacheLookupContext* lookup_context,
                       const ReadOptions& read_options) override;
-  void PrefixesMayMatch(MultiGetRange* range,
-                        const SliceTransform* prefix_extractor,
-                        BlockCacheLookupContext* lookup_context,
-                        const ReadOptions& read_options) override;
   size_t ApproximateMemoryUsage() const override;
   void EraseFromCacheBeforeDestruction(
       uint32_t uncache_aggressiveness) override;

@@ -102,6 +102,15 @@ class FilterPartsDBTest : public OneDBTest {
     ASSERT_EQ(kKeys, keys);
   }
 
+  // Opens an empty database with these options of its table.
+  void OpenNew(const std::string& table,
+               const std::string& id = "ProteanTable") {
+    db_.reset();
+    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(table, id);
+    Open();
+  }
+
   // Number of parts of each file.
   std::vector<size_t> Parts() {
     std::vector<LiveFileMetaData> files;
@@ -129,11 +138,8 @@ class FilterPartsDBTest : public OneDBTest {
 TEST_F(FilterPartsDBTest, ASmallCacheHoldsParts) {
   for (const char* policy : {"proteus:14", "surf:0:16"}) {
     SCOPED_TRACE(policy);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    SetTable(std::string(kParts) + "filter_policy=" + policy +
-             ";block_cache={capacity=8K;num_shard_bits=0}");
-    Open();
+    OpenNew(std::string(kParts) + "filter_policy=" + policy +
+            ";block_cache={capacity=8K;num_shard_bits=0}");
     Fill();
     for (const size_t parts : Parts()) EXPECT_GT(parts, 10u);
     ReadOptions options;
@@ -173,11 +179,8 @@ TEST_F(FilterPartsDBTest, ASmallCacheHoldsParts) {
 TEST_F(FilterPartsDBTest, AnOpenSeekReadsAPartOnce) {
   for (const char* policy : {"proteus:14", "surf:0:16"}) {
     SCOPED_TRACE(policy);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    SetTable(std::string(kParts) + "filter_policy=" + policy +
-             ";block_cache={capacity=1K;num_shard_bits=0}");
-    Open();
+    OpenNew(std::string(kParts) + "filter_policy=" + policy +
+            ";block_cache={capacity=1K;num_shard_bits=0}");
     Fill();
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     it->Seek(Key(kKeys / 2));
@@ -233,11 +236,8 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
   for (const char* policy : {"proteus:12", "surf:0:8", "surf:0:0:8",
                              "levels:surf:0:8,bloomfilter:10,proteus:12"}) {
     SCOPED_TRACE(policy);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
     const std::string filter = cache + "filter_policy=" + policy;
-    SetTable(kParts + filter);
-    Open();
+    OpenNew(kParts + filter);
     FillLevel(1, 3);
     SetTable(filter);
     Open();
@@ -297,11 +297,8 @@ TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
       "metadata_block_size=1024;";
   for (const char* policy : {"proteus:12", "surf:0:8"}) {
     SCOPED_TRACE(policy);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
     const std::string filter = std::string("filter_policy=") + policy;
-    SetTable(partitioned + filter, "BlockBasedTable");
-    Open();
+    OpenNew(partitioned + filter, "BlockBasedTable");
     Fill();
     ASSERT_NO_FATAL_FAILURE(CheckAll(97));
     ASSERT_OK(options_.statistics->Reset());
@@ -540,12 +537,9 @@ TEST_F(FilterPartsDBTest, PrefixesInDescendingOrder) {
 // Versions of one key lie in many parts, since snapshots keep them.
 TEST_F(FilterPartsDBTest, ManyVersionsOfAKey) {
   for (const bool decoupled : {false, true}) {
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    SetTable(std::string(kParts) +
-             "metadata_block_size=100;block_size=200;filter_policy=surf:0:16" +
-             (decoupled ? ";decouple_partitioned_filters=true" : ""));
-    Open();
+    OpenNew(std::string(kParts) +
+            "metadata_block_size=100;block_size=200;filter_policy=surf:0:16" +
+            (decoupled ? ";decouple_partitioned_filters=true" : ""));
     std::vector<const Snapshot*> snapshots;
     for (int version = 0; version < 300; version++) {
       for (uint64_t i = 0; i < 3; i++) {

@@ -102,8 +102,8 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
        "FilterBlockReader",
        "table/rocksdb_internals/cached_filter.h",
        "CachedFilter",
-       // RocksDB's base class has the first one. The others are not called.
-       {"RangeMayExist", "ToString", "CacheDependencies"}},
+       // RocksDB's base classes have the first two. The others are not called.
+       {"RangeMayExist", "PrefixesMayMatch", "ToString", "CacheDependencies"}},
       {"table/block_based/filter_policy_internal.h",
        "FilterBitsReader",
        "filter_policy/protean_filter_policy.h",
