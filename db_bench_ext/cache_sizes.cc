@@ -14,9 +14,6 @@ namespace {
 constexpr double kZipfExponent = 0.99;
 constexpr double kEmptyShare = 0.99;  // of closed seeks
 
-constexpr QueryKind kKinds[] = {QueryKind::kPoint, QueryKind::kClosedSeek,
-                                QueryKind::kOpenSeek};
-
 QueryOptions Points() {
   QueryOptions options;
   options.rmax = 0;
@@ -99,7 +96,7 @@ Status CacheSizes::DrawStreams(const QueryOptions& query_options) {
   Rng rng(size.seed + 2);
   Status s;
   for (bool skewed : {false, true}) {
-    for (QueryKind kind : kKinds) {
+    for (QueryKind kind : options_.kinds) {
       const QuerySource source(
           kind == QueryKind::kPoint ? Points() : query_options,
           records_.source(), records_.keys());
@@ -116,17 +113,18 @@ Status CacheSizes::DrawStreams(const QueryOptions& query_options) {
   return s;
 }
 
-// Samples are what the reads of such queries would sample: a third of each
+// Samples are what the reads of such queries would sample: as many of each
 // kind. An open seek is one to the key that it finds.
 Status CacheSizes::DrawSamples(const QueryOptions& query_options) {
   const WorkloadSize& size = options_.ranges.size;
   Rng rng(size.seed + 1);
-  for (QueryKind kind : kKinds) {
+  for (QueryKind kind : options_.kinds) {
     const QuerySource source(
         kind == QueryKind::kPoint ? Points() : query_options, records_.source(),
         records_.keys());
     std::vector<Query> samples;
-    const Status s = source.DrawEmpty(size.samples / 3, &rng, &samples);
+    const Status s =
+        source.DrawEmpty(size.samples / options_.kinds.size(), &rng, &samples);
     if (!s.ok()) return s;
     for (Query& sample : samples) {
       const std::string* found =

@@ -23,6 +23,9 @@ struct CacheSizesOptions {
   RangeWorkloadOptions ranges;
   // Sizes of the block cache, in percent of kReferenceBits for each record.
   std::vector<int> percents;
+  // What is asked, and what filters are taught.
+  std::vector<QueryKind> kinds = {QueryKind::kPoint, QueryKind::kClosedSeek,
+                                  QueryKind::kOpenSeek};
   uint32_t files = 7;
 };
 

@@ -48,6 +48,8 @@ DEFINE_string(empty_percents, "10,25,50,75,90,99",
 DEFINE_string(cache_percents, "1,2,5,10,25,50,100,150",
               "cache_sizes: sizes of the block cache, in percent of 12 bits "
               "for each record");
+DEFINE_string(cache_queries, "point,closed_seek,open_seek",
+              "cache_sizes: kinds of queries that are asked, and taught");
 DEFINE_uint32(files, 7, "cache_sizes: about the number of files, 1 to 1000");
 DEFINE_uint64(keys_read, 1, "open_seeks: keys that each seek reads");
 DEFINE_uint64(value_bytes, 512, "All but timeseries: size of a value");
@@ -164,6 +166,24 @@ Status ParsePercents(const std::string& flag, const std::string& list, int max,
   return Status::OK();
 }
 
+Status ParseQueryKinds(const std::string& list, std::vector<QueryKind>* kinds) {
+  kinds->clear();
+  for (const std::string& name : SplitList(list)) {
+    const size_t before = kinds->size();
+    for (QueryKind kind :
+         {QueryKind::kPoint, QueryKind::kClosedSeek, QueryKind::kOpenSeek}) {
+      if (name == QueryKindName(kind)) kinds->push_back(kind);
+    }
+    if (kinds->size() > before) continue;
+    return Status::InvalidArgument(
+        "--cache_queries: " + name +
+        " is not one of point, closed_seek and open_seek");
+  }
+  return kinds->empty()
+             ? Status::InvalidArgument("--cache_queries names no kind")
+             : Status::OK();
+}
+
 Status MakeTimeseries(std::unique_ptr<DbWorkload>* workload) {
   TimeseriesOptions options;
   options.records = FLAGS_num;
@@ -229,6 +249,7 @@ Status MakeCacheSizes(const RangeWorkloadOptions& ranges,
   if (s.ok() && options.percents.empty()) {
     s = Status::InvalidArgument("--cache_percents names no size");
   }
+  if (s.ok()) s = ParseQueryKinds(FLAGS_cache_queries, &options.kinds);
   return s.ok() ? CacheSizes::Create(options, source, query_options, workload)
                 : s;
 }

@@ -25,10 +25,11 @@ constexpr size_t kNumKeysOffset = 16;
 constexpr size_t kSaltOffset = 24;
 constexpr size_t kKeyLengthsOffset = 40;
 constexpr size_t kNumPartsOffset = 44;
-// Offset of a part's number from the end of its payload.
+// Offsets of a unit's numbers from the end of its payload.
 constexpr size_t kPartNumberOffset = 4;
+constexpr size_t kUnitNumberOffset = 8;
 // The minimum size of an entry.
-constexpr size_t kMinEntrySize = 6;
+constexpr size_t kMinEntrySize = 7;
 
 Slice StoredPart(const Slice& key) {
   return Slice(key.data(),
@@ -47,8 +48,8 @@ uint32_t DirectoryChecksum(const Slice& directory) {
                                     directory.size() - kSizeOffset));
 }
 
-// The checksum of a part whose number has been written.
-uint32_t PartChecksum(const FilterSalt& salt, const Slice& payload) {
+// The checksum of a unit whose numbers have been written.
+uint32_t UnitChecksum(const FilterSalt& salt, const Slice& payload) {
   char start[16];
   EncodeSalt(salt, start);
   const uint32_t before =
@@ -138,18 +139,22 @@ bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
   parts_.resize(num_parts);
   heads_.reserve(num_parts);
   uint64_t keys = 0;
+  const auto place = [&offset](FilterUnit* unit) {
+    unit->offset = offset;
+    offset += unit->payload_size + FilterDirectory::kUnitOverhead;
+  };
   for (FilterPart& part : parts_) {
-    uint32_t payload_size, num_keys, design;
+    uint32_t num_keys, design;
     uint8_t kind, entries;
-    if (!GetVarint32(&input, &payload_size) ||
+    if (!GetVarint32(&input, &part.first.payload_size) ||
+        !GetVarint32(&input, &part.second.payload_size) ||
         !GetVarint32(&input, &num_keys) || !GetByte(&input, &kind) ||
         !GetByte(&input, &entries) || !GetVarint32(&input, &design) ||
         !GetLengthPrefixedSlice(&input, &part.begin) ||
         design >= designs.size()) {
       return false;
     }
-    part.offset = offset;
-    part.payload_size = payload_size;
+    place(&part.first);
     part.num_keys = num_keys;
     part.keys_before = keys;
     part.kind = static_cast<FilterKind>(kind);
@@ -164,7 +169,9 @@ bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
     }
     heads_.push_back(LoadBigEndian(part.begin.data(), part.begin.size()));
     keys += num_keys;
-    offset += payload_size + kPartOverhead;
+  }
+  for (FilterPart& part : parts_) {
+    if (part.HasSecond()) place(&part.second);
   }
   const bool holds_keys = header_.kind != FilterKind::kAlwaysTrue;
   return input.empty() && offset == block_size &&
@@ -186,14 +193,16 @@ size_t FilterDirectory::Find(const Slice& key) const {
   return static_cast<size_t>(behind - parts_.begin()) - 1;
 }
 
-Status FilterDirectory::OpenPart(size_t part, const Slice& bytes,
+Status FilterDirectory::OpenUnit(const UnitName& name, const Slice& bytes,
                                  std::unique_ptr<RangeFilter>* filter) const {
+  const size_t part = name.part;
   const FilterPart& entry = parts_[part];
-  if (bytes.size() != entry.size()) return Damaged("has a part cut short");
-  const Slice payload(bytes.data(), entry.payload_size);
+  const FilterUnit& unit = UnitOf(name);
+  if (bytes.size() != unit.size()) return Damaged("has a part cut short");
+  const Slice payload(bytes.data(), unit.payload_size);
   const char* const behind = payload.data() + payload.size();
-  if (NumberOf(bytes) != part ||
-      DecodeFixed32(behind) != PartChecksum(header_.salt, payload)) {
+  if (!(NameOf(bytes) == name) ||
+      DecodeFixed32(behind) != UnitChecksum(header_.salt, payload)) {
     return Damaged("has a part with the wrong checksum");
   }
   const FilterType* const type = FindFilterType(entry.kind);
@@ -206,16 +215,20 @@ Status FilterDirectory::OpenPart(size_t part, const Slice& bytes,
   PartContents contents;
   contents.payload = payload;
   contents.design = entry.design;
-  contents.salt = header_.salt;
+  contents.is_second = name.second;
+  contents.salt = name.second ? header_.salt.OfSecondUnit() : header_.salt;
   contents.smallest = LoadBigEndian(smallest.data(), smallest.size());
   contents.largest = LoadBigEndian(largest.data(), largest.size());
   return type->open(contents, filter);
 }
 
-size_t FilterDirectory::NumberOf(const Slice& bytes) {
-  if (bytes.size() < kReadPadding) return ~size_t{0};
-  return DecodeFixed32(bytes.data() + bytes.size() - kReadPadding +
-                       kPartNumberOffset);
+UnitName FilterDirectory::NameOf(const Slice& bytes) const {
+  if (bytes.size() < kReadPadding) return {};
+  const char* const behind = bytes.data() + bytes.size() - kReadPadding;
+  const uint32_t part = DecodeFixed32(behind + kPartNumberOffset);
+  const auto unit = static_cast<uint8_t>(behind[kUnitNumberOffset]);
+  if (part >= parts_.size() || unit > parts_[part].HasSecond()) return {};
+  return {part, unit == 1};
 }
 
 // ---- Writing ----
@@ -232,23 +245,33 @@ char* FilterBlockWriter::AddPart(FilterKind kind, uint64_t num_keys,
     entries_bytes_ += 5 + design.size();
   }
   entries_bytes_ += FilterDirectory::kMaxEntrySize + begin.size();
-  part.entry.kind = kind;
-  part.entry.num_keys = num_keys;
-  part.entry.payload_size = payload_size;
+  part.kind = kind;
+  part.num_keys = num_keys;
   part.begin = begin.ToString();
-  const size_t size = payload_size + FilterDirectory::kPartOverhead;
-  part.bytes.reset(new char[size]());
-  part_bytes_ += size;
-  return part.bytes.get();
+  return Add(payload_size, &part.units[0]);
+}
+
+char* FilterBlockWriter::AddSecondUnit(uint64_t payload_size) {
+  return Add(payload_size, &parts_.back().units[1]);
+}
+
+char* FilterBlockWriter::Add(uint64_t payload_size, Unit* unit) {
+  unit->payload_size = payload_size;
+  unit->bytes.reset(new char[unit->size()]());
+  part_bytes_ += unit->size();
+  return unit->bytes.get();
 }
 
 void FilterBlockWriter::FinishPart(const FilterSalt& salt) {
-  const size_t number = parts_.size() - 1;
-  const Part& part = parts_.back();
-  char* const behind = part.bytes.get() + part.entry.payload_size;
-  EncodeFixed32(behind + kPartNumberOffset, static_cast<uint32_t>(number));
-  EncodeFixed32(behind, PartChecksum(salt, Slice(part.bytes.get(),
-                                                 part.entry.payload_size)));
+  const auto number = static_cast<uint32_t>(parts_.size() - 1);
+  for (const Unit& unit : parts_.back().units) {
+    if (unit.bytes == nullptr) continue;
+    char* const behind = unit.bytes.get() + unit.payload_size;
+    EncodeFixed32(behind + kPartNumberOffset, number);
+    behind[kUnitNumberOffset] = &unit == parts_.back().units ? 0 : 1;
+    EncodeFixed32(
+        behind, UnitChecksum(salt, Slice(unit.bytes.get(), unit.payload_size)));
+  }
 }
 
 std::string FilterBlockWriter::Directory(
@@ -263,10 +286,12 @@ std::string FilterBlockWriter::Directory(
       PutLengthPrefixedSlice(&out, design);
     }
     for (const Part& part : parts_) {
-      PutVarint32(&out, static_cast<uint32_t>(part.entry.payload_size));
-      PutVarint32(&out, static_cast<uint32_t>(part.entry.num_keys));
-      out.push_back(static_cast<char>(part.entry.kind));
-      out.push_back(static_cast<char>(part.entry.entries));
+      for (const Unit& unit : part.units) {
+        PutVarint32(&out, static_cast<uint32_t>(unit.payload_size));
+      }
+      PutVarint32(&out, static_cast<uint32_t>(part.num_keys));
+      out.push_back(static_cast<char>(part.kind));
+      out.push_back(static_cast<char>(PartEntries::kAll));
       PutVarint32(&out, static_cast<uint32_t>(part.design));
       PutLengthPrefixedSlice(&out, part.begin);
     }
@@ -295,12 +320,14 @@ void FilterBlockWriter::Write(const FilterBlockHeader& header, char* block) {
   memcpy(block, directory.data(), directory.size());
   if (header.kind == FilterKind::kAlwaysTrue) return;
   block += directory.size();
-  for (Part& part : parts_) {
-    const size_t size =
-        part.entry.payload_size + FilterDirectory::kPartOverhead;
-    memcpy(block, part.bytes.get(), size);
-    part.bytes.reset();
-    block += size;
+  for (size_t i : {0, 1}) {
+    for (Part& part : parts_) {
+      Unit& unit = part.units[i];
+      if (unit.bytes == nullptr) continue;
+      memcpy(block, unit.bytes.get(), unit.size());
+      unit.bytes.reset();
+      block += unit.size();
+    }
   }
 }
 

@@ -24,24 +24,32 @@
 //                   number of designs, a varint, and the designs, each behind
 //                   its length: what several parts have in common, as their
 //                   kind understands it
-//                   an entry for each part: varints of the size of its payload
-//                   and of the number of its keys; a byte with the kind of its
-//                   filter; a byte with the entries of the file that it speaks
-//                   of; a varint with the index of its design; and, behind its
+//                   an entry for each part: varints of the size of its payload,
+//                   of that of its second unit, or 0 if it has none, and of the
+//                   number of its keys; a byte with the kind of its filter; a
+//                   byte with the entries of the file that it speaks of; a
+//                   varint with the index of its design; and, behind its
 //                   length, a string that is not above the keys of the part,
 //                   and above those of the parts before (empty for the first)
 //
-//  A part:
+//  A part may have its bits in two *units*. The first one is a filter by
+//  itself. The second one, over the same keys, is asked about what the first
+//  one lets through, and need not be loaded for that: without it, there are
+//  more false positives. The first units of all parts come first, then the
+//  second ones.
+//
+//  A unit:
 //
 //                   payload
 //         0     4   CRC-32C of the salt, the payload, and the 12 bytes that
 //                   follow here
 //         4     4   the part's number
-//         8     8   zero
+//         8     1   the unit's number: 0 or 1
+//         9     7   zero
 //        16     5   zero
 //
 //  Of the bytes behind a payload, 16 are loaded with it, so that queries may
-//  read whole words. RocksDB, which loads parts as it does blocks, takes the
+//  read whole words. RocksDB, which loads units as it does blocks, takes the
 //  others for a block's trailer. The type of compression in it is: none.
 //
 //  A block whose keys no filter can hold has no parts and the kind 0.
@@ -91,10 +99,19 @@ struct FilterBlockHeader {
 // know.
 enum class PartEntries : uint8_t { kAll = 0 };
 
+// Bytes that are loaded by themselves.
+struct FilterUnit {
+  uint64_t offset = 0;  // of the payload in the block
+  uint32_t payload_size = 0;
+
+  // The bytes that are loaded.
+  uint64_t size() const { return uint64_t{payload_size} + kReadPadding; }
+};
+
 // What the directory says of a part.
 struct FilterPart {
-  uint64_t offset = 0;  // of its payload in the block
-  uint64_t payload_size = 0;
+  FilterUnit first;
+  FilterUnit second;  // without payload if the part has one unit
   uint64_t num_keys = 0;
   uint64_t keys_before = 0;  // in the parts before
   FilterKind kind = FilterKind::kAlwaysTrue;
@@ -102,19 +119,28 @@ struct FilterPart {
   Slice design;
   Slice begin;
 
-  // The bytes that are loaded for the part.
-  uint64_t size() const { return payload_size + kReadPadding; }
+  bool HasSecond() const { return second.payload_size > 0; }
+};
+
+// Tells the units of a block apart.
+struct UnitName {
+  size_t part = ~size_t{0};
+  bool second = false;
+
+  bool operator==(const UnitName& other) const {
+    return part == other.part && second == other.second;
+  }
 };
 
 // A directory that has been read. Immutable, and so thread safe.
 class FilterDirectory {
  public:
   static constexpr size_t kFixedSize = 48;
-  // The bytes of a part besides its payload, and the maximum of those in the
-  // directory besides its beginning.
-  static constexpr size_t kPartTrailer = 5;
-  static constexpr size_t kPartOverhead = kReadPadding + kPartTrailer;
-  static constexpr size_t kMaxEntrySize = 5 + 5 + 2 + 5 + 5;
+  // The bytes of a unit besides its payload, and the maximum of those that a
+  // part has in the directory besides its beginning.
+  static constexpr size_t kUnitTrailer = 5;
+  static constexpr size_t kUnitOverhead = kReadPadding + kUnitTrailer;
+  static constexpr size_t kMaxEntrySize = 5 + 5 + 5 + 2 + 5 + 5;
 
   // Stores the size of the directory of a block, of which `front` has the first
   // kFixedSize bytes. Corruption, or NotSupported for another version.
@@ -135,12 +161,18 @@ class FilterDirectory {
     return order > 0 || (order == 0 && hi_inclusive);
   }
 
-  // Opens a part in place: FilterPart::size() bytes that must outlive the
+  // REQUIRES: there is such a unit
+  const FilterUnit& UnitOf(const UnitName& name) const {
+    const FilterPart& part = parts_[name.part];
+    return name.second ? part.second : part.first;
+  }
+  // Opens a unit in place: FilterUnit::size() bytes that must outlive the
   // result. Its checksum is verified.
-  Status OpenPart(size_t part, const Slice& bytes,
+  Status OpenUnit(const UnitName& name, const Slice& bytes,
                   std::unique_ptr<RangeFilter>* filter) const;
-  // The number that the bytes of a part say; ~0 if they are too few.
-  static size_t NumberOf(const Slice& bytes);
+  // The unit that the bytes say they are of, if the block has it; else one of
+  // the part ~0.
+  UnitName NameOf(const Slice& bytes) const;
 
   size_t MemoryUsage() const {
     return parts_.capacity() * (sizeof(FilterPart) + sizeof(uint64_t));
@@ -161,15 +193,17 @@ class FilterDirectory {
 // Not thread safe.
 class FilterBlockWriter {
  public:
-  // Adds a part, and returns where its payload belongs: `payload_size` zero
-  // bytes, followed by kReadPadding zero bytes. Once the payload is there,
-  // FinishPart() completes the part.
+  // Adds a part, and returns where the payload of its first unit belongs:
+  // `payload_size` zero bytes, followed by kReadPadding zero bytes. Once the
+  // payloads are there, FinishPart() completes the part.
   char* AddPart(FilterKind kind, uint64_t num_keys, const Slice& begin,
                 const Slice& design, uint64_t payload_size);
+  // The same for the second unit of the part.
+  char* AddSecondUnit(uint64_t payload_size);
   void FinishPart(const FilterSalt& salt);
 
   size_t num_parts() const { return parts_.size(); }
-  // The bytes of all parts so far.
+  // The bytes of all units so far.
   uint64_t part_bytes() const { return part_bytes_; }
   // The size of the block with this header.
   uint64_t Size(const FilterBlockHeader& header) const;
@@ -182,17 +216,27 @@ class FilterBlockWriter {
   void Write(const FilterBlockHeader& header, char* block);
 
  private:
+  struct Unit {
+    uint64_t payload_size = 0;
+    std::unique_ptr<char[]> bytes;  // nullptr if there is no unit
+
+    uint64_t size() const {
+      return payload_size + FilterDirectory::kUnitOverhead;
+    }
+  };
   struct Part {
-    FilterPart entry;
+    FilterKind kind;
+    uint64_t num_keys;
     std::string begin;
     size_t design;
-    std::unique_ptr<char[]> bytes;
+    Unit units[2];
   };
   // The maximum size of the smallest and the largest key, and of the number of
   // designs.
   static constexpr uint64_t kMaxKeysSize =
       2 * (1 + FilterBlockHeader::kMaxStoredKey) + 5;
 
+  char* Add(uint64_t payload_size, Unit* unit);
   std::string Directory(const FilterBlockHeader& header) const;
 
   std::vector<Part> parts_;

@@ -28,10 +28,11 @@ enum class FilterKind : uint8_t {
   kAlwaysTrue = 0,  // no filter could hold the keys
 };
 
-// A part of a filter block (filter_block.h).
+// A unit of a part of a filter block (filter_block.h).
 struct PartContents {
   Slice payload;  // followed by kReadPadding readable bytes
-  Slice design;   // what it has in common with other parts
+  bool is_second = false;
+  Slice design;  // what it has in common with other parts
   FilterSalt salt;
   // The first 8 bytes of its keys, as numbers, lie between these.
   uint64_t smallest = 0;

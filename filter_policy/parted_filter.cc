@@ -27,6 +27,21 @@ const RangeFilter* Empty() {
 
 }  // namespace
 
+void PartInUnits::KeysMayMatch(size_t num_keys, Slice** keys,
+                               bool* may_match) const {
+  first_->KeysMayMatch(num_keys, keys, may_match);
+  for (size_t i = 0; i < num_keys; i++) {
+    may_match[i] = may_match[i] && SecondMayMatch(*keys[i]);
+  }
+}
+
+bool PartInUnits::RangeMayMatch(const Slice& lo, const Slice& hi,
+                                bool hi_inclusive) const {
+  if (!first_->RangeMayMatch(lo, hi, hi_inclusive)) return false;
+  const RangeFilter* const second = Second();
+  return second == nullptr || second->RangeMayMatch(lo, hi, hi_inclusive);
+}
+
 void PartedFilter::SetUp(const RangeFilter* only, bool can_filter) {
   const FilterBlockHeader& header = directory_.header();
   can_filter_ = can_filter && header.kind != FilterKind::kAlwaysTrue;
@@ -209,24 +224,59 @@ bool PartedFilter::CountInParts(const Slice& lo, const Slice& hi,
   return true;
 }
 
+namespace {
+
+// A part whose units are both in memory.
+class HeldUnits final : public PartInUnits {
+ public:
+  HeldUnits(std::unique_ptr<RangeFilter> first,
+            std::unique_ptr<RangeFilter> second)
+      : held_first_(std::move(first)), second_(std::move(second)) {
+    SetFirst(held_first_.get());
+  }
+
+ private:
+  const RangeFilter* Second() const override { return second_.get(); }
+
+  const std::unique_ptr<RangeFilter> held_first_;
+  const std::unique_ptr<RangeFilter> second_;
+};
+
+}  // namespace
+
 FilterBlock::FilterBlock(const Slice& contents) : PartedFilter(directory_) {
   status_ = directory_.Read(contents, contents.size());
   const std::vector<FilterPart>& parts = directory_.parts();
   parts_.resize(parts.size());
   bool can_filter = parts.empty();
   for (size_t i = 0; i < parts.size(); i++) {
-    const Slice bytes(contents.data() + parts[i].offset, parts[i].size());
-    const Slice trailer(bytes.data() + bytes.size(),
-                        FilterDirectory::kPartTrailer);
-    const Status s = trailer == Slice("\0\0\0\0\0", trailer.size())
-                         ? directory_.OpenPart(i, bytes, &parts_[i])
-                         : Status::Corruption(
-                               "filter block has a part that does not end "
-                               "with zeros");
-    can_filter = can_filter || s.ok();
-    if (!s.ok() && status_.ok()) status_ = s;
+    parts_[i] = Open(contents, {i, false});
+    if (parts[i].HasSecond()) {
+      auto second = Open(contents, {i, true});
+      if (parts_[i] != nullptr && second != nullptr) {
+        parts_[i] = std::make_unique<HeldUnits>(std::move(parts_[i]),
+                                                std::move(second));
+      }
+    }
+    can_filter = can_filter || parts_[i] != nullptr;
   }
   SetUp(parts_.size() == 1 ? parts_[0].get() : nullptr, can_filter);
+}
+
+std::unique_ptr<RangeFilter> FilterBlock::Open(const Slice& contents,
+                                               const UnitName& name) {
+  const FilterUnit& unit = directory_.UnitOf(name);
+  const Slice bytes(contents.data() + unit.offset, unit.size());
+  const Slice trailer(bytes.data() + bytes.size(),
+                      FilterDirectory::kUnitTrailer);
+  std::unique_ptr<RangeFilter> filter;
+  const Status s =
+      trailer == Slice("\0\0\0\0\0", trailer.size())
+          ? directory_.OpenUnit(name, bytes, &filter)
+          : Status::Corruption(
+                "filter block has a part that does not end with zeros");
+  if (!s.ok() && status_.ok()) status_ = s;
+  return filter;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -129,6 +129,7 @@ struct FilterTask {
   // The salt of the hashes.
   FilterSalt salt;
   // About the size of a part, in bytes; 0 if the filter is to have one part.
+  // Parts may have two units.
   uint64_t part_bytes = 0;
 };
 
@@ -144,7 +145,8 @@ struct KeysEnd {
 // A part that a builder has planned.
 struct PlannedPart {
   uint64_t num_keys = 0;
-  uint64_t payload_size = 0;
+  uint64_t payload_size = 0;  // of its first unit
+  uint64_t second_size = 0;   // of the payload of its second one, if it has one
   // See FilterPart. The first part of a builder has no beginning.
   std::string begin;
   std::string design;
@@ -195,8 +197,10 @@ class RangeFilterBuilder {
 
   // Writes a payload, which the open function of its kind reads, to as many
   // zero bytes as the plan says, followed by kReadPadding zero bytes. Called
-  // once for each part, in order.
+  // once for each part, in order, and then for the second unit that the plan
+  // gives the part.
   virtual void Write(size_t part, char* payload) = 0;
+  virtual void WriteSecond(size_t /*part*/, char* /*payload*/) {}
 
   // Bytes allocated at present, and the maximum that Finish will allocate.
   size_t MemoryUsage() const { return keys_.MemoryUsage() + Memory(); }

@@ -74,7 +74,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
 void FilteredFile::OpenFilter() {
   if (file_->filter_state() == BlockBasedFile::FilterState::kCached) {
     CachedFilter* const cached = file_->cached_filter();
-    cached->SetReports(this);
+    cached->SetOwner(this);
     if (!cached->directory().parts().empty()) cached_ = cached;
   } else {
     // Policies of Protean make no other readers.

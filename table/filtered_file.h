@@ -33,7 +33,7 @@ struct FilterInCache {
 using FilterView = std::unique_ptr<FilterInCache>;
 
 // Thread safe.
-class FilteredFile final : public CountedFile, private PartReports {
+class FilteredFile final : public CountedFile, private FilterOwner {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
   // Protean, and its user keys are in bytewise order when their
@@ -104,8 +104,13 @@ class FilteredFile final : public CountedFile, private PartReports {
   bool IsLastLevel() const override { return file_->IsLastLevel(); }
 
  private:
+  // FilterOwner:
   void ReportUnreadPart(const Status& why) const override;
   void ReportDamagedPart(const Status& why) const override;
+  double ShareReadInVain() const override {
+    return open_file_.ShareReadInVain();
+  }
+
   void OpenFilter();
   void CountDamage(const Status& s) const;
 

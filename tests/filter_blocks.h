@@ -83,6 +83,9 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
     char* const payload = writer.AddPart(kind, plan[i].num_keys, plan[i].begin,
                                          plan[i].design, plan[i].payload_size);
     builder->Write(i, payload);
+    if (plan[i].second_size > 0) {
+      builder->WriteSecond(i, writer.AddSecondUnit(plan[i].second_size));
+    }
     writer.FinishPart(salt);
   }
   block->assign(writer.Size(header), '\0');
@@ -166,15 +169,18 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
   return block;
 }
 
-// The block of a Proteus of this design in parts of about `part_keys` keys.
+// The block of a Proteus of this design in parts of about `part_keys` keys, in
+// two units if there is room for them, and if `in_units`.
 inline std::string BuildPartedProteus(const std::vector<std::string>& keys,
                                       size_t part_keys,
                                       const ProteusDesign& design,
                                       double bits_per_key,
-                                      const FilterSalt& salt = {}) {
+                                      const FilterSalt& salt = {},
+                                      bool in_units = false) {
   ProteusSettings settings;
   settings.bits_per_key = bits_per_key;
   settings.forced = design;
+  settings.forced_units = in_units;
   const double part_bytes = bits_per_key / 8 * static_cast<double>(part_keys);
   return BuildProteusBlock(keys, settings, {}, salt,
                            static_cast<uint64_t>(part_bytes));
@@ -232,10 +238,14 @@ inline std::string WithRightChecksums(std::string block) {
   FilterDirectory directory;
   directory.Read(block, block.size()).PermitUncheckedError();
   for (const FilterPart& part : directory.parts()) {
-    char* const behind = &block[part.offset + part.payload_size];
-    uint32_t checksum = crc32c::Value(&block[kSaltOffset], 16);
-    checksum = crc32c::Extend(checksum, &block[part.offset], part.payload_size);
-    EncodeFixed32(behind, crc32c::Extend(checksum, behind + 4, 12));
+    for (const FilterUnit* unit : {&part.first, &part.second}) {
+      if (unit == &part.second && !part.HasSecond()) continue;
+      char* const behind = &block[unit->offset + unit->payload_size];
+      uint32_t checksum = crc32c::Value(&block[kSaltOffset], 16);
+      checksum =
+          crc32c::Extend(checksum, &block[unit->offset], unit->payload_size);
+      EncodeFixed32(behind, crc32c::Extend(checksum, behind + 4, 12));
+    }
   }
   return block;
 }

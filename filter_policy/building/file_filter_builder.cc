@@ -16,6 +16,14 @@ namespace {
 // How often the memory of building is looked at where parts are large.
 constexpr size_t kUsualNoteBytes = 64 << 10;
 
+// The size of a part: that of RocksDB's own partitions.
+uint64_t PartBytes(const BlockBasedTableOptions& options) {
+  const int deviation = std::clamp(options.block_size_deviation, 0, 100);
+  return std::max<uint64_t>(1, options.metadata_block_size *
+                                   static_cast<uint64_t>(100 - deviation) /
+                                   100);
+}
+
 // How the filter was designed, for the log; empty if the options prescribe the
 // design.
 std::string LogLine(const FilterReport& report) {
@@ -46,7 +54,7 @@ FileFilterBuilder::FileFilterBuilder(FilterKind kind, FileBuilders builders,
       charge_(context.table_options, context.info_log) {
   task_.salt = FilterSalt::Draw();
   if (context.table_options.cache_index_and_filter_blocks) {
-    task_.part_bytes = context.table_options.metadata_block_size;
+    task_.part_bytes = PartBytes(context.table_options);
   }
   note_bytes_ = task_.part_bytes == 0
                     ? kUsualNoteBytes
@@ -169,6 +177,9 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
     // Writing the first part builds what all of them share.
     if (i <= 1) charge_.Set(Memory());
     builder_->Write(i, payload);
+    if (part.second_size > 0) {
+      builder_->WriteSecond(i, writer_.AddSecondUnit(part.second_size));
+    }
     writer_.FinishPart(task_.salt);
   }
   const uint64_t bytes = writer_.part_bytes() - bytes_before;

@@ -83,8 +83,9 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // the filter are stored there when it is finished. All that `builders` refers
   // to must outlive the object.
   //
-  // The filter is cut into parts of metadata_block_size bytes if the table has
-  // its filters in the block cache, where each part is loaded by itself.
+  // The filter is cut into parts of metadata_block_size bytes, less
+  // block_size_deviation percent, if the table has its filters in the block
+  // cache, where each part is loaded by itself.
   FileFilterBuilder(FilterKind kind, FileBuilders builders,
                     const FilterBuildingContext& context,
                     std::shared_ptr<FinishedFilter> built);

@@ -43,6 +43,27 @@ OpenFile::~OpenFile() {
   db_->families()->Remove(&file_);
 }
 
+double OpenFile::ShareReadInVain() const {
+  const GetCounts gets = file_.level->gets.Load();
+  const SeekCounts seeks = file_.counts.Load();
+  uint64_t in_vain = gets.positives - gets.true_positives;
+  uint64_t let_through = gets.positives;
+  for (SeekKind kind : {SeekKind::kClosed, SeekKind::kOpen}) {
+    const uint64_t empty = seeks(kind, SeekEvent::kFalsePositive);
+    in_vain += empty;
+    let_through += empty + seeks(kind, SeekEvent::kTruePositive);
+  }
+  if (let_through == 0) return 1;
+  const ReadCounts reads = file_.level->gets.LoadReads();
+  const uint64_t all_reads = reads.from_cache + reads.from_file;
+  const double from_file = all_reads == 0
+                               ? 1
+                               : static_cast<double>(reads.from_file) /
+                                     static_cast<double>(all_reads);
+  return from_file * static_cast<double>(in_vain) /
+         static_cast<double>(let_through);
+}
+
 bool OpenFile::LogDamage(const char* what, const Status& status) {
   if (damage_reported_.exchange(true)) return false;
   Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,

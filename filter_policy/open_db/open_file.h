@@ -59,6 +59,11 @@ class OpenFile {
     if (steps % kHandOversPerLook == 0) db_->families()->LogIfDue(file_);
   }
 
+  // The share, of the reads that filters of the level have let through, of
+  // those that read the file in vain; 1 if nothing is known. What is known of
+  // seeks is this file's.
+  double ShareReadInVain() const;
+
   // Called with what is found out only when the filter is read.
   void SetUse(FilterUse use) {
     if (file_.use.load(std::memory_order_relaxed) != use) {

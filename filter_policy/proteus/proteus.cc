@@ -72,6 +72,7 @@ Status Proteus::Open(const PartContents& part,
     return Status::Corruption("Proteus: header is cut short");
   }
   ProteusDesign& design = header.design;
+  if (part.is_second) design.trie_bits = design.trie_lead = 0;
   const uint32_t longest = std::max({design.trie_bits, design.first_prefix_bits,
                                      design.prefix_bits, design.stride_bits});
   const bool has_second = design.prefix_bits > 0;

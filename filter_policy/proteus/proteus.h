@@ -4,11 +4,14 @@
 //  prefixes whose lengths fit the queries. A design (design.h) tells what a
 //  filter consists of; DesignSearch (design_search.h) chooses it.
 //
-//  The payload of a part (filter_block.h):
+//  The payload of a unit of a part (filter_block.h):
 //
 //         0    16   header of the first set (amq.h), if there is one
 //              16   header of the second layer's set, if there is one
 //                   trie (uniform_trie.h), first set, second set, alphabets
+//
+//  A second unit has no trie. Its sets hold the same prefixes, with other
+//  hashes, so that few queries pass the sets of both.
 //
 //  In the header of the first set, byte 3 is one if point queries ask this set,
 //  which then holds the whole keys, and nothing else.

@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMinBytes = 64;
 // What a part takes in a block besides its payload and the string with which it
 // begins, which is short where keys are alike.
-constexpr uint64_t kPartAndEntry = FilterDirectory::kPartOverhead + 8;
+constexpr uint64_t kPartAndEntry = FilterDirectory::kUnitOverhead + 9;
 constexpr uint64_t kUsualBegin = 64;
 
 // The bytes that payloads may take of `size`, of which `overhead` are spent
@@ -36,7 +36,7 @@ uint64_t ProteusBuilder::MaxSize() const {
   const uint64_t size = SizeAt(group_.MaxBitsPerKey());
   const uint64_t parts = std::max<uint64_t>(1, NumParts(size));
   return PayloadBytes(size, 0) +
-         parts * (FilterDirectory::kPartOverhead +
+         parts * (FilterDirectory::kUnitOverhead +
                   FilterDirectory::kMaxEntrySize + kUsualBegin);
 }
 
@@ -58,7 +58,8 @@ Status ProteusBuilder::Plan(const KeysEnd& end,
   for (const PlannedPart& part : *parts) {
     overhead += kPartAndEntry + part.begin.size();
   }
-  return group_.Design(PayloadBytes(size, overhead), end.prefixes_only, parts);
+  return group_.Design(PayloadBytes(size, overhead), end.prefixes_only,
+                       /*in_units=*/task().part_bytes > 0, parts);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -22,7 +22,10 @@ class ProteusBuilder : public RangeFilterBuilder {
         group_(std::move(settings), std::move(samples)) {}
 
   void Write(size_t part, char* payload) override {
-    group_.Write(part, salt(), payload);
+    group_.Write({part, false}, salt(), payload);
+  }
+  void WriteSecond(size_t part, char* payload) override {
+    group_.Write({part, true}, salt(), payload);
   }
   bool IsFull() const override { return group_.IsFull(); }
   bool CutsParts() const override { return true; }

@@ -41,6 +41,13 @@ std::vector<SampleQuery> PartOf(const std::vector<SampleQuery>& samples,
   return part;
 }
 
+// Whether two units, with that cost in reads, are worth more than their
+// overhead to a filter of that false positive rate.
+bool ArePaidFor(double cost_in_units, double rate) {
+  constexpr double kLeastGain = 0.02;
+  return cost_in_units + kLeastGain < rate;
+}
+
 // What a trie has to leave, of `most` bytes, to the set that points ask alone.
 uint64_t BytesOfPoints(const ProteusDesign& design, uint64_t num_keys,
                        uint64_t most) {
@@ -85,20 +92,14 @@ void ProteusGroup::DropTries() {
 // Chooses a design and builds its tries, if it has one. Tries may turn out
 // larger than their estimate, but the size of the filter is a promise. If that
 // costs too many false positives, the design is chosen again with less memory.
-bool ProteusGroup::BuildChosen(const CpfprModel& model,
-                               const KeyStatistics& statistics) {
+bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
+  DesignSearch& search = *chosen;
+  const KeyStatistics& statistics = model.statistics();
   // The built design may have kFactor times the false positives of the chosen
   // one, and kMore more.
   constexpr double kFactor = 1.1;
   constexpr double kMore = 0.005;
   constexpr uint64_t kMinReserve = 64;
-  DesignSearch search(model, statistics, settings_.kinds, settings_.price);
-  // A set of whole keys does not answer for prefixes.
-  if (prefixes_only_) {
-    search.ForbidKeySets();
-  } else if (settings_.keys_alone) {
-    search.AskKeysForPoints(bytes_);
-  }
   const DesignSpace space = keys_.size() <= kHandful
                                 ? DesignSpace::kOnePrefixFilter
                                 : settings_.space;
@@ -182,6 +183,63 @@ DesignSituation ProteusGroup::SituationOf(
   return situation;
 }
 
+// What a query costs, in reads, if parts have two units: those that the first
+// units let through, and those that a cache smaller than all filters misses. It
+// misses the less, the fewer bytes are loaded for a query.
+double ProteusGroup::CostInUnits(const CpfprModel& model,
+                                 const ProteusDesign& design,
+                                 uint64_t trie_bytes) const {
+  // What halving the bytes spares at least, in caches of a twentieth to half of
+  // all filters.
+  constexpr double kPerHalving = 0.1;
+  const uint64_t set_bytes = bytes_ - std::min(bytes_, trie_bytes);
+  const PrefixSets first =
+      FirstUnitOf(PlanPrefixSets(design, model.statistics(), set_bytes));
+  const uint64_t loaded = trie_bytes + first.first.bytes + first.second.bytes;
+  return model.Average(design, first, 1).all +
+         kPerHalving * std::log2(static_cast<double>(loaded) /
+                                 static_cast<double>(bytes_));
+}
+
+// Decides whether parts have two units. Of a trie, all is in the first one; so
+// a design of sets alone may be better, if it is nearly as good when all of it
+// is loaded.
+void ProteusGroup::ChooseUnits(const CpfprModel& model,
+                               const DesignSearch& search) {
+  constexpr double kMostLost = 0.005;
+  const double rate = model.Evaluate(header_.design, SetBytes());
+  double cost = CostInUnits(model, header_.design, tries_size_);
+  if (header_.design.trie_bits > 0) {
+    DesignSearch without_tries = search;
+    without_tries.ForbidTries();
+    const ProteusDesign sets =
+        without_tries.Choose(settings_.space, bytes_ / 2);
+    const double cost_of_sets = CostInUnits(model, sets, 0);
+    if (cost_of_sets < cost &&
+        model.Evaluate(sets, bytes_) <= rate + kMostLost) {
+      DropTries();
+      header_.design = sets;
+      cost = cost_of_sets;
+    }
+  }
+  in_units_ = ArePaidFor(cost, rate);
+}
+
+// Chooses a design after a model, and builds its tries.
+bool ProteusGroup::BuildAfter(const CpfprModel& model) {
+  DesignSearch search(model, model.statistics(), settings_.kinds,
+                      settings_.price);
+  // A set of whole keys does not answer for prefixes.
+  if (prefixes_only_) {
+    search.ForbidKeySets();
+  } else if (settings_.keys_alone) {
+    search.AskKeysForPoints(bytes_);
+  }
+  if (!BuildChosen(model, &search)) return false;
+  if (in_units_) ChooseUnits(model, search);
+  return true;
+}
+
 // Stores what is known of the design, if the model has these samples.
 void ProteusGroup::ReportDesign(const CpfprModel& model,
                                 const SamplesOfFile& samples,
@@ -248,6 +306,10 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
     const bool may_be_chance =
         std::abs(rates.all - kept.rates.all) <= ChanceOf(kept.rates.all, model);
     ReportDesign(model, samples, may_be_chance ? kept.rates.all : rates.all);
+    if (in_units_) {
+      in_units_ = ArePaidFor(CostInUnits(model, header_.design, tries_size_),
+                             model.Evaluate(header_.design, SetBytes()));
+    }
     return true;
   }
   return false;
@@ -274,6 +336,7 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
     design.prefix_bits = std::min(design.prefix_bits, kMaxPrefixBits);
     if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
     if (design.trie_bits > 0) built = BuildTries(design);
+    in_units_ = in_units_ && settings_.forced_units;
   } else {
     const size_t all = samples.queries.size();
     if (keys_.size() < kFewKeys && all >= 2 * kSearchedForFew) {
@@ -283,9 +346,9 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
           weight * static_cast<double>(all) / static_cast<double>(part.size());
       const CpfprModel small(keys_, statistics, part, prior->queries(),
                              prefixes_only_, weight_in_part);
-      built = BuildChosen(small, statistics);
+      built = BuildAfter(small);
     } else {
-      built = BuildChosen(model, statistics);
+      built = BuildAfter(model);
     }
   }
   if (!built) {
@@ -322,11 +385,12 @@ void ProteusGroup::Cut(uint64_t num_parts,
   parts->back().num_keys = num_keys - begin;
 }
 
-Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only,
+Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
                             std::vector<PlannedPart>* parts) {
   using Clock = std::chrono::steady_clock;
   const auto start = Clock::now();
   prefixes_only_ = prefixes_only;
+  in_units_ = in_units;
   // Parts get their share by the keys.
   uint64_t end = 0;
   for (const PlannedPart& plan : *parts) {
@@ -348,10 +412,12 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only,
   }
   for (size_t i = 0; i < parts_.size(); i++) {
     const ProteusHeader header = HeaderOf(parts_[i]);
-    parts_[i].PlanSets(
-        header, parts_.size() == 1 ? statistics : parts_[i].Statistics());
+    parts_[i].PlanSets(header,
+                       parts_.size() == 1 ? statistics : parts_[i].Statistics(),
+                       in_units_);
     (*parts)[i].design = header.Encode();
     (*parts)[i].payload_size = parts_[i].payload_size();
+    (*parts)[i].second_size = parts_[i].second_size();
   }
   // Writing a part needs the keys for the sets only.
   if (!header_.HasFirstSet() && !header_.HasSecondSet() && parts_.size() == 1) {
@@ -371,8 +437,11 @@ ProteusHeader ProteusGroup::HeaderOf(const ProteusPart& part) const {
   return header;
 }
 
-void ProteusGroup::Write(size_t part, const FilterSalt& salt, char* payload) {
-  parts_[part].Write(HeaderOf(parts_[part]), salt, payload);
+void ProteusGroup::Write(const UnitName& unit, const FilterSalt& salt,
+                         char* payload) {
+  ProteusPart& part = parts_[unit.part];
+  part.Write(HeaderOf(part), unit.second,
+             unit.second ? salt.OfSecondUnit() : salt, payload);
 }
 
 size_t ProteusGroup::MemoryUsage() const {

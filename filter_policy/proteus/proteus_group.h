@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/filter_block.h"
 #include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/proteus_part.h"
@@ -42,8 +43,10 @@ struct ProteusSettings {
   bool keys_alone = false;
   // The price of a false positive (false_positive_price.h).
   uint64_t price = kUsualPrice;
-  // If set, the design to build for any queries.
+  // If set, the design to build for any queries, and whether its parts have two
+  // units where they may.
   std::optional<ProteusDesign> forced;
+  bool forced_units = false;
   // If set, remembers the designs of files, or of the groups of one file, for
   // the next ones.
   std::shared_ptr<DesignMemory> memory;
@@ -95,15 +98,16 @@ class ProteusGroup {
   void Cut(uint64_t num_parts, std::vector<PlannedPart>* parts) const;
   // Chooses the design of the parts, of which Cut has told the keys, and whose
   // payloads may take `bytes` bytes. Completes their plan. If `prefixes_only`
-  // is true, they will be asked whether a key starts with a string. Called
-  // once. NotSupported if there are too many keys for one file.
-  Status Design(uint64_t bytes, bool prefixes_only,
+  // is true, they will be asked whether a key starts with a string. If
+  // `in_units`, they may have two units. Called once. NotSupported if there are
+  // too many keys for one file.
+  Status Design(uint64_t bytes, bool prefixes_only, bool in_units,
                 std::vector<PlannedPart>* parts);
   // What the parts have in common, and what is known of the design.
   const ProteusHeader& header() const { return header_; }
 
-  // Writes the payload of a part.
-  void Write(size_t part, const FilterSalt& salt, char* payload);
+  // Writes the payload of a unit, for a filter with that salt.
+  void Write(const UnitName& unit, const FilterSalt& salt, char* payload);
 
   size_t MemoryUsage() const;
 
@@ -118,6 +122,9 @@ class ProteusGroup {
   bool Suits(const KeptDesign& kept, const CpfprModel& model,
              const KeyStatistics& statistics, DesignRates* rates);
   Status Search(const KeyStatistics& statistics, FilePrior* prior);
+  double CostInUnits(const CpfprModel& model, const ProteusDesign& design,
+                     uint64_t trie_bytes) const;
+  void ChooseUnits(const CpfprModel& model, const DesignSearch& search);
   void ReportDesign(const CpfprModel& model, const SamplesOfFile& samples,
                     double predicted);
 
@@ -127,13 +134,15 @@ class ProteusGroup {
   void AcceptTries(DesignSearch* search);
   // The header of a part.
   ProteusHeader HeaderOf(const ProteusPart& part) const;
-  bool BuildChosen(const CpfprModel& model, const KeyStatistics& statistics);
+  bool BuildChosen(const CpfprModel& model, DesignSearch* chosen);
+  bool BuildAfter(const CpfprModel& model);
 
   const ProteusSettings settings_;
   const Samples samples_;
   KeyStore keys_;
   std::vector<ProteusPart> parts_;
   bool prefixes_only_ = false;
+  bool in_units_ = false;
   ProteusHeader header_;
   // The design of parts whose trie would be too large for them, if there are
   // any.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/filter_block.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 bool ProteusPart::BuildTrie(const ProteusDesign& design) {
@@ -47,13 +49,24 @@ ProteusPart::Alphabets ProteusPart::PlanAlphabets(
 }
 
 void ProteusPart::PlanSets(const ProteusHeader& header,
-                           const KeyStatistics& statistics) {
+                           const KeyStatistics& statistics, bool in_units) {
+  // A unit has an entry in the block cache, and an object in memory.
+  constexpr uint64_t kMinBytesOfUnits = 1024;
   headers_size_ = header.SetHeadersSize();
-  const uint64_t set_bytes =
-      bytes_ - std::min(bytes_, headers_size_ + trie_size_);
+  uint64_t set_bytes = bytes_ - std::min(bytes_, headers_size_ + trie_size_);
   alphabets_ = PlanAlphabets(header.design, statistics, set_bytes);
-  sets_ = PlanPrefixSets(header.design, statistics,
-                         set_bytes - alphabets_.first - alphabets_.second);
+  set_bytes -= alphabets_.first + alphabets_.second;
+  in_units_ = in_units && headers_size_ > 0 && set_bytes >= kMinBytesOfUnits;
+  if (in_units_) {
+    set_bytes -= FilterDirectory::kUnitOverhead + 1 + headers_size_ +
+                 alphabets_.first + alphabets_.second;
+  }
+  sets_ = PlanPrefixSets(header.design, statistics, set_bytes);
+  if (in_units_) {
+    const PrefixSets both = sets_;
+    sets_ = FirstUnitOf(both);
+    second_sets_ = SecondUnitOf(both, sets_);
+  }
 }
 
 namespace {
@@ -153,19 +166,21 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
   });
 }
 
-void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
-                        char* payload) {
+void ProteusPart::Write(const ProteusHeader& header, bool second_unit,
+                        const FilterSalt& salt, char* payload) {
+  const PrefixSets& sets = second_unit ? second_sets_ : sets_;
   char* const second = payload + header.SecondSetOffset();
   char* out = payload + headers_size_;
+  // Only the first unit has a trie.
   if (trie_ != nullptr) {
     trie_->Write(out);
     out += trie_size_;
     trie_.reset();
   }
   const ProteusDesign& design = header.design;
-  char* codes = out + sets_.first.bytes + sets_.second.bytes;
+  char* codes = out + sets.first.bytes + sets.second.bytes;
   if (header.HasFirstSet()) {
-    AmqBuilder set(sets_.first, payload, out);
+    AmqBuilder set(sets.first, payload, out);
     if (design.key_set) {
       keys_.ForEach(begin_, end_,
                     [&](const Slice& key) { set.Add(HashKey(key, salt)); });
@@ -176,10 +191,10 @@ void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
     set.Finish();
     payload[ProteusHeader::kSetMarks] =
         static_cast<char>(design.keys_alone ? 1 : alphabets_.first);
-    out += sets_.first.bytes;
+    out += sets.first.bytes;
   }
   if (!header.HasSecondSet()) return;
-  AmqBuilder set(sets_.second, second, out);
+  AmqBuilder set(sets.second, second, out);
   AddPrefixes(design.prefix_bits, salt, alphabets_.second, &set, &codes);
   if (design.stride_bits > 0) AddSeries(design, salt, &set);
   set.Finish();
@@ -188,8 +203,10 @@ void ProteusPart::Write(const ProteusHeader& header, const FilterSalt& salt,
 
 size_t ProteusPart::MemoryUsage() const {
   return (trie_ == nullptr ? 0 : trie_->MemoryUsage()) +
-         std::max(AmqBuilder::MemoryUsage(sets_.first),
-                  AmqBuilder::MemoryUsage(sets_.second));
+         std::max({AmqBuilder::MemoryUsage(sets_.first),
+                   AmqBuilder::MemoryUsage(sets_.second),
+                   AmqBuilder::MemoryUsage(second_sets_.first),
+                   AmqBuilder::MemoryUsage(second_sets_.second)});
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -38,17 +38,19 @@ class ProteusPart {
   uint64_t trie_size() const { return trie_size_; }
 
   // Plans the sets of a design, whose trie has been built and leaves room for
-  // them. The statistics are those of this part's keys.
-  void PlanSets(const ProteusHeader& header, const KeyStatistics& statistics);
+  // them. The statistics are those of this part's keys. If `in_units`, the sets
+  // are in two units unless they are too small.
+  void PlanSets(const ProteusHeader& header, const KeyStatistics& statistics,
+                bool in_units);
 
-  // The size of the payload in bytes, after PlanSets.
-  uint64_t payload_size() const {
-    return headers_size_ + trie_size_ + sets_.first.bytes + sets_.second.bytes +
-           alphabets_.first + alphabets_.second;
+  // The sizes of the payloads in bytes, after PlanSets.
+  uint64_t payload_size() const { return trie_size_ + SizeOfSets(sets_); }
+  uint64_t second_size() const {
+    return in_units_ ? SizeOfSets(second_sets_) : 0;
   }
-  // Writes the payload of a part with that header, whose design is the one that
-  // has been planned.
-  void Write(const ProteusHeader& header, const FilterSalt& salt,
+  // Writes the payload of the first unit, or then of the second one, of a part
+  // with that header, whose design is the one that has been planned.
+  void Write(const ProteusHeader& header, bool second, const FilterSalt& salt,
              char* payload);
 
   size_t MemoryUsage() const;
@@ -69,6 +71,11 @@ class ProteusPart {
   void AddSeries(const ProteusDesign& design, const FilterSalt& salt,
                  AmqBuilder* set) const;
 
+  uint64_t SizeOfSets(const PrefixSets& sets) const {
+    return headers_size_ + sets.first.bytes + sets.second.bytes +
+           alphabets_.first + alphabets_.second;
+  }
+
   const KeyStore& keys_;
   const size_t begin_;
   const size_t end_;
@@ -76,8 +83,10 @@ class ProteusPart {
   std::unique_ptr<UniformTrieBuilder> trie_;
   uint64_t trie_size_ = 0;
   uint64_t headers_size_ = 0;  // of the sets
-  PrefixSets sets_;
-  Alphabets alphabets_;
+  bool in_units_ = false;
+  PrefixSets sets_;         // of the first unit
+  PrefixSets second_sets_;  // of the second one
+  Alphabets alphabets_;     // of each
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -439,7 +439,7 @@ Status SurfBuilder::PlanTrie(uint64_t* size) {
 }
 
 uint64_t SurfBuilder::MaxSize() const {
-  return FilterDirectory::kPartOverhead + FilterDirectory::kMaxEntrySize +
+  return FilterDirectory::kUnitOverhead + FilterDirectory::kMaxEntrySize +
          first_key().size() +
          std::min(kSuffixHeaderSize + fst_.MaxSize(last_key()),
                   AllowedSize(key_bytes_ + last_key().size()));

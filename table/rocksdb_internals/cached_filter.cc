@@ -43,36 +43,28 @@ namespace {
 // A directory of usual size is read at once.
 constexpr size_t kFirstRead = 8 << 10;
 
-// A part in the block cache, opened. It outlives the table.
-class PartReader final : public FilterBitsReader {
+// A unit in the block cache, opened. It outlives the table.
+class UnitReader final : public FilterBitsReader {
  public:
-  PartReader(const FilterDirectory& directory, const Slice& bytes)
-      : number_(FilterDirectory::NumberOf(bytes)) {
-    status_ = number_ < directory.parts().size()
-                  ? directory.OpenPart(number_, bytes, &filter_)
-                  : Status::Corruption("filter block has a part too many");
+  UnitReader(const FilterDirectory& directory, const Slice& bytes)
+      : name_(directory.NameOf(bytes)) {
+    status_ = name_ == UnitName()
+                  ? Status::Corruption("filter block has a part too many")
+                  : directory.OpenUnit(name_, bytes, &filter_);
   }
 
-  // CachedFilter asks the part itself.
+  // CachedFilter asks the unit itself.
   bool MayMatch(const Slice& /*entry*/) override { return true; }
 
-  size_t number() const { return number_; }
+  const UnitName& name() const { return name_; }
   const Status& status() const { return status_; }
   const RangeFilter* filter() const { return filter_.get(); }
 
  private:
-  const size_t number_;
+  const UnitName name_;
   Status status_;
   std::unique_ptr<RangeFilter> filter_;
 };
-
-// The options of a read of parts. RocksDB has no checksum for them, but they
-// have their own.
-ReadOptions OptionsOfParts(const ReadOptions& read_options) {
-  ReadOptions options = read_options;
-  options.verify_checksums = false;
-  return options;
-}
 
 Status ReadAt(const BlockBasedTable::Rep& rep, const ReadOptions& read_options,
               uint64_t offset, size_t size, std::string* bytes) {
@@ -104,7 +96,7 @@ bool CountAnswer(bool may_match) {
 
 FilterBitsReader* CachedFilter::NewPartReader(const FilterDirectory& directory,
                                               const Slice& bytes) {
-  return new PartReader(directory, bytes);
+  return new UnitReader(directory, bytes);
 }
 
 Status CachedFilter::ReadDirectory(const BlockBasedTable& table,
@@ -129,48 +121,77 @@ Status CachedFilter::ReadDirectory(const BlockBasedTable& table,
   return directory->directory.Read(directory->bytes, handle.size());
 }
 
+namespace {
+
+std::unique_ptr<UnitHeat[]> MakeHeats(const FilterDirectory& directory) {
+  const std::vector<FilterPart>& parts = directory.parts();
+  return std::any_of(parts.begin(), parts.end(),
+                     [](const FilterPart& part) { return part.HasSecond(); })
+             ? std::make_unique<UnitHeat[]>(parts.size())
+             : nullptr;
+}
+
+}  // namespace
+
 CachedFilter::CachedFilter(const BlockBasedTable& table,
                            const BlockHandle& handle,
                            const FilterDirectory& directory)
     : FilterBlockReaderCommon(&table, FilterHold()),
       directory_(directory),
       offset_(handle.offset()),
-      parts_(&table, CachableEntry<Block_kFilterPartitionIndex>()) {}
+      parts_(&table, CachableEntry<Block_kFilterPartitionIndex>()),
+      heats_(MakeHeats(directory)) {}
+
+template <typename Function>
+void CachedFilter::ForEachUnit(bool with_second,
+                               const Function& function) const {
+  const std::vector<FilterPart>& parts = directory_.parts();
+  for (size_t i = 0; i < parts.size(); i++) function(UnitName{i, false});
+  if (!with_second) return;
+  for (size_t i = 0; i < parts.size(); i++) {
+    if (parts[i].HasSecond()) function(UnitName{i, true});
+  }
+}
 
 void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
-  const size_t count = directory_.parts().size();
-  if (count == 0) return;
+  if (directory_.parts().empty()) return;
   const BlockBasedTable::Rep& rep = *table()->get_rep();
-  const ReadOptions options = OptionsOfParts(read_options);
-  const uint64_t begin = HandleOf(0).offset();
-  const BlockHandle last = HandleOf(count - 1);
+  const PartReadOptions part_options(read_options);
+  const ReadOptions& options = part_options.Get();
+  uint64_t end = 0;
+  ForEachUnit(pin, [&](const UnitName& unit) {
+    const BlockHandle handle = HandleOf(unit);
+    end = handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle);
+  });
+  const uint64_t begin = HandleOf({0, false}).offset();
   FilePrefetchBuffer buffer;
   IOOptions io_options;
   Status s = rep.file->PrepareIOOptions(options, io_options);
   if (s.ok()) {
-    s = buffer.Prefetch(
-        io_options, rep.file.get(), begin,
-        last.offset() + BlockBasedTable::BlockSizeWithTrailer(last) - begin);
+    s = buffer.Prefetch(io_options, rep.file.get(), begin, end - begin);
   }
   s.PermitUncheckedError();
   BlockCacheLookupContext lookup_context(TableReaderCaller::kPrefetch);
-  if (pin) pinned_.resize(count);
-  for (size_t i = 0; i < count; i++) {
+  if (pin) {
+    pinned_.resize(directory_.parts().size() * (heats_ == nullptr ? 1 : 2));
+  }
+  ForEachUnit(pin, [&](const UnitName& unit) {
     FilterHold hold;
-    s = Read(i, &buffer, options, /*get_context=*/nullptr, &lookup_context,
+    s = Read(unit, &buffer, options, /*get_context=*/nullptr, &lookup_context,
              &hold);
     s.PermitUncheckedError();
-    if (pin && s.ok()) pinned_[i] = std::move(hold);
-  }
+    if (pin && s.ok()) pinned_[IndexOf(unit)] = std::move(hold);
+  });
 }
 
-Status CachedFilter::Read(size_t index, FilePrefetchBuffer* prefetch_buffer,
+Status CachedFilter::Read(const UnitName& unit,
+                          FilePrefetchBuffer* prefetch_buffer,
                           const ReadOptions& read_options,
                           GetContext* get_context,
                           BlockCacheLookupContext* lookup_context,
                           FilterHold* hold) const {
   const Status s =
-      GetPartBlock(parts_, prefetch_buffer, HandleOf(index), get_context,
+      GetPartBlock(parts_, prefetch_buffer, HandleOf(unit), get_context,
                    lookup_context, read_options, hold);
   // RocksDB does so where it goes on without a filter. Tests that inject errors
   // then know that no query will return this one.
@@ -178,27 +199,64 @@ Status CachedFilter::Read(size_t index, FilePrefetchBuffer* prefetch_buffer,
   return s;
 }
 
-const RangeFilter* CachedFilter::GetPart(
-    size_t index, const ReadOptions& read_options, GetContext* get_context,
-    BlockCacheLookupContext* lookup_context, FilterHold* hold) const {
-  const FilterHold* block = hold;
-  if (!pinned_.empty() && !pinned_[index].IsEmpty()) {
-    block = &pinned_[index];
-  } else {
-    const Status s =
-        Read(index, /*prefetch_buffer=*/nullptr, OptionsOfParts(read_options),
-             get_context, lookup_context, hold);
-    if (!s.ok()) {
-      if (reports_ != nullptr) reports_->ReportUnreadPart(s);
-      return nullptr;
-    }
+const FilterHold* CachedFilter::Pinned(const UnitName& unit) const {
+  if (pinned_.empty()) return nullptr;
+  const FilterHold& hold = pinned_[IndexOf(unit)];
+  return hold.IsEmpty() ? nullptr : &hold;
+}
+
+const RangeFilter* CachedFilter::Get(const UnitName& unit,
+                                     const PartReadOptions& read_options,
+                                     GetContext* get_context,
+                                     BlockCacheLookupContext* lookup_context,
+                                     FilterHold* hold) const {
+  if (const FilterHold* const pinned = Pinned(unit)) {
+    return FilterIn(*pinned, unit);
   }
+  const Status s = Read(unit, /*prefetch_buffer=*/nullptr, read_options.Get(),
+                        get_context, lookup_context, hold);
+  if (s.ok()) return FilterIn(*hold, unit);
+  if (owner_ != nullptr) owner_->ReportUnreadPart(s);
+  return nullptr;
+}
+
+const RangeFilter* CachedFilter::GetSecond(
+    size_t part, const PartReadOptions& read_options, GetContext* get_context,
+    BlockCacheLookupContext* lookup_context, FilterHold* hold) const {
+  const UnitName unit = {part, true};
+  if (const FilterHold* const pinned = Pinned(unit)) {
+    return FilterIn(*pinned, unit);
+  }
+  UnitHeat& heat = heats_[part];
+  const auto share = [this] {
+    return owner_ == nullptr ? 1 : owner_->ShareReadInVain();
+  };
+  UnitHeat::Action action = heat.OnPass(share);
+  if (action == UnitHeat::Action::kLook) {
+    ReadOptions cached_only = read_options.Get();
+    cached_only.read_tier = kBlockCacheTier;
+    const Status s = Read(unit, /*prefetch_buffer=*/nullptr, cached_only,
+                          get_context, lookup_context, hold);
+    if (s.ok()) {
+      heat.OnFound();
+      return FilterIn(*hold, unit);
+    }
+    heat.OnGone();
+    action = heat.OnPass(share);
+  }
+  return action == UnitHeat::Action::kLoad
+             ? Get(unit, read_options, get_context, lookup_context, hold)
+             : nullptr;
+}
+
+const RangeFilter* CachedFilter::FilterIn(const FilterHold& hold,
+                                          const UnitName& unit) const {
   // The table's policy makes no other readers.
   const auto& reader =
-      *static_cast<const PartReader*>(block->GetValue()->filter_bits_reader());
-  if (reader.status().ok() && reader.number() == index) return reader.filter();
-  if (reports_ != nullptr) {
-    reports_->ReportDamagedPart(
+      *static_cast<const UnitReader*>(hold.GetValue()->filter_bits_reader());
+  if (reader.status().ok() && reader.name() == unit) return reader.filter();
+  if (owner_ != nullptr) {
+    owner_->ReportDamagedPart(
         reader.status().ok()
             ? Status::Corruption("filter block has a part in a wrong place")
             : reader.status());
@@ -241,8 +299,9 @@ void CachedFilter::KeysMayMatch(MultiGetRange* range,
 }
 
 size_t CachedFilter::ApproximateMemoryUsage() const {
+  const size_t heats = heats_ == nullptr ? 0 : directory_.parts().size();
   return sizeof(*this) + directory_.MemoryUsage() +
-         pinned_.capacity() * sizeof(FilterHold);
+         pinned_.capacity() * sizeof(FilterHold) + heats * sizeof(UnitHeat);
 }
 
 void CachedFilter::EraseFromCacheBeforeDestruction(
@@ -251,22 +310,43 @@ void CachedFilter::EraseFromCacheBeforeDestruction(
   for (FilterHold& hold : pinned_) hold.ResetEraseIfLastRef();
   if (!pinned_.empty()) return;
   UncacheAggressivenessAdvisor advisor(uncache_aggressiveness);
-  for (size_t i = 0; i < directory_.parts().size(); i++) {
+  ForEachUnit(/*with_second=*/true, [&](const UnitName& unit) {
     if (!advisor.ShouldContinue()) return;
-    advisor.Report(table()->EraseFromCache(HandleOf(i)));
-  }
+    advisor.Report(table()->EraseFromCache(HandleOf(unit)));
+  });
 }
 
 const RangeFilter* CachedFilterView::PartOf(size_t index) const {
-  if (slots_[latest_].index == index) return slots_[latest_].part;
+  if (slots_[latest_].index() == index) return slots_[latest_].part();
   latest_ = 1 - latest_;
   Slot& slot = slots_[latest_];
-  if (slot.index == index) return slot.part;
-  slot.hold.Reset();
-  slot.part = filter_.GetPart(index, read_options_, get_context_,
-                              lookup_context_, &slot.hold);
-  slot.index = index;
-  return slot.part;
+  if (slot.index() != index) slot.Load(*this, index);
+  return slot.part();
+}
+
+void CachedFilterView::Slot::Load(const CachedFilterView& view, size_t index) {
+  view_ = &view;
+  index_ = index;
+  first_hold_.Reset();
+  second_hold_.Reset();
+  second_ = nullptr;
+  second_is_known_ = false;
+  const RangeFilter* const first =
+      view.filter_.GetFirst(index, view.read_options_, view.get_context_,
+                            view.lookup_context_, &first_hold_);
+  SetFirst(first);
+  const bool in_units = view.filter_.directory().parts()[index].HasSecond();
+  part_ = in_units && first != nullptr ? this : first;
+}
+
+const RangeFilter* CachedFilterView::Slot::Second() const {
+  if (!second_is_known_) {
+    second_is_known_ = true;
+    second_ = view_->filter_.GetSecond(index_, view_->read_options_,
+                                       view_->get_context_,
+                                       view_->lookup_context_, &second_hold_);
+  }
+  return second_;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

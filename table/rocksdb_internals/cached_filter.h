@@ -3,13 +3,14 @@
 //  The filter of a file whose table has its filters in the block cache. RocksDB
 //  would load the whole block for each question. Here its directory is read
 //  when the file is opened and stays in memory, and the parts go through the
-//  block cache, each by itself: a block at an offset within the filter block,
-//  which RocksDB's functions read, insert, charge and count as they do any
-//  other filter. RocksDB's table asks this filter in place of its own.
+//  block cache, each unit by itself: a block at an offset within the filter
+//  block, which RocksDB's functions read, insert, charge and count as they do
+//  any other filter. RocksDB's table asks this filter in place of its own.
 
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,11 @@
 #include "table/block_based/parsed_full_filter_block.h"
 #include "table/block_based/partitioned_filter_block.h"
 #include "table/multiget_context.h"
+#include "table/unit_heat.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Keeps a part of a filter in memory while it is used.
+// Keeps a unit of a filter in memory while it is used.
 using FilterHold = CachableEntry<ParsedFullFilterBlock>;
 
 // A directory with its bytes.
@@ -33,15 +35,39 @@ struct OwnedDirectory {
   FilterDirectory directory;
 };
 
-// Is told why a part cannot be used. Thread safe.
-class PartReports {
+// The file of a filter. Thread safe.
+class FilterOwner {
  public:
-  // RocksDB could not read the part, or Protean finds that it is damaged.
+  // Is told why a unit cannot be used: RocksDB could not read it, or Protean
+  // finds that it is damaged.
   virtual void ReportUnreadPart(const Status& why) const = 0;
   virtual void ReportDamagedPart(const Status& why) const = 0;
+  // The share, of the queries that filters have let through, of those that have
+  // read from the file and found nothing. 1 if nothing is known.
+  virtual double ShareReadInVain() const = 0;
 
  protected:
-  ~PartReports() = default;
+  ~FilterOwner() = default;
+};
+
+// The options of a read of parts. RocksDB has no checksum for them, but they
+// have their own.
+class PartReadOptions {
+ public:
+  // `options` must outlive the object.
+  explicit PartReadOptions(const ReadOptions& options) : given_(options) {}
+
+  const ReadOptions& Get() const {
+    if (!options_.has_value()) {
+      options_ = given_;
+      options_->verify_checksums = false;
+    }
+    return *options_;
+  }
+
+ private:
+  const ReadOptions& given_;
+  mutable std::optional<ReadOptions> options_;
 };
 
 // Which parts stay in memory as long as the file is open, and which are loaded
@@ -55,7 +81,7 @@ struct PartPinning {
 class CachedFilter final
     : public FilterBlockReaderCommon<ParsedFullFilterBlock> {
  public:
-  // Makes a part's reader of its bytes, as a FilterPolicy does for RocksDB.
+  // Makes a unit's reader of its bytes, as a FilterPolicy does for RocksDB.
   static FilterBitsReader* NewPartReader(const FilterDirectory& directory,
                                          const Slice& bytes);
 
@@ -70,18 +96,27 @@ class CachedFilter final
   CachedFilter(const BlockBasedTable& table, const BlockHandle& handle,
                const FilterDirectory& directory);
 
-  // Loads all parts with one read. Parts that cannot be read are left to later.
+  // Loads the first units, or all if they are pinned, with one read. Units that
+  // cannot be read are left to later.
   void Load(const ReadOptions& read_options, bool pin);
   // Set before the filter is asked.
-  void SetReports(const PartReports* reports) { reports_ = reports; }
+  void SetOwner(const FilterOwner* owner) { owner_ = owner; }
 
   const FilterDirectory& directory() const { return directory_; }
-  // Stores a part, which `*hold`, an empty one, keeps in memory; nullptr if the
-  // part may hold any key.
-  const RangeFilter* GetPart(size_t index, const ReadOptions& read_options,
-                             GetContext* get_context,
-                             BlockCacheLookupContext* lookup_context,
-                             FilterHold* hold) const;
+  // Returns the first unit of a part, which `*hold`, an empty one, keeps in
+  // memory; nullptr if the part may hold any key.
+  const RangeFilter* GetFirst(size_t part, const PartReadOptions& read_options,
+                              GetContext* get_context,
+                              BlockCacheLookupContext* lookup_context,
+                              FilterHold* hold) const {
+    return Get({part, false}, read_options, get_context, lookup_context, hold);
+  }
+  // Called when the first unit has let a query through. Returns the second one
+  // in the same way; nullptr if it is not to be asked. REQUIRES: there is one
+  const RangeFilter* GetSecond(size_t part, const PartReadOptions& read_options,
+                               GetContext* get_context,
+                               BlockCacheLookupContext* lookup_context,
+                               FilterHold* hold) const;
 
   // FilterBlockReader:
   bool KeyMayMatch(const Slice& key, const Slice* internal_key,
@@ -100,20 +135,38 @@ class CachedFilter final
       uint32_t uncache_aggressiveness) override;
 
  private:
-  BlockHandle HandleOf(size_t index) const {
-    const FilterPart& part = directory_.parts()[index];
-    return BlockHandle(offset_ + part.offset, part.size());
+  BlockHandle HandleOf(const UnitName& unit) const {
+    const FilterUnit& bytes = directory_.UnitOf(unit);
+    return BlockHandle(offset_ + bytes.offset, bytes.size());
   }
-  Status Read(size_t index, FilePrefetchBuffer* prefetch_buffer,
+  // The place of a unit in the block.
+  size_t IndexOf(const UnitName& unit) const {
+    return unit.second ? directory_.parts().size() + unit.part : unit.part;
+  }
+  // Calls a function with the name of each unit, in the order of the block.
+  template <typename Function>
+  void ForEachUnit(bool with_second, const Function& function) const;
+  Status Read(const UnitName& unit, FilePrefetchBuffer* prefetch_buffer,
               const ReadOptions& read_options, GetContext* get_context,
               BlockCacheLookupContext* lookup_context, FilterHold* hold) const;
+  const RangeFilter* Get(const UnitName& unit,
+                         const PartReadOptions& read_options,
+                         GetContext* get_context,
+                         BlockCacheLookupContext* lookup_context,
+                         FilterHold* hold) const;
+  const FilterHold* Pinned(const UnitName& unit) const;
+  // The filter in a unit that has been read; nullptr if it is damaged.
+  const RangeFilter* FilterIn(const FilterHold& hold,
+                              const UnitName& unit) const;
 
   const FilterDirectory& directory_;
   const uint64_t offset_;  // of the block in the file
   // Lends the function by which RocksDB reads parts of filters.
   const PartitionedFilterBlockReader parts_;
-  std::vector<FilterHold> pinned_;
-  const PartReports* reports_ = nullptr;
+  std::vector<FilterHold> pinned_;  // by IndexOf
+  // Of each part, if some have two units that come and go.
+  const std::unique_ptr<UnitHeat[]> heats_;
+  const FilterOwner* owner_ = nullptr;
 };
 
 // One caller's view of the filter, which holds the last two parts that it has
@@ -134,16 +187,29 @@ class CachedFilterView final : public PartedFilter {
   }
 
  private:
-  struct Slot {
-    FilterHold hold;
-    const RangeFilter* part = nullptr;
-    size_t index = ~size_t{0};
+  // A part that is held, and its second unit once it has been asked for.
+  class Slot final : public PartInUnits {
+   public:
+    size_t index() const { return index_; }
+    const RangeFilter* part() const { return part_; }
+    void Load(const CachedFilterView& view, size_t index);
+
+   private:
+    const RangeFilter* Second() const override;
+
+    const CachedFilterView* view_ = nullptr;
+    size_t index_ = ~size_t{0};
+    FilterHold first_hold_;
+    mutable FilterHold second_hold_;
+    const RangeFilter* part_ = nullptr;  // what the view asks
+    mutable const RangeFilter* second_ = nullptr;
+    mutable bool second_is_known_ = false;
   };
 
   const RangeFilter* PartOf(size_t index) const override;
 
   const CachedFilter& filter_;
-  const ReadOptions& read_options_;
+  const PartReadOptions read_options_;
   GetContext* const get_context_;
   BlockCacheLookupContext* const lookup_context_;
   mutable Slot slots_[2];

@@ -395,7 +395,8 @@ TEST_F(DesignMemoryTest, PartsTakeTheDesign) {
     for (const std::string& key : keys) group.AddKey(key);
     std::vector<PlannedPart> parts;
     group.Cut(keys.size() / 1000, &parts);
-    EXPECT_OK(group.Design(1100 * parts.size(), false, &parts));
+    EXPECT_OK(
+        group.Design(1100 * parts.size(), false, /*in_units=*/false, &parts));
     return group.header().design.Describe();
   };
   design_of_parts();

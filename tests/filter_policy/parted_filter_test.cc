@@ -281,7 +281,7 @@ TEST_P(PartedFilterTest, OneDamagedPart) {
   const size_t damaged = parts().size() / 2;
   const FilterPart part = parts()[damaged];
   std::string bytes = bytes_;
-  bytes[part.offset + part.payload_size / 2] ^= 4;
+  bytes[part.first.offset + part.first.payload_size / 2] ^= 4;
   Open(bytes);
   EXPECT_TRUE(block_->status().IsCorruption());
   EXPECT_TRUE(block_->CanFilter());
@@ -306,9 +306,14 @@ TEST_P(PartedFilterTest, UnknownParts) {
   for (const bool other_kind : {false, true}) {
     FilterBlockWriter writer;
     for (const FilterPart& part : parts()) {
-      char* const payload = writer.AddPart(part.kind, part.num_keys, part.begin,
-                                           part.design, part.payload_size);
-      memcpy(payload, &bytes_[part.offset], part.payload_size);
+      char* const payload =
+          writer.AddPart(part.kind, part.num_keys, part.begin, part.design,
+                         part.first.payload_size);
+      memcpy(payload, &bytes_[part.first.offset], part.first.payload_size);
+      if (part.HasSecond()) {
+        memcpy(writer.AddSecondUnit(part.second.payload_size),
+               &bytes_[part.second.offset], part.second.payload_size);
+      }
       writer.FinishPart(salt);
     }
     std::string bytes(writer.Size(block_->header()), '\0');
@@ -317,7 +322,7 @@ TEST_P(PartedFilterTest, UnknownParts) {
     // The kind and the entries of the last part are before its design and what
     // it begins with.
     const FilterPart last = parts().back();
-    const size_t entries = parts().front().offset - last.begin.size() - 3;
+    const size_t entries = parts().front().first.offset - last.begin.size() - 3;
     ASSERT_EQ(static_cast<char>(last.begin.size()), bytes[entries + 2]);
     bytes[entries] = 1;
     if (other_kind) bytes[entries - 1] = 77;
@@ -329,6 +334,115 @@ TEST_P(PartedFilterTest, UnknownParts) {
     EXPECT_TRUE(block.KeyMayMatch(in_last));
     EXPECT_TRUE(block.RangeMayMatch(in_last, in_last, true));
     for (const std::string& key : keys_) ASSERT_TRUE(block.KeyMayMatch(key));
+  }
+}
+
+// ---- Units ----
+
+// A filter of parts in two units, which have a set each of the same prefixes.
+class FilterUnitsTest : public testing::Test {
+ protected:
+  void Build(const ProteusDesign& design, double bits_per_key = 12) {
+    keys_ = RandomNumbers(40000);
+    bytes_ = BuildPartedProteus(keys_, 2500, design, bits_per_key, {1, 2},
+                                /*in_units=*/true);
+    block_ = std::make_unique<FilterBlock>(bytes_);
+    ASSERT_OK(block_->status());
+    EXPECT_LE(8.0 * static_cast<double>(bytes_.size()),
+              bits_per_key * static_cast<double>(keys_.size()));
+    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
+    ASSERT_GT(parts().size(), 8u);
+  }
+  const std::vector<FilterPart>& parts() const {
+    return block_->directory().parts();
+  }
+  // Asks for all keys, and returns the rate at which others pass.
+  static double RateOf(const FilterBlock& block, const Keys& keys) {
+    for (const std::string& key : keys) {
+      EXPECT_TRUE(block.KeyMayMatch(key));
+      EXPECT_TRUE(block.RangeMayMatch(key, key, /*hi_inclusive=*/true));
+    }
+    Random64 random(11);
+    constexpr int kAsked = 50000;
+    int passed = 0;
+    for (int i = 0; i < kAsked; i++) {
+      const std::string key = BigEndian(random.Next());
+      passed += block.KeyMayMatch(key);
+      EXPECT_LE(block.KeyMayMatch(key),
+                block.RangeMayMatch(key, key, /*hi_inclusive=*/true));
+    }
+    return static_cast<double>(passed) / kAsked;
+  }
+  // The rate of the filter if these bytes of each unit that is so are damaged.
+  double RateWithDamaged(bool second) const {
+    std::string damaged = bytes_;
+    for (size_t i = 0; i < parts().size(); i++) {
+      const FilterUnit& unit = block_->directory().UnitOf({i, second});
+      damaged[unit.offset + unit.payload_size / 2] ^= 4;
+    }
+    const FilterBlock block(damaged);
+    EXPECT_TRUE(block.status().IsCorruption());
+    EXPECT_EQ(!second, !block.CanFilter());
+    return RateOf(block, keys_);
+  }
+
+  Keys keys_;
+  std::string bytes_;
+  std::unique_ptr<FilterBlock> block_;
+};
+
+// Together, the units are as exact as one unit of all the bits.
+TEST_F(FilterUnitsTest, RatesMultiply) {
+  for (const ProteusDesign& design :
+       {TrieAndSet(0, 64), TrieAndSet(0, 64, kRibbonAmq), TwoSets(24, 60)}) {
+    ASSERT_NO_FATAL_FAILURE(Build(design));
+    const double both = RateOf(*block_, keys_);
+    const double first = RateWithDamaged(/*second=*/true);
+    EXPECT_GT(first, 0.01);
+    EXPECT_LT(first, 0.2);
+    EXPECT_LT(both, 1.5 * first * first + 0.001);
+    const std::string whole =
+        BuildPartedProteus(keys_, 2500, design, 12, {1, 2});
+    EXPECT_LT(both, 1.5 * RateOf(FilterBlock(whole), keys_) + 0.001);
+    EXPECT_EQ(1, RateWithDamaged(/*second=*/false));
+  }
+}
+
+// The trie is in the first unit, which answers seeks and counts alone.
+TEST_F(FilterUnitsTest, OnlyFirstUnitsHaveTries) {
+  ASSERT_NO_FATAL_FAILURE(Build(TrieAndSet(17, 40), 16));
+  std::string damaged = bytes_;
+  for (const FilterPart& part : parts()) {
+    damaged[part.second.offset + part.second.payload_size / 2] ^= 4;
+  }
+  const FilterBlock first(damaged);
+  Random64 random(3);
+  for (int i = 0; i < 5000; i++) {
+    const std::string target = BigEndian(random.Next());
+    std::string bound;
+    std::string bound_of_first;
+    ASSERT_TRUE(LowerBoundHolds(*block_, keys_, target));
+    ASSERT_EQ(first.LowerBound(target, &bound_of_first),
+              block_->LowerBound(target, &bound));
+    ASSERT_EQ(bound_of_first, bound);
+  }
+}
+
+// A unit says of which part it is, and which of the two.
+TEST_F(FilterUnitsTest, WrongNames) {
+  ASSERT_NO_FATAL_FAILURE(Build(TrieAndSet(0, 64)));
+  const FilterUnit& unit = parts()[1].first;
+  const size_t part_number = unit.offset + unit.payload_size + 4;
+  for (const size_t number : {part_number, part_number + 4}) {
+    for (const char other : {'\0', '\1', '\2', '\xff'}) {
+      if (bytes_[number] == other) continue;
+      std::string damaged = bytes_;
+      damaged[number] = other;
+      damaged = WithRightChecksums(damaged);
+      const FilterBlock block(damaged);
+      EXPECT_TRUE(block.status().IsCorruption());
+      for (const std::string& key : keys_) ASSERT_TRUE(block.KeyMayMatch(key));
+    }
   }
 }
 

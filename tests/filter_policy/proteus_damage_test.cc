@@ -332,7 +332,7 @@ TEST_P(ProteusDamageTest, AlphabetsThatDoNotFit) {
   const uint32_t lengths[] = {design.first_prefix_bits, design.prefix_bits};
   size_t alphabets = 0;
   const std::vector<PayloadLayout::Set>& sets =
-      layout.parts().at(0).layout.sets();
+      layout.units().at(0).layout.sets();
   for (size_t i = 0; i < sets.size(); i++) {
     const bool is_first =
         i == 0 && (design.key_set || design.first_prefix_bits > 0);
@@ -360,8 +360,8 @@ TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {
     change(&header.design);
     FilterBlockWriter writer;
     memcpy(writer.AddPart(part.kind, part.num_keys, part.begin, header.Encode(),
-                          part.payload_size),
-           &block_[payload_], part.payload_size);
+                          part.first.payload_size),
+           &block_[payload_], part.first.payload_size);
     writer.FinishPart(intact.header().salt);
     std::string damaged(writer.Size(intact.header()), '\0');
     writer.Write(intact.header(), damaged.data());

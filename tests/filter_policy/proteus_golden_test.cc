@@ -124,11 +124,12 @@ struct Recipe {
   double bits_per_key;
   FilterSalt salt = {};
   size_t part_keys = 0;  // about the number of keys of a part; 0 for one part
+  bool in_units = false;
 
   std::string Build() const {
-    return part_keys > 0
-               ? BuildPartedProteus(keys, part_keys, design, bits_per_key, salt)
-               : BuildProteusBlock(keys, design, bits_per_key, salt);
+    return part_keys > 0 ? BuildPartedProteus(keys, part_keys, design,
+                                              bits_per_key, salt, in_units)
+                         : BuildProteusBlock(keys, design, bits_per_key, salt);
   }
 };
 
@@ -197,6 +198,27 @@ std::vector<Recipe> Recipes() {
        80,
        {39, 40},
        100},
+      {"units_bloom_64",
+       Integers(),
+       TrieAndSet(0, 64),
+       120,
+       {45, 46},
+       100,
+       true},
+      {"units_ribbons_20_64",
+       Integers(),
+       TwoSets(20, 64, kRibbon, 0.6),
+       120,
+       {47, 48},
+       100,
+       true},
+      {"units_emails_trie_series",
+       Emails(),
+       TrieAndSet(90, 128, kBloom, 16),
+       160,
+       {49, 50},
+       100,
+       true},
       {"quotient_64", Integers(), TrieAndSet(0, 64, kQuotient), 12, {43, 44}},
       {"emails_trie_90_quotients",
        Emails(),
@@ -271,11 +293,12 @@ std::string Answers(const FilterBlock& block, const Keys& keys) {
     if (change == 3 && !query.empty()) query.back()++;
     queries.push_back(query);
   }
-  std::string answers =
-      block.filter() != nullptr
-          ? static_cast<const Proteus*>(block.filter())->design().Describe() +
-                "\n"
-          : "";
+  std::string answers;
+  if (const auto* proteus = dynamic_cast<const Proteus*>(block.filter())) {
+    answers = proteus->design().Describe() + "\n";
+  } else if (block.filter() != nullptr) {
+    answers = "units of " + block.filter()->Report().design + "\n";
+  }
   for (const std::string& query : queries) {
     answers += Hex(query) + (block.KeyMayMatch(query) ? " +" : " .") + "\n";
   }

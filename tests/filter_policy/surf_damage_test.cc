@@ -276,7 +276,7 @@ class FieldList {
       AddArrays(header, alphabet.code_bits());
     }
     AddArray("values", PackedArray::Bytes(leaves, value_bits), Field::kFree);
-    EXPECT_EQ(block.size() - FilterDirectory::kPartOverhead, offset_);
+    EXPECT_EQ(block.size() - FilterDirectory::kUnitOverhead, offset_);
   }
 
   const std::vector<Field>& all() const { return fields_; }

@@ -42,20 +42,15 @@ class Examiner {
     bool all_open = true;
     for (size_t i = 0; i < directory.parts().size(); i++) {
       const FilterPart& part = directory.parts()[i];
-      const Slice bytes(contents.data() + part.offset, part.size());
-      const char* const end = bytes.data() + bytes.size();
-      const bool ends_with_zeros =
-          std::all_of(end, end + FilterDirectory::kPartTrailer,
-                      [](char byte) { return byte == '\0'; });
       std::unique_ptr<RangeFilter> filter;
-      const Status s = directory.OpenPart(i, bytes, &filter);
-      Expect(s.ok() == (filter != nullptr),
-             "a part that is accepted is opened");
-      if (!s.ok() || !ends_with_zeros) {
+      if (!OpenUnit(contents, {i, false}, &filter)) {
         all_open = false;
         CheckRefusedPart(i);
       } else if (part.kind == kSurfKind) {
         Iterate(static_cast<const Surf&>(*filter));
+      }
+      if (part.HasSecond() && !OpenUnit(contents, {i, true}, &filter)) {
+        all_open = false;
       }
     }
     Expect(!HasParts() || all_open == block_.status().ok(),
@@ -64,6 +59,19 @@ class Examiner {
   }
 
  private:
+  bool OpenUnit(const Slice& contents, const UnitName& name,
+                std::unique_ptr<RangeFilter>* filter) {
+    const FilterUnit& unit = block_.directory().UnitOf(name);
+    const Slice bytes(contents.data() + unit.offset, unit.size());
+    const char* const end = bytes.data() + bytes.size();
+    const bool ends_with_zeros =
+        std::all_of(end, end + FilterDirectory::kUnitTrailer,
+                    [](char byte) { return byte == '\0'; });
+    filter->reset();
+    const Status s = block_.directory().OpenUnit(name, bytes, filter);
+    Expect(s.ok() == (*filter != nullptr), "a unit that is accepted is opened");
+    return s.ok() && ends_with_zeros;
+  }
   void Expect(bool holds, const char* promise) {
     if (!holds && exam_.broken == nullptr) exam_.broken = promise;
   }

@@ -37,9 +37,9 @@ constexpr BlockField kEntryBytes[] = {
 };
 
 constexpr BlockField kPartEndFields[] = {
-    {"checksum of a part", 0, 4}, {"number of a part", 4, 4},
-    {"zeros of a part", 8, 8},    {"compression of a part", 16, 1},
-    {"trailer of a part", 17, 4},
+    {"checksum of a part", 0, 4},     {"number of a part", 4, 4},
+    {"number of a unit", 8, 1},       {"zeros of a part", 9, 7},
+    {"compression of a part", 16, 1}, {"trailer of a part", 17, 4},
 };
 
 constexpr BlockField kSurfFields[] = {
@@ -86,7 +86,7 @@ template <size_t kCount>
 constexpr size_t SizeOf(const BlockField (&fields)[kCount]) {
   return fields[kCount - 1].offset + fields[kCount - 1].size;
 }
-static_assert(SizeOf(kPartEndFields) == FilterDirectory::kPartOverhead);
+static_assert(SizeOf(kPartEndFields) == FilterDirectory::kUnitOverhead);
 
 }  // namespace
 
@@ -173,6 +173,7 @@ bool DirectoryLayout::AddDesigns() {
 bool DirectoryLayout::AddEntry() {
   Entry entry;
   if (!AddVarint("size of a payload", &entry.payload_size) ||
+      !AddVarint("size of a second payload", &entry.second_size) ||
       !AddVarint("keys of a part", &entry.num_keys) ||
       !Fits(SizeOf(kEntryBytes))) {
     return false;
@@ -186,6 +187,16 @@ bool DirectoryLayout::AddEntry() {
   }
   entries_.push_back(entry);
   return true;
+}
+
+std::string DirectoryLayout::DesignOf(const Entry& entry, bool second) const {
+  if (entry.design >= designs_.size()) return "";
+  const Slice& design = designs_[entry.design];
+  ProteusHeader header;
+  if (!second || !header.DecodeFrom(design)) return design.ToString();
+  header.design.trie_bits = 0;
+  header.design.trie_lead = 0;
+  return header.Encode();
 }
 
 // ---- Payload ----
@@ -382,20 +393,22 @@ SplitBlock::SplitBlock(const Slice& block) {
                        ? block.size()
                        : DecodeFixed32(block.data() + kDirectorySizeOffset));
   const DirectoryLayout layout(directory);
-  for (const DirectoryLayout::Entry& entry : layout.entries()) {
-    if (left.empty()) break;
-    parts.emplace_back();
-    parts.back().payload = take(entry.payload_size);
-    parts.back().end = take(FilterDirectory::kPartOverhead);
-  }
+  layout.ForEachUnit([&](size_t entry, bool second, uint32_t size) {
+    if (left.empty()) return;
+    Unit& unit = units.emplace_back();
+    unit.entry = entry;
+    unit.second = second;
+    unit.payload = take(size);
+    unit.end = take(FilterDirectory::kUnitOverhead);
+  });
   rest = left.ToString();
 }
 
 std::string SplitBlock::Join() const {
   std::string block = directory;
-  for (const Part& part : parts) {
-    block += part.payload;
-    block += part.end;
+  for (const Unit& unit : units) {
+    block += unit.payload;
+    block += unit.end;
   }
   return block + rest;
 }
@@ -405,19 +418,19 @@ BlockLayout::BlockLayout(const Slice& block)
       directory_(Slice(block.data(), SplitBlock(block).directory.size())) {
   AddPieces(directory_);
   bool found = directory_.whole();
-  for (const DirectoryLayout::Entry& entry : directory_.entries()) {
-    const size_t size = entry.payload_size;
+  directory_.ForEachUnit([&](size_t index, bool second, uint32_t size) {
     found = found && Fits(size) &&
-            Fits(uint64_t{size} + FilterDirectory::kPartOverhead);
-    if (!found) break;
+            Fits(uint64_t{size} + FilterDirectory::kUnitOverhead);
+    if (!found) return;
     const size_t payload = at_;
-    parts_.push_back(
+    const DirectoryLayout::Entry& entry = directory_.entries()[index];
+    units_.push_back(
         {payload, PayloadLayout(Slice(At(payload), size), entry.kind,
-                                directory_.DesignOf(entry))});
-    AddPieces(parts_.back().layout);
-    AddPieces(PartEndLayout(Slice(At(at_), FilterDirectory::kPartOverhead)));
-  }
-  for (const Part& part : parts_) found = found && part.layout.whole();
+                                directory_.DesignOf(entry, second))});
+    AddPieces(units_.back().layout);
+    AddPieces(PartEndLayout(Slice(At(at_), FilterDirectory::kUnitOverhead)));
+  });
+  for (const Unit& unit : units_) found = found && unit.layout.whole();
   AddRest("rest", found);
 }
 

@@ -74,6 +74,8 @@ class DirectoryLayout : public PieceLayout {
  public:
   struct Entry {
     uint32_t payload_size = 0;
+    uint32_t second_size =
+        0;  // of the payload of its second unit, if it has one
     uint32_t num_keys = 0;
     uint8_t kind = 0;
     uint32_t design = 0;  // its index
@@ -86,9 +88,22 @@ class DirectoryLayout : public PieceLayout {
   const FilterBlockHeader& header() const { return header_; }
   const std::vector<Slice>& designs() const { return designs_; }
   const std::vector<Entry>& entries() const { return entries_; }
-  // The design of an entry; empty if there is none with that index.
-  Slice DesignOf(const Entry& entry) const {
-    return entry.design < designs_.size() ? designs_[entry.design] : Slice();
+  // The design of a unit of an entry; empty if there is none with that index.
+  std::string DesignOf(const Entry& entry, bool second) const;
+  // Calls a function with each entry, its index, and the size of the payload of
+  // a unit of it, in the order of the units in the block.
+  template <typename Function>
+  void ForEachUnit(const Function& function) const {
+    for (const bool second : {false, true}) {
+      for (size_t i = 0; i < entries_.size(); i++) {
+        const Entry& entry = entries_[i];
+        if (!second) {
+          function(i, second, entry.payload_size);
+        } else if (entry.second_size > 0) {
+          function(i, second, entry.second_size);
+        }
+      }
+    }
   }
 
  private:
@@ -169,7 +184,9 @@ class PartEndLayout : public PieceLayout {
 
 // A block, cut where its directory says so.
 struct SplitBlock {
-  struct Part {
+  struct Unit {
+    size_t entry = 0;  // the index of its part
+    bool second = false;
     std::string payload;
     std::string end;
   };
@@ -178,15 +195,16 @@ struct SplitBlock {
   std::string Join() const;
 
   std::string directory;
-  // There are fewer than entries, or they are shorter, if the block is.
-  std::vector<Part> parts;
+  // There are fewer than the entries tell of, or they are shorter, if the block
+  // is.
+  std::vector<Unit> units;
   std::string rest;
 };
 
 // All of a block.
 class BlockLayout : public PieceLayout {
  public:
-  struct Part {
+  struct Unit {
     size_t payload;  // its offset in the block
     PayloadLayout layout;
   };
@@ -194,13 +212,13 @@ class BlockLayout : public PieceLayout {
   explicit BlockLayout(const Slice& block);
 
   const DirectoryLayout& directory() const { return directory_; }
-  const std::vector<Part>& parts() const { return parts_; }
+  const std::vector<Unit>& units() const { return units_; }
 
  private:
   void AddPieces(const PieceLayout& layout);
 
   DirectoryLayout directory_;
-  std::vector<Part> parts_;
+  std::vector<Unit> units_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

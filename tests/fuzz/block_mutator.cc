@@ -27,30 +27,30 @@ Chunk DirectoryOf(SplitBlock* block) {
   return {&block->directory, DirectoryLayout(block->directory).pieces()};
 }
 
-Chunk PayloadOf(SplitBlock* block, size_t part) {
+Chunk PayloadOf(SplitBlock* block, size_t index) {
   const DirectoryLayout directory(block->directory);
-  std::string& payload = block->parts[part].payload;
-  const DirectoryLayout::Entry entry = part < directory.entries().size()
-                                           ? directory.entries()[part]
+  SplitBlock::Unit& unit = block->units[index];
+  const DirectoryLayout::Entry entry = unit.entry < directory.entries().size()
+                                           ? directory.entries()[unit.entry]
                                            : DirectoryLayout::Entry();
-  return {
-      &payload,
-      PayloadLayout(payload, entry.kind, directory.DesignOf(entry)).pieces()};
+  return {&unit.payload, PayloadLayout(unit.payload, entry.kind,
+                                       directory.DesignOf(entry, unit.second))
+                             .pieces()};
 }
 
-Chunk EndOf(SplitBlock* block, size_t part) {
-  std::string& end = block->parts[part].end;
+Chunk EndOf(SplitBlock* block, size_t unit) {
+  std::string& end = block->units[unit].end;
   return {&end, PartEndLayout(end).pieces()};
 }
 
 // A random chunk.
 Chunk PickChunk(SplitBlock* block, BlockCare care, FuzzRandom* random) {
   const bool any = care == BlockCare::kEnvelope;
-  if (block->parts.empty() || random->OneIn(any ? 2 : 6)) {
+  if (block->units.empty() || random->OneIn(any ? 2 : 6)) {
     return DirectoryOf(block);
   }
-  const size_t part = random->Below(block->parts.size());
-  return any && random->OneIn(8) ? EndOf(block, part) : PayloadOf(block, part);
+  const size_t unit = random->Below(block->units.size());
+  return any && random->OneIn(8) ? EndOf(block, unit) : PayloadOf(block, unit);
 }
 
 class ChunkMutator {
@@ -261,35 +261,35 @@ class ChunkMutator {
 
 // ---- Blocks ----
 
-// Swaps two parts, leaves one out, or repeats one. The directory, which is left
+// Swaps two units, leaves one out, or repeats one. The directory, which is left
 // alone, then tells lies.
-void MutateParts(std::vector<SplitBlock::Part>* parts, FuzzRandom* random) {
-  const size_t a = random->Below(parts->size());
-  const auto at = parts->begin() + static_cast<ptrdiff_t>(a);
+void MutateUnits(std::vector<SplitBlock::Unit>* units, FuzzRandom* random) {
+  const size_t a = random->Below(units->size());
+  const auto at = units->begin() + static_cast<ptrdiff_t>(a);
   switch (random->Below(3)) {
     case 0:
-      std::swap((*parts)[a], (*parts)[random->Below(parts->size())]);
+      std::swap((*units)[a], (*units)[random->Below(units->size())]);
       break;
     case 1:
-      parts->erase(at);
+      units->erase(at);
       break;
     default: {
-      const SplitBlock::Part copy = *at;
-      parts->insert(at, copy);
+      const SplitBlock::Unit copy = *at;
+      units->insert(at, copy);
     }
   }
 }
 
 void MutateBlock(SplitBlock* block, BlockCare care, FuzzRandom* random,
                  GenericMutator generic) {
-  if (!block->parts.empty() && random->OneIn(16)) {
-    MutateParts(&block->parts, random);
+  if (!block->units.empty() && random->OneIn(16)) {
+    MutateUnits(&block->units, random);
   } else {
     ChunkMutator(PickChunk(block, care, random), random, generic).Mutate();
   }
 }
 
-// Whatever the directory says of them, the parts end where they did.
+// Whatever the directory says of them, the units end where they did.
 std::string Repair(SplitBlock block, BlockCare care, FuzzRandom* random) {
   const uint64_t lot = random->Below(16);
   std::string repaired;
@@ -469,11 +469,11 @@ size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
   if (input.block.empty()) return 0;
   SplitBlock here(input.block);
   SplitBlock there(other.block);
-  if (here.parts.empty() || there.parts.empty() || random->OneIn(4)) {
+  if (here.units.empty() || there.units.empty() || random->OneIn(4)) {
     CrossChunks(DirectoryOf(&here), DirectoryOf(&there), random);
   } else {
-    CrossChunks(PayloadOf(&here, random->Below(here.parts.size())),
-                PayloadOf(&there, random->Below(there.parts.size())), random);
+    CrossChunks(PayloadOf(&here, random->Below(here.units.size())),
+                PayloadOf(&there, random->Below(there.units.size())), random);
   }
   SetKind(KindOf(input.block), &here.directory);
   input.block = Repair(std::move(here), BlockCare::kPayload, random);

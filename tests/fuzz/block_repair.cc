@@ -524,6 +524,27 @@ bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
   return whole;
 }
 
+// Adds the second unit of a part, if there is one that fits the design that the
+// part has got.
+void AddSecondUnit(const SplitBlock& damaged, size_t entry,
+                   const std::string& design, FuzzRandom* random,
+                   FilterBlockWriter* writer) {
+  ProteusHeader header;
+  const auto unit = std::find_if(
+      damaged.units.begin(), damaged.units.end(),
+      [entry](const auto& u) { return u.second && u.entry == entry; });
+  if (unit == damaged.units.end() || !header.DecodeFrom(design)) return;
+  header.design.trie_bits = 0;
+  header.design.trie_lead = 0;
+  std::string fitted = header.Encode();
+  std::string payload = unit->payload;
+  if (FitPayload(kProteusKind, &fitted, &payload, random) && !payload.empty() &&
+      fitted == header.Encode()) {
+    memcpy(writer->AddSecondUnit(payload.size()), payload.data(),
+           payload.size());
+  }
+}
+
 }  // namespace
 
 void RepairChecksums(std::string* block) {
@@ -542,8 +563,10 @@ void RepairSums(SplitBlock* block) {
   uint64_t wanted = directory.size();
   for (const DirectoryLayout::Entry& entry : layout.entries()) {
     keys += entry.num_keys;
-    wanted += uint64_t{entry.payload_size} + FilterDirectory::kPartOverhead;
   }
+  layout.ForEachUnit([&](size_t, bool, uint32_t size) {
+    wanted += uint64_t{size} + FilterDirectory::kUnitOverhead;
+  });
   EncodeFixed32(&directory[kDirectorySizeOffset],
                 static_cast<uint32_t>(directory.size()));
   EncodeFixed64(&directory[kNumKeysOffset], keys);
@@ -562,7 +585,8 @@ bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
   bool whole = true;
   uint64_t keys = 0;
   std::string begin;
-  for (const SplitBlock::Part& part : damaged.parts) {
+  for (const SplitBlock::Unit& unit : damaged.units) {
+    if (unit.second) continue;
     // There may be more parts than entries.
     DirectoryLayout::Entry entry;
     if (writer.num_parts() < directory.entries().size()) {
@@ -570,8 +594,8 @@ bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
     } else if (!directory.entries().empty()) {
       entry = directory.entries().back();
     }
-    std::string design = directory.DesignOf(entry).ToString();
-    std::string payload = part.payload;
+    std::string design = directory.DesignOf(entry, /*second=*/false);
+    std::string payload = unit.payload;
     whole = FitPayload(header.kind, &design, &payload, random) && whole;
     // Where parts begin ascends.
     if (writer.num_parts() > 0) {
@@ -581,6 +605,7 @@ bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
     const uint32_t num_keys = std::max(entry.num_keys, 1u);
     memcpy(writer.AddPart(header.kind, num_keys, begin, design, payload.size()),
            payload.data(), payload.size());
+    AddSecondUnit(damaged, unit.entry, design, random, &writer);
     writer.FinishPart(header.salt);
     keys += num_keys;
   }

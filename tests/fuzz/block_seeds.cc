@@ -220,10 +220,10 @@ std::vector<std::string> ProteusSeeds() {
       const size_t num_parts = 2 + turn % 3;
       const double bits_per_key = 2400.0 * static_cast<double>(num_parts) /
                                   static_cast<double>(keys.size());
-      seeds.push_back(
-          WithQueries(BuildPartedProteus(keys, keys.size() / num_parts + 1,
-                                         design, bits_per_key, SaltOf(turn)),
-                      keys));
+      seeds.push_back(WithQueries(
+          BuildPartedProteus(keys, keys.size() / num_parts + 1, design,
+                             bits_per_key, SaltOf(turn), turn % 8 == 0),
+          keys));
     }
   }
   for (std::string& seed : SeedsOfAlphabets()) {

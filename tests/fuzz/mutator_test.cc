@@ -97,7 +97,7 @@ TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
     ASSERT_TRUE(Opens(input.block)) << Hex(input.block);
     const BlockLayout layout{Slice(input.block)};
     EXPECT_TRUE(layout.whole());
-    parts = std::max(parts, layout.parts().size());
+    parts = std::max(parts, layout.units().size());
     size_t at = 0;
     for (const BlockPiece& piece : layout.pieces()) {
       EXPECT_EQ(piece.offset, at) << piece.name;
@@ -114,9 +114,9 @@ TEST(BlockLayoutTest, KnowsAlphabets) {
   size_t most = 0;
   for (const BlockInput& input : BlockSeeds(kProteusTarget)) {
     const BlockLayout layout{Slice(input.block)};
-    for (const BlockLayout::Part& part : layout.parts()) {
+    for (const BlockLayout::Unit& unit : layout.units()) {
       size_t alphabets = 0;
-      for (const PayloadLayout::Set& set : part.layout.sets()) {
+      for (const PayloadLayout::Set& set : unit.layout.sets()) {
         alphabets += set.alphabets;
       }
       parts += alphabets > 0;
@@ -136,7 +136,7 @@ TEST_P(BlockMutatorTest, RepairLeavesWhatIsWhole) {
     EXPECT_EQ(Hex(block), Hex(input.block));
     SplitBlock sums = split;
     // A block of no filter counts keys that it does not hold.
-    if (split.parts.empty()) continue;
+    if (split.units.empty()) continue;
     RepairSums(&sums);
     EXPECT_EQ(Hex(sums.Join()), Hex(input.block));
   }
@@ -153,19 +153,20 @@ TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
     };
     clear(0, 4);
     clear(kChecksumOffset, 4);
-    if (!layout.parts().empty()) clear(kNumKeysOffset, 8);
+    if (!layout.units().empty()) clear(kNumKeysOffset, 8);
     for (const BlockPiece& piece : layout.pieces()) {
       const std::string name = piece.name;
-      if (name == "checksum of a part" || name == "number of a part") {
+      if (name == "checksum of a part" || name == "number of a part" ||
+          name == "number of a unit") {
         clear(piece.offset, piece.size);
       }
     }
-    for (const BlockLayout::Part& part : layout.parts()) {
+    for (const BlockLayout::Unit& unit : layout.units()) {
       // A trie of one leaf has no nodes to count.
-      const auto& trie = part.layout.trie();
+      const auto& trie = unit.layout.trie();
       if (!trie.has_value() || trie->sections.empty()) continue;
       const auto clear_in_part = [&](size_t offset, size_t size) {
-        clear(part.payload + offset, size);
+        clear(unit.payload + offset, size);
       };
       clear_in_part(trie->header, 8);  // height and nodes
       for (const PayloadLayout::Section& section : trie->sections) {
@@ -194,8 +195,8 @@ TEST(BlockLayoutTest, DamageOfAPartLeavesTheOthers) {
       BuildPartedProteus(keys, 6, TrieAndSet(0, 32), 400)};
   for (const std::string& block : blocks) {
     SplitBlock split(block);
-    ASSERT_GT(split.parts.size(), 1u);
-    split.parts[1].payload.front() ^= 1;
+    ASSERT_GT(split.units.size(), 1u);
+    split.units[1].payload.front() ^= 1;
     const std::string damaged = split.Join();
     const FilterBlock filter(damaged);
     EXPECT_TRUE(filter.status().IsCorruption());

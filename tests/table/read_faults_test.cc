@@ -420,11 +420,11 @@ class OnePartTest : public ReadFaultsTest {
     const std::vector<FilterPart>& parts = block.directory().parts();
     ASSERT_GT(parts.size(), 8u);
     const size_t middle = parts.size() / 2;
-    part_ = {BlockKind::kFilter, begin + parts[middle].offset,
-             begin + parts[middle + 1].offset};
+    part_ = {BlockKind::kFilter, begin + parts[middle].first.offset,
+             begin + parts[middle + 1].first.offset};
     part_begin_ = parts[middle].begin.ToString();
     part_end_ = parts[middle + 1].begin.ToString();
-    directory_ = {BlockKind::kFilter, begin, begin + parts[0].offset};
+    directory_ = {BlockKind::kFilter, begin, begin + parts[0].first.offset};
   }
   std::string FilePath() const { return path_ + "/" + files_[0]; }
 

@@ -305,7 +305,7 @@ TEST_F(VerifyTest, FindsWrongHeaders) {
     const size_t entry = bytes->find(
         of_part,
         static_cast<size_t>(directory.header().largest.data() - bytes->data()));
-    ASSERT_LT(entry, directory.parts()[0].offset);
+    ASSERT_LT(entry, directory.parts()[0].first.offset);
     (*bytes)[entry]++;
     EncodeFixed64(&(*bytes)[kNumKeysOffset], 1001);
     *bytes = WithRightChecksums(*bytes);

@@ -38,6 +38,20 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
   return sets;
 }
 
+PrefixSets FirstUnitOf(const PrefixSets& sets) {
+  const auto half = [](const AmqPlan& set) {
+    return PlanAmq(set.kind, set.hashes, set.bytes / 2);
+  };
+  return {half(sets.first), half(sets.second)};
+}
+
+PrefixSets SecondUnitOf(const PrefixSets& sets, const PrefixSets& first) {
+  const auto rest = [](const AmqPlan& set, const AmqPlan& taken) {
+    return PlanAmq(set.kind, set.hashes, set.bytes - taken.bytes);
+  };
+  return {rest(sets.first, first.first), rest(sets.second, first.second)};
+}
+
 uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
   uint64_t low = 0;
   uint64_t high = most;

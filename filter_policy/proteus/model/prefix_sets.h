@@ -31,6 +31,11 @@ PrefixSets PlanPrefixSets(const ProteusDesign& design,
                           const KeyStatistics& statistics, uint64_t bytes,
                           SetPlanner plan = PlanAmq);
 
+// The share of sets in the first unit of a part: half of the bytes of each. The
+// second unit has the rest.
+PrefixSets FirstUnitOf(const PrefixSets& sets);
+PrefixSets SecondUnitOf(const PrefixSets& sets, const PrefixSets& first);
+
 // The least number of bytes with which a set of `hashes` hashes has a false
 // positive rate of at most `rate`, or `most` if there is none below.
 uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most);

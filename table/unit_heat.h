@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  When the second unit of a part is loaded (filter_policy/filter_block.h).
+//
+//  It costs a read, and room in the block cache for which something else is
+//  dropped. It spares the reads of queries that the first unit lets through in
+//  vain. So it is loaded for a part when enough such queries have come, and if
+//  the cache drops it before it is asked again, twice as many have to come the
+//  next time. So hot parts come to have both units in memory, and cold ones the
+//  first or none, as in ElasticBF (Zhang et al., HotStorage 2018).
+
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// The heat of one part. Thread safe. Concurrent calls may forget a query, which
+// does not matter.
+class UnitHeat {
+ public:
+  enum class Action : uint8_t {
+    kSkip,  // do without the second unit
+    kLook,  // look for it in the cache
+    kLoad,
+  };
+
+  // The first unit has let a query through. `share_in_vain` returns the share
+  // of such queries that read the file and find nothing; it is called seldom.
+  template <typename Share>
+  Action OnPass(const Share& share_in_vain) {
+    State state = state_.load(std::memory_order_relaxed);
+    if (state.loaded) return Action::kLook;
+    const uint32_t passes = state.passes % kMaxPasses + 1;
+    state.passes = static_cast<uint16_t>(passes);
+    const bool pays = (passes & (passes - 1)) == 0 &&
+                      Pays(passes, state.doublings, share_in_vain());
+    if (pays) {
+      state.loaded = true;
+      state.passes = 0;
+      state.doublings = std::min<uint8_t>(state.doublings + 1, kMaxDoublings);
+    }
+    state_.store(state, std::memory_order_relaxed);
+    return pays ? Action::kLoad : Action::kSkip;
+  }
+  // What kLook has come to.
+  void OnFound() {
+    State state = state_.load(std::memory_order_relaxed);
+    if (state.doublings == 0) return;
+    state.doublings--;
+    state_.store(state, std::memory_order_relaxed);
+  }
+  void OnGone() {
+    State state = state_.load(std::memory_order_relaxed);
+    state.loaded = false;
+    state_.store(state, std::memory_order_relaxed);
+  }
+
+ private:
+  static constexpr uint32_t kMaxPasses = 1 << 15;
+  static constexpr uint8_t kMaxDoublings = 7;
+
+  // What is loaded stops this query in any case, which then reads nothing else.
+  // If the query would have found something, the read was in vain, and so many
+  // queries have to come that will be spared.
+  static bool Pays(uint32_t passes, uint8_t doublings, double share_in_vain) {
+    return passes * share_in_vain >=
+           (uint32_t{1} << doublings) * (1 - share_in_vain);
+  }
+
+  struct State {
+    uint16_t passes = 0;    // since the second unit was dropped
+    uint8_t doublings = 0;  // of the queries that have to come
+    bool loaded = false;    // unless the cache has dropped it
+  };
+
+  std::atomic<State> state_{State()};
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Parts of filters in two units: which units reads load, what they cost, and
+//  what becomes of a unit that is damaged.
+
+#include "filter_policy/parted_filter.h"
+#include "rocksdb/cache.h"
+#include "rocksdb/perf_context.h"
+#include "rocksdb/statistics.h"
+#include "table/unit_heat.h"
+#include "tests/sst_damage.h"
+#include "tests/table/one_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+using Action = UnitHeat::Action;
+
+namespace {
+
+// The number of queries, this one included, until the unit is loaded; `most` if
+// it is not.
+int PassesUntilLoaded(UnitHeat* heat, double share, int most = 1 << 20) {
+  for (int passes = 1; passes < most; passes++) {
+    const Action action = heat->OnPass([share] { return share; });
+    if (action == Action::kLoad) return passes;
+    EXPECT_EQ(Action::kSkip, action);
+  }
+  return most;
+}
+
+}  // namespace
+
+TEST(UnitHeatTest, StopsWhatWouldReadInVain) {
+  UnitHeat heat;
+  for (int i = 0; i < 10; i++) {
+    EXPECT_EQ(1, PassesUntilLoaded(&heat, 1));
+    EXPECT_EQ(Action::kLook, heat.OnPass([] { return 1.0; }));
+    heat.OnGone();
+  }
+}
+
+TEST(UnitHeatTest, LeavesAloneWhatFindsKeys) {
+  UnitHeat heat;
+  EXPECT_EQ(1 << 20, PassesUntilLoaded(&heat, 0));
+}
+
+// A unit that the cache drops before it is asked again takes twice as many
+// queries the next time, and half as many if it has been asked.
+TEST(UnitHeatTest, WaitsForEnoughQueries) {
+  constexpr double kShare = 0.25;
+  UnitHeat heat;
+  // Of four queries, one reads in vain; the one that loads the unit counts.
+  EXPECT_EQ(4, PassesUntilLoaded(&heat, kShare));
+  heat.OnGone();
+  EXPECT_EQ(8, PassesUntilLoaded(&heat, kShare));
+  heat.OnGone();
+  EXPECT_EQ(16, PassesUntilLoaded(&heat, kShare));
+  for (int i = 0; i < 4; i++) {
+    EXPECT_EQ(Action::kLook, heat.OnPass([] { return kShare; }));
+    heat.OnFound();
+  }
+  heat.OnGone();
+  EXPECT_EQ(4, PassesUntilLoaded(&heat, kShare));
+  for (int i = 0; i < 50; i++) {
+    heat.OnGone();
+    EXPECT_LE(PassesUntilLoaded(&heat, kShare), 512);
+  }
+}
+
+namespace {
+
+class FilterUnitsTest : public OneDBTest {
+ protected:
+  static constexpr uint64_t kKeys = 20000;
+
+  FilterUnitsTest() : OneDBTest("units") {
+    options_.statistics = CreateDBStatistics();
+    options_.target_file_size_base = 64 << 20;
+  }
+
+  // One file, of which the filter has learned from Gets of absent keys. Stores
+  // what its filter block has.
+  void Fill(const std::string& table) {
+    table_ =
+        "cache_index_and_filter_blocks=true;"
+        "filter_policy={id=protean.Proteus;bits_per_key=12;"
+        "sample_every=1};" +
+        table;
+    SetTable(table_);
+    Open();
+    for (uint64_t i = 1; i <= kKeys; i++) {
+      ASSERT_OK(db_->Put(WriteOptions(), Key(i), "some value of it"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions()));
+    for (uint64_t i = 0; i < 2000; i++) GetAbsent(7 * i);
+    CompactRangeOptions all;
+    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
+    std::vector<LiveFileMetaData> files;
+    db_->GetLiveFilesMetaData(&files);
+    ASSERT_EQ(1u, files.size());
+    file_ = files[0].directory + "/" + files[0].relative_filename;
+    FilterLocation location;
+    ASSERT_NO_FATAL_FAILURE(FindFilter(file_, &location));
+    std::string bytes;
+    ASSERT_OK(ReadFileToString(Env::Default(), file_, &bytes));
+    block_ = bytes.substr(location.handle.offset(), location.handle.size());
+    ASSERT_OK(directory_.Read(block_, block_.size()));
+    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
+    ASSERT_GT(parts().size(), 5u);
+    EXPECT_LE(8 * block_.size(), 12 * kKeys);
+  }
+  // Opens the DB again, with an empty cache.
+  void Reopen(const std::string& more = "") {
+    SetTable(table_ + more);
+    Open();
+    ASSERT_OK(options_.statistics->Reset());
+    get_perf_context()->Reset();
+  }
+
+  const std::vector<FilterPart>& parts() const { return directory_.parts(); }
+  void GetAbsent(uint64_t i) {
+    std::string value;
+    ASSERT_TRUE(
+        db_->Get(ReadOptions(), BigEndian(kGap * (i % kKeys) + 500), &value)
+            .IsNotFound());
+  }
+  void GetPresent(uint64_t i) {
+    std::string value;
+    ASSERT_OK(db_->Get(ReadOptions(), Key(1 + i % kKeys), &value));
+  }
+  uint64_t UnitsLoaded() const {
+    return options_.statistics->getTickerCount(BLOCK_CACHE_FILTER_ADD);
+  }
+  uint64_t FalsePositives() const {
+    return options_.statistics->getTickerCount(BLOOM_FILTER_FULL_POSITIVE) -
+           options_.statistics->getTickerCount(BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  }
+
+  std::string table_;
+  std::string file_;
+  std::string block_;
+  FilterDirectory directory_;
+};
+
+}  // namespace
+
+// Gets of absent keys come to have both units in a cache that has room, and
+// those of present keys only the first ones.
+TEST_F(FilterUnitsTest, AbsentKeysLoadSecondUnits) {
+  ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  for (uint64_t i = 0; i < kKeys; i++) GetPresent(i);
+  EXPECT_LE(UnitsLoaded(), parts().size() + 2);
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  for (uint64_t i = 0; i < kKeys; i++) GetAbsent(i);
+  EXPECT_EQ(2 * parts().size(), UnitsLoaded());
+  const uint64_t before = FalsePositives();
+  for (uint64_t i = 0; i < kKeys; i++) GetAbsent(i + 3);
+  EXPECT_EQ(2 * parts().size(), UnitsLoaded());
+  EXPECT_LT(FalsePositives() - before, kKeys / 100);
+}
+
+// In a cache that holds a fraction of the filters, absent keys are denied by
+// first units, of about half of the bytes, and read hardly anything else.
+TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
+  ASSERT_NO_FATAL_FAILURE(
+      Fill("block_cache={capacity=8K;num_shard_bits=0};block_size=1024;"));
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  constexpr uint64_t kReads = 5000;
+  Random64 random(1);
+  for (uint64_t n = 0; n < kReads; n++) GetAbsent(random.Uniform(kKeys));
+  const PerfContext& perf = *get_perf_context();
+  EXPECT_LE(perf.filter_block_read_count, kReads + kReads / 10);
+  EXPECT_LE(perf.block_read_count, kReads + kReads / 10);
+  EXPECT_LE(perf.block_read_byte, kReads * 4096 * 6 / 10);
+  for (uint64_t i = 0; i < kKeys; i += 7) GetPresent(i);
+}
+
+// What is pinned is whole.
+TEST_F(FilterUnitsTest, PinsBothUnits) {
+  ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
+  ASSERT_NO_FATAL_FAILURE(
+      Reopen("metadata_cache_options={unpartitioned_pinning=kAll};"));
+  for (uint64_t i = 0; i < 5000; i++) GetAbsent(i);
+  EXPECT_EQ(0u, UnitsLoaded());
+  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
+  EXPECT_LT(FalsePositives(), 50u);
+}
+
+// A second unit that is damaged costs false positives of its part alone.
+TEST_F(FilterUnitsTest, DamageOfASecondUnit) {
+  ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
+  db_.reset();
+  const FilterUnit& unit = parts()[2].second;
+  ASSERT_NO_FATAL_FAILURE(DamageFilter(
+      file_, unit.offset + unit.payload_size / 2, /*right_checksum=*/true));
+  ASSERT_NO_FATAL_FAILURE(Reopen());
+  for (uint64_t i = 0; i < kKeys; i++) GetAbsent(i);
+  for (uint64_t i = 0; i < kKeys; i++) GetPresent(i);
+  EXPECT_GT(FalsePositives(), 0u);
+  EXPECT_LT(FalsePositives(), kKeys / 20);
+  EXPECT_EQ(1u,
+            options_.statistics->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT));
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
