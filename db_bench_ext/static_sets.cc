@@ -38,7 +38,8 @@ class Measured {
     // Queries may read some bytes behind the data.
     std::string data(plan_.bytes + kReadPadding, '\0');
     const CpuStopwatch stopwatch;
-    AmqBuilder builder(plan_, header.data(), data.data());
+    AmqBuilder builder(plan_, /*in_second_unit=*/false, header.data(),
+                       data.data());
     for (const uint64_t hash : hashes) builder.Add(hash);
     builder.Finish();
     Take(stopwatch, hashes.size(), &build_);

@@ -195,8 +195,7 @@ size_t FilterDirectory::Find(const Slice& key) const {
 
 Status FilterDirectory::OpenUnit(const UnitName& name, const Slice& bytes,
                                  std::unique_ptr<RangeFilter>* filter) const {
-  const size_t part = name.part;
-  const FilterPart& entry = parts_[part];
+  const FilterPart& entry = parts_[name.part];
   const FilterUnit& unit = UnitOf(name);
   if (bytes.size() != unit.size()) return Damaged("has a part cut short");
   const Slice payload(bytes.data(), unit.payload_size);
@@ -209,17 +208,31 @@ Status FilterDirectory::OpenUnit(const UnitName& name, const Slice& bytes,
   if (type == nullptr || entry.entries != PartEntries::kAll) {
     return Status::NotSupported("filter block has a part of an unknown kind");
   }
+  return type->open(ContentsOf(name, bytes), filter);
+}
+
+Status FilterDirectory::OpenBoth(size_t part, const Slice& first,
+                                 const Slice& second,
+                                 std::unique_ptr<RangeFilter>* filter) const {
+  PartContents contents = ContentsOf({part, false}, first);
+  contents.second = ContentsOf({part, true}, second).payload;
+  return FindFilterType(parts_[part].kind)->open(contents, filter);
+}
+
+PartContents FilterDirectory::ContentsOf(const UnitName& name,
+                                         const Slice& bytes) const {
+  const size_t part = name.part;
   const bool is_last = part + 1 == parts_.size();
-  const Slice& smallest = part == 0 ? header_.smallest : entry.begin;
+  const Slice& smallest = part == 0 ? header_.smallest : parts_[part].begin;
   const Slice& largest = is_last ? header_.largest : parts_[part + 1].begin;
   PartContents contents;
-  contents.payload = payload;
-  contents.design = entry.design;
+  contents.payload = Slice(bytes.data(), UnitOf(name).payload_size);
   contents.is_second = name.second;
-  contents.salt = name.second ? header_.salt.OfSecondUnit() : header_.salt;
+  contents.design = parts_[part].design;
+  contents.salt = header_.salt;
   contents.smallest = LoadBigEndian(smallest.data(), smallest.size());
   contents.largest = LoadBigEndian(largest.data(), largest.size());
-  return type->open(contents, filter);
+  return contents;
 }
 
 UnitName FilterDirectory::NameOf(const Slice& bytes) const {

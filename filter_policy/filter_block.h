@@ -170,6 +170,10 @@ class FilterDirectory {
   // result. Its checksum is verified.
   Status OpenUnit(const UnitName& name, const Slice& bytes,
                   std::unique_ptr<RangeFilter>* filter) const;
+  // Opens both units of a part as one filter: bytes that must outlive the
+  // result, and that OpenUnit has accepted.
+  Status OpenBoth(size_t part, const Slice& first, const Slice& second,
+                  std::unique_ptr<RangeFilter>* filter) const;
   // The unit that the bytes say they are of, if the block has it; else one of
   // the part ~0.
   UnitName NameOf(const Slice& bytes) const;
@@ -179,6 +183,8 @@ class FilterDirectory {
   }
 
  private:
+  // What is known of a unit with that payload.
+  PartContents ContentsOf(const UnitName& name, const Slice& bytes) const;
   // Reads what follows the fixed fields; false if lengths do not fit.
   bool ReadEntries(Slice input, uint32_t num_parts, uint64_t offset,
                    uint64_t block_size);
@@ -198,7 +204,7 @@ class FilterBlockWriter {
   // payloads are there, FinishPart() completes the part.
   char* AddPart(FilterKind kind, uint64_t num_keys, const Slice& begin,
                 const Slice& design, uint64_t payload_size);
-  // The same for the second unit of the part.
+  // Adds the part's second unit, and returns where its payload belongs.
   char* AddSecondUnit(uint64_t payload_size);
   void FinishPart(const FilterSalt& salt);
 

@@ -32,6 +32,9 @@ enum class FilterKind : uint8_t {
 struct PartContents {
   Slice payload;  // followed by kReadPadding readable bytes
   bool is_second = false;
+  // If not empty, the payload of the second unit, which is opened together with
+  // `payload`, the first one's.
+  Slice second;
   Slice design;  // what it has in common with other parts
   FilterSalt salt;
   // The first 8 bytes of its keys, as numbers, lie between these.

@@ -34,13 +34,6 @@ struct FilterSalt {
     return file == other.file && process == other.process;
   }
 
-  // The salt of a part's second unit (filter_block.h), which must not let
-  // through the same keys as the first one. Long heads have the same hashes in
-  // both.
-  FilterSalt OfSecondUnit() const {
-    return {(file ^ 0x9e3779b97f4a7c15u) * 0xbf58476d1ce4e5b9u, process};
-  }
-
   // Returns a new salt from RocksDB's source of randomness; neither number is
   // zero. Thread safe.
   static FilterSalt Draw();

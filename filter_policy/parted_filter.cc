@@ -27,21 +27,6 @@ const RangeFilter* Empty() {
 
 }  // namespace
 
-void PartInUnits::KeysMayMatch(size_t num_keys, Slice** keys,
-                               bool* may_match) const {
-  first_->KeysMayMatch(num_keys, keys, may_match);
-  for (size_t i = 0; i < num_keys; i++) {
-    may_match[i] = may_match[i] && SecondMayMatch(*keys[i]);
-  }
-}
-
-bool PartInUnits::RangeMayMatch(const Slice& lo, const Slice& hi,
-                                bool hi_inclusive) const {
-  if (!first_->RangeMayMatch(lo, hi, hi_inclusive)) return false;
-  const RangeFilter* const second = Second();
-  return second == nullptr || second->RangeMayMatch(lo, hi, hi_inclusive);
-}
-
 void PartedFilter::SetUp(const RangeFilter* only, bool can_filter) {
   const FilterBlockHeader& header = directory_.header();
   can_filter_ = can_filter && header.kind != FilterKind::kAlwaysTrue;
@@ -224,49 +209,34 @@ bool PartedFilter::CountInParts(const Slice& lo, const Slice& hi,
   return true;
 }
 
-namespace {
-
-// A part whose units are both in memory.
-class HeldUnits final : public PartInUnits {
- public:
-  HeldUnits(std::unique_ptr<RangeFilter> first,
-            std::unique_ptr<RangeFilter> second)
-      : held_first_(std::move(first)), second_(std::move(second)) {
-    SetFirst(held_first_.get());
-  }
-
- private:
-  const RangeFilter* Second() const override { return second_.get(); }
-
-  const std::unique_ptr<RangeFilter> held_first_;
-  const std::unique_ptr<RangeFilter> second_;
-};
-
-}  // namespace
-
 FilterBlock::FilterBlock(const Slice& contents) : PartedFilter(directory_) {
   status_ = directory_.Read(contents, contents.size());
-  const std::vector<FilterPart>& parts = directory_.parts();
-  parts_.resize(parts.size());
-  bool can_filter = parts.empty();
-  for (size_t i = 0; i < parts.size(); i++) {
-    parts_[i] = Open(contents, {i, false});
-    if (parts[i].HasSecond()) {
-      auto second = Open(contents, {i, true});
-      if (parts_[i] != nullptr && second != nullptr) {
-        parts_[i] = std::make_unique<HeldUnits>(std::move(parts_[i]),
-                                                std::move(second));
-      }
-    }
+  parts_.resize(directory_.parts().size());
+  bool can_filter = parts_.empty();
+  for (size_t i = 0; i < parts_.size(); i++) {
+    parts_[i] = OpenPart(contents, i);
     can_filter = can_filter || parts_[i] != nullptr;
   }
   SetUp(parts_.size() == 1 ? parts_[0].get() : nullptr, can_filter);
 }
 
-std::unique_ptr<RangeFilter> FilterBlock::Open(const Slice& contents,
-                                               const UnitName& name) {
-  const FilterUnit& unit = directory_.UnitOf(name);
-  const Slice bytes(contents.data() + unit.offset, unit.size());
+std::unique_ptr<RangeFilter> FilterBlock::OpenPart(const Slice& contents,
+                                                   size_t part) {
+  auto first = OpenUnit(contents, {part, false});
+  if (!directory_.parts()[part].HasSecond() ||
+      OpenUnit(contents, {part, true}) == nullptr || first == nullptr) {
+    return first;
+  }
+  std::unique_ptr<RangeFilter> both;
+  const Status s = directory_.OpenBoth(part, BytesOf(contents, {part, false}),
+                                       BytesOf(contents, {part, true}), &both);
+  if (!s.ok() && status_.ok()) status_ = s;
+  return s.ok() ? std::move(both) : std::move(first);
+}
+
+std::unique_ptr<RangeFilter> FilterBlock::OpenUnit(const Slice& contents,
+                                                   const UnitName& name) {
+  const Slice bytes = BytesOf(contents, name);
   const Slice trailer(bytes.data() + bytes.size(),
                       FilterDirectory::kUnitTrailer);
   std::unique_ptr<RangeFilter> filter;

@@ -25,44 +25,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A part with two units (filter_block.h). The second one is got, and asked, if
-// the first one lets a query through that asks whether there is a key.
-class PartInUnits : public RangeFilter {
- public:
-  bool KeyMayMatch(const Slice& key) const override {
-    return first_->KeyMayMatch(key) && SecondMayMatch(key);
-  }
-  void KeysMayMatch(size_t num_keys, Slice** keys,
-                    bool* may_match) const override;
-  bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override;
-  bool LowerBound(const Slice& target, std::string* bound) const override {
-    return first_->LowerBound(target, bound);
-  }
-  bool LowerBoundIsLoose() const override {
-    return first_->LowerBoundIsLoose();
-  }
-  bool LowerBoundIsSlow() const override { return first_->LowerBoundIsSlow(); }
-  bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                  RangeCount* count) const override {
-    return first_->CountRange(lo, hi, hi_inclusive, count);
-  }
-  FilterReport Report() const override { return first_->Report(); }
-
- protected:
-  void SetFirst(const RangeFilter* first) { first_ = first; }
-  // The second unit, or nullptr if it is not to be asked.
-  virtual const RangeFilter* Second() const = 0;
-
- private:
-  bool SecondMayMatch(const Slice& key) const {
-    const RangeFilter* const second = Second();
-    return second == nullptr || second->KeyMayMatch(key);
-  }
-
-  const RangeFilter* first_ = nullptr;
-};
-
 class PartedFilter : public FileRangeFilter {
  public:
   const FilterDirectory& directory() const { return directory_; }
@@ -187,8 +149,7 @@ class FilterBlock final : public PartedFilter {
   // Why the filter, or the first such part of it, is not used.
   const Status& status() const { return status_; }
 
-  // The first part, a PartInUnits if both of two units can be used; nullptr if
-  // there is none, or if it cannot be used.
+  // The first part; nullptr if there is none, or if it cannot be used.
   const RangeFilter* filter() const {
     return parts_.empty() ? nullptr : parts_.front().get();
   }
@@ -199,8 +160,13 @@ class FilterBlock final : public PartedFilter {
   }
 
   // Opens a unit; nullptr if it is damaged.
-  std::unique_ptr<RangeFilter> Open(const Slice& contents,
-                                    const UnitName& name);
+  std::unique_ptr<RangeFilter> OpenUnit(const Slice& contents,
+                                        const UnitName& name);
+  std::unique_ptr<RangeFilter> OpenPart(const Slice& contents, size_t part);
+  Slice BytesOf(const Slice& contents, const UnitName& name) const {
+    const FilterUnit& unit = directory_.UnitOf(name);
+    return Slice(contents.data() + unit.offset, unit.size());
+  }
 
   FilterDirectory directory_;
   std::vector<std::unique_ptr<RangeFilter>> parts_;

@@ -69,6 +69,7 @@ FileFilterStatistics StatisticsOf(const FileState& file) {
   GetFilterProperties(*file.properties, &statistics.filter);
   statistics.filter_blocks_loaded = file.counts.loads.blocks;
   statistics.filter_bytes_loaded = file.counts.loads.bytes;
+  statistics.filter_loads_failed = file.counts.loads.failed;
   statistics.closed = SeeksOf(file.counts.seeks, SeekKind::kClosed);
   statistics.open = SeeksOf(file.counts.seeks, SeekKind::kOpen);
   return statistics;
@@ -95,6 +96,7 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   statistics.predicted_fpr = sums.PredictedFpr();
   statistics.filter_blocks_loaded = sums.counts.loads.blocks;
   statistics.filter_bytes_loaded = sums.counts.loads.bytes;
+  statistics.filter_loads_failed = sums.counts.loads.failed;
   statistics.closed = SeeksOf(sums.counts.seeks, SeekKind::kClosed);
   statistics.open = SeeksOf(sums.counts.seeks, SeekKind::kOpen);
   statistics.gets = LookupsOf(sums.gets);

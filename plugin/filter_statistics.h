@@ -93,7 +93,9 @@
 //  query), and otherwise only if filters do not stay in memory. Blocks
 //  that come from a secondary cache, which keeps them unparsed, count as well.
 //  The indexes of parts and the filters of RocksDB's own policies do not count.
-//  Gets, seeks and counts load filters alike. As with seeks, the counts of a
+//  Gets, seeks and counts load filters alike. `filter_loads_failed` counts how
+//  often a filter, or a part of it, could not be read, or was found to be
+//  damaged: what was asked then reads the file. As with seeks, the counts of a
 //  file stay with its level when the file is closed.
 //
 //  Filters built
@@ -198,6 +200,7 @@ struct FilterSums {
   // that are closed now.
   uint64_t filter_blocks_loaded = 0;
   uint64_t filter_bytes_loaded = 0;
+  uint64_t filter_loads_failed = 0;
   // These counts include those in files that are closed now.
   FilterSeeks closed;
   FilterSeeks open;
@@ -231,6 +234,7 @@ struct FileFilterStatistics {
   // Filter blocks of this file that were read, and their bytes.
   uint64_t filter_blocks_loaded = 0;
   uint64_t filter_bytes_loaded = 0;
+  uint64_t filter_loads_failed = 0;
   // The seeks in this file.
   FilterSeeks closed;
   FilterSeeks open;

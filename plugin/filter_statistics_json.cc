@@ -120,6 +120,7 @@ void WriteSums(const FilterSums& sums, JsonMembers* json) {
   json->Add("blocks_spared", sums.blocks_spared());
   json->Add("filter_blocks_loaded", sums.filter_blocks_loaded);
   json->Add("filter_bytes_loaded", sums.filter_bytes_loaded);
+  json->Add("filter_loads_failed", sums.filter_loads_failed);
   WriteSeeks("closed", sums.closed, json);
   WriteSeeks("open", sums.open, json);
   WriteLookups(sums.gets, json);
@@ -139,6 +140,7 @@ void WriteFile(const FileFilterStatistics& file, JsonMembers* json) {
   json->AddRate("predicted_fpr", file.filter.predicted_fpr);
   json->Add("filter_blocks_loaded", file.filter_blocks_loaded);
   json->Add("filter_bytes_loaded", file.filter_bytes_loaded);
+  json->Add("filter_loads_failed", file.filter_loads_failed);
   WriteSeeks("closed", file.closed, json);
   WriteSeeks("open", file.open, json);
 }

@@ -77,6 +77,10 @@ void AddFilters(FamilyMetrics* metrics) {
   metrics->AddOfLevels(
       "bytes_loaded_total", "counter", "Bytes of the filter blocks read.",
       [](const FilterSums& sums) { return sums.filter_bytes_loaded; });
+  metrics->AddOfLevels(
+      "loads_failed_total", "counter",
+      "Filter blocks that could not be read, or were found to be damaged.",
+      [](const FilterSums& sums) { return sums.filter_loads_failed; });
 }
 
 void AddDesigns(FamilyMetrics* metrics) {

@@ -72,6 +72,11 @@ std::string FilesText(const FilterSums& total, uint64_t live_files) {
                               total.keys, total.blocks_spared());
   text += TextLine("Filters read: %" PRIu64 " blocks, %" PRIu64 " bytes\n",
                    total.filter_blocks_loaded, total.filter_bytes_loaded);
+  if (total.filter_loads_failed > 0) {
+    text += TextLine("Filters that could not be read, or are damaged: %" PRIu64
+                     " blocks\n",
+                     total.filter_loads_failed);
+  }
   if (total.gets.unasked == 0) return text;
   return text + TextLine("Gets that no filter answered: %" PRIu64
                          " reads of files\n",

@@ -38,8 +38,9 @@ class ExistenceIterator final : public FindsNothing {
     bound_check_ = IterBoundCheck::kOutOfBound;
     if (check_->file_may_match_) return;
     FilterView view;
-    const FileRangeFilter* const filter = file_.GetRangeFilter(
-        read_options_, TableReaderCaller::kUserIterator, &view);
+    const FileRangeFilter* const filter =
+        file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
+                             TableReaderCaller::kUserIterator, &view);
     const SeekDecision decision =
         filter == nullptr ? SeekDecision::Read() : decide(*filter);
     check_->file_may_match_ = decision.action != SeekDecision::Action::kEmpty;
@@ -66,8 +67,8 @@ Status ExistenceCheck::Get(const FilteredFile& file,
                            const SliceTransform* prefix_extractor,
                            bool skip_filters) {
   FilterView view;
-  const FileRangeFilter* const filter =
-      file.GetRangeFilter(read_options, TableReaderCaller::kUserGet, &view);
+  const FileRangeFilter* const filter = file.GetRangeFilter(
+      AskedFor::kGet, read_options, TableReaderCaller::kUserGet, &view);
   if (filter != nullptr) {
     return filter->KeyMayMatch(file.UserKey(internal_key))
                ? Status::Incomplete("the key may be there")

@@ -84,6 +84,7 @@ void FilteredFile::OpenFilter() {
       if (!s.ok()) ReportDamagedPart(s);
     } else {
       held_ = nullptr;
+      if (!s.ok()) file_->CountFailedLoad();
       if (!s.ok() && open_file_.ReportDamage(s)) CountDamage(s);
     }
   }
@@ -91,15 +92,17 @@ void FilteredFile::OpenFilter() {
 }
 
 const FileRangeFilter* FilteredFile::GetRangeFilter(
-    const ReadOptions& read_options, TableReaderCaller caller,
-    FilterView* view) const {
+    AskedFor asked_for, const ReadOptions& read_options,
+    TableReaderCaller caller, FilterView* view) const {
   if (held_ != nullptr) return &held_->block();
   if (cached_ == nullptr) return nullptr;
-  *view = std::make_unique<FilterInCache>(*cached_, read_options, caller);
+  *view = std::make_unique<FilterInCache>(*cached_, asked_for, read_options,
+                                          caller);
   return &(*view)->filter;
 }
 
 void FilteredFile::ReportUnreadPart(const Status& why) const {
+  if (why.IsCorruption() || IsFailure(why)) file_->CountFailedLoad();
   if (why.IsCorruption()) {
     open_file_.ReportDamagedPart(why);
   } else if (IsFailure(why)) {
@@ -108,6 +111,7 @@ void FilteredFile::ReportUnreadPart(const Status& why) const {
 }
 
 void FilteredFile::ReportDamagedPart(const Status& why) const {
+  file_->CountFailedLoad();
   if (open_file_.ReportDamagedPart(why)) CountDamage(why);
 }
 

@@ -18,11 +18,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // A view of a filter in the block cache.
 struct FilterInCache {
-  FilterInCache(const CachedFilter& cached, const ReadOptions& read_options,
-                TableReaderCaller caller)
+  FilterInCache(const CachedFilter& cached, AskedFor asked_for,
+                const ReadOptions& read_options, TableReaderCaller caller)
       : lookup_context(caller),
-        filter(cached, read_options, /*get_context=*/nullptr, &lookup_context) {
-  }
+        filter(cached, asked_for, read_options, /*get_context=*/nullptr,
+               &lookup_context) {}
 
   BlockCacheLookupContext lookup_context;
   CachedFilterView filter;
@@ -58,7 +58,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // `*view` loads and keeps parts for the caller. `read_options` must outlive
   // it. Returns nullptr if the filter cannot be used; then the file may hold
   // any key.
-  const FileRangeFilter* GetRangeFilter(const ReadOptions& read_options,
+  const FileRangeFilter* GetRangeFilter(AskedFor asked_for,
+                                        const ReadOptions& read_options,
                                         TableReaderCaller caller,
                                         FilterView* view) const;
   // The file's filter if whole keys can be asked of it without RocksDB: keys
@@ -107,8 +108,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // FilterOwner:
   void ReportUnreadPart(const Status& why) const override;
   void ReportDamagedPart(const Status& why) const override;
-  double ShareReadInVain() const override {
-    return open_file_.ShareReadInVain();
+  double ShareReadInVain(AskedFor asked_for) const override {
+    return open_file_.ShareReadInVain(asked_for);
   }
 
   void OpenFilter();

@@ -48,8 +48,11 @@ ProteanTableIterator::~ProteanTableIterator() {
 inline const FileRangeFilter* ProteanTableIterator::Asking::Filter() {
   if (iterator_.seeks_->prepared) return nullptr;
   if (iterator_.seeks_->view != nullptr) return &iterator_.seeks_->view->filter;
-  return iterator_.file_->GetRangeFilter(iterator_.read_options(),
-                                         iterator_.inner().caller(), &view_);
+  const SeekBounds& bounds = iterator_.bounds_;
+  const bool open = bounds.upper() == nullptr && bounds.lower() == nullptr;
+  return iterator_.file_->GetRangeFilter(
+      open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek,
+      iterator_.read_options(), iterator_.inner().caller(), &view_);
 }
 
 void ProteanTableIterator::Asking::LeaveView() {
@@ -240,7 +243,10 @@ void ProteanTableIterator::LeaveMarker() {
 bool ProteanTableIterator::MoveMarker(Asking* asking) {
   const Slice begin = marker().user_key();
   search().Pass(begin);
-  if (!marker().MayMove()) return false;
+  if (!marker().MayMove() || (marker().moves() >= Marker::kMaxMovesIfCached &&
+                              seeks_->outcomes.backoff().ReadsAreCheap())) {
+    return false;
+  }
   const FileRangeFilter* filter = asking->Filter();
   return filter != nullptr && MoveOn(*filter, search().NextStop(begin),
                                      file_->marker_sequence(), &marker());

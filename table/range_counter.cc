@@ -178,8 +178,9 @@ bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
 
 bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
   FilterView view;
-  const FileRangeFilter* filter = file_->GetRangeFilter(
-      counter_->file_options_, TableReaderCaller::kUserApproximateSize, &view);
+  const FileRangeFilter* filter =
+      file_->GetRangeFilter(AskedFor::kClosedSeek, counter_->file_options_,
+                            TableReaderCaller::kUserApproximateSize, &view);
   if (filter == nullptr) return false;
   const bool has_limit = counter_->limit_ != nullptr;
   std::string above;

@@ -81,24 +81,29 @@ Status Amq::DecodeHeader(const char* header) {
               : Status::Corruption("prefix filter has an impossible header");
 }
 
-bool Amq::Open(Slice* input) {
+bool Amq::Open(Slice* input, bool in_second_unit) {
   const char* data;
   if (!TakeBytes(input, header_.bytes, &data)) return false;
   if (const AmqType* type = FindAmqType(header_.kind)) {
     set_ = type->open(header_, data, memory_);
     takes_neighbours_ = type->takes_neighbours;
-    if (type == &BloomAmqType()) bloom_ = static_cast<BloomSet*>(set_);
+    in_second_unit_ = in_second_unit;
+    if (type == &BloomAmqType() && !in_second_unit) {
+      bloom_ = static_cast<BloomSet*>(set_);
+    }
   }
   return true;
 }
 
-AmqBuilder::AmqBuilder(const AmqPlan& plan, char* header, char* data)
+AmqBuilder::AmqBuilder(const AmqPlan& plan, bool in_second_unit, char* header,
+                       char* data)
     : header_(header),
       builder_(plan.kind == AmqKind::kNone
                    ? nullptr
                    : FindAmqType(plan.kind)->new_builder(plan, data)),
       takes_neighbours_(builder_ != nullptr &&
-                        FindAmqType(plan.kind)->takes_neighbours) {}
+                        FindAmqType(plan.kind)->takes_neighbours),
+      in_second_unit_(in_second_unit) {}
 
 void AmqBuilder::AddBatch() {
   if (builder_ != nullptr) builder_->Add(batch_, count_);

@@ -32,6 +32,16 @@ void RegisterAmqType(const AmqType* type);
 // everything.
 AmqPlan PlanAmq(AmqKind kind, uint64_t hashes, uint64_t bytes);
 
+// The hash by which the set in a part's second unit (filter_block.h) holds what
+// the first unit's holds by `hash`, so that few others pass both. One hash of a
+// prefix serves both sets. Neighbours stay neighbours.
+inline uint64_t HashInSecondUnit(uint64_t hash) {
+  constexpr uint64_t kNeighbours = (uint64_t{1} << kNeighbourBits) - 1;
+  uint64_t mixed = (hash | kNeighbours) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ mixed >> 29) * 0x94d049bb133111ebu;
+  return ((mixed ^ mixed >> 32) & ~kNeighbours) | (hash & kNeighbours);
+}
+
 // The query side. Immutable and thread safe.
 class Amq {
  public:
@@ -49,7 +59,10 @@ class Amq {
   Status DecodeHeader(const char* header);
   // Takes the data off the front of `input`, whose bytes must outlive this
   // object. False if there are too few. Must be called once.
-  bool Open(Slice* input);
+  bool Open(Slice* input, bool in_second_unit = false);
+  // Makes this set one of what `second`, which must outlive it, contains, too:
+  // the same hashes in a second unit. Called before the set is asked.
+  void Join(const Amq* second) { second_ = second; }
 
   AmqKind kind() const { return header_.kind; }
   // The size of the data.
@@ -58,8 +71,10 @@ class Amq {
   // Whether the set may contain the hash. Nearly all sets are Bloom filters,
   // which are asked without a call.
   bool MayContain(uint64_t hash) const {
-    if (bloom_ != nullptr) return bloom_->MayContain(hash);
-    return set_ == nullptr || set_->MayContain(hash);
+    const bool contains =
+        bloom_ != nullptr ? bloom_->MayContain(hash)
+                          : set_ == nullptr || set_->MayContain(OwnHash(hash));
+    return contains && (second_ == nullptr || second_->MayContain(hash));
   }
 
   // Whether the set takes the hashes of neighbours. In others, each hash is a
@@ -69,9 +84,13 @@ class Amq {
   // group, the set may contain: bit i stands for the hash `hash` + i.
   uint64_t FindNeighbours(uint64_t hash, uint64_t count) const {
     if (count == 1) return MayContain(hash) ? 1 : 0;
-    return set_ == nullptr
-               ? ~uint64_t{0} >> (64 - count)
-               : set_->FindNeighbours(hash, static_cast<unsigned>(count));
+    const uint64_t found =
+        set_ == nullptr
+            ? ~uint64_t{0} >> (64 - count)
+            : set_->FindNeighbours(OwnHash(hash), static_cast<unsigned>(count));
+    return found == 0 || second_ == nullptr
+               ? found
+               : found & second_->FindNeighbours(hash, count);
   }
 
   // Moves the lookups that the set may contain to the front, in the same order,
@@ -79,15 +98,26 @@ class Amq {
   // tested, so that their cache misses overlap. The hashes are undefined
   // afterwards.
   size_t Keep(size_t count, Lookup* lookups) const {
+    if (second_ != nullptr || in_second_unit_) {
+      return KeepThose(count, lookups,
+                       [this](uint64_t hash) { return MayContain(hash); });
+    }
     if (bloom_ != nullptr) return bloom_->BloomSet::Keep(count, lookups);
     return set_ == nullptr ? count : set_->Keep(count, lookups);
   }
 
  private:
+  uint64_t OwnHash(uint64_t hash) const {
+    return in_second_unit_ ? HashInSecondUnit(hash) : hash;
+  }
+
   AmqHeader header_;
-  AmqSet* set_ = nullptr;            // in memory_; nullptr contains everything
-  const BloomSet* bloom_ = nullptr;  // set_ if it is a Bloom filter
+  AmqSet* set_ = nullptr;  // in memory_; nullptr contains everything
+  // set_ if it is a Bloom filter, not in a second unit
+  const BloomSet* bloom_ = nullptr;
+  const Amq* second_ = nullptr;
   bool takes_neighbours_ = false;
+  bool in_second_unit_ = false;
   alignas(16) char memory_[AmqSet::kMaxBytes];
 };
 
@@ -96,14 +126,15 @@ class AmqBuilder {
  public:
   // The set goes into `plan.bytes` zero bytes at `data`, its header into
   // Amq::kHeaderSize zero bytes at `header`.
-  AmqBuilder(const AmqPlan& plan, char* header, char* data);
+  AmqBuilder(const AmqPlan& plan, bool in_second_unit, char* header,
+             char* data);
 
   // Whether the prefixes to be added are to be hashed as neighbours.
   bool TakesNeighbours() const { return takes_neighbours_; }
 
   // Adds a hash. Repeated hashes do no harm.
   void Add(uint64_t hash) {
-    batch_[count_++] = hash;
+    batch_[count_++] = in_second_unit_ ? HashInSecondUnit(hash) : hash;
     if (count_ == kBatch) AddBatch();
   }
 
@@ -122,6 +153,7 @@ class AmqBuilder {
   char* const header_;
   const std::unique_ptr<AmqSetBuilder> builder_;  // nullptr for kNone
   const bool takes_neighbours_;
+  const bool in_second_unit_;
   size_t count_ = 0;
   uint64_t batch_[kBatch];
 };

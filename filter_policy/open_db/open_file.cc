@@ -43,17 +43,19 @@ OpenFile::~OpenFile() {
   db_->families()->Remove(&file_);
 }
 
-double OpenFile::ShareReadInVain() const {
-  const GetCounts gets = file_.level->gets.Load();
-  const SeekCounts seeks = file_.counts.Load();
-  uint64_t in_vain = gets.positives - gets.true_positives;
-  uint64_t let_through = gets.positives;
-  for (SeekKind kind : {SeekKind::kClosed, SeekKind::kOpen}) {
-    const uint64_t empty = seeks(kind, SeekEvent::kFalsePositive);
-    in_vain += empty;
-    let_through += empty + seeks(kind, SeekEvent::kTruePositive);
+double OpenFile::ShareReadInVain(AskedFor asked_for) const {
+  uint64_t found = 0;
+  uint64_t in_vain = 0;
+  if (asked_for == AskedFor::kGet) {
+    const GetCounts gets = file_.level->gets.Load();
+    found = gets.true_positives;
+    in_vain = gets.positives - gets.true_positives;
+  } else {
+    const SeekCounts seeks = file_.counts.Load();
+    found = seeks(SeekKind::kClosed, SeekEvent::kTruePositive);
+    in_vain = seeks(SeekKind::kClosed, SeekEvent::kFalsePositive);
   }
-  if (let_through == 0) return 1;
+  if (found + in_vain == 0) return 1;
   const ReadCounts reads = file_.level->gets.LoadReads();
   const uint64_t all_reads = reads.from_cache + reads.from_file;
   const double from_file = all_reads == 0
@@ -61,7 +63,7 @@ double OpenFile::ShareReadInVain() const {
                                : static_cast<double>(reads.from_file) /
                                      static_cast<double>(all_reads);
   return from_file * static_cast<double>(in_vain) /
-         static_cast<double>(let_through);
+         static_cast<double>(found + in_vain);
 }
 
 bool OpenFile::LogDamage(const char* what, const Status& status) {

@@ -14,6 +14,7 @@
 
 #include "filter_policy/open_db/db_session.h"
 #include "filter_policy/open_db/tree_filters.h"
+#include "filter_policy/open_db/unit_heat.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -59,10 +60,10 @@ class OpenFile {
     if (steps % kHandOversPerLook == 0) db_->families()->LogIfDue(file_);
   }
 
-  // The share, of the reads that filters of the level have let through, of
-  // those that read the file in vain; 1 if nothing is known. What is known of
-  // seeks is this file's.
-  double ShareReadInVain() const;
+  // The share of those queries that read the file in vain, of those that
+  // filters have let through: of Gets in the level, or of closed seeks in this
+  // file. 1 if nothing is known.
+  double ShareReadInVain(AskedFor asked_for) const;
 
   // Called with what is found out only when the filter is read.
   void SetUse(FilterUse use) {

@@ -103,7 +103,8 @@ Status Proteus::Open(const PartContents& part,
     return static_cast<uint8_t>(set[ProteusHeader::kSetMarks]);
   };
   const bool has_first = design.first_prefix_bits > 0;
-  if (!proteus->first_set_.Open(&input) || !proteus->second_set_.Open(&input) ||
+  if (!proteus->first_set_.Open(&input, part.is_second) ||
+      !proteus->second_set_.Open(&input, part.is_second) ||
       !TakeAlphabets(has_first ? marks(sets) : 0, design.first_prefix_bits,
                      &input, &proteus->first_alphabets_) ||
       !TakeAlphabets(has_second ? marks(second) : 0, design.prefix_bits, &input,
@@ -124,8 +125,31 @@ Status Proteus::Open(const PartContents& part,
                           design.stride_bits == 0 && !design.key_set &&
                           !proteus->HasTrie();
   if (!proteus->HasTrie()) proteus->FindWindows();
+  if (!part.second.empty()) {
+    s = proteus->JoinSecondUnit(part);
+    if (!s.ok()) return s;
+  }
   *filter = std::move(proteus);
   return Status::OK();
+}
+
+Status Proteus::JoinSecondUnit(const PartContents& part) {
+  PartContents second = part;
+  second.payload = part.second;
+  second.is_second = true;
+  second.second.clear();
+  const Status s = Open(second, &second_unit_);
+  if (!s.ok()) return s;
+  const auto& other = static_cast<const Proteus&>(*second_unit_);
+  for (auto [own, others] :
+       {std::make_pair(&first_set_, &other.first_set_),
+        std::make_pair(&second_set_, &other.second_set_)}) {
+    if (own->TakesNeighbours() != others->TakesNeighbours()) {
+      return Status::NotSupported("Proteus: units with sets of two forms");
+    }
+    if (others->kind() != AmqKind::kNone) own->Join(others);
+  }
+  return s;
 }
 
 std::string ProteusDesign::Describe() const {

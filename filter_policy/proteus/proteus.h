@@ -114,6 +114,9 @@ class Proteus : public RangeFilter {
     uint64_t prefixes = kMaxPrefixProbes;
   };
 
+  // Has the sets ask those of `part.second`, too.
+  Status JoinSecondUnit(const PartContents& part);
+
   bool HasTrie() const { return header_.design.trie_bits > 0; }
   bool HasSeries() const { return header_.design.stride_bits > 0; }
   bool HasKeySet() const { return header_.design.key_set; }
@@ -182,6 +185,7 @@ class Proteus : public RangeFilter {
   uint32_t window_prefix_ = 0;
   // Length of the prefix that all keys in one window share.
   uint32_t window_begin_ = 0;
+  std::unique_ptr<RangeFilter> second_unit_;  // if it has been joined
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

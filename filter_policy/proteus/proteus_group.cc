@@ -44,9 +44,14 @@ std::vector<SampleQuery> PartOf(const std::vector<SampleQuery>& samples,
 // Whether two units, with that cost in reads, are worth more than their
 // overhead to a filter of that false positive rate.
 bool ArePaidFor(double cost_in_units, double rate) {
-  constexpr double kLeastGain = 0.02;
-  return cost_in_units + kLeastGain < rate;
+  constexpr double kMinGain = 0.02;
+  return cost_in_units + kMinGain < rate;
 }
+
+// The minimum size of sets in two units: what the second one takes besides them
+// is a small part of it. Tests force smaller ones.
+constexpr uint64_t kMinBytesOfUnits = 2048;
+constexpr uint64_t kMinForcedBytesOfUnits = 200;
 
 // What a trie has to leave, of `most` bytes, to the set that points ask alone.
 uint64_t BytesOfPoints(const ProteusDesign& design, uint64_t num_keys,
@@ -206,7 +211,7 @@ double ProteusGroup::CostInUnits(const CpfprModel& model,
 // is loaded.
 void ProteusGroup::ChooseUnits(const CpfprModel& model,
                                const DesignSearch& search) {
-  constexpr double kMostLost = 0.005;
+  constexpr double kMaxLoss = 0.005;
   const double rate = model.Evaluate(header_.design, SetBytes());
   double cost = CostInUnits(model, header_.design, tries_size_);
   if (header_.design.trie_bits > 0) {
@@ -216,7 +221,7 @@ void ProteusGroup::ChooseUnits(const CpfprModel& model,
         without_tries.Choose(settings_.space, bytes_ / 2);
     const double cost_of_sets = CostInUnits(model, sets, 0);
     if (cost_of_sets < cost &&
-        model.Evaluate(sets, bytes_) <= rate + kMostLost) {
+        model.Evaluate(sets, bytes_) <= rate + kMaxLoss) {
       DropTries();
       header_.design = sets;
       cost = cost_of_sets;
@@ -410,11 +415,15 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
     const Status s = Search(statistics, &prior);
     if (!s.ok()) return s;
   }
+  const uint64_t min_of_units = !in_units_ ? ~uint64_t{0}
+                                : settings_.forced.has_value()
+                                    ? kMinForcedBytesOfUnits
+                                    : kMinBytesOfUnits;
   for (size_t i = 0; i < parts_.size(); i++) {
     const ProteusHeader header = HeaderOf(parts_[i]);
     parts_[i].PlanSets(header,
                        parts_.size() == 1 ? statistics : parts_[i].Statistics(),
-                       in_units_);
+                       min_of_units);
     (*parts)[i].design = header.Encode();
     (*parts)[i].payload_size = parts_[i].payload_size();
     (*parts)[i].second_size = parts_[i].second_size();
@@ -440,8 +449,7 @@ ProteusHeader ProteusGroup::HeaderOf(const ProteusPart& part) const {
 void ProteusGroup::Write(const UnitName& unit, const FilterSalt& salt,
                          char* payload) {
   ProteusPart& part = parts_[unit.part];
-  part.Write(HeaderOf(part), unit.second,
-             unit.second ? salt.OfSecondUnit() : salt, payload);
+  part.Write(HeaderOf(part), unit.second, salt, payload);
 }
 
 size_t ProteusGroup::MemoryUsage() const {

@@ -49,14 +49,13 @@ ProteusPart::Alphabets ProteusPart::PlanAlphabets(
 }
 
 void ProteusPart::PlanSets(const ProteusHeader& header,
-                           const KeyStatistics& statistics, bool in_units) {
-  // A unit has an entry in the block cache, and an object in memory.
-  constexpr uint64_t kMinBytesOfUnits = 1024;
+                           const KeyStatistics& statistics,
+                           uint64_t min_of_units) {
   headers_size_ = header.SetHeadersSize();
   uint64_t set_bytes = bytes_ - std::min(bytes_, headers_size_ + trie_size_);
   alphabets_ = PlanAlphabets(header.design, statistics, set_bytes);
   set_bytes -= alphabets_.first + alphabets_.second;
-  in_units_ = in_units && headers_size_ > 0 && set_bytes >= kMinBytesOfUnits;
+  in_units_ = headers_size_ > 0 && set_bytes >= min_of_units;
   if (in_units_) {
     set_bytes -= FilterDirectory::kUnitOverhead + 1 + headers_size_ +
                  alphabets_.first + alphabets_.second;
@@ -180,7 +179,7 @@ void ProteusPart::Write(const ProteusHeader& header, bool second_unit,
   const ProteusDesign& design = header.design;
   char* codes = out + sets.first.bytes + sets.second.bytes;
   if (header.HasFirstSet()) {
-    AmqBuilder set(sets.first, payload, out);
+    AmqBuilder set(sets.first, second_unit, payload, out);
     if (design.key_set) {
       keys_.ForEach(begin_, end_,
                     [&](const Slice& key) { set.Add(HashKey(key, salt)); });
@@ -194,7 +193,7 @@ void ProteusPart::Write(const ProteusHeader& header, bool second_unit,
     out += sets.first.bytes;
   }
   if (!header.HasSecondSet()) return;
-  AmqBuilder set(sets.second, second, out);
+  AmqBuilder set(sets.second, second_unit, second, out);
   AddPrefixes(design.prefix_bits, salt, alphabets_.second, &set, &codes);
   if (design.stride_bits > 0) AddSeries(design, salt, &set);
   set.Finish();

@@ -38,10 +38,10 @@ class ProteusPart {
   uint64_t trie_size() const { return trie_size_; }
 
   // Plans the sets of a design, whose trie has been built and leaves room for
-  // them. The statistics are those of this part's keys. If `in_units`, the sets
-  // are in two units unless they are too small.
+  // them. The statistics are those of this part's keys. Sets of at least
+  // `min_of_units` bytes are in two units.
   void PlanSets(const ProteusHeader& header, const KeyStatistics& statistics,
-                bool in_units);
+                uint64_t min_of_units);
 
   // The sizes of the payloads in bytes, after PlanSets.
   uint64_t payload_size() const { return trie_size_ + SizeOfSets(sets_); }

@@ -58,7 +58,7 @@ class BlockBasedFile::OpenPolicy : public FilterPolicy {
     loads_->Add(contents.size());
     return directory_ == nullptr
                ? policy_->GetFilterBitsReader(contents)
-               : CachedFilter::NewPartReader(directory_->directory, contents);
+               : new UnitReader(directory_->directory, contents);
   }
 
  private:
@@ -163,12 +163,12 @@ Status BlockBasedFile::OpenTable(
   BlockBasedTableFactory copy(arguments.factory);
   auto* const options = copy.GetOptions<BlockBasedTableOptions>();
   if (is_own) {
-    const auto loads = std::make_shared<SharedFilterLoads>();
-    loads_ = loads;
+    loads_ = std::make_shared<SharedFilterLoads>();
     if (options->cache_index_and_filter_blocks) {
       directory_ = std::make_shared<OwnedDirectory>();
     }
-    policy = std::make_shared<OpenPolicy>(std::move(policy), loads, directory_);
+    policy =
+        std::make_shared<OpenPolicy>(std::move(policy), loads_, directory_);
   }
   options->filter_policy = std::move(policy);
   std::unique_ptr<TableReader> reader;
@@ -238,6 +238,7 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
   if (!s.ok()) {
     state_ = FilterState::kUnreadable;
     filter_status_ = s;
+    CountFailedLoad();
     // RocksDB counts only the damage that it finds itself.
     if (s.IsCorruption()) {
       RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);

@@ -79,8 +79,13 @@ class BlockBasedFile {
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
   // The filter blocks, or parts, that have been read for the file, if they are
   // Protean's.
-  const std::shared_ptr<const SharedFilterLoads>& filter_loads() const {
+  std::shared_ptr<const SharedFilterLoads> filter_loads() const {
     return loads_;
+  }
+  // Counts a filter block, or part, of Protean's that could not be read, or is
+  // damaged.
+  void CountFailedLoad() const {
+    if (loads_ != nullptr) loads_->AddFailed();
   }
   // Makes RocksDB go on without the filter. REQUIRES: no thread uses it yet
   void DropFilter() {
@@ -127,7 +132,7 @@ class BlockBasedFile {
   // These outlive the table.
   std::shared_ptr<const FilterPolicy> policy_;
   std::shared_ptr<OwnedDirectory> directory_;  // of a cached filter
-  std::shared_ptr<const SharedFilterLoads> loads_;
+  std::shared_ptr<SharedFilterLoads> loads_;
   std::unique_ptr<BlockBasedTable> table_;
   FilterState state_ = FilterState::kNone;
   Status filter_status_;

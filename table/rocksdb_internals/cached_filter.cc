@@ -43,29 +43,6 @@ namespace {
 // A directory of usual size is read at once.
 constexpr size_t kFirstRead = 8 << 10;
 
-// A unit in the block cache, opened. It outlives the table.
-class UnitReader final : public FilterBitsReader {
- public:
-  UnitReader(const FilterDirectory& directory, const Slice& bytes)
-      : name_(directory.NameOf(bytes)) {
-    status_ = name_ == UnitName()
-                  ? Status::Corruption("filter block has a part too many")
-                  : directory.OpenUnit(name_, bytes, &filter_);
-  }
-
-  // CachedFilter asks the unit itself.
-  bool MayMatch(const Slice& /*entry*/) override { return true; }
-
-  const UnitName& name() const { return name_; }
-  const Status& status() const { return status_; }
-  const RangeFilter* filter() const { return filter_.get(); }
-
- private:
-  const UnitName name_;
-  Status status_;
-  std::unique_ptr<RangeFilter> filter_;
-};
-
 Status ReadAt(const BlockBasedTable::Rep& rep, const ReadOptions& read_options,
               uint64_t offset, size_t size, std::string* bytes) {
   IOOptions io_options;
@@ -94,9 +71,11 @@ bool CountAnswer(bool may_match) {
 
 }  // namespace
 
-FilterBitsReader* CachedFilter::NewPartReader(const FilterDirectory& directory,
-                                              const Slice& bytes) {
-  return new UnitReader(directory, bytes);
+UnitReader::UnitReader(const FilterDirectory& directory, const Slice& bytes)
+    : bytes_(bytes), name_(directory.NameOf(bytes)) {
+  status_ = name_ == UnitName()
+                ? Status::Corruption("filter block has a part too many")
+                : directory.OpenUnit(name_, bytes, &filter_);
 }
 
 Status CachedFilter::ReadDirectory(const BlockBasedTable& table,
@@ -205,33 +184,34 @@ const FilterHold* CachedFilter::Pinned(const UnitName& unit) const {
   return hold.IsEmpty() ? nullptr : &hold;
 }
 
-const RangeFilter* CachedFilter::Get(const UnitName& unit,
-                                     const PartReadOptions& read_options,
-                                     GetContext* get_context,
-                                     BlockCacheLookupContext* lookup_context,
-                                     FilterHold* hold) const {
+const UnitReader* CachedFilter::Get(const UnitName& unit,
+                                    const PartReadOptions& read_options,
+                                    GetContext* get_context,
+                                    BlockCacheLookupContext* lookup_context,
+                                    FilterHold* hold) const {
   if (const FilterHold* const pinned = Pinned(unit)) {
-    return FilterIn(*pinned, unit);
+    return ReaderIn(*pinned, unit);
   }
   const Status s = Read(unit, /*prefetch_buffer=*/nullptr, read_options.Get(),
                         get_context, lookup_context, hold);
-  if (s.ok()) return FilterIn(*hold, unit);
+  if (s.ok()) return ReaderIn(*hold, unit);
   if (owner_ != nullptr) owner_->ReportUnreadPart(s);
   return nullptr;
 }
 
-const RangeFilter* CachedFilter::GetSecond(
-    size_t part, const PartReadOptions& read_options, GetContext* get_context,
-    BlockCacheLookupContext* lookup_context, FilterHold* hold) const {
+const UnitReader* CachedFilter::GetSecond(
+    size_t part, AskedFor asked_for, const PartReadOptions& read_options,
+    GetContext* get_context, BlockCacheLookupContext* lookup_context,
+    FilterHold* hold) const {
   const UnitName unit = {part, true};
   if (const FilterHold* const pinned = Pinned(unit)) {
-    return FilterIn(*pinned, unit);
+    return ReaderIn(*pinned, unit);
   }
   UnitHeat& heat = heats_[part];
-  const auto share = [this] {
-    return owner_ == nullptr ? 1 : owner_->ShareReadInVain();
+  const auto share = [this, asked_for] {
+    return owner_ == nullptr ? 1 : owner_->ShareReadInVain(asked_for);
   };
-  UnitHeat::Action action = heat.OnPass(share);
+  UnitHeat::Action action = heat.OnPass(asked_for, share);
   if (action == UnitHeat::Action::kLook) {
     ReadOptions cached_only = read_options.Get();
     cached_only.read_tier = kBlockCacheTier;
@@ -239,22 +219,22 @@ const RangeFilter* CachedFilter::GetSecond(
                           get_context, lookup_context, hold);
     if (s.ok()) {
       heat.OnFound();
-      return FilterIn(*hold, unit);
+      return ReaderIn(*hold, unit);
     }
     heat.OnGone();
-    action = heat.OnPass(share);
+    action = heat.OnPass(asked_for, share);
   }
   return action == UnitHeat::Action::kLoad
              ? Get(unit, read_options, get_context, lookup_context, hold)
              : nullptr;
 }
 
-const RangeFilter* CachedFilter::FilterIn(const FilterHold& hold,
-                                          const UnitName& unit) const {
+const UnitReader* CachedFilter::ReaderIn(const FilterHold& hold,
+                                         const UnitName& unit) const {
   // The table's policy makes no other readers.
   const auto& reader =
       *static_cast<const UnitReader*>(hold.GetValue()->filter_bits_reader());
-  if (reader.status().ok() && reader.name() == unit) return reader.filter();
+  if (reader.status().ok() && reader.name() == unit) return &reader;
   if (owner_ != nullptr) {
     owner_->ReportDamagedPart(
         reader.status().ok()
@@ -281,7 +261,8 @@ bool CachedFilter::PrefixMayMatch(const Slice& prefix,
                                   GetContext* get_context,
                                   BlockCacheLookupContext* lookup_context,
                                   const ReadOptions& read_options) {
-  const CachedFilterView view(*this, read_options, get_context, lookup_context);
+  const CachedFilterView view(*this, AskedFor::kGet, read_options, get_context,
+                              lookup_context);
   return CountAnswer(view.EntryMayMatch(prefix));
 }
 
@@ -289,8 +270,8 @@ void CachedFilter::KeysMayMatch(MultiGetRange* range,
                                 BlockCacheLookupContext* lookup_context,
                                 const ReadOptions& read_options) {
   if (!whole_key_filtering() || range->begin() == range->end()) return;
-  const CachedFilterView view(*this, read_options, range->begin()->get_context,
-                              lookup_context);
+  const CachedFilterView view(*this, AskedFor::kGet, read_options,
+                              range->begin()->get_context, lookup_context);
   for (auto key = range->begin(); key != range->end(); ++key) {
     if (!CountAnswer(view.EntryMayMatch(key->ukey_without_ts))) {
       range->SkipKey(key);
@@ -327,26 +308,39 @@ const RangeFilter* CachedFilterView::PartOf(size_t index) const {
 void CachedFilterView::Slot::Load(const CachedFilterView& view, size_t index) {
   view_ = &view;
   index_ = index;
-  first_hold_.Reset();
-  second_hold_.Reset();
+  both_.reset();
   second_ = nullptr;
   second_is_known_ = false;
-  const RangeFilter* const first =
-      view.filter_.GetFirst(index, view.read_options_, view.get_context_,
-                            view.lookup_context_, &first_hold_);
-  SetFirst(first);
-  const bool in_units = view.filter_.directory().parts()[index].HasSecond();
-  part_ = in_units && first != nullptr ? this : first;
+  second_hold_.Reset();
+  first_hold_.Reset();
+  first_ = view.filter_.GetFirst(index, view.read_options_, view.get_context_,
+                                 view.lookup_context_, &first_hold_);
+  if (first_ == nullptr) {
+    part_ = nullptr;
+  } else if (view.filter_.directory().parts()[index].HasSecond()) {
+    part_ = this;
+  } else {
+    part_ = &first_->filter();
+  }
 }
 
-const RangeFilter* CachedFilterView::Slot::Second() const {
+const UnitReader* CachedFilterView::Slot::Second() const {
   if (!second_is_known_) {
     second_is_known_ = true;
-    second_ = view_->filter_.GetSecond(index_, view_->read_options_,
-                                       view_->get_context_,
-                                       view_->lookup_context_, &second_hold_);
+    second_ = view_->filter_.GetSecond(
+        index_, view_->asked_for_, view_->read_options_, view_->get_context_,
+        view_->lookup_context_, &second_hold_);
   }
   return second_;
+}
+
+const RangeFilter* CachedFilterView::Slot::Both() const {
+  if (both_ == nullptr && Second() != nullptr) {
+    const Status s = view_->filter_.directory().OpenBoth(
+        index_, first_->bytes(), second_->bytes(), &both_);
+    if (!s.ok()) second_ = nullptr;
+  }
+  return both_.get();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

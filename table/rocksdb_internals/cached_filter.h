@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "filter_policy/open_db/filter_loads.h"
+#include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/cachable_entry.h"
@@ -22,12 +23,31 @@
 #include "table/block_based/parsed_full_filter_block.h"
 #include "table/block_based/partitioned_filter_block.h"
 #include "table/multiget_context.h"
-#include "table/unit_heat.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Keeps a unit of a filter in memory while it is used.
 using FilterHold = CachableEntry<ParsedFullFilterBlock>;
+
+// A unit in the block cache, opened. It outlives the table.
+class UnitReader final : public FilterBitsReader {
+ public:
+  UnitReader(const FilterDirectory& directory, const Slice& bytes);
+
+  // CachedFilter asks the unit itself.
+  bool MayMatch(const Slice& /*entry*/) override { return true; }
+
+  const UnitName& name() const { return name_; }
+  const Slice& bytes() const { return bytes_; }
+  const Status& status() const { return status_; }
+  const RangeFilter& filter() const { return *filter_; }  // if status() is OK
+
+ private:
+  const Slice bytes_;
+  const UnitName name_;
+  Status status_;
+  std::unique_ptr<RangeFilter> filter_;
+};
 
 // A directory with its bytes.
 struct OwnedDirectory {
@@ -42,9 +62,9 @@ class FilterOwner {
   // finds that it is damaged.
   virtual void ReportUnreadPart(const Status& why) const = 0;
   virtual void ReportDamagedPart(const Status& why) const = 0;
-  // The share, of the queries that filters have let through, of those that have
-  // read from the file and found nothing. 1 if nothing is known.
-  virtual double ShareReadInVain() const = 0;
+  // The share, of such queries that filters have let through, of those that
+  // have read from the file and found nothing. 1 if nothing is known.
+  virtual double ShareReadInVain(AskedFor asked_for) const = 0;
 
  protected:
   ~FilterOwner() = default;
@@ -81,18 +101,14 @@ struct PartPinning {
 class CachedFilter final
     : public FilterBlockReaderCommon<ParsedFullFilterBlock> {
  public:
-  // Makes a unit's reader of its bytes, as a FilterPolicy does for RocksDB.
-  static FilterBitsReader* NewPartReader(const FilterDirectory& directory,
-                                         const Slice& bytes);
-
   // Reads the directory of the filter block at `handle` in the table's file.
   static Status ReadDirectory(const BlockBasedTable& table,
                               const ReadOptions& read_options,
                               const BlockHandle& handle,
                               OwnedDirectory* directory);
 
-  // The table's filter policy has readers by NewPartReader. All arguments
-  // outlive the object.
+  // The table's filter policy has UnitReaders. All arguments outlive the
+  // object.
   CachedFilter(const BlockBasedTable& table, const BlockHandle& handle,
                const FilterDirectory& directory);
 
@@ -105,18 +121,19 @@ class CachedFilter final
   const FilterDirectory& directory() const { return directory_; }
   // Returns the first unit of a part, which `*hold`, an empty one, keeps in
   // memory; nullptr if the part may hold any key.
-  const RangeFilter* GetFirst(size_t part, const PartReadOptions& read_options,
-                              GetContext* get_context,
-                              BlockCacheLookupContext* lookup_context,
-                              FilterHold* hold) const {
+  const UnitReader* GetFirst(size_t part, const PartReadOptions& read_options,
+                             GetContext* get_context,
+                             BlockCacheLookupContext* lookup_context,
+                             FilterHold* hold) const {
     return Get({part, false}, read_options, get_context, lookup_context, hold);
   }
   // Called when the first unit has let a query through. Returns the second one
   // in the same way; nullptr if it is not to be asked. REQUIRES: there is one
-  const RangeFilter* GetSecond(size_t part, const PartReadOptions& read_options,
-                               GetContext* get_context,
-                               BlockCacheLookupContext* lookup_context,
-                               FilterHold* hold) const;
+  const UnitReader* GetSecond(size_t part, AskedFor asked_for,
+                              const PartReadOptions& read_options,
+                              GetContext* get_context,
+                              BlockCacheLookupContext* lookup_context,
+                              FilterHold* hold) const;
 
   // FilterBlockReader:
   bool KeyMayMatch(const Slice& key, const Slice* internal_key,
@@ -149,22 +166,22 @@ class CachedFilter final
   Status Read(const UnitName& unit, FilePrefetchBuffer* prefetch_buffer,
               const ReadOptions& read_options, GetContext* get_context,
               BlockCacheLookupContext* lookup_context, FilterHold* hold) const;
-  const RangeFilter* Get(const UnitName& unit,
-                         const PartReadOptions& read_options,
-                         GetContext* get_context,
-                         BlockCacheLookupContext* lookup_context,
-                         FilterHold* hold) const;
+  const UnitReader* Get(const UnitName& unit,
+                        const PartReadOptions& read_options,
+                        GetContext* get_context,
+                        BlockCacheLookupContext* lookup_context,
+                        FilterHold* hold) const;
   const FilterHold* Pinned(const UnitName& unit) const;
-  // The filter in a unit that has been read; nullptr if it is damaged.
-  const RangeFilter* FilterIn(const FilterHold& hold,
-                              const UnitName& unit) const;
+  // The reader of a unit that has been read; nullptr if it is damaged.
+  const UnitReader* ReaderIn(const FilterHold& hold,
+                             const UnitName& unit) const;
 
   const FilterDirectory& directory_;
   const uint64_t offset_;  // of the block in the file
   // Lends the function by which RocksDB reads parts of filters.
   const PartitionedFilterBlockReader parts_;
   std::vector<FilterHold> pinned_;  // by IndexOf
-  // Of each part, if some have two units that come and go.
+  // The heat of each part, if some have two units; else nullptr.
   const std::unique_ptr<UnitHeat[]> heats_;
   const FilterOwner* owner_ = nullptr;
 };
@@ -175,11 +192,12 @@ class CachedFilter final
 class CachedFilterView final : public PartedFilter {
  public:
   // All arguments outlive the object. `get_context` may be nullptr.
-  CachedFilterView(const CachedFilter& filter, const ReadOptions& read_options,
-                   GetContext* get_context,
+  CachedFilterView(const CachedFilter& filter, AskedFor asked_for,
+                   const ReadOptions& read_options, GetContext* get_context,
                    BlockCacheLookupContext* lookup_context)
       : PartedFilter(filter.directory()),
         filter_(filter),
+        asked_for_(asked_for),
         read_options_(read_options),
         get_context_(get_context),
         lookup_context_(lookup_context) {
@@ -187,28 +205,59 @@ class CachedFilterView final : public PartedFilter {
   }
 
  private:
-  // A part that is held, and its second unit once it has been asked for.
-  class Slot final : public PartInUnits {
+  // A part that is held. Of two units, the second one is got, and asked, if the
+  // first one lets a query through that asks whether there is a key.
+  class Slot final : public RangeFilter {
    public:
     size_t index() const { return index_; }
     const RangeFilter* part() const { return part_; }
     void Load(const CachedFilterView& view, size_t index);
 
+    bool KeyMayMatch(const Slice& key) const override {
+      return First().KeyMayMatch(key) &&
+             (Second() == nullptr || Second()->filter().KeyMayMatch(key));
+    }
+    bool RangeMayMatch(const Slice& lo, const Slice& hi,
+                       bool hi_inclusive) const override {
+      return First().RangeMayMatch(lo, hi, hi_inclusive) &&
+             (Both() == nullptr || Both()->RangeMayMatch(lo, hi, hi_inclusive));
+    }
+    bool LowerBound(const Slice& target, std::string* bound) const override {
+      return First().LowerBound(target, bound);
+    }
+    bool LowerBoundIsLoose() const override {
+      return First().LowerBoundIsLoose();
+    }
+    bool LowerBoundIsSlow() const override {
+      return First().LowerBoundIsSlow();
+    }
+    bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                    RangeCount* count) const override {
+      return First().CountRange(lo, hi, hi_inclusive, count);
+    }
+
    private:
-    const RangeFilter* Second() const override;
+    const RangeFilter& First() const { return first_->filter(); }
+    const UnitReader* Second() const;
+    // Both units as one filter, which knows that a range has to hold a prefix
+    // that both let through; nullptr without the second one.
+    const RangeFilter* Both() const;
 
     const CachedFilterView* view_ = nullptr;
     size_t index_ = ~size_t{0};
     FilterHold first_hold_;
     mutable FilterHold second_hold_;
     const RangeFilter* part_ = nullptr;  // what the view asks
-    mutable const RangeFilter* second_ = nullptr;
+    const UnitReader* first_ = nullptr;
+    mutable const UnitReader* second_ = nullptr;
     mutable bool second_is_known_ = false;
+    mutable std::unique_ptr<RangeFilter> both_;
   };
 
   const RangeFilter* PartOf(size_t index) const override;
 
   const CachedFilter& filter_;
+  const AskedFor asked_for_;
   const PartReadOptions read_options_;
   GetContext* const get_context_;
   BlockCacheLookupContext* const lookup_context_;

@@ -41,8 +41,10 @@ class Marker {
     kEnd,      // the file has nothing for the seek; DBIter ends at the marker
   };
 
-  // Maximum marker moves per seek. A scan reaches markers again and again.
+  // Maximum marker moves per seek. A scan reaches markers again and again, and
+  // each move takes about half the time of a read from the block cache.
   static constexpr uint8_t kMaxMoves = 4;
+  static constexpr uint8_t kMaxMovesIfCached = 1;
 
   Purpose purpose() const { return purpose_; }
   bool IsEnd() const { return purpose_ == Purpose::kEnd; }

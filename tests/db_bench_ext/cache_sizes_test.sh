@@ -35,9 +35,10 @@ for drawn in ("uniform", "zipf"):
         suffix = "+partitioned" + "+decoupled" * (name == "bloom:12")
         small, large, parts = (rows[key] for key in ((name, "point", drawn, 2), (name, "point", drawn, 400),
                                                      (name + suffix, "point", drawn, 2)))
-        # Three runs are asked. Neither a filter nor a part of one fits the small cache, and all of them fit the large one.
+        # Three runs are asked. Neither a filter nor a part of one fits the small cache, and all of them fit the large one,
+        # where second units of parts are loaded when they are first needed.
         assert abs(small["filter_reads_per_op"] - 3) < 0.1, small
-        assert large["filter_reads_per_op"] == 0, large
+        assert large["filter_reads_per_op"] <= (0.02 if name == "proteus:12" else 0), large
         # A part is a fifth of a filter. Proteus has parts in any case.
         whole = rows["bloom:12", "point", drawn, 2]
         assert parts["filter_reads_per_op"] <= 3, parts

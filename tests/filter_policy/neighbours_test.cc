@@ -113,7 +113,8 @@ class Set {
                 bits_per_hash / 8 * static_cast<double>(numbers.size()) + 64))),
         header_(Amq::kHeaderSize, '\0'),
         data_(plan_.bytes, '\0') {
-    AmqBuilder builder(plan_, header_.data(), data_.data());
+    AmqBuilder builder(plan_, /*in_second_unit=*/false, header_.data(),
+                       data_.data());
     EXPECT_TRUE(builder.TakesNeighbours());
     for (const uint64_t number : numbers) builder.Add(HashOf(number));
     builder.Finish();
@@ -337,7 +338,8 @@ TEST(NeighboursTest, BloomInPlaceOfWhatDoesNotFit) {
     const AmqPlan plan = PlanAmq(kind, 300, 2000);
     std::string header(Amq::kHeaderSize, '\0');
     std::string data(plan.bytes, '\0');
-    AmqBuilder builder(plan, header.data(), data.data());
+    AmqBuilder builder(plan, /*in_second_unit=*/false, header.data(),
+                       data.data());
     for (const uint64_t number : numbers) builder.Add(HashOf(number));
     builder.Finish();
     Amq amq;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "filter_policy/amq/neighbours.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "test_util/testharness.h"
@@ -408,23 +409,41 @@ TEST_F(FilterUnitsTest, RatesMultiply) {
   }
 }
 
-// The trie is in the first unit, which answers seeks and counts alone.
-TEST_F(FilterUnitsTest, OnlyFirstUnitsHaveTries) {
-  ASSERT_NO_FATAL_FAILURE(Build(TrieAndSet(17, 40), 16));
-  std::string damaged = bytes_;
-  for (const FilterPart& part : parts()) {
-    damaged[part.second.offset + part.second.payload_size / 2] ^= 4;
-  }
-  const FilterBlock first(damaged);
-  Random64 random(3);
-  for (int i = 0; i < 5000; i++) {
-    const std::string target = BigEndian(random.Next());
-    std::string bound;
-    std::string bound_of_first;
-    ASSERT_TRUE(LowerBoundHolds(*block_, keys_, target));
-    ASSERT_EQ(first.LowerBound(target, &bound_of_first),
-              block_->LowerBound(target, &bound));
-    ASSERT_EQ(bound_of_first, bound);
+// A range has to hold a prefix that both units let through: two different
+// prefixes do not add up.
+TEST_F(FilterUnitsTest, RangesAskBothUnitsForOnePrefix) {
+  for (const ProteusDesign& design :
+       {TrieAndSet(0, 40), TrieAndSet(10, 40), TwoSets(24, 40),
+        TrieAndSet(0, 40, kRibbonAmq), TrieAndSet(0, 40, kNeighbourBloomAmq)}) {
+    ASSERT_NO_FATAL_FAILURE(Build(design, 16));
+    std::string damaged = bytes_;
+    for (const FilterPart& part : parts()) {
+      damaged[part.second.offset + part.second.payload_size / 2] ^= 4;
+    }
+    const FilterBlock first(damaged);
+    const std::string whole_bytes =
+        BuildPartedProteus(keys_, 2500, design, 16, {1, 2});
+    const FilterBlock whole(whole_bytes);
+    Random64 random(3);
+    double passed_first = 0;
+    double passed_both = 0;
+    double passed_whole = 0;
+    constexpr int kRanges = 5000;
+    for (int i = 0; i < kRanges; i++) {
+      const uint64_t begin = random.Next();
+      const std::string lo = BigEndian(begin);
+      const std::string hi = BigEndian(begin + (uint64_t{30} << 24));
+      const auto key = std::lower_bound(keys_.begin(), keys_.end(), lo);
+      const bool has_key = key != keys_.end() && *key <= hi;
+      const bool both = block_->RangeMayMatch(lo, hi, true);
+      ASSERT_TRUE(both || !has_key);
+      ASSERT_LE(both, first.RangeMayMatch(lo, hi, true));
+      passed_first += first.RangeMayMatch(lo, hi, true);
+      passed_both += both;
+      passed_whole += whole.RangeMayMatch(lo, hi, true);
+    }
+    EXPECT_LT(passed_both, 0.7 * passed_first);
+    EXPECT_LT(passed_both, 1.3 * passed_whole + 20) << design.Describe();
   }
 }
 

@@ -211,6 +211,7 @@ TEST(PointsTest, PartsKeepThePromise) {
     BlockBasedTableOptions table;
     table.cache_index_and_filter_blocks = true;
     table.metadata_block_size = kPartKeys * static_cast<size_t>(kBits) / 8;
+    table.block_size_deviation = 0;
     const auto builder = NewBuilder(policy, table);
     for (const std::string& key : keys) builder->AddKey(key);
     const std::string bytes = Finish(builder.get());

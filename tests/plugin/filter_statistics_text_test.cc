@@ -122,7 +122,8 @@ TEST_F(FilterStatisticsTest, JsonNames) {
                       "open",
                       "gets",
                       "filter_blocks_loaded",
-                      "filter_bytes_loaded"};
+                      "filter_bytes_loaded",
+                      "filter_loads_failed"};
   const Names seeks = {"asked",          "negatives", "passed",
                        "true_positives", "reached",   "fpr",
                        "false_positives"};
@@ -140,7 +141,8 @@ TEST_F(FilterStatisticsTest, JsonNames) {
   EXPECT_EQ(more(sums, {"level"}), names(json["levels"][0]));
   EXPECT_EQ((Names{"path", "level", "unused", "entries", "keys", "filter_bytes",
                    "kind", "design", "basis", "bits_per_key", "closed", "open",
-                   "filter_blocks_loaded", "filter_bytes_loaded"}),
+                   "filter_blocks_loaded", "filter_bytes_loaded",
+                   "filter_loads_failed"}),
             names(json["files"][0]));
   EXPECT_EQ((Names{"known", "negatives", "true_positives", "false_positives"}),
             names(json["gets"]));

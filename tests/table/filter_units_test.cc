@@ -3,11 +3,12 @@
 //  Parts of filters in two units: which units reads load, what they cost, and
 //  what becomes of a unit that is damaged.
 
+#include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/parted_filter.h"
+#include "plugin/filter_statistics.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/statistics.h"
-#include "table/unit_heat.h"
 #include "tests/sst_damage.h"
 #include "tests/table/one_db.h"
 
@@ -21,7 +22,8 @@ namespace {
 // it is not.
 int PassesUntilLoaded(UnitHeat* heat, double share, int most = 1 << 20) {
   for (int passes = 1; passes < most; passes++) {
-    const Action action = heat->OnPass([share] { return share; });
+    const Action action =
+        heat->OnPass(AskedFor::kGet, [share] { return share; });
     if (action == Action::kLoad) return passes;
     EXPECT_EQ(Action::kSkip, action);
   }
@@ -34,7 +36,7 @@ TEST(UnitHeatTest, StopsWhatWouldReadInVain) {
   UnitHeat heat;
   for (int i = 0; i < 10; i++) {
     EXPECT_EQ(1, PassesUntilLoaded(&heat, 1));
-    EXPECT_EQ(Action::kLook, heat.OnPass([] { return 1.0; }));
+    EXPECT_EQ(Action::kLook, heat.OnPass(AskedFor::kGet, [] { return 1.0; }));
     heat.OnGone();
   }
 }
@@ -42,21 +44,24 @@ TEST(UnitHeatTest, StopsWhatWouldReadInVain) {
 TEST(UnitHeatTest, LeavesAloneWhatFindsKeys) {
   UnitHeat heat;
   EXPECT_EQ(1 << 20, PassesUntilLoaded(&heat, 0));
+  EXPECT_EQ(Action::kLoad,
+            heat.OnPass(AskedFor::kOpenSeek, [] { return 0.0; }));
 }
 
-// A unit that the cache drops before it is asked again takes twice as many
-// queries the next time, and half as many if it has been asked.
+// A unit that the cache drops before it is asked again takes more than twice as
+// many queries the next time, and fewer if it has been asked.
 TEST(UnitHeatTest, WaitsForEnoughQueries) {
-  constexpr double kShare = 0.25;
+  constexpr double kShare = 0.125;
   UnitHeat heat;
-  // Of four queries, one reads in vain; the one that loads the unit counts.
+  EXPECT_EQ(1, PassesUntilLoaded(&heat, kShare));
+  heat.OnGone();
+  // One of eight queries reads in vain, which costs as much as two loads.
   EXPECT_EQ(4, PassesUntilLoaded(&heat, kShare));
   heat.OnGone();
-  EXPECT_EQ(8, PassesUntilLoaded(&heat, kShare));
-  heat.OnGone();
   EXPECT_EQ(16, PassesUntilLoaded(&heat, kShare));
-  for (int i = 0; i < 4; i++) {
-    EXPECT_EQ(Action::kLook, heat.OnPass([] { return kShare; }));
+  for (int i = 0; i < 2; i++) {
+    EXPECT_EQ(Action::kLook,
+              heat.OnPass(AskedFor::kGet, [] { return kShare; }));
     heat.OnFound();
   }
   heat.OnGone();
@@ -202,6 +207,10 @@ TEST_F(FilterUnitsTest, DamageOfASecondUnit) {
   EXPECT_LT(FalsePositives(), kKeys / 20);
   EXPECT_EQ(1u,
             options_.statistics->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT));
+  FilterStatistics statistics;
+  ASSERT_OK(
+      GetFilterStatistics(&*db_, db_->DefaultColumnFamily(), &statistics));
+  EXPECT_GT(statistics.total.filter_loads_failed, 0u);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,6 +9,7 @@
 //      --seconds=3600
 
 #include "filter_policy/parted_filter.h"
+#include "plugin/filter_statistics.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/statistics.h"
 #include "tests/sst_damage.h"
@@ -428,6 +429,13 @@ class OnePartTest : public ReadFaultsTest {
   }
   std::string FilePath() const { return path_ + "/" + files_[0]; }
 
+  uint64_t FailedLoads() {
+    FilterStatistics statistics;
+    EXPECT_OK(GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(),
+                                  &statistics));
+    return statistics.total.filter_loads_failed;
+  }
+
   // Number of absent keys and empty ranges for which the file's data is read:
   // all of them, and those that only the part knows of.
   struct Unfiltered {
@@ -490,7 +498,10 @@ TEST_F(OnePartTest, TheOthersFilter) {
       SCOPED_TRACE(std::string(policy) + ", " + ToString(fault));
       ASSERT_OK(Open());
       file_system_->FailReadsOf(FilePath(), part_, fault);
+      ASSERT_EQ(0u, FailedLoads());
       const Unfiltered faulty = AskForNothing();
+      const uint64_t failed = FailedLoads();
+      EXPECT_GE(failed, faulty.asked_of_part);
       EXPECT_EQ(healthy.read, faulty.read);
       EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
       EXPECT_EQ(0u, CheckedReads(db_.get(), contents_)
@@ -506,7 +517,9 @@ TEST_F(OnePartTest, TheOthersFilter) {
                   0u);
       }
       file_system_->HealReads();
+      const uint64_t failed_before = FailedLoads();
       const Unfiltered healed = AskForNothing();
+      EXPECT_EQ(failed_before, FailedLoads());
       EXPECT_EQ(healthy.read, healed.read);
       EXPECT_EQ(healthy.read_for_part, healed.read_for_part);
       EXPECT_EQ(1u, log_->Lines({kUnfiltered}).size());

@@ -41,7 +41,9 @@ class PartitionsTest : public ToolDBTest {
   // Sets the options of both column families of Protean.
   void SetTables(bool in_parts) {
     const std::string more =
-        std::string("block_size=512;metadata_block_size=1024;") +
+        std::string(
+            "block_size=512;block_size_deviation=0;"
+            "metadata_block_size=1024;") +
         (in_parts ? "cache_index_and_filter_blocks=true;" : "");
     const std::string policies[] = {
         "{id=protean.Proteus;samples_file=" + path_ + ".samples}", "surf:0:8"};

@@ -56,6 +56,7 @@ void Encode(const FilterSums& sums, Encoder* out) {
   out->Put(sums.model_seconds);
   out->Put(sums.filter_blocks_loaded);
   out->Put(sums.filter_bytes_loaded);
+  out->Put(sums.filter_loads_failed);
   Encode(sums.closed, out);
   Encode(sums.open, out);
   out->Put(sums.gets.unasked);

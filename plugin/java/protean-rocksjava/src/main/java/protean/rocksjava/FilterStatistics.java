@@ -102,16 +102,17 @@ public final class FilterStatistics {
    * @param modelSeconds the time that it took to design these filters
    * @param filterBlocksLoaded filter blocks that were read
    * @param filterBytesLoaded the bytes of these blocks
+   * @param filterLoadsFailed filter blocks that could not be read, or were found to be damaged
    * @param closed seeks with a bound in their direction
    * @param open seeks without such a bound
    * @param gets reads by {@code Get} and {@code multiGet}
    */
   public record Sums(long files, long entries, Map<String, Long> unused, long keys, long filterBytes, double predictedFpr,
-      Map<String, Long> filesByBasis, double modelSeconds, long filterBlocksLoaded, long filterBytesLoaded, Seeks closed,
-      Seeks open, Lookups gets) {
+      Map<String, Long> filesByBasis, double modelSeconds, long filterBlocksLoaded, long filterBytesLoaded,
+      long filterLoadsFailed, Seeks closed, Seeks open, Lookups gets) {
     static Sums of(final Decoder in) {
       return new Sums(in.number(), in.number(), numbers(in), in.number(), in.number(), in.real(), numbers(in), in.real(),
-          in.number(), in.number(), Seeks.of(in), Seeks.of(in), Lookups.of(in));
+          in.number(), in.number(), in.number(), Seeks.of(in), Seeks.of(in), Lookups.of(in));
     }
 
     private static Map<String, Long> numbers(final Decoder in) {

@@ -4,10 +4,11 @@
 //
 //  It costs a read, and room in the block cache for which something else is
 //  dropped. It spares the reads of queries that the first unit lets through in
-//  vain. So it is loaded for a part when enough such queries have come, and if
-//  the cache drops it before it is asked again, twice as many have to come the
-//  next time. So hot parts come to have both units in memory, and cold ones the
-//  first or none, as in ElasticBF (Zhang et al., HotStorage 2018).
+//  vain. So it is loaded when the first such query comes; if the cache drops it
+//  before it is asked again, one more has to come the next time, then three,
+//  and so on, up to 127. So hot parts come to have both units in memory, and
+//  cold ones the first or none, as in ElasticBF (Zhang et al., HotStorage
+//  2018).
 
 #pragma once
 
@@ -18,6 +19,9 @@
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// What a filter is asked for.
+enum class AskedFor : uint8_t { kGet, kClosedSeek, kOpenSeek };
 
 // The heat of one part. Thread safe. Concurrent calls may forget a query, which
 // does not matter.
@@ -31,14 +35,17 @@ class UnitHeat {
 
   // The first unit has let a query through. `share_in_vain` returns the share
   // of such queries that read the file and find nothing; it is called seldom.
+  // Open seeks always load the unit: another file's key tells whether they read
+  // in vain.
   template <typename Share>
-  Action OnPass(const Share& share_in_vain) {
+  Action OnPass(AskedFor asked_for, const Share& share_in_vain) {
     State state = state_.load(std::memory_order_relaxed);
     if (state.loaded) return Action::kLook;
     const uint32_t passes = state.passes % kMaxPasses + 1;
     state.passes = static_cast<uint16_t>(passes);
-    const bool pays = (passes & (passes - 1)) == 0 &&
-                      Pays(passes, state.doublings, share_in_vain());
+    const bool pays = asked_for == AskedFor::kOpenSeek ||
+                      ((passes & (passes - 1)) == 0 &&
+                       Pays(passes, state.doublings, share_in_vain()));
     if (pays) {
       state.loaded = true;
       state.passes = 0;
@@ -63,13 +70,20 @@ class UnitHeat {
  private:
   static constexpr uint32_t kMaxPasses = 1 << 15;
   static constexpr uint8_t kMaxDoublings = 7;
+  static constexpr double kMinInVain = 0.05;
+  // What a read in vain costs, in loads of a unit: it reads a data block, which
+  // takes twice the room in the cache, and often a block of the index.
+  static constexpr double kWorth = 2;
 
-  // What is loaded stops this query in any case, which then reads nothing else.
-  // If the query would have found something, the read was in vain, and so many
-  // queries have to come that will be spared.
+  // A unit that is loaded stops the query at hand, which then reads nothing
+  // else. If that would have found something, the unit has to pay by the
+  // queries that it stops later: as many as have come before, if it has been
+  // dropped.
   static bool Pays(uint32_t passes, uint8_t doublings, double share_in_vain) {
-    return passes * share_in_vain >=
-           (uint32_t{1} << doublings) * (1 - share_in_vain);
+    const uint32_t dropped = (uint32_t{1} << doublings) - 1;
+    return passes * share_in_vain >= kMinInVain &&
+           passes * kWorth * share_in_vain >=
+               dropped * (1 - kWorth * share_in_vain);
   }
 
   struct State {
