@@ -41,7 +41,8 @@ class BuiltAmq {
  public:
   BuiltAmq(const AmqPlan& plan, const Hashes& hashes)
       : header_(Amq::kHeaderSize, '\0'), data_(plan.bytes, '\0') {
-    AmqBuilder builder(plan, header_.data(), data_.data());
+    AmqBuilder builder(plan, /*in_second_unit=*/false, header_.data(),
+                       data_.data());
     for (uint64_t hash : hashes) builder.Add(hash);
     builder.Finish();
     copy_ = std::make_unique<GuardedBlock>(data_, /*misalignment=*/1);

@@ -49,9 +49,7 @@ class Examiner {
       } else if (part.kind == kSurfKind) {
         Iterate(static_cast<const Surf&>(*filter));
       }
-      if (part.HasSecond() && !OpenUnit(contents, {i, true}, &filter)) {
-        all_open = false;
-      }
+      if (part.HasSecond() && !OpensWithSecond(contents, i)) all_open = false;
     }
     Expect(!HasParts() || all_open == block_.status().ok(),
            "a block is damaged if one of its parts is");
@@ -59,6 +57,21 @@ class Examiner {
   }
 
  private:
+  bool OpensWithSecond(const Slice& contents, size_t part) {
+    std::unique_ptr<RangeFilter> filter;
+    if (!OpenUnit(contents, {part, false}, &filter) ||
+        !OpenUnit(contents, {part, true}, &filter)) {
+      return false;
+    }
+    const FilterPart& entry = block_.directory().parts()[part];
+    return block_.directory()
+        .OpenBoth(
+            part,
+            Slice(contents.data() + entry.first.offset, entry.first.size()),
+            Slice(contents.data() + entry.second.offset, entry.second.size()),
+            &filter)
+        .ok();
+  }
   bool OpenUnit(const Slice& contents, const UnitName& name,
                 std::unique_ptr<RangeFilter>* filter) {
     const FilterUnit& unit = block_.directory().UnitOf(name);
