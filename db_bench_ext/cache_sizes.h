@@ -23,7 +23,7 @@ struct CacheSizesOptions {
   RangeWorkloadOptions ranges;
   // Sizes of the block cache, in percent of kReferenceBits for each record.
   std::vector<int> percents;
-  // What is asked, and what filters are taught.
+  // The kinds of queries that are asked, and that filters learn from.
   std::vector<QueryKind> kinds = {QueryKind::kPoint, QueryKind::kClosedSeek,
                                   QueryKind::kOpenSeek};
   uint32_t files = 7;

@@ -48,9 +48,9 @@
 //         9     7   zero
 //        16     5   zero
 //
-//  Of the bytes behind a payload, 16 are loaded with it, so that queries may
+//  The first 16 bytes behind a payload are loaded with it, so that queries may
 //  read whole words. RocksDB, which loads units as it does blocks, takes the
-//  others for a block's trailer. The type of compression in it is: none.
+//  last 5 for a block's trailer. The type of compression in it is: none.
 //
 //  A block whose keys no filter can hold has no parts and the kind 0.
 
@@ -108,7 +108,7 @@ struct FilterUnit {
   uint64_t size() const { return uint64_t{payload_size} + kReadPadding; }
 };
 
-// What the directory says of a part.
+// A part, as the directory describes it.
 struct FilterPart {
   FilterUnit first;
   FilterUnit second;  // without payload if the part has one unit
@@ -154,7 +154,7 @@ class FilterDirectory {
   // The index of the part that has the key if the file has it. REQUIRES: there
   // is a part.
   size_t Find(const Slice& key) const;
-  // Whether a range may end beyond the keys of a part.
+  // Returns true if a range may end beyond the keys of a part.
   bool GoesBeyond(size_t part, const Slice& hi, bool hi_inclusive) const {
     if (part + 1 >= parts_.size()) return false;
     const int order = hi.compare(parts_[part + 1].begin);
@@ -183,7 +183,7 @@ class FilterDirectory {
   }
 
  private:
-  // What is known of a unit with that payload.
+  // Returns what the open function of its kind takes, for the bytes of a unit.
   PartContents ContentsOf(const UnitName& name, const Slice& bytes) const;
   // Reads what follows the fixed fields; false if lengths do not fit.
   bool ReadEntries(Slice input, uint32_t num_parts, uint64_t offset,

@@ -60,9 +60,9 @@ class OpenFile {
     if (steps % kHandOversPerLook == 0) db_->families()->LogIfDue(file_);
   }
 
-  // The share of those queries that read the file in vain, of those that
-  // filters have let through: of Gets in the level, or of closed seeks in this
-  // file. 1 if nothing is known.
+  // Returns how many of the queries that filters let through have read the file
+  // and found nothing, as a share: of Gets in the level, or of closed seeks in
+  // this file. 1 if nothing is known.
   double ShareReadInVain(AskedFor asked_for) const;
 
   // Called with what is found out only when the filter is read.

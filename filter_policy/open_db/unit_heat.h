@@ -20,7 +20,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a filter is asked for.
+// The kinds of queries that ask a filter.
 enum class AskedFor : uint8_t { kGet, kClosedSeek, kOpenSeek };
 
 // The heat of one part. Thread safe. Concurrent calls may forget a query, which
@@ -54,7 +54,7 @@ class UnitHeat {
     state_.store(state, std::memory_order_relaxed);
     return pays ? Action::kLoad : Action::kSkip;
   }
-  // What kLook has come to.
+  // Called after kLook: the unit was in the cache, or is gone.
   void OnFound() {
     State state = state_.load(std::memory_order_relaxed);
     if (state.doublings == 0) return;
@@ -75,10 +75,10 @@ class UnitHeat {
   // takes twice the room in the cache, and often a block of the index.
   static constexpr double kWorth = 2;
 
-  // A unit that is loaded stops the query at hand, which then reads nothing
-  // else. If that would have found something, the unit has to pay by the
-  // queries that it stops later: as many as have come before, if it has been
-  // dropped.
+  // Returns true if the unit is worth its load. A query that would read in vain
+  // is stopped at once, which pays for the load. Otherwise later queries have
+  // to pay: the more often the cache has dropped the unit, the more queries
+  // must have come since.
   static bool Pays(uint32_t passes, uint8_t doublings, double share_in_vain) {
     const uint32_t dropped = (uint32_t{1} << doublings) - 1;
     return passes * share_in_vain >= kMinInVain &&

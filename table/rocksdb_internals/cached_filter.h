@@ -62,8 +62,8 @@ class FilterOwner {
   // finds that it is damaged.
   virtual void ReportUnreadPart(const Status& why) const = 0;
   virtual void ReportDamagedPart(const Status& why) const = 0;
-  // The share, of such queries that filters have let through, of those that
-  // have read from the file and found nothing. 1 if nothing is known.
+  // Returns how many of the queries of that kind that filters let through have
+  // read the file and found nothing, as a share. 1 if nothing is known.
   virtual double ShareReadInVain(AskedFor asked_for) const = 0;
 
  protected:
@@ -205,8 +205,8 @@ class CachedFilterView final : public PartedFilter {
   }
 
  private:
-  // A part that is held. Of two units, the second one is got, and asked, if the
-  // first one lets a query through that asks whether there is a key.
+  // A part that is held. If it has two units, and the first one lets a key or a
+  // range through, the second one is got and asked, too.
   class Slot final : public RangeFilter {
    public:
     size_t index() const { return index_; }
