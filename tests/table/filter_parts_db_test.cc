@@ -126,6 +126,15 @@ class FilterPartsDBTest : public OneDBTest {
     return parts;
   }
 
+  // Gets absent keys, of which the tickers then tell.
+  void CountAbsentKeys() {
+    ASSERT_OK(options_.statistics->Reset());
+    std::string value;
+    for (uint64_t i = 1; i < kKeys; i += 31) {
+      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
+                      .IsNotFound());
+    }
+  }
   uint64_t Ticks(Tickers ticker) const {
     return options_.statistics->getTickerCount(ticker);
   }
@@ -276,12 +285,7 @@ TEST_F(FilterPartsDBTest, StockTables) {
                "BlockBasedTable");
       Open();
       ASSERT_NO_FATAL_FAILURE(CheckAll(97));
-      ASSERT_OK(options_.statistics->Reset());
-      std::string value;
-      for (uint64_t i = 1; i < kKeys; i += 31) {
-        ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                        .IsNotFound());
-      }
+      ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
       if (policy == std::string("proteus:12")) {
         EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
       }
@@ -301,12 +305,7 @@ TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
     OpenNew(partitioned + filter, "BlockBasedTable");
     Fill();
     ASSERT_NO_FATAL_FAILURE(CheckAll(97));
-    ASSERT_OK(options_.statistics->Reset());
-    std::string value;
-    for (uint64_t i = 1; i < kKeys; i += 31) {
-      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                      .IsNotFound());
-    }
+    ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
     EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
     for (const std::string& table : {filter, kParts + filter}) {
       SetTable(table);
