@@ -461,6 +461,9 @@ TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
 
 // Parts are read as without async_io, and answers are the same.
 TEST_F(PartitionReadOptionsTest, AsyncIO) {
+  // ReadAll seeks 240 times in three files. Where RocksDB takes a sample of a
+  // seek, the file is read, and a part more or less with it.
+  const uint64_t sampled = MostSampledSeeks(2 * 240 * 3);
   for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
     SCOPED_TRACE(table);
     uint64_t filters_read[2];
@@ -475,7 +478,8 @@ TEST_F(PartitionReadOptionsTest, AsyncIO) {
       options.readahead_size = 4096;
       ExpectAllAnswered(ReadAll(options));
     }
-    EXPECT_EQ(filters_read[false], filters_read[true]);
+    EXPECT_LE(filters_read[false], filters_read[true] + sampled);
+    EXPECT_LE(filters_read[true], filters_read[false] + sampled);
   }
 }
 
