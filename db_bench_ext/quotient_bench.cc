@@ -18,7 +18,6 @@
 
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/own_flags.h"
-#include "db_bench_ext/static_sets.h"
 #include "db_bench_ext/stopwatch.h"
 #include "db_bench_ext/textbook_bloom.h"
 #include "filter_policy/quotient/quotient_appender.h"
@@ -28,10 +27,6 @@
 DEFINE_uint32(quotient_bits, 26, "Bits of a quotient: 2^BITS slots");
 DEFINE_uint32(remainder_bits, 11, "Bits of a remainder");
 DEFINE_uint64(queries, 4'000'000, "Lookups at each load");
-DEFINE_string(sets, "",
-              "Numbers of hashes: measures instead static quotient sets of "
-              "these sizes beside Bloom and Ribbon, comma separated");
-DEFINE_double(set_bits, 14, "Bits per hash of static sets");
 DEFINE_uint64(seed, 42, "Seed of the hashes");
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -215,16 +210,6 @@ void CompareAtEachLoad(const QuotientShape& shape) {
 
 int RunQuotientBench(int argc, char** argv) {
   ParseOwnFlags(kProgram, kPurpose, &argc, &argv);
-  if (!FLAGS_sets.empty()) {
-    printf("%s --sets=%s --set_bits=%g\n\n", kProgram, FLAGS_sets.c_str(),
-           FLAGS_set_bits);
-    PrintStaticSetsHead();
-    for (const std::string& size : SplitList(FLAGS_sets)) {
-      Check(
-          PrintStaticSets(strtoull(size.c_str(), nullptr, 10), FLAGS_set_bits));
-    }
-    return 0;
-  }
   const QuotientShape shape{FLAGS_quotient_bits, FLAGS_remainder_bits};
   printf("%s --quotient_bits=%u --remainder_bits=%u --queries=%llu\n\n",
          kProgram, shape.quotient_bits, shape.remainder_bits,

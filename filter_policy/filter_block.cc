@@ -182,15 +182,16 @@ size_t FilterDirectory::Find(const Slice& key) const {
   if (parts_.size() == 1) return 0;
   // The first 8 bytes usually decide.
   const uint64_t head = LoadBigEndian(key.data(), key.size());
-  const auto equal = std::equal_range(heads_.begin(), heads_.end(), head);
-  const auto at = [&](std::vector<uint64_t>::const_iterator i) {
-    return parts_.begin() + (i - heads_.begin());
-  };
-  const auto behind = std::partition_point(
-      at(equal.first), at(equal.second),
-      [&](const FilterPart& part) { return part.begin.compare(key) <= 0; });
-  // The first part begins with the empty string.
-  return static_cast<size_t>(behind - parts_.begin()) - 1;
+  auto behind = std::upper_bound(heads_.begin(), heads_.end(), head);
+  if (*(behind - 1) == head) {
+    behind = std::partition_point(
+        std::lower_bound(heads_.begin(), behind, head), behind,
+        [&](const uint64_t& begin) {
+          return parts_[&begin - heads_.data()].begin.compare(key) <= 0;
+        });
+  }
+  // The first part begins with the empty string, whose head is 0.
+  return static_cast<size_t>(behind - heads_.begin()) - 1;
 }
 
 Status FilterDirectory::OpenUnit(const UnitName& name, const Slice& bytes,

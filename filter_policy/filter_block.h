@@ -61,6 +61,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/bits/bit_util.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/range_filter.h"
 
@@ -156,7 +157,10 @@ class FilterDirectory {
   size_t Find(const Slice& key) const;
   // Returns true if a range may end beyond the keys of a part.
   bool GoesBeyond(size_t part, const Slice& hi, bool hi_inclusive) const {
-    if (part + 1 >= parts_.size()) return false;
+    if (part + 1 >= parts_.size() ||
+        LoadBigEndian(hi.data(), hi.size()) < heads_[part + 1]) {
+      return false;
+    }
     const int order = hi.compare(parts_[part + 1].begin);
     return order > 0 || (order == 0 && hi_inclusive);
   }

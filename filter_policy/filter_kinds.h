@@ -68,6 +68,7 @@ struct FilterType {
   const char* name;  // in messages
   OpenFilterFunction open;
   std::vector<PolicyType> policies;  // that build filters of this kind
+  bool may_be_loose = false;         // RangeFilter::LowerBoundIsLoose
 };
 
 // All registered types.

@@ -30,6 +30,8 @@ const RangeFilter* Empty() {
 void PartedFilter::SetUp(const RangeFilter* only, bool can_filter) {
   const FilterBlockHeader& header = directory_.header();
   can_filter_ = can_filter && header.kind != FilterKind::kAlwaysTrue;
+  const FilterType* const type = FindFilterType(header.kind);
+  parts_may_be_loose_ = can_filter_ && type != nullptr && type->may_be_loose;
   only_ = can_filter_ && directory_.parts().empty() ? Empty() : only;
   key_lengths_ = header.key_lengths == 0 ? ~uint32_t{0} : header.key_lengths;
   smallest_head_ =

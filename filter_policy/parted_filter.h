@@ -64,7 +64,7 @@ class PartedFilter : public FileRangeFilter {
     return MayHaveKeyAtOrAbove(target);
   }
   bool LowerBoundIsLoose() const override {
-    return only_ != nullptr ? only_->LowerBoundIsLoose() : can_filter_;
+    return only_ != nullptr ? only_->LowerBoundIsLoose() : parts_may_be_loose_;
   }
   bool LowerBoundIsSlow(const Slice& target) const override {
     if (!can_filter_) return false;
@@ -131,6 +131,7 @@ class PartedFilter : public FileRangeFilter {
   const FilterDirectory& directory_;
   const RangeFilter* only_ = nullptr;
   bool can_filter_ = false;
+  bool parts_may_be_loose_ = false;
   uint32_t key_lengths_ = 0;  // all bits set if unknown
   // The first 8 bytes of the smallest and of the largest key, as numbers.
   uint64_t smallest_head_ = 0;

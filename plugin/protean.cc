@@ -29,8 +29,6 @@ std::string NameOf(ProteusOptions::Amq amq) {
       return "bloom";
     case ProteusOptions::Amq::kRibbon:
       return "ribbon";
-    case ProteusOptions::Amq::kQuotient:
-      return "quotient";
     case ProteusOptions::Amq::kAuto:
       break;
   }

@@ -36,10 +36,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct ProteusOptions {
   // How a set of prefixes is stored (docs/design_proteus.md).
   enum class Amq {
-    kAuto,      // the model chooses
-    kBloom,     // fast to build and to ask
-    kRibbon,    // the smallest
-    kQuotient,  // nearly as small, and built in a fraction of the time
+    kAuto,    // the model chooses
+    kBloom,   // fast to build and to ask
+    kRibbon,  // the smallest
   };
   // How the bits are divided among files.
   enum class LevelBits {

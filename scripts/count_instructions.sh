@@ -3,18 +3,20 @@
 # Counts the instructions of the hot read paths under callgrind, with every block in the cache: Get, a closed seek, a scan and
 # an open seek, over several sorted runs. Prints instructions per query, a line for each policy.
 #
-#   scripts/count_instructions.sh [--build=DIR] [--paths=LIST] [--runs=LIST] [--queries=N] [--locked] [POLICY...]
+#   scripts/count_instructions.sh [--build=DIR] [--paths=LIST] [--runs=LIST] [--queries=N] [--table=OPTIONS] [--locked]
+#                                 [POLICY...]
 #
 #   --build     folder in which read_paths has been built; build
 #   --paths     paths, separated by commas, as in read_paths --help; point,range,scan,open_seek
 #   --runs      numbers of sorted runs, which are files of level 0; 1,4
 #   --queries   queries for each figure; 5000
+#   --table     more options of the table; cache_index_and_filter_blocks=false
 #   --locked    counts only atomic reads with writes: instructions with a lock prefix, and xchg with memory
 #   POLICY      filter policies; block_based (stock, with Bloom filters), surf:0:4 and proteus:12
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
-build=build paths=point,range,scan,open_seek runs=1,4 queries=5000 locked=
-parse_options --build=DIR --paths=LIST --runs=LIST --queries=N --locked POLICY... -- "$@"
+build=build paths=point,range,scan,open_seek runs=1,4 queries=5000 table=cache_index_and_filter_blocks=false locked=
+parse_options --build=DIR --paths=LIST --runs=LIST --queries=N --table=OPTIONS --locked POLICY... -- "$@"
 policies=("${arguments[@]}")
 cd "$project"
 [ ${#policies[@]} -gt 0 ] || policies=(block_based surf:0:4 proteus:12)
@@ -52,16 +54,16 @@ printf ' %16s' ${paths//,/ }
 echo
 for policy in "${policies[@]}"; do
   case $policy in
-    block_based) table='{id=BlockBasedTable;filter_policy=bloomfilter:12' ;;
-    *) table="{id=ProteanTable;filter_policy=$policy" ;;
+    block_based) factory='{id=BlockBasedTable;filter_policy=bloomfilter:12' ;;
+    *) factory="{id=ProteanTable;filter_policy=$policy" ;;
   esac
-  table+=';cache_index_and_filter_blocks=false;block_cache=256M}'
+  factory+=";block_cache=256M;$table}"
   for number in ${runs//,/ }; do
     printf '%-14s %5s' "$policy" "$number"
     for path in ${paths//,/ }; do
       valgrind --tool=callgrind --callgrind-out-file="$folder/out" --collect-atstart=no '--toggle-collect=*CountedQueries*' \
         ${locked:+--dump-instr=yes --dump-line=no --compress-pos=no} \
-        "$build/read_paths" --path=$path --runs="$number" --queries="$queries" --table_factory="$table" --dir="$folder/db" \
+        "$build/read_paths" --path=$path --runs="$number" --queries="$queries" --table_factory="$factory" --dir="$folder/db" \
         >"$folder/log" 2>&1 || { cat "$folder/log" >&2; die "read_paths failed"; }
       if [ "$locked" ]; then
         total=$(sum_locked "$folder/out")

@@ -14,7 +14,6 @@ std::vector<const AmqType*>& Types() {
   static auto* const types = new std::vector<const AmqType*>{
       &BloomAmqType(),
       &RibbonAmqType(),
-      &QuotientAmqType(),
   };
   return *types;
 }
@@ -54,7 +53,6 @@ void AmqHeader::EncodeTo(char* out) const {
   out[0] = static_cast<char>(kind);
   out[1] = static_cast<char>(small[0]);
   out[2] = static_cast<char>(small[1]);
-  EncodeFixed32(out + 4, large);
   EncodeFixed64(out + 8, bytes);
 }
 
@@ -62,7 +60,6 @@ void AmqHeader::DecodeFrom(const char* in) {
   kind = static_cast<AmqKind>(in[0]);
   small[0] = static_cast<uint8_t>(in[1]);
   small[1] = static_cast<uint8_t>(in[2]);
-  large = DecodeFixed32(in + 4);
   bytes = DecodeFixed64(in + 8);
 }
 

@@ -10,7 +10,6 @@
 
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
-#include "filter_policy/amq/quotient.h"
 #include "filter_policy/amq/ribbon.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"

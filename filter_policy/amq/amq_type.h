@@ -30,16 +30,15 @@ enum class AmqKind : uint8_t { kNone = 0 };
 
 // The header of a set, which is stored apart from its data, in 16 bytes:
 //
-//    kind (1 byte), small[0] (1 byte), small[1] (1 byte), a zero byte,
-//    large (4 bytes), size of the data in bytes (8 bytes)
+//    kind (1 byte), small[0] (1 byte), small[1] (1 byte), 5 zero bytes,
+//    size of the data in bytes (8 bytes)
 //
-// Each kind gives its own meaning to `small` and `large`.
+// Each kind gives its own meaning to `small`.
 struct AmqHeader {
   static constexpr size_t kSize = 16;
 
   AmqKind kind = AmqKind::kNone;
   uint8_t small[2] = {0, 0};
-  uint32_t large = 0;
   uint64_t bytes = 0;
 
   // Byte 3 is left to the filter that has the set.
@@ -123,8 +122,6 @@ struct AmqType {
   double next_nanos;
   // Limit of the hashes per key, which bounds the time of building.
   uint32_t max_hashes_per_key;
-  // Whether the design search may choose the kind without being told to.
-  bool is_automatic;
 
   // The best set for `hashes` distinct hashes, at least one, in at most `bytes`
   // bytes. The plan has the kind kNone if the bytes are too few.

@@ -185,7 +185,6 @@ const AmqType& BloomAmqType() {
       /*query_nanos=*/6,
       /*next_nanos=*/6,
       /*max_hashes_per_key=*/16,
-      /*is_automatic=*/true,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
         return std::make_unique<Builder>(plan, data);

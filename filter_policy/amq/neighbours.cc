@@ -58,7 +58,6 @@ const AmqType& NeighbourBloomAmqType() {
     AmqType bloom = BloomAmqType();
     bloom.kind = kNeighbourBloomAmq;
     bloom.takes_neighbours = true;
-    bloom.is_automatic = false;
     bloom.new_builder = [](const AmqPlan& plan,
                            char* data) -> std::unique_ptr<AmqSetBuilder> {
       return std::make_unique<Builder>(plan, data);

@@ -280,7 +280,6 @@ const AmqType& RibbonAmqType() {
       /*query_nanos=*/25,
       /*next_nanos=*/1.5,
       /*max_hashes_per_key=*/8,
-      /*is_automatic=*/true,
       PlanRibbon,
       NewRibbonBuilder,
       RibbonBuilderBytes,

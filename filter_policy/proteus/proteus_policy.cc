@@ -60,7 +60,7 @@ const Variant& VariantOf(DesignSpace space) {
 std::vector<AmqKind> ParseAmq(const std::string& name) {
   std::vector<AmqKind> kinds;
   for (const AmqType* type : AmqTypes()) {
-    if (name == type->name || (name == kAuto && type->is_automatic)) {
+    if (name == kAuto || name == type->name) {
       kinds.push_back(type->kind);
     }
   }
@@ -276,7 +276,8 @@ Status Parse(const Variant& variant, const std::string& spec,
 
 const FilterType& ProteusFilterType() {
   static const auto* const type = [] {
-    auto* made = new FilterType{kProteusKind, "Proteus", Proteus::Open, {}};
+    auto* made = new FilterType{
+        kProteusKind, "Proteus", Proteus::Open, {}, /*may_be_loose=*/true};
     for (const Variant& variant : kVariants) {
       made->policies.push_back(
           {variant.class_name, variant.short_name,

@@ -22,7 +22,7 @@ namespace {
 
 using Hashes = std::vector<uint64_t>;
 
-constexpr AmqKind kKinds[] = {kBloomAmq, kRibbonAmq, kQuotientAmq};
+constexpr AmqKind kKinds[] = {kBloomAmq, kRibbonAmq};
 
 std::string Name(AmqKind kind) {
   const AmqType* const type = FindAmqType(kind);
@@ -90,11 +90,6 @@ TEST(AmqTest, RateIsAsPlanned) {
       SCOPED_TRACE(Name(kind) + " " + std::to_string(bits_per_key));
       const uint64_t bytes = kHashes * bits_per_key / 8;
       const AmqPlan plan = PlanAmq(kind, kHashes, bytes);
-      // A hash in a quotient set takes its own bit and one of its remainder.
-      if (kind == kQuotientAmq && bits_per_key < 3) {
-        ASSERT_EQ(AmqKind::kNone, plan.kind);
-        continue;
-      }
       ASSERT_EQ(kind, plan.kind);
       EXPECT_LE(plan.bytes, bytes);
       if (plan.false_positive_rate > 1e-9) {
@@ -171,70 +166,6 @@ TEST(AmqTest, ShardsOfOtherHashesThanPlanned) {
   }
 }
 
-// The rate of n hashes with m quotients is n / (m 2^r).
-TEST(AmqTest, QuotientSetsAreBetweenBloomAndRibbon) {
-  constexpr uint64_t kHashes = 1'000'000;
-  for (const double bits_per_key : {8.0, 10.0, 12.0, 14.0, 17.3, 20.0}) {
-    const auto bytes = static_cast<uint64_t>(kHashes * bits_per_key / 8);
-    const AmqPlan plan = PlanAmq(kQuotientAmq, kHashes, bytes);
-    EXPECT_LT(PlanAmq(kRibbonAmq, kHashes, bytes).false_positive_rate,
-              plan.false_positive_rate);
-    EXPECT_GT(PlanAmq(kBloomAmq, kHashes, bytes).false_positive_rate,
-              plan.false_positive_rate);
-    EXPECT_NEAR(std::ldexp(1.0 * kHashes / plan.large, -plan.small[0]),
-                plan.false_positive_rate, 0.001);
-    if (bits_per_key == 14) {
-      EXPECT_LT(plan.false_positive_rate, 0.0003);
-    }
-  }
-}
-
-// Whatever the table and the counts say, no query reads beyond the data.
-TEST(AmqTest, DamagedQuotientSets) {
-  const Hashes hashes = RandomHashes(700, 1);
-  for (const size_t count : {0, 1, 100, 700}) {
-    const Hashes some(hashes.begin(), hashes.begin() + count);
-    const BuiltAmq built(PlanAmq(kQuotientAmq, 700, 700), some);
-    GuardedMemory memory(built.data().size());
-    size_t contain_all = 0;
-    for (size_t bit = 0; bit < 8 * built.data().size(); bit++) {
-      std::string data = built.data();
-      data[bit / 8] = static_cast<char>(data[bit / 8] ^ 1 << bit % 8);
-      Slice input = memory.PlaceAtEnd(data);
-      Amq amq;
-      ASSERT_OK(amq.DecodeHeader(built.header().data()));
-      ASSERT_TRUE(amq.Open(&input));
-      bool contains_all = true;
-      for (const uint64_t hash : RandomHashes(300, 2)) {
-        contains_all &= amq.MayContain(hash);
-      }
-      contain_all += contains_all;
-    }
-    // The table, and the counts.
-    EXPECT_GT(contain_all, 700u);
-  }
-}
-
-// Hashes with the same quotients, and hashes that differ in what is not kept.
-TEST(AmqTest, QuotientSetsOfSkewedHashes) {
-  for (const unsigned shift : {1, 8, 20, 40}) {
-    Hashes upper = RandomHashes(3000, shift);
-    Hashes lower = upper;
-    for (uint64_t& hash : upper) hash <<= shift;
-    for (uint64_t& hash : lower) hash >>= shift;
-    for (const Hashes* of : {&upper, &lower}) {
-      const Hashes& hashes = *of;
-      const BuiltAmq amq(PlanAmq(kQuotientAmq, hashes.size(), 4000), hashes);
-      // An entry of the table counts no more than 1023 hashes, so those that
-      // crowd some units are mixed again.
-      const bool is_even = of == &upper || shift == 1;
-      EXPECT_EQ(kQuotientAmq, amq->kind());
-      EXPECT_EQ(is_even, amq.header()[2] == kNeighbourBits);
-      ExpectAllFound(*amq, hashes);
-    }
-  }
-}
-
 // Whatever the table of the shards says, no query reads beyond the data.
 TEST(AmqTest, DamagedShards) {
   const Hashes hashes = RandomHashes(300000, 1);
@@ -282,7 +213,7 @@ TEST(AmqTest, TinySets) {
 }
 
 TEST(AmqTest, Nothing) {
-  for (AmqKind kind : {AmqKind::kNone, kBloomAmq, kRibbonAmq, kQuotientAmq}) {
+  for (AmqKind kind : {AmqKind::kNone, kBloomAmq, kRibbonAmq}) {
     for (const AmqPlan& plan : {PlanAmq(kind, 1000, 0), PlanAmq(kind, 0, 1000),
                                 PlanAmq(kind, 0, 0)}) {
       EXPECT_EQ(AmqKind::kNone, plan.kind);
@@ -296,7 +227,7 @@ TEST(AmqTest, Nothing) {
 
 TEST(AmqTest, KeepsWhatMayBeContained) {
   const Hashes hashes = RandomHashes(1000, 8);
-  for (AmqKind kind : {AmqKind::kNone, kBloomAmq, kRibbonAmq, kQuotientAmq}) {
+  for (AmqKind kind : {AmqKind::kNone, kBloomAmq, kRibbonAmq}) {
     for (uint64_t bits_per_key : {2, 8, 20, 30}) {
       SCOPED_TRACE(Name(kind) + " " + std::to_string(bits_per_key));
       const BuiltAmq amq(
@@ -418,11 +349,6 @@ TEST(AmqTest, ImpossibleHeadersAreRefused) {
     if (kind == kRibbonAmq) {
       EXPECT_TRUE(decode(1, "\x19").IsCorruption());
       EXPECT_TRUE(decode(1, "\x0c").IsCorruption());
-    }
-    if (kind == kQuotientAmq) {
-      EXPECT_TRUE(decode(2, "\x07").IsCorruption());
-      EXPECT_TRUE(decode(4, std::string(4, '\0')).IsCorruption());
-      EXPECT_TRUE(decode(4, std::string(4, '\xff')).IsCorruption());
     }
     // The header is cut short.
     const GuardedBlock copy(

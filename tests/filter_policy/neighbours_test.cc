@@ -24,7 +24,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr AmqKind kKinds[] = {kRibbonAmq, kQuotientAmq};
+constexpr AmqKind kKinds[] = {kRibbonAmq};
 constexpr uint64_t kGroupSize = 1 << kNeighbourBits;
 
 // Numbers that follow each other, as prefixes do, and their hashes.
@@ -285,9 +285,6 @@ TEST(NeighboursTest, RateIsThatOfSingleHashes) {
 TEST(NeighboursTest, CrowdedGroupsAreSmaller) {
   const Shape& full = Shapes()[1];
   EXPECT_STREQ("full", full.name);
-  const Set quotient(kQuotientAmq, full.make(20000), 14);
-  EXPECT_EQ(kQuotientAmq, quotient->kind());
-  EXPECT_LT(quotient.header()[2], 4);
   const Set ribbon(kRibbonAmq, full.make(20000), 14);
   EXPECT_EQ(kRibbonAmq, ribbon->kind());
 
@@ -348,9 +345,6 @@ TEST(NeighboursTest, BloomInPlaceOfWhatDoesNotFit) {
     Slice input = copy.slice();
     ASSERT_TRUE(amq.Open(&input));
     EXPECT_TRUE(amq.TakesNeighbours());
-    if (kind == kQuotientAmq) {
-      EXPECT_EQ(kNeighbourBloomAmq, amq.kind());
-    }
     std::vector<Amq::Lookup> lookups;
     for (const uint64_t number : numbers) {
       ASSERT_TRUE(amq.MayContain(HashOf(number)));

@@ -447,6 +447,20 @@ TEST_F(FilterUnitsTest, RangesAskBothUnitsForOnePrefix) {
   }
 }
 
+// A seek asks once more where its iterator waits only if that may tell more.
+TEST(PartsTest, BoundsAreAsTightAsThoseOfTheKind) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 3000; i++) keys.push_back(BigEndian(i * 7919));
+  for (const size_t part_keys : {500, 5000}) {
+    const std::string surf =
+        BuildPartedSurf(keys, part_keys, SurfSuffix{4}, FstOptions());
+    EXPECT_FALSE(FilterBlock(surf).LowerBoundIsLoose()) << part_keys;
+    const std::string proteus =
+        BuildPartedProteus(keys, part_keys, TrieAndSet(0, 64), 12);
+    EXPECT_TRUE(FilterBlock(proteus).LowerBoundIsLoose()) << part_keys;
+  }
+}
+
 // A unit says of which part it is, and which of the two.
 TEST_F(FilterUnitsTest, WrongNames) {
   ASSERT_NO_FATAL_FAILURE(Build(TrieAndSet(0, 64)));

@@ -93,7 +93,7 @@ std::string WithoutMark(std::string block) {
 TEST(PointsTest, OnlyTheSetIsAsked) {
   for (const Keys& keys : {Integers(3000), Names(3000)}) {
     const Keys points = AbsentPoints(keys, 20000);
-    for (AmqKind amq : {kBloomAmq, kRibbonAmq, kQuotientAmq}) {
+    for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
       constexpr double kKeyRate = 0.03;
       // The answers of the first design; the others have the same set.
       std::vector<bool> expected;

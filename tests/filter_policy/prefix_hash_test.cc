@@ -111,7 +111,7 @@ TEST(PrefixHashTest, FiltersInTurn) {
   }
   SortUnique(&keys);
   std::vector<std::unique_ptr<ForcedProteus>> filters;
-  for (AmqKind amq : {kBloomAmq, kRibbonAmq, kQuotientAmq}) {
+  for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
     for (uint32_t bits : {64, 2000, 2400, 2401, 4000, 4800}) {
       filters.push_back(
           std::make_unique<ForcedProteus>(keys, TrieAndSet(0, bits, amq), 20));

@@ -72,7 +72,6 @@ std::vector<std::string> Specs() {
   return {"proteus:10",
           "proteus:14:bloom",
           "proteus:12:ribbon",
-          "proteus:14:quotient",
           "proteus:8:auto",
           "prefixbloom:12",
           "prefixbloom:14:ribbon",

@@ -138,7 +138,6 @@ void PrintTo(const Recipe& recipe, std::ostream* out) { *out << recipe.name; }
 std::vector<Recipe> Recipes() {
   constexpr AmqKind kRibbon = kRibbonAmq;
   constexpr AmqKind kBloom = kBloomAmq;
-  constexpr AmqKind kQuotient = kQuotientAmq;
   return {
       {"no_keys", {}, TrieAndSet(0, 8), 12},
       {"empty_key", {""}, TrieAndSet(8, 16), 2000},
@@ -219,18 +218,6 @@ std::vector<Recipe> Recipes() {
        {49, 50},
        100,
        true},
-      {"quotient_64", Integers(), TrieAndSet(0, 64, kQuotient), 12, {43, 44}},
-      {"emails_trie_90_quotients",
-       Emails(),
-       TrieAndSet(90, 128, kQuotient, 16),
-       30,
-       {45, 46}},
-      {"part_quotients_20_64",
-       Integers(),
-       TwoSets(20, 64, kQuotient, 0.6),
-       16,
-       {47, 48},
-       120},
       {"salted_times_bloom_141", Times(), TrieAndSet(0, 141), 40, {49, 50}},
       {"part_times_ribbons_80_152",
        Times(),

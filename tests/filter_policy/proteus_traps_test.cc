@@ -110,7 +110,7 @@ TEST(ProteusTrapsTest, DeepTriesKeepTheirSecondLayer) {
   }
   for (uint32_t trie : {57, 63, 64, 65, 72, 100, 128}) {
     for (uint32_t prefix : {trie + 1, trie + 7, trie + 30, 192u}) {
-      for (AmqKind amq : {kBloomAmq, kRibbonAmq, kQuotientAmq}) {
+      for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
         const ProteusDesign design = TrieAndSet(trie, prefix, amq);
         SCOPED_TRACE(design.Describe());
         const ForcedProteus proteus(keys, design, 300);
@@ -286,7 +286,7 @@ TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
   Keys keys;
   for (uint64_t i = 0; i < 100; i++) keys.push_back(BigEndian(i << 40));
   for (uint32_t shift : {0, 3}) {
-    for (AmqKind amq : {kBloomAmq, kRibbonAmq, kQuotientAmq}) {
+    for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
       const ForcedProteus proteus(keys, TrieAndSet(0, 64 - shift, amq), 300);
       size_t positives = 0;
       for (uint64_t i = 0; i < 99; i++) {

@@ -92,7 +92,6 @@ const AmqType& SortedAmqType() {
       /*query_nanos=*/1,
       /*next_nanos=*/1,
       /*max_hashes_per_key=*/1,
-      /*is_automatic=*/true,
       [](uint64_t hashes, uint64_t bytes) {
         AmqPlan plan;
         if (4 * hashes > bytes) return plan;

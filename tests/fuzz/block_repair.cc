@@ -6,7 +6,6 @@
 
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/neighbours.h"
-#include "filter_policy/amq/quotient.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/surf/surf.h"
@@ -436,20 +435,7 @@ void FitSet(char* header, size_t room) {
     set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 24);
     set.small[1] = static_cast<uint8_t>(1 + (set.small[1] - 1u) % 3);
   }
-  if (set.kind == kQuotientAmq) {
-    set.small[1] = static_cast<uint8_t>(set.small[1] % (kNeighbourBits + 1));
-    set.bytes -= set.bytes % BloomSet::kLineBytes;
-    set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 32);
-    // The table, a zero for each quotient, and the zeros at the end need room.
-    const uint64_t quotients = set.large;
-    const uint64_t least =
-        8 * ((quotients + 511) / 512 + 1 + (quotients + 65) / 64 + 3);
-    if (set.bytes == 0) {
-      set = AmqHeader();
-    } else if (quotients == 0 || least > set.bytes) {
-      set.large = static_cast<uint32_t>(1 + 6 * (set.bytes - 56));
-    }
-  } else if (set.kind == kRibbonAmq) {
+  if (set.kind == kRibbonAmq) {
     set.small[0] = static_cast<uint8_t>(set.small[0] % 8);
     if (set.bytes < 8u << set.small[0]) set = AmqHeader();
   } else if (set.bytes == 0 ||

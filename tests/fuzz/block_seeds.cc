@@ -199,8 +199,6 @@ std::vector<std::string> ProteusSeeds() {
       TwoSets(10, 30),
       TwoSets(30, 64, kRibbonAmq),
       TwoSets(40, 100),
-      TrieAndSet(0, 48, kQuotientAmq),
-      TrieAndSet(12, 80, kQuotientAmq, 8),
       with_keys,
       keys_and_set,
       keys_alone,

@@ -107,7 +107,7 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   for (const auto& [amq, name] : std::map<ProteusOptions::Amq, std::string>{
            {ProteusOptions::Amq::kAuto, "auto"},
            {ProteusOptions::Amq::kBloom, "bloom"},
-           {ProteusOptions::Amq::kQuotient, "quotient"}}) {
+           {ProteusOptions::Amq::kRibbon, "ribbon"}}) {
     options.amq = amq;
     EXPECT_EQ(name, Option(NewProteusFilterPolicy(options), "amq"));
   }

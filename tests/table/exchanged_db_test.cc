@@ -52,8 +52,8 @@ const Family kFamilies[] = {
      "filter_policy={id=protean.Proteus;amq=ribbon;sample_every=1;"
      "bits_per_key=16}",
      false},
-    {"quotient",
-     "filter_policy={id=protean.Proteus;amq=quotient;sample_every=1;bits_per_"
+    {"ribbon_text",
+     "filter_policy={id=protean.Proteus;amq=ribbon;sample_every=1;bits_per_"
      "key=16}",
      true},
     {"points", "filter_policy={id=protean.Proteus;points=keys;sample_every=1}",

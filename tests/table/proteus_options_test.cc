@@ -155,7 +155,7 @@ TEST_P(ProteusOptionsTest, ShortForm) {
   EXPECT_EQ("auto", Option(PolicyOf(options), "points"));
   EXPECT_EQ("20000", Option(PolicyOf(options), "sample_capacity"));
   EXPECT_EQ("100", Option(PolicyOf(options), "sample_every"));
-  for (const char* amq : {"bloom", "ribbon", "quotient", "auto"}) {
+  for (const char* amq : {"bloom", "ribbon", "auto"}) {
     ASSERT_OK(Parse(ShortName() + ":10.5:" + amq, &options));
     EXPECT_EQ(10.5, std::stod(Option(PolicyOf(options), "bits_per_key")));
     EXPECT_EQ(amq, Option(PolicyOf(options), "amq"));
@@ -374,9 +374,9 @@ TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
   ExpectPolicyRefused(ShortName() + ":12:", {form});
   for (const char* amq : {"cuckoo", "Bloom", "none", "bloom,ribbon"}) {
     ExpectPolicyRefused(ShortName() + ":12:" + amq,
-                        {Id(), "amq", amq, "bloom, ribbon, quotient, auto"});
+                        {Id(), "amq", amq, "bloom, ribbon, auto"});
     ExpectPolicyRefused(Object("amq=" + std::string(amq)),
-                        {Id(), "amq", amq, "bloom, ribbon, quotient, auto"});
+                        {Id(), "amq", amq, "bloom, ribbon, auto"});
   }
   for (const char* level_bits : {"Auto", "monkey", "on", "equal,auto"}) {
     ExpectPolicyRefused(Object("level_bits=" + std::string(level_bits)),
@@ -400,8 +400,7 @@ TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
   }
   options = {};
   options.amq = "cuckoo";
-  ExpectOptionsRefused(
-      options, {Id(), "amq", "cuckoo", "bloom, ribbon, quotient, auto"});
+  ExpectOptionsRefused(options, {Id(), "amq", "cuckoo", "bloom, ribbon, auto"});
   options = {};
   options.level_bits = "monkey";
   ExpectOptionsRefused(options, {Id(), "level_bits", "monkey", "auto, equal"});

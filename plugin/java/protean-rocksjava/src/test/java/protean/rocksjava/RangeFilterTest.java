@@ -51,7 +51,7 @@ class RangeFilterTest {
   @CsvSource(delimiter = '|', value = {
       "proteus:1 | numbers from 2 to 64",
       "proteus:twelve | numbers from 2 to 64",
-      "proteus:12:cuckoo | bloom, ribbon, quotient, auto",
+      "proteus:12:cuckoo | bloom, ribbon, auto",
       "proteus:12;block_size=1 | numbers from 2 to 64",
       "{id=protean.Proteus;level_bits=some} | auto, equal",
       "{id=protean.Proteus;sample_every=0} | from 1 to",
