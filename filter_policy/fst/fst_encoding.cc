@@ -27,28 +27,40 @@ void AddLevel(const FstLevelCounts& level, FstSectionHeader* section) {
   section->run_codes += level.run_codes;
 }
 
-// The size of a level in bits, without the arrays that all encodings share.
+// How a section may be encoded. Levels of different forms are in sections of
+// their own.
+struct Form {
+  unsigned remainder_bits;
+  FstSectionHeader::ChildEncoding children;
+};
+
+std::vector<FstSectionHeader::ChildEncoding> ChildEncodings(
+    const FstOptions& options) {
+  if (!options.list_exceptions) return {FstSectionHeader::kHasChildBits};
+  return {FstSectionHeader::kHasChildBits, FstSectionHeader::kChildrenListed,
+          FstSectionHeader::kLeavesListed};
+}
+
+// The size of a level in bits, without the arrays that all forms share.
 uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
-                   unsigned remainder_bits, const FstOptions& options) {
+                   const Form& form, const FstOptions& options) {
   FstSectionHeader section;
-  section.remainder_bits = static_cast<uint8_t>(remainder_bits);
-  if (remainder_bits == 0) {
+  section.remainder_bits = static_cast<uint8_t>(form.remainder_bits);
+  section.child_encoding = form.children;
+  if (form.remainder_bits == 0) {
     section.dense_group_shift = options.dense_group_shift;
   }
   AddLevel(level, &section);
   const FstSectionLayout layout(section, code_bits);
   uint64_t children = level.edges;
-  if (options.list_exceptions) {
+  if (form.children != FstSectionHeader::kHasChildBits) {
     // The largest group, which sets the bits of an exception, is not known yet:
     // it is somewhat larger than the average one.
-    const uint64_t exceptions =
-        std::min(level.children, level.edges - level.children);
-    children = std::min(
-        children,
-        exceptions * BitsFor(uint64_t{3} * level.edges / (2 * layout.groups)));
+    children = section.exceptions() *
+               BitsFor(uint64_t{3} * level.edges / (2 * layout.groups));
   }
   return 64 * layout.groups + layout.label_bits +
-         uint64_t{level.edges} * remainder_bits + children;
+         uint64_t{level.edges} * form.remainder_bits + children;
 }
 
 // ChooseEncoding, where one more section costs `section_cost` bits.
@@ -56,6 +68,12 @@ std::vector<FstSectionHeader> Partition(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options, uint64_t section_cost) {
   const size_t height = levels.size();
+  std::vector<Form> forms;
+  for (unsigned bits = 0; bits <= code_bits; bits++) {
+    for (const auto children : ChildEncodings(options)) {
+      forms.push_back({bits, children});
+    }
+  }
   auto allowed = [&](size_t depth, unsigned bits) {
     if (!options.forced.empty()) {
       const unsigned forced =
@@ -65,45 +83,44 @@ std::vector<FstSectionHeader> Partition(
     return bits == code_bits || (bits == 0 ? options.dense : options.quotient);
   };
 
-  // Choices from the bottom up, for each level and its number of remainder
-  // bits: the smallest size of the levels from there on down, and the remainder
-  // bits of the next level.
+  // Choices from the bottom up, for each level and its form: the smallest size
+  // of the levels from there on down, and the form of the next level.
   struct Choice {
     uint64_t size = kNever;
-    unsigned next = 0;
+    size_t next = 0;
   };
-  const size_t num_choices = code_bits + 1;
-  std::vector<Choice> choices(height * num_choices);
-  std::vector<uint64_t> dense_size(height);
-  for (size_t depth = height; depth-- > 0;) {
-    for (unsigned bits = 0; bits < num_choices; bits++) {
-      Choice& choice = choices[depth * num_choices + bits];
-      if (!allowed(depth, bits)) continue;
-      const uint64_t size = LevelSize(levels[depth], code_bits, bits, options);
-      if (bits == 0) dense_size[depth] = size;
-      if (depth + 1 == height) {
-        choice.size = size + section_cost;
-        continue;
-      }
-      for (unsigned next = 0; next < num_choices; next++) {
-        const uint64_t rest = choices[(depth + 1) * num_choices + next].size;
-        const uint64_t all = size + rest + (next == bits ? 0 : section_cost);
-        if (all < choice.size) choice = {all, next};
-      }
-    }
-  }
-
+  std::vector<std::vector<Choice>> choices(height,
+                                           std::vector<Choice>(forms.size()));
   auto best_at = [&](size_t depth) {
-    const auto begin = choices.begin() + depth * num_choices;
-    return static_cast<unsigned>(
+    const std::vector<Choice>& level = choices[depth];
+    return static_cast<size_t>(
         std::min_element(
-            begin, begin + num_choices,
+            level.begin(), level.end(),
             [](const Choice& a, const Choice& b) { return a.size < b.size; }) -
-        begin);
+        level.begin());
   };
   auto size_at = [&](size_t depth) {
-    return choices[depth * num_choices + best_at(depth)].size;
+    return depth < height ? choices[depth][best_at(depth)].size : 0;
   };
+  std::vector<uint64_t> dense_size(height, kNever);
+  for (size_t depth = height; depth-- > 0;) {
+    // A section may end at each level.
+    const size_t best = depth + 1 < height ? best_at(depth + 1) : 0;
+    const uint64_t apart = size_at(depth + 1) + section_cost;
+    for (size_t form = 0; form < forms.size(); form++) {
+      const unsigned bits = forms[form].remainder_bits;
+      if (!allowed(depth, bits)) continue;
+      const uint64_t size =
+          LevelSize(levels[depth], code_bits, forms[form], options);
+      if (bits == 0) dense_size[depth] = std::min(dense_size[depth], size);
+      Choice choice = {size + apart, best};
+      if (depth + 1 < height) {
+        const uint64_t together = size + choices[depth + 1][form].size;
+        if (together < choice.size) choice = {together, form};
+      }
+      choices[depth][form] = choice;
+    }
+  }
 
   // LOUDS-Dense down to the lowest level that the size ratio allows.
   size_t dense_levels = 0;
@@ -113,23 +130,26 @@ std::vector<FstSectionHeader> Partition(
     uint64_t above = section_cost;
     for (size_t depth = 0; depth < height && above <= limit; depth++) {
       above += dense_size[depth];
-      const uint64_t below = depth + 1 < height ? size_at(depth + 1) : 0;
-      if (above + below <= limit) dense_levels = depth + 1;
+      if (above + size_at(depth + 1) <= limit) dense_levels = depth + 1;
     }
   }
 
   std::vector<FstSectionHeader> sections;
-  unsigned bits = 0;
+  size_t form = 0;
   for (size_t depth = 0; depth < height; depth++) {
-    if (depth < dense_levels) {
-      bits = 0;
-    } else if (depth == dense_levels) {
-      bits = best_at(depth);
-    } else {
-      bits = choices[(depth - 1) * num_choices + bits].next;
+    bool begins = depth == 0;
+    if (depth == dense_levels) {
+      form = best_at(depth);
+      begins = begins || forms[form].remainder_bits > 0;
+    } else if (depth > dense_levels) {
+      const size_t above = form;
+      form = choices[depth - 1][form].next;
+      begins = form != above;
     }
-    if (sections.empty() || sections.back().remainder_bits != bits) {
+    if (begins) {
       sections.emplace_back();
+      const unsigned bits =
+          depth < dense_levels ? 0 : forms[form].remainder_bits;
       sections.back().remainder_bits = static_cast<uint8_t>(bits);
       if (bits == 0) {
         sections.back().dense_group_shift = options.dense_group_shift;
@@ -166,8 +186,13 @@ uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
     constexpr uint64_t kArrays = 5;
     bits += 8 * (FstSectionHeader::kSize + 8 + 8 * kArrays);
     for (uint32_t i = 0; i < section.levels; i++, depth++) {
-      bits +=
-          LevelSize(levels[depth], code_bits, section.remainder_bits, options);
+      uint64_t least = kNever;
+      for (const auto children : ChildEncodings(options)) {
+        least = std::min(
+            least, LevelSize(levels[depth], code_bits,
+                             {section.remainder_bits, children}, options));
+      }
+      bits += least;
     }
   }
   return (bits + 7) / 8;

@@ -167,7 +167,8 @@ inline const std::vector<Recipe>& Recipes() {
        ".+.++.+++.++..+++.+.+.+.+.+....++++...++++.+++.+.+",
        "++++++++++++++++++++++++++++++++", "60 11h 33h 13h 8lh 19 7h 27"},
       {"integers_bare", RandomIntegers(1000), Policy(0, 0), kNone,
-       "1000 leaves, 246 nodes, 256 bytes; 3 levels quotient, child bits",
+       "1000 leaves, 246 nodes, 256 bytes; 1 levels dense, leaves listed; 2 "
+       "levels quotient, children listed",
        "....+..+.+........+...+.+......+....++...+....+...",
        "++++++++++++++++++++.++++.++++++++++++++++.+++++.+",
        "++++++++++++++.++++++++++++++++++++",
@@ -179,19 +180,22 @@ inline const std::vector<Recipe>& Recipes() {
        "+++.++++.+++...+.++.++.+.+..++", "30 1h 13l 3h 24l 12lh 25lh 5"},
       {"integers_hash_salted", RandomIntegers(1000), Policy(7, 0, {11, 13}),
        kNone,
-       "1000 leaves, 246 nodes, 256 bytes; 3 levels quotient, child bits",
+       "1000 leaves, 246 nodes, 256 bytes; 1 levels dense, leaves listed; 2 "
+       "levels quotient, children listed",
        "..................................................",
        "++++++++++++++++++++.++++.++++++++++++++++.+++++.+",
        "++++++++++++++.++++++++++++++++++++",
        "1000 499lh 64lh 463lh 88lh 180lh 545lh 45lh"},
       {"integers_hash", RandomIntegers(1000), Policy(7, 0), kNone,
-       "1000 leaves, 246 nodes, 256 bytes; 3 levels quotient, child bits",
+       "1000 leaves, 246 nodes, 256 bytes; 1 levels dense, leaves listed; 2 "
+       "levels quotient, children listed",
        "..................................................",
        "++++++++++++++++++++.++++.++++++++++++++++.+++++.+",
        "++++++++++++++.++++++++++++++++++++",
        "1000 499lh 64lh 463lh 88lh 180lh 545lh 45lh"},
       {"integers_real", RandomIntegers(2500), Policy(0, 8), kNone,
-       "2500 leaves, 307 nodes, 256 bytes; 3 levels quotient, children listed",
+       "2500 leaves, 307 nodes, 256 bytes; 1 levels dense, leaves listed; 2 "
+       "levels quotient, children listed",
        "....+..+.+........+...+.+......+....++...+....+...",
        "++++++++++++++++++++.++++.+++.++++++++++++.+++++.+",
        "++++++++++++++.+++.++++++++++++++++",
@@ -235,14 +239,14 @@ inline const std::vector<Recipe>& Recipes() {
        ".+.++.+.++++..+++++.+.+.+.+++.+++.+.++++++.+++.+++",
        "+++.+.++.+++...+.++.++.+.+..++", "30 1h 13l 3h 24l 12lh 25lh 5"},
       {"pairs_prefix_bits", Pairs(700), Policy(0, 0, {}, 3), kNone,
-       "1641 leaves, 988 nodes, 11 bytes, 3 prefix bits of step 4; 6 "
-       "levels quotient, child bits, 243 terminators, 701 runs",
+       "1641 leaves, 988 nodes, 11 bytes, 3 prefix bits of step 4; 6 levels "
+       "sparse, child bits, 243 terminators, 701 runs",
        ".............................................+...",
        ".+.+......+.....+...........+...+.+....++....+...",
        "++...+....+.........+..++....++...+...",
        "1641 809h 136l 390 362 1333 166h 479"},
       {"pairs", Pairs(700), Policy(3, 2), kNone,
-       "1641 leaves, 988 nodes, 11 bytes; 6 levels quotient, child bits, 243 "
+       "1641 leaves, 988 nodes, 11 bytes; 6 levels sparse, child bits, 243 "
        "terminators, 701 runs",
        ".................................................",
        "................+...............+.......+........",
