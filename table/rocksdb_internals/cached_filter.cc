@@ -143,7 +143,9 @@ void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
     end = handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle);
   });
   const uint64_t begin = HandleOf({0, false}).offset();
-  FilePrefetchBuffer buffer;
+  // A file that is mapped into memory is not read ahead.
+  FilePrefetchBuffer buffer(ReadaheadParams(),
+                            /*enable=*/!rep.ioptions.allow_mmap_reads);
   IOOptions io_options;
   Status s = rep.file->PrepareIOOptions(options, io_options);
   if (s.ok()) {

@@ -438,6 +438,7 @@ TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
         EXPECT_EQ(priority, one.options.rate_limiter_priority)
             << ToString(one.kind);
         bytes += one.bytes;
+        fprintf(stderr, "%zu ", one.bytes);
         if (one.kind == BlockKind::kFilter) bytes_of_parts += one.bytes;
         return IOStatus::OK();
       };
@@ -560,6 +561,32 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
     ExpectAllAnswered(ReadAll(cached));
     EXPECT_EQ(0u, get_perf_context()->block_read_count);
     ExpectNothingSaid();
+  }
+}
+
+// The parts of a file are read at once when it is opened, or one by one where
+// the file is mapped into memory.
+TEST_F(PartitionReadOptionsTest, PartsAreReadAheadUnlessTheyAreMapped) {
+  for (const bool mapped : {false, true}) {
+    SCOPED_TRACE(mapped);
+    options_.allow_mmap_reads = mapped;
+    ASSERT_NO_FATAL_FAILURE(
+        Make(kProtean[1],
+             "block_cache=8M;metadata_cache_options={partition_pinning=kAll;"
+             "unpartitioned_pinning=kAll};"));
+    Close();
+    // What is read for footer, index and directory is smaller.
+    constexpr size_t kOthers = 8192;
+    size_t read_ahead = 0;
+    file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+      read_ahead += one.bytes > kOthers;
+      return IOStatus::OK();
+    };
+    ASSERT_OK(OpenDB(&db_, options_, path_));
+    EXPECT_EQ(mapped ? 0u : 3u, read_ahead);
+    get_perf_context()->Reset();
+    ExpectAllAnswered(ReadAll(ReadOptions()));
+    EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
   }
 }
 
