@@ -144,10 +144,13 @@ Status Proteus::JoinSecondUnit(const PartContents& part) {
   for (auto [own, others] :
        {std::make_pair(&first_set_, &other.first_set_),
         std::make_pair(&second_set_, &other.second_set_)}) {
-    if (own->TakesNeighbours() != others->TakesNeighbours()) {
+    // A set that a unit has no room for is none.
+    if (others->kind() == AmqKind::kNone) continue;
+    if (own->TakesNeighbours() == others->TakesNeighbours()) {
+      own->Join(others);
+    } else if (own->kind() != AmqKind::kNone) {
       return Status::NotSupported("Proteus: units with sets of two forms");
     }
-    if (others->kind() != AmqKind::kNone) own->Join(others);
   }
   return s;
 }

@@ -461,6 +461,27 @@ TEST(PartsTest, BoundsAreAsTightAsThoseOfTheKind) {
   }
 }
 
+// A unit may have no room for one of two sets, which the other unit has.
+TEST(PartsTest, SetsThatOneUnitHasNoRoomFor) {
+  std::vector<std::string> keys;
+  for (uint64_t i = 0; i < 24; i++) keys.push_back(BigEndian(i << 40));
+  for (const AmqKind kind : {kBloomAmq, kRibbonAmq}) {
+    for (const double share : {0.1, 0.3, 0.6}) {
+      for (double bits_per_key = 40; bits_per_key < 500; bits_per_key += 3) {
+        const std::string bytes =
+            BuildPartedProteus(keys, 8, TwoSets(20, 60, kind, share),
+                               bits_per_key, {1, 2}, /*in_units=*/true);
+        const FilterBlock block(bytes);
+        ASSERT_OK(block.status()) << share << " " << bits_per_key;
+        for (const std::string& key : keys) {
+          ASSERT_TRUE(block.KeyMayMatch(key));
+          ASSERT_TRUE(block.RangeMayMatch(key, key + "x", false));
+        }
+      }
+    }
+  }
+}
+
 // A unit says of which part it is, and which of the two.
 TEST_F(FilterUnitsTest, WrongNames) {
   ASSERT_NO_FATAL_FAILURE(Build(TrieAndSet(0, 64)));
