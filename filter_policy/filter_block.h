@@ -48,9 +48,10 @@
 //         9     7   zero
 //        16     5   zero
 //
-//  The first 16 bytes behind a payload are loaded with it, so that queries may
-//  read whole words. RocksDB, which loads units as it does blocks, takes the
-//  last 5 for a block's trailer. The type of compression in it is: none.
+//  A reader loads a payload with the first 16 of the bytes behind it, so that
+//  queries may read whole words. RocksDB loads a unit as it loads a block. It
+//  takes the unit's last 5 bytes for the block's trailer, whose first byte says
+//  that the block is not compressed.
 //
 //  A block whose keys no filter can hold has no parts and the kind 0.
 

@@ -75,10 +75,11 @@ class UnitHeat {
   // takes twice the room in the cache, and often a block of the index.
   static constexpr double kWorth = 2;
 
-  // Returns true if the unit is worth its load. A query that would read in vain
-  // is stopped at once, which pays for the load. Otherwise later queries have
-  // to pay: the more often the cache has dropped the unit, the more queries
-  // must have come since.
+  // Returns true if loading the second unit is expected to save more reads than
+  // it costs. If the present query would read in vain, the unit saves that
+  // read. Otherwise later queries have to save one: the more often the cache
+  // has dropped the unit, the more queries must have passed the first unit
+  // since.
   static bool Pays(uint32_t passes, uint8_t doublings, double share_in_vain) {
     const uint32_t dropped = (uint32_t{1} << doublings) - 1;
     return passes * share_in_vain >= kMinInVain &&

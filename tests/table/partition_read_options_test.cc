@@ -438,7 +438,6 @@ TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
         EXPECT_EQ(priority, one.options.rate_limiter_priority)
             << ToString(one.kind);
         bytes += one.bytes;
-        fprintf(stderr, "%zu ", one.bytes);
         if (one.kind == BlockKind::kFilter) bytes_of_parts += one.bytes;
         return IOStatus::OK();
       };
@@ -575,7 +574,7 @@ TEST_F(PartitionReadOptionsTest, PartsAreReadAheadUnlessTheyAreMapped) {
              "block_cache=8M;metadata_cache_options={partition_pinning=kAll;"
              "unpartitioned_pinning=kAll};"));
     Close();
-    // What is read for footer, index and directory is smaller.
+    // Reads of a footer, an index or a directory are smaller than the parts.
     constexpr size_t kOthers = 8192;
     size_t read_ahead = 0;
     file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
