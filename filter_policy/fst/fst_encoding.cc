@@ -3,6 +3,7 @@
 #include "filter_policy/fst/fst_encoding.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "filter_policy/fst/fst.h"
@@ -27,40 +28,33 @@ void AddLevel(const FstLevelCounts& level, FstSectionHeader* section) {
   section->run_codes += level.run_codes;
 }
 
-// How a section may be encoded. Levels of different forms are in sections of
-// their own.
-struct Form {
-  unsigned remainder_bits;
-  FstSectionHeader::ChildEncoding children;
-};
+// The sizes of a level in bits, for each FstSectionHeader::ChildEncoding,
+// without the arrays that all encodings share.
+constexpr size_t kChildEncodings = 3;
+using LevelSizes = std::array<uint64_t, kChildEncodings>;
 
-std::vector<FstSectionHeader::ChildEncoding> ChildEncodings(
-    const FstOptions& options) {
-  if (!options.list_exceptions) return {FstSectionHeader::kHasChildBits};
-  return {FstSectionHeader::kHasChildBits, FstSectionHeader::kChildrenListed,
-          FstSectionHeader::kLeavesListed};
-}
-
-// The size of a level in bits, without the arrays that all forms share.
-uint64_t LevelSize(const FstLevelCounts& level, unsigned code_bits,
-                   const Form& form, const FstOptions& options) {
+LevelSizes SizesOf(const FstLevelCounts& level, unsigned code_bits,
+                   unsigned remainder_bits, const FstOptions& options) {
   FstSectionHeader section;
-  section.remainder_bits = static_cast<uint8_t>(form.remainder_bits);
-  section.child_encoding = form.children;
-  if (form.remainder_bits == 0) {
+  section.remainder_bits = static_cast<uint8_t>(remainder_bits);
+  if (remainder_bits == 0) {
     section.dense_group_shift = options.dense_group_shift;
   }
   AddLevel(level, &section);
   const FstSectionLayout layout(section, code_bits);
-  uint64_t children = level.edges;
-  if (form.children != FstSectionHeader::kHasChildBits) {
+  const uint64_t labels = 64 * layout.groups + layout.label_bits +
+                          uint64_t{level.edges} * remainder_bits;
+  LevelSizes sizes = {labels + level.edges, kNever, kNever};
+  if (options.list_exceptions) {
     // The largest group, which sets the bits of an exception, is not known yet:
     // it is somewhat larger than the average one.
-    children = section.exceptions() *
-               BitsFor(uint64_t{3} * level.edges / (2 * layout.groups));
+    const uint64_t bits =
+        BitsFor(uint64_t{3} * level.edges / (2 * layout.groups));
+    sizes[FstSectionHeader::kChildrenListed] = labels + level.children * bits;
+    sizes[FstSectionHeader::kLeavesListed] =
+        labels + (level.edges - level.children) * bits;
   }
-  return 64 * layout.groups + layout.label_bits +
-         uint64_t{level.edges} * form.remainder_bits + children;
+  return sizes;
 }
 
 // ChooseEncoding, where one more section costs `section_cost` bits.
@@ -68,12 +62,6 @@ std::vector<FstSectionHeader> Partition(
     const std::vector<FstLevelCounts>& levels, unsigned code_bits,
     const FstOptions& options, uint64_t section_cost) {
   const size_t height = levels.size();
-  std::vector<Form> forms;
-  for (unsigned bits = 0; bits <= code_bits; bits++) {
-    for (const auto children : ChildEncodings(options)) {
-      forms.push_back({bits, children});
-    }
-  }
   auto allowed = [&](size_t depth, unsigned bits) {
     if (!options.forced.empty()) {
       const unsigned forced =
@@ -83,42 +71,52 @@ std::vector<FstSectionHeader> Partition(
     return bits == code_bits || (bits == 0 ? options.dense : options.quotient);
   };
 
+  // The form of a section: its remainder bits, and how it stores HasChild.
+  const size_t num_forms = (code_bits + 1) * kChildEncodings;
+  const auto remainder_bits = [](size_t form) {
+    return static_cast<unsigned>(form / kChildEncodings);
+  };
   // Choices from the bottom up, for each level and its form: the smallest size
   // of the levels from there on down, and the form of the next level.
   struct Choice {
     uint64_t size = kNever;
     size_t next = 0;
   };
-  std::vector<std::vector<Choice>> choices(height,
-                                           std::vector<Choice>(forms.size()));
+  std::vector<Choice> choices(height * num_forms);
   auto best_at = [&](size_t depth) {
-    const std::vector<Choice>& level = choices[depth];
+    const auto begin = choices.begin() + depth * num_forms;
     return static_cast<size_t>(
         std::min_element(
-            level.begin(), level.end(),
+            begin, begin + num_forms,
             [](const Choice& a, const Choice& b) { return a.size < b.size; }) -
-        level.begin());
+        begin);
   };
   auto size_at = [&](size_t depth) {
-    return depth < height ? choices[depth][best_at(depth)].size : 0;
+    return depth < height ? choices[depth * num_forms + best_at(depth)].size
+                          : 0;
   };
   std::vector<uint64_t> dense_size(height, kNever);
   for (size_t depth = height; depth-- > 0;) {
     // A section may end at each level.
-    const size_t best = depth + 1 < height ? best_at(depth + 1) : 0;
-    const uint64_t apart = size_at(depth + 1) + section_cost;
-    for (size_t form = 0; form < forms.size(); form++) {
-      const unsigned bits = forms[form].remainder_bits;
+    const bool is_last = depth + 1 == height;
+    const size_t next = is_last ? 0 : best_at(depth + 1);
+    const Choice* const below =
+        is_last ? nullptr : &choices[(depth + 1) * num_forms];
+    const uint64_t apart = section_cost + (is_last ? 0 : below[next].size);
+    for (unsigned bits = 0; bits <= code_bits; bits++) {
       if (!allowed(depth, bits)) continue;
-      const uint64_t size =
-          LevelSize(levels[depth], code_bits, forms[form], options);
-      if (bits == 0) dense_size[depth] = std::min(dense_size[depth], size);
-      Choice choice = {size + apart, best};
-      if (depth + 1 < height) {
-        const uint64_t together = size + choices[depth + 1][form].size;
-        if (together < choice.size) choice = {together, form};
+      const LevelSizes sizes = SizesOf(levels[depth], code_bits, bits, options);
+      if (bits == 0) {
+        dense_size[depth] = *std::min_element(sizes.begin(), sizes.end());
       }
-      choices[depth][form] = choice;
+      for (size_t i = 0; i < sizes.size(); i++) {
+        if (sizes[i] == kNever) continue;
+        const size_t form = bits * kChildEncodings + i;
+        const bool ends = is_last || apart <= below[form].size;
+        choices[depth * num_forms + form] =
+            ends ? Choice{sizes[i] + apart, next}
+                 : Choice{sizes[i] + below[form].size, form};
+      }
     }
   }
 
@@ -140,16 +138,15 @@ std::vector<FstSectionHeader> Partition(
     bool begins = depth == 0;
     if (depth == dense_levels) {
       form = best_at(depth);
-      begins = begins || forms[form].remainder_bits > 0;
+      begins = begins || remainder_bits(form) > 0;
     } else if (depth > dense_levels) {
       const size_t above = form;
-      form = choices[depth - 1][form].next;
+      form = choices[(depth - 1) * num_forms + form].next;
       begins = form != above;
     }
     if (begins) {
       sections.emplace_back();
-      const unsigned bits =
-          depth < dense_levels ? 0 : forms[form].remainder_bits;
+      const unsigned bits = depth < dense_levels ? 0 : remainder_bits(form);
       sections.back().remainder_bits = static_cast<uint8_t>(bits);
       if (bits == 0) {
         sections.back().dense_group_shift = options.dense_group_shift;
@@ -186,13 +183,9 @@ uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
     constexpr uint64_t kArrays = 5;
     bits += 8 * (FstSectionHeader::kSize + 8 + 8 * kArrays);
     for (uint32_t i = 0; i < section.levels; i++, depth++) {
-      uint64_t least = kNever;
-      for (const auto children : ChildEncodings(options)) {
-        least = std::min(
-            least, LevelSize(levels[depth], code_bits,
-                             {section.remainder_bits, children}, options));
-      }
-      bits += least;
+      const LevelSizes sizes =
+          SizesOf(levels[depth], code_bits, section.remainder_bits, options);
+      bits += *std::min_element(sizes.begin(), sizes.end());
     }
   }
   return (bits + 7) / 8;
