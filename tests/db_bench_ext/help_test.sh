@@ -44,11 +44,11 @@ expect_help filter_bench filter_bench.cc workload_flags.cc
 expect_help protean_bench protean_bench.cc workload_flags.cc write_bench.cc
 expect_help protean_limits protean_limits.cc
 expect_help filter_micro filter_micro.cc
-expect_help quotient_bench quotient_bench.cc
+expect_help quotient_bench ../sets/bench/quotient_bench.cc
 expect_help read_paths read_paths.cc
 expect_help operator_bench operator_bench.cc
-expect_help cascade_bench cascade_bench.cc
-expect_help updates_bench updates_bench.cc
+expect_help cascade_bench ../sets/bench/cascade_bench.cc
+expect_help updates_bench ../sets/bench/updates_bench.cc
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

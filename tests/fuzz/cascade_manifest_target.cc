@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "filter_policy/cascade/manifest.h"
+#include "sets/cascade/manifest.h"
 #include "tests/fuzz/byte_input.h"
 #include "tests/fuzz/cascade_page.h"
 #include "tests/fuzz/fuzz_targets.h"

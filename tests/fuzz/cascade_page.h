@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "filter_policy/cascade/page.h"
+#include "sets/cascade/page.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
 

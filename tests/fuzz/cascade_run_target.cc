@@ -13,7 +13,7 @@
 
 #include <atomic>
 
-#include "filter_policy/cascade/run_file.h"
+#include "sets/cascade/run_file.h"
 #include "tests/fuzz/byte_input.h"
 #include "tests/fuzz/cascade_page.h"
 #include "tests/fuzz/fuzz_targets.h"

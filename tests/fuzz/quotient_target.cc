@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Opens a frozen quotient filter: as it is, with the right checksum, and
+//  Loads a saved quotient filter: as it is, with the right checksum, and
 //  changed as little as makes it consistent. Then it must hold the fingerprints
-//  that it says, and can be thawed and changed.
+//  that it says, and can be changed and saved again.
 
 #include <algorithm>
 #include <cstring>
 
-#include "filter_policy/quotient/frozen_quotient.h"
-#include "filter_policy/quotient/quotient_cursor.h"
+#include "sets/quotient/quotient_cursor.h"
+#include "sets/quotient/saved_quotient.h"
 #include "tests/fuzz/byte_input.h"
 #include "tests/fuzz/cascade_page.h"
 #include "tests/fuzz/fuzz_targets.h"
@@ -18,7 +18,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr unsigned kSlots = QuotientBlocks::kSlots;
-// frozen_quotient.h has the layout.
+// saved_quotient.h has the layout.
 constexpr size_t kQuotientBitsAt = 5;
 constexpr size_t kRemainderBitsAt = 6;
 constexpr size_t kChecksumAt = 8;
@@ -115,7 +115,7 @@ std::vector<uint64_t> FingerprintsOf(const QuotientBlocks& blocks) {
   return fingerprints;
 }
 
-void CheckContents(const FrozenQuotientFilter& filter,
+void CheckContents(const QuotientMultiset& filter,
                    const std::vector<uint64_t>& fingerprints) {
   const unsigned shift = 64 - filter.blocks().shape().fingerprint_bits();
   uint64_t copies = 0;
@@ -130,60 +130,56 @@ void CheckContents(const FrozenQuotientFilter& filter,
   }
 }
 
-// What is thawed is the same, and can be changed and frozen again.
-void CheckThawed(const Slice& bytes, std::vector<uint64_t> fingerprints) {
-  std::unique_ptr<QuotientFilter> thawed;
-  Check(ThawQuotientFilter(bytes, &thawed).ok(), "a whole filter is thawed");
-  const unsigned shift = 64 - thawed->shape().fingerprint_bits();
+// The filter can be changed and saved again. Takes its fingerprints.
+void CheckChanges(const Slice& bytes, QuotientMultiset* filter,
+                  std::vector<uint64_t> fingerprints) {
+  const unsigned shift = 64 - filter->shape().fingerprint_bits();
   // Some go, one comes.
   for (size_t i = 0; i < fingerprints.size(); i += 1 + i) {
-    Check(thawed->Delete(fingerprints[i] << shift), "a hash is deleted");
+    Check(filter->Delete(fingerprints[i] << shift), "a hash is deleted");
     fingerprints.erase(fingerprints.begin() + static_cast<ptrdiff_t>(i));
   }
   const uint64_t hash =
       crc32c::Value(bytes.data(), bytes.size()) * ~uint64_t{0};
-  if (thawed->size() < thawed->capacity()) {
-    Check(thawed->Insert(hash), "there is room");
+  if (filter->size() < filter->capacity()) {
+    Check(filter->Insert(hash), "there is room");
     fingerprints.push_back(hash >> shift);
     std::sort(fingerprints.begin(), fingerprints.end());
   }
-  Check(FingerprintsOf(thawed->blocks()) == fingerprints,
+  Check(FingerprintsOf(filter->blocks()) == fingerprints,
         "changes change what they should");
   std::string again;
-  FreezeQuotientFilter(*thawed, &again);
-  FrozenQuotientFilter frozen;
-  Check(frozen.Open(again).ok() && frozen.size() == fingerprints.size(),
-        "what is frozen again opens");
+  SaveQuotientMultiset(*filter, &again);
+  std::unique_ptr<QuotientMultiset> loaded;
+  Check(LoadQuotientMultiset(again, &loaded).ok() &&
+            loaded->size() == fingerprints.size(),
+        "what is saved again is loaded");
 }
 
 // `is_whole` says that the filter has been made consistent.
 void Open(const std::string& bytes, bool is_whole) {
-  FrozenQuotientFilter filter;
-  const Status s = filter.Open(bytes);
+  std::unique_ptr<QuotientMultiset> filter;
+  const Status s = LoadQuotientMultiset(bytes, &filter);
   if (!s.ok()) {
     Check(!is_whole, "a whole filter opens");
     Check(s.IsCorruption() || s.IsNotSupported(),
           "a damaged filter is refused");
-    Check(filter.Contains(0) && filter.Contains(~uint64_t{0}),
-          "what is not open contains everything");
     return;
   }
   for (uint64_t i = 0; i < 64; i++) {
     const uint64_t hash = i * 0x9e3779b97f4a7c15;
-    Check(filter.Contains(hash) ||
-              filter.blocks().Count(
-                  filter.blocks().shape().Fingerprint(hash)) == 0,
+    Check(filter->Contains(hash) || filter->Count(hash) == 0,
           "what is counted is contained");
   }
-  const std::vector<uint64_t> fingerprints = FingerprintsOf(filter.blocks());
-  Check(fingerprints.size() == filter.size(), "all fingerprints are read");
+  const std::vector<uint64_t> fingerprints = FingerprintsOf(filter->blocks());
+  Check(fingerprints.size() == filter->size(), "all fingerprints are read");
   // A filter that was only given a checksum may have remainders in any order.
   if (!std::is_sorted(fingerprints.begin(), fingerprints.end())) {
     Check(!is_whole, "fingerprints are read in order");
     return;
   }
-  CheckContents(filter, fingerprints);
-  CheckThawed(bytes, fingerprints);
+  CheckContents(*filter, fingerprints);
+  CheckChanges(bytes, filter.get(), fingerprints);
 }
 
 void Run(const uint8_t* data, size_t size) {
@@ -194,14 +190,14 @@ void Run(const uint8_t* data, size_t size) {
 }
 
 std::string SeedOf(const QuotientShape& shape, uint64_t hashes, uint64_t mask) {
-  std::unique_ptr<QuotientFilter> filter;
-  Check(QuotientFilter::Create(shape, FilterSalt(), &filter).ok(),
+  std::unique_ptr<QuotientMultiset> filter;
+  Check(QuotientMultiset::Create(shape, FilterSalt(), &filter).ok(),
         "a filter is made");
   for (uint64_t i = 0; i < hashes; i++) {
     filter->Insert((i * 0x9e3779b97f4a7c15) | mask);
   }
   std::string bytes;
-  FreezeQuotientFilter(*filter, &bytes);
+  SaveQuotientMultiset(*filter, &bytes);
   return bytes;
 }
 

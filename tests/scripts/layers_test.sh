@@ -30,10 +30,11 @@ readonly layers='
 filter_policy:
 table: filter_policy
 plugin: filter_policy table
+sets: filter_policy table db_bench_ext tests
 db_bench_ext: filter_policy table plugin
 tools: filter_policy table plugin
-tests: filter_policy table plugin db_bench_ext tools
-docs: plugin
+tests: filter_policy table plugin db_bench_ext tools sets
+docs: plugin sets
 '
 known_folders=$(sed -n 's/:.*//p' <<<"$layers" | xargs)
 
@@ -63,6 +64,9 @@ for folder in $known_folders; do
   expect_none "$folder depends on nothing but ${allowed:-itself}" "$(own "$folder/" "(${forbidden// /|})/")"
 done
 
+expect_none "the library of sets depends on nothing but filter_policy" \
+  "$(own 'sets/(experimental|cascade|dynamic_surf|quotient)/' '(table|plugin|db_bench_ext|tests)/')"
+
 # ---- Inside of table/ ----
 
 # The self check is about all of Protean.
@@ -86,7 +90,7 @@ expect_none "no includes form a cycle" "$({ tsort <<<"$units" 2>&1 >/dev/null ||
 readonly insides='table/(block_based|get_context|internal_iterator|merging_iterator|multiget_context|table_builder|table_reader|two_level)|db/(column_family|db_|range_del|version_|table_cache|memtable)'
 readonly room='table/rocksdb_internals/[a-z_]+\.(h|cc)'
 expect_none "only table/rocksdb_internals/ and tools/manifest.cc include RocksDB's insides" \
-  "$(includes "$insides" "filter_policy table plugin db_bench_ext tools" \
+  "$(includes "$insides" "filter_policy table plugin db_bench_ext tools sets" \
     "$room|filter_policy/(protean_filter_policy|building/file_filter_builder)\.h|db_bench_ext/memory_filter\.h|tools/manifest\.cc")"
 # The filter policy extends the classes of this one header, the benchmark of filters in memory uses them.
 expect_none "filter_policy includes filter_policy_internal.h and no other" \
@@ -94,7 +98,7 @@ expect_none "filter_policy includes filter_policy_internal.h and no other" \
     { grep -v 'table/block_based/filter_policy_internal\.h"' || true; })"
 expect_none "only table/rocksdb_internals/ depends on RocksDB's version" \
   "$({ grep -nrE 'ROCKSDB_(MAJOR|MINOR|PATCH)|rocksdb/version\.h' --include='*.h' --include='*.cc' \
-    filter_policy table plugin db_bench_ext tools || true; } | { grep -vE "^$room:" || true; })"
+    filter_policy table plugin db_bench_ext tools sets || true; } | { grep -vE "^$room:" || true; })"
 # A macro that is not defined is 0 in an #if, and in a group of files that are compiled together, a file before may have defined
 # it.
 expect_none "a file that uses a macro of versions.h includes it" \
@@ -103,7 +107,7 @@ expect_none "a file that uses a macro of versions.h includes it" \
 # Rep is what a BlockBasedTable consists of.
 expect_none "only table/rocksdb_internals/ uses BlockBasedTable::Rep, DBImpl and the like" \
   "$({ grep -nrE 'get_rep\(|::Rep\b|\bDBImpl\b|ColumnFamilyData|SuperVersion\b' --include='*.h' --include='*.cc' \
-    filter_policy table plugin db_bench_ext tools || true; } | { grep -vE "^$room:" || true; })"
+    filter_policy table plugin db_bench_ext tools sets || true; } | { grep -vE "^$room:" || true; })"
 
 echo "$passed passed, $failures failed"
 [ $failures = 0 ] || exit 1

@@ -30,7 +30,8 @@ check() {
   "${CXX:-c++}" -std=c++20 -fsyntax-only "${@/#/-I}" "$program" ||
     die "$way: the program does not compile"
   expected=$(printf '%s\n' "${headers[@]##*/}" | sort)
-  found=$(cd "$folder/rocksdb/plugin/protean" && find . -mindepth 1 | sed 's,^\./,,' | sort)
+  # The library protean_sets has its own, in experimental/.
+  found=$(cd "$folder/rocksdb/plugin/protean" && find . -mindepth 1 -not -path './experimental*' | sed 's,^\./,,' | sort)
   [ "$found" = "$expected" ] || die "$way: the headers are" $found "instead of" $expected
   echo "$way: passed"
 }

@@ -8,8 +8,6 @@
 #include <string>
 
 #include "rocksdb/plugin/protean/build_info.h"
-#include "rocksdb/plugin/protean/cascade_filter.h"
-#include "rocksdb/plugin/protean/dynamic_surf.h"
 #include "rocksdb/plugin/protean/filter_properties.h"
 #include "rocksdb/plugin/protean/filter_statistics.h"
 #include "rocksdb/plugin/protean/may_exist.h"

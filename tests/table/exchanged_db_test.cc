@@ -18,12 +18,12 @@
 #include <string>
 #include <vector>
 
-#include "plugin/cascade_filter.h"
 #include "plugin/may_exist.h"
 #include "plugin/protean_db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/utilities/options_util.h"
+#include "sets/experimental/cascade_filter.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"

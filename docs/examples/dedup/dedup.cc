@@ -37,7 +37,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/perf_context.h"
-#include "rocksdb/plugin/protean/cascade_filter.h"
+#include "rocksdb/plugin/protean/experimental/cascade_filter.h"
 #include "rocksdb/plugin/protean/may_exist.h"
 #include "rocksdb/plugin/protean/protean.h"
 #include "rocksdb/write_batch.h"

@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Cascade filters against a multiset: random operations, reopening, several
+//  threads, faults of the file system, and damaged files. Fingerprints have 62
+//  bits, so that no two keys of a test share one and answers are exact.
+
+#include "sets/experimental/cascade_filter.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "rocksdb/env.h"
+#include "test_util/testharness.h"
+#include "tests/own_folder.h"
+#include "tests/table/faults/fault_file_system.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Keys that hurt: empty, zeros, one a prefix of the next.
+std::string KeyOf(uint64_t n) {
+  switch (n % 4) {
+    case 0:
+      return std::string(n / 4 % 2000, '\0');
+    case 1:
+      return std::string(n / 4 % 2000, '\xff');
+    case 2:
+      return "a common prefix of keys/" + std::to_string(n);
+    default:
+      return std::to_string(n * 0x9e3779b97f4a7c15);
+  }
+}
+
+class CascadeFilterTest : public testing::Test {
+ protected:
+  CascadeFilterTest() : folder_(NewFolder()) {
+    options_.fingerprint_bits = 62;
+    options_.memory = 64 << 10;
+  }
+  ~CascadeFilterTest() override {
+    filter_.reset();
+    std::filesystem::remove_all(folder_);
+  }
+
+  // Syncing is not what is tested.
+  static std::string NewFolder() {
+    PutOwnFolderInMemory();
+    return test::PerThreadDBPath("cascade");
+  }
+
+  Status TryOpen() {
+    filter_.reset();
+    return CascadeFilter::Open(options_, folder_, &filter_);
+  }
+  void Open() { ASSERT_OK(TryOpen()); }
+
+  void Insert(uint64_t begin, uint64_t end) {
+    for (uint64_t n = begin; n < end; n++) {
+      ASSERT_OK(filter_->Insert(std::to_string(n)));
+    }
+  }
+  // How many of the keys are found.
+  uint64_t Found(uint64_t begin, uint64_t end) {
+    uint64_t found = 0;
+    for (uint64_t n = begin; n < end; n++) {
+      found += filter_->MayContain(std::to_string(n));
+    }
+    return found;
+  }
+  std::vector<std::string> RunFiles() const {
+    std::vector<std::string> files;
+    for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+      if (file.path().extension() == ".run") files.push_back(file.path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+  }
+  static void FlipByte(const std::string& file, uint64_t at) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(at));
+    const char byte = static_cast<char>(stream.get());
+    stream.seekp(static_cast<std::streamoff>(at));
+    stream.put(static_cast<char>(byte ^ 0x10));
+  }
+
+  const std::string folder_;
+  CascadeFilterOptions options_;
+  std::unique_ptr<CascadeFilter> filter_;
+};
+
+TEST_F(CascadeFilterTest, RefusesOptions) {
+  const auto expect_refused = [&](const std::string& what) {
+    const Status s = TryOpen();
+    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
+    EXPECT_NE(std::string::npos, s.ToString().find(what)) << s.ToString();
+    options_ = CascadeFilterOptions();
+  };
+  options_.fingerprint_bits = 23;
+  expect_refused("must be 0 or 24 to 62");
+  options_.fingerprint_bits = 63;
+  expect_refused("must be 0 or 24 to 62");
+  options_.memory = 65535;
+  expect_refused("must be at least 65536");
+  options_.max_background_merges = 0;
+  expect_refused("must be 1 to 64");
+  options_.max_background_merges = 65;
+  expect_refused("must be 1 to 64");
+  options_.env = nullptr;
+  expect_refused("nullptr");
+
+  options_.create_if_missing = false;
+  EXPECT_TRUE(TryOpen().IsNotFound());
+  options_.create_if_missing = true;
+  options_.fingerprint_bits = 40;
+  Open();
+  filter_.reset();
+  options_.fingerprint_bits = 41;
+  expect_refused("40 bits");
+  options_.fingerprint_bits = 0;
+  Open();
+}
+
+TEST_F(CascadeFilterTest, OneProcessAtATime) {
+  Open();
+  std::unique_ptr<CascadeFilter> second;
+  EXPECT_TRUE(CascadeFilter::Open(options_, folder_, &second).IsIOError());
+  EXPECT_EQ(nullptr, second);
+  EXPECT_TRUE(CascadeFilter::Destroy(options_.env, folder_).IsIOError());
+  ASSERT_OK(filter_->Close());
+  EXPECT_OK(CascadeFilter::Destroy(options_.env, folder_));
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+  EXPECT_TRUE(CascadeFilter::Destroy(options_.env, folder_).IsNotFound());
+}
+
+// Whatever happens, the filter has the keys of a multiset.
+TEST_F(CascadeFilterTest, IsAMultiset) {
+  std::mt19937_64 random(17);
+  std::map<std::string, uint64_t> expected;
+  Open();
+  for (int i = 0; i < 120000; i++) {
+    const std::string key = KeyOf(random() % (random() % 2 == 0 ? 50 : 40000));
+    uint64_t& copies = expected[key];
+    if (random() % 5 < 3) {
+      ASSERT_OK(filter_->Insert(key));
+      copies++;
+    } else {
+      ASSERT_OK(filter_->Delete(key));
+      if (copies > 0) copies--;
+    }
+    const std::string asked = KeyOf(random() % 40000);
+    const auto found = expected.find(asked);
+    ASSERT_EQ(found != expected.end() && found->second > 0,
+              filter_->MayContain(asked))
+        << i;
+    if (random() % 20000 == 0) {
+      ASSERT_OK(filter_->Flush());
+    }
+    if (random() % 20000 == 0) Open();
+  }
+  for (const auto& [key, copies] : expected) {
+    ASSERT_EQ(copies > 0, filter_->MayContain(key));
+  }
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  const CascadeFilterStatistics statistics = filter_->GetStatistics();
+  EXPECT_GT(statistics.flushes, 0u);
+  EXPECT_EQ(0u, statistics.unreadable_pages);
+  EXPECT_EQ(0u, statistics.entries_in_memory);
+}
+
+// Keys that come and go leave nothing that adds up.
+TEST_F(CascadeFilterTest, TombstonesGo) {
+  Open();
+  constexpr uint64_t kKeys = 20000;
+  for (int round = 0; round < 10; round++) {
+    Insert(0, kKeys);
+    for (uint64_t n = 0; n < kKeys; n++) {
+      ASSERT_OK(filter_->Delete(std::to_string(n)));
+    }
+  }
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  EXPECT_EQ(0u, Found(0, kKeys));
+  // In each run, a key is an entry at most.
+  EXPECT_LT(filter_->GetStatistics().entries, 3 * kKeys);
+}
+
+// A lookup reads a page of each run at most; the cache and keys in memory save
+// reads.
+TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
+  Open();
+  constexpr uint64_t kKeys = 300000;
+  Insert(0, kKeys);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  const uint64_t runs = filter_->GetStatistics().runs;
+  EXPECT_GE(runs, 1u);
+  EXPECT_LE(runs, 9u);
+  EXPECT_EQ(0u, Found(kKeys, kKeys + 1000));
+  EXPECT_LE(filter_->GetStatistics().pages_read, 1000 * runs);
+  EXPECT_EQ(1000u, Found(0, 1000));
+  EXPECT_LE(filter_->GetStatistics().pages_read, 2000 * runs);
+
+  for (const bool clock : {false, true}) {
+    options_.page_cache =
+        clock ? HyperClockCacheOptions(32 << 20, 0).MakeSharedCache()
+              : NewLRUCache(32 << 20);
+    Open();
+    EXPECT_EQ(0u, Found(kKeys, kKeys + 1000));
+    const uint64_t before = filter_->GetStatistics().pages_read;
+    EXPECT_EQ(0u, Found(kKeys, kKeys + 1000));
+    EXPECT_EQ(before, filter_->GetStatistics().pages_read);
+    EXPECT_GT(filter_->GetStatistics().pages_in_cache, 0u);
+  }
+}
+
+// Many keys at once get the answers that each gets alone. A page is read once
+// for all of them, with a page cache that holds few pages.
+TEST_F(CascadeFilterTest, ReadsAPageOnceForManyKeys) {
+  options_.page_cache = NewLRUCache(64 << 10, /*num_shard_bits=*/0);
+  Open();
+  Insert(0, 200000);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  for (uint64_t n = 0; n < 200000; n += 3) {
+    ASSERT_OK(filter_->Delete(std::to_string(n)));
+  }
+  ASSERT_OK(filter_->WaitForMerges());
+  std::vector<std::string> keys;
+  for (uint64_t n = 0; n < 400000; n++) keys.push_back(std::to_string(n));
+  std::vector<bool> may_contain(7, true);
+  const uint64_t before = filter_->GetStatistics().pages_read;
+  filter_->MayContainEach({keys.begin(), keys.end()}, &may_contain);
+  const CascadeFilterStatistics after = filter_->GetStatistics();
+  EXPECT_LE(after.pages_read - before, after.flash_bytes / 4096);
+  ASSERT_EQ(keys.size(), may_contain.size());
+  for (uint64_t n = 0; n < keys.size(); n++) {
+    ASSERT_EQ(n < 200000 && n % 3 != 0, may_contain[n]) << n;
+  }
+  filter_->MayContainEach({}, &may_contain);
+  EXPECT_TRUE(may_contain.empty());
+}
+
+TEST_F(CascadeFilterTest, FalsePositivesAreAsPromised) {
+  options_.fingerprint_bits = 24;
+  options_.page_cache = NewLRUCache(32 << 20);
+  Open();
+  constexpr uint64_t kKeys = 200000;
+  Insert(0, kKeys);
+  ASSERT_OK(filter_->Flush());
+  EXPECT_EQ(kKeys, Found(0, kKeys));
+  constexpr uint64_t kAbsent = 200000;
+  const double expected = static_cast<double>(kKeys) / (1 << 24) * kAbsent;
+  const auto found = static_cast<double>(Found(kKeys, kKeys + kAbsent));
+  EXPECT_LT(std::abs(found - expected), 6 * std::sqrt(expected));
+}
+
+// One key, again and again: neither memory nor runs nor time grow with it.
+TEST_F(CascadeFilterTest, ManyCopiesOfAKey) {
+  Open();
+  constexpr int kCopies = 300000;
+  for (int i = 0; i < kCopies; i++) ASSERT_OK(filter_->Insert("again"));
+  ASSERT_OK(filter_->Flush());
+  EXPECT_EQ(1u, filter_->GetStatistics().entries);
+  for (int i = 0; i < kCopies; i++) {
+    ASSERT_TRUE(filter_->MayContain("again"));
+    ASSERT_OK(filter_->Delete("again"));
+  }
+  EXPECT_FALSE(filter_->MayContain("again"));
+}
+
+TEST_F(CascadeFilterTest, Threads) {
+  Open();
+  constexpr uint64_t kWriters = 3;
+  constexpr uint64_t kKeysEach = 60000;
+  std::array<std::atomic<uint64_t>, kWriters> inserted{};
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (uint64_t writer = 0; writer < kWriters; writer++) {
+    threads.emplace_back([&, writer] {
+      for (uint64_t i = 0; i < kKeysEach; i++) {
+        const uint64_t n = writer * kKeysEach + i;
+        wrong += !filter_->Insert(std::to_string(n)).ok();
+        if (n % 2 == 1) wrong += !filter_->Delete(std::to_string(n)).ok();
+        inserted[writer] = i + 1;
+        if (i % 20000 == 0) wrong += !filter_->Flush().ok();
+      }
+    });
+  }
+  for (uint64_t reader = 0; reader < 2; reader++) {
+    threads.emplace_back([&, reader] {
+      std::mt19937_64 random(reader);
+      while (!stop) {
+        const uint64_t writer = random() % kWriters;
+        const uint64_t end = inserted[writer];
+        if (end == 0) continue;
+        const uint64_t n = writer * kKeysEach + random() % end;
+        wrong += filter_->MayContain(std::to_string(n)) != (n % 2 == 0);
+        wrong += filter_->MayContain("-" + std::to_string(n));
+        filter_->GetStatistics();
+      }
+    });
+  }
+  for (uint64_t writer = 0; writer < kWriters; writer++) threads[writer].join();
+  stop = true;
+  for (size_t i = kWriters; i < threads.size(); i++) threads[i].join();
+  EXPECT_EQ(0u, wrong);
+  ASSERT_OK(filter_->Close());
+  Open();
+  EXPECT_EQ(kWriters * kKeysEach / 2, Found(0, kWriters * kKeysEach));
+}
+
+// ---- Bad files ----
+
+TEST_F(CascadeFilterTest, DamagedManifest) {
+  Open();
+  Insert(0, 10000);
+  ASSERT_OK(filter_->Close());
+  filter_.reset();
+  const std::string manifest = folder_ + "/MANIFEST";
+  const uint64_t size = std::filesystem::file_size(manifest);
+  for (uint64_t at = 0; at < size; at++) {
+    FlipByte(manifest, at);
+    EXPECT_TRUE(TryOpen().IsCorruption()) << at;
+    FlipByte(manifest, at);
+  }
+  std::string contents;
+  ASSERT_OK(ReadFileToString(options_.env, manifest, &contents));
+  for (uint64_t cut = 0; cut < size; cut++) {
+    ASSERT_OK(
+        WriteStringToFile(options_.env, Slice(contents.data(), cut), manifest));
+    EXPECT_TRUE(TryOpen().IsCorruption()) << cut;
+  }
+  ASSERT_OK(options_.env->DeleteFile(manifest));
+  ASSERT_EQ(0, mkfifo(manifest.c_str(), 0600));
+  EXPECT_FALSE(TryOpen().ok());
+  ASSERT_OK(options_.env->DeleteFile(manifest));
+  ASSERT_OK(WriteStringToFile(options_.env, contents, manifest));
+  Open();
+  EXPECT_EQ(10000u, Found(0, 10000));
+}
+
+TEST_F(CascadeFilterTest, MissingAndSwappedRuns) {
+  Open();
+  Insert(0, 20000);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  Insert(20000, 20100);
+  ASSERT_OK(filter_->Close());
+  filter_.reset();
+  const std::vector<std::string> runs = RunFiles();
+  ASSERT_GE(runs.size(), 2u);
+  const auto swap = [&] {
+    std::filesystem::rename(runs[0], folder_ + "/kept");
+    std::filesystem::rename(runs[1], runs[0]);
+    std::filesystem::rename(folder_ + "/kept", runs[1]);
+  };
+  swap();
+  Status s = TryOpen();
+  EXPECT_TRUE(s.IsCorruption());
+  EXPECT_NE(std::string::npos, s.ToString().find(".run")) << s.ToString();
+  swap();
+  std::filesystem::rename(runs[0], folder_ + "/kept");
+  s = TryOpen();
+  EXPECT_TRUE(s.IsCorruption());
+  EXPECT_NE(std::string::npos, s.ToString().find(runs[0])) << s.ToString();
+  std::filesystem::rename(folder_ + "/kept", runs[0]);
+  // What is not the filter's stays, and what a process that died has left goes.
+  ASSERT_OK(WriteStringToFile(options_.env, "mine", folder_ + "/notes.txt"));
+  ASSERT_OK(WriteStringToFile(options_.env, "left", folder_ + "/999999.run"));
+  Open();
+  EXPECT_EQ(20100u, Found(0, 20100));
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/notes.txt"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/999999.run"));
+}
+
+// Any key may be in a damaged page. Merges leave its run alone, and go on with
+// the others.
+TEST_F(CascadeFilterTest, DamagedPage) {
+  Open();
+  constexpr uint64_t kKeys = 40000;
+  Insert(0, kKeys);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  ASSERT_OK(filter_->Close());
+  filter_.reset();
+  std::string largest;
+  for (const std::string& run : RunFiles()) {
+    if (largest.empty() ||
+        std::filesystem::file_size(run) > std::filesystem::file_size(largest)) {
+      largest = run;
+    }
+  }
+  FlipByte(largest, 4096 + 1000);
+  Open();
+  EXPECT_EQ(kKeys, Found(0, kKeys));
+  const uint64_t perhaps = Found(kKeys, 2 * kKeys);
+  EXPECT_GT(perhaps, 0u);
+  EXPECT_LT(perhaps, kKeys / 4);
+  EXPECT_GE(filter_->GetStatistics().unreadable_pages, perhaps);
+  Insert(kKeys, 4 * kKeys);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  EXPECT_EQ(4 * kKeys, Found(0, 4 * kKeys));
+  const CascadeFilterStatistics statistics = filter_->GetStatistics();
+  EXPECT_EQ(1u, statistics.damaged_runs);
+  EXPECT_LT(statistics.runs, 12u);
+  EXPECT_TRUE(std::filesystem::exists(largest));
+}
+
+// A run that cannot be read to its end is like one with a damaged page.
+TEST_F(CascadeFilterTest, UnreadableRun) {
+  Open();
+  constexpr uint64_t kKeys = 40000;
+  Insert(0, kKeys);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  uint64_t cut = 0;
+  for (const std::string& run : RunFiles()) {
+    if (std::filesystem::file_size(run) < 5 * 4096) continue;
+    std::filesystem::resize_file(run, 4096);
+    cut++;
+  }
+  ASSERT_GT(cut, 0u);
+  EXPECT_EQ(kKeys, Found(0, kKeys));
+  Insert(kKeys, 4 * kKeys);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  EXPECT_EQ(4 * kKeys, Found(0, 4 * kKeys));
+  EXPECT_GT(filter_->GetStatistics().unreadable_pages, 0u);
+  EXPECT_LE(filter_->GetStatistics().damaged_runs, cut);
+}
+
+// Without its manifest, a filter is not taken for a new one, and nothing of it
+// is deleted but by Destroy.
+TEST_F(CascadeFilterTest, LostManifest) {
+  Open();
+  Insert(0, 10000);
+  ASSERT_OK(filter_->Close());
+  const std::vector<std::string> runs = RunFiles();
+  std::filesystem::rename(folder_ + "/MANIFEST", folder_ + "/kept");
+  EXPECT_TRUE(TryOpen().IsCorruption());
+  EXPECT_EQ(runs, RunFiles());
+  std::filesystem::rename(folder_ + "/kept", folder_ + "/MANIFEST");
+  Open();
+  EXPECT_EQ(10000u, Found(0, 10000));
+  // An old manifest, of runs that are gone, deletes none of the new ones.
+  const std::string manifest = folder_ + "/MANIFEST";
+  std::string old;
+  ASSERT_OK(ReadFileToString(options_.env, manifest, &old));
+  Insert(10000, 60000);
+  ASSERT_OK(filter_->Flush());
+  ASSERT_OK(filter_->WaitForMerges());
+  ASSERT_OK(filter_->Close());
+  std::string current;
+  ASSERT_OK(ReadFileToString(options_.env, manifest, &current));
+  ASSERT_OK(WriteStringToFile(options_.env, old, manifest));
+  EXPECT_TRUE(TryOpen().IsCorruption());
+  ASSERT_OK(WriteStringToFile(options_.env, current, manifest));
+  Open();
+  EXPECT_EQ(60000u, Found(0, 60000));
+  ASSERT_OK(filter_->Close());
+  std::filesystem::remove(manifest);
+  EXPECT_OK(CascadeFilter::Destroy(options_.env, folder_));
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+// ---- Faults ----
+
+class CascadeFaultsTest : public CascadeFilterTest {
+ protected:
+  CascadeFaultsTest()
+      : fs_(std::make_shared<FaultFileSystem>()), env_(NewCompositeEnv(fs_)) {
+    options_.env = env_.get();
+  }
+  ~CascadeFaultsTest() override { filter_.reset(); }
+
+  const std::shared_ptr<FaultFileSystem> fs_;
+  const std::unique_ptr<Env> env_;
+};
+
+// The disk is full from some write on: inserts say so, nothing that they had
+// accepted is lost, and when there is room again, Flush writes it.
+TEST_F(CascadeFaultsTest, FullDisk) {
+  for (uint64_t at = 1; at < 150; at += 1 + at / 8) {
+    std::filesystem::remove_all(folder_);
+    Open();
+    Insert(0, 3000);
+    fs_->FailMutations(at, IOStatus::NoSpace("injected"), /*stays=*/true);
+    uint64_t end = 3000;
+    Status s;
+    for (; end < 60000 && s.ok(); end += s.ok()) {
+      s = filter_->Insert(std::to_string(end));
+    }
+    EXPECT_TRUE(s.ok() || s.IsNoSpace()) << s.ToString();
+    EXPECT_EQ(end, Found(0, end)) << at;
+    s = filter_->Flush();
+    EXPECT_TRUE(s.ok() || s.IsNoSpace()) << s.ToString();
+    filter_->WaitForMerges().PermitUncheckedError();
+    fs_->HealMutations();
+    ASSERT_OK(filter_->Flush());
+    Insert(end, end + 1000);
+    ASSERT_OK(filter_->Close());
+    Open();
+    EXPECT_EQ(end + 1000, Found(0, end + 1000)) << at;
+    EXPECT_EQ(0u, Found(end + 1000, end + 2000));
+  }
+}
+
+// A single write that fails loses nothing either, in whatever it happens.
+TEST_F(CascadeFaultsTest, AnyWriteFails) {
+  for (uint64_t at = 1; at < 250; at += 1 + at / 4) {
+    std::filesystem::remove_all(folder_);
+    Open();
+    fs_->FailMutations(at, IOStatus::IOError("injected"), /*stays=*/false);
+    constexpr uint64_t kKeys = 20000;
+    for (uint64_t n = 0; n < kKeys;) {
+      if (filter_->Insert(std::to_string(n)).ok()) {
+        n++;
+      } else {
+        filter_->Flush().PermitUncheckedError();
+      }
+    }
+    Status s = filter_->Flush();
+    if (!s.ok()) s = filter_->Flush();
+    ASSERT_OK(s);
+    EXPECT_EQ(kKeys, Found(0, kKeys)) << at;
+    if (!filter_->WaitForMerges().ok()) {
+      ASSERT_OK(filter_->Flush());
+      ASSERT_OK(filter_->WaitForMerges());
+    }
+    // The write that failed may have been the deletion of a file.
+    EXPECT_LE(RunFiles().size(), filter_->GetStatistics().runs + 1) << at;
+    fs_->HealMutations();
+    Open();
+    EXPECT_EQ(kKeys, Found(0, kKeys)) << at;
+  }
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,601 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The parts of a SuRF with updates against a set of keys: all short sequences
+//  of inserts, deletes and merges over small sets of keys that collide, and
+//  long random ones over difficult keys. Merges are cut in two, so that inserts
+//  and deletes come between their beginning and their end, and some fail.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "sets/dynamic_surf/saved_surf.h"
+#include "sets/dynamic_surf/surf_merge.h"
+#include "sets/dynamic_surf/surf_parts.h"
+#include "sets/dynamic_surf/surf_rebuilder.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "tests/set_iterator.h"
+#include "util/coding.h"
+#include "util/crc32c.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+constexpr FilterSalt kSalt = {17, 4};
+
+SurfSuffix Suffix(uint32_t hash_bits, uint32_t real_bits) {
+  SurfSuffix suffix;
+  suffix.hash_bits = hash_bits;
+  suffix.real_bits = real_bits;
+  return suffix;
+}
+const SurfSuffix kSuffixes[] = {Suffix(0, 0), Suffix(3, 0), Suffix(0, 4),
+                                Suffix(2, 11), Suffix(0, 32)};
+
+// The payload that SurfBuilder builds of the keys.
+std::string FreshPayload(const KeySet& keys, const SurfSuffix& suffix) {
+  FstOptions options;
+  options.digits = FstOptions::kNever;
+  SurfBuilder builder(suffix, options, {kSalt, 0});
+  for (const std::string& key : keys) builder.AddKey(key);
+  const std::string payload = FinishPayload(&builder);
+  return payload.substr(0, payload.size() - kReadPadding);
+}
+
+std::unique_ptr<SurfPart> NewPart(const KeySet& keys,
+                                  const SurfSuffix& suffix) {
+  SurfRebuilder builder(suffix, kSalt);
+  for (const std::string& key : keys) builder.AddWhole(key);
+  std::string payload;
+  uint64_t size;
+  EXPECT_OK(builder.FinishPayload(&payload, &size));
+  std::unique_ptr<SurfPart> part;
+  EXPECT_OK(SurfPart::Create(std::move(payload), size, kSalt, &part));
+  return part;
+}
+
+// The parts, and the keys that they should have. A key is in the source from
+// before it is inserted until after it is deleted.
+class CheckedParts {
+ public:
+  explicit CheckedParts(const SurfSuffix& suffix, KeySet keys = {})
+      : suffix_(suffix),
+        keys_(std::move(keys)),
+        parts_(NewPart(keys_, suffix), std::make_unique<Front>()) {}
+
+  bool Has(const std::string& key) const { return keys_.count(key) > 0; }
+  const KeySet& keys() const { return keys_; }
+  bool IsMerging() const { return parts_.frozen() != nullptr; }
+  const SurfParts& parts() const { return parts_; }
+
+  void Insert(const std::string& key) {
+    keys_.insert(key);
+    parts_.Insert(key);
+  }
+  void Delete(const std::string& key) {
+    parts_.Delete(key);
+    keys_.erase(key);
+  }
+  void BeginMerge() {
+    source_ = keys_;
+    parts_.Freeze();
+  }
+  void EndMerge() {
+    SetIterator source(source_);
+    SurfMergeCounts counts;
+    std::unique_ptr<SurfPart> merged;
+    std::unique_ptr<Front> front;
+    ASSERT_OK(MergeSurf(parts_.bottom(), kSalt, *parts_.frozen(), &source,
+                        never_, &merged, &counts));
+    EXPECT_EQ(counts.not_found, 0);
+    EXPECT_EQ(counts.extra, 0);
+    parts_.Install(std::move(merged), &front);
+  }
+  void FailMerge() { parts_.Unfreeze(); }
+
+  // What the parts say of keys and of the ranges between them is true.
+  void Check(const Strings& queries) const {
+    for (const std::string& query : queries) {
+      if (Has(query)) {
+        ASSERT_TRUE(parts_.KeyMayMatch(query)) << query;
+      }
+      std::string bound;
+      const bool found = parts_.LowerBound(query, &bound);
+      const auto next = keys_.lower_bound(query);
+      if (next != keys_.end()) {
+        ASSERT_TRUE(found) << query;
+        ASSERT_LE(bound, *next);
+      }
+      if (found) {
+        ASSERT_GE(bound, query);
+      }
+    }
+  }
+  void CheckRange(const std::string& lo, const std::string& hi) const {
+    const auto begin = keys_.lower_bound(lo);
+    const auto end = keys_.lower_bound(hi);
+    const auto count = lo < hi
+                           ? static_cast<uint64_t>(std::distance(begin, end))
+                           : uint64_t{0};
+    if (count > 0) {
+      ASSERT_TRUE(parts_.RangeMayMatch(lo, hi)) << lo << " " << hi;
+    }
+    uint64_t least;
+    uint64_t most;
+    parts_.Count(lo, hi, &least, &most);
+    ASSERT_LE(least, count) << lo << " " << hi;
+    ASSERT_GE(most, count) << lo << " " << hi;
+  }
+  void CheckRanges(const Strings& bounds) const {
+    for (const std::string& lo : bounds) {
+      for (const std::string& hi : bounds) CheckRange(lo, hi);
+    }
+  }
+
+  // Once all is merged, the SuRF is the one that is built anew.
+  void MergeAndCompare() {
+    if (IsMerging()) EndMerge();
+    BeginMerge();
+    EndMerge();
+    ASSERT_EQ(parts_.active().size(), 0);
+    ASSERT_EQ(parts_.bottom().removed().size(), 0);
+    ASSERT_EQ(parts_.bottom().payload().ToString(),
+              FreshPayload(keys_, suffix_));
+  }
+
+ private:
+  const SurfSuffix suffix_;
+  KeySet keys_;
+  KeySet source_;  // when the merge began
+  SurfParts parts_;
+  const std::atomic<bool> never_{false};
+};
+
+// ---- All sequences ----
+
+enum Step { kBegin, kEnd, kFail, kFirstKey };
+
+// Whether the step can come. Step kFirstKey + i inserts or deletes a key.
+bool IsPossible(const CheckedParts& parts, int step) {
+  if (step == kBegin) return !parts.IsMerging();
+  if (step == kEnd || step == kFail) return parts.IsMerging();
+  return true;
+}
+
+void Take(int step, const Strings& universe, CheckedParts* parts) {
+  if (step == kBegin) return parts->BeginMerge();
+  if (step == kEnd) return parts->EndMerge();
+  if (step == kFail) return parts->FailMerge();
+  const auto i = static_cast<size_t>(step - kFirstKey);
+  const std::string& key = universe[i / 2];
+  if (i % 2 == 0) {
+    parts->Insert(key);
+  } else if (parts->Has(key)) {
+    parts->Delete(key);
+  }
+}
+
+// Takes all sequences of `length` steps, each from the beginning, and checks
+// the end of each.
+void TakeAll(const Strings& universe, const Strings& first, int length,
+             const SurfSuffix& suffix) {
+  const int steps = kFirstKey + 2 * static_cast<int>(universe.size());
+  Strings queries = universe;
+  for (const std::string& key : universe) queries.push_back(key + '\0');
+  std::vector<int> sequence(static_cast<size_t>(length), 0);
+  uint64_t taken = 0;
+  for (;;) {
+    CheckedParts parts(suffix, KeySet(first.begin(), first.end()));
+    size_t done = 0;
+    while (done < sequence.size() && IsPossible(parts, sequence[done])) {
+      Take(sequence[done++], universe, &parts);
+    }
+    if (done == sequence.size()) {
+      taken++;
+      parts.Check(queries);
+      parts.CheckRanges(queries);
+      parts.MergeAndCompare();
+      if (testing::Test::HasFatalFailure()) {
+        std::string text;
+        for (int step : sequence) text += " " + std::to_string(step);
+        FAIL() << "steps" << text;
+      }
+      done--;
+    }
+    // The next sequence that differs up to there.
+    std::fill(sequence.begin() + static_cast<ptrdiff_t>(done) + 1,
+              sequence.end(), 0);
+    while (++sequence[done] == steps) {
+      sequence[done] = 0;
+      if (done-- == 0) {
+        EXPECT_GT(taken, 1000);
+        return;
+      }
+    }
+  }
+}
+
+// One key is the prefix of another, and keys collide at leaves whose suffix
+// bits are the same and which are not.
+TEST(DynamicSurfPartsTest, AllSequencesOverThreeKeys) {
+  for (const SurfSuffix& suffix : {Suffix(0, 0), Suffix(1, 3)}) {
+    TakeAll({"ab", "ac\xff", "ac\xff\x01"}, {"b"}, 5, suffix);
+  }
+  TakeAll({"a", "ab", "abc"}, {"ab"}, 5, Suffix(0, 8));
+  TakeAll({"", "\xff", "\xff\xff"}, {}, 5, Suffix(0, 0));
+}
+
+TEST(DynamicSurfPartsTest, AllLongSequencesOverTwoKeys) {
+  for (const Strings& first : {Strings{}, {"key 1"}, {"key 1", "key 2"}}) {
+    TakeAll({"key 1", "key 2"}, first, 6, Suffix(0, 0));
+  }
+  TakeAll({"key 1", "key 2"}, {"key 2"}, 7, Suffix(0, 0));
+}
+
+// ---- Random sequences ----
+
+// Keys of a family, and strings around them.
+Strings Universe(const KeyFamily& family) {
+  KeySet universe(family.keys.begin(), family.keys.end());
+  for (size_t i = 0; i < family.keys.size(); i += 5) {
+    for (const std::string& key : Around(family.keys[i])) universe.insert(key);
+  }
+  return Strings(universe.begin(), universe.end());
+}
+
+void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
+                     uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto any = [&]() -> const std::string& {
+    return universe[random() % universe.size()];
+  };
+  KeySet first;
+  for (size_t i = 0; i < universe.size() / 3; i++) first.insert(any());
+  CheckedParts parts(suffix, std::move(first));
+  for (int round = 0; round < 12; round++) {
+    const size_t steps = 1 + random() % (universe.size() / 8 + 2);
+    // Some rounds insert more, some delete more.
+    const uint32_t inserts = 1 + random() % 9;
+    for (size_t i = 0; i < steps; i++) {
+      const std::string& key = any();
+      if (random() % 10 < inserts) {
+        parts.Insert(key);
+      } else if (parts.Has(key)) {
+        parts.Delete(key);
+      }
+    }
+    Strings queries;
+    for (int i = 0; i < 30; i++) queries.push_back(any());
+    parts.Check(queries);
+    parts.CheckRanges(queries);
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    if (!parts.IsMerging()) {
+      parts.BeginMerge();
+    } else if (random() % 4 == 0) {
+      parts.FailMerge();
+    } else {
+      parts.EndMerge();
+    }
+  }
+  parts.Check(universe);
+  parts.MergeAndCompare();
+}
+
+TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
+  for (size_t size : {3, 40, 600}) {
+    for (const KeyFamily& family : KeyFamilies(size, 7)) {
+      SCOPED_TRACE(family.name + ", " + std::to_string(size));
+      const Strings universe = Universe(family);
+      uint32_t seed = 1;
+      for (const SurfSuffix& suffix : kSuffixes) {
+        TakeRandomSteps(universe, suffix, seed++);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Counts are exact where those of the SuRF are, if no key collides.
+TEST(DynamicSurfPartsTest, CountsAreExact) {
+  CheckedParts parts(Suffix(0, 8));
+  for (uint64_t i = 0; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
+  parts.MergeAndCompare();
+  for (uint64_t i = 1; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
+  for (uint64_t i = 0; i < 3000; i += 12) parts.Delete(BigEndian(i << 40));
+  for (uint64_t i = 1; i < 3000; i += 12) parts.Delete(BigEndian(i << 40));
+  for (uint64_t lo = 1; lo < 3000; lo += 97) {
+    for (uint64_t hi = lo; hi < 3300; hi += 89) {
+      // The bounds begin with no stored key.
+      const std::string from = BigEndian((lo << 40) - 1);
+      const std::string to = BigEndian((hi << 40) - 1);
+      uint64_t least;
+      uint64_t most;
+      parts.parts().Count(from, to, &least, &most);
+      const auto count = static_cast<uint64_t>(std::distance(
+          parts.keys().lower_bound(from), parts.keys().lower_bound(to)));
+      EXPECT_EQ(most, count) << lo << " " << hi;
+      EXPECT_EQ(least, count) << lo << " " << hi;
+    }
+  }
+}
+
+// A deleted key is no false positive, neither before nor after a merge.
+TEST(DynamicSurfPartsTest, DeletedKeysAreGone) {
+  CheckedParts parts(Suffix(0, 0));
+  Strings keys;
+  for (uint64_t i = 0; i < 2000; i++) {
+    keys.push_back(BigEndian(i * 0x9e3779b97f4a7c15));
+    parts.Insert(keys.back());
+  }
+  parts.MergeAndCompare();
+  for (size_t i = 0; i < 1000; i++) {
+    if (i == 500) parts.BeginMerge();
+    parts.Delete(keys[i]);
+    EXPECT_FALSE(parts.parts().KeyMayMatch(keys[i]));
+  }
+  parts.EndMerge();
+  for (size_t i = 0; i < 1000; i++) {
+    EXPECT_FALSE(parts.parts().KeyMayMatch(keys[i])) << i;
+  }
+}
+
+// Stepping over deleted keys ends, but at a bound that holds.
+TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
+  CheckedParts parts(Suffix(0, 8));
+  for (uint64_t i = 0; i < 3000; i++) parts.Insert(BigEndian(i << 40));
+  parts.MergeAndCompare();
+  for (uint64_t i = 100; i < 2900; i++) parts.Delete(BigEndian(i << 40));
+  Strings queries;
+  for (uint64_t i = 0; i < 3000; i += 7) queries.push_back(BigEndian(i << 40));
+  parts.Check(queries);
+  std::string bound;
+  ASSERT_TRUE(
+      parts.parts().LowerBound(BigEndian(uint64_t{2800} << 40), &bound));
+  EXPECT_GT(bound, BigEndian((uint64_t{2899} << 40) + 1));
+  const uint64_t behind = uint64_t{1} << 36;
+  EXPECT_FALSE(
+      parts.parts().RangeMayMatch(BigEndian((uint64_t{99} << 40) + behind),
+                                  BigEndian((uint64_t{2899} << 40) + behind)));
+}
+
+// ---- The source ----
+
+// The key of a leaf cannot be told from one that is being inserted: both stay.
+TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
+  SurfParts parts(NewPart({"abc", "b"}, Suffix(0, 0)),
+                  std::make_unique<Front>());
+  parts.Insert("ad");
+  parts.Freeze();
+  SetIterator source({"abc", "ad", "ae", "b"});
+  SurfMergeCounts counts;
+  std::unique_ptr<SurfPart> merged;
+  const std::atomic<bool> never{false};
+  ASSERT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source, never,
+                      &merged, &counts));
+  EXPECT_EQ(counts.sought, 1);
+  EXPECT_EQ(counts.extra, 1);
+  std::unique_ptr<Front> front;
+  parts.Insert("ae");  // meets its leaf, as it were
+  parts.Install(std::move(merged), &front);
+  for (const char* key : {"abc", "ad", "ae", "b"}) {
+    EXPECT_TRUE(parts.KeyMayMatch(key)) << key;
+  }
+  uint64_t least;
+  uint64_t most;
+  parts.Count("", "c", &least, &most);
+  EXPECT_EQ(least, 4);
+  EXPECT_EQ(most, 5);
+}
+
+TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
+  SurfParts parts(NewPart({"abc", "b"}, Suffix(0, 8)),
+                  std::make_unique<Front>());
+  parts.Insert("ad");
+  parts.Freeze();
+  SetIterator source({"ad", "b"});
+  SurfMergeCounts counts;
+  std::unique_ptr<SurfPart> merged;
+  const std::atomic<bool> never{false};
+  ASSERT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source, never,
+                      &merged, &counts));
+  EXPECT_EQ(counts.not_found, 1);
+  EXPECT_EQ(merged->surf().fst().num_leaves(), 2);
+}
+
+// Only keys that meet a leaf are looked for.
+TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
+  std::mt19937_64 random(3);
+  KeySet keys;
+  while (keys.size() < 20000) keys.insert(BigEndian(random()));
+  SurfParts parts(NewPart(keys, Suffix(0, 8)), std::make_unique<Front>());
+  for (int i = 0; i < 2000; i++) {
+    const std::string key = BigEndian(random());
+    keys.insert(key);
+    parts.Insert(key);
+  }
+  parts.Freeze();
+  SetIterator source(keys);
+  SurfMergeCounts counts;
+  std::unique_ptr<SurfPart> merged;
+  std::atomic<bool> is_cancelled{false};
+  ASSERT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
+                      is_cancelled, &merged, &counts));
+  EXPECT_EQ(merged->payload(), FreshPayload(keys, Suffix(0, 8)));
+  EXPECT_LT(counts.sought, 600);
+  EXPECT_GT(counts.sought, 0);
+  is_cancelled = true;
+  EXPECT_TRUE(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
+                        is_cancelled, &merged, &counts)
+                  .IsShutdownInProgress());
+}
+
+// ---- The front ----
+
+TEST(FrontTest, IsAnOrderedMap) {
+  std::mt19937 random(5);
+  for (const KeyFamily& family : KeyFamilies(4000, 11)) {
+    SCOPED_TRACE(family.name);
+    Front front;
+    std::map<std::string, FrontRecord> model;
+    for (size_t step = 0; step < 3 * family.keys.size(); step++) {
+      const std::string& key = family.keys[random() % family.keys.size()];
+      if (random() % 4 == 0) {
+        front.Erase(key);
+        model.erase(key);
+        continue;
+      }
+      const FrontRecord record = {random() % 2 == 0,
+                                  static_cast<Below>(random() % 3)};
+      front.Set(key, record);
+      model[key] = record;
+    }
+    ASSERT_EQ(front.size(), model.size());
+    Front::Cursor cursor(&front);
+    for (const auto& [key, record] : model) {
+      ASSERT_TRUE(cursor.Valid());
+      ASSERT_EQ(cursor.key().ToString(), key);
+      ASSERT_TRUE(cursor.record() == record);
+      cursor.Next();
+      FrontRecord found;
+      ASSERT_TRUE(front.Find(key, &found));
+      ASSERT_TRUE(found == record);
+    }
+    ASSERT_FALSE(cursor.Valid());
+    for (int i = 0; i < 200; i++) {
+      const std::string& lo = family.keys[random() % family.keys.size()];
+      const std::string& hi = family.keys[random() % family.keys.size()];
+      FrontSum sum;
+      for (auto it = model.lower_bound(lo); it != model.end() && it->first < hi;
+           ++it) {
+        sum += FrontSum::Of(it->second);
+      }
+      const FrontSum found = front.SumBetween(lo, hi);
+      ASSERT_EQ(found.most, sum.most);
+      ASSERT_EQ(found.unsure, sum.unsure);
+      auto next = model.lower_bound(lo);
+      while (next != model.end() && !next->second.is_present) ++next;
+      std::string key;
+      ASSERT_EQ(front.FirstPresent(lo, &key), next != model.end());
+      if (next != model.end()) {
+        ASSERT_EQ(key, next->first);
+      }
+    }
+  }
+}
+
+TEST(FrontTest, LongKeys) {
+  Front front;
+  const Strings keys = {std::string(70000, 'a'), std::string(70001, 'a'),
+                        std::string(65544, 'b'), std::string(65545, 'c'),
+                        std::string(Front::kMaxKeySize, 'd')};
+  for (const std::string& key : keys) front.Set(key, {true, Below::kNo});
+  front.Set("e and some more bytes", {true, Below::kNo});
+  Front::Cursor cursor(&front);
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(cursor.Valid());
+    ASSERT_EQ(cursor.key(), key);
+    cursor.Next();
+  }
+  EXPECT_EQ(cursor.key(), "e and some more bytes");
+}
+
+TEST(FrontTest, KeysInOrderFillTheirChunks) {
+  Front front;
+  for (uint64_t i = 0; i < 100000; i++) {
+    front.Set(BigEndian(i), {true, Below::kNo});
+  }
+  EXPECT_LT(front.MemoryUsage(), 18 * 100000);
+}
+
+// ---- The saved form ----
+
+std::string Saved(const CheckedParts& parts) {
+  return EncodeDynamicSurf(kSalt, parts.parts().bottom(),
+                           parts.parts().active());
+}
+
+CheckedParts SomeParts() {
+  return CheckedParts(Suffix(2, 5), {"", "a", "ab", "abc", "x", "yellow"});
+}
+
+TEST(SavedSurfTest, ComesBack) {
+  CheckedParts parts = SomeParts();
+  parts.Delete("ab");
+  parts.Insert("abcd");
+  parts.Insert("x");
+  parts.Delete("x");
+  FilterSalt salt;
+  std::unique_ptr<SurfPart> part;
+  Front front;
+  ASSERT_OK(DecodeDynamicSurf(Saved(parts), &salt, &part, &front));
+  EXPECT_EQ(salt, kSalt);
+  EXPECT_EQ(EncodeDynamicSurf(salt, *part, front), Saved(parts));
+  EXPECT_EQ(part->removed().size(), 1);
+  EXPECT_EQ(front.size(), 2);
+}
+
+// Every flipped bit and every missing byte is noticed.
+TEST(SavedSurfTest, DamageIsCorruption) {
+  CheckedParts parts = SomeParts();
+  parts.Delete("ab");
+  parts.Insert("abcd");
+  const std::string saved = Saved(parts);
+  FilterSalt salt;
+  std::unique_ptr<SurfPart> part;
+  for (size_t i = 0; i < 8 * saved.size(); i++) {
+    std::string damaged = saved;
+    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << i % 8));
+    Front front;
+    ASSERT_TRUE(
+        DecodeDynamicSurf(damaged, &salt, &part, &front).IsCorruption());
+  }
+  for (size_t size = 0; size < saved.size(); size++) {
+    Front front;
+    ASSERT_TRUE(
+        DecodeDynamicSurf(Slice(saved.data(), size), &salt, &part, &front)
+            .IsCorruption());
+  }
+}
+
+// Damaged contents with a checksum that fits crash nothing.
+TEST(SavedSurfTest, DamageWithAChecksum) {
+  CheckedParts parts = SomeParts();
+  parts.Delete("ab");
+  parts.Insert("abcd");
+  const std::string saved = Saved(parts);
+  std::mt19937 random(1);
+  for (int i = 0; i < 20000; i++) {
+    std::string damaged = saved;
+    for (uint32_t flips = 1 + random() % 3; flips > 0; flips--) {
+      damaged[16 + random() % (damaged.size() - 16)] =
+          static_cast<char>(random());
+    }
+    if (random() % 8 == 0) damaged.resize(16 + random() % damaged.size());
+    EncodeFixed32(&damaged[12], crc32c::Mask(crc32c::Value(
+                                    damaged.data() + 16, damaged.size() - 16)));
+    FilterSalt salt;
+    std::unique_ptr<SurfPart> part;
+    auto front = std::make_unique<Front>();
+    if (!DecodeDynamicSurf(damaged, &salt, &part, front.get()).ok()) continue;
+    SurfParts opened(std::move(part), std::move(front));
+    for (const char* key : {"", "a", "ab", "abc", "abcd", "yellow", "z"}) {
+      std::string bound;
+      opened.KeyMayMatch(key);
+      opened.LowerBound(key, &bound);
+      opened.RangeMayMatch(key, "ya");
+      uint64_t least;
+      uint64_t most;
+      opened.Count(key, "ya", &least, &most);
+      opened.Insert(key);
+    }
+  }
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean

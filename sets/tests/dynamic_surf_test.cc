@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  DynamicSurf as applications use it: over a DB, with several threads, merges
+//  in the background, sources that fail or are slow, and files.
+
+#include "sets/experimental/dynamic_surf.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <mutex>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "table/rocksdb_internals/versions.h"
+#include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "tests/own_folder.h"
+#include "tests/set_iterator.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Behind all keys of these tests.
+const std::string kEnd(20, '\xff');
+
+class DynamicSurfTest : public testing::Test {
+ protected:
+  DynamicSurfTest() {
+    options_.source = [this] {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      return std::make_unique<SetIterator>(keys_, steps_to_failure_);
+    };
+  }
+
+  void Build() { ASSERT_OK(DynamicSurf::Build(options_, &filter_)); }
+  void Insert(const std::string& key) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      keys_.insert(key);
+    }
+    ASSERT_OK(filter_->Insert(key));
+  }
+  void Delete(const std::string& key) {
+    ASSERT_OK(filter_->Delete(key));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    keys_.erase(key);
+  }
+  void ExpectKeys() {
+    for (const std::string& key : keys_) {
+      ASSERT_TRUE(filter_->MayContain(key)) << key;
+    }
+    const DynamicSurfCount count = filter_->Count(Range("", kEnd));
+    EXPECT_LE(count.least, keys_.size());
+    EXPECT_GE(count.most, keys_.size());
+  }
+  // After a merge, all keys count once.
+  void ExpectExactly() {
+    ExpectKeys();
+    const DynamicSurfCount count = filter_->Count(Range("", kEnd));
+    EXPECT_EQ(count.least, keys_.size());
+    EXPECT_EQ(count.most, keys_.size());
+  }
+
+  DynamicSurfOptions options_;
+  std::mutex mutex_;  // protects the source
+  KeySet keys_;
+  int steps_to_failure_ = -1;
+  std::unique_ptr<DynamicSurf> filter_;
+};
+
+TEST_F(DynamicSurfTest, OptionsOutOfBounds) {
+  const auto is_refused = [](const DynamicSurfOptions& options) {
+    std::unique_ptr<DynamicSurf> filter;
+    const bool by_load =
+        DynamicSurf::Load(options, "no file", &filter).IsInvalidArgument();
+    return DynamicSurf::Build(options, &filter).IsInvalidArgument() &&
+           filter == nullptr && by_load;
+  };
+  DynamicSurfOptions options = options_;
+  options.source = nullptr;
+  EXPECT_TRUE(is_refused(options));
+  options = options_;
+  options.env = nullptr;
+  EXPECT_TRUE(is_refused(options));
+  for (uint32_t ratio : {0, 1001}) {
+    options = options_;
+    options.merge_ratio = ratio;
+    EXPECT_TRUE(is_refused(options));
+  }
+  options = options_;
+  options.hash_suffix_bits = 33;
+  EXPECT_TRUE(is_refused(options));
+  options = options_;
+  options.real_suffix_bits = 33;
+  EXPECT_TRUE(is_refused(options));
+  options.source = [] { return nullptr; };
+  options.real_suffix_bits = 8;
+  EXPECT_TRUE(DynamicSurf::Build(options, &filter_).IsInvalidArgument());
+}
+
+TEST_F(DynamicSurfTest, KeysThatAreTooLong) {
+  Build();
+  const std::string key(size_t{17} << 20, 'k');
+  EXPECT_TRUE(filter_->Insert(key).IsInvalidArgument());
+  EXPECT_TRUE(filter_->Delete(key).IsInvalidArgument());
+  EXPECT_FALSE(filter_->MayContain(key));
+}
+
+TEST_F(DynamicSurfTest, EmptyAndBuilt) {
+  Build();
+  std::string bound;
+  EXPECT_FALSE(filter_->MayContain(""));
+  EXPECT_FALSE(filter_->RangeMayContain(Range("", kEnd)));
+  EXPECT_FALSE(filter_->LowerBound("", &bound));
+  ASSERT_OK(filter_->Merge());
+  EXPECT_EQ(filter_->GetStatistics().merges, 0);
+  keys_ = {"", "a", "abc"};
+  Build();
+  ExpectExactly();
+  EXPECT_FALSE(filter_->RangeMayContain(Range("b", kEnd)));
+  EXPECT_FALSE(filter_->RangeMayContain(Range("b", "a")));
+  ASSERT_TRUE(filter_->LowerBound("a", &bound));
+  EXPECT_EQ(bound, "a");
+}
+
+// Merges begin by themselves.
+TEST_F(DynamicSurfTest, MergesInTheBackground) {
+  Build();
+  for (uint64_t i = 0; i < 30000; i++) {
+    Insert(BigEndian(i * 0x9e3779b97f4a7c15));
+    if (i % 5000 == 0) {
+      ASSERT_OK(filter_->WaitForMerge());
+    }
+  }
+  ASSERT_OK(filter_->WaitForMerge());
+  EXPECT_GT(filter_->GetStatistics().merges, 2);
+  ExpectKeys();
+  ASSERT_OK(filter_->Merge());
+  EXPECT_EQ(filter_->GetStatistics().keys_in_front, 0);
+  EXPECT_EQ(filter_->GetStatistics().keys_in_surf, 30000);
+  ExpectExactly();
+  // Deletions of a quarter of the keys make a merge due.
+  const uint64_t merges = filter_->GetStatistics().merges;
+  for (uint64_t i = 0; i < 9000; i++) {
+    Delete(BigEndian(i * 0x9e3779b97f4a7c15));
+  }
+  ASSERT_OK(filter_->WaitForMerge());
+  EXPECT_EQ(filter_->GetStatistics().merges, merges + 1);
+  EXPECT_LT(filter_->GetStatistics().keys_in_surf, 23000);
+  ExpectKeys();
+}
+
+TEST_F(DynamicSurfTest, SourceThatFails) {
+  for (int i = 0; i < 1000; i++) keys_.insert("key " + std::to_string(i));
+  Build();
+  for (int i = 1000; i < 2000; i++) Insert("key " + std::to_string(i));
+  for (int i = 0; i < 500; i++) Delete("key " + std::to_string(3 * i));
+  steps_to_failure_ = 3;
+  EXPECT_TRUE(filter_->Merge().IsIOError());
+  EXPECT_TRUE(filter_->WaitForMerge().IsIOError());
+  EXPECT_EQ(filter_->GetStatistics().merges, 0);
+  ExpectKeys();
+  // Inserts go on, until there is no room. No merge begins by itself.
+  Status s;
+  int inserted = 0;
+  while (s.ok()) {
+    const std::string key = "more " + std::to_string(inserted++);
+    keys_.insert(key);
+    s = filter_->Insert(key);
+    if (!s.ok()) keys_.erase(key);
+  }
+  EXPECT_TRUE(s.IsIOError());
+  EXPECT_GT(inserted, 30000);
+  ExpectKeys();
+  steps_to_failure_ = -1;
+  ASSERT_OK(filter_->Merge());
+  ASSERT_OK(filter_->Insert("one more"));
+  keys_.insert("one more");
+  ExpectExactly();
+  EXPECT_EQ(filter_->GetStatistics().keys_not_found, 0);
+}
+
+// Blocks the threads that pass it until it is opened.
+class Gate {
+ public:
+  void Open() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+  void Pass() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [&] { return is_open_; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_open_ = false;
+};
+
+// While a merge is stuck in the source, everything else goes on.
+TEST_F(DynamicSurfTest, NobodyWaitsForAMerge) {
+  class GatedIterator final : public Iterator {
+   public:
+    GatedIterator(Gate* gate, std::unique_ptr<Iterator> it)
+        : gate_(gate), it_(std::move(it)) {}
+    bool Valid() const override { return it_->Valid(); }
+    void SeekToFirst() override { it_->SeekToFirst(); }
+    void SeekToLast() override { it_->SeekToLast(); }
+    void Seek(const Slice& target) override {
+      gate_->Pass();
+      it_->Seek(target);
+    }
+    void SeekForPrev(const Slice& target) override { it_->SeekForPrev(target); }
+    void Next() override { it_->Next(); }
+    void Prev() override { it_->Prev(); }
+    Slice key() const override { return it_->key(); }
+    Slice value() const override { return it_->value(); }
+    Status status() const override { return it_->status(); }
+
+   private:
+    Gate* const gate_;
+    const std::unique_ptr<Iterator> it_;
+  };
+  Gate gate;
+  const auto source = options_.source;
+  options_.source = [&gate, source] {
+    return std::make_unique<GatedIterator>(&gate, source());
+  };
+  keys_ = {"key of a leaf"};
+  Build();
+  // The first 4096 keys make a merge due, which seeks.
+  for (int i = 0; i < 20000; i++) Insert("k" + std::to_string(i));
+  for (int i = 0; i < 20000; i += 3) Delete("k" + std::to_string(i));
+  ExpectKeys();
+  EXPECT_EQ(filter_->GetStatistics().merges, 0);
+  EXPECT_EQ(filter_->GetStatistics().waits, 0);
+  // At eight times that number, inserts wait.
+  std::thread writer([&] {
+    for (int i = 20000; i < 60000; i++) Insert("k" + std::to_string(i));
+  });
+  while (filter_->GetStatistics().waits == 0) std::this_thread::yield();
+  EXPECT_EQ(filter_->GetStatistics().merges, 0);
+  gate.Open();
+  writer.join();
+  ASSERT_OK(filter_->Merge());
+  ExpectExactly();
+  EXPECT_EQ(filter_->GetStatistics().keys_extra, 0);
+}
+
+// Keys that are always there are always found, and all is exact in the end.
+TEST_F(DynamicSurfTest, ReadersAndWriters) {
+  const auto key_of = [](uint64_t n) {
+    return n % 2 == 0 ? BigEndian(n * 0x9e3779b97f4a7c15)
+                      : "text " + std::to_string(n);
+  };
+  constexpr uint64_t kStays = 4000;
+  for (uint64_t n = 0; n < kStays; n++) keys_.insert(key_of(n));
+  Build();
+  std::atomic<bool> is_done{false};
+  std::vector<std::thread> readers;
+  for (uint32_t seed = 0; seed < 2; seed++) {
+    readers.emplace_back([&, seed] {
+      std::mt19937 random(seed);
+      while (!is_done) {
+        const std::string key = key_of(random() % kStays);
+        ASSERT_TRUE(filter_->MayContain(key));
+        ASSERT_TRUE(filter_->RangeMayContain(Range(key, key + '\0')));
+        std::string bound;
+        ASSERT_TRUE(filter_->LowerBound(key, &bound));
+        ASSERT_EQ(bound, key);
+        ASSERT_GE(filter_->Count(Range("", kEnd)).most, kStays);
+      }
+    });
+  }
+  // Each writer has keys of its own.
+  std::vector<std::thread> writers;
+  for (uint32_t seed = 2; seed < 4; seed++) {
+    writers.emplace_back([&, seed] {
+      std::mt19937 random(seed);
+      for (int i = 0; i < 30000; i++) {
+        const std::string key = key_of(kStays + 2 * (random() % 20000) + seed);
+        bool is_there;
+        {
+          const std::lock_guard<std::mutex> lock(mutex_);
+          is_there = keys_.count(key) > 0;
+        }
+        if (!is_there || random() % 8 == 0) {
+          Insert(key);
+        } else if (random() % 2 == 0) {
+          Delete(key);
+        }
+      }
+    });
+  }
+  std::thread merger([&] {
+    while (!is_done) {
+      ASSERT_OK(filter_->Merge());
+      filter_->GetStatistics();
+    }
+  });
+  for (std::thread& writer : writers) writer.join();
+  is_done = true;
+  for (std::thread& reader : readers) reader.join();
+  merger.join();
+  ASSERT_OK(filter_->Merge());
+  EXPECT_EQ(filter_->GetStatistics().keys_not_found, 0);
+  ExpectKeys();
+  // Keys that were being changed when a merge looked may stay.
+  const DynamicSurfCount count = filter_->Count(Range("", kEnd));
+  EXPECT_EQ(count.least, count.most);
+  EXPECT_LE(count.most, keys_.size() + filter_->GetStatistics().keys_extra);
+}
+
+TEST_F(DynamicSurfTest, OverADb) {
+  PutOwnFolderInMemory();
+  const std::string folder = test::PerThreadDBPath("dynamic_surf");
+  Options options;
+  options.create_if_missing = true;
+  ASSERT_OK(DestroyDB(folder, options));
+  std::unique_ptr<DB> db;
+  ASSERT_OK(OpenDB(&db, options, folder));
+  options_.source = [&db] {
+    return std::unique_ptr<Iterator>(db->NewIterator(ReadOptions()));
+  };
+  Build();
+  for (int i = 0; i < 20000; i++) {
+    const std::string key = "user " + std::to_string(i * 7919 % 20011);
+    ASSERT_OK(db->Put(WriteOptions(), key, "value"));
+    ASSERT_OK(filter_->Insert(key));
+    if (i % 3 != 0) continue;
+    ASSERT_OK(filter_->Delete(key));
+    ASSERT_OK(db->Delete(WriteOptions(), key));
+  }
+  ASSERT_OK(filter_->Merge());
+  std::unique_ptr<Iterator> it(db->NewIterator(ReadOptions()));
+  uint64_t keys = 0;
+  for (it->SeekToFirst(); it->Valid(); it->Next(), keys++) {
+    ASSERT_TRUE(filter_->MayContain(it->key()));
+  }
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).least, keys);
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).most, keys);
+
+  const std::string file = folder + "/filter";
+  ASSERT_OK(filter_->Insert("not merged"));
+  ASSERT_OK(filter_->Save(file));
+  const DynamicSurfStatistics saved = filter_->GetStatistics();
+  ASSERT_OK(DynamicSurf::Load(options_, file, &filter_));
+  EXPECT_EQ(filter_->GetStatistics().keys_in_surf, saved.keys_in_surf);
+  EXPECT_EQ(filter_->GetStatistics().keys_in_front, 1);
+  EXPECT_TRUE(filter_->MayContain("not merged"));
+  EXPECT_EQ(filter_->GetStatistics().surf_bytes, saved.surf_bytes);
+
+  EXPECT_TRUE(
+      DynamicSurf::Load(options_, folder + "/none", &filter_).IsIOError() ||
+      filter_ == nullptr);
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  EXPECT_TRUE(DynamicSurf::Load(options_, file, &filter_).IsCorruption());
+  EXPECT_EQ(filter_, nullptr);
+  // Nothing but a file is read or written, and no thread waits for a pipe.
+  const std::string pipe = folder + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& name : {folder, pipe, std::string("/dev/zero")}) {
+    EXPECT_TRUE(
+        DynamicSurf::Load(options_, name, &filter_).IsInvalidArgument());
+  }
+  Build();
+  EXPECT_TRUE(filter_->Save(pipe).IsInvalidArgument());
+  ASSERT_OK(options_.env->DeleteFile(pipe));
+  filter_.reset();
+  it.reset();
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
