@@ -8,7 +8,9 @@
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/fst_steps.h"
 #include "db_bench_ext/oracle.h"
+#include "filter_policy/proteus/proteus_policy.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/utilities/object_registry.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -24,9 +26,10 @@ std::vector<std::string> SplitList(const std::string& list) {
 namespace {
 
 std::string Allowed() {
-  RegisterOracle();
+  RegisterComparisonPolicies();
   return "none, bloom:BITS_PER_KEY, ribbon:BITS_PER_KEY, " +
-         PolicyUsage(/*object_forms=*/false);
+         PolicyUsage(/*object_forms=*/false) +
+         ", prefixbloom:BITS_PER_KEY[:TYPE], prefixbloom2:BITS_PER_KEY[:TYPE]";
 }
 
 Status Refuse(const std::string& spec) {
@@ -45,6 +48,20 @@ double BitsPerKey(const std::string& spec) {
 }
 
 }  // namespace
+
+void RegisterComparisonPolicies() {
+  RegisterOracle();
+  // Filters of Proteus' kind, which is registered; their policies alone are
+  // new.
+  static const bool registered = [] {
+    FilterType type = ProteusFilterType();
+    type.policies = {ProteusPolicyType(DesignSpace::kOnePrefixFilter),
+                     ProteusPolicyType(DesignSpace::kTwoPrefixFilters)};
+    RegisterPolicies(type, ObjectLibrary::Default().get());
+    return true;
+  }();
+  (void)registered;
+}
 
 const char* FiltersHelp(const std::string& what) {
   // Flags keep the pointer, so the string lives as long as the process.
@@ -78,6 +95,7 @@ Status MakeFilterPolicy(const std::string& spec,
                                   : NewRibbonFilterPolicy(bits));
     return Status::OK();
   }
+  RegisterComparisonPolicies();
   ConfigOptions strict;
   strict.ignore_unsupported_options = false;
   const Status s = FilterPolicy::CreateFromString(strict, spec, policy);

@@ -17,6 +17,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Help for a flag that takes a list of filters: `what`, then the allowed specs.
 const char* FiltersHelp(const std::string& what);
 
+// Lets options name the policies that exist for comparison: oracle (oracle.h),
+// and prefixbloom and prefixbloom2, with one and two Bloom filters of prefixes
+// (1PBF and 2PBF of the Proteus paper).
+void RegisterComparisonPolicies();
+
 // Splits a comma-separated list, dropping empty parts.
 std::vector<std::string> SplitList(const std::string& list);
 

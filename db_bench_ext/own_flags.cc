@@ -39,7 +39,10 @@ void PrintOwnHelp(const std::string& program, const std::string& purpose) {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);  // by file and name
   for (const gflags::CommandLineFlagInfo& flag : flags) {
-    if (flag.filename.find("db_bench_ext/") == std::string::npos) continue;
+    const bool is_own =
+        flag.filename.find("db_bench_ext/") != std::string::npos ||
+        flag.filename.find("sets/bench/") != std::string::npos;
+    if (!is_own) continue;
     printf("  --%s (%s; default: %s)\n", flag.name.c_str(), flag.type.c_str(),
            flag.default_value.empty() ? "\"\"" : flag.default_value.c_str());
     PrintDescription(flag.description);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The number of bits per key that the filter of a new file should have, if all
-//  filters together have a budget in bytes (option filter_memory).
+//  filters together have a budget in bytes (option filter_budget_bytes).
 //
 //  A filter of b bits per key lets through about 2^-b of the queries that it
 //  should deny. Let file i have n_i keys, and let it be asked q_i times. The

@@ -228,9 +228,10 @@ Status LevelsFilterPolicy::ValidateOptions(
   for (const Options::Entry& entry : options_.policies) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
     if (own != nullptr && own->FilterMemory() > 0 && ++budgets > 1) {
-      return Refuse(ListOf(options_),
-                    "filter_memory is for the filters of all levels, so only "
-                    "one of the policies can have it");
+      return Refuse(
+          ListOf(options_),
+          "filter_budget_bytes is for the filters of all levels, so only "
+          "one of the policies can have it");
     }
     if (AsProteanFilterPolicy(entry.policy.get()) == nullptr && !any_policy) {
       return Refuse(ListOf(options_),

@@ -9,6 +9,8 @@
 
 #include <functional>
 #include <memory>
+#include <string>
+#include <unordered_map>
 
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
@@ -77,7 +79,10 @@ class ProteanFilterPolicy : public FilterPolicy {
     return name == kClassName() || FilterPolicy::IsInstanceOf(name);
   }
 
-  // Refuses files of sample queries that can never be read.
+  // Refuses files of sample queries that can never be read. Warns in the log of
+  // what leaves a part of the filters' work undone: RocksDB's own table, which
+  // asks them for keys alone, and optimize_filters_for_hits, which leaves them
+  // out of the last level.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
@@ -137,6 +142,13 @@ class ProteanFilterPolicy : public FilterPolicy {
   // The size in bytes that all of Protean's filters of a tree may take; 0 if
   // there is no limit.
   virtual uint64_t FilterMemory() const { return 0; }
+
+ protected:
+  // Names an option that does not exist, and the nearest one.
+  Status ConfigureOptions(
+      const ConfigOptions& config,
+      const std::unordered_map<std::string, std::string>& options,
+      std::unordered_map<std::string, std::string>* unused) override;
 };
 
 // A hash of the policy's DesignOptions, as text. Thread safe.

@@ -15,34 +15,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-BlockBasedTableOptions WithRecommendedPolicy(BlockBasedTableOptions options) {
-  if (options.filter_policy == nullptr) {
-    options.filter_policy =
-        NewProteusFilterPolicy(ProteusPolicyOptions().bits_per_key);
-  }
-  return options;
-}
-
-std::string NameOf(ProteusOptions::Amq amq) {
-  switch (amq) {
-    case ProteusOptions::Amq::kBloom:
-      return "bloom";
-    case ProteusOptions::Amq::kRibbon:
-      return "ribbon";
-    case ProteusOptions::Amq::kAuto:
-      break;
-  }
-  return "auto";
-}
-
-std::string NameOf(ProteusOptions::LevelBits level_bits) {
-  return level_bits == ProteusOptions::LevelBits::kEqual ? "equal" : "auto";
-}
-
-std::string NameOf(ProteusOptions::Points points) {
-  return points == ProteusOptions::Points::kWholeKeys ? "keys" : "auto";
-}
-
 std::atomic<bool> registered{false};
 
 void RegisterTableFactory(ObjectLibrary& library) {
@@ -50,9 +22,7 @@ void RegisterTableFactory(ObjectLibrary& library) {
       ProteanTableFactory::kClassName(),
       [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
          std::string* /*errmsg*/) {
-        // Later options may name another policy, or nullptr.
-        guard->reset(new ProteanTableFactory(
-            WithRecommendedPolicy(BlockBasedTableOptions())));
+        guard->reset(new ProteanTableFactory);
         return guard->get();
       });
 }
@@ -63,28 +33,19 @@ bool IsRegistered() { return registered; }
 
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
     const ProteusOptions& options) {
-  ProteusPolicyOptions named;
-  named.bits_per_key = options.bits_per_key;
-  named.filter_memory = options.filter_memory;
-  named.amq = NameOf(options.amq);
-  named.level_bits = NameOf(options.level_bits);
-  named.points = NameOf(options.points);
-  if (options.false_positive_micros > 0) {
-    named.false_positive_price =
-        PriceText(uint64_t{1000} * options.false_positive_micros);
-  }
-  named.sample_capacity = options.sample_capacity;
-  named.sample_every = options.sample_every;
-  named.seed_file = options.seed_file;
-  named.samples_file = options.samples_file;
-  return std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, named);
-}
-
-std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
-    double bits_per_key) {
-  ProteusOptions options;
-  options.bits_per_key = bits_per_key;
-  return NewProteusFilterPolicy(options);
+  ProteusPolicyOptions copy;
+  copy.bits_per_key = options.bits_per_key;
+  copy.filter_budget_bytes = options.filter_budget_bytes;
+  // The enums have the same order.
+  copy.prefix_filter_type = static_cast<uint32_t>(options.prefix_filter_type);
+  copy.level_bits = static_cast<uint32_t>(options.level_bits);
+  copy.point_lookups_use_whole_keys = options.point_lookups_use_whole_keys;
+  copy.false_positive_cost_micros = options.false_positive_cost_micros;
+  copy.sample_capacity = options.sample_capacity;
+  copy.sample_every = options.sample_every;
+  copy.seed_file = options.seed_file;
+  copy.samples_file = options.samples_file;
+  return std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, copy);
 }
 
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
@@ -94,16 +55,6 @@ std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
   bits.real_suffix_bits = options.real_suffix_bits;
   bits.prefix_suffix_bits = options.prefix_suffix_bits;
   return std::make_shared<SurfFilterPolicy>(bits);
-}
-
-std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
-    uint32_t hash_suffix_bits, uint32_t real_suffix_bits,
-    uint32_t prefix_suffix_bits) {
-  SurfOptions options;
-  options.hash_suffix_bits = hash_suffix_bits;
-  options.real_suffix_bits = real_suffix_bits;
-  options.prefix_suffix_bits = prefix_suffix_bits;
-  return NewSurfFilterPolicy(options);
 }
 
 std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(
@@ -116,15 +67,8 @@ std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(
 }
 
 std::shared_ptr<TableFactory> NewProteanTableFactory(
-    const BlockBasedTableOptions& options) {
-  return std::make_shared<ProteanTableFactory>(WithRecommendedPolicy(options));
-}
-
-std::shared_ptr<TableFactory> NewProteanTableFactoryWithoutFilters(
-    const BlockBasedTableOptions& options) {
-  BlockBasedTableOptions none = options;
-  none.filter_policy = nullptr;
-  return std::make_shared<ProteanTableFactory>(none);
+    const BlockBasedTableOptions& options, bool range_filters) {
+  return std::make_shared<ProteanTableFactory>(options, range_filters);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -157,14 +157,6 @@ void protean_options_set_table_factory(
       NewProteanTableFactory(CopyOf(table_options));
 }
 
-void protean_options_set_table_factory_without_filters(
-    rocksdb_options_t* options,
-    rocksdb_block_based_table_options_t* table_options, char** errptr) {
-  if (!Succeeded(CheckHandles(), errptr)) return;
-  OptionsOf(options)->table_factory =
-      NewProteanTableFactoryWithoutFilters(CopyOf(table_options));
-}
-
 void protean_options_set_sample_group(rocksdb_options_t* options,
                                       const char* sample_group, char** errptr) {
   if (!Succeeded(CheckHandles(), errptr)) return;

@@ -86,16 +86,9 @@ void protean_block_based_options_set_filter_policy(
     char** errptr);
 
 // Sets ProteanTable with these table options, which are copied, as the table
-// factory. NULL stands for the default options. Without a filter policy, the
-// table has "proteus:12".
+// factory. NULL stands for the default options. Without a filter policy, new
+// files get no filters, and files that have a filter of Protean keep using it.
 void protean_options_set_table_factory(
-    rocksdb_options_t* options,
-    rocksdb_block_based_table_options_t* table_options, char** errptr);
-
-// Sets ProteanTable likewise, but with no filter policy, whatever the table
-// options have: new files get no filters, and files that have a filter of
-// Protean keep using it.
-void protean_options_set_table_factory_without_filters(
     rocksdb_options_t* options,
     rocksdb_block_based_table_options_t* table_options, char** errptr);
 

@@ -22,7 +22,7 @@ KINDS = {
 CASES = {
     "leveled": (["--compaction=leveled"], []),
     "universal": (["--compaction=universal"], []),
-    "budget": (["--compaction=leveled"], ["--policies={{id=protean.Proteus;filter_memory={filters}}}"]),
+    "budget": (["--compaction=leveled"], ["--policies={{id=protean.Proteus;filter_budget_bytes={filters}}}"]),
     "partitioned": (["--compaction=leveled", "--partition_filters"], []),
 }
 

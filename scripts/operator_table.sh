@@ -7,7 +7,7 @@
 #
 #   scripts/operator_table.sh [ARGUMENTS OF OPERATOR_TABLE.PY...]
 #
-#   --cases=NAME,...     of leveled, universal, budget (filter_memory) and partitioned (a block cache smaller than filters)
+#   --cases=NAME,...     of leveled, universal, budget (filter_budget_bytes) and partitioned (a block cache smaller than filters)
 #   --num=N              writes, of about 160 bytes each; 2000000
 #   --reads=N            reads of each kind, in the trace and afterwards; 20000
 #   --max_queries=N      reads that protean advise uses; 20000

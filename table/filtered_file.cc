@@ -57,7 +57,8 @@ SequenceNumber MarkerSequenceOf(const BlockBasedFile& file) {
 FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                            FilterUse use, const ProteanFilterPolicy* policy,
                            const std::string& db_session_id,
-                           uint64_t log_period_seconds)
+                           uint64_t log_period_seconds,
+                           std::shared_ptr<const FilterSwitch> filter_switch)
     : file_(std::move(file)),
       open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
                  policy),
@@ -67,7 +68,8 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       first_get_counter_(open_file_.first_get_counter()),
       marker_sequence_(MarkerSequenceOf(*file_)),
-      queue_(open_file_.queue()) {
+      queue_(open_file_.queue()),
+      switch_(std::move(filter_switch)) {
   if (has_range_filter_) OpenFilter();
 }
 
@@ -94,6 +96,7 @@ void FilteredFile::OpenFilter() {
 const FileRangeFilter* FilteredFile::GetRangeFilter(
     AskedFor asked_for, const ReadOptions& read_options,
     TableReaderCaller caller, FilterView* view) const {
+  if (!IsOn()) return nullptr;
   if (held_ != nullptr) return &held_->block();
   if (cached_ == nullptr) return nullptr;
   *view = std::make_unique<FilterInCache>(*cached_, asked_for, read_options,

@@ -11,6 +11,7 @@
 
 #include "filter_policy/open_db/open_file.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "table/filter_switch.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_outcomes.h"
 
@@ -43,9 +44,14 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // often the DB's log tells of the filters (open_families.h).
   FilteredFile(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
                const ProteanFilterPolicy* policy,
-               const std::string& db_session_id, uint64_t log_period_seconds);
+               const std::string& db_session_id, uint64_t log_period_seconds,
+               std::shared_ptr<const FilterSwitch> filter_switch);
   FilteredFile(const FilteredFile&) = delete;
   FilteredFile& operator=(const FilteredFile&) = delete;
+
+  // Whether the filter is asked, and queries are sampled. May change at any
+  // time.
+  bool IsOn() const { return switch_->IsOn(); }
 
   // Whether GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
@@ -56,8 +62,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
 
   // Gets the file's filter, which the table keeps in memory, or of which
   // `*view` loads and keeps parts for the caller. `read_options` must outlive
-  // it. Returns nullptr if the filter cannot be used; then the file may hold
-  // any key.
+  // it. Returns nullptr if the filter cannot be used, or is switched off; then
+  // the file may hold any key.
   const FileRangeFilter* GetRangeFilter(AskedFor asked_for,
                                         const ReadOptions& read_options,
                                         TableReaderCaller caller,
@@ -127,6 +133,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const size_t first_get_counter_;
   const SequenceNumber marker_sequence_;
   QueryQueue* const queue_;
+  const std::shared_ptr<const FilterSwitch> switch_;
   std::atomic<bool> is_slow_{false};
 };
 

@@ -9,6 +9,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
+#include "rocksdb/utilities/options_type.h"
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/table_builder.h"
 #include "table/rocksdb_internals/versions.h"
@@ -77,10 +78,49 @@ void IgnoreThreadBounds(Logger* logger) {
       "SetSearchBounds, because min_tombstones_for_range_conversion is set");
 }
 
+// The option range_filters, which is set where clones of a factory see it.
+const std::unordered_map<std::string, OptionTypeInfo>& SwitchTypeInfo() {
+  using Stored = std::shared_ptr<FilterSwitch>;
+  static const auto* const info =
+      new std::unordered_map<std::string, OptionTypeInfo>{
+          {"range_filters",
+           OptionTypeInfo(0, OptionType::kBoolean,
+                          OptionVerificationType::kNormal,
+                          OptionTypeFlags::kMutable)
+               .SetParseFunc([](const ConfigOptions& /*config*/,
+                                const std::string& name,
+                                const std::string& text, void* addr) {
+                 if (text != "true" && text != "false") {
+                   return Status::InvalidArgument(
+                       "ProteanTable: " + name + "=" + text +
+                       " is not allowed; allowed: true, false");
+                 }
+                 (*static_cast<Stored*>(addr))->Set(text == "true");
+                 return Status::OK();
+               })
+               .SetSerializeFunc([](const ConfigOptions& /*config*/,
+                                    const std::string& /*name*/,
+                                    const void* addr, std::string* text) {
+                 const Stored& stored = *static_cast<const Stored*>(addr);
+                 *text = stored->wanted() ? "true" : "false";
+                 return Status::OK();
+               })
+               .SetEqualsFunc([](const ConfigOptions& /*config*/,
+                                 const std::string& /*name*/, const void* a,
+                                 const void* b, std::string* /*mismatch*/) {
+                 return (*static_cast<const Stored*>(a))->wanted() ==
+                        (*static_cast<const Stored*>(b))->wanted();
+               })}};
+  return *info;
+}
+
 }  // namespace
 
-ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options)
+ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options,
+                                         bool range_filters)
     : BlockBasedTableFactory(options) {
+  switch_->Set(range_filters);
+  RegisterOptions("ProteanTableOptions", &switch_, &SwitchTypeInfo());
   PolicyNames::Instance().Add(options.filter_policy.get());
 }
 
@@ -133,6 +173,12 @@ Status ProteanTableFactory::ValidateOptions(
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
   if (IteratorsWrite(cf_opts, 0)) IgnoreThreadBounds(db_opts.info_log.get());
+  if (FilterSwitch::IsOffInProcess()) {
+    Log(InfoLogLevel::WARN_LEVEL, db_opts.info_log.get(),
+        "ProteanTable: the environment variable %s switches all range filters "
+        "of this process off",
+        FilterSwitch::kVariable);
+  }
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }
@@ -208,7 +254,7 @@ Status ProteanTableFactory::NewTableReader(
   const ProteanFilterPolicy* const policy = SampledPolicyOf(*opened, use);
   *table_reader = std::make_unique<ProteanTableReader>(
       std::move(opened), use, policy, table_reader_options.cur_db_session_id,
-      shared_->log_period_seconds.load(std::memory_order_relaxed));
+      shared_->log_period_seconds.load(std::memory_order_relaxed), switch_);
   return s;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "filter_policy/open_db/filter_use.h"
+#include "table/filter_switch.h"
 #include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -20,7 +21,8 @@ class ProteanFilterPolicy;
 class ProteanTableFactory : public BlockBasedTableFactory {
  public:
   explicit ProteanTableFactory(
-      const BlockBasedTableOptions& options = BlockBasedTableOptions());
+      const BlockBasedTableOptions& options = BlockBasedTableOptions(),
+      bool range_filters = true);
 
   static const char* kClassName() { return "ProteanTable"; }
   const char* Name() const override { return kClassName(); }
@@ -82,6 +84,9 @@ class ProteanTableFactory : public BlockBasedTableFactory {
     std::atomic<bool> whole_keys{false};
     std::atomic<uint64_t> log_period_seconds{0};
   };
+  // The option range_filters. Clones share it, so SetOptions reaches the files
+  // that are open.
+  std::shared_ptr<FilterSwitch> switch_ = std::make_shared<FilterSwitch>();
 
   Status policy_error_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();

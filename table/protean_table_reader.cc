@@ -61,7 +61,7 @@ Status ProteanTableReader::GetByTable(const ReadOptions& read_options,
                          skip_filters);
   const bool found = get_context->State() != GetContext::kNotFound;
   ThreadGets::Count(get_counter_, answer, found);
-  if (!found && queue_ != nullptr && s.ok()) Sample(key);
+  if (!found && IsSampled() && s.ok()) Sample(key);
   return s;
 }
 
@@ -85,7 +85,7 @@ Status ProteanTableReader::GetLetThrough(
   if (perf->block_read_count != blocks_before) {
     ThreadGets::CountGetFromFile(get_counter_);
   }
-  if (!found && queue_ != nullptr && s.ok()) Sample(key);
+  if (!found && IsSampled() && s.ok()) Sample(key);
   return s;
 }
 
@@ -104,11 +104,13 @@ Status ProteanTableReader::GetMore(const ReadOptions& read_options,
 Status ProteanTableReader::MultiGetFilter(
     const ReadOptions& read_options, const SliceTransform* prefix_extractor,
     MultiGetContext::Range* range) {
+  // RocksDB then reads the keys by MultiGet.
+  if (Skips(false)) return Status::NotSupported();
   MultiGetContext::Range dropped(*range, range->begin(), range->end());
   const FilterAnswers answers;
   Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
   ThreadGets::CountBatchOfFilter(get_counter_, answers);
-  if (s.ok() && queue_ != nullptr) {
+  if (s.ok() && IsSampled()) {
     for (auto key = range->begin(); key != range->end(); ++key) {
       dropped.SkipKey(key);
     }
@@ -129,7 +131,9 @@ InternalIterator* ProteanTableReader::NewIterator(
       return check->NewIterator(&file_, read_options, arena);
     }
   }
-  const bool is_wrapped = file_.has_range_filter() || queue_ != nullptr;
+  const bool is_wrapped =
+      (file_.has_range_filter() || queue_ != nullptr) && file_.IsOn();
+  skip_filters = Skips(skip_filters);
   if (skip_filters || !is_wrapped || !IsForUser(caller)) {
     return table_->NewIterator(read_options, prefix_extractor, arena,
                                skip_filters, caller, compaction_readahead_size,

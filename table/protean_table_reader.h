@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "filter_policy/protean_filter_policy.h"
 #include "table/existence_check.h"
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/versions.h"
@@ -41,14 +42,18 @@ class ProteanTableReader : public TableReader {
   ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
                      const ProteanFilterPolicy* policy,
                      const std::string& db_session_id,
-                     uint64_t log_period_seconds)
-      : file_(std::move(file), use, policy, db_session_id, log_period_seconds),
+                     uint64_t log_period_seconds,
+                     std::shared_ptr<const FilterSwitch> filter_switch)
+      : file_(std::move(file), use, policy, db_session_id, log_period_seconds,
+              std::move(filter_switch)),
         table_(file_.file().table()),
         queue_(file_.queue()),
         get_counter_(file_.first_get_counter()),
         filter_of_keys_(file_.GetFilterOfKeys()),
         has_statistics_(file_.file().statistics() != nullptr),
-        get_uses_answer_(file_.file().GetUsesAnswer()) {}
+        get_uses_answer_(file_.file().GetUsesAnswer()),
+        has_own_filter_(AsProteanFilterPolicy(file_.file().filter_policy()) !=
+                        nullptr) {}
 
   const BlockBasedFile& file() const { return file_.file(); }
 
@@ -62,11 +67,11 @@ class ProteanTableReader : public TableReader {
   Status Get(const ReadOptions& read_options, const Slice& key,
              GetContext* get_context, const SliceTransform* prefix_extractor,
              bool skip_filters) override {
-    if (filter_of_keys_ == nullptr || skip_filters ||
+    if (filter_of_keys_ == nullptr || skip_filters || !file_.IsOn() ||
         get_context->State() != GetContext::kNotFound ||
         ExistenceCheck::Current() != nullptr) {
       return GetByTable(read_options, key, get_context, prefix_extractor,
-                        skip_filters);
+                        Skips(skip_filters));
     }
     if (filter_of_keys_->block().EntryMayMatch(file_.UserKey(key))) {
       return GetLetThrough(read_options, key, get_context, prefix_extractor);
@@ -74,7 +79,7 @@ class ProteanTableReader : public TableReader {
     if (ThreadGets::CountDenied(get_counter_) || has_statistics_) {
       file().CountDeniedKey();
     }
-    if (queue_ != nullptr) Sample(key);
+    if (IsSampled()) Sample(key);
     return Status::OK();
   }
   void MultiGet(const ReadOptions& read_options,
@@ -83,23 +88,25 @@ class ProteanTableReader : public TableReader {
                 bool skip_filters) override {
     const BatchProgress before(*range);
     const FilterAnswers answers;
-    table_->MultiGet(read_options, range, prefix_extractor, skip_filters);
+    table_->MultiGet(read_options, range, prefix_extractor,
+                     Skips(skip_filters));
     ThreadGets::CountBatch(get_counter_, answers, before.keys(),
                            before.CountFound());
-    if (queue_ != nullptr) Sample(*range);
+    if (IsSampled()) Sample(*range);
   }
 #ifdef USE_COROUTINES
   folly::coro::Task<void> MultiGetCoroutine(
       const ReadOptions& read_options, const MultiGetContext::Range* range,
       const SliceTransform* prefix_extractor, bool skip_filters) override {
     const BatchProgress before(*range);
+    skip_filters = Skips(skip_filters);
     co_await table_->MultiGetCoroutine(read_options, range, prefix_extractor,
                                        skip_filters);
     if (skip_filters &&
         file().filter_state() != BlockBasedFile::FilterState::kNone) {
       ThreadGets::CountFound(get_counter_, before.CountFound());
     }
-    if (queue_ != nullptr) Sample(*range);
+    if (IsSampled()) Sample(*range);
   }
 #endif  // USE_COROUTINES
 #if defined(USE_COROUTINES) && PROTEAN_ROCKSDB_AT_LEAST(11, 8)
@@ -108,9 +115,9 @@ class ProteanTableReader : public TableReader {
                                          GetContext* get_context,
                                          const SliceTransform* prefix_extractor,
                                          bool skip_filters) override {
-    Status s = co_await table_->GetCoroutine(read_options, key, get_context,
-                                             prefix_extractor, skip_filters);
-    if (queue_ != nullptr && s.ok() &&
+    Status s = co_await table_->GetCoroutine(
+        read_options, key, get_context, prefix_extractor, Skips(skip_filters));
+    if (IsSampled() && s.ok() &&
         get_context->State() == GetContext::kNotFound) {
       Sample(key);
     }
@@ -188,6 +195,13 @@ class ProteanTableReader : public TableReader {
     std::array<size_t, MultiGetContext::MAX_BATCH_SIZE> progress_;
   };
 
+  // Whether a read leaves out the filter that the file has: where it is told
+  // to, and where Protean's filters are switched off.
+  bool Skips(bool skip_filters) const {
+    return skip_filters || (has_own_filter_ && !file_.IsOn());
+  }
+  bool IsSampled() const { return queue_ != nullptr && file_.IsOn(); }
+
   // Get where the table asks the filter, if there is one.
   Status GetByTable(const ReadOptions& read_options, const Slice& key,
                     GetContext* get_context,
@@ -218,6 +232,7 @@ class ProteanTableReader : public TableReader {
   const ProteanFilterBitsReader* const filter_of_keys_;
   const bool has_statistics_;
   const bool get_uses_answer_;
+  const bool has_own_filter_;  // of Protean
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -147,7 +147,7 @@ void AdviceTables::PrintReads(const std::string& source, uint64_t seen,
   }
   if (report_.levels_settled) {
     output_->Line(
-        "Filters of small levels have the size that level_bits=auto gives "
+        "Filters of small levels have the size that level_bits=kAuto gives "
         "them once all files have been rewritten");
   }
   if (report_.built_files < all.files) {

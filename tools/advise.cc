@@ -36,9 +36,9 @@ const std::vector<std::string> kDefaultPolicies = {
 // Tried as well if Gets of absent keys are limited: a set of whole keys is for
 // them alone, however few of the reads they are.
 const std::vector<std::string> kPoliciesForGets = {
-    "{id=protean.Proteus;bits_per_key=12;points=keys}",
-    "{id=protean.Proteus;bits_per_key=16;points=keys}",
-    "{id=protean.Proteus;bits_per_key=20;points=keys}"};
+    "{id=protean.Proteus;bits_per_key=12;point_lookups_use_whole_keys=true}",
+    "{id=protean.Proteus;bits_per_key=16;point_lookups_use_whole_keys=true}",
+    "{id=protean.Proteus;bits_per_key=20;point_lookups_use_whole_keys=true}"};
 
 // The progress of a step.
 class Step {
@@ -76,7 +76,7 @@ Json MissRow(const TargetFamily& family, const ReplayResult& nearest,
 // The policy for two prices of a false positive: in the block cache, and on a
 // disk. None if it designs nothing, or if its options set the price.
 std::vector<Candidate> AtBothPrices(const Candidate& candidate) {
-  const std::string kAuto = "false_positive_price=auto";
+  const std::string kAuto = "false_positive_cost_micros=0";
   std::vector<Candidate> candidates;
   if (candidate.policy == nullptr) return candidates;
   const std::string text = candidate.policy->ToString(ConfigOptions());
@@ -85,8 +85,9 @@ std::vector<Candidate> AtBothPrices(const Candidate& candidate) {
     Candidate priced = {PriceText(price), nullptr};
     std::string pinned = text;
     for (size_t at; (at = pinned.find(kAuto)) != std::string::npos;) {
-      pinned.replace(at, kAuto.size(),
-                     "false_positive_price=" + PriceText(price));
+      pinned.replace(
+          at, kAuto.size(),
+          "false_positive_cost_micros=" + std::to_string(price / 1000));
     }
     if (!FilterPolicy::CreateFromString(ConfigOptions(), pinned, &priced.policy)
              .ok()) {
@@ -171,7 +172,7 @@ In --json, the rows "kind" have this for each policy.
 
 If the recommended policy designs its filters, another table shows them for two prices of a false
 positive: 2us, a block in the block cache, and 200us, a read of a disk. While a DB is open, its designs
-follow what its reads cost (false_positive_price=auto); the advice itself is for 200us.
+follow what its reads cost (false_positive_cost_micros=0); the advice itself is for 200us.
 
   filter ns/op    the CPU time of asking the filters of all files that a read asks
 
@@ -234,7 +235,8 @@ void Advise::AddFlags(Arguments* arguments) {
   arguments->Add("max_get_blocks", "X",
                  "recommend no filters with which a Get of an absent key needs "
                  "more than X data blocks on average, such as 0.02; Proteus "
-                 "with points=keys is tried, too, unless there are --policies",
+                 "with point_lookups_use_whole_keys=true is tried, too, unless "
+                 "there are --policies",
                  &limits_.get_blocks, 0);
   arguments->Add("max_filter_memory", "BYTES",
                  "recommend no filters that take more than that in all",
@@ -448,7 +450,7 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
   for (const std::string& note : target_.notes()) err << note << '\n';
   TargetFamily family;
   s = ChooseFamily(&family);
-  // With a prefix extractor, RocksDB refuses points=keys.
+  // With a prefix extractor, RocksDB refuses point_lookups_use_whole_keys=true.
   if (s.ok() && policies_.empty() &&
       limits_.get_blocks != AdviceLimits::kNoLimit &&
       family.options.prefix_extractor == nullptr) {

@@ -285,7 +285,6 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
       *options->table_factory->GetOptions<BlockBasedTableOptions>();
   table.filter_policy = policy;
   if (table_factory == ProteanTableFactory::kClassName()) {
-    // NewProteanTableFactory would take the recommended policy for nullptr.
     options->table_factory = std::make_shared<ProteanTableFactory>(table);
   } else {
     options->table_factory.reset(NewBlockBasedTableFactory(table));

@@ -63,8 +63,9 @@ std::string PolicyText(const Candidate& candidate,
       "{" + id + ";bits_per_key=" +
       Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
   for (const char* name :
-       {"amq", "level_bits", "points", "false_positive_price", "filter_memory",
-        "sample_capacity", "sample_every"}) {
+       {"prefix_filter_type", "level_bits", "point_lookups_use_whole_keys",
+        "false_positive_cost_micros", "filter_budget_bytes", "sample_capacity",
+        "sample_every"}) {
     const std::string value = OptionOf(*policy, name);
     if (value != OptionOf(*plain, name)) {
       text += std::string(";") + name + "=" + value;

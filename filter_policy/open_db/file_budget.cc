@@ -53,7 +53,7 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
   if (info_log_ != nullptr && machine > 0 && memory > machine &&
       !log_->beyond_memory.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
-        "Protean: filter_memory=%" PRIu64 " is more than the %" PRIu64
+        "Protean: filter_budget_bytes=%" PRIu64 " is more than the %" PRIu64
         " bytes of memory that this machine has; filters may take all of it",
         memory, machine);
   }
@@ -117,7 +117,7 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   filters_->Expect(tree_, planned.expected_keys);
   if (bits_per_key_ == 0 && !log_->without_filter.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
-        "Protean: filter_memory=%" PRIu64
+        "Protean: filter_budget_bytes=%" PRIu64
         " is used up, so that a file of level %d in column family %s gets no "
         "filter: the tree has outgrown it. The largest levels go without "
         "first. Later files that get none are not logged",
@@ -127,7 +127,7 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   if (planned.excess > kMuch * 8 * static_cast<double>(memory_) &&
       !log_->exceeded.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
-        "Protean: filter_memory=%" PRIu64
+        "Protean: filter_budget_bytes=%" PRIu64
         " is exceeded by %.0f bytes, because older files have the filters of a "
         "smaller tree, until they are compacted. RefreshFilters, or protean "
         "refresh, evens that out now",

@@ -15,12 +15,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // The bits per key that the files of a tree have on average under a policy with
-// level_bits=auto; 0 for other policies.
+// level_bits=kAuto; 0 for other policies.
 double AverageBits(const ProteanFilterPolicy& policy) {
   const ConfigOptions config;
   std::string text;
   if (policy.FilterMemory() > 0 ||
-      !policy.GetOption(config, "level_bits", &text).ok() || text != "auto" ||
+      !policy.GetOption(config, "level_bits", &text).ok() || text != "kAuto" ||
       !policy.GetOption(config, "bits_per_key", &text).ok()) {
     return 0;
   }

@@ -47,7 +47,7 @@ Status ProteusBuilder::Plan(const KeysEnd& end,
   const double bits_per_key =
       group_.BitsPerKey(end.more_follow, first_key(), last_key());
   if (bits_per_key == 0) {
-    return Status::MemoryLimit("filter_memory is used up");
+    return Status::MemoryLimit("filter_budget_bytes is used up");
   }
   const uint64_t size = SizeAt(bits_per_key);
   group_.Cut(NumParts(size), parts);

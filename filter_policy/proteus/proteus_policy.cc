@@ -7,8 +7,6 @@
 #include <map>
 #include <unordered_map>
 
-#include "filter_policy/bounded_option.h"
-#include "filter_policy/decimal.h"
 #include "rocksdb/convenience.h"
 #include "util/string_util.h"
 
@@ -21,21 +19,16 @@ using Options = ProteusPolicyOptions;
 constexpr uint32_t kMaxCount = std::numeric_limits<uint32_t>::max();
 
 constexpr char kBitsOption[] = "bits_per_key";
-constexpr int kBitsDigits = 6;  // after the point, as RocksDB writes numbers
-constexpr char kAmqOption[] = "amq";
+constexpr char kBudgetOption[] = "filter_budget_bytes";
+constexpr char kTypeOption[] = "prefix_filter_type";
 constexpr char kLevelBitsOption[] = "level_bits";
-constexpr char kPointsOption[] = "points";
-constexpr char kMemoryOption[] = "filter_memory";
-constexpr char kPriceOption[] = "false_positive_price";
+constexpr char kWholeKeysOption[] = "point_lookups_use_whole_keys";
+constexpr char kCostOption[] = "false_positive_cost_micros";
 constexpr char kCapacityOption[] = "sample_capacity";
 constexpr char kEveryOption[] = "sample_every";
 constexpr char kSeedOption[] = "seed_file";
 constexpr char kSamplesOption[] = "samples_file";
 constexpr char kSeedsOption[] = "seeds";
-
-constexpr char kAuto[] = "auto";  // of several options
-constexpr char kEqualLevelBits[] = "equal";
-constexpr char kKeysForPoints[] = "keys";
 
 // The policies, which differ only in the designs that they search.
 struct Variant {
@@ -55,174 +48,62 @@ const Variant& VariantOf(DesignSpace space) {
       [space](const Variant& variant) { return variant.space == space; });
 }
 
-// The kinds of sets that a value of the option allows; none if the value is
-// unknown.
-std::vector<AmqKind> ParseAmq(const std::string& name) {
+// The kinds of sets that a value of prefix_filter_type allows.
+std::vector<AmqKind> KindsOf(uint32_t prefix_filter_type) {
+  const std::string name = prefix_filter_type == Options::kBloomType ? "bloom"
+                           : prefix_filter_type == Options::kRibbonType
+                               ? "ribbon"
+                               : "";
   std::vector<AmqKind> kinds;
   for (const AmqType* type : AmqTypes()) {
-    if (name == kAuto || name == type->name) {
-      kinds.push_back(type->kind);
-    }
+    if (name.empty() || name == type->name) kinds.push_back(type->kind);
   }
   return kinds;
 }
 
-Status RefuseBits(const std::string& owner, const std::string& text) {
-  return Status::InvalidArgument(
-      owner + ": " + kBitsOption + "=" + text +
-      " is not allowed; allowed: numbers from 2 to 64, such as 12 or 10.5");
+// What is allowed for the options of a variant.
+DecimalRange BitsRange(const char* owner) {
+  return {owner, kBitsOption, Options::kMinBitsPerKey, Options::kMaxBitsPerKey,
+          "12 or 10.5"};
 }
-
-Status CheckBits(const std::string& owner, double bits) {
-  if (bits >= Options::kMinBitsPerKey && bits <= Options::kMaxBitsPerKey) {
-    return Status::OK();
-  }
-  return RefuseBits(owner, DecimalText(bits, kBitsDigits));
+WholeNumberRange BudgetRange(const char* owner) {
+  return {owner, kBudgetOption, Options::kMinFilterBudget,
+          Options::kMaxFilterBudget, /*or_zero=*/true};
 }
-
-Status ParseBits(const std::string& owner, const std::string& text,
-                 double* bits) {
-  double number;
-  if (!ParseDecimal(text, &number) || !CheckBits(owner, number).ok()) {
-    return RefuseBits(owner, text);
-  }
-  *bits = number;
-  return Status::OK();
+WholeNumberRange CostRange(const char* owner) {
+  return {owner, kCostOption, 0, Options::kMaxCostMicros};
 }
-
-Status RefuseMemory(const std::string& owner, const std::string& text) {
-  return Status::InvalidArgument(
-      owner + ": " + kMemoryOption + "=" + text +
-      " is not allowed; allowed: 0, or a size from 1K to 2^60 bytes, such as "
-      "2G or 512M, which all filters together may take");
+WholeNumberRange CountRange(const char* owner, const char* option) {
+  return {owner, option, 1, kMaxCount};
 }
-
-Status CheckMemory(const std::string& owner, uint64_t bytes) {
-  if (bytes == 0 || (bytes >= Options::kMinFilterMemory &&
-                     bytes <= Options::kMaxFilterMemory)) {
-    return Status::OK();
-  }
-  return RefuseMemory(owner, std::to_string(bytes));
+Choices TypeChoices(const char* owner) {
+  return {owner, kTypeOption, {"kAuto", "kBloom", "kRibbon"}};
 }
-
-// Parses a number of bytes, or of units that are powers of 1,024: 2G, 2GB or
-// 2GiB, in any case.
-bool ParseSize(const std::string& text, uint64_t* bytes) {
-  const size_t digits =
-      std::min(text.find_first_not_of("0123456789"), text.size());
-  constexpr size_t kMaxDigits = 19;
-  if (digits == 0 || digits > kMaxDigits) return false;
-  uint64_t number = std::stoull(text.substr(0, digits));
-  std::string unit;
-  for (const char c : text.substr(digits)) {
-    unit += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
-  }
-  if (!unit.empty() && unit != "b") {
-    const size_t power = std::string("kmgt").find(unit[0]);
-    const std::string rest = unit.substr(1);
-    if (power == std::string::npos ||
-        (!rest.empty() && rest != "b" && rest != "ib")) {
-      return false;
-    }
-    const auto shift = static_cast<int>(10 * (power + 1));
-    if (number > Options::kMaxFilterMemory >> shift) return false;
-    number <<= shift;
-  }
-  *bytes = number;
-  return true;
-}
-
-Status ParseMemory(const std::string& owner, const std::string& text,
-                   uint64_t* bytes) {
-  uint64_t size;
-  if (!ParseSize(text, &size) || !CheckMemory(owner, size).ok()) {
-    return RefuseMemory(owner, text);
-  }
-  *bytes = size;
-  return Status::OK();
-}
-
-Status CheckPrice(const std::string& owner, const std::string& text) {
-  uint64_t price;
-  if (text == kAuto || ParsePrice(text, &price)) return Status::OK();
-  return Status::InvalidArgument(
-      owner + ": " + kPriceOption + "=" + text +
-      " is not allowed; allowed: auto, or a time from 1us to 100ms, such as "
-      "2us or 0.2ms");
-}
-
-// Checks an option whose value is one of a few words, or a price.
-Status CheckWord(const std::string& owner, const std::string& option,
-                 const std::string& word) {
-  if (option == kPriceOption) return CheckPrice(owner, word);
-  std::vector<std::string> allowed;
-  if (option == kAmqOption) {
-    for (const AmqType* type : AmqTypes()) allowed.push_back(type->name);
-    allowed.push_back(kAuto);
-  } else if (option == kPointsOption) {
-    allowed = {kAuto};
-    // In 2PBF, the place of the set of whole keys is taken.
-    if (owner != VariantOf(DesignSpace::kTwoPrefixFilters).class_name) {
-      allowed.push_back(kKeysForPoints);
-    }
-  } else {
-    allowed = {kAuto, kEqualLevelBits};
-  }
-  std::string list;
-  for (const std::string& candidate : allowed) {
-    if (word == candidate) return Status::OK();
-    list += (list.empty() ? "" : ", ") + candidate;
-  }
-  return Status::InvalidArgument(owner + ": " + option + "=" + word +
-                                 " is not allowed; allowed: " + list);
-}
-
-std::pair<const std::string, OptionTypeInfo> WordOption(
-    const std::string& owner, const std::string& option, int offset) {
-  return {option, OptionTypeInfo(offset, OptionType::kString)
-                      .SetParseFunc(
-                          [owner, option](const ConfigOptions& /*options*/,
-                                          const std::string& /*name*/,
-                                          const std::string& text, void* addr) {
-                            const Status s = CheckWord(owner, option, text);
-                            if (s.ok()) *static_cast<std::string*>(addr) = text;
-                            return s;
-                          })};
+Choices LevelBitsChoices(const char* owner) {
+  return {owner, kLevelBitsOption, {"kAuto", "kEqual"}};
 }
 
 using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
 
-TypeInfo MakeTypeInfo(const std::string& owner) {
+TypeInfo MakeTypeInfo(const char* owner) {
   return {
       {kBitsOption,
-       OptionTypeInfo(offsetof(Options, bits_per_key), OptionType::kDouble)
-           .SetParseFunc([owner](const ConfigOptions& /*options*/,
-                                 const std::string& /*name*/,
-                                 const std::string& text, void* addr) {
-             return ParseBits(owner, text, static_cast<double*>(addr));
-           })
-           .SetSerializeFunc([](const ConfigOptions& /*options*/,
-                                const std::string& /*name*/, const void* addr,
-                                std::string* text) {
-             *text =
-                 DecimalText(*static_cast<const double*>(addr), kBitsDigits);
-             return Status::OK();
-           })},
-      {kMemoryOption,
-       OptionTypeInfo(offsetof(Options, filter_memory), OptionType::kUInt64T)
-           .SetParseFunc([owner](const ConfigOptions& /*options*/,
-                                 const std::string& /*name*/,
-                                 const std::string& text, void* addr) {
-             return ParseMemory(owner, text, static_cast<uint64_t*>(addr));
-           })},
-      WordOption(owner, kAmqOption, offsetof(Options, amq)),
-      WordOption(owner, kLevelBitsOption, offsetof(Options, level_bits)),
-      WordOption(owner, kPointsOption, offsetof(Options, points)),
-      WordOption(owner, kPriceOption, offsetof(Options, false_positive_price)),
-      {kCapacityOption,
-       BoundedOption(owner, offsetof(Options, sample_capacity), 1, kMaxCount)},
-      {kEveryOption,
-       BoundedOption(owner, offsetof(Options, sample_every), 1, kMaxCount)},
+       MutableDouble(offsetof(Options, bits_per_key), BitsRange(owner))},
+      {kBudgetOption, MutableUInt64(offsetof(Options, filter_budget_bytes),
+                                    BudgetRange(owner))},
+      {kTypeOption, MutableChoice(offsetof(Options, prefix_filter_type),
+                                  TypeChoices(owner))},
+      {kLevelBitsOption,
+       MutableChoice(offsetof(Options, level_bits), LevelBitsChoices(owner))},
+      {kWholeKeysOption,
+       OptionTypeInfo(offsetof(Options, point_lookups_use_whole_keys),
+                      OptionType::kBoolean)},
+      {kCostOption, MutableUInt32(offsetof(Options, false_positive_cost_micros),
+                                  CostRange(owner))},
+      {kCapacityOption, MutableUInt32(offsetof(Options, sample_capacity),
+                                      CountRange(owner, kCapacityOption))},
+      {kEveryOption, MutableUInt32(offsetof(Options, sample_every),
+                                   CountRange(owner, kEveryOption))},
       {kSeedOption,
        OptionTypeInfo(offsetof(Options, seed_file), OptionType::kString)},
       {kSeedsOption,
@@ -243,55 +124,63 @@ const TypeInfo* TypeInfoOf(DesignSpace space) {
   return &infos->at(space);
 }
 
-// Parses NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:AMQ. A size with its unit, such
-// as 2G, is a filter_memory.
+std::string UsageOf(const Variant& variant) {
+  return variant.short_name + std::string("[:BITS_PER_KEY[:TYPE]]");
+}
+
+// Parses NAME, NAME:BITS_PER_KEY or NAME:BITS_PER_KEY:TYPE.
 Status Parse(const Variant& variant, const std::string& spec,
              std::unique_ptr<const FilterPolicy>* policy) {
-  const std::string owner = variant.class_name;
+  const char* const owner = variant.class_name;
   const std::string name = variant.short_name;
   const std::vector<std::string> parts = StringSplit(spec, ':');
-  if (parts.size() < 2 || parts.size() > 3 || parts[0] != name ||
+  if (parts.empty() || parts.size() > 3 || parts[0] != name ||
       spec.back() == ':') {
-    return Status::InvalidArgument("filter_policy=" + spec +
-                                   " is not allowed; allowed: " + name +
-                                   ":BITS_PER_KEY, such as " + name +
-                                   ":12, or " + name + ":BITS_PER_KEY:AMQ");
+    return Status::InvalidArgument(
+        "filter_policy=" + spec +
+        " is not allowed; allowed: " + UsageOf(variant) + ", such as " + name +
+        ":12 or " + name + ":12:kBloom");
   }
-  ProteusPolicyOptions options;
-  const bool is_memory =
-      ParseSize(parts[1], &options.filter_memory) &&
-      parts[1].find_first_not_of("0123456789") != std::string::npos;
-  if (!is_memory) options.filter_memory = 0;
-  Status s = is_memory ? ParseMemory(owner, parts[1], &options.filter_memory)
-                       : ParseBits(owner, parts[1], &options.bits_per_key);
-  if (s.ok() && parts.size() == 3) {
-    options.amq = parts[2];
-    s = CheckWord(owner, kAmqOption, options.amq);
+  Options options;
+  double bits = options.bits_per_key;
+  size_t type = options.prefix_filter_type;
+  Status s;
+  if (parts.size() > 1) s = BitsRange(owner).Parse(parts[1], &bits);
+  if (!s.ok() &&
+      parts[1].find_first_not_of("0123456789.") != std::string::npos) {
+    s = Status::InvalidArgument(std::string(s.getState()) +
+                                "; a size of all filters together is {id=" +
+                                owner + ";" + kBudgetOption + "=2G}");
   }
-  if (s.ok()) policy->reset(new ProteusFilterPolicy(variant.space, options));
+  if (s.ok() && parts.size() > 2) {
+    s = TypeChoices(owner).Parse(parts[2], &type);
+  }
+  if (!s.ok()) return s;
+  options.bits_per_key = bits;
+  options.prefix_filter_type = static_cast<uint32_t>(type);
+  policy->reset(new ProteusFilterPolicy(variant.space, options));
   return s;
 }
 
 }  // namespace
 
+PolicyType ProteusPolicyType(DesignSpace space) {
+  const Variant& variant = VariantOf(space);
+  return {variant.class_name, variant.short_name, UsageOf(variant),
+          [space] { return std::make_unique<ProteusFilterPolicy>(space); },
+          [&variant](const std::string& spec,
+                     std::unique_ptr<const FilterPolicy>* policy) {
+            return Parse(variant, spec, policy);
+          }};
+}
+
 const FilterType& ProteusFilterType() {
-  static const auto* const type = [] {
-    auto* made = new FilterType{
-        kProteusKind, "Proteus", Proteus::Open, {}, /*may_be_loose=*/true};
-    for (const Variant& variant : kVariants) {
-      made->policies.push_back(
-          {variant.class_name, variant.short_name,
-           variant.short_name + std::string(":BITS_PER_KEY[:AMQ]"),
-           [&variant] {
-             return std::make_unique<ProteusFilterPolicy>(variant.space);
-           },
-           [&variant](const std::string& spec,
-                      std::unique_ptr<const FilterPolicy>* policy) {
-             return Parse(variant, spec, policy);
-           }});
-    }
-    return made;
-  }();
+  static const auto* const type =
+      new FilterType{kProteusKind,
+                     "Proteus",
+                     Proteus::Open,
+                     {ProteusPolicyType(DesignSpace::kProteus)},
+                     /*may_be_loose=*/true};
   return *type;
 }
 
@@ -310,27 +199,28 @@ const char* ProteusFilterPolicy::ShortName(DesignSpace space) {
 }
 
 Status ProteusFilterPolicy::CheckOptions() const {
-  const std::string owner = Name();
-  Status s = CheckBits(owner, options_.bits_per_key);
-  if (s.ok()) s = CheckMemory(owner, options_.filter_memory);
-  if (s.ok()) s = CheckWord(owner, kAmqOption, options_.amq);
-  if (s.ok()) s = CheckWord(owner, kLevelBitsOption, options_.level_bits);
-  if (s.ok()) s = CheckWord(owner, kPointsOption, options_.points);
-  if (s.ok()) s = CheckPrice(owner, options_.false_positive_price);
+  const char* const owner = Name();
+  Status s = BitsRange(owner).Check(options_.bits_per_key);
+  if (s.ok()) s = BudgetRange(owner).Check(options_.filter_budget_bytes);
+  if (s.ok()) s = TypeChoices(owner).Check(options_.prefix_filter_type);
+  if (s.ok()) s = LevelBitsChoices(owner).Check(options_.level_bits);
+  if (s.ok()) s = CostRange(owner).Check(options_.false_positive_cost_micros);
   if (s.ok()) {
-    s = CheckOptionRange(owner, kCapacityOption, options_.sample_capacity, 1,
-                         kMaxCount);
+    s = CountRange(owner, kCapacityOption).Check(options_.sample_capacity);
   }
-  if (s.ok()) {
-    s = CheckOptionRange(owner, kEveryOption, options_.sample_every, 1,
-                         kMaxCount);
+  if (s.ok()) s = CountRange(owner, kEveryOption).Check(options_.sample_every);
+  if (s.ok() && options_.point_lookups_use_whole_keys &&
+      space_ == DesignSpace::kTwoPrefixFilters) {
+    // The place of the set of whole keys is taken.
+    s = Status::InvalidArgument(std::string(owner) + ": " + kWholeKeysOption +
+                                "=true is not allowed; allowed: false");
   }
   for (const auto& [name, file] :
        {std::make_pair(kSeedOption, &options_.seed_file),
         std::make_pair(kSamplesOption, &options_.samples_file)}) {
     if (s.ok() && file->find('\\') != std::string::npos) {
       s = Status::InvalidArgument(
-          owner + ": " + name + "=" + *file + " is not allowed",
+          std::string(owner) + ": " + name + "=" + *file + " is not allowed",
           "RocksDB does not read a backslash as it has written it; allowed: "
           "a path without any");
     }
@@ -341,11 +231,11 @@ Status ProteusFilterPolicy::CheckOptions() const {
 Status ProteusFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   const Status s = CheckOptions();
-  if (s.ok() && options_.points == kKeysForPoints &&
+  if (s.ok() && options_.point_lookups_use_whole_keys &&
       cf_opts.prefix_extractor != nullptr) {
     return Status::InvalidArgument(
-        std::string(Name()) + ": " + kPointsOption + "=" + kKeysForPoints +
-            " is not allowed with a prefix extractor",
+        std::string(Name()) + ": " + kWholeKeysOption +
+            "=true is not allowed with a prefix extractor",
         "RocksDB then does not say whether it asks for a key or for a prefix, "
         "which a set of whole keys does not hold");
   }
@@ -353,7 +243,7 @@ Status ProteusFilterPolicy::ValidateOptions(
 }
 
 std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
-  std::call_once(samples_made_, [this] {
+  std::call_once(samples_made_once_, [this] {
     SampleStoreOptions store;
     store.capacity = options_.sample_capacity;
     store.sample_every = options_.sample_every;
@@ -361,23 +251,34 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
     store.seeds = options_.seeds;
     store.samples_file = options_.samples_file;
     samples_ = std::make_shared<SampleStore>(store);
+    samples_made_.store(samples_.get(), std::memory_order_release);
   });
   return samples_;
 }
 
 std::string ProteusFilterPolicy::DesignOptions() const {
-  std::call_once(design_options_made_, [this] {
-    const ProteusPolicyOptions defaults;
-    ProteusPolicyOptions options = options_;
-    options.sample_capacity = defaults.sample_capacity;
-    options.sample_every = defaults.sample_every;
-    options.seed_file.clear();
-    options.seeds.clear();
-    options.samples_file.clear();
-    design_options_ =
-        ProteusFilterPolicy(space_, options).ToString(ConfigOptions());
-  });
-  return design_options_;
+  const ProteusPolicyOptions defaults;
+  ProteusPolicyOptions options = options_;
+  options.sample_capacity = defaults.sample_capacity;
+  options.sample_every = defaults.sample_every;
+  options.seed_file.clear();
+  options.seeds.clear();
+  options.samples_file.clear();
+  return ProteusFilterPolicy(space_, options).ToString(ConfigOptions());
+}
+
+Status ProteusFilterPolicy::ParseOption(const ConfigOptions& config,
+                                        const OptionTypeInfo& info,
+                                        const std::string& name,
+                                        const std::string& value,
+                                        void* option) {
+  const Status s =
+      RangeFilterPolicy::ParseOption(config, info, name, value, option);
+  SampleStore* const samples = samples_made_.load(std::memory_order_acquire);
+  if (s.ok() && samples != nullptr) {
+    samples->SetLimits(options_.sample_capacity, options_.sample_every);
+  }
+  return s;
 }
 
 namespace {
@@ -411,29 +312,32 @@ BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
 }  // namespace
 
 uint64_t ProteusFilterPolicy::PriceFor(uint64_t price) const {
-  // "auto" and invalid values leave the price alone.
-  ParsePrice(options_.false_positive_price, &price);
-  return price;
+  // Values that are not allowed leave the price alone.
+  const uint32_t micros = options_.false_positive_cost_micros;
+  constexpr uint64_t kNanosPerMicro = 1000;
+  return micros == 0 || micros > Options::kMaxCostMicros
+             ? price
+             : kNanosPerMicro * micros;
 }
 
 FileBuilders ProteusFilterPolicy::NewFileBuilders(
     const FilterBuildingContext& context, Env* env, uint64_t price) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
-  const bool valid = CheckOptions().ok();
-  const ProteusPolicyOptions defaults;
-  const ProteusPolicyOptions& options = valid ? options_ : defaults;
+  const ProteusPolicyOptions options =
+      CheckOptions().ok() ? options_ : ProteusPolicyOptions();
   ProteusSettings settings;
   settings.space = space_;
   settings.bits_per_key = options.bits_per_key;
-  settings.kinds = ParseAmq(options.amq);
-  settings.keys_alone = options.points == kKeysForPoints;
+  settings.kinds = KindsOf(options.prefix_filter_type);
+  settings.keys_alone = options.point_lookups_use_whole_keys;
   settings.price = PriceFor(price);
   BitsOfFileFunction bits_of_file;
   // Files that are written outside of a DB are in no tree.
-  if (options.filter_memory > 0 && context.level_at_creation >= 0) {
-    const auto budget = std::make_shared<FileBudget>(
-        filters_, budget_log_, Samples(), options.filter_memory, context, env);
+  if (options.filter_budget_bytes > 0 && context.level_at_creation >= 0) {
+    const auto budget =
+        std::make_shared<FileBudget>(filters_, budget_log_, Samples(),
+                                     options.filter_budget_bytes, context, env);
     // RocksDB cuts the files of a compaction by the sizes that it is told
     // before the bits of the file are known.
     if (context.level_at_creation > 0) {
@@ -446,7 +350,8 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
                             const Slice& smallest, const Slice& largest) {
       return budget->BitsFor(keys, more_follow, smallest, largest);
     };
-  } else if (options.filter_memory == 0 && options.level_bits == kAuto) {
+  } else if (options.filter_budget_bytes == 0 &&
+             options.level_bits == Options::kAutoLevelBits) {
     bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
     settings.max_bits_of_file =
         options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);
@@ -488,7 +393,7 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
         },
         task);
   };
-  builders.keep_range = options.filter_memory > 0;
+  builders.keep_range = options.filter_budget_bytes > 0;
   builders.tell_lengths = !settings.keys_alone;
   return builders;
 }

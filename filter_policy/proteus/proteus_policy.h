@@ -5,59 +5,65 @@
 
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "filter_policy/open_db/file_budget.h"
+#include "filter_policy/option_types.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/proteus/proteus_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// The options, of which DB::SetOptions can change all that are a MutableOption.
 struct ProteusPolicyOptions {
   static const char* kName() { return "ProteusPolicyOptions"; }
 
   static constexpr double kMinBitsPerKey = 2;
   static constexpr double kMaxBitsPerKey = 64;
 
-  // The size of each filter, or with level_bits=auto the average of all filters
-  // of the tree. 2 to 64. With filter_memory, the size of filters of files that
-  // are written outside of a DB.
-  double bits_per_key = 12;
+  // The size of each filter, or with kAutoLevelBits the average of all filters
+  // of the tree. 2 to 64. With a budget, the size of filters of files that are
+  // written outside of a DB.
+  MutableOption<double> bits_per_key = 12;
 
-  static constexpr uint64_t kMinFilterMemory = 1 << 10;
-  static constexpr uint64_t kMaxFilterMemory = uint64_t{1} << 60;
+  static constexpr uint64_t kMinFilterBudget = 1 << 10;
+  static constexpr uint64_t kMaxFilterBudget = uint64_t{1} << 60;
 
   // The size in bytes of all filters of the trees that have this policy, whose
   // bits per key follow from it (filter_budget.h): 1 KB to 2^60. level_bits has
   // no effect then. 0 for no limit.
-  uint64_t filter_memory = 0;
+  MutableOption<uint64_t> filter_budget_bytes = 0;
 
-  // The kind of the sets: the name of an AMQ (amq.h), "bloom" or "ribbon", or
-  // "auto", with which the model chooses.
-  std::string amq = "auto";
+  // The kind of the sets (amq.h); with kAutoType, the model chooses.
+  enum PrefixFilterType : uint32_t { kAutoType, kBloomType, kRibbonType };
+  MutableOption<uint32_t> prefix_filter_type = kAutoType;
 
-  // "equal": each filter has bits_per_key. "auto": small sorted runs have more,
-  // and the last level has less, for fewer false positives in all
-  // (level_bits.h).
-  std::string level_bits = "auto";
+  // kEqualLevelBits: each filter has bits_per_key. kAutoLevelBits: small sorted
+  // runs have more, and the last level has less, for fewer false positives in
+  // all (level_bits.h).
+  enum LevelBits : uint32_t { kAutoLevelBits, kEqualLevelBits };
+  MutableOption<uint32_t> level_bits = kAutoLevelBits;
 
-  // "auto": point queries ask the layers that suit the queries. "keys": they
-  // ask a set of the whole keys alone, so that the time that a Get takes tells
-  // no more about stored keys than with a salted Bloom filter. Not for 2PBF,
+  // Whether point queries ask a set of the whole keys alone, so that the time
+  // that a Get takes tells no more about stored keys than with a salted Bloom
+  // filter. If not, they ask the layers that suit the queries. Not for 2PBF,
   // and not with a prefix extractor.
-  std::string points = "auto";
+  bool point_lookups_use_whole_keys = false;
 
-  // The price of a false positive by which designs are chosen: the time of the
-  // read that it causes (false_positive_price.h), from "1us" to "100ms".
-  // "auto": what reads of the file's level have cost lately.
-  std::string false_positive_price = "auto";
+  static constexpr uint32_t kMaxCostMicros = 100 * 1000;
+
+  // What a false positive costs, by which designs are chosen: the time of the
+  // read that it causes (false_positive_price.h), from 1 to 100,000
+  // microseconds. 0: what reads of the file's level have cost lately.
+  MutableOption<uint32_t> false_positive_cost_micros = 0;
 
   // The number of sample queries that are kept, and the number of empty queries
   // out of which one is kept. Positive.
-  uint32_t sample_capacity = QueryQueue::kDefaultCapacity;
-  uint32_t sample_every = QueryQueue::kDefaultSampleEvery;
+  MutableOption<uint32_t> sample_capacity = QueryQueue::kDefaultCapacity;
+  MutableOption<uint32_t> sample_every = QueryQueue::kDefaultSampleEvery;
 
   // Files of sample queries, and such queries themselves (SampleStoreOptions).
   std::string seed_file;
@@ -66,6 +72,8 @@ struct ProteusPolicyOptions {
 };
 
 const FilterType& ProteusFilterType();
+// The names of a policy in options. Benchmarks register 1PBF and 2PBF.
+PolicyType ProteusPolicyType(DesignSpace space);
 
 class ProteusFilterPolicy : public RangeFilterPolicy {
  public:
@@ -95,26 +103,32 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   std::shared_ptr<SampleStore> Samples() const override;
   void ShareSamples(
       const std::shared_ptr<SampleStore>& samples) const override {
-    std::call_once(samples_made_, [&] { samples_ = samples; });
+    std::call_once(samples_made_once_, [&] { samples_ = samples; });
   }
   std::shared_ptr<TreeFilters> Filters() const override { return filters_; }
   std::string DesignOptions() const override;
   std::shared_ptr<void> SearchAllDesigns() const override {
     return DesignMemories::SearchAnew(designs_);
   }
-  uint64_t FilterMemory() const override { return options_.filter_memory; }
+  uint64_t FilterMemory() const override {
+    return options_.filter_budget_bytes;
+  }
+
+ protected:
+  Status ParseOption(const ConfigOptions& config, const OptionTypeInfo& info,
+                     const std::string& name, const std::string& value,
+                     void* option) override;
 
  private:
   Status CheckOptions() const;
 
   const DesignSpace space_;
   ProteusPolicyOptions options_;
-  // The samples and the text are made when they are first asked for: by then
-  // all options are set.
-  mutable std::once_flag samples_made_;
+  // The samples are made when they are first asked for: by then all options are
+  // set. Later changes of options are told to those that were made here.
+  mutable std::once_flag samples_made_once_;
   mutable std::shared_ptr<SampleStore> samples_;
-  mutable std::once_flag design_options_made_;
-  mutable std::string design_options_;
+  mutable std::atomic<SampleStore*> samples_made_{nullptr};
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
   const std::shared_ptr<BudgetLog> budget_log_ = std::make_shared<BudgetLog>();
   const std::shared_ptr<DesignMemories> designs_ =

@@ -28,13 +28,20 @@ uint64_t HashOf(const SampleQuery& query) {
 
 QueryQueue::QueryQueue(size_t capacity, uint32_t sample_every)
     : capacity_(std::max<size_t>(capacity, 1)),
-      sample_every_(std::max<uint32_t>(sample_every, 1)),
+      unsampled_(std::max<uint32_t>(sample_every, 1) - 1),
       owner_(NextQueueNumber() << 32),
       slot_((owner_ >> 32) % kSlots) {}
 
+void QueryQueue::SetLimits(size_t capacity, uint32_t sample_every) {
+  capacity_.store(std::max<size_t>(capacity, 1), std::memory_order_relaxed);
+  unsampled_.store(std::max<uint32_t>(sample_every, 1) - 1,
+                   std::memory_order_relaxed);
+}
+
 bool QueryQueue::TickSlowly(uint64_t* slot) {
+  const uint64_t unsampled = this->unsampled();
   if (*slot + 1 == owner_) {
-    *slot = owner_ + unsampled_;
+    *slot = owner_ + unsampled;
     return true;
   }
   // This is the thread's first call, or another queue has used the slot since.
@@ -43,20 +50,20 @@ bool QueryQueue::TickSlowly(uint64_t* slot) {
   constexpr uint32_t kGoldenRatio = 0x9e3779b9;
   const uint32_t start =
       kGoldenRatio * starts_.fetch_add(1, std::memory_order_relaxed);
-  const uint64_t skipped = (uint64_t{start} * sample_every_) >> 32;
-  if (skipped == unsampled_) {
-    *slot = owner_ + unsampled_;
+  const uint64_t skipped = (uint64_t{start} * (unsampled + 1)) >> 32;
+  if (skipped == unsampled) {
+    *slot = owner_ + unsampled;
     return true;
   }
-  *slot = owner_ + unsampled_ - skipped - 1;
+  *slot = owner_ + unsampled - skipped - 1;
   return false;
 }
 
 SampleQuery QueryQueue::MakeRoom(size_t bytes) {
   SampleQuery room;
   while (!queries_.empty() &&
-         (queries_.size() >= capacity_ ||
-          bytes_ + bytes > capacity_ * kMaxBytesPerQuery)) {
+         (queries_.size() >= capacity() ||
+          bytes_ + bytes > capacity() * kMaxBytesPerQuery)) {
     bytes_ -= BytesOf(queries_.front());
     hashes_ -= HashOf(queries_.front());
     room = std::move(queries_.front());

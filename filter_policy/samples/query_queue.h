@@ -92,7 +92,7 @@ class QueryQueue {
     uint64_t& slot = countdowns_[slot_];
     // One comparison for two cases: the difference is large if the count has
     // run out, and if the slot belongs to another queue.
-    if (--slot - owner_ < unsampled_) return false;
+    if (--slot - owner_ < unsampled()) return false;
     return TickSlowly(&slot);
   }
 
@@ -129,14 +129,22 @@ class QueryQueue {
   }
   std::chrono::steady_clock::time_point created() const { return created_; }
 
-  size_t capacity() const { return capacity_; }
-  uint32_t sample_every() const { return sample_every_; }
+  size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
+  uint32_t sample_every() const {
+    return static_cast<uint32_t>(unsampled() + 1);
+  }
+  // Changes both. If the queue holds more queries, the oldest ones go when the
+  // next one comes.
+  void SetLimits(size_t capacity, uint32_t sample_every);
 
  private:
   // Number of queues that, made one after another, do not share a slot.
   static constexpr size_t kSlots = 64;
 
   [[gnu::noinline]] bool TickSlowly(uint64_t* slot);
+  uint64_t unsampled() const {
+    return unsampled_.load(std::memory_order_relaxed);
+  }
   static size_t BytesOf(const SampleQuery& query) {
     return query.lo.size() + query.hi.size();
   }
@@ -152,9 +160,8 @@ class QueryQueue {
   // earlier one at the same address.
   inline static thread_local uint64_t countdowns_[kSlots] = {};
 
-  const size_t capacity_;
-  const uint32_t sample_every_;
-  const uint64_t unsampled_ = sample_every_ - 1;  // calls between two samples
+  std::atomic<size_t> capacity_;
+  std::atomic<uint64_t> unsampled_;  // calls between two samples
   const uint64_t owner_;
   const size_t slot_;
   const std::chrono::steady_clock::time_point created_ =

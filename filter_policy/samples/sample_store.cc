@@ -81,8 +81,30 @@ Status SampleStore::Validate(Env* env) const {
           "; allowed: the name of a file, which need not exist");
     }
   }
+  const std::string& saved = options_.samples_file;
+  if (!saved.empty()) {
+    const std::string folder = saved.substr(0, saved.rfind('/') + 1);
+    const char* const wrong = saved[0] != '/' ? "is a relative path"
+                              : !env->FileExists(folder).ok()
+                                  ? "is in a folder that does not exist"
+                                  : nullptr;
+    if (wrong != nullptr) {
+      return Status::InvalidArgument(
+          "samples_file=" + saved + " " + wrong +
+          "; allowed: the absolute path of a file in a folder that exists");
+    }
+  }
   std::vector<SampleQuery> seeds;
   return ParseSeeds(options_.seeds, &seeds);
+}
+
+void SampleStore::SetLimits(size_t capacity, uint32_t sample_every) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  options_.capacity = capacity;
+  options_.sample_every = sample_every;
+  for (auto& entry : entries_) {
+    entry.second.queue->SetLimits(capacity, sample_every);
+  }
 }
 
 void SampleStore::ReadSeeds(Env* env) {

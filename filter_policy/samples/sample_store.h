@@ -51,11 +51,16 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   SampleStore(const SampleStore&) = delete;
   SampleStore& operator=(const SampleStore&) = delete;
 
-  // InvalidArgument if `seeds` are malformed, or if a file is a device or a
-  // pipe, as no file becomes by itself. A file that is missing, or cannot be
-  // used, keeps no DB from opening: files are read when they are needed, and a
-  // bad one is then logged and left as it is. Damaged parts of a file that was
-  // saved here are logged and left out (ReadSavedQueries).
+  // Changes the capacity of all queues, and how many queries they take.
+  void SetLimits(size_t capacity, uint32_t sample_every);
+
+  // InvalidArgument if `seeds` are malformed, if a file is a device or a pipe,
+  // as no file becomes by itself, or if the samples file's path is relative or
+  // its folder is missing, as the samples would be lost. A file that is
+  // missing, or cannot be used, keeps no DB from opening: files are read when
+  // they are needed, and a bad one is then logged and left as it is. Damaged
+  // parts of a file that was saved here are logged and left out
+  // (ReadSavedQueries).
   Status Validate(Env* env) const;
 
   // The queue of a column family, which is made, and restored or seeded, unless
@@ -109,7 +114,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
 
   void Close(const std::string& column_family, Env* env, Logger* logger);
 
-  const SampleStoreOptions options_;
+  SampleStoreOptions options_;  // after construction, changed under mutex_
   // Held while files are read and written, so that a file is complete before
   // another DB restores it.
   std::mutex mutex_;

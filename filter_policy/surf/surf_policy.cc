@@ -4,7 +4,7 @@
 
 #include <unordered_map>
 
-#include "filter_policy/bounded_option.h"
+#include "filter_policy/option_types.h"
 #include "filter_policy/surf/surf.h"
 #include "util/string_util.h"
 
@@ -12,26 +12,28 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const char kUsage[] = "surf:HASH_BITS:REAL_BITS[:PREFIX_BITS]";
+const char kUsage[] = "surf[:HASH_BITS:REAL_BITS[:PREFIX_BITS]]";
 constexpr char kHashOption[] = "hash_suffix_bits";
 constexpr char kRealOption[] = "real_suffix_bits";
 constexpr char kPrefixOption[] = "prefix_suffix_bits";
 
+WholeNumberRange BitsRange(const char* option) {
+  const uint64_t most = option == kHashOption   ? SurfSuffix::kMaxHashBits
+                        : option == kRealOption ? SurfSuffix::kMaxRealBits
+                                                : SurfSuffix::kMaxPrefixBits;
+  return {SurfFilterPolicy::kClassName(), option, 0, most};
+}
+
 const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
+  using Options = SurfPolicyOptions;
   static const auto* const info =
       new std::unordered_map<std::string, OptionTypeInfo>{
-          {kHashOption,
-           BoundedOption(SurfFilterPolicy::kClassName(),
-                         offsetof(SurfPolicyOptions, hash_suffix_bits), 0,
-                         SurfSuffix::kMaxHashBits)},
-          {kRealOption,
-           BoundedOption(SurfFilterPolicy::kClassName(),
-                         offsetof(SurfPolicyOptions, real_suffix_bits), 0,
-                         SurfSuffix::kMaxRealBits)},
-          {kPrefixOption,
-           BoundedOption(SurfFilterPolicy::kClassName(),
-                         offsetof(SurfPolicyOptions, prefix_suffix_bits), 0,
-                         SurfSuffix::kMaxPrefixBits)},
+          {kHashOption, UInt32Option(offsetof(Options, hash_suffix_bits),
+                                     BitsRange(kHashOption))},
+          {kRealOption, UInt32Option(offsetof(Options, real_suffix_bits),
+                                     BitsRange(kRealOption))},
+          {kPrefixOption, UInt32Option(offsetof(Options, prefix_suffix_bits),
+                                       BitsRange(kPrefixOption))},
       };
   return *info;
 }
@@ -46,30 +48,26 @@ Status CheckSum(const SurfPolicyOptions& options) {
       " in all; allowed: up to " + std::to_string(SurfSuffix::kMaxBits));
 }
 
-// Parses surf:HASH_BITS:REAL_BITS, perhaps with :PREFIX_BITS.
+// Parses surf, or surf:HASH_BITS:REAL_BITS, perhaps with :PREFIX_BITS.
 Status Parse(const std::string& spec,
              std::unique_ptr<const FilterPolicy>* policy) {
-  const char* const owner = SurfFilterPolicy::kClassName();
-  std::vector<std::string> parts = StringSplit(spec, ':');
-  if (parts.size() < 3 || parts.size() > 4 ||
+  const std::vector<std::string> parts = StringSplit(spec, ':');
+  if (parts.empty() || parts.size() == 2 || parts.size() > 4 ||
       parts[0] != SurfFilterPolicy::kNickName() || spec.back() == ':') {
     return Status::InvalidArgument("filter_policy=" + spec +
                                    " is not allowed; allowed: " + kUsage +
                                    ", such as surf:0:8 or surf:0:0:8");
   }
-  parts.resize(4, "0");
   SurfPolicyOptions options;
-  Status s =
-      ParseBoundedOption(owner, kHashOption, parts[1], 0,
-                         SurfSuffix::kMaxHashBits, &options.hash_suffix_bits);
-  if (s.ok()) {
-    s = ParseBoundedOption(owner, kRealOption, parts[2], 0,
-                           SurfSuffix::kMaxRealBits, &options.real_suffix_bits);
-  }
-  if (s.ok()) {
-    s = ParseBoundedOption(owner, kPrefixOption, parts[3], 0,
-                           SurfSuffix::kMaxPrefixBits,
-                           &options.prefix_suffix_bits);
+  uint32_t* const bits[] = {&options.hash_suffix_bits,
+                            &options.real_suffix_bits,
+                            &options.prefix_suffix_bits};
+  const char* const names[] = {kHashOption, kRealOption, kPrefixOption};
+  Status s;
+  for (size_t i = 1; i < parts.size() && s.ok(); i++) {
+    uint64_t number = 0;
+    s = BitsRange(names[i - 1]).Parse(parts[i], &number);
+    *bits[i - 1] = static_cast<uint32_t>(number);
   }
   if (s.ok()) s = CheckSum(options);
   if (s.ok()) policy->reset(new SurfFilterPolicy(options));
@@ -99,18 +97,9 @@ SurfFilterPolicy::SurfFilterPolicy(const SurfPolicyOptions& options)
 }
 
 Status SurfFilterPolicy::CheckOptions() const {
-  Status s =
-      CheckOptionRange(kClassName(), kHashOption, options_.hash_suffix_bits, 0,
-                       SurfSuffix::kMaxHashBits);
-  if (s.ok()) {
-    s = CheckOptionRange(kClassName(), kRealOption, options_.real_suffix_bits,
-                         0, SurfSuffix::kMaxRealBits);
-  }
-  if (s.ok()) {
-    s = CheckOptionRange(kClassName(), kPrefixOption,
-                         options_.prefix_suffix_bits, 0,
-                         SurfSuffix::kMaxPrefixBits);
-  }
+  Status s = BitsRange(kHashOption).Check(options_.hash_suffix_bits);
+  if (s.ok()) s = BitsRange(kRealOption).Check(options_.real_suffix_bits);
+  if (s.ok()) s = BitsRange(kPrefixOption).Check(options_.prefix_suffix_bits);
   return s.ok() ? CheckSum(options_) : s;
 }
 

@@ -20,9 +20,9 @@ TEST(FilterBlockTest, RoundTripOfAllFamilies) {
   for (const KeyFamily& family : KeyFamilies(2000, kBlockSeed)) {
     SCOPED_TRACE(family.name);
     for (const auto& [hash_bits, real_bits] :
-         {std::pair{0, 0}, {0, 4}, {4, 0}, {4, 4}, {0, 16}, {32, 32}}) {
+         {std::pair{0u, 0u}, {0, 4}, {4, 0}, {4, 4}, {0, 16}, {32, 32}}) {
       const std::string bytes =
-          BuildBlock(family.keys, NewSurfFilterPolicy(hash_bits, real_bits));
+          BuildBlock(family.keys, NewSurfFilterPolicy({hash_bits, real_bits}));
       const FilterBlock block(bytes);
       ASSERT_OK(block.status());
       EXPECT_TRUE(block.CanFilter());
@@ -37,7 +37,7 @@ TEST(FilterBlockTest, RoundTripOfAllFamilies) {
 
 TEST(FilterBlockTest, Header) {
   const Keys keys = {"apple", "band", "cherry"};
-  const std::string bytes = BuildBlock(keys, NewSurfFilterPolicy(0, 8));
+  const std::string bytes = BuildBlock(keys, NewSurfFilterPolicy({0, 8}));
   EXPECT_EQ("PRTN", bytes.substr(0, 4));
   EXPECT_EQ(1, bytes[kVersionOffset]);
   EXPECT_EQ(1, bytes[kKindOffset]);
@@ -156,7 +156,7 @@ TEST(FilterBlockTest, HasKeyAtOrAbove) {
 TEST(FilterBlockTest, LongKeysAreStoredInPart) {
   const std::string stored(FilterBlockHeader::kMaxStoredKey, 'm');
   const Keys keys = {stored + "b", stored + "d"};
-  const std::string bytes = BuildBlock(keys, NewSurfFilterPolicy(0, 0));
+  const std::string bytes = BuildBlock(keys, NewSurfFilterPolicy({0, 0}));
   const FilterBlock block(bytes);
   ASSERT_OK(block.status());
   EXPECT_EQ(stored, block.header().smallest.ToString());
@@ -225,7 +225,7 @@ TEST(FilterBlockTest, LiteralPrefixesAreAskedOfTheTrie) {
 }
 
 TEST(FilterBlockTest, OtherPrefixesAreUnknown) {
-  const auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8));
+  const auto builder = NewBuilder(*NewSurfFilterPolicy({0, 8}));
   const Keys keys = {"key1", "key2"};
   for (const std::string& key : keys) {
     builder->AddKeyAndAlt(key, "not a prefix of the key");
@@ -257,7 +257,7 @@ TEST(FilterBlockTest, BuilderChargesTheBlockCache) {
         .options_overrides[CacheEntryRole::kFilterConstruction]
         .charged = charged ? CacheEntryRoleOptions::Decision::kEnabled
                            : CacheEntryRoleOptions::Decision::kDisabled;
-    auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8), options);
+    auto builder = NewBuilder(*NewSurfFilterPolicy({0, 8}), options);
     for (uint64_t i = 0; i < 300000; i++) builder->AddKey(BigEndian(i * i));
     const size_t while_adding = options.block_cache->GetPinnedUsage();
     std::unique_ptr<const char[]> buffer;
@@ -283,7 +283,7 @@ TEST(FilterBlockTest, BuilderChargesForLongKeys) {
   options.cache_usage_options
       .options_overrides[CacheEntryRole::kFilterConstruction]
       .charged = CacheEntryRoleOptions::Decision::kEnabled;
-  auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8), options);
+  auto builder = NewBuilder(*NewSurfFilterPolicy({0, 8}), options);
   for (int i = 0; i < 100; i++) {
     std::string key(100000, static_cast<char>('a' + i / 2));
     key.back() = static_cast<char>('0' + i % 2);
@@ -296,7 +296,7 @@ TEST(FilterBlockTest, BuilderVerifiesItsBlockIfAskedTo) {
   BlockBasedTableOptions options;
   for (bool verify : {false, true}) {
     options.detect_filter_construct_corruption = verify;
-    const auto builder = NewBuilder(*NewSurfFilterPolicy(0, 8), options);
+    const auto builder = NewBuilder(*NewSurfFilterPolicy({0, 8}), options);
     for (const std::string& key : SmallSet()) builder->AddKey(key);
     std::string bytes = Finish(builder.get());
     EXPECT_OK(builder->MaybePostVerify(bytes));

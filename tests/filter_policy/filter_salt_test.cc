@@ -129,7 +129,7 @@ TEST(FilterSaltTest, IsStored) {
     EXPECT_OK(opened.status());
     EXPECT_TRUE(salt == opened.header().salt);
   };
-  const auto hash = NewSurfFilterPolicy(4, 4);
+  const auto hash = NewSurfFilterPolicy({4, 4});
   expect_stored(Build(*hash, keys, kOne), kOne);
   expect_stored(Build(*hash, keys, kTwo), kTwo);
   expect_stored(Build(TrieAndSet(0, 64), 12, keys, kOne), kOne);

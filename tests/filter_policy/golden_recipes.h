@@ -28,7 +28,7 @@ inline Build Policy(uint32_t hash_bits, uint32_t real_bits,
   return [=](const Keys& keys) {
     const WithSalt with(salt);
     const auto builder =
-        NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits, prefix_bits));
+        NewBuilder(*NewSurfFilterPolicy({hash_bits, real_bits, prefix_bits}));
     for (const std::string& key : keys) builder->AddKey(key);
     return Finish(builder.get());
   };
@@ -40,7 +40,8 @@ inline Build PolicyWithPrefixes(
     uint32_t real_bits) {
   return [=](const Keys& keys) {
     const WithSalt with(FilterSalt{});
-    const auto builder = NewBuilder(*NewSurfFilterPolicy(hash_bits, real_bits));
+    const auto builder =
+        NewBuilder(*NewSurfFilterPolicy({hash_bits, real_bits}));
     for (const std::string& key : keys) {
       builder->AddKeyAndAlt(key, prefix(key));
     }

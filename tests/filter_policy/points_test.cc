@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The option points=keys of Proteus and 1PBF: point queries ask a set of the
-//  whole keys and no other layer.
+//  The option point_lookups_use_whole_keys=true of Proteus and 1PBF: point
+//  queries ask a set of the whole keys and no other layer.
 
 #include <gtest/gtest.h>
 
@@ -150,16 +150,15 @@ TEST(PointsTest, Parts) {
 // Keys of one length are not told from others by it.
 TEST(PointsTest, LengthsAreNotTold) {
   const Keys keys = Integers(1000);
-  for (const char* points : {"auto", "keys"}) {
+  for (const bool keys_alone : {false, true}) {
     ProteusPolicyOptions options;
-    options.points = points;
+    options.point_lookups_use_whole_keys = keys_alone;
     const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
     const auto builder = NewBuilder(policy);
     for (const std::string& key : keys) builder->AddKey(key);
     const std::string bytes = Finish(builder.get());
     const FilterBlock block(bytes);
     ASSERT_OK(block.status());
-    const bool keys_alone = options.points == "keys";
     EXPECT_EQ(keys_alone, block.header().key_lengths == 0);
     EXPECT_EQ(keys_alone, FilterOf(block).design().keys_alone);
   }
@@ -205,7 +204,7 @@ TEST(PointsTest, PartsKeepThePromise) {
   for (Keys keys : {Integers(11 * kPartKeys), Names(11 * kPartKeys)}) {
     keys.resize(10 * kPartKeys);
     ProteusPolicyOptions options;
-    options.points = "keys";
+    options.point_lookups_use_whole_keys = true;
     options.bits_per_key = kBits;
     const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
     BlockBasedTableOptions table;
@@ -283,7 +282,7 @@ TEST(PointsTest, SamplesShareTheMemory) {
 TEST(PointsTest, NoEffectOnPrefixes) {
   const Keys keys = Names(1000);
   ProteusPolicyOptions options;
-  options.points = "keys";
+  options.point_lookups_use_whole_keys = true;
   const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
   const auto builder = NewBuilder(policy);
   for (const std::string& key : keys) {

@@ -24,7 +24,7 @@ constexpr uint32_t kBlockSeed = 301;
 
 inline std::string BuildBlock(const Keys& keys,
                               const std::shared_ptr<const FilterPolicy>&
-                                  policy = NewSurfFilterPolicy(4, 8)) {
+                                  policy = NewSurfFilterPolicy({4, 8})) {
   const auto builder = NewBuilder(*policy);
   for (const std::string& key : keys) builder->AddKey(key);
   return Finish(builder.get());
@@ -34,7 +34,7 @@ inline std::string BuildBlock(const Keys& keys,
 // prefix extractor.
 inline std::string BuildBlockWithPrefixes(
     const Keys& keys, const SliceTransform& prefix_extractor) {
-  const auto builder = NewBuilder(*NewSurfFilterPolicy(4, 8));
+  const auto builder = NewBuilder(*NewSurfFilterPolicy({4, 8}));
   for (const std::string& key : keys) {
     if (prefix_extractor.InDomain(key)) {
       builder->AddKeyAndAlt(key, prefix_extractor.Transform(key));
@@ -87,7 +87,7 @@ inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
 // table asks.
 inline void ExpectReaderFinds(const Slice& block, const Keys& entries) {
   const std::unique_ptr<FilterBitsReader> reader(
-      static_cast<const ProteanFilterPolicy&>(*NewSurfFilterPolicy(0, 0))
+      static_cast<const ProteanFilterPolicy&>(*NewSurfFilterPolicy({0, 0}))
           .GetFilterBitsReader(block));
   for (const std::string& entry : entries) {
     ASSERT_TRUE(reader->MayMatch(entry)) << Hex(entry);

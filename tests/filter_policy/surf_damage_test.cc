@@ -165,9 +165,13 @@ TEST(SurfDamageTest, EveryBitFlipUnderARightChecksum) {
   const Keys queries = QueriesAround(keys, 30);
   DamageStride stride;
   for (const auto& [hash_bits, real_bits, prefix_bits] :
-       {std::tuple{0, 0, 0}, {4, 4, 0}, {0, 8, 0}, {32, 32, 0}, {0, 4, 12}}) {
+       {std::tuple{0u, 0u, 0u},
+        {4, 4, 0},
+        {0, 8, 0},
+        {32, 32, 0},
+        {0, 4, 12}}) {
     const std::string bytes = BuildBlock(
-        keys, NewSurfFilterPolicy(hash_bits, real_bits, prefix_bits));
+        keys, NewSurfFilterPolicy({hash_bits, real_bits, prefix_bits}));
     for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
       if (!stride.TryNext()) continue;
       const GuardedBlock copy(WithRightChecksums(WithBitFlipped(bytes, bit)),
@@ -215,8 +219,10 @@ TEST(SurfDamageTest, DamagedTriesUnderARightChecksum) {
     SCOPED_TRACE(family.name);
     const Keys queries = QueriesAround(family.keys, 16);
     const std::string bytes = BuildBlock(
-        family.keys, NewSurfFilterPolicy(rnd.Uniform(5), 4 * rnd.Uniform(5),
-                                         8 * rnd.Uniform(3)));
+        family.keys,
+        NewSurfFilterPolicy({static_cast<uint32_t>(rnd.Uniform(5)),
+                             static_cast<uint32_t>(4 * rnd.Uniform(5)),
+                             static_cast<uint32_t>(8 * rnd.Uniform(3))}));
     for (int round = 0; round < 1500; round++) {
       const std::string damaged = WithRandomDamage(bytes, &rnd);
       if (!stride.TryNext()) continue;

@@ -152,7 +152,7 @@ const TextLanguage& Language() {
                         "keys",
                         "false_positive_price",
                         "2us",
-                        "filter_memory",
+                        "filter_budget_bytes",
                         "512M",
                         "2GB",
                         "2G",
@@ -181,7 +181,7 @@ const TextLanguage& Language() {
                         "false",
                         "{id=protean.SuRF;real_suffix_bits=4}",
                         "{id=protean.Levels;policies={surf:0:4,proteus:12}}",
-                        "{id=protean.Proteus;bits_per_key=10.5;amq=bloom}",
+                        "{id=protean.Proteus;bits_per_key=10.5;prefix_filter_type=kBloom}",
                         "filter_policy=surf:0:4;",
                         " "}};
   return *language;
@@ -217,18 +217,18 @@ std::vector<std::string> Seeds() {
       "pprefixbloom:12:bloom",
       "pprefixbloom2:14",
       "p{id=protean.SuRF;hash_suffix_bits=4;real_suffix_bits=4}",
-      "p{id=protean.Proteus;bits_per_key=12;amq=auto;level_bits=equal;"
+      "p{id=protean.Proteus;bits_per_key=12;prefix_filter_type=kAuto;level_bits=kEqual;"
       "sample_capacity=100;sample_every=1;seed_file=good;samples_file=bad}",
-      "p{id=protean.Proteus;filter_memory=2GB}",
-      "p{id=protean.Proteus;bits_per_key=12;filter_memory=0}",
-      "p{id=protean.Proteus;filter_memory=1;level_bits=equal}",
+      "p{id=protean.Proteus;filter_budget_bytes=2GB}",
+      "p{id=protean.Proteus;bits_per_key=12;filter_budget_bytes=0}",
+      "p{id=protean.Proteus;filter_budget_bytes=1;level_bits=kEqual}",
       "pproteus:512M",
       "pproteus:2G",
       "pproteus:2G:bloom",
       "plevels:bloomfilter:10,proteus:2G",
-      "p{id=protean.PrefixBloom;points=keys}",
+      "p{id=protean.PrefixBloom;point_lookups_use_whole_keys=true}",
       "p{id=protean.PrefixBloom;false_positive_price=2.5us}",
-      "p{id=protean.TwoPrefixBloom;points=keys}",
+      "p{id=protean.TwoPrefixBloom;point_lookups_use_whole_keys=true}",
       "plevels:bloomfilter:10,proteus:12",
       "plevels:nullptr,surf:0:4,{id=protean.Proteus;samples_file=good}",
       "p{id=protean.Levels;policies={surf:0:4,proteus:12}}",
@@ -242,7 +242,7 @@ std::vector<std::string> Seeds() {
       "index_type=kTwoLevelIndexSearch;metadata_block_size=4096;"
       "pin_top_level_index_and_filter=true;",
       "tpartition_filters=true;filter_policy={id=protean.Proteus;"
-      "filter_memory=2GB;samples_file=good};",
+      "filter_budget_bytes=2GB;samples_file=good};",
   };
 }
 

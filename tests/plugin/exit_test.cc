@@ -88,7 +88,7 @@ TEST_P(ExitTest, InTheMiddleOfCompactions) {
 INSTANTIATE_TEST_SUITE_P(
     Policies, ExitTest,
     testing::Values("proteus:12", "surf:4:4",
-                    "{id=protean.Proteus;filter_memory=64K}",
+                    "{id=protean.Proteus;filter_budget_bytes=64K}",
                     "levels:surf:0:8,proteus:12", "bloomfilter:10"));
 
 }  // namespace

@@ -184,7 +184,7 @@ TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
 // Each file has its own properties, in whatever way it is created and whatever
 // other threads write at the same time.
 TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
-  SetPolicy("{id=protean.Proteus;level_bits=equal}");
+  SetPolicy("{id=protean.Proteus;level_bits=kEqual}");
   options_.target_file_size_base = 40 << 10;
   options_.max_background_jobs = 4;
   options_.max_subcompactions = 4;

@@ -138,7 +138,9 @@ TEST_F(LocaleTest, OptionsAreWrittenAndRead) {
 }
 
 TEST_F(LocaleTest, TheDefaultOpensAndChanges) {
-  options_.table_factory = NewProteanTableFactory();
+  BlockBasedTableOptions table;
+  table.filter_policy = NewProteusFilterPolicy();
+  options_.table_factory = NewProteanTableFactory(table);
   ASSERT_OK(OpenDB(&db_, options_, path_));
   ASSERT_OK(db_->SetOptions({{"write_buffer_size", "1000000"}}));
   ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", "proteus:14.5"}}));
@@ -161,7 +163,9 @@ TEST_F(LocaleTest, LevelsOpenAndLoad) {
 }
 
 TEST_F(LocaleTest, PropertiesAndStatistics) {
-  options_.table_factory = NewProteanTableFactory();
+  BlockBasedTableOptions table;
+  table.filter_policy = NewProteusFilterPolicy();
+  options_.table_factory = NewProteanTableFactory(table);
   ASSERT_OK(OpenDB(&db_, options_, path_));
   for (int i = 0; i < 10000; i++) {
     ASSERT_OK(db_->Put(WriteOptions(), std::to_string(i * 7919), "value"));

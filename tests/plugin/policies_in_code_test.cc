@@ -82,11 +82,11 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   ASSERT_OK(WriteStringToFile(Env::Default(), "", seeds));
   ProteusOptions options;
   options.bits_per_key = 14.5;
-  options.filter_memory = 1 << 20;
-  options.amq = ProteusOptions::Amq::kRibbon;
+  options.filter_budget_bytes = 1 << 20;
+  options.prefix_filter_type = ProteusOptions::PrefixFilterType::kRibbon;
   options.level_bits = ProteusOptions::LevelBits::kEqual;
-  options.points = ProteusOptions::Points::kWholeKeys;
-  options.false_positive_micros = 20;
+  options.point_lookups_use_whole_keys = true;
+  options.false_positive_cost_micros = 20;
   options.sample_capacity = 123;
   options.sample_every = 7;
   options.seed_file = seeds;
@@ -94,22 +94,24 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   ASSERT_OK(Open(NewProteusFilterPolicy(options)));
   const Policy proteus = InOptionsFile();
   EXPECT_EQ(14.5, std::stod(Option(proteus, "bits_per_key")));
-  EXPECT_EQ("ribbon", Option(proteus, "amq"));
-  EXPECT_EQ("equal", Option(proteus, "level_bits"));
-  EXPECT_EQ("keys", Option(proteus, "points"));
-  EXPECT_EQ("20us", Option(proteus, "false_positive_price"));
+  EXPECT_EQ("kRibbon", Option(proteus, "prefix_filter_type"));
+  EXPECT_EQ("kEqual", Option(proteus, "level_bits"));
+  EXPECT_EQ("true", Option(proteus, "point_lookups_use_whole_keys"));
+  EXPECT_EQ("20", Option(proteus, "false_positive_cost_micros"));
   EXPECT_EQ("123", Option(proteus, "sample_capacity"));
   EXPECT_EQ("7", Option(proteus, "sample_every"));
   EXPECT_EQ(options.seed_file, Option(proteus, "seed_file"));
   EXPECT_EQ(options.samples_file, Option(proteus, "samples_file"));
-  EXPECT_EQ(Option(NewProteusFilterPolicy(options), "filter_memory"),
-            Option(proteus, "filter_memory"));
-  for (const auto& [amq, name] : std::map<ProteusOptions::Amq, std::string>{
-           {ProteusOptions::Amq::kAuto, "auto"},
-           {ProteusOptions::Amq::kBloom, "bloom"},
-           {ProteusOptions::Amq::kRibbon, "ribbon"}}) {
-    options.amq = amq;
-    EXPECT_EQ(name, Option(NewProteusFilterPolicy(options), "amq"));
+  EXPECT_EQ(Option(NewProteusFilterPolicy(options), "filter_budget_bytes"),
+            Option(proteus, "filter_budget_bytes"));
+  using Type = ProteusOptions::PrefixFilterType;
+  for (const auto& [type, name] :
+       std::map<Type, std::string>{{Type::kAuto, "kAuto"},
+                                   {Type::kBloom, "kBloom"},
+                                   {Type::kRibbon, "kRibbon"}}) {
+    options.prefix_filter_type = type;
+    EXPECT_EQ(name,
+              Option(NewProteusFilterPolicy(options), "prefix_filter_type"));
   }
 
   SurfOptions bits;
@@ -132,7 +134,7 @@ TEST_F(PoliciesInCodeTest, AListOfLevelsIsReadAgainFromTheOptionsFile) {
   proteus.bits_per_key = 14;
   proteus.samples_file = path_ + "#samples";
   const Policy list = NewLevelsFilterPolicy(
-      {nullptr, Policy(NewBloomFilterPolicy(10)), NewSurfFilterPolicy(0, 0, 8),
+      {nullptr, Policy(NewBloomFilterPolicy(10)), NewSurfFilterPolicy({0, 0, 8}),
        NewProteusFilterPolicy(proteus)});
   ASSERT_OK(Open(list));
   const Policy read = InOptionsFile();
@@ -188,10 +190,10 @@ TEST_F(PoliciesInCodeTest, BadOptionsAreRefused) {
   ExpectRefused(NewSurfFilterPolicy(surf), "prefix_suffix_bits");
   ExpectRefused(NewLevelsFilterPolicy({}), "no policy");
   ExpectRefused(NewLevelsFilterPolicy(
-                    {NewProteusFilterPolicy(12), NewSurfFilterPolicy(surf)}),
+                    {NewProteusFilterPolicy({12}), NewSurfFilterPolicy(surf)}),
                 "prefix_suffix_bits");
   ExpectRefused(NewLevelsFilterPolicy(
-                    {NewLevelsFilterPolicy({NewProteusFilterPolicy(12)})}),
+                    {NewLevelsFilterPolicy({NewProteusFilterPolicy({12})})}),
                 "part of a list");
 }
 

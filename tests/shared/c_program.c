@@ -351,7 +351,7 @@ static void test_sample_groups(const char* path) {
   REQUIRE_ERROR("sample group is empty");
   protean_options_set_sample_group(plain, "days", &err);
   REQUIRE_ERROR("BlockBasedTable");
-  protean_options_set_table_factory_without_filters(plain, NULL, &err);
+  protean_options_set_table_factory(plain, NULL, &err);
   protean_options_set_sample_group(plain, "days", &err);
   REQUIRE_ERROR("without one");
   rocksdb_options_destroy(first);
@@ -360,7 +360,7 @@ static void test_sample_groups(const char* path) {
   rocksdb_options_destroy(plain);
 }
 
-/* Files without filters: whatever the table options have. */
+/* Files without filters: where the table options have no policy. */
 static void test_without_filters(const char* path) {
   rocksdb_block_based_table_options_t* table =
       rocksdb_block_based_options_create();
@@ -372,16 +372,9 @@ static void test_without_filters(const char* path) {
     rocksdb_t* db;
     rocksdb_options_set_create_if_missing(options, 1);
     protean_block_based_options_set_filter_policy(
-        table, i < 2 ? "proteus:12" : "nullptr", &err);
+        table, i < 2 ? "nullptr" : "proteus:12", &err);
     REQUIRE_OK();
-    if (i == 0) {
-      protean_options_set_table_factory_without_filters(options, table, &err);
-    } else if (i == 1) {
-      protean_options_set_table_factory_without_filters(options, NULL, &err);
-    } else {
-      /* Another table gets the filter that is recommended. */
-      protean_options_set_table_factory(options, table, &err);
-    }
+    protean_options_set_table_factory(options, i == 1 ? NULL : table, &err);
     REQUIRE_OK();
     db = rocksdb_open(options, path, &err);
     REQUIRE_OK();

@@ -25,7 +25,7 @@
 
 int main() {
   rocksdb::BlockBasedTableOptions table_options;
-  table_options.filter_policy = rocksdb::protean::NewProteusFilterPolicy(12);
+  table_options.filter_policy = rocksdb::protean::NewProteusFilterPolicy({12});
   const std::shared_ptr<rocksdb::TableFactory> factory =
       rocksdb::protean::NewProteanTableFactory(table_options);
   const rocksdb::protean::FilterStatistics statistics;

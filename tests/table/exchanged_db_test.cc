@@ -49,14 +49,18 @@ const Family kFamilies[] = {
     {"default", "filter_policy={id=protean.Proteus;sample_every=1}", false},
     {"proteus_text", "filter_policy={id=protean.Proteus;sample_every=1}", true},
     {"ribbon",
-     "filter_policy={id=protean.Proteus;amq=ribbon;sample_every=1;"
+     "filter_policy={id=protean.Proteus;prefix_filter_type=kRibbon;sample_"
+     "every=1;"
      "bits_per_key=16}",
      false},
     {"ribbon_text",
-     "filter_policy={id=protean.Proteus;amq=ribbon;sample_every=1;bits_per_"
+     "filter_policy={id=protean.Proteus;prefix_filter_type=kRibbon;sample_"
+     "every=1;bits_per_"
      "key=16}",
      true},
-    {"points", "filter_policy={id=protean.Proteus;points=keys;sample_every=1}",
+    {"points",
+     "filter_policy={id=protean.Proteus;point_lookups_use_whole_keys=true;"
+     "sample_every=1}",
      false},
     {"prefix_bloom", "filter_policy=prefixbloom:12", false},
     {"two_prefix_bloom", "filter_policy=prefixbloom2:12", true},

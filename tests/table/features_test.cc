@@ -255,7 +255,7 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     dbs.Close();
     BlockBasedTableOptions plain;
     plain.whole_key_filtering = GetParam();
-    plain.filter_policy = NewSurfFilterPolicy(0, 8);
+    plain.filter_policy = NewSurfFilterPolicy({0, 8});
     dbs.options(TwinDB::kProtean)
         .table_factory.reset(NewBlockBasedTableFactory(plain));
     dbs.Open();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What filter_memory does in real trees: all filters together take what it
-//  says, whatever the tree does.
+//  What filter_budget_bytes does in real trees: all filters together take what
+//  it says, whatever the tree does.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,8 @@ class FilterBudgetDBTest : public testing::Test {
   }
 
   static std::string Budget(uint64_t bytes) {
-    return "{id=protean.Proteus;amq=ribbon;filter_memory=" +
+    return "{id=protean.Proteus;prefix_filter_type=kRibbon;filter_budget_"
+           "bytes=" +
            std::to_string(bytes) + "}";
   }
   void SetPolicy(const std::string& policy, const std::string& table = "") {
@@ -67,7 +68,9 @@ class FilterBudgetDBTest : public testing::Test {
     options_.table_factory = parsed.table_factory;
   }
   // The lines of the log about budgets.
-  Keys BudgetLines() const { return log_->Lines({"Protean: filter_memory="}); }
+  Keys BudgetLines() const {
+    return log_->Lines({"Protean: filter_budget_bytes="});
+  }
   void Open() {
     db_.reset();
     ASSERT_OK(OpenDB(&db_, options_, path_));
@@ -117,7 +120,7 @@ class FilterBudgetDBTest : public testing::Test {
       const auto& user = found->second->user_collected_properties;
       const auto kind = user.find("protean.kind");
       if (kind != user.end() && kind->second == "none") {
-        EXPECT_EQ("filter_memory is used up", user.at("protean.design"));
+        EXPECT_EQ("filter_budget_bytes is used up", user.at("protean.design"));
         size.without++;
       }
     }
@@ -234,7 +237,8 @@ TEST_F(FilterBudgetDBTest, TheTreeOutgrowsTheBudget) {
   EXPECT_GT(total.without, 0);
   EXPECT_LT(total.without, total.files);
   ExpectUsed();
-  EXPECT_EQ(1u, log_->Lines({"Protean: filter_memory=", "is used up"}).size());
+  EXPECT_EQ(
+      1u, log_->Lines({"Protean: filter_budget_bytes=", "is used up"}).size());
   // The DB answers as ever.
   std::string value;
   EXPECT_TRUE(db_->Get(ReadOptions(), "absent", &value).IsNotFound());
@@ -249,10 +253,12 @@ TEST_F(FilterBudgetDBTest, FilesThatMove) {
 }
 
 TEST_F(FilterBudgetDBTest, Partitioned) {
-  SetPolicy("{id=protean.Proteus;amq=ribbon;sample_every=1;filter_memory=" +
-                std::to_string(budget_) + "}",
-            "partition_filters=true;index_type=kTwoLevelIndexSearch;"
-            "cache_index_and_filter_blocks=true;metadata_block_size=4096");
+  SetPolicy(
+      "{id=protean.Proteus;prefix_filter_type=kRibbon;sample_every=1;filter_"
+      "budget_bytes=" +
+          std::to_string(budget_) + "}",
+      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+      "cache_index_and_filter_blocks=true;metadata_block_size=4096");
   Open();
   Write(80);
   std::string value;
@@ -305,8 +311,10 @@ TEST_F(FilterBudgetDBTest, AnotherPolicy) {
 
 // The files that queries ask get more bits than those that they do not.
 TEST_F(FilterBudgetDBTest, Heat) {
-  SetPolicy("{id=protean.Proteus;amq=ribbon;sample_every=1;filter_memory=" +
-            std::to_string(budget_) + "}");
+  SetPolicy(
+      "{id=protean.Proteus;prefix_filter_type=kRibbon;sample_every=1;filter_"
+      "budget_bytes=" +
+      std::to_string(budget_) + "}");
   Open();
   for (int i = 0; i < 120; i++) Flush();
   Compact();
@@ -341,7 +349,7 @@ TEST_F(FilterBudgetDBTest, Heat) {
 
 // Files from outside of a DB have bits_per_key.
 TEST_F(FilterBudgetDBTest, FilesFromOutside) {
-  SetPolicy("{id=protean.PrefixBloom;bits_per_key=10;filter_memory=2G}");
+  SetPolicy("{id=protean.PrefixBloom;bits_per_key=10;filter_budget_bytes=2G}");
   SstFileWriter writer(EnvOptions(), options_);
   const std::string file = path_ + "_outside.sst";
   ASSERT_OK(writer.Open(file));
@@ -356,7 +364,7 @@ TEST_F(FilterBudgetDBTest, FilesFromOutside) {
 }
 
 TEST_F(FilterBudgetDBTest, MoreThanMemory) {
-  SetPolicy("{id=protean.Proteus;filter_memory=1024T}");
+  SetPolicy("{id=protean.Proteus;filter_budget_bytes=1024T}");
   Open();
   for (int i = 0; i < 3; i++) Flush();
   ASSERT_EQ(1u, BudgetLines().size());
@@ -417,7 +425,7 @@ class GrowthTest : public testing::TestWithParam<Growth> {
     EXPECT_OK(GetColumnFamilyOptionsFromString(
         ConfigOptions(), options_,
         "table_factory={id=ProteanTable;filter_policy={id=protean.Proteus;"
-        "amq=bloom;filter_memory=" +
+        "prefix_filter_type=kBloom;filter_budget_bytes=" +
             std::to_string(kMemory) + "};no_block_cache=true}",
         &options_));
     EXPECT_OK(DestroyDB(path_, Options()));

@@ -335,7 +335,7 @@ class SiphoningTest : public testing::Test {
 };
 
 const char* const kKeysForPoints =
-    "{id=protean.Proteus;bits_per_key=14;points=keys}";
+    "{id=protean.Proteus;bits_per_key=14;point_lookups_use_whole_keys=true}";
 const char* const kPartitioned =
     "partition_filters=true;index_type=kTwoLevelIndexSearch;";
 
@@ -358,7 +358,7 @@ TEST_F(SiphoningTest, WhatFiltersGiveAway) {
       double most;
       const char* table = "";
     };
-    const std::string keys = "points=keys;";
+    const std::string keys = "point_lookups_use_whole_keys=true;";
     for (const Case& c : {
              Case{"bloomfilter:14", Policy("bloomfilter:14"), 0, kNothing},
              {"surf:0:0", Policy("surf:0:0"), kMuch, kAny},
@@ -372,14 +372,15 @@ TEST_F(SiphoningTest, WhatFiltersGiveAway) {
              {"proteus:14, short scans", Taught(*form, 5, false, ""), 0, kAny},
              {"proteus:14, scans and near points", Taught(*form, 2, true, ""),
               0, kAny},
-             {"points=keys", Policy(kKeysForPoints), 0, kNothing},
-             {"points=keys, partitioned", Policy(kKeysForPoints), 0, kNothing,
-              kPartitioned},
-             {"points=keys, long scans", Taught(*form, 3, false, keys), 0,
+             {"point_lookups_use_whole_keys=true", Policy(kKeysForPoints), 0,
               kNothing},
-             {"points=keys, short scans", Taught(*form, 5, false, keys), 0,
-              kNothing},
-             {"points=keys, scans and near points",
+             {"point_lookups_use_whole_keys=true, partitioned",
+              Policy(kKeysForPoints), 0, kNothing, kPartitioned},
+             {"point_lookups_use_whole_keys=true, long scans",
+              Taught(*form, 3, false, keys), 0, kNothing},
+             {"point_lookups_use_whole_keys=true, short scans",
+              Taught(*form, 5, false, keys), 0, kNothing},
+             {"point_lookups_use_whole_keys=true, scans and near points",
               Taught(*form, 2, true, keys), 0, kNothing},
          }) {
       SCOPED_TRACE(std::string(c.name) + ", " + form->name());
@@ -393,15 +394,16 @@ TEST_F(SiphoningTest, WhatFiltersGiveAway) {
   }
 }
 
-// With points=keys, a point takes a read with the same probability however much
-// it shares with a stored key, as with a Bloom filter.
+// With point_lookups_use_whole_keys=true, a point takes a read with the same
+// probability however much it shares with a stored key, as with a Bloom filter.
 TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
   for (const KeyForm* form : {&letters_, &numbers_}) {
     const Keys keys = KeysOf(*form, 4);
     for (const char* table : {"", kPartitioned}) {
       for (const std::string& policy :
            {std::string("bloomfilter:14"), std::string(kKeysForPoints),
-            Taught(*form, 3, false, "points=keys;")(keys)}) {
+            Taught(*form, 3, false,
+                   "point_lookups_use_whole_keys=true;")(keys)}) {
         SCOPED_TRACE(policy + " " + table + form->name());
         const auto db = MakeDB(keys, policy, table);
         for (const std::string& key : keys) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What level_bits=auto does in real trees, above all in trees of unusual
+//  What level_bits=kAuto does in real trees, above all in trees of unusual
 //  shapes: the filters of a tree take what bits_per_key promises, and the
 //  filters of the last level lose next to nothing.
 
@@ -32,7 +32,7 @@ constexpr double kRoundedBits = 512;
 class LevelBitsDBTest : public testing::Test {
  protected:
   LevelBitsDBTest() {
-    SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=auto}");
+    SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=kAuto}");
     options_.create_if_missing = true;
     options_.compression = kNoCompression;
     options_.max_bytes_for_level_base = 512 << 10;
@@ -207,7 +207,7 @@ TEST_F(LevelBitsDBTest, Universal) {
 // Ascending keys are written once: their files move down unchanged.
 TEST_F(LevelBitsDBTest, FilesThatMove) {
   // A trie of ascending numbers would take less than its share.
-  SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=auto}");
+  SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");
   Open();
   Write(60, /*ascending=*/true);
   Open();
@@ -235,7 +235,7 @@ TEST_F(LevelBitsDBTest, CompactionIsBehind) {
 // A file that is written outside of the DB has exactly bits_per_key.
 TEST_F(LevelBitsDBTest, FilesFromOutside) {
   // A trie of ascending numbers would take less than its share.
-  SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=auto}");
+  SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");
   Open();
   SstFileWriter writer(EnvOptions(), options_);
   const std::string file = path_ + "_outside.sst";
@@ -256,7 +256,7 @@ TEST_F(LevelBitsDBTest, FilesFromOutside) {
 }
 
 TEST_F(LevelBitsDBTest, Equal) {
-  SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=equal}");
+  SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}");
   Open();
   for (int i = 0; i < 60; i++) Flush();
   ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));

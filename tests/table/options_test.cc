@@ -51,41 +51,28 @@ void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
 
 }  // namespace
 
-// The shortest options string is the recommended one; to have no filter, it
-// must say so.
+// No filter policy means no filter, as in RocksDB's own table, in text and in
+// code, and in the OPTIONS file.
 TEST(OptionsTest, WithoutAPolicy) {
   for (const char* line :
        {"table_factory=ProteanTable", "table_factory={id=ProteanTable}",
-        "table_factory={id=ProteanTable;block_size=8192}"}) {
+        "table_factory={id=ProteanTable;block_size=8192}",
+        "table_factory={id=ProteanTable;filter_policy=nullptr}"}) {
     SCOPED_TRACE(line);
     ColumnFamilyOptions options;
     ASSERT_OK(GetColumnFamilyOptionsFromString(
         ConfigOptions(), ColumnFamilyOptions(), line, &options));
-    ASSERT_NE(nullptr, PolicyOf(options));
-    EXPECT_STREQ("protean.Proteus", PolicyOf(options)->Name());
-    EXPECT_EQ("12", Option(PolicyOf(options), "bits_per_key").substr(0, 2));
+    EXPECT_EQ(nullptr, PolicyOf(options));
   }
-  ColumnFamilyOptions in_code;
-  in_code.table_factory = NewProteanTableFactory();
-  ASSERT_NE(nullptr, PolicyOf(in_code));
-  EXPECT_STREQ("protean.Proteus", PolicyOf(in_code)->Name());
-
-  ColumnFamilyOptions none;
-  ASSERT_OK(Parse("filter_policy=nullptr", &none));
-  EXPECT_EQ(nullptr, PolicyOf(none));
-  none.table_factory = NewProteanTableFactoryWithoutFilters();
-  EXPECT_EQ(nullptr, PolicyOf(none));
-}
-
-// Both settings survive the OPTIONS file.
-TEST(OptionsTest, WithoutAPolicyInTheFile) {
   const std::string path = test::PerThreadDBPath("protean_no_policy");
-  for (bool filters : {true, false}) {
+  for (const bool filters : {true, false}) {
     ASSERT_OK(DestroyDB(path, Options()));
     Options options;
     options.create_if_missing = true;
-    options.table_factory = filters ? NewProteanTableFactory()
-                                    : NewProteanTableFactoryWithoutFilters();
+    BlockBasedTableOptions table;
+    if (filters) table.filter_policy = NewProteusFilterPolicy({});
+    options.table_factory = NewProteanTableFactory(table);
+    EXPECT_EQ(filters, PolicyOf(options) != nullptr);
     std::unique_ptr<DB> db;
     ASSERT_OK(OpenDB(&db, options, path));
     db.reset();
@@ -350,7 +337,7 @@ TEST(OptionsTest, PartitionFiltersIsOfTheIndex) {
 TEST(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
   const std::string path = test::PerThreadDBPath("protean_options");
   BlockBasedTableOptions table;
-  table.filter_policy = NewSurfFilterPolicy(0, 40);
+  table.filter_policy = NewSurfFilterPolicy({0, 40});
   Options options;
   options.create_if_missing = true;
   options.table_factory = NewProteanTableFactory(table);
@@ -367,7 +354,7 @@ TEST(OptionsTest, BadNumbersInSstFileWriter) {
   for (const auto& [hash_bits, real_bits] :
        {std::pair<uint32_t, uint32_t>{0, 8}, {33, 0}, {0, 200}, {~0u, ~0u}}) {
     BlockBasedTableOptions table;
-    table.filter_policy = NewSurfFilterPolicy(hash_bits, real_bits);
+    table.filter_policy = NewSurfFilterPolicy({hash_bits, real_bits});
     Options options;
     options.table_factory = NewProteanTableFactory(table);
     SstFileWriter writer(EnvOptions(), options);

@@ -345,7 +345,7 @@ class KeptDesignsTest : public testing::Test {
   KeptDesignsTest() {
     policy_options_.sample_every = 1;
     policy_options_.sample_capacity = 2000;
-    policy_options_.level_bits = "equal";
+    policy_options_.level_bits = ProteusPolicyOptions::kEqualLevelBits;
     options_.create_if_missing = true;
     options_.disable_auto_compactions = true;
     options_.info_log = log_;

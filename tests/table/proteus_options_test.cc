@@ -150,39 +150,46 @@ TEST_P(ProteusOptionsTest, ShortForm) {
   ASSERT_OK(Parse(ShortName() + ":14", &options));
   EXPECT_EQ(Id(), PolicyOf(options)->Name());
   EXPECT_EQ(14, std::stod(Option(PolicyOf(options), "bits_per_key")));
-  EXPECT_EQ("auto", Option(PolicyOf(options), "amq"));
-  EXPECT_EQ("auto", Option(PolicyOf(options), "level_bits"));
-  EXPECT_EQ("auto", Option(PolicyOf(options), "points"));
+  EXPECT_EQ("kAuto", Option(PolicyOf(options), "prefix_filter_type"));
+  EXPECT_EQ("kAuto", Option(PolicyOf(options), "level_bits"));
+  EXPECT_EQ("false", Option(PolicyOf(options), "point_lookups_use_whole_keys"));
   EXPECT_EQ("20000", Option(PolicyOf(options), "sample_capacity"));
   EXPECT_EQ("100", Option(PolicyOf(options), "sample_every"));
-  for (const char* amq : {"bloom", "ribbon", "auto"}) {
-    ASSERT_OK(Parse(ShortName() + ":10.5:" + amq, &options));
-    EXPECT_EQ(10.5, std::stod(Option(PolicyOf(options), "bits_per_key")));
-    EXPECT_EQ(amq, Option(PolicyOf(options), "amq"));
+  for (const std::string type : {"Bloom", "Ribbon", "Auto"}) {
+    for (const std::string& spelled :
+         {"k" + type, type,
+          static_cast<char>(tolower(type[0])) + type.substr(1)}) {
+      ASSERT_OK(Parse(ShortName() + ":10.5:" + spelled, &options));
+      EXPECT_EQ(10.5, std::stod(Option(PolicyOf(options), "bits_per_key")));
+      EXPECT_EQ("k" + type, Option(PolicyOf(options), "prefix_filter_type"));
+    }
   }
+  ASSERT_OK(Parse(ShortName(), &options));
+  EXPECT_EQ(12, std::stod(Option(PolicyOf(options), "bits_per_key")));
   ASSERT_OK(Parse(ShortName() + ":2", &options));
   ASSERT_OK(Parse(ShortName() + ":64", &options));
 }
 
 TEST_P(ProteusOptionsTest, ObjectForm) {
   ColumnFamilyOptions options;
-  ASSERT_OK(Parse(Object("bits_per_key=9.75;amq=ribbon;sample_capacity=17;"
-                         "sample_every=3;level_bits=equal"),
-                  &options));
+  ASSERT_OK(Parse(
+      Object("bits_per_key=9.75;prefix_filter_type=kRibbon;sample_capacity=17;"
+             "sample_every=3;level_bits=kEqual"),
+      &options));
   const FilterPolicy* policy = PolicyOf(options);
   EXPECT_EQ(Id(), policy->Name());
   EXPECT_EQ(9.75, std::stod(Option(policy, "bits_per_key")));
-  EXPECT_EQ("ribbon", Option(policy, "amq"));
-  EXPECT_EQ("equal", Option(policy, "level_bits"));
+  EXPECT_EQ("kRibbon", Option(policy, "prefix_filter_type"));
+  EXPECT_EQ("kEqual", Option(policy, "level_bits"));
   const auto samples = AsProteanFilterPolicy(policy)->Samples();
   EXPECT_EQ(17u, samples->options().capacity);
   EXPECT_EQ(3u, samples->options().sample_every);
 }
 
-TEST_P(ProteusOptionsTest, FilterMemory) {
+TEST_P(ProteusOptionsTest, FilterBudget) {
   ColumnFamilyOptions options;
   ASSERT_OK(Parse(ShortName() + ":12", &options));
-  EXPECT_EQ("0", Option(PolicyOf(options), "filter_memory"));
+  EXPECT_EQ("0", Option(PolicyOf(options), "filter_budget_bytes"));
   struct Size {
     const char* text;
     const char* bytes;
@@ -190,54 +197,55 @@ TEST_P(ProteusOptionsTest, FilterMemory) {
   for (const Size& size : {Size{"0", "0"},
                            {"1024", "1024"},
                            {"1K", "1024"},
-                           {"3kb", "3072"},
+                           {"3k", "3072"},
                            {"512M", "536870912"},
                            {"2G", "2147483648"},
-                           {"2GB", "2147483648"},
-                           {"2GiB", "2147483648"},
-                           {"5000B", "5000"},
                            {"1T", "1099511627776"},
                            {"1048576T", "1152921504606846976"}}) {
     SCOPED_TRACE(size.text);
-    ASSERT_OK(
-        Parse(Object("bits_per_key=9;filter_memory=" + std::string(size.text)),
-              &options));
-    EXPECT_EQ(size.bytes, Option(PolicyOf(options), "filter_memory"));
+    ASSERT_OK(Parse(
+        Object("bits_per_key=9;filter_budget_bytes=" + std::string(size.text)),
+        &options));
+    EXPECT_EQ(size.bytes, Option(PolicyOf(options), "filter_budget_bytes"));
     EXPECT_EQ(9, std::stod(Option(PolicyOf(options), "bits_per_key")));
   }
-  ASSERT_OK(Parse(ShortName() + ":2G:bloom", &options));
-  EXPECT_EQ("2147483648", Option(PolicyOf(options), "filter_memory"));
-  EXPECT_EQ("bloom", Option(PolicyOf(options), "amq"));
+  // A budget is not one letter away from bits per key.
+  ExpectPolicyRefused(ShortName() + ":12M",
+                      {Id(), "bits_per_key=12M", "filter_budget_bytes=2G"});
   for (const char* size : {"1", "1023", "-1", "-2G", "2X", "2GG", "G", "1.5G",
-                           "1152921504606846977", "1048577T",
+                           "1152921504606846977", "1048577T", "2GB", "5000B",
                            "99999999999999999999", "2 G", "0x400", "many"}) {
-    ExpectPolicyRefused(Object("filter_memory=" + std::string(size)),
-                        {Id(), "filter_memory", size, "0, or a size from 1K"});
+    ExpectPolicyRefused(
+        Object("filter_budget_bytes=" + std::string(size)),
+        {Id(), "filter_budget_bytes", size, "0, or whole numbers from 1024"});
   }
   ProteusPolicyOptions in_code;
-  in_code.filter_memory = 1000;
-  ExpectOptionsRefused(in_code, {Id(), "filter_memory=1000", "from 1K"});
+  in_code.filter_budget_bytes = 1000;
+  ExpectOptionsRefused(in_code,
+                       {Id(), "filter_budget_bytes=1000", "from 1024"});
 }
 
 // SetOptions changes the budget of an open DB, which keeps it in its OPTIONS
 // file.
-TEST_P(ProteusOptionsTest, FilterMemoryOfAnOpenDB) {
+TEST_P(ProteusOptionsTest, FilterBudgetOfAnOpenDB) {
   ASSERT_OK(GetColumnFamilyOptionsFromString(
       ConfigOptions(), ColumnFamilyOptions(),
-      TableWith(Object("filter_memory=1M")), &options_));
+      TableWith(Object("filter_budget_bytes=1M")), &options_));
   options_.create_if_missing = true;
   std::unique_ptr<DB> db;
   ASSERT_OK(OpenDB(&db, options_, path_));
   ASSERT_OK(db->SetOptions(
-      {{"table_factory.filter_policy", Object("filter_memory=3M")}}));
+      {{"table_factory.filter_policy", Object("filter_budget_bytes=3M")}}));
   EXPECT_NOK(db->SetOptions(
-      {{"table_factory.filter_policy", Object("filter_memory=3")}}));
-  EXPECT_EQ("3145728", Option(PolicyOf(db->GetOptions()), "filter_memory"));
+      {{"table_factory.filter_policy", Object("filter_budget_bytes=3")}}));
+  EXPECT_EQ("3145728",
+            Option(PolicyOf(db->GetOptions()), "filter_budget_bytes"));
   db.reset();
   DBOptions db_options;
   std::vector<ColumnFamilyDescriptor> families;
   ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
-  EXPECT_EQ("3145728", Option(PolicyOf(families[0].options), "filter_memory"));
+  EXPECT_EQ("3145728",
+            Option(PolicyOf(families[0].options), "filter_budget_bytes"));
 }
 
 TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
@@ -245,20 +253,21 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
   struct Case {
     std::string policy;
     double bits;
-    std::string amq;
+    std::string type;
     std::string every;
     std::string level_bits;
-    std::string filter_memory = "0";
+    std::string filter_budget_bytes = "0";
   };
   for (const Case& c : {
-           Case{ShortName() + ":11", 11, "auto", "100", "auto"},
-           {ShortName() + ":10.123:bloom", 10.123, "bloom", "100", "auto"},
-           {Object("bits_per_key=7.5;amq=ribbon;level_bits=equal;"
-                   "sample_every=5;seed_file=" +
-                   file_ + ";samples_file=" + file_ + ".saved"),
-            7.5, "ribbon", "5", "equal"},
-           {Object("bits_per_key=10;filter_memory=2G"), 10, "auto", "100",
-            "auto", "2147483648"},
+           Case{ShortName() + ":11", 11, "kAuto", "100", "kAuto"},
+           {ShortName() + ":10.123:bloom", 10.123, "kBloom", "100", "kAuto"},
+           {Object(
+                "bits_per_key=7.5;prefix_filter_type=kRibbon;level_bits=kEqual;"
+                "sample_every=5;seed_file=" +
+                file_ + ";samples_file=" + file_ + ".saved"),
+            7.5, "kRibbon", "5", "kEqual"},
+           {Object("bits_per_key=10;filter_budget_bytes=2G"), 10, "kAuto",
+            "100", "kAuto", "2147483648"},
        }) {
     SCOPED_TRACE(c.policy);
     Loaded file;
@@ -269,10 +278,10 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     ASSERT_NE(nullptr, policy);
     EXPECT_EQ(Id(), policy->Name());
     EXPECT_NEAR(c.bits, std::stod(Option(policy, "bits_per_key")), 1e-5);
-    EXPECT_EQ(c.amq, Option(policy, "amq"));
+    EXPECT_EQ(c.type, Option(policy, "prefix_filter_type"));
     EXPECT_EQ(c.every, Option(policy, "sample_every"));
     EXPECT_EQ(c.level_bits, Option(policy, "level_bits"));
-    EXPECT_EQ(c.filter_memory, Option(policy, "filter_memory"));
+    EXPECT_EQ(c.filter_budget_bytes, Option(policy, "filter_budget_bytes"));
     EXPECT_EQ(Option(PolicyOf(options_), "seed_file"),
               Option(policy, "seed_file"));
     EXPECT_EQ(Option(PolicyOf(options_), "samples_file"),
@@ -289,70 +298,75 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
   }
 }
 
-// 2PBF has no place for the set of whole keys that points=keys asks.
-TEST_P(ProteusOptionsTest, Points) {
-  const bool has_keys = Id() != "protean.TwoPrefixBloom";
-  const std::string allowed = has_keys ? "auto, keys" : "auto";
-  for (const std::string points : {"auto", "keys"}) {
-    ProteusPolicyOptions in_code;
-    in_code.points = points;
-    if (points == "keys" && !has_keys) {
-      ExpectPolicyRefused(Object("points=keys"),
-                          {Id(), "points=keys", "allowed: auto"});
-      ExpectOptionsRefused(in_code, {Id(), "points=keys", "allowed: auto"});
-      continue;
-    }
+// 2PBF has no place for a set of whole keys.
+TEST_P(ProteusOptionsTest, PointLookupsUseWholeKeys) {
+  const std::string option = "point_lookups_use_whole_keys";
+  ProteusPolicyOptions in_code;
+  in_code.point_lookups_use_whole_keys = true;
+  if (Id() == "protean.TwoPrefixBloom") {
+    const std::vector<std::string> words = {Id(), option + "=true",
+                                            "allowed: false"};
+    ASSERT_OK(GetColumnFamilyOptionsFromString(
+        ConfigOptions(), ColumnFamilyOptions(),
+        TableWith(Object(option + "=true")), &options_));
+    ExpectRefused(Open(), words);
+    ExpectOptionsRefused(in_code, words);
+    return;
+  }
+  for (const std::string value : {"false", "true"}) {
     Loaded file;
     ASSERT_NO_FATAL_FAILURE(
-        OpenAndLoad(Object("bits_per_key=14;points=" + points), &file));
-    EXPECT_EQ(points, Option(PolicyOf(options_), "points"));
-    EXPECT_EQ(points, Option(PolicyOf(file.families[0].options), "points"));
-
+        OpenAndLoad(Object("bits_per_key=14;" + option + "=" + value), &file));
+    EXPECT_EQ(value, Option(PolicyOf(options_), option));
+    EXPECT_EQ(value, Option(PolicyOf(file.families[0].options), option));
     options_.prefix_extractor.reset(NewFixedPrefixTransform(3));
-    if (points == "keys") {
-      ExpectRefused(Open(), {Id(), "points=keys", "prefix extractor"});
-      ExpectOptionsRefused(in_code, {Id(), "points=keys", "prefix extractor"});
+    if (value == "true") {
+      const std::vector<std::string> words = {Id(), option + "=true",
+                                              "prefix extractor"};
+      ExpectRefused(Open(), words);
+      ExpectOptionsRefused(in_code, words);
     } else {
       EXPECT_OK(Open());
     }
     options_.prefix_extractor.reset();
   }
-  for (const char* points : {"Keys", "all", "none", "auto,keys"}) {
-    ExpectPolicyRefused(Object("points=" + std::string(points)),
-                        {Id(), "points", points, "allowed: " + allowed});
-    ProteusPolicyOptions in_code;
-    in_code.points = points;
-    ExpectOptionsRefused(in_code, {Id(), "points", points, allowed});
-  }
 }
 
-TEST_P(ProteusOptionsTest, FalsePositivePrice) {
+TEST_P(ProteusOptionsTest, FalsePositiveCost) {
+  const std::string option = "false_positive_cost_micros";
   ColumnFamilyOptions options;
   ASSERT_OK(Parse(ShortName() + ":12", &options));
-  EXPECT_EQ("auto", Option(PolicyOf(options), "false_positive_price"));
-  EXPECT_EQ(kUsualPrice,
-            AsProteanFilterPolicy(PolicyOf(options))->PriceFor(kUsualPrice));
-  EXPECT_EQ(kCachedPrice,
-            AsProteanFilterPolicy(PolicyOf(options))->PriceFor(kCachedPrice));
-  for (const std::string price : {"2us", "0.1ms", "100ms"}) {
+  EXPECT_EQ("0", Option(PolicyOf(options), option));
+  for (const uint64_t measured : {kUsualPrice, kCachedPrice}) {
+    EXPECT_EQ(measured,
+              AsProteanFilterPolicy(PolicyOf(options))->PriceFor(measured));
+  }
+  for (const uint64_t micros : {1, 2, 100, 100'000}) {
     Loaded file;
     ASSERT_NO_FATAL_FAILURE(
-        OpenAndLoad(Object("false_positive_price=" + price), &file));
+        OpenAndLoad(Object(option + "=" + std::to_string(micros)), &file));
     const FilterPolicy* policy = PolicyOf(file.families[0].options);
-    EXPECT_EQ(price, Option(policy, "false_positive_price"));
-    uint64_t parsed = 0;
-    ASSERT_TRUE(ParsePrice(price, &parsed));
-    EXPECT_EQ(parsed, AsProteanFilterPolicy(policy)->PriceFor(kUsualPrice));
+    EXPECT_EQ(std::to_string(micros), Option(policy, option));
+    EXPECT_EQ(1000 * micros,
+              AsProteanFilterPolicy(policy)->PriceFor(kUsualPrice));
   }
-  for (const std::string price : {"2", "0us", "1s", "-1us", "101ms", "cheap"}) {
-    const std::vector<std::string> words = {
-        Id(), "false_positive_price=" + price,
-        "allowed: auto, or a time from 1us to 100ms"};
-    ExpectPolicyRefused(Object("false_positive_price=" + price), words);
-    ProteusPolicyOptions in_code;
-    in_code.false_positive_price = price;
-    ExpectOptionsRefused(in_code, words);
+  for (const std::string cost : {"2us", "-1", "100001", "1M", "cheap"}) {
+    ExpectPolicyRefused(
+        Object(option + "=" + cost),
+        {Id(), option + "=" + cost, "allowed: whole numbers from 0 to 100000"});
   }
+  ProteusPolicyOptions in_code;
+  in_code.false_positive_cost_micros = 100'001;
+  ExpectOptionsRefused(in_code, {Id(), option + "=100001", "0 to 100000"});
+}
+
+// Options that are misspelled are answered with the nearest one.
+TEST_P(ProteusOptionsTest, MisspelledOptions) {
+  ColumnFamilyOptions options;
+  const Status s = Parse(Object("bit_per_key=12"), &options);
+  ExpectRefused(s, {Id(), "bit_per_key", "did you mean bits_per_key?"});
+  ExpectRefused(Parse(Object("amq=bloom"), &options),
+                {Id(), "amq", "allowed: bits_per_key, "});
 }
 
 TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
@@ -364,23 +378,23 @@ TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
     ExpectPolicyRefused(Object("bits_per_key=" + std::string(bits)),
                         {Id(), "bits_per_key", "2 to 64"});
   }
-  const std::string form = ShortName() + ":BITS_PER_KEY";
+  const std::string form = ShortName() + "[:BITS_PER_KEY";
   for (const std::string& spec :
-       {ShortName(), ShortName() + ":", ShortName() + ":12:bloom:3",
-        ShortName() + ":12:"}) {
+       {ShortName() + ":", ShortName() + ":12:bloom:3", ShortName() + ":12:"}) {
     ExpectPolicyRefused(spec, {spec});
   }
   ExpectPolicyRefused(ShortName() + "::", {ShortName()});
   ExpectPolicyRefused(ShortName() + ":12:", {form});
-  for (const char* amq : {"cuckoo", "Bloom", "none", "bloom,ribbon"}) {
-    ExpectPolicyRefused(ShortName() + ":12:" + amq,
-                        {Id(), "amq", amq, "bloom, ribbon, auto"});
-    ExpectPolicyRefused(Object("amq=" + std::string(amq)),
-                        {Id(), "amq", amq, "bloom, ribbon, auto"});
+  const std::string types = "kAuto, kBloom, kRibbon";
+  for (const char* type : {"cuckoo", "kkBloom", "none", "bloom,ribbon"}) {
+    ExpectPolicyRefused(ShortName() + ":12:" + type,
+                        {Id(), "prefix_filter_type", type, types});
+    ExpectPolicyRefused(Object("prefix_filter_type=" + std::string(type)),
+                        {Id(), "prefix_filter_type", type, types});
   }
-  for (const char* level_bits : {"Auto", "monkey", "on", "equal,auto"}) {
+  for (const char* level_bits : {"k", "monkey", "on", "equal,auto"}) {
     ExpectPolicyRefused(Object("level_bits=" + std::string(level_bits)),
-                        {Id(), "level_bits", level_bits, "auto, equal"});
+                        {Id(), "level_bits", level_bits, "kAuto, kEqual"});
   }
   for (const char* number : {"0", "-1", "4294967296", "many", "1.5"}) {
     for (const std::string option : {"sample_capacity", "sample_every"}) {
@@ -399,17 +413,23 @@ TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
     ExpectOptionsRefused(options, {Id(), "bits_per_key", "2 to 64"});
   }
   options = {};
-  options.amq = "cuckoo";
-  ExpectOptionsRefused(options, {Id(), "amq", "cuckoo", "bloom, ribbon, auto"});
+  options.prefix_filter_type = 3;
+  ExpectOptionsRefused(
+      options, {Id(), "prefix_filter_type=3", "kAuto, kBloom, kRibbon"});
   options = {};
-  options.level_bits = "monkey";
-  ExpectOptionsRefused(options, {Id(), "level_bits", "monkey", "auto, equal"});
+  options.level_bits = 2;
+  ExpectOptionsRefused(options, {Id(), "level_bits=2", "kAuto, kEqual"});
   options = {};
   options.sample_capacity = 0;
   ExpectOptionsRefused(options, {Id(), "sample_capacity", "0", "1 to "});
   options = {};
   options.sample_every = 0;
   ExpectOptionsRefused(options, {Id(), "sample_every", "0", "1 to "});
+  options = {};
+  options.samples_file = "relative";
+  ExpectOptionsRefused(options, {"samples_file=relative", "absolute path"});
+  options.samples_file = path_ + "_no_folder/file";
+  ExpectOptionsRefused(options, {"samples_file=", "does not exist"});
   options = {};
   options.samples_file = "a\\b";
   ExpectOptionsRefused(options, {Id(), "samples_file=a\\b", "backslash"});
@@ -450,13 +470,13 @@ TEST_P(ProteusOptionsTest, BadFilesKeepNoDBClosed) {
 TEST_P(ProteusOptionsTest, BadOptionsInSstFileWriter) {
   for (int bad = 0; bad < 5; bad++) {
     ProteusPolicyOptions options;
-    if (bad == 0) options.amq = "cuckoo";
+    if (bad == 0) options.prefix_filter_type = 3;
     if (bad == 1) options.bits_per_key = 1e300;
     if (bad == 2) {
       options.bits_per_key = std::numeric_limits<double>::quiet_NaN();
     }
     if (bad == 3) options.seed_file = path_ + "_missing";
-    if (bad == 4) options.level_bits = "monkey";
+    if (bad == 4) options.level_bits = 2;
     SCOPED_TRACE(bad);
     BlockBasedTableOptions table;
     table.filter_policy =

@@ -374,14 +374,14 @@ TEST_F(RefreshTest, AllFilesGoOn) {
 // Samples differ each time, and some files have kept a design.
 TEST_F(RefreshTest, AllFilesEachNight) {
   // A price that is measured may be another one each night.
-  policy_options_.false_positive_price = "200us";
+  policy_options_.false_positive_cost_micros = 200;
   RefreshOptions options;
   options.all_files = true;
-  for (const uint64_t filter_memory : {uint64_t{0}, kKeys * 12 / 8}) {
-    SCOPED_TRACE(filter_memory);
+  for (const uint64_t filter_budget_bytes : {uint64_t{0}, kKeys * 12 / 8}) {
+    SCOPED_TRACE(filter_budget_bytes);
     db_.reset();
     ASSERT_OK(DestroyDB(path_, options_));
-    policy_options_.filter_memory = filter_memory;
+    policy_options_.filter_budget_bytes = filter_budget_bytes;
     NewPolicy();
     FillForWide();
     const uint64_t all = Files().size();
@@ -398,7 +398,7 @@ TEST_F(RefreshTest, AllFilesEachNight) {
     Run(Queries(/*close=*/true, 4));
     ASSERT_OK(Refresh(options));
     EXPECT_GT(result_.files_rewritten, all / 5);
-    if (filter_memory == 0) {
+    if (filter_budget_bytes == 0) {
       EXPECT_LT(result_.files_rewritten, all * 3 / 5);
     }
     Run(Queries(/*close=*/true, 5, 500));

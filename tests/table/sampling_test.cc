@@ -352,7 +352,7 @@ TEST_F(SamplingTest, PrefixSeeks) {
 TEST_F(SamplingTest, PolicyWithoutSamples) {
   Fill(1);
   Close();
-  table_.filter_policy = NewSurfFilterPolicy(0, 16);
+  table_.filter_policy = NewSurfFilterPolicy({0, 16});
   options_.table_factory = NewProteanTableFactory(table_);
   Open();
   EXPECT_FALSE(Get(BigEndian(1)));

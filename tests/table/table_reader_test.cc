@@ -53,7 +53,7 @@ class TableReaderTest : public ::testing::Test {
   TableReaderTest() {
     BlockBasedTableOptions table;
     table.block_size = 256;
-    table.filter_policy = NewSurfFilterPolicy(0, 8);
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
     options_.compression = kNoCompression;
     options_.table_factory = std::make_shared<TellingFactory>(table, &reader_);
     SstFileWriter writer(EnvOptions(), options_);

@@ -497,7 +497,7 @@ TEST_F(AdviseTest, FollowingThePrintedText) {
            {"{id=ProteanTable;filter_policy=proteus:18}", "proteus:10"},
            {"{id=BlockBasedTable;filter_policy=bloomfilter:10}", "surf:4:4"},
            {"{id=ProteanTable;filter_policy=surf:0:0}",
-            "{id=protean.Proteus;bits_per_key=12;level_bits=equal}"}}) {
+            "{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}"}}) {
     SCOPED_TRACE(policies + " after " + table);
     Recreate("table_factory=" + table, keys);
     ASSERT_NO_FATAL_FAILURE(CheckPromise(kinds, policies));
@@ -510,7 +510,7 @@ TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
   const Keys keys = TextKeys(60000);
   const Kinds kinds = KindsOfReads(keys);
   const std::string budget =
-      "{id=protean.Proteus;filter_memory=" + std::to_string(keys.size()) + "}";
+      "{id=protean.Proteus;filter_budget_bytes=" + std::to_string(keys.size()) + "}";
   const std::string bloom =
       "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10";
   for (const auto& [table, policies, universal] :
@@ -648,7 +648,7 @@ TEST_F(AdviseTest, TwoPrices) {
   }
   EXPECT_TRUE(prices("surf:0:4").empty());
   EXPECT_TRUE(
-      prices("{id=protean.Proteus;bits_per_key=14;false_positive_price=5us}")
+      prices("{id=protean.Proteus;bits_per_key=14;false_positive_cost_micros=5}")
           .empty());
 }
 
@@ -897,7 +897,7 @@ TEST_F(AdviseTest, PolicyForGets) {
     Seek(BigEndian(lo), BigEndian(lo + 1 + r->Uniform(1 << 12)));
   });
   ASSERT_OK(db_->EndTrace());
-  // The least that a Get needs under any Proteus, with points=keys or without.
+  // The least that a Get needs under any Proteus, with point_lookups_use_whole_keys=true or without.
   const auto least = [&](bool for_gets, const Keys& more) {
     Keys arguments = {"--db=" + path_, "--trace=" + trace_, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -906,7 +906,7 @@ TEST_F(AdviseTest, PolicyForGets) {
       if (row["row"] != "kind" || row["kind"] != "gets of absent keys")
         continue;
       const std::string policy = row["policy"];
-      const bool is_for_gets = policy.find("points=keys") != std::string::npos;
+      const bool is_for_gets = policy.find("point_lookups_use_whole_keys=true") != std::string::npos;
       if (is_for_gets != for_gets || (!is_for_gets && policy[0] != 'p'))
         continue;
       blocks = std::min(blocks, row["blocks_per_op"].get<double>());

@@ -230,7 +230,7 @@ TEST_F(ApplyTest, PrintsTheCall) {
   ExpectHas(run.out, "{{\"table_factory.filter_policy\", \"{id=protean.Pro");
   ExpectHas(run.out, "bits_per_key=9");
   // All options are named, so that none of the old policy stays.
-  ExpectHas(run.out, "level_bits=auto");
+  ExpectHas(run.out, "level_bits=kAuto");
   // The printed call works.
   EXPECT_OK(db_->SetOptions(
       row["set_options"].get<std::unordered_map<std::string, std::string>>()));

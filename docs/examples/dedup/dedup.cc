@@ -94,7 +94,7 @@ class Store {
     table.cache_index_and_filter_blocks = true;
     table.index_type = rocksdb::BlockBasedTableOptions::kTwoLevelIndexSearch;
     table.partition_filters = true;
-    table.filter_policy = rocksdb::protean::NewProteusFilterPolicy(12);
+    table.filter_policy = rocksdb::protean::NewProteusFilterPolicy({12});
     options.table_factory = rocksdb::protean::NewProteanTableFactory(table);
 #if ROCKSDB_MAJOR >= 11
     Require(rocksdb::DB::Open(options, folder, &db_));

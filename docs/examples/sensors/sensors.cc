@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   options.create_if_missing = true;
   options.write_buffer_size = 2 << 20;
   rocksdb::BlockBasedTableOptions table;
-  table.filter_policy = rocksdb::protean::NewProteusFilterPolicy(14);
+  table.filter_policy = rocksdb::protean::NewProteusFilterPolicy({14});
   options.table_factory = rocksdb::protean::NewProteanTableFactory(table);
 
   rocksdb::DB* opened = nullptr;

@@ -225,8 +225,8 @@ fn policies_with_all_their_options() -> Result<(), Box<dyn Error>> {
     for (policy, written_as) in [
         ("surf:0:4:8", "prefix_suffix_bits=8"),
         (
-            "{id=protean.Proteus;bits_per_key=20;points=keys}",
-            "points=keys",
+            "{id=protean.Proteus;bits_per_key=20;point_lookups_use_whole_keys=true}",
+            "point_lookups_use_whole_keys=true",
         ),
     ] {
         let folder = new_folder("policies");

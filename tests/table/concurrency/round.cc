@@ -100,7 +100,7 @@ std::string Round::RandomPolicy(Dice* dice) const {
     case 5:
       return "levels:bloomfilter:10,proteus:12,surf:0:8";
     case 6:
-      return "{id=protean.Proteus;bits_per_key=12;level_bits=auto" + samples +
+      return "{id=protean.Proteus;bits_per_key=12;level_bits=kAuto" + samples +
              "}";
     default:
       // A policy other than the round's, with the same samples file.

@@ -38,7 +38,7 @@ TEST_F(ContractTest, ClassesOfTablesAndFilters) {
   };
   for (const bool cached : {false, true}) {
     BlockBasedTableOptions table;
-    table.filter_policy = NewSurfFilterPolicy(0, 8);
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
     table.cache_index_and_filter_blocks = cached;
     options_.table_factory = std::make_shared<Factory>(table);
     Open();

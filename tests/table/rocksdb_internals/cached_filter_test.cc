@@ -54,7 +54,7 @@ class CachedFilterTest : public ContractTest {
     Clean();
     cache_ = std::make_shared<NotingCache>(NewLRUCache(8 << 20));
     table_ = BlockBasedTableOptions();
-    table_.filter_policy = NewSurfFilterPolicy(0, 16);
+    table_.filter_policy = NewSurfFilterPolicy({0, 16});
     table_.cache_index_and_filter_blocks = true;
     table_.metadata_block_size = kPartBytes;
     table_.block_cache = cache_;

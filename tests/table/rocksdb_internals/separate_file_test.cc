@@ -15,7 +15,7 @@ class SeparateFileTest : public ContractTest {
  protected:
   // Writes a file of these keys, and opens it apart from its DB.
   void Make(BlockBasedTableOptions table, const Keys& keys) {
-    table.filter_policy = NewSurfFilterPolicy(0, 8);
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
     table.block_cache = NewLRUCache(1 << 20);
     options_.table_factory = std::make_shared<ProteanTableFactory>(table);
     options_.statistics = CreateDBStatistics();

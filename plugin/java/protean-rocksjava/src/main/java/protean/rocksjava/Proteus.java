@@ -151,7 +151,7 @@ public final class Proteus extends RangeFilter {
    * @return the policy
    */
   public Proteus filterMemory(final long bytes) {
-    return with("filter_memory", String.valueOf(bytes));
+    return with("filter_budget_bytes", String.valueOf(bytes));
   }
 
   /**

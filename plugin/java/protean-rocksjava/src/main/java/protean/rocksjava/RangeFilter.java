@@ -16,7 +16,7 @@ public abstract class RangeFilter {
   /**
    * A filter policy from its text.
    *
-   * @param policy such as {@code proteus:12}, <code>{id=protean.Proteus;bits_per_key=12;amq=bloom}</code>, or one of RocksDB,
+   * @param policy such as {@code proteus:12}, <code>{id=protean.Proteus;bits_per_key=12;prefix_filter_type=kBloom}</code>, or one of RocksDB,
    *     {@code bloomfilter:10}
    * @return the policy, which {@link ProteanTableConfig#setRangeFilter(RangeFilter)} checks
    */

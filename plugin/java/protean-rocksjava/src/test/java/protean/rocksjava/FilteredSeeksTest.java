@@ -45,17 +45,17 @@ class FilteredSeeksTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"proteus:12", "proteus:14:bloom", "proteus:14:ribbon", "prefixbloom:14", "prefixbloom2:14",
-      "surf:0:8", "{id=protean.Proteus;bits_per_key=16;level_bits=equal;sample_every=1}",
+      "surf:0:8", "{id=protean.Proteus;bits_per_key=16;level_bits=kEqual;sample_every=1}",
       "{id=protean.SuRF;hash_suffix_bits=4;real_suffix_bits=8}", "surf:0:4:6",
-      "{id=protean.Proteus;bits_per_key=20;points=keys;sample_every=1}", "levels:proteus:12,surf:0:8"})
+      "{id=protean.Proteus;bits_per_key=20;point_lookups_use_whole_keys=true;sample_every=1}", "levels:proteus:12,surf:0:8"})
   void tableConfig(final String policy) throws RocksDBException {
     final Records records = new Records(policy.hashCode());
     try (Options options = options(new ProteanTableConfig().setRangeFilter(policy));
         RocksDB db = RocksDB.open(options, folder.toString())) {
       records.write(db, 3, 3000);
       records.check(db, 1000);
-      // Sets of one length, and what points=keys leaves for ranges, let more through.
-      if (!policy.startsWith("prefixbloom") && !policy.contains("points=keys")) {
+      // Sets of one length, and what point_lookups_use_whole_keys=true leaves for ranges, let more through.
+      if (!policy.startsWith("prefixbloom") && !policy.contains("point_lookups_use_whole_keys=true")) {
         checkSpared(Protean.filterStatistics(db, null));
       }
       try (CompactRangeOptions compact = new CompactRangeOptions()) {

@@ -67,7 +67,7 @@ class OptionsFileTest {
         assertEquals(IndexType.kBinarySearchWithFirstKey, read.indexType());
         assertTrue(read.blockCacheSize() > 0);
         assertTrue(read.rangeFilter().matches("\\{id=protean.Proteus;.*bits_per_key=10\\.0*;.*"), read.rangeFilter());
-        assertTrue(read.rangeFilter().contains("amq=bloom"), read.rangeFilter());
+        assertTrue(read.rangeFilter().contains("prefix_filter_type=kBloom"), read.rangeFilter());
         assertTrue(read.rangeFilter().contains("sample_every=3;"), read.rangeFilter());
         if (again) {
           // What has been read can be set again, with changes.

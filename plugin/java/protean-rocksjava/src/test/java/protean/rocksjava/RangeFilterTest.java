@@ -16,7 +16,7 @@ class RangeFilterTest {
   @Test
   void texts() {
     assertEquals("{id=protean.Proteus;bits_per_key=12}", Proteus.bitsPerKey(12).toString());
-    assertEquals("{id=protean.TwoPrefixBloom;amq=ribbon;bits_per_key=10.5;level_bits=equal;sample_capacity=1000;"
+    assertEquals("{id=protean.TwoPrefixBloom;prefix_filter_type=kRibbon;bits_per_key=10.5;level_bits=kEqual;sample_capacity=1000;"
             + "sample_every=7;samples_file=/data/a b;seed_file=seeds}",
         Proteus.bitsPerKey(10.5).design(Proteus.Design.TWO_PREFIXES).amq(Proteus.Amq.RIBBON)
             .levelBits(Proteus.LevelBits.EQUAL).sampleCapacity(1000).sampleEvery(7)
@@ -25,7 +25,7 @@ class RangeFilterTest {
     assertEquals("{id=protean.SuRF;hash_suffix_bits=0;real_suffix_bits=2;prefix_suffix_bits=8}",
         Surf.suffixBits(0, 2, 8).toString());
     assertEquals(Surf.suffixBits(2, 4).toString(), Surf.suffixBits(2, 4, 0).toString());
-    assertEquals("{id=protean.Proteus;bits_per_key=14;points=keys}",
+    assertEquals("{id=protean.Proteus;bits_per_key=14;point_lookups_use_whole_keys=true}",
         Proteus.bitsPerKey(14).points(Proteus.Points.KEYS).toString());
     assertEquals("{id=protean.Levels;policies={bloomfilter:10,{id=protean.Proteus;bits_per_key=12}}}",
         Levels.of(RangeFilter.of("bloomfilter:10"), Proteus.bitsPerKey(12)).toString());
@@ -56,7 +56,7 @@ class RangeFilterTest {
       "{id=protean.Proteus;level_bits=some} | auto, equal",
       "{id=protean.Proteus;sample_every=0} | from 1 to",
       "{id=protean.Proteus;points=some} | auto, keys",
-      "{id=protean.TwoPrefixBloom;points=keys} | points",
+      "{id=protean.TwoPrefixBloom;point_lookups_use_whole_keys=true} | points",
       "{id=protean.Proteus;bits=12} | bits=12} cannot be made",
       "surf:4 | surf:HASH_BITS:REAL_BITS",
       "surf:33:0 | from 0 to 32",

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/option_types.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+#include "filter_policy/decimal.h"
+#include "util/string_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr int kDigits = 6;  // after the point, as RocksDB writes numbers
+
+Status Refuse(const std::string& owner, const std::string& option,
+              const std::string& text, const std::string& allowed) {
+  return Status::InvalidArgument(owner + ": " + option + "=" + text +
+                                 " is not allowed; allowed: " + allowed);
+}
+
+Status Refuse(const WholeNumberRange& range, const std::string& text) {
+  return Refuse(range.owner, range.option, text,
+                std::string(range.or_zero ? "0, or " : "") +
+                    "whole numbers from " + std::to_string(range.min) + " to " +
+                    std::to_string(range.max));
+}
+
+Status Refuse(const DecimalRange& range, const std::string& text) {
+  return Refuse(range.owner, range.option, text,
+                "numbers from " + DecimalText(range.min, 0) + " to " +
+                    DecimalText(range.max, 0) + ", such as " + range.examples);
+}
+
+std::string Lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(tolower(c));
+  return text;
+}
+
+// What an option at an address does, given its type and two functions: one
+// parses text, one makes text.
+template <class Stored, class Parse, class Print>
+OptionTypeInfo Described(int offset, OptionType type, OptionTypeFlags flags,
+                         const Parse& parse, const Print& print) {
+  return OptionTypeInfo(offset, type, OptionVerificationType::kNormal, flags)
+      .SetParseFunc([parse](const ConfigOptions& /*config*/,
+                            const std::string& /*name*/,
+                            const std::string& text, void* addr) {
+        return parse(text, static_cast<Stored*>(addr));
+      })
+      .SetSerializeFunc([print](const ConfigOptions& /*config*/,
+                                const std::string& /*name*/, const void* addr,
+                                std::string* text) {
+        *text = print(*static_cast<const Stored*>(addr));
+        return Status::OK();
+      })
+      .SetEqualsFunc([](const ConfigOptions& /*config*/,
+                        const std::string& /*name*/, const void* a,
+                        const void* b, std::string* /*mismatch*/) {
+        return *static_cast<const Stored*>(a) == *static_cast<const Stored*>(b);
+      });
+}
+
+template <class Stored, class T>
+OptionTypeInfo WholeNumber(int offset, OptionType type, OptionTypeFlags flags,
+                           const WholeNumberRange& range) {
+  return Described<Stored>(
+      offset, type, flags,
+      [range](const std::string& text, Stored* stored) {
+        uint64_t value = 0;
+        const Status s = range.Parse(text, &value);
+        if (s.ok()) *stored = static_cast<T>(value);
+        return s;
+      },
+      [](const Stored& stored) { return std::to_string(T{stored}); });
+}
+
+// The number of letters to add, take away or replace to get from a to b
+// (Levenshtein).
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (size_t i = 0; i < a.size(); i++) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 0; j < b.size(); j++) {
+      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+Status WholeNumberRange::Check(uint64_t value) const {
+  const bool allowed =
+      (value >= min && value <= max) || (or_zero && value == 0);
+  return allowed ? Status::OK() : Refuse(*this, std::to_string(value));
+}
+
+Status WholeNumberRange::Parse(const std::string& text, uint64_t* value) const {
+  // RocksDB's parser takes what follows a number for nothing, throws for what
+  // is no number, and shifts without a look at the bits that it loses.
+  const size_t digits =
+      std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = Lower(text.substr(digits));
+  constexpr size_t kMaxDigits = 19;
+  const size_t power = unit.empty() ? 0 : std::string("kmgt").find(unit) + 1;
+  if (digits == 0 || digits > kMaxDigits || unit.size() > 1 ||
+      (!unit.empty() && power == 0) ||
+      ParseUint64(text.substr(0, digits)) > max >> (10 * power)) {
+    return Refuse(*this, text);
+  }
+  const uint64_t number = ParseUint64(text);
+  if (!Check(number).ok()) return Refuse(*this, text);
+  *value = number;
+  return Status::OK();
+}
+
+Status DecimalRange::Check(double value) const {
+  if (value >= min && value <= max) return Status::OK();
+  return Refuse(*this, DecimalText(value, kDigits));
+}
+
+Status DecimalRange::Parse(const std::string& text, double* value) const {
+  double number;
+  if (!ParseDecimal(text, &number) || !Check(number).ok()) {
+    return Refuse(*this, text);
+  }
+  *value = number;
+  return Status::OK();
+}
+
+Status Choices::Check(size_t position) const {
+  size_t any;
+  return position < names.size() ? Status::OK()
+                                 : Parse(std::to_string(position), &any);
+}
+
+Status Choices::Parse(const std::string& text, size_t* position) const {
+  std::string allowed;
+  for (size_t i = 0; i < names.size(); i++) {
+    const std::string name = Lower(names[i]);
+    if (Lower(text) == name || Lower(text) == name.substr(1)) {
+      *position = i;
+      return Status::OK();
+    }
+    allowed += (i == 0 ? "" : ", ") + std::string(names[i]);
+  }
+  return Refuse(owner, option, text, allowed);
+}
+
+OptionTypeInfo MutableUInt32(int offset, const WholeNumberRange& range) {
+  return WholeNumber<MutableOption<uint32_t>, uint32_t>(
+      offset, OptionType::kUInt32T, OptionTypeFlags::kMutable, range);
+}
+
+OptionTypeInfo MutableUInt64(int offset, const WholeNumberRange& range) {
+  return WholeNumber<MutableOption<uint64_t>, uint64_t>(
+      offset, OptionType::kUInt64T, OptionTypeFlags::kMutable, range);
+}
+
+OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range) {
+  return WholeNumber<uint32_t, uint32_t>(offset, OptionType::kUInt32T,
+                                         OptionTypeFlags::kNone, range);
+}
+
+OptionTypeInfo MutableDouble(int offset, const DecimalRange& range) {
+  using Stored = MutableOption<double>;
+  return Described<Stored>(
+      offset, OptionType::kDouble, OptionTypeFlags::kMutable,
+      [range](const std::string& text, Stored* stored) {
+        double value = 0;
+        const Status s = range.Parse(text, &value);
+        if (s.ok()) *stored = value;
+        return s;
+      },
+      [](const Stored& stored) { return DecimalText(stored, kDigits); });
+}
+
+OptionTypeInfo MutableChoice(int offset, const Choices& choices) {
+  using Stored = MutableOption<uint32_t>;
+  return Described<Stored>(
+      offset, OptionType::kEnum, OptionTypeFlags::kMutable,
+      [choices](const std::string& text, Stored* stored) {
+        size_t position = 0;
+        const Status s = choices.Parse(text, &position);
+        if (s.ok()) *stored = static_cast<uint32_t>(position);
+        return s;
+      },
+      [choices](const Stored& stored) {
+        return std::string(choices.NameOf(stored));
+      });
+}
+
+std::string NearestName(const std::string& name,
+                        const std::vector<std::string>& known) {
+  std::string nearest;
+  size_t least = name.size() / 2 + 1;  // at most half of the letters differ
+  for (const std::string& candidate : known) {
+    const size_t distance = Distance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+Status CheckOptionNames(
+    const std::string& owner,
+    const std::unordered_map<std::string, std::string>& given,
+    const std::vector<std::string>& known) {
+  for (const auto& option : given) {
+    const std::string& name = option.first;
+    if (name == OptionTypeInfo::kIdPropName() ||
+        std::find(known.begin(), known.end(), name) != known.end()) {
+      continue;
+    }
+    std::string list;
+    for (const std::string& candidate : known) {
+      list += (list.empty() ? "" : ", ") + candidate;
+    }
+    const std::string nearest = NearestName(name, known);
+    return Status::InvalidArgument(
+        owner + ": there is no option " + name +
+        (nearest.empty() ? "" : "; did you mean " + nearest + "?") +
+        "; allowed: " + list);
+  }
+  return Status::OK();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The options of filter policies, as RocksDB reads, writes and changes them:
+//  numbers with an allowed range, and choices. What is not allowed is refused
+//  with a message that names the option, the value, and what is allowed.
+//
+//  Numbers are read by RocksDB's own parser, so 20K and 2G are numbers. A
+//  choice may be written with or without the k of its name in code, in any
+//  case.
+
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "rocksdb/utilities/options_type.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// An option that DB::SetOptions may change while other threads read it.
+template <class T>
+class MutableOption {
+ public:
+  MutableOption(T value) : value_(value) {}
+  MutableOption(const MutableOption& other) : value_(other.get()) {}
+  MutableOption& operator=(const MutableOption& other) {
+    value_.store(other.get(), std::memory_order_relaxed);
+    return *this;
+  }
+
+  T get() const { return value_.load(std::memory_order_relaxed); }
+  operator T() const { return get(); }
+
+ private:
+  std::atomic<T> value_;
+};
+
+// A whole number from min to max, or 0 as well if `or_zero`. `owner` is the
+// object that the option belongs to, such as "protean.SuRF".
+struct WholeNumberRange {
+  const char* owner;
+  const char* option;
+  uint64_t min;
+  uint64_t max;
+  bool or_zero = false;
+
+  // InvalidArgument for a number outside of the range.
+  Status Check(uint64_t value) const;
+  // Stores the number that `text` says. InvalidArgument if it says none, or one
+  // outside of the range.
+  Status Parse(const std::string& text, uint64_t* value) const;
+};
+
+// A decimal fraction from min to max.
+struct DecimalRange {
+  const char* owner;
+  const char* option;
+  double min;
+  double max;
+  const char* examples;  // such as "12 or 10.5"
+
+  Status Check(double value) const;
+  Status Parse(const std::string& text, double* value) const;
+};
+
+// One of a few words, by its position.
+struct Choices {
+  const char* owner;
+  const char* option;
+  std::vector<const char*> names;  // such as kAuto
+
+  const char* NameOf(size_t position) const {
+    return position < names.size() ? names[position] : "?";
+  }
+  Status Check(size_t position) const;
+  Status Parse(const std::string& text, size_t* position) const;
+};
+
+// The option of a range or of choices, stored at `offset` as a MutableOption.
+OptionTypeInfo MutableUInt32(int offset, const WholeNumberRange& range);
+OptionTypeInfo MutableUInt64(int offset, const WholeNumberRange& range);
+OptionTypeInfo MutableDouble(int offset, const DecimalRange& range);
+OptionTypeInfo MutableChoice(int offset, const Choices& choices);
+// An option that is set before the policy is used, stored as a uint32_t.
+OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range);
+
+// The name of `known` that is nearest to `name`; empty if none is near.
+std::string NearestName(const std::string& name,
+                        const std::vector<std::string>& known);
+
+// InvalidArgument if `given` has a name that is not in `known`; the message has
+// the nearest one.
+Status CheckOptionNames(
+    const std::string& owner,
+    const std::unordered_map<std::string, std::string>& given,
+    const std::vector<std::string>& known);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
