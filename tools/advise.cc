@@ -18,7 +18,6 @@
 #include "tools/advice_tables.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
-#include "tools/interrupt.h"
 #include "tools/output.h"
 #include "tools/policy_flag.h"
 #include "tools/progress.h"

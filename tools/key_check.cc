@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "db/blob/blob_index.h"
 #include "db/dbformat.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/convenience.h"
@@ -177,21 +176,6 @@ std::string CheckHeader(const SeparateFilter& filter, uint64_t keys,
   return "";
 }
 
-// Notes the blob file that the iterator's value is in, if there is one.
-Status NoteBlob(InternalIterator* it, std::map<uint64_t, BlobUse>* blobs) {
-  if (ExtractValueType(it->key()) != kTypeBlobIndex) return Status::OK();
-  if (!it->PrepareValue()) return it->status();
-  BlobIndex index;
-  const Status s = index.DecodeFrom(it->value());
-  // The stacked BlobDB has files that no MANIFEST lists, and values with times
-  // of expiration.
-  if (!s.ok() || index.IsInlined() || index.HasTTL()) return s;
-  BlobUse& use = (*blobs)[index.file_number()];
-  use.compression = index.compression();
-  use.end = std::max(use.end, index.offset() + index.size());
-  return s;
-}
-
 }  // namespace
 
 KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
@@ -211,8 +195,6 @@ KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
   std::string first;
   std::string last;
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    check.data = NoteBlob(it.get(), &check.blobs);
-    if (!check.data.ok()) return check;
     const Slice key =
         ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
     if (check.keys > 0 && key == last) continue;

@@ -8,10 +8,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <string>
 
-#include "tools/blob_check.h"
 #include "tools/file_facts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -28,9 +26,6 @@ struct KeyCheck {
   // What the header of the filter block says wrongly about the keys; empty if
   // nothing.
   std::string wrong_header;
-
-  // The blob files that values are in, by number.
-  std::map<uint64_t, BlobUse> blobs;
 
   // Whether there is a filter that could be asked.
   bool asked = false;

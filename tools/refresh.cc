@@ -16,8 +16,6 @@
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
-#include "tools/eta.h"
-#include "tools/interrupt.h"
 #include "tools/live_request.h"
 #include "tools/opened_db.h"
 #include "tools/output.h"

@@ -11,7 +11,7 @@
 
 #include "plugin/refresh_filters.h"
 #include "rocksdb/status.h"
-#include "tools/arguments.h"
+#include "tools/command.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tools/command.h"
-#include "tools/interrupt.h"
 #include "tools/live_request.h"
+#include "tools/progress.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

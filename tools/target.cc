@@ -330,18 +330,7 @@ Status Target::AddFiles(ManifestFamily* listed, TargetFamily* family) const {
       file.smallest.append(size, '\0');
       file.largest.append(size, '\0');
     }
-    file.checksum = std::move(meta.checksum);
-    file.checksum_function = std::move(meta.checksum_function);
     family->files.push_back(std::move(file));
-  }
-  for (const ManifestBlobFile& meta : listed->blob_files) {
-    TargetBlobFile file;
-    file.path = BlobFileName(folders[0], meta.number);
-    file.name = name_of(file.path);
-    file.number = meta.number;
-    file.blobs = meta.blobs;
-    file.blob_bytes = meta.blob_bytes;
-    family->blob_files.push_back(std::move(file));
   }
   return Status::OK();
 }

@@ -15,7 +15,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
-#include "tools/arguments.h"
+#include "tools/command.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -31,18 +31,6 @@ struct TargetFile {
   // User keys. The keys and the number are unknown if the level is.
   std::string smallest;
   std::string largest;
-  // The checksum of the whole file and its function, if the MANIFEST has them.
-  std::string checksum;
-  std::string checksum_function;
-};
-
-struct TargetBlobFile {
-  std::string name;  // such as 000124.blob
-  std::string path;
-  uint64_t number = 0;
-  // According to the MANIFEST; the bytes include keys and headers.
-  uint64_t blobs = 0;
-  uint64_t blob_bytes = 0;
 };
 
 struct TargetFamily {
@@ -63,8 +51,7 @@ struct TargetFamily {
   // the comparator, `options` have the bytewise one instead.
   std::string comparator;
   bool comparator_known = true;
-  std::vector<TargetFile> files;           // by level and number
-  std::vector<TargetBlobFile> blob_files;  // by number
+  std::vector<TargetFile> files;  // by level and number
 
   // The policy in `options`, which is one of Protean's.
   const ProteanFilterPolicy* policy() const;
