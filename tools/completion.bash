@@ -22,7 +22,7 @@ _protean() {
     flag=$before
   fi
   [ -z "$flag" ] || kind=$(sed -n "s/^$flag=//p" <<<"$flags")
-  words=$(sed -n '1s/.* \([a-z]*|[a-z|]*\).*/\1/p' <<<"$help" | tr '|' ' ')
+  words=$(sed -n '1s/.* \([a-z][a-z]*|[a-z|]*\).*/\1/p' <<<"$help" | tr '|' ' ')
   if [ -z "$flag" ] && [[ $current = -* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "--help $(sed 's/=.*/=/' <<<"$flags")" -- "$current")
     [[ ${COMPREPLY[0]:-} != *= ]] || compopt -o nospace 2>/dev/null

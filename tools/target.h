@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The target of a command: the column families of a DB, or some SST files. No
-//  DB is opened: the MANIFEST says which files there are, and the OPTIONS file
-//  how they are read. A process that has the DB open does not notice; files
-//  that it deletes meanwhile are found to be gone.
+//  The target of a command: the column families of a DB, or some SST files; and
+//  filter policies that a flag names. No DB is opened: the MANIFEST says which
+//  files there are, and the OPTIONS file how they are read. A process that has
+//  the DB open does not notice; files that it deletes meanwhile are found to be
+//  gone.
 
 #pragma once
 
@@ -12,8 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/samples/query_queue.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
+#include "rocksdb/status.h"
 #include "rocksdb/table.h"
 #include "tools/command.h"
 
@@ -92,6 +98,10 @@ class Target {
   // files given by path form one family without a name.
   const std::vector<TargetFamily>& families() const { return families_; }
 
+  // The only column family, or the one named default. InvalidArgument if there
+  // is neither.
+  Status DefaultFamily(const TargetFamily** family) const;
+
   // All column families of the DB whose OPTIONS name ProteanTable, selected or
   // not.
   const std::vector<std::string>& under_protean() const {
@@ -124,6 +134,11 @@ class Target {
   // Sets the Env that --env_uri names.
   Status MakeEnv();
   Status OpenDB();
+  // Describes a column family that the MANIFEST lists. `described` are those of
+  // the OPTIONS file, and `loaded` is what loading that returned.
+  Status DescribeFamily(const ConfigOptions& config, const Status& loaded,
+                        const std::vector<ColumnFamilyDescriptor>& described,
+                        ManifestFamily* entry, TargetFamily* family) const;
   // The folders of the family's files; empty if they are in the DB's own.
   std::vector<std::string> FoldersOf(const TargetFamily& family) const;
   // Adds the files that the MANIFEST lists to the family.
@@ -145,5 +160,21 @@ class Target {
   std::vector<std::string> notes_;
   std::string cut_off_;
 };
+
+// Makes the policy of an options string, in its short or its object form, with
+// or without braces; nullptr for none. InvalidArgument names the flag and says
+// what is allowed.
+Status MakePolicy(const std::string& flag, const std::string& spec,
+                  std::shared_ptr<const FilterPolicy>* policy);
+
+// Makes a policy of Proteus start with these queries instead of its seed_file:
+// they are a part of the OPTIONS file then, of which backups have a copy. Other
+// policies stay as they are, also lists of policies that have such files.
+Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
+                    std::shared_ptr<const FilterPolicy>* policy);
+
+// A text that may have policies in it, for people: the seeds of a policy are
+// counted, and not listed.
+std::string WithoutSeeds(std::string text);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -17,7 +17,6 @@
 #include "table/rewrite_file.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
-#include "tools/key_check.h"
 #include "tools/opened_db.h"
 #include "tools/output.h"
 #include "tools/progress.h"
@@ -447,7 +446,7 @@ are asked about keys and prefixes, unless they are partitioned. The keys are rea
 filters rest on them.
 
 The status of a file is one of
-  ok
+  ok               its filter finds every key
   false negatives  its filter denies keys: reads miss data
   wrong header     its filter was built from other keys
   damaged filter   its filter cannot be read, so reads do without it
