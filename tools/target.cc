@@ -457,7 +457,7 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
   }
   const std::string nearest = Nearest(name, names);
   const std::string refused = flag + "=" + spec + " is not allowed";
-  // It is an option that is not known, or its value.
+  // The name is known, so one of its options is not, or has a bad value.
   if (nearest == name && !reason.empty()) {
     return Status::InvalidArgument(refused + ": " + reason);
   }
