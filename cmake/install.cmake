@@ -14,8 +14,10 @@ install(TARGETS protean_loader LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COM
 set_target_properties(protean PROPERTIES EXPORT_NAME static)
 install(TARGETS protean EXPORT protean ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
 install(TARGETS protean_tool RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT tools)
-install(DIRECTORY "${manual}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT tools)
-install(FILES "${manual}/completions/protean" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+if(HELP2MAN)
+  install(DIRECTORY "${manual}/man1" DESTINATION "${CMAKE_INSTALL_MANDIR}" COMPONENT tools)
+endif()
+install(FILES tools/completion.bash RENAME protean DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
   COMPONENT tools)
 
 # Where RocksDB's own builds install the headers of the plugin.

@@ -10,7 +10,8 @@
 # Without apt, install_packages only checks that there is a cmake, and takes the other packages for installed, too.
 
 build_packages=(cmake ninja-build g++ tar gzip xz-utils ca-certificates debian-archive-keyring libgflags-dev libsnappy-dev
-  liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev nlohmann-json3-dev python3)
+  liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev libcli11-dev help2man
+  nlohmann-json3-dev python3)
 
 is_installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 may_install() { [ "$(id -u)" = 0 ] || command -v sudo >/dev/null; }

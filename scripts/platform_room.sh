@@ -47,8 +47,8 @@ db_tests=(exchanged_db_test partitioned_filter_test partitioned_db_test filter_s
 mapfile -t filter_tests < <(find tests/filter_policy -name '*_test.cc' -exec basename {} .cc \; | sort)
 
 furnish() {
-  local packages=(cmake ninja-build "g++-$cpu-linux-gnu" qemu-user dpkg-dev file lintian nlohmann-json3-dev python3 xz-utils
-    ca-certificates debian-archive-keyring)
+  local packages=(cmake ninja-build "g++-$cpu-linux-gnu" qemu-user dpkg-dev file lintian libcli11-dev help2man
+    nlohmann-json3-dev python3 xz-utils ca-certificates debian-archive-keyring)
   local libraries=(libgflags-dev libsnappy-dev liblz4-dev libzstd-dev libbz2-dev zlib1g-dev libgtest-dev libbenchmark-dev)
   [ "$release" != trixie ] || libraries+=(librocksdb-dev)
   prepare_rooms

@@ -15,14 +15,11 @@
 #include "rocksdb/convenience.h"
 #include "table/protean_table_factory.h"
 #include "tools/advice.h"
-#include "tools/advice_tables.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
-#include "tools/interrupt.h"
 #include "tools/output.h"
-#include "tools/policy_flag.h"
 #include "tools/progress.h"
-#include "tools/query_trace.h"
+#include "tools/reads.h"
 #include "tools/target.h"
 #include "tools/way_there.h"
 
@@ -126,6 +123,18 @@ class Advise : public Command {
   // Says which files are missing. Returns their number.
   size_t PrintMissing(const TargetFamily& family, std::ostream& err) const;
 
+  // Opens the target, reads the reads and finds what they find.
+  Status Prepare(const std::vector<std::string>& operands, std::ostream& err);
+  Status SaveSamples();
+  // Builds the filters of the candidates, and replays the reads.
+  Status Replay(const char* doing, const std::vector<Candidate>& candidates,
+                std::ostream& err, ReplayReport* report) const;
+  // Prints the recommended result.
+  Status Recommended(const ReplayReport& report, std::ostream& err,
+                     Output* output) const;
+  // Prints the commands that lead there.
+  void PrintWay(const TargetFamily& family, bool has_policy,
+                const std::vector<std::string>& commands, Output* output) const;
   void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                    const ReplayReport& report, size_t recommended,
                    Output* output) const;
@@ -141,6 +150,10 @@ class Advise : public Command {
 
   std::string source_;       // of the reads, for messages
   uint64_t reads_seen_ = 0;  // at the source
+  TargetFamily family_;
+  std::vector<Candidate> candidates_;
+  std::vector<ReadQuery> reads_;
+  ReadTruth truth_;
 };
 
 const char* Advise::help() const {
@@ -256,14 +269,9 @@ void Advise::AddFlags(Arguments* arguments) {
 }
 
 Status Advise::ChooseFamily(TargetFamily* family) const {
-  const std::vector<TargetFamily>& all = target_.families();
-  const auto chosen =
-      std::find_if(all.begin(), all.end(), [&](const TargetFamily& f) {
-        return all.size() == 1 || f.name == kDefaultColumnFamilyName;
-      });
-  if (chosen == all.end()) {
-    return Status::InvalidArgument("name a column family: --column_family");
-  }
+  const TargetFamily* chosen = nullptr;
+  const Status s = target_.DefaultFamily(&chosen);
+  if (!s.ok()) return s;
   *family = *chosen;
   const std::string of =
       family->name.empty() ? "these files" : "column family " + family->name;
@@ -362,6 +370,39 @@ size_t Advise::PrintMissing(const TargetFamily& family,
   return missing;
 }
 
+void Advise::PrintWay(const TargetFamily& family, bool has_policy,
+                      const std::vector<std::string>& commands,
+                      Output* output) const {
+  output->Line();
+  if (commands.empty()) {
+    output->Line(
+        "How to get there: open the DB with this option. Files get such a "
+        "filter when they are flushed or compacted.");
+    return;
+  }
+  output->Line("How to get there, while no process has the DB open:");
+  output->Line();
+  for (const std::string& command : commands) output->Line("  " + command);
+  output->Line();
+  output->Line(
+      "protean rollback takes the option back. An application that passes its "
+      "options itself must be\nchanged, too.");
+  if (family.table_factory != ProteanTableFactory::kClassName()) {
+    output->Line(
+        "Until files are rewritten, RocksDB's own filters still serve their "
+        "Gets.");
+  } else if (has_policy) {
+    output->Line(
+        "With --print, protean apply prints the call of SetOptions for a "
+        "process that has the DB open;\nRefreshFilters with all_files "
+        "(plugin/refresh_filters.h), or CompactRange, comes next.");
+  } else {
+    output->Line(
+        "A process that has the DB open cannot do without its filter policy: "
+        "SetOptions takes nullptr for\nthe one that is set.");
+  }
+}
+
 void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
                          const ReplayReport& report, size_t recommended,
                          Output* output) const {
@@ -404,158 +445,137 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
     output->Line("The existing filters are as good: nothing needs to be done.");
     return;
   }
-  output->Line();
-  if (commands.empty()) {
-    output->Line(
-        "How to get there: open the DB with this option. Files get such a "
-        "filter when they are flushed or compacted.");
-    return;
-  }
-  output->Line("How to get there, while no process has the DB open:");
-  output->Line();
-  for (const std::string& command : commands) output->Line("  " + command);
-  output->Line();
-  output->Line(
-      "protean apply --undo takes the option back. An application that passes "
-      "its options itself must be\nchanged, too.");
-  if (family.table_factory != ProteanTableFactory::kClassName()) {
-    output->Line(
-        "Until files are rewritten, RocksDB's own filters still serve their "
-        "Gets.");
-  } else if (candidate.policy != nullptr) {
-    output->Line(
-        "With --print, protean apply prints the call of SetOptions for a "
-        "process that has the DB open;\nRefreshFilters with all_files "
-        "(plugin/refresh_filters.h), or CompactRange, comes next.");
-  } else {
-    output->Line(
-        "A process that has the DB open cannot do without its filter policy: "
-        "SetOptions takes nullptr for\nthe one that is set.");
-  }
+  PrintWay(family, candidate.policy != nullptr, commands, output);
 }
 
-Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
-                   std::ostream& err, bool* found) {
+Status Advise::Prepare(const std::vector<std::string>& operands,
+                       std::ostream& err) {
   if (max_filter_memory_ > 0) {
     limits_.filter_memory = static_cast<double>(max_filter_memory_);
   }
   // No filter is always a candidate: all others are compared with it, and it
   // costs nothing.
-  std::vector<Candidate> candidates = {{"none", nullptr}};
+  candidates_ = {{"none", nullptr}};
   Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
-                           &candidates);
+                           &candidates_);
   if (s.ok()) s = target_.Open(operands);
   if (!s.ok()) return s;
   from_.db = target_.db();
   for (const std::string& note : target_.notes()) err << note << '\n';
-  TargetFamily family;
-  s = ChooseFamily(&family);
-  // With a prefix extractor, RocksDB refuses point_lookups_use_whole_keys=true.
+  s = ChooseFamily(&family_);
+  // With a prefix extractor, RocksDB refuses
+  // point_lookups_use_whole_keys=true.
   if (s.ok() && policies_.empty() &&
       limits_.get_blocks != AdviceLimits::kNoLimit &&
-      family.options.prefix_extractor == nullptr) {
-    s = AddCandidates(kPoliciesForGets, &candidates);
+      family_.options.prefix_extractor == nullptr) {
+    s = AddCandidates(kPoliciesForGets, &candidates_);
   }
   ReadSample sample(from_.max_queries);
-  if (s.ok()) s = ReadReads(family, err, &sample);
+  if (s.ok()) s = ReadReads(family_, err, &sample);
   if (!s.ok()) return s;
   reads_seen_ = sample.seen();
-  const std::vector<ReadQuery> reads = sample.Take();
-  ReadTruth truth;
-  {
-    Step step(err, "looking up what the reads find");
-    s = FindTruth(
-        family, reads, [&](double done) { step.Show(done); }, &truth);
+  reads_ = sample.Take();
+  Step step(err, "looking up what the reads find");
+  return FindTruth(
+      family_, reads_, [&](double done) { step.Show(done); }, &truth_);
+}
+
+Status Advise::SaveSamples() {
+  if (from_.save_samples.empty()) return Status::OK();
+  // The path becomes an option of the DB, whose process may have another
+  // working folder.
+  from_.save_samples = AbsolutePath(from_.save_samples);
+  const std::vector<bool> none(reads_.size(), false);
+  const Status s = WriteOutput(Env::Default(), from_.save_samples,
+                               QueryFileText(SamplesOf(reads_, truth_, none)));
+  return s.ok() ? s
+                : Status::IOError("--save_samples=" + from_.save_samples +
+                                  " cannot be written: " + s.ToString());
+}
+
+Status Advise::Replay(const char* doing,
+                      const std::vector<Candidate>& candidates,
+                      std::ostream& err, ReplayReport* report) const {
+  const Interrupt interrupt;
+  Step step(err, doing);
+  return ReplayReads(
+      family_, reads_, truth_, candidates, max_bytes_,
+      [&](double share) { step.Show(share); },
+      [&] { return interrupt.requested(); }, report);
+}
+
+Status Advise::Recommended(const ReplayReport& report, std::ostream& err,
+                           Output* output) const {
+  const AdviceTables tables(family_, report, json_, output);
+  const Recommendation recommended =
+      Recommend(report.results, limits_, min_saving_);
+  const ReplayResult& chosen = report.results[recommended.result];
+  tables.PrintKinds(recommended.result);
+  tables.PrintLevels(recommended.result);
+  const LimitUse use = TightestLimit(chosen, limits_);
+  if (!recommended.obeys) {
+    output->Row(MissRow(family_, chosen, use));
+    return Status::NotFound("no policy obeys the limits; the nearest miss is " +
+                            chosen.name + ", which " + use.Text());
   }
-  if (!s.ok()) return s;
-  const size_t missing = PrintMissing(family, err);
-  *found = missing > 0;
-  Output output(out, json_);
-  if (truth.questions.empty()) {
-    *found = true;
-    PrintNothingMeasured(family, source_, reads, &output);
-    return s;
+  if (recommended.without_limits != recommended.result) {
+    const ReplayResult& ruled_out = report.results[recommended.without_limits];
+    output->Line("Without limits, the advice would be " + ruled_out.name +
+                 ", which " + TightestLimit(ruled_out, limits_).Text());
   }
-  if (!from_.save_samples.empty()) {
-    // The path becomes an option of the DB, whose process may have another
-    // working folder.
-    from_.save_samples = AbsolutePath(from_.save_samples);
-    s = WriteOutput(Env::Default(), from_.save_samples,
-                    QueryFileText(SamplesOf(
-                        reads, truth, std::vector<bool>(reads.size(), false))));
-    if (!s.ok()) {
-      return Status::IOError("--save_samples=" + from_.save_samples +
-                             " cannot be written: " + s.ToString());
+  const Candidate& best = candidates_[recommended.result - kNoFilters];
+  const std::vector<Candidate> priced = AtBothPrices(best);
+  if (!priced.empty() && !report.stopped) {
+    ReplayReport trade;
+    const Status s = Replay(
+        "building filters for two prices of a false "
+        "positive",
+        priced, err, &trade);
+    if (!s.ok()) return s;
+    if (!trade.stopped) {
+      AdviceTables(family_, trade, json_, output).PrintTrade(best.name);
     }
   }
-  const auto replay = [&](const char* doing,
-                          const std::vector<Candidate>& policies,
-                          ReplayReport* done) {
-    const Interrupt interrupt;
-    Step step(err, doing);
-    return ReplayReads(
-        family, reads, truth, policies, max_bytes_,
-        [&](double share) { step.Show(share); },
-        [&] { return interrupt.requested(); }, done);
-  };
-  ReplayReport report;
-  s = replay("building filters", candidates, &report);
+  PrintAdvice(family_, best, report, recommended.result, output);
+  if (!report.stopped) return Status::OK();
+  return Status::Incomplete(
+      Format("interrupted; the advice rests on the %zu files whose filters "
+             "had been built, %s",
+             report.built_files, PrintedBytes(report.built_bytes).c_str()));
+}
+
+Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
+                   std::ostream& err, bool* found) {
+  Status s = Prepare(operands, err);
   if (!s.ok()) return s;
-  if (report.built_files == 0) {
+  const size_t missing = PrintMissing(family_, err);
+  *found = missing > 0;
+  Output output(out, json_);
+  ReplayReport report;
+  const bool asks = !truth_.questions.empty();
+  if (asks) s = SaveSamples();
+  if (s.ok() && asks) s = Replay("building filters", candidates_, err, &report);
+  if (!s.ok()) return s;
+  if (asks && report.built_files == 0) {
     return Status::InvalidArgument(
         "no filter can be built: --max_bytes is smaller than every file, or "
         "none of the files exists");
   }
-  if (limits_.get_blocks != AdviceLimits::kNoLimit &&
+  if (asks && limits_.get_blocks != AdviceLimits::kNoLimit &&
       !HasAbsentGets(report.results[kNoFilters])) {
     return Status::InvalidArgument(
         "--max_get_blocks needs Gets of absent keys among the reads, but " +
         source_ + " has none");
   }
-  if (report.results[kNoFilters].all.blocks == 0) {
+  if (!asks || report.results[kNoFilters].all.blocks == 0) {
     *found = true;
-    PrintNothingMeasured(family, source_, reads, &output);
+    PrintNothingMeasured(family_, source_, reads_, &output);
     return s;
   }
-  const AdviceTables tables(family, report, json_, &output);
-  tables.PrintReads(source_, reads_seen_, reads, truth, missing);
+  const AdviceTables tables(family_, report, json_, &output);
+  tables.PrintReads(source_, reads_seen_, reads_, truth_, missing);
   tables.PrintPolicies();
-  const Recommendation recommended =
-      Recommend(report.results, limits_, min_saving_);
-  tables.PrintKinds(recommended.result);
-  tables.PrintLevels(recommended.result);
-  const LimitUse use =
-      TightestLimit(report.results[recommended.result], limits_);
-  if (!recommended.obeys) {
-    output.Row(MissRow(family, report.results[recommended.result], use));
-    return Status::NotFound("no policy obeys the limits; the nearest miss is " +
-                            report.results[recommended.result].name +
-                            ", which " + use.Text());
-  }
-  if (recommended.without_limits != recommended.result) {
-    const ReplayResult& ruled_out = report.results[recommended.without_limits];
-    output.Line("Without limits, the advice would be " + ruled_out.name +
-                ", which " + TightestLimit(ruled_out, limits_).Text());
-  }
-  const Candidate& best = candidates[recommended.result - kNoFilters];
-  const std::vector<Candidate> priced = AtBothPrices(best);
-  if (!priced.empty() && !report.stopped) {
-    ReplayReport trade;
-    s = replay("building filters for two prices of a false positive", priced,
-               &trade);
-    if (!s.ok()) return s;
-    if (!trade.stopped) {
-      AdviceTables(family, trade, json_, &output).PrintTrade(best.name);
-    }
-  }
-  PrintAdvice(family, best, report, recommended.result, &output);
-  if (report.stopped) {
-    return Status::Incomplete(
-        Format("interrupted; the advice rests on the %zu files whose filters "
-               "had been built, %s",
-               report.built_files, PrintedBytes(report.built_bytes).c_str()));
-  }
-  return s;
+  return Recommended(report, err, &output);
 }
 
 }  // namespace

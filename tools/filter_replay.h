@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "rocksdb/filter_policy.h"
+#include "tools/filter_answers.h"
 #include "tools/read_truth.h"
-#include "tools/replay_sum.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -179,6 +179,14 @@ class Inspect : public Command {
 
  private:
   Status ReadStatistics();
+  // Reads the designs in the info log, if the page is to show them.
+  Status ReadHistory(std::ostream& err, Page* page) const;
+  // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
+  Json LookAt(const TargetFamily& family, const TargetFile& file,
+              std::unique_ptr<FileFacts>* facts, bool* found) const;
+  // Prints the files and the levels, and returns them.
+  PageFamily InspectFamily(const TargetFamily& family, std::ostream& err,
+                           Output* output, bool* found) const;
   // Says that no read asks this many filters of Protean, because of the OPTIONS
   // file, and how to go on.
   void PrintUnasked(const TargetFamily& family, size_t filters,
@@ -320,105 +328,115 @@ void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
   (*row)["observed_fpr"] = RateOf(spared, paid);
 }
 
+Status Inspect::ReadHistory(std::ostream& err, Page* page) const {
+  if (log_file_.empty()) return Status::OK();
+  if (html_file_.empty()) {
+    return Status::InvalidArgument("--log goes with --html=FILE");
+  }
+  std::string log;
+  const Status s = ReadFileToString(Env::Default(), log_file_, &log);
+  if (!s.ok()) {
+    return Status::IOError("--log=" + log_file_ +
+                           " cannot be read: " + s.ToString());
+  }
+  page->history = ReadDesigns(log);
+  if (page->history.empty()) {
+    err << "--log=" << log_file_
+        << " has no designs of filters, so the page shows none over time: "
+           "policies that design filters log each one if info_log_level is "
+           "INFO_LEVEL (the default) or lower\n";
+  }
+  return s;
+}
+
+Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
+                     std::unique_ptr<FileFacts>* facts, bool* found) const {
+  Json row = RowOf(family, file);
+  const Status read = FileFacts::Read(family, file, facts);
+  if (read.ok()) {
+    AddFacts(**facts, &row);
+    row["prefixes"] =
+        (*facts)->kind() == "SuRF"
+            ? ""
+            : ExplainDesign((*facts)->report().design, file.smallest);
+    AddObserved(family, file, &row);
+    *found = *found || (*facts)->damaged();
+  } else if (target_.IsMissing(family, file)) {
+    row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
+    *found = true;
+  } else if (IsGone(read) && !target_.db().empty()) {
+    row["unfiltered"] = "the file is gone; it was compacted";
+  } else if (read.IsNotSupported()) {
+    row["unfiltered"] = read.getState();
+  } else {
+    row["unfiltered"] = (read.IsCorruption() ? "the file is damaged: "
+                                             : "the file cannot be read: ") +
+                        read.ToString();
+    *found = true;
+  }
+  return row;
+}
+
+PageFamily Inspect::InspectFamily(const TargetFamily& family, std::ostream& err,
+                                  Output* output, bool* found) const {
+  PageFamily page = {family.name, family.filter_policy, {}, {}};
+  std::map<int, Sum> levels;
+  Sum all;
+  size_t of_protean = 0;
+  for (const TargetFile& file : family.files) {
+    std::unique_ptr<FileFacts> facts;
+    page.files.push_back(LookAt(family, file, &facts, found));
+    if (facts == nullptr) continue;
+    of_protean += facts->filter() != nullptr;
+    levels[file.level].Add(file, *facts, page.files.back());
+    all.Add(file, *facts, page.files.back());
+  }
+  if (of_protean > 0 && !family.table_factory.empty() &&
+      family.table_factory != ProteanTableFactory::kClassName() &&
+      !family.has_protean_policy) {
+    PrintUnasked(family, of_protean, err);
+    *found = true;
+  }
+  for (const auto& [level, sum] : levels) {
+    Json row;
+    row["column_family"] = family.name;
+    row["level"] = level < 0 ? Json("-") : Json(level);
+    sum.WriteTo(&row);
+    page.levels.push_back(std::move(row));
+  }
+  if (!family.name.empty()) {
+    output->Line(Format("Column family %s: %s%s%s",
+                        PrintedName(family.name).c_str(),
+                        family.table_factory.c_str(),
+                        family.filter_policy.empty() ? "" : ", filter_policy=",
+                        family.filter_policy.c_str()));
+  }
+  if (!levels_only_) {
+    output->Table(kFileColumns, page.files);
+    output->Line();
+  }
+  std::vector<Json> sums = page.levels;
+  if (!json_) {
+    sums.push_back({{"level", "all"}});
+    all.WriteTo(&sums.back());
+  }
+  if (levels_only_ || !json_) output->Table(kSumColumns, sums);
+  output->Line();
+  return page;
+}
+
 Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
                     std::ostream& err, bool* found) {
+  Page page;
   Status s = target_.Open(operands);
   if (s.ok()) s = ReadStatistics();
+  if (s.ok()) s = ReadHistory(err, &page);
   if (!s.ok()) return s;
-  Page page;
-  if (!log_file_.empty()) {
-    if (html_file_.empty()) {
-      return Status::InvalidArgument("--log goes with --html=FILE");
-    }
-    std::string log;
-    s = ReadFileToString(Env::Default(), log_file_, &log);
-    if (!s.ok()) {
-      return Status::IOError("--log=" + log_file_ +
-                             " cannot be read: " + s.ToString());
-    }
-    page.history = ReadDesigns(log);
-    if (page.history.empty()) {
-      err << "--log=" << log_file_
-          << " has no designs of filters, so the page shows none over time: "
-             "policies that design filters log each one if info_log_level is "
-             "INFO_LEVEL (the default) or lower\n";
-    }
-  }
   for (const std::string& note : target_.notes()) err << note << '\n';
   *found = !target_.cut_off().empty();
   Output output(out, json_);
   for (const TargetFamily& family : target_.families()) {
-    std::vector<Json> files;
-    std::map<int, Sum> levels;
-    Sum all;
-    size_t of_protean = 0;
-    for (const TargetFile& file : family.files) {
-      Json row = RowOf(family, file);
-      std::unique_ptr<FileFacts> facts;
-      const Status read = FileFacts::Read(family, file, &facts);
-      if (read.ok()) {
-        AddFacts(*facts, &row);
-        row["prefixes"] =
-            facts->kind() == "SuRF"
-                ? ""
-                : ExplainDesign(facts->report().design, file.smallest);
-        AddObserved(family, file, &row);
-        *found = *found || facts->damaged();
-        of_protean += facts->filter() != nullptr;
-        levels[file.level].Add(file, *facts, row);
-        all.Add(file, *facts, row);
-      } else if (target_.IsMissing(family, file)) {
-        row["unfiltered"] =
-            "the file is missing, although the MANIFEST lists it";
-        *found = true;
-      } else if (IsGone(read) && !target_.db().empty()) {
-        row["unfiltered"] = "the file is gone; it was compacted";
-      } else if (read.IsNotSupported()) {
-        row["unfiltered"] = read.getState();
-      } else {
-        row["unfiltered"] =
-            (read.IsCorruption() ? "the file is damaged: "
-                                 : "the file cannot be read: ") +
-            read.ToString();
-        *found = true;
-      }
-      files.push_back(std::move(row));
-    }
-    if (of_protean > 0 && !family.table_factory.empty() &&
-        family.table_factory != ProteanTableFactory::kClassName() &&
-        !family.has_protean_policy) {
-      PrintUnasked(family, of_protean, err);
-      *found = true;
-    }
-    std::vector<Json> sums;
-    for (const auto& [level, sum] : levels) {
-      Json row;
-      row["column_family"] = family.name;
-      row["level"] = level < 0 ? Json("-") : Json(level);
-      sum.WriteTo(&row);
-      sums.push_back(std::move(row));
-    }
-    page.families.push_back({family.name, family.filter_policy, files, sums});
-
-    if (!family.name.empty()) {
-      output.Line(Format("Column family %s: %s%s%s",
-                         PrintedName(family.name).c_str(),
-                         family.table_factory.c_str(),
-                         family.filter_policy.empty() ? "" : ", filter_policy=",
-                         family.filter_policy.c_str()));
-    }
-    if (!levels_only_) {
-      output.Table(kFileColumns, files);
-      output.Line();
-    }
-    if (!json_) {
-      Json row;
-      row["level"] = "all";
-      all.WriteTo(&row);
-      sums.push_back(std::move(row));
-    }
-    if (levels_only_ || !json_) output.Table(kSumColumns, sums);
-    output.Line();
+    page.families.push_back(InspectFamily(family, err, &output, found));
   }
   if (html_file_.empty()) return s;
   page.title = target_.db().empty() ? Format("%zu SST files", operands.size())
@@ -429,11 +447,9 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
                   ->TimeToString(static_cast<uint64_t>(time(nullptr)))
                   .c_str();
   s = WriteOutput(Env::Default(), html_file_, RenderPage(page));
-  if (!s.ok()) {
-    return Status::IOError("--html=" + html_file_ +
-                           " cannot be written: " + s.ToString());
-  }
-  return s;
+  return s.ok() ? s
+                : Status::IOError("--html=" + html_file_ +
+                                  " cannot be written: " + s.ToString());
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "plugin/live_protocol.h"
 #include "rocksdb/status.h"
-#include "tools/arguments.h"
+#include "tools/command.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 #include "db/log_reader.h"
 #include "db/version_edit.h"
 #include "file/filename.h"
 #include "file/sequence_file_reader.h"
-#include "rocksdb/file_checksum.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -73,22 +71,6 @@ class ManifestState {
       file.smallest = meta.smallest.user_key().ToString();
       file.largest = meta.largest.user_key().ToString();
       file.has_timestamps = meta.user_defined_timestamps_persisted;
-      if (meta.file_checksum_func_name != kUnknownFileChecksumFuncName) {
-        file.checksum = meta.file_checksum;
-        file.checksum_function = meta.file_checksum_func_name;
-      }
-      file.oldest_blob_file = meta.oldest_blob_file_number;
-    }
-    for (const BlobFileAddition& added : edit.GetBlobFileAdditions()) {
-      ManifestBlobFile& file =
-          family->second.blob_files[added.GetBlobFileNumber()].file;
-      file.number = added.GetBlobFileNumber();
-      file.blobs = added.GetTotalBlobCount();
-      file.blob_bytes = added.GetTotalBlobBytes();
-    }
-    for (const BlobFileGarbage& garbage : edit.GetBlobFileGarbages()) {
-      family->second.blob_files[garbage.GetBlobFileNumber()].garbage +=
-          garbage.GetGarbageBlobCount();
     }
     return Status::OK();
   }
@@ -109,34 +91,18 @@ class ManifestState {
       family.id = id;
       family.name = std::move(state.name);
       family.comparator = std::move(state.comparator);
-      // A blob file lives as long as RocksDB's VersionBuilder keeps it: until
-      // all of it is garbage, or all SST files refer to later ones.
-      std::set<uint64_t> referred;
       for (auto& [place, file] : state.files) {
-        if (file.oldest_blob_file != 0) referred.insert(file.oldest_blob_file);
         family.files.push_back(std::move(file));
-      }
-      for (const auto& [number, blob_file] : state.blob_files) {
-        if (referred.empty() || number < *referred.begin()) continue;
-        if (blob_file.garbage < blob_file.file.blobs ||
-            referred.count(number) > 0) {
-          family.blob_files.push_back(blob_file.file);
-        }
       }
       families->push_back(std::move(family));
     }
   }
 
  private:
-  struct BlobFile {
-    ManifestBlobFile file;
-    uint64_t garbage = 0;  // blobs that no SST file refers to any more
-  };
   struct State {
     std::string name;
     std::string comparator;
     std::map<std::pair<int, uint64_t>, ManifestFile> files;
-    std::map<uint64_t, BlobFile> blob_files;
   };
   std::map<uint32_t, State> families_;
   bool has_log_number_ = false;
@@ -223,15 +189,6 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   return s;
 }
 
-bool HasFile(const ManifestFamily& family, uint64_t number) {
-  const auto has = [number](const auto& files) {
-    return std::any_of(files.begin(), files.end(), [number](const auto& file) {
-      return file.number == number;
-    });
-  };
-  return has(family.files) || has(family.blob_files);
-}
-
 }  // namespace
 
 Status ReadManifest(Env* env, const std::string& path,
@@ -257,7 +214,9 @@ bool IsListed(Env* env, const std::string& path,
   const auto family = std::find_if(
       families.begin(), families.end(),
       [&](const ManifestFamily& f) { return f.name == column_family; });
-  return family != families.end() && HasFile(*family, number);
+  return family != families.end() &&
+         std::any_of(family->files.begin(), family->files.end(),
+                     [number](const auto& f) { return f.number == number; });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

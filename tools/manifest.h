@@ -23,26 +23,13 @@ struct ManifestFile {
   std::string largest;
   // Whether the keys end with timestamps, if the column family has timestamps.
   bool has_timestamps = true;
-  // The checksum of the whole file, and the function that computes it; empty
-  // unless the DB has a file_checksum_gen_factory.
-  std::string checksum;
-  std::string checksum_function;
-  // The oldest blob file that its values are in; 0 if there is none.
-  uint64_t oldest_blob_file = 0;
-};
-// A live blob file of such a DB.
-struct ManifestBlobFile {
-  uint64_t number = 0;
-  uint64_t blobs = 0;
-  uint64_t blob_bytes = 0;  // with the keys, and the header of each blob
 };
 // A column family of such a DB.
 struct ManifestFamily {
   uint32_t id = 0;
   std::string name;
-  std::string comparator;                    // the comparator's name
-  std::vector<ManifestFile> files;           // ordered by level, then by number
-  std::vector<ManifestBlobFile> blob_files;  // ordered by number
+  std::string comparator;           // the comparator's name
+  std::vector<ManifestFile> files;  // ordered by level, then by number
 };
 
 // Reads the column families and files of the DB in the folder `path` from its
@@ -57,7 +44,7 @@ Status ReadManifest(Env* env, const std::string& path,
                     std::vector<ManifestFamily>* families,
                     std::string* cut_off = nullptr);
 
-// Whether the MANIFEST of that DB lists an SST or blob file of the column
+// Whether the MANIFEST of that DB lists an SST file of the column
 // family with this number at this moment. True if the MANIFEST cannot be read.
 bool IsListed(Env* env, const std::string& path,
               const std::string& column_family, uint64_t number);

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdarg>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <system_error>
 
 #include "env/fs_readonly.h"
@@ -20,7 +22,6 @@
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tools/manifest.h"
-#include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -165,10 +166,63 @@ Status LoadForWriting(const std::string& path, Env* env, DBOptions* options,
   return s;
 }
 
+// The width of lines of text.
+constexpr size_t kWidth = 100;
+
+// Prints the changes of design below the table, which would be too wide with
+// them. Many files share a change.
+void PrintDesigns(const std::vector<Json>& rows, Output* output) {
+  constexpr size_t kIndent = 6;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
+      changes;
+  for (const Json& row : rows) {
+    if (row["new_design"] == "") continue;
+    changes[{row["old_design"], row["new_design"]}].push_back(row["file"]);
+  }
+  for (const auto& [designs, names] : changes) {
+    std::string of;
+    for (const std::string& name : names) of += (of.empty() ? "" : ", ") + name;
+    output->Line("  " + Wrap(of + ":", 2, kWidth));
+    output->Line("    " + Wrap(designs.first, kIndent, kWidth));
+    output->Line("    " + Wrap("-> " + designs.second, kIndent, kWidth));
+  }
+}
+
 void AdjustAll(const OpenedDB::Adjust& adjust,
                std::vector<ColumnFamilyDescriptor>* families) {
   if (adjust == nullptr) return;
   for (ColumnFamilyDescriptor& family : *families) adjust(&family);
+}
+
+using Lines = std::vector<std::string>;
+
+Lines LinesOf(const std::string& text) {
+  Lines lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// Removes the lines that both begin with.
+void DropCommonBegin(Lines* a, Lines* b) {
+  const auto [in_a, in_b] =
+      std::mismatch(a->begin(), a->end(), b->begin(), b->end());
+  a->erase(a->begin(), in_a);
+  b->erase(b->begin(), in_b);
+}
+
+void DropCommonEnd(Lines* a, Lines* b) {
+  while (!a->empty() && !b->empty() && a->back() == b->back()) {
+    a->pop_back();
+    b->pop_back();
+  }
+}
+
+// The text of the latest OPTIONS file.
+Status ReadLatestOptions(const std::string& path, Env* env, std::string* text) {
+  std::string name;
+  const Status s = GetLatestOptionsFileName(path, env, &name);
+  return s.ok() ? ReadFileToString(env, path + "/" + name, text) : s;
 }
 
 }  // namespace
@@ -197,22 +251,26 @@ Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
 
 Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
                                const Adjust& adjust,
-                               std::vector<ColumnFamilyDescriptor>* written) {
+                               std::vector<std::string>* changed_lines) {
+  std::string old_text;
+  std::string new_text;
+  Status s = ReadLatestOptions(path, env, &old_text);
+  if (!s.ok()) return s;
   std::map<std::string, std::string> set;  // by column family
   std::unique_ptr<OpenedDB> opened;
-  Status s =
-      OpenForWriting(path, env, &opened, [&](ColumnFamilyDescriptor* family) {
-        const std::string before =
-            TableText(family->options.table_factory.get());
-        adjust(family);
-        std::string text = TableText(family->options.table_factory.get());
-        if (text != before) set[family->name] = std::move(text);
-      });
+  s = OpenForWriting(path, env, &opened, [&](ColumnFamilyDescriptor* family) {
+    const std::string before = TableText(family->options.table_factory.get());
+    adjust(family);
+    std::string text = TableText(family->options.table_factory.get());
+    if (text != before) set[family->name] = std::move(text);
+  });
   if (s.ok()) s = opened->Close();
   DBOptions options;
-  if (s.ok()) s = LoadOptions(path, env, /*strictly=*/true, &options, written);
+  std::vector<ColumnFamilyDescriptor> written;
+  if (s.ok()) s = LoadOptions(path, env, /*strictly=*/true, &options, &written);
+  if (s.ok()) s = ReadLatestOptions(path, env, &new_text);
   if (!s.ok()) return s;
-  for (const ColumnFamilyDescriptor& family : *written) {
+  for (const ColumnFamilyDescriptor& family : written) {
     const auto changed = set.find(family.name);
     if (changed == set.end()) continue;
     const std::string text = TableText(family.options.table_factory.get());
@@ -222,6 +280,7 @@ Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
                               PrintedName(family.name) + " " + text +
                               " instead of " + changed->second);
   }
+  *changed_lines = DifferentLines(old_text, new_text);
   return s;
 }
 
@@ -291,8 +350,81 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
   }
 }
 
-std::string KeptOptionsFile(const std::string& db, uint32_t column_family_id) {
-  return db + "/before_apply_" + std::to_string(column_family_id) + ".options";
+std::vector<std::string> DifferentLines(const std::string& old_text,
+                                        const std::string& new_text) {
+  Lines before = LinesOf(old_text);
+  Lines after = LinesOf(new_text);
+  DropCommonBegin(&before, &after);
+  DropCommonEnd(&before, &after);
+
+  // The length of the longest common subsequence of what begins at these lines.
+  std::vector<std::vector<size_t>> common(
+      before.size() + 1, std::vector<size_t>(after.size() + 1, 0));
+  for (size_t i = before.size(); i-- > 0;) {
+    for (size_t j = after.size(); j-- > 0;) {
+      common[i][j] = before[i] == after[j]
+                         ? common[i + 1][j + 1] + 1
+                         : std::max(common[i + 1][j], common[i][j + 1]);
+    }
+  }
+  Lines lines;
+  size_t i = 0;
+  size_t j = 0;
+  while (i < before.size() || j < after.size()) {
+    if (i < before.size() && j < after.size() && before[i] == after[j]) {
+      i++;
+      j++;
+    } else if (j == after.size() ||
+               (i < before.size() && common[i + 1][j] >= common[i][j + 1])) {
+      lines.push_back("- " + before[i++]);
+    } else {
+      lines.push_back("+ " + after[j++]);
+    }
+  }
+  return lines;
+}
+
+void PrintRewritten(const std::string& column_family, const Json& result,
+                    const std::vector<Column>& columns, bool dry_run,
+                    const std::string& more, Output* output) {
+  output->Line("Column family " + PrintedName(column_family));
+  std::vector<Json> rows;
+  for (const Json& file : result["files"]) {
+    Json row;
+    row["column_family"] = column_family;
+    row["file"] = file["name"];
+    row["size"] = PrintedBytes(file["bytes"].get<uint64_t>());
+    for (const char* field : {"level", "bytes", "entries", "outcome", "queries",
+                              "old_design", "new_design", "status"}) {
+      row[field] = file[field];
+    }
+    row["old_fpr"] = file.value("old_fpr", Json());
+    row["new_fpr"] = file.value("new_fpr", Json());
+    rows.push_back(std::move(row));
+  }
+  output->Table(columns, rows);
+  for (const Json& row : rows) {
+    if (row["status"] == "") continue;
+    output->Line("  " + Wrap(row["file"].get<std::string>() + ": " +
+                                 row["status"].get<std::string>(),
+                             2, kWidth));
+  }
+  PrintDesigns(rows, output);
+  output->Line(
+      Format("%" PRIu64 " of %zu files %s, %s%s\n",
+             result["files_rewritten"].get<uint64_t>(), rows.size(),
+             dry_run ? "would be rewritten" : "rewritten",
+             PrintedBytes(result["bytes_rewritten"].get<uint64_t>()).c_str(),
+             more.c_str()));
+  Json totals;
+  totals["column_family"] = column_family;
+  totals["dry_run"] = dry_run;
+  totals["files"] = rows.size();
+  for (const char* field :
+       {"files_rewritten", "bytes_rewritten", "bytes_read", "samples"}) {
+    totals[field] = result[field];
+  }
+  output->Row(totals);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -14,6 +14,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/status.h"
+#include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -36,12 +37,12 @@ class OpenedDB {
 
   // Opens the DB as OpenForWriting does, which makes the OPTIONS file have what
   // `adjust` makes of the options, and closes it. Then reads the file as
-  // RocksDB does when it loads options, and stores its column families. Returns
-  // Corruption if one of those that `adjust` has changed has another table than
-  // was set.
+  // RocksDB does when it loads options, and stores the lines that differ from
+  // the file before (DifferentLines). Returns Corruption if a column family has
+  // another table than was set.
   static Status ChangeOptions(const std::string& path, Env* env,
                               const Adjust& adjust,
-                              std::vector<ColumnFamilyDescriptor>* written);
+                              std::vector<std::string>* changed_lines);
 
   // Whether the DB can be opened for writing at this moment; nothing is
   // touched. Returns Busy if a process (including this one) has the DB open,
@@ -91,8 +92,18 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
                       ColumnFamilyOptions* options);
 
-// Where the OPTIONS file from before the last `protean apply` to a column
-// family is kept. RocksDB takes it for a file of the application's.
-std::string KeptOptionsFile(const std::string& db, uint32_t column_family_id);
+// The lines in which two texts differ. The lines of a longest common
+// subsequence are left out; of the others, those of the old text begin with "-
+// " and those of the new one with "+ ". Takes time in proportion to the product
+// of the lines between the first and the last difference.
+std::vector<std::string> DifferentLines(const std::string& old_text,
+                                        const std::string& new_text);
+
+// Prints what became of the files of a column family that is open, and the
+// sums, of which `more` has the rest of the line. `result` is a RefreshResult,
+// as its ToJson() has it.
+void PrintRewritten(const std::string& column_family, const Json& result,
+                    const std::vector<Column>& columns, bool dry_run,
+                    const std::string& more, Output* output);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -74,6 +74,11 @@ inline std::string PrintedBytes(uint64_t bytes) {
 // begin with `indent` spaces; the first line has already been indented.
 std::string Wrap(const std::string& text, size_t indent, size_t width);
 
+// The word among `known`, of which there is at least one, that takes the fewest
+// changes of a character from `word`.
+std::string Nearest(const std::string& word,
+                    const std::vector<std::string>& known);
+
 // Formats as printf does.
 std::string Format(const char* format, ...)
     __attribute__((format(printf, 1, 2)));

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/read_queries.h"
+#include "tools/reads.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

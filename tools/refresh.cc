@@ -5,25 +5,24 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
-#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/query_file.h"
+#include "plugin/level_list.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
-#include "tools/eta.h"
-#include "tools/interrupt.h"
 #include "tools/live_request.h"
 #include "tools/opened_db.h"
 #include "tools/output.h"
 #include "tools/progress.h"
-#include "tools/read_queries.h"
-#include "tools/refresh_scope.h"
+#include "tools/reads.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -37,26 +36,67 @@ const std::vector<Column> kFileColumns = {
     {"new_fpr", "new FPR", 5},
 };
 
-// The width of lines of text.
-constexpr size_t kWidth = 100;
+// The part of a DB that is worked on, and how many files at a time.
+class RefreshScope {
+ public:
+  void AddFlags(Arguments* arguments);
 
-// Prints the changes of design below the table, which would be too wide with
-// them. Many files share a change.
-void PrintDesigns(const std::vector<Json>& rows, Output* output) {
-  constexpr size_t kIndent = 6;
-  std::map<std::pair<std::string, std::string>, std::vector<std::string>>
-      changes;
-  for (const Json& row : rows) {
-    if (row["new_design"] == "") continue;
-    changes[{row["old_design"], row["new_design"]}].push_back(row["file"]);
+  // Whether a number of files at a time has been given.
+  bool has_parallel() const { return parallel_ != 0; }
+  // Sets the options that the flags stand for. Returns InvalidArgument if a
+  // flag has a bad value.
+  Status Apply(RefreshOptions* options) const;
+
+ private:
+  std::vector<std::string> levels_;
+  std::string start_;
+  std::string limit_;
+  uint64_t parallel_ = 0;
+};
+
+Status Refuse(const std::string& name, const std::string& text,
+              const std::string& allowed) {
+  return Status::InvalidArgument("--" + name + "=" + text +
+                                 " is not allowed; allowed: " + allowed);
+}
+
+// Stores the key that a flag gives. No text is no key.
+Status TakeKey(const std::string& name, const std::string& text,
+               std::optional<std::string>* key) {
+  if (text.empty()) return Status::OK();
+  return ParseKey(text, &key->emplace())
+             ? Status::OK()
+             : Refuse(name, text,
+                      "keys as text, or 0x and pairs of hexadecimal digits");
+}
+
+void RefreshScope::AddFlags(Arguments* arguments) {
+  arguments->Add("levels", "N,...",
+                 "only files of these levels, such as 0,1; default: all levels",
+                 &levels_);
+  arguments->Add("start", "KEY",
+                 "only files that may have keys from KEY on, which is text, or "
+                 "hexadecimal behind 0x; default: the first key",
+                 &start_);
+  arguments->Add("limit", "KEY",
+                 "only files that may have keys below KEY; default: no limit",
+                 &limit_);
+  arguments->Add("parallel", "N",
+                 "rewrite up to N files at the same time, 1 to 64; default: 1",
+                 &parallel_, 1, 64);
+}
+
+Status RefreshScope::Apply(RefreshOptions* options) const {
+  for (const std::string& text : levels_) {
+    if (!AddLevel(text, &options->levels)) {
+      return Refuse("levels", text, "numbers of levels, such as 0 or 0,1,6");
+    }
   }
-  for (const auto& [designs, names] : changes) {
-    std::string of;
-    for (const std::string& name : names) of += (of.empty() ? "" : ", ") + name;
-    output->Line("  " + Wrap(of + ":", 2, kWidth));
-    output->Line("    " + Wrap(designs.first, kIndent, kWidth));
-    output->Line("    " + Wrap("-> " + designs.second, kIndent, kWidth));
+  if (parallel_ > 0) {
+    options->max_parallel_rewrites = static_cast<uint32_t>(parallel_);
   }
+  const Status s = TakeKey("start", start_, &options->start);
+  return s.ok() ? TakeKey("limit", limit_, &options->limit) : s;
 }
 
 const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
@@ -102,6 +142,12 @@ void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
           ->Samples()
           ->Queue(column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
   for (const SampleQuery& query : queries) queue->Add(query);
+}
+
+Status Interrupted() {
+  return Status::Incomplete(
+      "interrupted; files that were not reached are unchanged, and the same "
+      "command continues with them");
 }
 
 class RefreshCommand : public Command {
@@ -297,56 +343,17 @@ std::string RefreshCommand::ProgressLine(const std::string& column_family,
 
 void RefreshCommand::Print(const std::string& column_family, const Json& result,
                            Output* output, bool* found) const {
-  output->Line("Column family " + PrintedName(column_family));
-  std::vector<Json> rows;
   for (const Json& file : result["files"]) {
-    Json row;
-    row["column_family"] = column_family;
-    row["file"] = file["name"];
-    row["level"] = file["level"];
-    row["bytes"] = file["bytes"];
-    row["size"] = PrintedBytes(file["bytes"].get<uint64_t>());
-    row["entries"] = file["entries"];
-    row["outcome"] = file["outcome"];
-    row["queries"] = file["queries"];
-    row["old_design"] = file["old_design"];
-    row["new_design"] = file["new_design"];
-    row["old_fpr"] = file.value("old_fpr", Json());
-    row["new_fpr"] = file.value("new_fpr", Json());
-    row["status"] = file["status"];
-    *found = *found || row["outcome"] == ToString(RefreshOutcome::kDamaged) ||
-             row["outcome"] == ToString(RefreshOutcome::kFailed);
-    rows.push_back(std::move(row));
+    *found = *found || file["outcome"] == ToString(RefreshOutcome::kDamaged) ||
+             file["outcome"] == ToString(RefreshOutcome::kFailed);
   }
-  output->Table(kFileColumns, rows);
-  for (const Json& row : rows) {
-    const std::string status = row["status"];
-    if (status.empty()) continue;
-    const std::string name = row["file"];
-    output->Line("  " + Wrap(name + ": " + status, 2, kWidth));
-  }
-  PrintDesigns(rows, output);
-  const auto number = [&result](const char* name) {
-    return result[name].get<uint64_t>();
-  };
-  const uint64_t samples = number("samples");
-  output->Line(Format(
-      "%" PRIu64 " of %zu files %s, %s; %s read; %s\n",
-      number("files_rewritten"), rows.size(),
-      options_.dry_run ? "would be rewritten" : "rewritten",
-      PrintedBytes(number("bytes_rewritten")).c_str(),
-      PrintedBytes(number("bytes_read")).c_str(),
-      samples == 0 ? "no samples, so judged by generated queries"
-                   : Format("judged by %" PRIu64 " samples", samples).c_str()));
-  Json totals;
-  totals["column_family"] = column_family;
-  totals["dry_run"] = options_.dry_run;
-  totals["files"] = rows.size();
-  totals["files_rewritten"] = number("files_rewritten");
-  totals["bytes_rewritten"] = number("bytes_rewritten");
-  totals["bytes_read"] = number("bytes_read");
-  totals["samples"] = samples;
-  output->Row(totals);
+  const auto samples = result["samples"].get<uint64_t>();
+  PrintRewritten(
+      column_family, result, kFileColumns, options_.dry_run,
+      "; " + PrintedBytes(result["bytes_read"].get<uint64_t>()) + " read; " +
+          (samples == 0 ? "no samples, so judged by generated queries"
+                        : Format("judged by %" PRIu64 " samples", samples)),
+      output);
 }
 
 Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
@@ -401,11 +408,7 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
     bytes_left -=
         std::min(bytes_left, result["bytes_rewritten"].get<uint64_t>());
     Print(family.name, result, &output, found);
-    if (interrupt.requested()) {
-      return Status::Incomplete(
-          "interrupted; files that were not reached are unchanged, and the "
-          "same command continues with them");
-    }
+    if (interrupt.requested()) return Interrupted();
     if (!s.ok()) return s;
   }
   return refreshed > 0 ? Status::OK() : s;
@@ -461,11 +464,7 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
       continue;
     }
     Print(family, Json::parse(result.ToJson(), nullptr, false), &output, found);
-    if (interrupt.requested()) {
-      return Status::Incomplete(
-          "interrupted; files that were not reached are unchanged, and the "
-          "same command continues with them");
-    }
+    if (interrupt.requested()) return Interrupted();
     if (!s.ok()) return s;
   }
   return opened->Close();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  protean rollback: gives a DB back to RocksDB's own table and filters.
+//  protean rollback: goes back to what was before protean apply, or to
+//  RocksDB's own table and filters.
 
+#include <algorithm>
 #include <chrono>
 #include <cinttypes>
 #include <map>
@@ -11,22 +13,31 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/replace_filters.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
-#include "tools/command.h"
-#include "tools/eta.h"
 #include "tools/file_facts.h"
-#include "tools/interrupt.h"
-#include "tools/opened_db.h"
-#include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/target.h"
+#include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// The width of lines of text.
+constexpr size_t kWidth = 100;
+
+// The filter policy of a table; nullptr if it has none.
+std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
+  const auto* options =
+      table == nullptr ? nullptr : table->GetOptions<BlockBasedTableOptions>();
+  return options == nullptr ? nullptr : options->filter_policy;
+}
+
+bool IsProteanTable(const std::string& table_factory) {
+  return table_factory == ProteanTableFactory::kClassName();
+}
 
 const std::vector<Column> kFileColumns = {
     {"file", "file"},
@@ -35,8 +46,6 @@ const std::vector<Column> kFileColumns = {
     {"outcome", "outcome"},
 };
 
-// The width of lines of text.
-constexpr size_t kWidth = 100;
 // The speed of an estimate before anything has been rewritten.
 constexpr uint64_t kUsualBytesPerSecond = 100 << 20;
 
@@ -45,22 +54,16 @@ constexpr char kAllowed[] =
     "ribbonfilter:10";
 
 // Makes the policy that --to names.
-Status MakePolicy(const std::string& to,
-                  std::shared_ptr<const FilterPolicy>* policy) {
-  if (to.empty()) {
-    return Status::InvalidArgument(
-        std::string("give --to=POLICY, the filters that the files get; ") +
-        kAllowed);
-  }
-  ConfigOptions config;
-  config.ignore_unsupported_options = false;
-  config.ignore_unknown_options = false;
-  const Status s = FilterPolicy::CreateFromString(config, to, policy);
+Status MakeStockPolicy(const std::string& to,
+                       std::shared_ptr<const FilterPolicy>* policy) {
+  const Status s = MakePolicy("--to", to, policy);
   const auto refused = [&to](const std::string& why) {
     return Status::InvalidArgument("--to=" + to + " " + why + "; " + kAllowed);
   };
   if (!s.ok() || *policy == nullptr) {
-    return refused("is no filter policy that RocksDB knows");
+    return refused(
+        "is no filter policy that RocksDB knows; the nearest is " +
+        Nearest(to.substr(0, to.find(':')), {"bloomfilter", "ribbonfilter"}));
   }
   if (AsProteanFilterPolicy(policy->get()) != nullptr) {
     return refused(
@@ -95,6 +98,11 @@ struct RolledBackFamily {
   // files with filters of Protean's.
   bool under_protean = false;
   std::string samples_file;  // of the policy of Protean; empty if none
+  // What its files get; nullptr if they stay as they are.
+  std::shared_ptr<const FilterPolicy> policy;
+  // The table that was there before; nullptr for RocksDB's own, with the
+  // options of the present one.
+  std::shared_ptr<TableFactory> kept;
 };
 
 // What is to be done, or has been done, in all column families.
@@ -120,15 +128,15 @@ struct Totals {
   }
 };
 
-class RollbackCommand : public Command {
+class RollbackCommand : public WayCommand {
  public:
   const char* name() const override { return "rollback"; }
   const char* summary() const override {
-    return "Gives all SST files filters of RocksDB's own, and the DB back to a "
+    return "Goes back to what was before apply, or gives the DB back to a "
            "RocksDB without Protean.";
   }
   const char* usage() const override {
-    return "rollback --db=DIR --to=POLICY  [FLAGS]";
+    return "rollback --db=DIR [--to=POLICY]  [FLAGS]";
   }
   const char* help() const override;
   void AddFlags(Arguments* arguments) override;
@@ -136,12 +144,20 @@ class RollbackCommand : public Command {
              std::ostream& err, bool* found) override;
 
  private:
-  void Choose(std::ostream& err);
+  const char* WhileOpen() const override {
+    return "or let that process set its filter_policy by SetOptions and call "
+           "protean::RefreshFilters; --dry_run works anyway";
+  }
+  // Chooses the column families that are given back to the policy of --to, or
+  // to what was before apply.
+  void ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy,
+                   std::ostream& err);
+  Status ChooseKept();
   const RolledBackFamily* Find(const std::string& family) const;
-  // Gives the chosen column families the filter policy: under the table that
-  // the second argument says.
-  enum class Under { kTheirTable, kRocksDBsTable };
-  OpenedDB::Adjust WithPolicy(Under under) const;
+  // Gives the chosen column families their policies under their present tables,
+  // as files are rewritten, or the tables that they end with.
+  OpenedDB::Adjust WhileRewriting() const;
+  OpenedDB::Adjust AtTheEnd() const;
 
   // What is left to be done, found out without writing anything.
   Status Estimate(std::map<std::string, RefreshResult>* results,
@@ -149,21 +165,20 @@ class RollbackCommand : public Command {
   std::string EstimateText(const Totals& totals) const;
   Status RewriteAll(const Totals& estimated, std::ostream& err, Output* output,
                     Totals* totals) const;
+  Status RewriteFamily(const RolledBackFamily& family, const OpenedDB& opened,
+                       const RefreshOptions& options, Output* output,
+                       Totals* totals) const;
   void Print(const std::string& family, const RefreshResult& result,
              Output* output) const;
-  // Makes the OPTIONS file name RocksDB's own table, and deletes what `protean
-  // apply --undo` would go back to.
-  Status GiveBack() const;
-  void PrintEnd(Output* output) const;
+  // Makes the OPTIONS file name the tables, and deletes the kept files.
+  Status GiveBack(Output* output) const;
+  Status Rewrite(std::ostream& err, Output* output, bool* found) const;
   // Says which other column families keep a RocksDB without Protean from
   // loading the OPTIONS file.
   void PrintOthers(std::ostream& err) const;
 
-  Target target_;
   RefreshOptions options_;
   std::string to_;
-  bool json_ = false;
-  std::shared_ptr<const FilterPolicy> policy_;
   std::vector<RolledBackFamily> families_;
 };
 
@@ -173,6 +188,10 @@ without a time in which Gets are not filtered: it rewrites each file that has a 
 none, into its own level, with the filter that --to names. When all files are done, the OPTIONS file names
 BlockBasedTable with that filter policy, and a RocksDB without Protean opens the DB. An application that
 passes its options itself must be changed to the same, and need not be changed before.
+
+Without --to, the column families get the table and filter policy back that they had before the last
+protean apply. Files are rewritten only if that was a filter policy of RocksDB's own: any policy of
+Protean reads the filters of another.
 
 Says first how much there is to rewrite, and roughly how long that takes; --dry_run says only that. Ctrl-C
 or SIGTERM stops the command after the current file. Files that have been rewritten stay so whatever ends
@@ -187,12 +206,13 @@ plugin/refresh_filters.h, and BlockBasedTable in its options from then on. A Tra
 Column families under ProteanTable are given back, and those whose table is RocksDB's own but whose files
 still have filters of Protean's. As long as one of them names ProteanTable, a RocksDB without Protean, such
 as its ldb, cannot load the OPTIONS file; so with --column_family, the others are named. Files of samples
-stay; they hold keys, and can be deleted. What protean apply has kept for --undo is deleted.
+stay; they hold keys, and can be deleted. What protean apply has kept is deleted.
 
 Exit code: 0, also if there is nothing to do; 1 if files are damaged or could not be rewritten, so that the
 OPTIONS file still names ProteanTable; 2 if the command failed or was interrupted.
 
 Examples:
+  protean rollback --db=/data/db
   protean rollback --db=/data/db --to=bloomfilter:10 --dry_run
   protean rollback --db=/data/db --to=bloomfilter:10 --bytes_per_second=50M
   protean rollback --db=/data/db --to=ribbonfilter:10 --column_family=events
@@ -201,10 +221,12 @@ Examples:
 
 void RollbackCommand::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
-  arguments->Add("to", "POLICY",
-                 "the filter policy of RocksDB's own that the files get, such "
-                 "as bloomfilter:10 or ribbonfilter:10",
-                 &to_);
+  arguments->Add(
+      "to", "POLICY",
+      "the filter policy of RocksDB's own that the files get, such "
+      "as bloomfilter:10 or ribbonfilter:10; default: what was there "
+      "before protean apply",
+      &to_);
   arguments->Add("dry_run", "only print what would be rewritten",
                  &options_.dry_run);
   arguments->Add("bytes_per_second", "N",
@@ -214,13 +236,14 @@ void RollbackCommand::AddFlags(Arguments* arguments) {
   arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-void RollbackCommand::Choose(std::ostream& err) {
+void RollbackCommand::ChooseForTo(
+    const std::shared_ptr<const FilterPolicy>& policy, std::ostream& err) {
   for (const TargetFamily& family : target_.families()) {
     RolledBackFamily chosen;
     chosen.name = family.name;
     chosen.id = family.id;
-    chosen.under_protean =
-        family.table_factory == ProteanTableFactory::kClassName();
+    chosen.policy = policy;
+    chosen.under_protean = IsProteanTable(family.table_factory);
     if (!chosen.under_protean && !HasProteanFilter(family)) {
       if (target_.families().size() > 1) {
         err << "left out: column family " << PrintedName(family.name)
@@ -236,6 +259,28 @@ void RollbackCommand::Choose(std::ostream& err) {
   }
 }
 
+Status RollbackCommand::ChooseKept() {
+  for (const TargetFamily& family : target_.families()) {
+    const std::string file = KeptFile(family.id);
+    if (!target_.env()->FileExists(file).ok()) continue;
+    RolledBackFamily chosen;
+    chosen.name = family.name;
+    chosen.id = family.id;
+    chosen.under_protean = IsProteanTable(family.table_factory);
+    const Status s = LoadTable(file, target_.env(), family.name, &chosen.kept);
+    if (!s.ok()) return s;
+    const std::shared_ptr<const FilterPolicy> policy =
+        PolicyOf(chosen.kept.get());
+    if (policy != nullptr && IsOfRocksDB(*policy)) chosen.policy = policy;
+    families_.push_back(std::move(chosen));
+  }
+  if (!families_.empty()) return Status::OK();
+  return Status::NotFound(
+      "there is nothing to go back to: " + KeptFile(target_.families()[0].id) +
+      " does not exist. Give --to=POLICY, the filters that the files get; " +
+      kAllowed);
+}
+
 const RolledBackFamily* RollbackCommand::Find(const std::string& family) const {
   for (const RolledBackFamily& chosen : families_) {
     if (chosen.name == family) return &chosen;
@@ -243,16 +288,28 @@ const RolledBackFamily* RollbackCommand::Find(const std::string& family) const {
   return nullptr;
 }
 
-OpenedDB::Adjust RollbackCommand::WithPolicy(Under under) const {
-  return [this, under](ColumnFamilyDescriptor* family) {
+OpenedDB::Adjust RollbackCommand::WhileRewriting() const {
+  return [this](ColumnFamilyDescriptor* family) {
+    const RolledBackFamily* const chosen = Find(family->name);
+    if (chosen == nullptr || chosen->policy == nullptr) return;
+    GiveFilterPolicy(chosen->policy,
+                     chosen->under_protean
+                         ? ProteanTableFactory::kClassName()
+                         : TableFactory::kBlockBasedTableName(),
+                     &family->options);
+  };
+}
+
+OpenedDB::Adjust RollbackCommand::AtTheEnd() const {
+  return [this](ColumnFamilyDescriptor* family) {
     const RolledBackFamily* const chosen = Find(family->name);
     if (chosen == nullptr) return;
-    const bool under_protean =
-        chosen->under_protean && under == Under::kTheirTable;
-    GiveFilterPolicy(policy_,
-                     under_protean ? ProteanTableFactory::kClassName()
-                                   : TableFactory::kBlockBasedTableName(),
-                     &family->options);
+    if (chosen->kept != nullptr) {
+      family->options.table_factory = chosen->kept;
+    } else {
+      GiveFilterPolicy(chosen->policy, TableFactory::kBlockBasedTableName(),
+                       &family->options);
+    }
   };
 }
 
@@ -260,13 +317,14 @@ Status RollbackCommand::Estimate(std::map<std::string, RefreshResult>* results,
                                  Totals* totals) const {
   std::unique_ptr<OpenedDB> opened;
   Status s = OpenedDB::OpenForReading(target_.db(), target_.env(), &opened,
-                                      WithPolicy(Under::kTheirTable));
+                                      WhileRewriting());
   RefreshOptions dry;
   dry.dry_run = true;
   for (const RolledBackFamily& family : families_) {
     if (!s.ok()) break;
     ColumnFamilyHandle* const handle = opened->Find(family.name);
-    if (handle == nullptr) continue;  // has been dropped meanwhile
+    // The column family may have been dropped meanwhile.
+    if (handle == nullptr || family.policy == nullptr) continue;
     RefreshResult& result = (*results)[family.name];
     RefreshRun run(opened->db(), handle, dry, &result);
     s = ReplaceFilters(&run);
@@ -291,19 +349,31 @@ std::string RollbackCommand::EstimateText(const Totals& totals) const {
                 PrintedBytes(totals.largest).c_str());
 }
 
+Status RollbackCommand::RewriteFamily(const RolledBackFamily& family,
+                                      const OpenedDB& opened,
+                                      const RefreshOptions& options,
+                                      Output* output, Totals* totals) const {
+  ColumnFamilyHandle* const handle = opened.Find(family.name);
+  if (handle == nullptr || family.policy == nullptr) return Status::OK();
+  RefreshResult result;
+  RefreshRun run(opened.db(), handle, options, &result);
+  const Status s = ReplaceFilters(&run);
+  totals->Add(result);
+  Print(family.name, result, output);
+  return s;
+}
+
 Status RollbackCommand::RewriteAll(const Totals& estimated, std::ostream& err,
                                    Output* output, Totals* totals) const {
   std::unique_ptr<OpenedDB> opened;
   Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened,
-                                      WithPolicy(Under::kTheirTable));
+                                      WhileRewriting());
   if (!s.ok()) return s;
   const Interrupt interrupt;
   Progress progress(err);
   const auto begin = std::chrono::steady_clock::now();
   uint64_t next_line = estimated.bytes_rewritten / 10;
   for (const RolledBackFamily& family : families_) {
-    ColumnFamilyHandle* const handle = opened->Find(family.name);
-    if (handle == nullptr) continue;
     RefreshOptions options = options_;
     options.progress = [&](const RefreshProgress& at) {
       const uint64_t done = totals->bytes_rewritten + at.bytes_rewritten;
@@ -324,12 +394,8 @@ Status RollbackCommand::RewriteAll(const Totals& estimated, std::ostream& err,
       }
       return !interrupt.requested();
     };
-    RefreshResult result;
-    RefreshRun run(opened->db(), handle, options, &result);
-    s = ReplaceFilters(&run);
+    s = RewriteFamily(family, *opened, options, output, totals);
     progress.Clear();
-    totals->Add(result);
-    Print(family.name, result, output);
     if (interrupt.requested()) {
       return Status::Incomplete(
           "interrupted; files that have been rewritten stay so, and the same "
@@ -342,51 +408,45 @@ Status RollbackCommand::RewriteAll(const Totals& estimated, std::ostream& err,
 
 void RollbackCommand::Print(const std::string& family,
                             const RefreshResult& result, Output* output) const {
-  output->Line("Column family " + PrintedName(family));
-  std::vector<Json> rows;
-  for (const RefreshedFile& file : result.files) {
-    Json row;
-    row["column_family"] = family;
-    row["file"] = file.name;
-    row["level"] = file.level;
-    row["bytes"] = file.bytes;
-    row["size"] = PrintedBytes(file.bytes);
-    row["outcome"] = ToString(file.outcome);
-    row["status"] = file.status.ok() ? "" : file.status.ToString();
-    rows.push_back(std::move(row));
-  }
-  output->Table(kFileColumns, rows);
-  for (const RefreshedFile& file : result.files) {
-    if (file.status.ok()) continue;
-    output->Line("  " +
-                 Wrap(file.name + ": " + file.status.ToString(), 2, kWidth));
-  }
-  output->Line(Format("%" PRIu64 " of %zu files %s, %s\n",
-                      result.files_rewritten, result.files.size(),
-                      options_.dry_run ? "would be rewritten" : "rewritten",
-                      PrintedBytes(result.bytes_rewritten).c_str()));
-  Json totals;
-  totals["column_family"] = family;
-  totals["dry_run"] = options_.dry_run;
-  totals["files"] = result.files.size();
-  totals["files_rewritten"] = result.files_rewritten;
-  totals["bytes_rewritten"] = result.bytes_rewritten;
-  output->Row(totals);
+  PrintRewritten(family, Json::parse(result.ToJson(), nullptr, false),
+                 kFileColumns, options_.dry_run, /*more=*/"", output);
 }
 
-Status RollbackCommand::GiveBack() const {
+Status RollbackCommand::GiveBack(Output* output) const {
+  Json row;
   for (const RolledBackFamily& family : families_) {
-    const std::string kept = KeptOptionsFile(target_.db(), family.id);
-    if (!target_.env()->FileExists(kept).ok()) continue;
-    const Status s = target_.env()->DeleteFile(kept);
-    if (!s.ok()) return s;
+    row["column_families"].push_back(family.name);
   }
-  std::vector<ColumnFamilyDescriptor> written;
-  return OpenedDB::ChangeOptions(target_.db(), target_.env(),
-                                 WithPolicy(Under::kRocksDBsTable), &written);
+  Status s = ChangeOptions(AtTheEnd(), row, output);
+  for (const RolledBackFamily& family : families_) {
+    const std::string kept = KeptFile(family.id);
+    if (s.ok() && target_.env()->FileExists(kept).ok()) {
+      s = target_.env()->DeleteFile(kept);
+    }
+    if (!s.ok()) return s;
+    const std::string policy =
+        family.kept == nullptr
+            ? to_
+            : WithoutSeeds(PolicyText(PolicyOf(family.kept.get()).get()));
+    output->Line(Wrap(
+        "Column family " + PrintedName(family.name) +
+            ": its options are now table_factory={id=" +
+            (family.kept == nullptr ? "BlockBasedTable" : family.kept->Name()) +
+            ";filter_policy=" + policy + "}",
+        2, kWidth));
+    if (family.policy == nullptr) {
+      output->Line("  Files keep the filters that they have got meanwhile.");
+    }
+    if (family.samples_file.empty()) continue;
+    output->Line("  " + Wrap("samples_file=" + family.samples_file +
+                                 " is not used any more; it holds keys",
+                             2, kWidth));
+  }
+  return s;
 }
 
 void RollbackCommand::PrintOthers(std::ostream& err) const {
+  if (to_.empty()) return;
   for (const std::string& family : target_.under_protean()) {
     if (Find(family) != nullptr) continue;
     err << "column family " << PrintedName(family)
@@ -397,88 +457,64 @@ void RollbackCommand::PrintOthers(std::ostream& err) const {
   }
 }
 
-void RollbackCommand::PrintEnd(Output* output) const {
-  for (const RolledBackFamily& family : families_) {
-    output->Line(Wrap("Column family " + PrintedName(family.name) +
-                          ": its options are now table_factory="
-                          "{id=BlockBasedTable;filter_policy=" +
-                          to_ + "}",
-                      2, kWidth));
-    if (family.samples_file.empty()) continue;
-    output->Line("  " + Wrap("samples_file=" + family.samples_file +
-                                 " is not used any more; it holds keys",
-                             2, kWidth));
-  }
-}
-
-Status RollbackCommand::Run(const std::vector<std::string>& operands,
-                            std::ostream& out, std::ostream& err, bool* found) {
-  if (!operands.empty()) {
-    return Status::InvalidArgument("give --db=DIR; " + operands[0] +
-                                   " is not a flag");
-  }
-  Status s = MakePolicy(to_, &policy_);
-  if (s.ok()) s = target_.Open(operands);
-  if (s.ok() && !options_.dry_run) s = target_.CheckForWriting();
-  if (s.ok() && !options_.dry_run) {
-    s = OpenedDB::CheckForWriting(target_.db(), target_.env());
-    if (s.IsBusy()) {
-      return Status::Busy(
-          std::string(s.getState()) +
-          "; close it, or let that process set its filter_policy by SetOptions "
-          "and call protean::RefreshFilters; --dry_run works anyway");
-    }
-  }
-  if (!s.ok()) return s;
-  Choose(err);
-  Output output(out, json_);
-  if (families_.empty()) {
-    output.Line(
-        "Nothing to do: no column family that was looked at is under "
-        "ProteanTable, and none of their files has a filter of Protean's");
-    PrintOthers(err);
-    return Status::OK();
-  }
-
+// Rewrites the files. Sets `*found` if some are left that could not be
+// rewritten; the DB must not leave Protean then.
+Status RollbackCommand::Rewrite(std::ostream& err, Output* output,
+                                bool* found) const {
   std::map<std::string, RefreshResult> planned;
   Totals estimated;
-  s = Estimate(&planned, &estimated);
+  Status s = Estimate(&planned, &estimated);
   if (!s.ok()) return s;
   if (options_.dry_run) {
     for (const RolledBackFamily& family : families_) {
-      Print(family.name, planned[family.name], &output);
+      Print(family.name, planned[family.name], output);
     }
-    output.Line(Wrap(EstimateText(estimated), 0, kWidth));
-    PrintOthers(err);
+    output->Line(Wrap(EstimateText(estimated), 0, kWidth));
     *found = estimated.unwritten > 0;
     return s;
   }
   err << EstimateText(estimated) << std::endl;
   Totals done;
-  s = RewriteAll(estimated, err, &output, &done);
-  if (!s.ok()) return s;
-
+  s = RewriteAll(estimated, err, output, &done);
   // A file that was compacted with its neighbor, or that opening the DB has
   // flushed, has the new filter. Whether none is left is looked at all the
   // same, before the DB leaves Protean.
   Totals left;
   planned.clear();
-  s = Estimate(&planned, &left);
+  if (s.ok()) s = Estimate(&planned, &left);
+  *found = done.unwritten + left.unwritten + left.files_rewritten > 0;
+  if (!s.ok() || !*found) return s;
+  output->Line(Wrap(
+      "The OPTIONS file still names ProteanTable, because not all files "
+      "have filters of RocksDB's own. The command verify looks for damage. "
+      "A DB without these filters is opened by naming BlockBasedTable "
+      "in its options",
+      0, kWidth));
+  return s;
+}
+
+Status RollbackCommand::Run(const std::vector<std::string>& operands,
+                            std::ostream& out, std::ostream& err, bool* found) {
+  std::shared_ptr<const FilterPolicy> policy;
+  Status s = to_.empty() ? Status::OK() : MakeStockPolicy(to_, &policy);
+  if (s.ok()) s = Open(operands);
+  if (s.ok() && !options_.dry_run) s = CheckClosed();
+  if (s.ok() && to_.empty()) s = ChooseKept();
   if (!s.ok()) return s;
-  if (done.unwritten + left.unwritten + left.files_rewritten > 0) {
-    *found = true;
-    output.Line(Wrap(
-        "The OPTIONS file still names ProteanTable, because not all files "
-        "have filters of RocksDB's own. The command verify looks for damage. "
-        "A DB without these filters is opened by naming BlockBasedTable "
-        "in its options",
-        0, kWidth));
-    return s;
+  if (policy != nullptr) ChooseForTo(policy, err);
+  Output output(out, json_);
+  if (families_.empty()) {
+    output.Line(
+        "Nothing to do: no column family that was looked at is under "
+        "ProteanTable, and none of their files has a filter of Protean's");
+  } else if (std::any_of(families_.begin(), families_.end(),
+                         [](const auto& f) { return f.policy != nullptr; })) {
+    s = Rewrite(err, &output, found);
   }
-  s = GiveBack();
-  if (!s.ok()) return s;
-  PrintEnd(&output);
-  PrintOthers(err);
+  if (s.ok() && !families_.empty() && !options_.dry_run && !*found) {
+    s = GiveBack(&output);
+  }
+  if (s.ok() && (options_.dry_run || !*found)) PrintOthers(err);
   return s;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
+#include <tuple>
 
 #include "db/dbformat.h"
 #include "util/math.h"
@@ -124,6 +126,34 @@ Status CompareWithFile(const std::vector<SampleQuery>& queries,
     result->shared_bits = static_cast<int64_t>(*median);
   }
   return Status::OK();
+}
+
+std::vector<SampleQuery> MergeSamples(
+    std::vector<std::vector<SampleQuery>> lists, uint64_t max) {
+  const auto less = [](const SampleQuery& a, const SampleQuery& b) {
+    return std::tie(a.lo, a.hi, a.hi_inclusive) <
+           std::tie(b.lo, b.hi, b.hi_inclusive);
+  };
+  std::set<SampleQuery, decltype(less)> taken(less);
+  std::vector<SampleQuery> merged;
+  const auto is_full = [&] { return max > 0 && merged.size() >= max; };
+  bool any = true;
+  while (any && !is_full()) {
+    any = false;
+    for (std::vector<SampleQuery>& list : lists) {
+      // A list does not lose its turn by a duplicate.
+      while (!list.empty() && !is_full()) {
+        SampleQuery query = std::move(list.back());
+        list.pop_back();
+        if (!taken.insert(query).second) continue;
+        merged.push_back(std::move(query));
+        any = true;
+        break;
+      }
+    }
+  }
+  std::reverse(merged.begin(), merged.end());
+  return merged;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -49,4 +49,11 @@ Status CompareWithFile(const std::vector<SampleQuery>& queries,
                        const FileFacts& facts, const TargetFile& file,
                        QueriesInFile* result);
 
+// Merges lists of samples, each of which is ordered from oldest to newest.
+// Takes queries from each list in turn, the newest first: at most `max` in all,
+// or all of them if `max` is 0. Duplicates are taken once, where they come
+// first. The result is also ordered from oldest to newest.
+std::vector<SampleQuery> MergeSamples(
+    std::vector<std::vector<SampleQuery>> lists, uint64_t max);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/samples.h"
+//  protean samples: the sample queries that filters are designed for.
 
 #include <algorithm>
 #include <cinttypes>
 #include <cstdint>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -15,10 +14,10 @@
 #include "filter_policy/samples/replace_file.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
-#include "tools/interrupt.h"
 #include "tools/live_request.h"
 #include "tools/output.h"
-#include "tools/read_queries.h"
+#include "tools/progress.h"
+#include "tools/reads.h"
 #include "tools/sample_facts.h"
 #include "tools/target.h"
 
@@ -157,7 +156,7 @@ Forms:
   samples import --db=DIR FILE         replaces the saved samples by those of FILE
   samples merge FILE... --output=FILE  merges the newest samples of each FILE, in equal parts, without
                                        duplicates
-  samples save --live --db=DIR         makes the process that has the DB open save its queues now; it needs a
+  samples save --db=DIR                makes the process that has the DB open save its queues now; it needs a
                                        protean::FilterRefresher of the column family
 
 export and import need --column_family if there are several. A process that has the DB open does not
@@ -425,10 +424,10 @@ Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
 // ---- save ----
 
 Status Samples::Save(const Files& files, Output* output) {
-  if (target_.db().empty() || !files.empty() || !live_.live()) {
+  if (target_.db().empty() || !files.empty()) {
     return Status::InvalidArgument(
-        "samples save asks the process that has the DB open; give --live and "
-        "--db=DIR, and no files");
+        "samples save asks the process that has the DB open; give --db=DIR, "
+        "and no files");
   }
   Status s = target_.Open(files);
   if (!s.ok()) return s;
@@ -456,34 +455,6 @@ Status Samples::Save(const Files& files, Output* output) {
 }
 
 }  // namespace
-
-std::vector<SampleQuery> MergeSamples(
-    std::vector<std::vector<SampleQuery>> lists, uint64_t max) {
-  const auto less = [](const SampleQuery& a, const SampleQuery& b) {
-    return std::tie(a.lo, a.hi, a.hi_inclusive) <
-           std::tie(b.lo, b.hi, b.hi_inclusive);
-  };
-  std::set<SampleQuery, decltype(less)> taken(less);
-  std::vector<SampleQuery> merged;
-  const auto is_full = [&] { return max > 0 && merged.size() >= max; };
-  bool any = true;
-  while (any && !is_full()) {
-    any = false;
-    for (std::vector<SampleQuery>& list : lists) {
-      // A list does not lose its turn by a duplicate.
-      while (!list.empty() && !is_full()) {
-        SampleQuery query = std::move(list.back());
-        list.pop_back();
-        if (!taken.insert(query).second) continue;
-        merged.push_back(std::move(query));
-        any = true;
-        break;
-      }
-    }
-  }
-  std::reverse(merged.begin(), merged.end());
-  return merged;
-}
 
 std::unique_ptr<Command> NewSamples() { return std::make_unique<Samples>(); }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "tools/command.h"
-#include "tools/interrupt.h"
 #include "tools/live_request.h"
+#include "tools/progress.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -21,9 +21,7 @@ class StatisticsCommand : public Command {
   const char* summary() const override {
     return "Prints what the filters of a running process have done.";
   }
-  const char* usage() const override {
-    return "statistics --live --db=DIR  [FLAGS]";
-  }
+  const char* usage() const override { return "statistics --db=DIR  [FLAGS]"; }
   const char* help() const override;
   void AddFlags(Arguments* arguments) override;
   Status Run(const std::vector<std::string>& operands, std::ostream& out,
@@ -48,9 +46,9 @@ FilterRefresher: tables, with --json one object per line, with --prometheus Prom
 Exit code: 0, 2 if the command failed, for instance because no process answered.
 
 Examples:
-  protean statistics --live --db=/data/db
-  protean statistics --live --db=/data/db --json > statistics.json
-  protean statistics --live --db=/data/db --prometheus > /var/lib/node_exporter/protean.prom
+  protean statistics --db=/data/db
+  protean statistics --db=/data/db --json > statistics.json
+  protean statistics --db=/data/db --prometheus > /var/lib/node_exporter/protean.prom
 )";
 }
 
@@ -68,12 +66,6 @@ Status StatisticsCommand::Run(const std::vector<std::string>& operands,
   if (!operands.empty()) {
     return Status::InvalidArgument("give --db=DIR; " + operands[0] +
                                    " is not a flag");
-  }
-  if (!live_.live()) {
-    return Status::InvalidArgument(
-        "what filters have done is known only to the process that has the DB "
-        "open: give --live to ask it; protean inspect shows what the files "
-        "tell");
   }
   if (json_ && prometheus_) {
     return Status::InvalidArgument("give --json or --prometheus, not both");

@@ -8,14 +8,17 @@
 
 #include "db/dbformat.h"
 #include "file/filename.h"
+#include "filter_policy/filter_kinds.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/read_file.h"
 #include "plugin/protean.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
 #include "tools/manifest.h"
 #include "tools/output.h"
-#include "tools/policy_flag.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -51,6 +54,8 @@ bool IsUnderProtean(const ColumnFamilyOptions& options) {
          options.table_factory->Name() ==
              std::string(ProteanTableFactory::kClassName());
 }
+
+constexpr char kSeeds[] = "seeds";
 
 }  // namespace
 
@@ -171,6 +176,41 @@ Status Target::Open(const std::vector<std::string>& operands) {
   return db_.empty() ? OpenFiles(operands) : OpenDB();
 }
 
+Status Target::DescribeFamily(
+    const ConfigOptions& config, const Status& loaded,
+    const std::vector<ColumnFamilyDescriptor>& described, ManifestFamily* entry,
+    TargetFamily* family) const {
+  family->id = entry->id;
+  family->name = entry->name;
+  family->comparator = entry->comparator;
+  ColumnFamilyOptions options;
+  const auto found =
+      std::find_if(described.begin(), described.end(),
+                   [&](const auto& d) { return d.name == entry->name; });
+  if (found != described.end()) options = found->options;
+  family->options = Options(db_options_, options);
+  if (env_ != Env::Default()) family->options.env = env_;
+  if (found == described.end()) {
+    family->options.table_factory = nullptr;
+    family->unknown_options =
+        loaded.ok() ? "the OPTIONS file does not have the column family"
+                    : "the OPTIONS file cannot be used: " + loaded.ToString();
+  }
+  SetTableFactory(family);
+  if (!family->comparator.empty() &&
+      family->comparator != family->options.comparator->Name()) {
+    const Comparator* comparator = nullptr;
+    family->comparator_known =
+        Comparator::CreateFromString(config, family->comparator, &comparator)
+            .ok() &&
+        comparator != nullptr;
+    family->options.comparator =
+        family->comparator_known ? comparator : BytewiseComparator();
+  }
+  const Status s = AddFiles(entry, family);
+  return s.ok() ? CheckFolder(*family) : s;
+}
+
 Status Target::OpenDB() {
   Env* const env = env_;
   while (db_.size() > 1 && db_.back() == '/') db_.pop_back();
@@ -213,35 +253,7 @@ Status Target::OpenDB() {
     names += (names.empty() ? "" : ", ") + PrintedName(entry.name);
     if (!column_family_.empty() && entry.name != column_family_) continue;
     TargetFamily family;
-    family.id = entry.id;
-    family.name = entry.name;
-    family.comparator = entry.comparator;
-    ColumnFamilyOptions options;
-    const auto found =
-        std::find_if(described.begin(), described.end(),
-                     [&](const auto& d) { return d.name == entry.name; });
-    if (found != described.end()) options = found->options;
-    family.options = Options(db_options_, options);
-    if (env != Env::Default()) family.options.env = env;
-    if (found == described.end()) {
-      family.options.table_factory = nullptr;
-      family.unknown_options =
-          loaded.ok() ? "the OPTIONS file does not have the column family"
-                      : "the OPTIONS file cannot be used: " + loaded.ToString();
-    }
-    SetTableFactory(&family);
-    if (!family.comparator.empty() &&
-        family.comparator != family.options.comparator->Name()) {
-      const Comparator* comparator = nullptr;
-      family.comparator_known =
-          Comparator::CreateFromString(config, family.comparator, &comparator)
-              .ok() &&
-          comparator != nullptr;
-      family.options.comparator =
-          family.comparator_known ? comparator : BytewiseComparator();
-    }
-    s = AddFiles(&entry, &family);
-    if (s.ok()) s = CheckFolder(family);
+    s = DescribeFamily(config, loaded, described, &entry, &family);
     if (!s.ok()) return s;
     families_.push_back(std::move(family));
   }
@@ -250,6 +262,18 @@ Status Target::OpenDB() {
                                    column_family_ + " in " + db_ +
                                    "; its column families: " + names);
   }
+  return Status::OK();
+}
+
+Status Target::DefaultFamily(const TargetFamily** family) const {
+  const auto chosen = std::find_if(
+      families_.begin(), families_.end(), [this](const TargetFamily& f) {
+        return families_.size() == 1 || f.name == kDefaultColumnFamilyName;
+      });
+  if (chosen == families_.end()) {
+    return Status::InvalidArgument("name a column family: --column_family");
+  }
+  *family = &*chosen;
   return Status::OK();
 }
 
@@ -330,18 +354,7 @@ Status Target::AddFiles(ManifestFamily* listed, TargetFamily* family) const {
       file.smallest.append(size, '\0');
       file.largest.append(size, '\0');
     }
-    file.checksum = std::move(meta.checksum);
-    file.checksum_function = std::move(meta.checksum_function);
     family->files.push_back(std::move(file));
-  }
-  for (const ManifestBlobFile& meta : listed->blob_files) {
-    TargetBlobFile file;
-    file.path = BlobFileName(folders[0], meta.number);
-    file.name = name_of(file.path);
-    file.number = meta.number;
-    file.blobs = meta.blobs;
-    file.blob_bytes = meta.blob_bytes;
-    family->blob_files.push_back(std::move(file));
   }
   return Status::OK();
 }
@@ -417,6 +430,75 @@ Status Target::OpenFiles(const std::vector<std::string>& paths) {
   }
   families_.push_back(std::move(family));
   return Status::OK();
+}
+
+Status MakePolicy(const std::string& flag, const std::string& spec,
+                  std::shared_ptr<const FilterPolicy>* policy) {
+  policy->reset();
+  if (spec == "none" || spec == kNullptrString) return Status::OK();
+  ConfigOptions strict;
+  strict.ignore_unsupported_options = false;
+  strict.ignore_unknown_options = false;
+  const bool braces = spec.size() > 1 && spec[0] == '{' && spec.back() == '}';
+  const std::string text = braces ? spec.substr(1, spec.size() - 2) : spec;
+  const Status s = FilterPolicy::CreateFromString(strict, text, policy);
+  if (s.ok() && *policy != nullptr) return s;
+  const std::string reason = s.getState() == nullptr ? "" : s.getState();
+  if (s.IsInvalidArgument() && !reason.empty()) {
+    return Status::InvalidArgument(flag + ": " + reason);
+  }
+  const size_t id = text.compare(0, 3, "id=") == 0 ? 3 : 0;
+  const std::string name = text.substr(id, text.find_first_of(":;", id) - id);
+  std::vector<std::string> names = {"none", "bloomfilter", "ribbonfilter"};
+  for (const FilterType* type : FilterTypes()) {
+    for (const PolicyType& known : type->policies) {
+      names.insert(names.end(), {known.short_name, known.class_name});
+    }
+  }
+  const std::string nearest = Nearest(name, names);
+  const std::string refused = flag + "=" + spec + " is not allowed";
+  // The name is known, so one of its options is not, or has a bad value.
+  if (nearest == name && !reason.empty()) {
+    return Status::InvalidArgument(refused + ": " + reason);
+  }
+  return Status::InvalidArgument(
+      refused + "; the nearest policy is " + nearest + "; allowed: none, " +
+      PolicyUsage(/*object_forms=*/true) +
+      ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
+}
+
+Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
+                    std::shared_ptr<const FilterPolicy>* policy) {
+  const ConfigOptions config;
+  std::string file;
+  if (!(*policy)->GetOption(config, "seed_file", &file).ok()) {
+    return Status::OK();
+  }
+  std::shared_ptr<const FilterPolicy> changed;
+  Status s = FilterPolicy::CreateFromString(config, (*policy)->ToString(config),
+                                            &changed);
+  // No other code has this object yet.
+  if (s.ok()) {
+    s = const_cast<FilterPolicy*>(changed.get())
+            ->ConfigureFromMap(config,
+                               {{"seed_file", ""}, {kSeeds, SeedsText(seeds)}});
+  }
+  if (s.ok()) *policy = std::move(changed);
+  return s;
+}
+
+std::string WithoutSeeds(std::string text) {
+  const std::string option = std::string(kSeeds) + "=";
+  for (size_t begin = 0; (begin = text.find(option, begin)) != text.npos;) {
+    begin += option.size();
+    const size_t end = std::min(text.find_first_of(";}", begin), text.size());
+    if (begin == end) continue;
+    const auto queries =
+        1 + std::count(text.begin() + begin, text.begin() + end, ',');
+    text.replace(begin, end - begin,
+                 "(" + std::to_string(queries) + " queries)");
+  }
+  return text;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The target of a command: the column families of a DB, or some SST files. No
-//  DB is opened: the MANIFEST says which files there are, and the OPTIONS file
-//  how they are read. A process that has the DB open does not notice; files
-//  that it deletes meanwhile are found to be gone.
+//  The target of a command: the column families of a DB, or some SST files; and
+//  filter policies that a flag names. No DB is opened: the MANIFEST says which
+//  files there are, and the OPTIONS file how they are read. A process that has
+//  the DB open does not notice; files that it deletes meanwhile are found to be
+//  gone.
 
 #pragma once
 
@@ -12,10 +13,15 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/samples/query_queue.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/options.h"
+#include "rocksdb/status.h"
 #include "rocksdb/table.h"
-#include "tools/arguments.h"
+#include "tools/command.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -31,18 +37,6 @@ struct TargetFile {
   // User keys. The keys and the number are unknown if the level is.
   std::string smallest;
   std::string largest;
-  // The checksum of the whole file and its function, if the MANIFEST has them.
-  std::string checksum;
-  std::string checksum_function;
-};
-
-struct TargetBlobFile {
-  std::string name;  // such as 000124.blob
-  std::string path;
-  uint64_t number = 0;
-  // According to the MANIFEST; the bytes include keys and headers.
-  uint64_t blobs = 0;
-  uint64_t blob_bytes = 0;
 };
 
 struct TargetFamily {
@@ -63,8 +57,7 @@ struct TargetFamily {
   // the comparator, `options` have the bytewise one instead.
   std::string comparator;
   bool comparator_known = true;
-  std::vector<TargetFile> files;           // by level and number
-  std::vector<TargetBlobFile> blob_files;  // by number
+  std::vector<TargetFile> files;  // by level and number
 
   // The policy in `options`, which is one of Protean's.
   const ProteanFilterPolicy* policy() const;
@@ -105,6 +98,10 @@ class Target {
   // files given by path form one family without a name.
   const std::vector<TargetFamily>& families() const { return families_; }
 
+  // The only column family, or the one named default. InvalidArgument if there
+  // is neither.
+  Status DefaultFamily(const TargetFamily** family) const;
+
   // All column families of the DB whose OPTIONS name ProteanTable, selected or
   // not.
   const std::vector<std::string>& under_protean() const {
@@ -137,6 +134,11 @@ class Target {
   // Sets the Env that --env_uri names.
   Status MakeEnv();
   Status OpenDB();
+  // Describes a column family that the MANIFEST lists. `described` are those of
+  // the OPTIONS file, and `loaded` is what loading that returned.
+  Status DescribeFamily(const ConfigOptions& config, const Status& loaded,
+                        const std::vector<ColumnFamilyDescriptor>& described,
+                        ManifestFamily* entry, TargetFamily* family) const;
   // The folders of the family's files; empty if they are in the DB's own.
   std::vector<std::string> FoldersOf(const TargetFamily& family) const;
   // Adds the files that the MANIFEST lists to the family.
@@ -158,5 +160,21 @@ class Target {
   std::vector<std::string> notes_;
   std::string cut_off_;
 };
+
+// Makes the policy of an options string, in its short or its object form, with
+// or without braces; nullptr for none. InvalidArgument names the flag and says
+// what is allowed.
+Status MakePolicy(const std::string& flag, const std::string& spec,
+                  std::shared_ptr<const FilterPolicy>* policy);
+
+// Makes a policy of Proteus start with these queries instead of its seed_file:
+// they are a part of the OPTIONS file then, of which backups have a copy. Other
+// policies stay as they are, also lists of policies that have such files.
+Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
+                    std::shared_ptr<const FilterPolicy>* policy);
+
+// A text that may have policies in it, for people: the seeds of a policy are
+// counted, and not listed.
+std::string WithoutSeeds(std::string text);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

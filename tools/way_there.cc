@@ -9,7 +9,8 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
-#include "tools/output.h"
+#include "rocksdb/utilities/options_util.h"
+#include "tools/target.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -23,6 +24,55 @@ std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
 }
 
 }  // namespace
+
+Status LoadTable(const std::string& file, Env* env, const std::string& name,
+                 std::shared_ptr<TableFactory>* table) {
+  ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  config.env = env;
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
+  if (!s.ok()) {
+    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
+  }
+  for (ColumnFamilyDescriptor& family : families) {
+    if (family.name != name) continue;
+    *table = std::move(family.options.table_factory);
+    return s;
+  }
+  return Status::InvalidArgument(file + " has no column family " +
+                                 PrintedName(name));
+}
+
+Status WayCommand::CheckClosed() const {
+  Status s = target_.CheckForWriting();
+  if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+  return s.IsBusy() ? Status::Busy(std::string(s.getState()) + "; close it, " +
+                                   WhileOpen())
+                    : s;
+}
+
+Status WayCommand::Open(const std::vector<std::string>& operands) {
+  if (operands.empty()) return target_.Open(operands);
+  return Status::InvalidArgument("give --db=DIR; " + operands[0] +
+                                 " is not a flag");
+}
+
+Status WayCommand::ChangeOptions(const OpenedDB::Adjust& adjust, Json row,
+                                 Output* output) const {
+  std::vector<std::string> lines;
+  const Status s =
+      OpenedDB::ChangeOptions(target_.db(), target_.env(), adjust, &lines);
+  if (!s.ok()) return s;
+  for (std::string& line : lines) line = WithoutSeeds(line);
+  row["changed_lines"] = lines;
+  output->Row(row);
+  for (const std::string& line : lines) output->Line(line);
+  output->Line();
+  return s;
+}
 
 std::string SeedsFor(const AdviceSource& source, const TargetFamily& family,
                      const Candidate& candidate) {

@@ -27,8 +27,12 @@ grep -q "for RocksDB $(echo "${tag#libprotean-rocksdb-}" | cut -d- -f1), " "$wor
   die "the command and the library are for different RocksDBs"
 
 # The manual pages, which man must take without a warning, and the completion for bash.
-for command in "" $("$prefix/bin/protean" help --commands); do
-  page=protean${command:+-$command}
+commands=$("$prefix/bin/protean" --help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p')
+[ -n "$commands" ] || die "--help lists no commands"
+command -v help2man >/dev/null || commands=""
+for command in ${commands:+protean} $commands; do
+  page=protean-$command
+  [ "$command" != protean ] || page=protean
   found=$(find "$prefix/share/man/man1" -name "$page.1*")
   [ -n "$found" ] || die "there is no manual page $page"
   if command -v man >/dev/null; then

@@ -24,7 +24,7 @@
 #include "tests/tools/signal_when_caught.h"
 #include "tools/command.h"
 #include "tools/output.h"
-#include "tools/query_trace.h"
+#include "tools/reads.h"
 #include "util/coding.h"
 #include "util/random.h"
 

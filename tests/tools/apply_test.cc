@@ -13,7 +13,6 @@
 #include "tests/table/twin_db.h"
 #include "tests/tools/tool_db.h"
 #include "tools/opened_db.h"
-#include "tools/options_diff.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -25,6 +24,10 @@ class ApplyTest : public ToolDBTest {
 
   ToolRun Apply(std::vector<std::string> more) {
     more.insert(more.begin(), {"apply", "--db=" + path_});
+    return RunTool(more);
+  }
+  ToolRun Back(std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"rollback", "--db=" + path_});
     return RunTool(more);
   }
   static void ExpectHas(const std::string& text, const std::string& part) {
@@ -54,7 +57,8 @@ TEST_F(ApplyTest, ChangesAndTakesBack) {
   }
   ExpectHas(after, "protean.Proteus");
   EXPECT_EQ(1u, Disk().count(Kept(1)));
-  ExpectHas(run.out, "--column_family=surf --undo");
+  ExpectHas(run.out,
+            "\n  protean rollback --db=" + path_ + " --column_family=surf\n");
   // Once more, there is nothing to do, and nothing is written.
   const auto disk = Disk();
   const ToolRun again = Apply({"--policy=proteus:9", "--column_family=surf"});
@@ -62,12 +66,12 @@ TEST_F(ApplyTest, ChangesAndTakesBack) {
   ExpectHas(again.out, "Nothing to do");
   EXPECT_EQ(disk, Disk());
 
-  const ToolRun undone = Apply({"--undo", "--column_family=surf", "--json"});
+  const ToolRun undone = Back({"--column_family=surf", "--json"});
   EXPECT_EQ(kFine, undone.code) << undone.err;
   EXPECT_EQ(before, OptionsOnDisk());
   EXPECT_EQ(0u, Disk().count(Kept(1)));
   EXPECT_FALSE(undone.Rows()[0]["changed_lines"].empty());
-  Apply({"--undo", "--column_family=surf"}).ExpectRefused({"nothing to undo"});
+  Back({"--column_family=surf"}).ExpectRefused({"nothing to go back to"});
 }
 
 // From RocksDB's own table to ProteanTable and back.
@@ -79,7 +83,7 @@ TEST_F(ApplyTest, ChangesTheTable) {
   ExpectHas(run.out, "- [TableOptions/BlockBasedTable \"bloom\"]");
   ExpectHas(run.out, "+ [TableOptions/ProteanTable \"bloom\"]");
   ExpectHas(OptionsOnDisk(), "[TableOptions/ProteanTable \"bloom\"]");
-  EXPECT_EQ(kFine, Apply({"--undo", "--column_family=bloom"}).code);
+  EXPECT_EQ(kFine, Back({"--column_family=bloom"}).code);
   EXPECT_EQ(before, OptionsOnDisk());
   ExpectAllKeys(2);
 }
@@ -93,7 +97,7 @@ TEST_F(ApplyTest, ErrorIfExists) {
   const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
   EXPECT_EQ(kFine, run.code) << run.err;
   EXPECT_EQ(kFine, RunTool({"refresh", "--db=" + path_, "--all"}).code);
-  EXPECT_EQ(kFine, Apply({"--undo", "--column_family=surf"}).code);
+  EXPECT_EQ(kFine, Back({"--column_family=surf"}).code);
   ExpectAllKeys(1);
 }
 
@@ -135,7 +139,7 @@ TEST_F(ApplyTest, NoPolicy) {
         without += row["filter_bytes"] == 0;
       }
       EXPECT_EQ(1u, without);
-      EXPECT_EQ(kFine, Apply({"--undo", family}).code);
+      EXPECT_EQ(kFine, Back({family}).code);
       EXPECT_EQ(before, OptionsOnDisk());
       // The next round begins with filters only.
       ASSERT_OK(DestroyDB(path_, Options(), families_));
@@ -183,7 +187,7 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
   Fill();
   const std::unique_ptr<Env> env = NewCompositeEnv(
       std::make_shared<ChangingFileSystem>(FileSystem::Default()));
-  std::vector<ColumnFamilyDescriptor> written;
+  std::vector<std::string> lines;
   const Status s = OpenedDB::ChangeOptions(
       path_, env.get(),
       [](ColumnFamilyDescriptor* family) {
@@ -192,7 +196,7 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
             std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(9)),
             "ProteanTable", &family->options);
       },
-      &written);
+      &lines);
   EXPECT_TRUE(s.IsCorruption()) << s.ToString();
   ExpectHas(s.ToString(), "has for column family surf ProteanTable;");
   ExpectHas(s.ToString(), "bloomfilter:8:");
@@ -246,7 +250,7 @@ TEST_F(ApplyTest, PrintsTheCall) {
   // Nothing else works while the DB is open.
   Apply({"--policy=surf:0:4"})
       .ExpectRefused({"probably because a process has it open", "--print"});
-  Apply({"--undo"}).ExpectRefused({"probably because a process has it open"});
+  Back().ExpectRefused({"probably because a process has it open"});
   Close();
   EXPECT_EQ(0u, Disk().count(Kept(0)));
 }
@@ -315,17 +319,20 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   EXPECT_GT(samples, 0u);
   close();
   EXPECT_OK(DestroyDB(restored, Options(), families));
-  EXPECT_EQ(kFine, Apply({"--undo"}).code);
+  EXPECT_EQ(kFine, Back().code);
 }
 
 TEST_F(ApplyTest, Refusals) {
   Apply({"--policy=surf:0:4"}).ExpectRefused({"does not exist"});
   Fill();
   const auto before = Disk();
-  Apply({}).ExpectRefused({"--policy=POLICY", "--undo"});
-  Apply({"--policy=surf:0:4", "--undo"}).ExpectRefused({"--undo goes with"});
-  Apply({"--undo"}).ExpectRefused({"nothing to undo"});
-  Apply({"--policy=sruf:0:4"}).ExpectRefused({"sruf:0:4", "allowed: none, "});
+  Apply({}).ExpectRefused({"--policy=POLICY", "protean rollback"});
+  Apply({"--policy=surf:0:4", "--undo"}).ExpectRefused({"unknown flag --undo"});
+  Back().ExpectRefused({"nothing to go back to", "--to=POLICY"});
+  Apply({"--policy=sruf:0:4"})
+      .ExpectRefused({"sruf:0:4", "nearest policy is surf", "allowed: none, "});
+  Apply({"--policy={id=protean.Proteus;bit_per_key=12}"})
+      .ExpectRefused({"bit_per_key"});
   Apply({"--policy=proteus:1"}).ExpectRefused({"bits_per_key=1"});
   Apply({"--policy=surf:0:4", "--column_family=no"})
       .ExpectRefused({"no column family no", "default, surf, bloom"});

@@ -12,7 +12,7 @@
 #include "tests/sst_damage.h"
 #include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
-#include "tools/eta.h"
+#include "tools/progress.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -174,12 +174,31 @@ TEST_F(RollbackTest, LeavesNothingToUndo) {
   }
   EXPECT_EQ(kFine, Rollback({"--column_family=default"}).code);
   EXPECT_EQ(0u, Disk().count("before_apply_0.options"));
-  RunTool({"apply", "--db=" + path_, "--undo"})
-      .ExpectRefused({"nothing to undo"});
+  RunTool({"rollback", "--db=" + path_, "--column_family=default"})
+      .ExpectRefused({"nothing to go back to"});
   // The other column family can still go back.
-  EXPECT_EQ(kFine, RunTool({"apply", "--db=" + path_, "--undo",
-                            "--column_family=surf"})
-                       .code);
+  EXPECT_EQ(
+      kFine,
+      RunTool({"rollback", "--db=" + path_, "--column_family=surf"}).code);
+  EXPECT_EQ(kFine, Rollback().code);
+  ExpectStockFilters({"default", "surf", "bloom"});
+}
+
+// Without --to, files get the filters of RocksDB's that were there before.
+TEST_F(RollbackTest, ToWhatWasThereBeforeApply) {
+  Fill();
+  const std::string before = OptionsOnDisk();
+  const std::string bloom = "--column_family=bloom";
+  const std::string db = "--db=" + path_;
+  EXPECT_EQ(kFine, RunTool({"apply", db, "--policy=surf:0:8", bloom}).code);
+  EXPECT_EQ(kFine, RunTool({"refresh", db, "--all", bloom}).code);
+  const ToolRun dry = RunTool({"rollback", db, "--json", "--dry_run"});
+  EXPECT_EQ(kFine, dry.code) << dry.err;
+  EXPECT_EQ(2u, Count(dry, "would be rewritten")) << dry.out;
+  const ToolRun run = RunTool({"rollback", db, "--json"});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  EXPECT_EQ(2u, Count(run, "rewritten")) << run.out;
+  EXPECT_EQ(before, OptionsOnDisk());
   EXPECT_EQ(kFine, Rollback().code);
   ExpectStockFilters({"default", "surf", "bloom"});
 }

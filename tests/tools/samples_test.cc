@@ -2,13 +2,12 @@
 
 //  protean samples: what it shows is true, and it writes what it should.
 
-#include "tools/samples.h"
-
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
+#include "tools/sample_facts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
