@@ -158,7 +158,7 @@ Forms:
   samples merge FILE... --output=FILE  merges the newest samples of each FILE, in equal parts, without
                                        duplicates
   samples save --live --db=DIR         makes the process that has the DB open save its queues now; it needs a
-                                       protean::FilterRefresher of the column family
+                                       protean::FilterRefresher of the column family, with a socket
 
 export and import need --column_family if there are several. A process that has the DB open does not
 notice an import: it uses its own queue, and adds its new samples to the imported ones when it closes
@@ -432,17 +432,17 @@ Status Samples::Save(const Files& files, Output* output) {
   }
   Status s = target_.Open(files);
   if (!s.ok()) return s;
-  LiveRequest request;
-  request.kind = LiveRequest::Kind::kSaveSamples;
-  request.column_family = target_.column_family();
+  std::vector<std::pair<std::string, std::string>> parameters;
+  if (!target_.column_family().empty()) {
+    parameters.emplace_back("column_family", target_.column_family());
+  }
   const Interrupt interrupt;
-  LiveAnswer answer;
+  std::string body;
   s = AskLive(
-      target_, live_, request,
-      [&](const LiveAnswer*) { return !interrupt.requested(); }, &answer);
-  if (s.ok()) s = StatusOf(answer);
+      target_, live_, "POST /samples", parameters,
+      [&](const Json*) { return !interrupt.requested(); }, &body);
   if (!s.ok()) return s;
-  const Json saved = Json::parse(answer.body, nullptr, false);
+  const Json saved = Json::parse(body, nullptr, false);
   if (!saved.is_object()) return Status::Corruption("the answer has no result");
   for (const auto& [family, file] : saved.items()) {
     output->Line("The samples of column family " + PrintedName(family) +
