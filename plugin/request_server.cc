@@ -363,8 +363,8 @@ Answer SaveSamples(DB* db, const std::vector<ServedFamily*>& families) {
   }
   if (!body.empty()) return {200, body + "}\n", "application/json"};
   return {409,
-          "no samples_file to save samples in is in the filter policy of "
-          "column family" +
+          "this is not allowed for column families whose filter policy has no "
+          "samples_file:" +
               names};
 }
 

@@ -32,7 +32,7 @@ Status Connect(const std::string& path, int* fd) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
-    return Status::InvalidArgument(
+    return Status::NotSupported(
         Format("the socket %s of %zu bytes is not allowed; allowed: paths of "
                "up to %zu bytes, which --socket=PATH names",
                path.c_str(), path.size(), sizeof(address.sun_path) - 1));
@@ -153,7 +153,7 @@ Status AskLive(
   head += " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   constexpr size_t kMaxHead = 8 << 10;
   if (head.size() > kMaxHead) {
-    return Status::InvalidArgument(
+    return Status::NotSupported(
         Format("a request of %zu bytes is not allowed; allowed: %zu bytes, so "
                "give shorter keys",
                head.size(), kMaxHead));

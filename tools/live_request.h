@@ -40,8 +40,9 @@ class LiveFlags {
 //
 // Returns InvalidArgument with the process's words if it refuses; Aborted if it
 // failed, or ended meanwhile; Incomplete if `watch` returned false, unless a
-// refresh has ended with a result; and NotFound or IOError if there is no such
-// process, or none that this user may ask.
+// refresh has ended with a result; NotFound or IOError if there is no such
+// process, or none that this user may ask; and NotSupported if the request or
+// the socket's path is too long.
 Status AskLive(
     const Target& target, const LiveFlags& flags, const std::string& request,
     const std::vector<std::pair<std::string, std::string>>& parameters,

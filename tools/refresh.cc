@@ -426,7 +426,9 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
     }
     if (!result.is_object() || result["files"].empty()) {
       if (s.ok()) s = Status::Corruption("the answer has no result");
-      if (one || interrupt.requested() || s.IsNotFound()) return s;
+      const bool answered =
+          s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
+      if (one || interrupt.requested() || !answered) return s;
       err << "left out: column family " << PrintedName(family.name) << ": "
           << s.getState() << '\n';
       continue;
