@@ -11,11 +11,11 @@
 #include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/live_control.h"
 #include "plugin/redesign_filters.h"
 #include "plugin/refresh_filters.h"
 #include "plugin/refresh_run.h"
 #include "plugin/replace_filters.h"
+#include "plugin/request_server.h"
 #include "table/protean_table_factory.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -75,24 +75,23 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
                         : ReplaceFilters(&run));
 }
 
-// Refreshes in one thread: after each period, and when an operator asks.
-class FilterRefresher::Thread : public LiveFamily {
+// Refreshes in one thread: after each period, and when a request asks.
+class FilterRefresher::Thread : public ServedFamily {
  public:
   // A limit long enough for everyone, and far from where nanoseconds overflow.
   static constexpr uint64_t kMaxSeconds = uint64_t{100} * 365 * 24 * 60 * 60;
 
   Thread(DB* db, ColumnFamilyHandle* column_family,
          const RefreshOptions& options, uint64_t period_seconds, Report report,
-         bool answers_requests)
+         const std::string& socket)
       : db_(db),
         column_family_(column_family),
         options_(options),
         report_(std::move(report)),
         period_(std::clamp<uint64_t>(period_seconds, 1, kMaxSeconds)),
-        control_(answers_requests ? LiveControl::Of(db) : nullptr),
-        thread_([this] { Loop(); }) {
-    if (control_ != nullptr) control_->Add(this);
-  }
+        socket_status_(socket.empty() ? Status::OK()
+                                      : Serve(db, socket, this, &server_)),
+        thread_([this] { Loop(); }) {}
 
   ~Thread() override {
     {
@@ -101,48 +100,56 @@ class FilterRefresher::Thread : public LiveFamily {
     }
     wake_.notify_all();
     thread_.join();
-    if (control_ != nullptr) control_->Remove(this);
+    if (server_ != nullptr) EndServing(this, &server_);
   }
 
   ColumnFamilyHandle* column_family() const override { return column_family_; }
   const RefreshOptions& options() const override { return options_; }
-  bool Begin(const std::shared_ptr<LiveRefresh>& refresh) override {
+  Status socket_status() const { return socket_status_; }
+  bool Begin(const RefreshOptions& options, const Report& ended) override {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (refreshing_ || asked_ != nullptr || ending_) return false;
-      asked_ = refresh;
+      if (refreshing_ || asked_.has_value() || ending_) return false;
+      asked_.emplace(Asked{options, ended});
     }
     wake_.notify_all();
     return true;
   }
 
  private:
+  // A refresh that was asked for.
+  struct Asked {
+    RefreshOptions options;
+    Report ended;
+  };
+
   void Loop() {
     std::unique_lock<std::mutex> lock(mutex_);
-    while (!ending_ || asked_ != nullptr) {
+    while (!ending_ || asked_.has_value()) {
       wake_.wait_for(lock, std::chrono::seconds(period_),
-                     [this] { return ending_ || asked_ != nullptr; });
-      const std::shared_ptr<LiveRefresh> asked = std::move(asked_);
-      asked_ = nullptr;
-      if (ending_ && asked == nullptr) return;
+                     [this] { return ending_ || asked_.has_value(); });
+      if (ending_ && !asked_.has_value()) return;
+      const Asked now = asked_.value_or(Asked{options_, nullptr});
+      asked_.reset();
       refreshing_ = true;
       lock.unlock();
-      Refresh(asked.get());
+      Refresh(now);
       lock.lock();
       refreshing_ = false;
     }
   }
 
-  // `asked` is nullptr for a refresh of the period's.
-  void Refresh(LiveRefresh* asked) {
-    RefreshOptions options = asked == nullptr ? options_ : asked->options;
-    options.progress = [this, asked](const RefreshProgress& progress) {
-      return !ending_ && (asked == nullptr || asked->Progress(progress)) &&
-             (!options_.progress || options_.progress(progress));
+  void Refresh(const Asked& asked) {
+    RefreshOptions options = asked.options;
+    options.progress = [this, &asked](const RefreshProgress& progress) {
+      return !ending_ &&
+             (!asked.options.progress || asked.options.progress(progress)) &&
+             (!asked.ended || !options_.progress ||
+              options_.progress(progress));
     };
     RefreshResult result;
     const Status s = RefreshFilters(db_, column_family_, options, &result);
-    if (asked != nullptr) asked->End(s, result);
+    if (asked.ended) asked.ended(s, result);
     if (report_) report_(s, result);
   }
 
@@ -151,23 +158,28 @@ class FilterRefresher::Thread : public LiveFamily {
   const RefreshOptions options_;
   const Report report_;
   const uint64_t period_;
-  const std::shared_ptr<LiveControl> control_;  // nullptr for none
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<bool> ending_{false};
   bool refreshing_ = false;
-  std::shared_ptr<LiveRefresh> asked_;
+  std::optional<Asked> asked_;
+  std::shared_ptr<RequestServer> server_;  // nullptr for none
+  const Status socket_status_;
   std::thread thread_;  // last, so that all else is there when it begins
 };
 
 FilterRefresher::FilterRefresher(DB* db, ColumnFamilyHandle* column_family,
                                  const RefreshOptions& options,
                                  uint64_t period_seconds, Report report,
-                                 bool answers_requests)
+                                 const std::string& socket)
     : thread_(std::make_unique<Thread>(db, column_family, options,
                                        period_seconds, std::move(report),
-                                       answers_requests)) {}
+                                       socket)) {}
 
 FilterRefresher::~FilterRefresher() = default;
+
+Status FilterRefresher::socket_status() const {
+  return thread_->socket_status();
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -461,7 +461,7 @@ void protean_refresh_result_destroy(protean_refresh_result_t* result) {
 protean_filter_refresher_t* protean_filter_refresher_create(
     rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
     const protean_refresh_options_t* options, uint64_t period_seconds,
-    unsigned char answers_requests, void* state,
+    const char* socket, void* state,
     void (*report)(void* state, const char* error,
                    const protean_refresh_result_t* result),
     char** errptr) {
@@ -473,9 +473,12 @@ protean_filter_refresher_t* protean_filter_refresher_create(
       report(state, s.ok() ? nullptr : s.ToString().c_str(), &copy);
     };
   }
-  return new protean_filter_refresher_t{
-      FilterRefresher(DBOf(db), ColumnFamilyOf(db, column_family), options->rep,
-                      period_seconds, std::move(told), answers_requests != 0)};
+  auto made = std::unique_ptr<protean_filter_refresher_t>(
+      new protean_filter_refresher_t{FilterRefresher(
+          DBOf(db), ColumnFamilyOf(db, column_family), options->rep,
+          period_seconds, std::move(told), socket == nullptr ? "" : socket)});
+  if (!Succeeded(made->rep.socket_status(), errptr)) return nullptr;
+  return made.release();
 }
 
 void protean_filter_refresher_destroy(protean_filter_refresher_t* refresher) {

@@ -345,14 +345,15 @@ typedef struct protean_filter_refresher_t protean_filter_refresher_t;
 // Refreshes `period_seconds` (1 to a century) after this call, and again that
 // long after each refresh has ended. `options` are copied. After each refresh,
 // `report` is called in that thread, unless it is NULL, with `state`, the error
-// or NULL, and the result, both of which live until it returns. Unless
-// `answers_requests` is 0, the commands of `protean` with --live are obeyed,
-// too, as FilterRefresher in refresh_filters.h describes. The DB, and a handle
-// of a column family, must outlive the refresher.
+// or NULL, and the result, both of which live until it returns. `socket` is the
+// path of the socket at which requests are answered, as FilterRefresher in
+// refresh_filters.h describes, or NULL for none; NULL is returned, and nothing
+// begins, if it cannot be used. The DB, and a handle of a column family, must
+// outlive the refresher.
 protean_filter_refresher_t* protean_filter_refresher_create(
     rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
     const protean_refresh_options_t* options, uint64_t period_seconds,
-    unsigned char answers_requests, void* state,
+    const char* socket, void* state,
     void (*report)(void* state, const char* error,
                    const protean_refresh_result_t* result),
     char** errptr);

@@ -221,14 +221,16 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
 // Refreshes a column family periodically, in a thread of its own. Continues
 // after an error, which only `report` is told.
 //
-// Unless told otherwise, also does what an operator asks for with the command
-// `protean` and its flag --live: a refresh at once, within the limits of the
-// options given here; the column family's FilterStatistics; and saving its
-// sample queries. A second thread, which the FilterRefreshers of a DB share,
-// looks every second for the file PROTEAN_REQUEST in the DB's folder, and
-// writes the answer beside it. Each user who can write into that folder can
-// ask; only the owner of a file can read it, if the DB's Env is the operating
-// system's.
+// If it is given the path of a socket, operators can ask the process for a
+// refresh at once, within the limits of the options given here; for the column
+// family's FilterStatistics, also in the format of Prometheus; and to save its
+// sample queries. They ask with the command `protean` and its flag --live, or
+// with any client of HTTP over Unix-domain sockets:
+//   curl --unix-socket DB/protean.sock http://localhost/metrics
+// The file of the socket has mode 0600, so those can ask who run as the user of
+// the process, and root. All FilterRefreshers of a DB that name the same path
+// share the socket and one more thread, which sleeps until someone asks.
+// Without a path, there is neither. docs/operating.md has all requests.
 class FilterRefresher {
  public:
   // Called in that thread with the result of RefreshFilters.
@@ -236,14 +238,23 @@ class FilterRefresher {
 
   // Calls RefreshFilters `period_seconds` (1 to a century) after this
   // constructor, and again `period_seconds` after each call has ended, whether
-  // the period or an operator was its reason. `db` and `column_family` must
-  // outlive this object. Operators are ignored unless `answers_requests`.
+  // the period or a request was its reason. `db` and `column_family` must
+  // outlive this object. `socket` is the path of the socket, of up to 107
+  // bytes, in a folder that exists; the command `protean` looks for
+  // protean.sock in the DB's folder. A socket that a process has left behind
+  // when it died is replaced. Empty to answer no requests.
   FilterRefresher(DB* db, ColumnFamilyHandle* column_family,
                   const RefreshOptions& options, uint64_t period_seconds,
-                  Report report = nullptr, bool answers_requests = true);
+                  Report report = nullptr, const std::string& socket = "");
   // Waits for the files that are being rewritten. Must be called before the DB
   // is closed.
   ~FilterRefresher();
+
+  // OK if requests are answered, or no socket was asked for. Otherwise why they
+  // are not, which the DB's log has as an error, too; all else works then:
+  // InvalidArgument for a path that is too long, Busy if another process or DB
+  // uses the socket, and IOError. Thread safe.
+  Status socket_status() const;
 
   FilterRefresher(const FilterRefresher&) = delete;
   FilterRefresher& operator=(const FilterRefresher&) = delete;

@@ -234,7 +234,7 @@ Json AdviceTables::RowOf(const std::string& policy,
 void AdviceTables::PrintNotes(const ReadTruth& truth, size_t missing) const {
   if (report_.levels_settled) {
     output_->Line(
-        "Filters of small levels have the size that level_bits=auto gives "
+        "Filters of small levels have the size that level_bits=kAuto gives "
         "them once all files have been rewritten");
   }
   if (report_.built_files < report_.results[kAsItIs].all.files) {

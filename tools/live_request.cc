@@ -2,241 +2,169 @@
 
 #include "tools/live_request.h"
 
-#include <sys/stat.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <optional>
-#include <thread>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
 
-#include "file/filename.h"
-#include "filter_policy/samples/read_file.h"
-#include "filter_policy/samples/replace_file.h"
-#include "rocksdb/file_system.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::chrono::milliseconds kLookPeriod(50);
-// The answer to a refresh changes every few seconds as long as its process
-// lives.
-constexpr std::chrono::seconds kMaxSilence(60);
-
-// The owner of the DB's files, if that is another user than this process's.
-// The process that has the DB open most likely runs as that user.
-std::optional<struct stat> OtherOwner(const Target& target) {
-  struct stat current;
-  if (!target.env()->GetFileSystem()->IsInstanceOf(
-          FileSystem::kDefaultName()) ||
-      stat(CurrentFileName(target.db()).c_str(), &current) != 0 ||
-      current.st_uid == geteuid()) {
-    return std::nullopt;
+std::string Escaped(const std::string& value) {
+  std::string text;
+  for (const char c : value) {
+    const auto byte = static_cast<uint8_t>(c);
+    text += std::isalnum(byte) != 0 && byte < 0x80 ? std::string(1, c)
+                                                   : Format("%%%02X", byte);
   }
-  return current;
+  return text;
 }
 
-// One request and its answer.
-class Exchange {
+// Stores a socket that is connected to the process.
+Status Connect(const std::string& path, int* fd) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Status::NotSupported(
+        Format("the socket %s of %zu bytes is not allowed; allowed: paths of "
+               "up to %zu bytes, which --socket=PATH names",
+               path.c_str(), path.size(), sizeof(address.sun_path) - 1));
+  }
+  memcpy(address.sun_path, path.data(), path.size());
+  *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (connect(*fd, reinterpret_cast<const sockaddr*>(&address),
+              sizeof(address)) == 0) {
+    return Status::OK();
+  }
+  const int error = errno;
+  close(*fd);
+  if (error == EACCES || error == EPERM) {
+    return Status::IOError("the socket " + path +
+                           " is another user's; ask as the user whose process "
+                           "has the DB open, or as root");
+  }
+  return Status::NotFound(
+      "no process answers at " + path + " (" + errnoStr(error) +
+      "); one that has the DB open answers if it has a FilterRefresher with "
+      "that socket, which --socket=PATH names if it is another one. With a DB "
+      "that no process has open, protean works without --live");
+}
+
+// Reads one answer.
+class Reader {
  public:
-  Exchange(const Target& target, const LiveRequest& request)
-      : target_(target),
-        env_(target.env()),
-        request_(request),
-        request_file_(LiveRequestFile(target.db())) {
-    request_.id = env_->GenerateUniqueId();
-  }
+  Reader(int fd, bool is_refresh) : fd_(fd), is_refresh_(is_refresh) {}
 
-  const std::string& id() const { return request_.id; }
-
-  // Whether another request is in the way. One that nothing has taken in time
-  // is deleted.
-  bool IsSlotTaken() const {
-    if (!env_->FileExists(request_file_).ok()) return false;
-    uint64_t modified = 0;
-    int64_t now = 0;
-    if (env_->GetFileModificationTime(request_file_, &modified).ok() &&
-        env_->GetCurrentTime(&now).ok() &&
-        static_cast<int64_t>(modified) < now - LiveRequest::kMaxAgeSeconds) {
-      env_->DeleteFile(request_file_).PermitUncheckedError();
-      return false;
+  Status Read(const std::function<bool(const Json*)>& watch,
+              std::string* body) {
+    bool stopped = false;
+    for (bool ended = false; !ended;) {
+      if (!stopped && !watch(nullptr)) {
+        if (!is_refresh_) return Status::Incomplete("interrupted");
+        stopped = true;
+        shutdown(fd_, SHUT_WR);
+      }
+      constexpr int kLookMillis = 100;
+      pollfd fd = {fd_, POLLIN, 0};
+      if (poll(&fd, 1, kLookMillis) <= 0) continue;
+      char bytes[1 << 16];
+      const ssize_t size = recv(fd_, bytes, sizeof(bytes), 0);
+      ended = size == 0 || (size < 0 && errno != EINTR);
+      if (size > 0) text_.append(bytes, static_cast<size_t>(size));
+      TakeHead();
+      TakeProgress(watch);
     }
-    return true;
-  }
-
-  Status Send() {
-    const std::optional<struct stat> owner = OtherOwner(target_);
-    if (owner.has_value() && geteuid() != 0) {
-      return Status::IOError(
-          "the files of the DB belong to user " +
-          std::to_string(owner->st_uid) +
-          ", as whom its process most likely runs, and who could not read a "
-          "request of user " +
-          std::to_string(geteuid()) + "; ask as that user, or as root");
-    }
-    Status s = env_->GetCurrentTime(&request_.written_seconds);
-    const std::string text = request_.ToText();
-    if (s.ok() && text.size() > LiveRequest::kMaxBytes) {
-      s = Status::InvalidArgument(
-          "the request has " + std::to_string(text.size()) +
-          " bytes, and a process takes up to " +
-          std::to_string(LiveRequest::kMaxBytes) + "; give shorter keys");
-    }
-    return s.ok() ? WriteNewFile(env_, request_file_, text,
-                                 owner.has_value() ? &*owner : nullptr)
-                  : s;
-  }
-
-  // Whether the request could still be deleted: nothing has taken it.
-  bool Withdraw() const {
-    std::string text;
-    LiveRequest waiting;
-    return ReadPlainFile(env_, request_file_, LiveRequest::kMaxBytes, &text)
-               .ok() &&
-           LiveRequest::Parse(text, &waiting).ok() &&
-           waiting.id == request_.id && env_->DeleteFile(request_file_).ok();
-  }
-
-  // NotFound if there is no answer yet. An answer that will not be replaced is
-  // deleted.
-  Status Read(LiveAnswer* answer, std::string* text) const {
-    const std::string file = LiveAnswerFile(target_.db(), request_.id);
-    if (!env_->FileExists(file).ok()) return Status::NotFound();
-    Status s = ReadPlainFile(env_, file, LiveAnswer::kMaxBytes, text);
-    if (s.ok()) s = LiveAnswer::Parse(*text, answer);
-    if (!s.ok() || answer->state != LiveAnswer::State::kRunning) DeleteAnswer();
-    return s;
-  }
-  void DeleteAnswer() const {
-    env_->DeleteFile(LiveAnswerFile(target_.db(), request_.id))
-        .PermitUncheckedError();
+    return Result(body);
   }
 
  private:
-  const Target& target_;
-  Env* const env_;
-  LiveRequest request_;
-  const std::string request_file_;
-};
-
-// What can be done with a DB that no process has open.
-const char* WithoutProcess(LiveRequest::Kind kind) {
-  switch (kind) {
-    case LiveRequest::Kind::kRefresh:
-    case LiveRequest::Kind::kStop:
-      return "; without --live, protean refresh works on a DB that no process "
-             "has open";
-    case LiveRequest::Kind::kSaveSamples:
-      return "; a DB that is closed has saved its samples, which protean "
-             "samples show prints";
-    case LiveRequest::Kind::kStatistics:
-      break;
+  void TakeHead() {
+    const size_t end = text_.find("\r\n\r\n");
+    if (code_ != 0 || end == std::string::npos) return;
+    constexpr size_t kCodeAt = 9;  // behind "HTTP/1.1 "
+    code_ = atoi(text_.substr(std::min(kCodeAt, end)).c_str());
+    const std::string name = "Content-Length: ";
+    const size_t length = text_.find(name);
+    if (length < end)
+      size_ = strtoull(&text_[length + name.size()], nullptr, 10);
+    text_.erase(0, end + 4);
   }
-  return "; what the files alone tell is shown by protean inspect";
-}
+  void TakeProgress(const std::function<bool(const Json*)>& watch) {
+    if (code_ != 200 || !is_refresh_) return;
+    for (size_t end; (end = text_.find('\n')) != std::string::npos;) {
+      const Json line = Json::parse(text_.substr(0, end), nullptr, false);
+      if (!line.is_object() || !line.contains("progress")) return;
+      watch(&line["progress"]);
+      text_.erase(0, end + 1);
+    }
+  }
+  Status Result(std::string* body) const {
+    const bool whole = code_ == 200 && is_refresh_
+                           ? !text_.empty() && text_.back() == '\n'
+                           : code_ != 0 && text_.size() == size_;
+    if (!whole) {
+      return Status::Aborted(
+          "the process that has the DB open ended, or gave the answer up");
+    }
+    *body = text_;
+    if (code_ == 200) return Status::OK();
+    while (!body->empty() && body->back() == '\n') body->pop_back();
+    return code_ < 500 ? Status::InvalidArgument(*body)
+                       : Status::Aborted(*body);
+  }
 
-Status Unanswered(const Target& target, LiveRequest::Kind kind,
-                  uint64_t seconds) {
-  return Status::TimedOut(
-      "no process with a FilterRefresher has the DB " + target.db() +
-      " open: nothing took the request within " + std::to_string(seconds) +
-      " s, so it was withdrawn" + WithoutProcess(kind));
-}
+  const int fd_;
+  const bool is_refresh_;
+  int code_ = 0;     // of HTTP, once the head has been read
+  size_t size_ = 0;  // of the body, if it is known
+  std::string text_;
+};
 
 }  // namespace
 
 void LiveFlags::AddFlags(Arguments* arguments) {
   arguments->Add("live",
                  "ask the process that has the DB open, which must have a "
-                 "protean::FilterRefresher of the column family",
+                 "protean::FilterRefresher of the column family, with a socket",
                  &live_);
-  arguments->Add("timeout", "N",
-                 "with --live, wait N seconds for a process to take the "
-                 "request; default: 10",
-                 &timeout_seconds_);
+  arguments->Add("socket", "PATH",
+                 "with --live, the socket of that process; default: "
+                 "protean.sock in the DB's folder",
+                 &socket_);
 }
 
-Status AskLive(const Target& target, const LiveFlags& flags,
-               LiveRequest request,
-               const std::function<bool(const LiveAnswer*)>& watch,
-               LiveAnswer* answer) {
-  const std::chrono::seconds timeout(
-      std::min(flags.timeout_seconds(), uint64_t{24} * 60 * 60));
-  Exchange exchange(target, request);
-  auto begin = Clock::now();
-  while (exchange.IsSlotTaken()) {
-    if (!watch(nullptr)) return Status::Incomplete("interrupted");
-    if (Clock::now() - begin > timeout) {
-      return Status::Busy("another request for the DB " + target.db() +
-                          " waits to be taken; no process with a "
-                          "FilterRefresher has the DB open, or try again");
-    }
-    std::this_thread::sleep_for(kLookPeriod);
+Status AskLive(
+    const Target& target, const LiveFlags& flags, const std::string& request,
+    const std::vector<std::pair<std::string, std::string>>& parameters,
+    const std::function<bool(const Json* progress)>& watch, std::string* body) {
+  std::string head = request;
+  char separator = '?';
+  for (const auto& [name, value] : parameters) {
+    head += separator + name + "=" + Escaped(value);
+    separator = '&';
   }
-  Status s = exchange.Send();
+  head += " HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  constexpr size_t kMaxHead = 8 << 10;
+  if (head.size() > kMaxHead) {
+    return Status::NotSupported(
+        Format("a request of %zu bytes is not allowed; allowed: %zu bytes, so "
+               "give shorter keys",
+               head.size(), kMaxHead));
+  }
+  int fd = -1;
+  Status s = Connect(flags.socket(target), &fd);
   if (!s.ok()) return s;
-
-  begin = Clock::now();
-  auto changed = begin;
-  std::string last;
-  bool taken = false;
-  bool stopped = false;
-  for (;; std::this_thread::sleep_for(kLookPeriod)) {
-    std::string text;
-    s = exchange.Read(answer, &text);
-    const bool answered = s.ok();
-    if (!s.ok() && !s.IsNotFound()) return s;
-    if (answered && answer->state != LiveAnswer::State::kRunning) return s;
-    if (answered && text != last) {
-      last = std::move(text);
-      changed = Clock::now();
-    }
-    const bool goes_on = watch(answered ? answer : nullptr);
-    if (!answered && !taken && (!goes_on || Clock::now() - begin > timeout)) {
-      if (exchange.Withdraw()) {
-        return goes_on
-                   ? Unanswered(target, request.kind, flags.timeout_seconds())
-                   : Status::Incomplete(
-                         "interrupted; the request was withdrawn");
-      }
-      // The answer is being written.
-      taken = true;
-      changed = Clock::now();
-    }
-    if ((answered || taken) && Clock::now() - changed > kMaxSilence) {
-      exchange.DeleteAnswer();
-      return Status::TimedOut(
-          "the process that took the request has been "
-          "silent for a minute; it may have ended");
-    }
-    if (answered && !goes_on && !stopped) {
-      stopped = true;
-      LiveRequest stop;
-      stop.kind = LiveRequest::Kind::kStop;
-      stop.stopped_id = exchange.id();
-      LiveAnswer ignored;
-      s = AskLive(
-          target, flags, stop, [](const LiveAnswer*) { return true; },
-          &ignored);
-      if (!s.ok()) return s;
-    }
-  }
-}
-
-Status StatusOf(const LiveAnswer& answer) {
-  switch (answer.state) {
-    case LiveAnswer::State::kRunning:
-    case LiveAnswer::State::kDone:
-      return Status::OK();
-    case LiveAnswer::State::kFailed:
-      return Status::Aborted(answer.message);
-    case LiveAnswer::State::kRefused:
-      return Status::InvalidArgument(answer.message);
-  }
-  return Status::OK();
+  send(fd, head.data(), head.size(), MSG_NOSIGNAL);
+  s = Reader(fd, request == "POST /refresh").Read(watch, body);
+  close(fd);
+  return s;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Asks a process that has the DB open (plugin/live_protocol.h).
+//  Asks a process that has the DB open (plugin/request_server.h).
 
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "plugin/live_protocol.h"
 #include "rocksdb/status.h"
 #include "tools/command.h"
+#include "tools/output.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -21,30 +22,30 @@ class LiveFlags {
   void AddFlags(Arguments* arguments);
 
   bool live() const { return live_; }
-  uint64_t timeout_seconds() const { return timeout_seconds_; }
+  // The path of the socket.
+  std::string socket(const Target& target) const {
+    return socket_.empty() ? target.db() + "/protean.sock" : socket_;
+  }
 
  private:
   bool live_ = false;
-  uint64_t timeout_seconds_ = 10;
+  std::string socket_;
 };
 
-// Sends the request to the process that has the target's DB open, and waits for
-// the answer whose state is not kRunning. The request gets an id and a time
-// here. `watch` is called now and then, with the answer so far if there is one;
-// when it returns false, the request is withdrawn, or the refresh is told to
-// end after the current file, and its answer is waited for.
+// Asks for `request`, such as "POST /refresh", and stores the body of the
+// answer, or its last line if it is about progress. `watch` is called several
+// times a second, with how far a refresh is if that is news, else nullptr; when
+// it returns false, the process is told to end the refresh after the current
+// file, and its answer is waited for.
 //
-// Returns TimedOut if nothing takes the request within the time of `flags`;
-// Busy if another request waits all that time; Incomplete if the request was
-// withdrawn because `watch` returned false; and IOError or Corruption if the
-// files cannot be written or read. A request that was not taken has been
-// deleted then, unless the message says otherwise.
-Status AskLive(const Target& target, const LiveFlags& flags,
-               LiveRequest request,
-               const std::function<bool(const LiveAnswer*)>& watch,
-               LiveAnswer* answer);
-
-// OK if the answer's state is kDone; otherwise, an error with its message.
-Status StatusOf(const LiveAnswer& answer);
+// Returns InvalidArgument with the process's words if it refuses; Aborted if it
+// failed, or ended meanwhile; Incomplete if `watch` returned false, unless a
+// refresh has ended with a result; NotFound or IOError if there is no such
+// process, or none that this user may ask; and NotSupported if the request or
+// the socket's path is too long.
+Status AskLive(
+    const Target& target, const LiveFlags& flags, const std::string& request,
+    const std::vector<std::pair<std::string, std::string>>& parameters,
+    const std::function<bool(const Json* progress)>& watch, std::string* body);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

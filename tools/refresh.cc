@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "filter_policy/decimal.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/level_list.h"
@@ -150,6 +152,17 @@ Status Interrupted() {
       "command continues with them");
 }
 
+RefreshProgress ProgressOf(const Json& line) {
+  RefreshProgress progress;
+  progress.files = line["files"];
+  progress.files_decided = line["files_decided"];
+  progress.bytes = line["bytes"];
+  progress.bytes_decided = line["bytes_decided"];
+  progress.bytes_read = line["bytes_read"];
+  progress.bytes_rewritten = line["bytes_rewritten"];
+  return progress;
+}
+
 class RefreshCommand : public Command {
  public:
   const char* name() const override { return "refresh"; }
@@ -170,6 +183,9 @@ class RefreshCommand : public Command {
   Status Open(std::unique_ptr<OpenedDB>* opened) const;
   // Refreshes in the process that has the DB open.
   Status RunLive(std::ostream& out, std::ostream& err, bool* found);
+  // What is asked of that process, with at most this many bytes to rewrite.
+  std::vector<std::pair<std::string, std::string>> LiveParameters(
+      const std::string& column_family, uint64_t max_bytes) const;
   // How far the refresh of a column family is after `seconds`, in a line.
   std::string ProgressLine(const std::string& column_family,
                            const RefreshProgress& at, double seconds) const;
@@ -196,8 +212,8 @@ the samples that the DB has saved (samples_file of the filter policy), and those
 
 With --live, the process that has the DB open does it, with its own samples, and knows how often queries
 come. It must have a protean::FilterRefresher (plugin/refresh_filters.h) of the column family, whose
-limits hold, too. The request is a small file in the DB's folder, PROTEAN_REQUEST, that is withdrawn if
-nothing takes it within the timeout. Ask as the user who owns the DB's files, or as root.
+limits hold, too, with a socket: protean.sock in the DB's folder, or that of --socket. Ask as the user
+whose process it is, or as root.
 
 Without --live, no other process may have the DB open, except with --dry_run, which writes nothing. The DB is opened with its own options,
 and none of them is changed. A TransactionDB (allow_2pc=true in its OPTIONS file) is not rewritten,
@@ -356,6 +372,26 @@ void RefreshCommand::Print(const std::string& column_family, const Json& result,
       output);
 }
 
+std::vector<std::pair<std::string, std::string>> RefreshCommand::LiveParameters(
+    const std::string& column_family, uint64_t max_bytes) const {
+  std::vector<std::pair<std::string, std::string>> parameters = {
+      {"column_family", column_family},
+      {"min_gain", DecimalText(options_.min_gain, 6)},
+      {"dry_run", options_.dry_run ? "true" : "false"},
+      {"all_files", options_.all_files ? "true" : "false"},
+      {"without_samples", without_samples_ ? "true" : "false"},
+      {"bytes_per_second", std::to_string(options_.bytes_per_second)}};
+  if (max_bytes < std::numeric_limits<uint64_t>::max()) {
+    parameters.emplace_back("max_bytes", std::to_string(max_bytes));
+  }
+  if (!options_.levels.empty()) {
+    parameters.emplace_back("levels", LevelsText(options_.levels));
+  }
+  if (options_.start) parameters.emplace_back("start", *options_.start);
+  if (options_.limit) parameters.emplace_back("limit", *options_.limit);
+  return parameters;
+}
+
 Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
                                bool* found) {
   if (!samples_.empty()) {
@@ -376,30 +412,29 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
   uint64_t bytes_left = options_.max_bytes;
   Status s;
   for (const TargetFamily& family : target_.families()) {
-    LiveRequest request;
-    request.kind = LiveRequest::Kind::kRefresh;
-    request.column_family = family.name;
-    request.refresh = options_;
-    request.refresh.max_bytes = bytes_left;
-    request.without_samples = without_samples_;
-    LiveAnswer answer;
+    std::string body;
     s = AskLive(
-        target_, live_, request,
-        [&](const LiveAnswer* at) {
+        target_, live_, "POST /refresh",
+        LiveParameters(family.name, bytes_left),
+        [&](const Json* at) {
           if (at != nullptr && progress.IsDue()) {
-            progress.Show(ProgressLine(family.name, at->progress, at->seconds));
+            progress.Show(
+                ProgressLine(family.name, ProgressOf(*at), (*at)["seconds"]));
           }
           return !interrupt.requested();
         },
-        &answer);
+        &body);
     progress.Clear();
-    if (!s.ok()) return s;
-    const Json result =
-        answer.body.empty() ? Json() : Json::parse(answer.body, nullptr, false);
-    s = StatusOf(answer);
+    const Json answer = s.ok() ? Json::parse(body, nullptr, false) : Json();
+    const Json result = answer.is_object() ? answer["result"] : Json();
+    if (result.is_object() && answer["error"] != "") {
+      s = Status::Aborted(answer["error"].get<std::string>());
+    }
     if (!result.is_object() || result["files"].empty()) {
       if (s.ok()) s = Status::Corruption("the answer has no result");
-      if (one || interrupt.requested()) return s;
+      const bool answered =
+          s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
+      if (one || interrupt.requested() || !answered) return s;
       err << "left out: column family " << PrintedName(family.name) << ": "
           << s.getState() << '\n';
       continue;

@@ -431,17 +431,17 @@ Status Samples::Save(const Files& files, Output* output) {
   }
   Status s = target_.Open(files);
   if (!s.ok()) return s;
-  LiveRequest request;
-  request.kind = LiveRequest::Kind::kSaveSamples;
-  request.column_family = target_.column_family();
+  std::vector<std::pair<std::string, std::string>> parameters;
+  if (!target_.column_family().empty()) {
+    parameters.emplace_back("column_family", target_.column_family());
+  }
   const Interrupt interrupt;
-  LiveAnswer answer;
+  std::string body;
   s = AskLive(
-      target_, live_, request,
-      [&](const LiveAnswer*) { return !interrupt.requested(); }, &answer);
-  if (s.ok()) s = StatusOf(answer);
+      target_, live_, "POST /samples", parameters,
+      [&](const Json*) { return !interrupt.requested(); }, &body);
   if (!s.ok()) return s;
-  const Json saved = Json::parse(answer.body, nullptr, false);
+  const Json saved = Json::parse(body, nullptr, false);
   if (!saved.is_object()) return Status::Corruption("the answer has no result");
   for (const auto& [family, file] : saved.items()) {
     output->Line("The samples of column family " + PrintedName(family) +

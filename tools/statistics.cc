@@ -35,10 +35,9 @@ class StatisticsCommand : public Command {
 };
 
 const char* StatisticsCommand::help() const {
-  return R"(What filters have done is known only to the process that has the DB open. This command asks it, by a small
-file in the DB's folder: PROTEAN_REQUEST. A protean::FilterRefresher in the process looks for that file
-every second, and writes the answer beside it; both are deleted again. A request that nothing takes
-within the timeout is withdrawn. Ask as the user who owns the DB's files, or as root.
+  return R"(What filters have done is known only to the process that has the DB open. This command asks it, at a
+socket of that process: protean.sock in the DB's folder, or that of --socket. The process must have a
+protean::FilterRefresher with that socket. Ask as the user whose process it is, or as root.
 
 Prints the FilterStatistics (plugin/filter_statistics.h) of the column families that have a
 FilterRefresher: tables, with --json one object per line, with --prometheus Prometheus's text format.
@@ -72,19 +71,17 @@ Status StatisticsCommand::Run(const std::vector<std::string>& operands,
   }
   Status s = target_.Open(operands);
   if (!s.ok()) return s;
-  LiveRequest request;
-  request.kind = LiveRequest::Kind::kStatistics;
-  request.column_family = target_.column_family();
-  request.format = json_         ? LiveRequest::Format::kJson
-                   : prometheus_ ? LiveRequest::Format::kPrometheus
-                                 : LiveRequest::Format::kText;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  if (!target_.column_family().empty()) {
+    parameters.emplace_back("column_family", target_.column_family());
+  }
+  if (!prometheus_) parameters.emplace_back("format", json_ ? "json" : "text");
   const Interrupt interrupt;
-  LiveAnswer answer;
+  std::string body;
   s = AskLive(
-      target_, live_, request,
-      [&](const LiveAnswer*) { return !interrupt.requested(); }, &answer);
-  if (s.ok()) s = StatusOf(answer);
-  if (s.ok()) out << answer.body;
+      target_, live_, prometheus_ ? "GET /metrics" : "GET /statistics",
+      parameters, [&](const Json*) { return !interrupt.requested(); }, &body);
+  if (s.ok()) out << body;
   return s;
 }
 

@@ -133,9 +133,9 @@ int main(int argc, char** argv) {
   RefreshOptions refresh;
   refresh.all_files = true;
   refresh.bytes_per_second = 20 << 10;
-  const FilterRefresher refresher(monitored.db(),
-                                  monitored.db()->DefaultColumnFamily(),
-                                  refresh, /*period_seconds=*/1);
+  const FilterRefresher refresher(
+      monitored.db(), monitored.db()->DefaultColumnFamily(), refresh,
+      /*period_seconds=*/1, nullptr, argv[1] + std::string("/protean.sock"));
   Env* const env = Env::Default();
   while (Clock::now() < end) {
     const auto next = Clock::now() + std::chrono::seconds(1);

@@ -489,7 +489,7 @@ static void test_refresher(rocksdb_t* db,
   protean_refresh_options_t* options = protean_refresh_options_create();
   protean_filter_refresher_t* refresher;
   protean_refresh_options_set_dry_run(options, 1);
-  refresher = protean_filter_refresher_create(db, family, options, 1, 0,
+  refresher = protean_filter_refresher_create(db, family, options, 1, NULL,
                                               &reports, report, &err);
   REQUIRE_OK();
   protean_refresh_options_destroy(options);

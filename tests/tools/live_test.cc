@@ -3,17 +3,16 @@
 //  --live: what commands ask of a process that has the DB open. That process is
 //  the test's own.
 
-#include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
-#include "file/file_util.h"
 #include "filter_policy/samples/query_file.h"
-#include "plugin/live_protocol.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
@@ -50,7 +49,9 @@ class LiveTest : public ToolDBTest {
           [this](const Status& s, const RefreshResult& result) {
             const std::lock_guard<std::mutex> lock(mutex_);
             reports_.emplace_back(s, result);
-          }));
+          },
+          socket_));
+      EXPECT_OK(refreshers_.back()->socket_status());
     }
   }
   void EndServing() {
@@ -58,65 +59,15 @@ class LiveTest : public ToolDBTest {
     Close();
   }
 
-  // A process has ten minutes to take the request, for busy machines, unless
-  // the arguments say otherwise.
   ToolRun Ask(std::vector<std::string> arguments) {
-    if (std::none_of(arguments.begin(), arguments.end(),
-                     [](const std::string& argument) {
-                       return argument.rfind("--timeout=", 0) == 0;
-                     })) {
-      arguments.push_back("--timeout=600");
-    }
     arguments.insert(arguments.end(), {"--live", "--db=" + path_});
     return RunTool(arguments);
   }
-  // The files of requests and answers in the DB's folder.
-  std::vector<std::string> LiveFiles(const std::string& folder) const {
-    std::vector<std::string> names;
-    std::vector<std::string> found;
-    EXPECT_OK(options_.env->GetChildren(folder, &names));
-    for (const std::string& name : names) {
-      if (name.compare(0, 8, "PROTEAN_") == 0) found.push_back(name);
-    }
-    return found;
-  }
-  void ExpectNoLiveFiles() const {
-    EXPECT_EQ(std::vector<std::string>(), LiveFiles(path_));
-  }
-  // Waits until a file is there, or no longer there: ten minutes at most, for
-  // busy machines.
-  void WaitFor(const std::string& file, bool there) const {
-    constexpr int kLooks = 60'000;
-    for (int i = 0; i < kLooks; i++) {
-      if (options_.env->FileExists(file).ok() == there) return;
-      options_.env->SleepForMicroseconds(10 * 1000);
-    }
-    ADD_FAILURE() << file;
-  }
-  // The answer to a request that is written by hand.
-  LiveAnswer AnswerTo(const std::string& id, const std::string& request) {
-    EXPECT_OK(WriteStringToFile(options_.env, request, request_file_));
-    const std::string file = LiveAnswerFile(path_, id);
-    WaitFor(file, true);
-    std::string text;
-    LiveAnswer answer;
-    EXPECT_OK(ReadFileToString(options_.env, file, &text));
-    EXPECT_OK(LiveAnswer::Parse(text, &answer)) << text;
-    struct stat found;
-    EXPECT_EQ(0, stat(file.c_str(), &found));
-    EXPECT_EQ(S_IRUSR | S_IWUSR, found.st_mode & 0777);
-    EXPECT_OK(options_.env->DeleteFile(file));
-    return answer;
-  }
-  static LiveRequest Request(const std::string& id, int64_t age_seconds = 0) {
-    LiveRequest request;
-    request.id = id;
-    EXPECT_OK(Env::Default()->GetCurrentTime(&request.written_seconds));
-    request.written_seconds -= age_seconds;
-    return request;
+  void ExpectNoSocket() const {
+    EXPECT_TRUE(Env::Default()->FileExists(socket_).IsNotFound());
   }
 
-  const std::string request_file_ = LiveRequestFile(path_);
+  const std::string socket_ = path_ + "/protean.sock";
   std::mutex mutex_;
   std::vector<std::pair<Status, RefreshResult>> reports_;
   std::vector<std::unique_ptr<FilterRefresher>> refreshers_;
@@ -144,81 +95,100 @@ TEST_F(LiveTest, Statistics) {
   EXPECT_TRUE(Has(metrics.out, "# TYPE protean_build_info gauge"))
       << metrics.out;
   Ask({"statistics", "--column_family=bloom"})
-      .ExpectRefused({"bloom has no FilterRefresher", "default, surf"});
+      .ExpectRefused(
+          {"bloom is not allowed", "FilterRefresher", "default, surf"});
   Ask({"statistics", "--json", "--prometheus"}).ExpectRefused({"not both"});
   // --live says nothing more here.
   EXPECT_EQ(kFine, RunTool({"statistics", "--db=" + path_}).code);
   EndServing();
-  ExpectNoLiveFiles();
+  ExpectNoSocket();
 }
 
 TEST_F(LiveTest, NobodyAnswers) {
   Fill();
-  // No process; then one that is told not to answer.
+  // No process; then one that was not told to answer.
   for (const bool open : {false, true}) {
     if (open) Open();
-    std::unique_ptr<FilterRefresher> deaf;
+    std::unique_ptr<FilterRefresher> silent;
     if (open) {
-      deaf = std::make_unique<FilterRefresher>(
-          db_.get(), handles_[0], RefreshOptions(), kNever, nullptr,
-          /*answers_requests=*/false);
+      silent = std::make_unique<FilterRefresher>(db_.get(), handles_[0],
+                                                 RefreshOptions(), kNever);
     }
-    Ask({"refresh", "--timeout=2", "--without_samples"})
-        .ExpectRefused({"no process with a FilterRefresher has", "2 s",
-                        "withdrawn",
-                        "without --live, protean refresh works on a DB"});
-    ExpectNoLiveFiles();
+    Ask({"refresh", "--without_samples"})
+        .ExpectRefused({"no process answers at " + socket_, "FilterRefresher",
+                        "works without --live"});
+    ExpectNoSocket();
   }
   Close();
 }
 
-// A request can be read by its owner alone.
-TEST_F(LiveTest, ModeOfRequests) {
+TEST_F(LiveTest, OtherSocket) {
   Fill();
-  std::thread asking([this] {
-    Ask({"statistics"}).ExpectRefused({"interrupted", "withdrawn"});
-  });
-  WaitFor(request_file_, true);
-  struct stat found;
-  EXPECT_EQ(0, stat(request_file_.c_str(), &found));
-  EXPECT_EQ(S_IRUSR | S_IWUSR, found.st_mode & 0777);
-  EXPECT_EQ(geteuid(), found.st_uid);
-  kill(getpid(), SIGTERM);
-  asking.join();
-  ExpectNoLiveFiles();
-  // A request waits for its turn, but not for one that is forgotten.
-  ASSERT_OK(WriteStringToFile(options_.env, "", request_file_));
-  Ask({"statistics", "--timeout=0"}).ExpectRefused({"another request"});
-  const struct timespec long_ago[2] = {};
-  ASSERT_EQ(0, utimensat(AT_FDCWD, request_file_.c_str(), long_ago, 0));
-  const ToolRun statistics = Ask({"statistics", "--timeout=0"});
-  statistics.ExpectRefused({"withdrawn", "protean inspect"});
-  EXPECT_FALSE(Has(statistics.err, "protean refresh")) << statistics.err;
-  ExpectNoLiveFiles();
+  Open();
+  const std::string other = path_ + ".sock";
+  const FilterRefresher refresher(db_.get(), handles_[0], RefreshOptions(),
+                                  kNever, nullptr, other);
+  Ask({"statistics"}).ExpectRefused({socket_, "--socket=PATH"});
+  const ToolRun run = Ask({"statistics", "--socket=" + other});
+  EXPECT_EQ(kFine, run.code) << run.err;
+  Ask({"statistics", "--socket=" + std::string(108, 'x')})
+      .ExpectRefused({"108 bytes is not allowed; allowed: paths of up to 107"});
 }
 
-// Root gives a request to the user whose files the DB has.
-TEST_F(LiveTest, RequestOfRoot) {
-  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+// What listens there may be anything, or end at any time.
+TEST_F(LiveTest, OtherAnswers) {
   Fill();
-  constexpr uid_t kUser = 65534;
-  ASSERT_EQ(0, chown(CurrentFileName(path_).c_str(), kUser, kUser));
-  std::thread asking([this] {
-    Ask({"statistics"}).ExpectRefused({"interrupted", "withdrawn"});
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, socket_.data(), socket_.size());
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
+                    sizeof(address)));
+  ASSERT_EQ(0, listen(listener, 1));
+  const std::string head = "HTTP/1.1 200 OK\r\n";
+  const std::vector<std::string> answers = {
+      "",
+      "x",
+      head + "\r\n",
+      head + "Content-Length: 9\r\n\r\nshort",
+      head + "\r\n{\"progress\":{}",
+      "HTTP/1.1 500 Failed\r\n\r\n"};
+  std::thread answering([&] {
+    for (const std::string& answer : answers) {
+      for (int i = 0; i < 2; i++) {
+        const int fd = accept(listener, nullptr, nullptr);
+        char request[4096];
+        recv(fd, request, sizeof(request), 0);
+        send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
+        close(fd);
+      }
+    }
   });
-  WaitFor(request_file_, true);
-  struct stat found = {};
-  // The file is there before it is given away.
-  constexpr int kLooks = 60'000;
-  for (int i = 0; i < kLooks && found.st_uid != kUser; i++) {
-    options_.env->SleepForMicroseconds(10 * 1000);
-    EXPECT_EQ(0, stat(request_file_.c_str(), &found));
+  for (const std::string& answer : answers) {
+    EXPECT_EQ(kCouldNot, Ask({"samples", "save"}).code) << answer;
+    EXPECT_EQ(kCouldNot, Ask({"refresh", "--column_family=default"}).code)
+        << answer;
   }
-  EXPECT_EQ(kUser, found.st_uid);
-  EXPECT_EQ(S_IRUSR | S_IWUSR, found.st_mode & 0777);
-  kill(getpid(), SIGTERM);
-  asking.join();
-  ExpectNoLiveFiles();
+  answering.join();
+  close(listener);
+  unlink(socket_.c_str());
+}
+
+// A process that says nothing: the command can be ended.
+TEST_F(LiveTest, SilentProcess) {
+  Fill();
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, socket_.data(), socket_.size());
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
+                    sizeof(address)));
+  ASSERT_EQ(0, listen(listener, 1));
+  SignalWhenCaught signal(SIGTERM);
+  Ask({"statistics"}).ExpectRefused({"interrupted"});
+  signal.Join();
+  close(listener);
+  unlink(socket_.c_str());
 }
 
 TEST_F(LiveTest, Refresh) {
@@ -266,7 +236,7 @@ TEST_F(LiveTest, Refresh) {
   Ask({"refresh", "--samples=" + path_ + ".samples"})
       .ExpectRefused({"--samples", "its own samples"});
   EndServing();
-  ExpectNoLiveFiles();
+  ExpectNoSocket();
   ExpectAllKeys(0);
 }
 
@@ -276,7 +246,7 @@ TEST_F(LiveTest, RefreshWithoutSamplesIsRefused) {
   for (const char* family : {"default", "surf"}) {
     const std::string flag = std::string("--column_family=") + family;
     Ask({"refresh", flag})
-        .ExpectRefused({"no samples", "--without_samples", "--dry_run"});
+        .ExpectRefused({"no samples", "without_samples", "dry_run"});
     EXPECT_EQ(kFine, Ask({"refresh", flag, "--dry_run"}).code);
     EXPECT_EQ(kFine, Ask({"refresh", flag, "--without_samples"}).code);
   }
@@ -342,7 +312,7 @@ TEST_F(LiveTest, ChosenFiles) {
   EndServing();
 }
 
-// While a refresh runs, the process answers, and the operator can end it.
+// The operator can end a refresh, and gets its result.
 TEST_F(LiveTest, RefreshThatIsInterrupted) {
   FillForOthers();
   RefreshOptions slow;
@@ -353,22 +323,8 @@ TEST_F(LiveTest, RefreshThatIsInterrupted) {
     return true;
   };
   Serve(1, slow);
-  std::thread asking([this, &began] {
+  std::thread asking([&began] {
     while (!began) Env::Default()->SleepForMicroseconds(1000);
-    // Requests by hand, since one command at a time catches signals.
-    LiveRequest statistics = Request("statistics");
-    statistics.format = LiveRequest::Format::kJson;
-    const Json refresh = Json::parse(
-        AnswerTo("statistics", statistics.ToText()).body)["refresh"];
-    EXPECT_EQ(true, refresh["running"]);
-    EXPECT_GT(refresh["bytes"], 0u);
-    EXPECT_GT(refresh["running_seconds"], 0.0);
-    LiveRequest second = Request("second");
-    second.kind = LiveRequest::Kind::kRefresh;
-    second.column_family = "default";
-    const LiveAnswer refused = AnswerTo("second", second.ToText());
-    EXPECT_EQ(LiveAnswer::State::kRefused, refused.state);
-    EXPECT_TRUE(Has(refused.message, "is running")) << refused.message;
     kill(getpid(), SIGTERM);
   });
   const ToolRun run = Ask({"refresh", "--column_family=default"});
@@ -386,7 +342,7 @@ TEST_F(LiveTest, RefreshThatIsInterrupted) {
   EXPECT_EQ(1u, refresh["runs"]);
   EXPECT_EQ(0u, refresh["failures"]);
   EndServing();
-  ExpectNoLiveFiles();
+  ExpectNoSocket();
 }
 
 // The DB is closed while a refresh runs: the operator gets its result.
@@ -413,7 +369,7 @@ TEST_F(LiveTest, RefresherThatEnds) {
                   "refresh, most likely since it closes the DB"))
       << run.err;
   Close();
-  ExpectNoLiveFiles();
+  ExpectNoSocket();
 }
 
 TEST_F(LiveTest, SavesSamples) {
@@ -443,109 +399,12 @@ TEST_F(LiveTest, SavesSamples) {
   EndServing();
 }
 
-TEST_F(LiveTest, BadRequestsAreRefused) {
-  Fill();
-  Serve();
-  Env* const env = options_.env;
-  // Nothing can be answered, but the files are taken away.
-  const std::string large(LiveRequest::kMaxBytes + 1, '\n');
-  for (const std::string& request : {std::string(), std::string("nonsense"),
-                                     std::string(100, '\0'), large}) {
-    ASSERT_OK(WriteStringToFile(env, request, request_file_));
-    WaitFor(request_file_, false);
-  }
-  ExpectNoLiveFiles();
-  // An id says where the refusal goes.
-  for (const char* addition :
-       {"shutdown=1\n", "max_bytes=1\n", "x", "\nbody"}) {
-    const std::string request = Request("good").ToText() + addition;
-    const LiveAnswer answer = AnswerTo("good", request);
-    EXPECT_EQ(LiveAnswer::State::kRefused, answer.state) << request;
-    EXPECT_TRUE(Has(answer.message, "malformed")) << answer.message;
-  }
-  for (const int64_t age : {3600, -3600}) {
-    const LiveAnswer answer = AnswerTo("old", Request("old", age).ToText());
-    EXPECT_EQ(LiveAnswer::State::kRefused, answer.state);
-    EXPECT_TRUE(Has(answer.message, "not written now")) << answer.message;
-  }
-  LiveRequest stop = Request("stop");
-  stop.kind = LiveRequest::Kind::kStop;
-  stop.stopped_id = "nothing";
-  EXPECT_EQ(LiveAnswer::State::kRefused, AnswerTo("stop", stop.ToText()).state);
-  // What is no file blocks no thread, and is left alone.
-  ASSERT_EQ(0, mkfifo(request_file_.c_str(), 0600));
-  WaitFor(request_file_, false);
-  ASSERT_OK(env->CreateDir(request_file_));
-  env->SleepForMicroseconds(2500 * 1000);
-  ASSERT_OK(env->DeleteDir(request_file_));
-  EXPECT_EQ(LiveAnswer::State::kDone,
-            AnswerTo("good", Request("good").ToText()).state);
-  EndServing();
-  ExpectNoLiveFiles();
-}
-
-// Others may write to the folder of the DB. What stands in the place of an
-// answer is neither followed nor waited for, and a request of root does not
-// follow either.
-TEST_F(LiveTest, NothingButPlainFilesIsWritten) {
-  const auto log = std::make_shared<RecordingLogger>();
-  options_.info_log = log;
-  Fill();
-  Serve();
-  Env* const env = options_.env;
-  const std::string other = path_ + ".other";
-  ASSERT_OK(WriteStringToFile(env, "untouched", other));
-  ASSERT_EQ(0, chmod(other.c_str(), 0640));
-  const std::string link = LiveAnswerFile(path_, "link");
-  ASSERT_EQ(0, symlink(other.c_str(), link.c_str()));
-  const std::string pipe = LiveAnswerFile(path_, "pipe");
-  ASSERT_EQ(0, mkfifo(pipe.c_str(), 0600));
-  for (const std::string id : {"link", "pipe"}) {
-    ASSERT_OK(WriteStringToFile(env, Request(id).ToText(), request_file_));
-    WaitFor(request_file_, false);
-  }
-  // Others are answered, with a new file.
-  const std::string open_to_all = LiveAnswerFile(path_, "open");
-  ASSERT_OK(WriteStringToFile(env, "", open_to_all));
-  ASSERT_EQ(0, chmod(open_to_all.c_str(), 0666));
-  ASSERT_OK(WriteStringToFile(env, Request("open").ToText(), request_file_));
-  WaitFor(request_file_, false);
-  EXPECT_EQ(LiveAnswer::State::kDone,
-            AnswerTo("good", Request("good").ToText()).state);
-  EndServing();
-  struct stat found = {};
-  ASSERT_EQ(0, stat(open_to_all.c_str(), &found));
-  EXPECT_EQ(S_IFREG | S_IRUSR | S_IWUSR, found.st_mode);
-  EXPECT_GT(found.st_size, 0);
-  for (const std::string& file : {link, pipe}) {
-    EXPECT_EQ(1u, log->Lines({"an answer cannot be written", file}).size());
-  }
-
-  ASSERT_EQ(0, symlink((path_ + ".none").c_str(), request_file_.c_str()));
-  Ask({"statistics", "--timeout=0"}).ExpectRefused({"PROTEAN_REQUEST"});
-  EXPECT_FALSE(env->FileExists(path_ + ".none").ok());
-  std::string contents;
-  ASSERT_OK(ReadFileToString(env, other, &contents));
-  EXPECT_EQ("untouched", contents);
-  ASSERT_EQ(0, stat(other.c_str(), &found));
-  EXPECT_EQ(S_IFREG | mode_t{0640}, found.st_mode);
-  for (const std::string& file :
-       {link, pipe, open_to_all, request_file_, other}) {
-    EXPECT_OK(env->DeleteFile(file));
-  }
-}
-
-// RocksDB, its copies of a DB, and instances that follow it leave the files
+// RocksDB, its copies of a DB, and instances that follow it leave the socket
 // alone.
-TEST_F(LiveTest, RocksDBLeavesTheFilesAlone) {
+TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
   Fill();
   Env* const env = options_.env;
-  const std::map<std::string, std::string> files = {
-      {request_file_, "a request"}, {LiveAnswerFile(path_, "id"), "an answer"}};
-  for (const auto& [file, text] : files) {
-    ASSERT_OK(WriteStringToFile(env, text, file));
-  }
-  Open();
+  Serve();
   for (ColumnFamilyHandle* handle : handles_) {
     ASSERT_OK(db_->Put(WriteOptions(), handle, "key", "value"));
     ASSERT_OK(db_->Flush(FlushOptions(), handle));
@@ -580,15 +439,11 @@ TEST_F(LiveTest, RocksDBLeavesTheFilesAlone) {
   ASSERT_OK(engine->CreateNewBackup(db_.get()));
   ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
   engine.reset();
-  Close();
-  EXPECT_EQ(std::vector<std::string>(), LiveFiles(copy));
-  EXPECT_EQ(std::vector<std::string>(), LiveFiles(restored));
-  for (const auto& [file, text] : files) {
-    std::string now;
-    EXPECT_OK(ReadFileToString(env, file, &now));
-    EXPECT_EQ(text, now);
-    EXPECT_OK(env->DeleteFile(file));
+  for (const std::string& folder : {copy, restored}) {
+    EXPECT_TRUE(env->FileExists(folder + "/protean.sock").IsNotFound());
   }
+  EXPECT_EQ(kFine, Ask({"statistics"}).code);
+  EndServing();
   for (const std::string& folder : {copy, restored, follower_path}) {
     EXPECT_OK(
         DestroyDB(folder, Options(options_, families_[0].options), families_));
@@ -596,7 +451,7 @@ TEST_F(LiveTest, RocksDBLeavesTheFilesAlone) {
   EXPECT_OK(DestroyDir(env, backup));
 }
 
-// The request is written with the Env that the process uses.
+// The socket is the operating system's, whatever the DB's Env is.
 TEST_F(LiveTest, EncryptedFiles) {
   Encrypt();
   Fill();
@@ -606,13 +461,8 @@ TEST_F(LiveTest, EncryptedFiles) {
       Ask({"statistics", std::string("--env_uri=") + kEncryptingEnv, "--json"});
   EXPECT_EQ(kFine, run.code) << run.err;
   EXPECT_EQ(1u, run.Rows().size());
-  // A request that was not encrypted.
-  ASSERT_OK(WriteStringToFile(Env::Default(), Request("plain").ToText(),
-                              request_file_));
-  env_->SleepForMicroseconds(1500 * 1000);
-  Env::Default()->DeleteFile(request_file_).PermitUncheckedError();
   EndServing();
-  ExpectNoLiveFiles();
+  ExpectNoSocket();
   options_.env = Env::Default();
 }
 

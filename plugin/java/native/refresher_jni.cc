@@ -20,7 +20,7 @@ class Refresher {
  public:
   Refresher(DB* db, ColumnFamilyHandle* column_family,
             const RefreshOptions& options, uint64_t period_seconds,
-            bool answers_requests)
+            const std::string& socket)
       : refresher_(
             db, column_family, options, period_seconds,
             [this](const Status& s, const RefreshResult& result) {
@@ -29,7 +29,9 @@ class Refresher {
               status_ = s;
               result_ = result;
             },
-            answers_requests) {}
+            socket) {}
+
+  Status socket_status() const { return refresher_.socket_status(); }
 
   // What FilterRefresher.java reads: the number of runs, and then, if there is
   // one, the latest one's status and result.
@@ -70,15 +72,25 @@ extern "C" {
 
 // Returns a handle.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_openFilterRefresher(
-    JNIEnv* env, jclass /*native*/, jlong db_handle, jlong column_family,
-    jobject java_options, jlong period_seconds, jboolean answers_requests) {
+    JNIEnv* env, jclass native, jlong db_handle, jlong column_family,
+    jobject java_options, jlong period_seconds, jbyteArray socket_bytes) {
   return Guarded(env, [&]() -> jlong {
     RefreshOptions options;
-    if (!ReadRefreshOptions(env, java_options, &options)) return 0;
+    std::string socket;
+    if (!ReadRefreshOptions(env, java_options, &options) ||
+        !CopyBytes(env, socket_bytes, &socket)) {
+      return 0;
+    }
     DB* const db = AsDB(db_handle);
-    return reinterpret_cast<jlong>(new Refresher(
+    auto refresher = std::make_unique<Refresher>(
         db, AsColumnFamily(db, column_family), options,
-        static_cast<uint64_t>(period_seconds), answers_requests == JNI_TRUE));
+        static_cast<uint64_t>(period_seconds), socket);
+    const Status s = refresher->socket_status();
+    if (!s.ok()) {
+      ThrowStatus(env, native, s);
+      return 0;
+    }
+    return reinterpret_cast<jlong>(refresher.release());
   });
 }
 

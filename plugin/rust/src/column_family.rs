@@ -4,6 +4,7 @@
 
 use std::ffi::{c_char, c_uchar};
 use std::marker::PhantomData;
+use std::path::Path;
 use std::ptr;
 use std::time::Duration;
 
@@ -290,20 +291,21 @@ impl<'db> ColumnFamily<'db> {
     /// ended, in a thread of its own, until the value is dropped. `report` is told what each refresh has
     /// done. It is not called again once it has panicked.
     ///
-    /// With `answers_requests`, an operator can ask for refreshes and statistics by the command `protean` with
-    /// its flag `--live`.
+    /// With the path of a `socket`, the process answers requests there: those of the command `protean` with its flag
+    /// `--live`, which looks for `protean.sock` in the DB's folder, and of HTTP clients. Only the user of the process,
+    /// and root, can ask.
     ///
     /// # Errors
     ///
-    /// As for [`ColumnFamily::statistics`].
+    /// As for [`ColumnFamily::statistics`], and if the socket cannot be used.
     pub fn refresh_periodically(
         &self,
         options: &RefreshOptions,
         period: Duration,
-        answers_requests: bool,
+        socket: Option<&Path>,
         report: impl FnMut(Result<Refreshed, RefreshError>) + Send + 'static,
     ) -> Result<FilterRefresher<'db>, Error> {
-        FilterRefresher::start(self, options, period, answers_requests, Box::new(report))
+        FilterRefresher::start(self, options, period, socket, Box::new(report))
     }
 }
 

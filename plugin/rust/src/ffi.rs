@@ -193,7 +193,7 @@ extern "C" {
         column_family: *mut rocksdb_column_family_handle_t,
         options: *const RefreshOptions,
         period_seconds: u64,
-        answers_requests: c_uchar,
+        socket: *const c_char,
         state: *mut c_void,
         report: Report,
         errptr: *mut *mut c_char,

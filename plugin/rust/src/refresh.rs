@@ -3,10 +3,13 @@
 //! New filters for files whose filters do badly with current queries: at once, or periodically.
 
 use std::any::Any;
-use std::ffi::{c_char, c_uchar, c_void};
+use std::ffi::{c_char, c_uchar, c_void, CString};
 use std::fmt;
 use std::marker::PhantomData;
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
+use std::ptr;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -293,10 +296,14 @@ impl<'db> FilterRefresher<'db> {
         family: &ColumnFamily<'db>,
         options: &RefreshOptions,
         period: Duration,
-        answers_requests: bool,
+        socket: Option<&Path>,
         report: Report,
     ) -> Result<Self, Error> {
         let set = OwnedOptions::new(options);
+        let socket = socket
+            .map(|path| CString::new(path.as_os_str().as_bytes()))
+            .transpose()
+            .map_err(|_| Error::new("a socket's path has no NUL".into()))?;
         let report = Box::into_raw(Box::new(Mutex::new(Some(report))));
         // SAFETY: the column family is open as long as 'db lives, and `report` until the refresher is
         // destroyed.
@@ -307,7 +314,7 @@ impl<'db> FilterRefresher<'db> {
                     family.handle(),
                     set.0,
                     period.as_secs().max(1),
-                    c_uchar::from(answers_requests),
+                    socket.as_ref().map_or(ptr::null(), |path| path.as_ptr()),
                     report.cast(),
                     tell_result,
                     error,

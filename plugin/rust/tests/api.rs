@@ -316,7 +316,7 @@ fn refreshing_periodically() -> Result<(), Box<dyn Error>> {
     };
     let (tell, told) = mpsc::channel();
     let refresher =
-        family.refresh_periodically(&options, Duration::from_secs(1), false, move |outcome| {
+        family.refresh_periodically(&options, Duration::from_secs(1), None, move |outcome| {
             tell.send(outcome.map(|done| done.files.len())).unwrap();
             panic!("this ends the reports, and nothing else");
         })?;

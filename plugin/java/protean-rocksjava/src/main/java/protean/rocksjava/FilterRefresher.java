@@ -2,6 +2,7 @@
 
 package protean.rocksjava;
 
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Optional;
@@ -10,15 +11,16 @@ import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 
 /**
- * Calls {@link Protean#refreshFilters} again and again, in a thread of its own, and whenever an operator asks for it with
- * {@code protean refresh --live}. The process then also answers {@code protean statistics --live} and {@code protean samples
- * save --live} ({@code docs/operating.md}). Thread safe.
+ * Calls {@link Protean#refreshFilters} again and again, in a thread of its own. If it is given the path of a socket, it also
+ * does so when asked with {@code protean refresh --live}, and the process answers {@code protean statistics --live}, {@code
+ * protean samples save --live} and HTTP requests at that socket ({@code docs/operating.md}). Only the user of the process, and
+ * root, can ask. Thread safe.
  *
  * <p>Close it before the DB and the column family's handle.
  */
 public final class FilterRefresher implements AutoCloseable {
   /**
-   * What the latest refresh has done, whether the period or an operator was its reason.
+   * What the latest refresh has done, whether the period or a request was its reason.
    *
    * @param runs refreshes that have ended since the refresher was started
    * @param result what the latest one has done, before it failed if it did
@@ -47,8 +49,8 @@ public final class FilterRefresher implements AutoCloseable {
   }
 
   /**
-   * Starts to refresh: the first time after a period, and again a period after each refresh has ended. Operators are
-   * answered.
+   * Starts to refresh: the first time after a period, and again a period after each refresh has ended. No requests
+   * are answered.
    *
    * @param db an open DB
    * @param columnFamily one of its column families; null for the default one
@@ -60,23 +62,29 @@ public final class FilterRefresher implements AutoCloseable {
    */
   public static FilterRefresher start(final RocksDB db, final ColumnFamilyHandle columnFamily, final RefreshOptions options,
       final Duration period) {
-    return start(db, columnFamily, options, period, true);
+    try {
+      return start(db, columnFamily, options, period, null);
+    } catch (final RocksDBException e) {
+      throw new IllegalStateException(e); // only a socket can fail
+    }
   }
 
   /**
-   * Starts to refresh, and says whether operators are answered.
+   * Starts to refresh, and to answer requests at a socket, as all refreshers of the DB with the same socket do.
    *
    * @param db an open DB
    * @param columnFamily one of its column families; null for the default one
    * @param options limits and conditions, without a progress callback
    * @param period from a second to a century
-   * @param answersRequests false: operators who ask this process get no answer
+   * @param socket the path of the socket, of up to 107 bytes, such as {@code protean.sock} in the DB's folder, where the
+   *     command {@code protean} looks for it; null to answer no requests
    * @return the refresher, which must be closed
+   * @throws RocksDBException if the socket cannot be used; nothing has been started then
    * @throws IllegalArgumentException if the period is another one, or there is a progress callback
    * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static FilterRefresher start(final RocksDB db, final ColumnFamilyHandle columnFamily, final RefreshOptions options,
-      final Duration period, final boolean answersRequests) {
+      final Duration period, final Path socket) throws RocksDBException {
     final Protean.ColumnFamily family = new Protean.ColumnFamily(db, columnFamily);
     Objects.requireNonNull(options, "options");
     if (period.compareTo(Duration.ofSeconds(1)) < 0 || period.compareTo(Duration.ofDays(36500)) > 0) {
@@ -87,7 +95,8 @@ public final class FilterRefresher implements AutoCloseable {
     }
     Protean.load();
     return new FilterRefresher(family,
-        Native.openFilterRefresher(family.dbHandle(), family.handle(), options, period.toSeconds(), answersRequests));
+        Native.openFilterRefresher(family.dbHandle(), family.handle(), options, period.toSeconds(),
+            Native.bytes(socket == null ? "" : socket.toString())));
   }
 
   /**

@@ -54,7 +54,7 @@ final class Native {
 
   /** Returns what {@link #closeFilterRefresher} frees. */
   static native long openFilterRefresher(long db, long columnFamily, RefreshOptions options, long periodSeconds,
-      boolean answersRequests);
+      byte[] socket) throws RocksDBException;
 
   /** Waits for the file that is being rewritten. */
   static native void closeFilterRefresher(long refresher);

@@ -8,6 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.SocketChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -84,7 +90,7 @@ class FilterRefresherTest {
     }
     try (Options options = options("proteus:12"); RocksDB db = RocksDB.openReadOnly(options, folder.toString());
         FilterRefresher refresher =
-            FilterRefresher.start(db, null, new RefreshOptions(), Duration.ofSeconds(1), false)) {
+            FilterRefresher.start(db, null, new RefreshOptions(), Duration.ofSeconds(1))) {
       await(() -> refresher.latest().isPresent());
       final FilterRefresher.Latest latest = refresher.latest().orElseThrow();
       assertEquals(Status.Code.NotSupported, latest.error().getStatus().getCode());
@@ -109,25 +115,30 @@ class FilterRefresherTest {
     assertThrows(IllegalStateException.class, () -> FilterRefresher.start(db, null, new RefreshOptions(), LONG));
   }
 
-  // The request is that of protean statistics --live.
+  private static String ask(final Path socket, final String request) throws IOException {
+    try (SocketChannel channel = SocketChannel.open(UnixDomainSocketAddress.of(socket))) {
+      channel.write(ByteBuffer.wrap((request + " HTTP/1.1\r\n\r\n").getBytes(StandardCharsets.UTF_8)));
+      return new String(Channels.newInputStream(channel).readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
   @Test
-  void operatorsAreAnswered() throws Exception {
+  void requestsAreAnswered() throws Exception {
     try (Options options = options("proteus:12"); RocksDB db = RocksDB.open(options, folder.toString())) {
       new Records(1).write(db, 1, 100);
-      final Path request = folder.resolve("PROTEAN_REQUEST");
-      final Path answer = folder.resolve("PROTEAN_ANSWER-java-1");
-      final String text = "protean request 1\nid=java-1\nwritten=" + System.currentTimeMillis() / 1000
-          + "\nrequest=statistics\nformat=prometheus\n";
-      try (FilterRefresher refresher = FilterRefresher.start(db, null, new RefreshOptions(), LONG)) {
-        Files.writeString(folder.resolve("request.new"), text);
-        Files.move(folder.resolve("request.new"), request);
-        await(() -> Files.exists(answer));
-        assertFalse(Files.exists(request));
-        final String answered = Files.readString(answer);
-        assertTrue(answered.contains("state=done"), answered);
-        assertTrue(answered.contains("protean_filter_builds_total"), answered);
+      final Path socket = folder.resolve("protean.sock");
+      try (FilterRefresher refresher = FilterRefresher.start(db, null, new RefreshOptions(), LONG, socket)) {
+        final String metrics = ask(socket, "GET /metrics");
+        assertTrue(metrics.startsWith("HTTP/1.1 200 OK"), metrics);
+        assertTrue(metrics.contains("protean_filter_builds_total"), metrics);
         assertEquals(Optional.empty(), refresher.latest());
       }
+      try (FilterRefresher silent = FilterRefresher.start(db, null, new RefreshOptions(), LONG)) {
+        assertFalse(Files.exists(socket));
+      }
+      final Path none = folder.resolve("none").resolve("protean.sock");
+      assertTrue(assertThrows(RocksDBException.class,
+          () -> FilterRefresher.start(db, null, new RefreshOptions(), LONG, none)).getMessage().contains(none.toString()));
     }
   }
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What an operator's refresh may do: of two limits, the stricter one, and of
-//  two sets of files, those in both.
-
-#include "plugin/live_limits.h"
+//  What a refresh that is asked for may do: of two limits, the stricter one,
+//  and of two sets of files, those in both.
 
 #include <gtest/gtest.h>
 
+#include "plugin/request_server.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -30,7 +29,7 @@ void ExpectRefused(const RefreshOptions& own, const RefreshOptions& asked,
 
 }  // namespace
 
-TEST(LiveLimitsTest, TheStricterLimitCounts) {
+TEST(RequestLimitsTest, TheStricterLimitCounts) {
   RefreshOptions own;
   RefreshOptions asked;
   EXPECT_EQ(0u, Limited(own, asked).bytes_per_second);
@@ -62,7 +61,7 @@ TEST(LiveLimitsTest, TheStricterLimitCounts) {
   EXPECT_EQ(99u, Limited(own, asked).bytes_per_second);
 }
 
-TEST(LiveLimitsTest, LevelsInBoth) {
+TEST(RequestLimitsTest, LevelsInBoth) {
   using Levels = std::vector<int>;
   RefreshOptions own;
   RefreshOptions asked;
@@ -77,7 +76,7 @@ TEST(LiveLimitsTest, LevelsInBoth) {
   ExpectRefused(own, asked, "the application allows levels 0,6");
 }
 
-TEST(LiveLimitsTest, KeysInBoth) {
+TEST(RequestLimitsTest, KeysInBoth) {
   RefreshOptions own;
   RefreshOptions asked;
   own.start = "b";
@@ -106,7 +105,7 @@ TEST(LiveLimitsTest, KeysInBoth) {
   EXPECT_EQ("b", limited.limit);
 }
 
-TEST(LiveLimitsTest, NoKeyInBoth) {
+TEST(RequestLimitsTest, NoKeyInBoth) {
   RefreshOptions own;
   RefreshOptions asked;
   own.limit = "b";

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Answers requests from outside the process about the column families of a DB
+//  that have a FilterRefresher (refresh_filters.h), if the application has
+//  named a socket: HTTP over a Unix-domain socket, one answer for each
+//  connection. docs/operating.md lists the requests.
+//
+//  The file of the socket never has another mode than 0600, so only the user of
+//  the process, and root, can connect. One thread sleeps until someone
+//  connects. A refresh runs in its FilterRefresher's thread, which answers it,
+//  so other requests are answered meanwhile.
+
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "plugin/refresh_filters.h"
+#include "rocksdb/db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Stores the options that the application, `own`, and the one who asks both
+// allow, without a progress function: of two limits, the stricter one; of two
+// sets of files, those in both. All files are rewritten if either wants it; a
+// dry run is one if either wants it. The application alone decides on
+// parallelism and payback. `order` is that of the column family. Returns
+// InvalidArgument, which says what the application allows, if no level or no
+// key is in both.
+Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
+                    const Comparator& order, RefreshOptions* limited);
+
+// What a FilterRefresher does for the server. Functions are thread safe.
+class ServedFamily {
+ public:
+  virtual ~ServedFamily() = default;
+
+  virtual ColumnFamilyHandle* column_family() const = 0;
+  // The options of the application, whose limits hold for all who ask.
+  virtual const RefreshOptions& options() const = 0;
+  // Begins a refresh in another thread, which calls `ended` in any case.
+  // Returns false, and begins nothing, if a refresh is running.
+  virtual bool Begin(const RefreshOptions& options,
+                     const FilterRefresher::Report& ended) = 0;
+};
+
+class RequestServer;
+
+// Serves the family at the socket with this path, together with all others of
+// the DB that have named it. Returns InvalidArgument if the path is too long,
+// Busy if another process or another DB is served there, or IOError. Logs what
+// has come of it. Thread safe.
+Status Serve(DB* db, const std::string& path, ServedFamily* family,
+             std::shared_ptr<RequestServer>* server);
+// Must be called before the family is destroyed, after its refreshes have
+// ended. The last one ends the thread, and deletes the socket. Thread safe.
+void EndServing(ServedFamily* family, std::shared_ptr<RequestServer>* server);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
