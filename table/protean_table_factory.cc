@@ -5,7 +5,9 @@
 #include <mutex>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "filter_policy/option_types.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
@@ -78,6 +80,23 @@ void IgnoreThreadBounds(Logger* logger) {
       "SetSearchBounds, because min_tombstones_for_range_conversion is set");
 }
 
+// SetOptions names an option of a policy that could not be changed in place.
+// Changing it in a copy of the table's options would change it for all who have
+// the policy. Says why it is refused.
+Status SetOptionOf(const FilterPolicy* policy, const ConfigOptions& config,
+                   const std::string& name, const std::string& value) {
+  ConfigOptions mutable_only = config;
+  mutable_only.mutable_options_only = true;
+  Status s = const_cast<FilterPolicy*>(policy)->ConfigureOption(mutable_only,
+                                                                name, value);
+  std::unordered_set<std::string> known;
+  if (s.IsNotFound() && policy->GetOptionNames(config, &known).ok()) {
+    s = CheckOptionNames(policy->Name(), {{name, value}},
+                         std::vector<std::string>(known.begin(), known.end()));
+  }
+  return s;
+}
+
 // The option range_filters, which is set where clones of a factory see it.
 const std::unordered_map<std::string, OptionTypeInfo>& SwitchTypeInfo() {
   using Stored = std::shared_ptr<FilterSwitch>;
@@ -130,6 +149,12 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
                                         const std::string& opt_value,
                                         void* opt_ptr) {
   if (opt_name != "filter_policy") {
+    const FilterPolicy* const policy =
+        GetOptions<BlockBasedTableOptions>()->filter_policy.get();
+    if (AsProteanFilterPolicy(policy) != nullptr && opt_info.IsCustomizable() &&
+        opt_info.AsRawPointer<const FilterPolicy>(opt_ptr) == policy) {
+      return SetOptionOf(policy, config_options, opt_name, opt_value);
+    }
     return BlockBasedTableFactory::ParseOption(config_options, opt_info,
                                                opt_name, opt_value, opt_ptr);
   }

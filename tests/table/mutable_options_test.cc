@@ -23,9 +23,11 @@ namespace {
 
 constexpr int kKeys = 20'000;
 
+// Spread over the key space.
 std::string KeyOf(int number) {
-  char key[16];
-  snprintf(key, sizeof(key), "%08d", number);
+  char key[20];
+  snprintf(key, sizeof(key), "%016llx",
+           static_cast<unsigned long long>(number) * 0x9e3779b97f4a7c15);
   return key;
 }
 
@@ -61,8 +63,8 @@ class MutableOptionsTest : public testing::Test {
   // Asks for odd numbers, by Get and by bounded seeks.
   void AskForAbsent() {
     std::string value;
-    const std::unique_ptr<Iterator> it(NewBounded());
     for (int i = 1; i < kKeys; i += 2) {
+      const std::unique_ptr<Iterator> it(NewBounded());
       ASSERT_TRUE(db_->Get(ReadOptions(), KeyOf(i), &value).IsNotFound());
       Seek(it.get(), i);
       ASSERT_FALSE(it->Valid());
@@ -176,7 +178,8 @@ TEST_F(MutableOptionsTest, OptionsOfAPolicy) {
                                     {"sample_every", "0"},
                                     {"prefix_filter_type", "cuckoo"},
                                     {"filter_budget_bytes", "5"},
-                                    {"no_such_option", "1"}}) {
+                                    {"no_such_option", "1"},
+                                    {"samples_file", "/tmp/a"}}) {
     EXPECT_NOK(Set(std::string("filter_policy.") + name, value)) << name;
   }
   EXPECT_EQ(policy, Policy());
@@ -202,7 +205,7 @@ TEST_F(MutableOptionsTest, RangeFiltersAreSwitchedOffAndOn) {
   ASSERT_NO_FATAL_FAILURE(WriteFile());
   const auto queue = Policy()->Samples()->Queue(kDefaultColumnFamilyName,
                                                 Env::Default(), nullptr);
-  const std::unique_ptr<Iterator> old(NewBounded());
+  std::unique_ptr<Iterator> old(NewBounded());
   uint64_t before = BlocksRead();
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
   EXPECT_LT(BlocksRead() - before, 100u);
@@ -219,11 +222,11 @@ TEST_F(MutableOptionsTest, RangeFiltersAreSwitchedOffAndOn) {
   Seek(old.get(), 101);
   EXPECT_FALSE(old->Valid());
   EXPECT_EQ(1, BlocksRead() - before);
+  old.reset();
   const std::string absent = KeyOf(301);
+  std::vector<std::string> values;
   before = BlocksRead();
-  EXPECT_TRUE(
-      db_->MultiGet(ReadOptions(), {absent}, new std::vector<std::string>)[0]
-          .IsNotFound());
+  EXPECT_TRUE(db_->MultiGet(ReadOptions(), {absent}, &values)[0].IsNotFound());
   EXPECT_EQ(1, BlocksRead() - before);
   // Files get filters as before.
   ASSERT_NO_FATAL_FAILURE(WriteFile());
