@@ -66,7 +66,8 @@ class SpyTableReader : public ProteanTableReader {
                  const std::string& db_session_id, MakeIterator make)
       : ProteanTableReader(std::move(file), FilterUse::kNone,
                            /*policy=*/nullptr, db_session_id,
-                           /*log_period_seconds=*/0),
+                           /*log_period_seconds=*/0,
+                           std::make_shared<FilterSwitch>()),
         make_(std::move(make)) {}
 
   InternalIterator* NewIterator(const ReadOptions& read_options,

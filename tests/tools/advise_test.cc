@@ -510,7 +510,8 @@ TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
   const Keys keys = TextKeys(60000);
   const Kinds kinds = KindsOfReads(keys);
   const std::string budget =
-      "{id=protean.Proteus;filter_budget_bytes=" + std::to_string(keys.size()) + "}";
+      "{id=protean.Proteus;filter_budget_bytes=" + std::to_string(keys.size()) +
+      "}";
   const std::string bloom =
       "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10";
   for (const auto& [table, policies, universal] :
@@ -648,7 +649,8 @@ TEST_F(AdviseTest, TwoPrices) {
   }
   EXPECT_TRUE(prices("surf:0:4").empty());
   EXPECT_TRUE(
-      prices("{id=protean.Proteus;bits_per_key=14;false_positive_cost_micros=5}")
+      prices(
+          "{id=protean.Proteus;bits_per_key=14;false_positive_cost_micros=5}")
           .empty());
 }
 
@@ -897,7 +899,8 @@ TEST_F(AdviseTest, PolicyForGets) {
     Seek(BigEndian(lo), BigEndian(lo + 1 + r->Uniform(1 << 12)));
   });
   ASSERT_OK(db_->EndTrace());
-  // The least that a Get needs under any Proteus, with point_lookups_use_whole_keys=true or without.
+  // The least that a Get needs under any Proteus, with
+  // point_lookups_use_whole_keys=true or without.
   const auto least = [&](bool for_gets, const Keys& more) {
     Keys arguments = {"--db=" + path_, "--trace=" + trace_, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -906,7 +909,8 @@ TEST_F(AdviseTest, PolicyForGets) {
       if (row["row"] != "kind" || row["kind"] != "gets of absent keys")
         continue;
       const std::string policy = row["policy"];
-      const bool is_for_gets = policy.find("point_lookups_use_whole_keys=true") != std::string::npos;
+      const bool is_for_gets =
+          policy.find("point_lookups_use_whole_keys=true") != std::string::npos;
       if (is_for_gets != for_gets || (!is_for_gets && policy[0] != 'p'))
         continue;
       blocks = std::min(blocks, row["blocks_per_op"].get<double>());

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <thread>
 
+#include "file/file_util.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/utilities/backup_engine.h"

@@ -43,7 +43,7 @@ pub struct Count {
 /// # let path = std::env::temp_dir().join(format!("protean-family-{}", std::process::id()));
 /// # protean_rocksdb::register()?;
 /// # let options = Options::default()
-/// #     .get_options_from_string("create_if_missing=true;table_factory=ProteanTable")?;
+/// #     .get_options_from_string("create_if_missing=true;table_factory={id=ProteanTable;filter_policy=proteus}")?;
 /// # let db = DB::open(&options, &path)?;
 /// // SAFETY: `family` is dropped before the DB.
 /// let family = unsafe { ColumnFamily::of_default(db.as_raw_ptr()) };

@@ -13,7 +13,7 @@
 //! # let path = std::env::temp_dir().join(format!("protean-doc-{}", std::process::id()));
 //! protean_rocksdb::register()?;
 //! let options = Options::default()
-//!     .get_options_from_string("create_if_missing=true;table_factory=ProteanTable")?;
+//!     .get_options_from_string("create_if_missing=true;table_factory={id=ProteanTable;filter_policy=proteus}")?;
 //! let db = DB::open(&options, &path)?;
 //! # drop(db);
 //! # DB::destroy(&options, &path)?;

@@ -9,7 +9,7 @@ use rocksdb::{Options, DB};
 fn no_db_is_opened_without_register() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("unregistered");
     let _ = std::fs::remove_dir_all(&folder);
-    let text = "create_if_missing=true;table_factory=ProteanTable";
+    let text = "create_if_missing=true;table_factory={id=ProteanTable;filter_policy=proteus}";
     let refused = |options: Options| DB::open(&options, &folder).err().map(|e| e.to_string());
     let before = Options::default()
         .get_options_from_string(text)

@@ -30,7 +30,8 @@ TEST_F(ContractTest, FilesAndHandlesNameTheSameColumnFamily) {
       families_->insert(opened->family());
       reader->reset(new ProteanTableReader(std::move(opened), FilterUse::kNone,
                                            /*policy=*/nullptr, "",
-                                           /*log_period_seconds=*/0));
+                                           /*log_period_seconds=*/0,
+                                           std::make_shared<FilterSwitch>()));
       return s;
     }
 

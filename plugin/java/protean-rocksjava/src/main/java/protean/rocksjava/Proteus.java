@@ -16,34 +16,18 @@ import java.util.stream.Collectors;
  * {@link ProteanTableConfig#setRangeFilter(RangeFilter)}. What the options do is described in {@code docs/tuning.md}.
  */
 public final class Proteus extends RangeFilter {
-  /** The parts that a filter may consist of. */
-  public enum Design {
-    /** A trie, and a set of prefixes: the full Proteus. */
-    PROTEUS("protean.Proteus"),
-    /** A single set of prefixes, for comparison. */
-    ONE_PREFIX("protean.PrefixBloom"),
-    /** Two sets of prefixes, for comparison. */
-    TWO_PREFIXES("protean.TwoPrefixBloom");
-
-    private final String id;
-
-    Design(final String id) {
-      this.id = id;
-    }
-  }
-
   /** How sets of prefixes are stored. */
-  public enum Amq {
-    /** Whichever the model finds better. */
-    AUTO("auto"),
+  public enum PrefixFilterType {
+    /** A model chooses for each file. */
+    AUTO("kAuto"),
     /** Bloom filters: faster to build and to query. */
-    BLOOM("bloom"),
+    BLOOM("kBloom"),
     /** Ribbon filters: fewer false positives for the same size. */
-    RIBBON("ribbon");
+    RIBBON("kRibbon");
 
     private final String text;
 
-    Amq(final String text) {
+    PrefixFilterType(final String text) {
       this.text = text;
     }
   }
@@ -51,27 +35,13 @@ public final class Proteus extends RangeFilter {
   /** How bits are distributed over the files of an LSM tree. */
   public enum LevelBits {
     /** The tree has {@code bitsPerKey} on average; small sorted runs have more. */
-    AUTO("auto"),
+    AUTO("kAuto"),
     /** Each file has {@code bitsPerKey}. */
-    EQUAL("equal");
+    EQUAL("kEqual");
 
     private final String text;
 
     LevelBits(final String text) {
-      this.text = text;
-    }
-  }
-
-  /** What answers {@code Get}. */
-  public enum Points {
-    /** All parts of the filter: the fewest false positives. */
-    AUTO("auto"),
-    /** A set of the whole keys alone: the time that {@code Get} takes tells no more about stored keys than with a Bloom filter. */
-    KEYS("keys");
-
-    private final String text;
-
-    Points(final String text) {
       this.text = text;
     }
   }
@@ -89,27 +59,17 @@ public final class Proteus extends RangeFilter {
    * @return the policy
    */
   public static Proteus bitsPerKey(final double bits) {
-    return new Proteus(Map.of("id", Design.PROTEUS.id, "bits_per_key", text(bits)));
+    return new Proteus(Map.of("bits_per_key", text(bits)));
   }
 
   /**
-   * Sets the design; the default is {@link Design#PROTEUS}.
+   * Sets how sets of prefixes are stored; the default is {@link PrefixFilterType#AUTO}.
    *
-   * @param design the parts that a filter may consist of
+   * @param type how sets of prefixes are stored
    * @return the policy
    */
-  public Proteus design(final Design design) {
-    return with("id", design.id);
-  }
-
-  /**
-   * Sets how sets of prefixes are stored; the default is {@link Amq#AUTO}.
-   *
-   * @param amq how sets of prefixes are stored
-   * @return the policy
-   */
-  public Proteus amq(final Amq amq) {
-    return with("amq", amq.text);
+  public Proteus prefixFilterType(final PrefixFilterType type) {
+    return with("prefix_filter_type", type.text);
   }
 
   /**
@@ -123,25 +83,25 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * Sets what answers {@code Get}; the default is {@link Points#AUTO}.
+   * Sets whether {@code Get} asks a set of the whole keys alone, so that the time that it takes tells no more about stored keys
+   * than with a Bloom filter; the default is false. Not with a prefix extractor.
    *
-   * @param points what answers {@code Get}; {@link Points#KEYS} goes neither with {@link Design#TWO_PREFIXES} nor with a prefix
-   *     extractor
+   * @param wholeKeys whether whole keys alone are asked
    * @return the policy
    */
-  public Proteus points(final Points points) {
-    return with("points", points.text);
+  public Proteus pointLookupsUseWholeKeys(final boolean wholeKeys) {
+    return with("point_lookups_use_whole_keys", String.valueOf(wholeKeys));
   }
 
   /**
-   * Sets what a false positive costs: the time of the read that it causes. By default, it is what reads of a file's level have
+   * Sets what a false positive costs: the time of the read that it causes. The default is 0: what reads of a file's level have
    * cost lately.
    *
-   * @param micros the price in microseconds; 1 to 100,000
+   * @param micros the cost in microseconds; 0 to 100,000
    * @return the policy
    */
-  public Proteus falsePositiveMicros(final int micros) {
-    return with("false_positive_price", micros + "us");
+  public Proteus falsePositiveCostMicros(final int micros) {
+    return with("false_positive_cost_micros", String.valueOf(micros));
   }
 
   /**
@@ -150,7 +110,7 @@ public final class Proteus extends RangeFilter {
    * @param bytes the size; 0, or at least 1024
    * @return the policy
    */
-  public Proteus filterMemory(final long bytes) {
+  public Proteus filterBudgetBytes(final long bytes) {
     return with("filter_budget_bytes", String.valueOf(bytes));
   }
 
@@ -167,7 +127,7 @@ public final class Proteus extends RangeFilter {
   /**
    * Sets the share of queries that are sampled; the default is one in 100.
    *
-   * @param queries one in this many queries is looked at, and kept if it found nothing; at least 1
+   * @param queries of this many queries that found nothing, one is kept; at least 1
    * @return the policy
    */
   public Proteus sampleEvery(final long queries) {
@@ -188,8 +148,8 @@ public final class Proteus extends RangeFilter {
   /**
    * Sets a file in which samples outlive the process.
    *
-   * @param file where they are saved when the DB is closed, and restored from when it is opened; its folder exists, and no
-   *     other column family has the same file
+   * @param file where they are saved when the DB is closed, and restored from when it is opened; an absolute path,
+   *     whose folder exists, and which no other column family has
    * @return the policy
    * @throws IllegalArgumentException if RocksDB's options cannot hold the file's name
    */
@@ -205,9 +165,7 @@ public final class Proteus extends RangeFilter {
 
   @Override
   public String toString() {
-    // The id comes before the options.
-    return "{id=" + options.get("id") + options.entrySet().stream()
-        .filter(option -> !option.getKey().equals("id"))
+    return "{id=protean.Proteus" + options.entrySet().stream()
         .map(option -> ";" + option.getKey() + "=" + option.getValue()).collect(Collectors.joining()) + "}";
   }
 }

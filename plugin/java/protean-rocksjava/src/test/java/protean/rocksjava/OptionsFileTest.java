@@ -49,7 +49,7 @@ class OptionsFileTest {
   @SuppressWarnings("deprecation") // there is no other way to ask for the size of the cache
   void roundTrip() throws RocksDBException {
     final ProteanTableConfig table =
-        new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(10).amq(Proteus.Amq.BLOOM).sampleEvery(3));
+        new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(10).prefixFilterType(Proteus.PrefixFilterType.BLOOM).sampleEvery(3));
     table.setBlockSize(2345).setFormatVersion(5).setIndexType(IndexType.kBinarySearchWithFirstKey);
     final Records records = new Records(1);
     try (Options options = new Options().setCreateIfMissing(true).setDisableAutoCompactions(true).setTableFormatConfig(table);

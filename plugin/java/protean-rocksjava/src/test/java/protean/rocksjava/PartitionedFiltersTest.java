@@ -55,7 +55,7 @@ class PartitionedFiltersTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"proteus:12", "surf:0:8", "levels:surf:0:8,bloomfilter:10,proteus:12",
-      "{id=protean.Proteus;filter_budget_bytes=1MB}"})
+      "{id=protean.Proteus;filter_budget_bytes=1M}"})
   void getsAndSeeks(final String policy) throws RocksDBException {
     final Records records = new Records(policy.hashCode());
     final ProteanTableConfig table = new ProteanTableConfig().setRangeFilter(policy);

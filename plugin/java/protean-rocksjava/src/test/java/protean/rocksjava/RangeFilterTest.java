@@ -16,9 +16,9 @@ class RangeFilterTest {
   @Test
   void texts() {
     assertEquals("{id=protean.Proteus;bits_per_key=12}", Proteus.bitsPerKey(12).toString());
-    assertEquals("{id=protean.TwoPrefixBloom;prefix_filter_type=kRibbon;bits_per_key=10.5;level_bits=kEqual;sample_capacity=1000;"
+    assertEquals("{id=protean.Proteus;bits_per_key=10.5;level_bits=kEqual;prefix_filter_type=kRibbon;sample_capacity=1000;"
             + "sample_every=7;samples_file=/data/a b;seed_file=seeds}",
-        Proteus.bitsPerKey(10.5).design(Proteus.Design.TWO_PREFIXES).amq(Proteus.Amq.RIBBON)
+        Proteus.bitsPerKey(10.5).prefixFilterType(Proteus.PrefixFilterType.RIBBON)
             .levelBits(Proteus.LevelBits.EQUAL).sampleCapacity(1000).sampleEvery(7)
             .samplesFile(Path.of("/data/a b")).seedFile(Path.of("seeds")).toString());
     assertEquals("{id=protean.SuRF;hash_suffix_bits=2;real_suffix_bits=4}", Surf.suffixBits(2, 4).toString());
@@ -26,7 +26,7 @@ class RangeFilterTest {
         Surf.suffixBits(0, 2, 8).toString());
     assertEquals(Surf.suffixBits(2, 4).toString(), Surf.suffixBits(2, 4, 0).toString());
     assertEquals("{id=protean.Proteus;bits_per_key=14;point_lookups_use_whole_keys=true}",
-        Proteus.bitsPerKey(14).points(Proteus.Points.KEYS).toString());
+        Proteus.bitsPerKey(14).pointLookupsUseWholeKeys(true).toString());
     assertEquals("{id=protean.Levels;policies={bloomfilter:10,{id=protean.Proteus;bits_per_key=12}}}",
         Levels.of(RangeFilter.of("bloomfilter:10"), Proteus.bitsPerKey(12)).toString());
     assertEquals("nullptr", RangeFilter.none().toString());
@@ -34,11 +34,12 @@ class RangeFilterTest {
 
   @Test
   void allAreTaken() {
-    final RangeFilter[] filters = {Proteus.bitsPerKey(2), Proteus.bitsPerKey(64).amq(Proteus.Amq.AUTO),
-        Proteus.bitsPerKey(12).design(Proteus.Design.ONE_PREFIX).levelBits(Proteus.LevelBits.AUTO),
-        Proteus.bitsPerKey(12).design(Proteus.Design.TWO_PREFIXES).amq(Proteus.Amq.BLOOM), Surf.suffixBits(0, 0),
-        Surf.suffixBits(32, 32), Surf.suffixBits(16, 32, 16), Proteus.bitsPerKey(14).points(Proteus.Points.AUTO),
-        Proteus.bitsPerKey(14).points(Proteus.Points.KEYS), Proteus.bitsPerKey(14).falsePositiveMicros(2), RangeFilter.none(), RangeFilter.of("bloomfilter:10"), RangeFilter.of("ribbonfilter:10"),
+    final RangeFilter[] filters = {Proteus.bitsPerKey(2), Proteus.bitsPerKey(64).prefixFilterType(Proteus.PrefixFilterType.AUTO),
+        Proteus.bitsPerKey(12).levelBits(Proteus.LevelBits.AUTO),
+        Proteus.bitsPerKey(12).prefixFilterType(Proteus.PrefixFilterType.BLOOM), Surf.suffixBits(0, 0),
+        Surf.suffixBits(32, 32), Surf.suffixBits(16, 32, 16), Proteus.bitsPerKey(14).pointLookupsUseWholeKeys(false),
+        Proteus.bitsPerKey(14).pointLookupsUseWholeKeys(true), Proteus.bitsPerKey(14).falsePositiveCostMicros(2),
+        RangeFilter.none(), RangeFilter.of("bloomfilter:10"), RangeFilter.of("ribbonfilter:10"),
         Levels.of(RangeFilter.none(), RangeFilter.of("ribbonfilter:10"), Surf.suffixBits(0, 4), Proteus.bitsPerKey(12))};
     final ProteanTableConfig table = new ProteanTableConfig();
     for (final RangeFilter filter : filters) {
@@ -51,20 +52,19 @@ class RangeFilterTest {
   @CsvSource(delimiter = '|', value = {
       "proteus:1 | numbers from 2 to 64",
       "proteus:twelve | numbers from 2 to 64",
-      "proteus:12:cuckoo | bloom, ribbon, auto",
+      "proteus:12:cuckoo | kAuto, kBloom, kRibbon",
       "proteus:12;block_size=1 | numbers from 2 to 64",
-      "{id=protean.Proteus;level_bits=some} | auto, equal",
+      "{id=protean.Proteus;level_bits=some} | kAuto, kEqual",
       "{id=protean.Proteus;sample_every=0} | from 1 to",
-      "{id=protean.Proteus;points=some} | auto, keys",
-      "{id=protean.TwoPrefixBloom;point_lookups_use_whole_keys=true} | points",
-      "{id=protean.Proteus;bits=12} | bits=12} cannot be made",
-      "surf:4 | surf:HASH_BITS:REAL_BITS",
+      "proteus:12M | filter_budget_bytes=2G",
+      "{id=protean.Proteus;bits=12} | there is no option bits",
+      "surf:4 | surf[:HASH_BITS:REAL_BITS",
       "surf:33:0 | from 0 to 32",
       "surf:0:0:17 | from 0 to 16",
       "levels: | a policy is missing",
       "levels:proteus:12,levels:proteus:12 | a list cannot be part of a list",
       "{id=protean.Levels} | no policy is named",
-      "cuckoo:12 | proteus:BITS_PER_KEY",
+      "cuckoo:12 | proteus[:BITS_PER_KEY",
       "'' | nullptr"})
   void badPolicies(final String policy, final String allowed) {
     final ProteanTableConfig table = new ProteanTableConfig().setRangeFilter("surf:0:4");
