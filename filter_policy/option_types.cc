@@ -44,23 +44,23 @@ std::string Lower(std::string text) {
 template <class Stored, class Parse, class Print>
 OptionTypeInfo Described(int offset, OptionType type, OptionTypeFlags flags,
                          const Parse& parse, const Print& print) {
-  return OptionTypeInfo(offset, type, OptionVerificationType::kNormal, flags)
-      .SetParseFunc([parse](const ConfigOptions& /*config*/,
-                            const std::string& /*name*/,
-                            const std::string& text, void* addr) {
-        return parse(text, static_cast<Stored*>(addr));
-      })
-      .SetSerializeFunc([print](const ConfigOptions& /*config*/,
+  OptionTypeInfo info(offset, type, OptionVerificationType::kNormal, flags);
+  info.SetParseFunc(
+      [parse](const ConfigOptions& /*config*/, const std::string& /*name*/,
+              const std::string& text,
+              void* addr) { return parse(text, static_cast<Stored*>(addr)); });
+  info.SetSerializeFunc([print](const ConfigOptions& /*config*/,
                                 const std::string& /*name*/, const void* addr,
                                 std::string* text) {
-        *text = print(*static_cast<const Stored*>(addr));
-        return Status::OK();
-      })
-      .SetEqualsFunc([](const ConfigOptions& /*config*/,
+    *text = print(*static_cast<const Stored*>(addr));
+    return Status::OK();
+  });
+  info.SetEqualsFunc([](const ConfigOptions& /*config*/,
                         const std::string& /*name*/, const void* a,
                         const void* b, std::string* /*mismatch*/) {
-        return *static_cast<const Stored*>(a) == *static_cast<const Stored*>(b);
-      });
+    return *static_cast<const Stored*>(a) == *static_cast<const Stored*>(b);
+  });
+  return info;
 }
 
 template <class Stored, class T>
@@ -181,18 +181,19 @@ OptionTypeInfo MutableDouble(int offset, const DecimalRange& range) {
       [](const Stored& stored) { return DecimalText(stored, kDigits); });
 }
 
-OptionTypeInfo MutableChoice(int offset, const Choices& choices) {
+OptionTypeInfo MutableChoice(int offset, const char* owner,
+                             Choices (*choices)(const char* owner)) {
   using Stored = MutableOption<uint32_t>;
   return Described<Stored>(
       offset, OptionType::kEnum, OptionTypeFlags::kMutable,
-      [choices](const std::string& text, Stored* stored) {
+      [owner, choices](const std::string& text, Stored* stored) {
         size_t position = 0;
-        const Status s = choices.Parse(text, &position);
+        const Status s = choices(owner).Parse(text, &position);
         if (s.ok()) *stored = static_cast<uint32_t>(position);
         return s;
       },
-      [choices](const Stored& stored) {
-        return std::string(choices.NameOf(stored));
+      [owner, choices](const Stored& stored) {
+        return choices(owner).NameOf(stored);
       });
 }
 

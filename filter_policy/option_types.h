@@ -69,9 +69,9 @@ struct DecimalRange {
 struct Choices {
   const char* owner;
   const char* option;
-  std::vector<const char*> names;  // such as kAuto
+  std::vector<std::string> names;  // such as kAuto
 
-  const char* NameOf(size_t position) const {
+  std::string NameOf(size_t position) const {
     return position < names.size() ? names[position] : "?";
   }
   Status Check(size_t position) const;
@@ -82,7 +82,9 @@ struct Choices {
 OptionTypeInfo MutableUInt32(int offset, const WholeNumberRange& range);
 OptionTypeInfo MutableUInt64(int offset, const WholeNumberRange& range);
 OptionTypeInfo MutableDouble(int offset, const DecimalRange& range);
-OptionTypeInfo MutableChoice(int offset, const Choices& choices);
+// `choices` is called each time: kinds of sets may be registered later.
+OptionTypeInfo MutableChoice(int offset, const char* owner,
+                             Choices (*choices)(const char* owner));
 // An option that is set before the policy is used, stored as a uint32_t.
 OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range);
 

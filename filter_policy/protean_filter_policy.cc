@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <mutex>
 #include <unordered_set>
 
 #include "filter_policy/option_types.h"
@@ -17,53 +16,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Writes a line to each log once, as far as the last logs tell.
-class LogOnce {
- public:
-  void Warn(Logger* log, const std::string& line) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      if (std::count(std::begin(logs_), std::end(logs_), log) > 0) return;
-      logs_[next_++ % kLogs] = log;
-    }
-    Log(InfoLogLevel::WARN_LEVEL, log, "%s", line.c_str());
-  }
-
- private:
-  static constexpr size_t kLogs = 16;
-  std::mutex mutex_;
-  Logger* logs_[kLogs] = {};
-  size_t next_ = 0;
-};
-
 std::string HashText(const ProteanFilterPolicy& policy, uint64_t samples) {
   const std::string options = policy.DesignOptions();
   char text[17];
   snprintf(text, sizeof(text), "%016" PRIx64,
            Hash64(options.data(), options.size(), samples));
   return text;
-}
-
-// RocksDB validates options when a column family is opened and whenever
-// SetOptions changes one: each line is logged once for a log.
-void WarnOfHalf(const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) {
-  Logger* const log = db_opts.info_log.get();
-  const TableFactory* const table = cf_opts.table_factory.get();
-  if (log == nullptr || table == nullptr) return;
-  if (!table->IsInstanceOf("ProteanTable")) {
-    static LogOnce once;
-    once.Warn(log, std::string("Protean: the table factory is ") +
-                       table->Name() +
-                       ", so Get asks the filters, but Seek and Next do not; "
-                       "set table_factory={id=ProteanTable;...} for them");
-  }
-  if (cf_opts.optimize_filters_for_hits) {
-    static LogOnce once;
-    once.Warn(log,
-              "Protean: optimize_filters_for_hits=true leaves the files of the "
-              "last level without filters, so seeks read all of them; set it "
-              "to false unless nearly all reads find something");
-  }
 }
 
 }  // namespace
@@ -73,13 +31,25 @@ const std::string& ColumnFamilyOf(const FilterBuildingContext& context) {
                                             : context.column_family_name;
 }
 
+FilterBitsBuilder* ProteanFilterPolicy::GetBuilderWithContext(
+    const FilterBuildingContext& context) const {
+  if (context.info_log != nullptr &&
+      !has_warned_.exchange(true, std::memory_order_relaxed)) {
+    Log(InfoLogLevel::WARN_LEVEL, context.info_log,
+        "Protean: the table factory of column family %s is not ProteanTable, "
+        "so Get asks the filters, but Seek and Next do not; set "
+        "table_factory={id=ProteanTable;...} for them",
+        ColumnFamilyOf(context).c_str());
+  }
+  return NewBuilder(context, Env::Default(), kUsualPrice, /*built=*/nullptr);
+}
+
 Status ProteanFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   if (const std::shared_ptr<SampleStore> samples = Samples()) {
     const Status s = samples->Validate(db_opts.env);
     if (!s.ok()) return s;
   }
-  WarnOfHalf(db_opts, cf_opts);
   return FilterPolicy::ValidateOptions(db_opts, cf_opts);
 }
 

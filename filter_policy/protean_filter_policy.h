@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -79,17 +80,14 @@ class ProteanFilterPolicy : public FilterPolicy {
     return name == kClassName() || FilterPolicy::IsInstanceOf(name);
   }
 
-  // Refuses files of sample queries that can never be read. Warns in the log of
-  // what leaves a part of the filters' work undone: RocksDB's own table, which
-  // asks them for keys alone, and optimize_filters_for_hits, which leaves them
-  // out of the last level.
+  // Refuses files of sample queries that can never be read.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
+  // Called by RocksDB's own table, which asks filters for keys alone, and not
+  // by ProteanTable. The log says so once.
   FilterBitsBuilder* GetBuilderWithContext(
-      const FilterBuildingContext& context) const override {
-    return NewBuilder(context, Env::Default(), kUsualPrice, /*built=*/nullptr);
-  }
+      const FilterBuildingContext& context) const override;
   // GetBuilderWithContext for a DB with the given Env, which RocksDB's context
   // lacks. `price` is that of a false positive in files of the level
   // (false_positive_price.h), unless the policy's options set another. Unless
@@ -149,6 +147,9 @@ class ProteanFilterPolicy : public FilterPolicy {
       const ConfigOptions& config,
       const std::unordered_map<std::string, std::string>& options,
       std::unordered_map<std::string, std::string>* unused) override;
+
+ private:
+  mutable std::atomic<bool> has_warned_{false};
 };
 
 // A hash of the policy's DesignOptions, as text. Thread safe.

@@ -121,7 +121,9 @@ const std::unordered_map<std::string, OptionTypeInfo>& SwitchTypeInfo() {
                                     const std::string& /*name*/,
                                     const void* addr, std::string* text) {
                  const Stored& stored = *static_cast<const Stored*>(addr);
-                 *text = stored->wanted() ? "true" : "false";
+                 // RocksDB copies what is written here when text changes the
+                 // factory to BlockBasedTable, which does not know the option.
+                 *text = stored->wanted() ? "" : "false";
                  return Status::OK();
                })
                .SetEqualsFunc([](const ConfigOptions& /*config*/,
@@ -182,6 +184,13 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
 
 TableBuilder* ProteanTableFactory::NewTableBuilder(
     const TableBuilderOptions& options, WritableFileWriter* file) const {
+  if (options.ioptions.optimize_filters_for_hits &&
+      !shared_->no_last_level.exchange(true)) {
+    Log(InfoLogLevel::WARN_LEVEL, options.ioptions.logger,
+        "ProteanTable: optimize_filters_for_hits=true leaves the files of the "
+        "last level without filters, so seeks read all of them; set it to "
+        "false unless nearly all reads find something");
+  }
   // ValidateOptions does not see what SetOptions and CreateColumnFamily set.
   if (IteratorsWrite(options.moptions, 0)) {
     IgnoreThreadBounds(options.ioptions.logger);

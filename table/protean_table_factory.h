@@ -82,6 +82,8 @@ class ProteanTableFactory : public BlockBasedTableFactory {
     // has been logged.
     std::atomic<bool> comparator{false};
     std::atomic<bool> whole_keys{false};
+    // Whether the warning about optimize_filters_for_hits has.
+    std::atomic<bool> no_last_level{false};
     std::atomic<uint64_t> log_period_seconds{0};
   };
   // The option range_filters. Clones share it, so SetOptions reaches the files

@@ -41,8 +41,8 @@ void SetTableFactory(TargetFamily* family) {
   family->has_protean_policy =
       AsProteanFilterPolicy(table.filter_policy.get()) != nullptr;
   if (!family->has_protean_policy) {
-    // ProteanTable then takes the recommended policy.
-    table.filter_policy = nullptr;
+    // What reads files of other policies, and takes samples.
+    table.filter_policy = NewProteusFilterPolicy();
   }
   // A factory of its own: the samples belong to the process that has the DB
   // open.

@@ -112,14 +112,30 @@ void OpenFamilies::LogIfDue(const File& file) {
     return;
   }
   std::string line;
+  LevelSums total;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    LevelSums total;
     line =
         NameOf(*family) + ":" + ToLogLine(SumByLevel(StateOf(*family), &total));
   }
   Log(InfoLogLevel::INFO_LEVEL, description.info_log,
       "Protean: column family %s", line.c_str());
+  const SeekCounts& seeks = total.counts.seeks;
+  if (SeeksAreUnbounded(seeks.All(SeekKind::kOpen),
+                        seeks.All(SeekKind::kClosed)) &&
+      !family->warned_of_unbounded.exchange(true)) {
+    Log(InfoLogLevel::WARN_LEVEL, description.info_log,
+        "Protean: column family %s: nearly all seeks come without an upper "
+        "bound, and then filters can seldom tell that nothing is there; set "
+        "ReadOptions::iterate_upper_bound",
+        NameOf(*family).c_str());
+  }
+}
+
+bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded) {
+  constexpr uint64_t kEnough = 10'000;
+  constexpr uint64_t kNearlyAll = 20;
+  return unbounded >= kEnough && unbounded >= kNearlyAll * bounded;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

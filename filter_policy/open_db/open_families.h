@@ -71,6 +71,8 @@ class OpenFamilies {
     std::set<const File*> open_files;
     std::map<int, Level> levels;
     std::atomic<uint64_t> next_line_micros{0};
+    // Whether the log has said that seeks have no bounds.
+    std::atomic<bool> warned_of_unbounded{false};
   };
 
   // An open file.
@@ -131,5 +133,8 @@ class OpenFamilies {
   FileReadTime file_read_time_;
   std::map<const void*, Family> families_;  // by FileDescription::family
 };
+
+// Whether the log says that seeks have no bounds: of many, nearly all.
+bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -64,6 +64,14 @@ class SeekCounts : public SeekTable<uint64_t> {
     return *this;
   }
 
+  // All events of seeks of one kind.
+  uint64_t All(SeekKind kind) const {
+    return (*this)(kind, SeekEvent::kNegative) +
+           (*this)(kind, SeekEvent::kPassed) +
+           (*this)(kind, SeekEvent::kTruePositive) +
+           (*this)(kind, SeekEvent::kFalsePositive);
+  }
+
   bool IsZero() const {
     for (size_t i = 0; i < kSize; i++) {
       if ((*this)[i] != 0) return false;

@@ -48,15 +48,15 @@ const Variant& VariantOf(DesignSpace space) {
       [space](const Variant& variant) { return variant.space == space; });
 }
 
-// The kinds of sets that a value of prefix_filter_type allows.
+// The kinds of sets that a value of prefix_filter_type allows: all, or the one
+// of that number.
 std::vector<AmqKind> KindsOf(uint32_t prefix_filter_type) {
-  const std::string name = prefix_filter_type == Options::kBloomType ? "bloom"
-                           : prefix_filter_type == Options::kRibbonType
-                               ? "ribbon"
-                               : "";
   std::vector<AmqKind> kinds;
-  for (const AmqType* type : AmqTypes()) {
-    if (name.empty() || name == type->name) kinds.push_back(type->kind);
+  for (size_t i = 0; i < AmqTypes().size(); i++) {
+    if (prefix_filter_type == Options::kAutoType ||
+        prefix_filter_type == i + 1) {
+      kinds.push_back(AmqTypes()[i]->kind);
+    }
   }
   return kinds;
 }
@@ -77,7 +77,13 @@ WholeNumberRange CountRange(const char* owner, const char* option) {
   return {owner, option, 1, kMaxCount};
 }
 Choices TypeChoices(const char* owner) {
-  return {owner, kTypeOption, {"kAuto", "kBloom", "kRibbon"}};
+  Choices choices = {owner, kTypeOption, {"kAuto"}};
+  for (const AmqType* type : AmqTypes()) {
+    std::string name = type->name;
+    name[0] = static_cast<char>(toupper(name[0]));
+    choices.names.push_back("k" + name);
+  }
+  return choices;
 }
 Choices LevelBitsChoices(const char* owner) {
   return {owner, kLevelBitsOption, {"kAuto", "kEqual"}};
@@ -91,10 +97,10 @@ TypeInfo MakeTypeInfo(const char* owner) {
        MutableDouble(offsetof(Options, bits_per_key), BitsRange(owner))},
       {kBudgetOption, MutableUInt64(offsetof(Options, filter_budget_bytes),
                                     BudgetRange(owner))},
-      {kTypeOption, MutableChoice(offsetof(Options, prefix_filter_type),
-                                  TypeChoices(owner))},
+      {kTypeOption, MutableChoice(offsetof(Options, prefix_filter_type), owner,
+                                  TypeChoices)},
       {kLevelBitsOption,
-       MutableChoice(offsetof(Options, level_bits), LevelBitsChoices(owner))},
+       MutableChoice(offsetof(Options, level_bits), owner, LevelBitsChoices)},
       {kWholeKeysOption,
        OptionTypeInfo(offsetof(Options, point_lookups_use_whole_keys),
                       OptionType::kBoolean)},

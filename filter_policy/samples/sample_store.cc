@@ -83,9 +83,9 @@ Status SampleStore::Validate(Env* env) const {
   }
   const std::string& saved = options_.samples_file;
   if (!saved.empty()) {
-    const std::string folder = saved.substr(0, saved.rfind('/') + 1);
+    const std::string folder = saved.substr(0, saved.rfind('/'));
     const char* const wrong = saved[0] != '/' ? "is a relative path"
-                              : !env->FileExists(folder).ok()
+                              : !folder.empty() && !env->FileExists(folder).ok()
                                   ? "is in a folder that does not exist"
                                   : nullptr;
     if (wrong != nullptr) {

@@ -9,6 +9,7 @@
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/db_session.h"
+#include "filter_policy/open_db/open_families.h"
 #include "filter_policy/open_db/open_file.h"
 #include "filter_policy/proteus/proteus_policy.h"
 
@@ -430,6 +431,15 @@ TEST(TreeFiltersTest, TreesAreToldApart) {
   EXPECT_EQ(0, trees->Budgeted(one, 0, &before).expected_keys);
   EXPECT_TRUE(trees->FiltersOf({nullptr, "three"}).empty());
   EXPECT_EQ(1u, trees->FiltersOf(two).size());
+}
+
+// Seeks with bounds, or too few without, give no reason to warn.
+TEST(OpenFamiliesTest, SeeksWithoutBounds) {
+  EXPECT_TRUE(SeeksAreUnbounded(10'000, 0));
+  EXPECT_TRUE(SeeksAreUnbounded(1'000'000, 50'000));
+  EXPECT_FALSE(SeeksAreUnbounded(1'000'000, 50'001));
+  EXPECT_FALSE(SeeksAreUnbounded(9'999, 0));
+  EXPECT_FALSE(SeeksAreUnbounded(0, 1'000'000));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -485,7 +485,11 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
   SampleStoreOptions options;
   options.samples_file = dir_ + "/missing/queries";
   const auto store = std::make_shared<SampleStore>(options);
+  EXPECT_TRUE(store->Validate(env_).IsInvalidArgument());
+  ASSERT_OK(env_->CreateDir(dir_ + "/missing"));
   ASSERT_OK(store->Validate(env_));
+  // The folder goes while the DB is open.
+  ASSERT_OK(env_->DeleteDir(dir_ + "/missing"));
   Open(store.get())->queue()->Record("k", "k", true);
   EXPECT_NOK(store->Save(kDefault, env_));
   EXPECT_EQ(Queries{Point("k")}, Held(store.get()));

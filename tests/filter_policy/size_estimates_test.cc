@@ -117,11 +117,11 @@ TEST_P(SizeEstimatesTest, AskingChangesNothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Policies, SizeEstimatesTest,
-                         testing::Values("surf:0:8", "surf:4:4", "surf:0:0:8",
-                                         "proteus:12",
-                                         "levels:surf:0:8,proteus:10",
-                                         "proteus:1M"));
+INSTANTIATE_TEST_SUITE_P(
+    Policies, SizeEstimatesTest,
+    testing::Values("surf:0:8", "surf:4:4", "surf:0:0:8", "proteus:12",
+                    "levels:surf:0:8,proteus:10",
+                    "{id=protean.Proteus;filter_budget_bytes=1M}"));
 
 }  // namespace
 

@@ -134,14 +134,18 @@ std::shared_ptr<const FilterPolicy> Policy(const std::string& spec) {
 
 TEST(ToyAmqTest, OptionsNameIt) {
   EXPECT_NE(nullptr, Policy("proteus:40:sorted"));
-  EXPECT_NE(nullptr, Policy("{id=protean.Proteus;bits_per_key=40;amq=sorted}"));
+  EXPECT_NE(
+      nullptr,
+      Policy(
+          "{id=protean.Proteus;bits_per_key=40;prefix_filter_type=kSorted}"));
   ConfigOptions strict;
   strict.ignore_unsupported_options = false;
   std::shared_ptr<const FilterPolicy> policy;
   const Status s =
       FilterPolicy::CreateFromString(strict, "proteus:40:cuckoo", &policy);
   EXPECT_TRUE(s.IsInvalidArgument());
-  EXPECT_NE(std::string::npos, s.ToString().find("sorted, auto"))
+  EXPECT_NE(std::string::npos,
+            s.ToString().find("kAuto, kBloom, kRibbon, kSorted"))
       << s.ToString();
   EXPECT_NE(std::string::npos, DesignForm().find("sorted58")) << DesignForm();
 }

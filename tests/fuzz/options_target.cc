@@ -219,7 +219,7 @@ std::vector<std::string> Seeds() {
       "p{id=protean.SuRF;hash_suffix_bits=4;real_suffix_bits=4}",
       "p{id=protean.Proteus;bits_per_key=12;prefix_filter_type=kAuto;level_"
       "bits=kEqual;"
-      "sample_capacity=100;sample_every=1;seed_file=good;samples_file=bad}",
+      "sample_capacity=100;sample_every=1;seed_file=good;samples_file=/bad}",
       "p{id=protean.Proteus;filter_budget_bytes=2G}",
       "p{id=protean.Proteus;bits_per_key=12;filter_budget_bytes=0}",
       "p{id=protean.Proteus;filter_budget_bytes=1;level_bits=kEqual}",
@@ -230,7 +230,7 @@ std::vector<std::string> Seeds() {
       "p{id=protean.PrefixBloom;false_positive_cost_micros=2}",
       "p{id=protean.TwoPrefixBloom;point_lookups_use_whole_keys=true}",
       "plevels:bloomfilter:10,proteus:12",
-      "plevels:nullptr,surf:0:4,{id=protean.Proteus;samples_file=good}",
+      "plevels:nullptr,surf:0:4,{id=protean.Proteus;samples_file=/good}",
       "p{id=protean.Levels;policies={surf:0:4,proteus:12}}",
       "pbloomfilter:10",
       "pnullptr",
@@ -242,7 +242,7 @@ std::vector<std::string> Seeds() {
       "index_type=kTwoLevelIndexSearch;metadata_block_size=4096;"
       "pin_top_level_index_and_filter=true;",
       "tpartition_filters=true;filter_policy={id=protean.Proteus;"
-      "filter_budget_bytes=2G;samples_file=good};",
+      "filter_budget_bytes=2G;samples_file=/good};",
   };
 }
 

@@ -13,7 +13,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const char kFile[] = "samples";
+const char kFile[] = "/samples";
 
 using Queries = std::vector<SampleQuery>;
 

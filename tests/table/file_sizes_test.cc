@@ -87,7 +87,8 @@ TEST_P(FileSizesTest, TargetIsAnUpperBound) {
 INSTANTIATE_TEST_SUITE_P(
     Tables, FileSizesTest,
     testing::Values(
-        Table{"surf:0:8", ""}, Table{"proteus:12", ""}, Table{"proteus:1M", ""},
+        Table{"surf:0:8", ""}, Table{"proteus:12", ""},
+        Table{"{id=protean.Proteus;filter_budget_bytes=1M}", ""},
         Table{"surf:0:8",
               "index_type=kTwoLevelIndexSearch;partition_filters=true"},
         Table{"proteus:12",

@@ -255,6 +255,7 @@ TEST_F(LevelsPolicyTest, HashInAFileName) {
       Set("{id=protean.Levels;policies={surf:0:4,{id=protean.Proteus;"
           "samples_file=" +
           path_ + "/a#b#c}}}"));
+  ASSERT_OK(Env::Default()->CreateDirIfMissing(path_));
   ASSERT_OK(OpenDB(&db_, options_, path_));
   const auto text = [](const ColumnFamilyOptions& options) {
     return options.table_factory->GetOptions<BlockBasedTableOptions>()

@@ -10,8 +10,10 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/filter_statistics.h"
+#include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
+#include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/rocksdb_internals/versions.h"
@@ -101,6 +103,15 @@ class MutableOptionsTest : public testing::Test {
   }
   Status Set(const std::string& name, const std::string& value) {
     return db_->SetOptions({{"table_factory." + name, value}});
+  }
+  void ExpectInLog(const std::string& line, int times) {
+    std::string log;
+    ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &log));
+    int found = 0;
+    for (size_t at = 0; (at = log.find(line, at)) != std::string::npos; at++) {
+      found++;
+    }
+    EXPECT_EQ(times, found) << line;
   }
   uint64_t BlocksRead() {
     return options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
@@ -193,7 +204,7 @@ TEST_F(MutableOptionsTest, OptionsOfAPolicy) {
   const std::string table =
       families[0].options.table_factory->ToString(ConfigOptions());
   for (const char* text : {"bits_per_key=16", "sample_capacity=200",
-                           "prefix_filter_type=kBloom", "range_filters=true"}) {
+                           "prefix_filter_type=kBloom"}) {
     EXPECT_NE(std::string::npos, table.find(text)) << table;
   }
 }
@@ -296,6 +307,49 @@ TEST_F(MutableOptionsTest, UnderLoad) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(0, wrong);
+}
+
+// A line in the log tells what leaves a part of the work undone, once.
+TEST_F(MutableOptionsTest, HalfOnIsSaid) {
+  BlockBasedTableOptions table;
+  table.filter_policy = NewProteusFilterPolicy();
+  options_.table_factory.reset(NewBlockBasedTableFactory(table));
+  ASSERT_OK(OpenDB(&db_, options_, path_));
+  ASSERT_NO_FATAL_FAILURE(WriteFile());
+  ASSERT_NO_FATAL_FAILURE(WriteFile());
+  ExpectInLog(
+      "so Get asks the filters, but Seek and Next do not; set "
+      "table_factory={id=ProteanTable;...}",
+      1);
+  // With ProteanTable, and filters on all levels, there is nothing to say.
+  for (const bool for_hits : {false, true}) {
+    db_.reset();
+    options_.table_factory = NewProteanTableFactory(table);
+    options_.optimize_filters_for_hits = for_hits;
+    ASSERT_OK(OpenDB(&db_, options_, path_));
+    ASSERT_NO_FATAL_FAILURE(WriteFile());
+    ASSERT_NO_FATAL_FAILURE(WriteFile());
+    ExpectInLog("Seek and Next do not", 0);
+    ExpectInLog(
+        "optimize_filters_for_hits=true leaves the files of the last level",
+        for_hits ? 1 : 0);
+  }
+}
+
+// RocksDB gives the options of the factory that is there to the one of another
+// name, if it may stand for that.
+TEST_F(MutableOptionsTest, TextLeadsBackToTheBlockBasedTable) {
+  ConfigOptions strict;
+  strict.ignore_unknown_options = false;
+  ASSERT_OK(GetColumnFamilyOptionsFromString(
+      strict, options_,
+      "table_factory={id=ProteanTable;filter_policy=proteus;block_size=8192}",
+      &options_));
+  ASSERT_OK(GetColumnFamilyOptionsFromString(
+      strict, options_,
+      "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}",
+      &options_));
+  EXPECT_STREQ("BlockBasedTable", options_.table_factory->Name());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -149,7 +149,7 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
     ExpectRefused(parse("surf:0:99"), {"real_suffix_bits", "99", "0 to 32"});
     ExpectRefused(parse("surf:0:-1"), {"real_suffix_bits", "-1", "0 to 32"});
     ExpectRefused(parse("surf:0:x"), {"real_suffix_bits", "x", "0 to 32"});
-    ExpectRefused(parse("surf:4"), {"surf:4", "surf:HASH_BITS:REAL_BITS"});
+    ExpectRefused(parse("surf:4"), {"surf:4", "surf[:HASH_BITS:REAL_BITS"});
     ExpectRefused(parse("surf:4:4:4:4"), {"surf:4:4:4:4", "[:PREFIX_BITS]"});
     ExpectRefused(parse("surf:4:4:"), {"surf:4:4:"});
     ExpectRefused(parse("surf:0:0:17"),
@@ -235,8 +235,8 @@ TEST(OptionsTest, PoliciesOfThePrograms) {
   // All other names are refused as without Protean.
   ColumnFamilyOptions parsed;
   ExpectRefused(Parse("filter_policy=PolicyOfNobody", &parsed),
-                {"PolicyOfNobody", "surf:HASH_BITS:REAL_BITS",
-                 "proteus:BITS_PER_KEY", "{id=protean.Proteus;...}"});
+                {"PolicyOfNobody", "surf[:HASH_BITS:REAL_BITS",
+                 "proteus[:BITS_PER_KEY", "{id=protean.Proteus;...}"});
 }
 
 TEST(OptionsTest, PoliciesAreValidatedOnce) {

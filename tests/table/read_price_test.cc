@@ -210,7 +210,7 @@ TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
 
 TEST_F(ReadPriceTest, AnOptionPinsThePrice) {
   ASSERT_OK(policy_->ConfigureFromMap(
-      ConfigOptions(), {{"false_positive_price", "2us"}}, nullptr));
+      ConfigOptions(), {{"false_positive_cost_micros", "2"}}, nullptr));
   FillWithCache(kSmall);
   EXPECT_EQ(kCheap, Prices());
   EXPECT_FALSE(AnyDesignHas("ribbon"));

@@ -48,6 +48,7 @@ class UpgradingTest : public RefreshTest {
 // even if they are in the folder of the DB.
 TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
   const std::string samples = path_ + "/queries.samples";
+  ASSERT_OK(Env::Default()->CreateDirIfMissing(path_));
   ProteusPolicyOptions policy;
   policy.sample_every = 1;
   policy.samples_file = samples;

@@ -422,7 +422,8 @@ TEST(InspectComparatorTest, AnotherOne) {
   options.comparator = &backwards;
   ASSERT_OK(DestroyDB(path, options));
   ASSERT_OK(GetColumnFamilyOptionsFromString(
-      ConfigOptions(), options, "table_factory=ProteanTable", &options));
+      ConfigOptions(), options,
+      "table_factory={id=ProteanTable;filter_policy=proteus}", &options));
   std::unique_ptr<DB> db;
   ASSERT_OK(OpenDB(&db, options, path));
   ASSERT_OK(db->Put(WriteOptions(), "b", "1"));
