@@ -134,8 +134,8 @@ TEST_F(PoliciesInCodeTest, AListOfLevelsIsReadAgainFromTheOptionsFile) {
   proteus.bits_per_key = 14;
   proteus.samples_file = path_ + "#samples";
   const Policy list = NewLevelsFilterPolicy(
-      {nullptr, Policy(NewBloomFilterPolicy(10)), NewSurfFilterPolicy({0, 0, 8}),
-       NewProteusFilterPolicy(proteus)});
+      {nullptr, Policy(NewBloomFilterPolicy(10)),
+       NewSurfFilterPolicy({0, 0, 8}), NewProteusFilterPolicy(proteus)});
   ASSERT_OK(Open(list));
   const Policy read = InOptionsFile();
   EXPECT_EQ(list->ToString(ConfigOptions()), read->ToString(ConfigOptions()));

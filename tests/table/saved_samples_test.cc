@@ -277,8 +277,12 @@ TEST_F(SamplingTest, SeedsAndRefusedLinesOfThem) {
 TEST_F(SamplingTest, FailingSaveIsLogged) {
   Fill(1);
   Close();
-  SetPolicy(1, path_ + "/missing/samples");
+  // The folder goes while the DB is open.
+  const std::string folder = path_ + "/missing";
+  ASSERT_OK(env_->CreateDir(folder));
+  SetPolicy(1, folder + "/samples");
   Open();
+  ASSERT_OK(env_->DeleteDir(folder));
   EXPECT_FALSE(Get(BigEndian(kGap + 1)));
   Close();
   EXPECT_EQ(1u, log_->Lines({"samples of column family default are not saved",
