@@ -207,12 +207,6 @@ Status ProteanTableFactory::ValidateOptions(
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
   if (IteratorsWrite(cf_opts, 0)) IgnoreThreadBounds(db_opts.info_log.get());
-  if (FilterSwitch::IsOffInProcess()) {
-    Log(InfoLogLevel::WARN_LEVEL, db_opts.info_log.get(),
-        "ProteanTable: the environment variable %s switches all range filters "
-        "of this process off",
-        FilterSwitch::kVariable);
-  }
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }
@@ -284,6 +278,13 @@ Status ProteanTableFactory::NewTableReader(
       *this, ro, table_reader_options, std::move(file), file_size,
       prefetch_index_and_filter_in_cache, &opened);
   if (!s.ok()) return s;
+  // There is no log yet when the DB's options are validated.
+  if (FilterSwitch::IsOffInProcess() && !shared_->off.exchange(true)) {
+    Log(InfoLogLevel::WARN_LEVEL, opened->info_log(),
+        "ProteanTable: the environment variable %s switches all range filters "
+        "of this process off",
+        FilterSwitch::kVariable);
+  }
   const FilterUse use = UseOf(opened.get());
   const ProteanFilterPolicy* const policy = SampledPolicyOf(*opened, use);
   *table_reader = std::make_unique<ProteanTableReader>(

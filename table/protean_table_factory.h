@@ -84,6 +84,8 @@ class ProteanTableFactory : public BlockBasedTableFactory {
     std::atomic<bool> whole_keys{false};
     // Whether the warning about optimize_filters_for_hits has.
     std::atomic<bool> no_last_level{false};
+    // Whether the warning that the environment switches filters off has.
+    std::atomic<bool> off{false};
     std::atomic<uint64_t> log_period_seconds{0};
   };
   // The option range_filters. Clones share it, so SetOptions reaches the files

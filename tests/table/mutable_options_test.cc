@@ -4,8 +4,10 @@
 //  write: those of a policy, whose samples stay, and the switch of all filters.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
@@ -260,6 +262,21 @@ TEST_F(MutableOptionsTest, RangeFiltersAreSwitchedOffAndOn) {
   before = BlocksRead();
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
   EXPECT_GE(BlocksRead() - before, uint64_t{kKeys} - 1);
+}
+
+// The variable is read once, so this is a process of its own.
+TEST_F(MutableOptionsTest, TheEnvironmentSwitchesFiltersOff) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto blocks_are_read = [this] {
+    setenv("PROTEAN_RANGE_FILTERS", "off", 1);
+    Open("filter_policy=proteus:20;range_filters=true");
+    WriteFile();
+    const uint64_t before = BlocksRead();
+    AskForAbsent();
+    ExpectInLog("PROTEAN_RANGE_FILTERS switches all range filters", 1);
+    return BlocksRead() - before >= uint64_t{kKeys} - 1 && !HasFailure();
+  };
+  EXPECT_EXIT(_exit(blocks_are_read() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 // Threads read and write while options change; nothing that was written is
