@@ -48,10 +48,10 @@
 //         9     7   zero
 //        16     5   zero
 //
-//  A reader loads a payload with the first 16 of the bytes behind it, so that
-//  queries may read whole words. RocksDB loads a unit as it loads a block. It
-//  takes the unit's last 5 bytes for the block's trailer, whose first byte says
-//  that the block is not compressed.
+//  A reader loads a payload together with the 16 bytes that follow it: queries
+//  read whole words, and the last word may end behind the payload. RocksDB
+//  loads a unit as it loads a block. It takes the unit's last 5 bytes for the
+//  block's trailer, whose first byte says that the block is not compressed.
 //
 //  A block whose keys no filter can hold has no parts and the kind 0.
 

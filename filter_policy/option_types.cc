@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <stdexcept>
 
 #include "filter_policy/decimal.h"
 #include "util/string_util.h"
@@ -39,8 +40,8 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// What an option at an address does, given its type and two functions: one
-// parses text, one makes text.
+// Describes an option that is stored as a `Stored`: `parse` sets it to what a
+// text says, and `print` returns its text.
 template <class Stored, class Parse, class Print>
 OptionTypeInfo Described(int offset, OptionType type, OptionTypeFlags flags,
                          const Parse& parse, const Print& print) {
@@ -77,11 +78,44 @@ OptionTypeInfo WholeNumber(int offset, OptionType type, OptionTypeFlags flags,
       [](const Stored& stored) { return std::to_string(T{stored}); });
 }
 
-// The number of letters to add, take away or replace to get from a to b
-// (Levenshtein).
-size_t Distance(const std::string& a, const std::string& b) {
+// The name of `known` that is nearest to `name`; empty if more than half of the
+// letters differ.
+std::string NearestName(const std::string& name,
+                        const std::vector<std::string>& known) {
+  std::string nearest;
+  size_t least = name.size() / 2 + 1;
+  for (const std::string& candidate : known) {
+    const size_t distance = EditDistance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace
+
+bool ParseWholeNumber(const std::string& text, uint64_t* number) {
+  const size_t digits =
+      std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = Lower(text.substr(digits));
+  const size_t power = unit.empty() ? 0 : std::string("kmgt").find(unit) + 1;
+  if (digits == 0 || unit.size() > 1 || (!unit.empty() && power == 0)) {
+    return false;
+  }
+  try {
+    const uint64_t units = ParseUint64(text.substr(0, digits));
+    *number = ParseUint64(text);
+    return *number >> (10 * power) == units;
+  } catch (const std::out_of_range&) {
+    return false;
+  }
+}
+
+size_t EditDistance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
+  std::iota(row.begin(), row.end(), size_t{0});
   for (size_t i = 0; i < a.size(); i++) {
     size_t diagonal = row[0]++;
     for (size_t j = 0; j < b.size(); j++) {
@@ -93,8 +127,6 @@ size_t Distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-}  // namespace
-
 Status WholeNumberRange::Check(uint64_t value) const {
   const bool allowed =
       (value >= min && value <= max) || (or_zero && value == 0);
@@ -102,20 +134,10 @@ Status WholeNumberRange::Check(uint64_t value) const {
 }
 
 Status WholeNumberRange::Parse(const std::string& text, uint64_t* value) const {
-  // RocksDB's parser takes what follows a number for nothing, throws for what
-  // is no number, and shifts without a look at the bits that it loses.
-  const size_t digits =
-      std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string unit = Lower(text.substr(digits));
-  constexpr size_t kMaxDigits = 19;
-  const size_t power = unit.empty() ? 0 : std::string("kmgt").find(unit) + 1;
-  if (digits == 0 || digits > kMaxDigits || unit.size() > 1 ||
-      (!unit.empty() && power == 0) ||
-      ParseUint64(text.substr(0, digits)) > max >> (10 * power)) {
+  uint64_t number = 0;
+  if (!ParseWholeNumber(text, &number) || !Check(number).ok()) {
     return Refuse(*this, text);
   }
-  const uint64_t number = ParseUint64(text);
-  if (!Check(number).ok()) return Refuse(*this, text);
   *value = number;
   return Status::OK();
 }
@@ -195,20 +217,6 @@ OptionTypeInfo MutableChoice(int offset, const char* owner,
       [owner, choices](const Stored& stored) {
         return choices(owner).NameOf(stored);
       });
-}
-
-std::string NearestName(const std::string& name,
-                        const std::vector<std::string>& known) {
-  std::string nearest;
-  size_t least = name.size() / 2 + 1;  // at most half of the letters differ
-  for (const std::string& candidate : known) {
-    const size_t distance = Distance(name, candidate);
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
 }
 
 Status CheckOptionNames(

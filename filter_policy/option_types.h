@@ -37,6 +37,16 @@ class MutableOption {
   std::atomic<T> value_;
 };
 
+// Parses digits, perhaps with one of the units K, M, G and T behind them, which
+// are powers of 1,024, in either case. Returns false for any other text, of
+// which RocksDB's parser would read a part, and for numbers that need more than
+// 64 bits.
+bool ParseWholeNumber(const std::string& text, uint64_t* number);
+
+// The number of letters to add, take away or replace to get from `a` to `b`
+// (Levenshtein).
+size_t EditDistance(const std::string& a, const std::string& b);
+
 // A whole number from min to max, or 0 as well if `or_zero`. `owner` is the
 // object that the option belongs to, such as "protean.SuRF".
 struct WholeNumberRange {
@@ -87,10 +97,6 @@ OptionTypeInfo MutableChoice(int offset, const char* owner,
                              Choices (*choices)(const char* owner));
 // An option that is set before the policy is used, stored as a uint32_t.
 OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range);
-
-// The name of `known` that is nearest to `name`; empty if none is near.
-std::string NearestName(const std::string& name,
-                        const std::vector<std::string>& known);
 
 // InvalidArgument if `given` has a name that is not in `known`; the message has
 // the nearest one.

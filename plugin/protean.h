@@ -64,13 +64,14 @@ struct ProteusOptions {
   PrefixFilterType prefix_filter_type = PrefixFilterType::kAuto;
   // No effect with filter_budget_bytes. Mutable.
   LevelBits level_bits = LevelBits::kAuto;
-  // Whether point lookups ask whole keys alone: the time that a Get takes tells
-  // no more about stored keys than with a Bloom filter. Costs about the bits of
-  // a Bloom filter. Not with a prefix extractor.
+  // If true, point lookups ask a set of whole keys and nothing else. The time
+  // of a Get then tells no more about stored keys than with a Bloom filter. The
+  // set takes bits from what answers ranges. Must be false with a prefix
+  // extractor.
   bool point_lookups_use_whole_keys = false;
-  // What a false positive costs, in microseconds, 1 to 100,000: the time of the
-  // read that it causes. 0: what reads of a file's level have cost lately.
-  // Mutable.
+  // The cost of a false positive in microseconds, 1 to 100,000: the time of the
+  // read that it causes. 0 stands for the mean cost of recent reads in the
+  // file's level. Mutable.
   uint32_t false_positive_cost_micros = 0;
 
   // The number of sample queries that are kept in memory for each column

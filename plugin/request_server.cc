@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "filter_policy/decimal.h"
+#include "filter_policy/option_types.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/level_list.h"
@@ -36,7 +37,7 @@ using Clock = std::chrono::steady_clock;
 
 // ---- Requests ----
 
-// What is asked. What a request can do is what is listed here.
+// A request that has been parsed. It can do no more than its members say.
 struct Request {
   std::string what;  // such as "POST /refresh"
   std::string column_family;
@@ -67,19 +68,7 @@ std::vector<Parameter> RefreshParameters(Request* request) {
   };
   const auto bytes = [](uint64_t* target) {
     return [target](const std::string& value) {
-      const size_t digits =
-          std::min(value.find_first_not_of("0123456789"), value.size());
-      const size_t unit = digits == value.size()
-                              ? 0
-                              : std::string(" KMG").find(value[digits], 1);
-      constexpr size_t kMaxDigits = 19;
-      if (digits == 0 || digits > kMaxDigits || unit == std::string::npos ||
-          value.size() > digits + 1) {
-        return false;
-      }
-      const uint64_t number = std::stoull(value);
-      *target = number << (10 * unit);
-      return *target >> (10 * unit) == number;
+      return ParseWholeNumber(value, target);
     };
   };
   const auto key = [](std::optional<std::string>* target) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "filter_policy/levels_policy.h"
+#include "filter_policy/option_types.h"
 #include "plugin/build_info.h"
 #include "tools/output.h"
 #include "util/string_util.h"
@@ -58,26 +59,6 @@ std::string RangeText(T min, T max) {
   }
   return min > std::numeric_limits<T>::lowest() ? Format(" from %g on", from)
                                                 : "";
-}
-
-// Parses a size as RocksDB does, and refuses what RocksDB would misread in
-// silence: signs, other units, and numbers that a unit makes too large.
-bool ParseSize(const std::string& text, uint64_t* number) {
-  constexpr char kUnits[] = "kKmMgGtT";
-  const std::string digits = text.substr(0, text.find_first_of(kUnits));
-  if (digits.empty() || text.size() > digits.size() + 1 ||
-      digits.find_first_not_of("0123456789") != std::string::npos) {
-    return false;
-  }
-  try {
-    *number = ParseUint64(text);
-    const uint64_t units = ParseUint64(digits);
-    const uint64_t unit =
-        digits == text ? 1 : ParseUint64("1" + text.substr(digits.size()));
-    return *number / unit == units;
-  } catch (const std::out_of_range&) {
-    return false;
-  }
 }
 
 }  // namespace
@@ -135,7 +116,7 @@ void Arguments::Add(const std::string& name, const std::string& value,
                     const std::string& help, uint64_t* target, uint64_t min,
                     uint64_t max) {
   AddValue(name, value, help, [=](const std::string& text) {
-    if (!ParseSize(text, target) || *target < min || *target > max) {
+    if (!ParseWholeNumber(text, target) || *target < min || *target > max) {
       const bool is_bounded = max < std::numeric_limits<uint64_t>::max();
       Refuse(name, text,
              "whole numbers" + RangeText(min, max) +

@@ -7,8 +7,8 @@
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <numeric>
 
+#include "filter_policy/option_types.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -149,23 +149,10 @@ std::string Wrap(const std::string& text, size_t indent, size_t width) {
 
 std::string Nearest(const std::string& word,
                     const std::vector<std::string>& known) {
-  // The edit distance (Levenshtein), row by row.
-  const auto distance = [&word](const std::string& other) {
-    std::vector<size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), size_t{0});
-    for (size_t i = 0; i < word.size(); i++) {
-      size_t diagonal = row[0]++;
-      for (size_t j = 0; j < other.size(); j++) {
-        const size_t replaced = diagonal + (word[i] != other[j]);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-      }
-    }
-    return row.back();
-  };
   return *std::min_element(known.begin(), known.end(),
                            [&](const std::string& a, const std::string& b) {
-                             return distance(a) < distance(b);
+                             return EditDistance(word, a) <
+                                    EditDistance(word, b);
                            });
 }
 

@@ -71,7 +71,7 @@ class OpenFamilies {
     std::set<const File*> open_files;
     std::map<int, Level> levels;
     std::atomic<uint64_t> next_line_micros{0};
-    // Whether the log has said that seeks have no bounds.
+    // Whether the log has had the warning that seeks come without bounds.
     std::atomic<bool> warned_of_unbounded{false};
   };
 
@@ -134,7 +134,8 @@ class OpenFamilies {
   std::map<const void*, Family> families_;  // by FileDescription::family
 };
 
-// Whether the log says that seeks have no bounds: of many, nearly all.
+// Returns true if there are many seeks and nearly all have no upper bound,
+// which the log then warns of.
 bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -76,10 +76,10 @@ class UnitHeat {
   static constexpr double kWorth = 2;
 
   // Returns true if loading the second unit is expected to save more reads than
-  // it costs. If the present query would read in vain, the unit saves that
-  // read. Otherwise later queries have to save one: the more often the cache
-  // has dropped the unit, the more queries must have passed the first unit
-  // since.
+  // it costs. A query that would read in vain is itself a read saved. For other
+  // queries, the unit must have been missed by enough queries before: the more
+  // often the cache has dropped it, the more queries must have passed the first
+  // unit since.
   static bool Pays(uint32_t passes, uint8_t doublings, double share_in_vain) {
     const uint32_t dropped = (uint32_t{1} << doublings) - 1;
     return passes * share_in_vain >= kMinInVain &&

@@ -61,7 +61,7 @@ std::vector<AmqKind> KindsOf(uint32_t prefix_filter_type) {
   return kinds;
 }
 
-// What is allowed for the options of a variant.
+// The allowed values of each option; `owner` is the policy's name in messages.
 DecimalRange BitsRange(const char* owner) {
   return {owner, kBitsOption, Options::kMinBitsPerKey, Options::kMaxBitsPerKey,
           "12 or 10.5"};

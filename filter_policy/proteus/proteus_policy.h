@@ -47,17 +47,17 @@ struct ProteusPolicyOptions {
   enum LevelBits : uint32_t { kAutoLevelBits, kEqualLevelBits };
   MutableOption<uint32_t> level_bits = kAutoLevelBits;
 
-  // Whether point queries ask a set of the whole keys alone, so that the time
-  // that a Get takes tells no more about stored keys than with a salted Bloom
-  // filter. If not, they ask the layers that suit the queries. Not for 2PBF,
-  // and not with a prefix extractor.
+  // If true, point queries ask a set of whole keys and nothing else. The time
+  // of a Get then tells no more about stored keys than with a salted Bloom
+  // filter. If false, they ask the layers that suit the queries. Must be false
+  // for 2PBF, and with a prefix extractor.
   bool point_lookups_use_whole_keys = false;
 
   static constexpr uint32_t kMaxCostMicros = 100 * 1000;
 
-  // What a false positive costs, by which designs are chosen: the time of the
-  // read that it causes (false_positive_price.h), from 1 to 100,000
-  // microseconds. 0: what reads of the file's level have cost lately.
+  // The cost of a false positive, for which designs are chosen: the time of the
+  // read that it causes (false_positive_price.h), 1 to 100,000 microseconds. 0
+  // stands for the mean cost of recent reads in the file's level.
   MutableOption<uint32_t> false_positive_cost_micros = 0;
 
   // The number of sample queries that are kept, and the number of empty queries
