@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "plugin/protean.h"
+#include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/table/twin_db.h"
 
@@ -95,9 +96,7 @@ class ServedDB {
         config, "id=ProteanTable;filter_policy=surf:0:0",
         &options_.table_factory));
     DestroyDB(path_, options_).PermitUncheckedError();
-    DB* db = nullptr;
-    EXPECT_OK(DB::Open(options_, path_, &db));
-    db_.reset(db);
+    EXPECT_OK(OpenDB(&db_, options_, path_));
     EXPECT_OK(db_->CreateColumnFamily(options_, "two words", &other_));
     for (ColumnFamilyHandle* family : {db_->DefaultColumnFamily(), other_}) {
       for (int file = 0; file < 3; file++) {
