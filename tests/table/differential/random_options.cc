@@ -287,8 +287,8 @@ std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
       Option("id", dice->Of({"protean.Proteus", "protean.Proteus",
                              "protean.PrefixBloom", "protean.TwoPrefixBloom"}));
   policy += Option("bits_per_key", bits);
-  policy += Option("prefix_filter_type",
-                   dice->Of({"kAuto", "kBloom", "kRibbon"}));
+  policy +=
+      Option("prefix_filter_type", dice->Of({"kAuto", "kBloom", "kRibbon"}));
   policy += Option("false_positive_cost_micros", dice->Of({"0", "0", "2"}));
   policy += Option("sample_every", dice->Of({"1", "3", "100"}));
   policy += Option("sample_capacity", dice->Of({"20", "200", "20000"}));
