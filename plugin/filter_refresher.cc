@@ -61,6 +61,8 @@ const char* ToString(RefreshOutcome outcome) {
 Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
                       const RefreshOptions& options, RefreshResult* result) {
   *result = RefreshResult();
+  const Status valid = options.Validate();
+  if (!valid.ok()) return valid;
   RefreshRun run(db, column_family, options, result);
   const TableFactory& factory = *run.family_options().table_factory;
   if (!factory.IsInstanceOf(ProteanTableFactory::kClassName())) {

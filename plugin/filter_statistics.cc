@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <map>
+#include <system_error>
 #include <tuple>
 
 #include "filter_policy/open_db/db_session.h"
@@ -44,17 +47,15 @@ FilterLookups LookupsOf(const GetCounts& counts) {
 }
 
 FilterBuilds BuildsOf(const BuildCounts& counts) {
-  constexpr double kNanosPerSecond = 1e9;
+  constexpr uint64_t kNanosPerMicro = 1000;
   FilterBuilds builds;
   builds.filters = counts.filters;
   builds.keys = counts.keys;
-  builds.bytes = counts.bytes;
-  builds.model_seconds =
-      static_cast<double>(counts.model_nanos) / kNanosPerSecond;
-  builds.build_seconds =
-      static_cast<double>(counts.nanos -
-                          std::min(counts.nanos, counts.model_nanos)) /
-      kNanosPerSecond;
+  builds.filter_bytes = counts.bytes;
+  builds.model_micros = counts.model_nanos / kNanosPerMicro;
+  builds.build_micros =
+      (counts.nanos - std::min(counts.nanos, counts.model_nanos)) /
+      kNanosPerMicro;
   return builds;
 }
 
@@ -70,19 +71,19 @@ FileFilterStatistics StatisticsOf(const FileState& file) {
   statistics.filter_blocks_loaded = file.counts.loads.blocks;
   statistics.filter_bytes_loaded = file.counts.loads.bytes;
   statistics.filter_loads_failed = file.counts.loads.failed;
-  statistics.closed = SeeksOf(file.counts.seeks, SeekKind::kClosed);
-  statistics.open = SeeksOf(file.counts.seeks, SeekKind::kOpen);
+  statistics.bounded_seeks = SeeksOf(file.counts.seeks, SeekKind::kClosed);
+  statistics.unbounded_seeks = SeeksOf(file.counts.seeks, SeekKind::kOpen);
   return statistics;
 }
 
 FilterSums StatisticsOf(const LevelSums& sums) {
   FilterSums statistics;
-  statistics.files = sums.files;
+  statistics.open_files = sums.files;
   statistics.entries = sums.entries;
   for (size_t i = 0; i < kFilterUses; i++) {
     const auto use = static_cast<FilterUse>(i);
     if (use != FilterUse::kUsed && sums.files_by_use[i] > 0) {
-      statistics.unused[ToString(use)] = sums.files_by_use[i];
+      statistics.unused_files[ToString(use)] = sums.files_by_use[i];
     }
   }
   for (size_t i = 0; i < kDesignBases; i++) {
@@ -90,15 +91,15 @@ FilterSums StatisticsOf(const LevelSums& sums) {
     statistics.files_by_basis[ToString(static_cast<DesignBasis>(i))] =
         sums.files_by_basis[i];
   }
-  statistics.model_seconds = static_cast<double>(sums.model_micros) / 1e6;
+  statistics.model_micros = sums.model_micros;
   statistics.keys = sums.keys;
   statistics.filter_bytes = sums.filter_bytes;
   statistics.predicted_fpr = sums.PredictedFpr();
   statistics.filter_blocks_loaded = sums.counts.loads.blocks;
   statistics.filter_bytes_loaded = sums.counts.loads.bytes;
   statistics.filter_loads_failed = sums.counts.loads.failed;
-  statistics.closed = SeeksOf(sums.counts.seeks, SeekKind::kClosed);
-  statistics.open = SeeksOf(sums.counts.seeks, SeekKind::kOpen);
+  statistics.bounded_seeks = SeeksOf(sums.counts.seeks, SeekKind::kClosed);
+  statistics.unbounded_seeks = SeeksOf(sums.counts.seeks, SeekKind::kOpen);
   statistics.gets = LookupsOf(sums.gets);
   return statistics;
 }
@@ -107,7 +108,7 @@ RefreshStatistics StatisticsOf(const RefreshCounts& counts) {
   RefreshStatistics refresh;
   refresh.runs = counts.runs;
   refresh.failures = counts.failures;
-  refresh.last_end_seconds = static_cast<uint64_t>(counts.last_end);
+  refresh.last_end_unix_time = static_cast<uint64_t>(counts.last_end);
   refresh.files_rewritten = counts.files_rewritten;
   refresh.bytes_read = counts.bytes_read;
   refresh.bytes_rewritten = counts.bytes_rewritten;
@@ -156,14 +157,17 @@ uint64_t LiveFiles(DB* db, ColumnFamilyHandle* column_family) {
   return files;
 }
 
-FilterGets GetsOf(const Statistics* tickers) {
-  FilterGets gets;
+TickerGets GetsOf(const Statistics* tickers) {
+  TickerGets gets;
   if (tickers == nullptr) return gets;
   gets.known = true;
   gets.negatives = tickers->getTickerCount(BLOOM_FILTER_USEFUL);
-  gets.positives = tickers->getTickerCount(BLOOM_FILTER_FULL_POSITIVE);
   gets.true_positives =
       tickers->getTickerCount(BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  const uint64_t positives =
+      tickers->getTickerCount(BLOOM_FILTER_FULL_POSITIVE);
+  // Another thread may be between the two counts.
+  gets.false_positives = positives - std::min(positives, gets.true_positives);
   return gets;
 }
 
@@ -193,19 +197,31 @@ SampleQueueStatistics SamplesOf(const Options& options, Env* env,
   return samples;
 }
 
-}  // namespace
-
-double FilterSeeks::FalsePositiveRate() const {
-  return RateOf(false_positives, spared() + false_positives);
+// All paths to a folder give one text, with a slash at its end. What is not
+// in the operating system's file system stays as it is spelled.
+std::string CanonicalFolder(const std::string& folder) {
+  std::error_code failed;
+  std::string path =
+      std::filesystem::weakly_canonical(folder.empty() ? "." : folder, failed)
+          .string();
+  if (failed) path = folder;
+  while (!path.empty() && path.back() == '/') path.pop_back();
+  return path + '/';
 }
 
-double FilterLookups::FalsePositiveRate() const {
+}  // namespace
+
+double FilterSeeks::fpr() const {
+  return RateOf(false_positives, avoided() + false_positives);
+}
+
+double FilterLookups::fpr() const {
   return RateOf(false_positives, negatives + false_positives);
 }
 
-uint64_t FilterSums::used() const {
-  uint64_t count = files;
-  for (const auto& [reason, unused_files] : unused) count -= unused_files;
+uint64_t FilterSums::used_files() const {
+  uint64_t count = open_files;
+  for (const auto& [reason, files] : unused_files) count -= files;
   return count;
 }
 
@@ -231,18 +247,27 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
     statistics->refresh = StatisticsOf(open->refreshes()->Of(family));
     statistics->builds = BuildsOf(open->BuiltFor(family));
   }
-  statistics->gets = GetsOf(options.statistics.get());
+  statistics->ticker_gets = GetsOf(options.statistics.get());
   statistics->samples =
       SamplesOf(options, db->GetEnv(), statistics->column_family);
   return Status::OK();
 }
 
 FilterSums GetFilterSums(const std::string& folder) {
-  std::string begin = folder;
-  while (!begin.empty() && begin.back() == '/') begin.pop_back();
-  begin.push_back('/');
+  const std::string wanted = CanonicalFolder(folder);
+  // A DB has many files in few folders.
+  std::map<std::string, bool> is_below;
+  const auto selects = [&](const std::string& path) {
+    const std::string of_file = path.substr(0, path.rfind('/') + 1);
+    const auto [found, is_new] = is_below.emplace(of_file, false);
+    if (is_new) {
+      found->second =
+          CanonicalFolder(of_file).compare(0, wanted.size(), wanted) == 0;
+    }
+    return found->second;
+  };
   LevelSums total;
-  for (const FamilyState& family : DBSession::StatesIn(begin)) {
+  for (const FamilyState& family : DBSession::StatesIn(selects)) {
     SumByLevel(family, &total);
   }
   return StatisticsOf(total);

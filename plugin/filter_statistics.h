@@ -6,45 +6,45 @@
 //  Seeks
 //
 //  An iterator of the user seeks in at least one file of each sorted run. A
-//  seek in a file counts if it asks the file's filter. It is *closed* if it has
-//  a bound in its direction (iterate_upper_bound forward, iterate_lower_bound
-//  backwards), else *open*. Each has one outcome:
+//  seek in a file counts if it asks the file's filter. It is *bounded* if it
+//  has a bound in its direction (iterate_upper_bound forward,
+//  iterate_lower_bound backwards), else *unbounded*. Each has one outcome:
 //
 //    negative        The filter knew that nothing is in the range, and the file
-//                    was not read. The range of a closed seek goes from the
+//                    was not read. The range of a bounded seek goes from the
 //                    target to the bound; up to the bound, if the seek comes
-//                    from an earlier file of the level. The range of an open
-//                    seek is everything from the target on.
+//                    from an earlier file of the level. The range of an
+//                    unbounded seek is everything from the target on.
 //    passed          The file waited at a marker, a key below which it holds
 //                    nothing from the target on, and the search ended before
 //                    the marker: the file was not read. This is also the
 //                    outcome if the iterator is destroyed, or moved elsewhere,
 //                    while the file waits.
 //    true positive   The file was searched, at once or when the search of all
-//                    files had come to its marker, and rightly so: a closed
-//                    seek found an entry in the range; an open seek did not
-//                    read a block in vain.
-//    false positive  The file was searched; a closed seek found no entry in the
-//                    range, or an open seek read a block, and ended or went
-//                    elsewhere before it came to the value of an entry. Any key
-//                    above its target answers an open seek, so all that can be
-//                    told is whether it was right to read. No filter could have
-//                    avoided some of these reads: those that end at an entry
-//                    that is deleted, or hidden by a newer one.
+//                    files had come to its marker, and rightly so: a bounded
+//                    seek found an entry in the range; an unbounded seek did
+//                    not read a block in vain.
+//    false positive  The file was searched; a bounded seek found no entry in
+//                    the range, or an unbounded seek read a block, and ended or
+//                    went elsewhere before it came to the value of an entry.
+//                    Any key above its target answers an unbounded seek, so all
+//                    that can be told is whether it was right to read. No
+//                    filter could have avoided some of these reads: those that
+//                    end at an entry that is deleted, or hidden by a newer one.
 //
 //  `reached` counts files that waited in vain: the search came to the marker.
 //  These seeks are among the positives, true or false.
 //
 //  Each seek that RocksDB makes counts, so an iterator that changes direction
-//  counts again. Seeks that do not ask the filter are not counted: open seeks
-//  backwards, seeks to the first key without an upper bound, seeks in files
-//  whose filter is not used, and open seeks while waiting does not pay (see
-//  docs/design_reads.md). Neither are the seeks of a MultiScan, which asks the
-//  filter about all ranges at once, nor seeks that end with an error or wait
-//  for a block. Prefix seeks without an upper bound are handled by RocksDB, and
-//  counted in its own statistics. With an upper bound, the filter is asked
-//  about the range first, and then, by RocksDB, about the prefix; if either is
-//  denied without a read, the outcome is negative.
+//  counts again. Seeks that do not ask the filter are not counted: unbounded
+//  seeks backwards, seeks to the first key without an upper bound, seeks in
+//  files whose filter is not used, and unbounded seeks while waiting does not
+//  pay (see docs/design_reads.md). Neither are the seeks of a MultiScan, which
+//  asks the filter about all ranges at once, nor seeks that end with an error
+//  or wait for a block. Prefix seeks without an upper bound are handled by
+//  RocksDB, and counted in its own statistics. With an upper bound, the filter
+//  is asked about the range first, and then, by RocksDB, about the prefix; if
+//  either is denied without a read, the outcome is negative.
 //
 //  Gets
 //
@@ -73,8 +73,8 @@
 //
 //  An iterator keeps its own counts, and hands them over when it is destroyed,
 //  leaves the file, or has 1024 of them: the statistics lag behind by fewer
-//  than that for each iterator and file. The outcome of an open seek that reads
-//  is known at the next seek.
+//  than that for each iterator and file. The outcome of an unbounded seek that
+//  reads is known at the next seek.
 //
 //  The sums of a level never fall as long as the DB has a file open: when a
 //  file is closed (compacted, or evicted from a small table cache), its counts
@@ -141,12 +141,15 @@ struct FilterSeeks {
   uint64_t reached = 0;  // part of the positives
 
   // All of these seeks.
-  uint64_t asked() const { return spared() + true_positives + false_positives; }
+  uint64_t asked() const {
+    return avoided() + true_positives + false_positives;
+  }
   // Files not read. Each would have cost at least one data block.
-  uint64_t spared() const { return negatives + passed; }
-  // The share of false positives among the seeks for which the file had
-  // nothing, whether it was read or not. Negative if there are no such seeks.
-  double FalsePositiveRate() const;
+  uint64_t avoided() const { return negatives + passed; }
+  // The false positive rate: the share of false positives among the seeks for
+  // which the file had nothing, whether it was read or not. Negative if there
+  // are no such seeks.
+  double fpr() const;
 };
 
 // Reads of files by Get and MultiGet, by what became of them, as described
@@ -163,23 +166,23 @@ struct FilterLookups {
   }
   // The share of false positives among the reads for which the file had
   // nothing. Negative if there are none.
-  double FalsePositiveRate() const;
+  double fpr() const;
 };
 
 // Sums over the open files of a level, or of several levels.
 struct FilterSums {
-  uint64_t files = 0;    // open ones
+  uint64_t open_files = 0;
   uint64_t entries = 0;  // including versions and deletions
   // Number of files whose filters are not used, by the reason:
-  //   "no filter"          none, or none that the filter policy knows
-  //   "filter of RocksDB"  still used for Get
-  //   "other comparator"   the keys are not in bytewise order
-  //   "no whole keys"      whole_key_filtering=false
-  //   "keys not held"      no filter can hold the keys
-  //   "damaged"            or cannot be read; the log says more
+  //   "no_filter"         none, or none that the filter policy knows
+  //   "rocksdb_filter"    a filter of RocksDB's own; still used for Get
+  //   "other_comparator"  the keys are not in bytewise order
+  //   "no_whole_keys"     whole_key_filtering=false
+  //   "keys_not_held"     no filter can hold the keys
+  //   "damaged"           or cannot be read; the log says more
   // Damage is found when the filter is read, which may be when it is first
-  // asked.
-  std::map<std::string, uint64_t> unused;
+  // asked. A reason without files is left out here, and 0 in JSON.
+  std::map<std::string, uint64_t> unused_files;
   // Number of keys in, and size of, the filters that are used.
   uint64_t keys = 0;
   uint64_t filter_bytes = 0;
@@ -187,14 +190,15 @@ struct FilterSums {
   // Negative if no model predicts one.
   double predicted_fpr = -1;
 
-  // Number of files whose filters are used, by what the design rests on:
+  // Number of files whose filters are used, by what the design is based on:
   //   "samples"     sample queries, and the file's keys
   //   "keys"        the file's keys alone
   //   "prescribed"  the policy's options; no model was asked
+  // A basis without files is left out here, and 0 in JSON.
   std::map<std::string, uint64_t> files_by_basis;
   // The time that the models took to design the filters that are used, when
   // their files were written.
-  double model_seconds = 0;
+  uint64_t model_micros = 0;
 
   // Filter blocks that were read, and their bytes; including those of files
   // that are closed now.
@@ -202,16 +206,18 @@ struct FilterSums {
   uint64_t filter_bytes_loaded = 0;
   uint64_t filter_loads_failed = 0;
   // These counts include those in files that are closed now.
-  FilterSeeks closed;
-  FilterSeeks open;
+  FilterSeeks bounded_seeks;
+  FilterSeeks unbounded_seeks;
   FilterLookups gets;
 
   // Number of files whose filters are used.
-  uint64_t used() const;
+  uint64_t used_files() const;
   // Bits per key of the filters that are used; 0 if there are no keys.
   double bits_per_key() const;
-  // Data blocks that seeks did not read.
-  uint64_t blocks_spared() const { return closed.spared() + open.spared(); }
+  // Data blocks that seeks did not read, at least.
+  uint64_t blocks_avoided() const {
+    return bounded_seeks.avoided() + unbounded_seeks.avoided();
+  }
 };
 
 // The open files of a level.
@@ -236,32 +242,27 @@ struct FileFilterStatistics {
   uint64_t filter_bytes_loaded = 0;
   uint64_t filter_loads_failed = 0;
   // The seeks in this file.
-  FilterSeeks closed;
-  FilterSeeks open;
+  FilterSeeks bounded_seeks;
+  FilterSeeks unbounded_seeks;
 };
 
 // What the tickers of Options::statistics say about Get and MultiGet since the
 // Statistics object was created: for *all* column families, and including
 // RocksDB's own filters.
-struct FilterGets {
-  bool known = false;           // whether there is a Statistics object
-  uint64_t negatives = 0;       // BLOOM_FILTER_USEFUL
-  uint64_t positives = 0;       // BLOOM_FILTER_FULL_POSITIVE
-  uint64_t true_positives = 0;  // BLOOM_FILTER_FULL_TRUE_POSITIVE
-
-  // The positives that are not true.
-  uint64_t false_positives() const {
-    return positives > true_positives ? positives - true_positives : 0;
-  }
+struct TickerGets {
+  bool known = false;            // whether there is a Statistics object
+  uint64_t negatives = 0;        // BLOOM_FILTER_USEFUL
+  uint64_t true_positives = 0;   // BLOOM_FILTER_FULL_TRUE_POSITIVE
+  uint64_t false_positives = 0;  // the rest of BLOOM_FILTER_FULL_POSITIVE
 };
 
 // Filters that were built for new files, as described above.
 struct FilterBuilds {
-  uint64_t filters = 0;      // their number
-  uint64_t keys = 0;         // in them
-  uint64_t bytes = 0;        // of the filters, without the indexes of parts
-  double model_seconds = 0;  // to choose designs
-  double build_seconds = 0;  // to build filters of these designs
+  uint64_t filters = 0;       // their number
+  uint64_t keys = 0;          // in them
+  uint64_t filter_bytes = 0;  // their size, without the indexes of parts
+  uint64_t model_micros = 0;  // to choose designs
+  uint64_t build_micros = 0;  // to build filters of these designs
 };
 
 // The queue of sample queries that the filters of the column family are
@@ -288,7 +289,7 @@ struct RefreshStatistics {
   uint64_t runs = 0;      // that have ended
   uint64_t failures = 0;  // the part that ended with an error; a refresh
                           // that was told to end is none
-  uint64_t last_end_seconds = 0;  // since 1970; 0 before the first end
+  uint64_t last_end_unix_time = 0;  // in seconds; 0 before the first end
   // These include a refresh that is running.
   uint64_t files_rewritten = 0;
   uint64_t bytes_read = 0;       // from files, to learn their keys
@@ -312,38 +313,48 @@ struct FilterStatistics {
   FilterSums total;                           // over all open files
   std::vector<LevelFilterStatistics> levels;  // in order
   std::vector<FileFilterStatistics> files;    // by level and path
-  FilterGets gets;                            // of the whole DB
+  TickerGets ticker_gets;                     // of the whole DB
   FilterBuilds builds;                        // for the column family
   SampleQueueStatistics samples;              // of the column family
   RefreshStatistics refresh;                  // of the column family
 
-  // A table for people, of several lines.
+  // Several lines for people: a table of the levels, and the other numbers that
+  // are known and not 0, by their names.
   std::string ToString() const;
-  // One JSON object. Its names are the names of the members, except for these:
-  //
-  //  - FilterSums::files is "open_files", and FalsePositiveRate() is "fpr".
-  //  - The members of LevelFilterStatistics::sums stand beside "level".
-  //  - The kind, design, basis, bits_per_key and predicted_fpr of
-  //    FileFilterStatistics::filter stand beside "path"; its other members are
-  //    left out.
-  //  - FilterGets has false_positives() in place of positives.
-  //  - asked(), used(), bits_per_key() and blocks_spared() are there, too.
-  //  - RefreshStatistics::bytes, bytes_decided, running_seconds and
-  //    seconds_left are left out unless a refresh is running.
-  //
-  // Unknown rates are left out. Each byte that is not UTF-8, such as in the
-  // name of a column family, is replaced by U+FFFD.
+  // One JSON object. Its names are the names of the members and of the
+  // functions without arguments, and each member is there always; those of
+  // LevelFilterStatistics::sums stand beside "level". What is unknown is null:
+  // a rate that is negative here, the level -1, the numbers of `ticker_gets`
+  // without a Statistics object, and those of `samples` without a queue. Each
+  // byte that is not UTF-8, such as in the name of a column family, is replaced
+  // by U+FFFD.
   std::string ToJson() const;
 };
 
 // The text format of Prometheus (0.0.4) for any number of column families,
-// levels summed up, files left out: a metric for each number, whose names begin
-// with protean_filter_, and protean_build_info, which has the value 1 and the
-// labels version and rocksdb_version. Labels of the others are db,
-// column_family, level, seek ("closed" or "open"), and outcome, reason, basis
-// or stage. Bytes that are not UTF-8 are replaced as in ToJson. Empty for no
-// column family.
+// files left out: a metric for each number of ToJson(). A metric is called
+// protean_, followed by the number's name in JSON, with underscores between the
+// names of objects, and by _total if the number is a counter:
+// protean_builds_filters_total. The numbers of `total` are exported for each
+// level instead, without that word: protean_bounded_seeks_negatives_total.
+// Labels are db, column_family, and level; only db for `ticker_gets`. In
+// addition, protean_build_info has the value 1 and the labels version and
+// rocksdb_version. What is unknown is left out. Bytes that are not UTF-8 are
+// replaced as in ToJson. Empty for no column family.
 std::string ToPrometheus(const std::vector<FilterStatistics>& statistics);
+
+// A number of the statistics, as all formats and languages know it.
+struct StatisticsFact {
+  std::string name;  // in JSON, such as "builds.filters"
+  std::string help;  // a sentence for people
+  bool is_counter;   // which does not fall; else a gauge
+  // What each of its values is about: "db", "column_family", or "level". Those
+  // of levels are in `total`, too.
+  std::string scope;
+};
+
+// All of them, in the order of ToJson(). Thread safe.
+const std::vector<StatisticsFact>& StatisticsFacts();
 
 // Stores the statistics of a column family. `db` may be wrapped in
 // StackableDBs, and may be open for reading only, or as a secondary instance.
@@ -355,9 +366,10 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
 
 // The sums over all column families of this process that have a file open in
 // this folder or below it, for callers that know where the DBs are but have no
-// handle of them, such as a DB inside an engine. The folder is spelled as in
-// the names that the DBs were opened by. The counts of a DB disappear when it
-// is closed, so the sums may fall. Reads no file. Thread safe.
+// handle of them, such as a DB inside an engine. Symbolic links and relative
+// paths lead to the same folder as the names that the DBs were opened by. The
+// counts of a DB disappear when it is closed, so the sums may fall. Reads no
+// file. Thread safe.
 FilterSums GetFilterSums(const std::string& folder);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -12,6 +12,7 @@
 
 #include "plugin/build_info.h"
 #include "plugin/checked_registration.h"
+#include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/may_exist.h"
 #include "plugin/protean.h"
@@ -98,8 +99,8 @@ void Store(const std::vector<bool>& values, unsigned char* stored) {
 using namespace ROCKSDB_NAMESPACE;
 using namespace ROCKSDB_NAMESPACE::protean;
 
-struct protean_count_result_t {
-  CountResult rep;
+struct protean_record_t {
+  Record rep;
 };
 
 struct protean_sst_file_filter_t {
@@ -112,10 +113,6 @@ struct protean_search_bounds_scope_t {
 
 struct protean_refresh_options_t {
   RefreshOptions rep;
-};
-
-struct protean_refresh_result_t {
-  RefreshResult rep;
 };
 
 struct protean_filter_refresher_t {
@@ -163,21 +160,91 @@ void protean_options_set_sample_group(rocksdb_options_t* options,
   Succeeded(SetSampleGroup(sample_group, OptionsOf(options)), errptr);
 }
 
+unsigned char protean_record_get(const protean_record_t* record,
+                                 const char* name, double* value) {
+  const FactValue* const found = record->rep.Find(name);
+  if (found == nullptr) return 0;
+  if (const auto* count = std::get_if<uint64_t>(found)) {
+    *value = static_cast<double>(*count);
+  } else if (const auto* number = std::get_if<double>(found)) {
+    *value = *number;
+  } else if (const auto* flag = std::get_if<bool>(found)) {
+    *value = *flag ? 1 : 0;
+  } else {
+    return 0;
+  }
+  return 1;
+}
+
+char* protean_record_text(const protean_record_t* record, const char* name) {
+  const FactValue* const found = record->rep.Find(name);
+  return found == nullptr || std::holds_alternative<std::monostate>(*found)
+             ? nullptr
+             : CopyOf(TextOf(*found));
+}
+
+size_t protean_record_size(const protean_record_t* record) {
+  return record->rep.values().size();
+}
+
+const char* protean_record_name(const protean_record_t* record, size_t index) {
+  return index < record->rep.values().size()
+             ? record->rep.values()[index].first.c_str()
+             : nullptr;
+}
+
+size_t protean_record_list_size(const protean_record_t* record,
+                                const char* list) {
+  return record->rep.List(list).size();
+}
+
+const protean_record_t* protean_record_list_get(const protean_record_t* record,
+                                                const char* list,
+                                                size_t index) {
+  const std::vector<Record>& records = record->rep.List(list);
+  // A protean_record_t is a Record.
+  return index < records.size()
+             ? reinterpret_cast<const protean_record_t*>(&records[index])
+             : nullptr;
+}
+
+char* protean_record_json(const protean_record_t* record) {
+  return CopyOf(record->rep.ToJson());
+}
+
+void protean_record_destroy(protean_record_t* record) { delete record; }
+
+protean_record_t* protean_statistics(
+    rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
+    char** errptr) {
+  FilterStatistics statistics;
+  return StatisticsOf(db, column_family, &statistics, errptr)
+             ? new protean_record_t{RecordOf(statistics)}
+             : nullptr;
+}
+
+protean_record_t* protean_statistics_of_folder(const char* folder) {
+  return new protean_record_t{RecordOf(GetFilterSums(folder))};
+}
+
+unsigned char protean_statistics_fact(size_t index, const char** name,
+                                      const char** help, const char** type,
+                                      const char** scope) {
+  const std::vector<StatisticsFact>& facts = StatisticsFacts();
+  if (index >= facts.size()) return 0;
+  *name = facts[index].name.c_str();
+  *help = facts[index].help.c_str();
+  *type = facts[index].is_counter ? "counter" : "gauge";
+  *scope = facts[index].scope.c_str();
+  return 1;
+}
+
 char* protean_statistics_text(rocksdb_t* db,
                               rocksdb_column_family_handle_t* column_family,
                               char** errptr) {
   FilterStatistics statistics;
   return StatisticsOf(db, column_family, &statistics, errptr)
              ? CopyOf(statistics.ToString())
-             : nullptr;
-}
-
-char* protean_statistics_json(rocksdb_t* db,
-                              rocksdb_column_family_handle_t* column_family,
-                              char** errptr) {
-  FilterStatistics statistics;
-  return StatisticsOf(db, column_family, &statistics, errptr)
-             ? CopyOf(statistics.ToJson())
              : nullptr;
 }
 
@@ -194,7 +261,7 @@ char* protean_statistics_prometheus(
   return CopyOf(ToPrometheus(statistics));
 }
 
-protean_count_result_t* protean_approximate_count(
+protean_record_t* protean_approximate_count(
     rocksdb_t* db, const rocksdb_readoptions_t* read_options,
     rocksdb_column_family_handle_t* column_family, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len,
@@ -202,47 +269,12 @@ protean_count_result_t* protean_approximate_count(
   if (!Succeeded(CheckHandles(), errptr)) return nullptr;
   const OptionalKey start(start_key, start_key_len);
   const OptionalKey limit(limit_key, limit_key_len);
-  auto result = std::make_unique<protean_count_result_t>();
+  CountResult result;
   const Status s = ApproximateCount(DBOf(db), ReadOptionsOf(read_options),
                                     ColumnFamilyOf(db, column_family),
-                                    {start.get(), limit.get()}, &result->rep);
-  return Succeeded(s, errptr) ? result.release() : nullptr;
-}
-
-uint64_t protean_count_result_count(const protean_count_result_t* result) {
-  return result->rep.count;
-}
-
-uint64_t protean_count_result_in_memtables(
-    const protean_count_result_t* result) {
-  return result->rep.in_memtables;
-}
-
-uint64_t protean_count_result_sorted_runs(
-    const protean_count_result_t* result) {
-  return result->rep.sorted_runs;
-}
-
-uint64_t protean_count_result_files(const protean_count_result_t* result) {
-  return result->rep.files;
-}
-
-uint64_t protean_count_result_files_scanned(
-    const protean_count_result_t* result) {
-  return result->rep.files_scanned;
-}
-
-uint64_t protean_count_result_deletions(const protean_count_result_t* result) {
-  return result->rep.deletions;
-}
-
-unsigned char protean_count_result_is_exact(
-    const protean_count_result_t* result) {
-  return result->rep.IsExact() ? 1 : 0;
-}
-
-void protean_count_result_destroy(protean_count_result_t* result) {
-  delete result;
+                                    {start.get(), limit.get()}, &result);
+  return Succeeded(s, errptr) ? new protean_record_t{RecordOf(result)}
+                              : nullptr;
 }
 
 void protean_keys_may_exist(rocksdb_t* db,
@@ -339,14 +371,19 @@ void protean_refresh_options_destroy(protean_refresh_options_t* options) {
   delete options;
 }
 
-void protean_refresh_options_set_dry_run(protean_refresh_options_t* options,
-                                         unsigned char dry_run) {
-  options->rep.dry_run = dry_run != 0;
+void protean_refresh_options_set(protean_refresh_options_t* options,
+                                 const char* name, const char* value,
+                                 char** errptr) {
+  Succeeded(options->rep.Set(name, value), errptr);
 }
 
-void protean_refresh_options_set_levels(protean_refresh_options_t* options,
-                                        const int* levels, size_t num_levels) {
-  options->rep.levels.assign(levels, levels + num_levels);
+void protean_refresh_options_parse(protean_refresh_options_t* options,
+                                   const char* text, char** errptr) {
+  Succeeded(options->rep.Parse(text), errptr);
+}
+
+char* protean_refresh_options_text(const protean_refresh_options_t* options) {
+  return CopyOf(options->rep.ToString());
 }
 
 void protean_refresh_options_set_range(protean_refresh_options_t* options,
@@ -358,104 +395,25 @@ void protean_refresh_options_set_range(protean_refresh_options_t* options,
   options->rep.limit = OptionalKey(limit_key, limit_key_len).ToString();
 }
 
-void protean_refresh_options_set_max_parallel_rewrites(
-    protean_refresh_options_t* options, uint32_t max_parallel_rewrites) {
-  options->rep.max_parallel_rewrites = max_parallel_rewrites;
-}
-
-void protean_refresh_options_set_all_files(protean_refresh_options_t* options,
-                                           unsigned char all_files) {
-  options->rep.all_files = all_files != 0;
-}
-
-void protean_refresh_options_set_max_bytes(protean_refresh_options_t* options,
-                                           uint64_t max_bytes) {
-  options->rep.max_bytes = max_bytes;
-}
-
-void protean_refresh_options_set_bytes_per_second(
-    protean_refresh_options_t* options, uint64_t bytes_per_second) {
-  options->rep.bytes_per_second = bytes_per_second;
-}
-
-void protean_refresh_options_set_min_gain(protean_refresh_options_t* options,
-                                          double min_gain) {
-  options->rep.min_gain = min_gain;
-}
-
-void protean_refresh_options_set_payback_seconds(
-    protean_refresh_options_t* options, double payback_seconds) {
-  options->rep.payback_seconds = payback_seconds;
-}
-
 void protean_refresh_options_set_progress(
     protean_refresh_options_t* options, void* state,
-    unsigned char (*progress)(void* state, size_t files, size_t files_decided,
-                              uint64_t bytes_read, uint64_t bytes_rewritten)) {
+    unsigned char (*progress)(void* state, const protean_record_t* progress)) {
   options->rep.progress = [state, progress](const RefreshProgress& so_far) {
-    return progress(state, so_far.files, so_far.files_decided,
-                    so_far.bytes_read, so_far.bytes_rewritten) != 0;
+    const protean_record_t record{RecordOf(so_far)};
+    return progress(state, &record) != 0;
   };
 }
 
-protean_refresh_result_t* protean_refresh_filters(
+protean_record_t* protean_refresh_filters(
     rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
     const protean_refresh_options_t* options, char** errptr) {
-  auto result = std::make_unique<protean_refresh_result_t>();
+  RefreshResult result;
   if (Succeeded(CheckHandles(), errptr)) {
     Succeeded(RefreshFilters(DBOf(db), ColumnFamilyOf(db, column_family),
-                             options->rep, &result->rep),
+                             options->rep, &result),
               errptr);
   }
-  return result.release();
-}
-
-uint64_t protean_refresh_result_samples(
-    const protean_refresh_result_t* result) {
-  return result->rep.samples;
-}
-
-uint64_t protean_refresh_result_bytes_read(
-    const protean_refresh_result_t* result) {
-  return result->rep.bytes_read;
-}
-
-uint64_t protean_refresh_result_files_rewritten(
-    const protean_refresh_result_t* result) {
-  return result->rep.files_rewritten;
-}
-
-uint64_t protean_refresh_result_bytes_rewritten(
-    const protean_refresh_result_t* result) {
-  return result->rep.bytes_rewritten;
-}
-
-size_t protean_refresh_result_num_files(
-    const protean_refresh_result_t* result) {
-  return result->rep.files.size();
-}
-
-const char* protean_refresh_result_file_name(
-    const protean_refresh_result_t* result, size_t index) {
-  return result->rep.files[index].name.c_str();
-}
-
-int protean_refresh_result_file_level(const protean_refresh_result_t* result,
-                                      size_t index) {
-  return result->rep.files[index].level;
-}
-
-const char* protean_refresh_result_file_outcome(
-    const protean_refresh_result_t* result, size_t index) {
-  return ToString(result->rep.files[index].outcome);
-}
-
-char* protean_refresh_result_json(const protean_refresh_result_t* result) {
-  return CopyOf(result->rep.ToJson());
-}
-
-void protean_refresh_result_destroy(protean_refresh_result_t* result) {
-  delete result;
+  return new protean_record_t{RecordOf(result)};
 }
 
 protean_filter_refresher_t* protean_filter_refresher_create(
@@ -463,14 +421,14 @@ protean_filter_refresher_t* protean_filter_refresher_create(
     const protean_refresh_options_t* options, uint64_t period_seconds,
     const char* socket, void* state,
     void (*report)(void* state, const char* error,
-                   const protean_refresh_result_t* result),
+                   const protean_record_t* result),
     char** errptr) {
   if (!Succeeded(CheckHandles(), errptr)) return nullptr;
   FilterRefresher::Report told;
   if (report != nullptr) {
     told = [state, report](const Status& s, const RefreshResult& result) {
-      const protean_refresh_result_t copy{result};
-      report(state, s.ok() ? nullptr : s.ToString().c_str(), &copy);
+      const protean_record_t record{RecordOf(result)};
+      report(state, s.ok() ? nullptr : s.ToString().c_str(), &record);
     };
   }
   auto made = std::unique_ptr<protean_filter_refresher_t>(

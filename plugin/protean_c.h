@@ -11,9 +11,10 @@
 //    protean_options_set_table_factory(options, table, &err);
 //    rocksdb_t* db = rocksdb_open(options, path, &err);
 //    ...
-//    char* json = protean_statistics_json(db, NULL, &err);
-//    ...
-//    protean_free(json);
+//    protean_record_t* statistics = protean_statistics(db, NULL, &err);
+//    double avoided;
+//    if (protean_record_get(statistics, "total.blocks_avoided", &avoided)) ...
+//    protean_record_destroy(statistics);
 //
 //  Conventions
 //
@@ -101,15 +102,57 @@ void protean_options_set_table_factory(
 void protean_options_set_sample_group(rocksdb_options_t* options,
                                       const char* sample_group, char** errptr);
 
+// ---- Records ----
+
+// Facts, each with a name: statistics, the result of a count or of a refresh,
+// the progress of a refresh. The names are those of the members of the structs
+// in C++, and of the JSON: "total.bounded_seeks.negatives". Later versions may
+// add facts.
+typedef struct protean_record_t protean_record_t;
+
+// Stores a number; 1 or 0 for a truth value. Numbers below 2^53 are exact.
+// Returns 0, and stores nothing, if the number is unknown, or if there is none
+// of this name.
+unsigned char protean_record_get(const protean_record_t* record,
+                                 const char* name, double* value);
+
+// A text, or a number as text. NULL if it is unknown, or if there is none.
+char* protean_record_text(const protean_record_t* record, const char* name);
+
+// The number of facts, and the name of each, in the order of the JSON. NULL if
+// the index is too large. The string lives as long as the record.
+size_t protean_record_size(const protean_record_t* record);
+const char* protean_record_name(const protean_record_t* record, size_t index);
+
+// The records of a list, such as "levels" and "files" of statistics. They live
+// as long as the record. 0 if there is no such list, NULL if the index is too
+// large.
+size_t protean_record_list_size(const protean_record_t* record,
+                                const char* list);
+const protean_record_t* protean_record_list_get(const protean_record_t* record,
+                                                const char* list, size_t index);
+
+// All facts and lists, as a JSON object.
+char* protean_record_json(const protean_record_t* record);
+
+// Frees a record that a function returned, other than one of a list. NULL is
+// allowed.
+void protean_record_destroy(protean_record_t* record);
+
 // ---- Statistics: filter_statistics.h ----
+
+// What the filters of a column family do: FilterStatistics, with the lists
+// "levels" and "files". NULL after an error.
+protean_record_t* protean_statistics(
+    rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
+    char** errptr);
+
+// The sums over all column families of this process that have a file open in a
+// folder or below it: FilterSums, as GetFilterSums finds them.
+protean_record_t* protean_statistics_of_folder(const char* folder);
 
 // What the filters of a column family do, as a table for people.
 char* protean_statistics_text(rocksdb_t* db,
-                              rocksdb_column_family_handle_t* column_family,
-                              char** errptr);
-
-// What the filters of a column family do, as a JSON object.
-char* protean_statistics_json(rocksdb_t* db,
                               rocksdb_column_family_handle_t* column_family,
                               char** errptr);
 
@@ -120,46 +163,24 @@ char* protean_statistics_prometheus(
     rocksdb_t* db, rocksdb_column_family_handle_t* const* column_families,
     size_t num_column_families, char** errptr);
 
+// A number of the statistics: its name (in a level's record, if its scope is
+// "level"), a sentence about it, "counter" or "gauge", and its scope, "db",
+// "column_family" or "level". Constant strings. Returns 0 if the index is too
+// large.
+unsigned char protean_statistics_fact(size_t index, const char** name,
+                                      const char** help, const char** type,
+                                      const char** scope);
+
 // ---- Counts and existence: protean_db.h, may_exist.h ----
 
-// The result of protean_approximate_count.
-typedef struct protean_count_result_t protean_count_result_t;
-
 // Counts the keys in [start_key, limit_key) without reading them, as
-// ApproximateCount in protean_db.h does. Each key may be NULL. The result,
-// which is NULL after an error, is freed with protean_count_result_destroy.
-protean_count_result_t* protean_approximate_count(
+// ApproximateCount in protean_db.h does. Each key may be NULL. Returns the
+// members of CountResult, and "is_exact"; NULL after an error.
+protean_record_t* protean_approximate_count(
     rocksdb_t* db, const rocksdb_readoptions_t* read_options,
     rocksdb_column_family_handle_t* column_family, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len,
     char** errptr);
-
-// The number of keys.
-uint64_t protean_count_result_count(const protean_count_result_t* result);
-
-// The part of the keys that the memtables hold.
-uint64_t protean_count_result_in_memtables(
-    const protean_count_result_t* result);
-
-// The number of sorted runs of files that hold the other keys.
-uint64_t protean_count_result_sorted_runs(const protean_count_result_t* result);
-
-// The number of files that were asked.
-uint64_t protean_count_result_files(const protean_count_result_t* result);
-
-// The number of files that had to be scanned.
-uint64_t protean_count_result_files_scanned(
-    const protean_count_result_t* result);
-
-// The number of deletions, which may be counted as keys and hide others.
-uint64_t protean_count_result_deletions(const protean_count_result_t* result);
-
-// Whether the count is certainly the number of live keys.
-unsigned char protean_count_result_is_exact(
-    const protean_count_result_t* result);
-
-// Frees a result.
-void protean_count_result_destroy(protean_count_result_t* result);
 
 // Stores for each key whether it may exist: 0 says that it certainly does not.
 // No data block is read. `may_exist` has room for `num_keys` values. After an
@@ -235,22 +256,25 @@ void protean_search_bounds_scope_destroy(protean_search_bounds_scope_t* scope);
 // What a refresh may do.
 typedef struct protean_refresh_options_t protean_refresh_options_t;
 
-// What a refresh has done.
-typedef struct protean_refresh_result_t protean_refresh_result_t;
-
 // The defaults of RefreshOptions, freed with protean_refresh_options_destroy.
 protean_refresh_options_t* protean_refresh_options_create(void);
 
 // Frees options.
 void protean_refresh_options_destroy(protean_refresh_options_t* options);
 
-// Only reports what would be rewritten.
-void protean_refresh_options_set_dry_run(protean_refresh_options_t* options,
-                                         unsigned char dry_run);
+// Sets the option of this name from text, as RefreshOptions::Set does:
+// "min_gain" from "0.05", "max_bytes" from "2G", "levels" from "0,1". Fails for
+// another name or value, and says what is allowed.
+void protean_refresh_options_set(protean_refresh_options_t* options,
+                                 const char* name, const char* value,
+                                 char** errptr);
 
-// Only files of these levels; all levels if `num_levels` is 0.
-void protean_refresh_options_set_levels(protean_refresh_options_t* options,
-                                        const int* levels, size_t num_levels);
+// Sets all options in a text "NAME=VALUE;NAME=VALUE", or none after an error.
+void protean_refresh_options_parse(protean_refresh_options_t* options,
+                                   const char* text, char** errptr);
+
+// Such a text of all options.
+char* protean_refresh_options_text(const protean_refresh_options_t* options);
 
 // Only files that may have keys in [start_key, limit_key). Each key may be
 // NULL.
@@ -260,84 +284,20 @@ void protean_refresh_options_set_range(protean_refresh_options_t* options,
                                        const char* limit_key,
                                        size_t limit_key_len);
 
-// Maximum number of files that are rewritten at the same time.
-void protean_refresh_options_set_max_parallel_rewrites(
-    protean_refresh_options_t* options, uint32_t max_parallel_rewrites);
-
-// Rewrites all files, after a change of the filter policy, but for those that
-// have filters of that policy and of the right size; these are rewritten if
-// that pays, as always.
-void protean_refresh_options_set_all_files(protean_refresh_options_t* options,
-                                           unsigned char all_files);
-
-// Maximum bytes of files to rewrite.
-void protean_refresh_options_set_max_bytes(protean_refresh_options_t* options,
-                                           uint64_t max_bytes);
-
-// Maximum bytes per second to read and rewrite, on average. 0 for no limit.
-void protean_refresh_options_set_bytes_per_second(
-    protean_refresh_options_t* options, uint64_t bytes_per_second);
-
-// The smallest fall of the false positive rate for which a file is rewritten.
-void protean_refresh_options_set_min_gain(protean_refresh_options_t* options,
-                                          double min_gain);
-
-// The seconds within which a new filter must save what its file costs.
-void protean_refresh_options_set_payback_seconds(
-    protean_refresh_options_t* options, double payback_seconds);
-
 // Sets a function that is called now and then, from the thread that refreshes,
-// with `state` and the progress so far. Refreshing ends when it returns 0.
+// with `state` and the members of RefreshProgress, which live until it returns.
+// Refreshing ends when it returns 0.
 void protean_refresh_options_set_progress(
     protean_refresh_options_t* options, void* state,
-    unsigned char (*progress)(void* state, size_t files, size_t files_decided,
-                              uint64_t bytes_read, uint64_t bytes_rewritten));
+    unsigned char (*progress)(void* state, const protean_record_t* progress));
 
-// Rewrites the files of a column family whose filters should be redesigned. The
-// result is never NULL, and tells what has been done also after an error. It is
-// freed with protean_refresh_result_destroy.
-protean_refresh_result_t* protean_refresh_filters(
+// Rewrites the files of a column family whose filters should be redesigned.
+// Returns the members of RefreshResult, with the list "files"; never NULL,
+// since they tell what has been done also after an error. A refresh that the
+// progress function ended has the error "Result incomplete: ...".
+protean_record_t* protean_refresh_filters(
     rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
     const protean_refresh_options_t* options, char** errptr);
-
-// The number of sample queries.
-uint64_t protean_refresh_result_samples(const protean_refresh_result_t* result);
-
-// The bytes that were read from files to learn their keys.
-uint64_t protean_refresh_result_bytes_read(
-    const protean_refresh_result_t* result);
-
-// The number of files that were rewritten or, in a dry run, would be.
-uint64_t protean_refresh_result_files_rewritten(
-    const protean_refresh_result_t* result);
-
-// The bytes of these files, as they were.
-uint64_t protean_refresh_result_bytes_rewritten(
-    const protean_refresh_result_t* result);
-
-// The number of files of the column family, by level.
-size_t protean_refresh_result_num_files(const protean_refresh_result_t* result);
-
-// The name of the file with this index, such as "000123.sst". The string lives
-// as long as the result.
-const char* protean_refresh_result_file_name(
-    const protean_refresh_result_t* result, size_t index);
-
-// The level of the file.
-int protean_refresh_result_file_level(const protean_refresh_result_t* result,
-                                      size_t index);
-
-// The outcome for the file, such as "rewritten" or "too little gain": a
-// constant string.
-const char* protean_refresh_result_file_outcome(
-    const protean_refresh_result_t* result, size_t index);
-
-// All that is known of the refresh and of each file, as RefreshResult::ToJson
-// writes it: a JSON object.
-char* protean_refresh_result_json(const protean_refresh_result_t* result);
-
-// Frees a result.
-void protean_refresh_result_destroy(protean_refresh_result_t* result);
 
 // A thread that refreshes a column family periodically.
 typedef struct protean_filter_refresher_t protean_filter_refresher_t;
@@ -355,7 +315,7 @@ protean_filter_refresher_t* protean_filter_refresher_create(
     const protean_refresh_options_t* options, uint64_t period_seconds,
     const char* socket, void* state,
     void (*report)(void* state, const char* error,
-                   const protean_refresh_result_t* result),
+                   const protean_record_t* result),
     char** errptr);
 
 // Ends the thread, after the files that are being rewritten. Must be called

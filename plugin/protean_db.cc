@@ -2,6 +2,7 @@
 
 #include "plugin/protean_db.h"
 
+#include "plugin/facts.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "table/range_counter.h"
@@ -51,6 +52,29 @@ Status ProteanDB::Open(
   const Status s = OpenDB(&opened, db_options, name, column_families, handles);
   if (s.ok()) *db = std::make_unique<ProteanDB>(opened.release());
   return s;
+}
+
+Record RecordOf(const CountResult& count) {
+  using Of = CountResult;
+  constexpr FactType kGauge = FactType::kGauge;
+  static const Facts<Of> facts = {
+      {"count", kGauge, "Keys.", [](const Of& of) { return of.count; }},
+      {"in_memtables", kGauge, "Those of them that the memtables hold.",
+       [](const Of& of) { return of.in_memtables; }},
+      {"sorted_runs", kGauge, "Sorted runs of files that hold the others.",
+       [](const Of& of) { return of.sorted_runs; }},
+      {"files", kGauge, "Files that were asked.",
+       [](const Of& of) { return of.files; }},
+      {"files_scanned", kGauge, "Those of them that were scanned.",
+       [](const Of& of) { return of.files_scanned; }},
+      {"deletions", kGauge, "Deletions, which may hide keys.",
+       [](const Of& of) { return of.deletions; }},
+      {"unsure", kGauge, "Whether entries that are no live keys may count.",
+       [](const Of& of) { return of.unsure; }},
+      {"is_exact", kGauge, "Whether the count is certainly right.",
+       [](const Of& of) { return of.IsExact(); }},
+  };
+  return {facts, count};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

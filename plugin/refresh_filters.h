@@ -57,7 +57,7 @@ struct RefreshOptions {
   std::optional<std::string> limit;
 
   // Maximum number of files that are rewritten at the same time, each in a
-  // thread of its own if there is more than one. 0 counts as 1.
+  // thread of its own if there is more than one. 1 to 1024.
   uint32_t max_parallel_rewrites = 1;
 
   // Rewrites all files whose filters are not those of the policy, whatever they
@@ -88,19 +88,33 @@ struct RefreshOptions {
 
   // A file is rewritten only if its false positive rate falls by at least this
   // much, and by more than chance explains. For a filter that was designed for
-  // cheap reads, which its level has no longer, .002 are enough.
+  // cheap reads, which its level has no longer, .002 are enough. 0 to 1.
   double min_gain = 0.02;
 
   // A file is rewritten only if, within this many seconds, the new filter saves
   // as many reads of a block as rewriting the file takes reads and writes of
   // blocks. This condition is dropped if the rate of queries is unknown
-  // (RefreshResult::rate_known).
+  // (RefreshResult::rate_known). 0 to a century.
   double payback_seconds = 24 * 60 * 60;
 
   // Called now and then, from the thread that refreshes; about ten times a
   // second during a pause. Refreshing ends when it returns false, after the
   // files that are being rewritten.
   std::function<bool(const RefreshProgress&)> progress;
+
+  // Sets the member of this name, all but `progress`, from text: true or false;
+  // numbers and sizes as in RocksDB's options, such as 64K; levels as 0,1,6;
+  // start and limit in hexadecimal digits, such as 0x6b6579, or nothing for
+  // none. Returns InvalidArgument, which says what is allowed, for another name
+  // or value, and changes nothing then.
+  Status Set(const std::string& name, const std::string& value);
+  // Sets all members in a text NAME=VALUE;NAME=VALUE, or none if one of them is
+  // refused.
+  Status Parse(const std::string& text);
+  // Such a text of all members but `progress`.
+  std::string ToString() const;
+  // What Set would say of the members' values.
+  Status Validate() const;
 };
 
 // The outcome for a file.
@@ -175,7 +189,7 @@ struct RefreshResult {
   double saved_reads_per_second = 0;  // by these files, if known
 
   // One JSON object. Its names are the names of the members, an outcome is what
-  // ToString says, and unknown rates are left out. Bytes that are not UTF-8 are
+  // ToString says, and an unknown rate is null. Bytes that are not UTF-8 are
   // replaced by U+FFFD. Thread safe.
   std::string ToJson() const;
 };
@@ -209,8 +223,9 @@ struct RefreshResult {
 // unchanged.
 //
 // Returns Incomplete if `options.progress` or DB::DisableManualCompaction ended
-// it; InvalidArgument for another table factory or policy, or for a policy of
-// RocksDB's that builds no filters; NotSupported if the policy is one of
+// it; InvalidArgument for options that RefreshOptions::Validate refuses, for
+// another table factory or policy, or for a policy of RocksDB's that builds no
+// filters; NotSupported if the policy is one of
 // Protean's and the column family's comparator or options rule out range
 // filters, or if the DB is open for reading only, except in a dry run; and
 // RocksDB's error when it can no longer write. Thread safe; the DB can be read

@@ -305,7 +305,7 @@ void Inspect::PrintUnasked(const TargetFamily& family, size_t filters,
       << " --to=bloomfilter:10\n";
 }
 
-// Closed and open seeks count together.
+// Bounded and unbounded seeks count together.
 void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
                           Json* row) const {
   const auto files = statistics_.find(family.name);
@@ -315,7 +315,7 @@ void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
   uint64_t asked = 0;
   uint64_t spared = 0;
   uint64_t paid = 0;
-  for (const char* kind : {"closed", "open"}) {
+  for (const char* kind : {"bounded_seeks", "unbounded_seeks"}) {
     const auto seeks = known->second.find(kind);
     if (seeks == known->second.end()) continue;
     asked += CountOf(*seeks, "asked");

@@ -53,11 +53,12 @@ std::shared_ptr<DBSession> DBSession::Find(const std::string& id) {
 
 // No shared_ptr is taken, because releasing the last one saves the queues,
 // which needs the Env and the Logger of a DB that may be closed meanwhile.
-std::vector<FamilyState> DBSession::StatesIn(const std::string& path_start) {
+std::vector<FamilyState> DBSession::StatesIn(
+    const OpenFamilies::PathFilter& selects) {
   std::vector<FamilyState> all;
   const std::lock_guard<std::mutex> lock(All().mutex);
   for (const auto& [id, db] : All().by_id) {
-    for (FamilyState& family : db->families_.StatesIn(path_start)) {
+    for (FamilyState& family : db->families_.StatesIn(selects)) {
       all.push_back(std::move(family));
     }
   }

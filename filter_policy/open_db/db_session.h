@@ -38,9 +38,10 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // hold it any longer than the DB is open.
   static std::shared_ptr<DBSession> Find(const std::string& id);
 
-  // Column families of all DBs of this process that have an open file whose
-  // path starts with `path_start`.
-  static std::vector<FamilyState> StatesIn(const std::string& path_start);
+  // Column families of all DBs of this process that have an open file with a
+  // path that `selects` says yes to.
+  static std::vector<FamilyState> StatesIn(
+      const OpenFamilies::PathFilter& selects);
 
   // The id for Join and Find. Where RocksDB does not tell readers the session
   // id, as in secondary instances, the DB's log identifies it.

@@ -23,21 +23,21 @@ enum class FilterUse : uint8_t {
 };
 inline constexpr size_t kFilterUses = 7;
 
-// A few words, such as "no filter"; "used" for kUsed.
+// The name of a reason, such as "no_filter"; "used" for kUsed.
 inline const char* ToString(FilterUse use) {
   switch (use) {
     case FilterUse::kUsed:
       return "used";
     case FilterUse::kNone:
-      return "no filter";
+      return "no_filter";
     case FilterUse::kForeign:
-      return "filter of RocksDB";
+      return "rocksdb_filter";
     case FilterUse::kComparator:
-      return "other comparator";
+      return "other_comparator";
     case FilterUse::kPartialKeys:
-      return "no whole keys";
+      return "no_whole_keys";
     case FilterUse::kUnheld:
-      return "keys not held";
+      return "keys_not_held";
     case FilterUse::kDamaged:
       return "damaged";
   }

@@ -2,9 +2,6 @@
 
 #include "filter_policy/open_db/level_sums.h"
 
-#include <cinttypes>
-#include <cstdio>
-
 #include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
 
@@ -12,26 +9,32 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::string SeeksToString(const SeekCounts& seeks, SeekKind kind) {
-  const auto count = [&](SeekEvent event) { return seeks(kind, event); };
-  char text[160];
-  snprintf(text, sizeof(text),
-           "%" PRIu64 " no, %" PRIu64 " passed, %" PRIu64 " true, %" PRIu64
-           " false",
-           count(SeekEvent::kNegative), count(SeekEvent::kPassed),
-           count(SeekEvent::kTruePositive), count(SeekEvent::kFalsePositive));
-  return text;
+void AddNumber(const char* name, const std::string& number, std::string* line) {
+  *line += std::string(line->back() == ':' ? " " : ", ") + name + " " + number;
 }
 
+void AddSeeks(const std::string& kind, const SeekCounts& seeks, SeekKind of,
+              std::string* line) {
+  const auto add = [&](const char* name, SeekEvent event) {
+    AddNumber((kind + "." + name).c_str(), std::to_string(seeks(of, event)),
+              line);
+  };
+  add("negatives", SeekEvent::kNegative);
+  add("passed", SeekEvent::kPassed);
+  add("true_positives", SeekEvent::kTruePositive);
+  add("false_positives", SeekEvent::kFalsePositive);
+}
+
+// The numbers have the names that they have in plugin/filter_statistics.h.
 std::string LevelToString(int level, const LevelSums& sums) {
-  char text[120];
-  snprintf(text, sizeof(text),
-           " L%s %" PRIu64 " files (%" PRIu64
-           " filtered, %s bits per key), closed seeks ",
-           level < 0 ? "?" : std::to_string(level).c_str(), sums.files,
-           sums.used(), DecimalText(sums.BitsPerKey(), 1).c_str());
-  return text + SeeksToString(sums.counts.seeks, SeekKind::kClosed) +
-         ", open seeks " + SeeksToString(sums.counts.seeks, SeekKind::kOpen);
+  std::string line =
+      " L" + (level < 0 ? std::string("?") : std::to_string(level)) + ":";
+  AddNumber("open_files", std::to_string(sums.files), &line);
+  AddNumber("used_files", std::to_string(sums.used()), &line);
+  AddNumber("bits_per_key", DecimalText(sums.BitsPerKey(), 1), &line);
+  AddSeeks("bounded_seeks", sums.counts.seeks, SeekKind::kClosed, &line);
+  AddSeeks("unbounded_seeks", sums.counts.seeks, SeekKind::kOpen, &line);
+  return line;
 }
 
 }  // namespace

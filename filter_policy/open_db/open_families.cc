@@ -39,16 +39,13 @@ FamilyState OpenFamilies::StateOf(const void* family) const {
 }
 
 std::vector<FamilyState> OpenFamilies::StatesIn(
-    const std::string& path_start) const {
+    const PathFilter& selects) const {
   std::vector<FamilyState> found;
   const std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [id, family] : families_) {
-    const bool is_there =
-        std::any_of(family.open_files.begin(), family.open_files.end(),
-                    [&](const File* file) {
-                      return file->description.path.compare(
-                                 0, path_start.size(), path_start) == 0;
-                    });
+    const bool is_there = std::any_of(
+        family.open_files.begin(), family.open_files.end(),
+        [&](const File* file) { return selects(file->description.path); });
     if (is_there) found.push_back(StateOf(family));
   }
   return found;

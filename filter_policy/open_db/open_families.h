@@ -118,9 +118,10 @@ class OpenFamilies {
 
   // Empty if the column family (FileDescription::family) has had no file.
   FamilyState StateOf(const void* family) const;
-  // Returns the column families that have an open file whose path starts with
-  // `path_start`.
-  std::vector<FamilyState> StatesIn(const std::string& path_start) const;
+  // Returns the column families that have an open file with a path that
+  // `selects` says yes to.
+  using PathFilter = std::function<bool(const std::string&)>;
+  std::vector<FamilyState> StatesIn(const PathFilter& selects) const;
 
  private:
   // Requires mutex_.

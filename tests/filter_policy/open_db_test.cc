@@ -311,11 +311,16 @@ TEST(OpenFamiliesTest, FamiliesInAFolder) {
   const auto a = Open(description);
   description.path = "/folder/2.sst";
   const auto b = Open(description, FilterUse::kUsed, "another DB");
-  EXPECT_EQ(2u, DBSession::StatesIn("/folder/").size());
-  const auto found = DBSession::StatesIn("/folder/2");
+  const auto states_in = [](const std::string& start) {
+    return DBSession::StatesIn([&start](const std::string& path) {
+      return path.compare(0, start.size(), start) == 0;
+    });
+  };
+  EXPECT_EQ(2u, states_in("/folder/").size());
+  const auto found = states_in("/folder/2");
   ASSERT_EQ(1u, found.size());
   EXPECT_EQ(description.path, found[0].open_files.at(0).path);
-  EXPECT_TRUE(DBSession::StatesIn("/elsewhere").empty());
+  EXPECT_TRUE(states_in("/elsewhere").empty());
 }
 
 TEST(LevelSumsTest, FiltersInUseAndOthers) {

@@ -80,12 +80,12 @@ TEST_F(FilterGetsTest, Outcomes) {
   const FilterSums total = Now().total;
   EXPECT_EQ((Numbers{0, 13, 6, 0}), NumbersOf(total.gets));
   EXPECT_EQ(19u, total.gets.asked());
-  EXPECT_EQ(0, total.gets.FalsePositiveRate());
+  EXPECT_EQ(0, total.gets.fpr());
   // Seeks are no Gets, and Gets are no seeks.
-  EXPECT_EQ(0u, total.closed.asked() + total.open.asked());
+  EXPECT_EQ(0u, total.bounded_seeks.asked() + total.unbounded_seeks.asked());
   EXPECT_EQ("", Find(Key(6), Key(9)));
   EXPECT_EQ((Numbers{0, 13, 6, 0}), NumbersOf(Now().total.gets));
-  EXPECT_EQ(-1, FilterLookups().FalsePositiveRate());
+  EXPECT_EQ(-1, FilterLookups().fpr());
 }
 
 TEST_F(FilterGetsTest, FalsePositives) {
@@ -97,7 +97,7 @@ TEST_F(FilterGetsTest, FalsePositives) {
   MultiGet({5, 6});
   EXPECT_EQ((std::vector<Numbers>{{0, 0, 0, 3}, {0, 0, 1, 2}, {0, 0, 1, 1}}),
             Gets());
-  EXPECT_EQ(1, Now().levels[0].sums.gets.FalsePositiveRate());
+  EXPECT_EQ(1, Now().levels[0].sums.gets.fpr());
   // The filter is right, but the key is too new for the snapshot.
   SetTable("exact:1");
   Close();
@@ -154,9 +154,8 @@ TEST_F(FilterGetsTest, FilesWithoutFilters) {
   MultiGet({5, 6});
   EXPECT_EQ((std::vector<Numbers>{{3, 0, 0, 0}, {3, 0, 0, 0}, {1, 0, 0, 0}}),
             Gets());
-  EXPECT_NE(std::string::npos,
-            Now().ToString().find(
-                "Gets that no filter answered: 7 reads of files\n"));
+  EXPECT_NE(std::string::npos, Now().ToString().find(", gets.unasked 7\n"))
+      << Now().ToString();
   EXPECT_EQ(0u, Now().builds.filters);
 }
 
@@ -189,11 +188,13 @@ TEST_F(FilterGetsTest, SameAsTickers) {
       MultiGet(keys);
     }
     const FilterStatistics now = Now();
-    EXPECT_LT(500u, now.gets.negatives + now.gets.positives);
-    EXPECT_LT(0u, now.gets.true_positives);
-    EXPECT_EQ((Numbers{0, now.gets.negatives, now.gets.true_positives,
-                       now.gets.false_positives()}),
-              NumbersOf(now.total.gets));
+    EXPECT_LT(500u, now.ticker_gets.negatives + now.ticker_gets.true_positives +
+                        now.ticker_gets.false_positives);
+    EXPECT_LT(0u, now.ticker_gets.true_positives);
+    EXPECT_EQ(
+        (Numbers{0, now.ticker_gets.negatives, now.ticker_gets.true_positives,
+                 now.ticker_gets.false_positives}),
+        NumbersOf(now.total.gets));
   }
 }
 
@@ -386,20 +387,21 @@ TEST_F(FilterGetsTest, FiltersBuilt) {
       std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(1u, now.builds.filters);
   EXPECT_EQ(500u, now.builds.keys);
-  EXPECT_EQ(now.total.filter_bytes, now.builds.bytes);
-  EXPECT_NEAR(now.total.model_seconds, now.builds.model_seconds, 1e-9);
-  EXPECT_LT(0, now.builds.model_seconds);
-  EXPECT_LT(0, now.builds.build_seconds);
-  EXPECT_GT(spent.count(), now.builds.build_seconds + now.builds.model_seconds);
+  EXPECT_EQ(now.total.filter_bytes, now.builds.filter_bytes);
+  EXPECT_EQ(now.total.model_micros, now.builds.model_micros);
+  EXPECT_LT(0u, now.builds.model_micros);
+  EXPECT_LT(0u, now.builds.build_micros);
+  EXPECT_GT(spent.count() * 1e6, static_cast<double>(now.builds.build_micros +
+                                                     now.builds.model_micros));
   EXPECT_NE(std::string::npos,
-            now.ToString().find("Filters built: 1, of 500 keys, "));
+            now.ToString().find("\nbuilds: filters 1, keys 500, "));
   AddFile(db_.get(), 0, 5, 100);
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
   const uint64_t compacted = Now().live_files;
   const FilterBuilds builds = Now().builds;
   EXPECT_EQ(2 + compacted, builds.filters);
   EXPECT_EQ(500u + 100 + 600, builds.keys);
-  EXPECT_LE(now.builds.build_seconds, builds.build_seconds);
+  EXPECT_LE(now.builds.build_micros, builds.build_micros);
   // Not of another column family, nor of another process.
   ColumnFamilyHandle* family;
   ASSERT_OK(db_->CreateColumnFamily(options_, "other", &family));
@@ -432,10 +434,10 @@ TEST_F(FilterGetsTest, PartitionedFiltersBuilt) {
   EXPECT_EQ(1u, builds.filters);
   EXPECT_EQ(500u, builds.keys);
   // The filter's size includes the index of the parts.
-  EXPECT_LT(0u, builds.bytes);
-  EXPECT_LE(builds.bytes, Now().total.filter_bytes);
-  EXPECT_EQ(0, builds.model_seconds);
-  EXPECT_LT(0, builds.build_seconds);
+  EXPECT_LT(0u, builds.filter_bytes);
+  EXPECT_LE(builds.filter_bytes, Now().total.filter_bytes);
+  EXPECT_EQ(0u, builds.model_micros);
+  EXPECT_LT(0u, builds.build_micros);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

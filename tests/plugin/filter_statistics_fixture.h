@@ -275,8 +275,10 @@ class FilterStatisticsTest : public testing::Test {
     for (int level = 0; level < 3; level++) {
       const FilterSums new_sums = Level(now, level);
       const FilterSums old_sums = Level(before_, level);
-      Numbers numbers = NumbersOf(open ? new_sums.open : new_sums.closed);
-      const Numbers old = NumbersOf(open ? old_sums.open : old_sums.closed);
+      Numbers numbers =
+          NumbersOf(open ? new_sums.unbounded_seeks : new_sums.bounded_seeks);
+      const Numbers old =
+          NumbersOf(open ? old_sums.unbounded_seeks : old_sums.bounded_seeks);
       for (size_t i = 0; i < old.size(); i++) numbers[i] -= old[i];
       news.push_back(numbers);
     }

@@ -197,7 +197,7 @@ TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
     it->Seek(Key(12));
     EXPECT_TRUE(it->status().IsIncomplete());
   }
-  const FilterSeeks level0 = Level(Now(), 0).closed;
+  const FilterSeeks level0 = Level(Now(), 0).bounded_seeks;
   EXPECT_EQ(0u, level0.asked());
 }
 
@@ -214,7 +214,7 @@ TEST_F(FilterStatisticsTest, LongIteratorsHandOverNowAndThen) {
     it->Seek(Key(6));
     ASSERT_FALSE(it->Valid());
     if (i % 500 != 0) continue;
-    const uint64_t counted = Level(Now(), 0).closed.negatives;
+    const uint64_t counted = Level(Now(), 0).bounded_seeks.negatives;
     EXPECT_LE(counted, static_cast<uint64_t>(i));
     EXPECT_LT(static_cast<uint64_t>(i), counted + 1024);
   }
@@ -228,7 +228,7 @@ TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
   std::thread reader([&] {
     uint64_t last = 0;
     while (!done) {
-      const uint64_t asked = Now().total.closed.asked();
+      const uint64_t asked = Now().total.bounded_seeks.asked();
       EXPECT_LE(last, asked);
       last = asked;
     }
@@ -263,8 +263,8 @@ TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
     EXPECT_EQ(others, news[level][1] + news[level][2]);
     EXPECT_LE(news[level][2], sampled);
   }
-  EXPECT_LE(Now().total.blocks_spared(), 3 * negatives + 2 * others);
-  EXPECT_GE(Now().total.blocks_spared() + sampled, 3 * negatives + 2 * others);
+  EXPECT_LE(Now().total.blocks_avoided(), 3 * negatives + 2 * others);
+  EXPECT_GE(Now().total.blocks_avoided() + sampled, 3 * negatives + 2 * others);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

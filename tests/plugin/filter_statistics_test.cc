@@ -3,8 +3,12 @@
 //  Statistics of files that come and go, of several DBs and column families, of
 //  filters that are not used, of Get and of samples; and the line in the log.
 
+#include <unistd.h>
+
 #include <chrono>
 #include <functional>
+#include <regex>
+#include <set>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
@@ -23,7 +27,7 @@ TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
   EXPECT_EQ("", Find(Key(6), Key(9)));
   EXPECT_EQ(Key(2), Find(Key(1), {}));
   const FilterStatistics old = Now();
-  EXPECT_EQ(3u, old.total.files);
+  EXPECT_EQ(3u, old.total.open_files);
   EXPECT_EQ(3u, old.live_files);
   EXPECT_EQ(31u, old.total.keys);
   EXPECT_EQ(31u, old.total.entries);
@@ -32,20 +36,21 @@ TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
   all.target_level = 3;
   ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
   FilterStatistics now = Now();
-  EXPECT_EQ(1u, now.total.files);
+  EXPECT_EQ(1u, now.total.open_files);
   EXPECT_EQ(1u, now.live_files);
   EXPECT_EQ(1u, now.files.size());
   EXPECT_EQ(31u, now.total.keys);
   for (int level = 0; level < 3; level++) {
-    EXPECT_EQ(NumbersOf(Level(old, level).closed),
-              NumbersOf(Level(now, level).closed));
-    EXPECT_EQ(NumbersOf(Level(old, level).open),
-              NumbersOf(Level(now, level).open));
+    EXPECT_EQ(NumbersOf(Level(old, level).bounded_seeks),
+              NumbersOf(Level(now, level).bounded_seeks));
+    EXPECT_EQ(NumbersOf(Level(old, level).unbounded_seeks),
+              NumbersOf(Level(now, level).unbounded_seeks));
   }
   EXPECT_EQ("", Find(Key(6), Key(9)));
   now = Now();
-  EXPECT_EQ(old.total.closed.negatives + 1, now.total.closed.negatives);
-  EXPECT_EQ(1u, now.files[0].closed.negatives);
+  EXPECT_EQ(old.total.bounded_seeks.negatives + 1,
+            now.total.bounded_seeks.negatives);
+  EXPECT_EQ(1u, now.files[0].bounded_seeks.negatives);
 }
 
 // With a small max_open_files, files are closed and opened again all the time.
@@ -64,10 +69,10 @@ TEST_F(FilterStatisticsTest, SmallTableCaches) {
     }
   }
   const FilterStatistics now = Now();
-  EXPECT_LT(now.total.files, uint64_t{kFiles});
+  EXPECT_LT(now.total.open_files, uint64_t{kFiles});
   // Each seek asks all files of level 0.
-  EXPECT_EQ(3u * kFiles * kFiles, now.total.closed.negatives);
-  EXPECT_EQ(3u * kFiles * kFiles, now.total.closed.asked());
+  EXPECT_EQ(3u * kFiles * kFiles, now.total.bounded_seeks.negatives);
+  EXPECT_EQ(3u * kFiles * kFiles, now.total.bounded_seeks.asked());
 }
 
 // ---- Several DBs and column families ----
@@ -78,11 +83,11 @@ TEST_F(FilterStatisticsTest, TwoDBsThatShareOptions) {
   ASSERT_OK(OpenDB(&other, options_, path_ + "_other"));
   AddFile(other.get(), 0, 0);
   EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.closed.negatives);
+  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
   const FilterStatistics of_other =
       Of(other.get(), other->DefaultColumnFamily());
-  EXPECT_EQ(1u, of_other.total.files);
-  EXPECT_EQ(0u, of_other.total.closed.asked());
+  EXPECT_EQ(1u, of_other.total.open_files);
+  EXPECT_EQ(0u, of_other.total.bounded_seeks.asked());
   EXPECT_EQ(path_ + "_other", of_other.db);
 }
 
@@ -91,20 +96,20 @@ TEST_F(FilterStatisticsTest, InstancesThatOnlyRead) {
   Close();
   ASSERT_OK(OpenReadOnly(&db_, options_, path_));
   EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.closed.negatives);
+  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
   EXPECT_EQ(3u, Now().live_files);
   Close();
   options_.max_open_files = -1;
   ASSERT_OK(OpenSecondary(&db_, options_, path_, path_ + "_log"));
   EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.closed.negatives);
+  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
 }
 
 TEST_F(FilterStatisticsTest, WrappedDBs) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   db_.reset(new StackableDB(new StackableDB(db_.release())));
   EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.closed.negatives);
+  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
   FilterStatistics none;
   EXPECT_TRUE(GetFilterStatistics(nullptr, nullptr, &none).IsInvalidArgument());
 }
@@ -115,7 +120,7 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   ColumnFamilyHandle* family;
   ASSERT_OK(db_->CreateColumnFamily(options_, "other", &family));
   families_.push_back(family);
-  EXPECT_EQ(0u, Of(db_.get(), family).total.files);
+  EXPECT_EQ(0u, Of(db_.get(), family).total.open_files);
   const std::string file = path_ + "/outside.sst";
   SstFileWriter writer(EnvOptions(), options_);
   ASSERT_OK(writer.Open(file));
@@ -134,10 +139,10 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   it.reset();
   const FilterStatistics statistics = Of(db_.get(), family);
   EXPECT_EQ("other", statistics.column_family);
-  EXPECT_EQ(1u, statistics.total.files);
-  EXPECT_EQ(1u, statistics.total.closed.negatives);
-  EXPECT_EQ(3u, Now().total.files);
-  EXPECT_EQ(0u, Now().total.closed.asked());
+  EXPECT_EQ(1u, statistics.total.open_files);
+  EXPECT_EQ(1u, statistics.total.bounded_seeks.negatives);
+  EXPECT_EQ(3u, Now().total.open_files);
+  EXPECT_EQ(0u, Now().total.bounded_seeks.asked());
 }
 
 // A column family may be at the address of one that was dropped.
@@ -155,11 +160,11 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
       ASSERT_OK(db_->Put(WriteOptions(), family, Key(key), "value"));
     }
     ASSERT_OK(db_->Flush(FlushOptions(), family));
-    EXPECT_EQ(0u, Of(db_.get(), family).total.closed.asked()) << i;
+    EXPECT_EQ(0u, Of(db_.get(), family).total.bounded_seeks.asked()) << i;
     std::unique_ptr<Iterator> it(db_->NewIterator(read, family));
     it->Seek(Key(4));
     it.reset();
-    EXPECT_EQ(1u, Of(db_.get(), family).total.closed.asked()) << i;
+    EXPECT_EQ(1u, Of(db_.get(), family).total.bounded_seeks.asked()) << i;
     ASSERT_OK(db_->DropColumnFamily(family));
     ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
   }
@@ -177,20 +182,20 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
   const auto nothing = [](Options*) {};
   const std::vector<Case> cases = {
       {"", "exact:1", nothing, "0000"},
-      {"no filter", "nullptr", nothing, "0000"},
-      {"filter of RocksDB", "bloomfilter:10", nothing, "0000"},
-      {"filter of RocksDB",
+      {"no_filter", "nullptr", nothing, "0000"},
+      {"rocksdb_filter", "bloomfilter:10", nothing, "0000"},
+      {"rocksdb_filter",
        "bloomfilter:10;partition_filters=true;index_type=kTwoLevelIndexSearch",
        nothing, "0000"},
-      {"other comparator", "exact:1",
+      {"other_comparator", "exact:1",
        [](Options* o) { o->comparator = ReverseBytewiseComparator(); }, "0000"},
-      {"no whole keys", "exact:1;whole_key_filtering=false",
+      {"no_whole_keys", "exact:1;whole_key_filtering=false",
        [](Options* o) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
        },
        "0000"},
-      {"keys not held", "exact:1", nothing, "too long"},
-      {"keys not held", "exact:1;cache_index_and_filter_blocks=true", nothing,
+      {"keys_not_held", "exact:1", nothing, "too long"},
+      {"keys_not_held", "exact:1;cache_index_and_filter_blocks=true", nothing,
        "too long"},
   };
   for (const Case& c : cases) {
@@ -206,15 +211,15 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
     Reopen();
     const FilterStatistics statistics = Now();
     const bool used = std::string(c.reason).empty();
-    EXPECT_EQ(1u, statistics.total.files);
+    EXPECT_EQ(1u, statistics.total.open_files);
     EXPECT_EQ(1u, statistics.total.entries);
-    EXPECT_EQ(used ? 1u : 0u, statistics.total.used());
+    EXPECT_EQ(used ? 1u : 0u, statistics.total.used_files());
     EXPECT_EQ(used ? 1u : 0u, statistics.total.keys);
     ASSERT_EQ(1u, statistics.files.size());
     EXPECT_EQ(c.reason, statistics.files[0].unused);
     if (!used) {
       EXPECT_EQ((std::map<std::string, uint64_t>{{c.reason, 1}}),
-                statistics.total.unused);
+                statistics.total.unused_files);
     }
     options_ = kept;
   }
@@ -228,9 +233,9 @@ TEST_F(FilterStatisticsTest, FiltersFromBeforeProtean) {
   Reopen();
   AddFile(db_.get(), 0, 3);
   const FilterStatistics statistics = Now();
-  EXPECT_EQ((std::map<std::string, uint64_t>{{"filter of RocksDB", 3}}),
-            statistics.total.unused);
-  EXPECT_EQ(1u, statistics.total.used());
+  EXPECT_EQ((std::map<std::string, uint64_t>{{"rocksdb_filter", 3}}),
+            statistics.total.unused_files);
+  EXPECT_EQ(1u, statistics.total.used_files());
 }
 
 TEST_F(FilterStatisticsTest, DamagedFilters) {
@@ -253,8 +258,8 @@ TEST_F(FilterStatisticsTest, DamagedFilters) {
     Open();
     EXPECT_EQ("", Find(Key(6), Key(9)));
     EXPECT_EQ((std::map<std::string, uint64_t>{{"damaged", 1}}),
-              Now().total.unused);
-    EXPECT_EQ(0u, Now().total.closed.asked());
+              Now().total.unused_files);
+    EXPECT_EQ(0u, Now().total.bounded_seeks.asked());
   }
 }
 
@@ -262,18 +267,17 @@ TEST_F(FilterStatisticsTest, DamagedFilters) {
 
 TEST_F(FilterStatisticsTest, Gets) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_FALSE(Now().gets.known);
+  EXPECT_FALSE(Now().ticker_gets.known);
   options_.statistics = CreateDBStatistics();
   Reopen();
   std::string value;
   EXPECT_OK(db_->Get(ReadOptions(), Key(12), &value));
   EXPECT_TRUE(db_->Get(ReadOptions(), Key(13), &value).IsNotFound());
-  const FilterGets gets = Now().gets;
+  const TickerGets gets = Now().ticker_gets;
   EXPECT_TRUE(gets.known);
   EXPECT_EQ(3u, gets.negatives);
-  EXPECT_EQ(1u, gets.positives);
   EXPECT_EQ(1u, gets.true_positives);
-  EXPECT_EQ(0u, gets.false_positives());
+  EXPECT_EQ(0u, gets.false_positives);
 }
 
 TEST_F(FilterStatisticsTest, Samples) {
@@ -308,18 +312,26 @@ TEST_F(FilterStatisticsTest, SumsOfAFolder) {
   ASSERT_OK(
       GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
   const std::string above = path_.substr(0, path_.rfind('/'));
-  for (const std::string& folder : {path_, path_ + "//", above}) {
+  // However the folder is spelled.
+  const std::string link = path_ + ".link";
+  ASSERT_EQ(0, symlink(above.c_str(), link.c_str()));
+  const std::string behind_link = link + path_.substr(above.size());
+  for (const std::string& folder :
+       {path_, path_ + "//", above, path_ + "/../" + path_.substr(above.size()),
+        behind_link}) {
     const FilterSums sums = GetFilterSums(folder);
-    EXPECT_EQ(statistics.total.files, sums.files) << folder;
+    EXPECT_EQ(statistics.total.open_files, sums.open_files) << folder;
     EXPECT_EQ(statistics.total.keys, sums.keys);
     EXPECT_EQ(statistics.total.filter_bytes, sums.filter_bytes);
-    EXPECT_EQ(statistics.total.closed.asked(), sums.closed.asked());
-    EXPECT_LT(0u, sums.closed.negatives);
+    EXPECT_EQ(statistics.total.bounded_seeks.asked(),
+              sums.bounded_seeks.asked());
+    EXPECT_LT(0u, sums.bounded_seeks.negatives);
   }
+  ASSERT_EQ(0, unlink(link.c_str()));
   // A folder whose name is a mere prefix does not count.
-  EXPECT_EQ(0u, GetFilterSums(path_.substr(0, path_.size() - 1)).files);
+  EXPECT_EQ(0u, GetFilterSums(path_.substr(0, path_.size() - 1)).open_files);
   Close();
-  EXPECT_EQ(0u, GetFilterSums(path_).files);
+  EXPECT_EQ(0u, GetFilterSums(path_).open_files);
 }
 
 // ---- The log ----
@@ -330,7 +342,7 @@ TEST_F(FilterStatisticsTest, ALineInTheLogForEachPeriod) {
   options_.stats_dump_period_sec = 100;
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   const auto lines = [&] {
-    return log_->Lines({"Protean: column family default: L0"});
+    return log_->Lines({"Protean: column family default: L0:"});
   };
   const auto seek = [&] {
     for (int i = 0; i < 200; i++) EXPECT_EQ("", Find(Key(6), Key(9)));
@@ -346,8 +358,21 @@ TEST_F(FilterStatisticsTest, ALineInTheLogForEachPeriod) {
     EXPECT_EQ(period, lines().size());
   }
   const std::string line = lines().at(0);
-  EXPECT_NE(std::string::npos, line.find("L0 1 files (1 filtered, ")) << line;
-  EXPECT_NE(std::string::npos, line.find("; L2 1 files")) << line;
+  EXPECT_NE(std::string::npos,
+            line.find(" L0: open_files 1, used_files 1, bits_per_key "))
+      << line;
+  EXPECT_NE(std::string::npos, line.find("; L2: open_files 1, ")) << line;
+  // Numbers are called as in all other formats.
+  std::set<std::string> known;
+  for (const StatisticsFact& fact : StatisticsFacts()) known.insert(fact.name);
+  const std::regex word("[a-z_]+(\\.[a-z_]+)?(?= [0-9])");
+  const size_t begin = line.find(" L0:");
+  for (std::sregex_iterator
+           at(line.begin() + static_cast<ptrdiff_t>(begin), line.end(), word),
+       end;
+       at != end; ++at) {
+    EXPECT_EQ(1u, known.count(at->str())) << at->str();
+  }
   EXPECT_EQ('.', line.back());
   // Opening or closing a file writes the line, too.
   clock.Advance(101);

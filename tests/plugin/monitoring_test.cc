@@ -40,19 +40,17 @@ Metrics Exported() {
   FilterStatistics family;
   family.db = "/data/db";
   family.column_family = "default";
-  family.gets.known = true;
+  family.ticker_gets.known = true;
   family.samples.exists = true;
   family.refresh.running = true;
   family.refresh.seconds_left = 1;
   LevelFilterStatistics level;
-  level.sums.files = 5;
   level.sums.predicted_fpr = 0.01;
-  for (const char* basis : {"samples", "keys", "prescribed"}) {
-    level.sums.files_by_basis[basis] = 1;
+  for (FilterSeeks* seeks :
+       {&level.sums.bounded_seeks, &level.sums.unbounded_seeks}) {
+    seeks->false_positives = 1;
   }
-  for (const char* reason : {"damaged", "filter of RocksDB"}) {
-    level.sums.unused[reason] = 1;
-  }
+  level.sums.gets.false_positives = 1;
   family.levels.push_back(level);
   Metrics metrics;
   const std::regex sample("(protean_[a-z_]+)\\{(.*)\\} [0-9.]+");
@@ -180,10 +178,9 @@ TEST(MonitoringTest, WrongExpressionsAreFound) {
   const Metrics exported = Exported();
   EXPECT_EQ(1u, exported.count("protean_build_info"));
   for (const char* wrong :
-       {"protean_filter_nothing", "protean_filter_keys{seek=\"closed\"}",
-        "protean_filter_seeks_total{seek=\"wide\"}",
-        "sum by (reason) (protean_filter_keys)",
-        "sum by (level) (protean_filter_keys"}) {
+       {"protean_nothing", "protean_keys{seek=\"closed\"}",
+        "protean_keys{level=\"wide\"}", "sum by (reason) (protean_keys)",
+        "sum by (level) (protean_keys"}) {
     testing::TestPartResultArray found;
     {
       const testing::ScopedFakeTestPartResultReporter reporter(

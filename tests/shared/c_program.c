@@ -56,6 +56,13 @@ static int has(char* string, const char* text) {
   return found;
 }
 
+/* A number of a record that has it. */
+static double number(const protean_record_t* record, const char* name) {
+  double value;
+  if (!protean_record_get(record, name, &value)) fail(__LINE__, name);
+  return value;
+}
+
 static void test_library(void) {
   protean_register(&err);
   REQUIRE_OK();
@@ -130,11 +137,58 @@ static void seek(rocksdb_t* db, rocksdb_column_family_handle_t* family,
   }
 }
 
+/* All that a record of statistics has, by name. */
+static void test_records(rocksdb_t* db, rocksdb_column_family_handle_t* family,
+                         const char* folder) {
+  const char *name, *help, *type, *scope;
+  const protean_record_t* level;
+  protean_record_t* sums = protean_statistics_of_folder(folder);
+  protean_record_t* record = protean_statistics(db, family, &err);
+  double value = -5;
+  size_t i;
+  REQUIRE_OK();
+  REQUIRE(has(protean_record_text(record, "column_family"), "second"));
+  REQUIRE(has(protean_record_text(record, "live_files"), "3"));
+  REQUIRE(number(record, "total.bounded_seeks.negatives") > KEYS / 20);
+  REQUIRE(number(record, "refresh.running") == 0);
+  /* What is unknown, no number, or nothing at all. */
+  REQUIRE(!protean_record_get(record, "refresh.seconds_left", &value));
+  REQUIRE(!protean_record_get(record, "column_family", &value));
+  REQUIRE(!protean_record_get(record, "no.such.name", &value));
+  REQUIRE(value == -5);
+  REQUIRE(protean_record_text(record, "refresh.seconds_left") == NULL);
+  REQUIRE(protean_record_list_size(record, "files") == RUNS);
+  REQUIRE(protean_record_list_size(record, "no_such_list") == 0);
+  REQUIRE(protean_record_list_get(record, "files", RUNS) == NULL);
+  level = protean_record_list_get(record, "levels", 0);
+  REQUIRE(number(level, "level") == 0);
+  REQUIRE(number(level, "keys") == KEYS);
+  REQUIRE(number(sums, "keys") == 2 * KEYS);
+  for (i = 0; protean_statistics_fact(i, &name, &help, &type, &scope); i++) {
+    const char* dot = strchr(help, '.');
+    REQUIRE(dot != NULL);
+    REQUIRE(strcmp(type, "counter") == 0 || strcmp(type, "gauge") == 0);
+    if (strcmp(scope, "level") == 0 && !protean_record_get(level, name, &value))
+      REQUIRE(strstr(name, "fpr") != NULL);
+  }
+  REQUIRE(i > 50);
+  for (i = 0; protean_record_name(record, i) != NULL; i++) {
+  }
+  REQUIRE(i == protean_record_size(record));
+  protean_record_destroy(record);
+  protean_record_destroy(sums);
+  protean_record_destroy(NULL);
+}
+
 static void test_statistics(rocksdb_t* db,
-                            rocksdb_column_family_handle_t* const* families) {
+                            rocksdb_column_family_handle_t* const* families,
+                            const char* folder) {
+  protean_record_t* record = protean_statistics(db, families[1], &err);
+  test_records(db, families[1], folder);
+  REQUIRE(has(protean_record_json(record), "\"second\""));
+  protean_record_destroy(record);
   REQUIRE(has(protean_statistics_text(db, NULL, &err), "default"));
   REQUIRE(has(protean_statistics_text(db, families[1], &err), "second"));
-  REQUIRE(has(protean_statistics_json(db, families[1], &err), "\"second\""));
   REQUIRE(has(protean_statistics_prometheus(db, NULL, 0, &err),
               "column_family=\"default\""));
   REQUIRE(has(protean_statistics_prometheus(db, families, 2, &err),
@@ -146,17 +200,18 @@ static void test_statistics(rocksdb_t* db,
 static void count(rocksdb_t* db, const rocksdb_readoptions_t* read,
                   rocksdb_column_family_handle_t* family, const char* start,
                   const char* limit, uint64_t expected) {
-  protean_count_result_t* result =
+  protean_record_t* result =
       protean_approximate_count(db, read, family, start, 8, limit, 8, &err);
   REQUIRE_OK();
-  REQUIRE(protean_count_result_count(result) == expected);
-  REQUIRE(protean_count_result_in_memtables(result) == 0);
-  REQUIRE(protean_count_result_sorted_runs(result) == RUNS);
-  REQUIRE(protean_count_result_files(result) == RUNS);
-  REQUIRE(protean_count_result_files_scanned(result) == 0);
-  REQUIRE(protean_count_result_deletions(result) == 0);
-  REQUIRE(!protean_count_result_is_exact(result));
-  protean_count_result_destroy(result);
+  REQUIRE(number(result, "count") == (double)expected);
+  REQUIRE(number(result, "in_memtables") == 0);
+  REQUIRE(number(result, "sorted_runs") == RUNS);
+  REQUIRE(number(result, "files") == RUNS);
+  REQUIRE(number(result, "files_scanned") == 0);
+  REQUIRE(number(result, "deletions") == 0);
+  REQUIRE(number(result, "is_exact") == 0);
+  REQUIRE(number(result, "unsure") == 0);
+  protean_record_destroy(result);
 }
 
 static void test_count(rocksdb_t* db, rocksdb_column_family_handle_t* family) {
@@ -277,8 +332,7 @@ static int count_samples(rocksdb_options_t* options, const char* path,
   rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
   rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
   rocksdb_t* db;
-  char* json;
-  char* held;
+  protean_record_t* statistics;
   int i, samples;
   rocksdb_destroy_db(options, path, &err);
   db = rocksdb_open(options, path, &err);
@@ -296,12 +350,10 @@ static int count_samples(rocksdb_options_t* options, const char* path,
     rocksdb_iter_destroy(it);
     rocksdb_readoptions_destroy(read);
   }
-  json = protean_statistics_json(db, NULL, &err);
+  statistics = protean_statistics(db, NULL, &err);
   REQUIRE_OK();
-  held = strstr(json, "\"held\": ");
-  REQUIRE(held != NULL);
-  samples = atoi(held + strlen("\"held\": "));
-  protean_free(json);
+  samples = (int)number(statistics, "samples.held");
+  protean_record_destroy(statistics);
   rocksdb_close(db);
   rocksdb_writeoptions_destroy(write);
   rocksdb_flushoptions_destroy(flush);
@@ -369,6 +421,7 @@ static void test_without_filters(const char* path) {
   for (i = 0; i < 3; i++) {
     rocksdb_writeoptions_t* write = rocksdb_writeoptions_create();
     rocksdb_flushoptions_t* flush = rocksdb_flushoptions_create();
+    protean_record_t* statistics;
     rocksdb_t* db;
     rocksdb_options_set_create_if_missing(options, 1);
     protean_block_based_options_set_filter_policy(
@@ -381,8 +434,10 @@ static void test_without_filters(const char* path) {
     rocksdb_put(db, write, "key", 3, "value", 5, &err);
     rocksdb_flush(db, flush, &err);
     REQUIRE_OK();
-    REQUIRE(has(protean_statistics_json(db, NULL, &err),
-                i < 2 ? "\"used\": 0" : "\"used\": 1"));
+    statistics = protean_statistics(db, NULL, &err);
+    REQUIRE_OK();
+    REQUIRE(number(statistics, "total.used_files") == (i < 2 ? 0 : 1));
+    protean_record_destroy(statistics);
     rocksdb_close(db);
     rocksdb_destroy_db(options, path, &err);
     REQUIRE_OK();
@@ -393,78 +448,107 @@ static void test_without_filters(const char* path) {
   rocksdb_block_based_options_destroy(table);
 }
 
-static unsigned char stop_at_once(void* state, size_t files,
-                                  size_t files_decided, uint64_t bytes_read,
-                                  uint64_t bytes_rewritten) {
-  REQUIRE(files == RUNS && files_decided <= files);
-  REQUIRE(bytes_rewritten == 0);
-  (void)bytes_read;
+static unsigned char stop_at_once(void* state, const protean_record_t* at) {
+  REQUIRE(number(at, "files") == RUNS && number(at, "files_decided") <= RUNS);
+  REQUIRE(number(at, "bytes") > 0);
+  REQUIRE(number(at, "bytes_decided") <= number(at, "bytes"));
+  REQUIRE(number(at, "bytes_rewritten") == 0);
   ++*(int*)state;
   return 0;
 }
 
+static void set(protean_refresh_options_t* options, const char* name,
+                const char* value) {
+  protean_refresh_options_set(options, name, value, &err);
+  REQUIRE_OK();
+}
+
+static void test_refresh_options(void) {
+  protean_refresh_options_t* options = protean_refresh_options_create();
+  protean_refresh_options_set(options, "min_gain", "5", &err);
+  REQUIRE_ERROR("min_gain=5 is not allowed; allowed: numbers from 0 to 1");
+  protean_refresh_options_set(options, "max_parallel_rewrites", "0", &err);
+  REQUIRE_ERROR("=0 is not allowed; allowed: whole numbers from 1 to");
+  protean_refresh_options_set(options, "min_gains", "1", &err);
+  REQUIRE_ERROR("min_gains is not allowed; allowed: dry_run, ");
+  protean_refresh_options_parse(options, "dry_run=true;levels=0,7,x", &err);
+  REQUIRE_ERROR("levels=0,7,x is not allowed");
+  REQUIRE(has(protean_refresh_options_text(options), "dry_run=false;"));
+  protean_refresh_options_parse(options, "max_bytes=2M;levels=0,7", &err);
+  REQUIRE_OK();
+  protean_refresh_options_set_range(options, "a", 1, NULL, 0);
+  REQUIRE(has(protean_refresh_options_text(options),
+              "levels=0,7;start=0x61;limit=;"));
+  REQUIRE(has(protean_refresh_options_text(options), "max_bytes=2097152;"));
+  protean_refresh_options_destroy(options);
+}
+
+/* Whether the outcome of a file is this one. */
+static int has_outcome(const protean_record_t* result, size_t index,
+                       const char* outcome) {
+  const protean_record_t* file =
+      protean_record_list_get(result, "files", index);
+  return has(protean_record_text(file, "outcome"), outcome);
+}
+
 static void test_refresh(rocksdb_t* db,
                          rocksdb_column_family_handle_t* family) {
-  const int level_6 = 6;
   const char* const names[1] = {"table_factory.filter_policy"};
   const char* const values[1] = {
       "{id=protean.Proteus;bits_per_key=12;sample_every=1}"};
   int calls = 0;
   size_t i;
-  protean_refresh_result_t* result;
+  protean_record_t* result;
   protean_refresh_options_t* options = protean_refresh_options_create();
-  protean_refresh_options_set_max_bytes(options, UINT64_MAX);
-  protean_refresh_options_set_bytes_per_second(options, 0);
-  protean_refresh_options_set_min_gain(options, 0.01);
-  protean_refresh_options_set_payback_seconds(options, 3600);
-  protean_refresh_options_set_max_parallel_rewrites(options, 2);
+  set(options, "bytes_per_second", "0");
+  set(options, "min_gain", "0.01");
+  set(options, "payback_seconds", "3600");
+  set(options, "max_parallel_rewrites", "2");
 
   /* The files are in level 0, and hold no key from a letter on. */
-  protean_refresh_options_set_levels(options, &level_6, 1);
+  set(options, "levels", "6");
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_OK();
-  REQUIRE(protean_refresh_result_num_files(result) == RUNS);
+  REQUIRE(protean_record_list_size(result, "files") == RUNS);
   for (i = 0; i < RUNS; i++) {
-    REQUIRE(strstr(protean_refresh_result_file_name(result, i), ".sst"));
-    REQUIRE(protean_refresh_result_file_level(result, i) == 0);
-    REQUIRE(strcmp(protean_refresh_result_file_outcome(result, i),
-                   "not selected") == 0);
+    const protean_record_t* file = protean_record_list_get(result, "files", i);
+    REQUIRE(has(protean_record_text(file, "name"), ".sst"));
+    REQUIRE(number(file, "level") == 0);
+    REQUIRE(has_outcome(result, i, "not selected"));
   }
-  REQUIRE(protean_refresh_result_files_rewritten(result) == 0);
-  REQUIRE(protean_refresh_result_bytes_rewritten(result) == 0);
-  REQUIRE(protean_refresh_result_bytes_read(result) == 0);
-  protean_refresh_result_destroy(result);
-  protean_refresh_options_set_levels(options, NULL, 0);
+  REQUIRE(number(result, "files_rewritten") == 0);
+  REQUIRE(number(result, "bytes_rewritten") == 0);
+  REQUIRE(number(result, "bytes_read") == 0);
+  protean_record_destroy(result);
+  set(options, "levels", "");
   protean_refresh_options_set_range(options, "a", 1, NULL, 0);
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_OK();
-  REQUIRE(strcmp(protean_refresh_result_file_outcome(result, 0),
-                 "not selected") == 0);
-  protean_refresh_result_destroy(result);
+  REQUIRE(has_outcome(result, 0, "not selected"));
+  protean_record_destroy(result);
 
   protean_refresh_options_set_range(options, NULL, 0, NULL, 0);
   protean_refresh_options_set_progress(options, &calls, stop_at_once);
   result = protean_refresh_filters(db, family, options, &err);
-  REQUIRE_ERROR("told to end");
+  REQUIRE_ERROR("Result incomplete: ");
   REQUIRE(calls == 1);
-  REQUIRE(protean_refresh_result_samples(result) > 0);
-  REQUIRE(strcmp(protean_refresh_result_file_outcome(result, RUNS - 1),
-                 "not reached") == 0);
-  protean_refresh_result_destroy(result);
+  REQUIRE(number(result, "samples") > 0);
+  REQUIRE(has_outcome(result, RUNS - 1, "not reached"));
+  protean_record_destroy(result);
   protean_refresh_options_destroy(options);
 
   /* All files have filters of another policy. */
   rocksdb_set_options_cf(db, family, 1, names, values, &err);
   REQUIRE_OK();
   options = protean_refresh_options_create();
-  protean_refresh_options_set_all_files(options, 1);
-  protean_refresh_options_set_dry_run(options, 1);
+  set(options, "all_files", "true");
+  set(options, "dry_run", "true");
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_OK();
-  REQUIRE(protean_refresh_result_files_rewritten(result) == RUNS);
-  REQUIRE(protean_refresh_result_bytes_rewritten(result) > 0);
-  REQUIRE(has(protean_refresh_result_json(result), "\"would be rewritten\""));
-  protean_refresh_result_destroy(result);
+  REQUIRE(number(result, "files_rewritten") == RUNS);
+  REQUIRE(number(result, "bytes_rewritten") > 0);
+  REQUIRE(has(protean_record_json(result), "\"would be rewritten\""));
+  protean_record_destroy(result);
   protean_refresh_options_destroy(options);
 }
 
@@ -474,10 +558,10 @@ static pthread_cond_t reported = PTHREAD_COND_INITIALIZER;
 static int reports = 0;
 
 static void report(void* state, const char* error,
-                   const protean_refresh_result_t* result) {
+                   const protean_record_t* result) {
   REQUIRE(state == &reports);
   REQUIRE(error == NULL);
-  REQUIRE(protean_refresh_result_num_files(result) == RUNS);
+  REQUIRE(protean_record_list_size(result, "files") == RUNS);
   pthread_mutex_lock(&mutex);
   reports++;
   pthread_cond_signal(&reported);
@@ -488,7 +572,7 @@ static void test_refresher(rocksdb_t* db,
                            rocksdb_column_family_handle_t* family) {
   protean_refresh_options_t* options = protean_refresh_options_create();
   protean_filter_refresher_t* refresher;
-  protean_refresh_options_set_dry_run(options, 1);
+  set(options, "dry_run", "true");
   refresher = protean_filter_refresher_create(db, family, options, 1, NULL,
                                               &reports, report, &err);
   REQUIRE_OK();
@@ -540,12 +624,13 @@ int main(int argc, char** argv) {
   value = rocksdb_options_statistics_get_string(surf);
   REQUIRE(value != NULL);
   rocksdb_free(value);
-  test_statistics(db, families);
+  test_statistics(db, families, argv[1]);
   test_count(db, NULL);
   test_count(db, families[0]);
   test_existence(db, families[0]);
   test_existence(db, families[1]);
   test_scopes(db, families[0]);
+  test_refresh_options();
   test_refresh(db, families[1]);
   test_refresher(db, families[1]);
   rocksdb_column_family_handle_destroy(families[0]);

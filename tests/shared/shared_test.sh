@@ -139,6 +139,10 @@ expect_readings() {
   fi
 }
 examples=$project/docs/examples
+"${CC:-cc}" -std=c99 -pedantic -Wall -Wextra -Werror -isystem "$include" -I"$build/include" \
+  -c "$examples/c/sensors.c" -o "$work/sensors.o"
+compile "$work/sensors.o" -o "$work/sensors" "$binding" "$shared"
+expect_readings C "$work/sensors" "$work/sensors_db"
 if command -v python3 >/dev/null; then
   expect_readings Python python3 "$examples/python/filters.py" "$work/python_db" "$shared" "$binding"
 fi

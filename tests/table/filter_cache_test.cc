@@ -160,7 +160,7 @@ TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
   // Compaction leaves the counts.
   ASSERT_OK(CompactLevel0(db_.get(), 3, 1 << 20));
   const FilterStatistics later = Now();
-  EXPECT_EQ(1u, later.total.files);
+  EXPECT_EQ(1u, later.total.open_files);
   EXPECT_EQ(3u, later.total.filter_blocks_loaded);
   EXPECT_EQ(2u, later.levels.at(0).sums.filter_blocks_loaded);
 }

@@ -504,7 +504,7 @@ TEST_F(FilterPartsDBTest, ADamagedPart) {
     FilterStatistics statistics;
     ASSERT_OK(
         GetFilterStatistics(&*db_, db_->DefaultColumnFamily(), &statistics));
-    EXPECT_TRUE(statistics.total.unused.empty());
+    EXPECT_TRUE(statistics.total.unused_files.empty());
   }
 }
 

@@ -186,7 +186,7 @@ TEST_F(RefreshTest, PaysBack) {
   EXPECT_EQ(0u, result_.files_rewritten);
   EXPECT_GT(Count(Outcome::kTooLittleGain), 2u);
   options = RefreshOptions();
-  options.min_gain = 1.1;
+  options.min_gain = 1;
   ASSERT_OK(Refresh(options));
   EXPECT_EQ(0u, result_.files_rewritten);
 }

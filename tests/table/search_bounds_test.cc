@@ -76,7 +76,7 @@ class SearchBoundsTest : public testing::Test {
     FilterStatistics statistics;
     EXPECT_OK(GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(),
                                   &statistics));
-    return statistics.total.closed;
+    return statistics.total.bounded_seeks;
   }
 
   std::unique_ptr<Iterator> NewIterator() {
@@ -517,9 +517,9 @@ TEST_F(SearchBoundsTest, AreClosedSeeks) {
   FilterStatistics statistics;
   ASSERT_OK(
       GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
-  EXPECT_EQ(100, statistics.total.closed.asked());
-  EXPECT_GT(statistics.total.closed.negatives, 95);
-  EXPECT_EQ(0, statistics.total.open.asked());
+  EXPECT_EQ(100, statistics.total.bounded_seeks.asked());
+  EXPECT_GT(statistics.total.bounded_seeks.negatives, 95);
+  EXPECT_EQ(0, statistics.total.unbounded_seeks.asked());
   EXPECT_EQ(100, statistics.samples.sampled);
 }
 

@@ -272,7 +272,7 @@ TEST_F(LiveTest, Limits) {
   EXPECT_EQ(std::set<std::string>{"limit reached"}, outcomes());
   EndServing();
   limited = RefreshOptions();
-  limited.min_gain = 1.5;
+  limited.min_gain = 1;
   Serve(1, limited);
   EXPECT_EQ(std::set<std::string>{"too little gain"}, outcomes());
   EndServing();

@@ -134,8 +134,12 @@ func (f *FilteredDB) ApproximateCount(start, limit string) (uint64, error) {
 	if reason != nil {
 		return 0, failure(reason)
 	}
-	defer C.protean_count_result_destroy(result)
-	return uint64(C.protean_count_result_count(result)), nil
+	defer C.protean_record_destroy(result)
+	name := C.CString("count")
+	defer C.free(unsafe.Pointer(name))
+	var count C.double
+	C.protean_record_get(result, name, &count)
+	return uint64(count), nil
 }
 
 // Statistics returns what the filters do, as a table for people.

@@ -105,15 +105,17 @@ class FilteredDB:
         """How many keys there are from `start` on that are below `limit`."""
         result = self.protean.attempt("protean_approximate_count", (POINTER,) * 3 + KEY + KEY, self.db, None, None, start,
                                       len(start), limit, len(limit))
-        count = self.protean.call("protean_count_result_count", (POINTER,), result, returns=ctypes.c_uint64)
-        self.protean.call("protean_count_result_destroy", (POINTER,), result, returns=None)
-        return count
+        return self._json_of(result)["count"]
 
     def statistics(self):
-        text = self.protean.attempt("protean_statistics_json", (POINTER, POINTER), self.db, None)
-        statistics = json.loads(ctypes.string_at(text))
+        return self._json_of(self.protean.attempt("protean_statistics", (POINTER, POINTER), self.db, None))
+
+    def _json_of(self, record):
+        text = self.protean.call("protean_record_json", (POINTER,), record, returns=POINTER)
+        facts = json.loads(ctypes.string_at(text))
         self.protean.call("protean_free", (POINTER,), text, returns=None)
-        return statistics
+        self.protean.call("protean_record_destroy", (POINTER,), record, returns=None)
+        return facts
 
     def close(self):
         self.rocksdb.call("rocksdb_close", (POINTER,), self.db, returns=None)
@@ -144,9 +146,9 @@ def main():
         sys.exit("a filter denies readings that there are")
     with db.bounds(key_of(1, 1), key_of(1, 2)):
         pass  # calls what seeks
-    spared = db.statistics()["total"]["closed"]["negatives"]
+    avoided = db.statistics()["total"]["bounded_seeks"]["negatives"]
     print(f"{readings} readings; {exist.count(False)} of {len(hours)} hours have none, as filters know")
-    print(f"{db.approximate_count(key_of(7, 0), key_of(8, 0))} readings on a day; {spared} seeks did not read")
+    print(f"{db.approximate_count(key_of(7, 0), key_of(8, 0))} readings on a day; {avoided} seeks did not read")
     db.close()
 
 

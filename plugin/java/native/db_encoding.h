@@ -6,6 +6,7 @@
 
 #include <jni.h>
 
+#include "plugin/facts.h"
 #include "plugin/java/native/jni_util.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/db.h"
@@ -20,8 +21,15 @@ inline ColumnFamilyHandle* AsColumnFamily(DB* db, jlong handle) {
                      : reinterpret_cast<ColumnFamilyHandle*>(handle);
 }
 
-// Encodes whether refreshing was complete, and the values of its result, in the
-// order in which RefreshResult.java reads them.
+// Encodes a record as Facts.java reads it.
+void Encode(const Record& record, Encoder* out);
+
+// Encodes a status and the result of a refresh, as RefreshResult.java reads
+// them.
 void Encode(const Status& status, const RefreshResult& result, Encoder* out);
+
+// Parses a text of RefreshOptions. Returns false if an exception is pending.
+bool ParseRefreshOptions(JNIEnv* env, jclass native, jbyteArray bytes,
+                         RefreshOptions* options);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

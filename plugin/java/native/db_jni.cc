@@ -3,7 +3,6 @@
 //  Native functions of protean.rocksjava that ask an open DB: counts,
 //  statistics, another filter policy, refreshing.
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +10,6 @@
 #include "plugin/filter_statistics.h"
 #include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
-#include "plugin/java/native/refresh_options_jni.h"
 #include "plugin/may_exist.h"
 #include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
@@ -28,129 +26,6 @@ ReadOptions AsReadOptions(jlong handle) {
   return handle == 0 ? ReadOptions() : *reinterpret_cast<ReadOptions*>(handle);
 }
 
-// Encodes the values in the order in which FilterStatistics.java reads them.
-void Encode(const FilterSeeks& seeks, Encoder* out) {
-  out->Put(seeks.negatives);
-  out->Put(seeks.passed);
-  out->Put(seeks.true_positives);
-  out->Put(seeks.false_positives);
-  out->Put(seeks.reached);
-}
-
-void Encode(const std::map<std::string, uint64_t>& numbers, Encoder* out) {
-  out->Put(uint64_t{numbers.size()});
-  for (const auto& [name, number] : numbers) {
-    out->Put(name);
-    out->Put(number);
-  }
-}
-
-void Encode(const FilterSums& sums, Encoder* out) {
-  out->Put(sums.files);
-  out->Put(sums.entries);
-  Encode(sums.unused, out);
-  out->Put(sums.keys);
-  out->Put(sums.filter_bytes);
-  out->Put(sums.predicted_fpr);
-  Encode(sums.files_by_basis, out);
-  out->Put(sums.model_seconds);
-  out->Put(sums.filter_blocks_loaded);
-  out->Put(sums.filter_bytes_loaded);
-  out->Put(sums.filter_loads_failed);
-  Encode(sums.closed, out);
-  Encode(sums.open, out);
-  out->Put(sums.gets.unasked);
-  out->Put(sums.gets.negatives);
-  out->Put(sums.gets.true_positives);
-  out->Put(sums.gets.false_positives);
-}
-
-void Encode(const FilterBuilds& builds, Encoder* out) {
-  out->Put(builds.filters);
-  out->Put(builds.keys);
-  out->Put(builds.bytes);
-  out->Put(builds.model_seconds);
-  out->Put(builds.build_seconds);
-}
-
-void Encode(const RefreshStatistics& refresh, Encoder* out) {
-  out->Put(refresh.runs);
-  out->Put(refresh.failures);
-  out->Put(refresh.last_end_seconds);
-  out->Put(refresh.files_rewritten);
-  out->Put(refresh.bytes_read);
-  out->Put(refresh.bytes_rewritten);
-  out->Put(uint64_t{refresh.running});
-  out->Put(refresh.bytes);
-  out->Put(refresh.bytes_decided);
-  out->Put(refresh.running_seconds);
-  out->Put(refresh.seconds_left);
-}
-
-void Encode(const FileFilterStatistics& file, Encoder* out) {
-  out->Put(file.path);
-  out->Put(static_cast<uint64_t>(file.level));
-  out->Put(file.unused);
-  out->Put(file.entries);
-  out->Put(file.keys);
-  out->Put(file.filter_bytes);
-  out->Put(file.filter.kind);
-  out->Put(file.filter.design);
-  out->Put(file.filter.basis);
-  out->Put(file.filter.predicted_fpr);
-  Encode(file.closed, out);
-  Encode(file.open, out);
-}
-
-void Encode(const FilterStatistics& statistics, Encoder* out) {
-  out->Put(statistics.db);
-  out->Put(statistics.column_family);
-  out->Put(statistics.live_files);
-  Encode(statistics.total, out);
-  out->Put(uint64_t{statistics.levels.size()});
-  for (const LevelFilterStatistics& level : statistics.levels) {
-    out->Put(static_cast<uint64_t>(level.level));
-    Encode(level.sums, out);
-  }
-  out->Put(uint64_t{statistics.files.size()});
-  for (const FileFilterStatistics& file : statistics.files) Encode(file, out);
-  out->Put(uint64_t{statistics.gets.known});
-  out->Put(statistics.gets.negatives);
-  out->Put(statistics.gets.positives);
-  out->Put(statistics.gets.true_positives);
-  Encode(statistics.builds, out);
-  const SampleQueueStatistics& samples = statistics.samples;
-  out->Put(uint64_t{samples.exists});
-  out->Put(samples.held);
-  out->Put(samples.capacity);
-  out->Put(uint64_t{samples.sample_every});
-  out->Put(samples.recorded);
-  out->Put(samples.sampled);
-  out->Put(samples.dropped);
-  out->Put(samples.age_seconds);
-  Encode(statistics.refresh, out);
-  out->Put(statistics.ToString());
-  out->Put(statistics.ToJson());
-  out->Put(ToPrometheus({statistics}));
-}
-
-// Encodes the values in the order in which RefreshResult.java reads them.
-void Encode(const RefreshedFile& file, Encoder* out) {
-  out->Put(file.name);
-  out->Put(static_cast<uint64_t>(file.level));
-  out->Put(file.bytes);
-  out->Put(file.entries);
-  out->Put(std::string(ToString(file.outcome)));
-  out->Put(file.status.ok() ? std::string() : file.status.ToString());
-  out->Put(file.queries);
-  out->Put(file.old_design);
-  out->Put(file.new_design);
-  out->Put(file.old_fpr);
-  out->Put(file.new_fpr);
-  out->Put(file.asked_per_second);
-  out->Put(file.saved_reads_per_second);
-}
-
 Status SetFilterPolicy(DB* db, ColumnFamilyHandle* column_family,
                        const std::string& policy) {
   const auto table = db->GetOptions(column_family).table_factory;
@@ -164,16 +39,47 @@ Status SetFilterPolicy(DB* db, ColumnFamilyHandle* column_family,
 
 }  // namespace
 
+void Encode(const Record& record, Encoder* out) {
+  // A value is a number (1), a text (2), or unknown (0).
+  out->Put(uint64_t{record.values().size()});
+  for (const auto& [name, value] : record.values()) {
+    out->Put(name);
+    if (std::holds_alternative<std::monostate>(value)) {
+      out->Put(uint64_t{0});
+    } else if (const auto* text = std::get_if<std::string>(&value)) {
+      out->Put(uint64_t{2});
+      out->Put(*text);
+    } else {
+      out->Put(uint64_t{1});
+      const auto* const count = std::get_if<uint64_t>(&value);
+      const auto* const flag = std::get_if<bool>(&value);
+      out->Put(count != nullptr  ? static_cast<double>(*count)
+               : flag != nullptr ? double{*flag ? 1.0 : 0.0}
+                                 : std::get<double>(value));
+    }
+  }
+  for (const char* list : {"levels", "files"}) {
+    out->Put(uint64_t{record.List(list).size()});
+    for (const Record& element : record.List(list)) Encode(element, out);
+  }
+}
+
 void Encode(const Status& status, const RefreshResult& result, Encoder* out) {
-  out->Put(uint64_t{status.ok()});
-  out->Put(uint64_t{result.files.size()});
-  for (const RefreshedFile& file : result.files) Encode(file, out);
-  out->Put(result.samples);
-  out->Put(uint64_t{result.rate_known});
-  out->Put(result.bytes_read);
-  out->Put(result.files_rewritten);
-  out->Put(result.bytes_rewritten);
-  out->Put(result.saved_reads_per_second);
+  out->Put(uint64_t{status.code()});
+  out->Put(uint64_t{status.subcode()});
+  out->Put(std::string(status.ok()                    ? ""
+                       : status.getState() == nullptr ? status.ToString()
+                                                      : status.getState()));
+  Encode(RecordOf(result), out);
+}
+
+bool ParseRefreshOptions(JNIEnv* env, jclass native, jbyteArray bytes,
+                         RefreshOptions* options) {
+  std::string text;
+  if (!CopyBytes(env, bytes, &text)) return false;
+  const Status s = options->Parse(text);
+  if (!s.ok()) ThrowStatus(env, native, s);
+  return s.ok();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
@@ -225,7 +131,7 @@ JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
   });
 }
 
-// Returns the members of a CountResult, in their order, or null if it throws.
+// Returns the record of a CountResult, or null if it throws.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jlong read_options, jbyteArray begin_bytes, jbyteArray end_bytes) {
@@ -248,13 +154,7 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(
       return nullptr;
     }
     Encoder out;
-    out.Put(result.count);
-    out.Put(result.in_memtables);
-    out.Put(result.sorted_runs);
-    out.Put(result.files);
-    out.Put(result.files_scanned);
-    out.Put(result.deletions);
-    out.Put(uint64_t{result.unsure});
+    Encode(RecordOf(result), &out);
     return ToBytes(env, out.bytes());
   });
 }
@@ -270,7 +170,10 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterStatistics(
       return nullptr;
     }
     Encoder out;
-    Encode(statistics, &out);
+    Encode(RecordOf(statistics), &out);
+    out.Put(statistics.ToString());
+    out.Put(statistics.ToJson());
+    out.Put(ToPrometheus({statistics}));
     return ToBytes(env, out.bytes());
   });
 }
@@ -281,7 +184,7 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterSums(
     std::string folder;
     if (!CopyBytes(env, folder_bytes, &folder)) return nullptr;
     Encoder out;
-    Encode(GetFilterSums(folder), &out);
+    Encode(RecordOf(GetFilterSums(folder)), &out);
     return ToBytes(env, out.bytes());
   });
 }
@@ -324,26 +227,29 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_setFilterPolicy(
   });
 }
 
-// `progress`, a RefreshOptions.Progress, may be null. An exception that it
-// throws ends refreshing, and is passed on to the caller. The result begins
-// with whether refreshing was complete.
+// `watched`, a RefreshOptions, is told the progress unless it is null. An
+// exception that it throws ends refreshing, and is passed on to the caller. The
+// result begins with the status.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
-    jobject java_options, jobject progress) {
+    jbyteArray options_text, jobject watched) {
   return Guarded(env, [&]() -> jbyteArray {
     RefreshOptions options;
-    if (!ReadRefreshOptions(env, java_options, &options)) return nullptr;
-    if (progress != nullptr) {
+    if (!ParseRefreshOptions(env, native, options_text, &options)) {
+      return nullptr;
+    }
+    if (watched != nullptr) {
       const jmethodID report =
-          env->GetMethodID(env->GetObjectClass(progress), "report", "(JJJJ)Z");
+          env->GetMethodID(env->GetObjectClass(watched), "report", "([B)Z");
       if (report == nullptr) return nullptr;
       // RefreshFilters calls this from the current thread.
-      options.progress = [env, progress, report](const RefreshProgress& at) {
-        const jboolean goes_on = env->CallBooleanMethod(
-            progress, report, static_cast<jlong>(at.files),
-            static_cast<jlong>(at.files_decided),
-            static_cast<jlong>(at.bytes_read),
-            static_cast<jlong>(at.bytes_rewritten));
+      options.progress = [env, watched, report](const RefreshProgress& at) {
+        Encoder out;
+        Encode(RecordOf(at), &out);
+        const jbyteArray bytes = ToBytes(env, out.bytes());
+        if (bytes == nullptr) return false;
+        const jboolean goes_on = env->CallBooleanMethod(watched, report, bytes);
+        env->DeleteLocalRef(bytes);
         return !env->ExceptionCheck() && goes_on == JNI_TRUE;
       };
     }
@@ -351,10 +257,6 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
     const Status s = RefreshFilters(
         AsDB(db), AsColumnFamily(AsDB(db), column_family), options, &result);
     if (env->ExceptionCheck()) return nullptr;
-    if (!s.ok() && !s.IsIncomplete()) {
-      ThrowStatus(env, native, s);
-      return nullptr;
-    }
     Encoder out;
     Encode(s, result, &out);
     return ToBytes(env, out.bytes());

@@ -8,7 +8,6 @@
 
 #include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
-#include "plugin/java/native/refresh_options_jni.h"
 #include "plugin/refresh_filters.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -40,11 +39,6 @@ class Refresher {
     Encoder out;
     out.Put(runs_);
     if (runs_ == 0) return out.bytes();
-    out.Put(uint64_t{status_.ok() || status_.IsIncomplete()});
-    out.Put(uint64_t{status_.code()});
-    out.Put(uint64_t{status_.subcode()});
-    out.Put(
-        std::string(status_.getState() == nullptr ? "" : status_.getState()));
     Encode(status_, result_, &out);
     return out.bytes();
   }
@@ -73,11 +67,11 @@ extern "C" {
 // Returns a handle.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_openFilterRefresher(
     JNIEnv* env, jclass native, jlong db_handle, jlong column_family,
-    jobject java_options, jlong period_seconds, jbyteArray socket_bytes) {
+    jbyteArray options_text, jlong period_seconds, jbyteArray socket_bytes) {
   return Guarded(env, [&]() -> jlong {
     RefreshOptions options;
     std::string socket;
-    if (!ReadRefreshOptions(env, java_options, &options) ||
+    if (!ParseRefreshOptions(env, native, options_text, &options) ||
         !CopyBytes(env, socket_bytes, &socket)) {
       return 0;
     }

@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use librocksdb_sys::{rocksdb_column_family_handle_t, rocksdb_readoptions_t, rocksdb_t};
 
-use crate::refresh::{refresh, FilterRefresher, RefreshError, RefreshProgress, Refreshed};
-use crate::{ffi, Error, RefreshOptions};
+use crate::refresh::{refresh, FilterRefresher, RefreshError, RefreshProgress, RefreshResult};
+use crate::{ffi, Error, Record, RefreshOptions};
 
 /// The number of keys in a range, as far as it is known without reading them.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
     /// The number of keys: a key that is in several sorted runs counts in each.
@@ -28,6 +29,8 @@ pub struct Count {
     pub files_scanned: u64,
     /// Deletions, which may be counted as keys, and hide others.
     pub deletions: u64,
+    /// Whether `count` may include entries that are not separate live keys.
+    pub unsure: bool,
     /// Whether `count` is certainly the number of live keys.
     pub is_exact: bool,
 }
@@ -51,7 +54,8 @@ pub struct Count {
 /// let day = (b"2026-11-20".as_slice(), b"2026-11-21".as_slice());
 /// assert_eq!(family.approximate_count(Some(day.0), Some(day.1))?.count, 1);
 /// assert_eq!(family.ranges_may_exist(&[day])?, [true]);
-/// println!("{}", family.statistics()?);
+/// println!("{}", family.statistics_text()?);
+/// println!("{:?}", family.statistics()?.get("total.blocks_avoided"));
 /// # drop(db);
 /// # DB::destroy(&options, &path)?;
 /// # Ok(())
@@ -123,7 +127,7 @@ impl<'db> ColumnFamily<'db> {
     /// # Errors
     ///
     /// If the C API of RocksDB is not that of the version that Protean was compiled for.
-    pub fn statistics(&self) -> Result<String, Error> {
+    pub fn statistics_text(&self) -> Result<String, Error> {
         // SAFETY: the DB is open.
         unsafe {
             let text =
@@ -132,17 +136,17 @@ impl<'db> ColumnFamily<'db> {
         }
     }
 
-    /// What the filters do, as a JSON object.
+    /// What the filters do, by the names in `plugin/filter_statistics.h`.
     ///
     /// # Errors
     ///
-    /// As for [`ColumnFamily::statistics`].
-    pub fn statistics_json(&self) -> Result<String, Error> {
+    /// As for [`ColumnFamily::statistics_text`].
+    pub fn statistics(&self) -> Result<Record, Error> {
         // SAFETY: the DB is open.
         unsafe {
-            let text =
-                ffi::attempt(|error| ffi::protean_statistics_json(self.db, self.handle, error))?;
-            Ok(ffi::take(text))
+            let record =
+                ffi::attempt(|error| ffi::protean_statistics(self.db, self.handle, error))?;
+            Ok(Record::take(record))
         }
     }
 
@@ -150,7 +154,7 @@ impl<'db> ColumnFamily<'db> {
     ///
     /// # Errors
     ///
-    /// As for [`ColumnFamily::statistics`].
+    /// As for [`ColumnFamily::statistics_text`].
     pub fn statistics_prometheus(&self) -> Result<String, Error> {
         // SAFETY: the DB is open.
         unsafe {
@@ -189,17 +193,18 @@ impl<'db> ColumnFamily<'db> {
                     error,
                 )
             })?;
-            let count = Count {
-                count: ffi::protean_count_result_count(result),
-                in_memtables: ffi::protean_count_result_in_memtables(result),
-                sorted_runs: ffi::protean_count_result_sorted_runs(result),
-                files: ffi::protean_count_result_files(result),
-                files_scanned: ffi::protean_count_result_files_scanned(result),
-                deletions: ffi::protean_count_result_deletions(result),
-                is_exact: ffi::protean_count_result_is_exact(result) != 0,
-            };
-            ffi::protean_count_result_destroy(result);
-            Ok(count)
+            let record = Record::take(result);
+            let is = |name| record.count(name) != 0;
+            Ok(Count {
+                count: record.count("count"),
+                in_memtables: record.count("in_memtables"),
+                sorted_runs: record.count("sorted_runs"),
+                files: record.count("files"),
+                files_scanned: record.count("files_scanned"),
+                deletions: record.count("deletions"),
+                unsure: is("unsure"),
+                is_exact: is("is_exact"),
+            })
         }
     }
 
@@ -265,7 +270,7 @@ impl<'db> ColumnFamily<'db> {
     /// # Errors
     ///
     /// What `RefreshFilters` in `plugin/refresh_filters.h` returns.
-    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<Refreshed, RefreshError> {
+    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<RefreshResult, RefreshError> {
         self.refresh_filters_watched(options, |_| true)
     }
 
@@ -283,7 +288,7 @@ impl<'db> ColumnFamily<'db> {
         &self,
         options: &RefreshOptions,
         mut watch: impl FnMut(RefreshProgress) -> bool,
-    ) -> Result<Refreshed, RefreshError> {
+    ) -> Result<RefreshResult, RefreshError> {
         refresh(self, options, &mut watch)
     }
 
@@ -297,13 +302,13 @@ impl<'db> ColumnFamily<'db> {
     ///
     /// # Errors
     ///
-    /// As for [`ColumnFamily::statistics`], and if the socket cannot be used.
+    /// As for [`ColumnFamily::statistics_text`], and if the socket cannot be used.
     pub fn refresh_periodically(
         &self,
         options: &RefreshOptions,
         period: Duration,
         socket: Option<&Path>,
-        report: impl FnMut(Result<Refreshed, RefreshError>) + Send + 'static,
+        report: impl FnMut(Result<RefreshResult, RefreshError>) + Send + 'static,
     ) -> Result<FilterRefresher<'db>, Error> {
         FilterRefresher::start(self, options, period, socket, Box::new(report))
     }

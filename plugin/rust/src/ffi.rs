@@ -2,7 +2,7 @@
 
 //! The functions of the C API in `plugin/protean_c.h`, and what its strings and keys are here.
 
-use std::ffi::{c_char, c_double, c_int, c_uchar, c_void, CStr, CString};
+use std::ffi::{c_char, c_double, c_uchar, c_void, CStr, CString};
 use std::ptr;
 
 use librocksdb_sys::{
@@ -24,18 +24,17 @@ macro_rules! opaque {
 }
 
 opaque!(
-    CountResult,
+    Record,
     RefreshOptions,
-    RefreshResult,
     FilterRefresher,
     SearchBoundsScope,
     SstFileFilter
 );
 
 /// Called with the progress of refreshing. Refreshing ends when it returns 0.
-pub type Progress = unsafe extern "C" fn(*mut c_void, usize, usize, u64, u64) -> c_uchar;
+pub type Progress = unsafe extern "C" fn(*mut c_void, *const Record) -> c_uchar;
 /// Called with the error or null, and the result of a refresh.
-pub type Report = unsafe extern "C" fn(*mut c_void, *const c_char, *const RefreshResult);
+pub type Report = unsafe extern "C" fn(*mut c_void, *const c_char, *const Record);
 
 extern "C" {
     pub fn protean_free(string: *mut c_void);
@@ -51,11 +50,26 @@ extern "C" {
         column_family: *mut rocksdb_column_family_handle_t,
         errptr: *mut *mut c_char,
     ) -> *mut c_char;
-    pub fn protean_statistics_json(
+    pub fn protean_statistics(
         db: *mut rocksdb_t,
         column_family: *mut rocksdb_column_family_handle_t,
         errptr: *mut *mut c_char,
-    ) -> *mut c_char;
+    ) -> *mut Record;
+    pub fn protean_record_get(
+        record: *const Record,
+        name: *const c_char,
+        value: *mut c_double,
+    ) -> c_uchar;
+    pub fn protean_record_text(record: *const Record, name: *const c_char) -> *mut c_char;
+    pub fn protean_record_name(record: *const Record, index: usize) -> *const c_char;
+    pub fn protean_record_list_size(record: *const Record, list: *const c_char) -> usize;
+    pub fn protean_record_list_get(
+        record: *const Record,
+        list: *const c_char,
+        index: usize,
+    ) -> *const Record;
+    pub fn protean_record_json(record: *const Record) -> *mut c_char;
+    pub fn protean_record_destroy(record: *mut Record);
     pub fn protean_statistics_prometheus(
         db: *mut rocksdb_t,
         column_families: *const *mut rocksdb_column_family_handle_t,
@@ -72,15 +86,7 @@ extern "C" {
         limit_key: *const c_char,
         limit_key_len: usize,
         errptr: *mut *mut c_char,
-    ) -> *mut CountResult;
-    pub fn protean_count_result_count(result: *const CountResult) -> u64;
-    pub fn protean_count_result_in_memtables(result: *const CountResult) -> u64;
-    pub fn protean_count_result_sorted_runs(result: *const CountResult) -> u64;
-    pub fn protean_count_result_files(result: *const CountResult) -> u64;
-    pub fn protean_count_result_files_scanned(result: *const CountResult) -> u64;
-    pub fn protean_count_result_deletions(result: *const CountResult) -> u64;
-    pub fn protean_count_result_is_exact(result: *const CountResult) -> c_uchar;
-    pub fn protean_count_result_destroy(result: *mut CountResult);
+    ) -> *mut Record;
 
     pub fn protean_keys_may_exist(
         db: *mut rocksdb_t,
@@ -133,11 +139,11 @@ extern "C" {
 
     pub fn protean_refresh_options_create() -> *mut RefreshOptions;
     pub fn protean_refresh_options_destroy(options: *mut RefreshOptions);
-    pub fn protean_refresh_options_set_dry_run(options: *mut RefreshOptions, dry_run: c_uchar);
-    pub fn protean_refresh_options_set_levels(
+    pub fn protean_refresh_options_set(
         options: *mut RefreshOptions,
-        levels: *const c_int,
-        num_levels: usize,
+        name: *const c_char,
+        value: *const c_char,
+        errptr: *mut *mut c_char,
     );
     pub fn protean_refresh_options_set_range(
         options: *mut RefreshOptions,
@@ -145,21 +151,6 @@ extern "C" {
         start_key_len: usize,
         limit_key: *const c_char,
         limit_key_len: usize,
-    );
-    pub fn protean_refresh_options_set_max_parallel_rewrites(
-        options: *mut RefreshOptions,
-        max_parallel_rewrites: u32,
-    );
-    pub fn protean_refresh_options_set_all_files(options: *mut RefreshOptions, all_files: c_uchar);
-    pub fn protean_refresh_options_set_max_bytes(options: *mut RefreshOptions, max_bytes: u64);
-    pub fn protean_refresh_options_set_bytes_per_second(
-        options: *mut RefreshOptions,
-        bytes_per_second: u64,
-    );
-    pub fn protean_refresh_options_set_min_gain(options: *mut RefreshOptions, min_gain: c_double);
-    pub fn protean_refresh_options_set_payback_seconds(
-        options: *mut RefreshOptions,
-        payback_seconds: c_double,
     );
     pub fn protean_refresh_options_set_progress(
         options: *mut RefreshOptions,
@@ -171,23 +162,7 @@ extern "C" {
         column_family: *mut rocksdb_column_family_handle_t,
         options: *const RefreshOptions,
         errptr: *mut *mut c_char,
-    ) -> *mut RefreshResult;
-    pub fn protean_refresh_result_samples(result: *const RefreshResult) -> u64;
-    pub fn protean_refresh_result_bytes_read(result: *const RefreshResult) -> u64;
-    pub fn protean_refresh_result_files_rewritten(result: *const RefreshResult) -> u64;
-    pub fn protean_refresh_result_bytes_rewritten(result: *const RefreshResult) -> u64;
-    pub fn protean_refresh_result_num_files(result: *const RefreshResult) -> usize;
-    pub fn protean_refresh_result_file_name(
-        result: *const RefreshResult,
-        index: usize,
-    ) -> *const c_char;
-    pub fn protean_refresh_result_file_level(result: *const RefreshResult, index: usize) -> c_int;
-    pub fn protean_refresh_result_file_outcome(
-        result: *const RefreshResult,
-        index: usize,
-    ) -> *const c_char;
-    pub fn protean_refresh_result_json(result: *const RefreshResult) -> *mut c_char;
-    pub fn protean_refresh_result_destroy(result: *mut RefreshResult);
+    ) -> *mut Record;
     pub fn protean_filter_refresher_create(
         db: *mut rocksdb_t,
         column_family: *mut rocksdb_column_family_handle_t,

@@ -34,13 +34,15 @@ use librocksdb_sys as _;
 
 mod column_family;
 mod ffi;
+mod record;
 mod refresh;
 mod search_bounds;
 mod sst_file_filter;
 
 pub use column_family::{ColumnFamily, Count};
+pub use record::Record;
 pub use refresh::{
-    FilterRefresher, RefreshError, RefreshOptions, RefreshProgress, Refreshed, RefreshedFile,
+    FilterRefresher, RefreshError, RefreshOptions, RefreshProgress, RefreshResult, RefreshedFile,
 };
 pub use search_bounds::SearchBounds;
 pub use sst_file_filter::SstFileFilter;

@@ -13,9 +13,12 @@ use std::ptr;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::{ffi, ColumnFamily, Error};
+use crate::{ffi, ColumnFamily, Error, Record};
 
-/// What a refresh may do, and when it is worth it.
+/// What a refresh may do, and when it is worth it. Values that are not allowed are refused when it is used.
+///
+/// Made by [`RefreshOptions::default`], and changed member by member.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct RefreshOptions {
     /// Only reports what would be rewritten.
@@ -26,7 +29,7 @@ pub struct RefreshOptions {
     pub start: Option<Vec<u8>>,
     /// Only files that may have keys below this one. `None`: no bound on that side.
     pub limit: Option<Vec<u8>>,
-    /// Maximum number of files that are rewritten at the same time.
+    /// Maximum number of files that are rewritten at the same time, 1 to 1024.
     pub max_parallel_rewrites: u32,
     /// Rewrites all files, but for those that have filters of the policy and of the right size: for a change of
     /// the policy, not of the queries.
@@ -35,7 +38,7 @@ pub struct RefreshOptions {
     pub max_bytes: u64,
     /// Maximum bytes per second to read and rewrite, on average; 0 for no limit.
     pub bytes_per_second: u64,
-    /// A file is rewritten only if its false positive rate falls by at least this much.
+    /// A file is rewritten only if its false positive rate falls by at least this much, 0 to 1.
     pub min_gain: f64,
     /// A file is rewritten only if its new filter saves what that costs within this time.
     pub payback: Duration,
@@ -59,12 +62,17 @@ impl Default for RefreshOptions {
 }
 
 /// How far a refresh is.
+#[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefreshProgress {
     /// The files of the column family.
     pub files: usize,
     /// Files whose outcome is known.
     pub files_decided: usize,
+    /// The bytes of all files.
+    pub bytes: u64,
+    /// The bytes of the files whose outcome is known, from which the time left can be told.
+    pub bytes_decided: u64,
     /// Bytes read from files, to learn their keys.
     pub bytes_read: u64,
     /// Bytes of files that were rewritten, as they were.
@@ -72,6 +80,7 @@ pub struct RefreshProgress {
 }
 
 /// A file, as it was when a refresh began, and what became of it.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefreshedFile {
     /// Such as `000123.sst`.
@@ -83,8 +92,9 @@ pub struct RefreshedFile {
 }
 
 /// What a refresh has done.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refreshed {
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefreshResult {
     /// All files of the column family, by level.
     pub files: Vec<RefreshedFile>,
     /// Sample queries by which it was decided.
@@ -95,17 +105,18 @@ pub struct Refreshed {
     pub files_rewritten: u64,
     /// Bytes of these files, as they were.
     pub bytes_rewritten: u64,
-    /// All of this and more, such as the designs of filters, as a JSON object.
-    pub json: String,
+    /// All of this and more, such as the designs of filters.
+    pub record: Record,
 }
 
-/// Why a refresh ended early, and what it had done by then.
+/// Why a refresh ended early, and what it had done by then. A refresh that its `watch` ended is one, too: its error
+/// begins with `Result incomplete`.
 #[derive(Clone, Debug)]
 pub struct RefreshError {
     /// Why it ended.
     pub error: Error,
     /// What had been done. It holds, and another refresh goes on from there.
-    pub done: Refreshed,
+    pub done: RefreshResult,
 }
 
 impl fmt::Display for RefreshError {
@@ -124,30 +135,42 @@ impl std::error::Error for RefreshError {
 struct OwnedOptions(*mut ffi::RefreshOptions);
 
 impl OwnedOptions {
-    fn new(options: &RefreshOptions) -> Self {
+    fn new(options: &RefreshOptions) -> Result<Self, Error> {
+        let levels: Vec<String> = options.levels.iter().map(i32::to_string).collect();
+        let values = [
+            (c"dry_run", options.dry_run.to_string()),
+            (c"levels", levels.join(",")),
+            (
+                c"max_parallel_rewrites",
+                options.max_parallel_rewrites.to_string(),
+            ),
+            (c"all_files", options.all_files.to_string()),
+            (c"max_bytes", options.max_bytes.to_string()),
+            (c"bytes_per_second", options.bytes_per_second.to_string()),
+            (c"min_gain", options.min_gain.to_string()),
+            (
+                c"payback_seconds",
+                options.payback.as_secs_f64().to_string(),
+            ),
+        ];
         let (start, start_len) = ffi::pointer(options.start.as_deref());
         let (limit, limit_len) = ffi::pointer(options.limit.as_deref());
         // SAFETY: the options are new, and all that is passed is copied.
-        unsafe {
-            let set = ffi::protean_refresh_options_create();
-            ffi::protean_refresh_options_set_dry_run(set, c_uchar::from(options.dry_run));
-            ffi::protean_refresh_options_set_levels(
-                set,
-                options.levels.as_ptr(),
-                options.levels.len(),
-            );
-            ffi::protean_refresh_options_set_range(set, start, start_len, limit, limit_len);
-            ffi::protean_refresh_options_set_max_parallel_rewrites(
-                set,
-                options.max_parallel_rewrites,
-            );
-            ffi::protean_refresh_options_set_all_files(set, c_uchar::from(options.all_files));
-            ffi::protean_refresh_options_set_max_bytes(set, options.max_bytes);
-            ffi::protean_refresh_options_set_bytes_per_second(set, options.bytes_per_second);
-            ffi::protean_refresh_options_set_min_gain(set, options.min_gain);
-            ffi::protean_refresh_options_set_payback_seconds(set, options.payback.as_secs_f64());
-            OwnedOptions(set)
+        let set = unsafe { OwnedOptions(ffi::protean_refresh_options_create()) };
+        for (name, value) in values {
+            let value: CString = ffi::c_string(value)?;
+            // SAFETY: as above.
+            unsafe {
+                ffi::attempt(|error| {
+                    ffi::protean_refresh_options_set(set.0, name.as_ptr(), value.as_ptr(), error);
+                })?;
+            }
         }
+        // SAFETY: as above.
+        unsafe {
+            ffi::protean_refresh_options_set_range(set.0, start, start_len, limit, limit_len);
+        }
+        Ok(set)
     }
 }
 
@@ -158,26 +181,30 @@ impl Drop for OwnedOptions {
     }
 }
 
-/// Copies a result.
-///
-/// # Safety
-///
-/// `result` is one of the C API.
-unsafe fn copy(result: *const ffi::RefreshResult) -> Refreshed {
-    let files = (0..ffi::protean_refresh_result_num_files(result))
-        .map(|i| RefreshedFile {
-            name: ffi::text(ffi::protean_refresh_result_file_name(result, i)),
-            level: ffi::protean_refresh_result_file_level(result, i),
-            outcome: ffi::text(ffi::protean_refresh_result_file_outcome(result, i)),
-        })
-        .collect();
-    Refreshed {
-        files,
-        samples: ffi::protean_refresh_result_samples(result),
-        bytes_read: ffi::protean_refresh_result_bytes_read(result),
-        files_rewritten: ffi::protean_refresh_result_files_rewritten(result),
-        bytes_rewritten: ffi::protean_refresh_result_bytes_rewritten(result),
-        json: ffi::take(ffi::protean_refresh_result_json(result)),
+impl RefreshResult {
+    fn of(record: Record) -> Self {
+        let text = |file: &Record, name| file.text(name).unwrap_or_default().to_owned();
+        RefreshResult {
+            files: record
+                .list("files")
+                .iter()
+                .map(|file| RefreshedFile {
+                    name: text(file, "name"),
+                    level: i32::try_from(file.count("level")).unwrap_or(-1),
+                    outcome: text(file, "outcome"),
+                })
+                .collect(),
+            samples: record.count("samples"),
+            bytes_read: record.count("bytes_read"),
+            files_rewritten: record.count("files_rewritten"),
+            bytes_rewritten: record.count("bytes_rewritten"),
+            record,
+        }
+    }
+
+    /// Nothing has been done.
+    fn none() -> Self {
+        RefreshResult::of(Record::default())
     }
 }
 
@@ -188,22 +215,20 @@ struct Watcher<'a> {
 }
 
 /// Passes the progress on to the [`Watcher`] in `state`. No panic may go through C++.
-unsafe extern "C" fn tell_progress(
-    state: *mut c_void,
-    files: usize,
-    files_decided: usize,
-    bytes_read: u64,
-    bytes_rewritten: u64,
-) -> c_uchar {
+unsafe extern "C" fn tell_progress(state: *mut c_void, progress: *const ffi::Record) -> c_uchar {
     let watcher = &mut *state.cast::<Watcher>();
     if watcher.panic.is_some() {
         return 0;
     }
+    let record = Record::copy(progress);
+    let files = |name| usize::try_from(record.count(name)).unwrap_or(usize::MAX);
     let at = RefreshProgress {
-        files,
-        files_decided,
-        bytes_read,
-        bytes_rewritten,
+        files: files("files"),
+        files_decided: files("files_decided"),
+        bytes: record.count("bytes"),
+        bytes_decided: record.count("bytes_decided"),
+        bytes_read: record.count("bytes_read"),
+        bytes_rewritten: record.count("bytes_rewritten"),
     };
     match catch_unwind(AssertUnwindSafe(|| (watcher.watch)(at))) {
         Ok(goes_on) => c_uchar::from(goes_on),
@@ -219,8 +244,11 @@ pub(crate) fn refresh(
     family: &ColumnFamily<'_>,
     options: &RefreshOptions,
     watch: &mut dyn FnMut(RefreshProgress) -> bool,
-) -> Result<Refreshed, RefreshError> {
-    let set = OwnedOptions::new(options);
+) -> Result<RefreshResult, RefreshError> {
+    let set = OwnedOptions::new(options).map_err(|error| RefreshError {
+        error,
+        done: RefreshResult::none(),
+    })?;
     let mut watcher = Watcher { watch, panic: None };
     // SAFETY: the column family is open, and the watcher outlives the call, which is the only one that
     // uses it.
@@ -230,9 +258,7 @@ pub(crate) fn refresh(
         let outcome = ffi::attempt(|error| {
             result = ffi::protean_refresh_filters(family.db(), family.handle(), set.0, error);
         });
-        let done = copy(result);
-        ffi::protean_refresh_result_destroy(result);
-        (done, outcome)
+        (RefreshResult::of(Record::take(result)), outcome)
     };
     if let Some(panic) = watcher.panic {
         std::panic::resume_unwind(panic);
@@ -243,7 +269,7 @@ pub(crate) fn refresh(
     }
 }
 
-type Report = Box<dyn FnMut(Result<Refreshed, RefreshError>) + Send>;
+type Report = Box<dyn FnMut(Result<RefreshResult, RefreshError>) + Send>;
 
 /// A thread that refreshes a column family periodically, until this is dropped.
 ///
@@ -270,7 +296,7 @@ impl fmt::Debug for FilterRefresher<'_> {
 unsafe extern "C" fn tell_result(
     state: *mut c_void,
     error: *const c_char,
-    result: *const ffi::RefreshResult,
+    result: *const ffi::Record,
 ) {
     let report = &*state.cast::<Mutex<Option<Report>>>();
     let Ok(mut report) = report.lock() else {
@@ -279,7 +305,7 @@ unsafe extern "C" fn tell_result(
     let Some(mut tell) = report.take() else {
         return;
     };
-    let done = copy(result);
+    let done = RefreshResult::of(Record::copy(result));
     let outcome = if error.is_null() {
         Ok(done)
     } else {
@@ -299,7 +325,7 @@ impl<'db> FilterRefresher<'db> {
         socket: Option<&Path>,
         report: Report,
     ) -> Result<Self, Error> {
-        let set = OwnedOptions::new(options);
+        let set = OwnedOptions::new(options)?;
         let socket = socket
             .map(|path| CString::new(path.as_os_str().as_bytes()))
             .transpose()

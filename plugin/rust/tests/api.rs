@@ -75,8 +75,14 @@ fn statistics() -> Result<(), Box<dyn Error>> {
     let mut db = filled("statistics", "surf:0:8")?;
     db.create_cf("second", &options_of("proteus:12")?)?;
     let family = default_of(&db);
-    assert!(family.statistics()?.contains("column family default"));
-    let json = family.statistics_json()?;
+    assert!(family.statistics_text()?.contains("column family default"));
+    let statistics = family.statistics()?;
+    assert_eq!(statistics.get("live_files"), Some(3.0));
+    assert_eq!(statistics.text("column_family"), Some("default"));
+    assert_eq!(statistics.get("no.such.name"), None);
+    assert_eq!(statistics.list("levels")[0].count("open_files"), 3);
+    assert_eq!(statistics.list("files").len(), 3);
+    let json = statistics.json();
     assert!(json.contains("\"live_files\": 3"), "{json}");
     let lines = family.statistics_prometheus()?;
     assert!(lines.contains("column_family=\"default\""), "{lines}");
@@ -208,64 +214,59 @@ fn search_bounds() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The default options, changed.
+fn refresh_options(change: impl FnOnce(&mut RefreshOptions)) -> RefreshOptions {
+    let mut options = RefreshOptions::default();
+    change(&mut options);
+    options
+}
+
 #[test]
 fn refreshing() -> Result<(), Box<dyn Error>> {
     // Files that have the filters that they would get are left alone.
     drop(filled("refreshing", "surf:0:4")?);
     let db = DB::open(&options_of("surf:0:8")?, folder_of("refreshing"))?;
     let family = default_of(&db);
-    let dry = RefreshOptions {
-        dry_run: true,
-        all_files: true,
-        ..RefreshOptions::default()
+    let dry = refresh_options(|options| {
+        options.dry_run = true;
+        options.all_files = true;
+    });
+    let dry_and = |change: &dyn Fn(&mut RefreshOptions)| {
+        let mut changed = dry.clone();
+        change(&mut changed);
+        changed
     };
     let would =
         |options: RefreshOptions| family.refresh_filters(&options).map(|r| r.files_rewritten);
     assert_eq!(would(dry.clone())?, SORTED_RUNS);
     assert_eq!(
-        would(RefreshOptions {
-            levels: vec![0],
-            ..dry.clone()
-        })?,
+        would(dry_and(&|options| options.levels = vec![0]))?,
         SORTED_RUNS
     );
+    assert_eq!(would(dry_and(&|options| options.levels = vec![1, 6]))?, 0);
     assert_eq!(
-        would(RefreshOptions {
-            levels: vec![1, 6],
-            ..dry.clone()
-        })?,
+        would(dry_and(&|options| options.start = Some(vec![0xff])))?,
         0
     );
-    assert_eq!(
-        would(RefreshOptions {
-            start: Some(vec![0xff]),
-            ..dry.clone()
-        })?,
-        0
-    );
-    assert_eq!(
-        would(RefreshOptions {
-            limit: Some(vec![]),
-            ..dry.clone()
-        })?,
-        0
-    );
-    assert_eq!(
-        would(RefreshOptions {
-            max_bytes: 1,
-            ..dry.clone()
-        })?,
-        0
-    );
+    assert_eq!(would(dry_and(&|options| options.limit = Some(vec![])))?, 0);
+    assert_eq!(would(dry_and(&|options| options.max_bytes = 1))?, 0);
     // The first keys of the runs are 0, DISTANCE and 2 * DISTANCE.
     for (limit, files) in [(2 * DISTANCE, 2), (2 * DISTANCE + 1, 3)] {
-        let range = RefreshOptions {
-            start: Some(key(DISTANCE)),
-            limit: Some(key(limit)),
-            ..dry.clone()
-        };
+        let range = dry_and(&|options| {
+            options.start = Some(key(DISTANCE));
+            options.limit = Some(key(limit));
+        });
         assert_eq!(would(range)?, files);
     }
+
+    // Values that are not allowed are refused.
+    let refused = would(dry_and(&|options| options.min_gain = 5.0)).unwrap_err();
+    assert!(
+        refused
+            .to_string()
+            .contains("min_gain=5 is not allowed; allowed: numbers from 0 to 1"),
+        "{refused}"
+    );
 
     // A refresh may be watched, and told to end.
     let mut calls = 0;
@@ -273,11 +274,12 @@ fn refreshing() -> Result<(), Box<dyn Error>> {
         .refresh_filters_watched(&dry, |at| {
             calls += 1;
             assert_eq!(at.files as u64, SORTED_RUNS);
+            assert!(at.bytes > 0 && at.bytes_decided <= at.bytes);
             false
         })
         .unwrap_err();
     assert_eq!(calls, 1);
-    assert!(ended.to_string().contains("told to end"), "{ended}");
+    assert!(ended.to_string().contains("Result incomplete: "), "{ended}");
     assert_eq!(ended.done.files_rewritten, 0);
     assert_eq!(ended.done.files[0].outcome, "not reached");
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -285,18 +287,21 @@ fn refreshing() -> Result<(), Box<dyn Error>> {
     }));
     assert_eq!(*panic.unwrap_err().downcast::<&str>().unwrap(), "enough");
 
-    let done = family.refresh_filters(&RefreshOptions {
-        all_files: true,
-        max_parallel_rewrites: 2,
-        ..RefreshOptions::default()
-    })?;
-    assert_eq!(done.files_rewritten, SORTED_RUNS, "{}", done.json);
+    let done = family.refresh_filters(&refresh_options(|options| {
+        options.all_files = true;
+        options.max_parallel_rewrites = 2;
+    }))?;
+    assert_eq!(done.files_rewritten, SORTED_RUNS, "{}", done.record);
     assert!(done.bytes_rewritten > 0 && done.bytes_read > 0);
     for file in &done.files {
         assert!(file.name.ends_with(".sst"), "{file:?}");
         assert_eq!((file.level, file.outcome.as_str()), (0, "rewritten"));
     }
-    assert!(done.json.contains("\"rewritten\""), "{}", done.json);
+    assert!(
+        done.record.json().contains("\"rewritten\""),
+        "{}",
+        done.record
+    );
     for i in 0..KEYS {
         assert_eq!(
             db.get(key(i * DISTANCE))?.as_deref(),
@@ -310,10 +315,7 @@ fn refreshing() -> Result<(), Box<dyn Error>> {
 fn refreshing_periodically() -> Result<(), Box<dyn Error>> {
     let db = filled("refreshing_periodically", "proteus:12")?;
     let family = default_of(&db);
-    let options = RefreshOptions {
-        dry_run: true,
-        ..RefreshOptions::default()
-    };
+    let options = refresh_options(|options| options.dry_run = true);
     let (tell, told) = mpsc::channel();
     let refresher =
         family.refresh_periodically(&options, Duration::from_secs(1), None, move |outcome| {
@@ -364,7 +366,7 @@ fn sst_files() -> Result<(), Box<dyn Error>> {
 fn sample_groups() -> Result<(), Box<dyn Error>> {
     let policy = "{id=protean.Proteus;sample_every=1}";
     let samples_of =
-        |name: &str, group: &str, seeks: u64| -> Result<(Options, String), Box<dyn Error>> {
+        |name: &str, group: &str, seeks: u64| -> Result<(Options, u64), Box<dyn Error>> {
             let options = options_of(policy)?;
             // SAFETY: these are options of RocksDB.
             unsafe { protean_rocksdb::set_sample_group(options.as_raw_ptr(), group)? };
@@ -378,19 +380,13 @@ fn sample_groups() -> Result<(), Box<dyn Error>> {
                 let mut iterator = db.raw_iterator_opt(bounded);
                 iterator.seek(key(i * DISTANCE + 400));
             }
-            let json = default_of(&db).statistics_json()?;
-            let held = json
-                .split("\"held\": ")
-                .nth(1)
-                .expect("held samples")
-                .to_owned();
-            let held = held.split(',').next().unwrap_or_default().to_owned();
+            let held = default_of(&db).statistics()?.count("samples.held");
             Ok((options, held))
         };
     let (kept, first) = samples_of("group_first", "days", 200)?;
-    assert!(first.parse::<u64>()? > 100, "{first}");
+    assert!(first > 100, "{first}");
     assert_eq!(samples_of("group_second", "days", 0)?.1, first);
-    assert_eq!(samples_of("group_other", "nights", 0)?.1, "0");
+    assert_eq!(samples_of("group_other", "nights", 0)?.1, 0);
     drop(kept);
 
     // SAFETY: as above.

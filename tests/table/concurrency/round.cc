@@ -561,7 +561,7 @@ void Round::Compact(Dice* dice) {
 void Round::Refresh(Dice* dice) {
   RefreshOptions options;
   options.dry_run = dice->OneIn(4);
-  options.min_gain = dice->Of({-1.0, 0.0, 0.02});
+  options.min_gain = dice->Of({0.0, 0.0, 0.02});
   const size_t max_calls = dice->OneIn(2) ? 1000000 : dice->Below(20);
   size_t calls = 0;
   options.progress = [&](const RefreshProgress&) {
@@ -633,7 +633,8 @@ void Round::Observe(Dice* dice) {
     Check(GetFilterStatistics(db_.get(), family_, &statistics),
           "GetFilterStatistics");
     for (const LevelFilterStatistics& level : statistics.levels) {
-      const uint64_t now = level.sums.closed.asked() + level.sums.open.asked();
+      const uint64_t now =
+          level.sums.bounded_seeks.asked() + level.sums.unbounded_seeks.asked();
       // With few open files, all files may be closed for a moment.
       if (now < asked[level.level] && all_files_open_) {
         Fail("the seeks of level " + std::to_string(level.level) +
@@ -647,7 +648,7 @@ void Round::Observe(Dice* dice) {
       Fail("statistics without a text");
     }
     const FilterSums sums = GetFilterSums(persistent_->path);
-    if (sums.used() > sums.files) Fail("more filters than files");
+    if (sums.used_files() > sums.open_files) Fail("more filters than files");
     std::map<std::string, FilterProperties> files;
     Check(GetFilterProperties(db_.get(), family_, &files),
           "GetFilterProperties");

@@ -48,11 +48,11 @@ final class StoreMetrics {
     add("bounded-search-total", "The number of searches of which RocksDB was told where they end", searches::getAsLong);
     addSum("filter-bytes", "The bytes of the range filters of all open files", Sums::filterBytes);
     addSum("filter-bits-per-key", "The bits that these filters take for a key", Sums::bitsPerKey);
-    addSum("filtered-files", "The number of open files with a range filter", sums -> sums.files() - unfiltered(sums));
+    addSum("filtered-files", "The number of open files with a range filter", sums -> sums.openFiles() - unfiltered(sums));
     addSum("unfiltered-files", "The number of open files without", StoreMetrics::unfiltered);
-    addSum("block-reads-spared", "The least number of block reads that the filters have spared", Sums::blocksSpared);
-    addSeeks("closed-seek", "searches with bounds", Sums::closed);
-    addSeeks("open-seek", "searches without bounds", Sums::open);
+    addSum("block-reads-avoided", "The least number of block reads that the filters have avoided", Sums::blocksAvoided);
+    addSeeks("bounded-seek", "searches with bounds", Sums::boundedSeeks);
+    addSeeks("unbounded-seek", "searches without bounds", Sums::unboundedSeeks);
   }
 
   /** Removes the metrics from the registry. */
@@ -78,7 +78,7 @@ final class StoreMetrics {
   }
 
   private static long unfiltered(final Sums sums) {
-    return sums.unused().values().stream().mapToLong(Long::longValue).sum();
+    return sums.unusedFiles().values().stream().mapToLong(Long::longValue).sum();
   }
 
   /** The sums, cached for a moment, since a reader of one metric usually reads all of them. */

@@ -151,8 +151,8 @@ class FilteredSearchesTest {
     assertTrue(stock.metrics().isEmpty());
     final Map<String, Double> metrics = protean.metrics();
     assertEquals(KEYS, metrics.get("bounded-search-total"), metrics.toString());
-    assertTrue(metrics.get("closed-seek-negative") >= KEYS / 2, metrics.toString());
-    assertTrue(metrics.get("block-reads-spared") >= KEYS / 2, metrics.toString());
+    assertTrue(metrics.get("bounded-seek-negative") >= KEYS / 2, metrics.toString());
+    assertTrue(metrics.get("block-reads-avoided") >= KEYS / 2, metrics.toString());
     assertTrue(metrics.get("filter-bytes") > 0, metrics.toString());
     assertTrue(metrics.get("filter-bits-per-key") > 6 && metrics.get("filter-bits-per-key") < 20, metrics.toString());
     assertTrue(metrics.get("filtered-files") > 0, metrics.toString());
@@ -226,7 +226,7 @@ class FilteredSearchesTest {
     assertTrue(stock.blocks() > 3, "stock: " + stock);
     // Two files have been written before there were samples.
     assertTrue(protean.blocks() < 2.5, "Protean: " + protean);
-    assertTrue(protean.metrics().get("closed-seek-negative") > 0.9 * KEYS, protean.toString());
+    assertTrue(protean.metrics().get("bounded-seek-negative") > 0.9 * KEYS, protean.toString());
     System.out.printf("%.3f blocks, %.3f with samples%n", stock.blocks(), protean.blocks());
   }
 
@@ -272,7 +272,7 @@ class FilteredSearchesTest {
     final var again = (VersionedBytesStore) open(supplier, context);
     final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
     assertTrue(sums.keys() >= 2 * KEYS, sums.toString());
-    assertEquals(Map.of(), sums.unused());
+    assertEquals(Map.of(), sums.unusedFiles());
     again.close();
     statistics.close();
   }
@@ -289,7 +289,7 @@ class FilteredSearchesTest {
     writeKeys(store);
     store.close();
     final KeyValueStore<Bytes, byte[]> again = open(supplier, context);
-    assertEquals(Set.of("filter of RocksDB"), Protean.filterSums(folder.toString()).unused().keySet());
+    assertEquals(Set.of("rocksdb_filter"), Protean.filterSums(folder.toString()).unusedFiles().keySet());
     final long before = blocks();
     each(i -> assertNull(again.get(missing(i))));
     assertTrue(blocks() - before < 0.1 * KEYS, "blocks: " + (blocks() - before));

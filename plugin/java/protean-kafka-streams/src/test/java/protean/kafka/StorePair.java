@@ -166,7 +166,7 @@ final class StorePair<S extends StateStore> implements AutoCloseable {
 
   /** How many files filters have denied to searches with bounds. */
   long denied() {
-    return denied + metric("closed-seek-negative") + metric("closed-seek-passed");
+    return denied + metric("bounded-seek-negative") + metric("bounded-seek-passed");
   }
 
   /** Calls both. */

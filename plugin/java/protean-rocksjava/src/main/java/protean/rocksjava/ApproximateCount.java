@@ -11,15 +11,17 @@ public final class ApproximateCount {
   private final long filesScanned;
   private final long deletions;
   private final boolean unsure;
+  private final boolean exact;
 
-  ApproximateCount(final Decoder in) {
-    count = in.number();
-    inMemtables = in.number();
-    sortedRuns = in.number();
-    files = in.number();
-    filesScanned = in.number();
-    deletions = in.number();
-    unsure = in.flag();
+  ApproximateCount(final Facts in) {
+    count = in.count("count");
+    inMemtables = in.count("in_memtables");
+    sortedRuns = in.count("sorted_runs");
+    files = in.count("files");
+    filesScanned = in.count("files_scanned");
+    deletions = in.count("deletions");
+    unsure = in.flag("unsure");
+    exact = in.flag("is_exact");
   }
 
   /**
@@ -79,12 +81,22 @@ public final class ApproximateCount {
   }
 
   /**
+   * Whether the count may include entries that are not separate live keys, such as data of a transaction that has not been
+   * committed.
+   *
+   * @return whether it may
+   */
+  public boolean isUnsure() {
+    return unsure;
+  }
+
+  /**
    * Whether the count is certainly the number of live keys.
    *
    * @return whether it is
    */
   public boolean isExact() {
-    return deletions == 0 && !unsure && sortedRuns + (inMemtables > 0 ? 1 : 0) <= 1;
+    return exact;
   }
 
   @Override

@@ -26,17 +26,14 @@ public final class FilterRefresher implements AutoCloseable {
    * @param result what the latest one has done, before it failed if it did
    * @param error why it failed; null if it did not
    */
-  public record Latest(long runs, RefreshResult result, RocksDBException error) {
+  public record Latest(long runs, RefreshResult result, RefreshException error) {
     private static Optional<Latest> of(final Decoder in) {
       final long runs = in.number();
       if (runs == 0) {
         return Optional.empty();
       }
-      final boolean fine = in.flag();
-      final int code = (int) in.number();
-      final int subCode = (int) in.number();
-      final RocksDBException error = Native.exception(code, subCode, Native.bytes(in.text()));
-      return Optional.of(new Latest(runs, new RefreshResult(in), fine ? null : error));
+      final RefreshResult.Ended ended = new RefreshResult.Ended(in);
+      return Optional.of(new Latest(runs, ended.result(), ended.error()));
     }
   }
 
@@ -95,8 +92,8 @@ public final class FilterRefresher implements AutoCloseable {
     }
     Protean.load();
     return new FilterRefresher(family,
-        Native.openFilterRefresher(family.dbHandle(), family.handle(), options, period.toSeconds(),
-            Native.bytes(socket == null ? "" : socket.toString())));
+        Native.openFilterRefresher(family.dbHandle(), family.handle(), Native.bytes(options.toString()),
+            period.toSeconds(), Native.bytes(socket == null ? "" : socket.toString())));
   }
 
   /**

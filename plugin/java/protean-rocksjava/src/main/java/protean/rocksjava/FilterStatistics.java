@@ -2,8 +2,6 @@
 
 package protean.rocksjava;
 
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
@@ -22,8 +20,9 @@ public final class FilterStatistics {
    * @param reached the positives of files that waited in vain
    */
   public record Seeks(long negatives, long passed, long truePositives, long falsePositives, long reached) {
-    static Seeks of(final Decoder in) {
-      return new Seeks(in.number(), in.number(), in.number(), in.number(), in.number());
+    static Seeks of(final Facts in, final String group) {
+      return new Seeks(in.count(group + "negatives"), in.count(group + "passed"), in.count(group + "true_positives"),
+          in.count(group + "false_positives"), in.count(group + "reached"));
     }
 
     /**
@@ -31,7 +30,7 @@ public final class FilterStatistics {
      *
      * @return their number
      */
-    public long spared() {
+    public long avoided() {
       return negatives + passed;
     }
 
@@ -41,7 +40,7 @@ public final class FilterStatistics {
      * @return their number
      */
     public long asked() {
-      return spared() + truePositives + falsePositives;
+      return avoided() + truePositives + falsePositives;
     }
 
     /**
@@ -49,8 +48,8 @@ public final class FilterStatistics {
      *
      * @return the rate; negative if there are no such seeks
      */
-    public double falsePositiveRate() {
-      final long useless = spared() + falsePositives;
+    public double fpr() {
+      final long useless = avoided() + falsePositives;
       return useless == 0 ? -1 : (double) falsePositives / useless;
     }
   }
@@ -64,8 +63,9 @@ public final class FilterStatistics {
    * @param falsePositives the file was read in vain
    */
   public record Lookups(long unasked, long negatives, long truePositives, long falsePositives) {
-    static Lookups of(final Decoder in) {
-      return new Lookups(in.number(), in.number(), in.number(), in.number());
+    static Lookups of(final Facts in, final String group) {
+      return new Lookups(in.count(group + "unasked"), in.count(group + "negatives"), in.count(group + "true_positives"),
+          in.count(group + "false_positives"));
     }
 
     /**
@@ -82,7 +82,7 @@ public final class FilterStatistics {
      *
      * @return the rate; negative if there are no such reads
      */
-    public double falsePositiveRate() {
+    public double fpr() {
       final long useless = negatives + falsePositives;
       return useless == 0 ? -1 : (double) falsePositives / useless;
     }
@@ -92,36 +92,31 @@ public final class FilterStatistics {
    * The open files of a level, or of all levels. The numbers from {@code filterBlocksLoaded} on include files
    * that are closed now.
    *
-   * @param files their number
+   * @param openFiles their number
    * @param entries in them, including versions and deletions
-   * @param unused files whose filters are not used, by the reason
+   * @param unusedFiles files whose filters are not used, by the reason
    * @param keys in the filters that are used
    * @param filterBytes the size of these filters
    * @param predictedFpr the mean of the false positive rates that models predict; negative if none is known
-   * @param filesByBasis files whose filters are used, by what the design rests on: samples, keys, or prescribed
-   * @param modelSeconds the time that it took to design these filters
+   * @param filesByBasis files whose filters are used, by what the design is based on: samples, keys, or prescribed
+   * @param modelMicros the time that it took to design these filters
    * @param filterBlocksLoaded filter blocks that were read
    * @param filterBytesLoaded the bytes of these blocks
    * @param filterLoadsFailed filter blocks that could not be read, or were found to be damaged
-   * @param closed seeks with a bound in their direction
-   * @param open seeks without such a bound
+   * @param boundedSeeks seeks with a bound in their direction
+   * @param unboundedSeeks seeks without such a bound
    * @param gets reads by {@code Get} and {@code multiGet}
    */
-  public record Sums(long files, long entries, Map<String, Long> unused, long keys, long filterBytes, double predictedFpr,
-      Map<String, Long> filesByBasis, double modelSeconds, long filterBlocksLoaded, long filterBytesLoaded,
-      long filterLoadsFailed, Seeks closed, Seeks open, Lookups gets) {
-    static Sums of(final Decoder in) {
-      return new Sums(in.number(), in.number(), numbers(in), in.number(), in.number(), in.real(), numbers(in), in.real(),
-          in.number(), in.number(), in.number(), Seeks.of(in), Seeks.of(in), Lookups.of(in));
-    }
-
-    private static Map<String, Long> numbers(final Decoder in) {
-      final Map<String, Long> numbers = new LinkedHashMap<>();
-      for (long n = in.number(); n > 0; n--) {
-        final String name = in.text();
-        numbers.put(name, in.number());
-      }
-      return Collections.unmodifiableMap(numbers);
+  public record Sums(long openFiles, long entries, Map<String, Long> unusedFiles, long keys, long filterBytes, double predictedFpr,
+      Map<String, Long> filesByBasis, long modelMicros, long filterBlocksLoaded, long filterBytesLoaded,
+      long filterLoadsFailed, Seeks boundedSeeks, Seeks unboundedSeeks, Lookups gets) {
+    static Sums of(final Facts in, final String group) {
+      return new Sums(in.count(group + "open_files"), in.count(group + "entries"), in.group(group + "unused_files."),
+          in.count(group + "keys"), in.count(group + "filter_bytes"), in.rate(group + "predicted_fpr"),
+          in.group(group + "files_by_basis."), in.count(group + "model_micros"), in.count(group + "filter_blocks_loaded"),
+          in.count(group + "filter_bytes_loaded"), in.count(group + "filter_loads_failed"),
+          Seeks.of(in, group + "bounded_seeks."), Seeks.of(in, group + "unbounded_seeks."),
+          Lookups.of(in, group + "gets."));
     }
 
     /**
@@ -138,8 +133,8 @@ public final class FilterStatistics {
      *
      * @return the minimum number of blocks
      */
-    public long blocksSpared() {
-      return closed.spared() + open.spared();
+    public long blocksAvoided() {
+      return boundedSeeks.avoided() + unboundedSeeks.avoided();
     }
   }
 
@@ -150,8 +145,8 @@ public final class FilterStatistics {
    * @param sums of its files
    */
   public record Level(int level, Sums sums) {
-    static Level of(final Decoder in) {
-      return new Level((int) in.number(), Sums.of(in));
+    static Level of(final Facts in) {
+      return new Level((int) in.rate("level"), Sums.of(in, ""));
     }
   }
 
@@ -168,14 +163,15 @@ public final class FilterStatistics {
    * @param design the design of its filter, for people
    * @param basis what the design is based on, for people
    * @param predictedFpr the false positive rate that the model predicts; negative if there is none
-   * @param closed seeks with a bound in their direction
-   * @param open seeks without such a bound
+   * @param boundedSeeks seeks with a bound in their direction
+   * @param unboundedSeeks seeks without such a bound
    */
   public record File(String path, int level, String unused, long entries, long keys, long filterBytes, String kind,
-      String design, String basis, double predictedFpr, Seeks closed, Seeks open) {
-    static File of(final Decoder in) {
-      return new File(in.text(), (int) in.number(), in.text(), in.number(), in.number(), in.number(), in.text(), in.text(),
-          in.text(), in.real(), Seeks.of(in), Seeks.of(in));
+      String design, String basis, double predictedFpr, Seeks boundedSeeks, Seeks unboundedSeeks) {
+    static File of(final Facts in) {
+      return new File(in.text("path"), (int) in.rate("level"), in.text("unused"), in.count("entries"), in.count("keys"),
+          in.count("filter_bytes"), in.text("filter.kind"), in.text("filter.design"), in.text("filter.basis"),
+          in.rate("filter.predicted_fpr"), Seeks.of(in, "bounded_seeks."), Seeks.of(in, "unbounded_seeks."));
     }
   }
 
@@ -183,13 +179,14 @@ public final class FilterStatistics {
    * What the {@code Statistics} of the options say about {@code Get}, for all column families of the DB.
    *
    * @param known whether there is a {@code Statistics}
-   * @param negatives files that their filters spared
-   * @param positives files that were read
-   * @param truePositives the files read that have the key
+   * @param negatives files that were not read
+   * @param truePositives files that were read, and have the key
+   * @param falsePositives files that were read, and do not have it
    */
-  public record Gets(boolean known, long negatives, long positives, long truePositives) {
-    static Gets of(final Decoder in) {
-      return new Gets(in.flag(), in.number(), in.number(), in.number());
+  public record TickerGets(boolean known, long negatives, long truePositives, long falsePositives) {
+    static TickerGets of(final Facts in) {
+      return new TickerGets(in.rate("ticker_gets.negatives") >= 0, in.count("ticker_gets.negatives"),
+          in.count("ticker_gets.true_positives"), in.count("ticker_gets.false_positives"));
     }
   }
 
@@ -207,8 +204,10 @@ public final class FilterStatistics {
    */
   public record Samples(boolean exists, long held, long capacity, long sampleEvery, long recorded, long sampled, long dropped,
       double ageSeconds) {
-    static Samples of(final Decoder in) {
-      return new Samples(in.flag(), in.number(), in.number(), in.number(), in.number(), in.number(), in.number(), in.real());
+    static Samples of(final Facts in) {
+      return new Samples(in.rate("samples.capacity") >= 0, in.count("samples.held"), in.count("samples.capacity"),
+          in.count("samples.sample_every"), in.count("samples.recorded"), in.count("samples.sampled"),
+          in.count("samples.dropped"), Math.max(in.rate("samples.age_seconds"), 0));
     }
   }
 
@@ -217,13 +216,14 @@ public final class FilterStatistics {
    *
    * @param filters their number
    * @param keys in them
-   * @param bytes of them
-   * @param modelSeconds the time that it took to choose designs
-   * @param buildSeconds the time that it took to build the filters, once their keys were known
+   * @param filterBytes their size
+   * @param modelMicros the time that it took to choose designs
+   * @param buildMicros the time that it took to build the filters, once their keys were known
    */
-  public record Builds(long filters, long keys, long bytes, double modelSeconds, double buildSeconds) {
-    static Builds of(final Decoder in) {
-      return new Builds(in.number(), in.number(), in.number(), in.real(), in.real());
+  public record Builds(long filters, long keys, long filterBytes, long modelMicros, long buildMicros) {
+    static Builds of(final Facts in) {
+      return new Builds(in.count("builds.filters"), in.count("builds.keys"), in.count("builds.filter_bytes"),
+          in.count("builds.model_micros"), in.count("builds.build_micros"));
     }
   }
 
@@ -232,7 +232,7 @@ public final class FilterStatistics {
    *
    * @param runs refreshes that have ended
    * @param failures the part of them that ended with an error
-   * @param lastEndSeconds when the last one ended, in seconds since 1970; 0 before that
+   * @param lastEndUnixTime when the last one ended, in seconds since 1970; 0 before that
    * @param filesRewritten files that got a new filter
    * @param bytesRead of files, to learn their keys
    * @param bytesRewritten of files
@@ -242,21 +242,24 @@ public final class FilterStatistics {
    * @param runningSeconds the time since that refresh began
    * @param secondsLeft how long it will go on at its pace; negative if that is unknown
    */
-  public record Refreshes(long runs, long failures, long lastEndSeconds, long filesRewritten, long bytesRead,
+  public record Refreshes(long runs, long failures, long lastEndUnixTime, long filesRewritten, long bytesRead,
       long bytesRewritten, boolean running, long bytes, long bytesDecided, double runningSeconds, double secondsLeft) {
-    static Refreshes of(final Decoder in) {
-      return new Refreshes(in.number(), in.number(), in.number(), in.number(), in.number(), in.number(), in.flag(),
-          in.number(), in.number(), in.real(), in.real());
+    static Refreshes of(final Facts in) {
+      return new Refreshes(in.count("refresh.runs"), in.count("refresh.failures"), in.count("refresh.last_end_unix_time"),
+          in.count("refresh.files_rewritten"), in.count("refresh.bytes_read"), in.count("refresh.bytes_rewritten"),
+          in.flag("refresh.running"), in.count("refresh.bytes"), in.count("refresh.bytes_decided"),
+          in.rate("refresh.running_seconds"), in.rate("refresh.seconds_left"));
     }
   }
 
+  private final Facts facts;
   private final String db;
   private final String columnFamily;
   private final long liveFiles;
   private final Sums total;
   private final List<Level> levels;
   private final List<File> files;
-  private final Gets gets;
+  private final TickerGets tickerGets;
   private final Builds builds;
   private final Samples samples;
   private final Refreshes refreshes;
@@ -265,19 +268,29 @@ public final class FilterStatistics {
   private final String prometheus;
 
   FilterStatistics(final Decoder in) {
-    db = in.text();
-    columnFamily = in.text();
-    liveFiles = in.number();
-    total = Sums.of(in);
-    levels = in.list(Level::of);
-    files = in.list(File::of);
-    gets = Gets.of(in);
-    builds = Builds.of(in);
-    samples = Samples.of(in);
-    refreshes = Refreshes.of(in);
+    facts = new Facts(in);
+    db = facts.text("db");
+    columnFamily = facts.text("column_family");
+    liveFiles = facts.count("live_files");
+    total = Sums.of(facts, "total.");
+    levels = facts.levels().stream().map(Level::of).toList();
+    files = facts.files().stream().map(File::of).toList();
+    tickerGets = TickerGets.of(facts);
+    builds = Builds.of(facts);
+    samples = Samples.of(facts);
+    refreshes = Refreshes.of(facts);
     text = in.text();
     json = in.text();
     prometheus = in.text();
+  }
+
+  /**
+   * All numbers and texts, by the names that they have in JSON and in all languages; also those that no function here has.
+   *
+   * @return the facts
+   */
+  public Facts facts() {
+    return facts;
   }
 
   /**
@@ -339,8 +352,8 @@ public final class FilterStatistics {
    *
    * @return the numbers
    */
-  public Gets gets() {
-    return gets;
+  public TickerGets tickerGets() {
+    return tickerGets;
   }
 
   /**

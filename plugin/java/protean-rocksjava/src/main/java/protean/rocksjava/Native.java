@@ -48,12 +48,12 @@ final class Native {
 
   static native void setFilterPolicy(long db, long columnFamily, byte[] policy) throws RocksDBException;
 
-  /** {@code progress} is that of the options, and may be null. */
-  static native byte[] refreshFilters(long db, long columnFamily, RefreshOptions options, RefreshOptions.Progress progress)
+  /** {@code options} are a text; {@code watched} is told the progress, and may be null. */
+  static native byte[] refreshFilters(long db, long columnFamily, byte[] options, RefreshOptions watched)
       throws RocksDBException;
 
   /** Returns what {@link #closeFilterRefresher} frees. */
-  static native long openFilterRefresher(long db, long columnFamily, RefreshOptions options, long periodSeconds,
+  static native long openFilterRefresher(long db, long columnFamily, byte[] options, long periodSeconds,
       byte[] socket) throws RocksDBException;
 
   /** Waits for the file that is being rewritten. */

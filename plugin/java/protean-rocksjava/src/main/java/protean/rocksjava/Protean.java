@@ -155,8 +155,8 @@ public final class Protean {
       final ReadOptions readOptions, final byte[] begin, final byte[] end) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
-    return new ApproximateCount(new Decoder(
-        Native.approximateCount(family.dbHandle(), family.handle(), handleOf(readOptions), begin, end)));
+    return new ApproximateCount(new Facts(new Decoder(
+        Native.approximateCount(family.dbHandle(), family.handle(), handleOf(readOptions), begin, end))));
   }
 
   /**
@@ -234,19 +234,19 @@ public final class Protean {
    * callers that know where DBs are, but have no handle of them. The counts of a DB disappear when it is closed, so the
    * sums may fall. No file is read.
    *
-   * @param folder spelled as in the names that the DBs were opened by
+   * @param folder in any spelling: symbolic links and relative paths lead to the same one
    * @return an immutable snapshot
    */
   public static FilterStatistics.Sums filterSums(final String folder) {
     Objects.requireNonNull(folder, "folder");
     load();
-    return FilterStatistics.Sums.of(new Decoder(Native.filterSums(Native.bytes(folder))));
+    return FilterStatistics.Sums.of(new Facts(new Decoder(Native.filterSums(Native.bytes(folder)))), "");
   }
 
   /**
    * The statistics of any number of column families, of any number of DBs, for Prometheus: each metric occurs in the text
-   * once. The names of metrics begin with {@code protean_filter_}; their labels are db, column_family, level, seek
-   * ("closed" or "open"), and outcome or reason.
+   * once. The names of metrics begin with {@code protean_}; their labels are db, column_family, and
+   * level.
    *
    * @param columnFamilies of DBs that are open
    * @return text in Prometheus' format (0.0.4)
@@ -294,16 +294,22 @@ public final class Protean {
    *     null for the default one
    * @param options limits and conditions
    * @return what has been done or, in a dry run, what would be done
-   * @throws RocksDBException {@code InvalidArgument} for another table or policy, {@code NotSupported} where there can be no
-   *     range filters or the DB is open for reading only, and RocksDB's error when it can no longer write
+   * @throws RefreshException {@code Incomplete} if the progress callback or {@code RocksDB.disableManualCompaction} ended it,
+   *     {@code InvalidArgument} for another table or policy, {@code NotSupported} where there can be no range filters or the DB
+   *     is open for reading only, and RocksDB's error when it can no longer write; it has what was done before
+   * @throws RocksDBException {@code InvalidArgument} for options that are not allowed
    * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static RefreshResult refreshFilters(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final RefreshOptions options) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
-    return new RefreshResult(new Decoder(
-        Native.refreshFilters(family.dbHandle(), family.handle(), options, options.progress())));
+    final RefreshResult.Ended ended = new RefreshResult.Ended(new Decoder(Native.refreshFilters(family.dbHandle(),
+        family.handle(), Native.bytes(options.toString()), options.progress() == null ? null : options)));
+    if (ended.error() != null) {
+      throw ended.error();
+    }
+    return ended.result();
   }
 
   /**

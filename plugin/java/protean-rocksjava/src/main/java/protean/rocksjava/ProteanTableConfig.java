@@ -7,6 +7,7 @@ import java.lang.reflect.Modifier;
 import java.util.Objects;
 import java.util.function.Predicate;
 import org.rocksdb.BlockBasedTableConfig;
+import org.rocksdb.Filter;
 import org.rocksdb.RocksDBException;
 
 /**
@@ -18,9 +19,9 @@ import org.rocksdb.RocksDBException;
  * options.setTableFormatConfig(table);
  * </pre>
  *
- * <p>{@link #setRangeFilter(RangeFilter)} sets which filters files get; without a call, {@value #DEFAULT_RANGE_FILTER}. A
- * Bloom filter set by {@code setFilterPolicy} is never used. To have one, set {@code bloomfilter:10} as the range filter,
- * or as one of {@link Levels}. {@code setPartitionFilters} concerns such filters alone: where filters are in the block cache,
+ * <p>{@link #setRangeFilter(RangeFilter)} sets which filters files get; without a call, {@value #DEFAULT_RANGE_FILTER}.
+ * {@code setFilterPolicy} is refused. To have a Bloom filter, set {@code bloomfilter:10} as the range filter, or as one of
+ * {@link Levels}. {@code setPartitionFilters} concerns such filters alone: where filters are in the block cache,
  * those of Protean are always in parts.
  *
  * <p>Like RocksDB's own, an object of this class must not be changed by two threads at once, owns nothing, and can be given
@@ -41,6 +42,22 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
    */
   public ProteanTableConfig() {
     Protean.load();
+  }
+
+  /**
+   * Is refused: {@link #setRangeFilter(String)} sets which filters files get.
+   *
+   * @param filter any filter
+   * @return nothing
+   * @throws UnsupportedOperationException always, unless the filter is null
+   */
+  @Override
+  public BlockBasedTableConfig setFilterPolicy(final Filter filter) {
+    if (filter == null) {
+      return this;
+    }
+    throw new UnsupportedOperationException("setFilterPolicy is not allowed for ProteanTableConfig; allowed: setRangeFilter, "
+        + "such as setRangeFilter(\"bloomfilter:10\") for RocksDB's Bloom filter");
   }
 
   /**

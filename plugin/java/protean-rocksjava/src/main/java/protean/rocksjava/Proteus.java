@@ -125,9 +125,9 @@ public final class Proteus extends RangeFilter {
   }
 
   /**
-   * Sets the share of queries that are sampled; the default is one in 100.
+   * Sets the share of empty queries, those that find nothing, that are sampled; the default is one in 100.
    *
-   * @param queries of this many queries that found nothing, one is kept; at least 1
+   * @param queries one in this many empty queries is kept; at least 1
    * @return the policy
    */
   public Proteus sampleEvery(final long queries) {

@@ -3,7 +3,11 @@
 package protean.rocksjava;
 
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.Locale;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
 
 /** Options of {@link Protean#refreshFilters}. Immutable; each function returns new options. */
 public final class RefreshOptions {
@@ -14,16 +18,12 @@ public final class RefreshOptions {
      * Called now and then, from the thread that refreshes; about ten times a second during a pause. An exception ends
      * refreshing, too, and is rethrown by {@link Protean#refreshFilters}.
      *
-     * @param files of the column family
-     * @param filesDecided the files whose outcome is known
-     * @param bytesRead from files, to learn their keys
-     * @param bytesRewritten of files
+     * @param progress how far refreshing is
      * @return false to end refreshing, after the files that are being rewritten
      */
-    boolean report(long files, long filesDecided, long bytesRead, long bytesRewritten);
+    boolean report(RefreshProgress progress);
   }
 
-  // plugin/java/native/refresh_options_jni.cc reads these.
   private boolean dryRun;
   private boolean allFiles;
   private int[] levels = {};
@@ -95,14 +95,14 @@ public final class RefreshOptions {
   /**
    * Sets the range of keys: only files that may have keys in it are rewritten.
    *
-   * @param first the first key that belongs to the range, in the column family's order and without a timestamp; null: there is
+   * @param start the first key that belongs to the range, in the column family's order and without a timestamp; null: there is
    *     no bound on that side
-   * @param behind the first key behind the range; null: there is no bound on that side
+   * @param limit the first key behind the range; null: there is no bound on that side
    * @return new options
    */
-  public RefreshOptions withRange(final byte[] first, final byte[] behind) {
-    final byte[] from = first == null ? null : first.clone();
-    final byte[] to = behind == null ? null : behind.clone();
+  public RefreshOptions withRange(final byte[] start, final byte[] limit) {
+    final byte[] from = start == null ? null : start.clone();
+    final byte[] to = limit == null ? null : limit.clone();
     return with(options -> {
       options.start = from;
       options.limit = to;
@@ -112,13 +112,13 @@ public final class RefreshOptions {
   /**
    * Sets how many files are rewritten at the same time, each in a thread of its own if there is more than one.
    *
-   * @param value at least 1
+   * @param value 1 to 1024
    * @return new options
-   * @throws IllegalArgumentException if it is less
+   * @throws IllegalArgumentException if it is another number
    */
   public RefreshOptions withMaxParallelRewrites(final int value) {
-    if (value < 1) {
-      throw new IllegalArgumentException("maxParallelRewrites=" + value + " is not allowed; it must be at least 1");
+    if (value < 1 || value > 1024) {
+      throw new IllegalArgumentException("maxParallelRewrites=" + value + " is not allowed; allowed: 1 to 1024");
     }
     return with(options -> options.maxParallelRewrites = value);
   }
@@ -194,5 +194,24 @@ public final class RefreshOptions {
 
   Progress progress() {
     return progress;
+  }
+
+  /** Called by the native function that refreshes. */
+  boolean report(final byte[] encoded) {
+    return progress.report(new RefreshProgress(new Facts(new Decoder(encoded))));
+  }
+
+  private static String hex(final byte[] key) {
+    return key == null ? "" : "0x" + HexFormat.of().formatHex(key);
+  }
+
+  /** All options but the progress callback, as a text that the other languages read, too: {@code dry_run=false;...}. */
+  @Override
+  public String toString() {
+    return "dry_run=" + dryRun + ";all_files=" + allFiles + ";levels="
+        + Arrays.stream(levels).mapToObj(Integer::toString).collect(Collectors.joining(",")) + ";start=" + hex(start)
+        + ";limit=" + hex(limit) + ";max_parallel_rewrites=" + maxParallelRewrites + ";max_bytes=" + maxBytes
+        + ";bytes_per_second=" + bytesPerSecond + ";min_gain=" + String.format(Locale.ROOT, "%.9f", minGain)
+        + ";payback_seconds=" + String.format(Locale.ROOT, "%.3f", paybackSeconds);
   }
 }

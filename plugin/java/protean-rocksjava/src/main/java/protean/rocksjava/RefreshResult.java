@@ -26,39 +26,40 @@ public final class RefreshResult {
    */
   public record File(String name, int level, long bytes, long entries, String outcome, String error, long queries,
       String oldDesign, String newDesign, double oldFpr, double newFpr, double askedPerSecond, double savedReadsPerSecond) {
-    static File of(final Decoder in) {
-      return new File(in.text(), (int) in.number(), in.number(), in.number(), in.text(), in.text(), in.number(), in.text(),
-          in.text(), in.real(), in.real(), in.real(), in.real());
+    static File of(final Facts in) {
+      return new File(in.text("name"), (int) in.rate("level"), in.count("bytes"), in.count("entries"), in.text("outcome"),
+          in.text("status"), in.count("queries"), in.text("old_design"), in.text("new_design"), in.rate("old_fpr"),
+          in.rate("new_fpr"), in.rate("asked_per_second"), in.rate("saved_reads_per_second"));
     }
   }
 
-  private final boolean complete;
-  private final List<File> files;
-  private final long samples;
-  private final boolean rateKnown;
-  private final long bytesRead;
-  private final long filesRewritten;
-  private final long bytesRewritten;
-  private final double savedReadsPerSecond;
+  /** A result, and why refreshing ended early, or null. */
+  record Ended(RefreshResult result, RefreshException error) {
+    Ended(final Decoder in) {
+      this((int) in.number(), (int) in.number(), in.text(), new RefreshResult(new Facts(in)));
+    }
 
-  RefreshResult(final Decoder in) {
-    complete = in.flag();
-    files = in.list(File::of);
-    samples = in.number();
-    rateKnown = in.flag();
-    bytesRead = in.number();
-    filesRewritten = in.number();
-    bytesRewritten = in.number();
-    savedReadsPerSecond = in.real();
+    private Ended(final int code, final int subCode, final String state, final RefreshResult result) {
+      this(result, code == 0 ? null
+          : new RefreshException(Native.exception(code, subCode, Native.bytes(state)).getStatus(), result));
+    }
+  }
+
+  private final Facts facts;
+  private final List<File> files;
+
+  private RefreshResult(final Facts facts) {
+    this.facts = facts;
+    files = facts.files().stream().map(File::of).toList();
   }
 
   /**
-   * Whether refreshing was complete.
+   * All numbers, by the names that they have in JSON and in all languages.
    *
-   * @return false if {@link RefreshOptions.Progress} ended it, or {@code RocksDB.disableManualCompaction}
+   * @return the facts
    */
-  public boolean isComplete() {
-    return complete;
+  public Facts facts() {
+    return facts;
   }
 
   /**
@@ -76,7 +77,7 @@ public final class RefreshResult {
    * @return their number
    */
   public long samples() {
-    return samples;
+    return facts.count("samples");
   }
 
   /**
@@ -85,7 +86,7 @@ public final class RefreshResult {
    * @return whether they are
    */
   public boolean rateKnown() {
-    return rateKnown;
+    return facts.flag("rate_known");
   }
 
   /**
@@ -94,7 +95,7 @@ public final class RefreshResult {
    * @return their number
    */
   public long bytesRead() {
-    return bytesRead;
+    return facts.count("bytes_read");
   }
 
   /**
@@ -103,7 +104,7 @@ public final class RefreshResult {
    * @return their number
    */
   public long filesRewritten() {
-    return filesRewritten;
+    return facts.count("files_rewritten");
   }
 
   /**
@@ -112,7 +113,7 @@ public final class RefreshResult {
    * @return their number
    */
   public long bytesRewritten() {
-    return bytesRewritten;
+    return facts.count("bytes_rewritten");
   }
 
   /**
@@ -121,13 +122,12 @@ public final class RefreshResult {
    * @return their number per second
    */
   public double savedReadsPerSecond() {
-    return savedReadsPerSecond;
+    return facts.rate("saved_reads_per_second");
   }
 
   @Override
   public String toString() {
-    return String.format(Locale.ROOT, "%d of %d files, %d bytes, which saves %.1f reads per second; %d samples, %d bytes read%s",
-        filesRewritten, files.size(), bytesRewritten, savedReadsPerSecond, samples, bytesRead,
-        complete ? "" : "; ended before its end");
+    return String.format(Locale.ROOT, "%d of %d files, %d bytes, which saves %.1f reads per second; %d samples, %d bytes read",
+        filesRewritten(), files.size(), bytesRewritten(), savedReadsPerSecond(), samples(), bytesRead());
   }
 }

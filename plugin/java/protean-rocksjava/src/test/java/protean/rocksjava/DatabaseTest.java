@@ -142,7 +142,7 @@ class DatabaseTest {
       assertTrue(e.getMessage().contains("ProteanTable"), e.getMessage());
       assertThrows(RocksDBException.class, () -> Protean.keysMayExist(db, null, null, List.of(FIRST)));
       assertThrows(RocksDBException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
-      assertEquals(0, Protean.filterStatistics(db, null).total().files());
+      assertEquals(0, Protean.filterStatistics(db, null).total().openFiles());
     }
   }
 
@@ -239,9 +239,9 @@ class DatabaseTest {
       assertEquals("default", statistics.columnFamily());
       assertEquals(3, statistics.liveFiles());
       assertEquals(3, statistics.files().size());
-      assertEquals(3, statistics.total().files());
-      assertTrue(statistics.total().unused().isEmpty());
-      assertEquals(statistics.total().closed(), statistics.levels().get(0).sums().closed());
+      assertEquals(3, statistics.total().openFiles());
+      assertTrue(statistics.total().unusedFiles().isEmpty());
+      assertEquals(statistics.total().boundedSeeks(), statistics.levels().get(0).sums().boundedSeeks());
       assertEquals(0, statistics.levels().get(0).level());
       long keys = 0;
       for (final FilterStatistics.File file : statistics.files()) {
@@ -251,27 +251,33 @@ class DatabaseTest {
         keys += file.keys();
       }
       assertEquals(keys, statistics.total().keys());
-      final FilterStatistics.Seeks closed = statistics.total().closed();
-      assertEquals(closed.asked(), closed.spared() + closed.truePositives() + closed.falsePositives());
-      assertEquals(statistics.total().blocksSpared(), closed.spared() + statistics.total().open().spared());
-      assertTrue(statistics.gets().known());
-      assertTrue(statistics.gets().negatives() > 0);
+      final FilterStatistics.Seeks closed = statistics.total().boundedSeeks();
+      assertEquals(closed.asked(), closed.avoided() + closed.truePositives() + closed.falsePositives());
+      assertEquals(statistics.total().blocksAvoided(), closed.avoided() + statistics.total().unboundedSeeks().avoided());
+      assertTrue(statistics.tickerGets().known());
+      assertTrue(statistics.tickerGets().negatives() > 0);
       final FilterStatistics.Lookups gets = statistics.total().gets();
       assertEquals(0, gets.unasked());
-      assertEquals(statistics.gets().negatives(), gets.negatives());
-      assertEquals(statistics.gets().truePositives(), gets.truePositives());
-      assertEquals(statistics.gets().positives(), gets.truePositives() + gets.falsePositives());
-      assertEquals(gets.negatives() + statistics.gets().positives(), gets.asked());
-      assertTrue(gets.falsePositiveRate() >= 0 && gets.falsePositiveRate() < 1);
+      assertEquals(statistics.tickerGets().negatives(), gets.negatives());
+      assertEquals(statistics.tickerGets().truePositives(), gets.truePositives());
+      assertEquals(statistics.tickerGets().falsePositives(), gets.falsePositives());
+      assertEquals(gets.negatives() + gets.truePositives() + gets.falsePositives(), gets.asked());
+      // All numbers have the names of all languages, too.
+      assertEquals(gets.negatives(), statistics.facts().count("total.gets.negatives"));
+      assertEquals("default", statistics.facts().text("column_family"));
+      assertTrue(Double.isNaN(statistics.facts().get("refresh.seconds_left")));
+      assertEquals(3, statistics.facts().files().size());
+      assertTrue(statistics.facts().numbers().size() > 50);
+      assertTrue(gets.fpr() >= 0 && gets.fpr() < 1);
       assertEquals(gets, statistics.levels().get(0).sums().gets());
       assertEquals(3, statistics.total().filesByBasis().values().stream().mapToLong(Long::longValue).sum());
       assertEquals(3, statistics.total().filterBlocksLoaded());
       assertEquals(statistics.total().filterBytes(), statistics.total().filterBytesLoaded());
       assertEquals(3, statistics.builds().filters());
       assertEquals(keys, statistics.builds().keys());
-      assertEquals(statistics.total().filterBytes(), statistics.builds().bytes());
-      assertEquals(statistics.total().modelSeconds(), statistics.builds().modelSeconds(), 1e-9);
-      assertTrue(statistics.builds().buildSeconds() > 0);
+      assertEquals(statistics.total().filterBytes(), statistics.builds().filterBytes());
+      assertEquals(statistics.total().modelMicros(), statistics.builds().modelMicros());
+      assertTrue(statistics.builds().buildMicros() > 0);
       assertEquals(0, statistics.refreshes().runs());
       assertFalse(statistics.refreshes().running());
       assertTrue(statistics.refreshes().secondsLeft() < 0);
@@ -281,21 +287,21 @@ class DatabaseTest {
       assertTrue(statistics.toJson().startsWith("{") && statistics.toJson().endsWith("}"), statistics.toJson());
       assertTrue(statistics.toJson().contains("\"column_family\""), statistics.toJson());
 
-      final String age = "(?m)^protean_filter_samples_age_seconds.*";
+      final String age = "(?m)^protean_samples_age_seconds.*";
       assertEquals(Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))).replaceAll(age, ""),
           statistics.toPrometheus().replaceAll(age, ""));
 
       final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
       assertEquals(statistics.total().keys(), sums.keys());
-      assertEquals(closed, sums.closed());
-      assertEquals(0, Protean.filterSums(folder + "/nothing").files());
+      assertEquals(closed, sums.boundedSeeks());
+      assertEquals(0, Protean.filterSums(folder + "/nothing").openFiles());
 
       assertEquals("größere \"Familie\"", Protean.filterStatistics(db, family).columnFamily());
       final String prometheus = Protean.prometheus(
           List.of(new Protean.ColumnFamily(db, null), new Protean.ColumnFamily(db, family)));
       assertTrue(prometheus.contains("column_family=\"default\""), prometheus);
       assertTrue(prometheus.contains("größere \\\"Familie\\\""), prometheus);
-      assertEquals(2, prometheus.split("# TYPE protean_filter_seeks_total ", -1).length);
+      assertEquals(2, prometheus.split("# TYPE protean_bounded_seeks_asked_total ", -1).length);
       assertEquals("", Protean.prometheus(List.of()).replaceAll("(?m)^#.*\n?", ""));
     }
   }
@@ -321,32 +327,31 @@ class DatabaseTest {
     // Policies without samples may be refreshed from others.
     try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
       final RefreshResult dry = Protean.refreshFilters(db, null, new RefreshOptions().withDryRun(true));
-      assertTrue(dry.isComplete());
       assertEquals(3, dry.filesRewritten(), dry.files().toString());
       assertEquals(3, dry.files().size());
       assertTrue(dry.files().stream().allMatch(file -> file.oldDesign().startsWith("proteus")), dry.files().toString());
 
       final List<Long> decided = new ArrayList<>();
-      final RefreshResult ended = Protean.refreshFilters(db, null, new RefreshOptions().withProgress(
-          (files, filesDecided, bytesRead, bytesRewritten) -> {
-            decided.add(filesDecided);
+      final RefreshException ended = assertThrows(RefreshException.class,
+          () -> Protean.refreshFilters(db, null, new RefreshOptions().withProgress(progress -> {
+            decided.add(progress.filesDecided());
+            assertTrue(progress.files() == 3 && progress.bytes() > 0 && progress.bytesDecided() <= progress.bytes());
             return false;
-          }));
-      assertFalse(ended.isComplete());
-      assertEquals(0, ended.filesRewritten());
+          })));
+      assertEquals(Status.Code.Incomplete, ended.getStatus().getCode());
+      assertEquals(0, ended.result().filesRewritten());
       assertEquals(List.of(0L), decided);
 
       final IllegalStateException thrown = new IllegalStateException("enough");
       assertSame(thrown, assertThrows(IllegalStateException.class,
-          () -> Protean.refreshFilters(db, null, new RefreshOptions().withProgress((a, b, c, d) -> {
+          () -> Protean.refreshFilters(db, null, new RefreshOptions().withProgress(progress -> {
             throw thrown;
           }))));
 
       final RefreshResult none = Protean.refreshFilters(db, null, new RefreshOptions().withMaxBytes(1));
       assertEquals(0, none.filesRewritten());
       final RefreshResult result = Protean.refreshFilters(db, null,
-          new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)).withProgress((a, b, c, d) -> true));
-      assertTrue(result.isComplete());
+          new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)).withProgress(progress -> true));
       assertEquals(3, result.filesRewritten(), result.files().toString());
       assertEquals(dry.bytesRewritten(), result.bytesRewritten());
       assertTrue(result.files().stream().allMatch(file -> file.outcome().equals("rewritten") && file.error().isEmpty()));
@@ -408,6 +413,7 @@ class DatabaseTest {
     assertThrows(IllegalArgumentException.class, () -> options.withBytesPerSecond(-1));
     assertThrows(IllegalArgumentException.class, () -> options.withLevels(0, -1));
     assertThrows(IllegalArgumentException.class, () -> options.withMaxParallelRewrites(0));
+    assertThrows(IllegalArgumentException.class, () -> options.withMaxParallelRewrites(1025));
     assertThrows(IllegalArgumentException.class, () -> options.withMinGain(-0.1));
     assertThrows(IllegalArgumentException.class, () -> options.withMinGain(Double.NaN));
     assertThrows(IllegalArgumentException.class, () -> options.withPayback(Duration.ofSeconds(-1)));

@@ -4,6 +4,7 @@ package protean.rocksjava;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
@@ -38,9 +39,9 @@ class FilteredSeeksTest {
 
   /** Most narrow ranges are spared, although some begin just behind a key. */
   private static void checkSpared(final FilterStatistics statistics) {
-    final FilterStatistics.Seeks closed = statistics.total().closed();
-    assertTrue(closed.spared() > 1000, statistics.toString());
-    assertTrue(closed.falsePositiveRate() < 0.2, statistics.toString());
+    final FilterStatistics.Seeks closed = statistics.total().boundedSeeks();
+    assertTrue(closed.avoided() > 1000, statistics.toString());
+    assertTrue(closed.fpr() < 0.2, statistics.toString());
   }
 
   @ParameterizedTest
@@ -92,9 +93,9 @@ class FilteredSeeksTest {
   void sharedCacheAndBloomFilter() throws RocksDBException {
     final Records records = new Records(2);
     try (Cache cache = new LRUCache(1 << 20); BloomFilter bloom = new BloomFilter(10)) {
-      // Kafka Streams sets its Bloom filter before the user's options.
       final ProteanTableConfig table = new ProteanTableConfig();
-      table.setFilterPolicy(bloom);
+      assertTrue(assertThrows(UnsupportedOperationException.class, () -> table.setFilterPolicy(bloom)).getMessage()
+          .contains("allowed: setRangeFilter"));
       table.setBlockCache(cache).setBlockSize(2048).setCacheIndexAndFilterBlocks(true);
       table.setRangeFilter("proteus:14");
       try (Options first = options(table); Options second = options(table);
@@ -132,7 +133,7 @@ class FilteredSeeksTest {
         RocksDB db = RocksDB.open(options, folder.toString())) {
       records.write(db, 3, 1000);
       records.check(db, 500);
-      assertEquals(3L, Protean.filterStatistics(db, null).total().unused().get("no filter"));
+      assertEquals(3L, Protean.filterStatistics(db, null).total().unusedFiles().get("no_filter"));
     }
   }
 
@@ -149,7 +150,7 @@ class FilteredSeeksTest {
     try (Options options = options(table); RocksDB db = RocksDB.open(options, folder.toString())) {
       records.write(db, 3, 1000);
       records.check(db, 500);
-      assertTrue(Protean.filterStatistics(db, null).total().unused().isEmpty());
+      assertTrue(Protean.filterStatistics(db, null).total().unusedFiles().isEmpty());
     }
   }
 
@@ -219,12 +220,12 @@ class FilteredSeeksTest {
       records.check(db, 500);
       records.checkAll(db);
       final FilterStatistics statistics = Protean.filterStatistics(db, null);
-      assertEquals(1L, statistics.total().unused().get("filter of RocksDB"), statistics.toString());
+      assertEquals(1L, statistics.total().unusedFiles().get("rocksdb_filter"), statistics.toString());
       try (CompactRangeOptions compact = new CompactRangeOptions()) {
         db.compactRange(null, null, null, compact);
       }
       records.checkAll(db);
-      assertTrue(Protean.filterStatistics(db, null).total().unused().isEmpty());
+      assertTrue(Protean.filterStatistics(db, null).total().unusedFiles().isEmpty());
     }
   }
 

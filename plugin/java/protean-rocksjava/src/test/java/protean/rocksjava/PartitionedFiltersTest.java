@@ -47,10 +47,10 @@ class PartitionedFiltersTest {
 
   /** All files have filters that seeks ask, and these spare most seeks. */
   private static void checkFilters(final FilterStatistics statistics) {
-    assertTrue(statistics.total().unused().isEmpty(), statistics.toString());
-    final FilterStatistics.Seeks closed = statistics.total().closed();
-    assertTrue(closed.spared() > 1000, statistics.toString());
-    assertTrue(closed.falsePositiveRate() < 0.2, statistics.toString());
+    assertTrue(statistics.total().unusedFiles().isEmpty(), statistics.toString());
+    final FilterStatistics.Seeks closed = statistics.total().boundedSeeks();
+    assertTrue(closed.avoided() > 1000, statistics.toString());
+    assertTrue(closed.fpr() < 0.2, statistics.toString());
   }
 
   @ParameterizedTest
@@ -70,7 +70,7 @@ class PartitionedFiltersTest {
         // Blocks of parts, and of their indexes, are far smaller than the filters.
         final long blocks = counts.getTickerCount(TickerType.BLOCK_CACHE_FILTER_ADD);
         final long bytes = counts.getTickerCount(TickerType.BLOCK_CACHE_FILTER_BYTES_INSERT);
-        final long filters = statistics.total().files();
+        final long filters = statistics.total().openFiles();
         assertTrue(blocks > 4 * filters, blocks + " blocks");
         assertTrue(bytes / blocks < statistics.total().filterBytes() / filters / 2, bytes + " bytes in " + blocks + " blocks");
         try (CompactRangeOptions compact = new CompactRangeOptions()) {

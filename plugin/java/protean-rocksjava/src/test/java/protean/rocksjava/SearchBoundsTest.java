@@ -77,8 +77,8 @@ class SearchBoundsTest {
         }
       }
       final FilterStatistics.Sums bounded = Protean.filterStatistics(db, null).total();
-      assertTrue(bounded.closed().spared() > 6000, bounded.toString());
-      assertEquals(0, bounded.open().asked());
+      assertTrue(bounded.boundedSeeks().avoided() > 6000, bounded.toString());
+      assertEquals(0, bounded.unboundedSeeks().asked());
 
       // One bound alone; and none.
       final byte[] upper = Records.bytes(truth.first());

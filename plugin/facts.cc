@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plugin/facts.h"
+
+#include <algorithm>
+
+#include "filter_policy/decimal.h"
+#include "plugin/utf8_text.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Enough for any rate.
+constexpr int kDigits = 6;
+
+std::string Quoted(const std::string& text) {
+  return '"' + JsonText(text) + '"';
+}
+
+void BeginMember(const std::string& name, std::string* json) {
+  if (json->back() != '{') *json += ", ";
+  *json += Quoted(name) + ": ";
+}
+
+std::vector<std::string> PartsOf(const std::string& name) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  for (size_t end; (end = name.find('.', begin)) != std::string::npos;) {
+    parts.push_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  parts.push_back(name.substr(begin));
+  return parts;
+}
+
+}  // namespace
+
+std::string TextOf(const FactValue& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "1" : "0";
+  if (const auto* count = std::get_if<uint64_t>(&value)) {
+    return std::to_string(*count);
+  }
+  if (const auto* number = std::get_if<double>(&value)) {
+    return DecimalText(*number, kDigits);
+  }
+  const auto* text = std::get_if<std::string>(&value);
+  return text == nullptr ? "-" : *text;
+}
+
+std::string JsonOf(const FactValue& value) {
+  if (std::holds_alternative<std::monostate>(value)) return "null";
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    return Quoted(*text);
+  }
+  if (const auto* flag = std::get_if<bool>(&value)) {
+    return *flag ? "true" : "false";
+  }
+  return TextOf(value);
+}
+
+const FactValue* Record::Find(const std::string& name) const {
+  for (const auto& [known, value] : values_) {
+    if (known == name) return &value;
+  }
+  return nullptr;
+}
+
+const std::vector<Record>& Record::List(const std::string& name) const {
+  static const std::vector<Record> none;
+  for (const auto& [known, records] : lists_) {
+    if (known == name) return records;
+  }
+  return none;
+}
+
+void Record::AppendJson(std::string* json) const {
+  *json += '{';
+  std::vector<std::string> open;  // the objects that the last value is in
+  for (const auto& [name, value] : values_) {
+    std::vector<std::string> objects = PartsOf(name);
+    const std::string member = objects.back();
+    objects.pop_back();
+    const auto shared = static_cast<size_t>(
+        std::mismatch(open.begin(), open.end(), objects.begin(), objects.end())
+            .first -
+        open.begin());
+    json->append(open.size() - shared, '}');
+    for (size_t i = shared; i < objects.size(); i++) {
+      BeginMember(objects[i], json);
+      *json += '{';
+    }
+    BeginMember(member, json);
+    *json += JsonOf(value);
+    open = std::move(objects);
+  }
+  json->append(open.size(), '}');
+  for (const auto& [name, records] : lists_) {
+    BeginMember(name, json);
+    *json += '[';
+    for (const Record& record : records) {
+      if (json->back() != '[') *json += ", ";
+      record.AppendJson(json);
+    }
+    *json += ']';
+  }
+  *json += '}';
+}
+
+std::string Record::ToJson() const {
+  std::string json;
+  AppendJson(&json);
+  return json;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

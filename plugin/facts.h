@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Facts that are declared once, in tables, and read by their names: from these
+//  tables come JSON, the text for people, the metrics of Prometheus, and what
+//  C, Java and Rust read.
+//
+//  The name of a fact is the name of a member, behind the names of the structs
+//  that it is in, such as "total.bounded_seeks.negatives". Units are part of
+//  names: _bytes, _micros, _seconds.
+
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "rocksdb/rocksdb_namespace.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+enum class FactType : uint8_t {
+  kCounter,  // never falls as long as what it is about exists
+  kGauge,
+  kText,
+};
+
+// std::monostate for what is unknown: null in JSON, no sample in Prometheus.
+using FactValue =
+    std::variant<std::monostate, bool, uint64_t, double, std::string>;
+
+// Unknown if negative.
+inline FactValue KnownRate(double rate) {
+  return rate < 0 ? FactValue() : FactValue(rate);
+}
+
+// A fact about objects of a class.
+template <typename Of>
+struct Fact {
+  std::string name;
+  FactType type;
+  std::string help;  // a sentence for people
+  std::function<FactValue(const Of&)> value;
+};
+template <typename Of>
+using Facts = std::vector<Fact<Of>>;
+
+// The facts of a member, behind its name.
+template <typename Of, typename Part>
+void AddFactsOf(const std::string& name, Part Of::*member,
+                const Facts<Part>& part, Facts<Of>* facts) {
+  for (const Fact<Part>& fact : part) {
+    facts->push_back({name + "." + fact.name, fact.type, fact.help,
+                      [member, value = fact.value](const Of& of) {
+                        return value(of.*member);
+                      }});
+  }
+}
+
+// The facts about one object at one moment, and lists of others that belong to
+// it, such as the files of a column family.
+class Record {
+ public:
+  Record() = default;
+  template <typename Of>
+  Record(const Facts<Of>& facts, const Of& of) {
+    for (const Fact<Of>& fact : facts) Add(fact.name, fact.value(of));
+  }
+
+  void Add(std::string name, FactValue value) {
+    values_.emplace_back(std::move(name), std::move(value));
+  }
+  void AddList(std::string name, std::vector<Record> records) {
+    lists_.emplace_back(std::move(name), std::move(records));
+  }
+
+  const std::vector<std::pair<std::string, FactValue>>& values() const {
+    return values_;
+  }
+  // nullptr if there is no fact of this name.
+  const FactValue* Find(const std::string& name) const;
+  // Empty if there is no list of this name.
+  const std::vector<Record>& List(const std::string& name) const;
+
+  // One JSON object. A point in a name leads into an object. Each byte that is
+  // not UTF-8 is replaced by U+FFFD.
+  std::string ToJson() const;
+
+ private:
+  void AppendJson(std::string* json) const;
+
+  std::vector<std::pair<std::string, FactValue>> values_;
+  std::vector<std::pair<std::string, std::vector<Record>>> lists_;
+};
+
+// A value as JSON, and for Prometheus and people: decimal fractions with a
+// point, truth values as 1 and 0, texts as they are.
+std::string JsonOf(const FactValue& value);
+std::string TextOf(const FactValue& value);
+
+// What there is to read by name. Each is what the object's ToJson() shows.
+struct FilterStatistics;
+struct FilterSums;
+Record RecordOf(const FilterStatistics& statistics);
+struct RefreshProgress;
+struct RefreshResult;
+struct CountResult;
+Record RecordOf(const FilterSums& sums);
+Record RecordOf(const RefreshProgress& progress);
+Record RecordOf(const RefreshResult& result);
+Record RecordOf(const CountResult& count);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
