@@ -13,7 +13,7 @@
 #include "db_bench_ext/filter_spec.h"
 #include "env/composite_env_wrapper.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/protean_db.h"
+#include "plugin/approximate_count.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
@@ -128,8 +128,9 @@ SeekResult BenchDb::SeekFirst(const Slice& lo, const Slice* upper_bound) const {
 Status BenchDb::Count(const Slice& lo, const Slice& hi, uint64_t* count) const {
   if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
     CountResult result;
-    const Status s = ApproximateCount(db_.get(), db_->DefaultColumnFamily(),
-                                      Range(lo, hi), &result);
+    const Status s =
+        ApproximateCount(db_.get(), ReadOptions(), db_->DefaultColumnFamily(),
+                         {&lo, &hi}, &result);
     *count = result.count;
     return s;
   }

@@ -106,25 +106,28 @@ uint64_t AskWhetherKeysMayExist(DB* db) {
 uint64_t AskInBatches(DB* db) {
   constexpr uint64_t kBatch = 32;
   uint64_t found = 0;
-  std::vector<bool> may_exist;
+  bool may_exist[kBatch];
   for (uint64_t begin = 0; begin < FLAGS_queries; begin += kBatch) {
     std::vector<std::string> targets;
     std::vector<std::string> ends;
-    std::vector<Range> ranges;
+    std::vector<Slice> keys;  // and, for ranges, where they end
     for (uint64_t i = begin; i < std::min(begin + kBatch, FLAGS_queries); i++) {
       targets.push_back(Target(i));
       ends.push_back(EndOf(targets.back()));
     }
+    keys.assign(targets.begin(), targets.end());
+    keys.insert(keys.end(), ends.begin(), ends.end());
+    std::vector<RangePtr> ranges;
     for (size_t i = 0; i < targets.size(); i++) {
-      ranges.emplace_back(targets[i], ends[i]);
+      ranges.emplace_back(&keys[i], &keys[targets.size() + i]);
     }
     Check(FLAGS_path == "keys_may_exist"
               ? KeysMayExist(db, ReadOptions(), db->DefaultColumnFamily(),
-                             {targets.begin(), targets.end()}, &may_exist)
+                             targets.size(), keys.data(), may_exist)
               : RangesMayExist(db, ReadOptions(), db->DefaultColumnFamily(),
-                               ranges, &may_exist));
+                               ranges.size(), ranges.data(), may_exist));
     found += static_cast<uint64_t>(
-        std::count(may_exist.begin(), may_exist.end(), true));
+        std::count(may_exist, may_exist + targets.size(), true));
   }
   return found;
 }

@@ -2,82 +2,30 @@
 
 #include "plugin/may_exist.h"
 
+#include <algorithm>
+
 #include "table/existence_check.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals/separate_file.h"
-#include "table/separate_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-class SeparateSstFilter final : public SstFileFilter {
- public:
-  explicit SeparateSstFilter(std::unique_ptr<SeparateFile> file)
-      : file_(std::move(file)),
-        filter_(FilterKnowsKeysInOrder(file_->file())
-                    ? SeparateFilter::Open(file_->file())
-                    : nullptr),
-        order_(*file_->file().user_comparator()) {}
-
-  bool KeyMayExist(const Slice& key) const override {
-    const FileRangeFilter* const filter = RangeFilter();
-    return filter == nullptr || filter->KeyMayMatch(key);
-  }
-  bool RangeMayExist(const Range& range) const override {
-    if (order_.CompareWithoutTimestamp(range.start, /*a_has_ts=*/false,
-                                       range.limit, /*b_has_ts=*/false) >= 0) {
-      return false;
-    }
-    const FileRangeFilter* const filter = RangeFilter();
-    return filter == nullptr || filter->RangeMayMatch(range.start, range.limit,
-                                                      /*hi_inclusive=*/false);
-  }
-
- private:
-  // Nullptr if no filter can answer.
-  const FileRangeFilter* RangeFilter() const {
-    return filter_ == nullptr ? nullptr : filter_->range_filter();
-  }
-
-  const std::unique_ptr<SeparateFile> file_;
-  const std::shared_ptr<const SeparateFilter> filter_;
-  const Comparator& order_;
-};
-
-}  // namespace
-
-Status SstFileFilter::Open(const Options& options, const std::string& path,
-                           std::unique_ptr<SstFileFilter>* opened) {
-  opened->reset();
-  Status s = RequireProteanTable("SstFileFilter", "the Options object",
-                                 options.table_factory.get());
-  if (!s.ok()) return s;
-  std::unique_ptr<SeparateFile> file;
-  s = SeparateFile::Open(options, path, &file);
-  if (s.ok()) *opened = std::make_unique<SeparateSstFilter>(std::move(file));
-  return s;
-}
-
 Status KeysMayExist(DB* db, const ReadOptions& read_options,
-                    ColumnFamilyHandle* column_family,
-                    const std::vector<Slice>& keys,
-                    std::vector<bool>* may_exist) {
-  may_exist->assign(keys.size(), true);
+                    ColumnFamilyHandle* column_family, size_t num_keys,
+                    const Slice* keys, bool* may_exist) {
+  std::fill_n(may_exist, num_keys, true);
   const Status s = RequireProteanTable("KeysMayExist", db, column_family);
   return s.ok() ? ExistenceCheck::CheckKeys(db, read_options, column_family,
-                                            keys, may_exist)
+                                            num_keys, keys, may_exist)
                 : s;
 }
 
 Status RangesMayExist(DB* db, const ReadOptions& read_options,
-                      ColumnFamilyHandle* column_family,
-                      const std::vector<Range>& ranges,
-                      std::vector<bool>* may_exist) {
-  may_exist->assign(ranges.size(), true);
+                      ColumnFamilyHandle* column_family, size_t num_ranges,
+                      const RangePtr* ranges, bool* may_exist) {
+  std::fill_n(may_exist, num_ranges, true);
   const Status s = RequireProteanTable("RangesMayExist", db, column_family);
   return s.ok() ? ExistenceCheck::CheckRanges(db, read_options, column_family,
-                                              ranges, may_exist)
+                                              num_ranges, ranges, may_exist)
                 : s;
 }
 

@@ -7,23 +7,21 @@
 //
 //  Beside DB::KeyMayExist, which reads nothing at all, these functions also
 //  answer for ranges, and read filters that are not in the block cache if
-//  ReadOptions::read_tier allows it.
+//  ReadOptions::read_tier allows it. sst_file_filter.h asks a file that no DB
+//  has.
 
 #pragma once
 
-#include <memory>
-#include <string>
-#include <vector>
-
+#include "rocksdb/convenience.h"  // RangePtr in RocksDB 10 and 11
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Stores for each of `keys` whether it may exist: false says that the column
-// family, as the snapshot of `read_options` or its present state shows it,
-// certainly has no value for the key; true says that it has one, or perhaps.
-// No data block is read. `*may_exist` gets as many elements as `keys`.
+// Stores for each of `num_keys` keys whether it may exist: false says that the
+// column family, as the snapshot of `read_options` or its present state shows
+// it, certainly has no value for the key; true says that it has one, or
+// perhaps. `may_exist` has room for as many values. No data block is read.
 //
 // Keys come without timestamps; with user-defined timestamps, `read_options`
 // needs one. Keys are asked one after the other, each for itself: without a
@@ -37,46 +35,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 // family, which takes longer than a few keys.
 //
 // Returns InvalidArgument if the table factory of the column family is not
-// ProteanTable, else the status of the reads; of `*may_exist`, then only the
-// elements that are false mean anything. Thread safe.
+// ProteanTable, else the status of the reads; then what has not been asked may
+// exist. Thread safe.
 Status KeysMayExist(DB* db, const ReadOptions& read_options,
-                    ColumnFamilyHandle* column_family,
-                    const std::vector<Slice>& keys,
-                    std::vector<bool>* may_exist);
+                    ColumnFamilyHandle* column_family, size_t num_keys,
+                    const Slice* keys, bool* may_exist);
 
-// Stores for each of `ranges`, [start, limit), whether it may hold any key that
-// exists, as KeysMayExist does for keys. All ranges are asked in one state of
-// the DB. A range whose start is not below its limit holds nothing. A file
-// without a range filter of Protean may hold anything. The bounds, the prefix
-// modes, and `tailing` and `async_io` of `read_options` have no effect.
+// Stores for each of `num_ranges` ranges [*start, *limit) whether it may hold a
+// key that exists, as KeysMayExist does for keys. nullptr stands for no bound
+// on that side. A range whose start is not below its limit holds nothing. A
+// file without a range filter of Protean may hold anything. The bounds, the
+// prefix modes, and `tailing` and `async_io` of `read_options` have no effect.
 Status RangesMayExist(DB* db, const ReadOptions& read_options,
-                      ColumnFamilyHandle* column_family,
-                      const std::vector<Range>& ranges,
-                      std::vector<bool>* may_exist);
-
-// The filter of one SST file that is read apart from any DB: a file of a
-// backup, or one that is going to be ingested. Not thread safe.
-class SstFileFilter {
- public:
-  // Opens a file, and reads its filter and its index. `options` are those of
-  // its column family, whose table factory is ProteanTable. Returns
-  // InvalidArgument if it is another one, NotFound or PathNotFound if there is
-  // no such file, and Corruption if the file is damaged. A file without a
-  // filter of Protean, or with a damaged one, is opened and may hold anything.
-  static Status Open(const Options& options, const std::string& path,
-                     std::unique_ptr<SstFileFilter>* opened);
-
-  SstFileFilter() = default;
-  SstFileFilter(const SstFileFilter&) = delete;
-  SstFileFilter& operator=(const SstFileFilter&) = delete;
-  virtual ~SstFileFilter() = default;
-
-  // False if the file certainly has no entry of the key, neither a value nor a
-  // deletion. (A deletion of a range is no entry.) The key comes without a
-  // timestamp.
-  virtual bool KeyMayExist(const Slice& key) const = 0;
-  // False if the file certainly has no entry of a key in [start, limit).
-  virtual bool RangeMayExist(const Range& range) const = 0;
-};
+                      ColumnFamilyHandle* column_family, size_t num_ranges,
+                      const RangePtr* ranges, bool* may_exist);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

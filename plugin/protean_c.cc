@@ -10,15 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/approximate_count.h"
 #include "plugin/build_info.h"
 #include "plugin/checked_registration.h"
 #include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/may_exist.h"
 #include "plugin/protean.h"
-#include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
 #include "plugin/search_bounds.h"
+#include "plugin/sst_file_filter.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
 #include "table/protean_table_factory.h"
@@ -80,16 +81,18 @@ class OptionalKey {
   const Slice key_;
 };
 
+// An array of C's truth values, which are as large as those of C++.
+bool* Flags(unsigned char* flags) {
+  static_assert(sizeof(bool) == sizeof(unsigned char));
+  return reinterpret_cast<bool*>(flags);
+}
+
 bool StatisticsOf(rocksdb_t* db, rocksdb_column_family_handle_t* column_family,
                   FilterStatistics* statistics, char** errptr) {
   return Succeeded(CheckHandles(), errptr) &&
          Succeeded(GetFilterStatistics(
                        DBOf(db), ColumnFamilyOf(db, column_family), statistics),
                    errptr);
-}
-
-void Store(const std::vector<bool>& values, unsigned char* stored) {
-  for (size_t i = 0; i < values.size(); i++) stored[i] = values[i] ? 1 : 0;
 }
 
 }  // namespace
@@ -283,17 +286,16 @@ void protean_keys_may_exist(rocksdb_t* db,
                             size_t num_keys, const char* const* keys_list,
                             const size_t* keys_list_sizes,
                             unsigned char* may_exist, char** errptr) {
-  std::vector<bool> exist(num_keys, true);
-  if (Succeeded(CheckHandles(), errptr)) {
-    std::vector<Slice> keys;
-    for (size_t i = 0; i < num_keys; i++) {
-      keys.emplace_back(keys_list[i], keys_list_sizes[i]);
-    }
-    Succeeded(KeysMayExist(DBOf(db), ReadOptionsOf(read_options),
-                           ColumnFamilyOf(db, column_family), keys, &exist),
-              errptr);
+  memset(may_exist, 1, num_keys);
+  if (!Succeeded(CheckHandles(), errptr)) return;
+  std::vector<Slice> keys;
+  for (size_t i = 0; i < num_keys; i++) {
+    keys.emplace_back(keys_list[i], keys_list_sizes[i]);
   }
-  Store(exist, may_exist);
+  Succeeded(KeysMayExist(DBOf(db), ReadOptionsOf(read_options),
+                         ColumnFamilyOf(db, column_family), num_keys,
+                         keys.data(), Flags(may_exist)),
+            errptr);
 }
 
 void protean_ranges_may_exist(
@@ -302,18 +304,20 @@ void protean_ranges_may_exist(
     const char* const* range_start_key, const size_t* range_start_key_len,
     const char* const* range_limit_key, const size_t* range_limit_key_len,
     unsigned char* may_exist, char** errptr) {
-  std::vector<bool> exist(num_ranges, true);
-  if (Succeeded(CheckHandles(), errptr)) {
-    std::vector<Range> ranges;
-    for (size_t i = 0; i < num_ranges; i++) {
-      ranges.emplace_back(Slice(range_start_key[i], range_start_key_len[i]),
-                          Slice(range_limit_key[i], range_limit_key_len[i]));
-    }
-    Succeeded(RangesMayExist(DBOf(db), ReadOptionsOf(read_options),
-                             ColumnFamilyOf(db, column_family), ranges, &exist),
-              errptr);
+  memset(may_exist, 1, num_ranges);
+  if (!Succeeded(CheckHandles(), errptr)) return;
+  std::vector<OptionalKey> keys;
+  keys.reserve(2 * num_ranges);
+  std::vector<RangePtr> ranges;
+  for (size_t i = 0; i < num_ranges; i++) {
+    keys.emplace_back(range_start_key[i], range_start_key_len[i]);
+    keys.emplace_back(range_limit_key[i], range_limit_key_len[i]);
+    ranges.emplace_back(keys[2 * i].get(), keys[2 * i + 1].get());
   }
-  Store(exist, may_exist);
+  Succeeded(RangesMayExist(DBOf(db), ReadOptionsOf(read_options),
+                           ColumnFamilyOf(db, column_family), num_ranges,
+                           ranges.data(), Flags(may_exist)),
+            errptr);
 }
 
 protean_sst_file_filter_t* protean_sst_file_filter_open(
@@ -332,23 +336,14 @@ unsigned char protean_sst_file_filter_key_may_exist(
 unsigned char protean_sst_file_filter_range_may_exist(
     const protean_sst_file_filter_t* filter, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len) {
-  const Range range(Slice(start_key, start_key_len),
-                    Slice(limit_key, limit_key_len));
-  return filter->rep->RangeMayExist(range) ? 1 : 0;
+  const OptionalKey start(start_key, start_key_len);
+  const OptionalKey limit(limit_key, limit_key_len);
+  return filter->rep->RangeMayExist({start.get(), limit.get()}) ? 1 : 0;
 }
 
 void protean_sst_file_filter_destroy(protean_sst_file_filter_t* filter) {
   delete filter;
 }
-
-void protean_set_search_bounds(const char* lower_key, size_t lower_key_len,
-                               const char* upper_key, size_t upper_key_len) {
-  const OptionalKey lower(lower_key, lower_key_len);
-  const OptionalKey upper(upper_key, upper_key_len);
-  SetSearchBounds(lower.get(), upper.get());
-}
-
-void protean_clear_search_bounds(void) { ClearSearchBounds(); }
 
 protean_search_bounds_scope_t* protean_search_bounds_scope_create(
     const char* lower_key, size_t lower_key_len, const char* upper_key,

@@ -18,8 +18,7 @@
 //
 //  Conventions
 //
-//  - Functions that may fail take `errptr`, as those of RocksDB do: `*errptr`
-//  is
+//  - Functions that may fail take `errptr`, as those of RocksDB do: *errptr is
 //    NULL or a string from malloc. An error replaces it by another such string,
 //    and the function returns NULL or 0. Without an error it stays as it is.
 //  - Strings that are returned as `char*` are freed with protean_free or
@@ -30,8 +29,8 @@
 //    options for those that rocksdb_readoptions_create makes. All other
 //    pointers must not be NULL, unless their function says so.
 //  - Truth values are unsigned char, 0 or 1.
-//  - All functions are thread safe, but objects that are created here are not:
-//    the options are set, and a result is destroyed, in one thread at a time.
+//  - All functions are thread safe, but options are set, and objects destroyed,
+//    in one thread at a time.
 //
 //  A rocksdb_t is a DB of any kind. Where a transaction DB is open,
 //  rocksdb_transactiondb_get_base_db and
@@ -171,11 +170,11 @@ unsigned char protean_statistics_fact(size_t index, const char** name,
                                       const char** help, const char** type,
                                       const char** scope);
 
-// ---- Counts and existence: protean_db.h, may_exist.h ----
+// ---- Counts and existence: approximate_count.h, may_exist.h ----
 
 // Counts the keys in [start_key, limit_key) without reading them, as
-// ApproximateCount in protean_db.h does. Each key may be NULL. Returns the
-// members of CountResult, and "is_exact"; NULL after an error.
+// ApproximateCount in approximate_count.h does. Each key may be NULL. Returns
+// the members of CountResult, and "is_exact"; NULL after an error.
 protean_record_t* protean_approximate_count(
     rocksdb_t* db, const rocksdb_readoptions_t* read_options,
     rocksdb_column_family_handle_t* column_family, const char* start_key,
@@ -193,7 +192,7 @@ void protean_keys_may_exist(rocksdb_t* db,
                             unsigned char* may_exist, char** errptr);
 
 // Stores the same for each range [start_key, limit_key): whether any key in it
-// may exist.
+// may exist. Each key may be NULL.
 void protean_ranges_may_exist(
     rocksdb_t* db, const rocksdb_readoptions_t* read_options,
     rocksdb_column_family_handle_t* column_family, size_t num_ranges,
@@ -202,7 +201,7 @@ void protean_ranges_may_exist(
     unsigned char* may_exist, char** errptr);
 
 // The filter of one SST file that is read apart from any DB: a file of a
-// backup, or one that is going to be ingested. Used by one thread at a time.
+// backup, or one that is going to be ingested.
 typedef struct protean_sst_file_filter_t protean_sst_file_filter_t;
 
 // Opens a file, and reads its filter and its index. `options`, which may be
@@ -219,7 +218,8 @@ protean_sst_file_filter_t* protean_sst_file_filter_open(
 unsigned char protean_sst_file_filter_key_may_exist(
     const protean_sst_file_filter_t* filter, const char* key, size_t key_len);
 
-// 0 if the file certainly has no entry of a key in [start_key, limit_key).
+// 0 if the file certainly has no entry of a key in [start_key, limit_key). Each
+// key may be NULL.
 unsigned char protean_sst_file_filter_range_may_exist(
     const protean_sst_file_filter_t* filter, const char* start_key,
     size_t start_key_len, const char* limit_key, size_t limit_key_len);
@@ -229,21 +229,14 @@ void protean_sst_file_filter_destroy(protean_sst_file_filter_t* filter);
 
 // ---- Bounds of seeks: search_bounds.h ----
 
-// Sets the bounds of this thread's seeks: only keys in [lower_key, upper_key)
-// matter. Each key may be NULL; both are copied. Clear the bounds when the seek
-// has been made: bounds that are forgotten hide keys from later seeks. A thread
-// means one of the operating system, to which a goroutine must be locked.
-void protean_set_search_bounds(const char* lower_key, size_t lower_key_len,
-                               const char* upper_key, size_t upper_key_len);
-
-// Removes the bounds of this thread, if there are any.
-void protean_clear_search_bounds(void);
-
 // Bounds of this thread until the scope is destroyed.
 typedef struct protean_search_bounds_scope_t protean_search_bounds_scope_t;
 
-// Sets bounds as protean_set_search_bounds does. Scopes may be nested, and are
-// destroyed in reverse order, in the thread that made them.
+// Sets the bounds of this thread's seeks: only keys in [lower_key, upper_key)
+// matter. Each key may be NULL; both are copied. End the scope when the seek
+// has been made: bounds hide keys from later seeks. Scopes may be nested, and
+// are destroyed in reverse order, in the thread that made them. A thread means
+// one of the operating system, to which a goroutine must be locked.
 protean_search_bounds_scope_t* protean_search_bounds_scope_create(
     const char* lower_key, size_t lower_key_len, const char* upper_key,
     size_t upper_key_len);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "filter_policy/decimal.h"
+#include "filter_policy/option_types.h"
 #include "plugin/facts.h"
 #include "plugin/level_list.h"
 #include "plugin/refresh_filters.h"
@@ -21,9 +22,6 @@ namespace {
 
 // ---- Options ----
 
-constexpr uint32_t kMaxParallelRewrites = 1024;
-constexpr double kMaxPaybackSeconds = 100.0 * 365 * 24 * 60 * 60;
-
 struct RefreshOption {
   const char* name;
   const char* allowed;
@@ -33,15 +31,10 @@ struct RefreshOption {
   bool (*is_allowed)(const RefreshOptions& options);
 };
 
-// RocksDB's own parsers of numbers and truth values: true or false, 64K, 20M.
-template <typename Value>
-bool ParseAs(OptionType type, const std::string& text, Value* value) {
-  if (text.empty() || text[0] == '-' || text[0] == '+') return false;
-  return OptionTypeInfo(0, type).Parse(ConfigOptions(), "", text, value).ok();
-}
-
 bool ParseFlag(const std::string& text, bool* flag) {
-  return ParseAs(OptionType::kBoolean, text, flag);
+  return OptionTypeInfo(0, OptionType::kBoolean)
+      .Parse(ConfigOptions(), "", text, flag)
+      .ok();
 }
 
 bool ParseLevels(const std::string& text, std::vector<int>* levels) {
@@ -55,12 +48,14 @@ bool ParseLevels(const std::string& text, std::vector<int>* levels) {
 }
 
 constexpr char kHex[] = "0x";
+constexpr char kKeys[] =
+    "keys as text, or 0x and pairs of hexadecimal digits; nothing for none";
 
 bool ParseKey(const std::string& text, std::optional<std::string>* key) {
   key->reset();
   if (text.empty()) return true;
-  std::string bytes;
-  if (text.compare(0, 2, kHex) != 0 ||
+  std::string bytes = text;
+  if (text.compare(0, 2, kHex) == 0 &&
       !Slice(text.data() + 2, text.size() - 2).DecodeHex(&bytes)) {
     return false;
   }
@@ -94,13 +89,13 @@ const RefreshOption kOptions[] = {
        return std::all_of(options.levels.begin(), options.levels.end(),
                           [](int level) { return level >= 0; });
      }},
-    {"start", "a key in hexadecimal digits, such as 0x6b6579; nothing for none",
+    {"start", kKeys,
      [](const std::string& text, Options* options) {
        return ParseKey(text, &options->start);
      },
      [](const Options& options) { return KeyText(options.start); },
      IsAlwaysAllowed},
-    {"limit", "a key in hexadecimal digits, such as 0x6b6579; nothing for none",
+    {"limit", kKeys,
      [](const std::string& text, Options* options) {
        return ParseKey(text, &options->limit);
      },
@@ -108,15 +103,18 @@ const RefreshOption kOptions[] = {
      IsAlwaysAllowed},
     {"max_parallel_rewrites", "whole numbers from 1 to 1024",
      [](const std::string& text, Options* options) {
-       return ParseAs(OptionType::kUInt32T, text,
-                      &options->max_parallel_rewrites);
+       uint64_t number = 0;
+       const bool parsed = ParseWholeNumber(text, &number);
+       options->max_parallel_rewrites = static_cast<uint32_t>(
+           std::min<uint64_t>(number, Options::kMaxParallelRewrites + 1));
+       return parsed;
      },
      [](const Options& options) {
        return std::to_string(options.max_parallel_rewrites);
      },
      [](const Options& options) {
        return options.max_parallel_rewrites >= 1 &&
-              options.max_parallel_rewrites <= kMaxParallelRewrites;
+              options.max_parallel_rewrites <= Options::kMaxParallelRewrites;
      }},
     {"all_files", "true or false",
      [](const std::string& text, Options* options) {
@@ -126,14 +124,14 @@ const RefreshOption kOptions[] = {
      IsAlwaysAllowed},
     {"max_bytes", "whole numbers, such as 1000, 64K, 20M or 2G",
      [](const std::string& text, Options* options) {
-       return ParseAs(OptionType::kUInt64T, text, &options->max_bytes);
+       return ParseWholeNumber(text, &options->max_bytes);
      },
      [](const Options& options) { return std::to_string(options.max_bytes); },
      IsAlwaysAllowed},
     {"bytes_per_second",
      "whole numbers, such as 1000, 64K, 20M or 2G; 0 for no limit",
      [](const std::string& text, Options* options) {
-       return ParseAs(OptionType::kUInt64T, text, &options->bytes_per_second);
+       return ParseWholeNumber(text, &options->bytes_per_second);
      },
      [](const Options& options) {
        return std::to_string(options.bytes_per_second);
@@ -160,7 +158,7 @@ const RefreshOption kOptions[] = {
      },
      [](const Options& options) {
        return options.payback_seconds >= 0 &&
-              options.payback_seconds <= kMaxPaybackSeconds;
+              options.payback_seconds <= Options::kMaxPaybackSeconds;
      }},
 };
 

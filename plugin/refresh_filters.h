@@ -57,7 +57,8 @@ struct RefreshOptions {
   std::optional<std::string> limit;
 
   // Maximum number of files that are rewritten at the same time, each in a
-  // thread of its own if there is more than one. 1 to 1024.
+  // thread of its own if there is more than one. From 1 on.
+  static constexpr uint32_t kMaxParallelRewrites = 1024;
   uint32_t max_parallel_rewrites = 1;
 
   // Rewrites all files whose filters are not those of the policy, whatever they
@@ -95,6 +96,7 @@ struct RefreshOptions {
   // as many reads of a block as rewriting the file takes reads and writes of
   // blocks. This condition is dropped if the rate of queries is unknown
   // (RefreshResult::rate_known). 0 to a century.
+  static constexpr double kMaxPaybackSeconds = 100.0 * 365 * 24 * 60 * 60;
   double payback_seconds = 24 * 60 * 60;
 
   // Called now and then, from the thread that refreshes; about ten times a
@@ -104,9 +106,9 @@ struct RefreshOptions {
 
   // Sets the member of this name, all but `progress`, from text: true or false;
   // numbers and sizes as in RocksDB's options, such as 64K; levels as 0,1,6;
-  // start and limit in hexadecimal digits, such as 0x6b6579, or nothing for
-  // none. Returns InvalidArgument, which says what is allowed, for another name
-  // or value, and changes nothing then.
+  // start and limit as text, or as hexadecimal digits such as 0x6b6579, or
+  // nothing for none. Returns InvalidArgument, which says what is allowed, for
+  // another name or value, and changes nothing then.
   Status Set(const std::string& name, const std::string& value);
   // Sets all members in a text NAME=VALUE;NAME=VALUE, or none if one of them is
   // refused.

@@ -20,9 +20,8 @@
 #include <thread>
 #include <vector>
 
-#include "filter_policy/decimal.h"
-#include "filter_policy/option_types.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/level_list.h"
 #include "plugin/utf8_text.h"
@@ -39,6 +38,13 @@ using Clock = std::chrono::steady_clock;
 
 // A request that has been parsed. It can do no more than its members say.
 struct Request {
+  // What is not asked for is limited by the application alone.
+  Request() {
+    refresh.max_parallel_rewrites = RefreshOptions::kMaxParallelRewrites;
+    refresh.min_gain = 0;
+    refresh.payback_seconds = RefreshOptions::kMaxPaybackSeconds;
+  }
+
   std::string what;  // such as "POST /refresh"
   std::string column_family;
   std::string format = "json";
@@ -51,53 +57,6 @@ struct Answer {
   std::string body;
   const char* type = "text/plain; charset=utf-8";
 };
-
-struct Parameter {
-  const char* name;
-  const char* allowed;
-  std::function<bool(const std::string& value)> set;
-};
-
-// What POST /refresh takes besides column_family.
-std::vector<Parameter> RefreshParameters(Request* request) {
-  const auto flag = [](bool* target) {
-    return [target](const std::string& value) {
-      *target = value == "true" || value == "1";
-      return *target || value == "false" || value == "0";
-    };
-  };
-  const auto bytes = [](uint64_t* target) {
-    return [target](const std::string& value) {
-      return ParseWholeNumber(value, target);
-    };
-  };
-  const auto key = [](std::optional<std::string>* target) {
-    return [target](const std::string& value) {
-      *target = value;
-      return true;
-    };
-  };
-  RefreshOptions* const refresh = &request->refresh;
-  const auto levels = [refresh](const std::string& value) {
-    for (const std::string& level : StringSplit(value, ',')) {
-      if (!AddLevel(level, &refresh->levels)) return false;
-    }
-    return !refresh->levels.empty();
-  };
-  const auto gain = [refresh](const std::string& value) {
-    return ParseDecimal(value, &refresh->min_gain);
-  };
-  return {{"dry_run", "true, false", flag(&refresh->dry_run)},
-          {"all_files", "true, false", flag(&refresh->all_files)},
-          {"without_samples", "true, false", flag(&request->without_samples)},
-          {"levels", "numbers of levels, such as 5,6", levels},
-          {"start", "a key", key(&refresh->start)},
-          {"limit", "a key", key(&refresh->limit)},
-          {"max_bytes", "bytes, such as 20G", bytes(&refresh->max_bytes)},
-          {"bytes_per_second", "bytes, such as 50M",
-           bytes(&refresh->bytes_per_second)},
-          {"min_gain", "a number from 0 on, such as 0.02", gain}};
-}
 
 // Replaces each %XX by the byte that it stands for.
 bool Unescape(const std::string& text, std::string* value) {
@@ -117,42 +76,54 @@ bool Unescape(const std::string& text, std::string* value) {
   return true;
 }
 
+constexpr char kFormats[] = "json, text";
+
+// Sets one parameter. Returns what is allowed if this is not.
+std::string SetParameter(const std::string& name, const std::string& value,
+                         Request* request) {
+  const bool is_refresh = request->what == "POST /refresh";
+  const std::string refused = name + "=" + value + " is not allowed; allowed: ";
+  if (name == "column_family") {
+    request->column_family = value;
+    return value.empty() ? refused + "a name" : "";
+  }
+  if (name == "format" && request->what == "GET /statistics") {
+    request->format = value;
+    return value == "json" || value == "text" ? "" : refused + kFormats;
+  }
+  if (name == "without_samples" && is_refresh) {
+    request->without_samples = value == "true" || value == "1";
+    return request->without_samples || value == "false" || value == "0"
+               ? ""
+               : refused + "true or false";
+  }
+  if (is_refresh) {
+    const Status s = request->refresh.Set(name, value);
+    if (s.ok()) return "";
+    const std::string why = s.getState();
+    const bool is_known = why.find(name + "=") != std::string::npos;
+    return why + (is_known ? "" : ", column_family, without_samples");
+  }
+  return name + " is not allowed in " + request->what +
+         "; allowed: column_family" +
+         (request->what == "GET /statistics" ? ", format" : "");
+}
+
 // Sets what NAME=VALUE&NAME=VALUE says. The answer has the code 200, or says
 // what is allowed.
 Answer SetParameters(const std::string& text, Request* request) {
-  std::vector<Parameter> parameters;
-  if (request->what == "POST /refresh") parameters = RefreshParameters(request);
-  parameters.push_back(
-      {"column_family", "a name", [request](const std::string& value) {
-         request->column_family = value;
-         return !value.empty();
-       }});
-  if (request->what == "GET /statistics") {
-    parameters.push_back(
-        {"format", "json, text", [request](const std::string& value) {
-           request->format = value;
-           return value == "json" || value == "text";
-         }});
-  }
   for (const std::string& setting : StringSplit(text, '&')) {
     const size_t equals = std::min(setting.find('='), setting.size());
-    const std::string name = setting.substr(0, equals);
-    std::string names;
-    const Parameter* found = nullptr;
-    for (const Parameter& parameter : parameters) {
-      names += (names.empty() ? "" : ", ") + std::string(parameter.name);
-      if (name == parameter.name) found = &parameter;
-    }
-    if (found == nullptr) {
-      return {400, name + " is not allowed in " + request->what +
-                       "; allowed: " + names};
-    }
     std::string value;
     if (equals == setting.size() ||
-        !Unescape(setting.substr(equals + 1), &value) || !found->set(value)) {
-      return {400, setting + " is not allowed; allowed: " + found->allowed +
-                       ", with special characters as %XX"};
+        !Unescape(setting.substr(equals + 1), &value)) {
+      return {400, setting +
+                       " is not allowed; allowed: NAME=VALUE, with special "
+                       "characters of the value as %XX"};
     }
+    const std::string refused =
+        SetParameter(setting.substr(0, equals), value, request);
+    if (!refused.empty()) return {400, refused};
   }
   return {};
 }
@@ -265,17 +236,9 @@ class RefreshAnswer {
     if (left_ || Clock::now() < due_) return !left_;
     due_ = Clock::now() + std::chrono::seconds(1);
     const std::chrono::duration<double> elapsed = Clock::now() - began_;
-    const auto field = [](const char* name, uint64_t value) {
-      return std::string("\"") + name + "\":" + std::to_string(value) + ",";
-    };
-    const std::string line =
-        "{\"progress\":{" + field("files", progress.files) +
-        field("files_decided", progress.files_decided) +
-        field("bytes", progress.bytes) +
-        field("bytes_decided", progress.bytes_decided) +
-        field("bytes_read", progress.bytes_read) +
-        field("bytes_rewritten", progress.bytes_rewritten) +
-        "\"seconds\":" + DecimalText(elapsed.count(), 3) + "}}\n";
+    Record record = RecordOf(progress);
+    record.Add("seconds", elapsed.count());
+    const std::string line = "{\"progress\": " + record.ToJson() + "}\n";
     connection_->Send(TakeHead() + line, MSG_DONTWAIT);
     return true;
   }
@@ -287,8 +250,8 @@ class RefreshAnswer {
           "since it closes the DB; files that have been rewritten stay so, and "
           "the same request continues with the others";
     }
-    connection_->Send(TakeHead() + "{\"error\":\"" + JsonText(error) +
-                      "\",\"result\":" + result.ToJson() + "}\n");
+    connection_->Send(TakeHead() + "{\"error\": " + JsonOf(error) +
+                      ", \"result\": " + result.ToJson() + "}\n");
   }
 
  private:
@@ -609,6 +572,10 @@ Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
     limited->bytes_per_second = asked.bytes_per_second;
   }
   limited->min_gain = std::max(own.min_gain, asked.min_gain);
+  limited->payback_seconds =
+      std::min(own.payback_seconds, asked.payback_seconds);
+  limited->max_parallel_rewrites =
+      std::min(own.max_parallel_rewrites, asked.max_parallel_rewrites);
   if (!own.start || (asked.start && compare(asked.start, own.start) > 0)) {
     limited->start = asked.start;
   }

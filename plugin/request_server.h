@@ -23,10 +23,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Stores the options that the application, `own`, and the one who asks both
 // allow, without a progress function: of two limits, the stricter one; of two
 // sets of files, those in both. All files are rewritten if either wants it; a
-// dry run is one if either wants it. The application alone decides on
-// parallelism and payback. `order` is that of the column family. Returns
-// InvalidArgument, which says what the application allows, if no level or no
-// key is in both.
+// dry run is one if either wants it. `order` is that of the column family.
+// Returns InvalidArgument, which says what the application allows, if no level
+// or no key is in both.
 Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
                     const Comparator& order, RefreshOptions* limited);
 

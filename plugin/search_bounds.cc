@@ -8,15 +8,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void SetSearchBounds(const Slice* lower, const Slice* upper) {
-  ThreadBounds::SetCurrent(std::make_shared<const ThreadBounds>(lower, upper));
-}
-
-void ClearSearchBounds() { ThreadBounds::SetCurrent(nullptr); }
-
 SearchBoundsScope::SearchBoundsScope(const Slice* lower, const Slice* upper)
     : before_(ThreadBounds::Current()) {
-  SetSearchBounds(lower, upper);
+  ThreadBounds::SetCurrent(std::make_shared<const ThreadBounds>(lower, upper));
 }
 
 SearchBoundsScope::~SearchBoundsScope() { ThreadBounds::SetCurrent(before_); }

@@ -20,8 +20,8 @@
 //  the ReadOptions of all iterators that have no bound of their own in the
 //  direction of the seek. Files that hold nothing in the range are not read. An
 //  iterator keeps the bounds of its last seek until it seeks again. Tailing
-//  iterators and iterators with a table_filter ignore these bounds. Clear the
-//  bounds when the seek has been made: while they are set, do not step any
+//  iterators and iterators with a table_filter ignore these bounds. End the
+//  scope when the seek has been made: while it lasts, do not step any
 //  iterator that is positioned by another seek. Coming to another file, such an
 //  iterator is not affected; but RocksDB may seek within a step, such as to
 //  skip many versions of a key or to change direction, and such a seek looks
@@ -60,20 +60,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ThreadBounds;
 
-// Sets the bounds of this thread's seeks, replacing earlier ones: only keys in
-// [lower, upper) matter. nullptr means no bound on that side. The keys, which
-// have no timestamps, are copied. Other threads are not affected.
-void SetSearchBounds(const Slice* lower, const Slice* upper);
-
-// Removes the bounds of this thread, if there are any.
-void ClearSearchBounds();
-
 // Bounds of this thread as long as the object lives: bounds that are forgotten
 // would hide keys from later seeks. Scopes may be nested; the inner one counts.
 // An object must be destroyed in the thread that made it.
 class SearchBoundsScope {
  public:
-  // Sets bounds as SetSearchBounds does.
+  // Only keys in [lower, upper) matter to this thread's seeks. nullptr means no
+  // bound on that side. The keys, which have no timestamps, are copied. Other
+  // threads are not affected.
   SearchBoundsScope(const Slice* lower, const Slice* upper);
   // Sets the bounds that the thread had before, or none.
   ~SearchBoundsScope();

@@ -18,14 +18,18 @@ class ExistenceIterator final : public FindsNothing {
   void Seek(const Slice& target) override {
     const Slice lo = file_.UserKey(target);
     Ask([&](const FileRangeFilter& filter) {
-      return DecideSeek(filter, lo, &check_->limit_, Waiting::kForbidden,
-                        /*marker=*/nullptr);
+      return check_->limit() == nullptr && !filter.MayHaveKeyAtOrAbove(lo)
+                 ? SeekDecision::Empty(/*has_key_beyond=*/false)
+                 : DecideSeek(filter, lo, check_->limit(), Waiting::kForbidden,
+                              /*marker=*/nullptr);
     });
   }
   // The search has come from the file before.
   void SeekToFirst() override {
     Ask([&](const FileRangeFilter& filter) {
-      return DecideSeekToFirst(filter, check_->limit_);
+      return check_->limit() == nullptr
+                 ? SeekDecision::Read()
+                 : DecideSeekToFirst(filter, *check_->limit());
     });
   }
   Status status() const override { return Status::OK(); }
@@ -81,55 +85,67 @@ Status ExistenceCheck::Get(const FilteredFile& file,
                                   prefix_extractor, skip_filters);
 }
 
+Status ExistenceCheck::CheckRange(const Slice* start, Iterator* it,
+                                  bool* may_exist) {
+  file_may_match_ = false;
+  if (start == nullptr) {
+    it->SeekToFirst();
+  } else {
+    it->Seek(*start);
+  }
+  // The read tier may forbid to open a file, which may hold anything then.
+  const Status s = it->status();
+  *may_exist = !s.ok() || it->Valid() || file_may_match_;
+  return s.IsIncomplete() ? Status::OK() : s;
+}
+
 Status ExistenceCheck::CheckRanges(DB* db, const ReadOptions& read_options,
                                    ColumnFamilyHandle* column_family,
-                                   const std::vector<Range>& ranges,
-                                   std::vector<bool>* may_exist) {
-  may_exist->assign(ranges.size(), true);
+                                   size_t num_ranges, const RangePtr* ranges,
+                                   bool* may_exist) {
   ExistenceCheck check;
   const AtWork<ExistenceCheck> at_work(&check);
   ReadOptions options = read_options;
   options.iterate_lower_bound = nullptr;
-  // The bound is that of each range in turn.
-  options.iterate_upper_bound = &check.limit_;
   options.total_order_seek = true;
   options.prefix_same_as_start = false;
   options.auto_prefix_mode = false;
   options.async_io = false;
   options.tailing = false;
   const Comparator& order = *column_family->GetComparator();
-  std::unique_ptr<Iterator> it;
-  for (size_t i = 0; i < ranges.size(); i++) {
-    if (order.CompareWithoutTimestamp(ranges[i].start, /*a_has_ts=*/false,
-                                      ranges[i].limit,
+  std::unique_ptr<Iterator> iterators[2];  // without a limit, and with one
+  Status s;
+  for (size_t i = 0; s.ok() && i < num_ranges; i++) {
+    const auto& [start, limit] = ranges[i];
+    check.has_limit_ = limit != nullptr;
+    if (check.has_limit_) check.limit_ = *limit;
+    if (start != nullptr && check.has_limit_ &&
+        order.CompareWithoutTimestamp(*start, /*a_has_ts=*/false, *limit,
                                       /*b_has_ts=*/false) >= 0) {
-      (*may_exist)[i] = false;
+      may_exist[i] = false;
       continue;
     }
-    check.limit_ = ranges[i].limit;
-    check.file_may_match_ = false;
-    if (it == nullptr) it.reset(db->NewIterator(options, column_family));
-    it->Seek(ranges[i].start);
-    // The read tier may forbid to open a file, which may hold anything then.
-    const Status s = it->status();
-    if (!s.ok() && !s.IsIncomplete()) return s;
-    (*may_exist)[i] = !s.ok() || it->Valid() || check.file_may_match_;
+    std::unique_ptr<Iterator>& it = iterators[check.has_limit_ ? 1 : 0];
+    if (it == nullptr) {
+      options.iterate_upper_bound = check.limit();
+      it.reset(db->NewIterator(options, column_family));
+    }
+    s = check.CheckRange(start, &*it, &may_exist[i]);
   }
-  return Status::OK();
+  return s;
 }
 
 Status ExistenceCheck::CheckKeys(DB* db, const ReadOptions& read_options,
                                  ColumnFamilyHandle* column_family,
-                                 const std::vector<Slice>& keys,
-                                 std::vector<bool>* may_exist) {
-  may_exist->assign(keys.size(), true);
+                                 size_t num_keys, const Slice* keys,
+                                 bool* may_exist) {
   ExistenceCheck check;
   const AtWork<ExistenceCheck> at_work(&check);
-  for (size_t i = 0; i < keys.size(); i++) {
+  for (size_t i = 0; i < num_keys; i++) {
     PinnableSlice value;
     const Status s = db->Get(read_options, column_family, keys[i], &value);
     if (s.IsNotFound()) {
-      (*may_exist)[i] = false;
+      may_exist[i] = false;
     } else if (!s.ok() && !s.IsIncomplete()) {
       return s;
     }

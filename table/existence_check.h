@@ -8,8 +8,7 @@
 
 #pragma once
 
-#include <vector>
-
+#include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "table/at_work.h"
@@ -20,17 +19,15 @@ class FilteredFile;
 
 class ExistenceCheck {
  public:
-  // Stores for each of `ranges`, [start, limit), whether a live key may be in
-  // it.
+  // Stores for each range, [start, limit), whether a live key may be in it.
   static Status CheckRanges(DB* db, const ReadOptions& read_options,
                             ColumnFamilyHandle* column_family,
-                            const std::vector<Range>& ranges,
-                            std::vector<bool>* may_exist);
-  // Stores whether each of `keys` may be live.
+                            size_t num_ranges, const RangePtr* ranges,
+                            bool* may_exist);
+  // Stores for each key whether it may be live.
   static Status CheckKeys(DB* db, const ReadOptions& read_options,
-                          ColumnFamilyHandle* column_family,
-                          const std::vector<Slice>& keys,
-                          std::vector<bool>* may_exist);
+                          ColumnFamilyHandle* column_family, size_t num_keys,
+                          const Slice* keys, bool* may_exist);
 
   // The check at work in this thread, or nullptr.
   static ExistenceCheck* Current() { return AtWork<ExistenceCheck>::Current(); }
@@ -48,8 +45,13 @@ class ExistenceCheck {
  private:
   friend class ExistenceIterator;
 
+  // Whether the range, up to limit_ unless that is unset, holds a live key.
+  Status CheckRange(const Slice* start, Iterator* it, bool* may_exist);
+  const Slice* limit() const { return has_limit_ ? &limit_ : nullptr; }
+
   // The end of the range that is being asked for, and whether any file may hold
   // a key in it.
+  bool has_limit_ = false;
   Slice limit_;
   bool file_may_match_ = false;
 };

@@ -77,7 +77,7 @@ void IgnoreThreadBounds(Logger* logger) {
   if (logger == nullptr || logged.exchange(true)) return;
   Log(InfoLogLevel::WARN_LEVEL, logger,
       "ProteanTable: from now on, this process ignores the bounds of "
-      "SetSearchBounds, because min_tombstones_for_range_conversion is set");
+      "threads, because min_tombstones_for_range_conversion is set");
 }
 
 // SetOptions names an option of a policy that could not be changed in place.

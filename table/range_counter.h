@@ -27,7 +27,7 @@ class FilteredFile;
 
 class RangeCounter {
  public:
-  // What has been counted, as plugin/protean_db.h describes it.
+  // What has been counted, as plugin/approximate_count.h describes it.
   struct Totals {
     uint64_t in_files = 0;
     uint64_t in_memtables = 0;

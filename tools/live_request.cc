@@ -140,10 +140,10 @@ void LiveFlags::AddFlags(Arguments* arguments) {
                  &socket_);
 }
 
-Status AskLive(
-    const Target& target, const LiveFlags& flags, const std::string& request,
-    const std::vector<std::pair<std::string, std::string>>& parameters,
-    const std::function<bool(const Json* progress)>& watch, std::string* body) {
+Status AskLive(const Target& target, const LiveFlags& flags,
+               const std::string& request, const LiveParameters& parameters,
+               const std::function<bool(const Json* progress)>& watch,
+               std::string* body) {
   std::string head = request;
   char separator = '?';
   for (const auto& [name, value] : parameters) {

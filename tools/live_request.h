@@ -6,8 +6,7 @@
 
 #include <functional>
 #include <string>
-#include <utility>
-#include <vector>
+#include <unordered_map>
 
 #include "rocksdb/status.h"
 #include "tools/command.h"
@@ -43,9 +42,10 @@ class LiveFlags {
 // refresh has ended with a result; NotFound or IOError if there is no such
 // process, or none that this user may ask; and NotSupported if the request or
 // the socket's path is too long.
-Status AskLive(
-    const Target& target, const LiveFlags& flags, const std::string& request,
-    const std::vector<std::pair<std::string, std::string>>& parameters,
-    const std::function<bool(const Json* progress)>& watch, std::string* body);
+using LiveParameters = std::unordered_map<std::string, std::string>;
+Status AskLive(const Target& target, const LiveFlags& flags,
+               const std::string& request, const LiveParameters& parameters,
+               const std::function<bool(const Json* progress)>& watch,
+               std::string* body);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

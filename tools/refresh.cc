@@ -7,16 +7,13 @@
 #include <cinttypes>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "filter_policy/decimal.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
-#include "plugin/level_list.h"
 #include "plugin/refresh_filters.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
@@ -37,69 +34,6 @@ const std::vector<Column> kFileColumns = {
     {"queries", "queries"},    {"old_fpr", "old FPR", 5},
     {"new_fpr", "new FPR", 5},
 };
-
-// The part of a DB that is worked on, and how many files at a time.
-class RefreshScope {
- public:
-  void AddFlags(Arguments* arguments);
-
-  // Whether a number of files at a time has been given.
-  bool has_parallel() const { return parallel_ != 0; }
-  // Sets the options that the flags stand for. Returns InvalidArgument if a
-  // flag has a bad value.
-  Status Apply(RefreshOptions* options) const;
-
- private:
-  std::vector<std::string> levels_;
-  std::string start_;
-  std::string limit_;
-  uint64_t parallel_ = 0;
-};
-
-Status Refuse(const std::string& name, const std::string& text,
-              const std::string& allowed) {
-  return Status::InvalidArgument("--" + name + "=" + text +
-                                 " is not allowed; allowed: " + allowed);
-}
-
-// Stores the key that a flag gives. No text is no key.
-Status TakeKey(const std::string& name, const std::string& text,
-               std::optional<std::string>* key) {
-  if (text.empty()) return Status::OK();
-  return ParseKey(text, &key->emplace())
-             ? Status::OK()
-             : Refuse(name, text,
-                      "keys as text, or 0x and pairs of hexadecimal digits");
-}
-
-void RefreshScope::AddFlags(Arguments* arguments) {
-  arguments->Add("levels", "N,...",
-                 "only files of these levels, such as 0,1; default: all levels",
-                 &levels_);
-  arguments->Add("start", "KEY",
-                 "only files that may have keys from KEY on, which is text, or "
-                 "hexadecimal behind 0x; default: the first key",
-                 &start_);
-  arguments->Add("limit", "KEY",
-                 "only files that may have keys below KEY; default: no limit",
-                 &limit_);
-  arguments->Add("parallel", "N",
-                 "rewrite up to N files at the same time, 1 to 64; default: 1",
-                 &parallel_, 1, 64);
-}
-
-Status RefreshScope::Apply(RefreshOptions* options) const {
-  for (const std::string& text : levels_) {
-    if (!AddLevel(text, &options->levels)) {
-      return Refuse("levels", text, "numbers of levels, such as 0 or 0,1,6");
-    }
-  }
-  if (parallel_ > 0) {
-    options->max_parallel_rewrites = static_cast<uint32_t>(parallel_);
-  }
-  const Status s = TakeKey("start", start_, &options->start);
-  return s.ok() ? TakeKey("limit", limit_, &options->limit) : s;
-}
 
 const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
   if (family.table_factory != ProteanTableFactory::kClassName() ||
@@ -180,12 +114,11 @@ class RefreshCommand : public Command {
   // Finds the column families that can be refreshed. Returns InvalidArgument if
   // there is none, or if --samples could apply to several.
   Status Choose(std::ostream& err, std::vector<std::string>* families) const;
+  // Completes the options by the flags that are text.
+  Status SetOptions();
   Status Open(std::unique_ptr<OpenedDB>* opened) const;
   // Refreshes in the process that has the DB open.
   Status RunLive(std::ostream& out, std::ostream& err, bool* found);
-  // What is asked of that process, with at most this many bytes to rewrite.
-  std::vector<std::pair<std::string, std::string>> LiveParameters(
-      const std::string& column_family, uint64_t max_bytes) const;
   // How far the refresh of a column family is after `seconds`, in a line.
   std::string ProgressLine(const std::string& column_family,
                            const RefreshProgress& at, double seconds) const;
@@ -196,7 +129,10 @@ class RefreshCommand : public Command {
 
   Target target_;
   LiveFlags live_;
-  RefreshScope scope_;
+  std::string levels_;
+  std::string start_;
+  std::string limit_;
+  uint64_t parallel_ = 0;  // 0 if it is not given
   RefreshOptions options_;
   std::string samples_;
   bool without_samples_ = false;
@@ -229,8 +165,7 @@ same command does the rest after an interruption, and may run each night.
 
 --levels, --start and --limit choose files, such as those of the last level, or of one tenant's keys; the
 others are "not selected". --parallel rewrites several files at a time: faster, and more work at once.
-With --live, only files that the application allows its FilterRefresher are chosen, and it alone decides
-how many are rewritten at a time.
+With --live, only files that the application allows its FilterRefresher are chosen.
 
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column
@@ -254,7 +189,20 @@ Examples:
 void RefreshCommand::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
   live_.AddFlags(arguments);
-  scope_.AddFlags(arguments);
+  arguments->Add("levels", "N,...",
+                 "only files of these levels, such as 0,1; default: all levels",
+                 &levels_);
+  arguments->Add("start", "KEY",
+                 "only files that may have keys from KEY on, which is text, or "
+                 "hexadecimal behind 0x; default: the first key",
+                 &start_);
+  arguments->Add("limit", "KEY",
+                 "only files that may have keys below KEY; default: no limit",
+                 &limit_);
+  arguments->Add("parallel", "N",
+                 "rewrite up to N files at the same time; default: 1, with "
+                 "--live as many as the application allows",
+                 &parallel_, 1, RefreshOptions::kMaxParallelRewrites);
   arguments->Add("dry_run", "only print what would be rewritten",
                  &options_.dry_run);
   arguments->Add("all",
@@ -328,6 +276,20 @@ Status RefreshCommand::Choose(std::ostream& err,
   return Status::OK();
 }
 
+Status RefreshCommand::SetOptions() {
+  // What is not asked of another process is limited by its application alone.
+  if (live_.live()) {
+    options_.max_parallel_rewrites = RefreshOptions::kMaxParallelRewrites;
+    options_.payback_seconds = RefreshOptions::kMaxPaybackSeconds;
+  }
+  if (parallel_ > 0) {
+    options_.max_parallel_rewrites = static_cast<uint32_t>(parallel_);
+  }
+  Status s = options_.Set("levels", levels_);
+  if (s.ok()) s = options_.Set("start", start_);
+  return s.ok() ? options_.Set("limit", limit_) : s;
+}
+
 Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
   if (options_.dry_run)
     return OpenedDB::OpenForReading(target_.db(), target_.env(), opened);
@@ -372,26 +334,6 @@ void RefreshCommand::Print(const std::string& column_family, const Json& result,
       output);
 }
 
-std::vector<std::pair<std::string, std::string>> RefreshCommand::LiveParameters(
-    const std::string& column_family, uint64_t max_bytes) const {
-  std::vector<std::pair<std::string, std::string>> parameters = {
-      {"column_family", column_family},
-      {"min_gain", DecimalText(options_.min_gain, 6)},
-      {"dry_run", options_.dry_run ? "true" : "false"},
-      {"all_files", options_.all_files ? "true" : "false"},
-      {"without_samples", without_samples_ ? "true" : "false"},
-      {"bytes_per_second", std::to_string(options_.bytes_per_second)}};
-  if (max_bytes < std::numeric_limits<uint64_t>::max()) {
-    parameters.emplace_back("max_bytes", std::to_string(max_bytes));
-  }
-  if (!options_.levels.empty()) {
-    parameters.emplace_back("levels", LevelsText(options_.levels));
-  }
-  if (options_.start) parameters.emplace_back("start", *options_.start);
-  if (options_.limit) parameters.emplace_back("limit", *options_.limit);
-  return parameters;
-}
-
 Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
                                bool* found) {
   if (!samples_.empty()) {
@@ -399,23 +341,21 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
         "--samples and --live do not go together: the process that has the DB "
         "open uses its own samples");
   }
-  if (scope_.has_parallel()) {
-    return Status::InvalidArgument(
-        "--parallel and --live do not go together: the application chooses, in "
-        "max_parallel_rewrites of the RefreshOptions of its FilterRefresher");
-  }
   const Interrupt interrupt;
   Progress progress(err);
   Output output(out, json_);
   const bool one = target_.families().size() == 1;
   size_t refreshed = 0;
-  uint64_t bytes_left = options_.max_bytes;
+  RefreshOptions options = options_;
   Status s;
   for (const TargetFamily& family : target_.families()) {
     std::string body;
+    LiveParameters parameters;
+    s = StringToMap(options.ToString(), &parameters);
+    parameters["column_family"] = family.name;
+    parameters["without_samples"] = without_samples_ ? "true" : "false";
     s = AskLive(
-        target_, live_, "POST /refresh",
-        LiveParameters(family.name, bytes_left),
+        target_, live_, "POST /refresh", parameters,
         [&](const Json* at) {
           if (at != nullptr && progress.IsDue()) {
             progress.Show(
@@ -440,8 +380,8 @@ Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
       continue;
     }
     refreshed++;
-    bytes_left -=
-        std::min(bytes_left, result["bytes_rewritten"].get<uint64_t>());
+    options.max_bytes -=
+        std::min(options.max_bytes, result["bytes_rewritten"].get<uint64_t>());
     Print(family.name, result, &output, found);
     if (interrupt.requested()) return Interrupted();
     if (!s.ok()) return s;
@@ -458,7 +398,7 @@ Status RefreshCommand::Run(const std::vector<std::string>& operands,
   }
   std::vector<std::string> families;
   Status s = target_.Open(operands);
-  if (s.ok()) s = scope_.Apply(&options_);
+  if (s.ok()) s = SetOptions();
   if (s.ok() && live_.live()) return RunLive(out, err, found);
   if (s.ok()) s = Choose(err, &families);
   if (!s.ok()) return s;

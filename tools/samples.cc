@@ -431,9 +431,9 @@ Status Samples::Save(const Files& files, Output* output) {
   }
   Status s = target_.Open(files);
   if (!s.ok()) return s;
-  std::vector<std::pair<std::string, std::string>> parameters;
+  LiveParameters parameters;
   if (!target_.column_family().empty()) {
-    parameters.emplace_back("column_family", target_.column_family());
+    parameters["column_family"] = target_.column_family();
   }
   const Interrupt interrupt;
   std::string body;

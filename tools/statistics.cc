@@ -71,11 +71,11 @@ Status StatisticsCommand::Run(const std::vector<std::string>& operands,
   }
   Status s = target_.Open(operands);
   if (!s.ok()) return s;
-  std::vector<std::pair<std::string, std::string>> parameters;
+  LiveParameters parameters;
   if (!target_.column_family().empty()) {
-    parameters.emplace_back("column_family", target_.column_family());
+    parameters["column_family"] = target_.column_family();
   }
-  if (!prometheus_) parameters.emplace_back("format", json_ ? "json" : "text");
+  if (!prometheus_) parameters["format"] = json_ ? "json" : "text";
   const Interrupt interrupt;
   std::string body;
   s = AskLive(

@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 scripts/api_reference.sh --output="$work" >"$work/log" 2>&1 || { cat "$work/log"; die "the reference is not complete"; }
-for name in GetFilterStatistics RefreshFilters ApproximateCount SetSearchBounds NewProteanTableFactory register_protean; do
+for name in GetFilterStatistics RefreshFilters ApproximateCount SearchBoundsScope NewProteanTableFactory register_protean; do
   grep -rq "$name" "$work/html" || die "the reference does not have $name"
 done
 # What the reference tells applications to include.

@@ -119,8 +119,9 @@ static void seek(rocksdb_t* db, rocksdb_column_family_handle_t* family,
     rocksdb_iterator_t* it;
     const char* lower = key_of(100 * i + 10);
     const char* upper = key_of(100 * i + 20);
+    protean_search_bounds_scope_t* scope = NULL;
     if (bounds_of_thread) {
-      protean_set_search_bounds(lower, 8, upper, 8);
+      scope = protean_search_bounds_scope_create(lower, 8, upper, 8);
     } else {
       rocksdb_readoptions_set_iterate_upper_bound(read, upper, 8);
     }
@@ -129,7 +130,7 @@ static void seek(rocksdb_t* db, rocksdb_column_family_handle_t* family,
     REQUIRE(!rocksdb_iter_valid(it));
     rocksdb_iter_get_error(it, &err);
     REQUIRE_OK();
-    protean_clear_search_bounds();
+    if (scope != NULL) protean_search_bounds_scope_destroy(scope);
     rocksdb_iter_seek(it, key_of(100 * i), 8);
     REQUIRE(bounds_of_thread || rocksdb_iter_valid(it));
     rocksdb_iter_destroy(it);

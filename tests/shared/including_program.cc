@@ -7,15 +7,16 @@
 #include <memory>
 #include <string>
 
+#include "rocksdb/plugin/protean/approximate_count.h"
 #include "rocksdb/plugin/protean/build_info.h"
 #include "rocksdb/plugin/protean/filter_properties.h"
 #include "rocksdb/plugin/protean/filter_statistics.h"
 #include "rocksdb/plugin/protean/may_exist.h"
 #include "rocksdb/plugin/protean/protean.h"
 #include "rocksdb/plugin/protean/protean_c.h"
-#include "rocksdb/plugin/protean/protean_db.h"
 #include "rocksdb/plugin/protean/refresh_filters.h"
 #include "rocksdb/plugin/protean/search_bounds.h"
+#include "rocksdb/plugin/protean/sst_file_filter.h"
 #include "rocksdb/plugin/protean/version.h"
 
 #if PROTEAN_VERSION_MAJOR < 1 || PROTEAN_VERSION_MINOR < 0 || \

@@ -226,7 +226,7 @@ public_headers=$(sed -n 's/^protean_PUBLIC_HEADERS = //p' "$project/protean.mk")
 declared=$(cd "$project" && cat $public_headers | sed -nE 's/^[A-Za-z][A-Za-z0-9_:<>* ]* \**([A-Z][A-Za-z]*)\(.*/\1/p' | sort -u)
 [ "$(wc -w <<<"$declared")" -gt 10 ] || die "too few functions are found in the public headers"
 exported=$(nm -DC --defined-only "$binding")
-for name in $declared FilterRefresher::FilterRefresher ProteanDB::Open SstFileFilter::Open; do
+for name in $declared FilterRefresher::FilterRefresher SstFileFilter::Open; do
   if grep -qE "rocksdb::protean::$name(\[abi:[a-z0-9]*\])?\(" <<<"$exported"; then
     passed=$((passed + 1))
   else

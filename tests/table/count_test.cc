@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "filter_policy/filter_block.h"
-#include "plugin/protean_db.h"
+#include "plugin/approximate_count.h"
 #include "rocksdb/env.h"
 #include "rocksdb/file_system.h"
 #include "rocksdb/merge_operator.h"
@@ -33,7 +33,7 @@ class CountTest : public ::testing::TestWithParam<const char*> {
     options_.create_if_missing = true;
     options_.table_factory = NewTable("ProteanTable", table);
     EXPECT_OK(DestroyDB(path_, options_));
-    ASSERT_OK(ProteanDB::Open(options_, path_, &db_));
+    ASSERT_OK(OpenDB(&db_, options_, path_));
   }
 
   // Three levels, L0 and the memtable, over which `keys` are distributed.
@@ -51,9 +51,9 @@ class CountTest : public ::testing::TestWithParam<const char*> {
   }
 
   CountResult Count(const std::string& lo, const std::string& hi) {
-    CountResult result;
-    EXPECT_OK(db_->ApproximateCount(Range(lo, hi), &result));
-    return result;
+    const Slice start = lo;
+    const Slice limit = hi;
+    return Count(&start, &limit);
   }
 
   uint64_t Walk(const std::string& lo, const std::string& hi) {
@@ -65,8 +65,8 @@ class CountTest : public ::testing::TestWithParam<const char*> {
   // Where nullptr stands for no bound.
   Status Count(const ReadOptions& read_options, const Slice* start,
                const Slice* limit, CountResult* result) {
-    return db_->ApproximateCount(read_options, db_->DefaultColumnFamily(),
-                                 {start, limit}, result);
+    return ApproximateCount(&*db_, read_options, db_->DefaultColumnFamily(),
+                            {start, limit}, result);
   }
   CountResult Count(const Slice* start, const Slice* limit) {
     CountResult result;
@@ -90,7 +90,7 @@ class CountTest : public ::testing::TestWithParam<const char*> {
 
   const std::string path_ = test::PerThreadDBPath("count_test");
   Options options_;
-  std::unique_ptr<ProteanDB> db_;
+  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -208,14 +208,15 @@ TEST_F(CountFeaturesTest, FailedCounts) {
   Keys keys;
   for (uint64_t i = 0; i < 1000; i++) keys.push_back(BigEndian(i << 20));
   Fill(keys);
-  const Range range(keys[10], keys[900]);
+  const Slice start = keys[10];
+  const Slice limit = keys[900];
   file_system->fails = true;
   CountResult result;
-  EXPECT_TRUE(db_->ApproximateCount(range, &result).IsIOError());
+  EXPECT_TRUE(Count(ReadOptions(), &start, &limit, &result).IsIOError());
   EXPECT_EQ(nullptr, RangeCounter::Current());
   file_system->fails = false;
   EXPECT_EQ(890u, Walk(keys[10], keys[900]));
-  ASSERT_OK(db_->ApproximateCount(range, &result));
+  ASSERT_OK(Count(ReadOptions(), &start, &limit, &result));
   EXPECT_EQ(890u, result.count);
   db_.reset();
   ASSERT_OK(DestroyDB(path_, options_));
@@ -591,7 +592,7 @@ TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
     TransactionDB* transactions;
     ASSERT_OK(TransactionDB::Open(options_, transaction_options, path_,
                                   &transactions));
-    db_ = std::make_unique<ProteanDB>(transactions);
+    db_.reset(transactions);
     ASSERT_OK(db_->Put(WriteOptions(), "a", "v"));
     std::unique_ptr<Transaction> transaction(
         transactions->BeginTransaction(WriteOptions()));
@@ -612,7 +613,7 @@ TEST_F(CountFeaturesTest, OtherTablesAreRefused) {
   ColumnFamilyHandle* handle;
   ASSERT_OK(db_->CreateColumnFamily(plain, "plain", &handle));
   CountResult result;
-  const Status s = db_->ApproximateCount(handle, Range("a", "b"), &result);
+  const Status s = ApproximateCount(&*db_, ReadOptions(), handle, {}, &result);
   EXPECT_TRUE(s.IsInvalidArgument());
   EXPECT_EQ(
       "Invalid argument: ApproximateCount needs the table factory "
@@ -628,15 +629,12 @@ TEST_F(CountFeaturesTest, OverAnyDB) {
   TransactionDB* transactions;
   ASSERT_OK(TransactionDB::Open(options_, TransactionDBOptions(), path_,
                                 &transactions));
-  db_ = std::make_unique<ProteanDB>(transactions);
+  db_.reset(transactions);
   ASSERT_OK(db_->Put(WriteOptions(), "a", ""));
   ASSERT_OK(db_->Flush(FlushOptions()));
   ASSERT_OK(db_->Put(WriteOptions(), "b", ""));
   EXPECT_EQ(2u, Count("a", "c").count);
-  CountResult result;
-  ASSERT_OK(ApproximateCount(transactions, db_->DefaultColumnFamily(),
-                             Range("b", "c"), &result));
-  EXPECT_EQ(1u, result.count);
+  EXPECT_EQ(1u, Count("b", "c").count);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
+#include "plugin/approximate_count.h"
 #include "plugin/may_exist.h"
-#include "plugin/protean_db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/utilities/options_util.h"
@@ -28,6 +28,7 @@
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 #include "tests/lcg.h"
+#include "tests/table/between.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -245,33 +246,35 @@ class ExchangedDBTest : public testing::Test {
   // What the filters say to all queries, without reading data.
   std::string Answers(const Family& family, ColumnFamilyHandle* handle) {
     const Queries queries = QueriesOf(family);
-    std::vector<bool> may_exist;
     std::string answers = std::string(family.name) + "\n";
-    // Stores the answers, of which few are wrong: at most a third, since a
+    // Ends the answers, of which few are wrong: at most a third, since a
     // quarter of the ranges pass where points have most of the memory.
-    const auto append = [&](size_t wrong) {
-      for (const bool may : may_exist) answers += may ? '+' : '.';
+    const auto append = [&](size_t wrong, size_t all) {
       answers += '\n';
-      EXPECT_LT(wrong, may_exist.size() / 3) << family.name;
+      EXPECT_LT(wrong, all / 3) << family.name;
     };
     const Keys keys = KeysOf(family);
     const std::set<std::string> known(keys.begin(), keys.end());
     size_t wrong = 0;
     const std::vector<Slice> points(queries.points.begin(),
                                     queries.points.end());
-    EXPECT_OK(KeysMayExist(&*db_, ReadOptions(), handle, points, &may_exist));
+    auto may_exist = std::make_unique<bool[]>(points.size());
+    EXPECT_OK(KeysMayExist(&*db_, ReadOptions(), handle, points.size(),
+                           points.data(), may_exist.get()));
     for (size_t i = 0; i < points.size(); i++) {
+      answers += may_exist[i] ? '+' : '.';
       wrong += may_exist[i] && known.count(queries.points[i]) == 0;
     }
-    append(wrong);
+    append(wrong, points.size());
     wrong = 0;
-    std::vector<Range> ranges;
-    for (const auto& [lo, hi] : queries.ranges) ranges.emplace_back(lo, hi);
-    EXPECT_OK(RangesMayExist(&*db_, ReadOptions(), handle, ranges, &may_exist));
-    for (size_t i = 0; i < ranges.size(); i++) {
-      wrong += may_exist[i] && !HasKey(known, queries.ranges[i]);
+    for (const auto& [lo, hi] : queries.ranges) {
+      const RangePtr range = Between(lo, hi);
+      bool may = false;
+      EXPECT_OK(RangesMayExist(&*db_, ReadOptions(), handle, 1, &range, &may));
+      answers += may ? '+' : '.';
+      wrong += may && !HasKey(known, {lo, hi});
     }
-    append(wrong);
+    append(wrong, queries.ranges.size());
     return answers;
   }
 
@@ -316,8 +319,9 @@ class ExchangedDBTest : public testing::Test {
     for (size_t begin = 0; begin < sorted.size(); begin += 500) {
       const size_t end = std::min(sorted.size() - 1, begin + 700);
       CountResult counted;
-      ASSERT_OK(db_->ApproximateCount(handle, Range(sorted[begin], sorted[end]),
-                                      &counted));
+      ASSERT_OK(ApproximateCount(&*db_, ReadOptions(), handle,
+                                 Between(sorted[begin], sorted[end]),
+                                 &counted));
       ASSERT_EQ(end - begin, counted.count);
     }
   }
@@ -346,7 +350,7 @@ class ExchangedDBTest : public testing::Test {
 
   Status Open(const DBOptions& options,
               const std::vector<ColumnFamilyDescriptor>& families) {
-    return ProteanDB::Open(options, folder_ + "/db", families, &handles_, &db_);
+    return OpenDB(&db_, options, folder_ + "/db", families, &handles_);
   }
   void Close() {
     for (ColumnFamilyHandle* handle : handles_) {
@@ -359,7 +363,7 @@ class ExchangedDBTest : public testing::Test {
   Env* const env_ = Env::Default();
   std::string folder_;
   const std::shared_ptr<Statistics> statistics_ = CreateDBStatistics();
-  std::unique_ptr<ProteanDB> db_;
+  std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyHandle*> handles_;
 };
 

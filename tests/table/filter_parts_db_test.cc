@@ -4,14 +4,15 @@
 //  that are switched while files live, and what RocksDB does with these files
 //  alone.
 
+#include "plugin/approximate_count.h"
 #include "plugin/filter_statistics.h"
-#include "plugin/protean_db.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/separate_file.h"
 #include "table/separate_filter.h"
 #include "tests/sst_damage.h"
+#include "tests/table/between.h"
 #include "tests/table/one_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -231,8 +232,8 @@ TEST_F(FilterPartsDBTest, WideRangesReadFewParts) {
   const std::string lo = Key(1001);
   const std::string hi = Key(29000);
   CountResult result;
-  ASSERT_OK(ApproximateCount(&*db_, db_->DefaultColumnFamily(), Range(lo, hi),
-                             &result));
+  ASSERT_OK(ApproximateCount(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
+                             Between(lo, hi), &result));
   EXPECT_EQ(static_cast<uint64_t>((29000 - 1001) / 3), result.count);
   EXPECT_FALSE(result.unsure);
   EXPECT_EQ(0u, result.files_scanned);
@@ -444,8 +445,9 @@ TEST_F(FilterPartsDBTest, CountsWithPrefixExtractors) {
       const std::string lo = Key(static_cast<uint64_t>(begin));
       const std::string hi = Key(static_cast<uint64_t>(end));
       CountResult result;
-      ASSERT_OK(ApproximateCount(&*db_, db_->DefaultColumnFamily(),
-                                 Range(lo, hi), &result));
+      ASSERT_OK(ApproximateCount(&*db_, ReadOptions(),
+                                 db_->DefaultColumnFamily(), Between(lo, hi),
+                                 &result));
       uint64_t truth = 0;
       for (uint64_t i = 1; i <= kKeys; i += 3) {
         truth += static_cast<int>(i) >= begin && static_cast<int>(i) < end;
@@ -553,8 +555,9 @@ TEST_F(FilterPartsDBTest, ManyVersionsOfAKey) {
       const std::string lo = Key(begin);
       const std::string hi = Key(end);
       CountResult result;
-      EXPECT_OK(ApproximateCount(&*db_, db_->DefaultColumnFamily(),
-                                 Range(lo, hi), &result));
+      EXPECT_OK(ApproximateCount(&*db_, ReadOptions(),
+                                 db_->DefaultColumnFamily(), Between(lo, hi),
+                                 &result));
       EXPECT_EQ(0u, result.files_scanned);
       return result.count;
     };

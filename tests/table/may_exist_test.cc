@@ -7,8 +7,10 @@
 
 #include <map>
 
+#include "plugin/sst_file_filter.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
+#include "tests/table/between.h"
 #include "tests/table/one_db.h"
 #include "util/random.h"
 
@@ -44,24 +46,27 @@ class MayExistTest : public OneDBTest {
     Fill(num);
   }
 
-  std::vector<bool> Keys(const std::vector<std::string>& keys,
-                         const ReadOptions& read_options = {}) {
-    std::vector<bool> may_exist;
-    EXPECT_OK(KeysMayExist(&*db_, read_options, db_->DefaultColumnFamily(),
-                           {keys.begin(), keys.end()}, &may_exist));
-    EXPECT_EQ(keys.size(), may_exist.size());
+  bool KeyMayExist(const Slice& key, const ReadOptions& read_options = {}) {
+    bool may_exist = false;
+    EXPECT_OK(KeysMayExist(&*db_, read_options, db_->DefaultColumnFamily(), 1,
+                           &key, &may_exist));
     return may_exist;
   }
-  bool KeyMayExist(const std::string& key,
-                   const ReadOptions& read_options = {}) {
-    return Keys({key}, read_options)[0];
+  // nullptr stands for no bound.
+  bool RangeMayExist(const Slice* lo, const Slice* hi) {
+    const RangePtr range(lo, hi);
+    bool may_exist = false;
+    EXPECT_OK(RangesMayExist(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
+                             1, &range, &may_exist));
+    return may_exist;
   }
   bool RangeMayExist(const std::string& lo, const std::string& hi,
                      const ReadOptions& read_options = {}) {
-    std::vector<bool> may_exist;
-    EXPECT_OK(RangesMayExist(&*db_, read_options, db_->DefaultColumnFamily(),
-                             {Range(lo, hi)}, &may_exist));
-    return may_exist.at(0);
+    const RangePtr range = Between(lo, hi);
+    bool may_exist = false;
+    EXPECT_OK(RangesMayExist(&*db_, read_options, db_->DefaultColumnFamily(), 1,
+                             &range, &may_exist));
+    return may_exist;
   }
 
   static uint64_t DataBlockReads() {
@@ -189,16 +194,21 @@ TEST_F(MayExistTest, FilesThatAreNotOpen) {
   const std::vector<std::string> bounds = {gap(kNum / 2), end(kNum / 2),
                                            gap(kLast),    end(kLast),
                                            Key(kLast),    gap(kLast)};
-  std::vector<Range> ranges;
-  for (size_t i = 0; i < bounds.size(); i += 2) {
-    ranges.emplace_back(bounds[i], bounds[i + 1]);
-  }
-  std::vector<bool> may_exist;
-  ASSERT_OK(RangesMayExist(&*db_, cached, db_->DefaultColumnFamily(), ranges,
-                           &may_exist));
-  EXPECT_EQ(std::vector<bool>({true, false, true}), may_exist);
-  EXPECT_EQ(std::vector<bool>({true, false}),
-            Keys({gap(kNum / 2), gap(kLast)}, cached));
+  const std::vector<Slice> slices(bounds.begin(), bounds.end());
+  const RangePtr ranges[] = {{&slices[0], &slices[1]},
+                             {&slices[2], &slices[3]},
+                             {&slices[4], &slices[5]}};
+  bool may_exist[3];
+  ASSERT_OK(RangesMayExist(&*db_, cached, db_->DefaultColumnFamily(), 3, ranges,
+                           may_exist));
+  EXPECT_TRUE(may_exist[0]);
+  EXPECT_FALSE(may_exist[1]);
+  EXPECT_TRUE(may_exist[2]);
+  const Slice keys[] = {slices[0], slices[2]};
+  ASSERT_OK(KeysMayExist(&*db_, cached, db_->DefaultColumnFamily(), 2, keys,
+                         may_exist));
+  EXPECT_TRUE(may_exist[0]);
+  EXPECT_FALSE(may_exist[1]);
 }
 
 TEST_F(MayExistTest, OtherFiltersAndTables) {
@@ -206,14 +216,16 @@ TEST_F(MayExistTest, OtherFiltersAndTables) {
   Open();
   Fill(2000);
   ASSERT_OK(db_->Flush(FlushOptions()));
-  std::vector<bool> may_exist;
-  const Status s = KeysMayExist(&*db_, ReadOptions(),
-                                db_->DefaultColumnFamily(), {"a"}, &may_exist);
+  bool may_exist = false;
+  const Slice key = "a";
+  const Status s = KeysMayExist(
+      &*db_, ReadOptions(), db_->DefaultColumnFamily(), 1, &key, &may_exist);
   EXPECT_TRUE(s.IsInvalidArgument());
   EXPECT_NE(std::string::npos, s.ToString().find("ProteanTable"));
-  EXPECT_TRUE(may_exist.at(0));
+  EXPECT_TRUE(may_exist);
+  const RangePtr all;
   EXPECT_TRUE(RangesMayExist(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
-                             {Range("a", "b")}, &may_exist)
+                             1, &all, &may_exist)
                   .IsInvalidArgument());
   // Files with RocksDB's filters: keys are denied, ranges are not.
   SetTable("filter_policy=surf:0:12");
@@ -305,6 +317,27 @@ TEST_F(MayExistTest, RandomOperations) {
   }
 }
 
+// Without a bound on one side, or on both.
+TEST_F(MayExistTest, OpenRanges) {
+  Open();
+  const Slice key = "m";
+  const Slice below = "a";
+  const Slice above = "z";
+  EXPECT_FALSE(RangeMayExist(nullptr, nullptr));
+  for (const bool flushed : {false, true}) {
+    SCOPED_TRACE(flushed);
+    ASSERT_OK(flushed ? db_->Flush(FlushOptions())
+                      : db_->Put(WriteOptions(), key, "value"));
+    EXPECT_TRUE(RangeMayExist(nullptr, nullptr));
+    EXPECT_TRUE(RangeMayExist(&key, nullptr));
+    EXPECT_TRUE(RangeMayExist(&below, nullptr));
+    EXPECT_FALSE(RangeMayExist(&above, nullptr));
+    EXPECT_TRUE(RangeMayExist(nullptr, &above));
+    EXPECT_FALSE(RangeMayExist(nullptr, &key));
+    EXPECT_FALSE(RangeMayExist(nullptr, &below));
+  }
+}
+
 // Reads after a check read as ever.
 TEST_F(MayExistTest, ReadsAfterwardsReadAgain) {
   Open();
@@ -367,17 +400,17 @@ TEST_F(FilesMayExistTest, AsInTheDB) {
           1);
       ASSERT_GE(Count(filters,
                       [&](const auto& f) {
-                        return f.RangeMayExist(Range(Key(i), behind));
+                        return f.RangeMayExist(Between(Key(i), behind));
                       }),
                 1);
       EXPECT_EQ(0, Count(filters, [&](const auto& f) {
-                  return f.RangeMayExist(Range(behind, Key(i)));
+                  return f.RangeMayExist(Between(behind, Key(i)));
                 }));
       in_vain +=
           Count(filters, [&](const auto& f) { return f.KeyMayExist(behind); });
       in_vain += Count(filters, [&](const auto& f) {
         return f.RangeMayExist(
-            Range(behind, BigEndian(kGap * i + kGap / 2 + 9)));
+            Between(behind, BigEndian(kGap * i + kGap / 2 + 9)));
       });
     }
     EXPECT_LT(in_vain, 800);
@@ -405,9 +438,14 @@ TEST_F(FilesMayExistTest, WithoutAFilterAnythingMayExist) {
       const std::string lo = BigEndian(descends ? 2 : 1);
       const std::string hi = BigEndian(descends ? 1 : 2);
       EXPECT_EQ(!knows, filters[0]->KeyMayExist(lo));
-      EXPECT_EQ(!knows, filters[0]->RangeMayExist(Range(lo, hi)));
-      EXPECT_FALSE(filters[0]->RangeMayExist(Range(hi, lo)));
+      EXPECT_EQ(!knows, filters[0]->RangeMayExist(Between(lo, hi)));
+      EXPECT_FALSE(filters[0]->RangeMayExist(Between(hi, lo)));
       EXPECT_TRUE(filters[0]->KeyMayExist(Key(5)));
+      const Slice first(lo);
+      const Slice second(hi);
+      EXPECT_TRUE(filters[0]->RangeMayExist({}));
+      EXPECT_TRUE(filters[0]->RangeMayExist({&first, nullptr}));
+      EXPECT_EQ(!knows, filters[0]->RangeMayExist({nullptr, &second}));
     }
   }
 }

@@ -12,6 +12,7 @@
 #include "plugin/filter_statistics.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
+#include "tests/table/set_search_bounds.h"
 #include "tests/table/twin_db.h"
 #include "util/random.h"
 

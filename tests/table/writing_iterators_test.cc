@@ -6,9 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plugin/search_bounds.h"
 #include "rocksdb/convenience.h"
-#include "table/seek/thread_bounds.h"
+#include "tests/table/set_search_bounds.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -62,8 +61,8 @@ TEST_P(WritingIteratorsTest, DeleteNothing) {
   static bool first = true;
   std::string log;
   ASSERT_OK(ReadFileToString(Env::Default(), path + "/LOG", &log));
-  EXPECT_EQ(first, log.find("ignores the bounds of SetSearchBounds") !=
-                       std::string::npos);
+  EXPECT_EQ(first,
+            log.find("ignores the bounds of threads") != std::string::npos);
   first = false;
   db.reset();
   ASSERT_OK(DestroyDB(path, options));

@@ -131,11 +131,11 @@ class Store {
   }
   // Whether each may be there, without reading a block of data.
   std::vector<bool> MayHaveEach(const std::vector<Slice>& keys) {
-    std::vector<bool> may_exist;
-    Require(rocksdb::protean::KeysMayExist(db_.get(), rocksdb::ReadOptions(),
-                                           db_->DefaultColumnFamily(), keys,
-                                           &may_exist));
-    return may_exist;
+    const auto may_exist = std::make_unique<bool[]>(keys.size());
+    Require(rocksdb::protean::KeysMayExist(
+        db_.get(), rocksdb::ReadOptions(), db_->DefaultColumnFamily(),
+        keys.size(), keys.data(), may_exist.get()));
+    return {may_exist.get(), may_exist.get() + keys.size()};
   }
 
   void Write(const std::vector<Slice>& keys) {

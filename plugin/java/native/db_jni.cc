@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "plugin/approximate_count.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
 #include "plugin/may_exist.h"
-#include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
@@ -94,13 +94,13 @@ JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_keysMayExist(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jlong read_options, jobjectArray key_arrays) {
   return Guarded(env, [&]() -> jbooleanArray {
-    std::vector<std::string> keys;
-    if (!CopyArrays(env, key_arrays, &keys)) return nullptr;
-    std::vector<bool> may_exist;
+    Keys keys;
+    if (!keys.Copy(env, key_arrays)) return nullptr;
+    Answers may_exist(keys.size());
     const Status s = KeysMayExist(AsDB(db), AsReadOptions(read_options),
                                   AsColumnFamily(AsDB(db), column_family),
-                                  {keys.begin(), keys.end()}, &may_exist);
-    if (s.ok()) return ToBooleans(env, may_exist);
+                                  keys.size(), keys.data(), may_exist.data());
+    if (s.ok()) return may_exist.ToBooleans(env);
     ThrowStatus(env, native, s);
     return nullptr;
   });
@@ -111,21 +111,21 @@ JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jlong read_options, jobjectArray begin_arrays, jobjectArray end_arrays) {
   return Guarded(env, [&]() -> jbooleanArray {
-    std::vector<std::string> begins;
-    std::vector<std::string> ends;
-    if (!CopyArrays(env, begin_arrays, &begins) ||
-        !CopyArrays(env, end_arrays, &ends)) {
+    Keys begins;
+    Keys ends;
+    if (!begins.Copy(env, begin_arrays) || !ends.Copy(env, end_arrays)) {
       return nullptr;
     }
-    std::vector<Range> ranges;
+    std::vector<RangePtr> ranges;
     for (size_t i = 0; i < begins.size(); i++) {
-      ranges.emplace_back(begins[i], ends[i]);
+      ranges.emplace_back(begins.at(i), ends.at(i));
     }
-    std::vector<bool> may_exist;
-    const Status s = RangesMayExist(AsDB(db), AsReadOptions(read_options),
-                                    AsColumnFamily(AsDB(db), column_family),
-                                    ranges, &may_exist);
-    if (s.ok()) return ToBooleans(env, may_exist);
+    Answers may_exist(ranges.size());
+    const Status s =
+        RangesMayExist(AsDB(db), AsReadOptions(read_options),
+                       AsColumnFamily(AsDB(db), column_family), ranges.size(),
+                       ranges.data(), may_exist.data());
+    if (s.ok()) return may_exist.ToBooleans(env);
     ThrowStatus(env, native, s);
     return nullptr;
   });

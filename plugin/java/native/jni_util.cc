@@ -41,30 +41,28 @@ bool CopyOptionalBytes(JNIEnv* env, jbyteArray bytes,
   return bytes == nullptr || CopyBytes(env, bytes, &text->emplace());
 }
 
-bool CopyArrays(JNIEnv* env, jobjectArray arrays,
-                std::vector<std::string>* texts) {
+bool Keys::Copy(JNIEnv* env, jobjectArray arrays) {
   const jsize size = env->GetArrayLength(arrays);
-  texts->resize(static_cast<size_t>(size));
+  bytes_.resize(static_cast<size_t>(size));
   for (jsize i = 0; i < size; i++) {
     const auto bytes =
         static_cast<jbyteArray>(env->GetObjectArrayElement(arrays, i));
-    if (bytes == nullptr) {
-      Throw(env, "java/lang/NullPointerException", "a key is null");
-      return false;
-    }
-    if (!CopyBytes(env, bytes, &(*texts)[static_cast<size_t>(i)])) return false;
+    std::optional<std::string>& key = bytes_[static_cast<size_t>(i)];
+    if (!CopyOptionalBytes(env, bytes, &key)) return false;
     // A call may have more arrays than the VM keeps references for.
     env->DeleteLocalRef(bytes);
+    slices_.push_back(key ? Slice(*key) : Slice());
   }
   return true;
 }
 
-jbooleanArray ToBooleans(JNIEnv* env, const std::vector<bool>& values) {
-  const auto size = static_cast<jsize>(values.size());
+jbooleanArray Answers::ToBooleans(JNIEnv* env) const {
+  static_assert(sizeof(jboolean) == sizeof(bool));
+  const auto size = static_cast<jsize>(size_);
   const jbooleanArray array = env->NewBooleanArray(size);
   if (array == nullptr) return nullptr;
-  const std::vector<jboolean> copy(values.begin(), values.end());
-  env->SetBooleanArrayRegion(array, 0, size, copy.data());
+  env->SetBooleanArrayRegion(array, 0, size,
+                             reinterpret_cast<const jboolean*>(&values_[0]));
   return array;
 }
 

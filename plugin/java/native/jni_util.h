@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -36,13 +38,35 @@ bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text);
 bool CopyOptionalBytes(JNIEnv* env, jbyteArray bytes,
                        std::optional<std::string>* text);
 
-// Stores the bytes of an array of arrays, none of which is null. Returns false
-// if an exception is pending.
-bool CopyArrays(JNIEnv* env, jobjectArray arrays,
-                std::vector<std::string>* texts);
+// The keys of an array of arrays, each of which may be null.
+class Keys {
+ public:
+  // Returns false if an exception is pending.
+  bool Copy(JNIEnv* env, jobjectArray arrays);
 
-// Returns null if an exception is pending.
-jbooleanArray ToBooleans(JNIEnv* env, const std::vector<bool>& values);
+  size_t size() const { return slices_.size(); }
+  const Slice* data() const { return slices_.data(); }
+  // nullptr for null.
+  const Slice* at(size_t i) const { return bytes_[i] ? &slices_[i] : nullptr; }
+
+ private:
+  std::vector<std::optional<std::string>> bytes_;
+  std::vector<Slice> slices_;
+};
+
+// Room for answers.
+class Answers {
+ public:
+  explicit Answers(size_t size) : size_(size), values_(new bool[size]) {}
+
+  bool* data() { return values_.get(); }
+  // Returns null if an exception is pending.
+  jbooleanArray ToBooleans(JNIEnv* env) const;
+
+ private:
+  const size_t size_;
+  const std::unique_ptr<bool[]> values_;
+};
 
 // Returns null if an exception is pending.
 jbyteArray ToBytes(JNIEnv* env, const std::string& text);

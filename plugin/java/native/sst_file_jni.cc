@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plugin/java/native/jni_util.h"
-#include "plugin/may_exist.h"
+#include "plugin/sst_file_filter.h"
 #include "rocksdb/options.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -56,13 +56,13 @@ Java_protean_rocksjava_Native_keysMayExistInSstFile(JNIEnv* env,
                                                     jlong filter,
                                                     jobjectArray key_arrays) {
   return Guarded(env, [&]() -> jbooleanArray {
-    std::vector<std::string> keys;
-    if (!CopyArrays(env, key_arrays, &keys)) return nullptr;
-    std::vector<bool> may_exist;
-    for (const std::string& key : keys) {
-      may_exist.push_back(AsFilter(filter)->KeyMayExist(key));
+    Keys keys;
+    if (!keys.Copy(env, key_arrays)) return nullptr;
+    Answers may_exist(keys.size());
+    for (size_t i = 0; i < keys.size(); i++) {
+      may_exist.data()[i] = AsFilter(filter)->KeyMayExist(keys.data()[i]);
     }
-    return ToBooleans(env, may_exist);
+    return may_exist.ToBooleans(env);
   });
 }
 
@@ -74,18 +74,17 @@ Java_protean_rocksjava_Native_rangesMayExistInSstFile(JNIEnv* env,
                                                       jobjectArray begin_arrays,
                                                       jobjectArray end_arrays) {
   return Guarded(env, [&]() -> jbooleanArray {
-    std::vector<std::string> begins;
-    std::vector<std::string> ends;
-    if (!CopyArrays(env, begin_arrays, &begins) ||
-        !CopyArrays(env, end_arrays, &ends)) {
+    Keys begins;
+    Keys ends;
+    if (!begins.Copy(env, begin_arrays) || !ends.Copy(env, end_arrays)) {
       return nullptr;
     }
-    std::vector<bool> may_exist;
+    Answers may_exist(begins.size());
     for (size_t i = 0; i < begins.size(); i++) {
-      may_exist.push_back(
-          AsFilter(filter)->RangeMayExist(Range(begins[i], ends[i])));
+      may_exist.data()[i] =
+          AsFilter(filter)->RangeMayExist({begins.at(i), ends.at(i)});
     }
-    return ToBooleans(env, may_exist);
+    return may_exist.ToBooleans(env);
   });
 }
 

@@ -21,7 +21,7 @@ class CheckedIterator {
   struct Bounds {
     std::optional<size_t> lower;
     std::optional<size_t> upper;
-    bool of_thread = false;  // by SetSearchBounds
+    bool of_thread = false;
   };
   static Bounds RandomBounds(Dice* dice);
 

@@ -12,12 +12,11 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
+#include "plugin/approximate_count.h"
 #include "plugin/filter_properties.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/protean.h"
-#include "plugin/protean_db.h"
 #include "plugin/refresh_filters.h"
-#include "plugin/search_bounds.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
 #include "rocksdb/convenience.h"
@@ -25,6 +24,7 @@
 #include "rocksdb/write_batch.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
+#include "tests/table/set_search_bounds.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -393,8 +393,8 @@ void Round::ReadLive(Dice* dice) {
       " of [" + std::to_string(slot) + ", " + std::to_string(end) + ")";
   if (dice->OneIn(4)) {
     CountResult counted;
-    const Status s = ApproximateCount(
-        db_.get(), family_, Range(lower_slice, upper_slice), &counted);
+    const Status s = ApproximateCount(db_.get(), ReadOptions(), family_,
+                                      {&lower_slice, &upper_slice}, &counted);
     // Deleted ranges hide no key that always exists.
     if (!s.ok() || counted.count < always.size()) {
       Fail("ApproximateCount" + range + ": " + s.ToString() + ", " +
@@ -771,10 +771,9 @@ void Round::CompareAll() {
       }
       if (it->Valid() || found != expected) Fail("a key more, in the end");
     }
-    const std::string after_all("\xff\xff\xff\xff");
     CountResult counted;
-    const Status s = ApproximateCount(db_.get(), family_,
-                                      Range(Slice(), after_all), &counted);
+    const Status s =
+        ApproximateCount(db_.get(), ReadOptions(), family_, {}, &counted);
     Check(s, "ApproximateCount");
     if (counted.count < expected ||
         (counted.IsExact() && counted.count != expected)) {

@@ -12,9 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "plugin/protean_db.h"
+#include "plugin/approximate_count.h"
 #include "rocksdb/db.h"
 #include "table/protean_table_factory.h"
+#include "tests/table/between.h"
 #include "tests/table/twin_db.h"
 #include "util/random.h"
 
@@ -158,8 +159,9 @@ class CheckedReads {
       std::string hi = Pick(keys, &rnd);
       if (lo > hi) std::swap(lo, hi);
       CountResult result;
-      const Status s = ApproximateCount(db_, db_->DefaultColumnFamily(),
-                                        Range(lo, hi), &result);
+      const Status s =
+          ApproximateCount(db_, ReadOptions(), db_->DefaultColumnFamily(),
+                           Between(lo, hi), &result);
       const auto expected = static_cast<uint64_t>(
           std::distance(contents_.lower_bound(lo), contents_.lower_bound(hi)));
       // Keys in several runs, and deletions, may make the count too high.

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "plugin/protean_db.h"
+#include "plugin/approximate_count.h"
 
 #include "plugin/facts.h"
-#include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "table/range_counter.h"
-#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 Status ApproximateCount(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family,
-                        const OptionalRange& range, CountResult* result) {
+                        const RangePtr& range, CountResult* result) {
   *result = CountResult();
   Status s = RequireProteanTable("ApproximateCount", db, column_family);
   if (!s.ok()) return s;
@@ -27,30 +25,6 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
   result->files_scanned = totals.files_scanned;
   result->deletions = totals.deletions;
   result->unsure = totals.unsure;
-  return s;
-}
-
-Status ApproximateCount(DB* db, ColumnFamilyHandle* column_family,
-                        const Range& range, CountResult* result) {
-  return ApproximateCount(db, ReadOptions(), column_family,
-                          {&range.start, &range.limit}, result);
-}
-
-Status ProteanDB::Open(const Options& options, const std::string& name,
-                       std::unique_ptr<ProteanDB>* db) {
-  std::unique_ptr<DB> opened;
-  const Status s = OpenDB(&opened, options, name);
-  if (s.ok()) *db = std::make_unique<ProteanDB>(opened.release());
-  return s;
-}
-
-Status ProteanDB::Open(
-    const DBOptions& db_options, const std::string& name,
-    const std::vector<ColumnFamilyDescriptor>& column_families,
-    std::vector<ColumnFamilyHandle*>* handles, std::unique_ptr<ProteanDB>* db) {
-  std::unique_ptr<DB> opened;
-  const Status s = OpenDB(&opened, db_options, name, column_families, handles);
-  if (s.ok()) *db = std::make_unique<ProteanDB>(opened.release());
   return s;
 }
 
