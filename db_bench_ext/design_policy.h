@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/proteus/proteus_builder.h"
+#include "filter_policy/proteus/proteus_policy.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter_policy/decimal.h"
+#include "filter_policy/option_types.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

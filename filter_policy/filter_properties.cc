@@ -6,7 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "filter_policy/decimal.h"
+#include "filter_policy/option_types.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -4,13 +4,42 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iomanip>
+#include <locale>
 #include <numeric>
+#include <sstream>
 #include <stdexcept>
 
-#include "filter_policy/decimal.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Decimal ----
+
+std::string DecimalText(double number, int digits) {
+  std::ostringstream text;
+  text.imbue(std::locale::classic());
+  text << std::fixed << std::setprecision(digits) << number;
+  return text.str();
+}
+
+bool ParseDecimal(const std::string& text, double* number) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto digits = std::count_if(text.begin(), text.end(), is_digit);
+  const auto points = std::count(text.begin(), text.end(), '.');
+  if (digits == 0 || points > 1 ||
+      static_cast<size_t>(digits + points) != text.size()) {
+    return false;
+  }
+  std::istringstream stream(text);
+  stream.imbue(std::locale::classic());
+  double parsed;
+  if (!(stream >> parsed)) return false;  // too large
+  *number = parsed;
+  return true;
+}
+
+// ---- Option types ----
 
 namespace {
 

@@ -15,9 +15,26 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/utilities/options_type.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Decimal ----
+
+// Decimal fractions in text that programs read: options, table properties,
+// logs, JSON. The separator is always a point. strtod and printf would take it
+// from the process's locale (LC_NUMERIC), which a JVM sets to the user's.
+
+// `number` rounded to `digits` digits after the point, such as "12.50" for two.
+std::string DecimalText(double number, int digits);
+
+// Parses decimal digits with at most one point among them: at least one digit,
+// no sign, no space, no exponent. Returns false for any other text, and leaves
+// `*number` alone.
+bool ParseDecimal(const std::string& text, double* number);
+
+// ---- Option types ----
 
 // An option that DB::SetOptions may change while other threads read it.
 template <class T>

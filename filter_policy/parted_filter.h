@@ -20,8 +20,8 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/file_range_filter.h"
 #include "filter_policy/filter_block.h"
+#include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -11,17 +11,123 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "filter_policy/building/ascending_keys.h"
+#include "filter_policy/bits/bit_util.h"
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Ascending keys ----
+
+// The first and the last of ascending keys, and how the next key compares with
+// the last one. Every key of a file passes here, so nothing is done twice: the
+// comparison that puts a key in order also tells what the keys share.
+
+// How two keys compare.
+struct KeyComparison {
+  // Negative, zero or positive as the first key is below, equal to or above the
+  // second one in bytewise order.
+  int order = 1;
+  // True if the keys have different bytes at some place; false if one of them
+  // begins with the other.
+  bool differ = false;
+  // The number of bits with which both keys begin. If no bytes differ, 8 for
+  // each byte of the shorter key.
+  size_t shared_bits = 0;
+};
+
+// Not thread safe.
+class AscendingKeys {
+ public:
+  uint64_t count() const { return count_; }
+  Slice first() const { return first_.slice(); }
+  Slice last() const { return last_.slice(); }
+  size_t MemoryUsage() const { return first_.capacity() + last_.capacity(); }
+
+  // Compares a key with the last one. Any key is above none.
+  KeyComparison Compare(const Slice& key) const {
+    return count_ == 0 ? KeyComparison() : Compare(key, last_.slice());
+  }
+  void Take(const Slice& key) {
+    if (count_++ == 0) TakeFirst(key);
+    last_.Assign(key);
+  }
+  void Clear() { count_ = 0; }
+
+ private:
+  [[gnu::noinline]] void TakeFirst(const Slice& key) { first_.Assign(key); }
+
+  static KeyComparison Compare(const Slice& a, const Slice& b) {
+    const size_t shorter = std::min(a.size(), b.size());
+    for (size_t i = 0; i + 8 <= shorter; i += 8) {
+      const uint64_t word_a = LoadBigEndian(a.data() + i, 8);
+      const uint64_t word_b = LoadBigEndian(b.data() + i, 8);
+      if (word_a != word_b) {
+        return {
+            word_a < word_b ? -1 : 1, true,
+            8 * i + static_cast<unsigned>(__builtin_clzll(word_a ^ word_b))};
+      }
+    }
+    return CompareBytes(a, b, shorter / 8 * 8);
+  }
+  // Compare, if it is known that the keys share `begin` bytes.
+  [[gnu::noinline]] static KeyComparison CompareBytes(const Slice& a,
+                                                      const Slice& b,
+                                                      size_t begin) {
+    const size_t shorter = std::min(a.size(), b.size());
+    const size_t i = SharedBytes(a.data(), b.data(), shorter, begin);
+    if (i == shorter) {
+      const int order = a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
+      return {order, false, 8 * i};
+    }
+    const auto byte_a = static_cast<uint8_t>(a[i]);
+    const auto byte_b = static_cast<uint8_t>(b[i]);
+    return {byte_a < byte_b ? -1 : 1, true,
+            8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b))};
+  }
+
+  // A copy of a key. A std::string would do, but the call that each assignment
+  // takes costs as much as all else that is done with a short key.
+  class KeyCopy {
+   public:
+    Slice slice() const { return Slice(bytes_.get(), size_); }
+    size_t capacity() const { return capacity_; }
+    void Assign(const Slice& key) {
+      if (key.size() > capacity_) Grow(key.size());
+      size_ = key.size();
+      if (size_ >= 8 && size_ <= 16) {
+        CopyTwoWords(key.data(), size_, bytes_.get());
+      } else if (size_ > 0) {
+        memcpy(bytes_.get(), key.data(), size_);
+      }
+    }
+
+   private:
+    [[gnu::noinline]] void Grow(size_t size) {
+      capacity_ = std::max(2 * capacity_, size);
+      bytes_.reset(new char[capacity_]);
+    }
+
+    size_t size_ = 0;
+    size_t capacity_ = 16;
+    std::unique_ptr<char[]> bytes_{new char[capacity_]};
+  };
+
+  KeyCopy first_;
+  KeyCopy last_;
+  uint64_t count_ = 0;
+};
+
+// ---- Range filter ----
 
 // What a filter knows of the number of keys in a range: at most `count`. If
 // `low_ambiguous`, the first key counted may lie below the range; if
@@ -240,6 +346,51 @@ class RangeFilterBuilder {
   AscendingKeys keys_;
   // The last key, compared with the key before it.
   KeyComparison to_previous_;
+};
+
+// ---- File range filter ----
+
+// What a seek or a count asks the filter of an SST file, whether the filter is
+// one block (filter_block.h) or many parts (table/partitioned_filter.h). Keys
+// are user keys without timestamps in bytewise order. Errors are one-sided:
+// where a function says "certainly", a filter that cannot be read says no.
+
+class FileRangeFilter {
+ public:
+  virtual ~FileRangeFilter() = default;
+
+  // These answer as the functions of RangeFilter do, and also use what is known
+  // of the smallest and the largest key.
+  virtual bool KeyMayMatch(const Slice& key) const = 0;
+  virtual bool RangeMayMatch(const Slice& lo, const Slice& hi,
+                             bool hi_inclusive) const = 0;
+  // A stored bound above `target` is not above the largest key.
+  virtual bool LowerBound(const Slice& target, std::string* bound) const = 0;
+  virtual bool LowerBoundIsLoose() const = 0;
+  // Whether LowerBound(target) is slow.
+  virtual bool LowerBoundIsSlow(const Slice& target) const = 0;
+  // A quick LowerBound: it uses nothing but what is known of the smallest and
+  // the largest key.
+  virtual bool QuickLowerBound(const Slice& target,
+                               std::string* bound) const = 0;
+  // Filters of every kind can count a range that encloses all keys.
+  virtual bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                          RangeCount* count) const = 0;
+
+  // False if certainly all keys are below, or above, `bound`.
+  virtual bool MayHaveKeyAtOrAbove(const Slice& bound) const = 0;
+  virtual bool MayHaveKeyAtOrBelow(const Slice& bound) const = 0;
+  // True only if the file certainly holds a key below, or not below, `bound`.
+  virtual bool HasKeyBelow(const Slice& bound) const = 0;
+  virtual bool HasKeyAtOrAbove(const Slice& bound) const = 0;
+  // True only if the file certainly holds a key.
+  virtual bool HasKeys() const = 0;
+
+  // The smallest and the largest key, or the first
+  // FilterBlockHeader::kMaxStoredKey bytes of them. Valid until the next call
+  // of any function.
+  virtual Slice smallest() const = 0;
+  virtual Slice largest() const = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "plugin/build_info.h"
-#include "plugin/is_registered.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"

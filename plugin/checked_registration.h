@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -19,5 +20,13 @@ Status RegisterChecked(bool is_ready);
 // Registers Protean as RegisterChecked does, unless this library has been
 // registered before, in whichever way: then returns OK. Thread safe.
 Status RegisterOnce();
+
+// ---- Is registered ----
+
+// Whether this library has been registered, in whichever way: by its own
+// static object, as a plugin of RocksDB, or by a call.
+
+// Whether register_protean has been called. Thread safe.
+bool IsRegistered();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -21,6 +21,21 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- Utf8 text ----
+
+// Text for formats that want UTF-8: JSON and that of Prometheus. Names of
+// column families and files may be any bytes.
+
+// Replaces each byte that is not part of a UTF-8 character by the replacement
+// character.
+std::string Utf8Text(const std::string& text);
+
+// The contents of a JSON string, escaped. RocksDB's JSONWriter takes strings as
+// they are.
+std::string JsonText(const std::string& text);
+
+// ---- Facts ----
+
 enum class FactType : uint8_t {
   kCounter,  // never falls as long as what it is about exists
   kGauge,

@@ -11,10 +11,9 @@
 #include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/redesign_filters.h"
+#include "plugin/redesign.h"
 #include "plugin/refresh_filters.h"
 #include "plugin/refresh_run.h"
-#include "plugin/replace_filters.h"
 #include "plugin/request_server.h"
 #include "table/protean_table_factory.h"
 

@@ -9,9 +9,9 @@
 #include <system_error>
 #include <tuple>
 
-#include "filter_policy/open_db/db_session.h"
+#include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/refresh_record.h"
+#include "plugin/refresh_run.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
 #include "table/rocksdb_internals/column_family.h"

@@ -12,7 +12,6 @@
 #include "plugin/build_info.h"
 #include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
-#include "plugin/utf8_text.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -8,7 +8,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "filter_policy/decimal.h"
 #include "filter_policy/option_types.h"
 #include "plugin/facts.h"
 #include "plugin/level_list.h"

@@ -14,13 +14,50 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/open_db/open_families.h"
 #include "plugin/refresh_filters.h"
-#include "plugin/refresh_record.h"
+#include "rocksdb/db.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/rate_limiter.h"
+#include "rocksdb/status.h"
 #include "rocksdb/table.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Refresh record ----
+
+// Enters one call of RefreshFilters in the ledger of the open DB
+// (refresh_ledger.h), from which the statistics are.
+
+// The session of an open DB; nullptr if none of its files has been opened by a
+// reader of ProteanTable. The caller must not hold it any longer than the DB is
+// open.
+std::shared_ptr<DBSession> SessionOf(DB* db);
+
+// Not thread safe.
+class RefreshRecord {
+ public:
+  // The refresh begins. A trial (`dry_run`) is not entered.
+  RefreshRecord(DB* db, ColumnFamilyHandle* column_family, bool dry_run);
+  ~RefreshRecord();
+
+  RefreshRecord(const RefreshRecord&) = delete;
+  RefreshRecord& operator=(const RefreshRecord&) = delete;
+
+  // Enters what is new since the last call.
+  void Report(const RefreshProgress& progress, uint64_t files_rewritten);
+  // Whether the refresh has failed; being told to end is no failure.
+  void SetOutcome(const Status& status);
+
+ private:
+  const std::shared_ptr<DBSession> session_;  // nullptr to enter nothing
+  const void* const family_;
+  RefreshProgress reported_;
+  uint64_t files_reported_ = 0;
+  bool failed_ = false;
+};
+
+// ---- Refresh run ----
 
 // Not thread safe.
 class RefreshRun {
@@ -99,5 +136,24 @@ class RefreshRun {
   uint64_t bytes_in_work_ = 0;
   RefreshRecord record_;
 };
+
+// ---- Replace filters ----
+
+// The way back from Protean: files get filters of RocksDB's own, which a
+// RocksDB without Protean asks too.
+
+// Rewrites the files that have no filter of RocksDB's own, from the lowest
+// level on: files with a filter of Protean's, and files without a filter. The
+// column family has a block-based table with a filter policy of RocksDB's own,
+// which builds the new filters.
+//
+// A file that has been rewritten is not rewritten again by another call, so
+// this is resumed by doing it again. A file that has a filter of RocksDB's
+// already keeps it, of whichever of its policies.
+//
+// InvalidArgument if the filter policy is not one of RocksDB's own, or builds
+// no filters with the column family's options; and otherwise what
+// RefreshFilters returns.
+Status ReplaceFilters(RefreshRun* run);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

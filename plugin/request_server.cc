@@ -24,7 +24,6 @@
 #include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/level_list.h"
-#include "plugin/utf8_text.h"
 #include "rocksdb/table.h"
 #include "util/string_util.h"
 

@@ -7,6 +7,10 @@
 
 #pragma once
 
+#include <new>
+#include <utility>
+
+#include "memory/arena.h"
 #include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -40,5 +44,18 @@ class FindsNothing : public InternalIterator {
   Slice key() const final { return Slice(); }
   Slice value() const final { return Slice(); }
 };
+
+// ---- New in ----
+
+// Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
+// destroys it, or on the heap if that is nullptr.
+template <typename Iterator, typename... Arguments>
+Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
+  if (arena == nullptr) {
+    return new Iterator(std::forward<Arguments>(arguments)...);
+  }
+  return new (arena->AllocateAligned(sizeof(Iterator)))
+      Iterator(std::forward<Arguments>(arguments)...);
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

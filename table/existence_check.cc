@@ -2,8 +2,8 @@
 
 #include "table/existence_check.h"
 
+#include "table/at_work.h"
 #include "table/filtered_file.h"
-#include "table/new_in.h"
 #include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -6,7 +6,7 @@
 #include <list>
 
 #include "db/dbformat.h"
-#include "filter_policy/building/finished_filter.h"
+#include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"

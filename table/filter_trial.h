@@ -14,7 +14,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table_properties.h"
-#include "table/rocksdb_internals/separate_file.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "table/separate_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -7,7 +7,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "monitoring/statistics_impl.h"
 #include "rocksdb/env.h"
-#include "table/seek/marker.h"
+#include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -9,11 +9,11 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/open_db/open_file.h"
+#include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "table/filter_switch.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/seek/seek_outcomes.h"
+#include "table/seek/seek_statistics.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/open_db/filter_use.h"
+#include "filter_policy/open_db/level_sums.h"
 #include "table/filter_switch.h"
 #include "table/rocksdb_internals/block_based_file.h"
 

@@ -49,13 +49,11 @@
 #include <memory>
 
 #include "table/filtered_file.h"
-#include "table/rocksdb_internals/sampled_seek.h"
+#include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/versions.h"
 #include "table/seek/run_search.h"
-#include "table/seek/seek_bounds.h"
 #include "table/seek/seek_decision.h"
-#include "table/seek/seek_outcomes.h"
-#include "table/seek/seek_sampler.h"
+#include "table/seek/seek_statistics.h"
 #include "table/seek/waiting_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

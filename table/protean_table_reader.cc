@@ -2,8 +2,8 @@
 
 #include "table/protean_table_reader.h"
 
+#include "table/at_work.h"
 #include "table/existence_check.h"
-#include "table/new_in.h"
 #include "table/protean_table_iterator.h"
 #include "table/range_counter.h"
 #include "table/rocksdb_internals/get_progress.h"

@@ -4,8 +4,8 @@
 
 #include "db/dbformat.h"
 #include "rocksdb/table_properties.h"
+#include "table/at_work.h"
 #include "table/filtered_file.h"
-#include "table/new_in.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -14,7 +14,7 @@
 
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/proteus/proteus_builder.h"
+#include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
 #include "tests/guarded_block.h"

@@ -9,8 +9,8 @@
 
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/replace_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "table/protean_table_factory.h"
@@ -18,7 +18,6 @@
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "tools/output.h"
-#include "tools/progress.h"
 #include "tools/reads.h"
 #include "tools/target.h"
 #include "tools/way_there.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/replace_file.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"

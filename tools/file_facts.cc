@@ -7,7 +7,7 @@
 
 #include "db/dbformat.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/read_file.h"
+#include "filter_policy/samples/files.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/env.h"
 #include "rocksdb/slice_transform.h"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "table/rocksdb_internals/separate_file.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "table/separate_filter.h"
 #include "tools/target.h"
 

@@ -10,7 +10,6 @@
 
 #include "filter_policy/open_db/seek_backoff.h"
 #include "rocksdb/system_clock.h"
-#include "table/seek/marker.h"
 #include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <set>
 
-#include "filter_policy/open_db/tree_plan.h"
+#include "filter_policy/open_db/file_budget.h"
 #include "rocksdb/convenience.h"
 #include "table/filter_trial.h"
 #include "tools/file_facts.h"

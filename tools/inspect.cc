@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/samples/replace_file.h"
+#include "filter_policy/samples/files.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"

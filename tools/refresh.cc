@@ -20,7 +20,6 @@
 #include "tools/live_request.h"
 #include "tools/opened_db.h"
 #include "tools/output.h"
-#include "tools/progress.h"
 #include "tools/reads.h"
 #include "tools/target.h"
 

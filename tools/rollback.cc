@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/replace_filters.h"
+#include "plugin/refresh_run.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tools/file_facts.h"
-#include "tools/progress.h"
+#include "tools/output.h"
 #include "tools/target.h"
 #include "tools/way_there.h"
 

@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/query_queue.h"
-#include "filter_policy/samples/replace_file.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
 #include "tools/output.h"
-#include "tools/progress.h"
 #include "tools/reads.h"
 #include "tools/sample_facts.h"
 #include "tools/target.h"

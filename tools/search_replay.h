@@ -8,7 +8,7 @@
 //  read before the seek ends.
 //
 //  A file that waits asks its filter how far it has nothing, up to the nearest
-//  key of the runs that have been read so far (table/seek/open_runs.h). That
+//  key of the runs that have been read so far (table/seek/run_search.h). That
 //  key may lie far behind the one at which the seek ends, so what a file does
 //  depends on the files before it. Until a file is read, files move on to the
 //  markers of each other, and which one is read first depends on these. Filters
@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/file_range_filter.h"
+#include "filter_policy/range_filter.h"
 #include "tools/read_truth.h"
 #include "tools/reads.h"
 

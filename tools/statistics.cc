@@ -8,7 +8,7 @@
 
 #include "tools/command.h"
 #include "tools/live_request.h"
-#include "tools/progress.h"
+#include "tools/output.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

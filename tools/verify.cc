@@ -19,7 +19,6 @@
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
 #include "tools/output.h"
-#include "tools/progress.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -9,7 +9,7 @@
 #include <wmmintrin.h>
 #endif
 
-#include "filter_policy/amq/ribbon_shard.h"
+#include "filter_policy/amq/ribbon_solving.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

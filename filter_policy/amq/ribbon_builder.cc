@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/amq/ribbon_builder.h"
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/neighbours.h"
+#include "filter_policy/amq/ribbon.h"
 #include "filter_policy/amq/ribbon_solving.h"
 #include "port/port.h"
 

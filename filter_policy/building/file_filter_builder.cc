@@ -4,12 +4,85 @@
 
 #include <algorithm>
 
-#include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
+#include "filter_policy/option_types.h"
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/env.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Building charge ----
+
+BuildingCharge::BuildingCharge(const BlockBasedTableOptions& options,
+                               Logger* info_log)
+    : info_log_(info_log) {
+  const auto charge = options.cache_usage_options.options_overrides.find(
+      CacheEntryRole::kFilterConstruction);
+  if (options.block_cache != nullptr &&
+      charge != options.cache_usage_options.options_overrides.end() &&
+      charge->second.charged == CacheEntryRoleOptions::Decision::kEnabled) {
+    reservation_ = std::make_unique<
+        CacheReservationManagerImpl<CacheEntryRole::kFilterConstruction>>(
+        options.block_cache);
+  }
+}
+
+void BuildingCharge::Set(size_t bytes) {
+  if (reservation_ == nullptr) return;
+  const Status s = reservation_->UpdateCacheReservation(bytes);
+  if (s.ok() || failure_logged_) return;
+  failure_logged_ = true;
+  Log(InfoLogLevel::WARN_LEVEL, info_log_,
+      "Protean: the block cache has no room for the memory that building this "
+      "file's filter takes: %s",
+      s.ToString().c_str());
+}
+
+// ---- File report ----
+
+void FileReport::Add(FilterKind kind, uint64_t keys, uint64_t bytes,
+                     const FilterReport& report) {
+  keys_ += keys;
+  bytes_ += bytes;
+  model_micros_ += report.model_micros;
+  if (report.predicted_fpr >= 0) {
+    predicted_ += report.predicted_fpr * static_cast<double>(keys);
+    predicted_keys_ += keys;
+  }
+  for (Design& design : designs_) {
+    if (design.report.design != report.design || design.kind != kind) continue;
+    design.keys += keys;
+    return;
+  }
+  designs_.push_back({report, kind, keys});
+}
+
+void FileReport::Replace(FilterKind kind, uint64_t keys, uint64_t bytes,
+                         const FilterReport& report) {
+  *this = FileReport();
+  Add(kind, keys, bytes, report);
+}
+
+UserCollectedProperties FileReport::Properties() const {
+  const auto most = std::max_element(
+      designs_.begin(), designs_.end(),
+      [](const Design& a, const Design& b) { return a.keys < b.keys; });
+  FilterReport report = most->report;
+  report.model_micros = model_micros_;
+  if (predicted_keys_ > 0) {
+    report.predicted_fpr = predicted_ / static_cast<double>(predicted_keys_);
+  }
+  if (designs_.size() > 1) {
+    report.design += " and " + std::to_string(designs_.size() - 1) + " more";
+  }
+  return MakeFilterProperties(
+      FindFilterType(most->kind)->name,
+      8.0 * static_cast<double>(bytes_) /
+          static_cast<double>(std::max<uint64_t>(keys_, 1)),
+      report);
+}
+
+// ---- File filter builder ----
 
 namespace {
 

@@ -12,19 +12,94 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "filter_policy/building/building_charge.h"
-#include "filter_policy/building/file_report.h"
-#include "filter_policy/building/finished_filter.h"
+#include "cache/cache_reservation_manager.h"
 #include "filter_policy/filter_block.h"
+#include "filter_policy/filter_kinds.h"
+#include "filter_policy/open_db/level_sums.h"
+#include "rocksdb/table.h"
+#include "rocksdb/table_properties.h"
 #include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Finished filter ----
+
+// What the builder of a file's filter leaves behind.
+
+struct FinishedFilter {
+  // The properties of the filter (filter_properties.h); empty before it is
+  // finished.
+  UserCollectedProperties properties;
+  BuildCounts counts;
+};
+
+// ---- Building charge ----
+
+// Charges the block cache for the memory that building a filter takes, if its
+// options say so. Memory that the cache has no room for is used all the same,
+// as by RocksDB's Bloom filters.
+
+class BuildingCharge {
+ public:
+  BuildingCharge(const BlockBasedTableOptions& options, Logger* info_log);
+
+  void Set(size_t bytes);
+
+ private:
+  Logger* const info_log_;
+  std::unique_ptr<CacheReservationManager> reservation_;
+  bool failure_logged_ = false;
+};
+
+// ---- File report ----
+
+// The report of a file's filter: sums and averages over its builders, and the
+// design that most of the keys have.
+
+class FileReport {
+ public:
+  // Adds what a builder has built: parts of that kind, with that number of keys
+  // and bytes.
+  void Add(FilterKind kind, uint64_t keys, uint64_t bytes,
+           const FilterReport& report);
+
+  // Sets the bytes of the whole block.
+  void SetBytes(uint64_t bytes) { bytes_ = bytes; }
+  // Forgets what has been added, and adds this.
+  void Replace(FilterKind kind, uint64_t keys, uint64_t bytes,
+               const FilterReport& report);
+
+  // The sums.
+  uint64_t keys() const { return keys_; }
+  uint64_t bytes() const { return bytes_; }
+  uint32_t model_micros() const { return model_micros_; }
+
+  // REQUIRES: something has been added.
+  UserCollectedProperties Properties() const;
+
+ private:
+  struct Design {
+    FilterReport report;
+    FilterKind kind;
+    uint64_t keys;
+  };
+
+  uint64_t keys_ = 0;
+  uint64_t bytes_ = 0;
+  uint32_t model_micros_ = 0;
+  double predicted_ = 0;
+  uint64_t predicted_keys_ = 0;
+  std::vector<Design> designs_;
+};
+
+// ---- File filter builder ----
 
 // How a policy has the filter of one file built.
 struct FileBuilders {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "filter_policy/fst/fst_section_layout.h"
+#include "filter_policy/fst/fst_section.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -19,13 +19,111 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
-#include "filter_policy/fst/byte_stack.h"
-#include "filter_policy/fst/fst_record.h"
+#include "filter_policy/bits/bit_util.h"
 #include "rocksdb/slice.h"
+#include "util/coding_lean.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Fst record ----
+
+// A node as FstBuilder records it.
+
+struct FstRecord {
+  // An edge is its label, perhaps with one of these flags.
+  static constexpr uint16_t kLeadsToNode = 0x100;
+  static constexpr uint16_t kTerminator = 0x200;
+  static constexpr size_t kEdgeBytes = 2;
+
+  const char* edges;  // kEdgeBytes each; the terminator is first
+  uint32_t num_edges;
+  const char* values;
+  uint32_t leaves;  // edges to leaves, and the terminator
+  // For each leaf of a trie of digits, the digit that follows in the code of
+  // the byte, or 0.
+  const uint8_t* next_digits;
+  bool has_terminator;
+  Slice run;
+
+  uint16_t edge(uint32_t i) const {
+    return DecodeFixed16(edges + kEdgeBytes * i);
+  }
+  uint32_t labels() const { return num_edges - (has_terminator ? 1 : 0); }
+  uint32_t children() const { return num_edges - leaves; }
+};
+
+// ---- Byte stack ----
+
+// Bytes for FstBuilder. Numbers and short runs of bytes are copied in pieces
+// of constant size, hence without branches: a copy may extend past their end,
+// and is overwritten there by what follows.
+
+// A growing sequence of bytes.
+class ByteStack {
+ public:
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  const char* data() const { return bytes_.get(); }
+
+  // Whether `bytes` more bytes fit without growing.
+  bool HasRoomFor(size_t bytes) const {
+    return size_ + bytes + kSlack <= capacity_;
+  }
+  // Makes room for `bytes` more bytes, and for `least` bytes in all.
+  void Reserve(size_t bytes, size_t least) {
+    if (!HasRoomFor(bytes)) Grow(std::max(size_ + bytes + kSlack, least));
+  }
+
+  // Appends the lowest `bytes` bytes of `number`, lowest first; bytes <= 8.
+  void PushNumber(uint64_t number, size_t bytes) {
+    if (!HasRoomFor(bytes)) Grow(2 * capacity_ + 4 * kSlack);
+    EncodeFixed64(&bytes_[size_], number);
+    size_ += bytes;
+  }
+
+  // Appends the bytes of `other` from `begin` on. REQUIRES: room for them
+  void PushTop(const ByteStack& other, size_t begin) {
+    const size_t size = other.size_ - begin;
+    if (size == 0) return;
+    memcpy(&bytes_[size_], &other.bytes_[begin], kPiece);
+    if (size > kPiece) memcpy(&bytes_[size_], &other.bytes_[begin], size);
+    size_ += size;
+  }
+
+  // Appends `size` bytes. REQUIRES: room for them
+  void PushBytes(const char* bytes, size_t size) {
+    if (size == 0) return;
+    memcpy(&bytes_[size_], bytes, size);
+    size_ += size;
+  }
+
+  // Drops all but the first `size` bytes.
+  void Truncate(size_t size) { size_ = size; }
+
+ private:
+  static constexpr size_t kPiece = 64;
+  // Room past the end that is always kept.
+  static constexpr size_t kSlack = kPiece + 8;
+
+  [[gnu::noinline]] void Grow(size_t capacity) {
+    std::unique_ptr<char[]> grown(new char[capacity]);
+    if (size_ > 0) memcpy(grown.get(), bytes_.get(), size_);
+    bytes_ = std::move(grown);
+    capacity_ = capacity;
+  }
+
+  std::unique_ptr<char[]> bytes_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+// ---- Fst records ----
 
 class FstRecords {
  public:

@@ -42,12 +42,79 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "filter_policy/bits/bit_array.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Alphabet ----
+
+// The bytes that occur in a trie, numbered in their order.
+//
+// Text uses 30 to 70 of the 256 bytes. The *code* of a byte is its number
+// among the bytes that occur. The trie stores codes, in as few bits as they
+// take.
+//
+// Queries contain other bytes as well. They compare *symbols*: the symbol of a
+// byte with code c is 2c + 1. The symbol of a byte that does not occur is 2c,
+// where c is the code of the next byte that does. So symbols order as bytes
+// do, and only an odd symbol can be found in the trie.
+
+class Alphabet {
+ public:
+  // The size in a block: a bit for each byte.
+  static constexpr size_t kSize = 32;
+
+  Alphabet() = default;
+  // Copies the kSize bytes at `bytes`.
+  explicit Alphabet(const char* bytes) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < 4; i++) {
+      words_[i] = LoadWord(bytes, i);
+      before_[i] = static_cast<uint16_t>(count);
+      count += PopCount(words_[i]);
+    }
+    size_ = count;
+    code_bits_ = count <= 2 ? 1 : BitsFor(count - 1);
+    are_first_ = count < 64 && words_[0] == LowBits(count);
+  }
+
+  unsigned size() const { return size_; }
+  // The bits of a code, 1 to 8.
+  unsigned code_bits() const { return code_bits_; }
+
+  // The symbol of a byte, 0 to 511.
+  int Symbol(uint8_t byte) const {
+    if (size_ == 256) return 2 * byte + 1;
+    const uint64_t word = words_[byte / 64];
+    const int code = before_[byte / 64] + PopCount(word & LowBits(byte % 64));
+    return 2 * code + static_cast<int>(word >> (byte % 64) & 1);
+  }
+
+  // The byte of a code, or any byte for a code that no byte has.
+  uint8_t Byte(unsigned code) const {
+    if (size_ == 256 || code >= size_ || are_first_) {
+      return static_cast<uint8_t>(code);
+    }
+    unsigned i = 3;
+    while (before_[i] > code) i--;
+    return static_cast<uint8_t>(64 * i +
+                                SelectInWord(words_[i], code - before_[i]));
+  }
+
+ private:
+  uint64_t words_[4] = {};
+  uint16_t before_[4] = {};
+  uint16_t size_ = 0;
+  uint16_t code_bits_ = 1;
+  bool are_first_ = false;  // whether each code is its byte
+};
+
+// ---- Key code ----
 
 // The digits of a key.
 class CodedKey {
@@ -322,5 +389,95 @@ inline void KeyCode::Encode(const Slice& lo, const Slice& hi,
   EncodeBytes(hi.data() + shared, hi.data() + hi.size(), &high);
   Finish(&high, coded_hi);
 }
+
+// ---- Alphabetic code ----
+
+// Optimal alphabetic codes.
+
+// Computes the codes of digits that have the least sum of weight times length
+// among all whose digits order as the symbols do, none a prefix of another one
+// (Hu and Tucker, 1971). Their methods are for digits of one bit. With digits
+// of two bits, a code is a tree of nodes with up to four children, and the best
+// one for an interval of symbols is found from the best ones for its parts, as
+// are optimal search trees (Gilbert and Moore, 1959): in a time that grows with
+// the cube of the number of symbols. For a hundred, that is half a millisecond.
+class AlphabeticCode {
+ public:
+  explicit AlphabeticCode(size_t symbols);
+
+  // Stores the entry of each symbol (key_code.h). No weight is 0, and their sum
+  // is below 2^56. No code has more than kMaxDigits digits: if the best one
+  // does, larger weights take the place of the smallest ones.
+  void Compute(std::vector<uint64_t> weights, std::vector<uint16_t>* entries);
+
+ private:
+  // The best forest of up to 2^k trees over an interval, k = 0, 1.
+  struct Forest {
+    // Where the second of two forests begins: of the two trees, or of those
+    // below the root of the one tree.
+    uint16_t split = 0;
+    bool is_tree = true;
+  };
+
+  size_t Index(unsigned k, size_t begin, size_t end) const {
+    return (k * (symbols_ + 1) + begin) * (symbols_ + 1) + end;
+  }
+  Forest& At(unsigned k, size_t begin, size_t end) {
+    return forests_[Index(k, begin, end)];
+  }
+  void SetCost(unsigned k, size_t begin, size_t end, uint64_t cost) {
+    costs_from_[Index(k, begin, end)] = cost;
+    costs_to_[Index(k, end, begin)] = cost;
+  }
+  // The least cost of two forests of up to 2^k trees each, and where the second
+  // one begins.
+  uint64_t BestPair(unsigned k, size_t begin, size_t end,
+                    uint16_t* split) const;
+  void Solve(const std::vector<uint64_t>& weights);
+  void AppendTrees(size_t begin, size_t end, std::vector<size_t>* ends);
+  bool Assign(size_t begin, size_t end, unsigned digits, unsigned length,
+              std::vector<uint16_t>* entries);
+
+  const size_t symbols_;
+  std::vector<Forest> forests_;
+  // The least cost of each forest, twice: those with one begin are side by side
+  // in one list, those with one end in the other.
+  std::vector<uint64_t> costs_from_;
+  std::vector<uint64_t> costs_to_;
+};
+
+// ---- Key code builder ----
+
+// Makes the code of the keys of a trie (key_code.h).
+
+// How often each byte occurs in a trie after each other byte: on the edges and
+// in the runs. Contexts and symbols are columns of the code: 0 is the beginning
+// of a key as a context, and its end as a symbol.
+class ByteCounts {
+ public:
+  explicit ByteCounts(unsigned bytes)
+      : columns_(KeyCode::Columns(bytes)), counts_(columns_ * columns_) {}
+
+  void Add(unsigned context, unsigned column) {
+    counts_[context * columns_ + column]++;
+  }
+  unsigned columns() const { return columns_; }
+  // The counts after a context.
+  const uint32_t* After(unsigned context) const {
+    return &counts_[size_t{context} * columns_];
+  }
+
+ private:
+  const unsigned columns_;
+  std::vector<uint32_t> counts_;
+};
+
+// Returns the code for keys with these counts, as it is stored in a filter
+// block. `occurs` tells which bytes are in the trie. A context that is too rare
+// for a code of its own shares one with all others of that kind.
+std::string MakeKeyCode(const bool (&occurs)[256], const ByteCounts& counts);
+
+// Stores the number of digits on the longest path in a code.
+void SetLongestPath(uint32_t digits, std::string* code);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

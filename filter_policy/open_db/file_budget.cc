@@ -6,11 +6,199 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cstdlib>
+#include <set>
+#include <string>
 
 #include "filter_policy/filter_budget.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Tree filters ----
+
+namespace {
+
+// All objects of this process. Its mutex is locked before theirs.
+struct AllTreeFilters {
+  std::mutex mutex;
+  std::set<const TreeFilters*> all;
+};
+
+AllTreeFilters& All() {
+  static auto* const all = new AllTreeFilters;
+  return *all;
+}
+
+}  // namespace
+
+TreeFilters::TreeFilters() {
+  const Lock lock(All().mutex);
+  All().all.insert(this);
+}
+
+TreeFilters::~TreeFilters() {
+  const Lock lock(All().mutex);
+  All().all.erase(this);
+}
+
+std::vector<TreeFilters::Tree> TreeFilters::TreesWith(const Tree& tree) const {
+  const Lock lock(mutex_);
+  std::vector<Tree> trees;
+  for (auto file = files_.begin(); file != files_.end();
+       file = files_.upper_bound(file->first)) {
+    if (file->first < tree || tree < file->first) trees.push_back(file->first);
+  }
+  trees.push_back(tree);
+  return trees;
+}
+
+TreeFilters::Tree TreeFilters::FindTree(
+    const std::string& column_family) const {
+  const Lock lock(mutex_);
+  const Tree unknown = {nullptr, column_family};
+  Tree found = unknown;
+  for (auto file = files_.begin(); file != files_.end();
+       file = files_.upper_bound(file->first)) {
+    if (file->first.column_family != column_family) continue;
+    if (found.info_log != nullptr) return unknown;
+    found = file->first;
+  }
+  return found;
+}
+
+BudgetedTree TreeFilters::Budgeted(const Tree& tree, int level,
+                                   FileFilter* before) const {
+  BudgetedTree result;
+  {
+    const Lock lock(mutex_);
+    const auto plan = plans_.find(tree);
+    if (plan != plans_.end()) {
+      for (const FileFilter& file : plan->second) {
+        result.files.push_back(std::make_shared<const FileFilter>(file));
+      }
+      return result;
+    }
+  }
+  const Lock lock_all(All().mutex);
+  for (const TreeFilters* filters : All().all) {
+    // Without a log, trees of different DBs are not told apart.
+    if (filters != this && tree.info_log == nullptr) continue;
+    const Lock lock(filters->mutex_);
+    const auto range = filters->files_.equal_range(tree);
+    for (auto file = range.first; file != range.second; ++file) {
+      result.files.push_back(file->second);
+    }
+    const auto expected = filters->expected_keys_.find(tree);
+    if (filters == this && expected != filters->expected_keys_.end()) {
+      result.expected_keys = expected->second;
+    }
+    const auto written = filters->written_.find(tree);
+    if (written == filters->written_.end()) continue;
+    for (const auto& [writer, sum] : written->second) {
+      if (writer == std::make_pair(level, std::this_thread::get_id())) {
+        AddTo(before, sum);
+      } else {
+        result.written.push_back(sum);
+      }
+    }
+  }
+  return result;
+}
+
+void TreeFilters::AddWritten(const Tree& tree, const FileFilter& file) {
+  const Lock lock(mutex_);
+  AddTo(&written_[tree][{file.level, std::this_thread::get_id()}], file);
+}
+
+TreeFilters::Files::iterator TreeFilters::Add(Tree tree,
+                                              const FileFilter& file) {
+  const Lock lock(mutex_);
+  const auto written = written_.find(tree);
+  if (written != written_.end()) {
+    auto& sums = written->second;
+    for (auto sum = sums.begin(); sum != sums.end();) {
+      sum = sum->first.first == file.level ? sums.erase(sum) : std::next(sum);
+    }
+    if (sums.empty()) written_.erase(written);
+  }
+  return files_.emplace(std::move(tree),
+                        std::make_shared<const FileFilter>(file));
+}
+
+// ---- Tree plan ----
+
+namespace {
+
+// The bits per key that the files of a tree have on average under a policy with
+// level_bits=kAuto; 0 for other policies.
+double AverageBits(const ProteanFilterPolicy& policy) {
+  const ConfigOptions config;
+  std::string text;
+  if (policy.FilterMemory() > 0 ||
+      !policy.GetOption(config, "level_bits", &text).ok() || text != "kAuto" ||
+      !policy.GetOption(config, "bits_per_key", &text).ok()) {
+    return 0;
+  }
+  return strtod(text.c_str(), nullptr);
+}
+
+// The bits per key that the budget would now give a file.
+double BudgetedBitsNow(const ProteanFilterPolicy& policy,
+                       const std::string& column_family, const FileFilter& file,
+                       Env* env) {
+  const BlockBasedTableOptions table;
+  // Without a log, the file is not counted as written.
+  FilterBuildingContext context(table);
+  context.column_family_name = column_family;
+  context.level_at_creation = file.level;
+  context.reason = TableFileCreationReason::kCompaction;
+  return FileBudget(policy.Filters(), std::make_shared<BudgetLog>(),
+                    policy.Samples(), policy.FilterMemory(), context, env)
+      .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
+}
+
+}  // namespace
+
+double BitsOfFileNow(const ProteanFilterPolicy& policy,
+                     const TreeFilters::Tree& tree, const FileFilter& file,
+                     Env* env) {
+  const auto filters = policy.Filters();
+  if (filters == nullptr) return 0;
+  if (policy.FilterMemory() > 0) {
+    return BudgetedBitsNow(policy, tree.column_family, file, env);
+  }
+  const double bits_per_key = AverageBits(policy);
+  return bits_per_key <= 0
+             ? 0
+             : BitsOfFile(filters->FiltersOf(tree),
+                          {file.level, /*is_bottommost=*/false, file.keys},
+                          bits_per_key);
+}
+
+TreePlan::TreePlan(const ProteanFilterPolicy& policy,
+                   const TreeFilters::Tree& tree,
+                   const std::vector<FileFilter>& files)
+    : tree_(tree) {
+  const double bits_per_key = AverageBits(policy);
+  const bool has_budget = policy.FilterMemory() > 0;
+  if (files.empty() || (bits_per_key <= 0 && !has_budget)) return;
+  filters_ = policy.Filters();
+  if (filters_ == nullptr) return;
+  std::vector<FileFilter> planned = files;
+  // The budget is divided as if no file had a filter yet.
+  for (FileFilter& file : planned) file.bits = 0;
+  if (!has_budget) planned = SettledTree(files, bits_per_key);
+  filters_->Plan(tree_, std::move(planned));
+}
+
+TreePlan::~TreePlan() {
+  if (filters_ != nullptr) filters_->EndPlan(tree_);
+}
+
+// ---- File budget ----
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include "filter_policy/open_db/level_sums.h"
 
-#include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
+#include "filter_policy/option_types.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

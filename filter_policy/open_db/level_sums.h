@@ -7,19 +7,216 @@
 #pragma once
 
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "filter_policy/open_db/filter_loads.h"
-#include "filter_policy/open_db/filter_use.h"
 #include "filter_policy/open_db/get_tally.h"
-#include "filter_policy/open_db/seek_counts.h"
+#include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/table_properties.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Build counts ----
+
+// Filters that were built for new files, and the time that it took once their
+// keys were known.
+
+struct BuildCounts {
+  uint64_t filters = 0;
+  uint64_t keys = 0;
+  uint64_t bytes = 0;
+  uint64_t nanos = 0;  // from the last key on, or the last key of each part
+  uint64_t model_nanos = 0;  // the part of that time that models took
+
+  BuildCounts& operator+=(const BuildCounts& other) {
+    filters += other.filters;
+    keys += other.keys;
+    bytes += other.bytes;
+    nanos += other.nanos;
+    model_nanos += other.model_nanos;
+    return *this;
+  }
+};
+
+// ---- Filter loads ----
+
+// Filter blocks that were read for a file: whole filters, or parts of
+// partitioned ones. A block that is in memory already, in the block cache or
+// elsewhere, is not counted again: where counts keep rising, filters do not
+// stay in memory.
+
+struct FilterLoads {
+  uint64_t blocks = 0;
+  uint64_t bytes = 0;
+  uint64_t failed = 0;  // blocks that could not be read, or are damaged
+
+  FilterLoads& operator+=(const FilterLoads& other) {
+    blocks += other.blocks;
+    bytes += other.bytes;
+    failed += other.failed;
+    return *this;
+  }
+  bool IsZero() const { return blocks == 0 && failed == 0; }
+};
+
+// Thread safe.
+class SharedFilterLoads {
+ public:
+  void Add(size_t bytes) {
+    blocks_.fetch_add(1, std::memory_order_relaxed);
+    bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+  void AddFailed() { failed_.fetch_add(1, std::memory_order_relaxed); }
+  FilterLoads Load() const {
+    return {blocks_.load(std::memory_order_relaxed),
+            bytes_.load(std::memory_order_relaxed),
+            failed_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::atomic<uint64_t> blocks_{0};
+  std::atomic<uint64_t> bytes_{0};
+  std::atomic<uint64_t> failed_{0};
+};
+
+// ---- Filter use ----
+
+// Whether seeks ask the filter of a file.
+
+// kUsed if seeks ask the filter of a file; otherwise the reason why not.
+enum class FilterUse : uint8_t {
+  kUsed,
+  kNone,         // no filter, or none that the column family's policy knows
+  kForeign,      // RocksDB built the filter; it still answers Get
+  kComparator,   // keys are not in the order that the filters need
+  kPartialKeys,  // whole_key_filtering=false
+  kUnheld,       // the filter could not hold the file's keys and knows nothing
+  kDamaged,      // the filter is damaged or could not be read
+};
+inline constexpr size_t kFilterUses = 7;
+
+// The name of a reason, such as "no_filter"; "used" for kUsed.
+inline const char* ToString(FilterUse use) {
+  switch (use) {
+    case FilterUse::kUsed:
+      return "used";
+    case FilterUse::kNone:
+      return "no_filter";
+    case FilterUse::kForeign:
+      return "rocksdb_filter";
+    case FilterUse::kComparator:
+      return "other_comparator";
+    case FilterUse::kPartialKeys:
+      return "no_whole_keys";
+    case FilterUse::kUnheld:
+      return "keys_not_held";
+    case FilterUse::kDamaged:
+      return "damaged";
+  }
+  return "unknown";
+}
+
+// ---- Seek counts ----
+
+// Outcomes of seeks in SST files whose filters were asked.
+// plugin/filter_statistics.h defines the outcomes.
+//
+// Counting must not slow down reads. An iterator counts in plain numbers of
+// its own, and hands them over now and then to the counts of its file, which
+// other threads read and add to.
+
+// Whether a seek has a bound in its direction.
+enum class SeekKind : uint8_t { kClosed, kOpen };
+
+enum class SeekEvent : uint8_t {
+  kNegative,  // the filter knew that the range is empty
+  kPassed,    // the search ended before the marker at which the file waited
+  kReached,   // the search came to the marker; counted as a positive as well
+  kTruePositive,
+  kFalsePositive,
+};
+
+// One number for each kind of seek and each event.
+template <typename Number>
+class SeekTable {
+ public:
+  static constexpr size_t kEvents = 5;
+  static constexpr size_t kSize = 2 * kEvents;
+
+  Number& operator()(SeekKind kind, SeekEvent event) {
+    return numbers_[Index(kind, event)];
+  }
+  const Number& operator()(SeekKind kind, SeekEvent event) const {
+    return numbers_[Index(kind, event)];
+  }
+  // Access by position; all tables have the same order.
+  Number& operator[](size_t i) { return numbers_[i]; }
+  const Number& operator[](size_t i) const { return numbers_[i]; }
+
+ private:
+  static constexpr size_t Index(SeekKind kind, SeekEvent event) {
+    return static_cast<size_t>(kind) * kEvents + static_cast<size_t>(event);
+  }
+
+  std::array<Number, kSize> numbers_{};
+};
+
+// One iterator's events, which it hands over long before they overflow.
+using SeekTally = SeekTable<uint16_t>;
+
+class SeekCounts : public SeekTable<uint64_t> {
+ public:
+  SeekCounts& operator+=(const SeekCounts& other) {
+    for (size_t i = 0; i < kSize; i++) (*this)[i] += other[i];
+    return *this;
+  }
+
+  // All events of seeks of one kind.
+  uint64_t All(SeekKind kind) const {
+    return (*this)(kind, SeekEvent::kNegative) +
+           (*this)(kind, SeekEvent::kPassed) +
+           (*this)(kind, SeekEvent::kTruePositive) +
+           (*this)(kind, SeekEvent::kFalsePositive);
+  }
+
+  bool IsZero() const {
+    for (size_t i = 0; i < kSize; i++) {
+      if ((*this)[i] != 0) return false;
+    }
+    return true;
+  }
+};
+
+// Thread safe.
+class SharedSeekCounts {
+ public:
+  // `events` is the sum of the tally. The loop ends when all events are found,
+  // because most numbers are 0, often all but the first.
+  void Add(const SeekTally& tally, uint32_t events) {
+    for (size_t i = 0; events > 0; i++) {
+      if (tally[i] == 0) continue;
+      numbers_[i].fetch_add(tally[i], std::memory_order_relaxed);
+      events -= tally[i];
+    }
+  }
+  SeekCounts Load() const {
+    SeekCounts counts;
+    for (size_t i = 0; i < SeekCounts::kSize; i++) {
+      counts[i] = numbers_[i].load(std::memory_order_relaxed);
+    }
+    return counts;
+  }
+
+ private:
+  SeekTable<std::atomic<uint64_t>> numbers_;
+};
+
+// ---- Level sums ----
 
 // What happened with the filters of some files.
 struct FileCounts {

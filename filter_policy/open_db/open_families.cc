@@ -3,6 +3,10 @@
 #include "filter_policy/open_db/open_families.h"
 
 #include <algorithm>
+#include <map>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -133,6 +137,236 @@ bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded) {
   constexpr uint64_t kEnough = 10'000;
   constexpr uint64_t kNearlyAll = 20;
   return unbounded >= kEnough && unbounded >= kNearlyAll * bounded;
+}
+
+// ---- Open file ----
+
+OpenFile::OpenFile(const std::string& db_session_id,
+                   FileDescription description, FilterUse use,
+                   const ProteanFilterPolicy* policy)
+    : db_(DBSession::Join(
+          DBSession::IdOf(db_session_id, description.info_log))),
+      file_(std::move(description), use) {
+  const FileDescription& file = file_.description;
+  // A file that was written outside of the DB names no column family.
+  const std::string& family =
+      file.family_name.empty() ? kDefaultColumnFamilyName : file.family_name;
+  const auto samples = policy == nullptr ? nullptr : policy->Samples();
+  if (samples != nullptr) {
+    samples_ = db_->Queue(samples, family, file.env, file.info_log);
+  }
+  const auto trees = policy == nullptr || use != FilterUse::kUsed
+                         ? nullptr
+                         : policy->Filters();
+  if (trees != nullptr && file.level >= 0) {
+    FileFilter filter;
+    filter.level = file.level;
+    filter.keys = file.properties->num_filter_entries;
+    filter.bits = 8 * file.properties->filter_size;
+    GetKeyRange(file.properties->user_collected_properties, &filter.smallest,
+                &filter.largest);
+    tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
+                        filter);
+  }
+  db_->families()->Add(&file_);
+  db_->families()->LogIfDue(file_);
+}
+
+OpenFile::~OpenFile() {
+  db_->families()->LogIfDue(file_);
+  db_->families()->Remove(&file_);
+}
+
+double OpenFile::ShareReadInVain(AskedFor asked_for) const {
+  uint64_t found = 0;
+  uint64_t in_vain = 0;
+  if (asked_for == AskedFor::kGet) {
+    const GetCounts gets = file_.level->gets.Load();
+    found = gets.true_positives;
+    in_vain = gets.positives - gets.true_positives;
+  } else {
+    const SeekCounts seeks = file_.counts.Load();
+    found = seeks(SeekKind::kClosed, SeekEvent::kTruePositive);
+    in_vain = seeks(SeekKind::kClosed, SeekEvent::kFalsePositive);
+  }
+  if (found + in_vain == 0) return 1;
+  const ReadCounts reads = file_.level->gets.LoadReads();
+  const uint64_t all_reads = reads.from_cache + reads.from_file;
+  const double from_file = all_reads == 0
+                               ? 1
+                               : static_cast<double>(reads.from_file) /
+                                     static_cast<double>(all_reads);
+  return from_file * static_cast<double>(in_vain) /
+         static_cast<double>(found + in_vain);
+}
+
+bool OpenFile::LogDamage(const char* what, const Status& status) {
+  if (damage_reported_.exchange(true)) return false;
+  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
+      "ProteanTable: %s is read without %s: %s", file_.description.path.c_str(),
+      what, status.ToString().c_str());
+  return true;
+}
+
+void OpenFile::LogFailure(const char* what, const Status& status) {
+  if (failure_reported_.exchange(true)) return;
+  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
+      "ProteanTable: %s is read without %s while that cannot be read: %s",
+      file_.description.path.c_str(), what, status.ToString().c_str());
+}
+
+// ---- Db session ----
+
+namespace {
+
+struct OpenSessions {
+  std::mutex mutex;
+  // A session removes its entry in its destructor, so all pointers are valid
+  // while the mutex is held. The last shared_ptr may be gone by then.
+  std::map<std::string, DBSession*> by_id;
+
+  struct Built {
+    std::string family_name;
+    BuildCounts counts;
+  };
+  // The filters that were built for the column families of a DB. The first one
+  // is built before the DB opens a file, and so before there is a session.
+  std::map<std::string, std::map<const void*, Built>> built;
+};
+
+OpenSessions& All() {
+  static auto* const all = new OpenSessions;
+  return *all;
+}
+
+}  // namespace
+
+std::shared_ptr<DBSession> DBSession::Join(const std::string& id) {
+  if (id.empty()) return std::shared_ptr<DBSession>(new DBSession(id));
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  DBSession*& entry = All().by_id[id];
+  std::shared_ptr<DBSession> db;
+  if (entry != nullptr) db = entry->weak_from_this().lock();
+  if (db == nullptr) {
+    db.reset(new DBSession(id));
+    entry = db.get();
+  }
+  return db;
+}
+
+std::shared_ptr<DBSession> DBSession::Find(const std::string& id) {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  const auto found = All().by_id.find(id);
+  return found == All().by_id.end() ? nullptr
+                                    : found->second->weak_from_this().lock();
+}
+
+// No shared_ptr is taken, because releasing the last one saves the queues,
+// which needs the Env and the Logger of a DB that may be closed meanwhile.
+std::vector<FamilyState> DBSession::StatesIn(
+    const OpenFamilies::PathFilter& selects) {
+  std::vector<FamilyState> all;
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  for (const auto& [id, db] : All().by_id) {
+    for (FamilyState& family : db->families_.StatesIn(selects)) {
+      all.push_back(std::move(family));
+    }
+  }
+  return all;
+}
+
+uint64_t DBSession::PriceOf(const std::string& id, const void* family,
+                            int level, const Statistics* statistics) {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  const auto found = All().by_id.find(id);
+  const uint64_t price =
+      found == All().by_id.end()
+          ? 0
+          : found->second->families_.PriceOf(family, level, statistics);
+  return price == 0 ? kUsualPrice : price;
+}
+
+void DBSession::AddBuilt(const std::string& id, const void* family,
+                         const std::string& family_name,
+                         const BuildCounts& counts) {
+  // Not many DBs are closed after they have built filters and before they have
+  // opened a file.
+  constexpr size_t kMaxWithoutSession = 64;
+  if (id.empty()) return;
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  auto& built = All().built;
+  for (auto db = built.begin();
+       built.size() > All().by_id.size() + kMaxWithoutSession &&
+       db != built.end();) {
+    db = All().by_id.count(db->first) > 0 ? ++db : built.erase(db);
+  }
+  OpenSessions::Built& of_family = built[id][family];
+  // A new column family may be at the address of one that was dropped.
+  if (of_family.family_name != family_name) of_family = {family_name, {}};
+  of_family.counts += counts;
+}
+
+BuildCounts DBSession::BuiltFor(const void* family) const {
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  const auto db = All().built.find(id_);
+  if (db == All().built.end()) return {};
+  const auto built = db->second.find(family);
+  return built == db->second.end() ? BuildCounts() : built->second.counts;
+}
+
+std::string DBSession::IdOf(const std::string& db_session_id,
+                            const Logger* info_log) {
+  if (!db_session_id.empty() || info_log == nullptr) return db_session_id;
+  return "log " + std::to_string(reinterpret_cast<uintptr_t>(info_log));
+}
+
+DBSession::~DBSession() {
+  for (UsedQueue& used : queues_) used.session.reset();
+  const std::lock_guard<std::mutex> lock(All().mutex);
+  const auto entry = All().by_id.find(id_);
+  // The DB may have been joined again meanwhile.
+  if (entry != All().by_id.end() && entry->second == this) {
+    All().by_id.erase(entry);
+    All().built.erase(id_);
+  }
+}
+
+std::vector<DBSession::UsedQueue> DBSession::TakeIdleQueues() {
+  // The count of a session that is held here alone cannot rise meanwhile: new
+  // holders get it from Queue.
+  const auto is_idle = [](const UsedQueue& used) {
+    return used.session.use_count() == 1;
+  };
+  std::vector<UsedQueue> taken;
+  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
+  for (auto used = queues_.begin();
+       idle > static_cast<ptrdiff_t>(kMaxIdleQueues) &&
+       used != queues_.end();) {
+    if (is_idle(*used)) {
+      taken.push_back(std::move(*used));
+      used = queues_.erase(used);
+      idle--;
+    } else {
+      ++used;
+    }
+  }
+  return taken;
+}
+
+std::shared_ptr<SampleSession> DBSession::Queue(
+    const std::shared_ptr<SampleStore>& store, const std::string& column_family,
+    Env* env, Logger* logger) {
+  std::vector<UsedQueue> closed;  // destroyed, and saved, without the lock
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (const UsedQueue& used : queues_) {
+    if (used.store == store && used.column_family == column_family) {
+      return used.session;
+    }
+  }
+  closed = TakeIdleQueues();
+  queues_.push_back(
+      {store, column_family, store->Open(column_family, env, logger)});
+  return queues_.back().session;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

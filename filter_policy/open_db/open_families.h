@@ -13,22 +13,92 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "filter_policy/false_positive_price.h"
+#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/get_tally.h"
-#include "filter_policy/open_db/level_price.h"
 #include "filter_policy/open_db/level_sums.h"
+#include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/open_db/seek_backoff.h"
+#include "filter_policy/open_db/unit_heat.h"
+#include "filter_policy/samples/sample_store.h"
 #include "port/port.h"
 #include "rocksdb/env.h"
+#include "rocksdb/statistics.h"
+#include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Level price ----
+
+// The price of a false positive in the files of a level, while a DB is open
+// (filter_policy/false_positive_price.h). It is found when a filter is built,
+// or when filters are refreshed, by the reads since it was found before.
+
+// Not thread safe.
+class LevelPrice {
+ public:
+  // Returns the price after all reads of the level so far; 0 while they are too
+  // few. Reads are counted anew when they are enough for the price.
+  uint64_t Update(const ReadCounts& so_far, double file_micros) {
+    const ReadCounts since = so_far.Since(before_);
+    const RecentReads recent = {since.from_cache, since.from_file, file_micros};
+    if (recent.all() >= kMinReadsForPrice) {
+      price_ = PriceClassOf(PriceOfFalsePositive(recent), price_);
+      before_ = so_far;
+    }
+    return price_;
+  }
+
+ private:
+  ReadCounts before_;
+  uint64_t price_ = 0;
+};
+
+// The mean time of a read from a file of a DB. Not thread safe.
+class FileReadTime {
+ public:
+  // Returns the mean of the reads by Gets and iterators since they were last
+  // enough for a mean, in microseconds; 0 if it is unknown. `statistics` are
+  // RocksDB's, or nullptr.
+  double Update(const Statistics* statistics) {
+    if (statistics == nullptr) return micros_;
+    uint64_t count = 0;
+    uint64_t sum = 0;
+    for (const Histograms reads :
+         {FILE_READ_GET_MICROS, FILE_READ_DB_ITERATOR_MICROS}) {
+      HistogramData data;
+      statistics->histogramData(reads, &data);
+      count += data.count;
+      sum += data.sum;
+    }
+    // The application may have reset its statistics.
+    if (count < count_ || sum < sum_) count_ = sum_ = 0;
+    if (count - count_ >= kMinReadsForPrice) {
+      micros_ =
+          static_cast<double>(sum - sum_) / static_cast<double>(count - count_);
+      count_ = count;
+      sum_ = sum;
+    }
+    return micros_;
+  }
+
+ private:
+  uint64_t count_ = 0;
+  uint64_t sum_ = 0;
+  double micros_ = 0;
+};
+
+// ---- Open families ----
 
 // What a file's reader tells when it opens the file.
 struct FileDescription {
@@ -138,5 +208,190 @@ class OpenFamilies {
 // Returns true if there are many seeks and nearly all have no upper bound,
 // which the log then warns of.
 bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
+
+// ---- Db session ----
+
+// What an open DB knows of its files: the column families with their open
+// files (open_families.h), the queues of sample queries that the DB uses, and
+// how its filters were refreshed (refresh_ledger.h, refresh_memory.h).
+//
+// RocksDB tells neither a filter policy nor a table factory when a DB opens or
+// closes. The readers of its SST files tell: each holds the DB's session
+// through its OpenFile, so the session ends with the last reader, when the DB
+// is closed or has no file left. A reader that is evicted from a small table
+// cache (max_open_files) does not end the session, because the reader that
+// takes its place is open by then.
+
+// Thread safe.
+class DBSession : public std::enable_shared_from_this<DBSession> {
+ public:
+  // The session of the open DB with the id, made if there is none. An empty id,
+  // for files that are read outside of a DB, makes a session that is not
+  // shared.
+  static std::shared_ptr<DBSession> Join(const std::string& id);
+
+  // The session of the open DB with the id, or nullptr. The caller must not
+  // hold it any longer than the DB is open.
+  static std::shared_ptr<DBSession> Find(const std::string& id);
+
+  // Column families of all DBs of this process that have an open file with a
+  // path that `selects` says yes to.
+  static std::vector<FamilyState> StatesIn(
+      const OpenFamilies::PathFilter& selects);
+
+  // The id for Join and Find. Where RocksDB does not tell readers the session
+  // id, as in secondary instances, the DB's log identifies it.
+  static std::string IdOf(const std::string& db_session_id,
+                          const Logger* info_log);
+
+  // Closes all queues; the queues that no other DB uses are saved.
+  ~DBSession();
+
+  DBSession(const DBSession&) = delete;
+  DBSession& operator=(const DBSession&) = delete;
+
+  // The DB's use of the queue of a column family in `store`. Never nullptr. The
+  // use lasts until this session ends, or until it is held nowhere else and
+  // more than kMaxIdleQueues are like that: column families come and go, and
+  // RocksDB does not tell a plugin when one is dropped. `env` and `logger` are
+  // the DB's.
+  std::shared_ptr<SampleSession> Queue(
+      const std::shared_ptr<SampleStore>& store,
+      const std::string& column_family, Env* env, Logger* logger);
+  static constexpr size_t kMaxIdleQueues = 64;
+
+  // The price of a false positive in files of a level of the DB with the id
+  // (OpenFamilies::PriceOf); kUsualPrice if nothing is known of it.
+  static uint64_t PriceOf(const std::string& id, const void* family, int level,
+                          const Statistics* statistics);
+
+  // Counts a filter that has been built for a file of a column family of the DB
+  // with the id, which may not have opened any file yet. A column family is
+  // identified as in FileDescription.
+  static void AddBuilt(const std::string& id, const void* family,
+                       const std::string& family_name,
+                       const BuildCounts& counts);
+  // The filters that have been built for the column family since the DB was
+  // opened.
+  BuildCounts BuiltFor(const void* family) const;
+
+  OpenFamilies* families() { return &families_; }
+  RefreshLedger* refreshes() { return &refreshes_; }
+  RefreshMemories* refresh_memories() { return &refresh_memories_; }
+
+ private:
+  explicit DBSession(std::string id) : id_(std::move(id)) {}
+
+  struct UsedQueue {
+    std::shared_ptr<SampleStore> store;
+    std::string column_family;
+    std::shared_ptr<SampleSession> session;
+  };
+
+  // Removes and returns the idle queues in excess of kMaxIdleQueues, for the
+  // caller to close once mutex_ is unlocked. Requires mutex_.
+  std::vector<UsedQueue> TakeIdleQueues();
+
+  const std::string id_;
+  std::mutex mutex_;
+  // In order of first use, which is also the order in which they are saved: the
+  // latest policy's queue is saved last.
+  std::vector<UsedQueue> queues_;
+  OpenFamilies families_;
+  RefreshLedger refreshes_;
+  RefreshMemories refresh_memories_;
+};
+
+// ---- Open file ----
+
+// An open SST file. Its table reader registers it with the DB, and thereby
+// uses everything that files of a DB share: the queue of sample queries, the
+// tree by which new filters are planned, what iterators over the level have
+// learned, the counts of seeks, and the log.
+
+class ProteanFilterPolicy;
+
+// Thread safe.
+class OpenFile {
+ public:
+  // `policy` is the column family's, whose samples are taken from reads of the
+  // file and, if the file's filter is used, whose tree the file belongs to.
+  // Nullptr if it can build no filter for the file that ranges are asked of.
+  OpenFile(const std::string& db_session_id, FileDescription description,
+           FilterUse use, const ProteanFilterPolicy* policy);
+  ~OpenFile();
+
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // The queue for queries that found nothing in this file, or nullptr.
+  QueryQueue* queue() const {
+    return samples_ == nullptr ? nullptr : samples_->queue();
+  }
+
+  // The level's counter of Gets (get_tally.h).
+  size_t first_get_counter() const { return file_.level->gets.first_counter(); }
+
+  // A new iterator's backoff state. Iterators share the state by sorted run:
+  // the level, or the file if it is on level 0. All iterators over the level
+  // share what they know of how cheap reads are.
+  SeekBackoff NewBackoff() {
+    return SeekBackoff(
+        file_.description.level > 0 ? &file_.level->backoff : &file_backoff_,
+        &file_.level->cached_reads);
+  }
+
+  // Adds an iterator's tally, which sums up to `events`.
+  void Add(const SeekTally& seeks, uint32_t events) {
+    file_.counts.Add(seeks, events);
+    // Concurrent calls may lose steps, which does not matter.
+    const uint32_t steps = 1 + hand_overs_.load(std::memory_order_relaxed);
+    hand_overs_.store(steps, std::memory_order_relaxed);
+    if (steps % kHandOversPerLook == 0) db_->families()->LogIfDue(file_);
+  }
+
+  // Returns how many of the queries that filters let through have read the file
+  // and found nothing, as a share: of Gets in the level, or of closed seeks in
+  // this file. 1 if nothing is known.
+  double ShareReadInVain(AskedFor asked_for) const;
+
+  // Called with what is found out only when the filter is read.
+  void SetUse(FilterUse use) {
+    if (file_.use.load(std::memory_order_relaxed) != use) {
+      file_.use.store(use, std::memory_order_relaxed);
+    }
+  }
+
+  // The filter or a part of it is damaged, or cannot be read this time. Only
+  // the first call about damage, and the first one about failure, is logged.
+  // Returns whether this is the first.
+  bool ReportDamage(const Status& status) {
+    SetUse(FilterUse::kDamaged);
+    return LogDamage("its filter", status);
+  }
+  bool ReportDamagedPart(const Status& status) {
+    return LogDamage("a part of its filter", status);
+  }
+  void ReportFailure(const Status& status) { LogFailure("its filter", status); }
+  void ReportFailedPart(const Status& status) {
+    LogFailure("a part of its filter", status);
+  }
+
+ private:
+  bool LogDamage(const char* what, const Status& status);
+  void LogFailure(const char* what, const Status& status);
+
+  // Calls of Add between two looks at the clock.
+  static constexpr uint32_t kHandOversPerLook = 64;
+
+  const std::shared_ptr<DBSession> db_;
+  OpenFamilies::File file_;
+  std::atomic<uint32_t> hand_overs_{0};
+  SeekBackoff::Shared file_backoff_{0};
+  std::atomic<bool> damage_reported_{false};
+  std::atomic<bool> failure_reported_{false};
+  std::shared_ptr<SampleSession> samples_;
+  std::optional<TreeEntry> tree_entry_;
+};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

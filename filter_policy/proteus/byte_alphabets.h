@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prefix_hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

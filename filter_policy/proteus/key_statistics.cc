@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/uniform_trie.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -23,7 +23,7 @@
 
 #include "filter_policy/bits/bit_util.h"
 #include "filter_policy/proteus/design.h"
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

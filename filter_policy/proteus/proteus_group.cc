@@ -7,7 +7,7 @@
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/proteus/prior/prior.h"
-#include "filter_policy/proteus/search/rough_plan.h"
+#include "filter_policy/proteus/search/design_judge.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -9,7 +9,7 @@
 
 #include "filter_policy/proteus/key_statistics.h"
 #include "filter_policy/proteus/key_store.h"
-#include "filter_policy/proteus/model/prefix_sets.h"
+#include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/proteus.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

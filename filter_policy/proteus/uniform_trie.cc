@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "filter_policy/bits/bit_array.h"
-#include "filter_policy/fst/fst_iterator.h"
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/fst/fst.h"
+#include "filter_policy/proteus/prefix_hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

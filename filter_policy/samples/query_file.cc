@@ -6,8 +6,7 @@
 #include <cstring>
 #include <iterator>
 
-#include "filter_policy/samples/read_file.h"
-#include "filter_policy/samples/replace_file.h"
+#include "filter_policy/samples/files.h"
 #include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

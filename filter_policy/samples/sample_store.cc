@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/read_file.h"
 #include "rocksdb/db.h"
 #include "util/hash.h"
 

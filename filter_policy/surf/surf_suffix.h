@@ -24,17 +24,267 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 
 #include "filter_policy/bits/bit_util.h"
 #include "filter_policy/filter_salt.h"
-#include "filter_policy/surf/prefix_bits.h"
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
 #include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Prefix bits ----
+
+// Prefix bits: suffix bits of a leaf of SuRF that tell its key from strings
+// which share more with it than the trie stores, however much more.
+//
+// The real bits that follow the stored prefix all speak of one or two bytes,
+// and the first bits of a byte of text say nothing. A query for text that is
+// not there parts from the nearest key up to ten bytes later. So bit j (j = 1,
+// 2, ...) is one bit of the hash of a longer prefix: of d + ceil(j * step / 2)
+// bytes, where d is the number of bytes in the trie.
+//
+//     key                 com.acm@johnson42
+//     in the trie         com.acm@jo
+//     bits, for step 2              10110100
+//     query               com.acm@johnd            [com.acm@johnd, +1)
+//     bits                          101
+//
+// The query and the key share the bytes of the first two bits. From the byte
+// where they part, each bit is a coin toss of its own: here there is one, and
+// one such query in two is let through. A lookup of a whole key compares all
+// bits, since the bits past the end of a key are defined, too.
+//
+// A range is asked in the same way if all strings in it have a prefix in
+// common (surf_leaf.h): for [p, successor of p), that is p.
+//
+// In a trie of digits, the stored prefix may end within a byte (key_code.h),
+// which counts as one of the d bytes. A digit in the suffix speaks of the rest
+// of that byte (surf_suffix.h).
+//
+// The step counts half bytes: 1 means two bits for each byte, 4 one bit for
+// every second byte. With short steps, more bits lie before the byte where
+// query and key part; with long steps, more bits lie past the end of the
+// query, where they cannot be compared. Which step loses less depends on the
+// keys: the builder of a file chooses (PrefixStepChooser).
+
+// No prefix bit covers more bytes after the stored prefix.
+constexpr uint32_t kMaxPrefixReach = 64;
+
+constexpr uint32_t kUsualPrefixStep = 2;
+
+// The steps that a builder chooses from: two bits for each byte, or one bit for
+// each byte, for each 1.5 bytes, or for each 2 bytes; or the longest step, as
+// far as bits may reach, for keys with long fields that are the same. (In
+// simulations over emails, names, domains and paths, other steps in between,
+// and bits at the borders of fields, were better by an eighth at most. Their
+// drafts would take more memory.)
+constexpr size_t kNumPrefixSteps = 5;
+constexpr std::array<uint32_t, kNumPrefixSteps> PrefixSteps(uint32_t bits) {
+  return {1, 2, 3, 4, 2 * kMaxPrefixReach / std::max<uint32_t>(bits, 1)};
+}
+
+// How many bytes after the stored prefix bit `j` covers, counted from 1.
+constexpr uint32_t PrefixReach(uint32_t j, uint32_t step) {
+  return (j * step + 1) / 2;
+}
+
+// How many of `bits` prefix bits cover nothing but the first `bytes` bytes
+// after the stored prefix.
+constexpr uint32_t PrefixBitsWithin(size_t bytes, uint32_t bits,
+                                    uint32_t step) {
+  return 2 * bytes >= uint64_t{bits} * step
+             ? bits
+             : static_cast<uint32_t>(2 * bytes) / step;
+}
+
+// The hashes of ever longer prefixes of a key, which must outlive it.
+//
+// The first state is the hash of the stored prefix. The bytes after that are
+// words of 8 bytes, each of which makes the next state. A prefix that ends
+// within a word is hashed from the last state and its part of the word, so that
+// prefixes of a word do not wait for each other.
+class PrefixHasher {
+ public:
+  // The first `depth` bytes of the key are in the trie; depth <= key.size().
+  PrefixHasher(const Slice& key, size_t depth, const FilterSalt& salt)
+      : end_(key.data() + key.size()),
+        rest_(key.size() - depth),
+        key_has_word_(key.size() >= 8),
+        state_(HashBytes(key.data(), depth, salt.file)),
+        word_(Word(0)) {}
+
+  // The number of bytes after the stored prefix.
+  size_t rest() const { return rest_; }
+
+  // The hash of the prefix that goes on for `reach` bytes after the stored one.
+  // Bits with such a reach are the highest bit and, for a second one, the next.
+  // REQUIRES: 0 < reach <= rest(), and no less than before
+  uint64_t UpTo(size_t reach) {
+    MoveTo((reach - 1) / 8);
+    const size_t bytes = reach - 8 * index_;
+    const uint64_t part = bytes < 8 ? word_ & LowBits(8 * bytes) : word_;
+    return Finish(part, bytes);
+  }
+
+  // The hash of the key with its end. The bit with reach r > rest() is bit r -
+  // 1; a second one, with r <= 8, is bit 31 + r. Called last.
+  uint64_t Whole() {
+    MoveTo(rest_ / 8);
+    const uint64_t hash = Finish(word_, 9 + rest_ % 8);
+    return hash ^ hash >> 32;
+  }
+
+ private:
+  static constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+  static constexpr uint64_t kFinalMultiplier = 0xd6e8feb86659fd93;
+
+  static uint64_t Mix(uint64_t x) {
+    x *= kMultiplier;
+    return x ^ x >> 32;
+  }
+  // `ending` tells hashes apart that begin in the same state, and zero bytes
+  // from the end of the key.
+  uint64_t Finish(uint64_t part, uint64_t ending) const {
+    return Mix((state_ ^ part) + ending * kFinalMultiplier) * kFinalMultiplier;
+  }
+
+  void MoveTo(size_t index) {
+    for (; index_ < index; word_ = Word(++index_)) state_ = Mix(state_ ^ word_);
+  }
+
+  // The index-th word after the stored prefix, the first byte lowest; zeros
+  // after the end of the key.
+  uint64_t Word(size_t index) const {
+    const size_t bytes = rest_ - 8 * index;
+    const char* const begin = end_ - bytes;
+    if (bytes >= 8) return DecodeFixed64(begin);
+    if (bytes == 0) return 0;
+    if (key_has_word_) return DecodeFixed64(end_ - 8) >> (8 * (8 - bytes));
+    uint64_t word = 0;
+    for (size_t i = bytes; i-- > 0;) {
+      word = word << 8 | static_cast<uint8_t>(begin[i]);
+    }
+    return word;
+  }
+
+  const char* const end_;
+  const size_t rest_;
+  const bool key_has_word_;
+  size_t index_ = 0;
+  uint64_t state_;
+  uint64_t word_;
+};
+
+// The first `count` prefix bits of a key whose first `depth` bytes are in the
+// trie, bit 1 lowest.
+inline uint64_t PrefixBitsOf(const Slice& key, size_t depth,
+                             const FilterSalt& salt, uint32_t count,
+                             uint32_t step) {
+  PrefixHasher hasher(key, depth, salt);
+  uint64_t bits = 0;
+  uint32_t last = 0;
+  uint32_t j = 1;
+  for (; j <= count; j++) {
+    const uint32_t reach = PrefixReach(j, step);
+    if (reach > hasher.rest()) break;
+    bits |= (hasher.UpTo(reach) >> (reach == last ? 62 : 63) & 1) << (j - 1);
+    last = reach;
+  }
+  if (j > count) return bits;
+  const uint64_t whole = hasher.Whole();
+  for (; j <= count; j++) {
+    const uint32_t reach = PrefixReach(j, step);
+    bits |= (whole >> (reach == last ? 31 + reach : reach - 1) & 1) << (j - 1);
+    last = reach;
+  }
+  return bits;
+}
+
+// The prefix bits of a key for all steps that a builder chooses from. Steps
+// share many of their bits: 8 bits for each of 5 steps are 24 bits.
+class PrefixBitDrafts {
+ public:
+  explicit PrefixBitDrafts(uint32_t bits);
+
+  // The number of bits in a draft, at most 64.
+  uint32_t bits() const { return first_count_ + second_count_; }
+
+  uint64_t Of(const Slice& key, size_t depth, const FilterSalt& salt) const;
+
+  // For each prefix bit with one of these steps, its place in a draft.
+  using Places = std::array<uint8_t, 16>;
+  Places PlacesOf(uint32_t step) const;
+
+  // The prefix bits out of a draft.
+  uint64_t Choose(uint64_t draft, const Places& places) const {
+    uint64_t bits = 0;
+    for (uint32_t i = 0; i < prefix_bits_; i++) {
+      bits |= (draft >> places[i] & 1) << i;
+    }
+    return bits;
+  }
+
+ private:
+  const uint32_t prefix_bits_;
+  // The reaches of the first bits, as a set: bit r - 1 for reach r. Their
+  // number, and that of second bits: these have the reaches from 1 on.
+  uint64_t reaches_ = 0;
+  uint32_t first_count_ = 0;
+  uint32_t second_count_ = 0;
+};
+
+// The lengths that three successive keys share with their neighbors, and the
+// length of the middle one.
+struct KeyNeighborhood {
+  size_t before_previous;  // the previous key and the one before it
+  size_t previous;         // the key and the previous one
+  size_t next;             // the key and the next one
+  size_t behind_next;      // the next key and the one behind it
+  size_t key_size;
+};
+
+// Chooses the step of a file for queries that are like its keys: each key takes
+// its turn as a query for what is not there. If it were not in the file, its
+// search would end at the leaf of the nearer neighbor, or above it. In the
+// former case, it is known how many bytes it shares with that leaf's key after
+// the stored prefix, and how many bytes it goes on. So for each step, the
+// number of bits that tell the two apart is known, for three kinds of queries,
+// which count the same:
+//
+//   lookup   of the key
+//   scan     of all that starts with the key
+//   scan     of all that starts with a part of the key which ends anywhere
+//            behind the bytes shared
+class PrefixStepChooser {
+ public:
+  explicit PrefixStepChooser(uint32_t bits) : bits_(bits) {}
+
+  // Takes a key of the file as a query. Not every key is looked at.
+  void Add(const KeyNeighborhood& key) {
+    if (++keys_ % kKeysPerQuery == 0) AddQuery(key);
+  }
+
+  // The step with the fewest false positives; kUsualPrefixStep if no query came
+  // to a leaf.
+  uint32_t Step() const;
+
+ private:
+  static constexpr uint32_t kKeysPerQuery = 8;
+
+  void AddQuery(const KeyNeighborhood& key);
+
+  const uint32_t bits_;
+  uint64_t keys_ = 0;
+  uint64_t queries_ = 0;
+  // For each step, the expected number of queries that are let through.
+  std::array<uint64_t, kNumPrefixSteps> passed_ = {};
+};
+
+// ---- Surf suffix ----
 
 struct SurfSuffix {
   static constexpr uint32_t kMaxHashBits = 32;

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <set>
 
-#include "filter_policy/samples/read_file.h"
+#include "filter_policy/samples/files.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
 

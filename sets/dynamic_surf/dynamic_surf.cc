@@ -12,8 +12,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "filter_policy/samples/read_file.h"
-#include "filter_policy/samples/replace_file.h"
+#include "filter_policy/samples/files.h"
 #include "sets/dynamic_surf/fair_mutex.h"
 #include "sets/dynamic_surf/saved_surf.h"
 #include "sets/dynamic_surf/surf_merge.h"

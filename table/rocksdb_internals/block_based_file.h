@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "rocksdb/sst_file_reader.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/get_context.h"
@@ -137,6 +138,32 @@ class BlockBasedFile {
   FilterState state_ = FilterState::kNone;
   Status filter_status_;
   CachedFilter* cached_filter_ = nullptr;  // owned by the table
+};
+
+// ---- Separate file ----
+
+// Reading an SST file as if no DB had it open.
+
+// An SST file that is read apart from the DB that may have it open: without the
+// DB's block cache and statistics. The file can still be read after the DB has
+// deleted it.
+class SeparateFile {
+ public:
+  // `options` are those of the file's column family, whose table factory is a
+  // block-based one. NotFound or PathNotFound if there is no such file,
+  // Corruption if it is damaged.
+  static Status Open(const Options& options, const std::string& path,
+                     std::unique_ptr<SeparateFile>* opened);
+
+  // The file, whose filter is pinned.
+  const BlockBasedFile& file() const { return *file_; }
+
+ private:
+  SeparateFile() = default;
+
+  // Keeps what the table refers to.
+  std::unique_ptr<SstFileReader> reader_;
+  std::unique_ptr<BlockBasedFile> file_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

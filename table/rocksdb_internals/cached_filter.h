@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/open_db/filter_loads.h"
+#include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"

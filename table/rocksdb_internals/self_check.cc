@@ -15,7 +15,7 @@
 #include "rocksdb/table.h"
 #include "table/block_based/block_based_table_iterator.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals/separate_file.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "table/separate_filter.h"
 #include "table/table_builder.h"
 

@@ -3,7 +3,7 @@
 #include "table/rocksdb_internals/table_builder.h"
 
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/open_db/db_session.h"
+#include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"

@@ -2,13 +2,113 @@
 
 #include "table/seek/run_search.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Open runs ----
+
+void OpenRuns::Remove(OpenRun* run) {
+  if (run->index == OpenRun::kNowhere) return;
+  stops_.Remove(run);
+  moved_.Remove(run);
+  if (run->index < sought_) runs_.Swap(run->index, --sought_);
+  runs_.Remove(run);
+}
+
+void OpenRuns::RemoveIdle(uint64_t round) {
+  for (size_t i = size(); i-- > 0;) {
+    if (runs_[i]->round + kMaxIdleRounds < round) Remove(runs_[i]);
+  }
+  crowded_size_ = std::max(kMinCrowdedSize, 2 * runs_.size());
+}
+
+SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
+  stops_.Note(moved_.data(), moved_.size());
+  moved_.Clear();
+  stops_.Remove(run);
+  return stops_.Next(marker);
+}
+
+bool OpenRuns::FindEnd(bool backwards, Slice* end) const {
+  bool found = false;
+  for (size_t i = 0; i < sought_; i++) {
+    const SearchPosition position = runs_[i]->Position();
+    if (position.kind == SearchPosition::Kind::kNone) continue;
+    const int order = found ? position.user_key.compare(*end) : 0;
+    if (!found || (backwards ? order > 0 : order < 0)) {
+      *end = position.user_key;
+    }
+    found = true;
+  }
+  return found;
+}
+
+// ---- Search sampler ----
+
+void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
+                          bool inclusive) {
+  const SearchPosition landing = run->Position();
+  if (landing.kind == SearchPosition::Kind::kNone) return;
+  Forget(run);
+  run->watch = static_cast<uint32_t>(watches_.size());
+  watches_.push_back({run, target.ToString(), landing.user_key.ToString(),
+                      backwards, inclusive});
+}
+
+void SearchSampler::Follow(OpenRun* run) {
+  if (run->watch == OpenRun::kNowhere) return;
+  WatchedSeek& watch = watches_[run->watch];
+  const SearchPosition landing = run->Position();
+  if (landing.kind != SearchPosition::Kind::kNone) {
+    watch.landing = landing.user_key.ToString();
+  } else {
+    run->RecordNothingFrom(watch.target);
+    Forget(run);
+  }
+}
+
+void SearchSampler::Forget(OpenRun* run) {
+  if (run->watch == OpenRun::kNowhere) return;
+  WatchedSeek& last = watches_.back();
+  last.run->watch = run->watch;
+  if (last.run != run) watches_[run->watch] = std::move(last);
+  watches_.pop_back();
+  run->watch = OpenRun::kNowhere;
+}
+
+void SearchSampler::Finish(const OpenRuns& runs) {
+  // The ends of a forward and a backward search.
+  Slice ends[2];
+  const bool found[2] = {runs.FindEnd(/*backwards=*/false, &ends[0]),
+                         runs.FindEnd(/*backwards=*/true, &ends[1])};
+  for (const WatchedSeek& watch : watches_) {
+    watch.run->watch = OpenRun::kNowhere;
+    const SearchPosition at = watch.run->Position();
+    const Slice& end = ends[watch.backwards];
+    // An iterator that has moved had a key that was part of the search.
+    if (!found[watch.backwards] || at.kind == SearchPosition::Kind::kNone ||
+        at.user_key != watch.landing) {
+      continue;
+    }
+    if (watch.backwards) {
+      if (at.user_key.compare(end) < 0) {
+        watch.run->RecordEmptyRange(end, watch.target, watch.inclusive);
+      }
+    } else if (at.user_key.compare(end) > 0) {
+      watch.run->RecordEmptyRange(watch.target, end, /*hi_inclusive=*/true);
+    }
+  }
+  watches_.clear();
+}
+
+// ---- Run search ----
 
 // The searches of all user iterators, by the address of their ReadOptions. A
 // search is registered as long as a member holds it, and members do not outlive

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "table/rocksdb_internals/file_iterator.h"
-#include "table/seek/marker.h"
+#include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

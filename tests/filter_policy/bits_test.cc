@@ -10,9 +10,7 @@
 
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/bits/checksum.h"
-#include "filter_policy/bits/packed_array.h"
-#include "filter_policy/bits/rank_vector.h"
-#include "filter_policy/bits/select_vector.h"
+#include "filter_policy/bits/rank_select.h"
 #include "util/crc32c.h"
 #include "util/random.h"
 

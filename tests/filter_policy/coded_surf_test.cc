@@ -10,8 +10,7 @@
 #include <limits>
 #include <memory>
 
-#include "filter_policy/fst/alphabetic_code.h"
-#include "filter_policy/fst/key_code_builder.h"
+#include "filter_policy/fst/key_code.h"
 #include "filter_policy/surf/surf.h"
 #include "tests/key_families.h"
 

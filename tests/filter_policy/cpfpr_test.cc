@@ -12,12 +12,12 @@
 #include <map>
 #include <set>
 
-#include "filter_policy/proteus/key_bits.h"
 #include "filter_policy/proteus/model/prefix_counts.h"
-#include "filter_policy/proteus/model/sample_rates.h"
+#include "filter_policy/proteus/model/query_sample.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/prior/prior.h"
+#include "filter_policy/proteus/search/design_judge.h"
 #include "filter_policy/proteus/search/design_search.h"
-#include "filter_policy/proteus/search/rough_plan.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/samples/empty_queries.h"
-
 #include <algorithm>
 
+#include "filter_policy/samples/query_queue.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 

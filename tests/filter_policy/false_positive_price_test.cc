@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "filter_policy/open_db/level_price.h"
+#include "filter_policy/open_db/open_families.h"
 #include "rocksdb/statistics.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -8,9 +8,7 @@
 #include <thread>
 
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/open_db/db_session.h"
 #include "filter_policy/open_db/open_families.h"
-#include "filter_policy/open_db/open_file.h"
 #include "filter_policy/proteus/proteus_policy.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -3,13 +3,12 @@
 //  The built design against the chosen one: a trie that turns out larger than
 //  its estimate must not spoil the design.
 
-#include "filter_policy/proteus/proteus_builder.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "db_bench_ext/workload.h"
+#include "filter_policy/proteus/proteus_policy.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <set>
 
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 

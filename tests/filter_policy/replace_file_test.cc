@@ -3,8 +3,6 @@
 //  Files that are read and replaced: whatever their names stand for, and
 //  whatever goes wrong.
 
-#include "filter_policy/samples/replace_file.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -15,7 +13,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "filter_policy/samples/read_file.h"
+#include "filter_policy/samples/files.h"
 #include "rocksdb/env.h"
 #include "test_util/testharness.h"
 

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "filter_policy/surf/prefix_bits.h"
 #include "filter_policy/surf/surf.h"
+#include "filter_policy/surf/surf_suffix.h"
 #include "tests/filter_blocks.h"
 #include "tests/guarded_block.h"
 #include "tests/key_families.h"

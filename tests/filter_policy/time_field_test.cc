@@ -2,8 +2,6 @@
 
 //  Times are found in keys of any form that is documented, and nowhere else.
 
-#include "filter_policy/proteus/prior/time_field.h"
-
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -11,7 +9,7 @@
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
 #include "filter_policy/proteus/key_statistics.h"
-#include "filter_policy/proteus/prior/characters.h"
+#include "filter_policy/proteus/prior/key_form.h"
 #include "filter_policy/proteus/prior/time_windows.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"

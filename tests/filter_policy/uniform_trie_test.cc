@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "filter_policy/bits/bit_util.h"
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 

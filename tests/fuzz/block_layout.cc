@@ -3,7 +3,7 @@
 #include "tests/fuzz/block_layout.h"
 
 #include "filter_policy/bits/bit_array.h"
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "filter_policy/proteus/key_bits.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/fuzz_targets.h"

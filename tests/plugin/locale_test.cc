@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "filter_policy/decimal.h"
 #include "filter_policy/filter_properties.h"
+#include "filter_policy/option_types.h"
 #include "plugin/filter_properties.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/protean.h"

@@ -9,7 +9,7 @@
 #include "rocksdb/cache.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/statistics.h"
-#include "table/rocksdb_internals/separate_file.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "table/separate_filter.h"
 #include "tests/sst_damage.h"
 #include "tests/table/between.h"

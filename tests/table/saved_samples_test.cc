@@ -3,7 +3,7 @@
 //  The samples of a DB's column families survive the DB, in memory or in a
 //  file.
 
-#include "filter_policy/open_db/db_session.h"
+#include "filter_policy/open_db/open_families.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/filter_properties.h"
 #include "rocksdb/sst_file_writer.h"

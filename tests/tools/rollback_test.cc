@@ -12,7 +12,7 @@
 #include "tests/sst_damage.h"
 #include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
-#include "tools/progress.h"
+#include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

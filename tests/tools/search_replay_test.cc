@@ -9,7 +9,7 @@
 
 #include <deque>
 
-#include "table/seek/marker.h"
+#include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -2,9 +2,192 @@
 
 #include "filter_policy/proteus/model/cpfpr.h"
 
-#include "filter_policy/proteus/model/tested_prefixes.h"
+#include <algorithm>
+#include <cmath>
+
+#include "filter_policy/proteus/design.h"
+#include "filter_policy/proteus/model/prefix_counts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Run rates ----
+
+namespace {
+
+// The probability that at least one of `count` events of this probability
+// happens; `log_not` is std::log1p(-rate).
+double AnyEventOf(double rate, double log_not, uint64_t count) {
+  if (count > kMaxPrefixProbes || rate >= 1) return 1;
+  return count == 1 ? rate : -std::expm1(static_cast<double>(count) * log_not);
+}
+
+}  // namespace
+
+RunRates::RunRates(double rate, size_t most)
+    : num_lengths_(std::min(most, kLengths)) {
+  double power = 1;
+  for (size_t i = 0; i < num_lengths_; i++) {
+    power *= rate;
+    all_of_[i] = power;
+    log_not_[i] = kNotKnown;
+  }
+}
+
+double RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
+  const size_t i = std::min<size_t>(lengths, num_lengths_) - 1;
+  // Most queries test one prefix.
+  if (runs > 1 && log_not_[i] == kNotKnown) {
+    log_not_[i] = std::log1p(-std::min(all_of_[i], 1 - 1e-16));
+  }
+  return AnyEventOf(all_of_[i], log_not_[i], runs);
+}
+
+// ---- Query probability ----
+
+namespace {
+
+constexpr size_t kAnyNumber = ~size_t{0};
+
+// The number of lengths that a run of prefixes may have.
+size_t MostLengths(const ProteusDesign& design) {
+  return design.stride_bits > 0 ? kAnyNumber : 1;
+}
+
+// The probability that the first set lets at most `most` of `count` regions
+// within a query through, and that the second set resolves all of these: the
+// sum of equation 4, up to that term.
+double NoneOf(uint64_t count, double rate, double resolved, uint64_t most) {
+  if (most >= count) {
+    return std::pow(1 - rate + rate * resolved, static_cast<double>(count));
+  }
+  if (rate >= 1) return 0;
+  double term = std::pow(1 - rate, static_cast<double>(count));
+  double sum = term;
+  for (uint64_t i = 0; i < most; i++) {
+    term *= static_cast<double>(count - i) / static_cast<double>(i + 1) * rate /
+            (1 - rate) * resolved;
+    sum += term;
+  }
+  return sum;
+}
+
+// Equations 1 and 5.
+double ProbabilityOfOneSet(const LocatedQuery& query,
+                           const RatedDesign& rated) {
+  const TestedPrefixes tested =
+      PrefixesTestedBy(query, rated.design, rated.alphabets);
+  return rated.second.RateOf(tested.lengths, tested.prefixes);
+}
+
+}  // namespace
+
+RatedDesign::RatedDesign(const ProteusDesign& its_design,
+                         const PrefixSets& sets,
+                         const KeyStatistics& statistics)
+    : design(its_design),
+      alphabets(AlphabetsOf(its_design, statistics)),
+      first_rate(sets.first.false_positive_rate),
+      second_rate(sets.second.false_positive_rate),
+      second(second_rate, MostLengths(its_design)) {}
+
+double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated) {
+  const ProteusDesign& design = rated.design;
+  if (design.first_prefix_bits > 0) return ProbabilityOfTwoSets(query, rated);
+  if (design.keys_alone && query.is_point()) return rated.first_rate;
+  const double probability = ProbabilityOfOneSet(query, rated);
+  return design.key_set && query.is_point() ? rated.first_rate * probability
+                                            : probability;
+}
+
+double ProbabilityOfTwoSets(const LocatedQuery& query,
+                            const RatedDesign& rated) {
+  const uint32_t first = rated.design.first_prefix_bits;
+  const uint32_t bits = rated.design.prefix_bits;
+  if (query.shared() >= bits) return 1;
+  const ByteAlphabets& alphabets = rated.alphabets;
+  const uint64_t regions = CountAll(query, alphabets, first);
+  if (regions == 0) return 0;
+  if (regions > kMaxPrefixProbes) return 1;
+  // The average number of prefixes tested in the end: the regions, and the
+  // prefixes below those that the first set lets through.
+  auto tested = static_cast<double>(regions);
+  // The probability that one region of `prefixes` prefixes is resolved.
+  // `shared` tells whether a key lies in it.
+  auto resolve = [&](bool shared, uint64_t prefixes) {
+    const double through = shared ? 1 : rated.first_rate;
+    tested += through * static_cast<double>(prefixes);
+    return 1 - through * rated.second.AnyOf(prefixes);
+  };
+  if (regions == 1) {
+    const double all =
+        resolve(query.shared() >= first, CountAll(query, alphabets, bits));
+    return tested > kMaxPrefixProbes ? 1 : 1 - all;
+  }
+  double all = resolve(query.lo_shared >= first,
+                       CountLeft(query, alphabets, first, bits)) *
+               resolve(query.hi_shared >= first,
+                       CountRight(query, alphabets, first, bits));
+  // The filter tests no prefixes beyond its limit.
+  if (tested > kMaxPrefixProbes) return 1;
+  const uint64_t between = regions - CountEnds(query, alphabets, first);
+  if (between > 0) {
+    const uint64_t whole = alphabets.CountBelow(first, bits);
+    const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
+                                            static_cast<double>(whole));
+    all *=
+        NoneOf(between, rated.first_rate, 1 - rated.second.AnyOf(whole), most);
+  }
+  return 1 - all;
+}
+
+double ProbabilityOfPoints(const SharedShares& points,
+                           const RatedDesign& rated) {
+  const ProteusDesign& design = rated.design;
+  const double first_rate = rated.first_rate;
+  const double rate = rated.second_rate;
+  if (design.keys_alone) return first_rate;
+  const double certain = points.AtLeast(design.prefix_bits);
+  if (design.first_prefix_bits > 0) {
+    const double reached = points.AtLeast(design.first_prefix_bits);
+    return certain + (reached - certain) * rate +
+           (1 - reached) * first_rate * rate;
+  }
+  const double reached = points.AtLeast(design.trie_bits);
+  const double layers =
+      design.prefix_bits == 0 ? reached : certain + (reached - certain) * rate;
+  return design.key_set ? first_rate * layers : layers;
+}
+
+// ---- Design rates ----
+
+DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
+                      const RatedDesign& rated) {
+  if (points.total() > 0) {
+    // Each query stands for `step` of them.
+    RateSum sum;
+    sum.weights = points.total() / static_cast<double>(step);
+    sum.rates = sum.weights * (rated.design.stride_bits > 0
+                                   ? sums[kPointsSum].Mean()
+                                   : ProbabilityOfPoints(points, rated));
+    sums[kPromisedSum].Add(sum);
+  }
+  RateSum of_kinds;
+  for (size_t kind = 1; kind <= LocatedQuery::kMaxKinds; kind++) {
+    of_kinds.Add(sums[kind]);
+  }
+  double squares = 0;
+  for (size_t kind = 1; kind <= LocatedQuery::kMaxKinds; kind++) {
+    const double difference = sums[kind].Mean() - of_kinds.Mean();
+    squares += sums[kind].weights * difference * difference;
+  }
+  RateSum all = of_kinds;
+  all.Add(sums[0]);
+  all.Add(sums[kPromisedSum]);
+  return {all.Mean(), sums[kPromisedSum].Mean(),
+          of_kinds.weights > 0 ? std::sqrt(squares / of_kinds.weights) : 0};
+}
+
+// ---- Cpfpr ----
 
 DesignRates CpfprModel::Average(const ProteusDesign& design,
                                 const PrefixSets& sets, size_t step) const {

@@ -28,15 +28,145 @@
 
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "filter_policy/proteus/model/design_rates.h"
-#include "filter_policy/proteus/model/model_queries.h"
-#include "filter_policy/proteus/model/prefix_sets.h"
-#include "filter_policy/proteus/model/prefix_tests.h"
+#include "filter_policy/proteus/design.h"
+#include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/model/located_queries.h"
+#include "filter_policy/proteus/model/prefix_counts.h"
+#include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Run rates ----
+
+// What a set of a known false positive rate p answers to prefixes that are not
+// in it: at least one of n is a false positive with the probability
+// 1 - (1 - p)^n, as in equations 1 and 5 of the Proteus paper.
+//
+// In a series (design.h), a *run* of prefixes, each of which begins with the
+// one before it, passes only if all of them do: with the probability p^m for m
+// lengths, which then takes the place of p.
+
+class RunRates {
+ public:
+  // `most` is the number of lengths that any run has, at least one.
+  RunRates(double rate, size_t most);
+
+  // The probability that at least one of `runs` runs of absent prefixes, each
+  // of this number of lengths, is contained as a whole.
+  double AnyRunOf(uint32_t lengths, uint64_t runs) const;
+  // AnyRunOf, or what is certain if there are no lengths: `tested` is 0 or 1.
+  double RateOf(uint32_t lengths, uint64_t tested) const {
+    return lengths == 0 ? static_cast<double>(tested)
+                        : AnyRunOf(lengths, tested);
+  }
+  // AnyRunOf for prefixes of one length.
+  double AnyOf(uint64_t prefixes) const { return AnyRunOf(1, prefixes); }
+
+  // Longer runs count as one of this number of lengths, whose probability is
+  // next to nothing unless the set is useless.
+  static constexpr size_t kLengths = 32;
+
+ private:
+  // No logarithm of a probability.
+  static constexpr double kNotKnown = 1;
+
+  const size_t num_lengths_;
+  double all_of_[kLengths];
+  mutable double log_not_[kLengths];  // std::log1p(-all_of_[i]), where needed
+};
+
+// ---- Query probability ----
+
+// The probability that a design takes an empty query for one that is not: the
+// equations of the Proteus paper (section 3).
+//
+//   1PBF     equation 1
+//   2PBF     equation 4. The binomial sum in it is the expansion of
+//            (1 - p1 + p1 * (1 - p2)^k)^n, which is used instead, unless the
+//            regions that may need the second set could pass the limit
+//   Proteus  equation 5
+//
+// A query that would test more than kMaxPrefixProbes prefixes is a false
+// positive.
+
+// A design whose sets have known rates. What it is made of must outlive it.
+struct RatedDesign {
+  RatedDesign(const ProteusDesign& its_design, const PrefixSets& sets,
+              const KeyStatistics& statistics);
+
+  const ProteusDesign& design;
+  const ByteAlphabets& alphabets;  // that its filter knows
+  const double first_rate;         // p1
+  const double second_rate;        // p2, or p
+  const RunRates second;           // what p2 makes of several prefixes
+};
+
+double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated);
+
+// Equation 4.
+// REQUIRES: the design has two sets of prefixes
+double ProbabilityOfTwoSets(const LocatedQuery& query,
+                            const RatedDesign& rated);
+
+// The average over point queries, from what they share with keys.
+// REQUIRES: the design is no series
+double ProbabilityOfPoints(const SharedShares& points,
+                           const RatedDesign& rated);
+
+// ---- Design rates ----
+
+// The false positive rates of a design: averages of the probabilities of
+// queries, by weight.
+//
+// Besides the rate of all queries, two things count. The promised queries have
+// a rate of their own, and so has each kind of range (located_query.h). So
+// probabilities are summed up apart, and the sums are then put together. The
+// promised points come last: unless the design is a series, what they share
+// with keys says all of them, and none of them is looked at.
+
+struct DesignRates {
+  double all = 0;
+  double promised = 0;  // of the promised queries
+  // The standard deviation of the kinds' rates, by weight.
+  double spread = 0;
+};
+
+// The weighted rates of some queries.
+struct RateSum {
+  double rates = 0;
+  double weights = 0;
+
+  void Add(const RateSum& other) {
+    rates += other.rates;
+    weights += other.weights;
+  }
+  double Mean() const { return weights > 0 ? rates / weights : 0; }
+};
+
+// The sums of the kinds, of which 0 stands for all other queries, of the
+// promised queries, and of the promised points of a series.
+constexpr size_t kPromisedSum = LocatedQuery::kMaxKinds + 1;
+constexpr size_t kPointsSum = kPromisedSum + 1;
+constexpr size_t kNumSums = kPointsSum + 1;
+using RateSums = std::array<RateSum, kNumSums>;
+
+// The index of the sum in which a query counts if it is no promised point.
+inline size_t SumOf(const LocatedQuery& query) {
+  return query.promised ? kPromisedSum : query.kind;
+}
+
+// The rates of all queries. `points` are the promised ones, of which every
+// `step`-th one counts in its sum if the design is a series.
+DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
+                      const RatedDesign& rated);
+
+// ---- Cpfpr ----
 
 class CpfprModel {
  public:

@@ -3,6 +3,7 @@
 #include "filter_policy/proteus/model/prefix_counts.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -75,6 +76,189 @@ uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
                    uint32_t first) {
   return CountBetween(query, alphabets, query.lo_rest, query.lo_rest, first) +
          CountBetween(query, alphabets, query.hi_rest, query.hi_rest, first);
+}
+
+// ---- Prefix sets ----
+
+namespace {
+
+// The bytes of the first set, out of those of both.
+uint64_t BytesOfFirst(const ProteusDesign& design,
+                      const KeyStatistics& statistics, uint64_t bytes) {
+  if (design.prefix_bits == 0) return bytes;
+  if (design.key_rate > 0) {
+    return LeastBytes(design.amq, statistics.num_keys(), design.key_rate,
+                      bytes);
+  }
+  return static_cast<uint64_t>(design.first_share * static_cast<double>(bytes));
+}
+
+}  // namespace
+
+PrefixSets PlanPrefixSets(const ProteusDesign& design,
+                          const KeyStatistics& statistics, uint64_t bytes,
+                          SetPlanner plan) {
+  PrefixSets sets;
+  if (design.key_set || design.first_prefix_bits > 0) {
+    sets.first =
+        plan(design.amq,
+             design.key_set ? statistics.num_keys()
+                            : statistics.Prefixes(design.first_prefix_bits),
+             BytesOfFirst(design, statistics, bytes));
+  }
+  if (design.prefix_bits == 0) return sets;
+  sets.second =
+      plan(design.amq,
+           statistics.PrefixesOfSeries(design.prefix_bits, design.stride_bits),
+           bytes - sets.first.bytes);
+  return sets;
+}
+
+PrefixSets FirstUnitOf(const PrefixSets& sets) {
+  const auto half = [](const AmqPlan& set) {
+    return PlanAmq(set.kind, set.hashes, set.bytes / 2);
+  };
+  return {half(sets.first), half(sets.second)};
+}
+
+PrefixSets SecondUnitOf(const PrefixSets& sets, const PrefixSets& first) {
+  const auto rest = [](const AmqPlan& set, const AmqPlan& taken) {
+    return PlanAmq(set.kind, set.hashes, set.bytes - taken.bytes);
+  };
+  return {rest(sets.first, first.first), rest(sets.second, first.second)};
+}
+
+uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
+  uint64_t low = 0;
+  uint64_t high = most;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (PlanAmq(kind, hashes, middle).false_positive_rate <= rate) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
+// ---- Prefix tests ----
+
+namespace {
+
+// Adds tests of `prefixes` prefixes that follow each other, which are made with
+// this probability.
+void AddRun(double probability, uint64_t prefixes, PrefixTests* tests) {
+  // Sets keep that many neighbors together (design_proteus.md).
+  constexpr uint64_t kNeighbors = 64;
+  const uint64_t tested = std::min(prefixes, kMaxPrefixProbes);
+  tests->prefixes += probability * static_cast<double>(tested);
+  tests->runs += probability * std::ceil(static_cast<double>(tested) /
+                                         static_cast<double>(kNeighbors));
+}
+
+// The tests in two sets of prefixes.
+PrefixTests TestsOfTwoSets(const LocatedQuery& query,
+                           const ProteusDesign& design,
+                           const ByteAlphabets& alphabets, double first_rate) {
+  const uint32_t first = design.first_prefix_bits;
+  const uint32_t bits = design.prefix_bits;
+  const auto through = [&](uint32_t shared) {
+    return shared >= first ? 1 : first_rate;
+  };
+  PrefixTests tests;
+  const uint64_t regions = CountAll(query, alphabets, first);
+  AddRun(1, regions, &tests);
+  if (regions <= 1) {
+    AddRun(through(query.shared()), CountAll(query, alphabets, bits), &tests);
+  } else {
+    AddRun(through(query.lo_shared), CountLeft(query, alphabets, first, bits),
+           &tests);
+    AddRun(through(query.hi_shared), CountRight(query, alphabets, first, bits),
+           &tests);
+  }
+  return tests;
+}
+
+}  // namespace
+
+PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
+                    const ByteAlphabets& alphabets, double first_rate) {
+  if (design.first_prefix_bits > 0) {
+    return TestsOfTwoSets(query, design, alphabets, first_rate);
+  }
+  PrefixTests tests;
+  double asked = 1;
+  if (design.key_set && query.is_point()) {
+    AddRun(1, 1, &tests);
+    if (design.keys_alone) return tests;
+    asked = first_rate;
+  }
+  if (design.prefix_bits == 0) return tests;
+  if (query.shared() < design.trie_bits) return tests;
+  uint64_t tested = 0;
+  LongestTested(query, design, alphabets, &tested);
+  AddRun(asked, tested, &tests);
+  return tests;
+}
+
+// ---- Tested prefixes ----
+
+namespace {
+
+// The number of lengths of which a prefix of `bits` bits and those that it
+// begins with are absent, where a key shares `shared` bits.
+uint32_t LengthsOf(const ProteusDesign& design, uint32_t shared,
+                   uint32_t bits) {
+  if (design.stride_bits == 0) return 1;
+  // The prefixes of all lengths that no key shares must be false positives.
+  const uint32_t from = std::max(shared + 1, design.prefix_bits);
+  return (bits - from) / design.stride_bits + 1;
+}
+
+}  // namespace
+
+const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
+                                 const KeyStatistics& statistics) {
+  static const auto* const any = new ByteAlphabets;
+  return design.stride_bits > 0 ? *any : statistics.alphabets();
+}
+
+TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
+                                const ProteusDesign& design,
+                                const ByteAlphabets& alphabets) {
+  constexpr TestedPrefixes kNever = {0, 0};
+  constexpr TestedPrefixes kAlways = {0, 1};
+  const uint32_t shared = query.shared();
+  if (shared < design.trie_bits) return kNever;
+  if (design.prefix_bits == 0) return kAlways;
+  if (shared >= design.LongestPrefix(query.bytes)) return kAlways;
+  uint64_t tested = 0;
+  const uint32_t bits = LongestTested(query, design, alphabets, &tested);
+  if (shared >= bits) return kAlways;
+  return {LengthsOf(design, shared, bits), tested};
+}
+
+bool PrefixesTestedByAll(const LocatedQuery& any, const ProteusDesign& design,
+                         TestedPrefixes* tested) {
+  const uint32_t shared = any.shared();
+  *tested = {0, shared < design.trie_bits ? uint64_t{0} : uint64_t{1}};
+  if (tested->prefixes == 0 || design.prefix_bits == 0) return true;
+  const uint32_t longest = design.LongestPrefix(any.bytes);
+  if (shared >= longest) return true;
+  tested->lengths = LengthsOf(design, shared, longest);
+  return longest <= any.bounds_shared;
+}
+
+uint32_t LongestTested(const LocatedQuery& query, const ProteusDesign& design,
+                       const ByteAlphabets& alphabets, uint64_t* tested) {
+  uint32_t bits = design.LongestPrefix(query.bytes);
+  *tested = CountTested(query, alphabets, design.trie_bits, bits);
+  while (bits > design.prefix_bits && *tested > kMaxPrefixProbes) {
+    bits -= design.stride_bits;
+    *tested = CountTested(query, alphabets, design.trie_bits, bits);
+  }
+  return bits;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -15,9 +15,11 @@
 
 #include <cstdint>
 
+#include "filter_policy/amq/amq.h"
 #include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/design.h"
-#include "filter_policy/proteus/model/located_query.h"
+#include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/model/located_queries.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -41,5 +43,86 @@ uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
                     uint32_t first, uint32_t bits);
 uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
                    uint32_t first);
+
+// ---- Prefix sets ----
+
+// The sets of prefixes of a design, and how many bytes each of them gets.
+//
+// A filter of a given size is shared: the trie takes what it needs, and the
+// sets have the rest. Of two sets, the first has its share, or as much as a
+// given false positive rate takes; the second has what is left. The number of
+// prefixes in a set and its bytes tell its false positive rate, the p of the
+// paper's equations.
+
+struct PrefixSets {
+  AmqPlan first;
+  AmqPlan second;
+};
+
+// Plans a set: PlanAmq (filter_policy/amq/amq.h), or what replaces it.
+using SetPlanner = AmqPlan (*)(AmqKind kind, uint64_t hashes, uint64_t bytes);
+
+// Plans the sets of a design in `bytes` bytes.
+PrefixSets PlanPrefixSets(const ProteusDesign& design,
+                          const KeyStatistics& statistics, uint64_t bytes,
+                          SetPlanner plan = PlanAmq);
+
+// The share of sets in the first unit of a part: half of the bytes of each. The
+// second unit has the rest.
+PrefixSets FirstUnitOf(const PrefixSets& sets);
+PrefixSets SecondUnitOf(const PrefixSets& sets, const PrefixSets& first);
+
+// The least number of bytes with which a set of `hashes` hashes has a false
+// positive rate of at most `rate`, or `most` if there is none below.
+uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most);
+
+// ---- Prefix tests ----
+
+// What a query asks of the sets of a design, which is most of the time that it
+// takes.
+
+// Tests of prefixes, and the runs of them: the first prefix of a run takes
+// longer than those that follow it.
+struct PrefixTests {
+  double prefixes = 0;
+  double runs = 0;
+};
+
+// The average tests of a query, if all prefixes are tested. `alphabets` are
+// those that the filter knows, and `first_rate` is the rate of the first set.
+PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
+                    const ByteAlphabets& alphabets, double first_rate);
+
+// ---- Tested prefixes ----
+
+// The prefixes that a query tests in the second layer, behind a trie or alone
+// (equations 1 and 5 of the Proteus paper), also in a series (design.h). The
+// lengths of a design decide, not the kinds and the sizes of its sets.
+
+// The alphabets that the filter of a design knows: a series has none.
+const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
+                                 const KeyStatistics& statistics);
+
+// What a query meets in a design without a first set of prefixes.
+struct TestedPrefixes {
+  // The lengths of which each tested prefix must be a false positive. If it is
+  // 0, the answer is certain: `prefixes` is 0 if nothing passes, or 1.
+  uint32_t lengths;
+  uint64_t prefixes;
+};
+TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
+                                const ProteusDesign& design,
+                                const ByteAlphabets& alphabets);
+
+// PrefixesTestedBy for all queries that share as many bits with keys, and whose
+// bounds share as many, as those of `any`. False if the bounds of each query
+// decide.
+bool PrefixesTestedByAll(const LocatedQuery& any, const ProteusDesign& design,
+                         TestedPrefixes* tested);
+
+// The longest prefixes of a series of which not too many are tested, and how
+// many of them. A design of one length tests those of that length.
+uint32_t LongestTested(const LocatedQuery& query, const ProteusDesign& design,
+                       const ByteAlphabets& alphabets, uint64_t* tested);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

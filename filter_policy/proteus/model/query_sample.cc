@@ -3,7 +3,12 @@
 #include "filter_policy/proteus/model/query_sample.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "filter_policy/proteus/model/prefix_counts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -189,6 +194,150 @@ QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
   sample.shared.Sort();
   sample.promised_shared.Sort();
   return sample;
+}
+
+// ---- Query groups ----
+
+namespace {
+
+// Adds up the weights of groups.
+class GroupFinder {
+ public:
+  GroupFinder() { memset(usual_, 0xff, sizeof(usual_)); }
+
+  // Adds queries that test alike: one of them, and the weight of all.
+  void Add(const LocatedQuery& query, const TestedPrefixes& tested,
+           uint32_t sum, double weight) {
+    QueryGroup group;
+    group.lengths = static_cast<uint32_t>(
+        std::min<size_t>(tested.lengths, RunRates::kLengths));
+    group.tested =
+        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes));
+    group.sum = sum;
+    group.is_point = query.is_point();
+    group.weight = 0;
+    const size_t index = IndexOf(group);
+    if (index == groups_.size()) groups_.push_back(group);
+    groups_[index].weight += weight;
+  }
+
+  std::vector<QueryGroup> TakeGroups() { return std::move(groups_); }
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // The index of a group, or the number of groups if it is new.
+  size_t IndexOf(const QueryGroup& group) {
+    const size_t next = groups_.size();
+    if (group.tested <= 1) {
+      uint32_t& known = usual_[group.lengths][group.tested][group.sum]
+                              [group.is_point ? 1 : 0];
+      if (known == kNone) known = static_cast<uint32_t>(next);
+      return known;
+    }
+    const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
+                         group.sum << 1 | (group.is_point ? 1 : 0);
+    return others_.try_emplace(key, next).first->second;
+  }
+
+  std::vector<QueryGroup> groups_;
+  // The indexes of the groups that test one prefix or none, which most queries
+  // do, by all that tells them apart; and those of the others.
+  uint32_t usual_[RunRates::kLengths + 1][2][kNumSums][2];
+  std::unordered_map<uint64_t, size_t> others_;
+};
+
+}  // namespace
+
+QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
+                            const ProteusDesign& design) {
+  QueryGroups found;
+  found.step = sample.step;
+  const size_t end =
+      design.stride_bits > 0 ? sample.classes.size() : sample.num_before_points;
+  if (end == 0) return found;
+  const ByteAlphabets& alphabets = AlphabetsOf(design, model.statistics());
+  GroupFinder finder;
+  for (size_t i = 0; i < end; i++) {
+    const QueryClass& alike = sample.classes[i];
+    const LocatedQuery& any = sample.queries[alike.begin];
+    TestedPrefixes tested = {};
+    if (PrefixesTestedByAll(any, design, &tested)) {
+      finder.Add(any, tested, alike.sum, alike.weight);
+      continue;
+    }
+    for (size_t j = alike.begin; j < alike.end; j++) {
+      const LocatedQuery& query = sample.queries[j];
+      finder.Add(query, PrefixesTestedBy(query, design, alphabets), alike.sum,
+                 query.weight);
+    }
+  }
+  found.groups = finder.TakeGroups();
+  return found;
+}
+
+// ---- Sample rates ----
+
+namespace {
+
+// The rates of the queries of a class, by weight, in a design of two sets.
+double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
+                    const RatedDesign& rated) {
+  const LocatedQuery& any = sample.queries[alike.begin];
+  const uint32_t bits = rated.design.prefix_bits;
+  if (any.shared() >= bits) return alike.weight;
+  double rates = 0;
+  if (bits <= any.bounds_shared) {
+    // One prefix of each length is tested.
+    rates = alike.weight * rated.second_rate;
+    if (any.shared() < rated.design.first_prefix_bits) {
+      rates *= rated.first_rate;
+    }
+    return rates;
+  }
+  for (size_t i = alike.begin; i < alike.end; i++) {
+    const LocatedQuery& query = sample.queries[i];
+    rates += query.weight * ProbabilityOfTwoSets(query, rated);
+  }
+  return rates;
+}
+
+}  // namespace
+
+DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
+                          const ProteusDesign& design, const PrefixSets& sets) {
+  const RatedDesign rated(design, sets, model.statistics());
+  RateSums sums;
+  for (const QueryGroup& group : groups.groups) {
+    double probability = rated.second.RateOf(group.lengths, group.tested);
+    if (group.is_point && design.keys_alone) {
+      probability = rated.first_rate;
+    } else if (group.is_point && design.key_set) {
+      probability *= rated.first_rate;
+    }
+    sums[group.sum].rates += group.weight * probability;
+    sums[group.sum].weights += group.weight;
+  }
+  return RatesFrom(sums, model.points(), groups.step, rated);
+}
+
+DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
+                           const ProteusDesign& design, const PrefixSets& sets,
+                           double most) {
+  const RatedDesign rated(design, sets, model.statistics());
+  const double total = sample.shared.total();
+  const double most_weight = most * total;
+  RateSums sums;
+  double found = 0;
+  for (size_t i = 0; i < sample.num_before_points; i++) {
+    const QueryClass& alike = sample.classes[i];
+    const double rates = RatesOfClass(sample, alike, rated);
+    sums[alike.sum].rates += rates;
+    sums[alike.sum].weights += alike.weight;
+    found += rates;
+    if (found > most_weight) return {found / total, 0, 0};
+  }
+  return RatesFrom(sums, model.points(), sample.step, rated);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -40,4 +40,48 @@ struct QuerySample {
 // Every `step`-th query of a model.
 QuerySample MakeQuerySample(const CpfprModel& model, size_t step);
 
+// ---- Query groups ----
+
+// The queries of a sample that all designs of the same lengths test alike,
+// whatever the kinds and the sizes of their sets: one pass over the queries
+// serves many designs.
+//
+// The paper batches queries that test as many prefixes (section 4.3,
+// "Calculate Configuration FPRs").
+
+// What decides the probability of the queries of a group besides the rates of
+// the sets.
+struct QueryGroup {
+  uint32_t lengths;  // as in TestedPrefixes
+  uint32_t tested;
+  uint32_t sum;  // as in QueryClass
+  bool is_point;
+  double weight;
+};
+
+struct QueryGroups {
+  size_t step = 1;
+  std::vector<QueryGroup> groups;
+};
+
+// The groups of a sample of this model for the lengths of a design.
+// REQUIRES: the design has no first set of prefixes
+QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
+                            const ProteusDesign& design);
+
+// ---- Sample rates ----
+
+// The rates of CpfprModel::Average, but for rounding, from what many designs
+// have in common.
+
+// The rates of a design, from the groups for its lengths.
+DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
+                          const ProteusDesign& design, const PrefixSets& sets);
+
+// The rates of a design of two sets of prefixes. As soon as the rate of all is
+// known to be above `most`, a rate between the two is given instead.
+DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
+                           const ProteusDesign& design, const PrefixSets& sets,
+                           double most);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,13 +4,103 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <utility>
 
-#include "filter_policy/proteus/prior/key_steps.h"
-#include "filter_policy/proteus/prior/level_weights.h"
 #include "filter_policy/proteus/prior/prior_queries.h"
+#include "filter_policy/samples/query_queue.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Level weights ----
+
+std::vector<float> WeighByLevel(const std::vector<uint32_t>& levels,
+                                double weight,
+                                const KeyStatistics& statistics) {
+  std::map<uint32_t, size_t, std::greater<uint32_t>> counts;
+  for (uint32_t level : levels) counts[level]++;
+  std::map<uint32_t, double> shares;
+  double above = 0;
+  double all = 0;
+  for (const auto& [level, count] : counts) {
+    const bool lowest = level == counts.rbegin()->first;
+    const auto from_here =
+        static_cast<double>(statistics.KeysSharing(lowest ? 0 : level));
+    // Keys that only differ in zeros at their ends are not counted.
+    const double keys = std::max(from_here - above, 1.0);
+    shares[level] = keys / static_cast<double>(count);
+    above = std::max(above, from_here);
+    all += keys;
+  }
+  std::vector<float> weights;
+  weights.reserve(levels.size());
+  for (uint32_t level : levels) {
+    weights.push_back(static_cast<float>(weight * shares[level] / all));
+  }
+  return weights;
+}
+
+std::vector<uint32_t> LevelsOf(const KeyStatistics& statistics) {
+  std::vector<uint32_t> levels;
+  for (uint32_t bits = 0; bits <= statistics.max_bits(); bits++) {
+    if (statistics.KeysSharing(bits) != statistics.KeysSharing(bits + 1)) {
+      levels.push_back(bits);
+    }
+  }
+  return levels;
+}
+
+// ---- Prior source ----
+
+namespace {
+
+// Locates a query above the first `keys_below` keys, and below that of index
+// `next` and those after it.
+bool LocateIfEmpty(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                   size_t keys_below, size_t next, const PriorSource& source,
+                   LocatedQuery* query) {
+  const KeyStore& keys = source.keys;
+  if (IsInverted(lo, hi, hi_inclusive)) return false;
+  if (keys_below > 0 && keys.Compare(keys_below - 1, lo) >= 0) return false;
+  if (next < keys.size()) {
+    const int order = keys.Compare(next, hi);
+    if (order < 0 || (order == 0 && hi_inclusive)) return false;
+  }
+  return LocateQuery(lo, hi, hi_inclusive, keys, keys_below, next,
+                     source.statistics, query);
+}
+
+}  // namespace
+
+PriorSource::PriorSource(const KeyStore& its_keys,
+                         const KeyStatistics& its_statistics,
+                         bool asks_prefixes_only)
+    : keys(its_keys),
+      statistics(its_statistics),
+      prefixes_only(asks_prefixes_only),
+      form(KeyFormOf(keys, statistics)),
+      alphabets(form == KeyForm::kDigits ? CharactersOf(keys)
+                                         : std::vector<std::string>()),
+      windows(form == KeyForm::kNumber
+                  ? std::nullopt
+                  : TimeWindows::Find(keys, statistics.NeighbourBits() / 8)),
+      random(keys.size()) {}
+
+bool LocateInPlaceOf(size_t index, const Slice& lo, const Slice& hi,
+                     bool hi_inclusive, const PriorSource& source,
+                     LocatedQuery* query) {
+  return LocateIfEmpty(lo, hi, hi_inclusive, index, index + 1, source, query);
+}
+
+bool LocateAnywhere(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                    const PriorSource& source, LocatedQuery* query) {
+  const size_t index = source.keys.LowerBound(lo, 0, source.keys.size());
+  return index > 0 && index < source.keys.size() &&
+         LocateIfEmpty(lo, hi, hi_inclusive, index, index, source, query);
+}
+
+// ---- Prior ----
 
 namespace {
 

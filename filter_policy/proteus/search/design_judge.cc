@@ -2,10 +2,121 @@
 
 #include "filter_policy/proteus/search/design_judge.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "filter_policy/amq/amq.h"
+#include "filter_policy/amq/bloom.h"
 #include "filter_policy/proteus/prior/prior.h"
-#include "filter_policy/proteus/search/rough_plan.h"
+#include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Candidates ----
+
+namespace {
+
+// Among equal candidates, one with longer prefixes is better: it resolves more
+// of the queries that are like none of the samples.
+bool IsLonger(const DesignCandidate& a, const DesignCandidate& b) {
+  if (a.design.prefix_bits != b.design.prefix_bits) {
+    return a.design.prefix_bits > b.design.prefix_bits;
+  }
+  return a.design.first_bits() > b.design.first_bits();
+}
+
+}  // namespace
+
+double DesignCandidate::Nanos() const {
+  const AmqType* type = FindAmqType(design.amq);
+  double nanos = design.trie_bits > 0 ? kTrieNanos : 0;
+  if (type != nullptr) {
+    nanos += runs * type->query_nanos + (prefixes - runs) * type->next_nanos;
+  }
+  return nanos;
+}
+
+void KeepBest(size_t most, uint64_t price,
+              std::vector<DesignCandidate>* candidates) {
+  auto keep = [&](size_t first, const auto& key) {
+    const auto begin = candidates->begin() + first;
+    const auto end =
+        begin + std::min(most, static_cast<size_t>(candidates->end() - begin));
+    std::partial_sort(
+        begin, end, candidates->end(),
+        [&key](const DesignCandidate& a, const DesignCandidate& b) {
+          return key(a) != key(b) ? key(a) < key(b) : IsLonger(a, b);
+        });
+    return static_cast<size_t>(end - candidates->begin());
+  };
+  size_t kept = keep(0, [](const DesignCandidate& c) { return c.fpr; });
+  kept = keep(kept,
+              [price](const DesignCandidate& c) { return CostOf(c, price); });
+  candidates->resize(kept);
+}
+
+// ---- Rough plan ----
+
+namespace {
+
+// The logarithms of the rates of Bloom filters, by their bits per hash.
+class BloomRates {
+ public:
+  // More bits than that are not in the table.
+  static constexpr double kMaxBits = 40;
+
+  BloomRates() {
+    constexpr uint64_t kHashes = 1 << 16;
+    for (size_t i = 1; i < logs_.size(); i++) {
+      const double bytes = static_cast<double>(i) / kSteps / 8 * kHashes;
+      logs_[i] =
+          std::log(PlanAmq(kBloomAmq, kHashes, static_cast<uint64_t>(bytes))
+                       .false_positive_rate);
+    }
+  }
+
+  // REQUIRES: bits <= kMaxBits
+  double RateFor(double bits) const {
+    const double place = bits * kSteps;
+    const auto below = static_cast<size_t>(place);
+    const double part = place - static_cast<double>(below);
+    return std::exp(logs_[below] + part * (logs_[below + 1] - logs_[below]));
+  }
+
+ private:
+  static constexpr size_t kSteps = 8;  // per bit
+
+  std::array<double, static_cast<size_t>(kMaxBits)* kSteps + 2> logs_ = {};
+};
+
+}  // namespace
+
+AmqPlan RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes) {
+  static const BloomRates rates;
+  AmqPlan plan;
+  plan.bytes = bytes / BloomSet::kLineBytes * BloomSet::kLineBytes;
+  const double bits =
+      8 * static_cast<double>(plan.bytes) / static_cast<double>(hashes);
+  if (kind != kBloomAmq || hashes == 0 || plan.bytes == 0 ||
+      bits > BloomRates::kMaxBits) {
+    return PlanAmq(kind, hashes, bytes);
+  }
+  plan.kind = kind;
+  plan.hashes = hashes;
+  plan.false_positive_rate = rates.RateFor(bits);
+  return plan;
+}
+
+double BloomRate(uint64_t bytes, uint64_t num_keys) {
+  const double bits =
+      8 * static_cast<double>(bytes) / static_cast<double>(num_keys);
+  return BloomMath::CacheLocalFpRate(
+      bits, FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
+      512);
+}
+
+// ---- Design judge ----
 
 namespace {
 
@@ -97,6 +208,50 @@ const QueryGroups& DesignJudge::GroupsOf(const ProteusDesign& design,
       {step, design.trie_bits, design.prefix_bits, design.stride_bits});
   if (is_new) found->second = MakeQueryGroups(model_, SampleOf(step), design);
   return found->second;
+}
+
+// ---- Lengths ----
+
+namespace {
+
+constexpr size_t kMaxTrieLengths = 48;
+// Deeper tries are not considered.
+constexpr uint32_t kMaxTrieBits = 512;
+
+}  // namespace
+
+std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last,
+                                    size_t most) {
+  std::vector<uint32_t> lengths;
+  if (first > last) return lengths;
+  const uint32_t range = last - first;
+  const size_t count = std::min<size_t>(most, range + 1);
+  for (size_t i = 0; i < count; i++) {
+    lengths.push_back(
+        last -
+        static_cast<uint32_t>(
+            count == 1 ? 0 : uint64_t{range} * (count - 1 - i) / (count - 1)));
+  }
+  return lengths;
+}
+
+std::vector<uint32_t> TrieLengths(const KeyStatistics& statistics,
+                                  const DesignJudge& judge, uint64_t bytes) {
+  // The size grows with the depth.
+  uint32_t low = 0;
+  uint32_t high = std::min(statistics.max_bits(), kMaxTrieBits);
+  while (low < high) {
+    const uint32_t middle = (low + high + 1) / 2;
+    if (judge.SizeOfTrie(middle, bytes).bytes <= bytes) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  std::vector<uint32_t> lengths = {0};
+  const std::vector<uint32_t> depths = SpreadLengths(1, low, kMaxTrieLengths);
+  lengths.insert(lengths.end(), depths.begin(), depths.end());
+  return lengths;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,14 +8,89 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <utility>
+#include <vector>
 
-#include "filter_policy/proteus/model/sample_rates.h"
-#include "filter_policy/proteus/search/candidates.h"
+#include "filter_policy/amq/amq.h"
+#include "filter_policy/proteus/design.h"
+#include "filter_policy/proteus/model/query_sample.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Candidates ----
+
+// The designs that a search has found so far, and what they cost.
+
+// The cost of a query in a trie, in nanoseconds, as `filter_micro --costs`
+// measures it. The costs of the prefixes tested in a set are in the set's
+// AmqType.
+constexpr double kTrieNanos = 45;
+
+struct DesignCandidate {
+  ProteusDesign design;
+  double fpr = 1;  // and the penalty
+  // Prefixes that a query tests, on average, and those of them that do not
+  // follow another one.
+  double prefixes = 0;
+  double runs = 0;
+  uint64_t trie_bytes = 0;
+
+  void TestApart(double number) { prefixes = runs = number; }
+  // The time that a query takes, in nanoseconds.
+  double Nanos() const;
+};
+
+// The cost of false positives and of time, in false positives of this price.
+inline double CostOf(const DesignCandidate& candidate, uint64_t price) {
+  return candidate.fpr + candidate.Nanos() / static_cast<double>(price);
+}
+
+// Keeps the candidates of the lowest false positive rates, the best one first,
+// and after them those of the lowest costs: `most` of each.
+void KeepBest(size_t most, uint64_t price,
+              std::vector<DesignCandidate>* candidates);
+
+// The least of some costs or rates.
+class LeastCosts {
+ public:
+  explicit LeastCosts(size_t number) : number_(number) {}
+
+  void Add(double cost) {
+    if (costs_.size() == number_) {
+      if (cost >= costs_.front()) return;
+      std::pop_heap(costs_.begin(), costs_.end());
+      costs_.pop_back();
+    }
+    costs_.push_back(cost);
+    std::push_heap(costs_.begin(), costs_.end());
+  }
+  // The highest of them; no limit as long as there are fewer.
+  double Most() const {
+    return costs_.size() < number_ ? std::numeric_limits<double>::infinity()
+                                   : costs_.front();
+  }
+
+ private:
+  const size_t number_;
+  std::vector<double> costs_;  // a heap
+};
+
+// ---- Rough plan ----
+
+// Plans of sets for the many designs of a search. To plan a Bloom filter takes
+// thousands of instructions, since its lines differ in how full they are.
+
+// PlanAmq, but for the rate of a Bloom filter, which is read off a table, and
+// is within 3 % as long as there are at most 24 bits per hash.
+AmqPlan RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes);
+
+// The rate of RocksDB's Bloom filter of `bytes` bytes.
+double BloomRate(uint64_t bytes, uint64_t num_keys);
+
+// ---- Design judge ----
 
 // The queries that the last race looks at, in its first round. Designs that are
 // judged by fewer have rough plans.
@@ -78,5 +153,16 @@ class DesignJudge {
   };
   mutable Known known_;
 };
+
+// ---- Lengths ----
+
+// The lengths of prefixes that a search tries.
+
+// At most `most` lengths, evenly spread from `first` to `last`.
+std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last, size_t most);
+
+// The depths of tries that fit into `bytes`, and 0.
+std::vector<uint32_t> TrieLengths(const KeyStatistics& statistics,
+                                  const DesignJudge& judge, uint64_t bytes);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "filter_policy/proteus/search/lengths.h"
+#include "filter_policy/proteus/search/design_judge.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -151,6 +151,209 @@ void DesignSearch::AddSecondLayer(uint64_t set_bytes,
       }
     }
   }
+}
+
+// ---- Search key sets ----
+
+// Designs with a set of whole keys: one that points ask first
+// (DesignSearch::SearchKeySets), or alone (DesignSearch::ChooseBesideKeys).
+
+namespace {
+
+// Queries that SearchKeySets looks at.
+constexpr size_t kKeySetQueries = 512;
+
+}  // namespace
+
+// Gives the designs found so far a set of whole keys, in a part of the memory
+// of their sets, and tries such a set alone.
+void DesignSearch::SearchKeySets(uint64_t bytes,
+                                 std::vector<DesignCandidate>* found) const {
+  constexpr double kShares[] = {0.2, 0.25, 0.3, 0.34, 0.37,
+                                0.4, 0.45, 0.5, 0.6};
+  std::vector<DesignCandidate> with_key_set = *found;
+  for (AmqKind kind : kinds_) {
+    DesignCandidate keys_only;
+    keys_only.design.amq = kind;
+    keys_only.TestApart(1);
+    with_key_set.push_back(keys_only);
+  }
+  for (DesignCandidate& candidate : with_key_set) {
+    ProteusDesign& design = candidate.design;
+    if (design.first_prefix_bits > 0) continue;
+    design.key_set = true;
+    for (double share : kShares) {
+      design.first_share = share;
+      const PrefixSets sets = PlanPrefixSets(
+          design, statistics_, bytes - candidate.trie_bytes, RoughPlan);
+      if (sets.first.false_positive_rate > kUselessRate) continue;
+      judge_.EvaluateSets(sets, bytes, kKeySetQueries, &candidate);
+      found->push_back(candidate);
+    }
+  }
+}
+
+namespace {
+
+// The most bytes that the set of whole keys that points ask alone may take in a
+// filter of `bytes` bytes.
+uint64_t MostForKeys(uint64_t bytes) { return bytes - bytes / 4; }
+
+// The false positive rate of a set of all keys in `bytes` bytes.
+double RateOfKeys(AmqKind kind, uint64_t bytes,
+                  const KeyStatistics& statistics) {
+  return PlanAmq(kind, statistics.num_keys(), bytes).false_positive_rate;
+}
+
+}  // namespace
+
+DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
+                                         DesignSpace space, uint64_t key_bytes,
+                                         uint64_t bytes) const {
+  DesignCandidate candidate;
+  ProteusDesign& design = candidate.design;
+  design = ranges.Choose(space, bytes - key_bytes);
+  design.amq = ranges.kinds_.front();
+  design.key_set = true;
+  design.keys_alone = true;
+  design.key_rate = RateOfKeys(design.amq, key_bytes, statistics_);
+  if (design.trie_bits > 0) {
+    candidate.trie_bytes = judge_.SizeOfTrie(design.trie_bits, bytes).bytes;
+  }
+  candidate.TestApart(design.prefix_bits > 0 ? kUsualPrefixes : 1);
+  judge_.Evaluate(bytes, kAllQueries, &candidate);
+  CountTests(bytes, &candidate);
+  return candidate;
+}
+
+// Points and ranges have nothing in common but the memory, so the layers for
+// ranges are chosen by themselves. Where there are samples, the layers that
+// suit the first share show which one is better.
+ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
+                                             uint64_t bytes) const {
+  constexpr double kOfPromise[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2};
+  const CpfprModel ranges = model_.Ranges();
+  std::vector<DesignCandidate> found;
+  for (AmqKind kind : kinds_) {
+    DesignSearch search(ranges, statistics_, {kind}, price_);
+    search.key_sets_ = false;
+    search.two_sets_ = false;
+    search.tries_ = tries_;
+    const uint64_t promised =
+        LeastBytes(kind, statistics_.num_keys(),
+                   judge_.PromisedRate(promising_), MostForKeys(bytes));
+    found.push_back(BesideKeys(search, space, promised, bytes));
+    if (model_.num_samples() == 0) continue;
+    const DesignCandidate first = found.back();
+    DesignCandidate best = first;
+    uint64_t best_bytes = promised;
+    for (double of_promise : kOfPromise) {
+      const auto key_bytes =
+          static_cast<uint64_t>(of_promise * static_cast<double>(promised));
+      if (key_bytes > MostForKeys(bytes) ||
+          first.trie_bytes + key_bytes > bytes) {
+        continue;
+      }
+      DesignCandidate next = first;
+      next.design.key_rate =
+          RateOfKeys(next.design.amq, key_bytes, statistics_);
+      judge_.Evaluate(bytes, kRaceQueries, &next);
+      if (next.fpr >= best.fpr) continue;
+      best = next;
+      best_bytes = key_bytes;
+    }
+    if (best_bytes != promised) {
+      found.push_back(BesideKeys(search, space, best_bytes, bytes));
+    }
+  }
+  double most = std::numeric_limits<double>::infinity();
+  if (price_ < kUsualPrice) {
+    for (const DesignCandidate& candidate : found) {
+      most = std::min(most, candidate.fpr + MaxRateForTime(price_));
+    }
+  }
+  const DesignCandidate* best = nullptr;
+  for (const DesignCandidate& candidate : found) {
+    if (candidate.fpr <= most &&
+        (best == nullptr ||
+         CostOf(candidate, price_) < CostOf(*best, price_))) {
+      best = &candidate;
+    }
+  }
+  return best->design;
+}
+
+// ---- Search series ----
+
+// DesignSearch::SearchSeries: series of prefixes.
+
+namespace {
+
+// Queries that the second round looks at.
+constexpr size_t kSeriesQueries = 512;
+
+}  // namespace
+
+// Series of prefixes for keys of different lengths, in whole bytes.
+void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
+                                std::vector<DesignCandidate>* found) const {
+  constexpr uint32_t kStrides[] = {1, 2, 3, 4, 6, 8};
+  constexpr size_t kStarts = 16;
+  std::vector<DesignCandidate> series;
+  // The grid ends at the length of most queries: one long key must not make it
+  // coarse.
+  std::vector<uint32_t> query_bytes;
+  for (const LocatedQuery& query : model_.queries()) {
+    query_bytes.push_back(query.bytes);
+  }
+  const auto most = query_bytes.begin() + query_bytes.size() * 99 / 100;
+  std::nth_element(query_bytes.begin(), most, query_bytes.end());
+  const uint32_t longest = std::min(*most + 1, statistics_.max_bits() / 8);
+  const uint32_t spacing = std::max<uint32_t>(1, longest / 24);
+  // What the designs below differ in.
+  struct Kind {
+    AmqKind kind;
+    AmqPlan keys;
+  };
+  std::vector<Kind> kinds;
+  for (AmqKind kind : kinds_) {
+    kinds.push_back({kind, AmqPlan()});
+    if (key_share == 0) continue;
+    kinds.back().keys =
+        PlanAmq(kind, statistics_.num_keys(),
+                static_cast<uint64_t>(key_share * static_cast<double>(bytes)));
+  }
+  for (uint32_t stride : kStrides) {
+    for (uint32_t first = 1; first < longest; first += spacing) {
+      DesignCandidate candidate;
+      candidate.design.prefix_bits = 8 * first;
+      candidate.design.stride_bits = 8 * stride;
+      candidate.design.key_set = key_share > 0;
+      candidate.design.first_share = key_share;
+      candidate.TestApart(kUsualPrefixes);
+      const uint64_t hashes =
+          statistics_.PrefixesOfSeries(8 * first, 8 * stride);
+      for (const Kind& kind : kinds) {
+        if (hashes > FindAmqType(kind.kind)->max_hashes_per_key *
+                         statistics_.num_keys()) {
+          continue;
+        }
+        candidate.design.amq = kind.kind;
+        const uint64_t set_bytes = bytes - kind.keys.bytes;
+        PrefixSets sets;
+        sets.first = kind.keys;
+        sets.second = RoughPlan(kind.kind, hashes, set_bytes);
+        if (sets.second.false_positive_rate > kUselessRate) continue;
+        judge_.EvaluateSets(sets, bytes, kGridQueries, &candidate);
+        series.push_back(candidate);
+      }
+    }
+  }
+  KeepBest(kStarts, price_, &series);
+  for (DesignCandidate& candidate : series) {
+    judge_.Evaluate(bytes, kSeriesQueries, &candidate);
+  }
+  found->insert(found->end(), series.begin(), series.end());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -30,7 +30,6 @@
 #include <vector>
 
 #include "filter_policy/false_positive_price.h"
-#include "filter_policy/proteus/search/candidates.h"
 #include "filter_policy/proteus/search/design_judge.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

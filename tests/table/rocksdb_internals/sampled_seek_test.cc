@@ -3,12 +3,11 @@
 //  RocksDB's samples of reads: those of a file say the same as without
 //  Protean, of whatever the file's iterator would have waited at.
 
-#include "table/rocksdb_internals/sampled_seek.h"
-
 #include <gtest/gtest.h>
 
 #include "db/column_family.h"
 #include "db/version_set.h"
+#include "table/rocksdb_internals/file_iterator.h"
 #include "tests/table/one_db.h"
 #include "util/cast_util.h"
 

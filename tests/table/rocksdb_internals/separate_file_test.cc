@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "table/rocksdb_internals/separate_file.h"
-
 #include <gtest/gtest.h>
 
 #include "plugin/protean.h"
 #include "rocksdb/cache.h"
 #include "table/block_based/filter_policy_internal.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -8,10 +8,9 @@
 #include <string>
 
 #include "rocksdb/sst_file_writer.h"
-#include "table/rocksdb_internals/separate_file.h"
-#include "table/seek/marker.h"
-#include "table/seek/seek_bounds.h"
-#include "table/seek/seek_outcomes.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/seek/seek_decision.h"
+#include "table/seek/seek_statistics.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/proteus/model/located_queries.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "filter_policy/range_filter.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// Turns `hi` into the last bits before it, a bound that goes on with ones up to
+// `bytes` bytes. False if there are none.
+bool MakeInclusive(std::string* hi, size_t bytes) {
+  while (!hi->empty() && hi->back() == '\0') hi->pop_back();
+  if (hi->empty()) return false;
+  hi->back() = static_cast<char>(static_cast<uint8_t>(hi->back()) - 1);
+  if (hi->size() < bytes) hi->append(bytes - hi->size(), '\xff');
+  return true;
+}
+
+}  // namespace
+
+bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                 const KeyStore& keys, size_t keys_below, size_t next,
+                 const KeyStatistics& statistics, LocatedQuery* query) {
+  Slice last = hi;
+  std::string inclusive;
+  if (!hi_inclusive && EndsBefore(hi, statistics.shortest_key())) {
+    inclusive = hi.ToString();
+    if (!MakeInclusive(&inclusive,
+                       std::max(lo.size(), statistics.longest_key()) + 8)) {
+      return false;
+    }
+    last = inclusive;
+  }
+  *query = {};
+  std::string decoded;
+  // keys_below - 1 is above all indexes if there is no key below.
+  for (size_t neighbour : {keys_below - 1, next}) {
+    if (neighbour >= keys.size()) continue;
+    const Slice key = keys.Get(neighbour, &decoded);
+    query->lo_shared = std::max(query->lo_shared, SharedBits(lo, key));
+    query->hi_shared = std::max(query->hi_shared, SharedBits(last, key));
+  }
+  query->bytes = static_cast<uint32_t>(std::max(lo.size(), hi.size()));
+  query->weight = 1;
+  query->bounds_shared = SharedBits(lo, last);
+  if (query->bounds_shared != kAllBits) {
+    query->lo_rest = LoadBits64(lo, query->bounds_shared / 8);
+    query->hi_rest = LoadBits64(last, query->bounds_shared / 8);
+  }
+  return true;
+}
+
+// ---- Located samples ----
+
+namespace {
+
+struct SortedSample {
+  uint64_t word;  // of its lower bound
+  const SampleQuery* sample;
+};
+
+// Sorts the samples, whose first words are set, by their lower bounds.
+void SortByWords(std::vector<SortedSample>* samples) {
+  // Samples in [begin, end) have equal lower bounds before byte `from`, and the
+  // words from there on are set.
+  struct Range {
+    size_t from;
+    size_t begin;
+    size_t end;
+  };
+  const auto at = [&](size_t index) {
+    return samples->begin() + static_cast<ptrdiff_t>(index);
+  };
+  std::vector<Range> ranges = {{0, 0, samples->size()}};
+  while (!ranges.empty()) {
+    const Range range = ranges.back();
+    ranges.pop_back();
+    std::sort(at(range.begin), at(range.end),
+              [](const SortedSample& a, const SortedSample& b) {
+                return a.word < b.word;
+              });
+    const size_t next = range.from + sizeof(uint64_t);
+    for (size_t i = range.begin; i < range.end;) {
+      const size_t begin = i;
+      while (i < range.end && at(i)->word == at(begin)->word) i++;
+      if (i - begin < 2) continue;
+      // Bounds that end here precede those that go on, and differ in the number
+      // of zeros that they end with.
+      const auto longer =
+          std::partition(at(begin), at(i), [next](const SortedSample& sample) {
+            return sample.sample->lo.size() <= next;
+          });
+      std::sort(at(begin), longer,
+                [](const SortedSample& a, const SortedSample& b) {
+                  return a.sample->lo.size() < b.sample->lo.size();
+                });
+      for (auto sample = longer; sample != at(i); ++sample) {
+        sample->word = LoadBits64(sample->sample->lo, next);
+      }
+      if (longer != at(i)) {
+        ranges.push_back(
+            {next, static_cast<size_t>(longer - samples->begin()), i});
+      }
+    }
+  }
+}
+
+// Finds the first key at or above `target` from `*index` on, which advances.
+void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
+  size_t begin = *index;
+  size_t step = 1;
+  size_t end = begin;
+  while (end < keys.size() && keys.Compare(end, target) < 0) {
+    begin = end + 1;
+    end += step;
+    step *= 2;
+  }
+  *index = keys.LowerBound(target, begin, std::min(end, keys.size()));
+}
+
+// The samples for which a file of these keys would be asked, in order, and the
+// number of those that lie beyond the keys.
+std::vector<SortedSample> SortThoseWithin(
+    const KeyStore& keys, const std::vector<SampleQuery>& samples,
+    uint32_t* outside) {
+  const std::string smallest = keys[0];
+  const std::string largest = keys[keys.size() - 1];
+  std::vector<SortedSample> sorted;
+  sorted.reserve(samples.size());
+  for (const SampleQuery& sample : samples) {
+    if (IsInverted(sample.lo, sample.hi, sample.hi_inclusive)) continue;
+    if (LiesBeyond(sample, smallest, largest)) {
+      ++*outside;
+      continue;
+    }
+    sorted.push_back({LoadBits64(sample.lo, 0), &sample});
+  }
+  SortByWords(&sorted);
+  return sorted;
+}
+
+}  // namespace
+
+LocatedSamples LocateSamples(const KeyStore& keys,
+                             const KeyStatistics& statistics,
+                             const std::vector<SampleQuery>& samples,
+                             bool prefixes_only, double weight) {
+  LocatedSamples located;
+  if (keys.size() == 0) return located;
+  const std::vector<SortedSample> sorted =
+      SortThoseWithin(keys, samples, &located.outside);
+  located.queries.reserve(sorted.size());
+  size_t index = 0;
+  SampleQuery scan;
+  for (const SortedSample& entry : sorted) {
+    const bool is_scan = prefixes_only && entry.sample->lo == entry.sample->hi;
+    if (is_scan) {
+      scan.lo = entry.sample->lo;
+      scan.hi_inclusive = false;
+      if (!FirstBehindPrefix(scan.lo, &scan.hi)) continue;
+    }
+    const SampleQuery& sample = is_scan ? scan : *entry.sample;
+    GallopTo(keys, sample.lo, &index);
+    if (index < keys.size()) {
+      const int to_hi = keys.Compare(index, sample.hi);
+      if (to_hi < 0 || (to_hi == 0 && sample.hi_inclusive)) continue;
+    }
+    LocatedQuery query;
+    if (LocateQuery(sample.lo, sample.hi, sample.hi_inclusive, keys, index,
+                    index, statistics, &query)) {
+      query.weight = weight;
+      located.queries.push_back(query);
+    }
+  }
+  return located;
+}
+
+// ---- Model queries ----
+
+ModelQueries OrderQueries(LocatedSamples samples,
+                          const std::vector<LocatedQuery>& prior) {
+  ModelQueries queries;
+  std::vector<LocatedQuery>& all = queries.all;
+  all = std::move(samples.queries);
+  queries.num_samples = all.size();
+  queries.outside = samples.outside;
+  all.insert(all.end(), prior.begin(), prior.end());
+  const auto points = std::stable_partition(
+      all.begin(), all.end(),
+      [](const LocatedQuery& q) { return !q.promised || !q.is_point(); });
+  queries.num_before_points = static_cast<size_t>(points - all.begin());
+  for (auto query = points; query != all.end(); ++query) {
+    queries.points.Add(query->shared(), query->weight);
+  }
+  queries.points.Sort();
+  return queries;
+}
+
+ModelQueries RangesAmong(const ModelQueries& queries) {
+  const auto is_point = [](const LocatedQuery& query) {
+    return query.is_point();
+  };
+  ModelQueries ranges;
+  ranges.all = queries.all;
+  ranges.outside = queries.outside;
+  std::vector<LocatedQuery>& all = ranges.all;
+  const auto end_samples =
+      all.begin() + static_cast<ptrdiff_t>(queries.num_samples);
+  const auto points = std::count_if(all.begin(), end_samples, is_point);
+  ranges.num_samples = queries.num_samples - static_cast<size_t>(points);
+  all.erase(std::remove_if(all.begin(), all.end(), is_point), all.end());
+  ranges.num_before_points = all.size();
+  return ranges;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  An empty query, located among the keys of a file: all that the model knows
+//  of it.
+//
+//  Three lengths decide which designs resolve the query: what its lower bound
+//  shares with the nearest key, what its upper bound shares with the nearest
+//  key, and what the two bounds share. The longer of the first two is
+//  lcp(Q, K) in the paper. One search in the keys finds all three; after that,
+//  no key is looked at again.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/key_store.h"
+#include "filter_policy/proteus/prefix_hash.h"
+#include "filter_policy/samples/query_queue.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// A query for which the file is asked and which finds nothing in it.
+struct LocatedQuery {
+  static constexpr uint8_t kMaxKinds = 4;
+
+  uint32_t lo_shared;      // bits that its lower bound shares with a key
+  uint32_t hi_shared;      // bits that its upper bound shares with a key
+  uint32_t bounds_shared;  // bits that the bounds share
+  uint32_t bytes;          // of the longer bound
+  double weight;           // among the other queries
+  // Whether a Bloom filter must not do better on this query (prior.h).
+  bool promised;
+  // The kind of range, from 1 to kMaxKinds, if the rates of its kind are to be
+  // close to those of other kinds; else 0.
+  uint8_t kind;
+  // 64 bits of each bound, from the byte on in which the bounds part.
+  uint64_t lo_rest;
+  uint64_t hi_rest;
+
+  uint32_t shared() const { return std::max(lo_shared, hi_shared); }
+  bool is_point() const { return bounds_shared == kAllBits; }
+};
+
+// Locates a query, of weight 1, that lies between two keys: above the first
+// `keys_below` of `keys`, and below the one of index `next` and those after it.
+// False if no string of bits lies in it.
+bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                 const KeyStore& keys, size_t keys_below, size_t next,
+                 const KeyStatistics& statistics, LocatedQuery* query);
+
+// ---- Located samples ----
+
+// The sample queries, located among the keys of a file (Proteus paper, section
+// 4.3, "Count Query Prefixes"): sorted by their lower bounds, each is searched
+// from where the one before it was found.
+
+struct LocatedSamples {
+  // The samples for which the file would be asked and which find nothing in it.
+  std::vector<LocatedQuery> queries;
+  // The number of samples that find nothing because they lie beyond the keys.
+  uint32_t outside = 0;
+};
+
+// Locates samples among `keys`, which ascend and whose statistics are given. If
+// `prefixes_only`, a point query asks for all keys that start with its key.
+// Each sample has this weight.
+LocatedSamples LocateSamples(const KeyStore& keys,
+                             const KeyStatistics& statistics,
+                             const std::vector<SampleQuery>& samples,
+                             bool prefixes_only, double weight);
+
+// ---- Shared shares ----
+
+// How many bits queries share with keys: the shares of the queries by weight.
+
+class SharedShares {
+ public:
+  void Add(uint32_t bits, double weight) {
+    queries_.emplace_back(bits, weight);
+    total_ += weight;
+  }
+  // Must be called once, between Add and AtLeast.
+  void Sort() {
+    std::sort(queries_.begin(), queries_.end());
+    double sum = 0;
+    for (size_t i = queries_.size(); i-- > 0;) {
+      queries_[i].second = sum += queries_[i].second;
+    }
+  }
+  // The share for `bits` bits or more.
+  double AtLeast(uint32_t bits) const {
+    const auto first = std::lower_bound(queries_.begin(), queries_.end(),
+                                        std::make_pair(bits, -1.0));
+    return first == queries_.end() ? 0 : first->second / total_;
+  }
+  // The weight of all queries.
+  double total() const { return total_; }
+
+ private:
+  std::vector<std::pair<uint32_t, double>> queries_;
+  double total_ = 0;
+};
+
+// ---- Model queries ----
+
+// The queries that a design is judged by: the samples that the file would be
+// asked, and the prior (prior.h).
+
+struct ModelQueries {
+  // The samples, then the prior, whose promised points come last.
+  std::vector<LocatedQuery> all;
+  size_t num_samples = 0;
+  // The number of queries before the promised points, and what these share with
+  // keys.
+  size_t num_before_points = 0;
+  SharedShares points;
+  // The number of samples that find nothing because they lie beyond the keys.
+  uint32_t outside = 0;
+};
+
+ModelQueries OrderQueries(LocatedSamples samples,
+                          const std::vector<LocatedQuery>& prior);
+
+// The queries that are no points.
+ModelQueries RangesAmong(const ModelQueries& queries);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

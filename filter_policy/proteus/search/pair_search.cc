@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/proteus/search/pair_search.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "filter_policy/proteus/model/prefix_counts.h"
+#include "filter_policy/proteus/search/design_judge.h"
+#include "filter_policy/proteus/search/design_search.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+static_assert(kMaxPrefixProbes < 1 << (PairCounts::kBins - 1));
+
+size_t BinOf(uint64_t prefixes) {
+  return 64 - static_cast<size_t>(__builtin_clzll(prefixes));
+}
+
+// The number of lengths of at most `bits` bits.
+size_t EndOf(const std::vector<uint32_t>& lengths, uint32_t bits) {
+  return static_cast<size_t>(
+      std::upper_bound(lengths.begin(), lengths.end(), bits) - lengths.begin());
+}
+
+}  // namespace
+
+PairCounts::PairCounts(const QuerySample& sample,
+                       const ByteAlphabets& alphabets,
+                       const std::vector<uint32_t>& first_lengths,
+                       const std::vector<uint32_t>& lengths)
+    : num_lengths_(lengths.size()),
+      bins_((first_lengths.size() + 1) * num_lengths_ * kBins),
+      single_((first_lengths.size() + 1) * row_size()),
+      too_many_((first_lengths.size() + 1) * row_size()) {
+  for (size_t c = 0; c < sample.num_before_points; c++) {
+    const QueryClass& alike = sample.classes[c];
+    const LocatedQuery& any = sample.queries[alike.begin];
+    const size_t begin_length = EndOf(lengths, any.shared());
+    const size_t end_single =
+        std::max(begin_length, EndOf(lengths, any.bounds_shared));
+    const size_t end_first = EndOf(first_lengths, any.shared());
+    // While both bounds are below one prefix of the first length, that length
+    // does not matter.
+    const size_t end_common =
+        std::min(end_first, EndOf(first_lengths, any.bounds_shared));
+    Enter({0, end_common}, begin_length, end_single, alike.weight, &single_);
+    for (size_t q = alike.begin; q < alike.end; q++) {
+      const LocatedQuery& query = sample.queries[q];
+      if (end_common > 0) {
+        CountFrom({0, end_common}, end_single, query.weight, [&](size_t j) {
+          return CountAll(query, alphabets, lengths[j]);
+        });
+      }
+      for (size_t i = end_common; i < end_first; i++) {
+        CountFrom({i, i + 1},
+                  std::max(end_single, EndOf(lengths, first_lengths[i])),
+                  query.weight, [&](size_t j) {
+                    return CountTested(query, alphabets, first_lengths[i],
+                                       lengths[j]);
+                  });
+      }
+    }
+  }
+  SumUp(first_lengths.size());
+}
+
+void PairCounts::Count(Rows rows, size_t length, double weight,
+                       uint64_t prefixes) {
+  if (prefixes == 0) return;
+  const size_t number = BinOf(prefixes);
+  const double all = weight * static_cast<double>(prefixes);
+  Bin& enter = bins_[(rows.begin * num_lengths_ + length) * kBins + number];
+  enter.prefixes += all;
+  enter.queries += weight;
+  Bin& leave = bins_[(rows.end * num_lengths_ + length) * kBins + number];
+  leave.prefixes -= all;
+  leave.queries -= weight;
+}
+
+void PairCounts::Enter(Rows rows, size_t begin, size_t end, double weight,
+                       std::vector<double>* sums) const {
+  double* const first = &(*sums)[rows.begin * row_size()];
+  double* const past = &(*sums)[rows.end * row_size()];
+  first[begin] += weight;
+  first[end] -= weight;
+  past[begin] -= weight;
+  past[end] += weight;
+}
+
+template <typename NumberOf>
+void PairCounts::CountFrom(Rows rows, size_t begin, double weight,
+                           const NumberOf& number_of) {
+  for (size_t j = begin; j < num_lengths_; j++) {
+    const uint64_t prefixes = number_of(j);
+    if (prefixes > kMaxPrefixProbes) {
+      Enter(rows, j, num_lengths_, weight, &too_many_);
+      return;
+    }
+    Count(rows, j, weight, prefixes);
+  }
+}
+
+// Adds to each first length what was entered at those before it and, in the two
+// vectors of sums, to each length what was entered at the shorter ones.
+void PairCounts::SumUp(size_t num_first) {
+  const size_t row_of_bins = num_lengths_ * kBins;
+  for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {
+    bins_[k].prefixes += bins_[k - row_of_bins].prefixes;
+    bins_[k].queries += bins_[k - row_of_bins].queries;
+  }
+  for (std::vector<double>* sums : {&single_, &too_many_}) {
+    for (size_t k = row_size(); k < num_first * row_size(); k++) {
+      (*sums)[k] += (*sums)[k - row_size()];
+    }
+    for (size_t i = 0; i < num_first; i++) {
+      double* const row = &(*sums)[i * row_size()];
+      for (size_t j = 1; j < num_lengths_; j++) row[j] += row[j - 1];
+    }
+  }
+}
+
+// ---- Search pairs ----
+
+// DesignSearch::SearchPairs: algorithm 1 of the Proteus paper (section 4.3),
+// the search through all pairs (l1, l2) of a trie and a set.
+
+namespace {
+
+// The shares of the queries that share at least some number of bits with a key:
+// of all, of those that are promised, and of the promised points.
+struct Shares {
+  double all;
+  double promised;
+  double points;
+};
+
+// The set of the last length. Many lengths have as many prefixes as the one
+// before, and equal sets.
+struct Planned {
+  uint64_t hashes = 0;
+  AmqPlan plan;
+};
+
+// Adds the queries of a pair's bins to the candidate's false positive rate, and
+// to what it tests. `total` is the weight of all queries.
+void AddBins(const PairCounts::Bin* bins, double total, double rate_of_set,
+             DesignCandidate* candidate) {
+  const double log_negative = std::log1p(-rate_of_set);
+  for (size_t k = 1; k < PairCounts::kBins; k++) {
+    if (WithoutRounding(bins[k].queries) == 0) continue;
+    const double share = bins[k].queries / total;
+    candidate->prefixes += bins[k].prefixes / total;
+    candidate->runs += share;
+    candidate->fpr -=
+        share * std::expm1(bins[k].prefixes / bins[k].queries * log_negative);
+  }
+}
+
+}  // namespace
+
+// The lengths ascend; a first length of 0 means no trie.
+void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
+                               const std::vector<uint32_t>& lengths,
+                               uint64_t bytes,
+                               std::vector<DesignCandidate>* found) const {
+  const QuerySample& sample =
+      judge_.SampleOf(judge_.StepFor(kFirstRoundQueries));
+  const PairCounts counts(sample, statistics_.alphabets(), first_lengths,
+                          lengths);
+  const double total = sample.shared.total();
+  const double points =
+      model_.points().total() / static_cast<double>(sample.step) / total;
+  const auto shares_of = [&](uint32_t bits) -> Shares {
+    return {sample.shared.AtLeast(bits), sample.promised_shared.AtLeast(bits),
+            model_.points().AtLeast(bits)};
+  };
+  std::vector<Shares> shares;
+  shares.reserve(lengths.size());
+  for (uint32_t bits : lengths) shares.push_back(shares_of(bits));
+  // No design that costs more is among the best.
+  LeastCosts least(2 * kFinalists);
+
+  for (size_t i = 0; i < first_lengths.size(); i++) {
+    const uint32_t first = first_lengths[i];
+    KeyStatistics::TrieSize size;
+    if (first > 0) size = judge_.SizeOfTrie(first, bytes);
+    if (size.bytes > bytes) continue;
+    const Shares reached = shares_of(first);
+    DesignCandidate candidate;
+    candidate.trie_bytes = size.bytes;
+    candidate.design.trie_bits = first;
+    candidate.design.trie_lead = size.lead;
+    if (first > 0) {
+      candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
+      least.Add(CostOf(candidate, price_));
+      found->push_back(candidate);
+    }
+    std::vector<Planned> planned(kinds_.size());
+    for (size_t j = 0; j < lengths.size(); j++) {
+      if (lengths[j] <= first) continue;
+      // Queries that share all of the prefix with a key are false positives for
+      // certain, as are those that test too many.
+      const double certain = shares[j].all + counts.TooManyOf(i, j) / total;
+      if (certain > least.Most()) continue;
+      const uint64_t hashes = statistics_.Prefixes(lengths[j]);
+      candidate.design.prefix_bits = lengths[j];
+      // A promised point tests one prefix.
+      const double one = points * (reached.points - shares[j].points) +
+                         counts.SingleOf(i, j) / total;
+      for (size_t kind = 0; kind < kinds_.size(); kind++) {
+        candidate.design.amq = kinds_[kind];
+        if (planned[kind].hashes != hashes) {
+          planned[kind] = {hashes,
+                           RoughPlan(kinds_[kind], hashes, bytes - size.bytes)};
+        }
+        const double rate = planned[kind].plan.false_positive_rate;
+        if (rate > kUselessRate) continue;
+        candidate.fpr = certain + one * rate;
+        if (candidate.fpr > least.Most()) continue;
+        candidate.TestApart(one);
+        AddBins(counts.BinsOf(i, j), total, rate, &candidate);
+        const double shared = shares[j].promised;
+        candidate.fpr +=
+            judge_.Penalty(shared + (reached.promised - shared) * rate, bytes);
+        const double cost = CostOf(candidate, price_);
+        if (cost > least.Most()) continue;
+        least.Add(cost);
+        found->push_back(candidate);
+      }
+    }
+  }
+}
+
+// ---- Search two sets ----
+
+// DesignSearch::SearchTwoSets: pairs of sets of prefixes.
+
+namespace {
+
+// Queries that the two rounds of steps look at.
+constexpr size_t kFewTwoSetQueries = 256;
+constexpr size_t kTwoSetQueries = 1024;
+
+// Lengths that are spread evenly, and those where queries part from the keys.
+std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
+  constexpr size_t kGrid = 16;
+  constexpr size_t kQuantiles = 5;
+  const KeyStatistics& statistics = model.statistics();
+  const uint32_t max_bits = statistics.max_bits();
+  std::vector<uint32_t> lengths = SpreadLengths(1, max_bits, kGrid);
+  std::vector<uint32_t> shared;
+  for (const LocatedQuery& query : model.queries()) {
+    shared.push_back(query.shared());
+  }
+  std::sort(shared.begin(), shared.end());
+  for (size_t i = 0; i < kQuantiles; i++) {
+    const uint32_t bits = shared[shared.size() * i / kQuantiles];
+    if (bits < max_bits) lengths.push_back(bits + 1);
+    // Digits and letters end with their byte.
+    if (statistics.longest_key() > 8 && 8 * (bits / 8 + 1) <= max_bits) {
+      lengths.push_back(8 * (bits / 8 + 1));
+    }
+  }
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  return lengths;
+}
+
+// The longest step in lengths.
+int FarthestStep(const KeyStatistics& statistics) {
+  // Digits and letters take whole bytes.
+  if (statistics.longest_key() > 8) return 16;
+  return std::max<int>(1, statistics.max_bits() / 32);
+}
+
+// Steps from designs of two sets to better neighbors, in lengths and in how the
+// memory is shared.
+class TwoSetsClimb {
+ public:
+  // Designs of `bytes` bytes are judged by `num_queries` queries.
+  TwoSetsClimb(const DesignJudge& judge, uint64_t bytes, size_t num_queries,
+               uint32_t max_bits)
+      : judge_(judge),
+        bytes_(bytes),
+        num_queries_(num_queries),
+        max_bits_(max_bits) {}
+
+  // Goes on to better neighbors as long as there are any.
+  void Climb(int farthest_step, DesignCandidate* best) {
+    Evaluate(best, std::numeric_limits<double>::infinity());
+    for (int distance = farthest_step; distance > 0; distance /= 2) {
+      for (bool better = true; better;) {
+        better = false;
+        for (const Step& step : kSteps) {
+          DesignCandidate next = *best;
+          if (!Move(step, distance, &next.design)) continue;
+          Evaluate(&next, best->fpr);
+          if (next.fpr < best->fpr) {
+            *best = next;
+            better = true;
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr double kShareStep = 0.1;
+  static constexpr double kMinShare = 0.15;
+  struct Step {
+    int first;
+    int second;
+    double share;
+  };
+  static constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0}, {0, -1, 0},
+                                    {0, 1, 0},  {1, 1, 0}, {-1, -1, 0},
+                                    {0, 0, 1},  {0, 0, -1}};
+
+  // False if there is no such design.
+  bool Move(const Step& step, int distance, ProteusDesign* design) const {
+    const int64_t first =
+        int64_t{design->first_prefix_bits} + int64_t{step.first} * distance;
+    const int64_t second =
+        int64_t{design->prefix_bits} + int64_t{step.second} * distance;
+    const double share = design->first_share + kShareStep * step.share;
+    if (first < 1 || second <= first || second > max_bits_ ||
+        share < kMinShare || share > 1 - kMinShare) {
+      return false;
+    }
+    design->first_prefix_bits = static_cast<uint32_t>(first);
+    design->prefix_bits = static_cast<uint32_t>(second);
+    design->first_share = share;
+    return true;
+  }
+
+  void Evaluate(DesignCandidate* candidate, double most) {
+    const ProteusDesign& design = candidate->design;
+    const auto [rate, is_new] = known_.try_emplace(
+        {int64_t{static_cast<uint8_t>(design.amq)}, design.first_prefix_bits,
+         design.prefix_bits, std::lround(design.first_share / kShareStep)});
+    // A design that is not good enough has a lower rate here, which may have to
+    // be found again.
+    if (is_new || (rate->second < 0 && -rate->second <= most)) {
+      const bool is_exact =
+          judge_.Evaluate(bytes_, num_queries_, candidate, most);
+      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
+    }
+    candidate->fpr = std::abs(rate->second);
+  }
+
+  const DesignJudge& judge_;
+  const uint64_t bytes_;
+  const size_t num_queries_;
+  const uint32_t max_bits_;
+  // Searches from several starts meet, and turn back to where they were: the
+  // rates by the kind, the lengths and the share. Those that are not exact are
+  // negative.
+  std::map<std::array<int64_t, 4>, double> known_;
+};
+
+// Drops designs whose rates cannot be expected to be below `most` on more
+// queries.
+void DropHopeless(double most, std::vector<DesignCandidate>* found) {
+  const auto is_hopeless = [&](const DesignCandidate& candidate) {
+    const double rate = std::min(candidate.fpr, 1.0);
+    const double error = std::sqrt(rate * (1 - rate) / kFewTwoSetQueries);
+    return candidate.fpr - 2 * error > most;
+  };
+  found->erase(std::remove_if(found->begin(), found->end(), is_hopeless),
+               found->end());
+}
+
+}  // namespace
+
+// Pairs of lengths on a grid, then steps from the best ones to better
+// neighbours: first on few queries, and from those that may still become the
+// best on more of them.
+void DesignSearch::SearchTwoSets(uint64_t bytes,
+                                 std::vector<DesignCandidate>* found) const {
+  constexpr size_t kStarts = 3;
+  const std::vector<uint32_t> lengths = GridOfLengths(model_);
+  std::vector<DesignCandidate> grid;
+  const SharedShares& shares =
+      judge_.SampleOf(judge_.StepFor(kGridQueries)).shared;
+  for (AmqKind kind : kinds_) {
+    // Designs of one kind differ in their rates alone.
+    LeastCosts least(2 * kStarts);
+    for (size_t j = lengths.size(); j-- > 0;) {
+      const double certain = shares.AtLeast(lengths[j]);
+      if (certain > least.Most()) break;
+      for (size_t i = 0; i < j; i++) {
+        DesignCandidate candidate;
+        candidate.design.amq = kind;
+        candidate.design.first_share = 0.5;
+        candidate.design.first_prefix_bits = lengths[i];
+        candidate.design.prefix_bits = lengths[j];
+        candidate.TestApart(kUsualPrefixes);
+        if (!judge_.Evaluate(bytes, kGridQueries, &candidate, least.Most()))
+          continue;
+        least.Add(candidate.fpr);
+        grid.push_back(candidate);
+      }
+    }
+  }
+  KeepBest(kStarts, price_, &grid);
+
+  const uint32_t max_bits = statistics_.max_bits();
+  const int farthest = FarthestStep(statistics_);
+  TwoSetsClimb rough(judge_, bytes, kFewTwoSetQueries, max_bits);
+  for (DesignCandidate& best : grid) rough.Climb(farthest, &best);
+  KeepBest(kStarts, price_, &grid);
+  // Penalties make it more than one where nothing else keeps the promise.
+  double least = std::numeric_limits<double>::infinity();
+  for (const DesignCandidate& other : *found) {
+    least = std::min(least, other.fpr);
+  }
+  DropHopeless(least + MaxRateForTime(price_), &grid);
+  TwoSetsClimb fine(judge_, bytes, kTwoSetQueries, max_bits);
+  for (DesignCandidate& best : grid) {
+    fine.Climb(std::min(farthest, 4), &best);
+    found->push_back(best);
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/samples/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr size_t kChunkBytes = 64 << 10;
+
+Status CheckKind(const std::string& file, mode_t mode) {
+  switch (mode & S_IFMT) {
+    case S_IFBLK:
+    case S_IFCHR:
+      return Status::InvalidArgument(file, "is a device, not a file");
+    case S_IFIFO:
+    case S_IFSOCK:
+      return Status::InvalidArgument(file, "is a pipe or socket, not a file");
+    default:
+      return Status::OK();
+  }
+}
+
+// Appends what `read` stores in a buffer, until that is nothing.
+Status ReadToEnd(const std::string& file, uint64_t max_bytes,
+                 const std::function<Status(char*, Slice*)>& read,
+                 std::string* contents) {
+  const auto buffer = std::make_unique<char[]>(kChunkBytes);
+  while (contents->size() <= max_bytes) {
+    Slice chunk;
+    const Status s = read(buffer.get(), &chunk);
+    if (!s.ok() || chunk.empty()) return s;
+    contents->append(chunk.data(), chunk.size());
+  }
+  return Status::InvalidArgument(
+      file, "is larger than " + std::to_string(max_bytes) + " bytes");
+}
+
+Status ErrorOf(const std::string& file) {
+  return errno == ENOENT || errno == ENOTDIR
+             ? Status::PathNotFound(file, strerror(errno))
+             : Status::IOError(file, strerror(errno));
+}
+
+// A file descriptor that is closed with this object.
+struct Descriptor {
+  explicit Descriptor(int opened) : fd(opened) {}
+  ~Descriptor() {
+    if (fd >= 0) close(fd);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  const int fd;
+};
+
+// Another file may get the name before it is opened, so the file that has been
+// opened is looked at again.
+Status ReadLocal(const std::string& file, uint64_t max_bytes,
+                 std::string* contents) {
+  const Descriptor opened(
+      open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  struct stat found = {};
+  if (opened.fd < 0 || fstat(opened.fd, &found) != 0) return ErrorOf(file);
+  if (S_ISDIR(found.st_mode)) {
+    return Status::InvalidArgument(file, "is a folder, not a file");
+  }
+  const Status s = CheckKind(file, found.st_mode);
+  if (!s.ok()) return s;
+  if (found.st_size > 0 && static_cast<uint64_t>(found.st_size) <= max_bytes) {
+    contents->reserve(static_cast<size_t>(found.st_size));
+  }
+  return ReadToEnd(
+      file, max_bytes,
+      [&](char* buffer, Slice* chunk) {
+        ssize_t size;
+        do {
+          size = ::read(opened.fd, buffer, kChunkBytes);
+        } while (size < 0 && errno == EINTR);
+        if (size < 0) return ErrorOf(file);
+        *chunk = Slice(buffer, static_cast<size_t>(size));
+        return Status::OK();
+      },
+      contents);
+}
+
+Status ReadFromFileSystem(FileSystem* fs, const std::string& file,
+                          uint64_t max_bytes, std::string* contents) {
+  uint64_t size = 0;
+  Status s = fs->GetFileSize(file, IOOptions(), &size, /*dbg=*/nullptr);
+  if (!s.ok() || size == 0) return s;
+  std::unique_ptr<FSSequentialFile> opened;
+  s = fs->NewSequentialFile(file, FileOptions(), &opened, /*dbg=*/nullptr);
+  if (!s.ok()) return s;
+  return ReadToEnd(
+      file, max_bytes,
+      [&](char* buffer, Slice* chunk) {
+        return opened->Read(kChunkBytes, IOOptions(), chunk, buffer,
+                            /*dbg=*/nullptr);
+      },
+      contents);
+}
+
+}  // namespace
+
+bool HasLocalFiles(const FileSystem& fs) {
+  return fs.IsInstanceOf(FileSystem::kDefaultName());
+}
+
+Status CheckNoDevice(const FileSystem& fs, const std::string& file) {
+  struct stat found = {};
+  return HasLocalFiles(fs) && stat(file.c_str(), &found) == 0
+             ? CheckKind(file, found.st_mode)
+             : Status::OK();
+}
+
+Status ReadPlainFile(FileSystem* fs, const std::string& file,
+                     uint64_t max_bytes, std::string* contents) {
+  contents->clear();
+  if (!HasLocalFiles(*fs)) {
+    return ReadFromFileSystem(fs, file, max_bytes, contents);
+  }
+  // Opening some devices has effects.
+  const Status s = CheckNoDevice(*fs, file);
+  return s.ok() ? ReadLocal(file, max_bytes, contents) : s;
+}
+
+// ---- Replace file ----
+
+namespace {
+
+constexpr char kTemporary[] = ".tmp";
+
+// The type of a file, following symbolic links; 0 if there is no such file.
+mode_t KindOf(const std::string& file) {
+  struct stat found;
+  return stat(file.c_str(), &found) == 0 ? found.st_mode & S_IFMT : 0;
+}
+
+// The path that symbolic links lead to, whether it exists or not.
+std::string Resolved(std::string file) {
+  constexpr int kMaxLinks = 40;  // as in Linux
+  char link[PATH_MAX];
+  for (int i = 0; i < kMaxLinks; i++) {
+    const ssize_t size = readlink(file.c_str(), link, sizeof(link));
+    if (size <= 0) break;  // not a link
+    const size_t slash = link[0] == '/' ? std::string::npos : file.rfind('/');
+    file.resize(slash == std::string::npos ? 0 : slash + 1);
+    file.append(link, static_cast<size_t>(size));
+  }
+  return file;
+}
+
+// Deletes the temporary files of a file that processes left when they died.
+void DeleteAbandoned(Env* env, const std::string& file) {
+  constexpr uint64_t kOldSeconds = 60 * 60;
+  const size_t slash = file.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "." : file.substr(0, slash + 1);
+  const std::string begin =
+      (slash == std::string::npos ? file : file.substr(slash + 1)) + ".";
+  const size_t size =
+      begin.size() + env->GenerateUniqueId().size() + strlen(kTemporary);
+  std::vector<std::string> names;
+  env->GetChildren(folder, &names).PermitUncheckedError();
+  for (const std::string& name : names) {
+    if (name.size() != size || !Slice(name).starts_with(begin) ||
+        !Slice(name).ends_with(kTemporary)) {
+      continue;
+    }
+    const std::string path = slash == std::string::npos ? name : folder + name;
+    uint64_t modified = 0;
+    int64_t now = 0;
+    if (env->GetFileModificationTime(path, &modified).ok() &&
+        env->GetCurrentTime(&now).ok() &&
+        static_cast<uint64_t>(now) > modified + kOldSeconds) {
+      env->DeleteFile(path).PermitUncheckedError();
+    }
+  }
+}
+
+Status WriteErrorOf(const std::string& file) {
+  return Status::IOError(file, strerror(errno));
+}
+
+Status WriteAll(int fd, const std::string& file, Slice contents) {
+  while (!contents.empty()) {
+    const ssize_t size = write(fd, contents.data(), contents.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return WriteErrorOf(file);
+    contents.remove_prefix(static_cast<size_t>(size));
+  }
+  return Status::OK();
+}
+
+// Gives an open file the permissions of another one, and its owner if this
+// process may.
+Status CopyAttributes(int fd, const std::string& file, const struct stat& of) {
+  const bool given = (of.st_uid == geteuid() && of.st_gid == getegid()) ||
+                     fchown(fd, of.st_uid, of.st_gid) == 0;
+  // For another owner or group, the old permissions would mean something else.
+  constexpr mode_t kOfOwner = S_IRWXU;
+  constexpr mode_t kOfAll = S_IRWXU | S_IRWXG | S_IRWXO;
+  return fchmod(fd, of.st_mode & (given ? kOfAll : kOfOwner)) == 0
+             ? Status::OK()
+             : WriteErrorOf(file);
+}
+
+// Finishes an open file whose contents are written.
+using Finish = std::function<Status(int fd, const std::string& file)>;
+
+// Writes a file that is not there yet, and that its owner alone can read unless
+// `finish` changes that.
+Status WriteLocal(const std::string& file, const std::string& contents,
+                  const Finish& finish) {
+  const int fd =
+      open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+           S_IRUSR | S_IWUSR);
+  if (fd < 0) return WriteErrorOf(file);
+  Status s = WriteAll(fd, file, contents);
+  if (s.ok()) s = finish(fd, file);
+  if (s.ok() && fsync(fd) != 0) s = WriteErrorOf(file);
+  if (close(fd) != 0 && s.ok()) s = WriteErrorOf(file);
+  return s;
+}
+
+// Writes a temporary file, and gives it the name of the one that it replaces.
+Status WriteAndRename(Env* env, const std::string& file,
+                      const std::string& contents, const Finish& finish) {
+  DeleteAbandoned(env, file);
+  // A unique name, since another process may write the same file.
+  const std::string temporary =
+      file + "." + env->GenerateUniqueId() + kTemporary;
+  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents, finish)
+                                : WriteStringToFile(env, contents, temporary,
+                                                    /*should_sync=*/true);
+  if (s.ok()) s = env->RenameFile(temporary, file);
+  if (!s.ok()) env->DeleteFile(temporary).PermitUncheckedError();
+  return s;
+}
+
+}  // namespace
+
+Status ReplaceFile(Env* env, const std::string& file,
+                   const std::string& contents) {
+  const Status s = CheckNoDevice(env, file);
+  if (!s.ok()) return s;
+  const std::string replaced = HasLocalFiles(env) ? Resolved(file) : file;
+  struct stat old = {};
+  const bool is_new = stat(replaced.c_str(), &old) != 0;
+  return WriteAndRename(
+      env, replaced, contents, [&](int fd, const std::string& temporary) {
+        return is_new ? Status::OK() : CopyAttributes(fd, temporary, old);
+      });
+}
+
+Status WriteNewFile(Env* env, const std::string& file,
+                    const std::string& contents, const struct stat* owner) {
+  struct stat found = {};
+  if (HasLocalFiles(env) && lstat(file.c_str(), &found) == 0 &&
+      !S_ISREG(found.st_mode)) {
+    return Status::InvalidArgument(
+        file, "is a link, a pipe, or another thing that is not a plain file");
+  }
+  return WriteAndRename(
+      env, file, contents, [owner](int fd, const std::string& temporary) {
+        return owner == nullptr || fchown(fd, owner->st_uid, owner->st_gid) == 0
+                   ? Status::OK()
+                   : WriteErrorOf(temporary);
+      });
+}
+
+Status WriteOutput(Env* env, const std::string& file,
+                   const std::string& contents) {
+  const mode_t kind = HasLocalFiles(env) ? KindOf(file) : 0;
+  if (kind != S_IFCHR && kind != S_IFIFO) {
+    return ReplaceFile(env, file, contents);
+  }
+  const int fd = open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return WriteErrorOf(file);
+  Status s = WriteAll(fd, file, contents);
+  if (close(fd) != 0 && s.ok()) s = WriteErrorOf(file);
+  return s;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Reads files that an option, a folder or an operator names. Such a name may
+//  stand for anything: a device that never ends, a pipe without a writer.
+
+#pragma once
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <string>
+
+#include "rocksdb/env.h"
+#include "rocksdb/file_system.h"
+#include "rocksdb/status.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Returns true if the files of `fs` are the operating system's, under their own
+// names.
+bool HasLocalFiles(const FileSystem& fs);
+inline bool HasLocalFiles(Env* env) {
+  return HasLocalFiles(*env->GetFileSystem());
+}
+
+// Returns InvalidArgument if `file` is a device, a pipe or a socket, or a
+// symbolic link to one: reading it may block forever, or never end. Returns OK
+// if the files of `fs` are not the operating system's, which alone has such
+// files.
+Status CheckNoDevice(const FileSystem& fs, const std::string& file);
+inline Status CheckNoDevice(Env* env, const std::string& file) {
+  return CheckNoDevice(*env->GetFileSystem(), file);
+}
+
+// Reads a whole file of at most `max_bytes`, and never waits. Returns
+// InvalidArgument, without reading, if `file` is not a plain file or a symbolic
+// link to one, or is larger; PathNotFound if there is none; and otherwise the
+// error of reading it. If the files of `fs` are not the operating system's, a
+// file is empty if `fs` says that its size is 0, as that of a pipe is.
+Status ReadPlainFile(FileSystem* fs, const std::string& file,
+                     uint64_t max_bytes, std::string* contents);
+inline Status ReadPlainFile(Env* env, const std::string& file,
+                            uint64_t max_bytes, std::string* contents) {
+  return ReadPlainFile(env->GetFileSystem().get(), file, max_bytes, contents);
+}
+
+// ---- Replace file ----
+
+// Replaces the contents of a file: all of them, or none.
+
+// Writes and syncs a file, which has either the old or the new contents
+// whatever goes wrong. A new file can be read by its owner alone, since it may
+// contain keys. An old one keeps its owner and permissions, and a symbolic link
+// leads where it led. Returns InvalidArgument if that is a device, a pipe or a
+// socket, and IOError if the file cannot be written. A process that dies here
+// leaves a temporary file next to `file`; such a file is deleted by a later
+// call when it is an hour old. Safe for concurrent use by threads and
+// processes.
+Status ReplaceFile(Env* env, const std::string& file,
+                   const std::string& contents);
+
+// ReplaceFile for a file in a folder that others may write to: the file is a
+// new one, which only its owner can read. Returns InvalidArgument if `file` is
+// anything but a plain file, such as a symbolic link. `owner`, unless it is
+// nullptr, says to whom the file is given.
+Status WriteNewFile(Env* env, const std::string& file,
+                    const std::string& contents,
+                    const struct stat* owner = nullptr);
+
+// ReplaceFile for a file that a command line names: a character device or a
+// pipe, such as a terminal, is written to directly.
+Status WriteOutput(Env* env, const std::string& file,
+                   const std::string& contents);
+
+}  // namespace ROCKSDB_NAMESPACE::protean

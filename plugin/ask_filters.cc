@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  The functions of approximate_count.h, may_exist.h, sst_file_filter.h and
+//  search_bounds.h.
+
+#include <algorithm>
+#include <memory>
+
+#include "plugin/approximate_count.h"
+#include "plugin/facts.h"
+#include "plugin/may_exist.h"
+#include "plugin/search_bounds.h"
+#include "plugin/sst_file_filter.h"
+#include "table/existence_check.h"
+#include "table/protean_table_factory.h"
+#include "table/range_counter.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/seek/thread_bounds.h"
+#include "table/separate_filter.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+Status ApproximateCount(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family,
+                        const RangePtr& range, CountResult* result) {
+  *result = CountResult();
+  Status s = RequireProteanTable("ApproximateCount", db, column_family);
+  if (!s.ok()) return s;
+
+  RangeCounter::Totals totals;
+  s = RangeCounter::Count(db, read_options, column_family, range.start,
+                          range.limit, &totals);
+  result->count = totals.in_files + totals.in_memtables;
+  result->in_memtables = totals.in_memtables;
+  result->sorted_runs = totals.sorted_runs;
+  result->files = totals.files;
+  result->files_scanned = totals.files_scanned;
+  result->deletions = totals.deletions;
+  result->unsure = totals.unsure;
+  return s;
+}
+
+Record RecordOf(const CountResult& count) {
+  using Of = CountResult;
+  constexpr FactType kGauge = FactType::kGauge;
+  static const Facts<Of> facts = {
+      {"count", kGauge, "Keys.", [](const Of& of) { return of.count; }},
+      {"in_memtables", kGauge, "Those of them that the memtables hold.",
+       [](const Of& of) { return of.in_memtables; }},
+      {"sorted_runs", kGauge, "Sorted runs of files that hold the others.",
+       [](const Of& of) { return of.sorted_runs; }},
+      {"files", kGauge, "Files that were asked.",
+       [](const Of& of) { return of.files; }},
+      {"files_scanned", kGauge, "Those of them that were scanned.",
+       [](const Of& of) { return of.files_scanned; }},
+      {"deletions", kGauge, "Deletions, which may hide keys.",
+       [](const Of& of) { return of.deletions; }},
+      {"unsure", kGauge, "Whether entries that are no live keys may count.",
+       [](const Of& of) { return of.unsure; }},
+      {"is_exact", kGauge, "Whether the count is certainly right.",
+       [](const Of& of) { return of.IsExact(); }},
+  };
+  return {facts, count};
+}
+
+// ---- May exist ----
+
+Status KeysMayExist(DB* db, const ReadOptions& read_options,
+                    ColumnFamilyHandle* column_family, size_t num_keys,
+                    const Slice* keys, bool* may_exist) {
+  std::fill_n(may_exist, num_keys, true);
+  const Status s = RequireProteanTable("KeysMayExist", db, column_family);
+  return s.ok() ? ExistenceCheck::CheckKeys(db, read_options, column_family,
+                                            num_keys, keys, may_exist)
+                : s;
+}
+
+Status RangesMayExist(DB* db, const ReadOptions& read_options,
+                      ColumnFamilyHandle* column_family, size_t num_ranges,
+                      const RangePtr* ranges, bool* may_exist) {
+  std::fill_n(may_exist, num_ranges, true);
+  const Status s = RequireProteanTable("RangesMayExist", db, column_family);
+  return s.ok() ? ExistenceCheck::CheckRanges(db, read_options, column_family,
+                                              num_ranges, ranges, may_exist)
+                : s;
+}
+
+// ---- Sst file filter ----
+
+namespace {
+
+class SeparateSstFilter final : public SstFileFilter {
+ public:
+  explicit SeparateSstFilter(std::unique_ptr<SeparateFile> file)
+      : file_(std::move(file)),
+        filter_(FilterKnowsKeysInOrder(file_->file())
+                    ? SeparateFilter::Open(file_->file())
+                    : nullptr),
+        order_(*file_->file().user_comparator()) {}
+
+  bool KeyMayExist(const Slice& key) const override {
+    const FileRangeFilter* const filter = RangeFilter();
+    return filter == nullptr || filter->KeyMayMatch(key);
+  }
+  bool RangeMayExist(const RangePtr& range) const override {
+    const auto& [start, limit] = range;
+    if (start != nullptr && limit != nullptr &&
+        order_.CompareWithoutTimestamp(*start, /*a_has_ts=*/false, *limit,
+                                       /*b_has_ts=*/false) >= 0) {
+      return false;
+    }
+    const FileRangeFilter* const filter = RangeFilter();
+    if (filter == nullptr) return true;
+    if (limit == nullptr) {
+      return start == nullptr || filter->MayHaveKeyAtOrAbove(*start);
+    }
+    // No key is below the empty one.
+    return filter->RangeMayMatch(start == nullptr ? Slice() : *start, *limit,
+                                 /*hi_inclusive=*/false);
+  }
+
+ private:
+  // Nullptr if no filter can answer.
+  const FileRangeFilter* RangeFilter() const {
+    return filter_ == nullptr ? nullptr : filter_->range_filter();
+  }
+
+  const std::unique_ptr<SeparateFile> file_;
+  const std::shared_ptr<const SeparateFilter> filter_;
+  const Comparator& order_;
+};
+
+}  // namespace
+
+Status SstFileFilter::Open(const Options& options, const std::string& path,
+                           std::unique_ptr<SstFileFilter>* opened) {
+  opened->reset();
+  Status s = RequireProteanTable("SstFileFilter", "the Options object",
+                                 options.table_factory.get());
+  if (!s.ok()) return s;
+  std::unique_ptr<SeparateFile> file;
+  s = SeparateFile::Open(options, path, &file);
+  if (s.ok()) *opened = std::make_unique<SeparateSstFilter>(std::move(file));
+  return s;
+}
+
+// ---- Search bounds ----
+
+SearchBoundsScope::SearchBoundsScope(const Slice* lower, const Slice* upper)
+    : before_(ThreadBounds::Current()) {
+  ThreadBounds::SetCurrent(std::make_shared<const ThreadBounds>(lower, upper));
+}
+
+SearchBoundsScope::~SearchBoundsScope() { ThreadBounds::SetCurrent(before_); }
+
+}  // namespace ROCKSDB_NAMESPACE::protean
