@@ -43,7 +43,7 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
 Record RecordOf(const CountResult& count) {
   using Of = CountResult;
   constexpr FactType kGauge = FactType::kGauge;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"count", kGauge, "Keys.", [](const Of& of) { return of.count; }},
       {"in_memtables", kGauge, "Those of them that the memtables hold.",
        [](const Of& of) { return of.in_memtables; }},

@@ -127,7 +127,7 @@ const FactValue* Record::Find(const std::string& name) const {
 }
 
 const std::vector<Record>& Record::List(const std::string& name) const {
-  static const std::vector<Record> none;
+  static const auto& none = *new std::vector<Record>;
   for (const auto& [known, records] : lists_) {
     if (known == name) return records;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What plugin/refresh_filters.h declares. The choice of the files is
-//  redesign_filters.h's or replace_filters.h's.
+//  redesign.h's or refresh_run.h's.
 
 #include <algorithm>
 #include <atomic>

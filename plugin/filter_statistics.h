@@ -171,8 +171,8 @@ struct FilterLookups {
 
 // Sums over the open files of a level, or of several levels.
 struct FilterSums {
-  uint64_t open_files = 0;
-  uint64_t entries = 0;  // including versions and deletions
+  uint64_t open_files = 0;  // their number
+  uint64_t entries = 0;     // in them, including versions and deletions
   // Number of files whose filters are not used, by the reason:
   //   "no_filter"         none, or none that the filter policy knows
   //   "rocksdb_filter"    a filter of RocksDB's own; still used for Get

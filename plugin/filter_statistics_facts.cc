@@ -29,7 +29,7 @@ FactValue LevelValue(int level) {
 
 const Facts<FilterSeeks>& SeeksFacts() {
   using Of = FilterSeeks;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"asked", kCounter, "Seeks of SST files that asked the file's filter.",
        [](const Of& of) { return of.asked(); }},
       {"negatives", kCounter,
@@ -56,7 +56,7 @@ const Facts<FilterSeeks>& SeeksFacts() {
 
 const Facts<FilterLookups>& LookupsFacts() {
   using Of = FilterLookups;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"unasked", kCounter,
        "Reads of SST files by Get and MultiGet that no filter answered.",
        [](const Of& of) { return of.unasked; }},
@@ -151,7 +151,7 @@ Facts<FilterSums> MakeSumsFacts() {
 }
 
 const Facts<FilterSums>& SumsFacts() {
-  static const Facts<FilterSums> facts = MakeSumsFacts();
+  static const auto& facts = *new Facts<FilterSums>(MakeSumsFacts());
   return facts;
 }
 
@@ -191,7 +191,7 @@ FactValue Ticker(const TickerGets& gets, uint64_t count) {
 
 const Facts<TickerGets>& TickerFacts() {
   using Of = TickerGets;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"negatives", kCounter,
        "Keys that filters denied to Get and MultiGet, of all column families "
        "and kinds of filters.",
@@ -210,7 +210,7 @@ const Facts<TickerGets>& TickerFacts() {
 
 const Facts<FilterBuilds>& BuildsFacts() {
   using Of = FilterBuilds;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"filters", kCounter, "Filters built for new SST files.",
        [](const Of& of) { return of.filters; }},
       {"keys", kCounter, "Keys of the filters built for new SST files.",
@@ -241,7 +241,7 @@ Fact<SampleQueueStatistics> SampleFact(const char* name, FactType type,
 
 const Facts<SampleQueueStatistics>& SamplesFacts() {
   using Of = SampleQueueStatistics;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       SampleFact("held", kGauge, "Sample queries held.", &Of::held),
       SampleFact("capacity", kGauge, "Sample queries that can be held.",
                  &Of::capacity),
@@ -263,7 +263,7 @@ const Facts<SampleQueueStatistics>& SamplesFacts() {
 
 const Facts<RefreshStatistics>& RefreshFacts() {
   using Of = RefreshStatistics;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"runs", kCounter, "Refreshes of filters that ended.",
        [](const Of& of) { return of.runs; }},
       {"failures", kCounter, "Refreshes of filters that ended with an error.",
@@ -312,7 +312,7 @@ Facts<FilterStatistics> MakeFamilyFacts() {
 }
 
 const Facts<FilterStatistics>& FamilyFacts() {
-  static const Facts<FilterStatistics> facts = MakeFamilyFacts();
+  static const auto& facts = *new Facts<FilterStatistics>(MakeFamilyFacts());
   return facts;
 }
 
@@ -444,7 +444,8 @@ void AddGroup(const std::string& group, const Record& record,
 }  // namespace
 
 Record RecordOf(const FilterStatistics& statistics) {
-  static const Facts<FileFilterStatistics> file_facts = MakeFileFacts();
+  static const auto& file_facts =
+      *new Facts<FileFilterStatistics>(MakeFileFacts());
   Record record(FamilyFacts(), statistics);
   std::vector<Record> levels;
   for (const LevelFilterStatistics& level : statistics.levels) {
@@ -495,18 +496,18 @@ std::string FilterStatistics::ToString() const {
 }
 
 const std::vector<StatisticsFact>& StatisticsFacts() {
-  static const std::vector<StatisticsFact> all = [] {
-    std::vector<StatisticsFact> facts;
+  static const auto& all = *[] {
+    auto* const facts = new std::vector<StatisticsFact>;
     const std::string total = "total.";
     for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
       if (fact.type == kText) continue;
       const bool of_level = StartsWith(fact.name, total);
-      facts.push_back({of_level ? fact.name.substr(total.size()) : fact.name,
-                       fact.help, fact.type == kCounter,
-                       of_level ? "level"
-                       : StartsWith(fact.name, "ticker_gets")
-                           ? "db"
-                           : "column_family"});
+      facts->push_back({of_level ? fact.name.substr(total.size()) : fact.name,
+                        fact.help, fact.type == kCounter,
+                        of_level ? "level"
+                        : StartsWith(fact.name, "ticker_gets")
+                            ? "db"
+                            : "column_family"});
     }
     return facts;
   }();

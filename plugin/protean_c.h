@@ -118,16 +118,20 @@ unsigned char protean_record_get(const protean_record_t* record,
 // A text, or a number as text. NULL if it is unknown, or if there is none.
 char* protean_record_text(const protean_record_t* record, const char* name);
 
-// The number of facts, and the name of each, in the order of the JSON. NULL if
-// the index is too large. The string lives as long as the record.
+// The number of facts.
 size_t protean_record_size(const protean_record_t* record);
+
+// The name of a fact, in the order of the JSON, which lives as long as the
+// record. NULL if the index is too large.
 const char* protean_record_name(const protean_record_t* record, size_t index);
 
-// The records of a list, such as "levels" and "files" of statistics. They live
-// as long as the record. 0 if there is no such list, NULL if the index is too
-// large.
+// The number of records in a list, such as "levels" and "files" of statistics.
+// 0 if there is no such list.
 size_t protean_record_list_size(const protean_record_t* record,
                                 const char* list);
+
+// A record of a list, which lives as long as the record that has it. NULL if
+// the index is too large.
 const protean_record_t* protean_record_list_get(const protean_record_t* record,
                                                 const char* list, size_t index);
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The sample queries of a column family, and the part of all questions to
-//  filters that each of them stands for.
+//  Filters that are designed anew: where current queries would be denied by a
+//  new filter, and are not by the old one. Files are decided in two steps, by
+//  their old filters, and by their keys; the rules are functions of what is
+//  known.
 
 #pragma once
 
@@ -26,10 +28,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- Samples (redesign_trial.cc) ----
+
 // Some samples of a RefreshSamples object, ordered by lower bound.
 using SampledQueries = std::vector<const SampleQuery*>;
 
-// Not thread safe.
+// The sample queries of a column family, and the part of all questions to
+// filters that each of them stands for. Not thread safe.
 class RefreshSamples {
  public:
   // Takes the samples that the policy has for the column family now.
@@ -190,9 +195,7 @@ struct RedesignState {
 // Lets later calls recall what this one has found out.
 void RememberRefresh(RedesignState* state);
 
-// ---- Screen candidate ----
-
-// Decides about files by their old filters, without reading their keys.
+// ---- Decisions (redesign_trial.cc) ----
 
 // Decides about a file that needs no new filter: it is not asked, would get the
 // filter that it has, or lets through too few queries. Otherwise finds the
@@ -200,19 +203,10 @@ void RememberRefresh(RedesignState* state);
 // must end.
 Status ScreenCandidate(RedesignState* state, RedesignCandidate* candidate);
 
-// ---- Try candidate ----
-
-// Finds out what a new filter would save, by reading the keys of a file.
-
 // Reads the file, builds its new filter in memory, and compares it with the old
 // one. Decides about a file that is not worth a rewrite, and otherwise finds
 // what the new filter saves. Returns an error only if refreshing must end.
 Status TryCandidate(RedesignState* state, RedesignCandidate* candidate);
-
-// ---- Redesign filters ----
-
-// Filters that are designed anew: where current queries would be denied by a
-// new filter, and are not by the old one.
 
 // Rewrites the files whose filters would do better if they were built now, as
 // plugin/refresh_filters.h says. The column family has the table factory

@@ -184,7 +184,7 @@ constexpr FactType kText = FactType::kText;
 
 const Facts<RefreshProgress>& ProgressFacts() {
   using Of = RefreshProgress;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"files", kGauge, "Files of the column family.",
        [](const Of& of) { return uint64_t{of.files}; }},
       {"files_decided", kGauge, "Files whose outcome is known.",
@@ -203,7 +203,7 @@ const Facts<RefreshProgress>& ProgressFacts() {
 
 const Facts<RefreshedFile>& FileFacts() {
   using Of = RefreshedFile;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"name", kText, "The file.", [](const Of& of) { return of.name; }},
       {"level", kGauge, "Its level.",
        [](const Of& of) { return static_cast<uint64_t>(of.level); }},
@@ -237,7 +237,7 @@ const Facts<RefreshedFile>& FileFacts() {
 
 const Facts<RefreshResult>& ResultFacts() {
   using Of = RefreshResult;
-  static const Facts<Of> facts = {
+  static const auto& facts = *new Facts<Of>{
       {"samples", kGauge, "Sample queries.",
        [](const Of& of) { return of.samples; }},
       {"rate_known", kGauge, "Whether rates per second are known.",

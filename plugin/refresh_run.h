@@ -3,8 +3,8 @@
 //  One call of RefreshFilters (refresh_filters.h), without the choice of the
 //  files: their list, the pauses, the rewriting, and the result. The choice
 //  depends on the column family's filter policy: a policy of Protean designs
-//  filters (redesign_filters.h), a policy of RocksDB replaces Protean's
-//  (replace_filters.h).
+//  filters (redesign.h), a policy of RocksDB replaces Protean's
+//  (ReplaceFilters).
 
 #pragma once
 
@@ -27,7 +27,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Refresh record ----
 
 // Enters one call of RefreshFilters in the ledger of the open DB
-// (refresh_ledger.h), from which the statistics are.
+// (refresh_memory.h), from which the statistics are.
 
 // The session of an open DB; nullptr if none of its files has been opened by a
 // reader of ProteanTable. The caller must not hold it any longer than the DB is

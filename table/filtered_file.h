@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  An SST file with its filter: what the iterators over it and the counter of
-//  its keys ask for. It is also the file's entry with its DB (open_file.h).
+//  its keys ask for. It is also the file's entry with its DB (open_families.h).
 
 #pragma once
 

@@ -135,7 +135,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
     return;
   }
   const Slice user_key = file_->UserKey(target);
-  // This seek continues the search (search_rounds.h). A file that reads goes on
+  // This seek continues the search (run_search.h). A file that reads goes on
   // reading, and one that waits has moved. Otherwise all of many files would
   // come to wait at one place again and again, and each time RocksDB would seek
   // all of them.

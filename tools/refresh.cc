@@ -286,7 +286,10 @@ Status RefreshCommand::SetOptions() {
   }
   Status s = options_.Set("levels", levels_);
   if (s.ok()) s = options_.Set("start", start_);
-  return s.ok() ? options_.Set("limit", limit_) : s;
+  if (s.ok()) s = options_.Set("limit", limit_);
+  if (s.ok()) return s;
+  const std::string why = s.getState();
+  return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
 }
 
 Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {

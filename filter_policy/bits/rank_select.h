@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A read-only bit vector that answers rank1 in constant time: one look-up
-//  table entry of 32 bits for each basic block of 512 bits, then a population
-//  count inside the block, which is one cache line (SuRF paper, section 2.6).
+//  Read-only bit vectors that answer rank1 and select1 (SuRF paper, section
+//  2.6).
 
 #pragma once
 
@@ -10,6 +9,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Answers rank1 in constant time: one look-up table entry of 32 bits for each
+// basic block of 512 bits, then a population count inside the block, which is
+// one cache line.
 class RankVector {
  public:
   static constexpr uint64_t kBlockBits = 512;
@@ -73,12 +75,8 @@ class RankVector {
   uint64_t ones_ = 0;
 };
 
-// ---- Select vector ----
-
-// A read-only bit vector that answers select1: the positions of every 64th set
-// bit are stored, and the words after the sample are counted (SuRF paper,
-// section 2.6).
-
+// Answers select1: the positions of every 64th set bit are stored, and the
+// words after the sample are counted.
 class SelectVector {
  public:
   static constexpr uint64_t kSampleRate = 64;

@@ -17,7 +17,7 @@
 //
 //  Successive levels whose best encoding is the same form a section
 //  (fst_section.h): usually LOUDS-Dense for the upper levels, LOUDS-Sparse for
-//  the lower ones. Bytes are stored as codes (alphabet.h).
+//  the lower ones. Bytes are stored as codes (key_code.h).
 //
 //    header     FstHeader
 //    alphabet   32 bytes
@@ -204,7 +204,7 @@ class Fst {
   // Appends the bytes of the node's run to `path`.
   void AppendRun(const Node& node, std::string* path) const;
 
-  // Symbols and bytes are those of the alphabet (alphabet.h).
+  // Symbols and bytes are those of the alphabet (key_code.h).
   int Symbol(char byte) const {
     return alphabet_.Symbol(static_cast<uint8_t>(byte));
   }

@@ -116,7 +116,7 @@ class TreeFilters {
 
   mutable std::mutex mutex_;
   Files files_;
-  std::map<Tree, std::vector<FileFilter>> plans_;  // of tree_plan.h
+  std::map<Tree, std::vector<FileFilter>> plans_;
   std::map<Tree, std::map<std::pair<int, std::thread::id>, FileFilter>>
       written_;
   std::map<Tree, double> expected_keys_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What is known of the open files of a column family, and the sums of it by
-//  level. The statistics (plugin/filter_statistics.h) and the line in the DB's
-//  log both show these sums.
+//  What is counted of filters: where they are built, loaded and asked; and the
+//  sums over the open files of a column family, by level. The statistics
+//  (plugin/filter_statistics.h) and the line in the DB's log both show these
+//  sums.
 
 #pragma once
 

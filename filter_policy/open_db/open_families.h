@@ -213,7 +213,7 @@ bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
 
 // What an open DB knows of its files: the column families with their open
 // files (open_families.h), the queues of sample queries that the DB uses, and
-// how its filters were refreshed (refresh_ledger.h, refresh_memory.h).
+// how its filters were refreshed (refresh_memory.h).
 //
 // RocksDB tells neither a filter policy nor a table factory when a DB opens or
 // closes. The readers of its SST files tell: each holds the DB's session

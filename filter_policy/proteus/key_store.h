@@ -74,9 +74,9 @@ class KeyStore {
   size_t LowerBound(const Slice& target, size_t begin, size_t end) const;
 
   // Calls visit(key) for all keys in order, or visit(key, shared): the number
-  // of bits that the key shares with the key of the call before (key_bits.h),
-  // and 0 in the first call. A key stays valid until the call for the next one
-  // ends.
+  // of bits that the key shares with the key of the call before
+  // (prefix_hash.h), and 0 in the first call. A key stays valid until the call
+  // for the next one ends.
   template <typename Visitor>
   void ForEach(Visitor&& visit) const {
     ForEach(0, size_, std::forward<Visitor>(visit));

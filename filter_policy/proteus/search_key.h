@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Keys on their way through a search: WordKey where a design has no prefix of
-//  more than 64 bits, ByteKey for all other designs. Ranges (proteus_range.cc)
-//  and seeks (proteus_seek.cc) are written once, over either type.
+//  more than 64 bits, ByteKey for all other designs. Ranges and
+//  seeks (proteus_queries.cc) are written once, over either type.
 
 #pragma once
 

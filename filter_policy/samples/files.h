@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Reads files that an option, a folder or an operator names. Such a name may
-//  stand for anything: a device that never ends, a pipe without a writer.
+//  stand for anything: a device that never ends, a pipe without a writer. And
+//  replaces the contents of a file: all of them, or none.
 
 #pragma once
 
@@ -45,8 +46,6 @@ inline Status ReadPlainFile(Env* env, const std::string& file,
 }
 
 // ---- Replace file ----
-
-// Replaces the contents of a file: all of them, or none.
 
 // Writes and syncs a file, which has either the old or the new contents
 // whatever goes wrong. A new file can be read by its owner alone, since it may

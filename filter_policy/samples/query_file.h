@@ -43,7 +43,7 @@ Status ReadSavedQueries(Env* env, const std::string& file,
                         uint64_t* fingerprint = nullptr);
 
 // Writes queries, in hexadecimal fields, so that ReadQueryFile reads the same
-// ones. Replaces the file by ReplaceFile (replace_file.h). If that succeeds,
+// ones. Replaces the file by ReplaceFile (files.h). If that succeeds,
 // `*fingerprint` gets the fingerprint of the contents.
 Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries,

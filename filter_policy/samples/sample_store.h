@@ -4,8 +4,8 @@
 //  the files that they start from and survive in.
 //
 //  A queue is made when it is first asked for, and saved when the last open DB
-//  that uses it is closed (db_session.h); the Options that hold the policy may
-//  live on. DBs that are opened with the same policy share its queues.
+//  that uses it is closed (open_families.h); the Options that hold the policy
+//  may live on. DBs that are opened with the same policy share its queues.
 
 #pragma once
 

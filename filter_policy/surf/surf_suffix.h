@@ -7,7 +7,6 @@
 //      real    the real_bits bits of the key after the prefix, in a trie of
 //              bytes
 //      prefix  the prefix_bits bits of hashes of longer prefixes
-//              (prefix_bits.h)
 //      hash    the lowest hash_bits bits of the key's hash
 //
 //  Hashes depend on the salt.
@@ -59,7 +58,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // bits, since the bits past the end of a key are defined, too.
 //
 // A range is asked in the same way if all strings in it have a prefix in
-// common (surf_leaf.h): for [p, successor of p), that is p.
+// common (surf.h): for [p, successor of p), that is p.
 //
 // In a trie of digits, the stored prefix may end within a byte (key_code.h),
 // which counts as one of the d bytes. A digit in the suffix speaks of the rest
@@ -295,7 +294,7 @@ struct SurfSuffix {
   uint32_t hash_bits = 0;
   uint32_t real_bits = 0;
   uint32_t prefix_bits = 0;
-  // The step of the prefix bits (prefix_bits.h).
+  // The step of the prefix bits.
   uint32_t prefix_step = kUsualPrefixStep;
 
   uint32_t bits() const { return hash_bits + real_bits + prefix_bits; }

@@ -8,9 +8,9 @@
 //
 //  - A file that waits (protean_table_iterator.h) until the search reaches it
 //    asks how far the search can come at all: to the nearest key of the other
-//    files (open_runs.h). That makes a closed seek of an open one.
+//    files. That makes a closed seek of an open one.
 //  - A seek that was in vain, because another file has the next key, is known
-//    when the search is over, and sampled (search_sampler.h).
+//    when the search is over, and sampled.
 
 #pragma once
 
@@ -78,7 +78,7 @@ class OpenRuns {
  public:
   size_t size() const { return runs_.size(); }
 
-  // Another round begins (search_rounds.h).
+  // Another round begins.
   void BeginRound() { sought_ = 0; }
   // Lists a run that is sought in this round. It must be removed before it is
   // destroyed.

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The bounds of an iterator's latest seek: those of its ReadOptions and, where
-//  these have none, those of the thread (thread_bounds.h).
-//
-//  RocksDB's iterators enforce the bounds of ReadOptions. They do not know the
-//  bounds of the thread, so the table iterator has to stop at these itself.
+//  A seek of one iterator over a file, once it is decided: its bounds, whether
+//  it becomes a sample, and how it is counted.
 
 #pragma once
 
@@ -21,6 +18,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// The bounds of an iterator's latest seek: those of its ReadOptions and, where
+// these have none, those of the thread (thread_bounds.h).
+//
+// RocksDB's iterators enforce the bounds of ReadOptions. They do not know the
+// bounds of the thread, so the table iterator has to stop at these itself.
 class SeekBounds {
  public:
   // Takes the bounds of `read_options` alone, as they are now: the keys behind
@@ -80,7 +82,7 @@ class SeekBounds {
 
 // Samples the seeks of one iterator for which its file has nothing. A seek
 // that has found a key, or waits before one, may turn out to be in vain, too:
-// the search watches it (search_sampler.h).
+// the search watches it (run_search.h).
 
 // Made for each use, of parts of the iterator.
 class SeekSampler {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Where the runs of a search are, the best stop for a file that waits first:
-//  keys before markers, and the nearest of each (open_runs.h).
+//  keys before markers, and the nearest of each (run_search.h).
 //
 //  Iterators go on from key to key without telling, but only forward, so a
 //  position in the heap is never behind its run. It is compared with the run's

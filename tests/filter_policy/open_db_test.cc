@@ -247,10 +247,16 @@ TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
             levels.at(2).counts.seeks(SeekKind::kClosed, SeekEvent::kNegative));
   EXPECT_EQ(5u, levels.at(2).counts.seeks(SeekKind::kOpen, SeekEvent::kPassed));
   EXPECT_EQ(
-      " L1 1 files (1 filtered, 4.0 bits per key), closed seeks 3 no, 0 passed,"
-      " 0 true, 0 false, open seeks 0 no, 0 passed, 0 true, 0 false;"
-      " L2 0 files (0 filtered, 0.0 bits per key), closed seeks 4 no, 0 passed,"
-      " 0 true, 0 false, open seeks 0 no, 5 passed, 0 true, 0 false.",
+      " L1: open_files 1, used_files 1, bits_per_key 4.0,"
+      " bounded_seeks.negatives 3, bounded_seeks.passed 0,"
+      " bounded_seeks.true_positives 0, bounded_seeks.false_positives 0,"
+      " unbounded_seeks.negatives 0, unbounded_seeks.passed 0,"
+      " unbounded_seeks.true_positives 0, unbounded_seeks.false_positives 0;"
+      " L2: open_files 0, used_files 0, bits_per_key 0.0,"
+      " bounded_seeks.negatives 4, bounded_seeks.passed 0,"
+      " bounded_seeks.true_positives 0, bounded_seeks.false_positives 0,"
+      " unbounded_seeks.negatives 0, unbounded_seeks.passed 5,"
+      " unbounded_seeks.true_positives 0, unbounded_seeks.false_positives 0.",
       ToLogLine(levels));
 }
 

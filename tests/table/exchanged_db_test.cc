@@ -268,7 +268,9 @@ class ExchangedDBTest : public testing::Test {
     append(wrong, points.size());
     wrong = 0;
     for (const auto& [lo, hi] : queries.ranges) {
-      const RangePtr range = Between(lo, hi);
+      const Slice start = lo;
+      const Slice limit = hi;
+      const RangePtr range(&start, &limit);
       bool may = false;
       EXPECT_OK(RangesMayExist(&*db_, ReadOptions(), handle, 1, &range, &may));
       answers += may ? '+' : '.';

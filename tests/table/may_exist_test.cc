@@ -62,7 +62,9 @@ class MayExistTest : public OneDBTest {
   }
   bool RangeMayExist(const std::string& lo, const std::string& hi,
                      const ReadOptions& read_options = {}) {
-    const RangePtr range = Between(lo, hi);
+    const Slice start = lo;
+    const Slice limit = hi;
+    const RangePtr range(&start, &limit);
     bool may_exist = false;
     EXPECT_OK(RangesMayExist(&*db_, read_options, db_->DefaultColumnFamily(), 1,
                              &range, &may_exist));

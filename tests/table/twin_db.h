@@ -24,7 +24,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The most of so many seeks that read for RocksDB's samples, of which it takes
-// one in 1,024 (sampled_seek.h).
+// one in 1,024 (file_iterator.h).
 inline uint64_t MostSampledSeeks(uint64_t seeks) {
   return PROTEAN_SAMPLES_SEEKS ? seeks / 400 + 8 : 0;
 }

@@ -227,7 +227,7 @@ TEST_F(LiveTest, Refresh) {
   EXPECT_EQ(2u, refresh["files_rewritten"]);
   EXPECT_EQ(totals["bytes_rewritten"], refresh["bytes_rewritten"]);
   EXPECT_EQ(totals["bytes_read"], refresh["bytes_read"]);
-  EXPECT_GT(refresh["last_end_seconds"], 0u);
+  EXPECT_GT(refresh["last_end_unix_time"], 0u);
   EXPECT_EQ(false, refresh["running"]);
   // All column families: those without a FilterRefresher are left out.
   const ToolRun all = Ask({"refresh"});

@@ -343,8 +343,8 @@ TEST_F(RefreshCommandTest, Refusals) {
   Refresh({"--max_bytes=lots"}).ExpectRefused({"--max_bytes=lots"});
   for (const char* levels : {"--levels=one", "--levels=0,-1", "--levels=9999"})
     Refresh({levels}).ExpectRefused({"--levels=", "numbers of levels"});
-  for (const char* parallel : {"--parallel=0", "--parallel=65"})
-    Refresh({parallel}).ExpectRefused({parallel, "from 1 to 64"});
+  for (const char* parallel : {"--parallel=0", "--parallel=1025"})
+    Refresh({parallel}).ExpectRefused({parallel, "from 1 to 1024"});
   for (const char* none : {"--max_bytes=0", "--bytes_per_second=0"})
     Refresh({none}).ExpectRefused({none, "whole numbers from 1 on, such as"});
   for (const char* gain : {"--min_gain=2", "--min_gain=-1", "--min_gain=nan"})

@@ -18,12 +18,11 @@ static void check(void) {
   exit(1);
 }
 
-static const char* key_of(int day, int hour, int minute) {
-  static char keys[2][17];
+static const char* key_of(unsigned day, unsigned hour, unsigned minute) {
+  static char keys[2][48];
   static int next = 0;
   char* key = keys[next++ % 2];
-  snprintf(key, sizeof(keys[0]), "2026-11-%02d %02d:%02d", day % 100,
-           hour % 100, minute % 100);
+  snprintf(key, sizeof(keys[0]), "2026-11-%02u %02u:%02u", day, hour, minute);
   return key;
 }
 

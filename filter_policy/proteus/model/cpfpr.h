@@ -8,23 +8,19 @@
 //  keys are asked once for each query, and any number of designs can then be
 //  judged without them. In the order of the work:
 //
-//    located_query.h, located_samples.h   the three lengths of a query
-//    model_queries.h         the samples and the prior together
-//    prefix_sets.h           the plan: how many bytes each set of a design
-//                            gets, and its false positive rate
-//    prefix_counts.h, tested_prefixes.h   the prefixes that a query tests
-//    query_probability.h     the probability of a false positive: equations 1,
-//                            4 and 5
-//    design_rates.h          the averages of these probabilities
-//    prefix_tests.h          what a query asks of the sets: its time
+//    located_queries.h   the three lengths of a query, in the samples and in
+//                        the prior
+//    prefix_counts.h     the plan: how many bytes each set of a design gets,
+//    and
+//                        its false positive rate; the prefixes that a query
+//                        tests, and what it asks of the sets: its time
+//    cpfpr.h             the probability of a false positive: equations 1, 4
+//                        and 5; and the averages of these probabilities
 //
 //  CpfprModel is this work for one query after the other. A search judges
-//  thousands of designs, and takes the same averages with less work:
-//
-//    query_sample.h          every k-th query, with equal ones in classes
-//    query_groups.h          the queries that all designs of the same lengths
-//                            test alike
-//    sample_rates.h          the averages from classes and groups
+//  thousands of designs, and takes the same averages with less work, from every
+//  k-th query, with equal ones in classes, and those that all designs of the
+//  same lengths test alike in groups (query_sample.h).
 
 #pragma once
 
@@ -125,7 +121,7 @@ double ProbabilityOfPoints(const SharedShares& points,
 // queries, by weight.
 //
 // Besides the rate of all queries, two things count. The promised queries have
-// a rate of their own, and so has each kind of range (located_query.h). So
+// a rate of their own, and so has each kind of range (located_queries.h). So
 // probabilities are summed up apart, and the sums are then put together. The
 // promised points come last: unless the design is a series, what they share
 // with keys says all of them, and none of them is looked at.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What the keys of a file look like, which decides what the prior asks. All
-//  functions are pure, and look at kSampledKeys keys (sampled_keys.h).
+//  functions are pure, and look at kSampledKeys keys (prior.h).
 
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The ranges that applications ask for where keys have a time (time_field.h):
+//  The ranges that applications ask for where keys have a time:
 //  windows of the time after the same first fields, which name the entity, and
 //  scans of all that an entity has.
 
@@ -40,15 +40,15 @@ std::vector<Numeral> FormsAt(const std::string& key, size_t start,
 // Composite keys have fields, such as user:004711|2026-01-01T12:34:56.789Z.
 // Ranges over them are mostly windows: the first fields are given, and the
 // time goes from one value to another. So a window is made by counting up the
-// time, in the digits in which it is written. A time is found by its form
-// (time_forms.h).
+// time, in the digits in which it is written. A time is found by its
+// form.
 //
 // A time stands at the same distance from the beginning or the end of all
 // keys, or after a separator which precedes it in all of them. A few of the
 // keys may be others.
 //
 // All functions are pure. They look at kMaxSampledKeys keys
-// (sampled_keys.h) at most.
+// (prior.h) at most.
 
 // The time in the keys of a file.
 struct TimeField {

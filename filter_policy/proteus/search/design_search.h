@@ -2,7 +2,7 @@
 
 //  The search for the best design (Proteus paper, section 4.3, algorithm 1):
 //  all pairs (l1, l2), with the queries of a pair binned by how many prefixes
-//  they test (search_pairs.cc, pair_counts.h). This search differs from the
+//  they test (pair_search.h). This search differs from the
 //  paper's where time demands it:
 //
 //  - A pair only costs a query something if the query shares at least l1 and
@@ -18,11 +18,9 @@
 //  - Among those that are nearly as good as the best one, the time of a query
 //    decides too, at the price of a false positive (false_positive_price.h).
 //
-//  The search in files: search_pairs.cc is algorithm 1; search_two_sets.cc,
-//  search_series.cc and search_key_sets.cc look at the other designs;
-//  design_search.cc puts the rounds and the race together. DesignJudge
-//  (design_judge.h) tells what a design is worth, and candidates.h keeps the
-//  best.
+//  pair_search.cc has algorithm 1 and the pairs of sets; design_search.cc looks
+//  at the other designs, and puts the rounds and the race together. DesignJudge
+//  (design_judge.h) tells what a design is worth, and keeps the best.
 
 #pragma once
 
