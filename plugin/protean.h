@@ -75,8 +75,9 @@ struct ProteusOptions {
   uint32_t false_positive_cost_micros = 0;
 
   // The number of sample queries that are kept in memory for each column
-  // family, and of empty queries out of which one is kept. Positive. Mutable.
+  // family. Positive. Mutable.
   uint32_t sample_capacity = 20000;
+  // One in that many empty queries is kept as a sample. Positive. Mutable.
   uint32_t sample_every = 100;
   // A file of queries to start with. One that is missing or cannot be used is
   // logged, and keeps no DB from opening. Empty for none.

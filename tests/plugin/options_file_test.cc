@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "plugin/filter_properties.h"
+#include "plugin/protean.h"
+#include "plugin/refresh_filters.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -289,6 +291,42 @@ TEST_F(OptionsFileTest, ThoseOfDbBench) {
     Close();
     Clean();
   }
+}
+
+// ---- The page of all options ----
+
+// The section with this heading has a row for each option in a text of options,
+// and no other row.
+void ExpectOptions(const std::string& heading, const std::string& options) {
+  SCOPED_TRACE(heading);
+  std::string page;
+  ASSERT_OK(ReadFileToString(Env::Default(),
+                             PROTEAN_SOURCE_DIR "/docs/options.md", &page));
+  const size_t begin = page.find("## " + heading);
+  ASSERT_NE(std::string::npos, begin);
+  const std::string section =
+      page.substr(begin, page.find("\n## ", begin) - begin);
+  std::unordered_map<std::string, std::string> values;
+  ASSERT_OK(StringToMap(options, &values));
+  values.erase("id");
+  for (const auto& [name, value] : values) {
+    EXPECT_NE(std::string::npos, section.find("\n| `" + name + "` |")) << name;
+  }
+  size_t rows = 0;
+  for (size_t at = 0;
+       (at = section.find("\n| `", at + 1)) != std::string::npos;) {
+    rows++;
+  }
+  EXPECT_EQ(values.size(), rows);
+}
+
+TEST(OptionsPageTest, HasEachOption) {
+  for (const auto& [heading, policy] :
+       {std::make_pair("Proteus", NewProteusFilterPolicy()),
+        std::make_pair("SuRF", NewSurfFilterPolicy())}) {
+    ExpectOptions(heading, policy->ToString(ConfigOptions()));
+  }
+  ExpectOptions("Refreshing", RefreshOptions().ToString());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

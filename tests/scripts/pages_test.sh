@@ -57,6 +57,7 @@ expect "the counts" "link 3 person 1 spelling 1 length 1 figures 1" \
 # ---- The tree ----
 
 expect "the tree" "" "$(python3 scripts/check_pages.py 2>/dev/null || true)"
+expect "the page of all options" "" "$(scripts/options_page.py --check 2>&1 || true)"
 
 [ $failures = 0 ] || exit 1
 echo passed
