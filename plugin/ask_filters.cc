@@ -11,12 +11,11 @@
 #include "plugin/may_exist.h"
 #include "plugin/search_bounds.h"
 #include "plugin/sst_file_filter.h"
-#include "table/existence_check.h"
+#include "table/count_and_exist.h"
+#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
-#include "table/range_counter.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/thread_bounds.h"
-#include "table/separate_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -14,9 +14,13 @@
 #include "filter_policy/levels_policy.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf_policy.h"
+#include "plugin/build_info.h"
 #include "plugin/checked_registration.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
+#include "rocksdb/utilities/object_registry.h"
 #include "table/protean_table_factory.h"
+#include "table/rocksdb_internals/self_check.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -145,6 +149,30 @@ Status GetSharedFilterPolicy(const std::string& group,
                 ? nullptr
                 : AllSharedPolicies().Share(group, policy, std::move(created));
   return s;
+}
+
+// ---- Checked registration ----
+
+Status RegisterChecked(bool is_ready) {
+  const std::string version = GetRocksVersionAsString(/*with_patch=*/true);
+  if (version != GetBuildInfo().rocksdb_version) {
+    return Status::NotSupported("the RocksDB here is " + version);
+  }
+  std::unique_ptr<TableFactory> registered;
+  if (ObjectRegistry::Default()
+          ->NewUniqueObject<TableFactory>("ProteanTable", &registered)
+          .ok()) {
+    return Status::NotSupported("Protean is registered already");
+  }
+  const Status s = is_ready ? CheckInsides() : Status::OK();
+  if (s.ok()) ObjectLibrary::Default()->Register(register_protean, "");
+  return s;
+}
+
+Status RegisterOnce() {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  return IsRegistered() ? Status::OK() : RegisterChecked(/*is_ready=*/true);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

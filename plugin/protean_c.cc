@@ -23,7 +23,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/filter_policy.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals/c_handles.h"
+#include "table/rocksdb_internals/handles.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -38,7 +38,7 @@
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/file_budget.h"
-#include "table/rocksdb_internals/column_family.h"
+#include "table/rocksdb_internals/handles.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/level_bits.h"
+#include "filter_policy/filter_budget.h"
 #include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_queue.h"

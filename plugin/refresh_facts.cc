@@ -10,7 +10,6 @@
 
 #include "filter_policy/option_types.h"
 #include "plugin/facts.h"
-#include "plugin/level_list.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_type.h"

@@ -13,7 +13,7 @@
 #include "rocksdb/filter_policy.h"
 #include "table/rewrite_file.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/rocksdb_internals/column_family.h"
+#include "table/rocksdb_internals/handles.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

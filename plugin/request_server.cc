@@ -23,7 +23,6 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
-#include "plugin/level_list.h"
 #include "rocksdb/table.h"
 #include "util/string_util.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "filter_policy/open_db/level_sums.h"
-#include "table/filter_switch.h"
+#include "table/filtered_file.h"
 #include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

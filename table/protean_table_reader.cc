@@ -2,11 +2,9 @@
 
 #include "table/protean_table_reader.h"
 
-#include "table/at_work.h"
-#include "table/existence_check.h"
+#include "table/count_and_exist.h"
 #include "table/protean_table_iterator.h"
-#include "table/range_counter.h"
-#include "table/rocksdb_internals/get_progress.h"
+#include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -30,7 +30,7 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "table/existence_check.h"
+#include "table/count_and_exist.h"
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/versions.h"
 

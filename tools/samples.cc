@@ -14,10 +14,10 @@
 #include "filter_policy/samples/query_queue.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
+#include "tools/file_facts.h"
 #include "tools/live_request.h"
 #include "tools/output.h"
 #include "tools/reads.h"
-#include "tools/sample_facts.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

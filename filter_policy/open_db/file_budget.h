@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "filter_policy/filter_budget.h"
-#include "filter_policy/level_bits.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"

@@ -2,6 +2,7 @@
 
 #include "table/rocksdb_internals/block_based_file.h"
 
+#include "db/merge_context.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "monitoring/perf_context_imp.h"
@@ -345,6 +346,26 @@ Status SeparateFile::Open(const Options& options, const std::string& path,
   const Status s = separate->reader_->Open(path);
   if (s.ok()) *opened = std::move(separate);
   return s;
+}
+
+// ---- Get progress ----
+
+// Explicit instantiation may name private members. A friend function of the
+// instantiated class lends this one to the rest of the file.
+const MergeContext* MergeOf(const GetContext& get);
+
+template <auto kMergeContext>
+struct MergeContextOf {
+  friend const MergeContext* MergeOf(const GetContext& get) {
+    return get.*kMergeContext;
+  }
+};
+
+template struct MergeContextOf<&GetContext::merge_context_>;
+
+size_t MergeOperandsOf(const GetContext& get) {
+  const MergeContext* const merge = MergeOf(get);
+  return merge == nullptr ? 0 : merge->GetNumOperands();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

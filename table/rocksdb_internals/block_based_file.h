@@ -7,6 +7,7 @@
 
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -165,5 +166,22 @@ class SeparateFile {
   std::unique_ptr<SstFileReader> reader_;
   std::unique_ptr<BlockBasedFile> file_;
 };
+
+// ---- Get progress ----
+
+// How far RocksDB is with the look-up of a key in one file after the other.
+
+// The number of operands of a merge that have been found. REQUIRES: the state
+// of `get` is kMerge
+size_t MergeOperandsOf(const GetContext& get);
+
+// A number that changes when a file tells something of the key: a value, a
+// deletion, an operand of a merge.
+inline size_t ProgressOf(const GetContext& get) {
+  const GetContext::GetState state = get.State();
+  if (state == GetContext::kNotFound) return 0;
+  // The other states end the look-up.
+  return 1 + (state == GetContext::kMerge ? MergeOperandsOf(get) : 0);
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -14,9 +14,9 @@
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/table.h"
 #include "table/block_based/block_based_table_iterator.h"
+#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/separate_filter.h"
 #include "table/table_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -3,12 +3,11 @@
 //  How bits are divided among the sorted runs of a tree: the rule alone,
 //  without a DB.
 
-#include "filter_policy/level_bits.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
+#include "filter_policy/filter_budget.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

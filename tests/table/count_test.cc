@@ -11,7 +11,7 @@
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/utilities/transaction_db.h"
-#include "table/range_counter.h"
+#include "table/count_and_exist.h"
 #include "tests/lcg.h"
 #include "tests/table/twin_db.h"
 #include "util/coding.h"

@@ -13,8 +13,8 @@
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
 #include "table/block_based/block_based_table_reader.h"
+#include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/separate_filter.h"
 #include "tests/sst_damage.h"
 #include "tests/table/twin_db.h"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <map>
 
-#include "filter_policy/level_bits.h"
+#include "filter_policy/filter_budget.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"

@@ -7,7 +7,7 @@
 #include "filter_policy/samples/sample_store.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
-#include "tools/sample_facts.h"
+#include "tools/file_facts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

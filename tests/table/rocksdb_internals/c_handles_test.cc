@@ -2,12 +2,11 @@
 
 //  What the handles of RocksDB's C API hold.
 
-#include "table/rocksdb_internals/c_handles.h"
-
 #include <cstdlib>
 #include <string>
 
 #include "rocksdb/slice.h"
+#include "table/rocksdb_internals/handles.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "table/rocksdb_internals/column_family.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "memory/arena.h"
+#include "table/rocksdb_internals/handles.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "rocksdb/utilities/debug.h"
-#include "table/rocksdb_internals/column_family.h"
+#include "table/rocksdb_internals/handles.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

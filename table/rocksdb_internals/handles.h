@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  A column family of an open DB, and what it holds at one moment.
+
+#pragma once
+
+#include <cstdint>
+
+#include "rocksdb/c.h"
+#include "rocksdb/db.h"
+#include "rocksdb/options.h"
+#include "rocksdb/status.h"
+#include "rocksdb/table.h"
+#include "table/internal_iterator.h"
+
+namespace ROCKSDB_NAMESPACE {
+struct SuperVersion;
+class ColumnFamilyData;
+class DBImpl;
+}  // namespace ROCKSDB_NAMESPACE
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Identifies the column family as BlockBasedFile::family() does for its files.
+const void* FamilyOf(ColumnFamilyHandle* column_family);
+
+// All memtables and files of a column family in one version of its DB.
+class ColumnFamilyVersion {
+ public:
+  // `db` may be wrapped in StackableDBs. NewIterator must be called exactly
+  // once, because the version is released with its iterator.
+  ColumnFamilyVersion(DB* db, ColumnFamilyHandle* column_family);
+
+  // Returns an iterator over memtables and files, which sees all sequence
+  // numbers. All other functions are called while it lives. `read_options` must
+  // outlive it.
+  InternalIterator* NewIterator(const ReadOptions& read_options, Arena* arena);
+
+  // The number of range deletions in memtables. All of those in immutable
+  // memtables count as one.
+  uint64_t RangeDeletions() const;
+
+  // Whether there may be entries of transactions that never commit.
+  bool MayHoldUncommitted() const;
+
+ private:
+  DBImpl* const db_;
+  ColumnFamilyData* const family_;
+  SuperVersion* const super_version_;
+};
+
+// ---- C handles ----
+
+// The objects behind the handles of RocksDB's C API (rocksdb/c.h). The structs
+// of the handles are private to db/c.cc: each begins with the object, or with
+// a pointer to it.
+//
+// Protean is compiled for one version of RocksDB, so it knows these structs as
+// well as it knows RocksDB's other insides; and CheckHandles asks the C API of
+// the process before the first handle is looked into. No handle of the
+// application is touched for that: RocksDB gets a handle that Protean has made
+// up, with a DB of Protean's in it, and that DB must be asked; and Protean
+// looks for numbers in options that RocksDB has made.
+//
+// RocksDB's functions are referred to weakly: a program that is linked to a
+// static RocksDB and does not use its C API does not have it.
+
+// NotSupported if there is no C API in the process, or if its handles are not
+// those that the functions below look into. The check is made once, in
+// microseconds. Thread safe.
+Status CheckHandles();
+
+// All of these need a CheckHandles that has succeeded.
+DB* DBOf(rocksdb_t* db);
+// The default column family for nullptr.
+ColumnFamilyHandle* ColumnFamilyOf(
+    rocksdb_t* db, rocksdb_column_family_handle_t* column_family);
+// The default options for nullptr.
+ReadOptions ReadOptionsOf(const rocksdb_readoptions_t* options);
+Options* OptionsOf(rocksdb_options_t* options);
+BlockBasedTableOptions* TableOptionsOf(
+    rocksdb_block_based_table_options_t* options);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
