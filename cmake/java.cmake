@@ -21,7 +21,7 @@ target_include_directories(protean_jni_loader SYSTEM PRIVATE "${JNI_INCLUDE_DIR}
 
 file(GLOB java_sources CONFIGURE_DEPENDS plugin/java/native/*.cc)
 list(FILTER java_sources EXCLUDE REGEX "/loader_jni\\.cc$")
-add_library(protean_jni SHARED EXCLUDE_FROM_ALL ${java_sources} plugin/shared/dependency.cc)
+add_library(protean_jni SHARED EXCLUDE_FROM_ALL ${java_sources} plugin/shared/private_copy.cc)
 set_target_properties(protean_jni PROPERTIES OUTPUT_NAME "protean-jni-${protean_tag}"
   VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/plugin/java/native/exports.map")

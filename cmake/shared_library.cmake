@@ -38,14 +38,14 @@ if(rocksdb_has_name)
   target_link_libraries(protean_shared PUBLIC $<BUILD_INTERFACE:rocksdb>)
   target_link_options(protean_shared PRIVATE LINKER:-z,defs)
 else()
-  target_sources(protean_shared PRIVATE plugin/shared/dependency.cc)
+  target_sources(protean_shared PRIVATE plugin/shared/private_copy.cc)
 endif()
 target_link_options(protean_shared PRIVATE
   "LINKER:--version-script=${CMAKE_CURRENT_SOURCE_DIR}/plugin/shared/exports.map" LINKER:--as-needed)
 
 # The loader is loaded before anything is known of the process: it needs nothing but the C library.
 function(add_protean_loader target name)
-  add_library(${target} SHARED ${ARGN} plugin/shared/load_protean.cc plugin/shared/loaded_rocksdb.cc
+  add_library(${target} SHARED ${ARGN} plugin/shared/load_protean.cc plugin/shared/load_protean.cc
     plugin/shared/private_copy.cc)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")

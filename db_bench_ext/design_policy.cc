@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/key_store.h"
 #include "rocksdb/db.h"
 #include "util/string_util.h"
 

@@ -14,7 +14,7 @@
 //  neighborhood is asked. Where all queries are alike, each sorted run is asked
 //  by each query, and a file is asked in proportion to its part of the run's
 //  keys N_i. Then b_i = line - log2(N_i), which is Monkey's rule and that of
-//  level_bits.h. In general, with the heat h_i of a file,
+//  LevelBits. In general, with the heat h_i of a file,
 //
 //    b_i = line - log2(N_i) + h_i,
 //    h_i = log2(asked / expected),
@@ -171,8 +171,6 @@ std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
 // Returns the average number of keys of the tree's files in a level, or in all
 // levels if that one has no files; 0 for an empty tree.
 uint64_t UsualKeys(const std::vector<FileFilter>& tree, int level);
-
-// ---- Filter budget ----
 
 // Limits of the bits per key of a file that has a filter.
 constexpr double kMinBudgetedBits = 4;

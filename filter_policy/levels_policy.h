@@ -6,7 +6,7 @@
 //  have RocksDB's own policies, and nullptr for no filter.
 //
 //  Each policy gives its filters the size that its options say; the rule of
-//  level_bits.h is not applied. Policies that design their filters share one
+//  filter_budget.h is not applied. Policies that design their filters share one
 //  queue of samples, which belongs to the first one of them.
 
 #pragma once

@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "filter_policy/bits/bit_util.h"
+#include "filter_policy/bits/checksum.h"
 #include "filter_policy/false_positive_price.h"
-#include "filter_policy/filter_salt.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 

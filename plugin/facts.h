@@ -21,47 +21,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Level list ----
-
-// Numbers of levels as text, such as 0,1,6.
-
-inline std::string LevelsText(const std::vector<int>& levels) {
-  std::string text;
-  for (const int level : levels) {
-    text += (text.empty() ? "" : ",") + std::to_string(level);
-  }
-  return text;
-}
-
-// Appends the level that is given by one to three digits. Returns false for any
-// other text.
-inline bool AddLevel(const std::string& text, std::vector<int>* levels) {
-  constexpr size_t kMaxDigits = 3;
-  if (text.empty() || text.size() > kMaxDigits ||
-      text.find_first_not_of("0123456789") != std::string::npos) {
-    return false;
-  }
-  levels->push_back(std::stoi(text));
-  return true;
-}
-
-// ---- Facts ----
-
-// ---- Utf8 text ----
-
-// Text for formats that want UTF-8: JSON and that of Prometheus. Names of
-// column families and files may be any bytes.
-
-// Replaces each byte that is not part of a UTF-8 character by the replacement
-// character.
-std::string Utf8Text(const std::string& text);
-
-// The contents of a JSON string, escaped. RocksDB's JSONWriter takes strings as
-// they are.
-std::string JsonText(const std::string& text);
-
-// ---- Facts ----
-
 enum class FactType : uint8_t {
   kCounter,  // never falls as long as what it is about exists
   kGauge,
@@ -152,5 +111,39 @@ Record RecordOf(const FilterSums& sums);
 Record RecordOf(const RefreshProgress& progress);
 Record RecordOf(const RefreshResult& result);
 Record RecordOf(const CountResult& count);
+
+// ---- Text ----
+
+// Text for formats that want UTF-8: JSON and that of Prometheus. Names of
+// column families and files may be any bytes.
+
+// Replaces each byte that is not part of a UTF-8 character by the replacement
+// character.
+std::string Utf8Text(const std::string& text);
+
+// The contents of a JSON string, escaped. RocksDB's JSONWriter takes strings as
+// they are.
+std::string JsonText(const std::string& text);
+
+// Numbers of levels as text, such as 0,1,6.
+inline std::string LevelsText(const std::vector<int>& levels) {
+  std::string text;
+  for (const int level : levels) {
+    text += (text.empty() ? "" : ",") + std::to_string(level);
+  }
+  return text;
+}
+
+// Appends the level that is given by one to three digits. Returns false for any
+// other text.
+inline bool AddLevel(const std::string& text, std::vector<int>* levels) {
+  constexpr size_t kMaxDigits = 3;
+  if (text.empty() || text.size() > kMaxDigits ||
+      text.find_first_not_of("0123456789") != std::string::npos) {
+    return false;
+  }
+  levels->push_back(std::stoi(text));
+  return true;
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,8 +2,8 @@
 
 //  What tables do in place of reading. While an object is at work in a thread,
 //  RocksDB walks through memtables and files as ever, and the tables of Protean
-//  tell the object what they know from their filters, and turn out empty
-//  (range_counter.h, existence_check.h).
+//  tell the object what they know from their filters, and turn out empty. Two
+//  questions are answered so: whether something may exist, and how much.
 
 #pragma once
 
@@ -51,8 +51,6 @@ class FindsNothing : public InternalIterator {
   Slice key() const final { return Slice(); }
   Slice value() const final { return Slice(); }
 };
-
-// ---- New in ----
 
 // Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
 // destroys it, or on the heap if that is nullptr.

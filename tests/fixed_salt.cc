@@ -4,7 +4,7 @@
 //  false positives; and options can name the policies of the benchmarks.
 
 #include "db_bench_ext/filter_spec.h"
-#include "filter_policy/filter_salt.h"
+#include "filter_policy/bits/checksum.h"
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "filter_policy/filter_salt.h"
+#include "filter_policy/bits/checksum.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -10,7 +10,7 @@
 //  if its filter does not know better; the blocks of these files add up to the
 //  cost of the read.
 //
-//  Policies that give small runs more bits (level_bits.h) are told the tree as
+//  Policies that give small runs more bits (filter_budget.h) are told the tree as
 //  it will be once all files have been rewritten under the policy.
 
 #pragma once

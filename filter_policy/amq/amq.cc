@@ -2,7 +2,7 @@
 
 #include "filter_policy/amq/amq.h"
 
-#include "filter_policy/amq/neighbours.h"
+#include "filter_policy/amq/amq_type.h"
 #include "filter_policy/bits/bit_array.h"
 #include "util/coding_lean.h"
 

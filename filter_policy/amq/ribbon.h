@@ -21,7 +21,7 @@
 //
 //  Since no two neighbours have the same start, their equations never
 //  contradict each other. But groups of several hashes spread less evenly. Sets
-//  of many such groups have smaller groups (neighbours.h), as have small sets,
+//  of many such groups have smaller groups (amq_type.h), as have small sets,
 //  since the first and the last slots of a set have fewer equations.
 //
 //  The highest bits of a hash choose its *shard*, a Ribbon filter of its own.

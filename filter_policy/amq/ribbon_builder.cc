@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
-#include "filter_policy/amq/neighbours.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/amq/ribbon_solving.h"
 #include "port/port.h"

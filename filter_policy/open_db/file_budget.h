@@ -26,7 +26,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Tree filters ----
 
 // The filters of the open files of each tree, by which the sizes of new
-// filters are planned (level_bits.h). RocksDB does not tell a filter policy
+// filters are planned (filter_budget.h). RocksDB does not tell a filter policy
 // what is in the tree; the readers of the SST files do. With max_open_files =
 // -1, RocksDB's default, all files are open; otherwise only the most recently
 // used ones are listed.
@@ -56,7 +56,7 @@ class TreeFilters {
   TreeFilters& operator=(const TreeFilters&) = delete;
 
   // The sizes of the filters of the tree: those of its plan if it has one, else
-  // those of its open files. The rule of level_bits.h asks for them with each
+  // those of its open files. The rule of filter_budget.h asks for them with each
   // file that is written, so the keys of open files are not copied.
   std::vector<FileFilter> FiltersOf(const Tree& tree) const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -147,7 +147,7 @@ class TreeEntry {
 // ---- Tree plan ----
 
 // The tree as it will be once all of its files have been rewritten under a
-// policy whose filters share their memory: level_bits=kAuto (level_bits.h) or
+// policy whose filters share their memory: level_bits=kAuto (filter_budget.h) or
 // filter_budget_bytes (filter_budget.h). The bits of a file depend on the
 // filters of all others, so files that are rewritten one after the other,
 // beginning under another policy, would reach their sizes only when all have

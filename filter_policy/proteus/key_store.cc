@@ -2,8 +2,13 @@
 
 #include "filter_policy/proteus/key_store.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
+#include "filter_policy/proteus/prefix_hash.h"
+#include "filter_policy/proteus/uniform_trie.h"
 #include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -163,6 +168,326 @@ void KeyStore::DecodeAll(const Chunk& chunk, Plain* plain) {
     plain->ends[i] = static_cast<uint32_t>(key - begin);
     plain->shared[i] = shared;
   }
+}
+
+// ---- Key statistics ----
+
+namespace {
+
+// The number of keys from which the alphabets are taken, roughly.
+constexpr size_t kAlphabetKeys = 4096;
+// Further places have no alphabets of their own.
+constexpr size_t kAlphabetPlaces = 256;
+
+// The bytes that some of the keys have, place by place.
+class SeenBytes {
+ public:
+  void Add(const Slice& key) {
+    const size_t places = std::min(key.size(), kAlphabetPlaces);
+    if (places > seen_.size()) {
+      seen_.resize(places);
+      keys_.resize(places);
+    }
+    for (size_t i = 0; i < key.size(); i++) {
+      occurs_[static_cast<uint8_t>(key[i])] = true;
+      if (i < places) seen_[i][static_cast<uint8_t>(key[i])] = true;
+    }
+    if (places > 0) keys_[places - 1]++;
+    // An empty key has zeros everywhere.
+    if (places == 0) occurs_[0] = true;
+  }
+
+  // The number of different bytes; zeros that end a key count as one.
+  size_t Symbols() const { return occurs_.count() + (occurs_[0] ? 0 : 1); }
+
+  ByteAlphabets Alphabets() const {
+    std::string codes;
+    for (unsigned c = 0; c < occurs_.size(); c++) {
+      if (occurs_[c] && (c < ' ' || c > '~')) return ByteAlphabets();
+    }
+    // Zeros stand behind the end of a key.
+    size_t shorter = 0;
+    for (size_t i = 0; i < seen_.size() && shorter == 0; i++) {
+      codes.push_back(AlphabetCodeOf(seen_[i]));
+      shorter = keys_[i];
+    }
+    return ByteAlphabets(0, std::move(codes));
+  }
+
+ private:
+  BytesSeen occurs_;
+  std::vector<BytesSeen> seen_;
+  std::vector<size_t> keys_;  // by the place of their last byte
+};
+
+// What the keys of a pass share with each other.
+class SharedCounts {
+ public:
+  // Counts a key that is as long as the one before it, with which it shares
+  // `shared` bits. `most` is the larger one of this number and that of the key
+  // before. REQUIRES: AreFew(most)
+  void AddAlike(uint32_t shared, uint32_t most) {
+    before_alike_[shared]++;
+    most_alike_[most]++;
+  }
+  // Whether AddAlike can count this number of bits.
+  static bool AreFew(uint32_t bits) { return bits < kFewBits; }
+
+  // Counts any key. The one before had `last_size` bytes, and shared
+  // `last_shared` bits with the one before it; `alike` keys have been added by
+  // AddAlike since the last call. Returns the bits that the next key finds
+  // shared.
+  [[gnu::noinline]] uint32_t AddOther(const Slice& key, uint32_t shared,
+                                      size_t last_size, uint32_t last_shared,
+                                      uint64_t alike) {
+    EndAlike(last_size, alike);
+    if (key.size() > longest_) SetLongest(key.size());
+    shortest_ = std::min(shortest_, key.size());
+    const uint32_t key_bits = BitsOf(key.size());
+    const uint32_t last_bits = distinct_ == 0 ? 0 : BitsOf(last_size);
+    long_changes_[key_bits + 1]--;
+    if (shared == kAllBits) {
+      // The key has the bits of the last key, followed by zeros.
+      long_changes_[last_bits + 1]++;
+      return last_shared;
+    }
+    shared = std::min(shared, KeyStatistics::kMaxBits);
+    long_changes_[std::min({shared, key_bits, last_bits}) + 1]++;
+    if (distinct_ > 0) {
+      before_[shared]++;
+      most_[std::max(last_shared, shared)]++;
+    }
+    distinct_++;
+    return shared;
+  }
+  // Counts the last key, which is given as in AddOther. Called once, at the
+  // end.
+  void Finish(size_t last_size, uint32_t last_shared, uint64_t alike) {
+    EndAlike(last_size, alike);
+    for (size_t i = 0; i < std::min(kFewBits, before_.size()); i++) {
+      before_[i] += before_alike_[i];
+      most_[i] += most_alike_[i];
+      long_changes_[i + 1] += before_alike_[i];
+    }
+    if (distinct_ == 0) {
+      shortest_ = 0;
+    } else {
+      most_[last_shared]++;
+    }
+  }
+
+  size_t shortest() const { return shortest_; }  // bytes
+  size_t longest() const { return longest_; }
+  uint64_t distinct() const { return distinct_; }
+  // For each number of bits, how many keys share just these with the previous
+  // key, and with the nearer of their neighbors.
+  const std::vector<uint64_t>& before() const { return before_; }
+  const std::vector<uint64_t>& most() const { return most_; }
+  // Changes of the number of prefixes of long keys from one length to the next;
+  // they wrap around.
+  const std::vector<uint64_t>& long_changes() const { return long_changes_; }
+
+ private:
+  // Fewer bits than these are counted faster.
+  static constexpr size_t kFewBits = 512;
+
+  static uint32_t BitsOf(size_t bytes) {
+    return static_cast<uint32_t>(
+        8 * std::min<size_t>(bytes, KeyStatistics::kMaxBits / 8));
+  }
+  void EndAlike(size_t size, uint64_t count) {
+    if (count == 0) return;
+    long_changes_[BitsOf(size) + 1] -= count;
+    distinct_ += count;
+  }
+  void SetLongest(size_t size) {
+    longest_ = size;
+    const size_t bits = BitsOf(size);
+    if (bits < before_.size()) return;
+    before_.resize(bits + 1);
+    most_.resize(bits + 1);
+    long_changes_.resize(bits + 2);
+  }
+
+  size_t shortest_ = std::numeric_limits<size_t>::max();
+  size_t longest_ = 0;
+  uint64_t distinct_ = 0;
+  std::vector<uint64_t> before_ = std::vector<uint64_t>(65);
+  std::vector<uint64_t> most_ = std::vector<uint64_t>(65);
+  std::vector<uint64_t> long_changes_ = std::vector<uint64_t>(66);
+  std::array<uint64_t, kFewBits> before_alike_ = {};
+  std::array<uint64_t, kFewBits> most_alike_ = {};
+};
+
+// Turns each entry of a histogram into the sum of all entries up to it.
+void Accumulate(std::vector<uint64_t>* counts) {
+  uint64_t sum = 0;
+  for (uint64_t& count : *counts) count = sum += count;
+}
+
+}  // namespace
+
+KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
+    : num_keys_(end - begin) {
+  SharedCounts counts;
+  SeenBytes seen;
+  // The last key's size, and the bits that it shares with the one before it.
+  size_t last_size = std::numeric_limits<size_t>::max();
+  uint32_t last_shared = 0;
+  // Most keys are as long as the one before. They are counted apart, which is
+  // faster.
+  uint64_t alike = 0;
+  // The step is odd, since the last bytes of counters recur with powers of two.
+  const size_t step = num_keys_ / kAlphabetKeys | 1;
+  size_t skip = 0;
+  keys.ForEach(begin, end, [&](const Slice& key, uint32_t shared) {
+    if (skip-- == 0) {
+      skip = step - 1;
+      seen.Add(key);
+    }
+    const uint32_t most = std::max(last_shared, shared);
+    if (key.size() == last_size && SharedCounts::AreFew(most)) {
+      counts.AddAlike(shared, most);
+      last_shared = shared;
+      alike++;
+    } else {
+      last_shared = counts.AddOther(key, shared, last_size, last_shared, alike);
+      last_size = key.size();
+      alike = 0;
+    }
+  });
+  counts.Finish(last_size, last_shared, alike);
+  const uint64_t distinct = counts.distinct();
+  const std::vector<uint64_t>& shared_before = counts.before();
+  shortest_key_ = counts.shortest();
+  longest_key_ = counts.longest();
+  max_bits_ = static_cast<uint32_t>(shared_before.size() - 1);
+  distinct_ = distinct;
+
+  // A key adds a prefix of every length above what it shares.
+  prefixes_.assign(max_bits_ + 1, distinct > 0 ? 1 : 0);
+  uint64_t sum = prefixes_[0];
+  for (uint32_t bits = 1; bits <= max_bits_; bits++) {
+    sum += shared_before[bits - 1];
+    prefixes_[bits] = sum;
+  }
+  long_prefixes_ = counts.long_changes();
+  Accumulate(&long_prefixes_);
+  long_prefixes_.pop_back();
+
+  unique_ = counts.most();
+  unique_.insert(unique_.begin(), 0);
+  Accumulate(&unique_);
+
+  alphabets_ = seen.Alphabets();
+  const auto symbols = static_cast<unsigned>(seen.Symbols());
+  code_bits_ = symbols <= 2 ? 1 : BitsFor(symbols - 1);
+}
+
+std::array<uint32_t, 3> KeyStatistics::SharedByShare() const {
+  std::array<uint32_t, 3> bits = {};
+  constexpr double kShares[] = {0.1, 0.5, 0.9};
+  for (size_t i = 0; i < bits.size(); i++) {
+    // unique_ has the keys that share less.
+    const auto less = static_cast<uint64_t>((1 - kShares[i]) *
+                                            static_cast<double>(distinct_));
+    bits[i] = static_cast<uint32_t>(
+        std::upper_bound(unique_.begin(), unique_.end(), less) -
+        unique_.begin() - 1);
+  }
+  return bits;
+}
+
+uint32_t KeyStatistics::NeighbourBits() const {
+  return static_cast<uint32_t>(
+      std::lower_bound(prefixes_.begin(), prefixes_.end(), num_keys_ / 2) -
+      prefixes_.begin());
+}
+
+uint64_t KeyStatistics::PrefixesOfSeries(uint32_t first_bits,
+                                         uint32_t stride_bits) const {
+  uint64_t sum = Prefixes(first_bits);
+  if (stride_bits == 0) return sum;
+  for (uint64_t bits = uint64_t{first_bits} + stride_bits; bits <= max_bits_;
+       bits += stride_bits) {
+    sum += PrefixesOfLongKeys(static_cast<uint32_t>(bits));
+  }
+  return sum;
+}
+
+std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
+                                                      uint32_t lead) const {
+  std::vector<FstLevelCounts> levels(BytesForBits(bits + lead));
+  // The number of keys that are alone with their prefix of a length.
+  auto alone = [this](uint32_t length) {
+    return unique_[std::min<size_t>(length, unique_.size() - 1)];
+  };
+  // The bits of a level's byte are [begin, end).
+  uint32_t begin = 0;
+  for (size_t i = 0; i < levels.size(); i++) {
+    const uint32_t end =
+        std::min(static_cast<uint32_t>(8 * i + 8) - lead, bits);
+    FstLevelCounts& level = levels[i];
+    // Keys that are alone above this level end there.
+    const uint64_t ended = i == 0 ? 0 : alone(begin);
+    level.nodes = static_cast<uint32_t>(Prefixes(begin) - ended);
+    level.edges = static_cast<uint32_t>(Prefixes(end) - ended);
+    if (i + 1 < levels.size()) {
+      level.children = static_cast<uint32_t>(Prefixes(end) - alone(end));
+    }
+    if (level.nodes == 0) {
+      levels.resize(i);
+      break;
+    }
+    begin = end;
+  }
+  return levels;
+}
+
+namespace {
+
+// The average number of levels that a query for a random prefix looks at: the
+// levels that are not full, as far down as there are nodes.
+double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
+  double visited = 1;
+  for (size_t i = 1; i < levels.size(); i++) {
+    const double all = std::ldexp(1.0, static_cast<int>(8 * i - lead));
+    visited = levels[i].nodes == all ? 1 : visited + levels[i].nodes / all;
+  }
+  return visited;
+}
+
+}  // namespace
+
+KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits,
+                                                  uint64_t max_bytes) const {
+  // To be faster, a trie may be larger by one part in this ratio.
+  constexpr uint64_t kSizeRatio = 64;
+  struct Choice {
+    TrieSize size;
+    double visited;
+  };
+  std::vector<Choice> choices;
+  uint64_t least = std::numeric_limits<uint64_t>::max();
+  for (uint32_t lead = 0; lead == 0 || (lead < 8 && bits + lead <= 64);
+       lead++) {
+    const std::vector<FstLevelCounts> levels = TrieLevels(bits, lead);
+    // With a lead, bytes are no symbols of the keys.
+    const uint64_t bytes =
+        EstimateUniformTrie(bits + lead, levels, lead == 0 ? code_bits_ : 8);
+    choices.push_back({{bytes, lead}, LevelsVisited(levels, lead)});
+    least = std::min(least, bytes);
+  }
+  const uint64_t limit =
+      std::max(least, std::min(least + least / kSizeRatio, max_bytes));
+  const Choice* best = nullptr;
+  for (const Choice& choice : choices) {
+    if (choice.size.bytes <= limit &&
+        (best == nullptr || choice.visited < best->visited)) {
+      best = &choice;
+    }
+  }
+  return best->size;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

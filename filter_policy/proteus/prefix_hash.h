@@ -18,7 +18,7 @@
 
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/bits/bit_util.h"
-#include "filter_policy/filter_salt.h"
+#include "filter_policy/bits/checksum.h"
 #include "filter_policy/proteus/design.h"
 #include "rocksdb/slice.h"
 #include "util/math.h"

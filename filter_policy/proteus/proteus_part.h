@@ -7,7 +7,6 @@
 
 #include <memory>
 
-#include "filter_policy/proteus/key_statistics.h"
 #include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/proteus.h"

@@ -350,7 +350,7 @@ namespace {
 
 using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
 
-// The rule of level_bits.h for a file.
+// The rule of filter_budget.h for a file.
 BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
                                const FilterBuildingContext& context,
                                double bits_per_key) {

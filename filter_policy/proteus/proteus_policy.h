@@ -94,7 +94,7 @@ struct ProteusPolicyOptions {
 
   // kEqualLevelBits: each filter has bits_per_key. kAutoLevelBits: small sorted
   // runs have more, and the last level has less, for fewer false positives in
-  // all (level_bits.h).
+  // all (filter_budget.h).
   enum LevelBits : uint32_t { kAutoLevelBits, kEqualLevelBits };
   MutableOption<uint32_t> level_bits = kAutoLevelBits;
 

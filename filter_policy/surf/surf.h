@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "filter_policy/bits/bit_array.h"
+#include "filter_policy/bits/checksum.h"
 #include "filter_policy/filter_kinds.h"
-#include "filter_policy/filter_salt.h"
 #include "filter_policy/fst/fst.h"
 #include "filter_policy/fst/fst_builder.h"
 #include "filter_policy/range_filter.h"

@@ -28,7 +28,7 @@
 #include <string>
 
 #include "filter_policy/bits/bit_util.h"
-#include "filter_policy/filter_salt.h"
+#include "filter_policy/bits/checksum.h"
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
 #include "util/math.h"

@@ -72,7 +72,7 @@ extern "C" {
 bool protean_is_registered() { return ROCKSDB_NAMESPACE::protean::registered; }
 
 // An address in the RocksDB that this library is bound to, for the loader
-// (loaded_rocksdb.h).
+// (load_protean.h).
 const void* protean_rocksdb() {
   return reinterpret_cast<const void*>(
       &ROCKSDB_NAMESPACE::ObjectLibrary::Default);

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <link.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,185 @@
 #include "plugin/shared/private_copy.h"
 
 namespace protean_loader {
+
+// ---- Loaded rocksdb ----
+
+namespace {
+
+// std::string GetRocksVersionAsString(bool with_patch) in both ABIs of
+// libstdc++'s strings: the name that exists tells which ABI it is.
+constexpr char kVersionNew[] = "_ZN7rocksdb23GetRocksVersionAsStringB5cxx11Eb";
+constexpr char kVersionOld[] = "_ZN7rocksdb23GetRocksVersionAsStringEb";
+// Exported by any RocksDB that can register Protean.
+constexpr char kRegistry[] = "_ZN7rocksdb13ObjectLibrary7DefaultEv";
+// Exported only if RocksDB's assertions are on.
+constexpr char kSyncPoint[] = "_ZN7rocksdb9SyncPoint11GetInstanceEv";
+// Exported only if RocksDB was compiled with RTTI.
+constexpr char kTypeInfo[] = "_ZTIN7rocksdb12TableFactoryE";
+// Exported by the libraries of Protean (binding.cc).
+constexpr char kProteanRocksDB[] = "protean_rocksdb";
+
+// A std::string of either ABI, as a function returns it: it begins with a
+// pointer to its characters. It is not freed: it is short, and there are few.
+struct ReturnedString {
+  ~ReturnedString() {}
+  const char* data;
+  char rest[24];
+};
+
+// The ELF header of a loaded object, which is its first bytes.
+const void* StartOf(const dl_phdr_info& object) {
+  for (int i = 0; i < object.dlpi_phnum; i++) {
+    if (object.dlpi_phdr[i].p_type == PT_LOAD) {
+      return reinterpret_cast<const void*>(object.dlpi_addr +
+                                           object.dlpi_phdr[i].p_vaddr);
+    }
+  }
+  return nullptr;
+}
+
+// The symbol if the object that starts at `base` defines it itself, else
+// nullptr: what a handle finds may also come from a dependency of its object.
+void* OwnSymbol(void* handle, const void* base, const char* symbol) {
+  void* const address = dlsym(handle, symbol);
+  return address != nullptr && BaseOf(address) == base ? address : nullptr;
+}
+
+// A loaded object.
+struct Object {
+  char name[kMaxPath];  // as the dynamic linker has it
+  const void* base;
+  Object* next;
+};
+
+// The objects of the process. They are listed first and opened later: while
+// dl_iterate_phdr holds its lock, dlopen would wait for a thread that loads
+// something, and that thread for the lock.
+class Objects {
+ public:
+  Objects() { dl_iterate_phdr(Add, this); }
+  ~Objects() {
+    while (first_ != nullptr) {
+      Object* const next = first_->next;
+      free(first_);
+      first_ = next;
+    }
+  }
+  Objects(const Objects&) = delete;
+  Objects& operator=(const Objects&) = delete;
+
+  const Object* first() const { return first_; }
+
+ private:
+  static int Add(dl_phdr_info* info, size_t /*size*/, void* data) {
+    auto* const objects = static_cast<Objects*>(data);
+    auto* const object = static_cast<Object*>(malloc(sizeof(Object)));
+    if (object == nullptr) return 1;
+    snprintf(object->name, sizeof(object->name), "%s", info->dlpi_name);
+    object->base = StartOf(*info);
+    object->next = nullptr;
+    *objects->end_ = object;
+    objects->end_ = &object->next;
+    return 0;
+  }
+
+  Object* first_ = nullptr;
+  Object** end_ = &first_;
+};
+
+// Opens an object once more. The program itself has no name. The kernel's own
+// objects (vDSO) have a name that cannot be opened: nullptr.
+void* Reopen(const Object& object) {
+  return dlopen(object.name[0] == '\0' ? nullptr : object.name,
+                RTLD_LAZY | RTLD_NOLOAD);
+}
+
+// Stores the first RocksDB, or the one that starts at `base` unless that is
+// nullptr, and returns how many there are.
+int FindRocksDBs(const void* base, LoadedRocksDB* found) {
+  int count = 0;
+  const Objects objects;
+  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
+    if (base != nullptr && o->base != base) continue;
+    void* const handle = Reopen(*o);
+    if (handle == nullptr) continue;
+    if (OwnSymbol(handle, o->base, kRegistry) == nullptr) {
+      dlclose(handle);
+      continue;
+    }
+    if (count++ > 0) continue;
+    found->handle = handle;
+    found->base = o->base;
+    snprintf(found->name, sizeof(found->name), "%s", o->name);
+  }
+  return count;
+}
+
+// Whether an object is a library of Protean that uses this RocksDB.
+bool IsProteanOf(const Object& object, const LoadedRocksDB& rocksdb) {
+  void* const handle = Reopen(object);
+  if (handle == nullptr) return false;
+  using RocksDBOf = const void* (*)();
+  const auto rocksdb_of = reinterpret_cast<RocksDBOf>(
+      OwnSymbol(handle, object.base, kProteanRocksDB));
+  const bool is_it =
+      rocksdb_of != nullptr && BaseOf(rocksdb_of()) == rocksdb.base;
+  dlclose(handle);
+  return is_it;
+}
+
+}  // namespace
+
+const void* BaseOf(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
+void* LoadedRocksDB::Find(const char* symbol) const {
+  return OwnSymbol(handle, base, symbol);
+}
+
+int FindRocksDB(LoadedRocksDB* found) { return FindRocksDBs(nullptr, found); }
+
+bool FindRocksDBAt(const void* address, LoadedRocksDB* found) {
+  const void* const base = BaseOf(address);
+  return base != nullptr && FindRocksDBs(base, found) > 0;
+}
+
+const void* GlobalRocksDB() {
+  const void* const registry = dlsym(RTLD_DEFAULT, kRegistry);
+  return registry == nullptr ? nullptr : BaseOf(registry);
+}
+
+bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
+  const Objects objects;
+  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
+    if (IsProteanOf(*o, rocksdb)) {
+      snprintf(name, kMaxPath, "%s", o->name);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size) {
+  void* version = rocksdb.Find(kVersionNew);
+  const bool old_abi = version == nullptr;
+  if (old_abi) version = rocksdb.Find(kVersionOld);
+  if (version == nullptr) {
+    snprintf(reason, size, "the RocksDB in %s does not tell its version",
+             rocksdb.Path());
+    return false;
+  }
+  using GetVersion = ReturnedString (*)(bool with_patch);
+  const ReturnedString number = reinterpret_cast<GetVersion>(version)(true);
+  snprintf(tag, kMaxTag, "%s%s%s%s", number.data, old_abi ? "-oldabi" : "",
+           rocksdb.Find(kSyncPoint) != nullptr ? "-assert" : "",
+           rocksdb.Find(kTypeInfo) == nullptr ? "-nortti" : "");
+  return true;
+}
+
+// ---- Load protean ----
 
 namespace {
 

@@ -21,7 +21,6 @@
 #include <cstring>
 
 #include "plugin/shared/load_protean.h"
-#include "plugin/shared/loaded_rocksdb.h"
 
 namespace protean_loader {
 

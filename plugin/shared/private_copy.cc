@@ -14,9 +14,19 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "plugin/shared/dependency.h"
-
 namespace protean_loader {
+
+// ---- Dependency ----
+
+namespace {
+
+// A part of the library whose sources name this file.
+[[gnu::used]] const Dependency dependency = {"protean: it also depends on ...",
+                                             ""};
+
+}  // namespace
+
+// ---- Private copy ----
 
 namespace {
 

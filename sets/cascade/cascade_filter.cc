@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/filter_salt.h"
+#include "filter_policy/bits/checksum.h"
 #include "sets/cascade/merge_choice.h"
 #include "sets/cascade/parts.h"
 

@@ -21,7 +21,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "filter_policy/filter_salt.h"
+#include "filter_policy/bits/checksum.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 #include "sets/quotient/slot_moves.h"

@@ -4,14 +4,13 @@
 //  and what it is for: absent keys that one filter lets through are nothing to
 //  another filter of the same keys.
 
-#include "filter_policy/filter_salt.h"
-
 #include <gtest/gtest.h>
 
 #include <set>
 #include <thread>
 #include <vector>
 
+#include "filter_policy/bits/checksum.h"
 #include "filter_policy/filter_block.h"
 #include "plugin/protean.h"
 #include "test_util/testharness.h"

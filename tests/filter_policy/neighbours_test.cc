@@ -4,8 +4,6 @@
 //  one by one, with no more false positives than planned, however the stored
 //  ones lie.
 
-#include "filter_policy/amq/neighbours.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "filter_policy/amq/amq.h"
+#include "filter_policy/amq/amq_type.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"

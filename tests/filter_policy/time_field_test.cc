@@ -8,7 +8,7 @@
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
-#include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/prior/key_form.h"
 #include "filter_policy/proteus/prior/time_windows.h"
 #include "tests/key_families.h"

@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
-#include "filter_policy/amq/neighbours.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/surf/surf.h"

@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "filter_policy/proteus/design.h"
-#include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/model/located_queries.h"
 #include "filter_policy/proteus/model/prefix_counts.h"
 #include "rocksdb/rocksdb_namespace.h"

@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/proteus/key_statistics.h"
 #include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/samples/query_queue.h"

@@ -18,7 +18,7 @@
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/design.h"
-#include "filter_policy/proteus/key_statistics.h"
+#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/model/located_queries.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/proteus/key_statistics.h"
 #include "filter_policy/proteus/key_store.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/slice.h"

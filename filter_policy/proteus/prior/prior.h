@@ -39,7 +39,6 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/proteus/key_statistics.h"
 #include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/model/located_queries.h"
 #include "filter_policy/proteus/prior/key_form.h"

@@ -10,7 +10,6 @@
 #include <cstdio>
 
 #include "plugin/shared/load_protean.h"
-#include "plugin/shared/loaded_rocksdb.h"
 #include "plugin/shared/private_copy.h"
 
 namespace protean_loader {

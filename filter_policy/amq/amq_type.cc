@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/amq/neighbours.h"
+#include "filter_policy/amq/amq_type.h"
 
 #include <new>
 
