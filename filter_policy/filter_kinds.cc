@@ -4,21 +4,12 @@
 
 #include <array>
 
-#include "filter_policy/levels_policy.h"
-#include "filter_policy/proteus/proteus_policy.h"
-#include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/object_registry.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// Blocks of this kind have no parts.
-Status OpenAlwaysTrue(const PartContents& /*part*/,
-                      std::unique_ptr<RangeFilter>* /*filter*/) {
-  return Status::NotSupported("no filter could hold the keys");
-}
 
 struct TypeList {
   std::vector<const FilterType*> all;
@@ -32,13 +23,8 @@ struct TypeList {
 
 TypeList& Types() {
   static TypeList* const types = [] {
-    // The policy of levels:... chooses among others and builds no filters
-    // itself.
     auto* list = new TypeList;
-    list->Add(new FilterType{
-        FilterKind::kAlwaysTrue, "none", OpenAlwaysTrue, {LevelsPolicyType()}});
-    list->Add(&ProteusFilterType());
-    list->Add(&SurfFilterType());
+    for (const FilterType* type : OwnFilterTypes()) list->Add(type);
     return list;
   }();
   return *types;

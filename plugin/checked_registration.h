@@ -21,12 +21,14 @@ Status RegisterChecked(bool is_ready);
 // registered before, in whichever way: then returns OK. Thread safe.
 Status RegisterOnce();
 
-// ---- Is registered ----
-
-// Whether this library has been registered, in whichever way: by its own
-// static object, as a plugin of RocksDB, or by a call.
-
-// Whether register_protean has been called. Thread safe.
+// Returns true if this library has been registered, in whichever way: by its
+// own static object, as a plugin of RocksDB, or by a call. Thread safe.
 bool IsRegistered();
+
+// Checks whether the RocksDB in this process is the one that Protean was
+// compiled for (self_check.h), and writes, reads and seeks in SST files in
+// memory, with a whole filter and a partitioned one. Takes a few milliseconds.
+// Returns an error that says what is different. Thread safe.
+Status SelfCheck();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

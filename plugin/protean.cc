@@ -17,8 +17,12 @@
 #include "plugin/build_info.h"
 #include "plugin/checked_registration.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/env.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/object_registry.h"
+#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/self_check.h"
 
@@ -153,6 +157,80 @@ Status GetSharedFilterPolicy(const std::string& group,
 
 // ---- Checked registration ----
 
+namespace {
+
+Status Differs(const std::string& what) {
+  return Status::NotSupported("RocksDB's " + what);
+}
+
+// Writes a file with a filter, which the table keeps, or of which the parts are
+// cached, reads it back and seeks in it.
+Status CheckFile(bool in_cache) {
+  constexpr int kKeys = 300;
+  const std::unique_ptr<Env> env(NewMemEnv(Env::Default()));
+  BlockBasedTableOptions table;
+  table.block_size = 256;
+  table.no_block_cache = !in_cache;
+  table.cache_index_and_filter_blocks = in_cache;
+  table.metadata_block_size = 256;
+  table.filter_policy = std::make_shared<SurfFilterPolicy>();
+  Options options;
+  options.env = env.get();
+  options.compression = kNoCompression;
+  options.table_factory = std::make_shared<ProteanTableFactory>(table);
+  const auto key = [](int i) {
+    return "key " + std::to_string(100000 + 2 * i);
+  };
+  const std::string path = "/check.sst";
+  SstFileWriter writer(EnvOptions(), options);
+  Status s = writer.Open(path);
+  for (int i = 0; s.ok() && i < kKeys; i++) s = writer.Put(key(i), "value");
+  if (s.ok()) s = writer.Finish();
+  std::unique_ptr<SeparateFile> separate;
+  if (s.ok()) s = SeparateFile::Open(options, path, &separate);
+  if (!s.ok()) return s;
+  const BlockBasedFile& file = separate->file();
+  using FilterState = BlockBasedFile::FilterState;
+  if (file.name() != path || file.filter_state() != FilterState::kFull) {
+    return Differs("table is not what was written");
+  }
+  const auto filter = SeparateFilter::Open(file);
+  if (filter == nullptr || !filter->status().ok() ||
+      (filter->num_parts() > 1) != in_cache) {
+    return Differs("table has not the filter that was written");
+  }
+  SstFileReader reader(options);
+  s = reader.Open(path);
+  if (!s.ok()) return s;
+  for (int i = 0; i < kKeys; i++) {
+    const std::string upper = key(i) + "1";
+    const Slice bound(upper);
+    ReadOptions read_options;
+    read_options.iterate_upper_bound = &bound;
+    const std::unique_ptr<Iterator> it(reader.NewIterator(read_options));
+    it->Seek(key(i));
+    if (!it->Valid() || it->key() != key(i) || it->value() != "value") {
+      return Differs("table does not give back what was written");
+    }
+    it->Next();
+    if (it->Valid()) return Differs("table gives more than was written");
+    it->Seek(key(i) + "0");
+    if (it->Valid()) return Differs("table gives more than was written");
+    if (!it->status().ok()) return it->status();
+  }
+  return s;
+}
+
+}  // namespace
+
+Status SelfCheck() {
+  Status s = CheckInsides();
+  for (const bool in_cache : {false, true}) {
+    if (s.ok()) s = CheckFile(in_cache);
+  }
+  return s;
+}
+
 Status RegisterChecked(bool is_ready) {
   const std::string version = GetRocksVersionAsString(/*with_patch=*/true);
   if (version != GetBuildInfo().rocksdb_version) {
@@ -164,7 +242,7 @@ Status RegisterChecked(bool is_ready) {
           .ok()) {
     return Status::NotSupported("Protean is registered already");
   }
-  const Status s = is_ready ? CheckInsides() : Status::OK();
+  const Status s = is_ready ? SelfCheck() : Status::OK();
   if (s.ok()) ObjectLibrary::Default()->Register(register_protean, "");
   return s;
 }

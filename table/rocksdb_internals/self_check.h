@@ -14,9 +14,8 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Compares the sizes of objects, has RocksDB parse options and compares where
-// they end up, and writes, reads and seeks in SST files in memory, with a whole
-// filter and a partitioned one. Takes a few milliseconds. Returns an error that
-// says what is different.
+// they end up. Takes less than a millisecond. Returns an error that says what
+// is different.
 Status CheckInsides();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

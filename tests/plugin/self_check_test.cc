@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "table/rocksdb_internals/self_check.h"
+#include "plugin/checked_registration.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // A shared library makes the same check when it is loaded.
 TEST(SelfCheckTest, FitsTheRocksDBItWasCompiledFor) {
-  EXPECT_OK(CheckInsides());
+  EXPECT_OK(SelfCheck());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
