@@ -79,4 +79,17 @@ if grep -q 'COMPILATION WARNING' "$work/maven.log"; then
   grep -A 3 'COMPILATION WARNING' "$work/maven.log"
   die "the Java compiler warns"
 fi
+
+# The example, as README.md and docs/bindings_of_languages.md have it.
+mvn -B -q -f "$work/src/pom.xml" --non-recursive org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
+  "-Dartifact=org.rocksdb:rocksdbjni:$rocksdbjni" "-DoutputDirectory=$work/example" >"$work/example.log" 2>&1 ||
+  { cat "$work/example.log"; die "rocksdbjni $rocksdbjni cannot be fetched"; }
+said=$(java "-Djava.io.tmpdir=$temporary" -cp "$work/example/rocksdbjni-$rocksdbjni.jar:$(echo \
+  "$work"/src/protean-rocksjava/target/protean-rocksjava-*.jar)" docs/examples/java/Sensors.java "$temporary/sensors" 2>&1) || true
+echo "$said"
+if ! { grep -q '^21600 readings; 720 readings on a day; on the day and later: \[true, false\]; in .*: true$' <<<"$said" &&
+  grep -q '^330 hours are silent; [1-9][0-9]* seeks did not read; [0-9]* files have new filters$' <<<"$said" &&
+  [ "$(wc -l <<<"$said")" = 2 ]; }; then
+  die "the example in Java does not say what it should"
+fi
 echo passed

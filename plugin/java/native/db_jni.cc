@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Native functions of protean.rocksjava that ask an open DB: counts,
-//  statistics, another filter policy, refreshing.
+//  statistics, options of the table, refreshing.
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,15 +25,14 @@ ReadOptions AsReadOptions(jlong handle) {
   return handle == 0 ? ReadOptions() : *reinterpret_cast<ReadOptions*>(handle);
 }
 
-Status SetFilterPolicy(DB* db, ColumnFamilyHandle* column_family,
-                       const std::string& policy) {
+Status SetTableOption(DB* db, ColumnFamilyHandle* column_family,
+                      const std::string& name, const std::string& value) {
   const auto table = db->GetOptions(column_family).table_factory;
   if (!table->IsInstanceOf("ProteanTable")) {
     return Status::InvalidArgument(
         std::string("the table is not ProteanTable, but ") + table->Name());
   }
-  return db->SetOptions(column_family,
-                        {{"table_factory.filter_policy", policy}});
+  return db->SetOptions(column_family, {{"table_factory." + name, value}});
 }
 
 }  // namespace
@@ -71,6 +69,7 @@ void Encode(const Status& status, const RefreshResult& result, Encoder* out) {
                        : status.getState() == nullptr ? status.ToString()
                                                       : status.getState()));
   Encode(RecordOf(result), out);
+  out->Put(result.ToJson());
 }
 
 bool ParseRefreshOptions(JNIEnv* env, jclass native, jbyteArray bytes,
@@ -109,16 +108,16 @@ JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_keysMayExist(
 // Returns an answer for each range, or null if it throws.
 JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
-    jlong read_options, jobjectArray begin_arrays, jobjectArray end_arrays) {
+    jlong read_options, jobjectArray start_arrays, jobjectArray limit_arrays) {
   return Guarded(env, [&]() -> jbooleanArray {
-    Keys begins;
-    Keys ends;
-    if (!begins.Copy(env, begin_arrays) || !ends.Copy(env, end_arrays)) {
+    Keys starts;
+    Keys limits;
+    if (!starts.Copy(env, start_arrays) || !limits.Copy(env, limit_arrays)) {
       return nullptr;
     }
     std::vector<RangePtr> ranges;
-    for (size_t i = 0; i < begins.size(); i++) {
-      ranges.emplace_back(begins.at(i), ends.at(i));
+    for (size_t i = 0; i < starts.size(); i++) {
+      ranges.emplace_back(starts.at(i), limits.at(i));
     }
     Answers may_exist(ranges.size());
     const Status s =
@@ -134,21 +133,17 @@ JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
 // Returns the record of a CountResult, or null if it throws.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
-    jlong read_options, jbyteArray begin_bytes, jbyteArray end_bytes) {
+    jlong read_options, jbyteArray start_bytes, jbyteArray limit_bytes) {
   return Guarded(env, [&]() -> jbyteArray {
-    std::optional<std::string> begin;
-    std::optional<std::string> end;
-    if (!CopyOptionalBytes(env, begin_bytes, &begin) ||
-        !CopyOptionalBytes(env, end_bytes, &end)) {
+    OptionalKey start;
+    OptionalKey limit;
+    if (!start.Copy(env, start_bytes) || !limit.Copy(env, limit_bytes)) {
       return nullptr;
     }
-    const Slice start = begin ? Slice(*begin) : Slice();
-    const Slice limit = end ? Slice(*end) : Slice();
     CountResult result;
-    const Status s = ApproximateCount(
-        AsDB(db), AsReadOptions(read_options),
-        AsColumnFamily(AsDB(db), column_family),
-        {begin ? &start : nullptr, end ? &limit : nullptr}, &result);
+    const Status s = ApproximateCount(AsDB(db), AsReadOptions(read_options),
+                                      AsColumnFamily(AsDB(db), column_family),
+                                      {start.get(), limit.get()}, &result);
     if (!s.ok()) {
       ThrowStatus(env, native, s);
       return nullptr;
@@ -214,16 +209,40 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
   });
 }
 
-// The policy has been checked.
-JNIEXPORT void JNICALL Java_protean_rocksjava_Native_setFilterPolicy(
+JNIEXPORT void JNICALL Java_protean_rocksjava_Native_setTableOption(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
-    jbyteArray policy_bytes) {
+    jbyteArray name_bytes, jbyteArray value_bytes) {
   Guarded(env, [&] {
-    std::string policy;
-    if (!CopyBytes(env, policy_bytes, &policy)) return;
-    const Status s = SetFilterPolicy(
-        AsDB(db), AsColumnFamily(AsDB(db), column_family), policy);
+    std::string name;
+    std::string value;
+    if (!CopyBytes(env, name_bytes, &name) ||
+        !CopyBytes(env, value_bytes, &value)) {
+      return;
+    }
+    const Status s = SetTableOption(
+        AsDB(db), AsColumnFamily(AsDB(db), column_family), name, value);
     if (!s.ok()) ThrowStatus(env, native, s);
+  });
+}
+
+// Returns the text of options after one of them has been set, or null if it
+// throws.
+JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_setRefreshOption(
+    JNIEnv* env, jclass native, jbyteArray options_text, jbyteArray name_bytes,
+    jbyteArray value_bytes) {
+  return Guarded(env, [&]() -> jbyteArray {
+    RefreshOptions options;
+    std::string name;
+    std::string value;
+    if (!ParseRefreshOptions(env, native, options_text, &options) ||
+        !CopyBytes(env, name_bytes, &name) ||
+        !CopyBytes(env, value_bytes, &value)) {
+      return nullptr;
+    }
+    const Status s = options.Set(name, value);
+    if (s.ok()) return ToBytes(env, options.ToString());
+    ThrowStatus(env, native, s);
+    return nullptr;
   });
 }
 

@@ -35,10 +35,11 @@ bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text) {
   return !env->ExceptionCheck();
 }
 
-bool CopyOptionalBytes(JNIEnv* env, jbyteArray bytes,
-                       std::optional<std::string>* text) {
-  text->reset();
-  return bytes == nullptr || CopyBytes(env, bytes, &text->emplace());
+bool OptionalKey::Copy(JNIEnv* env, jbyteArray bytes) {
+  if (bytes == nullptr) return true;
+  if (!CopyBytes(env, bytes, &bytes_.emplace())) return false;
+  slice_ = *bytes_;
+  return true;
 }
 
 bool Keys::Copy(JNIEnv* env, jobjectArray arrays) {
@@ -48,7 +49,9 @@ bool Keys::Copy(JNIEnv* env, jobjectArray arrays) {
     const auto bytes =
         static_cast<jbyteArray>(env->GetObjectArrayElement(arrays, i));
     std::optional<std::string>& key = bytes_[static_cast<size_t>(i)];
-    if (!CopyOptionalBytes(env, bytes, &key)) return false;
+    if (bytes != nullptr && !CopyBytes(env, bytes, &key.emplace())) {
+      return false;
+    }
     // A call may have more arrays than the VM keeps references for.
     env->DeleteLocalRef(bytes);
     slices_.push_back(key ? Slice(*key) : Slice());

@@ -33,10 +33,23 @@ void ThrowStatus(JNIEnv* env, jclass native, const Status& status);
 // is pending.
 bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text);
 
-// Stores the bytes of an array, or nothing if it is null. Returns false if an
-// exception is pending.
-bool CopyOptionalBytes(JNIEnv* env, jbyteArray bytes,
-                       std::optional<std::string>* text);
+// The key of an array, which may be null.
+class OptionalKey {
+ public:
+  OptionalKey() = default;
+  OptionalKey(const OptionalKey&) = delete;
+  OptionalKey& operator=(const OptionalKey&) = delete;
+
+  // Returns false if an exception is pending.
+  bool Copy(JNIEnv* env, jbyteArray bytes);
+
+  // nullptr for null.
+  const Slice* get() const { return bytes_ ? &slice_ : nullptr; }
+
+ private:
+  std::optional<std::string> bytes_;
+  Slice slice_;
+};
 
 // The keys of an array of arrays, each of which may be null.
 class Keys {

@@ -2,9 +2,6 @@
 
 //  Native functions of protean.rocksjava.SearchBounds.
 
-#include <optional>
-#include <string>
-
 #include "plugin/java/native/jni_util.h"
 #include "plugin/search_bounds.h"
 
@@ -17,16 +14,10 @@ extern "C" {
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_SearchBounds_openScope(
     JNIEnv* env, jclass /*search_bounds*/, jbyteArray lower, jbyteArray upper) {
   return Guarded(env, [&]() -> jlong {
-    std::optional<std::string> from;
-    std::optional<std::string> to;
-    if (!CopyOptionalBytes(env, lower, &from) ||
-        !CopyOptionalBytes(env, upper, &to)) {
-      return 0;
-    }
-    const Slice begin = from ? Slice(*from) : Slice();
-    const Slice end = to ? Slice(*to) : Slice();
-    return reinterpret_cast<jlong>(
-        new SearchBoundsScope(from ? &begin : nullptr, to ? &end : nullptr));
+    OptionalKey from;
+    OptionalKey to;
+    if (!from.Copy(env, lower) || !to.Copy(env, upper)) return 0;
+    return reinterpret_cast<jlong>(new SearchBoundsScope(from.get(), to.get()));
   });
 }
 

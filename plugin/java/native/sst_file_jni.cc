@@ -68,21 +68,19 @@ Java_protean_rocksjava_Native_keysMayExistInSstFile(JNIEnv* env,
 
 // Returns an answer for each range, or null if it throws.
 JNIEXPORT jbooleanArray JNICALL
-Java_protean_rocksjava_Native_rangesMayExistInSstFile(JNIEnv* env,
-                                                      jclass /*native*/,
-                                                      jlong filter,
-                                                      jobjectArray begin_arrays,
-                                                      jobjectArray end_arrays) {
+Java_protean_rocksjava_Native_rangesMayExistInSstFile(
+    JNIEnv* env, jclass /*native*/, jlong filter, jobjectArray start_arrays,
+    jobjectArray limit_arrays) {
   return Guarded(env, [&]() -> jbooleanArray {
-    Keys begins;
-    Keys ends;
-    if (!begins.Copy(env, begin_arrays) || !ends.Copy(env, end_arrays)) {
+    Keys starts;
+    Keys limits;
+    if (!starts.Copy(env, start_arrays) || !limits.Copy(env, limit_arrays)) {
       return nullptr;
     }
-    Answers may_exist(begins.size());
-    for (size_t i = 0; i < begins.size(); i++) {
+    Answers may_exist(starts.size());
+    for (size_t i = 0; i < starts.size(); i++) {
       may_exist.data()[i] =
-          AsFilter(filter)->RangeMayExist({begins.at(i), ends.at(i)});
+          AsFilter(filter)->RangeMayExist({starts.at(i), limits.at(i)});
     }
     return may_exist.ToBooleans(env);
   });

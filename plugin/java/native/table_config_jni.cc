@@ -30,6 +30,7 @@ namespace {
 
 constexpr char kProteanTable[] = "ProteanTable";
 constexpr char kFilterPolicy[] = "filter_policy";
+constexpr char kRangeFilters[] = "range_filters";
 
 ConfigOptions StrictOptions() {
   ConfigOptions config;
@@ -43,7 +44,7 @@ ConfigOptions StrictOptions() {
 // shares nothing. The table has no shared owner: RocksDB's binding passes
 // factories as plain pointers, which the options that get them own.
 Status NewTable(TableFactory* other, const std::string& filter_policy,
-                const std::string& sample_group,
+                const std::string& sample_group, bool range_filters,
                 std::unique_ptr<TableFactory>* table) {
   if (filter_policy.empty()) {
     return Status::InvalidArgument(
@@ -64,6 +65,9 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
   *own = *options;
   own->filter_policy = nullptr;
   const ConfigOptions config = StrictOptions();
+  s = (*table)->ConfigureOption(config, kRangeFilters,
+                                range_filters ? "true" : "false");
+  if (!s.ok()) return s;
   s = sample_group.empty()
           ? (*table)->ConfigureOption(config, kFilterPolicy, filter_policy)
           : GetSharedFilterPolicy(sample_group, filter_policy,
@@ -75,7 +79,8 @@ Status NewTable(TableFactory* other, const std::string& filter_policy,
 Status CheckPolicy(const std::string& filter_policy) {
   const std::unique_ptr<TableFactory> plain(NewBlockBasedTableFactory());
   std::unique_ptr<TableFactory> table;
-  Status s = NewTable(plain.get(), filter_policy, /*sample_group=*/"", &table);
+  Status s = NewTable(plain.get(), filter_policy, /*sample_group=*/"",
+                      /*range_filters=*/true, &table);
   if (!s.ok()) return s;
   ColumnFamilyOptions options;
   options.table_factory = std::move(table);
@@ -103,8 +108,12 @@ jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
   }
   return Guarded(env, [&]() -> jobject {
     std::string policy;
-    const Status s = family->table_factory->GetOption(StrictOptions(),
-                                                      kFilterPolicy, &policy);
+    std::string range_filters;
+    const TableFactory& table = *family->table_factory;
+    Status s = table.GetOption(StrictOptions(), kFilterPolicy, &policy);
+    if (s.ok()) {
+      s = table.GetOption(StrictOptions(), kRangeFilters, &range_filters);
+    }
     if (!s.ok()) {
       Throw(env, "java/lang/IllegalArgumentException", s.ToString().c_str());
       return nullptr;
@@ -120,7 +129,8 @@ jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
     if (config == nullptr || env->ExceptionCheck()) return nullptr;
     const jbyteArray policy_bytes = ToBytes(env, policy);
     if (policy_bytes == nullptr) return nullptr;
-    return env->CallStaticObjectMethod(type, config_of, config, policy_bytes);
+    return env->CallStaticObjectMethod(type, config_of, config, policy_bytes,
+                                       range_filters != "false");
   });
 }
 
@@ -134,7 +144,7 @@ void TakeOverReadTableFormatConfig(JNIEnv* env, jclass options_util,
       Java_org_rocksdb_OptionsUtil_readTableFormatConfig;
   const jmethodID of =
       env->GetStaticMethodID(table_config, "of",
-                             "(Lorg/rocksdb/BlockBasedTableConfig;[B)"
+                             "(Lorg/rocksdb/BlockBasedTableConfig;[BZ)"
                              "Lprotean/rocksjava/ProteanTableConfig;");
   if (other == nullptr || of == nullptr) return;
   const jweak weak = env->NewWeakGlobalRef(table_config);
@@ -186,7 +196,7 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_checkPolicy(
 // the factory that is returned.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
     JNIEnv* env, jclass native, jlong handle, jbyteArray policy_bytes,
-    jbyteArray sample_group_bytes) {
+    jbyteArray sample_group_bytes, jboolean range_filters) {
   return Guarded(env, [&]() -> jlong {
     const std::unique_ptr<TableFactory> other(
         reinterpret_cast<TableFactory*>(handle));
@@ -197,7 +207,8 @@ JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
       return 0;
     }
     std::unique_ptr<TableFactory> table;
-    const Status s = NewTable(other.get(), policy, sample_group, &table);
+    const Status s = NewTable(other.get(), policy, sample_group,
+                              range_filters == JNI_TRUE, &table);
     if (!s.ok()) {
       ThrowStatus(env, native, s);
       return 0;

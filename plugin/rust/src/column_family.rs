@@ -10,29 +10,20 @@ use std::time::Duration;
 
 use librocksdb_sys::{rocksdb_column_family_handle_t, rocksdb_readoptions_t, rocksdb_t};
 
-use crate::refresh::{refresh, FilterRefresher, RefreshError, RefreshProgress, RefreshResult};
+use crate::refresh::{refresh, FilterRefresher, RefreshError};
 use crate::{ffi, Error, Record, RefreshOptions};
 
 /// The number of keys in a range, as far as it is known without reading them.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Count {
     /// The number of keys: a key that is in several sorted runs counts in each.
     pub count: u64,
-    /// The part of `count` that the memtables hold.
-    pub in_memtables: u64,
-    /// The number of sorted runs of files that hold the other keys.
-    pub sorted_runs: u64,
-    /// Files that were asked.
-    pub files: u64,
-    /// Files that had to be scanned, because their filters cannot count.
-    pub files_scanned: u64,
-    /// Deletions, which may be counted as keys, and hide others.
-    pub deletions: u64,
-    /// Whether `count` may include entries that are not separate live keys.
-    pub unsure: bool,
     /// Whether `count` is certainly the number of live keys.
     pub is_exact: bool,
+    /// All members of `CountResult` in `plugin/approximate_count.h`: `in_memtables`, `sorted_runs`, `files`,
+    /// `files_scanned`, `deletions`, `unsure`, and these two.
+    pub record: Record,
 }
 
 /// A column family of an open DB.
@@ -51,8 +42,8 @@ pub struct Count {
 /// // SAFETY: `family` is dropped before the DB.
 /// let family = unsafe { ColumnFamily::of_default(db.as_raw_ptr()) };
 /// db.put(b"2026-11-20 08:00", b"21.5 degrees")?;
-/// let day = (b"2026-11-20".as_slice(), b"2026-11-21".as_slice());
-/// assert_eq!(family.approximate_count(Some(day.0), Some(day.1))?.count, 1);
+/// let day = (Some(b"2026-11-20".as_slice()), Some(b"2026-11-21".as_slice()));
+/// assert_eq!(family.approximate_count(day.0, day.1)?.count, 1);
 /// assert_eq!(family.ranges_may_exist(&[day])?, [true]);
 /// println!("{}", family.statistics_text()?);
 /// println!("{:?}", family.statistics()?.get("total.blocks_avoided"));
@@ -194,16 +185,10 @@ impl<'db> ColumnFamily<'db> {
                 )
             })?;
             let record = Record::take(result);
-            let is = |name| record.count(name) != 0;
             Ok(Count {
                 count: record.count("count"),
-                in_memtables: record.count("in_memtables"),
-                sorted_runs: record.count("sorted_runs"),
-                files: record.count("files"),
-                files_scanned: record.count("files_scanned"),
-                deletions: record.count("deletions"),
-                unsure: is("unsure"),
-                is_exact: is("is_exact"),
+                is_exact: record.flag("is_exact"),
+                record,
             })
         }
     }
@@ -215,7 +200,7 @@ impl<'db> ColumnFamily<'db> {
     ///
     /// If the column family has another table factory than `ProteanTable`, or a read fails.
     pub fn keys_may_exist<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<bool>, Error> {
-        let (keys, sizes) = pointers(keys.iter().map(AsRef::as_ref));
+        let (keys, sizes) = pointers(keys.iter().map(|key| Some(key.as_ref())));
         let mut exist: Vec<c_uchar> = vec![1; keys.len()];
         // SAFETY: the DB is open, and all lists have that many elements.
         unsafe {
@@ -236,14 +221,24 @@ impl<'db> ColumnFamily<'db> {
     }
 
     /// Whether each of the ranges, from its first key to below its second one, may hold a key that
-    /// exists.
+    /// exists. `None` is no bound on that side.
     ///
     /// # Errors
     ///
     /// As for [`ColumnFamily::keys_may_exist`].
-    pub fn ranges_may_exist<K: AsRef<[u8]>>(&self, ranges: &[(K, K)]) -> Result<Vec<bool>, Error> {
-        let (starts, start_sizes) = pointers(ranges.iter().map(|range| range.0.as_ref()));
-        let (limits, limit_sizes) = pointers(ranges.iter().map(|range| range.1.as_ref()));
+    pub fn ranges_may_exist<K: AsRef<[u8]>>(
+        &self,
+        ranges: &[(Option<K>, Option<K>)],
+    ) -> Result<Vec<bool>, Error> {
+        let bounds = |of: fn(&(Option<K>, Option<K>)) -> &Option<K>| {
+            pointers(
+                ranges
+                    .iter()
+                    .map(|range| of(range).as_ref().map(AsRef::as_ref)),
+            )
+        };
+        let (starts, start_sizes) = bounds(|range| &range.0);
+        let (limits, limit_sizes) = bounds(|range| &range.1);
         let mut exist: Vec<c_uchar> = vec![1; ranges.len()];
         // SAFETY: as in `keys_may_exist`.
         unsafe {
@@ -265,17 +260,19 @@ impl<'db> ColumnFamily<'db> {
         Ok(exist.into_iter().map(|may| may != 0).collect())
     }
 
-    /// Rewrites the files whose filters should be redesigned.
+    /// Rewrites the files whose filters should be redesigned. Returns the members of `RefreshResult` in
+    /// `plugin/refresh_filters.h`, such as `files_rewritten`, with the list `files`.
     ///
     /// # Errors
     ///
     /// What `RefreshFilters` in `plugin/refresh_filters.h` returns.
-    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<RefreshResult, RefreshError> {
+    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<Record, RefreshError> {
         self.refresh_filters_watched(options, |_| true)
     }
 
-    /// Does the same, and calls `watch` now and then, from this thread. Refreshing ends when it returns
-    /// false, after the files that are being rewritten.
+    /// Does the same, and calls `watch` now and then, from this thread, with how far it is: the members of
+    /// `RefreshProgress`, such as `bytes_decided`. Refreshing ends when it returns false, after the files that
+    /// are being rewritten.
     ///
     /// # Errors
     ///
@@ -287,8 +284,8 @@ impl<'db> ColumnFamily<'db> {
     pub fn refresh_filters_watched(
         &self,
         options: &RefreshOptions,
-        mut watch: impl FnMut(RefreshProgress) -> bool,
-    ) -> Result<RefreshResult, RefreshError> {
+        mut watch: impl FnMut(&Record) -> bool,
+    ) -> Result<Record, RefreshError> {
         refresh(self, options, &mut watch)
     }
 
@@ -308,14 +305,13 @@ impl<'db> ColumnFamily<'db> {
         options: &RefreshOptions,
         period: Duration,
         socket: Option<&Path>,
-        report: impl FnMut(Result<RefreshResult, RefreshError>) + Send + 'static,
+        report: impl FnMut(Result<Record, RefreshError>) + Send + 'static,
     ) -> Result<FilterRefresher<'db>, Error> {
         FilterRefresher::start(self, options, period, socket, Box::new(report))
     }
 }
 
-/// The pointers and the sizes of keys.
-fn pointers<'a>(keys: impl Iterator<Item = &'a [u8]>) -> (Vec<*const c_char>, Vec<usize>) {
-    keys.map(|key| (key.as_ptr().cast::<c_char>(), key.len()))
-        .unzip()
+/// The pointers and the sizes of keys, null for none.
+fn pointers<'a>(keys: impl Iterator<Item = Option<&'a [u8]>>) -> (Vec<*const c_char>, Vec<usize>) {
+    keys.map(ffi::pointer).unzip()
 }

@@ -145,6 +145,12 @@ extern "C" {
         value: *const c_char,
         errptr: *mut *mut c_char,
     );
+    pub fn protean_refresh_options_parse(
+        options: *mut RefreshOptions,
+        text: *const c_char,
+        errptr: *mut *mut c_char,
+    );
+    pub fn protean_refresh_options_text(options: *const RefreshOptions) -> *mut c_char;
     pub fn protean_refresh_options_set_range(
         options: *mut RefreshOptions,
         start_key: *const c_char,

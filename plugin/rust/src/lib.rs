@@ -41,9 +41,7 @@ mod sst_file_filter;
 
 pub use column_family::{ColumnFamily, Count};
 pub use record::Record;
-pub use refresh::{
-    FilterRefresher, RefreshError, RefreshOptions, RefreshProgress, RefreshResult, RefreshedFile,
-};
+pub use refresh::{FilterRefresher, RefreshError, RefreshOptions};
 pub use search_bounds::SearchBounds;
 pub use sst_file_filter::SstFileFilter;
 

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::ffi::CStr;
 use std::fmt;
-use std::ptr;
 
 use crate::ffi;
 
-/// Facts, each with a name, such as `total.bounded_seeks.negatives`: statistics, or the result of a refresh.
+/// Facts, each with a name, such as `total.bounded_seeks.negatives`: statistics, the result of a count or of a
+/// refresh, the progress of a refresh.
 ///
-/// The names are those of `plugin/filter_statistics.h` and `plugin/refresh_filters.h`. Later versions may add
-/// facts.
+/// The names are those of the members of the structs in C++, behind the names of the structs that they are in, and
+/// of the JSON. Units are part of names. Later versions may add facts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     numbers: BTreeMap<String, f64>,
@@ -34,6 +34,12 @@ impl Record {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn count(&self, name: &str) -> u64 {
         self.get(name).map_or(0, |number| number as u64)
+    }
+
+    /// A truth value; false where [`Record::get`] has none.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.count(name) != 0
     }
 
     /// A text. `None` if it is unknown, or if there is none of this name.
@@ -81,7 +87,7 @@ impl Record {
                 copied.numbers.insert(key, number);
             } else {
                 let text = ffi::protean_record_text(record, name);
-                if !ptr::eq(text, ptr::null()) {
+                if !text.is_null() {
                     copied.texts.insert(key, ffi::take(text));
                 }
             }

@@ -10,103 +10,97 @@ use std::os::unix::ffi::OsStrExt;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::path::Path;
 use std::ptr;
+use std::str::FromStr;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::{ffi, ColumnFamily, Error, Record};
 
-/// What a refresh may do, and when it is worth it. Values that are not allowed are refused when it is used.
+/// What a refresh may do, and when it is worth it. The options, their values, and their defaults are those of
+/// `RefreshOptions` in `plugin/refresh_filters.h`:
 ///
-/// Made by [`RefreshOptions::default`], and changed member by member.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq)]
+/// ```
+/// # fn main() -> Result<(), protean_rocksdb::Error> {
+/// use protean_rocksdb::RefreshOptions;
+///
+/// let mut options: RefreshOptions = "levels=5,6;max_bytes=20G".parse()?;
+/// options.set("min_gain", 0.05)?.set("dry_run", true)?;
+/// let error = options.set("min_gain", 5).unwrap_err();
+/// assert!(error.to_string().contains("min_gain=5 is not allowed; allowed: numbers from 0 to 1"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
 pub struct RefreshOptions {
-    /// Only reports what would be rewritten.
-    pub dry_run: bool,
-    /// Only files of these levels. Empty for all levels.
-    pub levels: Vec<i32>,
-    /// Only files that may have keys from this one on. `None`: no bound on that side.
-    pub start: Option<Vec<u8>>,
-    /// Only files that may have keys below this one. `None`: no bound on that side.
-    pub limit: Option<Vec<u8>>,
-    /// Maximum number of files that are rewritten at the same time, 1 to 1024.
-    pub max_parallel_rewrites: u32,
-    /// Rewrites all files, but for those that have filters of the policy and of the right size: for a change of
-    /// the policy, not of the queries.
-    pub all_files: bool,
-    /// Maximum bytes of files to rewrite.
-    pub max_bytes: u64,
-    /// Maximum bytes per second to read and rewrite, on average; 0 for no limit.
-    pub bytes_per_second: u64,
-    /// A file is rewritten only if its false positive rate falls by at least this much, 0 to 1.
-    pub min_gain: f64,
-    /// A file is rewritten only if its new filter saves what that costs within this time.
-    pub payback: Duration,
+    /// Names and values of the options that have been set, at least.
+    text: String,
 }
 
-impl Default for RefreshOptions {
-    fn default() -> Self {
-        RefreshOptions {
-            dry_run: false,
-            levels: Vec::new(),
-            start: None,
-            limit: None,
-            max_parallel_rewrites: 1,
-            all_files: false,
-            max_bytes: u64::MAX,
-            bytes_per_second: 0,
-            min_gain: 0.02,
-            payback: Duration::from_secs(24 * 60 * 60),
-        }
+impl RefreshOptions {
+    /// Sets the option of this name from text: true or false; numbers and sizes as in RocksDB's options, such as
+    /// `64K`; levels as `0,1,6`.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such option, or if the value is not allowed. The error says what is, and nothing has changed.
+    pub fn set(&mut self, name: &str, value: impl fmt::Display) -> Result<&mut Self, Error> {
+        let (name, value) = (ffi::c_string(name)?, ffi::c_string(value.to_string())?);
+        self.change(|options, error| {
+            // SAFETY: all that is passed is copied.
+            unsafe {
+                ffi::protean_refresh_options_set(options, name.as_ptr(), value.as_ptr(), error);
+            }
+        })
+    }
+
+    /// Selects files that may have keys from `start` on that are below `limit`. `None` is no bound on that side.
+    ///
+    /// # Errors
+    ///
+    /// None is known.
+    pub fn set_range(
+        &mut self,
+        start: Option<&[u8]>,
+        limit: Option<&[u8]>,
+    ) -> Result<&mut Self, Error> {
+        let (start, start_len) = ffi::pointer(start);
+        let (limit, limit_len) = ffi::pointer(limit);
+        self.change(|options, _| {
+            // SAFETY: as above.
+            unsafe {
+                ffi::protean_refresh_options_set_range(options, start, start_len, limit, limit_len);
+            }
+        })
+    }
+
+    fn change(
+        &mut self,
+        set: impl FnOnce(*mut ffi::RefreshOptions, *mut *mut c_char),
+    ) -> Result<&mut Self, Error> {
+        let changed = OwnedOptions::new(self)?;
+        // SAFETY: the place for the error is passed on.
+        unsafe { ffi::attempt(|error| set(changed.0, error))? };
+        self.text = changed.text();
+        Ok(self)
     }
 }
 
-/// How far a refresh is.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RefreshProgress {
-    /// The files of the column family.
-    pub files: usize,
-    /// Files whose outcome is known.
-    pub files_decided: usize,
-    /// The bytes of all files.
-    pub bytes: u64,
-    /// The bytes of the files whose outcome is known, from which the time left can be told.
-    pub bytes_decided: u64,
-    /// Bytes read from files, to learn their keys.
-    pub bytes_read: u64,
-    /// Bytes of files that were rewritten, as they were.
-    pub bytes_rewritten: u64,
+impl FromStr for RefreshOptions {
+    type Err = Error;
+
+    /// Options in a text `NAME=VALUE;NAME=VALUE`. The others have their defaults.
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let options = RefreshOptions { text: text.into() };
+        Ok(RefreshOptions {
+            text: OwnedOptions::new(&options)?.text(),
+        })
+    }
 }
 
-/// A file, as it was when a refresh began, and what became of it.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefreshedFile {
-    /// Such as `000123.sst`.
-    pub name: String,
-    /// The level in the LSM tree.
-    pub level: i32,
-    /// Such as `rewritten`, `would be rewritten` or `too little gain`.
-    pub outcome: String,
-}
-
-/// What a refresh has done.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq)]
-pub struct RefreshResult {
-    /// All files of the column family, by level.
-    pub files: Vec<RefreshedFile>,
-    /// Sample queries by which it was decided.
-    pub samples: u64,
-    /// Bytes that were read from files, to learn their keys.
-    pub bytes_read: u64,
-    /// Files that were rewritten or, in a dry run, would be.
-    pub files_rewritten: u64,
-    /// Bytes of these files, as they were.
-    pub bytes_rewritten: u64,
-    /// All of this and more, such as the designs of filters.
-    pub record: Record,
+impl fmt::Display for RefreshOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// Why a refresh ended early, and what it had done by then. A refresh that its `watch` ended is one, too: its error
@@ -116,7 +110,7 @@ pub struct RefreshError {
     /// Why it ended.
     pub error: Error,
     /// What had been done. It holds, and another refresh goes on from there.
-    pub done: RefreshResult,
+    pub done: Record,
 }
 
 impl fmt::Display for RefreshError {
@@ -136,41 +130,20 @@ struct OwnedOptions(*mut ffi::RefreshOptions);
 
 impl OwnedOptions {
     fn new(options: &RefreshOptions) -> Result<Self, Error> {
-        let levels: Vec<String> = options.levels.iter().map(i32::to_string).collect();
-        let values = [
-            (c"dry_run", options.dry_run.to_string()),
-            (c"levels", levels.join(",")),
-            (
-                c"max_parallel_rewrites",
-                options.max_parallel_rewrites.to_string(),
-            ),
-            (c"all_files", options.all_files.to_string()),
-            (c"max_bytes", options.max_bytes.to_string()),
-            (c"bytes_per_second", options.bytes_per_second.to_string()),
-            (c"min_gain", options.min_gain.to_string()),
-            (
-                c"payback_seconds",
-                options.payback.as_secs_f64().to_string(),
-            ),
-        ];
-        let (start, start_len) = ffi::pointer(options.start.as_deref());
-        let (limit, limit_len) = ffi::pointer(options.limit.as_deref());
-        // SAFETY: the options are new, and all that is passed is copied.
-        let set = unsafe { OwnedOptions(ffi::protean_refresh_options_create()) };
-        for (name, value) in values {
-            let value: CString = ffi::c_string(value)?;
-            // SAFETY: as above.
-            unsafe {
-                ffi::attempt(|error| {
-                    ffi::protean_refresh_options_set(set.0, name.as_ptr(), value.as_ptr(), error);
-                })?;
-            }
-        }
-        // SAFETY: as above.
+        let text = ffi::c_string(options.text.as_str())?;
+        // SAFETY: the options are new, and the text is copied.
         unsafe {
-            ffi::protean_refresh_options_set_range(set.0, start, start_len, limit, limit_len);
+            let new = OwnedOptions(ffi::protean_refresh_options_create());
+            ffi::attempt(|error| {
+                ffi::protean_refresh_options_parse(new.0, text.as_ptr(), error);
+            })?;
+            Ok(new)
         }
-        Ok(set)
+    }
+
+    fn text(&self) -> String {
+        // SAFETY: the options are there, and the string is taken over.
+        unsafe { ffi::take(ffi::protean_refresh_options_text(self.0)) }
     }
 }
 
@@ -181,36 +154,9 @@ impl Drop for OwnedOptions {
     }
 }
 
-impl RefreshResult {
-    fn of(record: Record) -> Self {
-        let text = |file: &Record, name| file.text(name).unwrap_or_default().to_owned();
-        RefreshResult {
-            files: record
-                .list("files")
-                .iter()
-                .map(|file| RefreshedFile {
-                    name: text(file, "name"),
-                    level: i32::try_from(file.count("level")).unwrap_or(-1),
-                    outcome: text(file, "outcome"),
-                })
-                .collect(),
-            samples: record.count("samples"),
-            bytes_read: record.count("bytes_read"),
-            files_rewritten: record.count("files_rewritten"),
-            bytes_rewritten: record.count("bytes_rewritten"),
-            record,
-        }
-    }
-
-    /// Nothing has been done.
-    fn none() -> Self {
-        RefreshResult::of(Record::default())
-    }
-}
-
 /// A closure that is told the progress, and the panic that it has ended with.
 struct Watcher<'a> {
-    watch: &'a mut dyn FnMut(RefreshProgress) -> bool,
+    watch: &'a mut dyn FnMut(&Record) -> bool,
     panic: Option<Box<dyn Any + Send>>,
 }
 
@@ -221,16 +167,7 @@ unsafe extern "C" fn tell_progress(state: *mut c_void, progress: *const ffi::Rec
         return 0;
     }
     let record = Record::copy(progress);
-    let files = |name| usize::try_from(record.count(name)).unwrap_or(usize::MAX);
-    let at = RefreshProgress {
-        files: files("files"),
-        files_decided: files("files_decided"),
-        bytes: record.count("bytes"),
-        bytes_decided: record.count("bytes_decided"),
-        bytes_read: record.count("bytes_read"),
-        bytes_rewritten: record.count("bytes_rewritten"),
-    };
-    match catch_unwind(AssertUnwindSafe(|| (watcher.watch)(at))) {
+    match catch_unwind(AssertUnwindSafe(|| (watcher.watch)(&record))) {
         Ok(goes_on) => c_uchar::from(goes_on),
         Err(panic) => {
             watcher.panic = Some(panic);
@@ -243,11 +180,11 @@ unsafe extern "C" fn tell_progress(state: *mut c_void, progress: *const ffi::Rec
 pub(crate) fn refresh(
     family: &ColumnFamily<'_>,
     options: &RefreshOptions,
-    watch: &mut dyn FnMut(RefreshProgress) -> bool,
-) -> Result<RefreshResult, RefreshError> {
+    watch: &mut dyn FnMut(&Record) -> bool,
+) -> Result<Record, RefreshError> {
     let set = OwnedOptions::new(options).map_err(|error| RefreshError {
         error,
-        done: RefreshResult::none(),
+        done: Record::default(),
     })?;
     let mut watcher = Watcher { watch, panic: None };
     // SAFETY: the column family is open, and the watcher outlives the call, which is the only one that
@@ -258,7 +195,7 @@ pub(crate) fn refresh(
         let outcome = ffi::attempt(|error| {
             result = ffi::protean_refresh_filters(family.db(), family.handle(), set.0, error);
         });
-        (RefreshResult::of(Record::take(result)), outcome)
+        (Record::take(result), outcome)
     };
     if let Some(panic) = watcher.panic {
         std::panic::resume_unwind(panic);
@@ -269,7 +206,7 @@ pub(crate) fn refresh(
     }
 }
 
-type Report = Box<dyn FnMut(Result<RefreshResult, RefreshError>) + Send>;
+type Report = Box<dyn FnMut(Result<Record, RefreshError>) + Send>;
 
 /// A thread that refreshes a column family periodically, until this is dropped.
 ///
@@ -305,7 +242,7 @@ unsafe extern "C" fn tell_result(
     let Some(mut tell) = report.take() else {
         return;
     };
-    let done = RefreshResult::of(Record::copy(result));
+    let done = Record::copy(result);
     let outcome = if error.is_null() {
         Ok(done)
     } else {

@@ -16,9 +16,10 @@ pub struct SstFileFilter {
     filter: *mut ffi::SstFileFilter,
 }
 
-// SAFETY: the object behind the pointer belongs to no thread. It is not `Sync`, since one thread at a
-// time may use it.
+// SAFETY: the object behind the pointer belongs to no thread.
 unsafe impl Send for SstFileFilter {}
+// SAFETY: its functions may be called in any threads at once.
+unsafe impl Sync for SstFileFilter {}
 
 impl SstFileFilter {
     /// Opens a file, and reads its filter and its index. A file without a filter of Protean, or with a
@@ -47,11 +48,12 @@ impl SstFileFilter {
         unsafe { ffi::protean_sst_file_filter_key_may_exist(self.filter, key, len) != 0 }
     }
 
-    /// False if the file certainly has no entry of a key from `start` on that is below `limit`.
+    /// False if the file certainly has no entry of a key from `start` on that is below `limit`. `None` is no
+    /// bound on that side.
     #[must_use]
-    pub fn range_may_exist(&self, start: &[u8], limit: &[u8]) -> bool {
-        let (start, start_len) = ffi::pointer(Some(start));
-        let (limit, limit_len) = ffi::pointer(Some(limit));
+    pub fn range_may_exist(&self, start: Option<&[u8]>, limit: Option<&[u8]>) -> bool {
+        let (start, start_len) = ffi::pointer(start);
+        let (limit, limit_len) = ffi::pointer(limit);
         // SAFETY: as in `key_may_exist`.
         unsafe {
             ffi::protean_sst_file_filter_range_may_exist(

@@ -12,6 +12,10 @@ use std::time::Duration;
 use protean_rocksdb::{ColumnFamily, RefreshOptions, SearchBounds, SstFileFilter};
 use rocksdb::{AsColumnFamilyRef, AsRawPtr, Options, ReadOptions, SstFileWriter, DB};
 
+#[allow(dead_code)]
+#[path = "../examples/sensors.rs"]
+mod sensors;
+
 const SORTED_RUNS: u64 = 3;
 const KEYS: u64 = 3_000;
 /// Between two keys.
@@ -101,9 +105,17 @@ fn counts() -> Result<(), Box<dyn Error>> {
     let db = filled("counts", "surf:0:8")?;
     let family = default_of(&db);
     let all = family.approximate_count(None, None)?;
-    assert_eq!((all.count, all.in_memtables), (KEYS, 0));
-    assert_eq!((all.sorted_runs, all.files), (SORTED_RUNS, SORTED_RUNS));
-    assert_eq!((all.files_scanned, all.deletions), (0, 0));
+    assert_eq!(all.count, KEYS);
+    for (name, number) in [
+        ("count", KEYS),
+        ("in_memtables", 0),
+        ("sorted_runs", SORTED_RUNS),
+        ("files", SORTED_RUNS),
+        ("files_scanned", 0),
+        ("deletions", 0),
+    ] {
+        assert_eq!(all.record.get(name), Some(number as f64), "{name}");
+    }
     assert!(!all.is_exact, "the DB has several sorted runs");
     let (start, limit) = (key(100 * DISTANCE), key(1_100 * DISTANCE));
     let count = |start: Option<&[u8]>, limit: Option<&[u8]>| {
@@ -116,7 +128,8 @@ fn counts() -> Result<(), Box<dyn Error>> {
     assert_eq!(count(None, Some(&limit))?, 1_100);
     assert_eq!(count(Some(&limit), Some(&start))?, 0);
     db.put(key(1), b"value")?;
-    assert_eq!(family.approximate_count(None, None)?.in_memtables, 1);
+    let more = family.approximate_count(None, None)?;
+    assert_eq!(more.record.count("in_memtables"), 1);
     db.compact_range::<&[u8], &[u8]>(None, None);
     let exact = family.approximate_count(None, None)?;
     assert_eq!((exact.count, exact.is_exact), (KEYS + 1, true));
@@ -158,7 +171,7 @@ fn what_may_exist() -> Result<(), Box<dyn Error>> {
 
     let around = |keys: &[Vec<u8>]| -> Vec<_> {
         keys.iter()
-            .map(|key| (key.clone(), [key.as_slice(), b"x"].concat()))
+            .map(|key| (Some(key.clone()), Some([key.as_slice(), b"x"].concat())))
             .collect()
     };
     assert!(family
@@ -172,7 +185,24 @@ fn what_may_exist() -> Result<(), Box<dyn Error>> {
         .count();
     assert!(passed < KEYS as usize / 20, "{passed}");
     assert_eq!(family.keys_may_exist::<&[u8]>(&[])?, []);
-    assert_eq!(family.ranges_may_exist(&[(b"b", b"a")])?, [false]);
+    assert_eq!(
+        family.ranges_may_exist(&[(Some(b"b"), Some(b"a"))])?,
+        [false]
+    );
+    // Open ends.
+    let last = (KEYS - 1) * DISTANCE;
+    let ranges = [
+        (None, Some(key(0)), false),
+        (None, Some(key(1)), true),
+        (Some(key(last)), None, true),
+        (Some(key(last + 1)), None, false),
+        (None, None, true),
+    ];
+    let (asked, told): (Vec<_>, Vec<_>) = ranges
+        .map(|(from, to, may)| ((from, to), may))
+        .into_iter()
+        .unzip();
+    assert_eq!(family.ranges_may_exist(&asked)?, told);
     Ok(())
 }
 
@@ -214,11 +244,50 @@ fn search_bounds() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The default options, changed.
-fn refresh_options(change: impl FnOnce(&mut RefreshOptions)) -> RefreshOptions {
+fn refresh_options(text: &str) -> RefreshOptions {
+    text.parse().expect(text)
+}
+
+#[test]
+fn options_of_a_refresh() -> Result<(), Box<dyn Error>> {
     let mut options = RefreshOptions::default();
-    change(&mut options);
-    options
+    options.set("levels", "1,6")?.set("min_gain", 0.5)?;
+    options.set("max_bytes", "64K")?.set("dry_run", true)?;
+    let text = options.set_range(Some(b"k"), Some(b""))?.to_string();
+    assert_eq!(
+        text,
+        "dry_run=true;levels=1,6;start=0x6B;limit=0x;max_parallel_rewrites=1;all_files=false;\
+         max_bytes=65536;bytes_per_second=0;min_gain=0.500000;payback_seconds=86400.000"
+    );
+    assert_eq!(refresh_options(&text).to_string(), text);
+    let other = options
+        .set("start", "a;b")?
+        .set("dry_run", false)?
+        .to_string();
+    assert!(other.contains(";start=0x613B62;"), "{other}");
+    let open = options.set_range(None, None)?.to_string();
+    assert!(open.contains(";start=;limit=;"), "{open}");
+
+    // Names and values that are not allowed are refused, and change nothing.
+    for (name, value, message) in [
+        (
+            "min_gain",
+            "5",
+            "min_gain=5 is not allowed; allowed: numbers from 0 to 1",
+        ),
+        (
+            "gain",
+            "1",
+            "gain is not allowed; allowed: dry_run, levels, start",
+        ),
+        ("levels", "a\0b", "NUL"),
+    ] {
+        let refused = options.set(name, value).unwrap_err().to_string();
+        assert!(refused.contains(message), "{refused}");
+    }
+    assert!("dry_run=true;min_gain=5".parse::<RefreshOptions>().is_err());
+    assert_eq!(options.to_string(), open);
+    Ok(())
 }
 
 #[test]
@@ -227,81 +296,70 @@ fn refreshing() -> Result<(), Box<dyn Error>> {
     drop(filled("refreshing", "surf:0:4")?);
     let db = DB::open(&options_of("surf:0:8")?, folder_of("refreshing"))?;
     let family = default_of(&db);
-    let dry = refresh_options(|options| {
-        options.dry_run = true;
-        options.all_files = true;
-    });
-    let dry_and = |change: &dyn Fn(&mut RefreshOptions)| {
-        let mut changed = dry.clone();
-        change(&mut changed);
-        changed
+    let dry = refresh_options("dry_run=true;all_files=true");
+    let would = |options: &RefreshOptions| {
+        family
+            .refresh_filters(options)
+            .map(|done| done.count("files_rewritten"))
     };
-    let would =
-        |options: RefreshOptions| family.refresh_filters(&options).map(|r| r.files_rewritten);
-    assert_eq!(would(dry.clone())?, SORTED_RUNS);
-    assert_eq!(
-        would(dry_and(&|options| options.levels = vec![0]))?,
-        SORTED_RUNS
-    );
-    assert_eq!(would(dry_and(&|options| options.levels = vec![1, 6]))?, 0);
-    assert_eq!(
-        would(dry_and(&|options| options.start = Some(vec![0xff])))?,
-        0
-    );
-    assert_eq!(would(dry_and(&|options| options.limit = Some(vec![])))?, 0);
-    assert_eq!(would(dry_and(&|options| options.max_bytes = 1))?, 0);
+    assert_eq!(would(&dry)?, SORTED_RUNS);
+    for (name, value, files) in [
+        ("levels", "0", SORTED_RUNS),
+        ("levels", "1,6", 0),
+        ("start", "0xff", 0),
+        ("limit", "0x", 0),
+        ("max_bytes", "1", 0),
+    ] {
+        assert_eq!(
+            would(dry.clone().set(name, value)?)?,
+            files,
+            "{name}={value}"
+        );
+    }
     // The first keys of the runs are 0, DISTANCE and 2 * DISTANCE.
     for (limit, files) in [(2 * DISTANCE, 2), (2 * DISTANCE + 1, 3)] {
-        let range = dry_and(&|options| {
-            options.start = Some(key(DISTANCE));
-            options.limit = Some(key(limit));
-        });
-        assert_eq!(would(range)?, files);
+        let mut range = dry.clone();
+        range.set_range(Some(&key(DISTANCE)), Some(&key(limit)))?;
+        assert_eq!(would(&range)?, files);
     }
-
-    // Values that are not allowed are refused.
-    let refused = would(dry_and(&|options| options.min_gain = 5.0)).unwrap_err();
-    assert!(
-        refused
-            .to_string()
-            .contains("min_gain=5 is not allowed; allowed: numbers from 0 to 1"),
-        "{refused}"
-    );
 
     // A refresh may be watched, and told to end.
     let mut calls = 0;
     let ended = family
         .refresh_filters_watched(&dry, |at| {
             calls += 1;
-            assert_eq!(at.files as u64, SORTED_RUNS);
-            assert!(at.bytes > 0 && at.bytes_decided <= at.bytes);
+            assert_eq!(at.count("files"), SORTED_RUNS);
+            assert!(at.count("bytes") > 0 && at.count("bytes_decided") <= at.count("bytes"));
             false
         })
         .unwrap_err();
     assert_eq!(calls, 1);
     assert!(ended.to_string().contains("Result incomplete: "), "{ended}");
-    assert_eq!(ended.done.files_rewritten, 0);
-    assert_eq!(ended.done.files[0].outcome, "not reached");
+    assert_eq!(ended.done.get("files_rewritten"), Some(0.0));
+    assert_eq!(
+        ended.done.list("files")[0].text("outcome"),
+        Some("not reached")
+    );
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         family.refresh_filters_watched(&dry, |_| std::panic::panic_any("enough"))
     }));
     assert_eq!(*panic.unwrap_err().downcast::<&str>().unwrap(), "enough");
 
-    let done = family.refresh_filters(&refresh_options(|options| {
-        options.all_files = true;
-        options.max_parallel_rewrites = 2;
-    }))?;
-    assert_eq!(done.files_rewritten, SORTED_RUNS, "{}", done.record);
-    assert!(done.bytes_rewritten > 0 && done.bytes_read > 0);
-    for file in &done.files {
-        assert!(file.name.ends_with(".sst"), "{file:?}");
-        assert_eq!((file.level, file.outcome.as_str()), (0, "rewritten"));
+    let done =
+        family.refresh_filters(&refresh_options("all_files=true;max_parallel_rewrites=2"))?;
+    assert_eq!(done.count("files_rewritten"), SORTED_RUNS, "{done}");
+    assert!(done.count("bytes_rewritten") > 0 && done.count("bytes_read") > 0);
+    for file in done.list("files") {
+        assert!(
+            file.text("name").is_some_and(|name| name.ends_with(".sst")),
+            "{file}"
+        );
+        assert_eq!(
+            (file.get("level"), file.text("outcome")),
+            (Some(0.0), Some("rewritten"))
+        );
     }
-    assert!(
-        done.record.json().contains("\"rewritten\""),
-        "{}",
-        done.record
-    );
+    assert!(done.json().contains("\"rewritten\""), "{done}");
     for i in 0..KEYS {
         assert_eq!(
             db.get(key(i * DISTANCE))?.as_deref(),
@@ -315,11 +373,12 @@ fn refreshing() -> Result<(), Box<dyn Error>> {
 fn refreshing_periodically() -> Result<(), Box<dyn Error>> {
     let db = filled("refreshing_periodically", "proteus:12")?;
     let family = default_of(&db);
-    let options = refresh_options(|options| options.dry_run = true);
+    let options = refresh_options("dry_run=true");
     let (tell, told) = mpsc::channel();
     let refresher =
         family.refresh_periodically(&options, Duration::from_secs(1), None, move |outcome| {
-            tell.send(outcome.map(|done| done.files.len())).unwrap();
+            tell.send(outcome.map(|done| done.list("files").len()))
+                .unwrap();
             panic!("this ends the reports, and nothing else");
         })?;
     let files = told.recv_timeout(Duration::from_secs(600))??;
@@ -349,11 +408,26 @@ fn sst_files() -> Result<(), Box<dyn Error>> {
     for i in 0..1_000 {
         let (present, absent) = (key(i * DISTANCE), key(i * DISTANCE + DISTANCE / 2));
         assert!(filter.key_may_exist(&present));
-        assert!(filter.range_may_exist(&present, &absent));
+        assert!(filter.range_may_exist(Some(&present), Some(&absent)));
         passed += u32::from(filter.key_may_exist(&absent));
-        passed += u32::from(filter.range_may_exist(&absent, &key(i * DISTANCE + 600)));
+        passed += u32::from(filter.range_may_exist(Some(&absent), Some(&key(i * DISTANCE + 600))));
     }
     assert!(passed < 100, "{passed}");
+    // Open ends, and several threads at once.
+    let (first, last) = (key(0), key(999 * DISTANCE));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..1_000 {
+                    assert!(filter.range_may_exist(None, Some(&last)));
+                    assert!(filter.range_may_exist(Some(&last), None));
+                    assert!(filter.range_may_exist(None, None));
+                    assert!(!filter.range_may_exist(None, Some(&first)));
+                    assert!(!filter.range_may_exist(Some(&key(999 * DISTANCE + 1)), None));
+                }
+            });
+        }
+    });
     let refused = open(&Options::default()).unwrap_err();
     assert!(refused.to_string().contains("ProteanTable"), "{refused}");
     fs::remove_file(&file)?;
@@ -405,6 +479,17 @@ fn sample_groups() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// The program `examples/sensors.rs`.
+#[test]
+fn example() -> Result<(), Box<dyn Error>> {
+    let said = sensors::run(&new_folder("example"))?;
+    let readings =
+        "21600 readings; 720 readings on a day; on the day and later: [true, false]; in the file: true\n";
+    assert!(said.starts_with(readings), "{said}");
+    assert!(said.contains("330 hours are silent"), "{said}");
+    Ok(())
+}
+
 #[test]
 fn other_tables_are_refused() -> Result<(), Box<dyn Error>> {
     let mut options = Options::default();
@@ -418,7 +503,7 @@ fn other_tables_are_refused() -> Result<(), Box<dyn Error>> {
             .to_string(),
         family.keys_may_exist(&["key"]).unwrap_err().to_string(),
         family
-            .ranges_may_exist(&[("a", "b")])
+            .ranges_may_exist(&[(Some("a"), Some("b"))])
             .unwrap_err()
             .to_string(),
         family

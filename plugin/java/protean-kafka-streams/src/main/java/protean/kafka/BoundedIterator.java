@@ -6,6 +6,7 @@ import java.util.function.Supplier;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.WindowStoreIterator;
+import protean.rocksjava.SearchBounds.Scope;
 
 /**
  * An iterator over the segments of a store. It opens one segment after the other, and seeks in it, within {@code hasNext};
@@ -33,33 +34,26 @@ class BoundedIterator<K, V> implements KeyValueIterator<K, V> {
 
   @Override
   public boolean hasNext() {
-    final ThreadBounds bounds = search.enter(range);
-    try {
-      ready = inner.hasNext();
-      return ready;
-    } finally {
-      bounds.clear();
-    }
+    ready = within(range, inner::hasNext);
+    return ready;
   }
 
   @Override
   public K peekNextKey() {
-    return atRecord(inner::peekNextKey);
+    return within(ready ? null : range, inner::peekNextKey);
   }
 
   @Override
   public KeyValue<K, V> next() {
-    final KeyValue<K, V> next = atRecord(inner::next);
+    final KeyValue<K, V> next = within(ready ? null : range, inner::next);
     ready = false;
     return next;
   }
 
-  private <T> T atRecord(final Supplier<T> call) {
-    final ThreadBounds bounds = search.enter(ready ? null : range);
-    try {
+  @SuppressWarnings("try") // the scope is there to be closed
+  private <T> T within(final KeyRange bounds, final Supplier<T> call) {
+    try (Scope scope = search.enter(bounds)) {
       return call.get();
-    } finally {
-      bounds.clear();
     }
   }
 

@@ -5,11 +5,14 @@ package protean.kafka;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.processor.StateStoreContext;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import protean.rocksjava.SearchBounds;
+import protean.rocksjava.SearchBounds.Scope;
 
 /**
  * Runs those calls of a store that may seek, with the bounds of their results set, and counts them. Searches may come from
@@ -19,7 +22,7 @@ final class BoundedSearch {
   private static final Logger LOG = LoggerFactory.getLogger(BoundedSearch.class);
 
   private final LongAdder searches = new LongAdder();
-  private volatile ThreadBounds bounds = ThreadBounds.NONE;
+  private volatile Function<KeyRange, Scope> bounds; // null: none are set
   private StoreMetrics metrics;
 
   /**
@@ -31,43 +34,45 @@ final class BoundedSearch {
     if (!usesProtean(store, context.appConfigs())) {
       return;
     }
-    use(NativeBounds.INSTANCE);
+    use(range -> SearchBounds.within(range.lower(), range.upper()));
     if (metrics == null) {
-      metrics = new StoreMetrics(store, context, folder, searches::sum);
+      metrics = new StoreMetrics(store, context, folder, this::searches);
     }
   }
 
   /** Must be called when the store is closed; may be called repeatedly. */
   void close() {
-    use(ThreadBounds.NONE);
+    use(null);
     if (metrics != null) {
       metrics.remove();
       metrics = null;
     }
   }
 
-  /** Makes searches set their bounds there from now on. */
-  void use(final ThreadBounds bounds) {
+  /** The searches that had bounds. */
+  long searches() {
+    return searches.sum();
+  }
+
+  /** Makes searches set their bounds by this function from now on; null: they set none. */
+  void use(final Function<KeyRange, Scope> bounds) {
     this.bounds = bounds;
   }
 
   /** Calls {@code search} with the bounds set, if there are any; counts it as a search. */
   <T> T within(final KeyRange range, final Supplier<T> search) {
-    final ThreadBounds entered = enter(range);
-    if (entered != ThreadBounds.NONE) {
-      searches.increment();
-    }
-    try {
+    try (Scope scope = enter(range)) {
+      if (scope != null && scope.isSet()) {
+        searches.increment();
+      }
       return search.get();
-    } finally {
-      entered.clear();
     }
   }
 
-  /** Sets the bounds, if there are any. Returns the object to clear them with. */
-  ThreadBounds enter(final KeyRange range) {
-    final ThreadBounds now = bounds;
-    return range != null && now.set(range) ? now : ThreadBounds.NONE;
+  /** Sets the bounds, if there are any. Returns what removes them; null if there is nothing to remove. */
+  Scope enter(final KeyRange range) {
+    final Function<KeyRange, Scope> now = bounds;
+    return range == null || now == null ? null : now.apply(range);
   }
 
   private static boolean usesProtean(final String store, final Map<String, Object> properties) {

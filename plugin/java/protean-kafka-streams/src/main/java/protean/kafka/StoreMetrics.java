@@ -7,7 +7,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.DoubleSupplier;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import org.apache.kafka.common.MetricName;
@@ -16,8 +15,7 @@ import org.apache.kafka.common.metrics.MetricConfig;
 import org.apache.kafka.common.metrics.Sensor;
 import org.apache.kafka.streams.StreamsMetrics;
 import org.apache.kafka.streams.processor.StateStoreContext;
-import protean.rocksjava.FilterStatistics.Seeks;
-import protean.rocksjava.FilterStatistics.Sums;
+import protean.rocksjava.Facts;
 import protean.rocksjava.Protean;
 
 /**
@@ -33,7 +31,7 @@ final class StoreMetrics {
   private final Sensor sensor;
   private final Map<String, String> tags;
   private final String folder;
-  private Sums sums;
+  private Facts sums;
   private long sumsRead;
 
   /** Registers the metrics. {@code folder} has the store's RocksDBs; {@code searches} counts searches with bounds. */
@@ -46,13 +44,13 @@ final class StoreMetrics {
     sensor = registry.addSensor(String.join(".", "protean", thread, task, store), Sensor.RecordingLevel.INFO);
 
     add("bounded-search-total", "The number of searches of which RocksDB was told where they end", searches::getAsLong);
-    addSum("filter-bytes", "The bytes of the range filters of all open files", Sums::filterBytes);
-    addSum("filter-bits-per-key", "The bits that these filters take for a key", Sums::bitsPerKey);
-    addSum("filtered-files", "The number of open files with a range filter", sums -> sums.openFiles() - unfiltered(sums));
-    addSum("unfiltered-files", "The number of open files without", StoreMetrics::unfiltered);
-    addSum("block-reads-avoided", "The least number of block reads that the filters have avoided", Sums::blocksAvoided);
-    addSeeks("bounded-seek", "searches with bounds", Sums::boundedSeeks);
-    addSeeks("unbounded-seek", "searches without bounds", Sums::unboundedSeeks);
+    addSum("filter-bytes", "The bytes of the range filters of all open files", "filter_bytes");
+    addSum("filter-bits-per-key", "The bits that these filters take for a key", "bits_per_key");
+    addSum("filtered-files", "The number of open files with a range filter", "used_files");
+    addSum("unfiltered-files", "The number of open files without", sums -> sums.get("open_files") - sums.get("used_files"));
+    addSum("block-reads-avoided", "The least number of block reads that the filters have avoided", "blocks_avoided");
+    addSeeks("bounded-seek", "searches with bounds", "bounded_seeks.");
+    addSeeks("unbounded-seek", "searches without bounds", "unbounded_seeks.");
   }
 
   /** Removes the metrics from the registry. */
@@ -60,16 +58,19 @@ final class StoreMetrics {
     registry.removeSensor(sensor);
   }
 
-  private void addSeeks(
-      final String kind, final String searches, final Function<Sums, Seeks> seeks) {
+  private void addSeeks(final String kind, final String searches, final String facts) {
     final String of = ", of the files of " + searches;
-    addSum(kind + "-negative", "Files that the filter denied" + of, sums -> seeks.apply(sums).negatives());
-    addSum(kind + "-passed", "Files before which the search ended" + of, sums -> seeks.apply(sums).passed());
-    addSum(kind + "-true-positive", "Files that were read rightly" + of, sums -> seeks.apply(sums).truePositives());
-    addSum(kind + "-false-positive", "Files that were read in vain" + of, sums -> seeks.apply(sums).falsePositives());
+    addSum(kind + "-negative", "Files that the filter denied" + of, facts + "negatives");
+    addSum(kind + "-passed", "Files before which the search ended" + of, facts + "passed");
+    addSum(kind + "-true-positive", "Files that were read rightly" + of, facts + "true_positives");
+    addSum(kind + "-false-positive", "Files that were read in vain" + of, facts + "false_positives");
   }
 
-  private void addSum(final String name, final String description, final ToDoubleFunction<Sums> value) {
+  private void addSum(final String name, final String description, final String fact) {
+    addSum(name, description, sums -> sums.get(fact));
+  }
+
+  private void addSum(final String name, final String description, final ToDoubleFunction<Facts> value) {
     add(name, description, () -> value.applyAsDouble(sums()));
   }
 
@@ -77,12 +78,8 @@ final class StoreMetrics {
     sensor.add(new MetricName(name, GROUP, description, tags), new Value(value));
   }
 
-  private static long unfiltered(final Sums sums) {
-    return sums.unusedFiles().values().stream().mapToLong(Long::longValue).sum();
-  }
-
   /** The sums, cached for a moment, since a reader of one metric usually reads all of them. */
-  private synchronized Sums sums() {
+  private synchronized Facts sums() {
     final long now = System.nanoTime();
     if (sums == null || now - sumsRead > SUMS_FRESH_NANOS) {
       sums = Protean.filterSums(folder);

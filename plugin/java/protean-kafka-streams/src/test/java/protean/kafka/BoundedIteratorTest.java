@@ -15,6 +15,7 @@ import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.junit.jupiter.api.Test;
+import protean.rocksjava.SearchBounds.Scope;
 
 /** Bounds are there when the store may seek, and at no other time. */
 class BoundedIteratorTest {
@@ -23,22 +24,26 @@ class BoundedIteratorTest {
   private final BoundedSearch search = new BoundedSearch();
   private boolean refused;
 
-  private final ThreadBounds recorder =
-      new ThreadBounds() {
-        @Override
-        public boolean set(final KeyRange bounds) {
-          assertSame(range, bounds);
-          if (!refused) {
-            calls.add("set");
-          }
-          return !refused;
-        }
+  /** Records what is called; sets nothing if bounds are refused, as in a virtual thread. */
+  private Scope record(final KeyRange bounds) {
+    assertSame(range, bounds);
+    if (!refused) {
+      calls.add("set");
+    }
+    return new Scope() {
+      @Override
+      public boolean isSet() {
+        return !refused;
+      }
 
-        @Override
-        public void clear() {
+      @Override
+      public void close() {
+        if (!refused) {
           calls.add("clear");
         }
-      };
+      }
+    };
+  }
 
   /** Fails at the number 3. */
   private final KeyValueIterator<Integer, String> inner =
@@ -80,7 +85,7 @@ class BoundedIteratorTest {
 
   @Test
   void boundsAreSetWhereTheStoreMaySeek() {
-    search.use(recorder);
+    search.use(this::record);
     final BoundedIterator<Integer, String> iterator = new BoundedIterator<>(inner, search, range);
     assertCalls();
     assertTrue(iterator.hasNext());
@@ -102,18 +107,20 @@ class BoundedIteratorTest {
   }
 
   @Test
-  void boundsThatCannotBeSetAreNotCleared() {
-    search.use(recorder);
+  void searchesWhoseBoundsCannotBeSetAreNotCounted() {
+    search.use(this::record);
     refused = true;
     assertTrue(new BoundedIterator<>(inner, search, range).hasNext());
     assertCalls("hasNext");
+    assertEquals(1, search.within(range, () -> 1));
+    assertEquals(0, search.searches());
   }
 
   @Test
   void searchesAreBoundedUntilTheyReturnOrThrow() {
     assertEquals(1, search.within(range, () -> 1));
     assertCalls();
-    search.use(recorder);
+    search.use(this::record);
     assertEquals(1, search.within(range, () -> 1));
     assertCalls("set", "clear");
     assertEquals(1, search.within(null, () -> 1));
@@ -122,8 +129,10 @@ class BoundedIteratorTest {
       throw new IllegalStateException();
     }));
     assertCalls("set", "clear");
+    assertEquals(2, search.searches());
     search.close();
     assertEquals(1, search.within(range, () -> 1));
     assertCalls();
+    assertEquals(2, search.searches());
   }
 }

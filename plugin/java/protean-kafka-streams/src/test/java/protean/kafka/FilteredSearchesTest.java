@@ -11,7 +11,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Map;
-import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
@@ -35,7 +34,7 @@ import org.rocksdb.BlockBasedTableConfig;
 import org.rocksdb.Options;
 import org.rocksdb.Statistics;
 import org.rocksdb.TickerType;
-import protean.rocksjava.FilterStatistics;
+import protean.rocksjava.Facts;
 import protean.rocksjava.Protean;
 
 /** Filters are asked, and deny: searches that find nothing read no blocks. */
@@ -270,9 +269,9 @@ class FilteredSearchesTest {
     each(i -> store.put(stored(i), new byte[20], 510_000));
     store.close();
     final var again = (VersionedBytesStore) open(supplier, context);
-    final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
-    assertTrue(sums.keys() >= 2 * KEYS, sums.toString());
-    assertEquals(Map.of(), sums.unusedFiles());
+    final Facts sums = Protean.filterSums(folder.toString());
+    assertTrue(sums.count("keys") >= 2 * KEYS, sums.toString());
+    assertEquals(sums.count("open_files"), sums.count("used_files"), sums.toString());
     again.close();
     statistics.close();
   }
@@ -289,7 +288,9 @@ class FilteredSearchesTest {
     writeKeys(store);
     store.close();
     final KeyValueStore<Bytes, byte[]> again = open(supplier, context);
-    assertEquals(Set.of("rocksdb_filter"), Protean.filterSums(folder.toString()).unusedFiles().keySet());
+    final Facts sums = Protean.filterSums(folder.toString());
+    assertTrue(sums.count("open_files") > 0, sums.toString());
+    assertEquals(sums.count("open_files"), sums.count("unused_files.rocksdb_filter"), sums.toString());
     final long before = blocks();
     each(i -> assertNull(again.get(missing(i))));
     assertTrue(blocks() - before < 0.1 * KEYS, "blocks: " + (blocks() - before));

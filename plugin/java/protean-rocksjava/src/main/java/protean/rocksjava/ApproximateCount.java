@@ -2,26 +2,24 @@
 
 package protean.rocksjava;
 
-/** The number of keys in a range, as far as it is known without reading them ({@link Protean#approximateCount}). */
-public final class ApproximateCount {
-  private final long count;
-  private final long inMemtables;
-  private final long sortedRuns;
-  private final long files;
-  private final long filesScanned;
-  private final long deletions;
-  private final boolean unsure;
-  private final boolean exact;
-
-  ApproximateCount(final Facts in) {
-    count = in.count("count");
-    inMemtables = in.count("in_memtables");
-    sortedRuns = in.count("sorted_runs");
-    files = in.count("files");
-    filesScanned = in.count("files_scanned");
-    deletions = in.count("deletions");
-    unsure = in.flag("unsure");
-    exact = in.flag("is_exact");
+/**
+ * The number of keys in a range, as far as it is known without reading them ({@link Protean#approximateCount}). Beside {@code
+ * count} and {@code is_exact}, it has
+ *
+ * <ul>
+ *   <li>{@code in_memtables}: the part of {@code count} that the memtables hold;
+ *   <li>{@code sorted_runs} that hold the other keys: a file of level 0, or a level;
+ *   <li>{@code files} that were asked, and {@code files_scanned}, those of them that had to be scanned between the bounds
+ *       because their filters cannot count. Only SuRF can count, but files that lie wholly within the range are never scanned;
+ *   <li>{@code deletions}: anywhere in the files asked, within the range in the memtables, and all range deletions. Each may
+ *       be counted as a key, and may hide others that are counted;
+ *   <li>{@code unsure}: whether {@code count} may include entries that are not separate live keys, such as data of a
+ *       transaction that has not been committed.
+ * </ul>
+ */
+public final class ApproximateCount extends Facts {
+  ApproximateCount(final Decoder in) {
+    super(in);
   }
 
   /**
@@ -31,63 +29,7 @@ public final class ApproximateCount {
    * @return the number of keys
    */
   public long count() {
-    return count;
-  }
-
-  /**
-   * The part of the count that the memtables hold.
-   *
-   * @return a number of keys
-   */
-  public long inMemtables() {
-    return inMemtables;
-  }
-
-  /**
-   * The sorted runs that hold the other keys: a file of level 0, or a level.
-   *
-   * @return their number
-   */
-  public long sortedRuns() {
-    return sortedRuns;
-  }
-
-  /**
-   * The SST files that were asked.
-   *
-   * @return their number
-   */
-  public long files() {
-    return files;
-  }
-
-  /**
-   * The files among those asked that had to be scanned between the bounds, because their filters cannot count.
-   *
-   * @return their number
-   */
-  public long filesScanned() {
-    return filesScanned;
-  }
-
-  /**
-   * The deletions: anywhere in the files asked, within the range in the memtables, and all range deletions. Each may be
-   * counted as a key, and may hide others that are counted.
-   *
-   * @return their number
-   */
-  public long deletions() {
-    return deletions;
-  }
-
-  /**
-   * Whether the count may include entries that are not separate live keys, such as data of a transaction that has not been
-   * committed.
-   *
-   * @return whether it may
-   */
-  public boolean isUnsure() {
-    return unsure;
+    return count("count");
   }
 
   /**
@@ -96,12 +38,6 @@ public final class ApproximateCount {
    * @return whether it is
    */
   public boolean isExact() {
-    return exact;
-  }
-
-  @Override
-  public String toString() {
-    return (isExact() ? "" : "about ") + count + " keys, " + inMemtables + " of them in memtables, the others in " + sortedRuns
-        + " sorted runs; " + files + " files asked, " + filesScanned + " of them scanned; " + deletions + " deletions";
+    return flag("is_exact");
   }
 }

@@ -19,10 +19,6 @@ final class Decoder {
     return bytes.getLong();
   }
 
-  boolean flag() {
-    return number() != 0;
-  }
-
   double real() {
     return bytes.getDouble();
   }

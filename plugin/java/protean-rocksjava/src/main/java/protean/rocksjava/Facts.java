@@ -8,15 +8,14 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * Facts, each with a name, such as {@code total.bounded_seeks.negatives}: statistics, the result of a count or of a refresh.
- * The names are those of the JSON, and of the members in C++ ({@code plugin/filter_statistics.h}). Immutable. Later versions
- * may add facts.
+ * Facts, each with a name: statistics, the result of a count or of a refresh, the progress of a refresh. The names are those of
+ * the members of the structs in C++, behind the names of the structs that they are in, and of the JSON: {@code
+ * total.bounded_seeks.negatives}. Units are part of names. Later versions may add facts. Immutable.
  */
-public final class Facts {
+public class Facts {
   private final Map<String, Double> numbers = new TreeMap<>();
   private final Map<String, String> texts = new TreeMap<>();
-  private final List<Facts> levels;
-  private final List<Facts> files;
+  private final Map<String, List<Facts>> lists;
 
   Facts(final Decoder in) {
     for (long i = in.number(); i > 0; i--) {
@@ -28,8 +27,7 @@ public final class Facts {
         texts.put(name, in.text());
       }
     }
-    levels = in.list(Facts::new);
-    files = in.list(Facts::new);
+    lists = Map.of("levels", in.list(Facts::new), "files", in.list(Facts::new));
   }
 
   /**
@@ -38,7 +36,7 @@ public final class Facts {
    * @param name its name
    * @return the number; NaN if it is unknown, or if there is none of this name
    */
-  public double get(final String name) {
+  public final double get(final String name) {
     return numbers.getOrDefault(name, Double.NaN);
   }
 
@@ -48,8 +46,18 @@ public final class Facts {
    * @param name its name
    * @return the number; 0 if it is unknown, or if there is none of this name
    */
-  public long count(final String name) {
+  public final long count(final String name) {
     return numbers.getOrDefault(name, 0.0).longValue();
+  }
+
+  /**
+   * A truth value.
+   *
+   * @param name its name
+   * @return the value; false if it is unknown, or if there is none of this name
+   */
+  public final boolean flag(final String name) {
+    return count(name) != 0;
   }
 
   /**
@@ -58,8 +66,18 @@ public final class Facts {
    * @param name its name
    * @return the text; empty if it is unknown, or if there is none of this name
    */
-  public String text(final String name) {
+  public final String text(final String name) {
     return texts.getOrDefault(name, "");
+  }
+
+  /**
+   * The facts of each element of a list.
+   *
+   * @param name {@code levels} and {@code files} in statistics, {@code files} in the result of a refresh
+   * @return a list that cannot be changed; empty if there is none of this name
+   */
+  public final List<Facts> list(final String name) {
+    return lists.getOrDefault(name, List.of());
   }
 
   /**
@@ -67,48 +85,11 @@ public final class Facts {
    *
    * @return a map by name that cannot be changed
    */
-  public Map<String, Double> numbers() {
+  public final Map<String, Double> numbers() {
     return Collections.unmodifiableMap(numbers);
   }
 
-  /**
-   * The facts of levels, in statistics.
-   *
-   * @return a list that cannot be changed
-   */
-  public List<Facts> levels() {
-    return levels;
-  }
-
-  /**
-   * The facts of files, in statistics and results of a refresh.
-   *
-   * @return a list that cannot be changed
-   */
-  public List<Facts> files() {
-    return files;
-  }
-
-  /** A rate; negative if it is unknown. */
-  double rate(final String name) {
-    return numbers.getOrDefault(name, -1.0);
-  }
-
-  boolean flag(final String name) {
-    return count(name) != 0;
-  }
-
-  /** The counts that are not 0 among those whose names begin with that of a group, by the rest of their names. */
-  Map<String, Long> group(final String group) {
-    final Map<String, Long> counts = new TreeMap<>();
-    numbers.forEach((name, number) -> {
-      if (name.startsWith(group) && number != 0) {
-        counts.put(name.substring(group.length()), number.longValue());
-      }
-    });
-    return Collections.unmodifiableMap(counts);
-  }
-
+  /** The names and values, for people, without the lists. */
   @Override
   public String toString() {
     return texts.toString() + numbers;

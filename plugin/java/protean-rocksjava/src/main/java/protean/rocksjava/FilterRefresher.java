@@ -14,7 +14,7 @@ import org.rocksdb.RocksDBException;
  * Calls {@link Protean#refreshFilters} again and again, in a thread of its own. If it is given the path of a socket, it also
  * does so when asked with {@code protean refresh --live}, and the process answers {@code protean statistics --live}, {@code
  * protean samples save --live} and HTTP requests at that socket ({@code docs/operating.md}). Only the user of the process, and
- * root, can ask. Thread safe.
+ * root, can ask. The facts {@code refresh} of {@link FilterStatistics} tell how far it is. Thread safe.
  *
  * <p>Close it before the DB and the column family's handle.
  */
@@ -37,11 +37,9 @@ public final class FilterRefresher implements AutoCloseable {
     }
   }
 
-  private final Protean.ColumnFamily family;
   private long handle; // 0 when closed; read and written under the lock of this object
 
-  private FilterRefresher(final Protean.ColumnFamily family, final long handle) {
-    this.family = family;
+  private FilterRefresher(final long handle) {
     this.handle = handle;
   }
 
@@ -88,12 +86,12 @@ public final class FilterRefresher implements AutoCloseable {
       throw new IllegalArgumentException("period=" + period + " is not allowed; allowed: a second to a century");
     }
     if (options.progress() != null) {
-      throw new IllegalArgumentException("a FilterRefresher calls no progress callback; progress() tells how far it is");
+      throw new IllegalArgumentException("a progress callback is not allowed for a FilterRefresher; allowed: to ask for its"
+          + " progress, by the numbers refresh.bytes and refresh.bytes_decided of Protean.filterStatistics");
     }
     Protean.load();
-    return new FilterRefresher(family,
-        Native.openFilterRefresher(family.dbHandle(), family.handle(), Native.bytes(options.toString()),
-            period.toSeconds(), Native.bytes(socket == null ? "" : socket.toString())));
+    return new FilterRefresher(Native.openFilterRefresher(family.dbHandle(), family.handle(),
+        Native.bytes(options.toString()), period.toSeconds(), Native.bytes(socket == null ? "" : socket.toString())));
   }
 
   /**
@@ -105,19 +103,6 @@ public final class FilterRefresher implements AutoCloseable {
   public synchronized Optional<Latest> latest() {
     checkOpen();
     return Latest.of(new Decoder(Native.latestRefresh(handle)));
-  }
-
-  /**
-   * How far the refresh is that runs now, and what all refreshes of the column family have done since the DB was opened,
-   * this refresher's and others.
-   *
-   * @return the numbers
-   * @throws RocksDBException if RocksDB does not tell
-   * @throws IllegalStateException if this, the DB or the column family's handle is closed
-   */
-  public synchronized FilterStatistics.Refreshes progress() throws RocksDBException {
-    checkOpen();
-    return Protean.filterStatistics(family.db(), family.columnFamily()).refreshes();
   }
 
   /** Stops refreshing: waits for the file that is being rewritten. Can be called more than once. */

@@ -19,16 +19,17 @@ final class Native {
   static native void checkPolicy(byte[] policy) throws RocksDBException;
 
   /** Takes ownership of a table factory, and returns another one, which the caller owns. */
-  static native long toProtean(long tableFactory, byte[] policy, byte[] sampleGroup) throws RocksDBException;
+  static native long toProtean(long tableFactory, byte[] policy, byte[] sampleGroup, boolean rangeFilters)
+      throws RocksDBException;
 
-  /** {@code readOptions} is 0 for the default ones; {@code begin} and {@code end} may be null. */
-  static native byte[] approximateCount(long db, long columnFamily, long readOptions, byte[] begin, byte[] end)
+  /** {@code readOptions} is 0 for the default ones. Here and below, bounds of ranges may be null. */
+  static native byte[] approximateCount(long db, long columnFamily, long readOptions, byte[] start, byte[] limit)
       throws RocksDBException;
 
   static native boolean[] keysMayExist(long db, long columnFamily, long readOptions, byte[][] keys)
       throws RocksDBException;
 
-  static native boolean[] rangesMayExist(long db, long columnFamily, long readOptions, byte[][] begins, byte[][] ends)
+  static native boolean[] rangesMayExist(long db, long columnFamily, long readOptions, byte[][] starts, byte[][] limits)
       throws RocksDBException;
 
   /** Returns what {@link #closeSstFileFilter} frees. */
@@ -38,7 +39,7 @@ final class Native {
 
   static native boolean[] keysMayExistInSstFile(long filter, byte[][] keys);
 
-  static native boolean[] rangesMayExistInSstFile(long filter, byte[][] begins, byte[][] ends);
+  static native boolean[] rangesMayExistInSstFile(long filter, byte[][] starts, byte[][] limits);
 
   static native byte[] filterStatistics(long db, long columnFamily) throws RocksDBException;
 
@@ -46,7 +47,10 @@ final class Native {
 
   static native byte[] prometheus(long[] dbs, long[] columnFamilies) throws RocksDBException;
 
-  static native void setFilterPolicy(long db, long columnFamily, byte[] policy) throws RocksDBException;
+  static native void setTableOption(long db, long columnFamily, byte[] name, byte[] value) throws RocksDBException;
+
+  /** Returns the text of options after one of them has been set. */
+  static native byte[] setRefreshOption(byte[] options, byte[] name, byte[] value) throws RocksDBException;
 
   /** {@code options} are a text; {@code watched} is told the progress, and may be null. */
   static native byte[] refreshFilters(long db, long columnFamily, byte[] options, RefreshOptions watched)

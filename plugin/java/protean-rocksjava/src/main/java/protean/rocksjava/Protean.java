@@ -78,11 +78,6 @@ public final class Protean {
     throw error;
   }
 
-  /** Whether Protean has been loaded; does not try to load it. */
-  static boolean isLoaded() {
-    return loaded;
-  }
-
   /**
    * Whether Protean is loaded; tries {@link #load} if it is not. For programs that can do without Protean.
    *
@@ -118,45 +113,27 @@ public final class Protean {
   }
 
   /**
-   * Counts the keys in [begin, end) without reading them as far as possible: about one block for each bound is read from
-   * each sorted run. Files whose filters cannot count are scanned; only SuRF can count.
+   * Counts the keys in a range without reading them: about one block for each bound is read from each sorted run, besides the
+   * filters and indexes. Files whose filters cannot count are scanned between the bounds; only SuRF can count. The present
+   * state of the DB is counted.
    *
    * @param db an open DB
    * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
-   * @param begin the first key
-   * @param end the first key behind the range
-   * @return the count, and how exact it is
-   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
-   * @throws IllegalStateException if the DB or the column family's handle is closed
-   */
-  public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
-      final byte[] begin, final byte[] end) throws RocksDBException {
-    Objects.requireNonNull(begin, "begin");
-    Objects.requireNonNull(end, "end");
-    return approximateCount(db, columnFamily, null, begin, end);
-  }
-
-  /**
-   * Counts in the same way, with options for the reads, and without a bound where a key is null.
-   *
-   * @param db an open DB
-   * @param columnFamily as above
    * @param readOptions which all reads of files obey: deadline, read tier, {@code fillCache}, {@code verifyChecksums} and
    *     readahead size. Their bounds and prefix modes have no effect; null for the default ones
-   * @param begin the first key; null to count from the first key of the column family on
-   * @param end the first key behind the range; null to count to the last key
+   * @param range with bounds on both sides, or open ends
    * @return the count, and how exact it is
-   * @throws RocksDBException as above, and {@code NotSupported} for a snapshot, a timestamp, or the read tier {@code
-   *     PERSISTED_TIER}, {@code TimedOut} after the deadline, and {@code Incomplete} if {@code BLOCK_CACHE_TIER} does not
-   *     suffice
+   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, {@code NotSupported} for a
+   *     snapshot, a timestamp, or the read tier {@code PERSISTED_TIER}, {@code TimedOut} after the deadline, {@code Incomplete}
+   *     if {@code BLOCK_CACHE_TIER} does not suffice, or an error of reading
    * @throws IllegalStateException if the DB, the column family's handle or the options are closed
    */
   public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
-      final ReadOptions readOptions, final byte[] begin, final byte[] end) throws RocksDBException {
+      final ReadOptions readOptions, final KeyRange range) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
-    return new ApproximateCount(new Facts(new Decoder(
-        Native.approximateCount(family.dbHandle(), family.handle(), handleOf(readOptions), begin, end))));
+    return new ApproximateCount(new Decoder(Native.approximateCount(family.dbHandle(), family.handle(),
+        handleOf(readOptions), range.start(), range.limit())));
   }
 
   /**
@@ -175,7 +152,7 @@ public final class Protean {
   public static boolean[] keysMayExist(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final ReadOptions readOptions, final List<byte[]> keys) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
-    final byte[][] asked = keys.toArray(new byte[0][]);
+    final byte[][] asked = arrays(keys);
     load();
     return Native.keysMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), asked);
   }
@@ -187,7 +164,7 @@ public final class Protean {
    * @param db an open DB
    * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
    * @param readOptions as in {@link #keysMayExist}
-   * @param ranges an empty or inverted one holds nothing
+   * @param ranges with bounds on both sides or open ends
    * @return an answer for each range
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
    * @throws IllegalStateException if the DB, the column family's handle or the options are closed
@@ -195,12 +172,16 @@ public final class Protean {
   public static boolean[] rangesMayExist(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final ReadOptions readOptions, final List<KeyRange> ranges) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
-    // Another thread may change the list.
-    final KeyRange[] asked = ranges.toArray(new KeyRange[0]);
-    final byte[][] begins = Arrays.stream(asked).map(KeyRange::begin).toArray(byte[][]::new);
-    final byte[][] ends = Arrays.stream(asked).map(KeyRange::end).toArray(byte[][]::new);
+    final byte[][][] bounds = KeyRange.bounds(ranges);
     load();
-    return Native.rangesMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), begins, ends);
+    return Native.rangesMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), bounds[0], bounds[1]);
+  }
+
+  /** The keys of a list, none of which may be null. */
+  static byte[][] arrays(final List<byte[]> keys) {
+    final byte[][] arrays = keys.toArray(new byte[0][]);
+    Arrays.stream(arrays).forEach(key -> Objects.requireNonNull(key, "key"));
+    return arrays;
   }
 
   private static long handleOf(final ReadOptions readOptions) {
@@ -235,12 +216,12 @@ public final class Protean {
    * sums may fall. No file is read.
    *
    * @param folder in any spelling: symbolic links and relative paths lead to the same one
-   * @return an immutable snapshot
+   * @return what {@code total} has in {@link FilterStatistics}, without that word
    */
-  public static FilterStatistics.Sums filterSums(final String folder) {
+  public static Facts filterSums(final String folder) {
     Objects.requireNonNull(folder, "folder");
     load();
-    return FilterStatistics.Sums.of(new Facts(new Decoder(Native.filterSums(Native.bytes(folder)))), "");
+    return new Facts(new Decoder(Native.filterSums(Native.bytes(folder))));
   }
 
   /**
@@ -261,9 +242,8 @@ public final class Protean {
   }
 
   /**
-   * Changes which filters new files of an open DB get. ({@code MutableColumnFamilyOptions.parse} does not know the option
-   * {@code table_factory.filter_policy}.) Existing files keep their filters until they are compacted, or until {@link
-   * #refreshFilters}. RocksDB writes the policy to the DB's OPTIONS file, and {@link ProteanTableConfig} objects do not
+   * Changes which filters new files of an open DB get. Existing files keep their filters until they are compacted, or until
+   * {@link #refreshFilters}. RocksDB writes the policy to the DB's OPTIONS file, and {@link ProteanTableConfig} objects do not
    * change.
    *
    * <p>Another policy object starts with its own sample queries: those that its options name, or none. That table then
@@ -281,7 +261,27 @@ public final class Protean {
       throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     ProteanTableConfig.checkRangeFilter(policy);
-    Native.setFilterPolicy(family.dbHandle(), family.handle(), Native.bytes(policy));
+    Native.setTableOption(family.dbHandle(), family.handle(), Native.bytes("filter_policy"), Native.bytes(policy));
+  }
+
+  /**
+   * Changes an option of the table in an open DB, which {@code MutableColumnFamilyOptions.parse} does not know: {@code
+   * range_filters}, which switches filters off and on again from the next read on, or an option of a Proteus policy, such as
+   * {@code filter_policy.bits_per_key}. RocksDB writes it to the DB's OPTIONS file.
+   *
+   * @param db an open DB
+   * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
+   * @param name as in an OPTIONS file
+   * @param value as in an OPTIONS file
+   * @throws RocksDBException {@code InvalidArgument} if the column family has another table, if there is no such option, if it
+   *     cannot be changed in an open DB, or if the value is not allowed; or an error of writing. Nothing has changed then
+   * @throws IllegalStateException if the DB or the column family's handle is closed
+   */
+  public static void setTableOption(final RocksDB db, final ColumnFamilyHandle columnFamily, final String name,
+      final String value) throws RocksDBException {
+    final ColumnFamily family = new ColumnFamily(db, columnFamily);
+    load();
+    Native.setTableOption(family.dbHandle(), family.handle(), Native.bytes(name), Native.bytes(value));
   }
 
   /**

@@ -34,6 +34,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
 
   private String rangeFilter = DEFAULT_RANGE_FILTER;
   private String sampleGroup = "";
+  private boolean rangeFilters = true;
 
   /**
    * A table with RocksDB's default options of the block-based table, and {@value #DEFAULT_RANGE_FILTER}.
@@ -119,6 +120,28 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
+   * Sets whether filters of Protean are asked; the default is true. While this is false, queries are not sampled, either; files
+   * get filters as before. {@link Protean#setTableOption} changes it in an open DB, and the environment variable {@code
+   * PROTEAN_RANGE_FILTERS=off} for a process.
+   *
+   * @param value whether they are asked
+   * @return this
+   */
+  public ProteanTableConfig setRangeFilters(final boolean value) {
+    rangeFilters = value;
+    return this;
+  }
+
+  /**
+   * Whether filters of Protean are asked.
+   *
+   * @return whether they are
+   */
+  public boolean rangeFilters() {
+    return rangeFilters;
+  }
+
+  /**
    * Checks that a filter policy can be set.
    *
    * @param policy a filter policy as RocksDB reads it in an options string
@@ -147,11 +170,16 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
    * @throws UnsatisfiedLinkError as {@link Protean#load}; ownership has not been taken then
    */
   public static long toProtean(final long tableFactory, final String policy, final String sampleGroup) {
+    return toProtean(tableFactory, policy, sampleGroup, true);
+  }
+
+  private static long toProtean(final long tableFactory, final String policy, final String sampleGroup,
+      final boolean rangeFilters) {
     Objects.requireNonNull(policy, "policy");
     Objects.requireNonNull(sampleGroup, "sampleGroup");
     Protean.load();
     try {
-      return Native.toProtean(tableFactory, Native.bytes(policy), Native.bytes(sampleGroup));
+      return Native.toProtean(tableFactory, Native.bytes(policy), Native.bytes(sampleGroup), rangeFilters);
     } catch (final RocksDBException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
@@ -185,17 +213,18 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
 
   @Override
   protected long newTableFactoryHandle() {
-    return toProtean(super.newTableFactoryHandle(), rangeFilter, sampleGroup);
+    return toProtean(super.newTableFactoryHandle(), rangeFilter, sampleGroup, rangeFilters);
   }
 
   /**
    * The table in an OPTIONS file, with the options that RocksDB's binding has read. Called by a native function. OPTIONS
    * files do not contain caches: the cache is that of a new object.
    */
-  static ProteanTableConfig of(final BlockBasedTableConfig read, final byte[] policy) {
+  static ProteanTableConfig of(final BlockBasedTableConfig read, final byte[] policy, final boolean rangeFilters) {
     final ProteanTableConfig config = new ProteanTableConfig();
     copyOptions(read, config, name -> !name.startsWith("blockCache") && !name.equals("filterPolicy"));
     config.rangeFilter = Native.text(policy);
+    config.rangeFilters = rangeFilters;
     return config;
   }
 }

@@ -5,11 +5,14 @@ package protean.rocksjava;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
-import java.util.Locale;
-import java.util.function.Consumer;
 import java.util.stream.Collectors;
+import org.rocksdb.RocksDBException;
 
-/** Options of {@link Protean#refreshFilters}. Immutable; each function returns new options. */
+/**
+ * What {@link Protean#refreshFilters} may do, and when it is worth it. Immutable; each function returns new options, and throws
+ * {@code IllegalArgumentException} for a value that is not allowed; the message says what is allowed. All throw {@code
+ * UnsatisfiedLinkError} as {@link Protean#load}.
+ */
 public final class RefreshOptions {
   /** A callback that is told the progress of refreshing. */
   @FunctionalInterface
@@ -18,42 +21,44 @@ public final class RefreshOptions {
      * Called now and then, from the thread that refreshes; about ten times a second during a pause. An exception ends
      * refreshing, too, and is rethrown by {@link Protean#refreshFilters}.
      *
-     * @param progress how far refreshing is
+     * @param progress how far refreshing is: {@code files} of the column family, {@code files_decided} whose outcome is known,
+     *     {@code bytes} and {@code bytes_decided} of these files, {@code bytes_read} from files to learn their keys, and {@code
+     *     bytes_rewritten} of files, as they were
      * @return false to end refreshing, after the files that are being rewritten
      */
-    boolean report(RefreshProgress progress);
+    boolean report(Facts progress);
   }
 
-  private boolean dryRun;
-  private boolean allFiles;
-  private int[] levels = {};
-  private byte[] start;
-  private byte[] limit;
-  private int maxParallelRewrites = 1;
-  private long maxBytes = Long.MAX_VALUE;
-  private long bytesPerSecond;
-  private double minGain = 0.02;
-  private double paybackSeconds = Duration.ofDays(1).toSeconds();
-  private Progress progress;
+  private final String text;
+  private final Progress progress;
 
   /** No dry run, no limits, a gain of 0.02, payback within a day, one file at a time, and no progress callback. */
-  public RefreshOptions() {}
+  public RefreshOptions() {
+    this("", null);
+  }
 
-  private RefreshOptions with(final Consumer<RefreshOptions> change) {
-    final RefreshOptions changed = new RefreshOptions();
-    changed.dryRun = dryRun;
-    changed.allFiles = allFiles;
-    changed.levels = levels;
-    changed.start = start;
-    changed.limit = limit;
-    changed.maxParallelRewrites = maxParallelRewrites;
-    changed.maxBytes = maxBytes;
-    changed.bytesPerSecond = bytesPerSecond;
-    changed.minGain = minGain;
-    changed.paybackSeconds = paybackSeconds;
-    changed.progress = progress;
-    change.accept(changed);
-    return changed;
+  private RefreshOptions(final String text, final Progress progress) {
+    this.text = text;
+    this.progress = progress;
+  }
+
+  /**
+   * Sets the option of a name from text. The name is that of the member in C++ ({@code plugin/refresh_filters.h}), and the same
+   * in all languages.
+   *
+   * @param name such as {@code max_bytes}
+   * @param value true or false; numbers and sizes as in RocksDB's options, such as 64K; levels as 0,1,6; keys as text, or as
+   *     hexadecimal digits such as 0x6b6579, or nothing for none
+   * @return new options
+   */
+  public RefreshOptions with(final String name, final String value) {
+    Protean.load();
+    try {
+      return new RefreshOptions(
+          Native.text(Native.setRefreshOption(Native.bytes(text), Native.bytes(name), Native.bytes(value))), progress);
+    } catch (final RocksDBException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
   }
 
   /**
@@ -63,18 +68,18 @@ public final class RefreshOptions {
    * @return new options
    */
   public RefreshOptions withDryRun(final boolean value) {
-    return with(options -> options.dryRun = value);
+    return with("dry_run", Boolean.toString(value));
   }
 
   /**
-   * Sets whether to rewrite all files, from level 0 down, but for those that have filters of the policy and of the right
-   * size: for a change of the filter policy, not of the queries. Those are rewritten if that pays, as always.
+   * Sets whether to rewrite all files whose filters are not those of the policy, from level 0 down: for a change of the policy,
+   * not of the queries. The other files are rewritten if that pays, as always.
    *
    * @param value true: all files
    * @return new options
    */
   public RefreshOptions withAllFiles(final boolean value) {
-    return with(options -> options.allFiles = value);
+    return with("all_files", Boolean.toString(value));
   }
 
   /**
@@ -82,14 +87,9 @@ public final class RefreshOptions {
    *
    * @param value their numbers; none for all levels
    * @return new options
-   * @throws IllegalArgumentException if a number is negative
    */
   public RefreshOptions withLevels(final int... value) {
-    final int[] copy = value.clone();
-    for (final int level : copy) {
-      notNegative("level", level);
-    }
-    return with(options -> options.levels = copy);
+    return with("levels", Arrays.stream(value).mapToObj(Integer::toString).collect(Collectors.joining(",")));
   }
 
   /**
@@ -101,12 +101,7 @@ public final class RefreshOptions {
    * @return new options
    */
   public RefreshOptions withRange(final byte[] start, final byte[] limit) {
-    final byte[] from = start == null ? null : start.clone();
-    final byte[] to = limit == null ? null : limit.clone();
-    return with(options -> {
-      options.start = from;
-      options.limit = to;
-    });
+    return with("start", hex(start)).with("limit", hex(limit));
   }
 
   /**
@@ -114,37 +109,30 @@ public final class RefreshOptions {
    *
    * @param value 1 to 1024
    * @return new options
-   * @throws IllegalArgumentException if it is another number
    */
   public RefreshOptions withMaxParallelRewrites(final int value) {
-    if (value < 1 || value > 1024) {
-      throw new IllegalArgumentException("maxParallelRewrites=" + value + " is not allowed; allowed: 1 to 1024");
-    }
-    return with(options -> options.maxParallelRewrites = value);
+    return with("max_parallel_rewrites", Integer.toString(value));
   }
 
   /**
-   * Sets the maximum amount to rewrite.
+   * Sets the maximum bytes of files to rewrite.
    *
-   * @param value in bytes of files
+   * @param value in bytes
    * @return new options
-   * @throws IllegalArgumentException if it is negative
    */
   public RefreshOptions withMaxBytes(final long value) {
-    notNegative("maxBytes", value);
-    return with(options -> options.maxBytes = value);
+    return with("max_bytes", Long.toString(value));
   }
 
   /**
-   * Sets the maximum average rate of reading and rewriting files. Pauses come before a file is rewritten.
+   * Sets the maximum bytes per second to read (to learn keys) and to rewrite, on average: there is a pause before a file is
+   * rewritten, but the rewrite itself goes at full speed, or at that of the DB's rate limiter.
    *
    * @param value in bytes per second; 0 for no limit
    * @return new options
-   * @throws IllegalArgumentException if it is negative
    */
   public RefreshOptions withBytesPerSecond(final long value) {
-    notNegative("bytesPerSecond", value);
-    return with(options -> options.bytesPerSecond = value);
+    return with("bytes_per_second", Long.toString(value));
   }
 
   /**
@@ -153,26 +141,20 @@ public final class RefreshOptions {
    *
    * @param value from 0 to 1
    * @return new options
-   * @throws IllegalArgumentException if it is something else
    */
   public RefreshOptions withMinGain(final double value) {
-    if (!(value >= 0 && value <= 1)) {
-      throw new IllegalArgumentException("minGain=" + value + " is not allowed; allowed: 0 to 1");
-    }
-    return with(options -> options.minGain = value);
+    return with("min_gain", RangeFilter.text(value));
   }
 
   /**
-   * Sets the time within which rewriting a file must save as many reads of a block as it takes reads and writes of blocks.
-   * Ignored if the rate of queries is unknown ({@link RefreshResult#rateKnown}).
+   * Sets the time within which a new filter must save as many reads of a block as rewriting the file takes reads and writes of
+   * blocks. This condition is dropped if the rate of queries is unknown ({@code rate_known} of {@link RefreshResult}).
    *
-   * @param value the time
+   * @param value up to a century
    * @return new options
-   * @throws IllegalArgumentException if it is negative
    */
   public RefreshOptions withPayback(final Duration value) {
-    final long seconds = notNegative("payback", value.toSeconds());
-    return with(options -> options.paybackSeconds = seconds);
+    return with("payback_seconds", RangeFilter.text(value.toMillis() / 1000.0));
   }
 
   /**
@@ -182,14 +164,7 @@ public final class RefreshOptions {
    * @return new options
    */
   public RefreshOptions withProgress(final Progress value) {
-    return with(options -> options.progress = value);
-  }
-
-  private static long notNegative(final String name, final long value) {
-    if (value < 0) {
-      throw new IllegalArgumentException(name + "=" + value + " is not allowed; it must not be negative");
-    }
-    return value;
+    return new RefreshOptions(text, value);
   }
 
   Progress progress() {
@@ -198,20 +173,16 @@ public final class RefreshOptions {
 
   /** Called by the native function that refreshes. */
   boolean report(final byte[] encoded) {
-    return progress.report(new RefreshProgress(new Facts(new Decoder(encoded))));
+    return progress.report(new Facts(new Decoder(encoded)));
   }
 
   private static String hex(final byte[] key) {
     return key == null ? "" : "0x" + HexFormat.of().formatHex(key);
   }
 
-  /** All options but the progress callback, as a text that the other languages read, too: {@code dry_run=false;...}. */
+  /** All options but the progress callback, {@code dry_run=false;...}; empty if all have their defaults. */
   @Override
   public String toString() {
-    return "dry_run=" + dryRun + ";all_files=" + allFiles + ";levels="
-        + Arrays.stream(levels).mapToObj(Integer::toString).collect(Collectors.joining(",")) + ";start=" + hex(start)
-        + ";limit=" + hex(limit) + ";max_parallel_rewrites=" + maxParallelRewrites + ";max_bytes=" + maxBytes
-        + ";bytes_per_second=" + bytesPerSecond + ";min_gain=" + String.format(Locale.ROOT, "%.9f", minGain)
-        + ";payback_seconds=" + String.format(Locale.ROOT, "%.3f", paybackSeconds);
+    return text;
   }
 }

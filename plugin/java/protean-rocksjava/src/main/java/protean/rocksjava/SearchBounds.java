@@ -6,10 +6,9 @@ package protean.rocksjava;
  * Bounds for the seeks of a thread, for callers that cannot set {@code ReadOptions}.
  *
  * <p>An engine that hides RocksDB's iterators, such as a Kafka Streams state store, often seeks without a bound although
- * its caller knows where the search ends. Between {@link #set} and {@link #clear}, seeks of this thread in a column family
- * with a {@code ProteanTable} end at these bounds, as if {@code ReadOptions.setIterateLowerBound} and {@code
- * setIterateUpperBound} had been called: a file with no key in the range is not read. Iterators that have bounds of their
- * own keep them.
+ * its caller knows where the search ends. While a {@link Scope} is open, seeks of this thread in a column family with a
+ * {@code ProteanTable} end at its bounds, as if {@code ReadOptions.setIterateLowerBound} and {@code setIterateUpperBound}
+ * had been called: a file with no key in the range is not read. Iterators that have bounds of their own keep them.
  *
  * <p>Outside of the bounds, the keys of an iterator are in order, but incomplete. So these bounds are for callers that look
  * at nothing outside of them, and whose seeks begin within them: at a key from {@code lower} to {@code upper}, or at the
@@ -23,23 +22,6 @@ public final class SearchBounds {
   private SearchBounds() {}
 
   /**
-   * Sets the bounds of this thread, replacing earlier ones.
-   *
-   * @param lower the first key that matters; null for the beginning
-   * @param upper the first key behind those that matter; null for the end
-   * @return false, without setting anything, if the thread is virtual, since it may go on in another native thread
-   * @throws UnsatisfiedLinkError as {@link Protean#load}; nothing is set then
-   */
-  public static boolean set(final byte[] lower, final byte[] upper) {
-    if (VirtualThreads.isVirtual()) {
-      return false;
-    }
-    Protean.load();
-    set0(lower, upper);
-    return true;
-  }
-
-  /**
    * Sets the bounds of this thread until the scope is closed, for try-with-resources: bounds that are forgotten would hide
    * keys from later seeks.
    *
@@ -51,20 +33,26 @@ public final class SearchBounds {
    *
    * @param lower the first key that matters; null for the beginning
    * @param upper the first key behind those that matter; null for the end
-   * @return what sets the bounds that the thread had before, or none, when it is closed. In a virtual thread no bounds are set
+   * @return the scope. In a virtual thread, which may go on in another native thread, no bounds are set
    * @throws UnsatisfiedLinkError as {@link Protean#load}; nothing is set then
    */
   public static Scope within(final byte[] lower, final byte[] upper) {
     if (VirtualThreads.isVirtual()) {
-      return () -> {};
+      return new ThreadScope(0);
     }
     Protean.load();
-    return new ThreadScope(lower, upper);
+    return new ThreadScope(openScope(lower, upper));
   }
 
   /** The time for which a thread has bounds. Scopes may be nested: the inner one counts. */
-  @FunctionalInterface
   public interface Scope extends AutoCloseable {
+    /**
+     * Whether the thread has got these bounds.
+     *
+     * @return false in a virtual thread, and once this is closed
+     */
+    boolean isSet();
+
     /**
      * Sets the bounds that the thread had before, or none. Can be called more than once.
      *
@@ -76,10 +64,15 @@ public final class SearchBounds {
 
   private static final class ThreadScope implements Scope {
     private final Thread owner = Thread.currentThread();
-    private long handle; // 0 when closed
+    private long handle; // 0 without bounds
 
-    ThreadScope(final byte[] lower, final byte[] upper) {
-      handle = openScope(lower, upper);
+    ThreadScope(final long handle) {
+      this.handle = handle;
+    }
+
+    @Override
+    public boolean isSet() {
+      return handle != 0;
     }
 
     @Override
@@ -93,17 +86,6 @@ public final class SearchBounds {
       }
     }
   }
-
-  /** Removes the bounds of this thread. */
-  public static void clear() {
-    if (Protean.isLoaded()) {
-      clear0();
-    }
-  }
-
-  private static native void set0(byte[] lower, byte[] upper);
-
-  private static native void clear0();
 
   private static native long openScope(byte[] lower, byte[] upper);
 

@@ -3,7 +3,6 @@
 package protean.rocksjava;
 
 import java.nio.file.Path;
-import java.util.Arrays;
 import java.util.List;
 import org.rocksdb.Options;
 import org.rocksdb.RocksDBException;
@@ -38,28 +37,27 @@ public final class SstFileFilter implements AutoCloseable {
   }
 
   /**
-   * Whether keys may exist: false says that the file certainly has no entry of the key, neither a value nor a deletion.
+   * Whether keys may exist: false says that the file certainly has no entry of the key, neither a value nor a deletion. (A
+   * deletion of a range is no entry.)
    *
    * @param keys without timestamps
    * @return an answer for each key
    * @throws IllegalStateException if this is closed
    */
   public synchronized boolean[] keysMayExist(final List<byte[]> keys) {
-    return Native.keysMayExistInSstFile(openHandle(), keys.toArray(new byte[0][]));
+    return Native.keysMayExistInSstFile(openHandle(), Protean.arrays(keys));
   }
 
   /**
    * Whether ranges may hold a key of which the file has an entry.
    *
-   * @param ranges an empty or inverted one holds nothing
+   * @param ranges with bounds on both sides or open ends
    * @return an answer for each range
    * @throws IllegalStateException if this is closed
    */
   public synchronized boolean[] rangesMayExist(final List<KeyRange> ranges) {
-    final KeyRange[] asked = ranges.toArray(new KeyRange[0]);
-    final byte[][] begins = Arrays.stream(asked).map(KeyRange::begin).toArray(byte[][]::new);
-    final byte[][] ends = Arrays.stream(asked).map(KeyRange::end).toArray(byte[][]::new);
-    return Native.rangesMayExistInSstFile(openHandle(), begins, ends);
+    final byte[][][] bounds = KeyRange.bounds(ranges);
+    return Native.rangesMayExistInSstFile(openHandle(), bounds[0], bounds[1]);
   }
 
   /** Closes the file. Can be called more than once. */

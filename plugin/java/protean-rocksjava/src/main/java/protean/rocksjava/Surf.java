@@ -18,7 +18,7 @@ public final class Surf extends RangeFilter {
   }
 
   /**
-   * Sets the number of additional bits of each key; {@code suffixBits(0, 4)} is a good start.
+   * Sets the number of additional bits of each key; {@code suffixBits(0, 8)} is the default of {@code surf}.
    *
    * @param hashBits bits of a hash of the key, from 0 to 32, which help {@code Get} only
    * @param realBits bits of the key itself, from 0 to 32, which help {@code Get} and {@code Seek}

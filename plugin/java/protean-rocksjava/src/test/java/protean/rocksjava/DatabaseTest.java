@@ -2,6 +2,7 @@
 
 package protean.rocksjava;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertSame;
@@ -37,6 +38,7 @@ import org.rocksdb.Status;
 class DatabaseTest {
   private static final byte[] FIRST = Records.bytes(0);
   private static final byte[] BEHIND_LAST = {-1};
+  private static final KeyRange ALL = new KeyRange(FIRST, BEHIND_LAST);
 
   @TempDir Path folder;
 
@@ -45,47 +47,51 @@ class DatabaseTest {
         .setTableFormatConfig(new ProteanTableConfig().setRangeFilter(policy));
   }
 
+  private static ApproximateCount count(final RocksDB db, final byte[] start, final byte[] limit) throws RocksDBException {
+    return Protean.approximateCount(db, null, null, new KeyRange(start, limit));
+  }
+
   @Test
   void counts() throws RocksDBException {
     final Records records = new Records(1);
     try (Options options = options("surf:0:4"); RocksDB db = RocksDB.open(options, folder.toString())) {
       records.write(db, 2, 2000);
-      final ApproximateCount both = Protean.approximateCount(db, null, FIRST, BEHIND_LAST);
-      assertEquals(2, both.sortedRuns());
-      assertTrue(both.deletions() > 0);
+      final ApproximateCount both = Protean.approximateCount(db, null, null, ALL);
+      assertEquals(2, both.count("sorted_runs"));
+      assertTrue(both.count("deletions") > 0);
       assertFalse(both.isExact());
       try (CompactRangeOptions compact = new CompactRangeOptions()) {
         db.compactRange(null, null, null, compact);
       }
-      final ApproximateCount all = Protean.approximateCount(db, db.getDefaultColumnFamily(), FIRST, BEHIND_LAST);
+      final ApproximateCount all = Protean.approximateCount(db, db.getDefaultColumnFamily(), null, ALL);
       assertEquals(records.size(), all.count());
-      assertEquals(0, all.filesScanned());
+      assertEquals(0, all.count("files_scanned"));
       assertTrue(all.isExact(), all.toString());
       db.put(Records.bytes(5), new byte[0]);
-      assertEquals(1, Protean.approximateCount(db, null, FIRST, Records.bytes(6)).inMemtables());
-      assertEquals(0, Protean.approximateCount(db, null, FIRST, Records.bytes(5)).count());
-      assertEquals(0, Protean.approximateCount(db, null, BEHIND_LAST, FIRST).count());
-      assertEquals(0, Protean.approximateCount(db, null, new byte[0], new byte[0]).count());
-      assertThrows(NullPointerException.class, () -> Protean.approximateCount(db, null, null, BEHIND_LAST));
+      assertEquals(1, count(db, FIRST, Records.bytes(6)).count("in_memtables"));
+      assertEquals(0, count(db, FIRST, Records.bytes(5)).count());
+      assertEquals(0, count(db, BEHIND_LAST, FIRST).count());
+      assertEquals(0, count(db, new byte[0], new byte[0]).count());
+      assertThrows(NullPointerException.class, () -> Protean.approximateCount(db, null, null, null));
       // Open ends.
-      final long count = Protean.approximateCount(db, null, FIRST, BEHIND_LAST).count();
-      assertEquals(count, Protean.approximateCount(db, null, null, null, null).count());
-      final long below = Protean.approximateCount(db, null, null, null, Records.bytes(700)).count();
-      assertEquals(Protean.approximateCount(db, null, FIRST, Records.bytes(700)).count(), below);
-      assertEquals(count - below, Protean.approximateCount(db, null, null, Records.bytes(700), null).count());
+      final long count = Protean.approximateCount(db, null, null, ALL).count();
+      assertEquals(count, count(db, null, null).count());
+      final long below = count(db, null, Records.bytes(700)).count();
+      assertEquals(count(db, FIRST, Records.bytes(700)).count(), below);
+      assertEquals(count - below, count(db, Records.bytes(700), null).count());
       // Options of the reads.
       try (Snapshot snapshot = db.getSnapshot(); ReadOptions old = new ReadOptions().setSnapshot(snapshot);
           ReadOptions checked = new ReadOptions().setVerifyChecksums(true).setFillCache(false)) {
-        assertEquals(count, Protean.approximateCount(db, null, checked, null, null).count());
+        assertEquals(count, Protean.approximateCount(db, null, checked, new KeyRange(null, null)).count());
         final RocksDBException e =
-            assertThrows(RocksDBException.class, () -> Protean.approximateCount(db, null, old, null, null));
+            assertThrows(RocksDBException.class, () -> Protean.approximateCount(db, null, old, new KeyRange(null, null)));
         assertEquals(Status.Code.NotSupported, e.getStatus().getCode());
         db.releaseSnapshot(snapshot);
       }
       final ReadOptions closed = new ReadOptions();
       closed.close();
-      assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, closed, null, null));
-      assertThrows(NullPointerException.class, () -> Protean.approximateCount(null, null, FIRST, BEHIND_LAST));
+      assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, closed, new KeyRange(null, null)));
+      assertThrows(NullPointerException.class, () -> Protean.approximateCount(null, null, null, ALL));
     }
   }
 
@@ -123,7 +129,12 @@ class DatabaseTest {
       }
       assertEquals(0, Protean.keysMayExist(db, null, null, List.of()).length);
       assertFalse(Protean.rangesMayExist(db, null, null, List.of(new KeyRange(BEHIND_LAST, FIRST)))[0]);
-      assertThrows(NullPointerException.class, () -> new KeyRange(null, FIRST));
+      // Open ends.
+      final byte[] last = Records.bytes(999_000);
+      final byte[] behindLast = Records.bytes(999_001);
+      assertArrayEquals(new boolean[] {true, false, true, true, false, true}, Protean.rangesMayExist(db, null, null,
+          List.of(new KeyRange(null, Records.bytes(1001)), new KeyRange(null, FIRST), new KeyRange(null, last),
+              new KeyRange(last, null), new KeyRange(behindLast, null), new KeyRange(null, null))));
       assertThrows(NullPointerException.class, () -> Protean.keysMayExist(db, null, null, Arrays.asList(FIRST, null)));
       final ReadOptions closed = new ReadOptions();
       closed.close();
@@ -137,12 +148,12 @@ class DatabaseTest {
         RocksDB db = RocksDB.open(options, folder.toString())) {
       db.put(FIRST, FIRST);
       final RocksDBException e =
-          assertThrows(RocksDBException.class, () -> Protean.approximateCount(db, null, FIRST, BEHIND_LAST));
+          assertThrows(RocksDBException.class, () -> Protean.approximateCount(db, null, null, ALL));
       assertEquals(Status.Code.InvalidArgument, e.getStatus().getCode());
       assertTrue(e.getMessage().contains("ProteanTable"), e.getMessage());
       assertThrows(RocksDBException.class, () -> Protean.keysMayExist(db, null, null, List.of(FIRST)));
       assertThrows(RocksDBException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
-      assertEquals(0, Protean.filterStatistics(db, null).total().openFiles());
+      assertEquals(0, Protean.filterStatistics(db, null).count("total.open_files"));
     }
   }
 
@@ -157,12 +168,12 @@ class DatabaseTest {
             List.of(new ColumnFamilyDescriptor(RocksDB.DEFAULT_COLUMN_FAMILY, familyOptions)), handles)) {
       db.put(FIRST, FIRST);
       final ColumnFamilyHandle handle = handles.get(0);
-      assertEquals(1, Protean.approximateCount(db, handle, FIRST, BEHIND_LAST).inMemtables());
+      assertEquals(1, Protean.approximateCount(db, handle, null, ALL).count("in_memtables"));
       handle.close();
       for (final ColumnFamilyHandle given : new ColumnFamilyHandle[] {null, handle}) {
-        assertEquals("default", Protean.filterStatistics(db, given).columnFamily());
-        assertEquals(1, Protean.approximateCount(db, given, FIRST, BEHIND_LAST).inMemtables());
-        assertEquals(0, Protean.refreshFilters(db, given, new RefreshOptions()).files().size());
+        assertEquals("default", Protean.filterStatistics(db, given).text("column_family"));
+        assertEquals(1, Protean.approximateCount(db, given, null, ALL).count("in_memtables"));
+        assertEquals(0, Protean.refreshFilters(db, given, new RefreshOptions()).list("files").size());
       }
     }
   }
@@ -175,13 +186,13 @@ class DatabaseTest {
       try (ColumnFamilyOptions familyOptions = new ColumnFamilyOptions()) {
         final ColumnFamilyHandle family =
             db.createColumnFamily(new ColumnFamilyDescriptor(new byte[] {'a'}, familyOptions));
-        assertEquals("a", Protean.filterStatistics(db, family).columnFamily());
+        assertEquals("a", Protean.filterStatistics(db, family).text("column_family"));
         family.close();
         assertThrows(IllegalStateException.class, () -> Protean.filterStatistics(db, family));
       }
       db.close();
     }
-    assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, FIRST, BEHIND_LAST));
+    assertThrows(IllegalStateException.class, () -> Protean.approximateCount(db, null, null, ALL));
     assertThrows(IllegalStateException.class, () -> Protean.filterStatistics(db, null));
     assertThrows(IllegalStateException.class, () -> Protean.refreshFilters(db, null, new RefreshOptions()));
     assertThrows(IllegalStateException.class, () -> Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))));
@@ -218,8 +229,48 @@ class DatabaseTest {
     }
   }
 
+  @Test
+  void tableOptionsOfAnOpenDB() throws RocksDBException {
+    final Records records = new Records(6);
+    final String policy = "{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}";
+    try (Options options = options(policy); RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.write(db, 2, 2000);
+      Protean.setTableOption(db, null, "range_filters", "false");
+      records.check(db, 200);
+      assertEquals(0, avoided(Protean.filterStatistics(db, null), "total.bounded_seeks."));
+    }
+    // The OPTIONS file has it.
+    final List<ColumnFamilyDescriptor> families = new ArrayList<>();
+    try (DBOptions options = new DBOptions(); ConfigOptions config = new ConfigOptions()) {
+      OptionsUtil.loadLatestOptions(config, folder.toString(), options, families);
+      assertFalse(((ProteanTableConfig) families.get(0).getOptions().tableFormatConfig()).rangeFilters());
+    }
+    final ProteanTableConfig table = new ProteanTableConfig().setRangeFilter(policy).setRangeFilters(false);
+    try (Options options = options(policy).setTableFormatConfig(table);
+        RocksDB db = RocksDB.open(options, folder.toString())) {
+      records.check(db, 200);
+      assertEquals(0, avoided(Protean.filterStatistics(db, null), "total.bounded_seeks."));
+      Protean.setTableOption(db, null, "range_filters", "true");
+      records.check(db, 200);
+      assertTrue(avoided(Protean.filterStatistics(db, null), "total.bounded_seeks.") > 100);
+      assertEquals(12, mostBitsPerKey(db), 1);
+      Protean.setTableOption(db, null, "filter_policy.bits_per_key", "20");
+      records.write(db, 1, 2000);
+      assertEquals(20, mostBitsPerKey(db), 1);
+      final RocksDBException e =
+          assertThrows(RocksDBException.class, () -> Protean.setTableOption(db, null, "filter_policy.bits", "20"));
+      assertTrue(e.getMessage().contains("there is no option bits"), e.getMessage());
+    }
+  }
+
+  private static double mostBitsPerKey(final RocksDB db) throws RocksDBException {
+    return Protean.filterStatistics(db, null).list("files").stream().mapToDouble(file -> file.get("filter.bits_per_key")).max()
+        .orElse(0);
+  }
+
   private static List<String> kinds(final RocksDB db) throws RocksDBException {
-    return Protean.filterStatistics(db, null).files().stream().map(FilterStatistics.File::kind).distinct().sorted().toList();
+    return Protean.filterStatistics(db, null).list("files").stream().map(file -> file.text("filter.kind")).distinct().sorted()
+        .toList();
   }
 
   @Test
@@ -235,54 +286,57 @@ class DatabaseTest {
       records.write(db, 3, 2000);
       records.check(db, 1000);
       final FilterStatistics statistics = Protean.filterStatistics(db, null);
-      assertEquals(folder.toString(), statistics.db());
-      assertEquals("default", statistics.columnFamily());
-      assertEquals(3, statistics.liveFiles());
-      assertEquals(3, statistics.files().size());
-      assertEquals(3, statistics.total().openFiles());
-      assertTrue(statistics.total().unusedFiles().isEmpty());
-      assertEquals(statistics.total().boundedSeeks(), statistics.levels().get(0).sums().boundedSeeks());
-      assertEquals(0, statistics.levels().get(0).level());
+      assertEquals(folder.toString(), statistics.text("db"));
+      assertEquals("default", statistics.text("column_family"));
+      assertEquals(3, statistics.count("live_files"));
+      assertEquals(3, statistics.list("files").size());
+      assertEquals(List.of(), statistics.list("no such list"));
+      assertEquals(3, statistics.count("total.open_files"));
+      assertEquals(3, statistics.count("total.used_files"));
+      final Facts level = statistics.list("levels").get(0);
+      assertEquals(0, level.get("level"));
       long keys = 0;
-      for (final FilterStatistics.File file : statistics.files()) {
-        assertEquals("Proteus", file.kind());
-        assertTrue(file.path().startsWith(folder.toString()), file.path());
-        assertFalse(file.design().isEmpty());
-        keys += file.keys();
+      for (final Facts file : statistics.list("files")) {
+        assertEquals("Proteus", file.text("filter.kind"));
+        assertTrue(file.text("path").startsWith(folder.toString()), file.toString());
+        assertFalse(file.text("filter.design").isEmpty());
+        keys += file.count("keys");
       }
-      assertEquals(keys, statistics.total().keys());
-      final FilterStatistics.Seeks closed = statistics.total().boundedSeeks();
-      assertEquals(closed.asked(), closed.avoided() + closed.truePositives() + closed.falsePositives());
-      assertEquals(statistics.total().blocksAvoided(), closed.avoided() + statistics.total().unboundedSeeks().avoided());
-      assertTrue(statistics.tickerGets().known());
-      assertTrue(statistics.tickerGets().negatives() > 0);
-      final FilterStatistics.Lookups gets = statistics.total().gets();
-      assertEquals(0, gets.unasked());
-      assertEquals(statistics.tickerGets().negatives(), gets.negatives());
-      assertEquals(statistics.tickerGets().truePositives(), gets.truePositives());
-      assertEquals(statistics.tickerGets().falsePositives(), gets.falsePositives());
-      assertEquals(gets.negatives() + gets.truePositives() + gets.falsePositives(), gets.asked());
-      // All numbers have the names of all languages, too.
-      assertEquals(gets.negatives(), statistics.facts().count("total.gets.negatives"));
-      assertEquals("default", statistics.facts().text("column_family"));
-      assertTrue(Double.isNaN(statistics.facts().get("refresh.seconds_left")));
-      assertEquals(3, statistics.facts().files().size());
-      assertTrue(statistics.facts().numbers().size() > 50);
-      assertTrue(gets.fpr() >= 0 && gets.fpr() < 1);
-      assertEquals(gets, statistics.levels().get(0).sums().gets());
-      assertEquals(3, statistics.total().filesByBasis().values().stream().mapToLong(Long::longValue).sum());
-      assertEquals(3, statistics.total().filterBlocksLoaded());
-      assertEquals(statistics.total().filterBytes(), statistics.total().filterBytesLoaded());
-      assertEquals(3, statistics.builds().filters());
-      assertEquals(keys, statistics.builds().keys());
-      assertEquals(statistics.total().filterBytes(), statistics.builds().filterBytes());
-      assertEquals(statistics.total().modelMicros(), statistics.builds().modelMicros());
-      assertTrue(statistics.builds().buildMicros() > 0);
-      assertEquals(0, statistics.refreshes().runs());
-      assertFalse(statistics.refreshes().running());
-      assertTrue(statistics.refreshes().secondsLeft() < 0);
-      assertEquals(20000, statistics.samples().capacity());
-      assertEquals(100, statistics.samples().sampleEvery());
+      assertEquals(keys, statistics.count("total.keys"));
+      assertEquals(statistics.count("total.bounded_seeks.asked"), avoided(statistics, "total.bounded_seeks.")
+          + statistics.count("total.bounded_seeks.true_positives") + statistics.count("total.bounded_seeks.false_positives"));
+      assertEquals(statistics.count("total.blocks_avoided"),
+          avoided(statistics, "total.bounded_seeks.") + avoided(statistics, "total.unbounded_seeks."));
+      assertTrue(statistics.count("ticker_gets.negatives") > 0);
+      assertEquals(0, statistics.get("total.gets.unasked"));
+      for (final String outcome : List.of("negatives", "true_positives", "false_positives")) {
+        assertEquals(statistics.get("ticker_gets." + outcome), statistics.get("total.gets." + outcome));
+      }
+      final double fpr = statistics.get("total.gets.fpr");
+      assertTrue(fpr >= 0 && fpr < 1, statistics.toString());
+      // The level has what the total has.
+      for (final String name : statistics.numbers().keySet()) {
+        if (name.startsWith("total.")) {
+          assertEquals(statistics.get(name), level.get(name.substring("total.".length())), name);
+        }
+      }
+      assertTrue(Double.isNaN(statistics.get("refresh.seconds_left")));
+      assertTrue(Double.isNaN(statistics.get("no.such.name")));
+      assertTrue(statistics.numbers().size() > 50);
+      assertThrows(UnsupportedOperationException.class, () -> statistics.numbers().clear());
+      assertEquals(3, statistics.numbers().keySet().stream().filter(name -> name.startsWith("total.files_by_basis."))
+          .mapToLong(statistics::count).sum());
+      assertEquals(3, statistics.count("total.filter_blocks_loaded"));
+      assertEquals(statistics.count("total.filter_bytes"), statistics.count("total.filter_bytes_loaded"));
+      assertEquals(3, statistics.count("builds.filters"));
+      assertEquals(keys, statistics.count("builds.keys"));
+      assertEquals(statistics.count("total.filter_bytes"), statistics.count("builds.filter_bytes"));
+      assertEquals(statistics.count("total.model_micros"), statistics.count("builds.model_micros"));
+      assertTrue(statistics.count("builds.build_micros") > 0);
+      assertEquals(0, statistics.get("refresh.runs"));
+      assertFalse(statistics.flag("refresh.running"));
+      assertEquals(20000, statistics.count("samples.capacity"));
+      assertEquals(100, statistics.count("samples.sample_every"));
       assertTrue(statistics.toString().startsWith("Filters of column family default of "), statistics.toString());
       assertTrue(statistics.toJson().startsWith("{") && statistics.toJson().endsWith("}"), statistics.toJson());
       assertTrue(statistics.toJson().contains("\"column_family\""), statistics.toJson());
@@ -291,12 +345,12 @@ class DatabaseTest {
       assertEquals(Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))).replaceAll(age, ""),
           statistics.toPrometheus().replaceAll(age, ""));
 
-      final FilterStatistics.Sums sums = Protean.filterSums(folder.toString());
-      assertEquals(statistics.total().keys(), sums.keys());
-      assertEquals(closed, sums.boundedSeeks());
-      assertEquals(0, Protean.filterSums(folder + "/nothing").openFiles());
+      final Facts sums = Protean.filterSums(folder.toString());
+      assertEquals(statistics.count("total.keys"), sums.count("keys"));
+      assertEquals(statistics.get("total.bounded_seeks.asked"), sums.get("bounded_seeks.asked"));
+      assertEquals(0, Protean.filterSums(folder + "/nothing").get("open_files"));
 
-      assertEquals("größere \"Familie\"", Protean.filterStatistics(db, family).columnFamily());
+      assertEquals("größere \"Familie\"", Protean.filterStatistics(db, family).text("column_family"));
       final String prometheus = Protean.prometheus(
           List.of(new Protean.ColumnFamily(db, null), new Protean.ColumnFamily(db, family)));
       assertTrue(prometheus.contains("column_family=\"default\""), prometheus);
@@ -306,6 +360,10 @@ class DatabaseTest {
     }
   }
 
+  private static long avoided(final Facts facts, final String seeks) {
+    return facts.count(seeks + "negatives") + facts.count(seeks + "passed");
+  }
+
   @Test
   void transactionDatabase() throws RocksDBException {
     final Records records = new Records(3);
@@ -313,8 +371,8 @@ class DatabaseTest {
         OptimisticTransactionDB db = OptimisticTransactionDB.open(options, folder.toString())) {
       records.write(db, 2, 1000);
       records.check(db, 200);
-      assertEquals(2, Protean.filterStatistics(db, null).liveFiles());
-      assertEquals(2, Protean.approximateCount(db, null, FIRST, BEHIND_LAST).sortedRuns());
+      assertEquals(2, Protean.filterStatistics(db, null).count("live_files"));
+      assertEquals(2, Protean.approximateCount(db, null, null, ALL).count("sorted_runs"));
     }
   }
 
@@ -327,15 +385,16 @@ class DatabaseTest {
     // Policies without samples may be refreshed from others.
     try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
       final RefreshResult dry = Protean.refreshFilters(db, null, new RefreshOptions().withDryRun(true));
-      assertEquals(3, dry.filesRewritten(), dry.files().toString());
-      assertEquals(3, dry.files().size());
-      assertTrue(dry.files().stream().allMatch(file -> file.oldDesign().startsWith("proteus")), dry.files().toString());
+      assertEquals(3, dry.filesRewritten(), dry.toJson());
+      assertEquals(3, dry.list("files").size());
+      assertTrue(dry.list("files").stream().allMatch(file -> file.text("old_design").startsWith("proteus")), dry.toJson());
 
       final List<Long> decided = new ArrayList<>();
       final RefreshException ended = assertThrows(RefreshException.class,
           () -> Protean.refreshFilters(db, null, new RefreshOptions().withProgress(progress -> {
-            decided.add(progress.filesDecided());
-            assertTrue(progress.files() == 3 && progress.bytes() > 0 && progress.bytesDecided() <= progress.bytes());
+            decided.add(progress.count("files_decided"));
+            assertEquals(3, progress.count("files"));
+            assertTrue(progress.count("bytes") > 0 && progress.count("bytes_decided") <= progress.count("bytes"));
             return false;
           })));
       assertEquals(Status.Code.Incomplete, ended.getStatus().getCode());
@@ -352,10 +411,11 @@ class DatabaseTest {
       assertEquals(0, none.filesRewritten());
       final RefreshResult result = Protean.refreshFilters(db, null,
           new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)).withProgress(progress -> true));
-      assertEquals(3, result.filesRewritten(), result.files().toString());
-      assertEquals(dry.bytesRewritten(), result.bytesRewritten());
-      assertTrue(result.files().stream().allMatch(file -> file.outcome().equals("rewritten") && file.error().isEmpty()));
-      assertTrue(Protean.filterStatistics(db, null).files().stream().allMatch(file -> file.kind().equals("SuRF")));
+      assertEquals(3, result.filesRewritten(), result.toJson());
+      assertEquals(dry.get("bytes_rewritten"), result.get("bytes_rewritten"));
+      assertTrue(result.list("files").stream()
+          .allMatch(file -> file.text("outcome").equals("rewritten") && file.text("status").isEmpty()));
+      assertEquals(List.of("SuRF"), kinds(db));
       records.check(db, 500);
       records.checkAll(db);
     }
@@ -394,16 +454,38 @@ class DatabaseTest {
       assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, copied)));
 
       final RefreshResult done = Protean.refreshFilters(db, null, all.withLevels(0).withMaxParallelRewrites(2));
-      assertEquals(2, done.filesRewritten(), done.files().toString());
-      assertTrue(done.files().stream().anyMatch(file -> file.level() == 3 && file.outcome().equals("not selected")),
-          done.files().toString());
+      assertEquals(2, done.filesRewritten(), done.toJson());
+      assertTrue(done.list("files").stream()
+          .anyMatch(file -> file.get("level") == 3 && file.text("outcome").equals("not selected")),
+          done.toJson());
       records.checkAll(db);
     }
   }
 
   private static List<Integer> rewrittenLevels(final RefreshResult result) {
-    return result.files().stream().filter(file -> file.outcome().equals("would be rewritten"))
-        .map(RefreshResult.File::level).toList();
+    return result.list("files").stream().filter(file -> file.text("outcome").equals("would be rewritten"))
+        .map(file -> (int) file.get("level")).toList();
+  }
+
+  @Test
+  void refreshOptions() {
+    final RefreshOptions options = new RefreshOptions();
+    assertEquals("", options.toString());
+    final String defaults = options.withDryRun(false).toString();
+    assertEquals("dry_run=false;levels=;start=;limit=;max_parallel_rewrites=1;all_files=false;max_bytes=18446744073709551615;"
+        + "bytes_per_second=0;min_gain=0.020000;payback_seconds=86400.000", defaults);
+    assertEquals("dry_run=true;levels=1,6;start=0x6B;limit=0x;max_parallel_rewrites=2;all_files=true;max_bytes=3;"
+            + "bytes_per_second=4;min_gain=0.500000;payback_seconds=1.500",
+        options.withDryRun(true).withLevels(1, 6).withRange(new byte[] {'k'}, new byte[0]).withMaxParallelRewrites(2)
+            .withAllFiles(true).withMaxBytes(3).withBytesPerSecond(4).withMinGain(0.5).withPayback(Duration.ofMillis(1500))
+            .toString());
+    assertEquals(options.withMaxBytes(64 << 10).toString(), options.with("max_bytes", "64K").toString());
+    assertEquals(defaults, options.withMinGain(1).with("min_gain", "0.02").toString());
+    assertTrue(options.with("start", "a;b").withDryRun(true).toString().contains(";start=0x613B62;"));
+    assertTrue(assertThrows(IllegalArgumentException.class, () -> options.with("gain", "1")).getMessage()
+        .contains("gain is not allowed; allowed: dry_run, levels, start"));
+    assertTrue(assertThrows(IllegalArgumentException.class, () -> options.withMinGain(5)).getMessage()
+        .contains("min_gain=5 is not allowed; allowed: numbers from 0 to 1"));
   }
 
   @Test

@@ -50,34 +50,33 @@ class FilterRefresherTest {
     final Records records = new Records(4);
     try (Options options = options("proteus:2"); RocksDB db = RocksDB.open(options, folder.toString())) {
       records.write(db, 3, 2000);
-      assertEquals(3, Protean.filterStatistics(db, null).builds().filters());
+      assertEquals(3, Protean.filterStatistics(db, null).count("builds.filters"));
     }
     try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
       final FilterRefresher refresher = FilterRefresher.start(db, null,
           new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)), Duration.ofSeconds(1));
       try (refresher) {
         assertEquals(Optional.empty(), refresher.latest());
-        assertEquals(0, refresher.progress().runs());
+        assertEquals(0, Protean.filterStatistics(db, null).get("refresh.runs"));
         // Later runs find nothing to do.
         await(() -> refresher.latest().map(FilterRefresher.Latest::runs).orElse(0L) >= 2);
         final FilterRefresher.Latest latest = refresher.latest().orElseThrow();
         assertNull(latest.error());
-        assertEquals(3, latest.result().files().size());
-        final FilterStatistics.Refreshes refreshes = refresher.progress();
-        assertTrue(refreshes.runs() >= 2);
-        assertEquals(0, refreshes.failures());
-        assertEquals(3, refreshes.filesRewritten());
-        assertTrue(refreshes.bytesRewritten() > 0);
-        assertTrue(refreshes.lastEndUnixTime() > 1_700_000_000L);
+        assertEquals(3, latest.result().list("files").size());
+        final FilterStatistics now = Protean.filterStatistics(db, null);
+        assertTrue(now.count("refresh.runs") >= 2);
+        assertEquals(0, now.get("refresh.failures"));
+        assertEquals(3, now.get("refresh.files_rewritten"));
+        assertTrue(now.count("refresh.bytes_rewritten") > 0);
+        assertTrue(now.count("refresh.last_end_unix_time") > 1_700_000_000L);
       }
       refresher.close();
       assertThrows(IllegalStateException.class, refresher::latest);
-      assertThrows(IllegalStateException.class, refresher::progress);
       final FilterStatistics statistics = Protean.filterStatistics(db, null);
-      assertTrue(statistics.files().stream().allMatch(file -> file.kind().equals("SuRF")));
-      assertEquals(3, statistics.builds().filters());
-      assertTrue(statistics.builds().buildMicros() > 0);
-      assertFalse(statistics.refreshes().running());
+      assertTrue(statistics.list("files").stream().allMatch(file -> file.text("filter.kind").equals("SuRF")));
+      assertEquals(3, statistics.count("builds.filters"));
+      assertTrue(statistics.count("builds.build_micros") > 0);
+      assertFalse(statistics.flag("refresh.running"));
       records.checkAll(db);
     }
   }
@@ -94,7 +93,7 @@ class FilterRefresherTest {
       final FilterRefresher.Latest latest = refresher.latest().orElseThrow();
       assertEquals(Status.Code.NotSupported, latest.error().getStatus().getCode());
       assertEquals(0, latest.result().filesRewritten());
-      assertTrue(refresher.progress().failures() > 0);
+      assertTrue(Protean.filterStatistics(db, null).count("refresh.failures") > 0);
     }
   }
 
@@ -134,6 +133,7 @@ class FilterRefresherTest {
       }
       try (FilterRefresher silent = FilterRefresher.start(db, null, new RefreshOptions(), LONG)) {
         assertFalse(Files.exists(socket));
+        assertEquals(Optional.empty(), silent.latest());
       }
       final Path none = folder.resolve("none").resolve("protean.sock");
       assertTrue(assertThrows(RocksDBException.class,

@@ -36,18 +36,18 @@ public final class OpenAndClose {
   }
 
   private static void use(final RocksDB db, final ColumnFamilyHandle family, final boolean protean) throws RocksDBException {
-    try (RocksIterator iterator = db.newIterator(family)) {
-      if (protean) {
-        SearchBounds.set(Records.bytes(100), Records.bytes(200));
+    try (RocksIterator iterator = db.newIterator(family);
+        SearchBounds.Scope bounds = protean ? SearchBounds.within(Records.bytes(100), Records.bytes(200)) : null) {
+      if (protean && !bounds.isSet()) {
+        throw new AssertionError("no bounds are set");
       }
       iterator.seek(Records.bytes(100));
       iterator.status();
     }
     if (protean) {
-      SearchBounds.clear();
       Protean.filterStatistics(db, family).toJson();
       Protean.prometheus(List.of(new Protean.ColumnFamily(db, family)));
-      Protean.approximateCount(db, family, Records.bytes(100), Records.bytes(200));
+      Protean.approximateCount(db, family, null, new KeyRange(Records.bytes(100), null));
       Protean.refreshFilters(db, family, new RefreshOptions().withDryRun(true));
     }
   }

@@ -40,7 +40,7 @@ class ReadmeTest {
         for (records.seek("2026-11-20".getBytes()); records.isValid(); records.next()) {
           found++;
         }
-        assertEquals(1, Protean.filterStatistics(db, null).liveFiles());
+        assertEquals(1, Protean.filterStatistics(db, null).count("live_files"));
       }
     }
     assertEquals(1, found);

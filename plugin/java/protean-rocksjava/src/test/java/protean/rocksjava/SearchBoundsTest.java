@@ -58,8 +58,9 @@ class SearchBoundsTest {
         // Half of the ranges have keys in them.
         final long from = i % 2 == 0 ? random.nextLong() >>> 2 : truth.ceiling(random.nextLong() >>> 2) - 1000;
         final long to = from + Records.NARROW;
-        assertTrue(SearchBounds.set(Records.bytes(from), Records.bytes(to)));
-        try (RocksIterator iterator = db.newIterator()) {
+        try (SearchBounds.Scope bounds = SearchBounds.within(Records.bytes(from), Records.bytes(to));
+            RocksIterator iterator = db.newIterator()) {
+          assertTrue(bounds.isSet());
           iterator.seek(Records.bytes(from));
           for (final long key : truth.subSet(from, to)) {
             assertEquals(key, find(iterator, from, to));
@@ -72,28 +73,23 @@ class SearchBoundsTest {
             iterator.prev();
           }
           assertEquals(null, find(iterator, from, to));
-        } finally {
-          SearchBounds.clear();
         }
       }
-      final FilterStatistics.Sums bounded = Protean.filterStatistics(db, null).total();
-      assertTrue(bounded.boundedSeeks().avoided() > 6000, bounded.toString());
-      assertEquals(0, bounded.unboundedSeeks().asked());
+      final FilterStatistics statistics = Protean.filterStatistics(db, null);
+      assertTrue(statistics.count("total.blocks_avoided") > 6000, statistics.toString());
+      assertEquals(0, statistics.get("total.unbounded_seeks.asked"));
 
       // One bound alone; and none.
       final byte[] upper = Records.bytes(truth.first());
-      SearchBounds.set(null, upper);
-      try (RocksIterator iterator = db.newIterator()) {
+      try (SearchBounds.Scope below = SearchBounds.within(null, upper); RocksIterator iterator = db.newIterator()) {
         iterator.seek(Records.bytes(0));
         assertEquals(null, find(iterator, 0, truth.first()));
+        try (SearchBounds.Scope none = SearchBounds.within(null, null)) {
+          iterator.seek(Records.bytes(0));
+          assertEquals(truth.first(), find(iterator, 0, Long.MAX_VALUE));
+          assertTrue(none.isSet() && below.isSet());
+        }
       }
-      SearchBounds.set(null, null);
-      try (RocksIterator iterator = db.newIterator()) {
-        iterator.seek(Records.bytes(0));
-        assertEquals(truth.first(), find(iterator, 0, Long.MAX_VALUE));
-      }
-      SearchBounds.clear();
-      SearchBounds.clear();
       try (RocksIterator iterator = db.newIterator()) {
         iterator.seekToFirst();
         for (final long key : truth) {
@@ -113,8 +109,9 @@ class SearchBoundsTest {
         db.put(Records.bytes(key), new byte[0]);
         db.flush(flush);
       }
-      SearchBounds.set(Records.bytes(4), Records.bytes(8));
-      try (RocksIterator iterator = db.newIterator()) {
+      try (SearchBounds.Scope bounds = SearchBounds.within(Records.bytes(4), Records.bytes(8));
+          RocksIterator iterator = db.newIterator()) {
+        assertTrue(bounds.isSet());
         iterator.seekToLast();
         assertEquals(9L, find(iterator, 0, Long.MAX_VALUE));
         iterator.seekForPrev(Records.bytes(8));
@@ -123,8 +120,6 @@ class SearchBoundsTest {
         assertEquals(3L, find(iterator, 0, Long.MAX_VALUE));
         iterator.seek(Records.bytes(4));
         assertEquals(5L, find(iterator, 4, 8));
-      } finally {
-        SearchBounds.clear();
       }
     }
   }
@@ -136,7 +131,6 @@ class SearchBoundsTest {
       db.put(Records.bytes(5), new byte[0]);
       db.put(Records.bytes(9), new byte[0]);
       db.flush(flush);
-      SearchBounds.set(Records.bytes(6), Records.bytes(8));
       final AtomicReference<Object> found = new AtomicReference<>();
       final Thread other = new Thread(() -> {
         try (RocksIterator iterator = db.newIterator()) {
@@ -146,9 +140,11 @@ class SearchBoundsTest {
           found.set(e);
         }
       });
-      other.start();
-      other.join();
-      SearchBounds.clear();
+      try (SearchBounds.Scope bounds = SearchBounds.within(Records.bytes(6), Records.bytes(8))) {
+        other.start();
+        other.join();
+        assertTrue(bounds.isSet());
+      }
       assertEquals(9L, found.get());
     }
   }
@@ -157,7 +153,11 @@ class SearchBoundsTest {
   void virtualThreadsHaveNone() throws ReflectiveOperationException, InterruptedException {
     Assumptions.assumeTrue(Runtime.version().feature() >= 21);
     final AtomicReference<Boolean> set = new AtomicReference<>();
-    final Runnable task = () -> set.set(SearchBounds.set(new byte[0], new byte[0]));
+    final Runnable task = () -> {
+      try (SearchBounds.Scope scope = SearchBounds.within(new byte[0], new byte[0])) {
+        set.set(scope.isSet());
+      }
+    };
     try {
       ((Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, task)).join();
     } catch (final InvocationTargetException e) {
@@ -196,10 +196,12 @@ class SearchBoundsTest {
         narrow.close();
         findsNext.run();
         // Once it is closed, it is done.
-        SearchBounds.set(Records.bytes(50), Records.bytes(60));
-        narrow.close();
-        findsNothing.run();
-        SearchBounds.clear();
+        assertFalse(narrow.isSet());
+        try (SearchBounds.Scope again = SearchBounds.within(Records.bytes(50), Records.bytes(60))) {
+          narrow.close();
+          findsNothing.run();
+          assertTrue(again.isSet());
+        }
         findsNext.run();
       }
     }

@@ -2,6 +2,7 @@
 
 package protean.rocksjava;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -76,6 +77,13 @@ class SstFileFilterTest {
       assertTrue(inVain < 200, inVain + " of 2000");
       assertEquals(0, filter.keysMayExist(List.of()).length);
       assertFalse(filter.rangesMayExist(List.of(new KeyRange(Records.bytes(9), Records.bytes(0))))[0]);
+      // Open ends.
+      final byte[] first = Records.bytes(0);
+      final byte[] last = Records.bytes(999_000);
+      final byte[] behindLast = Records.bytes(999_001);
+      assertArrayEquals(new boolean[] {true, false, true, true, false, true},
+          filter.rangesMayExist(List.of(new KeyRange(null, Records.bytes(1)), new KeyRange(null, first),
+              new KeyRange(null, last), new KeyRange(last, null), new KeyRange(behindLast, null), new KeyRange(null, null))));
       assertThrows(
           NullPointerException.class, () -> filter.keysMayExist(Arrays.asList(Records.bytes(0), null)));
     }
