@@ -15,7 +15,7 @@
 
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/open_db/file_budget.h"
+#include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"

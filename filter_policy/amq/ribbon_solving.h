@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "filter_policy/amq/amq_type.h"
+#include "filter_policy/amq/bloom.h"
 #include "filter_policy/bits/bit_util.h"
 #include "util/coding_lean.h"
 #include "util/ribbon_config.h"

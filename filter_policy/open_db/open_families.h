@@ -24,11 +24,11 @@
 #include <vector>
 
 #include "filter_policy/false_positive_price.h"
-#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/open_db/seek_backoff.h"
+#include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/samples/sample_store.h"
 #include "port/port.h"

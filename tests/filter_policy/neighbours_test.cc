@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "filter_policy/amq/amq.h"
-#include "filter_policy/amq/amq_type.h"
+#include "filter_policy/amq/bloom.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter_policy/amq/amq_type.h"
+#include "filter_policy/amq/bloom.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "test_util/testharness.h"

@@ -4,7 +4,6 @@
 
 #include <vector>
 
-#include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/bits/bit_array.h"

@@ -321,8 +321,11 @@ void ExpectOptions(const std::string& heading, const std::string& options) {
 }
 
 TEST(OptionsPageTest, HasEachOption) {
+  ProteusOptions with_files;  // empty texts are left out
+  with_files.seed_file = "/data/seed";
+  with_files.samples_file = "/data/samples";
   for (const auto& [heading, policy] :
-       {std::make_pair("Proteus", NewProteusFilterPolicy()),
+       {std::make_pair("Proteus", NewProteusFilterPolicy(with_files)),
         std::make_pair("SuRF", NewSurfFilterPolicy())}) {
     ExpectOptions(heading, policy->ToString(ConfigOptions()));
   }

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "filter_policy/proteus/prior/prior.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Characters ----

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What the keys of a file look like, which decides what the prior asks. All
-//  functions are pure, and look at kSampledKeys keys (prior.h).
+//  functions are pure, and look at kSampledKeys keys.
 
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -17,6 +18,23 @@
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Sampled keys ----
+
+// The keys that tell what all keys of a file look like.
+
+// The limit of the number of these keys, which are spread evenly over the file.
+constexpr size_t kMaxSampledKeys = 64;
+
+inline size_t NumSampledKeys(const KeyStore& keys) {
+  return std::min(keys.size(), kMaxSampledKeys);
+}
+// The index of one of these keys; number < NumSampledKeys(keys).
+inline size_t SampledKey(const KeyStore& keys, size_t number) {
+  return keys.size() <= kMaxSampledKeys
+             ? number
+             : number * (keys.size() - 1) / (kMaxSampledKeys - 1);
+}
 
 // ---- Characters ----
 

@@ -9,11 +9,82 @@
 
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <random>
 #include <string>
+#include <vector>
 
-#include "filter_policy/proteus/prior/prior.h"
+#include "filter_policy/proteus/model/located_queries.h"
+#include "filter_policy/proteus/prior/key_form.h"
+#include "filter_policy/proteus/prior/time_windows.h"
+#include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Prior random ----
+
+// The random numbers of a prior, which are the same ones for equal keys.
+
+class PriorRandom {
+ public:
+  explicit PriorRandom(uint64_t seed) : random_(seed) {}
+
+  // Any 64 bits.
+  uint64_t Word() { return random_(); }
+  // A number in [0, bound); bound > 0.
+  uint64_t Uniform(uint64_t bound) { return random_() % bound; }
+  // A number in [0, 1).
+  double Fraction() {
+    return static_cast<double>(random_() >> 11) / (uint64_t{1} << 53);
+  }
+  // An index in a part of [0, size), of `parts` equal ones; size > 0.
+  size_t IndexIn(size_t part, size_t parts, size_t size) {
+    const double place = (static_cast<double>(part) + Fraction()) /
+                         static_cast<double>(parts) * static_cast<double>(size);
+    return std::min(static_cast<size_t>(place), size - 1);
+  }
+
+ private:
+  // The standard defines the numbers of this generator.
+  std::mt19937_64 random_;
+};
+
+// ---- Prior source ----
+
+// What the queries of a prior are made from: the keys of a file, what they
+// look like, and random numbers.
+
+struct PriorSource {
+  // REQUIRES: there are keys. These and their statistics must outlive the
+  // source.
+  PriorSource(const KeyStore& its_keys, const KeyStatistics& its_statistics,
+              bool asks_prefixes_only);
+
+  const KeyStore& keys;
+  const KeyStatistics& statistics;
+  // Whether a point query asks for all keys that start with its key.
+  const bool prefixes_only;
+  const KeyForm form;
+  // For KeyForm::kDigits, the characters at each place.
+  const std::vector<std::string> alphabets;
+  const std::optional<TimeWindows> windows;
+  PriorRandom random;
+};
+
+// The functions below locate a query among the keys. They return false if it is
+// not empty, if no string of bits lies in it, or if its bounds are inverted: a
+// character that the sampled keys do not have may break the order.
+
+// A query in place of a key of the file, which counts as absent.
+bool LocateInPlaceOf(size_t index, const Slice& lo, const Slice& hi,
+                     bool hi_inclusive, const PriorSource& source,
+                     LocatedQuery* query);
+// A query wherever it lies among the keys. False if it lies beyond them: the
+// file is not asked for it.
+bool LocateAnywhere(const Slice& lo, const Slice& hi, bool hi_inclusive,
+                    const PriorSource& source, LocatedQuery* query);
 
 // ---- Key steps ----
 

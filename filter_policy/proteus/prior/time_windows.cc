@@ -13,7 +13,6 @@
 
 #include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/prior/key_form.h"
-#include "filter_policy/proteus/prior/prior.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

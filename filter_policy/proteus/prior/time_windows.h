@@ -48,7 +48,7 @@ std::vector<Numeral> FormsAt(const std::string& key, size_t start,
 // keys may be others.
 //
 // All functions are pure. They look at kMaxSampledKeys keys
-// (prior.h) at most.
+// (key_form.h) at most.
 
 // The time in the keys of a file.
 struct TimeField {
