@@ -10,8 +10,8 @@
 //  if its filter does not know better; the blocks of these files add up to the
 //  cost of the read.
 //
-//  Policies that give small runs more bits (filter_budget.h) are told the tree as
-//  it will be once all files have been rewritten under the policy.
+//  Policies that give small runs more bits (filter_budget.h) are told the tree
+//  as it will be once all files have been rewritten under the policy.
 
 #pragma once
 

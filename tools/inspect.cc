@@ -4,7 +4,6 @@
 
 #include <ctime>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,21 +21,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The share of false positives among the seeks that found nothing; null if
-// there were no such seeks.
-Json RateOf(uint64_t spared, uint64_t paid) {
-  if (spared + paid == 0) return Json();
-  return static_cast<double>(paid) / static_cast<double>(spared + paid);
-}
-
-// A count from a JSON object; 0 if it is missing.
-uint64_t CountOf(const Json& counts, const char* name) {
-  const auto count = counts.find(name);
-  return count == counts.end() || !count->is_number_unsigned()
-             ? 0
-             : count->get<uint64_t>();
-}
-
 // Sums over the files of a level, or of a column family.
 struct Sum {
   uint64_t files = 0;
@@ -50,17 +34,7 @@ struct Sum {
   double predicted = 0;
   uint64_t predicting_keys = 0;
 
-  // Sums over the files that --statistics reports on.
-  bool observed = false;
-  uint64_t spared = 0;
-  uint64_t paid = 0;
-
-  void Add(const TargetFile& file, const FileFacts& facts, const Json& row) {
-    if (row.contains("observed_asked")) {
-      observed = true;
-      spared += row["observed_spared"].get<uint64_t>();
-      paid += row["observed_paid"].get<uint64_t>();
-    }
+  void Add(const TargetFile& file, const FileFacts& facts) {
     files++;
     bytes += file.bytes;
     keys += facts.keys();
@@ -90,10 +64,6 @@ struct Sum {
         predicting_keys == 0
             ? Json()
             : Json(predicted / static_cast<double>(predicting_keys));
-    if (!observed) return;
-    (*row)["observed_spared"] = spared;
-    (*row)["observed_paid"] = paid;
-    (*row)["observed_fpr"] = RateOf(spared, paid);
   }
 };
 
@@ -105,9 +75,6 @@ const std::vector<Column> kFileColumns = {
     {"kind", "filter"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
-    {"observed_fpr", "observed FPR", 5},
-    {"observed_spared", "reads spared"},
-    {"observed_paid", "in vain"},
     {"design", "design"},
     {"basis", "designed"},
     {"false_positive_price", "at a price of"},
@@ -123,9 +90,6 @@ const std::vector<Column> kSumColumns = {
     {"filter_size", "filters"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
-    {"observed_fpr", "observed FPR", 5},
-    {"observed_spared", "reads spared"},
-    {"observed_paid", "in vain"},
 };
 
 Json RowOf(const TargetFamily& family, const TargetFile& file) {
@@ -178,9 +142,6 @@ class Inspect : public Command {
              std::ostream& err, bool* found) override;
 
  private:
-  Status ReadStatistics();
-  // Reads the designs in the info log, if the page is to show them.
-  Status ReadHistory(std::ostream& err, Page* page) const;
   // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
   Json LookAt(const TargetFamily& family, const TargetFile& file,
               std::unique_ptr<FileFacts>* facts, bool* found) const;
@@ -191,17 +152,11 @@ class Inspect : public Command {
   // file, and how to go on.
   void PrintUnasked(const TargetFamily& family, size_t filters,
                     std::ostream& err) const;
-  void AddObserved(const TargetFamily& family, const TargetFile& file,
-                   Json* row) const;
 
   Target target_;
   bool json_ = false;
   bool levels_only_ = false;
-  std::string statistics_file_;
   std::string html_file_;
-  std::string log_file_;
-  // The files in the JSON of FilterStatistics, by column family and file name.
-  std::map<std::string, std::map<std::string, Json>> statistics_;
 };
 
 const char* Inspect::help() const {
@@ -226,7 +181,7 @@ command failed.
 Examples:
   protean inspect --db=/data/db
   protean inspect --db=/data/db --column_family=events --levels_only
-  protean inspect --db=/data/db --html=filters.html --log=/data/db/LOG
+  protean inspect --db=/data/db --html=filters.html
   protean inspect /backup/000123.sst /backup/000124.sst
   protean inspect --db=/data/db --json | jq 'select(.unfiltered != "") | .file'
 )";
@@ -236,55 +191,12 @@ void Inspect::AddFlags(Arguments* arguments) {
   target_.AddFlags(arguments);
   arguments->Add("levels_only", "print the sums of each level only",
                  &levels_only_);
-  arguments->Add("statistics", "FILE",
-                 "filter statistics of the process that has the DB open: one "
-                 "line of FilterStatistics::ToJson() for each column family",
-                 &statistics_file_);
   arguments->Add(
       "html", "FILE",
       "write the same facts, with charts, to an HTML page that needs "
       "no other file",
       &html_file_);
-  arguments->Add("log", "FILE",
-                 "the DB's info log (LOG); the HTML page shows the designs in "
-                 "it over time",
-                 &log_file_);
   arguments->Add("json", "print JSON, one object per line", &json_);
-}
-
-// The file has a JSON object per line. The last one of a column family counts.
-Status Inspect::ReadStatistics() {
-  if (statistics_file_.empty()) return Status::OK();
-  std::string text;
-  const Status s = ReadFileToString(Env::Default(), statistics_file_, &text);
-  if (!s.ok()) {
-    return Status::IOError("--statistics=" + statistics_file_ +
-                           " cannot be read: " + s.ToString());
-  }
-  std::istringstream in(text);
-  for (in >> std::ws; in.good(); in >> std::ws) {
-    std::string line;
-    std::getline(in, line);
-    Json statistics =
-        Json::parse(line, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    if (!statistics.is_object() || !statistics.contains("column_family") ||
-        !statistics["column_family"].is_string() ||
-        !statistics.contains("files") || !statistics["files"].is_array()) {
-      return Status::InvalidArgument(
-          "--statistics=" + statistics_file_ +
-          " has lines that are not from FilterStatistics::ToJson()");
-    }
-    std::map<std::string, Json>& files =
-        statistics_[statistics["column_family"].get<std::string>()];
-    files.clear();
-    for (Json& file : statistics["files"]) {
-      const auto path = file.find("path");
-      if (path == file.end() || !path->is_string()) continue;
-      const std::string name = path->get<std::string>();
-      files[name.substr(name.rfind('/') + 1)] = std::move(file);
-    }
-  }
-  return Status::OK();
 }
 
 void Inspect::PrintUnasked(const TargetFamily& family, size_t filters,
@@ -305,50 +217,6 @@ void Inspect::PrintUnasked(const TargetFamily& family, size_t filters,
       << " --to=bloomfilter:10\n";
 }
 
-// Bounded and unbounded seeks count together.
-void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
-                          Json* row) const {
-  const auto files = statistics_.find(family.name);
-  if (files == statistics_.end()) return;
-  const auto known = files->second.find(file.name);
-  if (known == files->second.end()) return;
-  uint64_t asked = 0;
-  uint64_t spared = 0;
-  uint64_t paid = 0;
-  for (const char* kind : {"bounded_seeks", "unbounded_seeks"}) {
-    const auto seeks = known->second.find(kind);
-    if (seeks == known->second.end()) continue;
-    asked += CountOf(*seeks, "asked");
-    spared += CountOf(*seeks, "negatives") + CountOf(*seeks, "passed");
-    paid += CountOf(*seeks, "false_positives");
-  }
-  (*row)["observed_asked"] = asked;
-  (*row)["observed_spared"] = spared;
-  (*row)["observed_paid"] = paid;
-  (*row)["observed_fpr"] = RateOf(spared, paid);
-}
-
-Status Inspect::ReadHistory(std::ostream& err, Page* page) const {
-  if (log_file_.empty()) return Status::OK();
-  if (html_file_.empty()) {
-    return Status::InvalidArgument("--log goes with --html=FILE");
-  }
-  std::string log;
-  const Status s = ReadFileToString(Env::Default(), log_file_, &log);
-  if (!s.ok()) {
-    return Status::IOError("--log=" + log_file_ +
-                           " cannot be read: " + s.ToString());
-  }
-  page->history = ReadDesigns(log);
-  if (page->history.empty()) {
-    err << "--log=" << log_file_
-        << " has no designs of filters, so the page shows none over time: "
-           "policies that design filters log each one if info_log_level is "
-           "INFO_LEVEL (the default) or lower\n";
-  }
-  return s;
-}
-
 Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
                      std::unique_ptr<FileFacts>* facts, bool* found) const {
   Json row = RowOf(family, file);
@@ -359,7 +227,6 @@ Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
         (*facts)->kind() == "SuRF"
             ? ""
             : ExplainDesign((*facts)->report().design, file.smallest);
-    AddObserved(family, file, &row);
     *found = *found || (*facts)->damaged();
   } else if (target_.IsMissing(family, file)) {
     row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
@@ -388,8 +255,8 @@ PageFamily Inspect::InspectFamily(const TargetFamily& family, std::ostream& err,
     page.files.push_back(LookAt(family, file, &facts, found));
     if (facts == nullptr) continue;
     of_protean += facts->filter() != nullptr;
-    levels[file.level].Add(file, *facts, page.files.back());
-    all.Add(file, *facts, page.files.back());
+    levels[file.level].Add(file, *facts);
+    all.Add(file, *facts);
   }
   if (of_protean > 0 && !family.table_factory.empty() &&
       family.table_factory != ProteanTableFactory::kClassName() &&
@@ -429,8 +296,6 @@ Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
                     std::ostream& err, bool* found) {
   Page page;
   Status s = target_.Open(operands);
-  if (s.ok()) s = ReadStatistics();
-  if (s.ok()) s = ReadHistory(err, &page);
   if (!s.ok()) return s;
   for (const std::string& note : target_.notes()) err << note << '\n';
   *found = !target_.cut_off().empty();

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
@@ -14,42 +18,112 @@
 #include "filter_policy/samples/query_queue.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
-#include "tools/file_facts.h"
 #include "tools/live_request.h"
 #include "tools/output.h"
 #include "tools/reads.h"
 #include "tools/target.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const std::vector<Column> kSpanColumns = {
+const std::vector<Column> kShapeColumns = {
     {"values", "values in the range"},
-    {"ranges", "ranges"},
-    {"share", "share", 4},
-};
-
-const std::vector<Column> kSharedColumns = {
     {"shared_bytes", "bytes shared by the bounds"},
     {"ranges", "ranges"},
     {"share", "share", 4},
 };
 
-const std::vector<Column> kFileColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"samples", "samples"},
-    {"share", "share", 4},
-    {"empty", "empty"},
-    {"empty_share", "empty share", 4},
-    {"shared_bits", "bits shared with the key below (median)"},
-    {"status", "status"},
+struct QueryShapes {
+  uint64_t points = 0;
+  uint64_t ranges = 0;
+  // Whether the bounds of all ranges have the same length, of at most 8 bytes;
+  // they are then taken for big-endian numbers.
+  bool numbers = false;
+  // If `numbers`: for each k, the number of ranges that span at least 2^k but
+  // fewer than 2^(k+1) values. Otherwise: for each length, the number of ranges
+  // whose bounds have a common prefix of that length in bytes.
+  std::map<uint64_t, uint64_t> lengths;
 };
 
-double Share(uint64_t part, uint64_t all) {
-  return static_cast<double>(part) /
-         static_cast<double>(std::max<uint64_t>(all, 1));
+uint64_t NumberOf(const std::string& bytes) {
+  uint64_t number = 0;
+  for (const char c : bytes) number = number << 8 | static_cast<uint8_t>(c);
+  return number;
+}
+
+bool IsPoint(const SampleQuery& query) { return query.lo == query.hi; }
+
+// Whether the bounds of all ranges are numbers of one length.
+bool AreNumbers(const std::vector<SampleQuery>& queries) {
+  constexpr size_t kMaxLength = 8;
+  size_t length = 0;
+  for (const SampleQuery& query : queries) {
+    if (IsPoint(query)) continue;
+    if (length == 0) length = query.lo.size();
+    if (length == 0 || length > kMaxLength || query.lo.size() != length ||
+        query.hi.size() != length) {
+      return false;
+    }
+  }
+  return length > 0;
+}
+
+QueryShapes ShapesOf(const std::vector<SampleQuery>& queries) {
+  QueryShapes shapes;
+  shapes.numbers = AreNumbers(queries);
+  for (const SampleQuery& query : queries) {
+    if (IsPoint(query)) {
+      shapes.points++;
+      continue;
+    }
+    shapes.ranges++;
+    if (!shapes.numbers) {
+      shapes.lengths[Slice(query.lo).difference_offset(query.hi)]++;
+      continue;
+    }
+    const uint64_t distance = NumberOf(query.hi) - NumberOf(query.lo);
+    // A range of all 2^64 values counts as one less, since 2^64 does not fit.
+    const uint64_t values =
+        query.hi_inclusive && distance < std::numeric_limits<uint64_t>::max()
+            ? distance + 1
+            : distance;
+    shapes.lengths[FloorLog2(values)]++;
+  }
+  return shapes;
+}
+
+// Merges lists of samples, each of which is ordered from oldest to newest.
+// Takes queries from each list in turn, the newest first: at most `max` in all,
+// or all of them if `max` is 0. Duplicates are taken once, where they come
+// first. The result is also ordered from oldest to newest.
+std::vector<SampleQuery> MergeSamples(
+    std::vector<std::vector<SampleQuery>> lists, uint64_t max) {
+  const auto less = [](const SampleQuery& a, const SampleQuery& b) {
+    return std::tie(a.lo, a.hi, a.hi_inclusive) <
+           std::tie(b.lo, b.hi, b.hi_inclusive);
+  };
+  std::set<SampleQuery, decltype(less)> taken(less);
+  std::vector<SampleQuery> merged;
+  const auto is_full = [&] { return max > 0 && merged.size() >= max; };
+  bool any = true;
+  while (any && !is_full()) {
+    any = false;
+    for (std::vector<SampleQuery>& list : lists) {
+      // A list does not lose its turn by a duplicate.
+      while (!list.empty() && !is_full()) {
+        SampleQuery query = std::move(list.back());
+        list.pop_back();
+        if (!taken.insert(query).second) continue;
+        merged.push_back(std::move(query));
+        any = true;
+        break;
+      }
+    }
+  }
+  std::reverse(merged.begin(), merged.end());
+  return merged;
 }
 
 // Stores the file in which the sample queue of a column family is saved. If
@@ -130,8 +204,6 @@ class Samples : public Command {
   void ShowShapes(const std::string& column_family, const std::string& file,
                   const std::vector<SampleQuery>& queries,
                   Output* output) const;
-  void ShowFiles(const TargetFamily& family, std::vector<SampleQuery> queries,
-                 Output* output, bool* found) const;
 
   Target target_;
   LiveFlags live_;
@@ -227,75 +299,22 @@ void Samples::ShowShapes(const std::string& column_family,
   output->Row(totals);
 
   std::vector<Json> rows;
-  const auto add = [&](uint64_t ranges) -> Json& {
+  for (const auto& [length, ranges] : shapes.lengths) {
     Json row;
     row["column_family"] = column_family;
     row["ranges"] = ranges;
-    row["share"] = Share(ranges, shapes.ranges);
-    rows.push_back(std::move(row));
-    return rows.back();
-  };
-  for (const auto& [log, ranges] : shapes.spans) {
-    Json& row = add(ranges);
-    row["span_log2"] = log;
-    row["values"] = Format("2^%d to 2^%d", log, log + 1);
-  }
-  for (const auto& [bytes, ranges] : shapes.shared_bytes) {
-    add(ranges)["shared_bytes"] = bytes;
-  }
-  if (!rows.empty()) {
-    output->Line();
-    output->Table(shapes.numbers ? kSpanColumns : kSharedColumns, rows);
-  }
-  output->Line();
-}
-
-void Samples::ShowFiles(const TargetFamily& family,
-                        std::vector<SampleQuery> queries, Output* output,
-                        bool* found) const {
-  const Comparator* comparator = family.options.comparator;
-  if (!family.comparator_known ||
-      (comparator != BytewiseComparator() &&
-       comparator != BytewiseComparatorWithU64Ts())) {
-    output->Line("The comparator is " + family.comparator +
-                 ", so range reads use no filters, and samples are not "
-                 "compared with keys.");
-    output->Line();
-    return;
-  }
-  std::sort(
-      queries.begin(), queries.end(),
-      [](const SampleQuery& a, const SampleQuery& b) { return a.lo < b.lo; });
-  std::vector<Json> rows;
-  for (const TargetFile& file : family.files) {
-    Json row;
-    row["column_family"] = family.name;
-    row["file"] = file.name;
-    row["level"] = file.level;
-    std::unique_ptr<FileFacts> facts;
-    QueriesInFile in_file;
-    Status s = FileFacts::Read(family, file, &facts);
-    const bool missing = target_.IsMissing(family, file);
-    const bool gone = IsGone(s) && !missing;
-    if (s.ok()) s = CompareWithFile(queries, *facts, file, &in_file);
-    if (s.ok()) {
-      row["samples"] = in_file.queries;
-      row["share"] = Share(in_file.queries, queries.size());
-      row["empty"] = in_file.empty;
-      row["empty_share"] = in_file.queries == 0
-                               ? Json()
-                               : Json(Share(in_file.empty, in_file.queries));
-      row["shared_bits"] = OrNull(in_file.shared_bits);
-      row["status"] = "";
-    } else {
-      row["status"] = gone      ? "gone"
-                      : missing ? "missing, although the MANIFEST lists it"
-                                : s.ToString();
-      *found = *found || !gone;
+    row["share"] =
+        static_cast<double>(ranges) / static_cast<double>(shapes.ranges);
+    row[shapes.numbers ? "span_log2" : "shared_bytes"] = length;
+    if (shapes.numbers) {
+      row["values"] = Format("2^%" PRIu64 " to 2^%" PRIu64, length, length + 1);
     }
     rows.push_back(std::move(row));
   }
-  output->Table(kFileColumns, rows);
+  if (!rows.empty()) {
+    output->Line();
+    output->Table(kShapeColumns, rows);
+  }
   output->Line();
 }
 
@@ -325,7 +344,6 @@ Status Samples::Show(const Files& files, Output* output, std::ostream& err,
     }
     any = true;
     ShowShapes(family.name, file, queries, output);
-    ShowFiles(family, std::move(queries), output, found);
   }
   return any ? Status::OK() : s;
 }

@@ -348,12 +348,6 @@ Status Target::AddFiles(ManifestFamily* listed, TargetFamily* family) const {
     file.bytes = meta.bytes;
     file.smallest = std::move(meta.smallest);
     file.largest = std::move(meta.largest);
-    if (!meta.has_timestamps) {
-      // RocksDB does the same when it reads the MANIFEST.
-      const size_t size = family->options.comparator->timestamp_size();
-      file.smallest.append(size, '\0');
-      file.largest.append(size, '\0');
-    }
     family->files.push_back(std::move(file));
   }
   return Status::OK();
