@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/samples/files.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
@@ -126,69 +125,50 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["unfiltered"] = facts.unfiltered();
 }
 
-class Inspect : public Command {
- public:
-  const char* name() const override { return "inspect"; }
-  const char* summary() const override {
-    return "Shows the filter of each SST file, what its design is based on, "
-           "and its predicted false positive rate.";
-  }
-  const char* usage() const override {
-    return "inspect --db=DIR | FILE...  [FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
-  Json LookAt(const TargetFamily& family, const TargetFile& file,
-              std::unique_ptr<FileFacts>* facts, bool* found) const;
-  // Prints the files and the levels, and returns them.
-  PageFamily InspectFamily(const TargetFamily& family, std::ostream& err,
-                           Output* output, bool* found) const;
-  // Says that no read asks this many filters of Protean, because of the OPTIONS
-  // file, and how to go on.
-  void PrintUnasked(const TargetFamily& family, size_t filters,
-                    std::ostream& err) const;
-
-  Target target_;
-  bool json_ = false;
-  bool levels_only_ = false;
-  std::string html_file_;
-};
-
-const char* Inspect::help() const {
-  return R"(Prints for each SST file: its level, keys and size, the kind of its filter, the filter's design and
-what the design is based on (sample queries, or the keys alone), its bits per key, and the false
-positive rate that the model predicts; or why range reads do not use a filter of the file. Then the
-sums of each level.
-
-The DB may be in use: only its MANIFEST, its OPTIONS file and the filters are read.
-
-With --json, and on the page of --html, "prefixes" says which prefixes of a key a design means, such as
-"ribbon 272": the first 34 bytes.
-
-If files have filters of Protean, but the OPTIONS file names a table that does not ask them, a line says
-so, with the way back. RocksDB's ldb writes such an OPTIONS file, for instance put with --bloom_bits or
---create_if_missing.
+constexpr Command::Text kInspect = {
+    "inspect",
+    "Shows the filter of each SST file, what its design is based on, and its "
+    "predicted false positive rate.",
+    "--db=DIR | FILE...", "all of them",
+    R"(Prints for each SST file its level, keys and size, the kind of its filter, the filter's design and what the
+design is based on (sample queries, or the keys alone), its bits per key, and the false positive rate that
+the model predicts; or why range reads do not use a filter of the file. Then the sums of each level. The DB
+may be in use: only its MANIFEST, its OPTIONS file and the filters are read. With --json, and on the page of
+--html, "prefixes" says which prefixes of a key a design means. A line says so if the OPTIONS file names a
+table that does not ask the filters of Protean that files have, as after RocksDB's ldb put --bloom_bits.
 
 Exit code: 0 if all filters can be used or are left out on purpose; 1 if a file, a filter or the end of
 the MANIFEST is damaged or missing, or if the OPTIONS file keeps filters from being asked; 2 if the
 command failed.
 
 Examples:
-  protean inspect --db=/data/db
   protean inspect --db=/data/db --column_family=events --levels_only
-  protean inspect --db=/data/db --html=filters.html
   protean inspect /backup/000123.sst /backup/000124.sst
   protean inspect --db=/data/db --json | jq 'select(.unfiltered != "") | .file'
-)";
-}
+)"};
+
+class Inspect : public Command {
+ public:
+  Inspect() : Command(kInspect) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
+  Json LookAt(const TargetFamily& family, const TargetFile& file,
+              std::unique_ptr<FileFacts>* facts);
+  // Prints the files and the levels, and returns them for the page.
+  Json InspectFamily(const TargetFamily& family);
+  // Says that no read asks this many filters of Protean, because of the OPTIONS
+  // file, and how to go on.
+  void PrintUnasked(const TargetFamily& family, size_t filters) const;
+
+  bool levels_only_ = false;
+  std::string html_file_;
+};
 
 void Inspect::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
   arguments->Add("levels_only", "print the sums of each level only",
                  &levels_only_);
   arguments->Add(
@@ -196,29 +176,28 @@ void Inspect::AddFlags(Arguments* arguments) {
       "write the same facts, with charts, to an HTML page that needs "
       "no other file",
       &html_file_);
-  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-void Inspect::PrintUnasked(const TargetFamily& family, size_t filters,
-                           std::ostream& err) const {
+void Inspect::PrintUnasked(const TargetFamily& family, size_t filters) const {
   const std::string flags = TargetFlags(target_.db(), family.name);
   const std::string last = target_.LastProteanPolicy(family.name);
-  err << "column family " << PrintedName(family.name) << ": " << filters
-      << " of " << family.files.size()
-      << " files have filters of Protean, which no read asks, since the "
-         "OPTIONS file names "
-      << family.table_factory << " with filter_policy=" << family.filter_policy
-      << ". What opened the DB last for writing has written it, such as ldb "
-         "with --bloom_bits or --create_if_missing. To name ProteanTable "
-         "again: protean apply "
-      << flags << ' '
-      << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
-      << ". To leave Protean: protean rollback " << flags
-      << " --to=bloomfilter:10\n";
+  err() << "column family " << PrintedName(family.name) << ": " << filters
+        << " of " << family.files.size()
+        << " files have filters of Protean, which no read asks, since the "
+           "OPTIONS file names "
+        << family.table_factory
+        << " with filter_policy=" << family.filter_policy
+        << ". What opened the DB last for writing has written it, such as ldb "
+           "with --bloom_bits or --create_if_missing. To name ProteanTable "
+           "again: protean apply "
+        << flags << ' '
+        << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
+        << ". To leave Protean: protean rollback " << flags
+        << " --to=bloomfilter:10\n";
 }
 
 Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
-                     std::unique_ptr<FileFacts>* facts, bool* found) const {
+                     std::unique_ptr<FileFacts>* facts) {
   Json row = RowOf(family, file);
   const Status read = FileFacts::Read(family, file, facts);
   if (read.ok()) {
@@ -227,10 +206,10 @@ Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
         (*facts)->kind() == "SuRF"
             ? ""
             : ExplainDesign((*facts)->report().design, file.smallest);
-    *found = *found || (*facts)->damaged();
+    found_ = found_ || (*facts)->damaged();
   } else if (target_.IsMissing(family, file)) {
     row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
-    *found = true;
+    found_ = true;
   } else if (IsGone(read) && !target_.db().empty()) {
     row["unfiltered"] = "the file is gone; it was compacted";
   } else if (read.IsNotSupported()) {
@@ -239,20 +218,19 @@ Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
     row["unfiltered"] = (read.IsCorruption() ? "the file is damaged: "
                                              : "the file cannot be read: ") +
                         read.ToString();
-    *found = true;
+    found_ = true;
   }
   return row;
 }
 
-PageFamily Inspect::InspectFamily(const TargetFamily& family, std::ostream& err,
-                                  Output* output, bool* found) const {
-  PageFamily page = {family.name, family.filter_policy, {}, {}};
+Json Inspect::InspectFamily(const TargetFamily& family) {
+  std::vector<Json> files;
   std::map<int, Sum> levels;
   Sum all;
   size_t of_protean = 0;
   for (const TargetFile& file : family.files) {
     std::unique_ptr<FileFacts> facts;
-    page.files.push_back(LookAt(family, file, &facts, found));
+    files.push_back(LookAt(family, file, &facts));
     if (facts == nullptr) continue;
     of_protean += facts->filter() != nullptr;
     levels[file.level].Add(file, *facts);
@@ -261,60 +239,59 @@ PageFamily Inspect::InspectFamily(const TargetFamily& family, std::ostream& err,
   if (of_protean > 0 && !family.table_factory.empty() &&
       family.table_factory != ProteanTableFactory::kClassName() &&
       !family.has_protean_policy) {
-    PrintUnasked(family, of_protean, err);
-    *found = true;
+    PrintUnasked(family, of_protean);
+    found_ = true;
   }
+  std::vector<Json> sums;
   for (const auto& [level, sum] : levels) {
     Json row;
     row["column_family"] = family.name;
     row["level"] = level < 0 ? Json("-") : Json(level);
     sum.WriteTo(&row);
-    page.levels.push_back(std::move(row));
+    sums.push_back(std::move(row));
   }
+  Json page;
+  page["name"] = family.name;
+  page["filter_policy"] = family.filter_policy;
+  page["files"] = files;
+  page["levels"] = sums;
   if (!family.name.empty()) {
-    output->Line(Format("Column family %s: %s%s%s",
-                        PrintedName(family.name).c_str(),
-                        family.table_factory.c_str(),
-                        family.filter_policy.empty() ? "" : ", filter_policy=",
-                        family.filter_policy.c_str()));
+    out().Line("Column family " + PrintedName(family.name) + ": " +
+               family.table_factory +
+               (family.filter_policy.empty() ? "" : ", filter_policy=") +
+               family.filter_policy);
   }
   if (!levels_only_) {
-    output->Table(kFileColumns, page.files);
-    output->Line();
+    out().Table(kFileColumns, files);
+    out().Line();
   }
-  std::vector<Json> sums = page.levels;
   if (!json_) {
     sums.push_back({{"level", "all"}});
     all.WriteTo(&sums.back());
   }
-  if (levels_only_ || !json_) output->Table(kSumColumns, sums);
-  output->Line();
+  if (levels_only_ || !json_) out().Table(kSumColumns, sums);
+  out().Line();
   return page;
 }
 
-Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
-                    std::ostream& err, bool* found) {
-  Page page;
-  Status s = target_.Open(operands);
+Status Inspect::Run() {
+  Status s = OpenTarget(/*or_files=*/true);
   if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err << note << '\n';
-  *found = !target_.cut_off().empty();
-  Output output(out, json_);
+  found_ = !target_.cut_off().empty();
+  Json page;
   for (const TargetFamily& family : target_.families()) {
-    page.families.push_back(InspectFamily(family, err, &output, found));
+    page["families"].push_back(InspectFamily(family));
   }
   if (html_file_.empty()) return s;
-  page.title = target_.db().empty() ? Format("%zu SST files", operands.size())
-                                    : target_.db();
+  page["title"] = target_.db().empty()
+                      ? Format("%zu SST files", operands_.size())
+                      : target_.db();
   // c_str() drops the trailing zeros of TimeToString.
   // NOLINTNEXTLINE(readability-redundant-string-cstr)
-  page.time = Env::Default()
-                  ->TimeToString(static_cast<uint64_t>(time(nullptr)))
-                  .c_str();
-  s = WriteOutput(Env::Default(), html_file_, RenderPage(page));
-  return s.ok() ? s
-                : Status::IOError("--html=" + html_file_ +
-                                  " cannot be written: " + s.ToString());
+  page["time"] = Env::Default()
+                     ->TimeToString(static_cast<uint64_t>(time(nullptr)))
+                     .c_str();
+  return WriteResult(html_file_, "--html=" + html_file_, RenderPage(page));
 }
 
 }  // namespace

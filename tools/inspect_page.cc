@@ -19,21 +19,9 @@ constexpr char kDataMark[] = "{{DATA}}";
 
 }  // namespace
 
-std::string RenderPage(const Page& page) {
-  Json data;
-  data["title"] = page.title;
-  data["time"] = page.time;
-  data["families"] = Json::array();
-  for (const PageFamily& family : page.families) {
-    Json entry;
-    entry["name"] = family.name;
-    entry["filter_policy"] = family.filter_policy;
-    entry["files"] = family.files;
-    entry["levels"] = family.levels;
-    data["families"].push_back(std::move(entry));
-  }
+std::string RenderPage(const Json& page) {
   const std::string json =
-      data.dump(-1, ' ', false, Json::error_handler_t::replace);
+      page.dump(-1, ' ', false, Json::error_handler_t::replace);
   // Without this character, the data can neither end the script nor begin a
   // comment in it.
   std::string escaped;

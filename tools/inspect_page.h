@@ -7,26 +7,16 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "rocksdb/slice.h"
 #include "tools/output.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-struct PageFamily {
-  std::string name;
-  std::string filter_policy;
-  std::vector<Json> files;   // the rows of inspect --json
-  std::vector<Json> levels;  // the rows of inspect --levels_only --json
-};
-
-struct Page {
-  std::string title;  // the folder of the DB
-  std::string time;   // time of the inspection
-  std::vector<PageFamily> families;
-};
-
-std::string RenderPage(const Page& page);
+// `page` has a "title", the "time" of the inspection, and the "families": their
+// "name", their "filter_policy", and the rows of inspect --json as "files" and
+// those of --levels_only as "levels".
+std::string RenderPage(const Json& page);
 
 // What the prefixes in a design are of a key of the file: "ribbon 272" is
 // "ribbon 272: the first 34 bytes, such as user0000001". Empty if the design

@@ -415,34 +415,17 @@ Status FixFiles(const Target& target,
   return s;
 }
 
-class VerifyCommand : public Command {
- public:
-  const char* name() const override { return "verify"; }
-  const char* summary() const override {
-    return "Checks that the filter of each SST file finds every key of the "
-           "file.";
-  }
-  const char* usage() const override {
-    return "verify --db=DIR | FILE...  [FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  Target target_;
-  bool fix_ = false;
-  bool problems_only_ = false;
-  bool json_ = false;
-};
-
-const char* VerifyCommand::help() const {
-  return R"(Asks the filter of each SST file about each key of the file: about the key itself, about ranges around it
+constexpr Command::Text kVerify = {
+    "verify",
+    "Checks that the filter of each SST file finds every key of the file.",
+    "--db=DIR | FILE...", "all of them",
+    R"(Asks the filter of each SST file about each key of the file: about the key itself, about ranges around it
 and up to the key before it, about seeks to it and to strings below it, and about its prefix if the file
-was written with a prefix extractor. A filter must never deny a key that is there. RocksDB's own filters
-are asked about keys and prefixes, unless they are partitioned. The keys are read with checksums, since
-filters rest on them.
+was written with a prefix extractor. RocksDB's own filters are asked about keys and prefixes, unless they are
+partitioned. The keys are read with checksums. The DB may be in use, unless --fix is given: it rewrites files
+whose filter is wrong or damaged, and whose data is intact, into their own level, and verifies them again.
+A TransactionDB (allow_2pc=true in its OPTIONS file) is not fixed, whatever its write policy: compact it in
+its application.
 
 The status of a file is one of
   ok               its filter finds every key
@@ -455,33 +438,35 @@ The status of a file is one of
   unreadable       the file cannot be opened, for instance for want of permissions, or of the library
                    that its blocks were compressed with
   missing          the MANIFEST lists the file, but it does not exist
-  gone             the file was compacted in the meantime, which is fine; the files that took its place
-                   are verified, too
+  gone             compacted in the meantime, which is fine; what took its place is verified, too
   other table      not looked at: a PlainTable or CuckooTable, which has no filter for ranges
   cut off          the MANIFEST ends within a record
-
-The last lines say "all is well" only if all SST files were looked at, and what is left to RocksDB: values
-in blob files, checksums of whole files, and the write-ahead log.
-
-The DB may be in use, unless --fix is given. With --fix, files whose filter is wrong or damaged, and
-whose data is intact, are rewritten into their own level, with the DB's own options, and verified
-again. A TransactionDB (allow_2pc=true in its OPTIONS file) is not fixed, whatever its write policy:
-compact it in its application.
 
 Exit code: 0 if all is well (with --fix: afterwards) or only filters could not be checked, 1 if anything
 is wrong or a file was not looked at, 2 if the command failed.
 
 Examples:
-  protean verify --db=/data/db
+  protean verify --db=/data/db --problems_only
   protean verify --db=/data/db --column_family=events --fix
   protean verify /backup/000123.sst /backup/000124.sst
-  protean verify --db=/data/db --problems_only
-  protean verify --db=/data/db --json | jq 'select(.status != "ok")'
-)";
-}
+)"};
 
-void VerifyCommand::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
+class Verify : public Command {
+ public:
+  Verify() : Command(kVerify) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+  // Rewrites what `before` says can be fixed, and verifies the result.
+  Status Fix(const Target& closed, const VerifyTotals& before,
+             FileVerifier* verifier, Progress* progress);
+
+  bool fix_ = false;
+  bool problems_only_ = false;
+};
+
+void Verify::AddFlags(Arguments* arguments) {
   arguments->Add("fix",
                  "rewrite the files whose filters are wrong or damaged, which "
                  "gives them new filters",
@@ -490,24 +475,43 @@ void VerifyCommand::AddFlags(Arguments* arguments) {
                  "print only the files that are wrong, or were not looked at "
                  "completely",
                  &problems_only_);
-  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-Status VerifyCommand::Run(const std::vector<std::string>& operands,
-                          std::ostream& out, std::ostream& err, bool* found) {
-  if (fix_ && !operands.empty()) {
+Status Verify::Fix(const Target& closed, const VerifyTotals& before,
+                   FileVerifier* verifier, Progress* progress) {
+  uint64_t unfixed = before.wrong - before.fixable.size();
+  if (unfixed > 0) {
+    err() << unfixed
+          << " files cannot be fixed: their data, from which filters are "
+             "built, is not intact; restore them from a backup\n";
+  }
+  if (before.fixable.empty()) return Status::OK();
+  out().Line();
+  Status s =
+      FixFiles(target_, before.fixable, err(), &out(), progress, &unfixed);
+  if (!s.ok()) return s;
+  // Verifies the files that have been written meanwhile.
+  target_ = closed;
+  VerifyTotals after;
+  s = verifier->Verify(operands_, &target_, &after);
+  if (!s.ok()) return s;
+  out().Line(after.Summary());
+  found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
+  return s;
+}
+
+Status Verify::Run() {
+  if (fix_ && !operands_.empty()) {
     return Status::InvalidArgument(
         "--fix needs --db=DIR: only its DB can rewrite a file, since the "
         "MANIFEST must list the new one");
   }
   const Target closed = target_;
-  Status s = target_.Open(operands);
+  Status s = OpenTarget(/*or_files=*/true);
   // Hours of reading would be in vain if the DB could not be opened then.
   if (s.ok() && fix_) s = CheckFixable(target_);
   if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err << note << '\n';
-  Output output(out, json_);
-  Progress progress(err);
+  Progress progress(err());
   VerifyTotals totals;
   if (!target_.cut_off().empty()) {
     totals.wrong++;
@@ -515,42 +519,22 @@ Status VerifyCommand::Run(const std::vector<std::string>& operands,
                       {"file", "MANIFEST"},
                       {"status", "cut off"},
                       {"detail", target_.cut_off()}};
-    output.Table(kVerifiedColumns, {row});
-    output.Line();
+    out().Table(kVerifiedColumns, {row});
+    out().Line();
   }
-  FileVerifier verifier(problems_only_, &output, &progress);
+  FileVerifier verifier(problems_only_, &out(), &progress);
   target_ = closed;
-  s = verifier.Verify(operands, &target_, &totals);
+  s = verifier.Verify(operands_, &target_, &totals);
   if (!s.ok()) return s;
-  output.Line(totals.Summary());
-  output.Line(LeftToRocksDB(target_));
-  *found = totals.NeedsAttention();
-  if (!fix_ || totals.wrong == 0) return s;
-
-  uint64_t unfixed = totals.wrong - totals.fixable.size();
-  if (unfixed > 0) {
-    err << unfixed
-        << " files cannot be fixed: their data, from which filters are built, "
-           "is not intact; restore them from a backup\n";
-  }
-  if (totals.fixable.empty()) return s;
-  output.Line();
-  s = FixFiles(target_, totals.fixable, err, &output, &progress, &unfixed);
-  if (!s.ok()) return s;
-  // Verifies the files that have been written meanwhile.
-  target_ = closed;
-  VerifyTotals after;
-  s = verifier.Verify(operands, &target_, &after);
-  if (!s.ok()) return s;
-  output.Line(after.Summary());
-  *found = unfixed > 0 || totals.not_seen > 0 || after.NeedsAttention();
-  return s;
+  out().Line(totals.Summary());
+  out().Line(LeftToRocksDB(target_));
+  found_ = totals.NeedsAttention();
+  return fix_ && totals.wrong > 0 ? Fix(closed, totals, &verifier, &progress)
+                                  : s;
 }
 
 }  // namespace
 
-std::unique_ptr<Command> NewVerify() {
-  return std::make_unique<VerifyCommand>();
-}
+std::unique_ptr<Command> NewVerify() { return std::make_unique<Verify>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -237,9 +237,8 @@ TEST_F(InspectTest, NamesWithLineBreaks) {
 }
 
 TEST(InspectPageTest, NoTextEndsTheScript) {
-  Page page;
-  page.title = "a</script><!--<script>alert(1)</script>\xff";
-  page.families.push_back({page.title, page.title, {}, {}});
+  const std::string title = "a</script><!--<script>alert(1)</script>\xff";
+  const Json page = {{"title", title}, {"families", {{{"name", title}}}}};
   const std::string html = RenderPage(page);
   EXPECT_EQ(std::string::npos, html.find("alert(1)</script>"));
   EXPECT_EQ(std::string::npos, html.find("<!--"));

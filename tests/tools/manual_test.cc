@@ -71,8 +71,9 @@ TEST(ManualTest, FlagsAreReadAsWritten) {
       .ExpectRefused({"unknown flag --level-only", "--levels_only"});
   RunTool({"inspect", "-j"}).ExpectRefused({"unknown flag -j"});
   RunTool({"inspect", "--json=maybe"})
-      .ExpectRefused({"--json=maybe is not allowed; allowed: true, false"});
-  RunTool({"inspect", "--db"}).ExpectRefused({"--db needs a value: --db=DIR"});
+      .ExpectRefused({"--json", "maybe", "not allowed; allowed: true, false"});
+  RunTool({"inspect", "--db"})
+      .ExpectRefused({"--db", "DIR missing", "needs a value"});
   RunTool({"inspct"}).ExpectRefused({"inspct", "nearest one is inspect"});
 }
 
