@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -79,12 +80,6 @@ void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
   for (const SampleQuery& query : queries) queue->Add(query);
 }
 
-Status Interrupted() {
-  return Status::Incomplete(
-      "interrupted; files that were not reached are unchanged, and the same "
-      "command continues with them");
-}
-
 constexpr Command::Text kRefresh = {
     "refresh",
     "Rewrites the SST files whose filters would do much better if they were "
@@ -128,9 +123,20 @@ class Refresh : public Command {
   // Completes the options by the flags that are text.
   Status SetOptions();
   Status Open(std::unique_ptr<OpenedDB>* opened) const;
-  // Refreshes column families of a DB that no process has open.
-  Status RunHere(const std::vector<std::string>& families);
-  // Refreshes in the process that has the DB open.
+
+  // Shows how far the refresh of a column family is, given as the JSON of a
+  // RefreshProgress, if that is news. Returns false if the refresh is to end.
+  using Watch = std::function<bool(const Json* progress, double seconds)>;
+  // Refreshes a column family, and stores the RefreshResult as JSON; null if
+  // there is none.
+  using RefreshOne = std::function<Status(const std::string& column_family,
+                                          const RefreshOptions& options,
+                                          const Watch& watch, Json* result)>;
+  // Refreshes these column families one after the other.
+  Status RefreshAll(const std::vector<std::string>& families,
+                    const RefreshOne& refresh);
+  // Refreshes a DB that no process has open, or in the process that has it.
+  Status RunHere();
   Status RunLive();
   // How far the refresh of a column family is after `seconds`, in a line; `at`
   // is a RefreshProgress, as its ToJson() has it.
@@ -299,106 +305,123 @@ void Refresh::Print(const std::string& column_family, const Json& result) {
       &out());
 }
 
+Status Refresh::RefreshAll(const std::vector<std::string>& families,
+                           const RefreshOne& refresh) {
+  const Interrupt interrupt;
+  Progress progress(err());
+  RefreshOptions options = options_;
+  bool any = false;
+  Status s;
+  for (const std::string& family : families) {
+    Json result;
+    s = refresh(
+        family, options,
+        [&](const Json* at, double seconds) {
+          if (at != nullptr && progress.IsDue()) {
+            progress.Show(ProgressLine(family, *at, seconds));
+          }
+          return !interrupt.requested();
+        },
+        &result);
+    progress.Clear();
+    if (!s.ok() && (!result.is_object() || result["files"].empty())) {
+      // Nothing was done, perhaps for a reason that other families do not have.
+      if (families.size() == 1 || interrupt.requested() || s.IsNotFound() ||
+          s.IsIOError() || s.IsIncomplete()) {
+        return s;
+      }
+      err() << "left out: column family " << PrintedName(family) << ": "
+            << s.getState() << '\n';
+      continue;
+    }
+    any = true;
+    options.max_bytes -=
+        std::min(options.max_bytes, result["bytes_rewritten"].get<uint64_t>());
+    Print(family, result);
+    if (interrupt.requested()) {
+      return Status::Incomplete(
+          "interrupted; files that were not reached are unchanged, and the "
+          "same command continues with them");
+    }
+    if (!s.ok()) return s;
+  }
+  return any ? Status::OK() : s;
+}
+
 Status Refresh::RunLive() {
   if (!samples_.empty()) {
     return Status::InvalidArgument(
         "--samples and --live do not go together: the process that has the DB "
         "open uses its own samples");
   }
-  const Interrupt interrupt;
-  Progress progress(err());
-  size_t refreshed = 0;
-  RefreshOptions options = options_;
-  Status s;
+  std::vector<std::string> families;
   for (const TargetFamily& family : target_.families()) {
-    std::string body;
-    LiveParameters parameters;
-    s = StringToMap(options.ToString(), &parameters);
-    parameters["column_family"] = family.name;
-    parameters["without_samples"] = without_samples_ ? "true" : "false";
-    const auto watch = [&](const Json* at) {
-      if (at != nullptr && progress.IsDue()) {
-        progress.Show(ProgressLine(family.name, *at, (*at)["seconds"]));
-      }
-      return !interrupt.requested();
-    };
-    s = AskLive(target_, live_, "POST /refresh", parameters, watch, &body);
-    progress.Clear();
-    const Json answer = s.ok() ? Json::parse(body, nullptr, false) : Json();
-    const Json result = answer.is_object() ? answer["result"] : Json();
-    if (result.is_object() && answer["error"] != "") {
-      s = Status::Aborted(answer["error"].get<std::string>());
-    }
-    if (!result.is_object() || result["files"].empty()) {
-      if (s.ok()) s = Status::Corruption("the answer has no result");
-      const bool answered =
-          s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
-      if (target_.families().size() == 1 || interrupt.requested() ||
-          !answered) {
-        return s;
-      }
-      err() << "left out: column family " << PrintedName(family.name) << ": "
-            << s.getState() << '\n';
-      continue;
-    }
-    refreshed++;
-    options.max_bytes -=
-        std::min(options.max_bytes, result["bytes_rewritten"].get<uint64_t>());
-    Print(family.name, result);
-    if (interrupt.requested()) return Interrupted();
-    if (!s.ok()) return s;
+    families.push_back(family.name);
   }
-  return refreshed > 0 ? Status::OK() : s;
+  return RefreshAll(families, [&](const std::string& family,
+                                  const RefreshOptions& options,
+                                  const Watch& watch, Json* result) {
+    LiveParameters parameters;
+    Status s = StringToMap(options.ToString(), &parameters);
+    parameters["column_family"] = family;
+    parameters["without_samples"] = without_samples_ ? "true" : "false";
+    std::string body;
+    const auto report = [&](const Json* at) {
+      return watch(at, at == nullptr ? 0 : (*at)["seconds"].get<double>());
+    };
+    if (s.ok()) {
+      s = AskLive(target_, live_, "POST /refresh", parameters, report, &body);
+    }
+    if (!s.ok()) return s;
+    Json answer = Json::parse(body, nullptr, false);
+    if (answer.is_object()) *result = answer["result"];
+    if (!result->is_object()) {
+      return Status::Corruption("the answer has no result");
+    }
+    return answer["error"] == ""
+               ? s
+               : Status::Aborted(answer["error"].get<std::string>());
+  });
 }
 
-Status Refresh::RunHere(const std::vector<std::string>& families) {
+Status Refresh::RunHere() {
+  std::vector<std::string> families;
   std::vector<SampleQuery> samples;
   std::unique_ptr<OpenedDB> opened;
-  Status s;
-  if (!samples_.empty()) s = ReadQueries(samples_, err(), &samples);
+  Status s = Choose(&families);
+  if (s.ok() && !samples_.empty()) s = ReadQueries(samples_, err(), &samples);
   if (s.ok()) s = Open(&opened);
   if (!s.ok()) return s;
-  const Interrupt interrupt;
-  Progress progress(err());
-  RefreshOptions options = options_;
-  for (const std::string& family : families) {
-    ColumnFamilyHandle* const handle = opened->Find(family);
-    if (handle == nullptr) continue;  // has been dropped meanwhile
-    if (!samples.empty()) AddSamples(samples, opened->db(), handle);
-    const auto begin = std::chrono::steady_clock::now();
-    options.progress = [&](const RefreshProgress& at) {
-      if (progress.IsDue()) {
-        const std::chrono::duration<double> elapsed =
-            std::chrono::steady_clock::now() - begin;
-        const Json now = Json::parse(RecordOf(at).ToJson());
-        progress.Show(ProgressLine(family, now, elapsed.count()));
-      }
-      return !interrupt.requested();
-    };
-    RefreshResult result;
-    s = RefreshFilters(opened->db(), handle, options, &result);
-    options.max_bytes -= result.bytes_rewritten;
-    progress.Clear();
-    if (result.files.empty() && !s.ok()) {
-      if (families.size() == 1 || s.IsIncomplete()) return s;
-      err() << "left out: column family " << PrintedName(family) << ": "
-            << s.ToString() << '\n';
-      continue;
-    }
-    Print(family, Json::parse(result.ToJson(), nullptr, false));
-    if (interrupt.requested()) return Interrupted();
-    if (!s.ok()) return s;
-  }
-  return opened->Close();
+  s = RefreshAll(
+      families, [&](const std::string& family, const RefreshOptions& options,
+                    const Watch& watch, Json* result) {
+        ColumnFamilyHandle* const handle = opened->Find(family);
+        if (handle == nullptr) {
+          return Status::InvalidArgument("it has been dropped meanwhile");
+        }
+        if (!samples.empty()) AddSamples(samples, opened->db(), handle);
+        const auto begin = std::chrono::steady_clock::now();
+        RefreshOptions watched = options;
+        watched.progress = [&](const RefreshProgress& at) {
+          const std::chrono::duration<double> elapsed =
+              std::chrono::steady_clock::now() - begin;
+          const Json now = Json::parse(RecordOf(at).ToJson());
+          return watch(&now, elapsed.count());
+        };
+        RefreshResult refreshed;
+        const Status done =
+            RefreshFilters(opened->db(), handle, watched, &refreshed);
+        *result = Json::parse(refreshed.ToJson(), nullptr, false);
+        return done;
+      });
+  return s.ok() ? opened->Close() : s;
 }
 
 Status Refresh::Run() {
-  std::vector<std::string> families;
   Status s = OpenTarget(/*or_files=*/false);
   if (s.ok()) s = SetOptions();
-  if (s.ok() && live_.live()) return RunLive();
-  if (s.ok()) s = Choose(&families);
-  return s.ok() ? RunHere(families) : s;
+  if (!s.ok()) return s;
+  return live_.live() ? RunLive() : RunHere();
 }
 
 }  // namespace

@@ -252,96 +252,6 @@ std::string LeftToRocksDB(const Target& target) {
          ShellWord("--db=" + db) + " checkconsistency)";
 }
 
-// Verifies all files of a DB, although the DB may compact them meanwhile.
-class FileVerifier {
- public:
-  // Files that are well are not printed with `problems_only`. The other
-  // arguments must outlive this object.
-  FileVerifier(bool problems_only, Output* output, Progress* progress)
-      : problems_only_(problems_only), output_(*output), progress_(*progress) {}
-
-  // Opens the target with these operands, and verifies its files, and then the
-  // files that have replaced those that are gone. Files that this object has
-  // verified before are left out. Prints a row for each file, and adds it to
-  // `*totals`. Returns an error only if the target cannot be opened.
-  Status Verify(const std::vector<std::string>& operands, Target* target,
-                VerifyTotals* totals);
-
- private:
-  // Verifies the files that have not been verified, several at a time. Returns
-  // the number of those that are gone.
-  uint64_t VerifyNewFiles(const Target& target, VerifyTotals* totals);
-  void Print(const TargetFamily& family, const std::vector<FileCheck>& checks);
-
-  const bool problems_only_;
-  Output& output_;
-  Progress& progress_;
-  // All files verified so far, by column family and name.
-  std::set<std::pair<std::string, std::string>> seen_;
-};
-
-void FileVerifier::Print(const TargetFamily& family,
-                         const std::vector<FileCheck>& checks) {
-  std::vector<Json> rows;
-  for (const FileCheck& check : checks) {
-    if (check.family != &family) continue;
-    const bool is_well =
-        check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
-    if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
-  }
-  if (rows.empty()) return;
-  if (!family.name.empty()) {
-    output_.Line("Column family " + PrintedName(family.name));
-  }
-  output_.Table(kVerifiedColumns, rows);
-  output_.Line();
-}
-
-uint64_t FileVerifier::VerifyNewFiles(const Target& target,
-                                      VerifyTotals* totals) {
-  std::vector<FileCheck> checks;
-  uint64_t bytes = 0;
-  for (const TargetFamily& family : target.families()) {
-    for (const TargetFile& file : family.files) {
-      if (!seen_.emplace(family.name, file.name).second) continue;
-      checks.emplace_back();
-      checks.back().family = &family;
-      checks.back().file = &file;
-      bytes += file.bytes;
-    }
-  }
-  ReadMeter meter(bytes, &progress_);
-  InParallel(checks.size(),
-             [&](size_t i) { CheckFile(target, &meter, &checks[i]); });
-  progress_.Clear();
-  for (const TargetFamily& family : target.families()) Print(family, checks);
-  uint64_t gone = 0;
-  for (const FileCheck& check : checks) {
-    totals->Add(check);
-    gone += check.status.kind == Kind::kGone;
-  }
-  return gone;
-}
-
-Status FileVerifier::Verify(const std::vector<std::string>& operands,
-                            Target* target, VerifyTotals* totals) {
-  // How often the DB is looked at again if files are gone. A pass after the
-  // first one is short: only what has been written meanwhile is new.
-  constexpr int kPasses = 10;
-  const Target closed = *target;
-  uint64_t gone = 0;
-  for (int i = 0; i < kPasses; i++) {
-    *target = closed;
-    const Status s = target->Open(operands);
-    if (!s.ok()) return s;
-    gone = VerifyNewFiles(*target, totals);
-    if (gone == 0) return s;
-  }
-  // The DB compacts faster than its files can be read.
-  totals->not_seen += gone;
-  return Status::OK();
-}
-
 // ---- Fixing ----
 
 const std::vector<Column> kFixedColumns = {
@@ -377,42 +287,6 @@ Status CheckFixable(const Target& target) {
   Status s = target.CheckForWriting();
   if (s.ok()) s = OpenedDB::CheckForWriting(target.db(), target.env());
   return s.ok() ? s : NothingFixed(target, s);
-}
-
-// Rewrites these files, by column family and name, with the DB's own options,
-// and prints what became of each. Adds the number of those that could not be
-// rewritten to `*unfixed`. Ctrl-C ends the work after the current file. Returns
-// an error if the DB cannot be opened, or cannot be closed.
-Status FixFiles(const Target& target,
-                const std::vector<std::pair<std::string, std::string>>& files,
-                std::ostream& err, Output* output, Progress* progress,
-                uint64_t* unfixed) {
-  for (const TargetFamily& family : target.families()) {
-    WarnOfRelativeSamplesFile(family, err);
-  }
-  std::unique_ptr<OpenedDB> opened;
-  Status s = OpenedDB::OpenForWriting(target.db(), target.env(), &opened);
-  if (!s.ok()) return NothingFixed(target, s);
-  const Interrupt interrupt;
-  std::vector<Json> rows;
-  for (const auto& [column_family, file] : files) {
-    progress->Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
-                          rows.size() + 1, files.size()));
-    s = interrupt.requested() ? Status::Incomplete("interrupted")
-                              : FixFile(*opened, column_family, file);
-    if (!s.ok()) ++*unfixed;
-    Json row;
-    row["column_family"] = column_family;
-    row["file"] = file;
-    row["fix"] = s.ok() ? "rewritten" : "failed";
-    row["detail"] = s.ok() ? "" : s.ToString();
-    rows.push_back(std::move(row));
-  }
-  s = opened->Close();
-  progress->Clear();
-  output->Table(kFixedColumns, rows);
-  output->Line();
-  return s;
 }
 
 constexpr Command::Text kVerify = {
@@ -458,12 +332,30 @@ class Verify : public Command {
  private:
   void AddFlags(Arguments* arguments) override;
   Status Run() override;
+
+  // Verifies the files of the target, and then the files that have replaced
+  // those that are gone. Files that have been verified before are left out.
+  // Prints a row for each file, and adds it to `*totals`. Returns an error only
+  // if the target cannot be opened. `closed` is the target before that.
+  Status VerifyAll(const Target& closed, VerifyTotals* totals);
+  // Verifies the files that have not been verified, several at a time. Returns
+  // the number of those that are gone.
+  uint64_t VerifyNewFiles(VerifyTotals* totals);
+  void Print(const TargetFamily& family,
+             const std::vector<FileCheck>& checks) const;
   // Rewrites what `before` says can be fixed, and verifies the result.
-  Status Fix(const Target& closed, const VerifyTotals& before,
-             FileVerifier* verifier, Progress* progress);
+  Status Fix(const Target& closed, const VerifyTotals& before);
+  // Rewrites these files, by column family and name, with the DB's own options,
+  // and prints what became of each. Adds the number of those that could not be
+  // rewritten to `*unfixed`. Ctrl-C ends the work after the current file.
+  // Returns an error if the DB cannot be opened, or cannot be closed.
+  Status Rewrite(const std::vector<std::pair<std::string, std::string>>& files,
+                 uint64_t* unfixed) const;
 
   bool fix_ = false;
   bool problems_only_ = false;
+  // All files verified so far, by column family and name.
+  std::set<std::pair<std::string, std::string>> seen_;
 };
 
 void Verify::AddFlags(Arguments* arguments) {
@@ -477,8 +369,98 @@ void Verify::AddFlags(Arguments* arguments) {
                  &problems_only_);
 }
 
-Status Verify::Fix(const Target& closed, const VerifyTotals& before,
-                   FileVerifier* verifier, Progress* progress) {
+void Verify::Print(const TargetFamily& family,
+                   const std::vector<FileCheck>& checks) const {
+  std::vector<Json> rows;
+  for (const FileCheck& check : checks) {
+    if (check.family != &family) continue;
+    const bool is_well =
+        check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
+    if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
+  }
+  if (rows.empty()) return;
+  if (!family.name.empty()) {
+    out().Line("Column family " + PrintedName(family.name));
+  }
+  out().Table(kVerifiedColumns, rows);
+  out().Line();
+}
+
+uint64_t Verify::VerifyNewFiles(VerifyTotals* totals) {
+  std::vector<FileCheck> checks;
+  uint64_t bytes = 0;
+  for (const TargetFamily& family : target_.families()) {
+    for (const TargetFile& file : family.files) {
+      if (!seen_.emplace(family.name, file.name).second) continue;
+      checks.emplace_back();
+      checks.back().family = &family;
+      checks.back().file = &file;
+      bytes += file.bytes;
+    }
+  }
+  {
+    Progress progress(err());
+    ReadMeter meter(bytes, &progress);
+    InParallel(checks.size(),
+               [&](size_t i) { CheckFile(target_, &meter, &checks[i]); });
+  }
+  for (const TargetFamily& family : target_.families()) Print(family, checks);
+  uint64_t gone = 0;
+  for (const FileCheck& check : checks) {
+    totals->Add(check);
+    gone += check.status.kind == Kind::kGone;
+  }
+  return gone;
+}
+
+Status Verify::VerifyAll(const Target& closed, VerifyTotals* totals) {
+  // How often the DB is looked at again if files are gone. A pass after the
+  // first one is short: only what has been written meanwhile is new.
+  constexpr int kPasses = 10;
+  uint64_t gone = 0;
+  for (int i = 0; i < kPasses; i++) {
+    target_ = closed;
+    const Status s = target_.Open(operands_);
+    if (!s.ok()) return s;
+    gone = VerifyNewFiles(totals);
+    if (gone == 0) return s;
+  }
+  // The DB compacts faster than its files can be read.
+  totals->not_seen += gone;
+  return Status::OK();
+}
+
+Status Verify::Rewrite(
+    const std::vector<std::pair<std::string, std::string>>& files,
+    uint64_t* unfixed) const {
+  for (const TargetFamily& family : target_.families()) {
+    WarnOfRelativeSamplesFile(family, err());
+  }
+  std::unique_ptr<OpenedDB> opened;
+  Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened);
+  if (!s.ok()) return NothingFixed(target_, s);
+  const Interrupt interrupt;
+  Progress progress(err());
+  std::vector<Json> rows;
+  for (const auto& [column_family, file] : files) {
+    progress.Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
+                         rows.size() + 1, files.size()));
+    s = interrupt.requested() ? Status::Incomplete("interrupted")
+                              : FixFile(*opened, column_family, file);
+    if (!s.ok()) ++*unfixed;
+    rows.push_back({{"column_family", column_family},
+                    {"file", file},
+                    {"fix", s.ok() ? "rewritten" : "failed"},
+                    {"detail", s.ok() ? "" : s.ToString()}});
+  }
+  s = opened->Close();
+  progress.Clear();
+  out().Table(kFixedColumns, rows);
+  out().Line();
+  return s;
+}
+
+Status Verify::Fix(const Target& closed, const VerifyTotals& before) {
   uint64_t unfixed = before.wrong - before.fixable.size();
   if (unfixed > 0) {
     err() << unfixed
@@ -487,13 +469,11 @@ Status Verify::Fix(const Target& closed, const VerifyTotals& before,
   }
   if (before.fixable.empty()) return Status::OK();
   out().Line();
-  Status s =
-      FixFiles(target_, before.fixable, err(), &out(), progress, &unfixed);
+  Status s = Rewrite(before.fixable, &unfixed);
   if (!s.ok()) return s;
   // Verifies the files that have been written meanwhile.
-  target_ = closed;
   VerifyTotals after;
-  s = verifier->Verify(operands_, &target_, &after);
+  s = VerifyAll(closed, &after);
   if (!s.ok()) return s;
   out().Line(after.Summary());
   found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
@@ -511,7 +491,6 @@ Status Verify::Run() {
   // Hours of reading would be in vain if the DB could not be opened then.
   if (s.ok() && fix_) s = CheckFixable(target_);
   if (!s.ok()) return s;
-  Progress progress(err());
   VerifyTotals totals;
   if (!target_.cut_off().empty()) {
     totals.wrong++;
@@ -522,15 +501,12 @@ Status Verify::Run() {
     out().Table(kVerifiedColumns, {row});
     out().Line();
   }
-  FileVerifier verifier(problems_only_, &out(), &progress);
-  target_ = closed;
-  s = verifier.Verify(operands_, &target_, &totals);
+  s = VerifyAll(closed, &totals);
   if (!s.ok()) return s;
   out().Line(totals.Summary());
   out().Line(LeftToRocksDB(target_));
   found_ = totals.NeedsAttention();
-  return fix_ && totals.wrong > 0 ? Fix(closed, totals, &verifier, &progress)
-                                  : s;
+  return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
 }
 
 }  // namespace

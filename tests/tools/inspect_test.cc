@@ -140,10 +140,6 @@ TEST_F(InspectTest, MissingFile) {
   EXPECT_EQ(kFoundSomething, run.code) << run.out;
   EXPECT_NE(std::string::npos, run.out.find("the file is missing, although"))
       << run.out;
-  const ToolRun samples = RunTool({"samples", "show", Db(), family});
-  EXPECT_EQ(kFoundSomething, samples.code) << samples.out;
-  EXPECT_NE(std::string::npos, samples.out.find("missing, although"))
-      << samples.out;
   const ToolRun advice =
       RunTool({"advise", Db(), family, "--policies=surf:0:4"});
   EXPECT_EQ(kFoundSomething, advice.code) << advice.err;
