@@ -326,12 +326,14 @@ Status Refresh::RefreshAll(const std::vector<std::string>& families,
     progress.Clear();
     if (!s.ok() && (!result.is_object() || result["files"].empty())) {
       // Nothing was done, perhaps for a reason that other families do not have.
-      if (families.size() == 1 || interrupt.requested() || s.IsNotFound() ||
-          s.IsIOError() || s.IsIncomplete()) {
+      const bool is_answer =
+          s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
+      if (families.size() == 1 || interrupt.requested() || s.IsIncomplete() ||
+          (live_.live() && !is_answer)) {
         return s;
       }
       err() << "left out: column family " << PrintedName(family) << ": "
-            << s.getState() << '\n';
+            << (live_.live() ? s.getState() : s.ToString()) << '\n';
       continue;
     }
     any = true;
