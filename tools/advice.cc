@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cinttypes>
+#include <cstdlib>
+
+#include "filter_policy/protean_filter_policy.h"
+#include "plugin/protean.h"
+#include "rocksdb/convenience.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -61,6 +66,7 @@ const std::vector<Column> kPolicyColumns = {
     {"policy", "policy"},
     {"bits_per_key", "bits/key"},
     {"filter_size", "filters"},
+    {"filter_ns_per_op", "filter ns/op", 0},
     {"build_ns_per_key", "build ns/key", 0},
     {"build_cpu_seconds", "build CPU s"},
     {"build_memory", "build memory"},
@@ -88,15 +94,6 @@ const std::vector<Column> kKindColumns = {
     {"blocks_per_op_none", "without filters", 4},
     {"blocks_per_op_as_it_is", "now", 4},
     {"blocks_per_op", "then", 4},
-};
-
-const std::vector<Column> kPriceColumns = {
-    {"false_positive_price", "price"},
-    {"predicted_fpr", "predicted FPR", 5},
-    {"measured_fpr", "measured FPR", 5},
-    {"blocks_per_op", "blocks/op", 4},
-    {"filter_ns_per_op", "filter ns/op", 0},
-    {"build_ns_per_key", "build ns/key", 0},
 };
 
 }  // namespace
@@ -310,6 +307,7 @@ void AdviceTables::PrintPolicies() const {
     const ReplayResult& result = report_.results[i];
     Json row = {{"row", "policy"}};
     row.update(RowOf(result.name, result.all));
+    row["filter_ns_per_op"] = result.asking_nanos_per_read;
     row["saved_per_bit"] = saved[i] == -1 ? Json() : Json(saved[i]);
     rows.push_back(std::move(row));
   }
@@ -367,22 +365,97 @@ void AdviceTables::PrintLevels(size_t recommended) const {
   output_->Line();
 }
 
-void AdviceTables::PrintTrade(const std::string& policy) const {
-  std::vector<Json> rows;
-  for (size_t i = kAsItIs + 1; i < report_.results.size(); i++) {
-    const ReplayResult& result = report_.results[i];
-    Json row = {{"row", "price"}};
-    row.update(RowOf(policy, result.all));
-    row["false_positive_price"] = result.name;
-    row["filter_ns_per_op"] = result.asking_nanos_per_read;
-    rows.push_back(std::move(row));
+// ---- The way there ----
+
+namespace {
+
+std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
+  std::string value;
+  if (!policy.GetOption(ConfigOptions(), name, &value).ok()) return "";
+  return value;
+}
+
+}  // namespace
+
+std::string SeedsFor(const AdviceSource& source, const TargetFamily& family,
+                     const Candidate& candidate) {
+  if (!source.save_samples.empty()) return source.save_samples;
+  const ProteanFilterPolicy* policy =
+      AsProteanFilterPolicy(candidate.policy.get());
+  if (policy == nullptr || policy->Samples() == nullptr || source.db.empty()) {
+    return "";
   }
-  output_->Line("The filters of " + policy +
-                " for two prices of a false positive: a block in the block "
-                "cache, and a read of a disk");
-  output_->Line();
-  output_->Table(kPriceColumns, rows);
-  output_->Line();
+  // The samples that the DB has saved are these reads.
+  if (source.trace.empty() && source.queries.empty()) return "";
+  const std::string beside = AbsolutePath(source.db);
+  return beside +
+         (family.name == kDefaultColumnFamilyName
+              ? ""
+              : "." + std::to_string(family.id)) +
+         ".seeds";
+}
+
+std::string PolicyText(const Candidate& candidate,
+                       const std::string& samples_file,
+                       const std::string& seed_file) {
+  if (candidate.policy == nullptr) return kNullptrString;
+  const ProteanFilterPolicy* policy =
+      AsProteanFilterPolicy(candidate.policy.get());
+  if (policy == nullptr || policy->Samples() == nullptr ||
+      (samples_file.empty() && seed_file.empty())) {
+    return candidate.name;
+  }
+  const std::string id = std::string("id=") + policy->Name();
+  std::shared_ptr<const FilterPolicy> plain;
+  // A list of policies (protean.Levels) does not have these options itself.
+  if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok() ||
+      OptionOf(*policy, "bits_per_key").empty()) {
+    return candidate.name;
+  }
+  std::string text =
+      "{" + id + ";bits_per_key=" +
+      Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
+  for (const char* name :
+       {"prefix_filter_type", "level_bits", "point_lookups_use_whole_keys",
+        "false_positive_cost_micros", "filter_budget_bytes", "sample_capacity",
+        "sample_every"}) {
+    const std::string value = OptionOf(*policy, name);
+    if (value != OptionOf(*plain, name)) {
+      text += std::string(";") + name + "=" + value;
+    }
+  }
+  if (!seed_file.empty()) text += ";seed_file=" + seed_file;
+  if (!samples_file.empty()) text += ";samples_file=" + samples_file;
+  return text + "}";
+}
+
+std::vector<std::string> CommandsFor(const AdviceSource& source,
+                                     const TargetFamily& family,
+                                     const Candidate& candidate,
+                                     const std::string& policy) {
+  const auto command = [&](const std::string& name) {
+    return "protean " + name + " " + TargetFlags(source.db, family.name);
+  };
+  std::vector<std::string> commands;
+  const std::string seeds = SeedsFor(source, family, candidate);
+  if (!seeds.empty() && source.save_samples.empty()) {
+    commands.push_back(
+        command("advise") + " " +
+        ShellWord(source.trace.empty()
+                      ? "--queries=" + AbsolutePath(source.queries)
+                      : "--trace=" + AbsolutePath(source.trace)) +
+        Format(" --max_queries=%" PRIu64 " ", source.max_queries) +
+        ShellWord("--policies=" + candidate.name) + " " +
+        ShellWord("--save_samples=" + seeds));
+  }
+  commands.push_back(command("apply") + " " + ShellWord("--policy=" + policy));
+  if (AsProteanFilterPolicy(candidate.policy.get()) != nullptr) {
+    commands.push_back(command("refresh") + " --all");
+  } else if (candidate.policy != nullptr) {
+    commands.push_back(command("rollback") + " " +
+                       ShellWord("--to=" + candidate.name));
+  }
+  return commands;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

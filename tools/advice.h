@@ -2,7 +2,8 @@
 
 //  Which of the filters that were tried is the best: the one that saves most
 //  for its bits, among those that obey the operator's limits. And what was
-//  measured, in tables for people and in rows for programs.
+//  measured, in tables for people and in rows for programs; and the commands
+//  that lead to the recommended filters.
 
 #pragma once
 
@@ -105,10 +106,6 @@ class AdviceTables {
   void PrintKinds(size_t recommended) const;
   // The levels, as they are and under the recommended result.
   void PrintLevels(size_t recommended) const;
-  // What `policy` does where false positives are cheap, and where they are
-  // dear, if these are the results.
-  void PrintTrade(const std::string& policy) const;
-
   // The fields that the rows of a policy, a level and the advice have in
   // common.
   Json RowOf(const std::string& policy, const ReplaySum& sum) const;
@@ -122,5 +119,35 @@ class AdviceTables {
   const bool for_programs_;
   Output* const output_;
 };
+
+// ---- The way there ----
+
+// Where protean advise has its DB and its reads from, as its flags say; empty
+// what was not given.
+struct AdviceSource {
+  std::string db;
+  std::string trace;
+  std::string queries;
+  std::string save_samples;
+  uint64_t max_queries = 20000;
+};
+
+// The file of samples that a policy which learns is to start with; empty if
+// the policy learns nothing, or has the samples that the DB has saved.
+std::string SeedsFor(const AdviceSource& source, const TargetFamily& family,
+                     const Candidate& candidate);
+
+// The policy as an options string. A policy that learns gets the files that it
+// learns from.
+std::string PolicyText(const Candidate& candidate,
+                       const std::string& samples_file,
+                       const std::string& seed_file);
+
+// The commands that give the DB the recommended filters, in their order.
+// `policy` is the candidate's PolicyText.
+std::vector<std::string> CommandsFor(const AdviceSource& source,
+                                     const TargetFamily& family,
+                                     const Candidate& candidate,
+                                     const std::string& policy);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

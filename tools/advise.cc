@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/false_positive_price.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
@@ -69,83 +68,82 @@ Json MissRow(const TargetFamily& family, const ReplayResult& nearest,
   return row;
 }
 
-// The policy for two prices of a false positive: in the block cache, and on a
-// disk. None if it designs nothing, or if its options set the price.
-std::vector<Candidate> AtBothPrices(const Candidate& candidate) {
-  const std::string kAuto = "false_positive_cost_micros=0";
-  std::vector<Candidate> candidates;
-  if (candidate.policy == nullptr) return candidates;
-  const std::string text = candidate.policy->ToString(ConfigOptions());
-  if (text.find(kAuto) == std::string::npos) return candidates;
-  for (const uint64_t price : {kCachedPrice, kUsualPrice}) {
-    Candidate priced = {PriceText(price), nullptr};
-    std::string pinned = text;
-    for (size_t at; (at = pinned.find(kAuto)) != std::string::npos;) {
-      pinned.replace(
-          at, kAuto.size(),
-          "false_positive_cost_micros=" + std::to_string(price / 1000));
-    }
-    if (!FilterPolicy::CreateFromString(ConfigOptions(), pinned, &priced.policy)
-             .ok()) {
-      return {};
-    }
-    candidates.push_back(std::move(priced));
-  }
-  return candidates;
-}
+constexpr Command::Text kAdvise = {
+    "advise",
+    "Recommends filters and their size, measured with the DB's own files and "
+    "reads.",
+    "--db=DIR | FILE...  [--trace=FILE | --queries=FILE]",
+    "the one named default",
+    R"(Builds filters for the DB's files in memory, for each policy, and replays reads against them. One half
+of the reads teaches the policies that learn; the other half is replayed. Nothing on disk is changed,
+and the DB may be in use. The reads come from a trace of the DB (DB::StartTrace), from a file of queries
+(one per line: key, or lo<TAB>hi), or, if neither is given, from the samples that the DB has saved
+(samples_file of its filter policy), which are queries for which files were read in vain. The advice begins
+with no filters. The policy that saves the most blocks/op per additional bit per key comes next, until a bit
+saves less than --min_saving percent of the blocks/op without filters. It obeys the limits --max_get_blocks,
+--max_filter_memory and --max_build_cpu, and ends with the commands to follow.
+
+  blocks/op       data blocks that a read needs, in the block cache or not: all blocks of a Get, and
+                  those that a seek needs to find its first key. Only files count, not memtables
+  predicted FPR   the false positive rate that the filters' own model predicts
+  measured FPR    the share of the files asked in vain that are read
+  build CPU s     the CPU time in which the filters of all files are built, one after the other
+  build memory    the memory that building the filter of the largest file takes
+  saved by a bit  blocks/op that each bit per key saves, compared with the next smaller budget of the
+                  same kind
+  filter ns/op    the CPU time of asking the filters of all files that a read asks
+
+Ctrl-C or SIGTERM ends the building of filters after the current file. The advice then rests on the files
+before.
+
+Exit code: 0; 1 if nothing was measured, because no read asks a file, or if a file is missing; 2 if no
+advice can be given or the command was interrupted.
+
+Examples:
+  protean advise --db=/data/db --trace=/tmp/trace --save_samples=/data/seeds
+  protean advise --db=/data/db --column_family=events --policies=proteus:8,proteus:10,ribbonfilter:10
+  protean advise /backup/000123.sst --queries=queries.txt --json
+)"};
 
 class Advise : public Command {
  public:
-  const char* name() const override { return "advise"; }
-  const char* summary() const override {
-    return "Recommends filters and their size, measured with the DB's own "
-           "files and reads.";
-  }
-  const char* usage() const override {
-    return "advise --db=DIR | FILE...  [--trace=FILE | --queries=FILE]  "
-           "[FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
+  Advise() : Command(kAdvise) {}
 
  private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
   // Chooses the column family, and adapts its options so that filters can be
   // tried.
   Status ChooseFamily(TargetFamily* family) const;
-  Status ReadReads(const TargetFamily& family, std::ostream& err,
-                   ReadSample* reads);
+  Status ReadReads(ReadSample* reads);
+  // Reads the file of samples that the DB has saved, or that --queries names.
+  Status ReadSamples(ReadSample* reads);
   // Adds the policies to the candidates.
   static Status AddCandidates(const std::vector<std::string>& policies,
                               std::vector<Candidate>* candidates);
   // Says which files are missing. Returns their number.
-  size_t PrintMissing(const TargetFamily& family, std::ostream& err) const;
+  size_t PrintMissing() const;
 
   // Opens the target, reads the reads and finds what they find.
-  Status Prepare(const std::vector<std::string>& operands, std::ostream& err);
+  Status Prepare();
   Status SaveSamples();
   // Builds the filters of the candidates, and replays the reads.
-  Status Replay(const char* doing, const std::vector<Candidate>& candidates,
-                std::ostream& err, ReplayReport* report) const;
+  Status Replay(ReplayReport* report) const;
   // Prints the recommended result.
-  Status Recommended(const ReplayReport& report, std::ostream& err,
-                     Output* output) const;
+  Status Recommended(const ReplayReport& report) const;
   // Prints the commands that lead there.
-  void PrintWay(const TargetFamily& family, bool has_policy,
-                const std::vector<std::string>& commands, Output* output) const;
-  void PrintAdvice(const TargetFamily& family, const Candidate& candidate,
-                   const ReplayReport& report, size_t recommended,
-                   Output* output) const;
+  void PrintWay(bool has_policy,
+                const std::vector<std::string>& commands) const;
+  void PrintAdvice(const Candidate& candidate, const ReplayReport& report,
+                   size_t recommended) const;
 
-  Target target_;
   AdviceSource from_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
   uint64_t max_filter_memory_ = 0;  // 0 if not given
   double min_saving_ = 1;
   AdviceLimits limits_;
-  bool json_ = false;
 
   std::string source_;       // of the reads, for messages
   uint64_t reads_seen_ = 0;  // at the source
@@ -155,65 +153,7 @@ class Advise : public Command {
   ReadTruth truth_;
 };
 
-const char* Advise::help() const {
-  return R"(Builds filters for the DB's files in memory, for each policy, and replays reads against them. One half
-of the reads teaches the policies that learn; the other half is replayed. Nothing on disk is changed,
-and the DB may be in use.
-
-The reads come from a trace of the DB (DB::StartTrace), from a file of queries (one per line: key, or
-lo<TAB>hi), or, if neither is given, from the samples that the DB has saved (samples_file of its filter
-policy). Samples are queries for which files were read in vain; they do not include reads that find
-something. A trace includes Gets, MultiGets, Seeks and SeekForPrevs with their bounds, but no Nexts.
-A trace that was cut off is used up to there.
-
-  blocks/op       data blocks that a read needs, in the block cache or not: all blocks of a Get, and
-                  those that a seek needs to find its first key. Only files count, not memtables.
-                  Open seeks read more if the block cache holds all blocks: some filters, which then
-                  take longer than reading a block, are not asked
-  predicted FPR   the false positive rate that the filters' own model predicts
-  build CPU s     the CPU time in which the filters of all files are built, one after the other
-  build memory    the memory that building the filter of the largest file takes; each thread that
-                  writes a file takes as much
-  measured FPR    the share of the files asked in vain that are read
-  saved by a bit  blocks/op that each bit per key saves, compared with the next smaller budget of the
-                  same kind
-
-A second table shows each kind of read, now and then: under the recommended policy. Gets of absent keys
-and Gets of present keys are kinds of their own. If a kind needs more blocks than now, a line says so.
-In --json, the rows "kind" have this for each policy.
-
-If the recommended policy designs its filters, another table shows them for two prices of a false
-positive: 2us, a block in the block cache, and 200us, a read of a disk. While a DB is open, its designs
-follow what its reads cost (false_positive_cost_micros=0); the advice itself is for 200us.
-
-  filter ns/op    the CPU time of asking the filters of all files that a read asks
-
-The search for the advice begins with no filters. The policy that saves the most blocks/op per
-additional bit per key comes next, until a bit saves less than --min_saving percent of the blocks/op
-without filters. Policies that exceed one of the limits (--max_get_blocks, --max_filter_memory,
---max_build_cpu) are left out. If all do, there is no advice; the policy that comes nearest is named, with
-the limit that it misses.
-
-The advice ends with the commands to follow. A policy that learns does as well as promised only if it
-starts with the samples of these reads, so one of the commands writes them, unless --save_samples has
-done so already.
-
-Ctrl-C or SIGTERM while filters are built ends the building after the current file. The advice then
-rests on the files before.
-
-Exit code: 0; 1 if nothing was measured, because no read asks a file, or if a file is missing; 2 if no
-advice can be given or the command was interrupted.
-
-Examples:
-  protean advise --db=/data/db --trace=/tmp/trace
-  protean advise --db=/data/db --column_family=events --policies=proteus:8,proteus:10,ribbonfilter:10
-  protean advise --db=/data/db --trace=/tmp/trace --save_samples=/data/seeds
-  protean advise /backup/000123.sst --queries=queries.txt --json
-)";
-}
-
 void Advise::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments, "the one named default");
   arguments->Add("trace", "FILE",
                  "take the reads from a trace that DB::StartTrace has written",
                  &from_.trace);
@@ -261,10 +201,6 @@ void Advise::AddFlags(Arguments* arguments) {
                  "write the samples that the reads give to this file, a "
                  "seed_file for the policy",
                  &from_.save_samples);
-  arguments->Add("json",
-                 "print JSON, one object per line: each policy, each kind of "
-                 "read, each level, and the advice",
-                 &json_);
 }
 
 Status Advise::ChooseFamily(TargetFamily* family) const {
@@ -296,38 +232,38 @@ Status Advise::ChooseFamily(TargetFamily* family) const {
   return FindKeyRanges(family);
 }
 
-Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
-                         ReadSample* reads) {
-  Env* const env = Env::Default();
+Status Advise::ReadReads(ReadSample* reads) {
   if (!from_.queries.empty() && !from_.trace.empty()) {
     return Status::InvalidArgument("give either --queries or --trace");
   }
-  if (!from_.trace.empty()) {
-    uint64_t others = 0;
-    std::string cut_off;
-    const Status s =
-        ReadTrace(env, from_.trace, family.id, reads, &others, &cut_off);
-    if (!s.ok()) return s;
-    if (!cut_off.empty()) err << cut_off << ". The reads before are used\n";
-    source_ = "the trace " + from_.trace;
-    if (reads->seen() > 0) return s;
-    return Status::InvalidArgument(source_ + " has no reads of column family " +
-                                   PrintedName(family.name) + ", but " +
-                                   std::to_string(others) +
-                                   " of other ones; see --column_family");
-  }
+  if (from_.trace.empty()) return ReadSamples(reads);
+  uint64_t others = 0;
+  std::string cut_off;
+  const Status s = ReadTrace(Env::Default(), from_.trace, family_.id, reads,
+                             &others, &cut_off);
+  if (!s.ok()) return s;
+  if (!cut_off.empty()) err() << cut_off << ". The reads before are used\n";
+  source_ = "the trace " + from_.trace;
+  if (reads->seen() > 0) return s;
+  return Status::InvalidArgument(source_ + " has no reads of column family " +
+                                 PrintedName(family_.name) + ", but " +
+                                 std::to_string(others) +
+                                 " of other ones; see --column_family");
+}
+
+Status Advise::ReadSamples(ReadSample* reads) {
   std::string file = from_.queries;
   if (file.empty()) {
-    const std::shared_ptr<SampleStore> samples = family.policy()->Samples();
+    const std::shared_ptr<SampleStore> samples = family_.policy()->Samples();
     if (target_.db().empty() || samples == nullptr ||
-        samples->SamplesFile(family.name).empty()) {
+        samples->SamplesFile(family_.name).empty()) {
       return Status::InvalidArgument(
           std::string(target_.db().empty() ? "SST files have"
                                            : "this DB's options name") +
           " no file of sample queries; give --trace=FILE or --queries=FILE");
     }
-    file = samples->SamplesFile(family.name);
-    if (!env->FileExists(file).ok()) {
+    file = samples->SamplesFile(family_.name);
+    if (!Env::Default()->FileExists(file).ok()) {
       return Status::InvalidArgument(
           "the DB's samples_file " + file +
           " does not exist: it is written when the DB is closed; give "
@@ -336,7 +272,7 @@ Status Advise::ReadReads(const TargetFamily& family, std::ostream& err,
   }
   source_ = (from_.queries.empty() ? "the samples " : "") + file;
   std::vector<SampleQuery> queries;
-  const Status s = ReadQueries(file, err, &queries);
+  const Status s = ReadQueries(file, err(), &queries);
   if (!s.ok()) return s;
   for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
   return queries.empty() ? Status::InvalidArgument(file + " has no queries")
@@ -356,69 +292,66 @@ Status Advise::AddCandidates(const std::vector<std::string>& policies,
   return Status::OK();
 }
 
-size_t Advise::PrintMissing(const TargetFamily& family,
-                            std::ostream& err) const {
+size_t Advise::PrintMissing() const {
   size_t missing = 0;
-  for (const TargetFile& file : family.files) {
-    if (!target_.IsMissing(family, file)) continue;
+  for (const TargetFile& file : family_.files) {
+    if (!target_.IsMissing(family_, file)) continue;
     missing++;
-    err << file.path
-        << " is missing, although the MANIFEST lists it: restore it from a "
-           "backup. What reads ask of it is not measured\n";
+    err() << file.path
+          << " is missing, although the MANIFEST lists it: restore it from a "
+             "backup. What reads ask of it is not measured\n";
   }
   return missing;
 }
 
-void Advise::PrintWay(const TargetFamily& family, bool has_policy,
-                      const std::vector<std::string>& commands,
-                      Output* output) const {
-  output->Line();
+void Advise::PrintWay(bool has_policy,
+                      const std::vector<std::string>& commands) const {
+  out().Line();
   if (commands.empty()) {
-    output->Line(
+    out().Line(
         "How to get there: open the DB with this option. Files get such a "
         "filter when they are flushed or compacted.");
     return;
   }
-  output->Line("How to get there, while no process has the DB open:");
-  output->Line();
-  for (const std::string& command : commands) output->Line("  " + command);
-  output->Line();
-  output->Line(
+  out().Line("How to get there, while no process has the DB open:");
+  out().Line();
+  for (const std::string& command : commands) out().Line("  " + command);
+  out().Line();
+  out().Line(
       "protean rollback takes the option back. An application that passes its "
       "options itself must be\nchanged, too.");
-  if (family.table_factory != ProteanTableFactory::kClassName()) {
-    output->Line(
+  if (family_.table_factory != ProteanTableFactory::kClassName()) {
+    out().Line(
         "Until files are rewritten, RocksDB's own filters still serve their "
         "Gets.");
   } else if (has_policy) {
-    output->Line(
+    out().Line(
         "With --print, protean apply prints the call of SetOptions for a "
         "process that has the DB open;\nRefreshFilters with all_files "
         "(plugin/refresh_filters.h), or CompactRange, comes next.");
   } else {
-    output->Line(
+    out().Line(
         "A process that has the DB open cannot do without its filter policy: "
         "SetOptions takes nullptr for\nthe one that is set.");
   }
 }
 
-void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
-                         const ReplayReport& report, size_t recommended,
-                         Output* output) const {
-  const std::shared_ptr<SampleStore> samples = family.policy()->Samples();
+void Advise::PrintAdvice(const Candidate& candidate, const ReplayReport& report,
+                         size_t recommended) const {
+  const std::shared_ptr<SampleStore> samples = family_.policy()->Samples();
   const std::string policy = PolicyText(
       candidate, samples == nullptr ? "" : samples->options().samples_file,
-      SeedsFor(from_, family, candidate));
+      SeedsFor(from_, family_, candidate));
   const std::vector<std::string> commands =
       target_.db().empty() ? std::vector<std::string>()
-                           : CommandsFor(from_, family, candidate, policy);
+                           : CommandsFor(from_, family_, candidate, policy);
   const std::string line =
       "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
   const ReplayResult& best = report.results[recommended];
   const ReplayResult& as_it_is = report.results[kAsItIs];
   const ReplayResult& none = report.results[kNoFilters];
   Json row = {{"row", "advice"}};
-  row.update(AdviceTables(family, report, json_, output)
+  row.update(AdviceTables(family_, report, json_, &out())
                  .RowOf(candidate.name, best.all));
   row["options"] = line;
   row["commands"] = commands;
@@ -427,10 +360,10 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
   row["built_bytes"] = report.built_bytes;
   row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
   row["blocks_per_op_none"] = none.blocks_per_read;
-  output->Row(row);
+  out().Row(row);
 
-  output->Line("Use: " + line);
-  output->Line(Format(
+  out().Line("Use: " + line);
+  out().Line(Format(
       "Expected: %.4f blocks per read: %s now (%.4f), %s without filters "
       "(%.4f); %s of filters, now %s",
       best.blocks_per_read,
@@ -441,14 +374,13 @@ void Advise::PrintAdvice(const TargetFamily& family, const Candidate& candidate,
       PrintedBytes(as_it_is.all.filter_bytes).c_str()));
   if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
       as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
-    output->Line("The existing filters are as good: nothing needs to be done.");
+    out().Line("The existing filters are as good: nothing needs to be done.");
     return;
   }
-  PrintWay(family, candidate.policy != nullptr, commands, output);
+  PrintWay(candidate.policy != nullptr, commands);
 }
 
-Status Advise::Prepare(const std::vector<std::string>& operands,
-                       std::ostream& err) {
+Status Advise::Prepare() {
   if (max_filter_memory_ > 0) {
     limits_.filter_memory = static_cast<double>(max_filter_memory_);
   }
@@ -457,10 +389,9 @@ Status Advise::Prepare(const std::vector<std::string>& operands,
   candidates_ = {{"none", nullptr}};
   Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
                            &candidates_);
-  if (s.ok()) s = target_.Open(operands);
+  if (s.ok()) s = OpenTarget(/*or_files=*/true);
   if (!s.ok()) return s;
   from_.db = target_.db();
-  for (const std::string& note : target_.notes()) err << note << '\n';
   s = ChooseFamily(&family_);
   // With a prefix extractor, RocksDB refuses
   // point_lookups_use_whole_keys=true.
@@ -470,11 +401,11 @@ Status Advise::Prepare(const std::vector<std::string>& operands,
     s = AddCandidates(kPoliciesForGets, &candidates_);
   }
   ReadSample sample(from_.max_queries);
-  if (s.ok()) s = ReadReads(family_, err, &sample);
+  if (s.ok()) s = ReadReads(&sample);
   if (!s.ok()) return s;
   reads_seen_ = sample.seen();
   reads_ = sample.Take();
-  Step step(err, "looking up what the reads find");
+  Step step(err(), "looking up what the reads find");
   return FindTruth(
       family_, reads_, [&](double done) { step.Show(done); }, &truth_);
 }
@@ -485,27 +416,21 @@ Status Advise::SaveSamples() {
   // working folder.
   from_.save_samples = AbsolutePath(from_.save_samples);
   const std::vector<bool> none(reads_.size(), false);
-  const Status s = WriteOutput(Env::Default(), from_.save_samples,
-                               QueryFileText(SamplesOf(reads_, truth_, none)));
-  return s.ok() ? s
-                : Status::IOError("--save_samples=" + from_.save_samples +
-                                  " cannot be written: " + s.ToString());
+  return WriteResult(from_.save_samples, "--save_samples=" + from_.save_samples,
+                     QueryFileText(SamplesOf(reads_, truth_, none)));
 }
 
-Status Advise::Replay(const char* doing,
-                      const std::vector<Candidate>& candidates,
-                      std::ostream& err, ReplayReport* report) const {
+Status Advise::Replay(ReplayReport* report) const {
   const Interrupt interrupt;
-  Step step(err, doing);
+  Step step(err(), "building filters");
   return ReplayReads(
-      family_, reads_, truth_, candidates, max_bytes_,
+      family_, reads_, truth_, candidates_, max_bytes_,
       [&](double share) { step.Show(share); },
       [&] { return interrupt.requested(); }, report);
 }
 
-Status Advise::Recommended(const ReplayReport& report, std::ostream& err,
-                           Output* output) const {
-  const AdviceTables tables(family_, report, json_, output);
+Status Advise::Recommended(const ReplayReport& report) const {
+  const AdviceTables tables(family_, report, json_, &out());
   const Recommendation recommended =
       Recommend(report.results, limits_, min_saving_);
   const ReplayResult& chosen = report.results[recommended.result];
@@ -513,29 +438,17 @@ Status Advise::Recommended(const ReplayReport& report, std::ostream& err,
   tables.PrintLevels(recommended.result);
   const LimitUse use = TightestLimit(chosen, limits_);
   if (!recommended.obeys) {
-    output->Row(MissRow(family_, chosen, use));
+    out().Row(MissRow(family_, chosen, use));
     return Status::NotFound("no policy obeys the limits; the nearest miss is " +
                             chosen.name + ", which " + use.Text());
   }
   if (recommended.without_limits != recommended.result) {
     const ReplayResult& ruled_out = report.results[recommended.without_limits];
-    output->Line("Without limits, the advice would be " + ruled_out.name +
-                 ", which " + TightestLimit(ruled_out, limits_).Text());
+    out().Line("Without limits, the advice would be " + ruled_out.name +
+               ", which " + TightestLimit(ruled_out, limits_).Text());
   }
   const Candidate& best = candidates_[recommended.result - kNoFilters];
-  const std::vector<Candidate> priced = AtBothPrices(best);
-  if (!priced.empty() && !report.stopped) {
-    ReplayReport trade;
-    const Status s = Replay(
-        "building filters for two prices of a false "
-        "positive",
-        priced, err, &trade);
-    if (!s.ok()) return s;
-    if (!trade.stopped) {
-      AdviceTables(family_, trade, json_, output).PrintTrade(best.name);
-    }
-  }
-  PrintAdvice(family_, best, report, recommended.result, output);
+  PrintAdvice(best, report, recommended.result);
   if (!report.stopped) return Status::OK();
   return Status::Incomplete(
       Format("interrupted; the advice rests on the %zu files whose filters "
@@ -543,17 +456,15 @@ Status Advise::Recommended(const ReplayReport& report, std::ostream& err,
              report.built_files, PrintedBytes(report.built_bytes).c_str()));
 }
 
-Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
-                   std::ostream& err, bool* found) {
-  Status s = Prepare(operands, err);
+Status Advise::Run() {
+  Status s = Prepare();
   if (!s.ok()) return s;
-  const size_t missing = PrintMissing(family_, err);
-  *found = missing > 0;
-  Output output(out, json_);
+  const size_t missing = PrintMissing();
+  found_ = missing > 0;
   ReplayReport report;
   const bool asks = !truth_.questions.empty();
   if (asks) s = SaveSamples();
-  if (s.ok() && asks) s = Replay("building filters", candidates_, err, &report);
+  if (s.ok() && asks) s = Replay(&report);
   if (!s.ok()) return s;
   if (asks && report.built_files == 0) {
     return Status::InvalidArgument(
@@ -567,14 +478,14 @@ Status Advise::Run(const std::vector<std::string>& operands, std::ostream& out,
         source_ + " has none");
   }
   if (!asks || report.results[kNoFilters].all.blocks == 0) {
-    *found = true;
-    PrintNothingMeasured(family_, source_, reads_, &output);
+    found_ = true;
+    PrintNothingMeasured(family_, source_, reads_, &out());
     return s;
   }
-  const AdviceTables tables(family_, report, json_, &output);
+  const AdviceTables tables(family_, report, json_, &out());
   tables.PrintReads(source_, reads_seen_, reads_, truth_, missing);
   tables.PrintPolicies();
-  return Recommended(report, err, &output);
+  return Recommended(report);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
+#include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
@@ -17,69 +18,67 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+Status LoadTable(const std::string& file, Env* env, const std::string& name,
+                 std::shared_ptr<TableFactory>* table) {
+  ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  config.env = env;
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
+  if (!s.ok()) {
+    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
+  }
+  for (ColumnFamilyDescriptor& family : families) {
+    if (family.name != name) continue;
+    *table = std::move(family.options.table_factory);
+    return s;
+  }
+  return Status::InvalidArgument(file + " has no column family " +
+                                 PrintedName(name));
+}
+
+Status WayCommand::CheckClosed() const {
+  Status s = target_.CheckForWriting();
+  if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+  return s.IsBusy() ? Status::Busy(std::string(s.getState()) + "; close it, " +
+                                   while_open_)
+                    : s;
+}
+
+Status WayCommand::ChangeOptions(const OpenedDB::Adjust& adjust,
+                                 Json row) const {
+  std::vector<std::string> lines;
+  const Status s =
+      OpenedDB::ChangeOptions(target_.db(), target_.env(), adjust, &lines);
+  if (!s.ok()) return s;
+  for (std::string& line : lines) line = WithoutSeeds(line);
+  row["changed_lines"] = lines;
+  out().Row(row);
+  for (const std::string& line : lines) out().Line(line);
+  out().Line();
+  return s;
+}
+
+// ---- protean apply ----
+
 namespace {
 
-class ApplyCommand : public WayCommand {
- public:
-  const char* name() const override { return "apply"; }
-  const char* summary() const override {
-    return "Changes the filter policy in the OPTIONS file of a DB, from where "
-           "rollback leads back.";
-  }
-  const char* usage() const override {
-    return "apply --db=DIR --policy=POLICY  [FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  const char* WhileOpen() const override {
-    return "or let that process call SetOptions: --print says how";
-  }
-  // Makes the policy that --policy names, and checks the files that it learns
-  // from.
-  Status MakePolicyOfFlag();
-  // Refuses files of samples that cannot be used, and takes the seeds into the
-  // policy if that is to be written.
-  Status ReadSamplesOfPolicy(const SampleStore& store);
-  // Prints the call of SetOptions.
-  Status Print(Output* output) const;
-  Status Apply(Output* output);
-  void PrintNext(Output* output) const;
-
-  std::string policy_text_;
-  bool print_ = false;
-  const TargetFamily* family_ = nullptr;
-  std::shared_ptr<const FilterPolicy> policy_;
-};
-
-const char* ApplyCommand::help() const {
-  return R"(Makes the OPTIONS file of a closed DB name ProteanTable with the filter policy that --policy gives, such as
+constexpr Command::Text kApply = {
+    "apply",
+    "Changes the filter policy in the OPTIONS file of a DB, from where "
+    "rollback "
+    "leads back.",
+    "--db=DIR --policy=POLICY", "the one named default",
+    R"(Makes the OPTIONS file of a closed DB name ProteanTable with the filter policy that --policy gives, such as
 the one at the end of protean advise, and leaves all other options alone. RocksDB itself opens the DB and
-writes the file, which is then loaded as RocksDB does and compared with what was asked for. The lines that
-differ are printed.
-
-The OPTIONS file from before is kept in the folder of the DB, as before_apply_ID.options, where ID is the
-number of the column family. protean rollback goes back to it.
-
-Existing SST files keep their filters until they are rewritten. For a policy of Protean, protean refresh
---all does that; with none, only compaction does. An application that passes its options itself must be
-changed, too.
-
-A policy that learns needs samples of queries, or does much worse. Its seed_file and samples_file must be
-absolute paths, since the application may have another working folder, and a seed_file must exist. Up to
-5,000 queries of the seed_file are written into the OPTIONS file itself, as the option seeds, and the DB
-needs the seed_file no longer: backups and checkpoints have a copy of the OPTIONS file. They are keys that
-were asked for.
-
-With --print, nothing is changed. The call of SetOptions that changes the policy in a process that has the
-DB open is printed. It names the seed_file, of which backups have no copy. Only a column family that is
-under ProteanTable already can be changed so, and to none it cannot be changed: RocksDB takes nullptr for
-the policy that is set.
-
-No other process may have the DB open, except with --print.
+writes the file, which is then loaded and compared with what was asked for; the lines that differ are
+printed. The OPTIONS file from before is kept in the folder of the DB, as before_apply_ID.options, with the
+number of the column family: protean rollback goes back to it. Files keep their filters until they are
+rewritten, which protean refresh --all does. An application that passes its options itself must be changed,
+too. Up to 5,000 queries of a seed_file become the option seeds of the OPTIONS file. With --print, nothing is
+changed: the call of SetOptions for a process that has the DB open is printed; otherwise no process may.
 
 Exit code: 0, also if there is nothing to do; 2 if the command failed.
 
@@ -87,19 +86,44 @@ Examples:
   protean apply --db=/data/db --policy='{id=protean.Proteus;bits_per_key=12;seed_file=/data/db.seeds}'
   protean apply --db=/data/db --policy=surf:0:8 --column_family=events --print
   protean rollback --db=/data/db
-)";
-}
+)"};
 
-void ApplyCommand::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments, "the one named default");
+class Apply : public WayCommand {
+ public:
+  Apply()
+      : WayCommand(kApply,
+                   "or let that process call SetOptions: --print says how") {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  // Makes the policy that --policy names, and checks the files that it learns
+  // from.
+  Status MakePolicyOfFlag();
+  // Refuses files of samples that cannot be used, and takes the seeds into the
+  // policy if that is to be written.
+  Status ReadSamplesOfPolicy(const SampleStore& store);
+  // Prints the call of SetOptions.
+  Status Print() const;
+  // Changes the OPTIONS file.
+  Status Write();
+  void PrintNext() const;
+
+  std::string policy_text_;
+  bool print_ = false;
+  const TargetFamily* family_ = nullptr;
+  std::shared_ptr<const FilterPolicy> policy_;
+};
+
+void Apply::AddFlags(Arguments* arguments) {
   arguments->Add("policy", "POLICY",
                  "the filter policy, as in options; none for no filters",
                  &policy_text_);
   arguments->Add("print", "only print the call of SetOptions", &print_);
-  arguments->Add("json", "print JSON, one object", &json_);
 }
 
-Status ApplyCommand::MakePolicyOfFlag() {
+Status Apply::MakePolicyOfFlag() {
   if (policy_text_.empty()) {
     return Status::InvalidArgument(
         "give --policy=POLICY, such as --policy=proteus:12; protean advise "
@@ -122,7 +146,7 @@ Status ApplyCommand::MakePolicyOfFlag() {
   return ReadSamplesOfPolicy(*own->Samples());
 }
 
-Status ApplyCommand::ReadSamplesOfPolicy(const SampleStore& store) {
+Status Apply::ReadSamplesOfPolicy(const SampleStore& store) {
   const SampleStoreOptions& samples = store.options();
   std::vector<SampleQuery> seeds;
   std::vector<SampleQuery> saved;
@@ -142,7 +166,7 @@ Status ApplyCommand::ReadSamplesOfPolicy(const SampleStore& store) {
   return seeds.empty() || print_ ? s : PutSeedsInto(seeds, &policy_);
 }
 
-Status ApplyCommand::Print(Output* output) const {
+Status Apply::Print() const {
   if (family_->table_factory != ProteanTableFactory::kClassName()) {
     return Status::InvalidArgument(WhyNotProteanTable(*family_, policy_text_) +
                                    "; SetOptions cannot change that");
@@ -161,14 +185,14 @@ Status ApplyCommand::Print(Output* output) const {
   Json row;
   row["column_family"] = family_->name;
   row["set_options"] = {{"table_factory.filter_policy", text}};
-  output->Row(row);
-  output->Line("db->SetOptions(column_family,");
-  output->Line("               {{\"table_factory.filter_policy\", \"" + text +
-               "\"}});");
+  out().Row(row);
+  out().Line("db->SetOptions(column_family,");
+  out().Line("               {{\"table_factory.filter_policy\", \"" + text +
+             "\"}});");
   return Status::OK();
 }
 
-Status ApplyCommand::Apply(Output* output) {
+Status Apply::Write() {
   std::string name;
   Status s = GetLatestOptionsFileName(target_.db(), target_.env(), &name);
   const std::string file = target_.db() + "/" + name;
@@ -187,7 +211,7 @@ Status ApplyCommand::Apply(Output* output) {
   }
   GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(), &options);
   if (TableText(options.table_factory.get()) == before) {
-    output->Line("Nothing to do: the OPTIONS file has this filter policy");
+    out().Line("Nothing to do: the OPTIONS file has this filter policy");
     return s;
   }
   const std::string kept = KeptFile(family_->id);
@@ -205,45 +229,42 @@ Status ApplyCommand::Apply(Output* output) {
         if (family->name != family_->name) return;
         family->options.table_factory = options.table_factory;
       },
-      row, output);
-  if (s.ok()) PrintNext(output);
+      row);
+  if (s.ok()) PrintNext();
   return s;
 }
 
-void ApplyCommand::PrintNext(Output* output) const {
+void Apply::PrintNext() const {
   const std::string flags = TargetFlags(target_.db(), family_->name);
-  output->Line("The OPTIONS file from before is " + KeptFile(family_->id) +
-               ". To go back to it:\n  protean rollback " + flags);
+  out().Line("The OPTIONS file from before is " + KeptFile(family_->id) +
+             ". To go back to it:\n  protean rollback " + flags);
   if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
-    output->Line(
+    out().Line(
         "Files get new filters when they are rewritten, by compaction or by\n"
         "  protean refresh " +
         flags + " --all");
     return;
   }
-  output->Line(
+  out().Line(
       "Files keep the filters that they have until compaction rewrites them.");
   if (policy_ == nullptr) return;
-  output->Line(
+  out().Line(
       "To give all files filters of RocksDB's own, and the column family "
       "RocksDB's own table:\n  protean rollback " +
       flags + " " + ShellWord("--to=" + policy_text_));
 }
 
-Status ApplyCommand::Run(const std::vector<std::string>& operands,
-                         std::ostream& out, std::ostream& /*err*/,
-                         bool* /*found*/) {
-  Status s = Open(operands);
+Status Apply::Run() {
+  Status s = OpenTarget(/*or_files=*/false);
   if (s.ok()) s = target_.DefaultFamily(&family_);
   if (s.ok()) s = MakePolicyOfFlag();
   if (s.ok() && !print_) s = CheckClosed();
   if (!s.ok()) return s;
-  Output output(out, json_);
-  return print_ ? Print(&output) : Apply(&output);
+  return print_ ? Print() : Write();
 }
 
 }  // namespace
 
-std::unique_ptr<Command> NewApply() { return std::make_unique<ApplyCommand>(); }
+std::unique_ptr<Command> NewApply() { return std::make_unique<Apply>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -17,10 +17,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-bool TakesValue(const CLI::Option& option) {
-  return option.get_expected_min() > 0;
-}
-
 // The help of a command: CLI11's list of flags, between the command's own
 // texts.
 class CommandHelp : public CLI::Formatter {
@@ -29,12 +25,18 @@ class CommandHelp : public CLI::Formatter {
 
   std::string make_help(const CLI::App* app, std::string /*name*/,
                         CLI::AppFormatMode mode) const override {
-    return std::string("Usage: protean ") + command_.usage() + "\n\n" +
-           command_.summary() + "\n" + make_groups(app, mode) + "\n" +
-           command_.help();
+    const Command::Text& text = command_.text();
+    return Format("Usage: protean %s %s  [FLAGS]\n\n%s\n", text.name,
+                  text.usage, text.summary) +
+           make_groups(app, mode) + "\n" + text.help;
+  }
+  // Not the other spelling.
+  std::string make_option_name(const CLI::Option* option,
+                               bool /*positional*/) const override {
+    return "--" + option->get_single_name();
   }
   std::string make_option_opts(const CLI::Option* option) const override {
-    return TakesValue(*option) ? "=" + option->get_type_name() : "";
+    return option->get_expected_min() > 0 ? "=" + option->get_type_name() : "";
   }
   std::string make_option_desc(const CLI::Option* option) const override {
     return Wrap(option->get_description(), 0, 74);
@@ -48,6 +50,13 @@ class CommandHelp : public CLI::Formatter {
                          const std::string& allowed) {
   throw CLI::ValidationError("--" + name + "=" + text +
                              " is not allowed; allowed: " + allowed);
+}
+
+// The flag as CLI11 takes it, with both spellings.
+std::string Spellings(const std::string& name) {
+  std::string hyphens = name;
+  std::replace(hyphens.begin(), hyphens.end(), '_', '-');
+  return "--" + name + (hyphens == name ? "" : ",--" + hyphens);
 }
 
 // Such as " from 1 to 64" or " from 1 on"; empty if there are no bounds.
@@ -64,21 +73,21 @@ std::string RangeText(T min, T max) {
 }  // namespace
 
 Arguments::Arguments(Command* command) : app_(std::make_unique<CLI::App>()) {
+  app_->allow_extras();
   if (command == nullptr) return;
   app_->formatter(std::make_shared<CommandHelp>(*command));
-  command->AddFlags(this);
+  command->AddAllFlags(this);
 }
 
 Arguments::~Arguments() = default;
 
-CLI::Option* Arguments::AddValue(const std::string& name,
-                                 const std::string& value,
-                                 const std::string& help, Set set) {
+void Arguments::AddValue(const std::string& name, const std::string& value,
+                         const std::string& help, Set set) {
   const auto set_all = [set = std::move(set)](const CLI::results_t& texts) {
     for (const std::string& text : texts) set(text);
     return true;
   };
-  return app_->add_option("--" + name, set_all, help)
+  app_->add_option(Spellings(name), set_all, help)
       ->type_name(value)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
@@ -127,85 +136,81 @@ void Arguments::Add(const std::string& name, const std::string& value,
 
 void Arguments::Add(const std::string& name, const std::string& help,
                     bool* target) {
-  app_->add_flag("--" + name, *target, help)
+  app_->add_flag(Spellings(name), *target, help)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-Status Arguments::Translate(const std::string& argument, bool is_last,
-                            std::vector<std::string>* translated) const {
-  const size_t equals = argument.find('=');
-  std::string flag = argument.substr(0, equals);
-  std::replace(flag.begin() + 2, flag.end(), '-', '_');
-  const CLI::Option* const option = app_->get_option_no_throw(flag);
-  if (option == nullptr) {
-    std::vector<std::string> flags;
-    for (const CLI::Option* known : app_->get_options()) {
-      flags.push_back("--" + known->get_single_name());
-    }
-    return Status::InvalidArgument(
-        "unknown flag " + argument.substr(0, equals) + "; the nearest one is " +
-        Nearest(flag, flags) + ", and --help lists all");
-  }
-  translated->push_back(flag);
-  const std::string text =
-      equals == std::string::npos ? "" : argument.substr(equals + 1);
-  if (TakesValue(*option)) {
-    if (equals != std::string::npos) {
-      translated->push_back(text);
-    } else if (is_last) {
-      return Status::InvalidArgument(flag + " needs a value: " + flag + "=" +
-                                     option->get_type_name());
-    }
-  } else if (equals != std::string::npos) {
-    if (text != "true" && text != "false") {
-      return Status::InvalidArgument(argument +
-                                     " is not allowed; allowed: true, false");
-    }
-    translated->back() += "=" + text;
-  }
-  return Status::OK();
-}
-
-Status Arguments::Parse(const std::vector<std::string>& arguments,
+Status Arguments::Parse(std::vector<std::string> arguments,
                         std::vector<std::string>* operands) {
-  app_->add_option("operands", *operands);
-  std::vector<std::string> translated;
-  for (size_t i = 0; i < arguments.size(); i++) {
-    const std::string& argument = arguments[i];
-    if (argument == "--") {
-      translated.insert(translated.end(), arguments.begin() + i,
-                        arguments.end());
-      break;
+  // CLI11 would take the next argument for the value of "--name=".
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  for (auto empty = arguments.begin(); empty < end; ++empty) {
+    if (empty->compare(0, 2, "--") != 0 ||
+        empty->find('=') + 1 != empty->size()) {
+      continue;
     }
-    if (argument.size() > 2 && argument.compare(0, 2, "--") == 0) {
-      const bool is_last = i + 1 == arguments.size();
-      const size_t before = translated.size();
-      const Status s = Translate(argument, is_last, &translated);
-      if (!s.ok()) return s;
-      const CLI::Option* const option =
-          app_->get_option_no_throw(translated[before]);
-      // The value is the next argument, whatever it looks like.
-      if (option != nullptr && TakesValue(*option) &&
-          translated.size() == before + 1) {
-        translated.push_back(arguments[++i]);
-      }
-    } else if (argument.size() > 1 && argument[0] == '-') {
-      return Status::InvalidArgument("unknown flag " + argument +
-                                     "; flags begin with --, see --help");
-    } else {
-      translated.push_back(argument);
-    }
+    empty->pop_back();
+    arguments.insert(empty + 1, "");
+    return Parse(std::move(arguments), operands);
   }
-  std::reverse(translated.begin(), translated.end());  // as CLI11 takes them
+  app_->add_option("operands", *operands);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
-    app_->parse(std::move(translated));
+    app_->parse(std::move(arguments));
+  } catch (const CLI::ConversionError& e) {
+    return Status::InvalidArgument(std::string(e.what()) +
+                                   " is not allowed; allowed: true, false");
+  } catch (const CLI::ArgumentMismatch& e) {
+    return Status::InvalidArgument(std::string(e.what()) +
+                                   "; it needs a value");
   } catch (const CLI::ParseError& e) {
     return Status::InvalidArgument(e.what());
   }
-  return Status::OK();
+  std::vector<std::string> unknown = app_->remaining();
+  unknown.erase(std::remove(unknown.begin(), unknown.end(), "--"),
+                unknown.end());
+  if (unknown.empty()) return Status::OK();
+  std::vector<std::string> flags;
+  for (const CLI::Option* known : app_->get_options()) {
+    flags.push_back("--" + known->get_single_name());
+  }
+  const std::string flag = unknown[0].substr(0, unknown[0].find('='));
+  return Status::InvalidArgument(
+      "unknown flag " + flag + "; the nearest one is " + Nearest(flag, flags) +
+      ", and --help lists all");
 }
 
 std::string Arguments::Help() const { return app_->help(); }
+
+void Command::AddAllFlags(Arguments* arguments) {
+  target_.AddFlags(arguments, text_.by_default);
+  AddFlags(arguments);
+  arguments->Add("json", "print JSON, one object per line", &json_);
+}
+
+Status Command::Run(const std::vector<std::string>& operands, std::ostream& out,
+                    std::ostream& err, bool* found) {
+  Output output(out, json_);
+  out_ = &output;
+  err_ = &err;
+  operands_ = operands;
+  const Status s = Run();
+  *found = found_;
+  return s;
+}
+
+Status Command::OpenTarget(bool or_files) {
+  if (!or_files && !operands_.empty()) {
+    return Status::InvalidArgument("give --db=DIR; " + operands_[0] +
+                                   " is not a flag, and SST files without "
+                                   "their DB are not enough");
+  }
+  const Status s = target_.Open(operands_);
+  if (s.ok() && or_files) {
+    for (const std::string& note : target_.notes()) err() << note << '\n';
+  }
+  return s;
+}
 
 namespace {
 
@@ -222,7 +227,7 @@ void PrintUsage(std::ostream& out) {
          "them.\n\nCommands:\n";
   for (const MakeCommand make : kCommands) {
     const std::unique_ptr<Command> command = make();
-    out << Format("  %-12s%s\n", command->name(), command->summary());
+    out << Format("  %-12s%s\n", command->text().name, command->text().summary);
   }
   out << "\nprotean COMMAND --help explains a command, with examples; protean "
          "--version prints the RocksDB version that it was compiled for.\n\n"
@@ -250,7 +255,7 @@ int RunCommand(Command* command, const std::vector<std::string>& rest,
   // The message says more than the code of the status would.
   std::string message = s.getState() == nullptr ? s.ToString() : s.getState();
   std::replace(message.begin(), message.end(), '\n', ' ');
-  err << "protean " << command->name() << ": " << message << '\n';
+  err << "protean " << command->text().name << ": " << message << '\n';
   return kCouldNot;
 }
 
@@ -275,10 +280,10 @@ int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
   std::vector<std::string> names;
   for (const MakeCommand make : kCommands) {
     const std::unique_ptr<Command> command = make();
-    if (name == command->name()) {
+    if (name == command->text().name) {
       return RunCommand(command.get(), rest, out, err);
     }
-    names.emplace_back(command->name());
+    names.emplace_back(command->text().name);
   }
   std::string all;
   for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The commands of `protean` and their interface: flags, a help text that
-//  teaches, and what the command does. A new command is a file of its own, a
-//  function below, and a line in command.cc.
+//  teaches, and what the command does. A new command is a class, a function
+//  below, and a line in command.cc.
 
 #pragma once
 
@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "rocksdb/status.h"
+#include "tools/output.h"
+#include "tools/target.h"
 
 namespace CLI {
 class App;
@@ -65,7 +67,7 @@ class Arguments {
 
   // Sets the targets. InvalidArgument says which flag is unknown, with the
   // nearest one, lacks a value or has a bad one, with what is allowed.
-  Status Parse(const std::vector<std::string>& arguments,
+  Status Parse(std::vector<std::string> arguments,
                std::vector<std::string>* operands);
 
   // What --help prints.
@@ -74,36 +76,58 @@ class Arguments {
  private:
   using Set = std::function<void(const std::string& text)>;
   // Adds a flag with a value; `set` throws CLI::ValidationError.
-  CLI::Option* AddValue(const std::string& name, const std::string& value,
-                        const std::string& help, Set set);
-  // Stores a flag in the form that CLI11 takes.
-  Status Translate(const std::string& argument, bool is_last,
-                   std::vector<std::string>* translated) const;
+  void AddValue(const std::string& name, const std::string& value,
+                const std::string& help, Set set);
 
   const std::unique_ptr<CLI::App> app_;
 };
 
 class Command {
  public:
+  struct Text {
+    const char* name;
+    const char* summary;  // one line
+    // The command line behind the name, such as "--db=DIR | FILE...".
+    const char* usage;
+    // The column families that it looks at if --column_family is not given.
+    const char* by_default;
+    // The part of the help behind the flags: what the command prints, its exit
+    // codes, and examples.
+    const char* help;
+  };
+
+  explicit Command(const Text& text) : text_(text) {}
   virtual ~Command() = default;
 
-  virtual const char* name() const = 0;
-  // One line.
-  virtual const char* summary() const = 0;
-  // The command line without the program's name, such as "inspect --db=DIR |
-  // FILE...".
-  virtual const char* usage() const = 0;
-  // The part of the help behind the flags: what the command prints, its exit
-  // codes, and examples.
-  virtual const char* help() const = 0;
-  virtual void AddFlags(Arguments* arguments) = 0;
+  const Text& text() const { return text_; }
+  // Adds the flags of the target, those of the command, and --json.
+  void AddAllFlags(Arguments* arguments);
+  // Called once, after the flags have been set. `*found` says whether the exit
+  // code is kFoundSomething. An error is printed as one line; it says what was
+  // wrong and what would work. Only the result is printed to `out`.
+  Status Run(const std::vector<std::string>& operands, std::ostream& out,
+             std::ostream& err, bool* found);
 
-  // Called once, after the flags have been set. `*found` is false; setting it
-  // makes the exit code kFoundSomething. An error is printed as one line; it
-  // says what was wrong and what would work. Only the result is printed to
-  // `out`.
-  virtual Status Run(const std::vector<std::string>& operands,
-                     std::ostream& out, std::ostream& err, bool* found) = 0;
+ protected:
+  virtual void AddFlags(Arguments* arguments) = 0;
+  // Does the work, once `operands_` and all flags have been set.
+  virtual Status Run() = 0;
+
+  Output& out() const { return *out_; }
+  std::ostream& err() const { return *err_; }
+  // Opens the target, which is a DB or, if `or_files`, SST files. Then prints
+  // how it was read, if that is notable.
+  Status OpenTarget(bool or_files);
+
+  std::vector<std::string> operands_;
+  Target target_;
+  bool json_ = false;
+  bool found_ = false;  // for the exit code
+
+ private:
+  const Text& text_;
+  Output* out_ = nullptr;
+  std::ostream* err_ = nullptr;
 };
 
 std::unique_ptr<Command> NewInspect();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/filter_answers.h"
+//  The filters of some files are asked; the others are taken to answer as these
+//  do.
 
 #include <algorithm>
 #include <array>
@@ -11,6 +12,7 @@
 #include "filter_policy/open_db/seek_backoff.h"
 #include "rocksdb/system_clock.h"
 #include "table/seek/seek_decision.h"
+#include "tools/filter_replay.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

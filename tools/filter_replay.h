@@ -15,16 +15,268 @@
 
 #pragma once
 
+#include <array>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "filter_policy/range_filter.h"
 #include "rocksdb/filter_policy.h"
-#include "tools/filter_answers.h"
+#include "table/filter_trial.h"
 #include "tools/read_truth.h"
+#include "tools/reads.h"
+#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Which reads are replayed, and how a seek is: search_replay.cc ----
+
+// A pseudorandom number in [0, 1) that depends on the arguments only.
+double DrawFor(uint64_t a, uint64_t b);
+
+inline constexpr char kGetsOfAbsentKeys[] = "gets of absent keys";
+
+// Reads of one kind. A filter can serve one kind well and another one badly, so
+// Gets of keys that are absent count apart from Gets of keys that are there.
+struct ReplayKind {
+  std::string name;  // such as kGetsOfAbsentKeys
+  uint64_t reads = 0;
+  uint64_t blocks = 0;
+
+  double BlocksPerRead() const {
+    return static_cast<double>(blocks) /
+           static_cast<double>(reads > 0 ? reads : 1);
+  }
+};
+
+// Immutable. `reads` and `truth` must outlive it.
+class ReplayedReads {
+ public:
+  // The reads ask some of `files` files.
+  ReplayedReads(const std::vector<ReadQuery>& reads, const ReadTruth& truth,
+                size_t files);
+
+  const ReadTruth& truth() const { return truth_; }
+  const ReadQuery& ReadOf(const Question& question) const {
+    return reads_[question.read];
+  }
+  const std::vector<ReadQuery>& reads() const { return reads_; }
+
+  // Whether each read is replayed, and how many are.
+  const std::vector<bool>& replayed() const { return replayed_; }
+  uint64_t count() const { return count_; }
+
+  // The kinds of the replayed reads, without their blocks, and the index of the
+  // kind of a replayed read.
+  const std::vector<ReplayKind>& kinds() const { return kinds_; }
+  size_t KindOf(uint32_t read) const { return kind_of_[read]; }
+
+  // The indexes of the questions that replayed reads put to a file.
+  const std::vector<uint32_t>& QuestionsTo(uint32_t file) const {
+    return asked_[file];
+  }
+  // The begin and the end of the questions of a read, and the index of the
+  // first one.
+  std::pair<const Question*, const Question*> QuestionsOf(uint32_t read) const {
+    const Question* const all = truth_.questions.data();
+    return {all + first_question_[read], all + first_question_[read + 1]};
+  }
+  size_t FirstQuestionOf(uint32_t read) const { return first_question_[read]; }
+
+ private:
+  void FindKinds();
+
+  const std::vector<ReadQuery>& reads_;
+  const ReadTruth& truth_;
+  std::vector<bool> replayed_;  // by read
+  uint64_t count_ = 0;
+  std::vector<ReplayKind> kinds_;
+  std::vector<size_t> kind_of_;               // by read
+  std::vector<size_t> first_question_;        // by read
+  std::vector<std::vector<uint32_t>> asked_;  // by file
+};
+
+// The samples that the reads give: the ranges in which they find nothing, one
+// for each read that asks a file in vain, except for reads for which `skip` is
+// true.
+std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
+                                   const ReadTruth& truth,
+                                   const std::vector<bool>& skip);
+
+// What a file's iterator does with a forward seek.
+struct SeekAnswer {
+  enum class Begin : uint8_t { kReads, kWaits, kEnds };
+
+  Begin begin = Begin::kReads;
+  // For kWaits: where the file waits first.
+  std::string marker;
+  // Where the file goes on to wait if other runs tell it nothing; empty if it
+  // is read then.
+  std::string next;
+  // For the first key of each run: whether the filter knows that the file has
+  // nothing from the marker to that key.
+  std::vector<bool> passes;
+  // The last of the markers of other files such that the filter knows that the
+  // file has nothing before it; empty if there is none.
+  std::string clear_to{};
+
+  // Whether the file is not read if the search ends at `stop`, the key of the
+  // run with that number.
+  bool Avoids(size_t run, const std::string& stop) const {
+    return begin == Begin::kEnds ||
+           (begin == Begin::kWaits && (marker > stop || passes[run]));
+  }
+};
+
+// One sorted run of a search: the file that is asked, and the first key that
+// the run has for the seek.
+struct SearchedRun {
+  const Question* question = nullptr;
+  const SeekAnswer* answer = nullptr;
+  SequenceNumber marker_sequence = 0;  // of the file
+  bool may_wait = true;
+};
+
+// `begin` to `end` are the questions of the read; `markers` are those at which
+// other files of it wait, in ascending order.
+SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
+                        const Question* begin, const Question* end,
+                        const std::vector<Slice>& markers);
+
+// For each of `runs`, in RocksDB's order, from the newest to the oldest:
+// whether its file is read.
+std::vector<bool> FilesRead(const std::vector<SearchedRun>& runs,
+                            const ReadQuery& read, const ReadTruth::End& end);
+
+// ---- What filters answer, and what reads cost then: filter_answers.cc ----
+
+// What the table iterator does with a read of a file.
+struct FilterAnswer {
+  // Whether the file is read, unless the read is a forward seek.
+  bool read = false;
+  SeekAnswer seek;
+};
+
+// The answers of filters that one policy has built, or of those that exist.
+struct ReplayedAnswers {
+  std::vector<FilterAnswer> answers;  // by question
+  std::vector<bool> known;            // by file: whether it was asked
+  // The questions that were asked, and the CPU time that they took.
+  uint64_t asked = 0;
+  uint64_t asking_nanos = 0;
+
+  ReplayedAnswers(size_t questions, size_t files)
+      : answers(questions), known(files) {}
+
+  // Puts the questions of the reads to the filter of a file. Files of large
+  // levels are asked first: they wait at markers further on, about which those
+  // of small levels are then asked.
+  void Ask(const ReplayedReads& reads, uint32_t file,
+           const AskedFilter& filter);
+  // Draws the answers of files that were not asked, at the rates of those that
+  // were, in the same level or the nearest one. `level_of` has each file's.
+  void Extrapolate(const ReplayedReads& reads,
+                   const std::vector<int>& level_of);
+
+ private:
+  // The share of reads of one kind that the filters of some files have let
+  // through.
+  struct Rate {
+    uint64_t asked = 0;
+    uint64_t answered = 0;
+
+    void Add(bool answer) {
+      asked++;
+      if (answer) answered++;
+    }
+    double Share() const {
+      return static_cast<double>(answered) / static_cast<double>(asked);
+    }
+  };
+  struct Rates {
+    Rate read;   // of reads in vain; of forward seeks, those read at once
+    Rate reach;  // of stops up to which a file has nothing, those it does not
+                 // pass
+  };
+  using RatesByKind = std::array<Rates, kReadKinds>;
+
+  // The rates of the files that were asked, by level.
+  std::map<int, RatesByKind> RatesOf(const ReplayedReads& reads,
+                                     const std::vector<int>& level_of) const;
+  // Draws the answer to a question, at the rates of its kind.
+  void Draw(const ReplayedReads& reads, uint32_t file, uint32_t question,
+            double read, double reach);
+  // The markers at which files wait that the read has asked already, in order.
+  // None unless the read is a forward seek.
+  std::vector<Slice> MarkersOf(const ReplayedReads& reads, uint32_t read) const;
+};
+
+// Sums over a level, or over all levels. Keys, sizes and times cover all files
+// of the level, extrapolated from the files whose filters were built.
+struct ReplaySum {
+  size_t files = 0;
+  uint64_t bytes = 0;
+  // The files whose filters were built.
+  size_t built_files = 0;
+  uint64_t built_bytes = 0;
+
+  double keys = 0;
+  double filter_bytes = 0;
+  double build_nanos = 0;  // of CPU
+  // The memory that building the filter of one of the files takes, at most.
+  uint64_t build_memory = 0;
+
+  // The reads that were replayed.
+  uint64_t in_vain = 0;          // asked a file that has nothing for them
+  uint64_t false_positives = 0;  // read such a file
+  uint64_t blocks = 0;
+  // The false positives that the filters predict for reads in vain, and the
+  // number of these reads whose filter predicts a rate.
+  double predicted = 0;
+  uint64_t predicting = 0;
+
+  void Add(const ReplaySum& other);
+
+  double BitsPerKey() const { return keys > 0 ? 8 * filter_bytes / keys : 0; }
+  double FalsePositiveRate() const;
+  // Negative if no filter predicts a rate.
+  double PredictedRate() const;
+};
+
+struct ReplayResult {
+  std::string name;
+  std::map<int, ReplaySum> levels;
+  ReplaySum all;
+  double blocks_per_read = 0;
+  // CPU time of asking filters, for one read of all files that it asks, as if
+  // files whose filters were not built were like the others.
+  double asking_nanos_per_read = 0;
+  // The kinds of the reads that were replayed, in the same order in each
+  // result.
+  std::vector<ReplayKind> kinds;
+};
+
+// The outcome for a file under one policy.
+struct FileOutcome {
+  double keys = 0;
+  uint64_t filter_bytes = 0;
+  uint64_t build_nanos = 0;
+  uint64_t build_memory = 0;
+  double predicted = -1;  // false positives; negative if it is not known
+};
+
+// The sums of one policy's filters. All files have answers; those that were
+// asked have an outcome, too. `keys` has the number of each file's keys.
+ReplayResult SumUp(const std::string& name, const ReplayedReads& reads,
+                   const std::vector<TargetFile>& files,
+                   const std::vector<uint64_t>& keys,
+                   const std::vector<FileOutcome>& outcomes,
+                   const ReplayedAnswers& answers);
+
+// ---- All of it ----
 
 struct Candidate {
   std::string name;

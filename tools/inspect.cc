@@ -4,12 +4,10 @@
 
 #include <ctime>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/samples/files.h"
 #include "rocksdb/env.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
@@ -21,21 +19,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// The share of false positives among the seeks that found nothing; null if
-// there were no such seeks.
-Json RateOf(uint64_t spared, uint64_t paid) {
-  if (spared + paid == 0) return Json();
-  return static_cast<double>(paid) / static_cast<double>(spared + paid);
-}
-
-// A count from a JSON object; 0 if it is missing.
-uint64_t CountOf(const Json& counts, const char* name) {
-  const auto count = counts.find(name);
-  return count == counts.end() || !count->is_number_unsigned()
-             ? 0
-             : count->get<uint64_t>();
-}
 
 // Sums over the files of a level, or of a column family.
 struct Sum {
@@ -50,17 +33,7 @@ struct Sum {
   double predicted = 0;
   uint64_t predicting_keys = 0;
 
-  // Sums over the files that --statistics reports on.
-  bool observed = false;
-  uint64_t spared = 0;
-  uint64_t paid = 0;
-
-  void Add(const TargetFile& file, const FileFacts& facts, const Json& row) {
-    if (row.contains("observed_asked")) {
-      observed = true;
-      spared += row["observed_spared"].get<uint64_t>();
-      paid += row["observed_paid"].get<uint64_t>();
-    }
+  void Add(const TargetFile& file, const FileFacts& facts) {
     files++;
     bytes += file.bytes;
     keys += facts.keys();
@@ -90,10 +63,6 @@ struct Sum {
         predicting_keys == 0
             ? Json()
             : Json(predicted / static_cast<double>(predicting_keys));
-    if (!observed) return;
-    (*row)["observed_spared"] = spared;
-    (*row)["observed_paid"] = paid;
-    (*row)["observed_fpr"] = RateOf(spared, paid);
   }
 };
 
@@ -105,9 +74,6 @@ const std::vector<Column> kFileColumns = {
     {"kind", "filter"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
-    {"observed_fpr", "observed FPR", 5},
-    {"observed_spared", "reads spared"},
-    {"observed_paid", "in vain"},
     {"design", "design"},
     {"basis", "designed"},
     {"false_positive_price", "at a price of"},
@@ -123,9 +89,6 @@ const std::vector<Column> kSumColumns = {
     {"filter_size", "filters"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
-    {"observed_fpr", "observed FPR", 5},
-    {"observed_spared", "reads spared"},
-    {"observed_paid", "in vain"},
 };
 
 Json RowOf(const TargetFamily& family, const TargetFile& file) {
@@ -162,195 +125,79 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["unfiltered"] = facts.unfiltered();
 }
 
-class Inspect : public Command {
- public:
-  const char* name() const override { return "inspect"; }
-  const char* summary() const override {
-    return "Shows the filter of each SST file, what its design is based on, "
-           "and its predicted false positive rate.";
-  }
-  const char* usage() const override {
-    return "inspect --db=DIR | FILE...  [FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  Status ReadStatistics();
-  // Reads the designs in the info log, if the page is to show them.
-  Status ReadHistory(std::ostream& err, Page* page) const;
-  // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
-  Json LookAt(const TargetFamily& family, const TargetFile& file,
-              std::unique_ptr<FileFacts>* facts, bool* found) const;
-  // Prints the files and the levels, and returns them.
-  PageFamily InspectFamily(const TargetFamily& family, std::ostream& err,
-                           Output* output, bool* found) const;
-  // Says that no read asks this many filters of Protean, because of the OPTIONS
-  // file, and how to go on.
-  void PrintUnasked(const TargetFamily& family, size_t filters,
-                    std::ostream& err) const;
-  void AddObserved(const TargetFamily& family, const TargetFile& file,
-                   Json* row) const;
-
-  Target target_;
-  bool json_ = false;
-  bool levels_only_ = false;
-  std::string statistics_file_;
-  std::string html_file_;
-  std::string log_file_;
-  // The files in the JSON of FilterStatistics, by column family and file name.
-  std::map<std::string, std::map<std::string, Json>> statistics_;
-};
-
-const char* Inspect::help() const {
-  return R"(Prints for each SST file: its level, keys and size, the kind of its filter, the filter's design and
-what the design is based on (sample queries, or the keys alone), its bits per key, and the false
-positive rate that the model predicts; or why range reads do not use a filter of the file. Then the
-sums of each level.
-
-The DB may be in use: only its MANIFEST, its OPTIONS file and the filters are read.
-
-With --json, and on the page of --html, "prefixes" says which prefixes of a key a design means, such as
-"ribbon 272": the first 34 bytes.
-
-If files have filters of Protean, but the OPTIONS file names a table that does not ask them, a line says
-so, with the way back. RocksDB's ldb writes such an OPTIONS file, for instance put with --bloom_bits or
---create_if_missing.
+constexpr Command::Text kInspect = {
+    "inspect",
+    "Shows the filter of each SST file, what its design is based on, and its "
+    "predicted false positive rate.",
+    "--db=DIR | FILE...", "all of them",
+    R"(Prints for each SST file its level, keys and size, the kind of its filter, the filter's design and what the
+design is based on (sample queries, or the keys alone), its bits per key, and the false positive rate that
+the model predicts; or why range reads do not use a filter of the file. Then the sums of each level. The DB
+may be in use: only its MANIFEST, its OPTIONS file and the filters are read. With --json, and on the page of
+--html, "prefixes" says which prefixes of a key a design means. A line says so if the OPTIONS file names a
+table that does not ask the filters of Protean that files have, as after RocksDB's ldb put --bloom_bits.
 
 Exit code: 0 if all filters can be used or are left out on purpose; 1 if a file, a filter or the end of
 the MANIFEST is damaged or missing, or if the OPTIONS file keeps filters from being asked; 2 if the
 command failed.
 
 Examples:
-  protean inspect --db=/data/db
   protean inspect --db=/data/db --column_family=events --levels_only
-  protean inspect --db=/data/db --html=filters.html --log=/data/db/LOG
   protean inspect /backup/000123.sst /backup/000124.sst
   protean inspect --db=/data/db --json | jq 'select(.unfiltered != "") | .file'
-)";
-}
+)"};
+
+class Inspect : public Command {
+ public:
+  Inspect() : Command(kInspect) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
+  Json LookAt(const TargetFamily& family, const TargetFile& file,
+              std::unique_ptr<FileFacts>* facts);
+  // Prints the files and the levels, and returns them for the page.
+  Json InspectFamily(const TargetFamily& family);
+  // Says that no read asks this many filters of Protean, because of the OPTIONS
+  // file, and how to go on.
+  void PrintUnasked(const TargetFamily& family, size_t filters) const;
+
+  bool levels_only_ = false;
+  std::string html_file_;
+};
 
 void Inspect::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
   arguments->Add("levels_only", "print the sums of each level only",
                  &levels_only_);
-  arguments->Add("statistics", "FILE",
-                 "filter statistics of the process that has the DB open: one "
-                 "line of FilterStatistics::ToJson() for each column family",
-                 &statistics_file_);
   arguments->Add(
       "html", "FILE",
       "write the same facts, with charts, to an HTML page that needs "
       "no other file",
       &html_file_);
-  arguments->Add("log", "FILE",
-                 "the DB's info log (LOG); the HTML page shows the designs in "
-                 "it over time",
-                 &log_file_);
-  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-// The file has a JSON object per line. The last one of a column family counts.
-Status Inspect::ReadStatistics() {
-  if (statistics_file_.empty()) return Status::OK();
-  std::string text;
-  const Status s = ReadFileToString(Env::Default(), statistics_file_, &text);
-  if (!s.ok()) {
-    return Status::IOError("--statistics=" + statistics_file_ +
-                           " cannot be read: " + s.ToString());
-  }
-  std::istringstream in(text);
-  for (in >> std::ws; in.good(); in >> std::ws) {
-    std::string line;
-    std::getline(in, line);
-    Json statistics =
-        Json::parse(line, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    if (!statistics.is_object() || !statistics.contains("column_family") ||
-        !statistics["column_family"].is_string() ||
-        !statistics.contains("files") || !statistics["files"].is_array()) {
-      return Status::InvalidArgument(
-          "--statistics=" + statistics_file_ +
-          " has lines that are not from FilterStatistics::ToJson()");
-    }
-    std::map<std::string, Json>& files =
-        statistics_[statistics["column_family"].get<std::string>()];
-    files.clear();
-    for (Json& file : statistics["files"]) {
-      const auto path = file.find("path");
-      if (path == file.end() || !path->is_string()) continue;
-      const std::string name = path->get<std::string>();
-      files[name.substr(name.rfind('/') + 1)] = std::move(file);
-    }
-  }
-  return Status::OK();
-}
-
-void Inspect::PrintUnasked(const TargetFamily& family, size_t filters,
-                           std::ostream& err) const {
+void Inspect::PrintUnasked(const TargetFamily& family, size_t filters) const {
   const std::string flags = TargetFlags(target_.db(), family.name);
   const std::string last = target_.LastProteanPolicy(family.name);
-  err << "column family " << PrintedName(family.name) << ": " << filters
-      << " of " << family.files.size()
-      << " files have filters of Protean, which no read asks, since the "
-         "OPTIONS file names "
-      << family.table_factory << " with filter_policy=" << family.filter_policy
-      << ". What opened the DB last for writing has written it, such as ldb "
-         "with --bloom_bits or --create_if_missing. To name ProteanTable "
-         "again: protean apply "
-      << flags << ' '
-      << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
-      << ". To leave Protean: protean rollback " << flags
-      << " --to=bloomfilter:10\n";
-}
-
-// Bounded and unbounded seeks count together.
-void Inspect::AddObserved(const TargetFamily& family, const TargetFile& file,
-                          Json* row) const {
-  const auto files = statistics_.find(family.name);
-  if (files == statistics_.end()) return;
-  const auto known = files->second.find(file.name);
-  if (known == files->second.end()) return;
-  uint64_t asked = 0;
-  uint64_t spared = 0;
-  uint64_t paid = 0;
-  for (const char* kind : {"bounded_seeks", "unbounded_seeks"}) {
-    const auto seeks = known->second.find(kind);
-    if (seeks == known->second.end()) continue;
-    asked += CountOf(*seeks, "asked");
-    spared += CountOf(*seeks, "negatives") + CountOf(*seeks, "passed");
-    paid += CountOf(*seeks, "false_positives");
-  }
-  (*row)["observed_asked"] = asked;
-  (*row)["observed_spared"] = spared;
-  (*row)["observed_paid"] = paid;
-  (*row)["observed_fpr"] = RateOf(spared, paid);
-}
-
-Status Inspect::ReadHistory(std::ostream& err, Page* page) const {
-  if (log_file_.empty()) return Status::OK();
-  if (html_file_.empty()) {
-    return Status::InvalidArgument("--log goes with --html=FILE");
-  }
-  std::string log;
-  const Status s = ReadFileToString(Env::Default(), log_file_, &log);
-  if (!s.ok()) {
-    return Status::IOError("--log=" + log_file_ +
-                           " cannot be read: " + s.ToString());
-  }
-  page->history = ReadDesigns(log);
-  if (page->history.empty()) {
-    err << "--log=" << log_file_
-        << " has no designs of filters, so the page shows none over time: "
-           "policies that design filters log each one if info_log_level is "
-           "INFO_LEVEL (the default) or lower\n";
-  }
-  return s;
+  err() << "column family " << PrintedName(family.name) << ": " << filters
+        << " of " << family.files.size()
+        << " files have filters of Protean, which no read asks, since the "
+           "OPTIONS file names "
+        << family.table_factory
+        << " with filter_policy=" << family.filter_policy
+        << ". What opened the DB last for writing has written it, such as ldb "
+           "with --bloom_bits or --create_if_missing. To name ProteanTable "
+           "again: protean apply "
+        << flags << ' '
+        << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
+        << ". To leave Protean: protean rollback " << flags
+        << " --to=bloomfilter:10\n";
 }
 
 Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
-                     std::unique_ptr<FileFacts>* facts, bool* found) const {
+                     std::unique_ptr<FileFacts>* facts) {
   Json row = RowOf(family, file);
   const Status read = FileFacts::Read(family, file, facts);
   if (read.ok()) {
@@ -359,11 +206,10 @@ Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
         (*facts)->kind() == "SuRF"
             ? ""
             : ExplainDesign((*facts)->report().design, file.smallest);
-    AddObserved(family, file, &row);
-    *found = *found || (*facts)->damaged();
+    found_ = found_ || (*facts)->damaged();
   } else if (target_.IsMissing(family, file)) {
     row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
-    *found = true;
+    found_ = true;
   } else if (IsGone(read) && !target_.db().empty()) {
     row["unfiltered"] = "the file is gone; it was compacted";
   } else if (read.IsNotSupported()) {
@@ -372,84 +218,80 @@ Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
     row["unfiltered"] = (read.IsCorruption() ? "the file is damaged: "
                                              : "the file cannot be read: ") +
                         read.ToString();
-    *found = true;
+    found_ = true;
   }
   return row;
 }
 
-PageFamily Inspect::InspectFamily(const TargetFamily& family, std::ostream& err,
-                                  Output* output, bool* found) const {
-  PageFamily page = {family.name, family.filter_policy, {}, {}};
+Json Inspect::InspectFamily(const TargetFamily& family) {
+  std::vector<Json> files;
   std::map<int, Sum> levels;
   Sum all;
   size_t of_protean = 0;
   for (const TargetFile& file : family.files) {
     std::unique_ptr<FileFacts> facts;
-    page.files.push_back(LookAt(family, file, &facts, found));
+    files.push_back(LookAt(family, file, &facts));
     if (facts == nullptr) continue;
     of_protean += facts->filter() != nullptr;
-    levels[file.level].Add(file, *facts, page.files.back());
-    all.Add(file, *facts, page.files.back());
+    levels[file.level].Add(file, *facts);
+    all.Add(file, *facts);
   }
   if (of_protean > 0 && !family.table_factory.empty() &&
       family.table_factory != ProteanTableFactory::kClassName() &&
       !family.has_protean_policy) {
-    PrintUnasked(family, of_protean, err);
-    *found = true;
+    PrintUnasked(family, of_protean);
+    found_ = true;
   }
+  std::vector<Json> sums;
   for (const auto& [level, sum] : levels) {
     Json row;
     row["column_family"] = family.name;
     row["level"] = level < 0 ? Json("-") : Json(level);
     sum.WriteTo(&row);
-    page.levels.push_back(std::move(row));
+    sums.push_back(std::move(row));
   }
+  Json page;
+  page["name"] = family.name;
+  page["filter_policy"] = family.filter_policy;
+  page["files"] = files;
+  page["levels"] = sums;
   if (!family.name.empty()) {
-    output->Line(Format("Column family %s: %s%s%s",
-                        PrintedName(family.name).c_str(),
-                        family.table_factory.c_str(),
-                        family.filter_policy.empty() ? "" : ", filter_policy=",
-                        family.filter_policy.c_str()));
+    out().Line("Column family " + PrintedName(family.name) + ": " +
+               family.table_factory +
+               (family.filter_policy.empty() ? "" : ", filter_policy=") +
+               family.filter_policy);
   }
   if (!levels_only_) {
-    output->Table(kFileColumns, page.files);
-    output->Line();
+    out().Table(kFileColumns, files);
+    out().Line();
   }
-  std::vector<Json> sums = page.levels;
   if (!json_) {
     sums.push_back({{"level", "all"}});
     all.WriteTo(&sums.back());
   }
-  if (levels_only_ || !json_) output->Table(kSumColumns, sums);
-  output->Line();
+  if (levels_only_ || !json_) out().Table(kSumColumns, sums);
+  out().Line();
   return page;
 }
 
-Status Inspect::Run(const std::vector<std::string>& operands, std::ostream& out,
-                    std::ostream& err, bool* found) {
-  Page page;
-  Status s = target_.Open(operands);
-  if (s.ok()) s = ReadStatistics();
-  if (s.ok()) s = ReadHistory(err, &page);
+Status Inspect::Run() {
+  Status s = OpenTarget(/*or_files=*/true);
   if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err << note << '\n';
-  *found = !target_.cut_off().empty();
-  Output output(out, json_);
+  found_ = !target_.cut_off().empty();
+  Json page;
   for (const TargetFamily& family : target_.families()) {
-    page.families.push_back(InspectFamily(family, err, &output, found));
+    page["families"].push_back(InspectFamily(family));
   }
   if (html_file_.empty()) return s;
-  page.title = target_.db().empty() ? Format("%zu SST files", operands.size())
-                                    : target_.db();
+  page["title"] = target_.db().empty()
+                      ? Format("%zu SST files", operands_.size())
+                      : target_.db();
   // c_str() drops the trailing zeros of TimeToString.
   // NOLINTNEXTLINE(readability-redundant-string-cstr)
-  page.time = Env::Default()
-                  ->TimeToString(static_cast<uint64_t>(time(nullptr)))
-                  .c_str();
-  s = WriteOutput(Env::Default(), html_file_, RenderPage(page));
-  return s.ok() ? s
-                : Status::IOError("--html=" + html_file_ +
-                                  " cannot be written: " + s.ToString());
+  page["time"] = Env::Default()
+                     ->TimeToString(static_cast<uint64_t>(time(nullptr)))
+                     .c_str();
+  return WriteResult(html_file_, "--html=" + html_file_, RenderPage(page));
 }
 
 }  // namespace

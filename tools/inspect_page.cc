@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <sstream>
 
@@ -18,45 +17,11 @@ constexpr char kPage[] =
     ;
 constexpr char kDataMark[] = "{{DATA}}";
 
-// The time of a log line, such as 2026/01/31-23:59:59.123456, in seconds since
-// a fixed moment. Every month counts 31 days, so times order right, and that is
-// all that the page needs.
-uint64_t SecondsOf(const std::string& time) {
-  unsigned year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
-  sscanf(time.c_str(), "%u/%u/%u-%u:%u:%u", &year, &month, &day, &hour, &minute,
-         &second);
-  return ((((uint64_t{year} * 12 + month) * 31 + day) * 24 + hour) * 60 +
-          minute) *
-             60 +
-         second;
-}
-
 }  // namespace
 
-std::string RenderPage(const Page& page) {
-  Json data;
-  data["title"] = page.title;
-  data["time"] = page.time;
-  data["families"] = Json::array();
-  for (const PageFamily& family : page.families) {
-    Json entry;
-    entry["name"] = family.name;
-    entry["filter_policy"] = family.filter_policy;
-    entry["files"] = family.files;
-    entry["levels"] = family.levels;
-    data["families"].push_back(std::move(entry));
-  }
-  data["history"] = Json::array();
-  for (const DesignedFilter& filter : page.history) {
-    Json entry;
-    entry["time"] = filter.time;
-    entry["seconds"] = SecondsOf(filter.time);
-    entry["design"] = filter.design;
-    entry["predicted_fpr"] = filter.predicted_fpr;
-    data["history"].push_back(std::move(entry));
-  }
+std::string RenderPage(const Json& page) {
   const std::string json =
-      data.dump(-1, ' ', false, Json::error_handler_t::replace);
+      page.dump(-1, ' ', false, Json::error_handler_t::replace);
   // Without this character, the data can neither end the script nor begin a
   // comment in it.
   std::string escaped;
@@ -103,28 +68,6 @@ std::string ExplainDesign(const std::string& design, const Slice& key) {
     if (!shown.empty()) explained += ", such as " + PrintedKey(shown);
   }
   return explained;
-}
-
-std::vector<DesignedFilter> ReadDesigns(const std::string& log) {
-  const std::string kMark = " Protean: ";
-  const std::string kRate = ": predicted false positive rate ";
-  std::vector<DesignedFilter> designs;
-  std::istringstream lines(log);
-  std::string line;
-  while (std::getline(lines, line)) {
-    const size_t mark = line.find(kMark);
-    const size_t rate = line.find(kRate);
-    if (mark == std::string::npos || rate == std::string::npos || rate < mark) {
-      continue;
-    }
-    DesignedFilter filter;
-    filter.time = line.substr(0, line.find_first_of(". "));
-    const size_t begin = mark + kMark.size();
-    filter.design = line.substr(begin, rate - begin);
-    filter.predicted_fpr = strtod(line.c_str() + rate + kRate.size(), nullptr);
-    designs.push_back(std::move(filter));
-  }
-  return designs;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -144,9 +144,13 @@ Status AskLive(const Target& target, const LiveFlags& flags,
                const std::string& request, const LiveParameters& parameters,
                const std::function<bool(const Json* progress)>& watch,
                std::string* body) {
+  LiveParameters all = parameters;
+  if (!target.column_family().empty()) {
+    all.emplace("column_family", target.column_family());
+  }
   std::string head = request;
   char separator = '?';
-  for (const auto& [name, value] : parameters) {
+  for (const auto& [name, value] : all) {
     head += separator + name + "=" + Escaped(value);
     separator = '&';
   }
@@ -162,9 +166,71 @@ Status AskLive(const Target& target, const LiveFlags& flags,
   Status s = Connect(flags.socket(target), &fd);
   if (!s.ok()) return s;
   send(fd, head.data(), head.size(), MSG_NOSIGNAL);
-  s = Reader(fd, request == "POST /refresh").Read(watch, body);
+  Reader reader(fd, request == "POST /refresh");
+  if (watch != nullptr) {
+    s = reader.Read(watch, body);
+  } else {
+    const Interrupt interrupt;
+    s = reader.Read([&](const Json*) { return !interrupt.requested(); }, body);
+  }
   close(fd);
   return s;
+}
+
+// ---- protean statistics ----
+
+namespace {
+
+constexpr Command::Text kStatistics = {
+    "statistics", "Prints what the filters of a running process have done.",
+    "--db=DIR", "those that have a FilterRefresher",
+    R"(What filters have done is known only to the process that has the DB open. This command asks it for the
+FilterStatistics (plugin/filter_statistics.h) of its column families, at a socket of that process:
+protean.sock in the DB's folder, or that of --socket. The process must have a protean::FilterRefresher with
+that socket. Ask as the user whose process it is, or as root.
+
+Exit code: 0, 2 if the command failed, for instance because no process answered.
+
+Examples:
+  protean statistics --db=/data/db
+  protean statistics --db=/data/db --json > statistics.json
+  protean statistics --db=/data/db --prometheus > /var/lib/node_exporter/protean.prom
+)"};
+
+class StatisticsCommand : public Command {
+ public:
+  StatisticsCommand() : Command(kStatistics) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override {
+    live_.AddFlags(arguments);
+    arguments->Add("prometheus", "print the text format of Prometheus",
+                   &prometheus_);
+  }
+  Status Run() override {
+    if (json_ && prometheus_) {
+      return Status::InvalidArgument("give --json or --prometheus, not both");
+    }
+    Status s = OpenTarget(/*or_files=*/false);
+    std::string body;
+    if (s.ok() && prometheus_) {
+      s = AskLive(target_, live_, "GET /metrics", {}, nullptr, &body);
+    } else if (s.ok()) {
+      s = AskLive(target_, live_, "GET /statistics",
+                  {{"format", json_ ? "json" : "text"}}, nullptr, &body);
+    }
+    if (s.ok()) out().Text(body);
+    return s;
+  }
+
+  LiveFlags live_;
+  bool prometheus_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> NewStatistics() {
+  return std::make_unique<StatisticsCommand>();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

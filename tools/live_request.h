@@ -31,11 +31,13 @@ class LiveFlags {
   std::string socket_;
 };
 
-// Asks for `request`, such as "POST /refresh", and stores the body of the
-// answer, or its last line if it is about progress. `watch` is called several
-// times a second, with how far a refresh is if that is news, else nullptr; when
-// it returns false, the process is told to end the refresh after the current
-// file, and its answer is waited for.
+// Asks for `request`, such as "POST /refresh", of the column family that the
+// target's flags name, or all of them, with these parameters, and stores the
+// body of the answer, or its last line if it is about progress. `watch` is
+// called several times a second, with how far a refresh is if that is news,
+// else nullptr; when it returns false, or on Ctrl-C if it is nullptr, the
+// process is told to end the refresh after the current file, and its answer is
+// waited for.
 //
 // Returns InvalidArgument with the process's words if it refuses; Aborted if it
 // failed, or ended meanwhile; Incomplete if `watch` returned false, unless a

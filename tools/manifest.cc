@@ -70,7 +70,6 @@ class ManifestState {
       file.bytes = meta.fd.GetFileSize();
       file.smallest = meta.smallest.user_key().ToString();
       file.largest = meta.largest.user_key().ToString();
-      file.has_timestamps = meta.user_defined_timestamps_persisted;
     }
     return Status::OK();
   }

@@ -21,8 +21,6 @@ struct ManifestFile {
   uint64_t bytes = 0;
   std::string smallest;  // user keys
   std::string largest;
-  // Whether the keys end with timestamps, if the column family has timestamps.
-  bool has_timestamps = true;
 };
 // A column family of such a DB.
 struct ManifestFamily {

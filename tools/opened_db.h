@@ -92,10 +92,10 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
                       ColumnFamilyOptions* options);
 
-// The lines in which two texts differ. The lines of a longest common
-// subsequence are left out; of the others, those of the old text begin with "-
-// " and those of the new one with "+ ". Takes time in proportion to the product
-// of the lines between the first and the last difference.
+// The lines that one of two texts has more often than the other, wherever:
+// those of the old text, which begin with "- ", and then those of the new one
+// with
+// "+ ".
 std::vector<std::string> DifferentLines(const std::string& old_text,
                                         const std::string& new_text);
 

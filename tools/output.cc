@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "filter_policy/option_types.h"
+#include "filter_policy/samples/files.h"
+#include "rocksdb/env.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -85,6 +87,14 @@ void Output::Table(const std::vector<Column>& columns,
     text.erase(text.find_last_not_of(' ') + 1);
     out_ << text << '\n';
   }
+}
+
+Status WriteResult(const std::string& file, const std::string& called,
+                   const std::string& contents) {
+  const Status s = WriteOutput(Env::Default(), file, contents);
+  return s.ok()
+             ? s
+             : Status::IOError(called + " cannot be written: " + s.ToString());
 }
 
 std::string PrintedKey(const Slice& key) {

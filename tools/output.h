@@ -19,6 +19,7 @@
 
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/slice.h"
+#include "rocksdb/status.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -39,6 +40,9 @@ class Output {
   // Prints a line for people only.
   void Line(const std::string& text = "");
 
+  // Prints a text as it is.
+  void Text(const std::string& text) { out_ << text; }
+
   // Prints a table. Programs get each row with all of its fields. People get
   // the fields that have columns, without columns that are empty in all rows;
   // nulls are shown as "-".
@@ -51,6 +55,10 @@ class Output {
   std::ostream& out_;
   const bool as_json_;
 };
+
+// Writes a file that the command line names, as `called` in an error.
+Status WriteResult(const std::string& file, const std::string& called,
+                   const std::string& contents);
 
 // A key for people and programs: the key itself if it is printable, else
 // hexadecimal, as in ldb --hex and in files of queries.

@@ -5,13 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
+#include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
@@ -79,92 +80,21 @@ void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
   for (const SampleQuery& query : queries) queue->Add(query);
 }
 
-Status Interrupted() {
-  return Status::Incomplete(
-      "interrupted; files that were not reached are unchanged, and the same "
-      "command continues with them");
-}
-
-RefreshProgress ProgressOf(const Json& line) {
-  RefreshProgress progress;
-  progress.files = line["files"];
-  progress.files_decided = line["files_decided"];
-  progress.bytes = line["bytes"];
-  progress.bytes_decided = line["bytes_decided"];
-  progress.bytes_read = line["bytes_read"];
-  progress.bytes_rewritten = line["bytes_rewritten"];
-  return progress;
-}
-
-class RefreshCommand : public Command {
- public:
-  const char* name() const override { return "refresh"; }
-  const char* summary() const override {
-    return "Rewrites the SST files whose filters would do much better if they "
-           "were designed for current queries.";
-  }
-  const char* usage() const override { return "refresh --db=DIR  [FLAGS]"; }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  // Finds the column families that can be refreshed. Returns InvalidArgument if
-  // there is none, or if --samples could apply to several.
-  Status Choose(std::ostream& err, std::vector<std::string>* families) const;
-  // Completes the options by the flags that are text.
-  Status SetOptions();
-  Status Open(std::unique_ptr<OpenedDB>* opened) const;
-  // Refreshes in the process that has the DB open.
-  Status RunLive(std::ostream& out, std::ostream& err, bool* found);
-  // How far the refresh of a column family is after `seconds`, in a line.
-  std::string ProgressLine(const std::string& column_family,
-                           const RefreshProgress& at, double seconds) const;
-  // Prints a RefreshResult, given as its JSON. Sets `*found` if it has a file
-  // that needs attention.
-  void Print(const std::string& column_family, const Json& result,
-             Output* output, bool* found) const;
-
-  Target target_;
-  LiveFlags live_;
-  std::string levels_;
-  std::string start_;
-  std::string limit_;
-  uint64_t parallel_ = 0;  // 0 if it is not given
-  RefreshOptions options_;
-  std::string samples_;
-  bool without_samples_ = false;
-  bool json_ = false;
-};
-
-const char* RefreshCommand::help() const {
-  return R"(A filter is designed when its file is written, for the queries of that time. This command finds the
+constexpr Command::Text kRefresh = {
+    "refresh",
+    "Rewrites the SST files whose filters would do much better if they were "
+    "designed for current queries.",
+    "--db=DIR", "all of them",
+    R"(A filter is designed when its file is written, for the queries of that time. This command finds the
 files whose filters do badly with current queries and would do better if they were rebuilt, and
 rewrites them into their own level, those with the largest gain per byte first. Current queries are
-the samples that the DB has saved (samples_file of the filter policy), and those of --samples. With
---without_samples, queries are generated from the keys if there are none.
-
-With --live, the process that has the DB open does it, with its own samples, and knows how often queries
-come. It must have a protean::FilterRefresher (plugin/refresh_filters.h) of the column family, whose
-limits hold, too, with a socket: protean.sock in the DB's folder, or that of --socket. Ask as the user
-whose process it is, or as root.
-
-Without --live, no other process may have the DB open, except with --dry_run, which writes nothing. The DB is opened with its own options,
-and none of them is changed. A TransactionDB (allow_2pc=true in its OPTIONS file) is not rewritten,
+the samples that the DB has saved (samples_file of the filter policy), and those of --samples; a column
+family without any is left alone unless --without_samples is given. With --all, all files are rewritten
+whose filters are not of the present policy, as after protean apply; the same command does the rest after an
+interruption. With --live, the process that has the DB open does it, within the limits of its
+protean::FilterRefresher (plugin/refresh_filters.h); otherwise no other process may have the DB open, except
+with --dry_run. A TransactionDB (allow_2pc=true in its OPTIONS file) is not rewritten,
 whatever its write policy: refresh it in its application.
-
-A column family without any samples is left alone unless --without_samples is given: its files would be
-read completely, and perhaps rewritten, for queries that the application has not asked.
-
-With --all, all files are rewritten whose filters are not of the present policy, also those whose filters
-would do no better. After protean apply, the DB then has the filters that protean advise has promised: of
-that policy, and of that size. Files that have such filters already are rewritten only if that pays, so the
-same command does the rest after an interruption, and may run each night.
-
---levels, --start and --limit choose files, such as those of the last level, or of one tenant's keys; the
-others are "not selected". --parallel rewrites several files at a time: faster, and more work at once.
-With --live, only files that the application allows its FilterRefresher are chosen.
 
 Prints for each file what was done, the number of queries that it was judged by, and the false positive
 rates of its old and its new filter for them. With --json, an object without "file" ends each column
@@ -175,18 +105,58 @@ interrupted.
 
 Examples:
   protean refresh --db=/data/db --dry_run
-  protean refresh --db=/data/db --max_bytes=20G --bytes_per_second=50M
-  protean refresh --live --db=/data/db --bytes_per_second=50M
-  protean refresh --live --db=/data/db --all --levels=5,6
-  protean refresh --db=/data/db --without_samples
-  protean refresh --db=/data/db --all --parallel=4
-  protean refresh --db=/data/db --levels=5,6 --start=tenant7/ --limit=tenant70
+  protean refresh --live --db=/data/db --all --levels=5,6 --bytes_per_second=50M
   protean refresh --db=/data/db --column_family=events --samples=today.queries
-)";
-}
+)"};
 
-void RefreshCommand::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
+class Refresh : public Command {
+ public:
+  Refresh() : Command(kRefresh) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  // Finds the column families that can be refreshed. Returns InvalidArgument if
+  // there is none, or if --samples could apply to several.
+  Status Choose(std::vector<std::string>* families) const;
+  // Completes the options by the flags that are text.
+  Status SetOptions();
+  Status Open(std::unique_ptr<OpenedDB>* opened) const;
+
+  // Shows how far the refresh of a column family is, given as the JSON of a
+  // RefreshProgress, if that is news. Returns false if the refresh is to end.
+  using Watch = std::function<bool(const Json* progress, double seconds)>;
+  // Refreshes a column family, and stores the RefreshResult as JSON; null if
+  // there is none.
+  using RefreshOne = std::function<Status(const std::string& column_family,
+                                          const RefreshOptions& options,
+                                          const Watch& watch, Json* result)>;
+  // Refreshes these column families one after the other.
+  Status RefreshAll(const std::vector<std::string>& families,
+                    const RefreshOne& refresh);
+  // Refreshes a DB that no process has open, or in the process that has it.
+  Status RunHere();
+  Status RunLive();
+  // How far the refresh of a column family is after `seconds`, in a line; `at`
+  // is a RefreshProgress, as its ToJson() has it.
+  std::string ProgressLine(const std::string& column_family, const Json& at,
+                           double seconds) const;
+  // Prints a RefreshResult, given as its JSON. Sets `found_` if it has a file
+  // that needs attention.
+  void Print(const std::string& column_family, const Json& result);
+
+  LiveFlags live_;
+  std::string levels_;
+  std::string start_;
+  std::string limit_;
+  uint64_t parallel_ = 0;  // 0 if it is not given
+  RefreshOptions options_;
+  std::string samples_;
+  bool without_samples_ = false;
+};
+
+void Refresh::AddFlags(Arguments* arguments) {
   live_.AddFlags(arguments);
   arguments->Add("levels", "N,...",
                  "only files of these levels, such as 0,1; default: all levels",
@@ -232,11 +202,9 @@ void RefreshCommand::AddFlags(Arguments* arguments) {
       "refresh column families that have no samples, too, by queries "
       "that are generated from the keys",
       &without_samples_);
-  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-Status RefreshCommand::Choose(std::ostream& err,
-                              std::vector<std::string>* families) const {
+Status Refresh::Choose(std::vector<std::string>* families) const {
   std::string why;
   for (const TargetFamily& family : target_.families()) {
     const ProteanFilterPolicy* policy = PolicyOf(family);
@@ -255,16 +223,16 @@ Status RefreshCommand::Choose(std::ostream& err,
       why = WhyNotWithoutSamples(family);
     } else {
       families->push_back(family.name);
-      WarnOfRelativeSamplesFile(family, err);
+      WarnOfRelativeSamplesFile(family, err());
       if (!samples_.empty() && !options_.dry_run &&
           policy->Samples()->options().samples_file.empty()) {
-        err << "column family " << PrintedName(family.name)
-            << " saves no samples, so files written later do not use these; "
-               "samples_file in its filter_policy would save them\n";
+        err() << "column family " << PrintedName(family.name)
+              << " saves no samples, so files written later do not use these; "
+                 "samples_file in its filter_policy would save them\n";
       }
       continue;
     }
-    if (target_.families().size() > 1) err << "left out: " << why << '\n';
+    if (target_.families().size() > 1) err() << "left out: " << why << '\n';
   }
   if (families->empty()) return Status::InvalidArgument(why);
   if (!samples_.empty() && families->size() > 1) {
@@ -275,7 +243,7 @@ Status RefreshCommand::Choose(std::ostream& err,
   return Status::OK();
 }
 
-Status RefreshCommand::SetOptions() {
+Status Refresh::SetOptions() {
   // What is not asked of another process is limited by its application alone.
   if (live_.live()) {
     options_.max_parallel_rewrites = RefreshOptions::kMaxParallelRewrites;
@@ -292,7 +260,7 @@ Status RefreshCommand::SetOptions() {
   return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
 }
 
-Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
+Status Refresh::Open(std::unique_ptr<OpenedDB>* opened) const {
   if (options_.dry_run)
     return OpenedDB::OpenForReading(target_.db(), target_.env(), opened);
   Status s = target_.CheckForWriting();
@@ -307,24 +275,25 @@ Status RefreshCommand::Open(std::unique_ptr<OpenedDB>* opened) const {
              : s;
 }
 
-std::string RefreshCommand::ProgressLine(const std::string& column_family,
-                                         const RefreshProgress& at,
-                                         double seconds) const {
+std::string Refresh::ProgressLine(const std::string& column_family,
+                                  const Json& at, double seconds) const {
+  const auto bytes = [&at](const char* name) {
+    return at[name].get<uint64_t>();
+  };
   // Reading a file counts as one half of the work, since files may all be read
   // before the first one is rewritten.
-  const uint64_t done =
-      (at.bytes_decided + std::max(at.bytes_decided, at.bytes_read)) / 2;
+  const uint64_t decided = bytes("bytes_decided");
+  const uint64_t done = (decided + std::max(decided, bytes("bytes_read"))) / 2;
   return PrintedName(column_family) + ": " +
-         PrintedProgress(done, at.bytes, seconds) + "; " +
-         PrintedBytes(at.bytes_read) + " read, " +
-         PrintedBytes(at.bytes_rewritten) +
+         PrintedProgress(done, bytes("bytes"), seconds) + "; " +
+         PrintedBytes(bytes("bytes_read")) + " read, " +
+         PrintedBytes(bytes("bytes_rewritten")) +
          (options_.dry_run ? " to rewrite" : " rewritten");
 }
 
-void RefreshCommand::Print(const std::string& column_family, const Json& result,
-                           Output* output, bool* found) const {
+void Refresh::Print(const std::string& column_family, const Json& result) {
   for (const Json& file : result["files"]) {
-    *found = *found || file["outcome"] == ToString(RefreshOutcome::kDamaged) ||
+    found_ = found_ || file["outcome"] == ToString(RefreshOutcome::kDamaged) ||
              file["outcome"] == ToString(RefreshOutcome::kFailed);
   }
   const auto samples = result["samples"].get<uint64_t>();
@@ -333,124 +302,132 @@ void RefreshCommand::Print(const std::string& column_family, const Json& result,
       "; " + PrintedBytes(result["bytes_read"].get<uint64_t>()) + " read; " +
           (samples == 0 ? "no samples, so judged by generated queries"
                         : Format("judged by %" PRIu64 " samples", samples)),
-      output);
+      &out());
 }
 
-Status RefreshCommand::RunLive(std::ostream& out, std::ostream& err,
-                               bool* found) {
+Status Refresh::RefreshAll(const std::vector<std::string>& families,
+                           const RefreshOne& refresh) {
+  const Interrupt interrupt;
+  Progress progress(err());
+  RefreshOptions options = options_;
+  bool any = false;
+  Status s;
+  for (const std::string& family : families) {
+    Json result;
+    s = refresh(
+        family, options,
+        [&](const Json* at, double seconds) {
+          if (at != nullptr && progress.IsDue()) {
+            progress.Show(ProgressLine(family, *at, seconds));
+          }
+          return !interrupt.requested();
+        },
+        &result);
+    progress.Clear();
+    if (!s.ok() && (!result.is_object() || result["files"].empty())) {
+      // Nothing was done, perhaps for a reason that other families do not have.
+      const bool is_answer =
+          s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
+      if (families.size() == 1 || interrupt.requested() || s.IsIncomplete() ||
+          (live_.live() && !is_answer)) {
+        return s;
+      }
+      err() << "left out: column family " << PrintedName(family) << ": "
+            << (live_.live() ? s.getState() : s.ToString()) << '\n';
+      continue;
+    }
+    any = true;
+    options.max_bytes -=
+        std::min(options.max_bytes, result["bytes_rewritten"].get<uint64_t>());
+    Print(family, result);
+    if (interrupt.requested()) {
+      return Status::Incomplete(
+          "interrupted; files that were not reached are unchanged, and the "
+          "same command continues with them");
+    }
+    if (!s.ok()) return s;
+  }
+  return any ? Status::OK() : s;
+}
+
+Status Refresh::RunLive() {
   if (!samples_.empty()) {
     return Status::InvalidArgument(
         "--samples and --live do not go together: the process that has the DB "
         "open uses its own samples");
   }
-  const Interrupt interrupt;
-  Progress progress(err);
-  Output output(out, json_);
-  const bool one = target_.families().size() == 1;
-  size_t refreshed = 0;
-  RefreshOptions options = options_;
-  Status s;
+  std::vector<std::string> families;
   for (const TargetFamily& family : target_.families()) {
-    std::string body;
-    LiveParameters parameters;
-    s = StringToMap(options.ToString(), &parameters);
-    parameters["column_family"] = family.name;
-    parameters["without_samples"] = without_samples_ ? "true" : "false";
-    s = AskLive(
-        target_, live_, "POST /refresh", parameters,
-        [&](const Json* at) {
-          if (at != nullptr && progress.IsDue()) {
-            progress.Show(
-                ProgressLine(family.name, ProgressOf(*at), (*at)["seconds"]));
-          }
-          return !interrupt.requested();
-        },
-        &body);
-    progress.Clear();
-    const Json answer = s.ok() ? Json::parse(body, nullptr, false) : Json();
-    const Json result = answer.is_object() ? answer["result"] : Json();
-    if (result.is_object() && answer["error"] != "") {
-      s = Status::Aborted(answer["error"].get<std::string>());
-    }
-    if (!result.is_object() || result["files"].empty()) {
-      if (s.ok()) s = Status::Corruption("the answer has no result");
-      const bool answered =
-          s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
-      if (one || interrupt.requested() || !answered) return s;
-      err << "left out: column family " << PrintedName(family.name) << ": "
-          << s.getState() << '\n';
-      continue;
-    }
-    refreshed++;
-    options.max_bytes -=
-        std::min(options.max_bytes, result["bytes_rewritten"].get<uint64_t>());
-    Print(family.name, result, &output, found);
-    if (interrupt.requested()) return Interrupted();
-    if (!s.ok()) return s;
+    families.push_back(family.name);
   }
-  return refreshed > 0 ? Status::OK() : s;
+  return RefreshAll(families, [&](const std::string& family,
+                                  const RefreshOptions& options,
+                                  const Watch& watch, Json* result) {
+    LiveParameters parameters;
+    Status s = StringToMap(options.ToString(), &parameters);
+    parameters["column_family"] = family;
+    parameters["without_samples"] = without_samples_ ? "true" : "false";
+    std::string body;
+    const auto report = [&](const Json* at) {
+      return watch(at, at == nullptr ? 0 : (*at)["seconds"].get<double>());
+    };
+    if (s.ok()) {
+      s = AskLive(target_, live_, "POST /refresh", parameters, report, &body);
+    }
+    if (!s.ok()) return s;
+    Json answer = Json::parse(body, nullptr, false);
+    if (answer.is_object()) *result = answer["result"];
+    if (!result->is_object()) {
+      return Status::Corruption("the answer has no result");
+    }
+    return answer["error"] == ""
+               ? s
+               : Status::Aborted(answer["error"].get<std::string>());
+  });
 }
 
-Status RefreshCommand::Run(const std::vector<std::string>& operands,
-                           std::ostream& out, std::ostream& err, bool* found) {
-  if (!operands.empty()) {
-    return Status::InvalidArgument("give --db=DIR; " + operands[0] +
-                                   " is not a flag, and SST files without "
-                                   "their DB cannot be refreshed");
-  }
+Status Refresh::RunHere() {
   std::vector<std::string> families;
-  Status s = target_.Open(operands);
-  if (s.ok()) s = SetOptions();
-  if (s.ok() && live_.live()) return RunLive(out, err, found);
-  if (s.ok()) s = Choose(err, &families);
-  if (!s.ok()) return s;
   std::vector<SampleQuery> samples;
-  if (!samples_.empty()) s = ReadQueries(samples_, err, &samples);
-  if (!s.ok()) return s;
   std::unique_ptr<OpenedDB> opened;
-  s = Open(&opened);
+  Status s = Choose(&families);
+  if (s.ok() && !samples_.empty()) s = ReadQueries(samples_, err(), &samples);
+  if (s.ok()) s = Open(&opened);
   if (!s.ok()) return s;
+  s = RefreshAll(
+      families, [&](const std::string& family, const RefreshOptions& options,
+                    const Watch& watch, Json* result) {
+        ColumnFamilyHandle* const handle = opened->Find(family);
+        if (handle == nullptr) {
+          return Status::InvalidArgument("it has been dropped meanwhile");
+        }
+        if (!samples.empty()) AddSamples(samples, opened->db(), handle);
+        const auto begin = std::chrono::steady_clock::now();
+        RefreshOptions watched = options;
+        watched.progress = [&](const RefreshProgress& at) {
+          const std::chrono::duration<double> elapsed =
+              std::chrono::steady_clock::now() - begin;
+          const Json now = Json::parse(RecordOf(at).ToJson());
+          return watch(&now, elapsed.count());
+        };
+        RefreshResult refreshed;
+        const Status done =
+            RefreshFilters(opened->db(), handle, watched, &refreshed);
+        *result = Json::parse(refreshed.ToJson(), nullptr, false);
+        return done;
+      });
+  return s.ok() ? opened->Close() : s;
+}
 
-  const Interrupt interrupt;
-  Progress progress(err);
-  Output output(out, json_);
-  uint64_t bytes_left = options_.max_bytes;
-  for (const std::string& family : families) {
-    ColumnFamilyHandle* const handle = opened->Find(family);
-    if (handle == nullptr) continue;  // has been dropped meanwhile
-    if (!samples.empty()) AddSamples(samples, opened->db(), handle);
-    RefreshOptions options = options_;
-    options.max_bytes = bytes_left;
-    const auto begin = std::chrono::steady_clock::now();
-    options.progress = [&](const RefreshProgress& at) {
-      if (progress.IsDue()) {
-        const std::chrono::duration<double> elapsed =
-            std::chrono::steady_clock::now() - begin;
-        progress.Show(ProgressLine(family, at, elapsed.count()));
-      }
-      return !interrupt.requested();
-    };
-    RefreshResult result;
-    s = RefreshFilters(opened->db(), handle, options, &result);
-    bytes_left -= result.bytes_rewritten;
-    progress.Clear();
-    if (result.files.empty() && !s.ok()) {
-      if (families.size() == 1 || s.IsIncomplete()) return s;
-      err << "left out: column family " << PrintedName(family) << ": "
-          << s.ToString() << '\n';
-      continue;
-    }
-    Print(family, Json::parse(result.ToJson(), nullptr, false), &output, found);
-    if (interrupt.requested()) return Interrupted();
-    if (!s.ok()) return s;
-  }
-  return opened->Close();
+Status Refresh::Run() {
+  Status s = OpenTarget(/*or_files=*/false);
+  if (s.ok()) s = SetOptions();
+  if (!s.ok()) return s;
+  return live_.live() ? RunLive() : RunHere();
 }
 
 }  // namespace
 
-std::unique_ptr<Command> NewRefresh() {
-  return std::make_unique<RefreshCommand>();
-}
+std::unique_ptr<Command> NewRefresh() { return std::make_unique<Refresh>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

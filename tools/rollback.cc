@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cinttypes>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -128,85 +127,21 @@ struct Totals {
   }
 };
 
-class RollbackCommand : public WayCommand {
- public:
-  const char* name() const override { return "rollback"; }
-  const char* summary() const override {
-    return "Goes back to what was before apply, or gives the DB back to a "
-           "RocksDB without Protean.";
-  }
-  const char* usage() const override {
-    return "rollback --db=DIR [--to=POLICY]  [FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  const char* WhileOpen() const override {
-    return "or let that process set its filter_policy by SetOptions and call "
-           "protean::RefreshFilters; --dry_run works anyway";
-  }
-  // Chooses the column families that are given back to the policy of --to, or
-  // to what was before apply.
-  void ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy,
-                   std::ostream& err);
-  Status ChooseKept();
-  const RolledBackFamily* Find(const std::string& family) const;
-  // Gives the chosen column families their policies under their present tables,
-  // as files are rewritten, or the tables that they end with.
-  OpenedDB::Adjust WhileRewriting() const;
-  OpenedDB::Adjust AtTheEnd() const;
-
-  // What is left to be done, found out without writing anything.
-  Status Estimate(std::map<std::string, RefreshResult>* results,
-                  Totals* totals) const;
-  std::string EstimateText(const Totals& totals) const;
-  Status RewriteAll(const Totals& estimated, std::ostream& err, Output* output,
-                    Totals* totals) const;
-  Status RewriteFamily(const RolledBackFamily& family, const OpenedDB& opened,
-                       const RefreshOptions& options, Output* output,
-                       Totals* totals) const;
-  void Print(const std::string& family, const RefreshResult& result,
-             Output* output) const;
-  // Makes the OPTIONS file name the tables, and deletes the kept files.
-  Status GiveBack(Output* output) const;
-  Status Rewrite(std::ostream& err, Output* output, bool* found) const;
-  // Says which other column families keep a RocksDB without Protean from
-  // loading the OPTIONS file.
-  void PrintOthers(std::ostream& err) const;
-
-  RefreshOptions options_;
-  std::string to_;
-  std::vector<RolledBackFamily> families_;
-};
-
-const char* RollbackCommand::help() const {
-  return R"(Any RocksDB reads the files of Protean, but asks only filters of its own. This command is the way back
+constexpr Command::Text kRollback = {
+    "rollback",
+    "Goes back to what was before apply, or gives the DB back to a RocksDB "
+    "without Protean.",
+    "--db=DIR [--to=POLICY]", "all of them",
+    R"(Any RocksDB reads the files of Protean, but asks only filters of its own. This command is the way back
 without a time in which Gets are not filtered: it rewrites each file that has a filter of Protean's, or
 none, into its own level, with the filter that --to names. When all files are done, the OPTIONS file names
-BlockBasedTable with that filter policy, and a RocksDB without Protean opens the DB. An application that
-passes its options itself must be changed to the same, and need not be changed before.
-
-Without --to, the column families get the table and filter policy back that they had before the last
-protean apply. Files are rewritten only if that was a filter policy of RocksDB's own: any policy of
-Protean reads the filters of another.
-
-Says first how much there is to rewrite, and roughly how long that takes; --dry_run says only that. Ctrl-C
-or SIGTERM stops the command after the current file. Files that have been rewritten stay so whatever ends
-the command, and the same command continues with the others. Until the end, the OPTIONS file names
-ProteanTable with the new filter policy, under which the filters of all files are in use.
-
-No other process may have the DB open, except with --dry_run. An application that has the DB open can do
-the same itself: SetOptions({{"table_factory.filter_policy", "bloomfilter:10"}}), then RefreshFilters of
-plugin/refresh_filters.h, and BlockBasedTable in its options from then on. A TransactionDB
-(allow_2pc=true in its OPTIONS file) is not rewritten: that way is for its application, too.
-
-Column families under ProteanTable are given back, and those whose table is RocksDB's own but whose files
-still have filters of Protean's. As long as one of them names ProteanTable, a RocksDB without Protean, such
-as its ldb, cannot load the OPTIONS file; so with --column_family, the others are named. Files of samples
-stay; they hold keys, and can be deleted. What protean apply has kept is deleted.
+BlockBasedTable with that filter policy, and a RocksDB without Protean opens the DB, if all column families
+are given back. Without --to, the column families get the table and filter policy back that they had before
+the last protean apply, and files are rewritten only if that was a filter policy of RocksDB's own. Says first
+how much there is to rewrite, and roughly how long that takes; --dry_run says only that. Ctrl-C or SIGTERM
+stops the command after the current file, and the same command continues with the others. No other process
+may have the DB open, except with --dry_run. A TransactionDB (allow_2pc=true in its OPTIONS file) is not
+rewritten. An application that passes its options itself must be changed to the same.
 
 Exit code: 0, also if there is nothing to do; 1 if files are damaged or could not be rewritten, so that the
 OPTIONS file still names ProteanTable; 2 if the command failed or was interrupted.
@@ -214,13 +149,54 @@ OPTIONS file still names ProteanTable; 2 if the command failed or was interrupte
 Examples:
   protean rollback --db=/data/db
   protean rollback --db=/data/db --to=bloomfilter:10 --dry_run
-  protean rollback --db=/data/db --to=bloomfilter:10 --bytes_per_second=50M
-  protean rollback --db=/data/db --to=ribbonfilter:10 --column_family=events
-)";
-}
+  protean rollback --db=/data/db --to=ribbonfilter:10 --column_family=events --bytes_per_second=50M
+)"};
 
-void RollbackCommand::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
+class Rollback : public WayCommand {
+ public:
+  Rollback()
+      : WayCommand(kRollback,
+                   "or let that process set its filter_policy by SetOptions "
+                   "and call protean::RefreshFilters; --dry_run works anyway") {
+  }
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  // Chooses the column families that are given back to the policy of --to, or
+  // to what was before apply.
+  void ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy);
+  Status ChooseKept();
+  const RolledBackFamily* Find(const std::string& family) const;
+  // Gives the chosen column families their policies under their present tables,
+  // as files are rewritten, or the tables that they end with.
+  OpenedDB::Adjust WhileRewriting() const;
+  OpenedDB::Adjust AtTheEnd() const;
+
+  // Rewrites the files of the chosen column families of a DB that has been
+  // opened, or says what that would do, and prints it if `progress` is given.
+  Status ReplaceAll(const OpenedDB& opened, const RefreshOptions& options,
+                    Progress* progress, Totals* totals) const;
+  // What is left to be done, found out without writing anything.
+  Status Estimate(Progress* progress, Totals* totals) const;
+  std::string EstimateText(const Totals& totals) const;
+  Status RewriteAll(const Totals& estimated, Totals* totals) const;
+  // Makes the OPTIONS file name the tables, and deletes the kept files.
+  Status GiveBack() const;
+  // Rewrites the files. Sets `found_` if some are left that could not be
+  // rewritten; the DB must not leave Protean then.
+  Status Rewrite();
+  // Says which other column families keep a RocksDB without Protean from
+  // loading the OPTIONS file.
+  void PrintOthers() const;
+
+  RefreshOptions options_;
+  std::string to_;
+  std::vector<RolledBackFamily> families_;
+};
+
+void Rollback::AddFlags(Arguments* arguments) {
   arguments->Add(
       "to", "POLICY",
       "the filter policy of RocksDB's own that the files get, such "
@@ -233,11 +209,9 @@ void RollbackCommand::AddFlags(Arguments* arguments) {
                  "rewrite at most N bytes per second on average, such as 50M; "
                  "default: no limit",
                  &options_.bytes_per_second, 1);
-  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-void RollbackCommand::ChooseForTo(
-    const std::shared_ptr<const FilterPolicy>& policy, std::ostream& err) {
+void Rollback::ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy) {
   for (const TargetFamily& family : target_.families()) {
     RolledBackFamily chosen;
     chosen.name = family.name;
@@ -246,9 +220,9 @@ void RollbackCommand::ChooseForTo(
     chosen.under_protean = IsProteanTable(family.table_factory);
     if (!chosen.under_protean && !HasProteanFilter(family)) {
       if (target_.families().size() > 1) {
-        err << "left out: column family " << PrintedName(family.name)
-            << " has the table factory " << family.table_factory
-            << ", and no filter of Protean's\n";
+        err() << "left out: column family " << PrintedName(family.name)
+              << " has the table factory " << family.table_factory
+              << ", and no filter of Protean's\n";
       }
       continue;
     }
@@ -259,7 +233,7 @@ void RollbackCommand::ChooseForTo(
   }
 }
 
-Status RollbackCommand::ChooseKept() {
+Status Rollback::ChooseKept() {
   for (const TargetFamily& family : target_.families()) {
     const std::string file = KeptFile(family.id);
     if (!target_.env()->FileExists(file).ok()) continue;
@@ -281,14 +255,14 @@ Status RollbackCommand::ChooseKept() {
       kAllowed);
 }
 
-const RolledBackFamily* RollbackCommand::Find(const std::string& family) const {
+const RolledBackFamily* Rollback::Find(const std::string& family) const {
   for (const RolledBackFamily& chosen : families_) {
     if (chosen.name == family) return &chosen;
   }
   return nullptr;
 }
 
-OpenedDB::Adjust RollbackCommand::WhileRewriting() const {
+OpenedDB::Adjust Rollback::WhileRewriting() const {
   return [this](ColumnFamilyDescriptor* family) {
     const RolledBackFamily* const chosen = Find(family->name);
     if (chosen == nullptr || chosen->policy == nullptr) return;
@@ -300,7 +274,7 @@ OpenedDB::Adjust RollbackCommand::WhileRewriting() const {
   };
 }
 
-OpenedDB::Adjust RollbackCommand::AtTheEnd() const {
+OpenedDB::Adjust Rollback::AtTheEnd() const {
   return [this](ColumnFamilyDescriptor* family) {
     const RolledBackFamily* const chosen = Find(family->name);
     if (chosen == nullptr) return;
@@ -313,27 +287,37 @@ OpenedDB::Adjust RollbackCommand::AtTheEnd() const {
   };
 }
 
-Status RollbackCommand::Estimate(std::map<std::string, RefreshResult>* results,
-                                 Totals* totals) const {
-  std::unique_ptr<OpenedDB> opened;
-  Status s = OpenedDB::OpenForReading(target_.db(), target_.env(), &opened,
-                                      WhileRewriting());
-  RefreshOptions dry;
-  dry.dry_run = true;
+Status Rollback::ReplaceAll(const OpenedDB& opened,
+                            const RefreshOptions& options, Progress* progress,
+                            Totals* totals) const {
   for (const RolledBackFamily& family : families_) {
-    if (!s.ok()) break;
-    ColumnFamilyHandle* const handle = opened->Find(family.name);
+    ColumnFamilyHandle* const handle = opened.Find(family.name);
     // The column family may have been dropped meanwhile.
     if (handle == nullptr || family.policy == nullptr) continue;
-    RefreshResult& result = (*results)[family.name];
-    RefreshRun run(opened->db(), handle, dry, &result);
-    s = ReplaceFilters(&run);
+    RefreshResult result;
+    RefreshRun run(opened.db(), handle, options, &result);
+    const Status s = ReplaceFilters(&run);
     totals->Add(result);
+    if (progress != nullptr) {
+      progress->Clear();
+      PrintRewritten(family.name, Json::parse(result.ToJson(), nullptr, false),
+                     kFileColumns, options.dry_run, /*more=*/"", &out());
+    }
+    if (!s.ok()) return s;
   }
-  return s;
+  return Status::OK();
 }
 
-std::string RollbackCommand::EstimateText(const Totals& totals) const {
+Status Rollback::Estimate(Progress* progress, Totals* totals) const {
+  std::unique_ptr<OpenedDB> opened;
+  const Status s = OpenedDB::OpenForReading(target_.db(), target_.env(),
+                                            &opened, WhileRewriting());
+  RefreshOptions dry;
+  dry.dry_run = true;
+  return s.ok() ? ReplaceAll(*opened, dry, progress, totals) : s;
+}
+
+std::string Rollback::EstimateText(const Totals& totals) const {
   const uint64_t speed = options_.bytes_per_second > 0
                              ? options_.bytes_per_second
                              : kUsualBytesPerSecond;
@@ -349,75 +333,47 @@ std::string RollbackCommand::EstimateText(const Totals& totals) const {
                 PrintedBytes(totals.largest).c_str());
 }
 
-Status RollbackCommand::RewriteFamily(const RolledBackFamily& family,
-                                      const OpenedDB& opened,
-                                      const RefreshOptions& options,
-                                      Output* output, Totals* totals) const {
-  ColumnFamilyHandle* const handle = opened.Find(family.name);
-  if (handle == nullptr || family.policy == nullptr) return Status::OK();
-  RefreshResult result;
-  RefreshRun run(opened.db(), handle, options, &result);
-  const Status s = ReplaceFilters(&run);
-  totals->Add(result);
-  Print(family.name, result, output);
-  return s;
-}
-
-Status RollbackCommand::RewriteAll(const Totals& estimated, std::ostream& err,
-                                   Output* output, Totals* totals) const {
+Status Rollback::RewriteAll(const Totals& estimated, Totals* totals) const {
   std::unique_ptr<OpenedDB> opened;
   Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened,
                                       WhileRewriting());
   if (!s.ok()) return s;
   const Interrupt interrupt;
-  Progress progress(err);
+  Progress progress(err());
   const auto begin = std::chrono::steady_clock::now();
   uint64_t next_line = estimated.bytes_rewritten / 10;
-  for (const RolledBackFamily& family : families_) {
-    RefreshOptions options = options_;
-    options.progress = [&](const RefreshProgress& at) {
-      const uint64_t done = totals->bytes_rewritten + at.bytes_rewritten;
-      const bool line_is_due =
-          !progress.watched() && done > 0 && done >= next_line;
-      if (progress.IsDue() || line_is_due) {
-        const std::chrono::duration<double> elapsed =
-            std::chrono::steady_clock::now() - begin;
-        const std::string text =
-            PrintedName(family.name) + ": rewritten " +
-            PrintedProgress(done, estimated.bytes_rewritten, elapsed.count());
-        if (line_is_due) {
-          err << text << std::endl;
-          next_line = done + estimated.bytes_rewritten / 10;
-        } else {
-          progress.Show(text);
-        }
-      }
-      return !interrupt.requested();
-    };
-    s = RewriteFamily(family, *opened, options, output, totals);
-    progress.Clear();
-    if (interrupt.requested()) {
-      return Status::Incomplete(
-          "interrupted; files that have been rewritten stay so, and the same "
-          "command continues with the others");
+  RefreshOptions options = options_;
+  options.progress = [&](const RefreshProgress& at) {
+    const uint64_t done = totals->bytes_rewritten + at.bytes_rewritten;
+    const bool line_is_due =
+        !progress.watched() && done > 0 && done >= next_line;
+    if (progress.IsDue() || line_is_due) {
+      const std::chrono::duration<double> elapsed =
+          std::chrono::steady_clock::now() - begin;
+      const std::string text =
+          "rewritten " +
+          PrintedProgress(done, estimated.bytes_rewritten, elapsed.count());
+      progress.Show(text);
+      if (line_is_due) err() << text << std::endl;
+      if (line_is_due) next_line = done + estimated.bytes_rewritten / 10;
     }
-    if (!s.ok()) return s;
+    return !interrupt.requested();
+  };
+  s = ReplaceAll(*opened, options, &progress, totals);
+  if (interrupt.requested()) {
+    return Status::Incomplete(
+        "interrupted; files that have been rewritten stay so, and the same "
+        "command continues with the others");
   }
-  return opened->Close();
+  return s.ok() ? opened->Close() : s;
 }
 
-void RollbackCommand::Print(const std::string& family,
-                            const RefreshResult& result, Output* output) const {
-  PrintRewritten(family, Json::parse(result.ToJson(), nullptr, false),
-                 kFileColumns, options_.dry_run, /*more=*/"", output);
-}
-
-Status RollbackCommand::GiveBack(Output* output) const {
+Status Rollback::GiveBack() const {
   Json row;
   for (const RolledBackFamily& family : families_) {
     row["column_families"].push_back(family.name);
   }
-  Status s = ChangeOptions(AtTheEnd(), row, output);
+  Status s = ChangeOptions(AtTheEnd(), row);
   for (const RolledBackFamily& family : families_) {
     const std::string kept = KeptFile(family.id);
     if (s.ok() && target_.env()->FileExists(kept).ok()) {
@@ -428,63 +384,56 @@ Status RollbackCommand::GiveBack(Output* output) const {
         family.kept == nullptr
             ? to_
             : WithoutSeeds(PolicyText(PolicyOf(family.kept.get()).get()));
-    output->Line(Wrap(
+    out().Line(Wrap(
         "Column family " + PrintedName(family.name) +
             ": its options are now table_factory={id=" +
             (family.kept == nullptr ? "BlockBasedTable" : family.kept->Name()) +
             ";filter_policy=" + policy + "}",
         2, kWidth));
     if (family.policy == nullptr) {
-      output->Line("  Files keep the filters that they have got meanwhile.");
+      out().Line("  Files keep the filters that they have got meanwhile.");
     }
     if (family.samples_file.empty()) continue;
-    output->Line("  " + Wrap("samples_file=" + family.samples_file +
-                                 " is not used any more; it holds keys",
-                             2, kWidth));
+    out().Line("  " + Wrap("samples_file=" + family.samples_file +
+                               " is not used any more; it holds keys",
+                           2, kWidth));
   }
   return s;
 }
 
-void RollbackCommand::PrintOthers(std::ostream& err) const {
+void Rollback::PrintOthers() const {
   if (to_.empty()) return;
   for (const std::string& family : target_.under_protean()) {
     if (Find(family) != nullptr) continue;
-    err << "column family " << PrintedName(family)
-        << " still names ProteanTable, so a RocksDB without Protean cannot "
-           "load the OPTIONS file: give it back, too, by protean rollback "
-        << TargetFlags(target_.db(), family) << ' ' << ShellWord("--to=" + to_)
-        << '\n';
+    err() << "column family " << PrintedName(family)
+          << " still names ProteanTable, so a RocksDB without Protean cannot "
+             "load the OPTIONS file: give it back, too, by protean rollback "
+          << TargetFlags(target_.db(), family) << ' '
+          << ShellWord("--to=" + to_) << '\n';
   }
 }
 
-// Rewrites the files. Sets `*found` if some are left that could not be
-// rewritten; the DB must not leave Protean then.
-Status RollbackCommand::Rewrite(std::ostream& err, Output* output,
-                                bool* found) const {
-  std::map<std::string, RefreshResult> planned;
+Status Rollback::Rewrite() {
   Totals estimated;
-  Status s = Estimate(&planned, &estimated);
+  Progress none(err());
+  Status s = Estimate(options_.dry_run ? &none : nullptr, &estimated);
   if (!s.ok()) return s;
   if (options_.dry_run) {
-    for (const RolledBackFamily& family : families_) {
-      Print(family.name, planned[family.name], output);
-    }
-    output->Line(Wrap(EstimateText(estimated), 0, kWidth));
-    *found = estimated.unwritten > 0;
+    out().Line(Wrap(EstimateText(estimated), 0, kWidth));
+    found_ = estimated.unwritten > 0;
     return s;
   }
-  err << EstimateText(estimated) << std::endl;
+  err() << EstimateText(estimated) << std::endl;
   Totals done;
-  s = RewriteAll(estimated, err, output, &done);
+  s = RewriteAll(estimated, &done);
   // A file that was compacted with its neighbor, or that opening the DB has
   // flushed, has the new filter. Whether none is left is looked at all the
   // same, before the DB leaves Protean.
   Totals left;
-  planned.clear();
-  if (s.ok()) s = Estimate(&planned, &left);
-  *found = done.unwritten + left.unwritten + left.files_rewritten > 0;
-  if (!s.ok() || !*found) return s;
-  output->Line(Wrap(
+  if (s.ok()) s = Estimate(nullptr, &left);
+  found_ = done.unwritten + left.unwritten + left.files_rewritten > 0;
+  if (!s.ok() || !found_) return s;
+  out().Line(Wrap(
       "The OPTIONS file still names ProteanTable, because not all files "
       "have filters of RocksDB's own. The command verify looks for damage. "
       "A DB without these filters is opened by naming BlockBasedTable "
@@ -493,35 +442,31 @@ Status RollbackCommand::Rewrite(std::ostream& err, Output* output,
   return s;
 }
 
-Status RollbackCommand::Run(const std::vector<std::string>& operands,
-                            std::ostream& out, std::ostream& err, bool* found) {
+Status Rollback::Run() {
   std::shared_ptr<const FilterPolicy> policy;
   Status s = to_.empty() ? Status::OK() : MakeStockPolicy(to_, &policy);
-  if (s.ok()) s = Open(operands);
+  if (s.ok()) s = OpenTarget(/*or_files=*/false);
   if (s.ok() && !options_.dry_run) s = CheckClosed();
   if (s.ok() && to_.empty()) s = ChooseKept();
   if (!s.ok()) return s;
-  if (policy != nullptr) ChooseForTo(policy, err);
-  Output output(out, json_);
+  if (policy != nullptr) ChooseForTo(policy);
   if (families_.empty()) {
-    output.Line(
+    out().Line(
         "Nothing to do: no column family that was looked at is under "
         "ProteanTable, and none of their files has a filter of Protean's");
   } else if (std::any_of(families_.begin(), families_.end(),
                          [](const auto& f) { return f.policy != nullptr; })) {
-    s = Rewrite(err, &output, found);
+    s = Rewrite();
   }
-  if (s.ok() && !families_.empty() && !options_.dry_run && !*found) {
-    s = GiveBack(&output);
+  if (s.ok() && !families_.empty() && !options_.dry_run && !found_) {
+    s = GiveBack();
   }
-  if (s.ok() && (options_.dry_run || !*found)) PrintOthers(err);
+  if (s.ok() && (options_.dry_run || !found_)) PrintOthers();
   return s;
 }
 
 }  // namespace
 
-std::unique_ptr<Command> NewRollback() {
-  return std::make_unique<RollbackCommand>();
-}
+std::unique_ptr<Command> NewRollback() { return std::make_unique<Rollback>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

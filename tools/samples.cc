@@ -5,51 +5,124 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/query_queue.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
-#include "tools/file_facts.h"
 #include "tools/live_request.h"
 #include "tools/output.h"
 #include "tools/reads.h"
 #include "tools/target.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const std::vector<Column> kSpanColumns = {
+const std::vector<Column> kShapeColumns = {
     {"values", "values in the range"},
-    {"ranges", "ranges"},
-    {"share", "share", 4},
-};
-
-const std::vector<Column> kSharedColumns = {
     {"shared_bytes", "bytes shared by the bounds"},
     {"ranges", "ranges"},
     {"share", "share", 4},
 };
 
-const std::vector<Column> kFileColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"samples", "samples"},
-    {"share", "share", 4},
-    {"empty", "empty"},
-    {"empty_share", "empty share", 4},
-    {"shared_bits", "bits shared with the key below (median)"},
-    {"status", "status"},
+struct QueryShapes {
+  uint64_t points = 0;
+  uint64_t ranges = 0;
+  // Whether the bounds of all ranges have the same length, of at most 8 bytes;
+  // they are then taken for big-endian numbers.
+  bool numbers = false;
+  // If `numbers`: for each k, the number of ranges that span at least 2^k but
+  // fewer than 2^(k+1) values. Otherwise: for each length, the number of ranges
+  // whose bounds have a common prefix of that length in bytes.
+  std::map<uint64_t, uint64_t> lengths;
 };
 
-double Share(uint64_t part, uint64_t all) {
-  return static_cast<double>(part) /
-         static_cast<double>(std::max<uint64_t>(all, 1));
+uint64_t NumberOf(const std::string& bytes) {
+  uint64_t number = 0;
+  for (const char c : bytes) number = number << 8 | static_cast<uint8_t>(c);
+  return number;
+}
+
+bool IsPoint(const SampleQuery& query) { return query.lo == query.hi; }
+
+// Whether the bounds of all ranges are numbers of one length.
+bool AreNumbers(const std::vector<SampleQuery>& queries) {
+  constexpr size_t kMaxLength = 8;
+  size_t length = 0;
+  for (const SampleQuery& query : queries) {
+    if (IsPoint(query)) continue;
+    if (length == 0) length = query.lo.size();
+    if (length == 0 || length > kMaxLength || query.lo.size() != length ||
+        query.hi.size() != length) {
+      return false;
+    }
+  }
+  return length > 0;
+}
+
+QueryShapes ShapesOf(const std::vector<SampleQuery>& queries) {
+  QueryShapes shapes;
+  shapes.numbers = AreNumbers(queries);
+  for (const SampleQuery& query : queries) {
+    if (IsPoint(query)) {
+      shapes.points++;
+      continue;
+    }
+    shapes.ranges++;
+    if (!shapes.numbers) {
+      shapes.lengths[Slice(query.lo).difference_offset(query.hi)]++;
+      continue;
+    }
+    const uint64_t distance = NumberOf(query.hi) - NumberOf(query.lo);
+    // A range of all 2^64 values counts as one less, since 2^64 does not fit.
+    const uint64_t values =
+        query.hi_inclusive && distance < std::numeric_limits<uint64_t>::max()
+            ? distance + 1
+            : distance;
+    shapes.lengths[FloorLog2(values)]++;
+  }
+  return shapes;
+}
+
+// Merges lists of samples, each of which is ordered from oldest to newest.
+// Takes queries from each list in turn, the newest first: at most `max` in all,
+// or all of them if `max` is 0. Duplicates are taken once, where they come
+// first. The result is also ordered from oldest to newest.
+std::vector<SampleQuery> MergeSamples(
+    std::vector<std::vector<SampleQuery>> lists, uint64_t max) {
+  const auto less = [](const SampleQuery& a, const SampleQuery& b) {
+    return std::tie(a.lo, a.hi, a.hi_inclusive) <
+           std::tie(b.lo, b.hi, b.hi_inclusive);
+  };
+  std::set<SampleQuery, decltype(less)> taken(less);
+  std::vector<SampleQuery> merged;
+  const auto is_full = [&] { return max > 0 && merged.size() >= max; };
+  bool any = true;
+  while (any && !is_full()) {
+    any = false;
+    for (std::vector<SampleQuery>& list : lists) {
+      // A list does not lose its turn by a duplicate.
+      while (!list.empty() && !is_full()) {
+        SampleQuery query = std::move(list.back());
+        list.pop_back();
+        if (!taken.insert(query).second) continue;
+        merged.push_back(std::move(query));
+        any = true;
+        break;
+      }
+    }
+  }
+  std::reverse(merged.begin(), merged.end());
+  return merged;
 }
 
 // Stores the file in which the sample queue of a column family is saved. If
@@ -90,66 +163,19 @@ Status ReadSaved(const TargetFamily& family, std::ostream& err,
   return ReadQueries(*file, err, queries);
 }
 
-Status Write(const std::string& file, const std::vector<SampleQuery>& queries) {
-  const Status s = WriteOutput(Env::Default(), file, QueryFileText(queries));
-  return s.ok() ? s
-                : Status::IOError(file + " cannot be written: " + s.ToString());
-}
-
-class Samples : public Command {
- public:
-  const char* name() const override { return "samples"; }
-  const char* summary() const override {
-    return "Shows, exports, imports, merges and saves the sample queries that "
-           "filters are designed for.";
-  }
-  const char* usage() const override {
-    return "samples show|export|import|merge|save  [FILE...]  [FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  // The operands of a form of the command.
-  using Files = std::vector<std::string>;
-  Status Show(const Files& files, Output* output, std::ostream& err,
-              bool* found);
-  Status Export(const Files& files, Output* output, std::ostream& err);
-  Status Import(const Files& files, Output* output, std::ostream& err);
-  Status Merge(const Files& files, Output* output, std::ostream& err);
-  Status Save(const Files& files, Output* output);
-
-  // Tells that the samples of the selected column family are in `file` now.
-  void PrintCopied(const char* relation, size_t samples,
-                   const std::string& file, Output* output) const;
-  // Opens the DB. Returns InvalidArgument unless exactly one column family is
-  // selected.
-  Status OpenOne(const char* form);
-  void ShowShapes(const std::string& column_family, const std::string& file,
-                  const std::vector<SampleQuery>& queries,
-                  Output* output) const;
-  void ShowFiles(const TargetFamily& family, std::vector<SampleQuery> queries,
-                 Output* output, bool* found) const;
-
-  Target target_;
-  LiveFlags live_;
-  std::string output_;
-  uint64_t max_ = 0;
-  bool json_ = false;
-};
-
-const char* Samples::help() const {
-  return R"(A filter that designs itself uses a sample of the queries that found nothing. Each column family has a
+constexpr Command::Text kSamples = {
+    "samples",
+    "Shows, exports, imports, merges and saves the sample queries that filters "
+    "are designed for.",
+    "show|export|import|merge|save  [FILE...]", "all of them",
+    R"(A filter that designs itself uses a sample of the queries that found nothing. Each column family has a
 queue of them, which is saved when the DB is closed, in the file that the option samples_file of the
-filter policy names, and restored when the DB is opened.
+filter policy names, and restored when the DB is opened. A file of samples has one query per line, oldest
+first: key, or lo<TAB>hi, or lo<TAB>hi<TAB>exclusive; a key that begins with 0x is hexadecimal. A process that
+has the DB open does not notice an import: it adds its new samples to the imported ones when it closes the DB.
 
 Forms:
-  samples show --db=DIR | FILE         prints the number of points and ranges, and the lengths of the
-                                       ranges; with --db, also for each SST file: how many samples begin
-                                       within its keys, how many of these find nothing, and how near
-                                       to keys they are
+  samples show --db=DIR | FILE         prints the number of points and ranges, and the lengths of the ranges
   samples export --db=DIR --output=FILE
                                        copies the saved samples to a file
   samples import --db=DIR FILE         replaces the saved samples by those of FILE
@@ -158,174 +184,129 @@ Forms:
   samples save --db=DIR                makes the process that has the DB open save its queues now; it needs a
                                        protean::FilterRefresher of the column family
 
-export and import need --column_family if there are several. A process that has the DB open does not
-notice an import: it uses its own queue, and adds its new samples to the imported ones when it closes
-the DB.
-
-A file of samples has one query per line, oldest first: key, or lo<TAB>hi, or lo<TAB>hi<TAB>exclusive.
-A key that begins with 0x is hexadecimal.
-
-Exit code: 0, 1 if a file of the DB is damaged or missing, 2 if the command failed.
+Exit code: 0, 2 if the command failed.
 
 Examples:
   protean samples show --db=/data/db --column_family=events
-  protean samples export --db=/data/db --output=monday.queries
   protean samples merge monday.queries tuesday.queries --max=20K --output=week.queries
   protean samples import --db=/data/copy week.queries
-)";
-}
+)"};
+
+class Samples : public Command {
+ public:
+  Samples() : Command(kSamples) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  // The forms of the command; `operands_` are those behind the form.
+  Status Show();
+  Status Export();
+  Status Import();
+  Status Merge();
+  Status Save();
+
+  // Tells that the samples of the selected column family are in `file` now.
+  void PrintCopied(const char* relation, size_t samples,
+                   const std::string& file) const;
+  // Opens the DB. Returns InvalidArgument unless exactly one column family is
+  // selected.
+  Status OpenOne(const char* form);
+  void ShowShapes(const std::string& column_family, const std::string& file,
+                  const std::vector<SampleQuery>& queries) const;
+
+  LiveFlags live_;
+  std::string output_;
+  uint64_t max_ = 0;
+};
 
 void Samples::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
   live_.AddFlags(arguments);
   arguments->Add("output", "FILE", "the file that export and merge write",
                  &output_);
   arguments->Add("max", "N",
                  "the maximum number of queries that merge keeps; default: all",
                  &max_, 1);
-  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-Status Samples::Run(const std::vector<std::string>& operands, std::ostream& out,
-                    std::ostream& err, bool* found) {
-  if (operands.empty()) {
-    return Status::InvalidArgument(
-        "name a form: samples show, samples export, samples import, samples "
-        "merge or samples save; see --help");
-  }
-  const std::string& form = operands[0];
-  const Files files(operands.begin() + 1, operands.end());
-  Output output(out, json_);
-  if (form == "show") return Show(files, &output, err, found);
-  if (form == "export") return Export(files, &output, err);
-  if (form == "import") return Import(files, &output, err);
-  if (form == "merge") return Merge(files, &output, err);
-  if (form == "save") return Save(files, &output);
-  return Status::InvalidArgument("there is no samples " + form +
-                                 "; forms: show, export, import, merge, save");
+Status Samples::Run() {
+  const std::string form = operands_.empty() ? "" : operands_[0];
+  if (!operands_.empty()) operands_.erase(operands_.begin());
+  if (form == "show") return Show();
+  if (form == "export") return Export();
+  if (form == "import") return Import();
+  if (form == "merge") return Merge();
+  if (form == "save") return Save();
+  return Status::InvalidArgument(
+      "there is no samples " + form +
+      "; forms: samples show, export, import, merge, save");
 }
 
 // ---- show ----
 
 void Samples::ShowShapes(const std::string& column_family,
                          const std::string& file,
-                         const std::vector<SampleQuery>& queries,
-                         Output* output) const {
+                         const std::vector<SampleQuery>& queries) const {
   const QueryShapes shapes = ShapesOf(queries);
-  output->Line((column_family.empty()
-                    ? ""
-                    : "Column family " + PrintedName(column_family) + ": ") +
-               file);
-  output->Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
-                      queries.size(), shapes.points, shapes.ranges));
+  out().Line((column_family.empty()
+                  ? ""
+                  : "Column family " + PrintedName(column_family) + ": ") +
+             file);
+  out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
+                    queries.size(), shapes.points, shapes.ranges));
   Json totals;
   totals["column_family"] = column_family;
   totals["samples_file"] = file;
   totals["samples"] = queries.size();
   totals["points"] = shapes.points;
   totals["ranges"] = shapes.ranges;
-  output->Row(totals);
+  out().Row(totals);
 
   std::vector<Json> rows;
-  const auto add = [&](uint64_t ranges) -> Json& {
+  for (const auto& [length, ranges] : shapes.lengths) {
     Json row;
     row["column_family"] = column_family;
     row["ranges"] = ranges;
-    row["share"] = Share(ranges, shapes.ranges);
-    rows.push_back(std::move(row));
-    return rows.back();
-  };
-  for (const auto& [log, ranges] : shapes.spans) {
-    Json& row = add(ranges);
-    row["span_log2"] = log;
-    row["values"] = Format("2^%d to 2^%d", log, log + 1);
-  }
-  for (const auto& [bytes, ranges] : shapes.shared_bytes) {
-    add(ranges)["shared_bytes"] = bytes;
-  }
-  if (!rows.empty()) {
-    output->Line();
-    output->Table(shapes.numbers ? kSpanColumns : kSharedColumns, rows);
-  }
-  output->Line();
-}
-
-void Samples::ShowFiles(const TargetFamily& family,
-                        std::vector<SampleQuery> queries, Output* output,
-                        bool* found) const {
-  const Comparator* comparator = family.options.comparator;
-  if (!family.comparator_known ||
-      (comparator != BytewiseComparator() &&
-       comparator != BytewiseComparatorWithU64Ts())) {
-    output->Line("The comparator is " + family.comparator +
-                 ", so range reads use no filters, and samples are not "
-                 "compared with keys.");
-    output->Line();
-    return;
-  }
-  std::sort(
-      queries.begin(), queries.end(),
-      [](const SampleQuery& a, const SampleQuery& b) { return a.lo < b.lo; });
-  std::vector<Json> rows;
-  for (const TargetFile& file : family.files) {
-    Json row;
-    row["column_family"] = family.name;
-    row["file"] = file.name;
-    row["level"] = file.level;
-    std::unique_ptr<FileFacts> facts;
-    QueriesInFile in_file;
-    Status s = FileFacts::Read(family, file, &facts);
-    const bool missing = target_.IsMissing(family, file);
-    const bool gone = IsGone(s) && !missing;
-    if (s.ok()) s = CompareWithFile(queries, *facts, file, &in_file);
-    if (s.ok()) {
-      row["samples"] = in_file.queries;
-      row["share"] = Share(in_file.queries, queries.size());
-      row["empty"] = in_file.empty;
-      row["empty_share"] = in_file.queries == 0
-                               ? Json()
-                               : Json(Share(in_file.empty, in_file.queries));
-      row["shared_bits"] = OrNull(in_file.shared_bits);
-      row["status"] = "";
-    } else {
-      row["status"] = gone      ? "gone"
-                      : missing ? "missing, although the MANIFEST lists it"
-                                : s.ToString();
-      *found = *found || !gone;
+    row["share"] =
+        static_cast<double>(ranges) / static_cast<double>(shapes.ranges);
+    row[shapes.numbers ? "span_log2" : "shared_bytes"] = length;
+    if (shapes.numbers) {
+      row["values"] = Format("2^%" PRIu64 " to 2^%" PRIu64, length, length + 1);
     }
     rows.push_back(std::move(row));
   }
-  output->Table(kFileColumns, rows);
-  output->Line();
+  if (!rows.empty()) {
+    out().Line();
+    out().Table(kShapeColumns, rows);
+  }
+  out().Line();
 }
 
-Status Samples::Show(const Files& files, Output* output, std::ostream& err,
-                     bool* found) {
+Status Samples::Show() {
   if (target_.db().empty()) {
-    if (files.size() != 1) {
+    if (operands_.size() != 1) {
       return Status::InvalidArgument(
           "samples show takes either --db=DIR or one file of samples");
     }
     std::vector<SampleQuery> queries;
-    const Status s = ReadQueries(files[0], err, &queries);
-    if (s.ok()) ShowShapes("", files[0], queries, output);
+    const Status s = ReadQueries(operands_[0], err(), &queries);
+    if (s.ok()) ShowShapes("", operands_[0], queries);
     return s;
   }
-  Status s = target_.Open(files);
+  Status s = OpenTarget(/*or_files=*/true);
   if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err << note << '\n';
   bool any = false;
   for (const TargetFamily& family : target_.families()) {
     std::string file;
     std::vector<SampleQuery> queries;
-    s = ReadSaved(family, err, &file, &queries);
+    s = ReadSaved(family, err(), &file, &queries);
     if (!s.ok()) {
-      if (target_.families().size() > 1) err << s.getState() << '\n';
+      if (target_.families().size() > 1) err() << s.getState() << '\n';
       continue;
     }
     any = true;
-    ShowShapes(family.name, file, queries, output);
-    ShowFiles(family, std::move(queries), output, found);
+    ShowShapes(family.name, file, queries);
   }
   return any ? Status::OK() : s;
 }
@@ -349,30 +330,30 @@ Status Samples::OpenOne(const char* form) {
 }
 
 void Samples::PrintCopied(const char* relation, size_t samples,
-                          const std::string& file, Output* output) const {
+                          const std::string& file) const {
   const std::string& family = target_.families()[0].name;
-  output->Line(Format("%zu samples %s column family %s: %s", samples, relation,
-                      PrintedName(family).c_str(), file.c_str()));
-  output->Row(
+  out().Line(Format("%zu samples %s column family %s: %s", samples, relation,
+                    PrintedName(family).c_str(), file.c_str()));
+  out().Row(
       {{"column_family", family}, {"samples", samples}, {"output", file}});
 }
 
-Status Samples::Export(const Files& files, Output* output, std::ostream& err) {
-  if (!files.empty() || output_.empty()) {
+Status Samples::Export() {
+  if (!operands_.empty() || output_.empty()) {
     return Status::InvalidArgument(
         "samples export takes --db=DIR and --output=FILE, and no operands");
   }
   Status s = OpenOne("export");
   std::string file;
   std::vector<SampleQuery> queries;
-  if (s.ok()) s = ReadSaved(target_.families()[0], err, &file, &queries);
-  if (s.ok()) s = Write(output_, queries);
-  if (s.ok()) PrintCopied("of", queries.size(), output_, output);
+  if (s.ok()) s = ReadSaved(target_.families()[0], err(), &file, &queries);
+  if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
+  if (s.ok()) PrintCopied("of", queries.size(), output_);
   return s;
 }
 
-Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
-  if (files.size() != 1) {
+Status Samples::Import() {
+  if (operands_.size() != 1) {
     return Status::InvalidArgument(
         "samples import takes --db=DIR and one file of samples; samples merge "
         "combines several into one");
@@ -381,74 +362,64 @@ Status Samples::Import(const Files& files, Output* output, std::ostream& err) {
   std::string file;
   std::vector<SampleQuery> queries;
   if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
-  if (s.ok()) s = ReadQueries(files[0], err, &queries);
+  if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
   if (s.ok() && queries.empty()) {
-    s = Status::InvalidArgument(files[0] +
+    s = Status::InvalidArgument(operands_[0] +
                                 " has no queries; the saved samples are kept");
   }
-  if (s.ok()) s = Write(file, queries);
+  if (s.ok()) s = WriteResult(file, file, QueryFileText(queries));
   if (!s.ok()) return s;
-  WarnOfRelativeSamplesFile(target_.families()[0], err);
-  err << "a process that has the DB open now does not notice: it adds its new "
+  WarnOfRelativeSamplesFile(target_.families()[0], err());
+  err()
+      << "a process that has the DB open now does not notice: it adds its new "
          "samples to "
       << file << " when it closes the DB\n";
-  PrintCopied("for", queries.size(), file, output);
+  PrintCopied("for", queries.size(), file);
   return s;
 }
 
 // ---- merge ----
 
-Status Samples::Merge(const Files& files, Output* output, std::ostream& err) {
-  if (files.empty() || output_.empty() || !target_.db().empty()) {
+Status Samples::Merge() {
+  if (operands_.empty() || output_.empty() || !target_.db().empty()) {
     return Status::InvalidArgument(
         "samples merge takes files of samples and --output=FILE; samples "
         "export writes such files");
   }
-  std::vector<std::vector<SampleQuery>> lists(files.size());
+  std::vector<std::vector<SampleQuery>> lists(operands_.size());
   size_t all = 0;
-  for (size_t i = 0; i < files.size(); i++) {
-    const Status s = ReadQueries(files[i], err, &lists[i]);
+  for (size_t i = 0; i < operands_.size(); i++) {
+    const Status s = ReadQueries(operands_[i], err(), &lists[i]);
     if (!s.ok()) return s;
     all += lists[i].size();
   }
   const std::vector<SampleQuery> merged = MergeSamples(std::move(lists), max_);
-  const Status s = Write(output_, merged);
+  const Status s = WriteResult(output_, output_, QueryFileText(merged));
   if (!s.ok()) return s;
-  output->Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
-                      files.size(), output_.c_str()));
-  output->Row({{"samples", merged.size()}, {"read", all}, {"output", output_}});
+  out().Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
+                    operands_.size(), output_.c_str()));
+  out().Row({{"samples", merged.size()}, {"read", all}, {"output", output_}});
   return s;
 }
 
 // ---- save ----
 
-Status Samples::Save(const Files& files, Output* output) {
-  if (target_.db().empty() || !files.empty()) {
+Status Samples::Save() {
+  if (target_.db().empty() || !operands_.empty()) {
     return Status::InvalidArgument(
         "samples save asks the process that has the DB open; give --db=DIR, "
         "and no files");
   }
-  Status s = target_.Open(files);
-  if (!s.ok()) return s;
-  LiveParameters parameters;
-  if (!target_.column_family().empty()) {
-    parameters["column_family"] = target_.column_family();
-  }
-  const Interrupt interrupt;
   std::string body;
-  s = AskLive(
-      target_, live_, "POST /samples", parameters,
-      [&](const Json*) { return !interrupt.requested(); }, &body);
+  Status s = target_.Open(operands_);
+  if (s.ok()) s = AskLive(target_, live_, "POST /samples", {}, nullptr, &body);
   if (!s.ok()) return s;
   const Json saved = Json::parse(body, nullptr, false);
   if (!saved.is_object()) return Status::Corruption("the answer has no result");
   for (const auto& [family, file] : saved.items()) {
-    output->Line("The samples of column family " + PrintedName(family) +
-                 " are in " + file.get<std::string>());
-    Json row;
-    row["column_family"] = family;
-    row["samples_file"] = file;
-    output->Row(row);
+    out().Line("The samples of column family " + PrintedName(family) +
+               " are in " + file.get<std::string>());
+    out().Row({{"column_family", family}, {"samples_file", file}});
   }
   return Status::OK();
 }

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/search_replay.h"
+//  Replays a forward seek over all sorted runs: which files RocksDB's iterators
+//  read before the seek ends.
+//
+//  A file that waits asks its filter how far it has nothing, up to the nearest
+//  key of the runs that have been read so far (table/seek/run_search.h). That
+//  key may lie far behind the one at which the seek ends, so what a file does
+//  depends on the files before it. Until a file is read, files move on to the
+//  markers of each other, and which one is read first depends on these. Filters
+//  are built and asked one after the other, though. So each filter is asked
+//  beforehand about the first key of each run, and the markers of the files
+//  that were asked before, and the search is replayed from the answers.
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "table/seek/seek_decision.h"
+#include "tools/filter_replay.h"
 #include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -16,6 +16,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
+#include "tools/command.h"
 #include "tools/manifest.h"
 #include "tools/output.h"
 #include "util/string_util.h"
@@ -348,12 +349,6 @@ Status Target::AddFiles(ManifestFamily* listed, TargetFamily* family) const {
     file.bytes = meta.bytes;
     file.smallest = std::move(meta.smallest);
     file.largest = std::move(meta.largest);
-    if (!meta.has_timestamps) {
-      // RocksDB does the same when it reads the MANIFEST.
-      const size_t size = family->options.comparator->timestamp_size();
-      file.smallest.append(size, '\0');
-      file.largest.append(size, '\0');
-    }
     family->files.push_back(std::move(file));
   }
   return Status::OK();

@@ -21,10 +21,10 @@
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
-#include "tools/command.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+class Arguments;
 class ProteanFilterPolicy;
 struct ManifestFamily;
 

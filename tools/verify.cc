@@ -252,96 +252,6 @@ std::string LeftToRocksDB(const Target& target) {
          ShellWord("--db=" + db) + " checkconsistency)";
 }
 
-// Verifies all files of a DB, although the DB may compact them meanwhile.
-class FileVerifier {
- public:
-  // Files that are well are not printed with `problems_only`. The other
-  // arguments must outlive this object.
-  FileVerifier(bool problems_only, Output* output, Progress* progress)
-      : problems_only_(problems_only), output_(*output), progress_(*progress) {}
-
-  // Opens the target with these operands, and verifies its files, and then the
-  // files that have replaced those that are gone. Files that this object has
-  // verified before are left out. Prints a row for each file, and adds it to
-  // `*totals`. Returns an error only if the target cannot be opened.
-  Status Verify(const std::vector<std::string>& operands, Target* target,
-                VerifyTotals* totals);
-
- private:
-  // Verifies the files that have not been verified, several at a time. Returns
-  // the number of those that are gone.
-  uint64_t VerifyNewFiles(const Target& target, VerifyTotals* totals);
-  void Print(const TargetFamily& family, const std::vector<FileCheck>& checks);
-
-  const bool problems_only_;
-  Output& output_;
-  Progress& progress_;
-  // All files verified so far, by column family and name.
-  std::set<std::pair<std::string, std::string>> seen_;
-};
-
-void FileVerifier::Print(const TargetFamily& family,
-                         const std::vector<FileCheck>& checks) {
-  std::vector<Json> rows;
-  for (const FileCheck& check : checks) {
-    if (check.family != &family) continue;
-    const bool is_well =
-        check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
-    if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
-  }
-  if (rows.empty()) return;
-  if (!family.name.empty()) {
-    output_.Line("Column family " + PrintedName(family.name));
-  }
-  output_.Table(kVerifiedColumns, rows);
-  output_.Line();
-}
-
-uint64_t FileVerifier::VerifyNewFiles(const Target& target,
-                                      VerifyTotals* totals) {
-  std::vector<FileCheck> checks;
-  uint64_t bytes = 0;
-  for (const TargetFamily& family : target.families()) {
-    for (const TargetFile& file : family.files) {
-      if (!seen_.emplace(family.name, file.name).second) continue;
-      checks.emplace_back();
-      checks.back().family = &family;
-      checks.back().file = &file;
-      bytes += file.bytes;
-    }
-  }
-  ReadMeter meter(bytes, &progress_);
-  InParallel(checks.size(),
-             [&](size_t i) { CheckFile(target, &meter, &checks[i]); });
-  progress_.Clear();
-  for (const TargetFamily& family : target.families()) Print(family, checks);
-  uint64_t gone = 0;
-  for (const FileCheck& check : checks) {
-    totals->Add(check);
-    gone += check.status.kind == Kind::kGone;
-  }
-  return gone;
-}
-
-Status FileVerifier::Verify(const std::vector<std::string>& operands,
-                            Target* target, VerifyTotals* totals) {
-  // How often the DB is looked at again if files are gone. A pass after the
-  // first one is short: only what has been written meanwhile is new.
-  constexpr int kPasses = 10;
-  const Target closed = *target;
-  uint64_t gone = 0;
-  for (int i = 0; i < kPasses; i++) {
-    *target = closed;
-    const Status s = target->Open(operands);
-    if (!s.ok()) return s;
-    gone = VerifyNewFiles(*target, totals);
-    if (gone == 0) return s;
-  }
-  // The DB compacts faster than its files can be read.
-  totals->not_seen += gone;
-  return Status::OK();
-}
-
 // ---- Fixing ----
 
 const std::vector<Column> kFixedColumns = {
@@ -379,70 +289,17 @@ Status CheckFixable(const Target& target) {
   return s.ok() ? s : NothingFixed(target, s);
 }
 
-// Rewrites these files, by column family and name, with the DB's own options,
-// and prints what became of each. Adds the number of those that could not be
-// rewritten to `*unfixed`. Ctrl-C ends the work after the current file. Returns
-// an error if the DB cannot be opened, or cannot be closed.
-Status FixFiles(const Target& target,
-                const std::vector<std::pair<std::string, std::string>>& files,
-                std::ostream& err, Output* output, Progress* progress,
-                uint64_t* unfixed) {
-  for (const TargetFamily& family : target.families()) {
-    WarnOfRelativeSamplesFile(family, err);
-  }
-  std::unique_ptr<OpenedDB> opened;
-  Status s = OpenedDB::OpenForWriting(target.db(), target.env(), &opened);
-  if (!s.ok()) return NothingFixed(target, s);
-  const Interrupt interrupt;
-  std::vector<Json> rows;
-  for (const auto& [column_family, file] : files) {
-    progress->Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
-                          rows.size() + 1, files.size()));
-    s = interrupt.requested() ? Status::Incomplete("interrupted")
-                              : FixFile(*opened, column_family, file);
-    if (!s.ok()) ++*unfixed;
-    Json row;
-    row["column_family"] = column_family;
-    row["file"] = file;
-    row["fix"] = s.ok() ? "rewritten" : "failed";
-    row["detail"] = s.ok() ? "" : s.ToString();
-    rows.push_back(std::move(row));
-  }
-  s = opened->Close();
-  progress->Clear();
-  output->Table(kFixedColumns, rows);
-  output->Line();
-  return s;
-}
-
-class VerifyCommand : public Command {
- public:
-  const char* name() const override { return "verify"; }
-  const char* summary() const override {
-    return "Checks that the filter of each SST file finds every key of the "
-           "file.";
-  }
-  const char* usage() const override {
-    return "verify --db=DIR | FILE...  [FLAGS]";
-  }
-  const char* help() const override;
-  void AddFlags(Arguments* arguments) override;
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found) override;
-
- private:
-  Target target_;
-  bool fix_ = false;
-  bool problems_only_ = false;
-  bool json_ = false;
-};
-
-const char* VerifyCommand::help() const {
-  return R"(Asks the filter of each SST file about each key of the file: about the key itself, about ranges around it
+constexpr Command::Text kVerify = {
+    "verify",
+    "Checks that the filter of each SST file finds every key of the file.",
+    "--db=DIR | FILE...", "all of them",
+    R"(Asks the filter of each SST file about each key of the file: about the key itself, about ranges around it
 and up to the key before it, about seeks to it and to strings below it, and about its prefix if the file
-was written with a prefix extractor. A filter must never deny a key that is there. RocksDB's own filters
-are asked about keys and prefixes, unless they are partitioned. The keys are read with checksums, since
-filters rest on them.
+was written with a prefix extractor. RocksDB's own filters are asked about keys and prefixes, unless they are
+partitioned. The keys are read with checksums. The DB may be in use, unless --fix is given: it rewrites files
+whose filter is wrong or damaged, and whose data is intact, into their own level, and verifies them again.
+A TransactionDB (allow_2pc=true in its OPTIONS file) is not fixed, whatever its write policy: compact it in
+its application.
 
 The status of a file is one of
   ok               its filter finds every key
@@ -455,33 +312,53 @@ The status of a file is one of
   unreadable       the file cannot be opened, for instance for want of permissions, or of the library
                    that its blocks were compressed with
   missing          the MANIFEST lists the file, but it does not exist
-  gone             the file was compacted in the meantime, which is fine; the files that took its place
-                   are verified, too
+  gone             compacted in the meantime, which is fine; what took its place is verified, too
   other table      not looked at: a PlainTable or CuckooTable, which has no filter for ranges
   cut off          the MANIFEST ends within a record
-
-The last lines say "all is well" only if all SST files were looked at, and what is left to RocksDB: values
-in blob files, checksums of whole files, and the write-ahead log.
-
-The DB may be in use, unless --fix is given. With --fix, files whose filter is wrong or damaged, and
-whose data is intact, are rewritten into their own level, with the DB's own options, and verified
-again. A TransactionDB (allow_2pc=true in its OPTIONS file) is not fixed, whatever its write policy:
-compact it in its application.
 
 Exit code: 0 if all is well (with --fix: afterwards) or only filters could not be checked, 1 if anything
 is wrong or a file was not looked at, 2 if the command failed.
 
 Examples:
-  protean verify --db=/data/db
+  protean verify --db=/data/db --problems_only
   protean verify --db=/data/db --column_family=events --fix
   protean verify /backup/000123.sst /backup/000124.sst
-  protean verify --db=/data/db --problems_only
-  protean verify --db=/data/db --json | jq 'select(.status != "ok")'
-)";
-}
+)"};
 
-void VerifyCommand::AddFlags(Arguments* arguments) {
-  target_.AddFlags(arguments);
+class Verify : public Command {
+ public:
+  Verify() : Command(kVerify) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  // Verifies the files of the target, and then the files that have replaced
+  // those that are gone. Files that have been verified before are left out.
+  // Prints a row for each file, and adds it to `*totals`. Returns an error only
+  // if the target cannot be opened. `closed` is the target before that.
+  Status VerifyAll(const Target& closed, VerifyTotals* totals);
+  // Verifies the files that have not been verified, several at a time. Returns
+  // the number of those that are gone.
+  uint64_t VerifyNewFiles(VerifyTotals* totals);
+  void Print(const TargetFamily& family,
+             const std::vector<FileCheck>& checks) const;
+  // Rewrites what `before` says can be fixed, and verifies the result.
+  Status Fix(const Target& closed, const VerifyTotals& before);
+  // Rewrites these files, by column family and name, with the DB's own options,
+  // and prints what became of each. Adds the number of those that could not be
+  // rewritten to `*unfixed`. Ctrl-C ends the work after the current file.
+  // Returns an error if the DB cannot be opened, or cannot be closed.
+  Status Rewrite(const std::vector<std::pair<std::string, std::string>>& files,
+                 uint64_t* unfixed) const;
+
+  bool fix_ = false;
+  bool problems_only_ = false;
+  // All files verified so far, by column family and name.
+  std::set<std::pair<std::string, std::string>> seen_;
+};
+
+void Verify::AddFlags(Arguments* arguments) {
   arguments->Add("fix",
                  "rewrite the files whose filters are wrong or damaged, which "
                  "gives them new filters",
@@ -490,24 +367,130 @@ void VerifyCommand::AddFlags(Arguments* arguments) {
                  "print only the files that are wrong, or were not looked at "
                  "completely",
                  &problems_only_);
-  arguments->Add("json", "print JSON, one object per line", &json_);
 }
 
-Status VerifyCommand::Run(const std::vector<std::string>& operands,
-                          std::ostream& out, std::ostream& err, bool* found) {
-  if (fix_ && !operands.empty()) {
+void Verify::Print(const TargetFamily& family,
+                   const std::vector<FileCheck>& checks) const {
+  std::vector<Json> rows;
+  for (const FileCheck& check : checks) {
+    if (check.family != &family) continue;
+    const bool is_well =
+        check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
+    if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
+  }
+  if (rows.empty()) return;
+  if (!family.name.empty()) {
+    out().Line("Column family " + PrintedName(family.name));
+  }
+  out().Table(kVerifiedColumns, rows);
+  out().Line();
+}
+
+uint64_t Verify::VerifyNewFiles(VerifyTotals* totals) {
+  std::vector<FileCheck> checks;
+  uint64_t bytes = 0;
+  for (const TargetFamily& family : target_.families()) {
+    for (const TargetFile& file : family.files) {
+      if (!seen_.emplace(family.name, file.name).second) continue;
+      checks.emplace_back();
+      checks.back().family = &family;
+      checks.back().file = &file;
+      bytes += file.bytes;
+    }
+  }
+  {
+    Progress progress(err());
+    ReadMeter meter(bytes, &progress);
+    InParallel(checks.size(),
+               [&](size_t i) { CheckFile(target_, &meter, &checks[i]); });
+  }
+  for (const TargetFamily& family : target_.families()) Print(family, checks);
+  uint64_t gone = 0;
+  for (const FileCheck& check : checks) {
+    totals->Add(check);
+    gone += check.status.kind == Kind::kGone;
+  }
+  return gone;
+}
+
+Status Verify::VerifyAll(const Target& closed, VerifyTotals* totals) {
+  // How often the DB is looked at again if files are gone. A pass after the
+  // first one is short: only what has been written meanwhile is new.
+  constexpr int kPasses = 10;
+  uint64_t gone = 0;
+  for (int i = 0; i < kPasses; i++) {
+    target_ = closed;
+    const Status s = target_.Open(operands_);
+    if (!s.ok()) return s;
+    gone = VerifyNewFiles(totals);
+    if (gone == 0) return s;
+  }
+  // The DB compacts faster than its files can be read.
+  totals->not_seen += gone;
+  return Status::OK();
+}
+
+Status Verify::Rewrite(
+    const std::vector<std::pair<std::string, std::string>>& files,
+    uint64_t* unfixed) const {
+  for (const TargetFamily& family : target_.families()) {
+    WarnOfRelativeSamplesFile(family, err());
+  }
+  std::unique_ptr<OpenedDB> opened;
+  Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened);
+  if (!s.ok()) return NothingFixed(target_, s);
+  const Interrupt interrupt;
+  Progress progress(err());
+  std::vector<Json> rows;
+  for (const auto& [column_family, file] : files) {
+    progress.Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
+                         rows.size() + 1, files.size()));
+    s = interrupt.requested() ? Status::Incomplete("interrupted")
+                              : FixFile(*opened, column_family, file);
+    if (!s.ok()) ++*unfixed;
+    rows.push_back({{"column_family", column_family},
+                    {"file", file},
+                    {"fix", s.ok() ? "rewritten" : "failed"},
+                    {"detail", s.ok() ? "" : s.ToString()}});
+  }
+  s = opened->Close();
+  progress.Clear();
+  out().Table(kFixedColumns, rows);
+  out().Line();
+  return s;
+}
+
+Status Verify::Fix(const Target& closed, const VerifyTotals& before) {
+  uint64_t unfixed = before.wrong - before.fixable.size();
+  if (unfixed > 0) {
+    err() << unfixed
+          << " files cannot be fixed: their data, from which filters are "
+             "built, is not intact; restore them from a backup\n";
+  }
+  if (before.fixable.empty()) return Status::OK();
+  out().Line();
+  Status s = Rewrite(before.fixable, &unfixed);
+  if (!s.ok()) return s;
+  // Verifies the files that have been written meanwhile.
+  VerifyTotals after;
+  s = VerifyAll(closed, &after);
+  if (!s.ok()) return s;
+  out().Line(after.Summary());
+  found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
+  return s;
+}
+
+Status Verify::Run() {
+  if (fix_ && !operands_.empty()) {
     return Status::InvalidArgument(
         "--fix needs --db=DIR: only its DB can rewrite a file, since the "
         "MANIFEST must list the new one");
   }
   const Target closed = target_;
-  Status s = target_.Open(operands);
+  Status s = OpenTarget(/*or_files=*/true);
   // Hours of reading would be in vain if the DB could not be opened then.
   if (s.ok() && fix_) s = CheckFixable(target_);
   if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err << note << '\n';
-  Output output(out, json_);
-  Progress progress(err);
   VerifyTotals totals;
   if (!target_.cut_off().empty()) {
     totals.wrong++;
@@ -515,42 +498,19 @@ Status VerifyCommand::Run(const std::vector<std::string>& operands,
                       {"file", "MANIFEST"},
                       {"status", "cut off"},
                       {"detail", target_.cut_off()}};
-    output.Table(kVerifiedColumns, {row});
-    output.Line();
+    out().Table(kVerifiedColumns, {row});
+    out().Line();
   }
-  FileVerifier verifier(problems_only_, &output, &progress);
-  target_ = closed;
-  s = verifier.Verify(operands, &target_, &totals);
+  s = VerifyAll(closed, &totals);
   if (!s.ok()) return s;
-  output.Line(totals.Summary());
-  output.Line(LeftToRocksDB(target_));
-  *found = totals.NeedsAttention();
-  if (!fix_ || totals.wrong == 0) return s;
-
-  uint64_t unfixed = totals.wrong - totals.fixable.size();
-  if (unfixed > 0) {
-    err << unfixed
-        << " files cannot be fixed: their data, from which filters are built, "
-           "is not intact; restore them from a backup\n";
-  }
-  if (totals.fixable.empty()) return s;
-  output.Line();
-  s = FixFiles(target_, totals.fixable, err, &output, &progress, &unfixed);
-  if (!s.ok()) return s;
-  // Verifies the files that have been written meanwhile.
-  target_ = closed;
-  VerifyTotals after;
-  s = verifier.Verify(operands, &target_, &after);
-  if (!s.ok()) return s;
-  output.Line(after.Summary());
-  *found = unfixed > 0 || totals.not_seen > 0 || after.NeedsAttention();
-  return s;
+  out().Line(totals.Summary());
+  out().Line(LeftToRocksDB(target_));
+  found_ = totals.NeedsAttention();
+  return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
 }
 
 }  // namespace
 
-std::unique_ptr<Command> NewVerify() {
-  return std::make_unique<VerifyCommand>();
-}
+std::unique_ptr<Command> NewVerify() { return std::make_unique<Verify>(); }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -353,7 +353,7 @@ TEST(OptionsDiffTest, Lines) {
   EXPECT_EQ(Lines({"- b", "+ x"}), DifferentLines("a\nb\nc\n", "a\nx\nc\n"));
   EXPECT_EQ(Lines({"+ a"}), DifferentLines("", "a\n"));
   EXPECT_EQ(Lines({"- a"}), DifferentLines("a\na\n", "a\n"));
-  EXPECT_EQ(Lines({"- 1", "+ 4", "- 3", "+ 5"}),
+  EXPECT_EQ(Lines({"- 1", "- 3", "+ 4", "+ 5"}),
             DifferentLines("1\n2\n3\n", "4\n2\n5\n"));
 }
 

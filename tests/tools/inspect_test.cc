@@ -3,7 +3,6 @@
 //  protean inspect, and how all commands respond to bad input.
 
 #include "filter_policy/samples/query_file.h"
-#include "plugin/filter_statistics.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_writer.h"
 #include "table/rocksdb_internals/versions.h"
@@ -141,10 +140,6 @@ TEST_F(InspectTest, MissingFile) {
   EXPECT_EQ(kFoundSomething, run.code) << run.out;
   EXPECT_NE(std::string::npos, run.out.find("the file is missing, although"))
       << run.out;
-  const ToolRun samples = RunTool({"samples", "show", Db(), family});
-  EXPECT_EQ(kFoundSomething, samples.code) << samples.out;
-  EXPECT_NE(std::string::npos, samples.out.find("missing, although"))
-      << samples.out;
   const ToolRun advice =
       RunTool({"advise", Db(), family, "--policies=surf:0:4"});
   EXPECT_EQ(kFoundSomething, advice.code) << advice.err;
@@ -198,54 +193,10 @@ TEST_F(InspectTest, TableOfAnotherProgram) {
   EXPECT_NE(std::string::npos, back.out.find("real_suffix_bits=8"));
 }
 
-TEST_F(InspectTest, ObservedRates) {
-  Fill();
-  Open();
-  for (uint64_t i = 0; i + 1 < kKeys; i++) {
-    const std::string end = KeyOf(i, 0x8000000100);
-    const Slice upper = end;
-    ReadOptions options;
-    options.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options, handles_[1]));
-    it->Seek(KeyOf(i, 0x8000000000));
-    ASSERT_FALSE(it->Valid());
-  }
-  std::string lines;
-  for (ColumnFamilyHandle* handle : handles_) {
-    FilterStatistics statistics;
-    ASSERT_OK(GetFilterStatistics(db_.get(), handle, &statistics));
-    lines += statistics.ToJson() + "\n";
-  }
-  const std::string file = path_ + ".statistics";
-  ASSERT_OK(WriteStringToFile(Env::Default(), lines, file));
-  const auto rows =
-      ByPlace(RunTool({"inspect", Db(), "--json", "--statistics=" + file}));
-  uint64_t asked = 0;
-  for (const int level : {0, 3}) {
-    const Json& row = rows.at({"surf", level});
-    asked += row["observed_asked"].get<uint64_t>();
-    EXPECT_EQ(row["observed_asked"].get<uint64_t>(),
-              row["observed_spared"].get<uint64_t>() +
-                  row["observed_paid"].get<uint64_t>());
-    EXPECT_EQ(0, rows.at({"default", level})["observed_asked"]);
-    EXPECT_TRUE(rows.at({"default", level})["observed_fpr"].is_null());
-  }
-  EXPECT_GT(asked, kKeys);
-  Close();
-
-  ASSERT_OK(WriteStringToFile(Env::Default(), "{\"a\":1}\n", file));
-  RunTool({"inspect", Db(), "--statistics=" + file})
-      .ExpectRefused({file, "FilterStatistics::ToJson"});
-}
-
 TEST_F(InspectTest, Page) {
   Fill();
   const std::string page = path_ + ".html";
-  std::string log;
-  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &log));
-  const size_t designs = ReadDesigns(log).size();
-  const ToolRun run =
-      RunTool({"inspect", Db(), "--html=" + page, "--log=" + path_ + "/LOG"});
+  const ToolRun run = RunTool({"inspect", Db(), "--html=" + page});
   EXPECT_EQ(kFine, run.code) << run.err;
   std::string html;
   ASSERT_OK(ReadFileToString(Env::Default(), page, &html));
@@ -254,7 +205,6 @@ TEST_F(InspectTest, Page) {
   ASSERT_EQ(3u, data["families"].size());
   EXPECT_EQ(2u, data["families"][0]["files"].size());
   EXPECT_EQ(2u, data["families"][0]["levels"].size());
-  EXPECT_EQ(designs, data["history"].size());
   // The page refers to no other file.
   EXPECT_EQ(std::string::npos, html.find("src="));
   EXPECT_EQ(std::string::npos, html.find("<link"));
@@ -262,16 +212,6 @@ TEST_F(InspectTest, Page) {
 
   RunTool({"inspect", Db(), "--html=/no/such/folder/page.html"})
       .ExpectRefused({"/no/such/folder/page.html", "cannot be written"});
-  RunTool({"inspect", Db(), "--html=" + page, "--log=/no/log"})
-      .ExpectRefused({"/no/log", "cannot be read"});
-  RunTool({"inspect", Db(), "--log=" + path_ + "/LOG"})
-      .ExpectRefused({"--html"});
-  // A log of no designs is drawn as such, and said.
-  const ToolRun none = RunTool(
-      {"inspect", Db(), "--html=" + page, "--log=" + path_ + "/CURRENT"});
-  EXPECT_EQ(kFine, none.code);
-  EXPECT_NE(std::string::npos, none.err.find("has no designs of filters"))
-      << none.err;
 }
 
 // A name can hold anything.
@@ -293,9 +233,8 @@ TEST_F(InspectTest, NamesWithLineBreaks) {
 }
 
 TEST(InspectPageTest, NoTextEndsTheScript) {
-  Page page;
-  page.title = "a</script><!--<script>alert(1)</script>\xff";
-  page.families.push_back({page.title, page.title, {}, {}});
+  const std::string title = "a</script><!--<script>alert(1)</script>\xff";
+  const Json page = {{"title", title}, {"families", {{{"name", title}}}}};
   const std::string html = RenderPage(page);
   EXPECT_EQ(std::string::npos, html.find("alert(1)</script>"));
   EXPECT_EQ(std::string::npos, html.find("<!--"));
@@ -315,19 +254,6 @@ TEST(InspectPageTest, PrefixesOfADesign) {
   EXPECT_EQ("ribbon 8: the first 1 byte", ExplainDesign("ribbon 8", ""));
   EXPECT_EQ("", ExplainDesign("none", "a"));
   EXPECT_EQ("", ExplainDesign("ribbon keys", "a"));
-}
-
-TEST(InspectPageTest, DesignsOfALog) {
-  const auto designs = ReadDesigns(
-      "2026/11/22-05:49:53.123456 140 Protean: trie 69, ribbon 128 from the "
-      "keys alone: predicted false positive rate 0.00018, searched in 23.6 ms\n"
-      "2026/11/22-05:49:53.123456 140 [db] Compacting Protean: things\n"
-      "predicted false positive rate\n"
-      ": predicted false positive rate 0.1 Protean: x\n");
-  ASSERT_EQ(1u, designs.size());
-  EXPECT_EQ("2026/11/22-05:49:53", designs[0].time);
-  EXPECT_EQ("trie 69, ribbon 128 from the keys alone", designs[0].design);
-  EXPECT_NEAR(0.00018, designs[0].predicted_fpr, 1e-9);
 }
 
 TEST_F(InspectTest, DamageIsFound) {

@@ -3,13 +3,12 @@
 //  Tests which files a replayed seek reads. advise_test compares the replay
 //  with what a DB reads.
 
-#include "tools/search_replay.h"
-
 #include <gtest/gtest.h>
 
 #include <deque>
 
 #include "table/seek/seek_decision.h"
+#include "tools/filter_replay.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
