@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The kinds of filters. A new kind is a folder of its own, which describes
-//  itself by a FilterType, and one line in own_filter_types.cc. The code that opens
-//  blocks, registers policies, explains errors and prints help goes through the
-//  list of all types.
+//  itself by a FilterType, and one line in own_filter_types.cc. The code that
+//  opens blocks, registers policies, explains errors and prints help goes
+//  through the list of all types.
 
 #pragma once
 

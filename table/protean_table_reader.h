@@ -8,9 +8,9 @@
 //  table is told to skip it, unless it needs the answer: for statistics, or for
 //  an index with first keys. Only iterators for users are wrapped,
 //  if the file has a range filter or queries of it are sampled
-//  (protean_table_iterator.h), or if keys are being counted (count_and_exist.h).
-//  While an existence check is at work, the filters alone are asked
-//  (count_and_exist.h).
+//  (protean_table_iterator.h), or if keys are being counted
+//  (count_and_exist.h). While an existence check is at work, the filters alone
+//  are asked (count_and_exist.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
 //  file are sampled: the filter is asked for them, and should deny them. A file
