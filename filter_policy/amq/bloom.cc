@@ -221,9 +221,9 @@ class NeighbourBloomSet final : public AmqSet {
   const BloomSet bloom_;
 };
 
-class Builder final : public AmqSetBuilder {
+class NeighbourBloomBuilder final : public AmqSetBuilder {
  public:
-  Builder(const AmqPlan& plan, char* data)
+  NeighbourBloomBuilder(const AmqPlan& plan, char* data)
       : bloom_(BloomAmqType().new_builder(plan, data)) {}
 
   void Add(const uint64_t* hashes, size_t count) override {
@@ -252,7 +252,7 @@ const AmqType& NeighbourBloomAmqType() {
     bloom.takes_neighbours = true;
     bloom.new_builder = [](const AmqPlan& plan,
                            char* data) -> std::unique_ptr<AmqSetBuilder> {
-      return std::make_unique<Builder>(plan, data);
+      return std::make_unique<NeighbourBloomBuilder>(plan, data);
     };
     bloom.open = [](const AmqHeader& header, const char* data,
                     void* memory) -> AmqSet* {
@@ -267,7 +267,7 @@ AmqHeader BuildNeighbourBloom(const std::vector<uint64_t>& hashes,
                               uint64_t bytes, char* data) {
   const AmqPlan plan = BloomAmqType().plan(hashes.size(), bytes);
   if (plan.kind == AmqKind::kNone) return plan;
-  Builder builder(plan, data);
+  NeighbourBloomBuilder builder(plan, data);
   builder.Add(hashes.data(), hashes.size());
   return builder.Finish();
 }
