@@ -16,7 +16,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
-#include "tools/command.h"
+#include "tools/arguments.h"
 #include "tools/manifest.h"
 #include "tools/output.h"
 #include "util/string_util.h"

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "tools/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "filter_policy/levels_policy.h"
+#include "filter_policy/option_types.h"
+#include "tools/output.h"
+#include "util/string_util.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The help of a command: CLI11's list of flags, between the command's own
+// texts.
+class CommandHelp : public CLI::Formatter {
+ public:
+  explicit CommandHelp(const CommandText& text) : text_(text) {}
+
+  std::string make_help(const CLI::App* app, std::string /*name*/,
+                        CLI::AppFormatMode mode) const override {
+    return Format("Usage: protean %s %s  [FLAGS]\n\n%s\n", text_.name,
+                  text_.usage, text_.summary) +
+           make_groups(app, mode) + "\n" + text_.help;
+  }
+  // Not the other spelling.
+  std::string make_option_name(const CLI::Option* option,
+                               bool /*positional*/) const override {
+    return "--" + option->get_single_name();
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    return option->get_expected_min() > 0 ? "=" + option->get_type_name() : "";
+  }
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return Wrap(option->get_description(), 0, 74);
+  }
+
+ private:
+  const CommandText& text_;
+};
+
+[[noreturn]] void Refuse(const std::string& name, const std::string& text,
+                         const std::string& allowed) {
+  throw CLI::ValidationError("--" + name + "=" + text +
+                             " is not allowed; allowed: " + allowed);
+}
+
+// The flag as CLI11 takes it, with both spellings.
+std::string Spellings(const std::string& name) {
+  std::string hyphens = name;
+  std::replace(hyphens.begin(), hyphens.end(), '_', '-');
+  return "--" + name + (hyphens == name ? "" : ",--" + hyphens);
+}
+
+// Such as " from 1 to 64" or " from 1 on"; empty if there are no bounds.
+template <typename T>
+std::string RangeText(T min, T max) {
+  const auto from = static_cast<double>(min);
+  if (max < std::numeric_limits<T>::max()) {
+    return Format(" from %g to %g", from, static_cast<double>(max));
+  }
+  return min > std::numeric_limits<T>::lowest() ? Format(" from %g on", from)
+                                                : "";
+}
+
+}  // namespace
+
+Arguments::Arguments(const CommandText* text)
+    : app_(std::make_unique<CLI::App>()) {
+  app_->allow_extras();
+  if (text != nullptr) app_->formatter(std::make_shared<CommandHelp>(*text));
+}
+
+Arguments::~Arguments() = default;
+
+void Arguments::AddValue(const std::string& name, const std::string& value,
+                         const std::string& help, Set set) {
+  const auto set_all = [set = std::move(set)](const CLI::results_t& texts) {
+    for (const std::string& text : texts) set(text);
+    return true;
+  };
+  app_->add_option(Spellings(name), set_all, help)
+      ->type_name(value)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void Arguments::Add(const std::string& name, const std::string& value,
+                    const std::string& help, std::string* target) {
+  AddValue(name, value, help,
+           [target](const std::string& text) { *target = text; });
+}
+
+void Arguments::Add(const std::string& name, const std::string& value,
+                    const std::string& help, std::vector<std::string>* target) {
+  AddValue(name, value, help, [target](const std::string& text) {
+    for (std::string& part : SplitPolicies(text)) {
+      if (!part.empty()) target->push_back(std::move(part));
+    }
+  });
+}
+
+void Arguments::Add(const std::string& name, const std::string& value,
+                    const std::string& help, double* target, double min,
+                    double max) {
+  AddValue(name, value, help, [=](const std::string& text) {
+    char* end = nullptr;
+    const double number = strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(number) ||
+        number < min || number > max) {
+      Refuse(name, text, "numbers" + RangeText(min, max));
+    }
+    *target = number;
+  });
+}
+
+void Arguments::Add(const std::string& name, const std::string& value,
+                    const std::string& help, uint64_t* target, uint64_t min,
+                    uint64_t max) {
+  AddValue(name, value, help, [=](const std::string& text) {
+    if (!ParseWholeNumber(text, target) || *target < min || *target > max) {
+      const bool is_bounded = max < std::numeric_limits<uint64_t>::max();
+      Refuse(name, text,
+             "whole numbers" + RangeText(min, max) +
+                 (is_bounded ? "" : ", such as 1000, 64K, 20M, 2G or 1T"));
+    }
+  });
+}
+
+void Arguments::Add(const std::string& name, const std::string& help,
+                    bool* target) {
+  app_->add_flag(Spellings(name), *target, help)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+Status Arguments::Parse(std::vector<std::string> arguments,
+                        std::vector<std::string>* operands) {
+  // CLI11 would take the next argument for the value of "--name=".
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  for (auto empty = arguments.begin(); empty < end; ++empty) {
+    if (empty->compare(0, 2, "--") != 0 ||
+        empty->find('=') + 1 != empty->size()) {
+      continue;
+    }
+    empty->pop_back();
+    arguments.insert(empty + 1, "");
+    return Parse(std::move(arguments), operands);
+  }
+  app_->add_option("operands", *operands);
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
+  try {
+    app_->parse(std::move(arguments));
+  } catch (const CLI::ConversionError& e) {
+    return Status::InvalidArgument(std::string(e.what()) +
+                                   " is not allowed; allowed: true, false");
+  } catch (const CLI::ArgumentMismatch& e) {
+    return Status::InvalidArgument(std::string(e.what()) +
+                                   "; it needs a value");
+  } catch (const CLI::ParseError& e) {
+    return Status::InvalidArgument(e.what());
+  }
+  std::vector<std::string> unknown = app_->remaining();
+  unknown.erase(std::remove(unknown.begin(), unknown.end(), "--"),
+                unknown.end());
+  if (unknown.empty()) return Status::OK();
+  std::vector<std::string> flags;
+  for (const CLI::Option* known : app_->get_options()) {
+    flags.push_back("--" + known->get_single_name());
+  }
+  const std::string flag = unknown[0].substr(0, unknown[0].find('='));
+  return Status::InvalidArgument(
+      "unknown flag " + flag + "; the nearest one is " + Nearest(flag, flags) +
+      ", and --help lists all");
+}
+
+std::string Arguments::Help() const { return app_->help(); }
+
+}  // namespace ROCKSDB_NAMESPACE::protean
