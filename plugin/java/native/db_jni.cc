@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Native functions of protean.rocksjava that ask an open DB: counts,
-//  statistics, options of the table, refreshing.
+//  existence, statistics, options of the table, refreshing; and those of SST
+//  files of no DB, and of the bounds of a thread.
 
 #include <string>
 #include <vector>
 
 #include "plugin/approximate_count.h"
 #include "plugin/filter_statistics.h"
-#include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
 #include "plugin/may_exist.h"
 #include "plugin/refresh_filters.h"
+#include "plugin/search_bounds.h"
+#include "plugin/sst_file_filter.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
@@ -33,6 +35,10 @@ Status SetTableOption(DB* db, ColumnFamilyHandle* column_family,
         std::string("the table is not ProteanTable, but ") + table->Name());
   }
   return db->SetOptions(column_family, {{"table_factory." + name, value}});
+}
+
+const SstFileFilter* AsFilter(jlong handle) {
+  return reinterpret_cast<const SstFileFilter*>(handle);
 }
 
 }  // namespace
@@ -280,6 +286,83 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
     Encode(s, result, &out);
     return ToBytes(env, out.bytes());
   });
+}
+
+// ---- The filter of an SST file of no DB, which Java owns ----
+
+// Returns a handle, or 0 if it throws.
+JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_openSstFileFilter(
+    JNIEnv* env, jclass native, jlong options, jbyteArray path_bytes) {
+  return Guarded(env, [&]() -> jlong {
+    std::string path;
+    if (!CopyBytes(env, path_bytes, &path)) return 0;
+    std::unique_ptr<SstFileFilter> filter;
+    const Status s = SstFileFilter::Open(
+        *reinterpret_cast<const Options*>(options), path, &filter);
+    if (s.ok()) return reinterpret_cast<jlong>(filter.release());
+    ThrowStatus(env, native, s);
+    return 0;
+  });
+}
+
+JNIEXPORT void JNICALL Java_protean_rocksjava_Native_closeSstFileFilter(
+    JNIEnv* /*env*/, jclass /*native*/, jlong filter) {
+  delete AsFilter(filter);
+}
+
+// Returns an answer for each key, or null if it throws.
+JNIEXPORT jbooleanArray JNICALL
+Java_protean_rocksjava_Native_keysMayExistInSstFile(JNIEnv* env,
+                                                    jclass /*native*/,
+                                                    jlong filter,
+                                                    jobjectArray key_arrays) {
+  return Guarded(env, [&]() -> jbooleanArray {
+    Keys keys;
+    if (!keys.Copy(env, key_arrays)) return nullptr;
+    Answers may_exist(keys.size());
+    for (size_t i = 0; i < keys.size(); i++) {
+      may_exist.data()[i] = AsFilter(filter)->KeyMayExist(keys.data()[i]);
+    }
+    return may_exist.ToBooleans(env);
+  });
+}
+
+// Returns an answer for each range, or null if it throws.
+JNIEXPORT jbooleanArray JNICALL
+Java_protean_rocksjava_Native_rangesMayExistInSstFile(
+    JNIEnv* env, jclass /*native*/, jlong filter, jobjectArray start_arrays,
+    jobjectArray limit_arrays) {
+  return Guarded(env, [&]() -> jbooleanArray {
+    Keys starts;
+    Keys limits;
+    if (!starts.Copy(env, start_arrays) || !limits.Copy(env, limit_arrays)) {
+      return nullptr;
+    }
+    Answers may_exist(starts.size());
+    for (size_t i = 0; i < starts.size(); i++) {
+      may_exist.data()[i] =
+          AsFilter(filter)->RangeMayExist({starts.at(i), limits.at(i)});
+    }
+    return may_exist.ToBooleans(env);
+  });
+}
+
+// ---- Bounds of a thread ----
+
+// Returns what closeScope takes.
+JNIEXPORT jlong JNICALL Java_protean_rocksjava_SearchBounds_openScope(
+    JNIEnv* env, jclass /*search_bounds*/, jbyteArray lower, jbyteArray upper) {
+  return Guarded(env, [&]() -> jlong {
+    OptionalKey from;
+    OptionalKey to;
+    if (!from.Copy(env, lower) || !to.Copy(env, upper)) return 0;
+    return reinterpret_cast<jlong>(new SearchBoundsScope(from.get(), to.get()));
+  });
+}
+
+JNIEXPORT void JNICALL Java_protean_rocksjava_SearchBounds_closeScope(
+    JNIEnv* env, jclass /*search_bounds*/, jlong scope) {
+  Guarded(env, [&] { delete reinterpret_cast<SearchBoundsScope*>(scope); });
 }
 
 }  // extern "C"

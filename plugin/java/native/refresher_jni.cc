@@ -6,7 +6,6 @@
 #include <memory>
 #include <mutex>
 
-#include "plugin/java/native/db_encoding.h"
 #include "plugin/java/native/jni_util.h"
 #include "plugin/refresh_filters.h"
 
