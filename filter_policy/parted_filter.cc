@@ -102,7 +102,7 @@ bool PartedFilter::PrefixMayMatch(const Slice& prefix) const {
     return true;
   }
   std::string end;
-  return !FirstBehindPrefix(prefix, &end) ||
+  return !FirstAfterPrefix(prefix, &end) ||
          RangeMayMatch(prefix, end, /*hi_inclusive=*/false);
 }
 

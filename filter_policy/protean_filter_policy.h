@@ -160,9 +160,9 @@ std::string HashOfOptions(const ProteanFilterPolicy& policy);
 // same, the same keys get the same design if it is searched. `logger` is told
 // of samples that cannot be read, if this is the first use of them. Thread
 // safe.
-std::string PurposeOf(const ProteanFilterPolicy& policy,
-                      const std::string& column_family, Env* env,
-                      Logger* logger);
+std::string DesignInputsHash(const ProteanFilterPolicy& policy,
+                             const std::string& column_family, Env* env,
+                             Logger* logger);
 
 // A policy that builds range filters of one kind.
 class RangeFilterPolicy : public ProteanFilterPolicy {

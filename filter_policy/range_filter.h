@@ -149,7 +149,7 @@ struct RangeCount {
 
 // Stores the smallest string above all strings that start with `prefix`.
 // Returns false if there is none.
-inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
+inline bool FirstAfterPrefix(const Slice& prefix, std::string* end) {
   end->assign(prefix.data(), prefix.size());
   while (!end->empty() && end->back() == '\xff') end->pop_back();
   if (end->empty()) return false;
@@ -281,7 +281,7 @@ class RangeFilterBuilder {
   }
   // Forgets the only key that has been added. The builder has not processed it
   // yet.
-  void TakeBackKey() { keys_.Clear(); }
+  void UndoFirstKey() { keys_.Clear(); }
 
   uint64_t num_keys() const { return keys_.count(); }
   // The smallest and the largest key.

@@ -90,7 +90,7 @@ void FilteredFile::OpenFilter() {
       if (!s.ok() && open_file_.ReportDamage(s)) CountDamage(s);
     }
   }
-  if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnheld);
+  if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnfilterable);
 }
 
 const FileRangeFilter* FilteredFile::GetRangeFilter(

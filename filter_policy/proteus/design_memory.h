@@ -95,8 +95,8 @@ double ChanceOf(double rate, const CpfprModel& model);
 // Worse rates are not, and much better ones are not, since another design may
 // then be better still. Promised queries pass no more often than with a Bloom
 // filter, whose rate is `bloom_rate`, unless they have done so before.
-bool IsAsPromised(const DesignRates& now, const DesignRates& promised,
-                  double chance, double bloom_rate);
+bool MatchesPrediction(const DesignRates& now, const DesignRates& promised,
+                       double chance, double bloom_rate);
 
 // The designs of the files of one tree. Thread safe.
 class DesignMemory {

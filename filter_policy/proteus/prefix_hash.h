@@ -83,7 +83,7 @@ inline void CopyPadded(const Slice& key, char* out, size_t size) {
 }
 
 // Clears all bits after the first `bits` of `size` bytes.
-inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
+inline void ClearAfter(char* bytes, size_t size, uint32_t bits) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {
     bytes[byte] = static_cast<char>(static_cast<uint8_t>(bytes[byte]) &
@@ -94,7 +94,7 @@ inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
 }
 
 // Sets all bits after the first `bits` of `size` bytes.
-inline void SetBehind(char* bytes, size_t size, uint32_t bits) {
+inline void SetAfter(char* bytes, size_t size, uint32_t bits) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {
     bytes[byte] =

@@ -269,8 +269,8 @@ bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
     *rates = model.Average(
         kept.design,
         PlanPrefixSets(kept.design, statistics, bytes_ - tries_size), 1);
-    return IsAsPromised(*rates, kept.rates, ChanceOf(kept.rates.all, model),
-                        bloom_rate);
+    return MatchesPrediction(*rates, kept.rates,
+                             ChanceOf(kept.rates.all, model), bloom_rate);
   };
   if (kept.design.trie_bits == 0) return is_as_promised(0);
   // The estimate spares building tries in vain.

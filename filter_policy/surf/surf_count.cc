@@ -33,7 +33,7 @@ class CountBound {
   // The place on the next level.
   const Fst::Place& Descend() {
     if (!on_path_) {
-      place_ = BehindNodesOf(place_);
+      place_ = AfterNodesOf(place_);
       return place_;
     }
     on_path_ = false;
@@ -78,7 +78,7 @@ class CountBound {
   Fst::Place Behind(const Fst::Node& node) const {
     return InFrontOf(fst_.Number(node) + 1, node);
   }
-  Fst::Place BehindNodesOf(const Fst::Place& above) const {
+  Fst::Place AfterNodesOf(const Fst::Place& above) const {
     return InFrontOf(above.edges_to_nodes + 1, node_);
   }
   Fst::Place InFrontOf(uint32_t number, const Fst::Node& from) const {
