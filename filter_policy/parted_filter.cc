@@ -39,8 +39,8 @@ void PartedFilter::SetUp(const RangeFilter* only, bool can_filter) {
   largest_head_ = LoadBigEndian(header.largest.data(), header.largest.size());
 }
 
-// Whether the range ends before the smallest key, or begins after the largest
-// one.
+// Returns true if the range ends before the smallest key, or begins after the
+// largest one.
 bool PartedFilter::IsOutside(const Slice& lo, const Slice& hi,
                              bool hi_inclusive) const {
   // The stored part of the smallest key is never above that key.

@@ -97,9 +97,9 @@ class ProteanFilterPolicy : public FilterPolicy {
       const FilterBuildingContext& context, Env* env, uint64_t price,
       std::shared_ptr<FinishedFilter> built) const = 0;
 
-  // Whether files written to a level have another policy instead, which is
-  // stored. That policy may be one of RocksDB's, or nullptr for no filter. The
-  // level is negative for files written outside of a DB.
+  // Returns true if files written to a level have another policy instead, which
+  // is stored. That policy may be one of RocksDB's, or nullptr for no filter.
+  // The level is negative for files written outside of a DB.
   virtual bool ForLevel(int /*level*/,
                         std::shared_ptr<const FilterPolicy>* /*policy*/) const {
     return false;

@@ -151,16 +151,16 @@ class ProteanTableIterator final : public WaitingIterator,
     return SeekSampler(file_->queue(), inner(), bounds_, this);
   }
 
-  // Whether the iterator may wait. Markers are for DBIter, which compares
-  // sequence numbers with that of its snapshot. Of the iterators that are made
-  // for users, only those under a DBIter join a search: RocksDB gives them a
-  // manager of pinned iterators.
-  // A seek of which RocksDB takes a sample reads.
+  // Returns true if the iterator may wait. Markers are for DBIter, which
+  // compares sequence numbers with that of its snapshot. Of the iterators that
+  // are made for users, only those under a DBIter join a search: RocksDB gives
+  // them a manager of pinned iterators. A seek of which RocksDB takes a sample
+  // reads.
   bool CanWait() const {
     return seeks_->markers_allowed && search().IsJoined() && !IsSampledSeek();
   }
-  // Whether the key is at or above the lower bound, if there is one. REQUIRES:
-  // Valid()
+  // Returns true if the key is at or above the lower bound, if there is one.
+  // REQUIRES: Valid()
   bool IsAboveLower() const {
     return bounds_.lower() == nullptr ||
            !bounds_.IsBelowLower(file_->UserKey(key()));

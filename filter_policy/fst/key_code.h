@@ -143,10 +143,10 @@ class CodedKey {
     return GetBits(bits_, kDigitBits * i, kDigitBits * kDigitsPerLoad);
   }
 
-  // Whether every key of the trie whose digits begin with the first `digits`
-  // digits of this one is not below this one.
+  // Returns true if every key of the trie whose digits begin with the first
+  // `digits` digits of this one is not below this one.
   bool IsReachedBy(size_t digits) const { return digits >= reached_from_; }
-  // Whether all of these are above this one.
+  // Returns true if all of these are above this one.
   bool IsPassedBy(size_t digits) const { return digits >= passed_from_; }
 
  private:

@@ -69,8 +69,8 @@ struct PassedSamples {
   double share = 0;
   double samples = 0;  // their number; 0 if there are none
 
-  // Whether the shares differ by at least `least`, and by more than chance
-  // explains: three standard deviations.
+  // Returns true if the shares differ by at least `least`, and by more than
+  // chance explains: three standard deviations.
   bool DiffersFrom(const PassedSamples& other, double least) const {
     if (samples == 0 || other.samples == 0) return samples != other.samples;
     const double all = samples + other.samples;

@@ -37,7 +37,7 @@ bool ShareAlike(const DesignSituation& a, const DesignSituation& b) {
   return true;
 }
 
-// Whether a search has found nothing better than what was kept.
+// Returns true if a search has found nothing better than what was kept.
 bool IsNoBetter(const DesignRates& searched, const DesignRates& kept) {
   constexpr double kFactor = 0.9;
   constexpr double kLess = 0.0005;

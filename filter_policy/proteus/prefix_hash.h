@@ -124,9 +124,9 @@ inline bool Increment(char* prefix, uint32_t bits, unsigned steps = 1) {
   return carry == 0;
 }
 
-// Whether a range [lo, hi) ends before the bits of `hi`. If `hi` ends with
-// zeros, a shorter key of the same bits lies before it, unless all keys are
-// long enough: they have at least `shortest_key` bytes.
+// Returns true if a range [lo, hi) ends before the bits of `hi`. If `hi` ends
+// with zeros, a shorter key of the same bits lies before it, unless all keys
+// are long enough: they have at least `shortest_key` bytes.
 inline bool EndsBefore(const Slice& hi, size_t shortest_key) {
   return !hi.empty() &&
          (hi.size() <= shortest_key || hi[hi.size() - 1] != '\0');

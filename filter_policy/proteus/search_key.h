@@ -66,8 +66,8 @@ class WordKey {
 
   uint64_t head() const { return word_; }
 
-  // Whether this key is the first one that has its prefix of `bits` bits;
-  // bits < 64.
+  // Returns true if this key is the first one that has its prefix of `bits`
+  // bits; bits < 64.
   bool Begins(uint32_t bits) const { return word_ << bits == 0; }
   // Moves to the first key of the next prefix of that length. False if there is
   // none.
@@ -297,7 +297,7 @@ class ByteKey::PossiblePrefixes {
     if (!at_end_) HashHeadOf(length);
   }
 
-  // Whether the prefix is behind that of a key, or there are no more.
+  // Returns true if the prefix is behind that of a key, or there are no more.
   bool IsAfter(const ByteKey& last) const {
     return at_end_ || key_.slice().compare(last.slice()) > 0;
   }

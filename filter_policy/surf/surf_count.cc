@@ -64,10 +64,11 @@ class CountBound {
     return place_;
   }
 
-  // Whether the path of the bound is in the trie so far. If not, the place
-  // alone decides all that follows.
+  // Returns true if the path of the bound is in the trie so far. If not, the
+  // place alone decides all that follows.
   bool on_path() const { return on_path_; }
-  // Whether the key of the leaf at the bound may lie on either side of it.
+  // Returns true if the key of the leaf at the bound may lie on either side of
+  // it.
   bool ambiguous() const { return ambiguous_; }
   // The number of bytes, or digits, that the two share at least, if so.
   size_t shared() const { return depth_; }

@@ -56,8 +56,8 @@ class SeekBounds {
     return upper_ != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
   }
 
-  // Whether the table iterator itself must stop at the bound, which is the
-  // thread's.
+  // Returns true if the table iterator itself must stop at the bound, which is
+  // the thread's.
   bool stops_at_upper() const { return stops_at_upper_; }
   bool stops_at_lower() const { return stops_at_lower_; }
   // Lets the seek go below the thread's lower bound.
@@ -94,8 +94,8 @@ class SeekSampler {
 
   bool IsOn() const { return queue_ != nullptr; }
 
-  // Whether a forward seek without a bound, of the only run of a search, might
-  // be sampled.
+  // Returns true if a forward seek without a bound, of the only run of a
+  // search, might be sampled.
   bool SamplesOpenAlone() const {
     return IsOn() && inner_.prefix_extractor() != nullptr;
   }
