@@ -48,7 +48,7 @@ class CheckedIterator {
                  std::shared_ptr<const Versions> versions);
 
  private:
-  static constexpr size_t kNowhere = kKeys;
+  static constexpr size_t kNowhere = kNumKeys;
 
   size_t Lower() const { return bounds_.lower.value_or(0); }
   size_t Upper() const { return bounds_.upper.value_or(kSlots); }

@@ -174,7 +174,7 @@ Round::~Round() {
 
 size_t Round::RandomOwnKey(size_t writer, Dice* dice) const {
   for (;;) {
-    const size_t key = dice->Below(kKeys);
+    const size_t key = dice->Below(kNumKeys);
     if (OwnerOf(key, kWriters) == writer && KindOf(key) != KeyKind::kNever) {
       return key;
     }
@@ -227,10 +227,10 @@ void Round::DeleteGap(Dice* dice) {
   const auto is_always = [](size_t key) {
     return KindOf(key) == KeyKind::kAlways;
   };
-  const size_t begin = dice->Below(kKeys);
+  const size_t begin = dice->Below(kNumKeys);
   if (is_always(begin)) return;
   size_t end = begin;
-  while (end < kKeys && !is_always(end)) end++;
+  while (end < kNumKeys && !is_always(end)) end++;
   persistent_->truth.Alone([&](Versions* versions) {
     if (!Check(db_->DeleteRange(WriteOptions(), family_, KeyAt(begin),
                                 StringAt(2 * end - 1)),
@@ -466,7 +466,7 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
       });
   options = ColumnFamilyOptions();
 
-  Versions versions(kKeys, 0);
+  Versions versions(kNumKeys, 0);
   std::vector<std::unique_ptr<CheckedIterator>> iterators;
   const auto new_iterator = [&] {
     iterators.push_back(std::make_unique<CheckedIterator>(
@@ -476,7 +476,7 @@ void Round::UseColumnFamily(const std::string& name, Dice* dice) {
   for (size_t batches = dice->Below(6) + 1; batches > 0 && !IsOver();
        batches--) {
     for (size_t i = dice->Below(300); i > 0; i--) {
-      const size_t key = dice->Below(kKeys);
+      const size_t key = dice->Below(kNumKeys);
       if (dice->OneIn(8)) {
         Check(db_->Delete(WriteOptions(), family.get(), KeyAt(key)), "Delete");
         versions[key] = 0;
@@ -722,7 +722,7 @@ void Round::UsePolicyInAnotherDB(Dice* dice) {
     options = Options();
     std::vector<size_t> keys;
     for (size_t i = dice->Below(200); i > 0; i--) {
-      keys.push_back(dice->Below(kKeys));
+      keys.push_back(dice->Below(kNumKeys));
       Check(
           db->Put(WriteOptions(), KeyAt(keys.back()), ValueOf(keys.back(), 1)),
           "Put in another DB");
@@ -753,8 +753,8 @@ void Round::CompareAll() {
       } else {
         it->SeekToFirst();
       }
-      for (size_t i = 0; i < kKeys; i++) {
-        const size_t key = backwards ? kKeys - 1 - i : i;
+      for (size_t i = 0; i < kNumKeys; i++) {
+        const size_t key = backwards ? kNumKeys - 1 - i : i;
         if ((*versions)[key] == 0) continue;
         if (!it->Valid() || it->key() != KeyAt(key) ||
             it->value() != ValueOf(key, (*versions)[key])) {
@@ -787,7 +787,7 @@ void Round::Run(std::chrono::milliseconds duration) {
   if (db_ == nullptr) return;
   // The keys that always exist come first.
   persistent_->truth.Alone([&](Versions* versions) {
-    for (size_t key = 0; key < kKeys; key++) {
+    for (size_t key = 0; key < kNumKeys; key++) {
       if (KindOf(key) != KeyKind::kAlways || (*versions)[key] != 0) continue;
       (*versions)[key] = NextVersion();
       Check(

@@ -13,7 +13,7 @@ uint64_t Mix(uint64_t number) {
 
 // The two bytes by which all keys differ.
 constexpr size_t kStep = 20;
-static_assert(kStep * kKeys < 0xffff);
+static_assert(kStep * kNumKeys < 0xffff);
 
 std::string Begin(size_t number) {
   return {static_cast<char>(number >> 8), static_cast<char>(number & 0xff)};
@@ -21,7 +21,7 @@ std::string Begin(size_t number) {
 
 std::string PossibleKey(size_t key) {
   if (key == 0) return "";
-  if (key == kKeys - 1) return "\xff\xff\xff";
+  if (key == kNumKeys - 1) return "\xff\xff\xff";
   std::string tail = "/user/" + std::to_string(Mix(key));
   tail.resize(Mix(key + 1) % tail.size());
   return Begin(kStep * key) + tail;
@@ -33,7 +33,7 @@ std::string StringAt(size_t slot) {
   const size_t key = slot / 2;
   if (slot % 2 == 0) return PossibleKey(key);
   // A string close to the key, or anywhere before the next one.
-  if (key == 0 || key == kKeys - 1 || Mix(slot) % 2 == 0) {
+  if (key == 0 || key == kNumKeys - 1 || Mix(slot) % 2 == 0) {
     return PossibleKey(key) + '\0';
   }
   return Begin(kStep * key + 1 + Mix(slot) % (kStep - 1));
@@ -41,7 +41,8 @@ std::string StringAt(size_t slot) {
 
 KeyKind KindOf(size_t key) {
   // Keys of some stripes never exist, so that whole ranges are empty.
-  if (key / 16 % 3 == 0 && key > 0 && key + 1 < kKeys) return KeyKind::kNever;
+  if (key / 16 % 3 == 0 && key > 0 && key + 1 < kNumKeys)
+    return KeyKind::kNever;
   const uint64_t chance = Mix(key) % 8;
   return chance < 2   ? KeyKind::kAlways
          : chance < 5 ? KeyKind::kSometimes

@@ -24,15 +24,15 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Number of possible keys.
-constexpr size_t kKeys = 3000;
+constexpr size_t kNumKeys = 3000;
 
 // A slot is a place in the order of all strings: slot 2i is key i, and slot 2i
 // + 1 is a string between key i and the next one. These functions return
 // strings at a slot.
-constexpr size_t kSlots = 2 * kKeys;
+constexpr size_t kSlots = 2 * kNumKeys;
 std::string StringAt(size_t slot);
 inline std::string KeyAt(size_t key) { return StringAt(2 * key); }
-// The first key at or after a slot; kKeys if there is none.
+// The first key at or after a slot; kNumKeys if there is none.
 constexpr size_t FirstKeyAt(size_t slot) { return (slot + 1) / 2; }
 
 enum class KeyKind { kAlways, kSometimes, kNever };
@@ -53,7 +53,7 @@ bool IsValueOf(size_t key, const Slice& value);
 // The versions that the DB holds. Thread safe.
 class Truth {
  public:
-  Truth() : versions_(kKeys, 0) {}
+  Truth() : versions_(kNumKeys, 0) {}
 
   // Calls `write`, which writes to the DB and to the versions of keys that no
   // other thread writes.
