@@ -10,6 +10,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
