@@ -33,7 +33,7 @@ Query TextRange(const std::string& key) {
 // The scan of all keys that begin with `prefix`.
 Query PrefixScan(const std::string& prefix) {
   Query query = {prefix, prefix, /*hi_inclusive=*/false};
-  if (!FirstBehindPrefix(prefix, &query.hi)) {
+  if (!FirstAfterPrefix(prefix, &query.hi)) {
     // The prefix is 0xFF alone, and no string behind it begins otherwise.
     query.hi.append(64, '\xff');
   }
@@ -161,7 +161,7 @@ Query QuerySource::Draw(Rng* rng) const {
       return Range(source_.draw(rng), rmax, rng);
     case QueryDistribution::kFields:
       return TextRange(FirstFields(source_.draw(rng), rng));
-    case QueryDistribution::kBehind:
+    case QueryDistribution::kAfter:
       return source_.range ? source_.range(source_.draw(rng), rng)
                            : Behind(source_.draw(rng));
     case QueryDistribution::kPrefix:

@@ -43,7 +43,7 @@ enum class QueryDistribution {
   kSplit,
   kReal,
   kFields,
-  kBehind,
+  kAfter,
   kPrefix,
 };
 

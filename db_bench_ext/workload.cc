@@ -103,7 +103,7 @@ QueryOptions DataSet::OptionsOf(WorkloadKind kind) const {
     options.min_left = smallest_;
     options.max_left = largest_;
   } else {
-    options.distribution = QueryDistribution::kBehind;
+    options.distribution = QueryDistribution::kAfter;
     options.rmax = range_size_;
   }
   return options;

@@ -173,7 +173,7 @@ std::string DescribeQueries(const QueryOptions& options,
       text = "half uniform queries, " + offsets + ", half correlated ones " +
              distance + Offsets(options.rmin, options.rmax_correlated);
       break;
-    case QueryDistribution::kBehind:  // of data sets only
+    case QueryDistribution::kAfter:  // of data sets only
       break;
     case QueryDistribution::kPrefix:
       text = "scans of a prefix";

@@ -34,9 +34,10 @@ inline constexpr char kKeptDesignProperty[] = "protean.kept_design";
 // The options that the filter was designed by (HashOfOptions in
 // protean_filter_policy.h).
 inline constexpr char kOptionsProperty[] = "protean.options";
-// What the filter was designed for (PurposeOf in protean_filter_policy.h).
-// Absent if the design was kept: a search might find another one.
-inline constexpr char kPurposeProperty[] = "protean.purpose";
+// What the filter was designed for (DesignInputsHash in
+// protean_filter_policy.h). Absent if the design was kept: a search might find
+// another one.
+inline constexpr char kDesignInputsProperty[] = "protean.design_inputs";
 // The first kMaxRangeBytes bytes of the smallest and of the largest key, in
 // hexadecimal. Only if the filters have a budget (filter_budget.h).
 inline constexpr char kSmallestProperty[] = "protean.smallest";

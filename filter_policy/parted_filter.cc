@@ -39,8 +39,8 @@ void PartedFilter::SetUp(const RangeFilter* only, bool can_filter) {
   largest_head_ = LoadBigEndian(header.largest.data(), header.largest.size());
 }
 
-// Whether the range ends before the smallest key, or begins after the largest
-// one.
+// Returns true if the range ends before the smallest key, or begins after the
+// largest one.
 bool PartedFilter::IsOutside(const Slice& lo, const Slice& hi,
                              bool hi_inclusive) const {
   // The stored part of the smallest key is never above that key.
@@ -102,7 +102,7 @@ bool PartedFilter::PrefixMayMatch(const Slice& prefix) const {
     return true;
   }
   std::string end;
-  return !FirstBehindPrefix(prefix, &end) ||
+  return !FirstAfterPrefix(prefix, &end) ||
          RangeMayMatch(prefix, end, /*hi_inclusive=*/false);
 }
 

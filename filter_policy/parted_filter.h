@@ -30,8 +30,8 @@ class PartedFilter : public FileRangeFilter {
   const FilterDirectory& directory() const { return directory_; }
   const FilterBlockHeader& header() const { return directory_.header(); }
 
-  // Whether the filter can answer range queries: it is of a kind that filters,
-  // and neither the directory nor all parts are damaged.
+  // Returns true if the filter can answer range queries: it is of a kind that
+  // filters, and neither the directory nor all parts are damaged.
   bool CanFilter() const { return can_filter_; }
 
   bool KeyMayMatch(const Slice& key) const override {
@@ -112,14 +112,14 @@ class PartedFilter : public FileRangeFilter {
     return (key_lengths_ & FilterBlockHeader::LengthBit(key)) != 0;
   }
   bool IsOutside(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  // Whether `key` is certainly above another key, of which only the first bytes
-  // are known: `stored`.
+  // Returns true if `key` is certainly above another key, of which only the
+  // first bytes are known: `stored`.
   static bool IsAbove(const Slice& key, const Slice& stored) {
     return key.compare(stored) > 0 &&
            (stored.size() < FilterBlockHeader::kMaxStoredKey ||
             !key.starts_with(stored));
   }
-  // Whether `key` is certainly above the largest key.
+  // Returns true if `key` is certainly above the largest key.
   bool IsAbove(const Slice& key) const {
     return IsAbove(key, header().largest);
   }

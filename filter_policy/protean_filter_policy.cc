@@ -85,9 +85,9 @@ std::string HashOfOptions(const ProteanFilterPolicy& policy) {
   return HashText(policy, /*samples=*/0);
 }
 
-std::string PurposeOf(const ProteanFilterPolicy& policy,
-                      const std::string& column_family, Env* env,
-                      Logger* logger) {
+std::string DesignInputsHash(const ProteanFilterPolicy& policy,
+                             const std::string& column_family, Env* env,
+                             Logger* logger) {
   const std::shared_ptr<SampleStore> store = policy.Samples();
   return HashText(
       policy, store == nullptr

@@ -97,9 +97,9 @@ class ProteanFilterPolicy : public FilterPolicy {
       const FilterBuildingContext& context, Env* env, uint64_t price,
       std::shared_ptr<FinishedFilter> built) const = 0;
 
-  // Whether files written to a level have another policy instead, which is
-  // stored. That policy may be one of RocksDB's, or nullptr for no filter. The
-  // level is negative for files written outside of a DB.
+  // Returns true if files written to a level have another policy instead, which
+  // is stored. That policy may be one of RocksDB's, or nullptr for no filter.
+  // The level is negative for files written outside of a DB.
   virtual bool ForLevel(int /*level*/,
                         std::shared_ptr<const FilterPolicy>* /*policy*/) const {
     return false;
@@ -160,9 +160,9 @@ std::string HashOfOptions(const ProteanFilterPolicy& policy);
 // same, the same keys get the same design if it is searched. `logger` is told
 // of samples that cannot be read, if this is the first use of them. Thread
 // safe.
-std::string PurposeOf(const ProteanFilterPolicy& policy,
-                      const std::string& column_family, Env* env,
-                      Logger* logger);
+std::string DesignInputsHash(const ProteanFilterPolicy& policy,
+                             const std::string& column_family, Env* env,
+                             Logger* logger);
 
 // A policy that builds range filters of one kind.
 class RangeFilterPolicy : public ProteanFilterPolicy {

@@ -149,7 +149,7 @@ struct RangeCount {
 
 // Stores the smallest string above all strings that start with `prefix`.
 // Returns false if there is none.
-inline bool FirstBehindPrefix(const Slice& prefix, std::string* end) {
+inline bool FirstAfterPrefix(const Slice& prefix, std::string* end) {
   end->assign(prefix.data(), prefix.size());
   while (!end->empty() && end->back() == '\xff') end->pop_back();
   if (end->empty()) return false;
@@ -212,12 +212,12 @@ class RangeFilter {
     return true;
   }
 
-  // Whether RangeMayMatch can rule out more: a range from a bound that
+  // Returns true if RangeMayMatch can rule out more: a range from a bound that
   // LowerBound stores to some string above it.
   virtual bool LowerBoundIsLoose() const { return false; }
-  // Whether LowerBound may take as long as a hundred other queries, and as long
-  // as a read from the block cache. The caller should then put it off until its
-  // answer matters.
+  // Returns true if LowerBound may take as long as a hundred other queries, and
+  // as long as a read from the block cache. The caller should then put it off
+  // until its answer matters.
   virtual bool LowerBoundIsSlow() const { return false; }
 
   // Counts the keys of a range, given as in RangeMayMatch. Returns false, and
@@ -281,17 +281,18 @@ class RangeFilterBuilder {
   }
   // Forgets the only key that has been added. The builder has not processed it
   // yet.
-  void TakeBackKey() { keys_.Clear(); }
+  void UndoFirstKey() { keys_.Clear(); }
 
   uint64_t num_keys() const { return keys_.count(); }
   // The smallest and the largest key.
   Slice first_key() const { return keys_.first(); }
   Slice last_key() const { return keys_.last(); }
 
-  // Whether the builder wants no more keys, since they take much memory.
+  // Returns true if the builder wants no more keys, since they take much
+  // memory.
   virtual bool IsFull() const { return false; }
-  // Whether it plans as many parts as the task asks for. If not, it plans one,
-  // and gets as many keys as fit.
+  // Returns true if it plans as many parts as the task asks for. If not, it
+  // plans one, and gets as many keys as fit.
   virtual bool CutsParts() const { return false; }
 
   // Ends the keys and plans the parts, of which the payloads are then written.
@@ -367,7 +368,7 @@ class FileRangeFilter {
   // A stored bound above `target` is not above the largest key.
   virtual bool LowerBound(const Slice& target, std::string* bound) const = 0;
   virtual bool LowerBoundIsLoose() const = 0;
-  // Whether LowerBound(target) is slow.
+  // Returns true if LowerBound(target) is slow.
   virtual bool LowerBoundIsSlow(const Slice& target) const = 0;
   // A quick LowerBound: it uses nothing but what is known of the smallest and
   // the largest key.

@@ -39,7 +39,7 @@ struct CountResult {
   // if the write policy is not WRITE_COMMITTED.
   bool unsure = false;
 
-  // Whether `count` is certainly the number of live keys.
+  // Returns true if `count` is certainly the number of live keys.
   bool IsExact() const {
     return deletions == 0 && !unsure &&
            sorted_runs + (in_memtables > 0 ? 1 : 0) <= 1;

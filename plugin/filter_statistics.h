@@ -178,7 +178,7 @@ struct FilterSums {
   //   "rocksdb_filter"    a filter of RocksDB's own; still used for Get
   //   "other_comparator"  the keys are not in bytewise order
   //   "no_whole_keys"     whole_key_filtering=false
-  //   "keys_not_held"     no filter can hold the keys
+  //   "unfilterable_keys"     no filter can hold the keys
   //   "damaged"           or cannot be read; the log says more
   // Damage is found when the filter is read, which may be when it is first
   // asked. A reason without files is left out here, and 0 in JSON.

@@ -227,7 +227,7 @@ bool RedesignState::PaysBack(const RefreshedFile& file, double saved) const {
 bool RedesignState::IsFutile(const RedesignCandidate& candidate) const {
   const auto found = memory.futile.find(candidate.file->name);
   if (found == memory.futile.end()) return false;
-  const FutileTrial& trial = found->second;
+  const RejectedRefresh& trial = found->second;
   if (candidate.passed.DiffersFrom(trial.passed, candidate.min_gain)) {
     return false;
   }
@@ -241,7 +241,7 @@ void RememberRefresh(RedesignState* state) {
   if (session == nullptr) return;
   RefreshMemory& memory = state->memory;
   // Files that are gone, or have been rewritten, are forgotten.
-  std::map<std::string, FutileTrial> futile;
+  std::map<std::string, RejectedRefresh> futile;
   for (const RefreshedFile& file : run.result()->files) {
     const auto trial = memory.futile.find(file.name);
     if (trial != memory.futile.end()) futile.insert(*trial);

@@ -47,7 +47,7 @@ class RefreshSamples {
   // Their number; 0 if the policy has no use for samples.
   size_t size() const { return samples_.size(); }
   bool empty() const { return samples_.empty(); }
-  // Whether any sample is from a query since the DB was opened.
+  // Returns true if any sample is from a query since the DB was opened.
   bool rate_known() const { return rate_known_; }
   // The questions to filters that all samples stand for.
   double questions_per_second() const { return questions_per_second_; }
@@ -101,9 +101,9 @@ FilterComparison CompareFilters(const AskedFilter& old_filter,
 // When a file is worth a new filter. Pure functions of what is known of the
 // file.
 
-// Whether a filter with these properties was designed for the price of a false
-// positive that the policy designs filters for now. `known` is the price at the
-// file's level, or 0 if that is unknown.
+// Returns true if a filter with these properties was designed for the price of
+// a false positive that the policy designs filters for now. `known` is the
+// price at the file's level, or 0 if that is unknown.
 bool HasPriceOfNow(const ProteanFilterPolicy& policy, uint64_t known,
                    const UserCollectedProperties& properties);
 
@@ -113,9 +113,9 @@ bool HasPriceOfNow(const ProteanFilterPolicy& policy, uint64_t known,
 double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
                  uint64_t known, const UserCollectedProperties& properties);
 
-// Whether a filter of `entries` entries that has `bits` per key is of the size
-// that it would get now, which is `bits_now`. A larger one is, too, unless
-// `shrinks`.
+// Returns true if a filter of `entries` entries that has `bits` per key is of
+// the size that it would get now, which is `bits_now`. A larger one is, too,
+// unless `shrinks`.
 bool HasSizeOfNow(double bits, double bits_now, uint64_t entries, bool shrinks);
 
 // Returns true if a filter of `entries` entries that has `bits` per key holds
@@ -177,11 +177,11 @@ struct RedesignState {
 
   // What a false positive costs in files of the level; 0 if that is unknown.
   uint64_t PriceAt(int level) const;
-  // Whether a rewrite of the file pays back in time, if that can be told, with
-  // a new filter that saves this share of all questions.
+  // Returns true if a rewrite of the file pays back in time, if that can be
+  // told, with a new filter that saves this share of all questions.
   bool PaysBack(const RefreshedFile& file, double saved) const;
-  // Whether the file was read in vain before, and nothing has changed since
-  // then that would make a difference.
+  // Returns true if the file was read in vain before, and nothing has changed
+  // since then that would make a difference.
   bool IsFutile(const RedesignCandidate& candidate) const;
 
   RefreshRun& run;

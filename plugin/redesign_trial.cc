@@ -165,9 +165,10 @@ bool IsOfPolicyNow(const RedesignState& state,
 // Returns true if a search would find the design that the file's filter has.
 bool IsDesignedForNow(const RefreshRun& run, const ProteanFilterPolicy& policy,
                       const FilterTrial& trial) {
-  return PropertyText(trial.old_properties(), kPurposeProperty) ==
-         PurposeOf(policy, run.column_family()->GetName(), run.db()->GetEnv(),
-                   run.family_options().info_log.get());
+  return PropertyText(trial.old_properties(), kDesignInputsProperty) ==
+         DesignInputsHash(policy, run.column_family()->GetName(),
+                          run.db()->GetEnv(),
+                          run.family_options().info_log.get());
 }
 
 // Decides about a file that would get the filter that it has, and finds out

@@ -78,7 +78,7 @@ namespace {
 
 using Outcome = RefreshOutcome;
 
-// Whether the options select a file.
+// Returns true if the options select a file.
 bool IsSelected(const RefreshOptions& options, const Comparator& order,
                 const SstFileMetaData& file, int level) {
   const std::vector<int>& levels = options.levels;
@@ -95,8 +95,8 @@ bool IsSelected(const RefreshOptions& options, const Comparator& order,
          (!options.limit || compare(file.smallestkey, *options.limit) < 0);
 }
 
-// Whether the file would get no filter. RocksDB decides so when it writes a
-// file, if nothing that is older than the file overlaps it.
+// Returns true if the file would get no filter. RocksDB decides so when it
+// writes a file, if nothing that is older than the file overlaps it.
 bool IsUnfiltered(const Comparator& order, const ColumnFamilyMetaData& metadata,
                   const SstFileMetaData& file, int level) {
   const auto user_key = [&order](const std::string& key) {

@@ -203,7 +203,7 @@ class Connection {
       if (sent > 0) flags = 0;
     }
   }
-  // Whether the client has closed the connection, or its sending side.
+  // Returns true if the client has closed the connection, or its sending side.
   bool IsClosed() const {
     pollfd fd = {fd_, POLLRDHUP, 0};
     return poll(&fd, 1, 0) > 0;

@@ -275,8 +275,8 @@ class CountingIterator : public FindsNothing {
   void SeekUserKey(const Slice& key, InternalIterator* it) const {
     it->Seek(FirstEntry(key, counter_->comparator_->timestamp_size()));
   }
-  // Whether the first key at or above a bound begins with the first `shared`
-  // bytes of the bound, and is below `limit`, if that is not empty.
+  // Returns true if the first key at or above a bound begins with the first
+  // `shared` bytes of the bound, and is below `limit`, if that is not empty.
   bool FirstKeyShares(const Slice& bound, size_t shared,
                       const std::string& limit);
 

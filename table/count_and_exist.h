@@ -170,7 +170,7 @@ class RangeCounter {
                const ReadOptions& file_options, const Comparator* comparator,
                Totals* totals);
 
-  // Whether a key is not below the start, or is below the limit.
+  // Returns true if a key is not below the start, or is below the limit.
   bool IsAfterStart(const Slice& key) const;
   bool IsBeforeLimit(const Slice& key) const;
 

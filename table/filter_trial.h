@@ -23,8 +23,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // The filter of an SST file that is read apart from its DB.
 
-// Whether the file's filter knows its keys in bytewise order: it may know
-// prefixes of them only, and another comparator may make equal keys of
+// Returns true if the file's filter knows its keys in bytewise order: it may
+// know prefixes of them only, and another comparator may make equal keys of
 // different bytes.
 bool FilterKnowsKeysInOrder(const BlockBasedFile& file);
 
@@ -46,8 +46,8 @@ class SeparateFilter {
   const FileRangeFilter* range_filter() const {
     return block_.CanFilter() ? &block_ : nullptr;
   }
-  // Whether an entry may be in the filter, as RocksDB asks: a key, or a prefix
-  // of one.
+  // Returns true if an entry may be in the filter, as RocksDB asks: a key, or a
+  // prefix of one.
   bool MayMatch(const Slice& entry) const {
     return block_.EntryMayMatch(entry);
   }
@@ -136,19 +136,19 @@ class FilterTrial {
   // Roughly the bytes that were read to open the file.
   uint64_t opened_bytes() const;
 
-  // Whether the file has a filter, also one of prefixes alone.
+  // Returns true if the file has a filter, also one of prefixes alone.
   bool has_old_filter() const {
     return file_.filter_state() != BlockBasedFile::FilterState::kNone;
   }
   // The filter that the file has, and its properties (filter_properties.h).
   const AskedFilter& old_filter() const { return old_filter_; }
   UserCollectedProperties old_properties() const;
-  // Whether the old filter is intact, and of the form that filters get now:
-  // whole or in parts, and with the same prefixes.
+  // Returns true if the old filter is intact, and of the form that filters get
+  // now: whole or in parts, and with the same prefixes.
   bool OldFilterHasFormOf(const Options& options) const;
-  // Whether the file has a filter of RocksDB's own, of the form and roughly the
-  // size that a policy of RocksDB's would give it. nullptr stands for no
-  // filter.
+  // Returns true if the file has a filter of RocksDB's own, of the form and
+  // roughly the size that a policy of RocksDB's would give it. nullptr stands
+  // for no filter.
   bool OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
                              const Place& place) const;
 

@@ -13,8 +13,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Whether the filter could not hold the file's keys. The file's properties tell
-// before the filter is read.
+// Returns true if the filter could not hold the file's keys. The file's
+// properties tell before the filter is read.
 bool HoldsNoKeys(const BlockBasedFile& file) {
   const auto properties = file.table()->GetTableProperties();
   if (properties == nullptr) return false;
@@ -42,8 +42,8 @@ FileDescription Describe(const BlockBasedFile& file,
   return description;
 }
 
-// Whether a read has failed. Reads that may not go to the file, or run out of
-// time, do not fail.
+// Returns true if a read has failed. Reads that may not go to the file, or run
+// out of time, do not fail.
 bool IsFailure(const Status& s) { return s.IsIOError() || s.IsMemoryLimit(); }
 
 SequenceNumber MarkerSequenceOf(const BlockBasedFile& file) {
@@ -90,7 +90,7 @@ void FilteredFile::OpenFilter() {
       if (!s.ok() && open_file_.ReportDamage(s)) CountDamage(s);
     }
   }
-  if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnheld);
+  if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnfilterable);
 }
 
 const FileRangeFilter* FilteredFile::GetRangeFilter(

@@ -29,7 +29,7 @@ class FilterSwitch {
   // The environment variable that switches all filters of the process off,
   // whatever options say, if it is 0, false or off.
   static constexpr char kVariable[] = "PROTEAN_RANGE_FILTERS";
-  // Whether it does. Looks once.
+  // Returns true if it does. Looks once.
   static bool IsOffInProcess() {
     static const bool is_off = [] {
       const char* const value = getenv(kVariable);
@@ -86,15 +86,15 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   FilteredFile(const FilteredFile&) = delete;
   FilteredFile& operator=(const FilteredFile&) = delete;
 
-  // Whether the filter is asked, and queries are sampled. May change at any
-  // time.
+  // Returns true if the filter is asked, and queries are sampled. May change at
+  // any time.
   bool IsOn() const { return switch_->IsOn(); }
 
-  // Whether GetRangeFilter may return a filter.
+  // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
 
-  // Whether iterators over the file may wait at markers, as far as the file
-  // tells: it has a range filter, and keys without timestamps.
+  // Returns true if iterators over the file may wait at markers, as far as the
+  // file tells: it has a range filter, and keys without timestamps.
   bool allows_markers() const { return allows_markers_; }
 
   // Gets the file's filter, which the table keeps in memory, or of which
@@ -125,8 +125,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // has.
   SequenceNumber marker_sequence() const { return marker_sequence_; }
 
-  // Whether an iterator has noted that the filter is slow to find the next key
-  // (LowerBoundIsSlow).
+  // Returns true if an iterator has noted that the filter is slow to find the
+  // next key (LowerBoundIsSlow).
   bool IsSlow() const { return is_slow_.load(std::memory_order_relaxed); }
   // Writes once: many threads read the cache line at each seek.
   void NoteSlow() {

@@ -60,8 +60,8 @@ bool IsMadeInCode(const ConfigOptions& config_options,
   return s.ok() && PolicyNames::Instance().Contains(id);
 }
 
-// Whether filters know keys in this order: as byte strings in bytewise order,
-// without timestamps.
+// Returns true if filters know keys in this order: as byte strings in bytewise
+// order, without timestamps.
 bool IsOrderOfFilters(const Comparator* comparator) {
   return comparator == BytewiseComparator() ||
          comparator == BytewiseComparatorWithU64Ts();

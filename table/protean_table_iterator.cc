@@ -42,7 +42,7 @@ ProteanTableIterator::Seeks::Seeks(FilteredFile* file,
 
 ProteanTableIterator::~ProteanTableIterator() {
   search().Leave();
-  if (seeks_ != nullptr) Settle(/*still_waits=*/false);
+  if (seeks_ != nullptr) RecordPendingOutcome(/*still_waits=*/false);
 }
 
 inline const FileRangeFilter* ProteanTableIterator::Asking::Filter() {
@@ -66,7 +66,7 @@ void ProteanTableIterator::Asking::LeaveView() {
 inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
                                             bool still_waits) {
   search().BeginSeek(file_, target);
-  Settle(still_waits);
+  RecordPendingOutcome(still_waits);
   SetReading();
   TakeBounds();
   // Tailing iterators forget files in which a search has ended, and with a
@@ -77,7 +77,7 @@ inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
   }
 }
 
-bool ProteanTableIterator::Obey(const SeekDecision& decision, SeekKind kind) {
+bool ProteanTableIterator::Apply(const SeekDecision& decision, SeekKind kind) {
   switch (decision.action) {
     case SeekDecision::Action::kRead:
       return false;
@@ -147,7 +147,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
                                   : marker().moves() + 1;
   const bool still_waits = again && WaitsForSearch();
   if (alone) {
-    seeks_->outcomes.Settle(inner());
+    seeks_->outcomes.RecordPendingOutcome(inner());
     TakeBounds();
   } else {
     BeginSeek(&user_key, /*backwards=*/false, still_waits);
@@ -173,7 +173,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
                                       : Waiting::kAllowed;
     const SeekDecision decision = DecideSeek(*filter, user_key, bounds_.upper(),
                                              waiting, marker().new_user_key());
-    decided = Obey(decision, bounds_.ForwardKind());
+    decided = Apply(decision, bounds_.ForwardKind());
     if (may_wait && decision.action != SeekDecision::Action::kEmpty &&
         filter->LowerBoundIsSlow(user_key)) {
       file_->NoteSlow();
@@ -218,7 +218,7 @@ void ProteanTableIterator::SeekToFirst() {
   const FileRangeFilter* filter =
       bounds_.upper() != nullptr ? asking.Filter() : nullptr;
   if (filter != nullptr &&
-      Obey(DecideSeekToFirst(*filter, *bounds_.upper()), SeekKind::kClosed)) {
+      Apply(DecideSeekToFirst(*filter, *bounds_.upper()), SeekKind::kClosed)) {
     return;
   }
   inner().SeekToFirst();
@@ -293,10 +293,10 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   const FileRangeFilter* filter =
       closed && CanWait() ? asking.Filter() : nullptr;
   if (filter == nullptr ||
-      !Obey(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower(),
-                              /*lower_is_known=*/!bounds_.stops_at_lower(),
-                              marker().new_user_key()),
-            SeekKind::kClosed)) {
+      !Apply(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower(),
+                               /*lower_is_known=*/!bounds_.stops_at_lower(),
+                               marker().new_user_key()),
+             SeekKind::kClosed)) {
     inner().SeekForPrev(target);
     StopAtLowerBound();
     if (filter != nullptr) {
@@ -329,7 +329,7 @@ void ProteanTableIterator::SeekToLast() {
       inner().SeekToLast();
       return;
     }
-    if (Obey(decision, SeekKind::kClosed)) return;
+    if (Apply(decision, SeekKind::kClosed)) return;
   }
   inner().SeekToLast();
   StopAtLowerBound();

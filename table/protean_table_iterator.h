@@ -151,31 +151,31 @@ class ProteanTableIterator final : public WaitingIterator,
     return SeekSampler(file_->queue(), inner(), bounds_, this);
   }
 
-  // Whether the iterator may wait. Markers are for DBIter, which compares
-  // sequence numbers with that of its snapshot. Of the iterators that are made
-  // for users, only those under a DBIter join a search: RocksDB gives them a
-  // manager of pinned iterators.
-  // A seek of which RocksDB takes a sample reads.
+  // Returns true if the iterator may wait. Markers are for DBIter, which
+  // compares sequence numbers with that of its snapshot. Of the iterators that
+  // are made for users, only those under a DBIter join a search: RocksDB gives
+  // them a manager of pinned iterators. A seek of which RocksDB takes a sample
+  // reads.
   bool CanWait() const {
     return seeks_->markers_allowed && search().IsJoined() && !IsSampledSeek();
   }
-  // Whether the key is at or above the lower bound, if there is one. REQUIRES:
-  // Valid()
+  // Returns true if the key is at or above the lower bound, if there is one.
+  // REQUIRES: Valid()
   bool IsAboveLower() const {
     return bounds_.lower() == nullptr ||
            !bounds_.IsBelowLower(file_->UserKey(key()));
   }
 
-  // Settle, BeginSeek, TakeBounds and SeekInner are part of every seek, without
-  // a call.
+  // RecordPendingOutcome, BeginSeek, TakeBounds and SeekInner are part of every
+  // seek, without a call.
 
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
   // goes on in the next one, and its outcome is not known yet.
-  [[gnu::always_inline]] void Settle(bool still_waits) {
+  [[gnu::always_inline]] void RecordPendingOutcome(bool still_waits) {
     if (WaitsForSearch() && !still_waits) {
       seeks_->outcomes.CountPassed(bounds_.ForwardKind());
     }
-    seeks_->outcomes.Settle(inner());
+    seeks_->outcomes.RecordPendingOutcome(inner());
   }
   // Settles the last seek, and begins one to a user key, or to the first or
   // last key if that is nullptr.
@@ -208,7 +208,7 @@ class ProteanTableIterator final : public WaitingIterator,
 
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.
-  bool Obey(const SeekDecision& decision, SeekKind kind);
+  bool Apply(const SeekDecision& decision, SeekKind kind);
 
   // Seeks inner(), and notes whether its blocks were in the cache.
   [[gnu::always_inline]] void SeekInner(const Slice& target);

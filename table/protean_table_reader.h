@@ -195,8 +195,8 @@ class ProteanTableReader : public TableReader {
     std::array<size_t, MultiGetContext::MAX_BATCH_SIZE> progress_;
   };
 
-  // Whether a read leaves out the filter that the file has: where it is told
-  // to, and where Protean's filters are switched off.
+  // Returns true if a read leaves out the filter that the file has: where it is
+  // told to, and where Protean's filters are switched off.
   bool Skips(bool skip_filters) const {
     return skip_filters || (has_own_filter_ && !file_.IsOn());
   }

@@ -57,8 +57,8 @@ struct LimitUse {
 };
 LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits);
 
-// Whether Gets of absent keys were replayed, without which their limit means
-// nothing.
+// Returns true if Gets of absent keys were replayed, without which their limit
+// means nothing.
 bool HasAbsentGets(const ReplayResult& result);
 
 struct Recommendation {

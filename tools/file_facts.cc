@@ -168,8 +168,8 @@ class Questions {
                                                       : "[key, key+1)";
   }
 
-  // Whether the filter allows a key between the two, or at `key`, for either
-  // order of keys.
+  // Returns true if the filter allows a key between the two, or at `key`, for
+  // either order of keys.
   bool GapMayMatch(const std::string& previous, const Slice& key) {
     if (key.compare(previous) < 0) {
       return filter_->RangeMayMatch(key, previous, false);
@@ -179,7 +179,7 @@ class Questions {
     return filter_->RangeMayMatch(above_, key, true);
   }
 
-  // Whether a seek to `target` would miss `key`.
+  // Returns true if a seek to `target` would miss `key`.
   bool SkipsOver(const Slice& target, const Slice& key) {
     return !filter_->LowerBound(target, &skip_) || key.compare(skip_) < 0;
   }

@@ -31,7 +31,7 @@ class FileFacts {
   const std::string& kind() const { return kind_; }
   // Why the file's filter is not asked for ranges; empty if it is.
   const std::string& unfiltered() const { return unfiltered_; }
-  // Whether the filter is damaged.
+  // Returns true if the filter is damaged.
   bool damaged() const { return damaged_; }
 
   uint64_t entries() const { return entries_; }
@@ -74,7 +74,7 @@ class FileFacts {
 // library then throws is returned as Corruption.
 Status WithoutExceptions(const std::function<Status()>& read);
 
-// Whether the status says that a file does not exist (any more).
+// Returns true if the status says that a file does not exist (any more).
 inline bool IsGone(const Status& s) {
   return s.IsNotFound() || s.IsPathNotFound();
 }

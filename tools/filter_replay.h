@@ -123,8 +123,8 @@ struct SeekAnswer {
   // file has nothing before it; empty if there is none.
   std::string clear_to{};
 
-  // Whether the file is not read if the search ends at `stop`, the key of the
-  // run with that number.
+  // Returns true if the file is not read if the search ends at `stop`, the key
+  // of the run with that number.
   bool Avoids(size_t run, const std::string& stop) const {
     return begin == Begin::kEnds ||
            (begin == Begin::kWaits && (marker > stop || passes[run]));

@@ -42,7 +42,7 @@ Status ReadManifest(Env* env, const std::string& path,
                     std::vector<ManifestFamily>* families,
                     std::string* cut_off = nullptr);
 
-// Whether the MANIFEST of that DB lists an SST file of the column
+// Returns true if the MANIFEST of that DB lists an SST file of the column
 // family with this number at this moment. True if the MANIFEST cannot be read.
 bool IsListed(Env* env, const std::string& path,
               const std::string& column_family, uint64_t number);

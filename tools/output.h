@@ -126,9 +126,10 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Whether the line is shown at all.
+  // Returns true if the line is shown at all.
   bool watched() const { return watched_; }
-  // Whether it is time to show another text, which is a few times a second.
+  // Returns true if it is time to show another text, which is a few times a
+  // second.
   bool IsDue() const {
     return watched_ && std::chrono::steady_clock::now() >= due_;
   }

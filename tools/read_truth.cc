@@ -50,11 +50,11 @@ class RunCursor {
 
   uint32_t file() const { return files_[asked_]; }
   uint32_t blocks() const { return static_cast<uint32_t>(blocks_); }
-  // Whether the run had a key for the read, and which.
+  // Returns true if the run had a key for the read; stores which.
   bool found() const { return found_; }
   const std::string& first_key() const { return first_key_; }
 
-  // Whether the position is at a key that the read looks for.
+  // Returns true if the position is at a key that the read looks for.
   bool Valid() const { return valid_; }
   // REQUIRES: Valid()
   Slice user_key() const { return ExtractUserKey(it_->key()); }

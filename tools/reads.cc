@@ -139,9 +139,9 @@ constexpr uint64_t Parts(std::initializer_list<TracePayloadType> types) {
   return parts;
 }
 
-// Whether a record of reads has all the parts that RocksDB writes, complete.
-// Checked here because RocksDB's own parser would make up missing parts, and as
-// many keys as the record claims to have.
+// Returns true if a record of reads has all the parts that RocksDB writes,
+// complete. Checked here because RocksDB's own parser would make up missing
+// parts, and as many keys as the record claims to have.
 bool IsWhole(const Trace& trace) {
   constexpr uint64_t kGet = Parts({kGetCFID, kGetKey});
   constexpr uint64_t kSeek = Parts({kIterCFID, kIterKey});

@@ -78,8 +78,8 @@ Status MakeStockPolicy(const std::string& to,
   return builder == nullptr ? refused("builds no filters") : Status::OK();
 }
 
-// Whether a file of the column family has a filter of Protean's. Files that
-// cannot be read are left to ReplaceFilters.
+// Returns true if a file of the column family has a filter of Protean's. Files
+// that cannot be read are left to ReplaceFilters.
 bool HasProteanFilter(const TargetFamily& family) {
   for (const TargetFile& file : family.files) {
     std::unique_ptr<FileFacts> facts;

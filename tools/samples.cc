@@ -54,7 +54,7 @@ uint64_t NumberOf(const std::string& bytes) {
 
 bool IsPoint(const SampleQuery& query) { return query.lo == query.hi; }
 
-// Whether the bounds of all ranges are numbers of one length.
+// Returns true if the bounds of all ranges are numbers of one length.
 bool AreNumbers(const std::vector<SampleQuery>& queries) {
   constexpr size_t kMaxLength = 8;
   size_t length = 0;

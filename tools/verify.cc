@@ -221,7 +221,7 @@ struct VerifyTotals {
       fixable.emplace_back(check.family->name, check.file->name);
     }
   }
-  // Whether an operator has to look at something.
+  // Returns true if an operator has to look at something.
   bool NeedsAttention() const { return wrong > 0 || not_seen > 0; }
   // In words, such as "6 files with 9000 keys: all is well".
   std::string Summary() const;

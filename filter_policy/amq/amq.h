@@ -67,8 +67,8 @@ class Amq {
   // The size of the data.
   uint64_t bytes() const { return header_.bytes; }
 
-  // Whether the set may contain the hash. Nearly all sets are Bloom filters,
-  // which are asked without a call.
+  // Returns true if the set may contain the hash. Nearly all sets are Bloom
+  // filters, which are asked without a call.
   bool MayContain(uint64_t hash) const {
     const bool contains =
         bloom_ != nullptr ? bloom_->MayContain(hash)
@@ -76,8 +76,8 @@ class Amq {
     return contains && (second_ == nullptr || second_->MayContain(hash));
   }
 
-  // Whether the set takes the hashes of neighbours. In others, each hash is a
-  // group of its own.
+  // Returns true if the set takes the hashes of neighbours. In others, each
+  // hash is a group of its own.
   bool TakesNeighbours() const { return takes_neighbours_; }
   // Which of the `count` neighbours from `hash` on, at least one and all in one
   // group, the set may contain: bit i stands for the hash `hash` + i.
@@ -128,7 +128,7 @@ class AmqBuilder {
   AmqBuilder(const AmqPlan& plan, bool in_second_unit, char* header,
              char* data);
 
-  // Whether the prefixes to be added are to be hashed as neighbours.
+  // Returns true if the prefixes to be added are to be hashed as neighbours.
   bool TakesNeighbours() const { return takes_neighbours_; }
 
   // Adds a hash. Repeated hashes do no harm.

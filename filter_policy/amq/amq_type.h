@@ -79,7 +79,7 @@ class AmqSet {
  public:
   virtual ~AmqSet() = default;
 
-  // Whether the set may contain the hash.
+  // Returns true if the set may contain the hash.
   virtual bool MayContain(uint64_t hash) const = 0;
   // Does what Amq::FindNeighbours does.
   virtual uint64_t FindNeighbours(uint64_t hash, unsigned count) const {

@@ -36,7 +36,7 @@ struct Solution {
   }
 };
 
-// Whether a neighbour's fingerprint is that of the solution.
+// Returns true if a neighbour's fingerprint is that of the solution.
 inline bool IsSolved(const Solution& solution, const RibbonGroup& group,
                      unsigned neighbour) {
   const uint64_t start = group.start + neighbour;
@@ -175,7 +175,7 @@ struct Parts {
             solutions + begin * kSegmentBytes};
   }
 
-  // Whether all shards lie within the segments, one behind the other.
+  // Returns true if all shards lie within the segments, one behind the other.
   bool AreIntact(uint64_t segments) const {
     uint32_t begin = 0;
     for (size_t i = 0; i < size_t{1} << log; i++) {

@@ -106,7 +106,7 @@ inline uint64_t PrevZero(const char* words, uint64_t pos) {
   return PrevBit<false>(words, 0, pos);
 }
 
-// Whether the bits of the last word that lie after `size` are zero.
+// Returns true if the bits of the last word that lie after `size` are zero.
 inline bool TailIsZero(const char* words, uint64_t size) {
   return size % 64 == 0 || LoadWord(words, size / 64) >> (size % 64) == 0;
 }

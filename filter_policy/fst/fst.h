@@ -121,7 +121,7 @@ class Fst {
   // The number of the first node on each level.
   std::vector<uint32_t> LevelStarts() const;
   const Alphabet& alphabet() const { return alphabet_; }
-  // Whether the trie may be one of digits (key_code.h).
+  // Returns true if the trie may be one of digits (key_code.h).
   bool HoldsDigits() const {
     return alphabet_.size() == CodedKey::kDigitMask + 1 &&
            alphabet_.Byte(CodedKey::kDigitMask) == CodedKey::kDigitMask;
@@ -268,8 +268,8 @@ class Fst {
     return edge->is_terminator;
   }
 
-  // Whether the edge leads to a node, which is then stored in `*child`; else it
-  // ends in a leaf.
+  // Returns true if the edge leads to a node, which is then stored in `*child`;
+  // else it ends in a leaf.
   bool Follow(const Node& node, const Edge& edge, Node* child) const {
     const Section& section = *node.section;
     uint32_t children;
@@ -373,8 +373,8 @@ class FstIterator {
   Slice path() const;
   // The leaf's number, in level order. REQUIRES: Valid()
   uint32_t leaf() const;
-  // Whether the leaf is a terminator, whose key is its path.
-  // REQUIRES: Valid()
+  // Returns true if the leaf is a terminator, whose key is its path. REQUIRES:
+  // Valid()
   bool IsTerminator() const {
     return depth_ == 0 || cursors_[depth_ - 1].edge.is_terminator;
   }

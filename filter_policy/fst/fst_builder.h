@@ -271,8 +271,8 @@ class FstBuilder {
   // given. Called once, after Prepare returned true.
   void Write(char* out, const CompleteValue& complete = nullptr);
 
-  // Whether the trie is one of digits. Then its code comes first. REQUIRES:
-  // Prepare has returned true
+  // Returns true if the trie is one of digits. Then its code comes first.
+  // REQUIRES: Prepare has returned true
   bool UsesDigits() const { return !code_.empty(); }
 
   // The bytes allocated now, and the bytes that Prepare will allocate.

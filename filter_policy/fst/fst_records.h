@@ -71,7 +71,7 @@ class ByteStack {
   size_t capacity() const { return capacity_; }
   const char* data() const { return bytes_.get(); }
 
-  // Whether `bytes` more bytes fit without growing.
+  // Returns true if `bytes` more bytes fit without growing.
   bool HasRoomFor(size_t bytes) const {
     return size_ + bytes + kSlack <= capacity_;
   }
@@ -158,7 +158,7 @@ class FstRecords {
   // depth of the lowest one.
   size_t open_nodes() const { return open_.size(); }
   size_t lowest_depth() const { return lowest_depth_; }
-  // Whether a byte occurs in any edge or run.
+  // Returns true if a byte occurs in any edge or run.
   bool Occurs(unsigned byte) const { return occurs_[byte]; }
   const bool (&occurs() const)[256] { return occurs_; }
 

@@ -288,8 +288,8 @@ class FstSection {
     return edge.index;
   }
 
-  // Whether an edge of the node leads to a node. If so, stores how many edges
-  // before it do.
+  // Returns true if an edge of the node leads to a node. If so, stores how many
+  // edges before it do.
   bool LeadsToNode(uint32_t node, uint32_t index, uint32_t* children) const {
     if (all_lead_) {
       *children = index;
@@ -328,7 +328,7 @@ class FstSection {
                             : 0;
   }
 
-  // Whether any node has a run.
+  // Returns true if any node has a run.
   bool HasRuns() const { return has_runs_; }
   // Stores the range [begin, end) of the node's run among the codes of all
   // runs; both are 0 if the node has none.

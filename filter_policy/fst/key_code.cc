@@ -21,10 +21,10 @@ bool KeyCode::Open(Slice* input) {
   row_size_ = 2 * columns;
   if (bytes_ > kMaxBytes || codes == 0 || codes > contexts ||
       DecodeFixed16(header + 6) != 0 ||
-      !TakeBytes(input, Size(bytes_, codes) - kHeaderSize, &columns_)) {
+      !TakeBytes(input, Size(bytes_, codes) - kHeaderSize, &code_by_column_)) {
     return false;
   }
-  contexts_ = columns_ + kColumnsSize + bytes_;
+  contexts_ = code_by_column_ + kColumnsSize + bytes_;
   codes_ = header + CodesOffset(bytes_);
   for (size_t i = 0; i < kColumnsSize; i++) {
     const unsigned column = ColumnOrAbsent(static_cast<char>(i));

@@ -143,10 +143,10 @@ class CodedKey {
     return GetBits(bits_, kDigitBits * i, kDigitBits * kDigitsPerLoad);
   }
 
-  // Whether every key of the trie whose digits begin with the first `digits`
-  // digits of this one is not below this one.
+  // Returns true if every key of the trie whose digits begin with the first
+  // `digits` digits of this one is not below this one.
   bool IsReachedBy(size_t digits) const { return digits >= reached_from_; }
-  // Whether all of these are above this one.
+  // Returns true if all of these are above this one.
   bool IsPassedBy(size_t digits) const { return digits >= passed_from_; }
 
  private:
@@ -285,11 +285,11 @@ class KeyCode {
     return (bytes + 7) / 8 * 8;
   }
   unsigned ColumnOrAbsent(char byte) const {
-    return static_cast<uint8_t>(columns_[static_cast<uint8_t>(byte)]);
+    return static_cast<uint8_t>(code_by_column_[static_cast<uint8_t>(byte)]);
   }
   bool IsByte(unsigned column) const { return column > 0 && column <= bytes_; }
   char Byte(unsigned column) const {
-    return columns_[kColumnsSize + column - 1];
+    return code_by_column_[kColumnsSize + column - 1];
   }
 
   void Start(const Slice& key, CodedKey* coded) const;
@@ -317,7 +317,7 @@ class KeyCode {
   // The first column after `context` whose digits are not below `digits`.
   unsigned FirstColumn(unsigned context, const Slice& digits) const;
 
-  const char* columns_ = nullptr;
+  const char* code_by_column_ = nullptr;
   const char* contexts_ = nullptr;
   const char* codes_ = nullptr;
   uint32_t bytes_ = 0;

@@ -76,7 +76,7 @@ class ThreadRows {
   }
 
   // Makes room for a counter of this thread.
-  void Grow(ThreadGets::Here* here, size_t counter) {
+  void Grow(ThreadGets::ThreadCounters* here, size_t counter) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Counters& counters = threads_[here];
     counters.Grow(std::max(counter + 1, ThreadGets::kRow * rows_));
@@ -86,7 +86,7 @@ class ThreadRows {
     here->size = counters.size;
   }
   // This thread ends.
-  void End(ThreadGets::Here* here) {
+  void End(ThreadGets::ThreadCounters* here) {
     here->size = 0;
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto thread = threads_.find(here);
@@ -147,7 +147,7 @@ class ThreadRows {
   }
 
   mutable std::mutex mutex_;
-  std::map<const ThreadGets::Here*, Counters> threads_;
+  std::map<const ThreadGets::ThreadCounters*, Counters> threads_;
   Counters ended_;  // the sums of threads that have ended
   size_t rows_ = 0;
   std::vector<size_t> free_rows_;  // by their first counters
@@ -195,11 +195,11 @@ void ThreadGets::CountSlowly(size_t counter, uint64_t times) {
   static thread_local bool ended = false;
   static thread_local const Ending ending = {[] {
     ended = true;
-    ThreadRows::Instance().End(&here_);
+    ThreadRows::Instance().End(&thread_counters_);
   }};
   (void)ending;
   if (ended) return ThreadRows::Instance().AddEnded(counter, times);
-  ThreadRows::Instance().Grow(&here_, counter);
+  ThreadRows::Instance().Grow(&thread_counters_, counter);
   Add(counter, times);
 }
 

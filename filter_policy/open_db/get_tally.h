@@ -127,7 +127,7 @@ class ThreadGets {
   // returns true if the perf context counts by levels, too, which is left to
   // the caller.
   static bool CountDenied(size_t first_counter) {
-    const Here& here = here_;
+    const ThreadCounters& here = thread_counters_;
     if (first_counter >= here.size) return CountDeniedSlowly(first_counter);
     const bool counts = *here.perf_level >= PerfLevel::kEnableCount;
     Increase(&here.counters[first_counter + (counts ? kNegative : kNoAnswer)],
@@ -146,7 +146,7 @@ class ThreadGets {
   // This thread's perf context if it counts, but not by levels; else nullptr,
   // also where the thread has not counted anything yet.
   static PerfContext* PlainPerfContext() {
-    const Here& here = here_;
+    const ThreadCounters& here = thread_counters_;
     return here.size > 0 && *here.perf_level >= PerfLevel::kEnableCount &&
                    !here.perf->per_level_perf_context_enabled
                ? here.perf
@@ -186,7 +186,7 @@ class ThreadGets {
 
   // The counters of this thread, which only this thread changes, and RocksDB's,
   // which spare each read calls of wrappers of thread-local variables.
-  struct Here {
+  struct ThreadCounters {
     size_t size;
     std::atomic<uint64_t>* counters;
     PerfContext* perf;            // if size > 0
@@ -199,8 +199,8 @@ class ThreadGets {
   [[gnu::noinline]] static void CountSlowly(size_t counter, uint64_t times);
   [[gnu::noinline]] static bool CountDeniedSlowly(size_t first_counter);
   static void Add(size_t counter, uint64_t times) {
-    if (counter >= here_.size) return CountSlowly(counter, times);
-    Increase(&here_.counters[counter], times);
+    if (counter >= thread_counters_.size) return CountSlowly(counter, times);
+    Increase(&thread_counters_.counters[counter], times);
   }
   // Only this thread changes the number.
   static void Increase(std::atomic<uint64_t>* number, uint64_t times) {
@@ -208,7 +208,7 @@ class ThreadGets {
                   std::memory_order_relaxed);
   }
 
-  inline static thread_local Here here_ = {};
+  inline static thread_local ThreadCounters thread_counters_ = {};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -92,12 +92,12 @@ class SharedFilterLoads {
 // kUsed if seeks ask the filter of a file; otherwise the reason why not.
 enum class FilterUse : uint8_t {
   kUsed,
-  kNone,         // no filter, or none that the column family's policy knows
-  kForeign,      // RocksDB built the filter; it still answers Get
-  kComparator,   // keys are not in the order that the filters need
-  kPartialKeys,  // whole_key_filtering=false
-  kUnheld,       // the filter could not hold the file's keys and knows nothing
-  kDamaged,      // the filter is damaged or could not be read
+  kNone,          // no filter, or none that the column family's policy knows
+  kForeign,       // RocksDB built the filter; it still answers Get
+  kComparator,    // keys are not in the order that the filters need
+  kPartialKeys,   // whole_key_filtering=false
+  kUnfilterable,  // the filter could not hold the file's keys and knows nothing
+  kDamaged,       // the filter is damaged or could not be read
 };
 inline constexpr size_t kFilterUses = 7;
 
@@ -114,8 +114,8 @@ inline const char* ToString(FilterUse use) {
       return "other_comparator";
     case FilterUse::kPartialKeys:
       return "no_whole_keys";
-    case FilterUse::kUnheld:
-      return "keys_not_held";
+    case FilterUse::kUnfilterable:
+      return "unfilterable_keys";
     case FilterUse::kDamaged:
       return "damaged";
   }

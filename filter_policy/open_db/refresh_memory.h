@@ -69,8 +69,8 @@ struct PassedSamples {
   double share = 0;
   double samples = 0;  // their number; 0 if there are none
 
-  // Whether the shares differ by at least `least`, and by more than chance
-  // explains: three standard deviations.
+  // Returns true if the shares differ by at least `least`, and by more than
+  // chance explains: three standard deviations.
   bool DiffersFrom(const PassedSamples& other, double least) const {
     if (samples == 0 || other.samples == 0) return samples != other.samples;
     const double all = samples + other.samples;
@@ -83,7 +83,7 @@ struct PassedSamples {
 
 // A file whose keys were read, and whose filter a new one could not replace
 // with enough gain.
-struct FutileTrial {
+struct RejectedRefresh {
   PassedSamples passed;
   // What the new filter would have gained: in its false positive rate (0 if
   // that may be chance), and as a share of all questions to filters.
@@ -95,7 +95,7 @@ struct FutileTrial {
 struct RefreshMemory {
   std::string policy;  // its options: all else holds only while they are these
   uint64_t runs = 0;
-  std::map<std::string, FutileTrial> futile;  // by the name of the file
+  std::map<std::string, RejectedRefresh> futile;  // by the name of the file
 };
 
 // Thread safe.

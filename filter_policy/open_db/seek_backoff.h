@@ -70,8 +70,8 @@ class SeekBackoff {
     const uint32_t now = from_cache ? std::min(before + 1, kMaxCachedReads) : 0;
     if (now != before) cached_->store(now, std::memory_order_relaxed);
   }
-  // Whether the last kMaxCachedReads reads of the level's files were all served
-  // by the block cache.
+  // Returns true if the last kMaxCachedReads reads of the level's files were
+  // all served by the block cache.
   bool ReadsAreCheap() const {
     return cached_->load(std::memory_order_relaxed) == kMaxCachedReads;
   }

@@ -50,7 +50,7 @@ class ByteAlphabets {
   // have any bytes.
   ByteAlphabets(size_t begin, std::string codes);
 
-  // Whether all places may have any bytes.
+  // Returns true if all places may have any bytes.
   bool AreAny() const { return codes_.empty(); }
 
   size_t begin() const { return begin_; }

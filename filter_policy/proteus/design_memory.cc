@@ -37,7 +37,7 @@ bool ShareAlike(const DesignSituation& a, const DesignSituation& b) {
   return true;
 }
 
-// Whether a search has found nothing better than what was kept.
+// Returns true if a search has found nothing better than what was kept.
 bool IsNoBetter(const DesignRates& searched, const DesignRates& kept) {
   constexpr double kFactor = 0.9;
   constexpr double kLess = 0.0005;
@@ -114,8 +114,8 @@ double ChanceOf(double rate, const CpfprModel& model) {
   return model.num_samples() == 0 ? error : std::min(error, kMost);
 }
 
-bool IsAsPromised(const DesignRates& now, const DesignRates& promised,
-                  double chance, double bloom_rate) {
+bool MatchesPrediction(const DesignRates& now, const DesignRates& promised,
+                       double chance, double bloom_rate) {
   constexpr double kFactor = 1.1;
   constexpr double kLeast = 0.6;
   constexpr double kMore = 0.0005;
@@ -174,8 +174,8 @@ void DesignMemory::Keep(const KeptDesign& design) {
     nearest->uses = 0;
   }
   if (nearest == nullptr ||
-      !IsAsPromised(design.rates, nearest->kept.rates, /*chance=*/0,
-                    design.rates.promised)) {
+      !MatchesPrediction(design.rates, nearest->kept.rates, /*chance=*/0,
+                         design.rates.promised)) {
     if (entries_.size() == kMaxDesigns) {
       entries_.erase(std::min_element(entries_.begin(), entries_.end(),
                                       [](const Entry& a, const Entry& b) {

@@ -78,9 +78,9 @@ struct KeptDesign {
   uint64_t number = 0;  // in its memory, which sets it
 };
 
-// Whether a design for one of them may suit the other: the keys are as many, up
-// to a factor of 1.3, and share as much; there are as many bits, up to a
-// twentieth, and as many samples, up to a factor of 2; and the samples lie at
+// Returns true if a design for one of them may suit the other: the keys are as
+// many, up to a factor of 1.3, and share as much; there are as many bits, up to
+// a twentieth, and as many samples, up to a factor of 2; and the samples lie at
 // the same places, as far as those that have been looked at can tell. The
 // prices of a false positive are equal.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
@@ -91,12 +91,13 @@ bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 // are few.
 double ChanceOf(double rate, const CpfprModel& model);
 
-// Whether the rates of a design are those that were promised, but for `chance`.
-// Worse rates are not, and much better ones are not, since another design may
-// then be better still. Promised queries pass no more often than with a Bloom
-// filter, whose rate is `bloom_rate`, unless they have done so before.
-bool IsAsPromised(const DesignRates& now, const DesignRates& promised,
-                  double chance, double bloom_rate);
+// Returns true if the rates of a design are those that were promised, but for
+// `chance`. Worse rates are not, and much better ones are not, since another
+// design may then be better still. Promised queries pass no more often than
+// with a Bloom filter, whose rate is `bloom_rate`, unless they have done so
+// before.
+bool MatchesPrediction(const DesignRates& now, const DesignRates& promised,
+                       double chance, double bloom_rate);
 
 // The designs of the files of one tree. Thread safe.
 class DesignMemory {
@@ -108,7 +109,7 @@ class DesignMemory {
   // The number of designs that are tried for a file.
   static constexpr size_t kMaxTried = 3;
 
-  // Whether there is any design.
+  // Returns true if there is any design.
   bool IsEmpty() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return entries_.empty();

@@ -230,7 +230,7 @@ class SharedCounts {
     before_alike_[shared]++;
     most_alike_[most]++;
   }
-  // Whether AddAlike can count this number of bits.
+  // Returns true if AddAlike can count this number of bits.
   static bool AreFew(uint32_t bits) { return bits < kFewBits; }
 
   // Counts any key. The one before had `last_size` bytes, and shared

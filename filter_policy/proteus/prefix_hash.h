@@ -83,7 +83,7 @@ inline void CopyPadded(const Slice& key, char* out, size_t size) {
 }
 
 // Clears all bits after the first `bits` of `size` bytes.
-inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
+inline void ClearAfter(char* bytes, size_t size, uint32_t bits) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {
     bytes[byte] = static_cast<char>(static_cast<uint8_t>(bytes[byte]) &
@@ -94,7 +94,7 @@ inline void ClearBehind(char* bytes, size_t size, uint32_t bits) {
 }
 
 // Sets all bits after the first `bits` of `size` bytes.
-inline void SetBehind(char* bytes, size_t size, uint32_t bits) {
+inline void SetAfter(char* bytes, size_t size, uint32_t bits) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {
     bytes[byte] =
@@ -124,9 +124,9 @@ inline bool Increment(char* prefix, uint32_t bits, unsigned steps = 1) {
   return carry == 0;
 }
 
-// Whether a range [lo, hi) ends before the bits of `hi`. If `hi` ends with
-// zeros, a shorter key of the same bits lies before it, unless all keys are
-// long enough: they have at least `shortest_key` bytes.
+// Returns true if a range [lo, hi) ends before the bits of `hi`. If `hi` ends
+// with zeros, a shorter key of the same bits lies before it, unless all keys
+// are long enough: they have at least `shortest_key` bytes.
 inline bool EndsBefore(const Slice& hi, size_t shortest_key) {
   return !hi.empty() &&
          (hi.size() <= shortest_key || hi[hi.size() - 1] != '\0');

@@ -198,8 +198,8 @@ FilterReport Proteus::Report() const {
   return report;
 }
 
-// Whether the set may hold all prefixes of the series up to that of `bits`
-// bits.
+// Returns true if the set may hold all prefixes of the series up to that of
+// `bits` bits.
 bool Proteus::SeriesContains(const Slice& key, uint32_t bits) const {
   for (;; bits -= header_.design.stride_bits) {
     if (!second_set_.MayContain(HashPrefix(key, SecondLength(bits)))) {

@@ -41,7 +41,7 @@ std::vector<SampleQuery> PartOf(const std::vector<SampleQuery>& samples,
   return part;
 }
 
-// Whether two units, with that cost in reads, are worth more than their
+// Returns true if two units, with that cost in reads, are worth more than their
 // overhead to a filter of that false positive rate.
 bool ArePaidFor(double cost_in_units, double rate) {
   constexpr double kMinGain = 0.02;
@@ -257,8 +257,8 @@ void ProteusGroup::ReportDesign(const CpfprModel& model,
   }
 }
 
-// Whether a design is as good as it was promised to be. Its tries are then
-// built.
+// Returns true if a design is as good as it was promised to be. Its tries are
+// then built.
 bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
                          const KeyStatistics& statistics, DesignRates* rates) {
   const double bloom_rate = BloomRate(bytes_, statistics.num_keys());
@@ -269,8 +269,8 @@ bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
     *rates = model.Average(
         kept.design,
         PlanPrefixSets(kept.design, statistics, bytes_ - tries_size), 1);
-    return IsAsPromised(*rates, kept.rates, ChanceOf(kept.rates.all, model),
-                        bloom_rate);
+    return MatchesPrediction(*rates, kept.rates,
+                             ChanceOf(kept.rates.all, model), bloom_rate);
   };
   if (kept.design.trie_bits == 0) return is_as_promised(0);
   // The estimate spares building tries in vain.

@@ -88,7 +88,8 @@ class ProteusGroup {
   void AddKey(const Slice& key, size_t shared = kUnknownBits) {
     keys_.Append(key, shared);
   }
-  // Whether the group has all the keys that it may keep, and is to be built.
+  // Returns true if the group has all the keys that it may keep, and is to be
+  // built.
   bool IsFull() const {
     return keys_.MemoryUsage() >= settings_.max_key_memory;
   }

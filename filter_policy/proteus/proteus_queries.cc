@@ -13,7 +13,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-bool IsZeroBehind(const Slice& key, size_t byte) {
+bool IsZeroAfter(const Slice& key, size_t byte) {
   for (size_t i = byte; i < key.size(); i++) {
     if (key[i] != '\0') return false;
   }
@@ -30,9 +30,9 @@ bool Proteus::SecondMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
   if (left > budget->prefixes) return true;
   budget->prefixes -= left;
   ByteKey::PossiblePrefixes prefixes(lo, second_alphabets_, second_length_);
-  while (left > 0 && !prefixes.IsBehind(hi)) {
+  while (left > 0 && !prefixes.IsAfter(hi)) {
     const uint64_t hash = prefixes.Hash(second_length_);
-    const uint64_t count = prefixes.MoveBehindRun(left, second_length_);
+    const uint64_t count = prefixes.MoveAfterRun(left, second_length_);
     if (second_set_.FindNeighbours(hash, count) != 0) return true;
     left -= count;
   }
@@ -46,7 +46,7 @@ bool Proteus::FirstMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
   if (left > budget->prefixes) return true;
   budget->prefixes -= left;
   ByteKey::PossiblePrefixes prefixes(lo, first_alphabets_, first_length_);
-  for (; left > 0 && !prefixes.IsBehind(hi); left--) {
+  for (; left > 0 && !prefixes.IsAfter(hi); left--) {
     const ByteKey& key = prefixes.key();
     if (first_set_.MayContain(prefixes.Hash(first_length_)) &&
         SecondMayMatch(key.SharesPrefix(lo, bits) ? lo : key,
@@ -173,7 +173,7 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
     }
   }
   const bool before_hi = !hi_inclusive && EndsBefore(hi, header_.shortest_key);
-  if (before_hi && IsZeroBehind(hi, sizeof(hi_word))) {
+  if (before_hi && IsZeroAfter(hi, sizeof(hi_word))) {
     if (hi_word == 0) return false;
     hi_word--;
   }
@@ -194,7 +194,7 @@ bool Proteus::BytesMayMatch(const Slice& lo, const Slice& hi,
   if (size > kMaxBoundBytes) return true;
   const ByteKey lo_key(lo, size);
   ByteKey hi_key(hi, size);
-  if (before_hi && IsZeroBehind(hi, size) && !hi_key.Decrement()) return false;
+  if (before_hi && IsZeroAfter(hi, size) && !hi_key.Decrement()) return false;
   return LayersMayMatch(lo_key, hi_key, {longest_bits});
 }
 

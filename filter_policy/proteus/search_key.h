@@ -34,7 +34,7 @@ inline void CopyTriePrefix(const Slice& key, const ProteusDesign& design,
   } else {
     const size_t size = BytesForBits(design.trie_bits);
     CopyPadded(key, prefix, size);
-    ClearBehind(prefix, size, design.trie_bits);
+    ClearAfter(prefix, size, design.trie_bits);
   }
 }
 
@@ -66,8 +66,8 @@ class WordKey {
 
   uint64_t head() const { return word_; }
 
-  // Whether this key is the first one that has its prefix of `bits` bits;
-  // bits < 64.
+  // Returns true if this key is the first one that has its prefix of `bits`
+  // bits; bits < 64.
   bool Begins(uint32_t bits) const { return word_ << bits == 0; }
   // Moves to the first key of the next prefix of that length. False if there is
   // none.
@@ -173,17 +173,17 @@ class ByteKey {
            WithoutZeros(slice()).size() <= bits / 8 + 1;
   }
   bool NextPrefix(uint32_t bits) {
-    ClearBehind(bytes_.data(), size_, bits);
+    ClearAfter(bytes_.data(), size_, bits);
     return Increment(bytes_.data(), bits);
   }
   ByteKey FirstOfPrefix(uint32_t bits) const {
     ByteKey first = *this;
-    ClearBehind(first.bytes_.data(), size_, bits);
+    ClearAfter(first.bytes_.data(), size_, bits);
     return first;
   }
   ByteKey LastOfPrefix(uint32_t bits) const {
     ByteKey last = *this;
-    SetBehind(last.bytes_.data(), size_, bits);
+    SetAfter(last.bytes_.data(), size_, bits);
     return last;
   }
   bool SharesPrefix(const ByteKey& other, uint32_t bits) const {
@@ -297,8 +297,8 @@ class ByteKey::PossiblePrefixes {
     if (!at_end_) HashHeadOf(length);
   }
 
-  // Whether the prefix is behind that of a key, or there are no more.
-  bool IsBehind(const ByteKey& last) const {
+  // Returns true if the prefix is behind that of a key, or there are no more.
+  bool IsAfter(const ByteKey& last) const {
     return at_end_ || key_.slice().compare(last.slice()) > 0;
   }
   const ByteKey& key() const { return key_; }
@@ -308,7 +308,7 @@ class ByteKey::PossiblePrefixes {
   }
   // Moves behind this prefix and those possible ones that follow it without a
   // gap in its group, at most `most` of them, and returns their number.
-  uint64_t MoveBehindRun(uint64_t most, const PrefixLength& length) {
+  uint64_t MoveAfterRun(uint64_t most, const PrefixLength& length) {
     const uint64_t step = uint64_t{1} << length.window_unused;
     most = std::min(most, length.LeftInGroup(Window(length)));
     uint64_t count = 0;

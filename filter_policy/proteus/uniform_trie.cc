@@ -195,8 +195,8 @@ PROTEAN_CLONED void UniformTrie::ContainsEach(size_t count,
   }
 }
 
-// Whether the node, whose path is the first `depth` bytes of `bound`, has a
-// prefix above `bound` (below it, unless kAbove). If it has none, stores
+// Returns true if the node, whose path is the first `depth` bytes of `bound`,
+// has a prefix above `bound` (below it, unless kAbove). If it has none, stores
 // whether it has `bound` itself.
 template <bool kAbove>
 inline bool UniformTrie::FindBeyond(Fst::Node node, size_t depth,

@@ -203,15 +203,15 @@ Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
         std::min<uint64_t>(recorded - entry->saved, queries.size());
     queries.erase(queries.begin(),
                   queries.end() - static_cast<ptrdiff_t>(added));
-    s = PutBehindOthers(env, file, &queries);
+    s = PutAfterOthers(env, file, &queries);
   }
   if (s.ok()) s = WriteQueryFile(env, file, queries, &entry->file);
   if (s.ok()) entry->saved = recorded;
   return s;
 }
 
-Status SampleStore::PutBehindOthers(Env* env, const std::string& file,
-                                    std::vector<SampleQuery>* queries) const {
+Status SampleStore::PutAfterOthers(Env* env, const std::string& file,
+                                   std::vector<SampleQuery>* queries) const {
   std::vector<SampleQuery> others;
   std::vector<std::string> refused;
   const Status s = ReadSavedQueries(env, file, &others, &refused);

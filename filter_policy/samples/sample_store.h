@@ -109,8 +109,8 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   void ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
   // Inserts the queries of a file in front, as far as a queue holds them.
-  Status PutBehindOthers(Env* env, const std::string& file,
-                         std::vector<SampleQuery>* queries) const;
+  Status PutAfterOthers(Env* env, const std::string& file,
+                        std::vector<SampleQuery>* queries) const;
 
   void Close(const std::string& column_family, Env* env, Logger* logger);
 

@@ -178,9 +178,9 @@ PROTEAN_CLONED void Surf::HaveCodedKeys(size_t num_keys, Slice** keys,
   FindKeys(num_keys, pointers, found);
 }
 
-// Whether a node may have a key at or above `lo`. The node's path, without its
-// run, is the first `depth` bytes of `lo`. Only the last edge of each node
-// matters.
+// Returns true if a node may have a key at or above `lo`. The node's path,
+// without its run, is the first `depth` bytes of `lo`. Only the last edge of
+// each node matters.
 template <typename Key>
 bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const {
   for (uint32_t level = 0; level < fst_.height(); level++) {
@@ -198,9 +198,9 @@ bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const {
   return true;
 }
 
-// Whether a node may have a key within the upper bound. The node's path,
-// without its run, is the first `depth` bytes of `hi`. Only the first edge of
-// each node matters.
+// Returns true if a node may have a key within the upper bound. The node's
+// path, without its run, is the first `depth` bytes of `hi`. Only the first
+// edge of each node matters.
 template <typename Key>
 bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Key& hi,
                       bool hi_inclusive) const {

@@ -159,31 +159,31 @@ class SurfLeaf {
         value_(value),
         real_(suffix.RealOfValue(value)) {}
 
-  // Whether the key may be `lo` or above.
+  // Returns true if the key may be `lo` or above.
   bool MayReach(const LeafBound& lo) const {
     if (real_ != lo.real) return real_ > lo.real;
     return lo.passed || MayStartWith(lo, SameFrom(lo.key, lo.shared_above));
   }
 
-  // Whether the key, if it may reach `lo`, may also be below it.
+  // Returns true if the key, if it may reach `lo`, may also be below it.
   bool MayBeBelow(const LeafBound& lo) const {
     return real_ == lo.real && !lo.reached;
   }
 
-  // Whether the key may be below `hi`, or be `hi` if that is inclusive.
+  // Returns true if the key may be below `hi`, or be `hi` if that is inclusive.
   bool MayStayWithin(const LeafBound& hi, bool hi_inclusive) const {
     if (real_ != hi.real) return real_ < hi.real;
     return !hi.passed && (hi_inclusive || !hi.reached) &&
            (hi.shared_below < hi.key.size() || MayBe(hi));
   }
 
-  // Whether the key, if it may stay within `hi`, may also be above it.
+  // Returns true if the key, if it may stay within `hi`, may also be above it.
   bool MayBeAbove(const LeafBound& hi) const {
     return real_ == hi.real &&
            MayStartWith(hi, SameFrom(hi.key, hi.shared_above));
   }
 
-  // Whether the key may be in a range, lo <= hi.
+  // Returns true if the key may be in a range, lo <= hi.
   bool MayLieBetween(const LeafBound& lo, const LeafBound& hi,
                      bool hi_inclusive) const {
     return MayReach(lo) && MayStayWithin(hi, hi_inclusive) &&
@@ -302,7 +302,7 @@ class Surf : public RangeFilter {
     Slice key_prefix() const;
     // The real suffix bits that follow it.
     uint64_t real_suffix() const;
-    // Whether the prefix is the whole key.
+    // Returns true if the prefix is the whole key.
     bool IsWholeKey() const { return it_.IsTerminator(); }
     // The number of the leaf.
     uint32_t leaf() const { return it_.leaf(); }
@@ -319,7 +319,7 @@ class Surf : public RangeFilter {
   };
 
   const Fst& fst() const { return fst_; }
-  // Whether the trie is one of digits.
+  // Returns true if the trie is one of digits.
   bool IsCoded() const { return is_coded_; }
   const SurfSuffix& suffix() const { return suffix_; }
   // A leaf, by its number, to compare bounds with.

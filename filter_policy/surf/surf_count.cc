@@ -33,7 +33,7 @@ class CountBound {
   // The place on the next level.
   const Fst::Place& Descend() {
     if (!on_path_) {
-      place_ = BehindNodesOf(place_);
+      place_ = AfterNodesOf(place_);
       return place_;
     }
     on_path_ = false;
@@ -64,10 +64,11 @@ class CountBound {
     return place_;
   }
 
-  // Whether the path of the bound is in the trie so far. If not, the place
-  // alone decides all that follows.
+  // Returns true if the path of the bound is in the trie so far. If not, the
+  // place alone decides all that follows.
   bool on_path() const { return on_path_; }
-  // Whether the key of the leaf at the bound may lie on either side of it.
+  // Returns true if the key of the leaf at the bound may lie on either side of
+  // it.
   bool ambiguous() const { return ambiguous_; }
   // The number of bytes, or digits, that the two share at least, if so.
   size_t shared() const { return depth_; }
@@ -78,7 +79,7 @@ class CountBound {
   Fst::Place Behind(const Fst::Node& node) const {
     return InFrontOf(fst_.Number(node) + 1, node);
   }
-  Fst::Place BehindNodesOf(const Fst::Place& above) const {
+  Fst::Place AfterNodesOf(const Fst::Place& above) const {
     return InFrontOf(above.edges_to_nodes + 1, node_);
   }
   Fst::Place InFrontOf(uint32_t number, const Fst::Node& from) const {

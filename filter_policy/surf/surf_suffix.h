@@ -333,9 +333,9 @@ struct SurfSuffix {
     return bytes >> (64 - real_bits);
   }
 
-  // Whether the real bits hold all of `key` after its first `depth` bytes, and
-  // no shorter key has the same real bits. Then a key with the same prefix and
-  // the same real bits is `key` or above.
+  // Returns true if the real bits hold all of `key` after its first `depth`
+  // bytes, and no shorter key has the same real bits. Then a key with the same
+  // prefix and the same real bits is `key` or above.
   bool RealIsWhole(const Slice& key, size_t depth) const {
     return depth == key.size() ||
            (8 * (key.size() - depth) <= real_bits && key[key.size() - 1] != 0);
@@ -383,9 +383,9 @@ struct SurfSuffix {
     return real_bits == 0 ? 0 : value >> (prefix_bits + hash_bits);
   }
 
-  // Whether the prefix bits in `value`, which belong to a leaf whose prefix is
-  // the first `depth` bytes of `string`, may be those of a key that starts with
-  // the first `known` bytes of `string`.
+  // Returns true if the prefix bits in `value`, which belong to a leaf whose
+  // prefix is the first `depth` bytes of `string`, may be those of a key that
+  // starts with the first `known` bytes of `string`.
   bool MayStartWith(uint64_t value, const Slice& string, size_t depth,
                     size_t known, const FilterSalt& salt) const {
     const uint32_t count =
@@ -393,7 +393,7 @@ struct SurfSuffix {
     return count == 0 || SamePrefixBits(value, string, depth, count, salt);
   }
 
-  // Whether they may be those of `string` itself.
+  // Returns true if they may be those of `string` itself.
   bool MayBe(uint64_t value, const Slice& string, size_t depth,
              const FilterSalt& salt) const {
     return prefix_bits == 0 ||

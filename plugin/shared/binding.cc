@@ -36,7 +36,7 @@ struct Note {
     sizeof(note.name), sizeof(note.text), /*type=*/1, "Protean",
     PROTEAN_VERSION " for RocksDB " PROTEAN_TAG};
 
-// Whether an address is in the program itself, not in a library.
+// Returns true if an address is in the program itself, not in a library.
 bool IsInProgram(const void* address) {
   Dl_info info;
   Dl_info program;
@@ -67,8 +67,8 @@ const bool registered = [] {
 
 extern "C" {
 
-// Whether Protean has been registered, for programs that load this library
-// themselves.
+// Returns true if Protean has been registered, for programs that load this
+// library themselves.
 bool protean_is_registered() { return ROCKSDB_NAMESPACE::protean::registered; }
 
 // An address in the RocksDB that this library is bound to, for the loader

@@ -127,7 +127,7 @@ int FindRocksDBs(const void* base, LoadedRocksDB* found) {
   return count;
 }
 
-// Whether an object is a library of Protean that uses this RocksDB.
+// Returns true if an object is a library of Protean that uses this RocksDB.
 bool IsProteanOf(const Object& object, const LoadedRocksDB& rocksdb) {
   void* const handle = Reopen(object);
   if (handle == nullptr) return false;
@@ -198,8 +198,8 @@ namespace {
 // The major version of Protean, part of the names of its libraries.
 constexpr char kEnd[] = ".so." PROTEAN_SOVERSION;
 
-// Whether the library's note (binding.cc) says that it is for this RocksDB: a
-// file may have been renamed.
+// Returns true if the library's note (binding.cc) says that it is for this
+// RocksDB: a file may have been renamed.
 bool IsFor(FILE* library, const char* tag) {
   char text[1 << 14];
   char wanted[256];

@@ -59,8 +59,8 @@ class Image {
 
   bool ok() const { return bytes_ != nullptr; }
 
-  // Whether all that would be loaded is in the file. The dynamic linker does
-  // not look, and the process ends when it gets to what is not there.
+  // Returns true if all that would be loaded is in the file. The dynamic linker
+  // does not look, and the process ends when it gets to what is not there.
   bool IsWhole() const {
     if (size_ < sizeof(Header) || memcmp(bytes_, ELFMAG, SELFMAG) != 0)
       return false;
@@ -112,7 +112,7 @@ class Image {
   }
 
  private:
-  // Whether `count` objects at `first` are within the file.
+  // Returns true if `count` objects at `first` are within the file.
   template <typename T>
   bool Has(const T* first, size_t count) const {
     const auto offset =

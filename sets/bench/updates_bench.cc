@@ -164,7 +164,7 @@ void MakeQueries(const KeyTable& table, std::vector<Query>* queries) {
     query.lo = table.sorted[position];
     Slice prefix(query.lo);
     prefix.remove_suffix(std::min<size_t>(3, prefix.size()));
-    if (!FirstBehindPrefix(prefix, &query.hi)) continue;
+    if (!FirstAfterPrefix(prefix, &query.hi)) continue;
     while (++position < table.sorted.size() && !table.Has(position)) {
     }
     if (position < table.sorted.size() && table.sorted[position] < query.hi) {

@@ -77,7 +77,8 @@ class WriterBrake {
  public:
   void Set(WriterPace pace) { pace_ = pace; }
   bool IsHalted() const { return pace_ == WriterPace::kHalted; }
-  // Whether a writer has to wait for kDelayMicros before its next insert.
+  // Returns true if a writer has to wait for kDelayMicros before its next
+  // insert.
   bool IsDelayDue() {
     return pace_.load(std::memory_order_relaxed) != WriterPace::kFree &&
            delayed_inserts_.fetch_add(1, std::memory_order_relaxed) %

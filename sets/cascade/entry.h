@@ -28,7 +28,7 @@ struct Entry {
   // How many copies came after those deletions.
   uint32_t inserts = 0;
 
-  // Whether the entry leaves everything as it is.
+  // Returns true if the entry leaves everything as it is.
   bool IsNothing() const { return deletes == 0 && inserts == 0; }
 };
 

@@ -14,7 +14,7 @@ class BufferedStream {
   explicit BufferedStream(std::unique_ptr<EntryStream> stream)
       : stream_(std::move(stream)), buffer_(kBuffered) {}
 
-  // Whether there is a next entry.
+  // Returns true if there is a next entry.
   bool Fill() {
     if (next_ < end_) return true;
     next_ = 0;

@@ -40,8 +40,8 @@ struct CascadeManifest {
 std::string CascadeManifestPath(const std::string& folder);
 std::string CascadeLockPath(const std::string& folder);
 std::string CascadeRunPath(const std::string& folder, uint64_t file);
-// Whether a file of that name in the folder is a run; or a run, or a manifest
-// that was not finished.
+// Returns true if a file of that name in the folder is a run; or a run, or a
+// manifest that was not finished.
 bool IsCascadeRun(const std::string& name);
 bool IsCascadeRunOrTemporary(const std::string& name);
 

@@ -32,8 +32,8 @@ constexpr size_t kListedBytes = 10;
 
 constexpr unsigned kMaxRemainderBits = 57;  // GetBits
 
-// Whether the entry needs a place in the list: it is neither one insertion nor
-// one deletion.
+// Returns true if the entry needs a place in the list: it is neither one
+// insertion nor one deletion.
 bool IsListed(const Entry& entry) {
   return entry.deletes + uint64_t{entry.inserts} != 1;
 }

@@ -42,9 +42,9 @@ class CascadeParts {
   using TableChange = bool (MemoryTable::*)(uint64_t fingerprint);
   const MemoryTable* Change(uint64_t fingerprint, TableChange change);
 
-  // Whether there is a copy of the fingerprint, or may be one in a page that
-  // cannot be read. Looks at the newest parts first, and at no more of them
-  // than it has to.
+  // Returns true if there is a copy of the fingerprint, or may be one in a page
+  // that cannot be read. Looks at the newest parts first, and at no more of
+  // them than it has to.
   bool MayContain(uint64_t fingerprint);
 
   // Makes the active table a full one if it is still `seen`; `active` is empty

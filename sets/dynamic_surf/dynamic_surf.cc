@@ -81,7 +81,7 @@ bool MergeIsDue(const SurfParts& parts, uint32_t merge_ratio) {
           removed * kRemovedRatio >= bottom.surf().fst().num_leaves());
 }
 
-// Whether writers wait for a merge.
+// Returns true if writers wait for a merge.
 bool IsCrowded(const SurfParts& parts, uint32_t merge_ratio) {
   return parts.active().IsFull() ||
          parts.active().size() >=

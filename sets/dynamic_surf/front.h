@@ -89,7 +89,7 @@ class Front {
 
   // The number of records.
   uint64_t size() const { return size_; }
-  // Whether no more than a few thousand keys should be added.
+  // Returns true if no more than a few thousand keys should be added.
   bool IsFull() const { return blocks_.size() > kMaxBlocks; }
   size_t MemoryUsage() const;
 

@@ -52,7 +52,7 @@ class SurfMerger {
   // Takes the leaf, which is no whole key, and all records whose keys begin
   // with its path. There is one at least.
   Status TakeGroup(const Slice& path);
-  // Whether the leaf may be that of `key`, which begins with its path.
+  // Returns true if the leaf may be that of `key`, which begins with its path.
   bool HasValueOf(const Slice& key, size_t depth) const {
     const SurfSuffix& suffix = part_.surf().suffix();
     return suffix.Value(key, depth, suffix.Real(key, depth), salt_) == value();

@@ -41,7 +41,7 @@ class SurfParts {
 
   // Answer as a RangeFilter does.
   bool KeyMayMatch(const Slice& key) const;
-  // Whether any key may be in [lo, hi).
+  // Returns true if any key may be in [lo, hi).
   bool RangeMayMatch(const Slice& lo, const Slice& hi) const;
   bool LowerBound(const Slice& target, std::string* bound) const;
   // Stores the bounds of the number of keys in [lo, hi).

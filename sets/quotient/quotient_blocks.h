@@ -84,7 +84,7 @@ class QuotientBlocks {
 
   // ---- Questions ----
 
-  // Whether the fingerprint is stored, and how many times.
+  // Returns true if the fingerprint is stored, and stores how many times.
   bool Contains(uint64_t fingerprint) const {
     const uint64_t quotient = shape_.Quotient(fingerprint);
     if (!IsOccupied(quotient)) return false;

@@ -17,7 +17,7 @@ class QuotientCursor {
     EnterRun(0);
   }
 
-  // Whether there is a fingerprint; if not, all have been read.
+  // Returns true if there is a fingerprint; if not, all have been read.
   bool Valid() const { return quotient_ < blocks_.shape().num_quotients(); }
   // REQUIRES: Valid()
   uint64_t Fingerprint() const {

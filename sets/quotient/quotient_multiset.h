@@ -53,7 +53,8 @@ class QuotientMultiset {
   // collide, only a hash that was added may be removed.
   bool Delete(uint64_t hash);
 
-  // Whether the hash may have been added, and how many times at most.
+  // Returns true if the hash may have been added; stores how many times at
+  // most.
   bool Contains(uint64_t hash) const;
   uint64_t Count(uint64_t hash) const;
   // Stores an answer of Contains for each hash. The slots are loaded at the

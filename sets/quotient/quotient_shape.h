@@ -24,7 +24,7 @@ struct QuotientShape {
   unsigned quotient_bits = 0;   // q
   unsigned remainder_bits = 0;  // r
 
-  // Whether a filter can have the shape.
+  // Returns true if a filter can have the shape.
   bool IsValid() const {
     return quotient_bits >= 1 && quotient_bits <= kMaxQuotientBits &&
            remainder_bits >= 1 && remainder_bits <= kMaxRemainderBits &&

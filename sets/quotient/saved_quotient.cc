@@ -43,8 +43,8 @@ uint64_t NextRunend(const QuotientBlocks& blocks, uint64_t slot) {
   return block * kSlots + __builtin_ctzll(word);
 }
 
-// Whether the bits and the offsets of the blocks agree, so that they can be
-// those of `size` fingerprints. Then each search ends within the blocks.
+// Returns true if the bits and the offsets of the blocks agree, so that they
+// can be those of `size` fingerprints. Then each search ends within the blocks.
 bool AreConsistent(const QuotientBlocks& blocks, uint64_t size) {
   constexpr unsigned kSlots = QuotientBlocks::kSlots;
   const uint64_t num_quotients = blocks.shape().num_quotients();

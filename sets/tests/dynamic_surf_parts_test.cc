@@ -160,7 +160,8 @@ class CheckedParts {
 
 enum Step { kBegin, kEnd, kFail, kFirstKey };
 
-// Whether the step can come. Step kFirstKey + i inserts or deletes a key.
+// Returns true if the step can come. Step kFirstKey + i inserts or deletes a
+// key.
 bool IsPossible(const CheckedParts& parts, int step) {
   if (step == kBegin) return !parts.IsMerging();
   if (step == kEnd || step == kFail) return parts.IsMerging();

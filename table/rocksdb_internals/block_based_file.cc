@@ -80,8 +80,8 @@ struct BlockBasedFile::Arguments {
 
 namespace {
 
-// Whether the filter, of which the properties tell the policy's name, is one of
-// Protean's.
+// Returns true if the filter, of which the properties tell the policy's name,
+// is one of Protean's.
 bool IsOfProtean(const TableProperties* properties) {
   return properties != nullptr && properties->filter_size > 0 &&
          Slice(properties->filter_policy_name).starts_with("protean.");

@@ -21,7 +21,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Whether the policy is one of RocksDB's own, such as that of bloomfilter:10.
+// Returns true if the policy is one of RocksDB's own, such as that of
+// bloomfilter:10.
 bool IsOfRocksDB(const FilterPolicy& policy);
 
 // A file that RocksDB's block-based table has opened. All functions but
@@ -104,15 +105,15 @@ class BlockBasedFile {
   // Counts a key that the full filter has denied in the statistics, and in the
   // perf context of the file's level, as BlockBasedTable::Get does.
   void CountDeniedKey() const;
-  // Whether BlockBasedTable::Get does more than ask the filter if that lets a
-  // key through: it tells statistics, or finds in the index that a block need
-  // not be read.
+  // Returns true if BlockBasedTable::Get does more than ask the filter if that
+  // lets a key through: it tells statistics, or finds in the index that a block
+  // need not be read.
   bool GetUsesAnswer() const {
     return statistics() != nullptr || rep()->index_has_first_key;
   }
-  // Whether the file's partitioned filter, which a policy of RocksDB has made,
-  // lets through a user key without timestamp. Reads a part of the filter.
-  // REQUIRES: filter_state() == kPartitioned, whole_key_filtering()
+  // Returns true if the file's partitioned filter, which a policy of RocksDB
+  // has made, lets through a user key without timestamp. Reads a part of the
+  // filter. REQUIRES: filter_state() == kPartitioned, whole_key_filtering()
   bool PartsMayMatch(const ReadOptions& read_options, const Slice& key) const;
 
  private:

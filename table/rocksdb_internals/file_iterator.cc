@@ -40,8 +40,8 @@ template struct SeekStatistics<
     BlockBasedTableIterator::kDataBlockReadSinceLastSeek,
     BlockBasedTableIterator::kReportOnUseful>;
 
-// Whether the value is there without PrepareValue. The iterator tells its
-// caller so in NextAndGetResult only.
+// Returns true if the value is there without PrepareValue. The iterator tells
+// its caller so in NextAndGetResult only.
 bool IsValuePrepared(const BlockBasedTableIterator& iterator);
 
 template <auto kIsAtFirstKeyFromIndex>

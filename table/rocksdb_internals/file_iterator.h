@@ -67,7 +67,7 @@ class FileIterator {
   const ReadOptions& read_options() const { return read_options_; }
   TableReaderCaller caller() const { return caller_; }
   const SliceTransform* prefix_extractor() const { return prefix_extractor_; }
-  // Whether seeks ask only for keys with the prefix of their target.
+  // Returns true if seeks ask only for keys with the prefix of their target.
   bool SeeksPrefixes() const {
     return prefix_extractor() != nullptr &&
            (read_options_.prefix_same_as_start ||

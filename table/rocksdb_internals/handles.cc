@@ -113,7 +113,8 @@ bool HandlesHoldPointers() {
   return db.asked_about == family;
 }
 
-// Whether a number that RocksDB sets in its options is where Protean looks.
+// Returns true if a number that RocksDB sets in its options is where Protean
+// looks.
 bool OptionsAreInHandles() {
   constexpr size_t kNumber = 0x50726f;
   rocksdb_readoptions_t* const read = rocksdb_readoptions_create();

@@ -40,7 +40,7 @@ class ColumnFamilyVersion {
   // memtables count as one.
   uint64_t RangeDeletions() const;
 
-  // Whether there may be entries of transactions that never commit.
+  // Returns true if there may be entries of transactions that never commit.
   bool MayHoldUncommitted() const;
 
  private:

@@ -23,8 +23,8 @@ Status Differ(const std::string& what) {
   return Status::NotSupported("RocksDB's " + what);
 }
 
-// Whether a block of memory may have been allocated for an object of that size:
-// the object fits in, and not much more would.
+// Returns true if a block of memory may have been allocated for an object of
+// that size: the object fits in, and not much more would.
 bool Fits(const void* block, size_t size) {
 #ifdef ROCKSDB_MALLOC_USABLE_SIZE
   const size_t usable = malloc_usable_size(const_cast<void*>(block));

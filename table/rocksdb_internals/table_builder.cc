@@ -45,7 +45,7 @@ class PropertiesOfFilter : public InternalTblPropColl {
     properties->insert(finished.begin(), finished.end());
     properties->insert(facts_->known.begin(), facts_->known.end());
     if (finished.count(kKeptDesignProperty) > 0) {
-      properties->erase(kPurposeProperty);
+      properties->erase(kDesignInputsProperty);
     }
     DBSession::AddBuilt(facts_->db_session, facts_->family, facts_->family_name,
                         facts_->built.counts);
@@ -85,8 +85,8 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
       const FilterBuildingContext& context) const override {
     const ProteanFilterPolicy* const own = AsProteanFilterPolicy(policy_.get());
     facts_->known[kOptionsProperty] = HashOfOptions(*own);
-    facts_->known[kPurposeProperty] =
-        PurposeOf(*own, ColumnFamilyOf(context), env_, context.info_log);
+    facts_->known[kDesignInputsProperty] =
+        DesignInputsHash(*own, ColumnFamilyOf(context), env_, context.info_log);
     // The facts own what is built, and are the builder's as long as it lives.
     return own->NewBuilder(
         context, env_, price_,

@@ -179,10 +179,11 @@ class SearchRounds {
  public:
   uint64_t current() const { return round_; }
 
-  // Whether a seek of `run`, for the key `target` or, if that is nullptr, for
-  // the first or last key of `file`, begins another round: if the run was
-  // sought in this one. A new run, as there is where a search comes to another
-  // file of each level, tells by its target, which all runs are sought for.
+  // Returns true if a seek of `run`, for the key `target` or, if that is
+  // nullptr, for the first or last key of `file`, begins another round: if the
+  // run was sought in this one. A new run, as there is where a search comes to
+  // another file of each level, tells by its target, which all runs are sought
+  // for.
   bool IsNext(const OpenRun& run, const void* file, const Slice* target) const {
     return run.round == round_ ||
            (run.round == 0 && target != nullptr && first_file_ != nullptr &&
@@ -201,9 +202,9 @@ class SearchRounds {
     run->round = round_;
   }
 
-  // Whether `run`, over `file`, was the first one of this round, sought for a
-  // key, and no marker has been passed. If it is sought again, alone, it may
-  // begin another round by Repeat, as by BeginNext and Enter.
+  // Returns true if `run`, over `file`, was the first one of this round, sought
+  // for a key, and no marker has been passed. If it is sought again, alone, it
+  // may begin another round by Repeat, as by BeginNext and Enter.
   bool CanRepeat(const OpenRun& run, const void* file) const {
     return run.round == round_ && first_file_ == file && passed_.empty();
   }
@@ -218,7 +219,7 @@ class SearchRounds {
   // the target, which is the target with one more zero: that would go on for
   // ever.
   void Pass(const Slice& key) { passed_.assign(key.data(), key.size()); }
-  // Whether `target` is such a key, with any number of zeros behind it.
+  // Returns true if `target` is such a key, with any number of zeros behind it.
   bool HasPassed(const Slice& target) const {
     return !passed_.empty() && target.starts_with(passed_) &&
            std::all_of(target.data() + passed_.size(),

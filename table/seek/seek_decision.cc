@@ -14,8 +14,8 @@ SeekDecision EmptyBelow(const FileRangeFilter& filter, const Slice& upper) {
 // Stores `end`, or the first string behind it if `inclusive`, if the file
 // certainly has no key between `begin` and there, but keys from there on.
 // `begin` and `end` may point into `*marker`.
-bool MoveBehind(const FileRangeFilter& filter, const Slice& begin,
-                const Slice& end, bool inclusive, std::string* marker) {
+bool MoveAfter(const FileRangeFilter& filter, const Slice& begin,
+               const Slice& end, bool inclusive, std::string* marker) {
   if (filter.RangeMayMatch(begin, end, inclusive)) return false;
   std::string behind;
   behind.reserve(end.size() + 1 + kNumInternalBytes);
@@ -53,7 +53,7 @@ SeekDecision DecideWait(const FileRangeFilter& filter, const Slice& target,
   // A marker must come after all versions of the target.
   if (*marker == target &&
       !(may_step &&
-        MoveBehind(filter, target, target, /*inclusive=*/true, marker))) {
+        MoveAfter(filter, target, target, /*inclusive=*/true, marker))) {
     return SeekDecision::Read();
   }
   if (upper != nullptr && upper->compare(*marker) <= 0) {
@@ -107,9 +107,9 @@ SeekDecision DecideMove(const FileRangeFilter& filter, const Slice& begin,
                         const SearchPosition& stop, std::string* marker) {
   const SeekDecision wait = SeekDecision::Wait(Marker::Purpose::kProbe);
   if (stop.kind != SearchPosition::Kind::kNone &&
-      MoveBehind(filter, begin, stop.user_key,
-                 /*inclusive=*/stop.kind == SearchPosition::Kind::kKey,
-                 marker)) {
+      MoveAfter(filter, begin, stop.user_key,
+                /*inclusive=*/stop.kind == SearchPosition::Kind::kKey,
+                marker)) {
     return wait;
   }
   // Prefixes are tried one after the other, where DecideSeek has not done so.

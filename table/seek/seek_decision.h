@@ -61,7 +61,7 @@ class Marker {
 
   Purpose purpose() const { return purpose_; }
   bool IsEnd() const { return purpose_ == Purpose::kEnd; }
-  // Whether the filter may be asked for a position further on.
+  // Returns true if the filter may be asked for a position further on.
   bool MayMove() const {
     return purpose_ == Purpose::kProbe && moves_ < kMaxMoves;
   }

@@ -21,7 +21,7 @@ void SeekSampler::RecordNothingFrom(const Slice& target) const {
   // The range of which the block-based table has asked the filter.
   const Slice prefix = extractor->Transform(target);
   std::string end;
-  if (target.starts_with(prefix) && FirstBehindPrefix(prefix, &end)) {
+  if (target.starts_with(prefix) && FirstAfterPrefix(prefix, &end)) {
     RecordEmptyRange(prefix, end, /*hi_inclusive=*/false);
   }
 }
@@ -73,14 +73,14 @@ void SeekOutcomes::CountOutcome(SeekKind kind, bool valid,
                                 const FileIterator& inner) {
   if (valid) {
     if (kind == SeekKind::kOpen) {
-      unsettled_ = Unsettled::kOpenSeek;
+      pending_outcome_ = PendingOutcome::kOpenSeek;
     } else {
       Count(kind, SeekEvent::kTruePositive);
     }
     return;
   }
   const Status s = inner.status();
-  if (s.IsTryAgain()) unsettled_ = Unsettled::kTryAgain;
+  if (s.IsTryAgain()) pending_outcome_ = PendingOutcome::kTryAgain;
   if (!s.ok()) return;
   // The block-based table may have asked the filter for the target's prefix
   // besides, and have read nothing.
@@ -89,12 +89,12 @@ void SeekOutcomes::CountOutcome(SeekKind kind, bool valid,
   Count(kind, filtered ? SeekEvent::kNegative : SeekEvent::kFalsePositive);
 }
 
-void SeekOutcomes::CountUnsettled(const FileIterator& inner) {
-  if (unsettled_ == Unsettled::kOpenSeek) {
+void SeekOutcomes::CountPendingOutcome(const FileIterator& inner) {
+  if (pending_outcome_ == PendingOutcome::kOpenSeek) {
     Count(SeekKind::kOpen, inner.HasReadInVain() ? SeekEvent::kFalsePositive
                                                  : SeekEvent::kTruePositive);
   }
-  unsettled_ = Unsettled::kNothing;
+  pending_outcome_ = PendingOutcome::kNothing;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -56,8 +56,8 @@ class SeekBounds {
     return upper_ != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
   }
 
-  // Whether the table iterator itself must stop at the bound, which is the
-  // thread's.
+  // Returns true if the table iterator itself must stop at the bound, which is
+  // the thread's.
   bool stops_at_upper() const { return stops_at_upper_; }
   bool stops_at_lower() const { return stops_at_lower_; }
   // Lets the seek go below the thread's lower bound.
@@ -94,8 +94,8 @@ class SeekSampler {
 
   bool IsOn() const { return queue_ != nullptr; }
 
-  // Whether a forward seek without a bound, of the only run of a search, might
-  // be sampled.
+  // Returns true if a forward seek without a bound, of the only run of a
+  // search, might be sampled.
   bool SamplesOpenAlone() const {
     return IsOn() && inner_.prefix_extractor() != nullptr;
   }
@@ -194,8 +194,8 @@ class SeekOutcomes {
   }
   // The block that such a seek waits for has been read, with async_io.
   void CountReadAgain(SeekKind kind, bool valid, const FileIterator& inner) {
-    if (unsettled_ != Unsettled::kTryAgain) return;
-    unsettled_ = Unsettled::kNothing;
+    if (pending_outcome_ != PendingOutcome::kTryAgain) return;
+    pending_outcome_ = PendingOutcome::kNothing;
     CountOutcome(kind, valid, inner);
   }
   // A backward seek with a lower bound has read the file. `found` tells whether
@@ -215,13 +215,14 @@ class SeekOutcomes {
   SeekBackoff& backoff() { return backoff_; }
 
   // Counts the outcome of the last seek, if that was not known at once.
-  void Settle(const FileIterator& inner) {
-    if (unsettled_ != Unsettled::kNothing) CountUnsettled(inner);
+  void RecordPendingOutcome(const FileIterator& inner) {
+    if (pending_outcome_ != PendingOutcome::kNothing)
+      CountPendingOutcome(inner);
   }
 
  private:
   // A seek that the filter let through, whose outcome is not known yet.
-  enum class Unsettled : uint8_t {
+  enum class PendingOutcome : uint8_t {
     kNothing,
     kOpenSeek,  // the iterator is at a key, to which the search may come
     kTryAgain,  // the iterator waits for a block, with async_io
@@ -239,11 +240,11 @@ class SeekOutcomes {
   void Tick(Tickers last_level, Tickers other_level) const;
   void RecordFiltered();
   void CountOutcome(SeekKind kind, bool valid, const FileIterator& inner);
-  void CountUnsettled(const FileIterator& inner);
+  void CountPendingOutcome(const FileIterator& inner);
 
   CountedFile* const file_;
   Statistics* const statistics_;
-  Unsettled unsettled_ = Unsettled::kNothing;
+  PendingOutcome pending_outcome_ = PendingOutcome::kNothing;
   uint16_t until_hand_over_ = kMaxTallied;
   SeekTally tally_;
   SeekBackoff backoff_;

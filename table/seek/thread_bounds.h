@@ -26,15 +26,15 @@ class ThreadBounds {
   const Slice* lower() const { return lower_.get(); }
   const Slice* upper() const { return upper_.get(); }
 
-  // Whether a search that starts at `user_key` starts outside of the bounds. A
-  // backward search may start at the upper bound itself.
+  // Returns true if a search that starts at `user_key` starts outside of the
+  // bounds. A backward search may start at the upper bound itself.
   bool IsOutside(const Slice& user_key, bool backwards) const {
     return (lower() != nullptr && user_key.compare(*lower()) < 0) ||
            (upper() != nullptr &&
             user_key.compare(*upper()) >= (backwards ? 1 : 0));
   }
 
-  // Whether both are the same keys, or both nullptr.
+  // Returns true if both are the same keys, or both nullptr.
   static bool AreEqual(const ThreadBounds* a, const ThreadBounds* b) {
     return a == b ||
            (a != nullptr && b != nullptr && Equal(a->lower(), b->lower()) &&
@@ -132,7 +132,7 @@ class RoundBounds {
   const std::shared_ptr<const ThreadBounds>& Take(const Slice* target,
                                                   bool backwards);
 
-  // Whether a file may be skipped because all of its keys are below the
+  // Returns true if a file may be skipped because all of its keys are below the
   // thread's lower bound. RocksDB's iterators then go on to the file before,
   // and so on, which costs more in the end than to read a block.
   bool MaySkip() { return skipped_++ < kMaxSkipped; }

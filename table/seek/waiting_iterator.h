@@ -95,7 +95,8 @@ class WaitingIterator : public InternalIterator {
 
   bool IsReading() const { return state_ == State::kReading; }
   bool IsWaiting() const { return state_ == State::kWaiting; }
-  // Whether the iterator waits at a marker from which the search may go on.
+  // Returns true if the iterator waits at a marker from which the search may go
+  // on.
   bool WaitsForSearch() const { return IsWaiting() && !marker_->IsEnd(); }
 
   // The iterator is where inner() is.

@@ -231,7 +231,8 @@ TEST(DesignMemoryRulesTest, WhatIsAsPromised) {
            {{0.05, 0.5, 0}, {0.05, 0.5, 0}, 0, true},
            {{0.05, 0.56, 0}, {0.05, 0.5, 0}, 0, false},
        }) {
-    EXPECT_EQ(c.expected, IsAsPromised(c.now, c.promised, c.chance, kBloom))
+    EXPECT_EQ(c.expected,
+              MatchesPrediction(c.now, c.promised, c.chance, kBloom))
         << c.now.all << " " << c.now.promised << " " << c.promised.all;
   }
 }

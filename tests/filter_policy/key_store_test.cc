@@ -192,7 +192,7 @@ TEST(KeyStoreTest, PartsAndKeysThatAreNotTaken) {
   KeyStore store;
   KeepingBuilder first(&store);
   EXPECT_TRUE(first.AddKey("taken back"));
-  first.TakeBackKey();
+  first.UndoFirstKey();
   EXPECT_TRUE(first.AddKey("b"));
   EXPECT_TRUE(first.AddKey("b"));
   EXPECT_FALSE(first.AddKey("a"));

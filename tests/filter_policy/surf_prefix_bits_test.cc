@@ -246,7 +246,7 @@ TEST(SurfPrefixBitsTest, ScansOfAPrefix) {
       for (const char* tail : {"", "\xff", "\xff\xff", "q", "xyz"}) {
         const std::string prefix = key.substr(0, size) + tail;
         std::string end;
-        ASSERT_TRUE(FirstBehindPrefix(prefix, &end));
+        ASSERT_TRUE(FirstAfterPrefix(prefix, &end));
         const auto next = std::lower_bound(keys.begin(), keys.end(), prefix);
         const bool found =
             next != keys.end() && Slice(*next).starts_with(prefix);

@@ -194,9 +194,9 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
        },
        "0000"},
-      {"keys_not_held", "exact:1", nothing, "too long"},
-      {"keys_not_held", "exact:1;cache_index_and_filter_blocks=true", nothing,
-       "too long"},
+      {"unfilterable_keys", "exact:1", nothing, "too long"},
+      {"unfilterable_keys", "exact:1;cache_index_and_filter_blocks=true",
+       nothing, "too long"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.policy) + " " + c.reason);

@@ -124,7 +124,7 @@ TEST_F(FilterStatisticsTest, JsonNames) {
                    "false_positives", "fpr"}),
             names(json["total"]["gets"]));
   EXPECT_EQ((Names{"no_filter", "rocksdb_filter", "other_comparator",
-                   "no_whole_keys", "keys_not_held", "damaged"}),
+                   "no_whole_keys", "unfilterable_keys", "damaged"}),
             names(json["total"]["unused_files"]));
   EXPECT_EQ((Names{"samples", "keys", "prescribed"}),
             names(json["total"]["files_by_basis"]));

@@ -389,7 +389,7 @@ class KeptDesignsTest : public testing::Test {
     std::pair<size_t, size_t> counts;
     for (const auto& [file, properties] : all) {
       const auto& own = properties->user_collected_properties;
-      counts.first += own.count(kPurposeProperty);
+      counts.first += own.count(kDesignInputsProperty);
       counts.second += own.count(kKeptDesignProperty);
     }
     return counts;

@@ -163,7 +163,7 @@ LocatedSamples LocateSamples(const KeyStore& keys,
     if (is_scan) {
       scan.lo = entry.sample->lo;
       scan.hi_inclusive = false;
-      if (!FirstBehindPrefix(scan.lo, &scan.hi)) continue;
+      if (!FirstAfterPrefix(scan.lo, &scan.hi)) continue;
     }
     const SampleQuery& sample = is_scan ? scan : *entry.sample;
     GallopTo(keys, sample.lo, &index);

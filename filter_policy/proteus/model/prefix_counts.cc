@@ -33,7 +33,7 @@ inline uint64_t CountBetween(const LocatedQuery& query,
 
 // The bits of a word after bit `bits` of the bounds, where the word begins with
 // byte `from` of them.
-uint64_t BitsBehind(uint32_t bits, uint32_t from) {
+uint64_t BitsAfter(uint32_t bits, uint32_t from) {
   const uint32_t kept = bits - 8 * from;
   return kept >= 64 ? 0 : ~uint64_t{0} >> kept;
 }
@@ -60,14 +60,14 @@ uint64_t CountTested(const LocatedQuery& query, const ByteAlphabets& alphabets,
 
 uint64_t CountLeft(const LocatedQuery& query, const ByteAlphabets& alphabets,
                    uint32_t first, uint32_t bits) {
-  const uint64_t below = BitsBehind(first, query.bounds_shared / 8);
+  const uint64_t below = BitsAfter(first, query.bounds_shared / 8);
   return CountBetween(query, alphabets, query.lo_rest, query.lo_rest | below,
                       bits);
 }
 
 uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
                     uint32_t first, uint32_t bits) {
-  const uint64_t below = BitsBehind(first, query.bounds_shared / 8);
+  const uint64_t below = BitsAfter(first, query.bounds_shared / 8);
   return CountBetween(query, alphabets, query.hi_rest & ~below, query.hi_rest,
                       bits);
 }

@@ -134,7 +134,7 @@ std::vector<Anchor> AnchorsOf(const std::string& key, size_t start,
 
 namespace {
 
-// Whether all characters of these keys are printable.
+// Returns true if all characters of these keys are printable.
 bool ArePrintable(const KeyStore& keys) {
   for (size_t i = 0; i < NumSampledKeys(keys); i++) {
     const std::string key = keys[SampledKey(keys, i)];

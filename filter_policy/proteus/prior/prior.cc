@@ -126,7 +126,7 @@ class PriorMixture {
       AddKind(MakePointNearTime, 0.05, kRare);
       AddRanges(kBesideWindows, kRare);
     } else {
-      AddPointsBehind();
+      AddPointsAfter();
       AddRanges(1, 1);
     }
     for (LocatedQuery& query : queries_) {
@@ -246,12 +246,12 @@ class PriorMixture {
 
   // In printed keys, points behind a key are promised too. Then their weight
   // says how much worse they may be than the others.
-  void AddPointsBehind() {
+  void AddPointsAfter() {
     if (IsPrinted(source_.form)) {
-      AddKind(MakePointBehind, source_.form == KeyForm::kText ? 0.18 : 0.1,
+      AddKind(MakePointAfter, source_.form == KeyForm::kText ? 0.18 : 0.1,
               kPartsOfPromise);
     } else {
-      AddKind(MakePointBehind, 0.5);
+      AddKind(MakePointAfter, 0.5);
     }
   }
 
@@ -279,16 +279,16 @@ class PriorMixture {
       case KeyForm::kNumber:
         alike(MakeRangeAlike, 6, 2);
         other(MakeRangeSpread, 2, 1);
-        other(MakeRangeBehind, 4, 2);
+        other(MakeRangeAfter, 4, 2);
         break;
       case KeyForm::kRecord:
         alike(MakeRangeAlike, 10, 1);
         other(MakeRangeSpread, 1, 1);
-        other(MakeRangeBehind, 0.5, 1);
+        other(MakeRangeAfter, 0.5, 1);
         break;
       case KeyForm::kDigits:
         alike(MakeRangeAlike, 8, 1);
-        other(MakeRangeBehind, 0.5, 1);
+        other(MakeRangeAfter, 0.5, 1);
         break;
       case KeyForm::kText:
         alike(MakeSibling, 6, 1);

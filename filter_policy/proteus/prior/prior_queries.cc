@@ -185,7 +185,7 @@ char AnyCharacter(size_t place, PriorSource* source) {
 // range.
 Slice PointEnd(const Slice& key, bool prefixes_only, std::string* end,
                bool* inclusive) {
-  *inclusive = !prefixes_only || !FirstBehindPrefix(key, end);
+  *inclusive = !prefixes_only || !FirstAfterPrefix(key, end);
   return *inclusive ? key : Slice(*end);
 }
 
@@ -241,7 +241,7 @@ bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query) {
   return true;
 }
 
-bool MakePointBehind(size_t index, PriorSource* source, LocatedQuery* query) {
+bool MakePointAfter(size_t index, PriorSource* source, LocatedQuery* query) {
   std::string key = source->keys[index];
   if (key.empty() || !ChangeKey(index, source, &key) ||
       !LocatePoint(key, *source, query)) {
@@ -286,7 +286,7 @@ bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query) {
          LocateInPlaceOf(index, lo, hi, true, *source, query);
 }
 
-bool MakeRangeBehind(size_t index, PriorSource* source, LocatedQuery* query) {
+bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query) {
   std::string lo = source->keys[index];
   if (lo.empty() || !Follow(index, source, &lo)) return false;
   std::string hi = lo;
@@ -351,8 +351,7 @@ bool MakeWindow(size_t index, PriorSource* source, LocatedQuery* query) {
 bool MakeEntityScan(size_t index, PriorSource* source, LocatedQuery* query) {
   std::string lo;
   std::string hi;
-  return source->windows->NextEntity(index, &lo) &&
-         FirstBehindPrefix(lo, &hi) &&
+  return source->windows->NextEntity(index, &lo) && FirstAfterPrefix(lo, &hi) &&
          LocateAnywhere(lo, hi, false, *source, query);
 }
 

@@ -135,7 +135,7 @@ using QueryMaker = bool (*)(size_t index, PriorSource* source,
 bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query);
 // A key a little after it, or one with a byte of another key; in text, also one
 // with a byte more or less. In printed keys, such points are promised too.
-bool MakePointBehind(size_t index, PriorSource* source, LocatedQuery* query);
+bool MakePointAfter(size_t index, PriorSource* source, LocatedQuery* query);
 // A key at a time that is a little later, or with another key's byte in its
 // first fields or its time.
 // REQUIRES: there are windows
@@ -144,7 +144,7 @@ bool MakePointNearTime(size_t index, PriorSource* source, LocatedQuery* query);
 // From the key to one that is nearer than its neighbor.
 bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query);
 // A short range.
-bool MakeRangeBehind(size_t index, PriorSource* source, LocatedQuery* query);
+bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query);
 // A range as long as one in place of the key. Not for printed keys.
 bool MakeRangeSpread(size_t index, PriorSource* source, LocatedQuery* query);
 

@@ -45,8 +45,8 @@ size_t CountDigits(std::string_view text, std::string_view alphabet) {
   return std::min(text.find_first_not_of(alphabet), text.size());
 }
 
-// Whether a number of units since 1970, `per_second` in a second, may be a
-// time.
+// Returns true if a number of units since 1970, `per_second` in a second, may
+// be a time.
 bool MayBeTime(Value value, uint64_t per_second) {
   return value >= Value{kFirstSecond} * per_second &&
          value < Value{kLastSecond} * per_second;
@@ -270,8 +270,8 @@ constexpr size_t kMaxStart = 256;
 
 using Samples = std::vector<std::string>;
 
-// Whether nearly all keys have a time of this form at the anchor, and several
-// ones.
+// Returns true if nearly all keys have a time of this form at the anchor, and
+// several ones.
 bool HaveTime(const Samples& keys, const TimeField& field, bool printed) {
   size_t others = 0;
   size_t with_control = 0;

@@ -27,7 +27,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     return found.front().design;
   }
   const std::vector<uint32_t> tries =
-      space == DesignSpace::kProteus && tries_
+      space == DesignSpace::kProteus && allow_tries_
           ? TrieLengths(statistics_, judge_, bytes)
           : std::vector<uint32_t>{0};
   const uint32_t max_bits = statistics_.max_bits();
@@ -51,7 +51,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   if (space == DesignSpace::kProteus &&
       statistics_.longest_key() != statistics_.shortest_key()) {
     for (double key_share : kSeriesKeyShares) {
-      if (key_share == 0 || key_sets_) {
+      if (key_share == 0 || allow_key_sets_) {
         SearchSeries(bytes, key_share, &found);
       }
     }
@@ -64,11 +64,11 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     least = std::min(least, candidate.fpr);
   }
   if (space == DesignSpace::kTwoPrefixFilters ||
-      (space == DesignSpace::kProteus && two_sets_ && least > kGood)) {
+      (space == DesignSpace::kProteus && allow_two_sets_ && least > kGood)) {
     SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, price_, &found);
-  if (space == DesignSpace::kProteus && key_sets_) {
+  if (space == DesignSpace::kProteus && allow_key_sets_) {
     SearchKeySets(bytes, &found);
     KeepBest(kFinalists, price_, &found);
   }
@@ -236,9 +236,9 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
   std::vector<DesignCandidate> found;
   for (AmqKind kind : kinds_) {
     DesignSearch search(ranges, statistics_, {kind}, price_);
-    search.key_sets_ = false;
-    search.two_sets_ = false;
-    search.tries_ = tries_;
+    search.allow_key_sets_ = false;
+    search.allow_two_sets_ = false;
+    search.allow_tries_ = allow_tries_;
     const uint64_t promised =
         LeastBytes(kind, statistics_.num_keys(),
                    judge_.PromisedRate(promising_), MostForKeys(bytes));

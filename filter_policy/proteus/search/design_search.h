@@ -44,8 +44,8 @@ class DesignSearch {
         kinds_(std::move(kinds)),
         price_(price) {}
 
-  void ForbidKeySets() { key_sets_ = false; }
-  void ForbidTries() { tries_ = false; }
+  void ForbidKeySets() { allow_key_sets_ = false; }
+  void ForbidTries() { allow_tries_ = false; }
   // From now on, each design has a set of the whole keys, which point queries
   // ask alone. Without samples, it is as small as what is promised of points of
   // a filter of `filter_bytes` allows; with samples, their points and ranges
@@ -101,9 +101,9 @@ class DesignSearch {
   const DesignJudge judge_;
   const std::vector<AmqKind> kinds_;
   const uint64_t price_;
-  bool key_sets_ = true;
-  bool tries_ = true;
-  bool two_sets_ = true;
+  bool allow_key_sets_ = true;
+  bool allow_tries_ = true;
+  bool allow_two_sets_ = true;
   // The size of the filter whose points ask the keys alone; 0 if they do not.
   uint64_t promising_ = 0;
 };

@@ -32,7 +32,7 @@ MultiScanPlan DrawPlan(RandomRun* run, const View& view) {
   for (size_t left = 2 + dice.Below(12); left > 0; left--) {
     plan.keys.push_back(pool.PickAround(&dice));
     if (dice.OneIn(2)) {
-      plan.keys.push_back(pool.PickBehind(&dice, plan.keys.back()));
+      plan.keys.push_back(pool.PickAfter(&dice, plan.keys.back()));
     }
   }
   const auto less = [&pool](const std::string& a, const std::string& b) {

@@ -105,7 +105,7 @@ std::string KeyPool::PickAround(Dice* dice,
   return Pick(dice);
 }
 
-std::string KeyPool::PickBehind(Dice* dice, const std::string& from) const {
+std::string KeyPool::PickAfter(Dice* dice, const std::string& from) const {
   const auto behind =
       std::upper_bound(keys_.begin(), keys_.end(), from,
                        [this](const std::string& a, const std::string& b) {

@@ -38,7 +38,7 @@ class KeyPool {
   std::string PickAround(Dice* dice,
                          const SliceTransform* domain = nullptr) const;
   // A key after `from`, mostly within a few keys.
-  std::string PickBehind(Dice* dice, const std::string& from) const;
+  std::string PickAfter(Dice* dice, const std::string& from) const;
 
  private:
   std::string AnyString(Dice* dice) const;

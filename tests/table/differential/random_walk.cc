@@ -202,7 +202,7 @@ void RandomWalk::DrawBounds() {
   // The prefix of a bound is taken if the bound replaces the target.
   const SliceTransform* domain = domain_;
   lower_ = pool.PickAround(&dice, domain);
-  upper_ = dice.OneIn(2) ? pool.PickBehind(&dice, lower_)
+  upper_ = dice.OneIn(2) ? pool.PickAfter(&dice, lower_)
                          : pool.PickAround(&dice, domain);
   if (domain != nullptr && !domain->InDomain(upper_)) {
     upper_ = pool.PickAround(&dice, domain);
@@ -224,7 +224,7 @@ std::string RandomWalk::DrawTarget() {
   if (has_lower_ && dice.OneIn(4)) return lower_;
   if (has_upper_ && dice.OneIn(6)) return upper_;
   if (has_upper_ && has_lower_ && dice.OneIn(2)) {
-    const std::string target = view_.family->pool.PickBehind(&dice, lower_);
+    const std::string target = view_.family->pool.PickAfter(&dice, lower_);
     if (domain_ == nullptr || domain_->InDomain(target)) return target;
   }
   return view_.family->pool.PickAround(&dice, domain_);

@@ -98,7 +98,7 @@ Write DrawWrite(RandomRun* run, size_t index, bool elsewhere) {
     // remaining keys depend on when RocksDB compacts.
     write.kind = Write::kDeleteRange;
     write.key = family.pool.PickAround(&dice);
-    write.end = family.pool.PickBehind(&dice, write.key);
+    write.end = family.pool.PickAfter(&dice, write.key);
     if (!family.pool.Less(write.key, write.end)) write.kind = Write::kDelete;
   } else {
     write.kind = Write::kPut;
@@ -332,7 +332,7 @@ void CompactRange(RandomRun* run, size_t family) {
   const KeyPool& pool = run->plan.families[family].pool;
   const bool all = dice.OneIn(3);
   const std::string begin = pool.PickAround(&dice);
-  const std::string end = pool.PickBehind(&dice, begin);
+  const std::string end = pool.PickAfter(&dice, begin);
   CompactRangeOptions options;
   options.bottommost_level_compaction =
       dice.Of({BottommostLevelCompaction::kForce,
@@ -360,7 +360,7 @@ void DropFiles(RandomRun* run, size_t family) {
     if (single) return;
   }
   const std::string begin = plan.pool.PickAround(&run->dice);
-  const std::string end = plan.pool.PickBehind(&run->dice, begin);
+  const std::string end = plan.pool.PickAfter(&run->dice, begin);
   const Slice begin_slice = begin;
   const Slice end_slice = end;
   run->Both("DeleteFilesInRange " + Brief(begin) + " " + Brief(end),

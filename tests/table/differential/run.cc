@@ -60,7 +60,7 @@ void RandomRun::WriteSeeds() {
     std::string lines = "# sample queries\n";
     for (int i = 0; i < 40; i++) {
       const std::string lo = family.pool.PickAround(&dice);
-      std::string hi = family.pool.PickBehind(&dice, lo);
+      std::string hi = family.pool.PickAfter(&dice, lo);
       if (dice.OneIn(2)) hi = lo + std::string(1, '\0');
       lines += "0x" + Hex(lo) + "\t0x" + Hex(hi) + "\texclusive\n";
       if (dice.OneIn(3)) {

@@ -129,7 +129,7 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
   // The count ignores the time of the read, and seeks within a prefix.
   if (family.timestamps || family.options.prefix_extractor != nullptr) return;
   std::string begin = family.pool.PickAround(&run->dice);
-  std::string end = family.pool.PickBehind(&run->dice, begin);
+  std::string end = family.pool.PickAfter(&run->dice, begin);
   if (run->dice.OneIn(3)) begin.clear();
   if (run->dice.OneIn(3)) end = family.pool.keys().back();
   const size_t most = run->dice.OneIn(4) ? 1 + run->dice.Below(20) : 100000;
@@ -190,7 +190,7 @@ void CompareFiles(RandomRun* run, size_t family) {
 void CompareSizes(RandomRun* run, size_t family) {
   const FamilyPlan& plan = run->plan.families[family];
   const std::string begin = plan.pool.PickAround(&run->dice);
-  const std::string end = plan.pool.PickBehind(&run->dice, begin);
+  const std::string end = plan.pool.PickAfter(&run->dice, begin);
   // RocksDB asserts that it is a range.
   if (!plan.pool.Less(begin, end)) return;
   run->journal.Note("GetApproximateSizes " + Brief(begin) + " " + Brief(end));

@@ -209,12 +209,12 @@ TEST_F(SeekOutcomesTest, ClosedSeeksAreKnownAtOnce) {
 TEST_F(SeekOutcomesTest, OpenSeeksAreKnownWhenTheNextOneBegins) {
   Seek("a");
   outcomes_->CountRead(SeekKind::kOpen, /*valid=*/true, inner_.get());
-  outcomes_->Settle(*inner_);
+  outcomes_->RecordPendingOutcome(*inner_);
   Seek("a");
   outcomes_->CountReached(SeekKind::kOpen, /*valid=*/true, inner_.get());
   EXPECT_EQ("value", inner_->value());
-  outcomes_->Settle(*inner_);
-  outcomes_->Settle(*inner_);
+  outcomes_->RecordPendingOutcome(*inner_);
+  outcomes_->RecordPendingOutcome(*inner_);
   EXPECT_EQ(1u, Counted(SeekKind::kOpen, SeekEvent::kFalsePositive))
       << "nothing asked for the value";
   EXPECT_EQ(1u, Counted(SeekKind::kOpen, SeekEvent::kTruePositive));
