@@ -34,7 +34,7 @@ inline constexpr char kKeptDesignProperty[] = "protean.kept_design";
 // The options that the filter was designed by (HashOfOptions in
 // protean_filter_policy.h).
 inline constexpr char kOptionsProperty[] = "protean.options";
-// What the filter was designed for (DesignInputsHash in
+// The options and samples that the filter was designed for (DesignInputsHash in
 // protean_filter_policy.h). Absent if the design was kept: a search might find
 // another one.
 inline constexpr char kDesignInputsProperty[] = "protean.design_inputs";

@@ -125,6 +125,12 @@ std::string NearestName(const std::string& name,
 
 }  // namespace
 
+bool ParseBoolean(const std::string& text, bool* value) {
+  return OptionTypeInfo(0, OptionType::kBoolean)
+      .Parse(ConfigOptions(), "", text, value)
+      .ok();
+}
+
 bool ParseWholeNumber(const std::string& text, uint64_t* number) {
   const size_t digits =
       std::min(text.find_first_not_of("0123456789"), text.size());

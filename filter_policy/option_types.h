@@ -60,6 +60,10 @@ class MutableOption {
 // 64 bits.
 bool ParseWholeNumber(const std::string& text, uint64_t* number);
 
+// Parses true, false, 1 or 0, as RocksDB's options have it. Returns false for
+// any other text.
+bool ParseBoolean(const std::string& text, bool* value);
+
 // The number of letters to add, take away or replace to get from `a` to `b`
 // (Levenshtein).
 size_t EditDistance(const std::string& a, const std::string& b);

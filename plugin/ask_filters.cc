@@ -103,11 +103,7 @@ class SeparateSstFilter final : public SstFileFilter {
   }
   bool RangeMayExist(const RangePtr& range) const override {
     const auto& [start, limit] = range;
-    if (start != nullptr && limit != nullptr &&
-        order_.CompareWithoutTimestamp(*start, /*a_has_ts=*/false, *limit,
-                                       /*b_has_ts=*/false) >= 0) {
-      return false;
-    }
+    if (IsEmptyRange(range, order_)) return false;
     const FileRangeFilter* const filter = RangeFilter();
     if (filter == nullptr) return true;
     if (limit == nullptr) {

@@ -108,6 +108,15 @@ std::string TextOf(const FactValue& value) {
   return text == nullptr ? "-" : *text;
 }
 
+std::optional<double> NumberOf(const FactValue& value) {
+  if (const auto* count = std::get_if<uint64_t>(&value)) {
+    return static_cast<double>(*count);
+  }
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1 : 0;
+  const auto* number = std::get_if<double>(&value);
+  return number == nullptr ? std::nullopt : std::optional<double>(*number);
+}
+
 std::string JsonOf(const FactValue& value) {
   if (std::holds_alternative<std::monostate>(value)) return "null";
   if (const auto* text = std::get_if<std::string>(&value)) {

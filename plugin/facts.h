@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -99,6 +100,8 @@ class Record {
 // point, truth values as 1 and 0, texts as they are.
 std::string JsonOf(const FactValue& value);
 std::string TextOf(const FactValue& value);
+// A number, or 1 or 0 for a truth value. No value if it is none of these.
+std::optional<double> NumberOf(const FactValue& value);
 
 // What there is to read by name. Each is what the object's ToJson() shows.
 struct FilterStatistics;
@@ -132,18 +135,6 @@ inline std::string LevelsText(const std::vector<int>& levels) {
     text += (text.empty() ? "" : ",") + std::to_string(level);
   }
   return text;
-}
-
-// Appends the level that is given by one to three digits. Returns false for any
-// other text.
-inline bool AddLevel(const std::string& text, std::vector<int>* levels) {
-  constexpr size_t kMaxDigits = 3;
-  if (text.empty() || text.size() > kMaxDigits ||
-      text.find_first_not_of("0123456789") != std::string::npos) {
-    return false;
-  }
-  levels->push_back(std::stoi(text));
-  return true;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -166,17 +166,10 @@ void protean_options_set_sample_group(rocksdb_options_t* options,
 unsigned char protean_record_get(const protean_record_t* record,
                                  const char* name, double* value) {
   const FactValue* const found = record->rep.Find(name);
-  if (found == nullptr) return 0;
-  if (const auto* count = std::get_if<uint64_t>(found)) {
-    *value = static_cast<double>(*count);
-  } else if (const auto* number = std::get_if<double>(found)) {
-    *value = *number;
-  } else if (const auto* flag = std::get_if<bool>(found)) {
-    *value = *flag ? 1 : 0;
-  } else {
-    return 0;
-  }
-  return 1;
+  const std::optional<double> number =
+      found == nullptr ? std::nullopt : NumberOf(*found);
+  if (number) *value = *number;
+  return number ? 1 : 0;
 }
 
 char* protean_record_text(const protean_record_t* record, const char* name) {

@@ -9,10 +9,10 @@
 #include <unordered_map>
 
 #include "filter_policy/option_types.h"
+#include "filter_policy/samples/query_file.h"
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
-#include "rocksdb/utilities/options_type.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -29,10 +29,16 @@ struct RefreshOption {
   bool (*is_allowed)(const RefreshOptions& options);
 };
 
-bool ParseFlag(const std::string& text, bool* flag) {
-  return OptionTypeInfo(0, OptionType::kBoolean)
-      .Parse(ConfigOptions(), "", text, flag)
-      .ok();
+// Appends the level that is given by one to three digits. Returns false for any
+// other text.
+bool AddLevel(const std::string& text, std::vector<int>* levels) {
+  constexpr size_t kMaxDigits = 3;
+  if (text.empty() || text.size() > kMaxDigits ||
+      text.find_first_not_of("0123456789") != std::string::npos) {
+    return false;
+  }
+  levels->push_back(std::stoi(text));
+  return true;
 }
 
 bool ParseLevels(const std::string& text, std::vector<int>* levels) {
@@ -45,24 +51,16 @@ bool ParseLevels(const std::string& text, std::vector<int>* levels) {
   return text.empty() || text.back() != ',';
 }
 
-constexpr char kHex[] = "0x";
 constexpr char kKeys[] =
     "keys as text, or 0x and pairs of hexadecimal digits; nothing for none";
 
-bool ParseKey(const std::string& text, std::optional<std::string>* key) {
+bool ParseBound(const std::string& text, std::optional<std::string>* key) {
   key->reset();
-  if (text.empty()) return true;
-  std::string bytes = text;
-  if (text.compare(0, 2, kHex) == 0 &&
-      !Slice(text.data() + 2, text.size() - 2).DecodeHex(&bytes)) {
-    return false;
-  }
-  *key = std::move(bytes);
-  return true;
+  return text.empty() || ParseKey(text, &key->emplace());
 }
 
 std::string KeyText(const std::optional<std::string>& key) {
-  return key ? kHex + Slice(*key).ToString(/*hex=*/true) : "";
+  return key ? "0x" + Slice(*key).ToString(/*hex=*/true) : "";
 }
 
 std::string FlagText(bool flag) { return flag ? "true" : "false"; }
@@ -74,7 +72,7 @@ bool IsAlwaysAllowed(const Options& /*options*/) { return true; }
 const RefreshOption kOptions[] = {
     {"dry_run", "true or false",
      [](const std::string& text, Options* options) {
-       return ParseFlag(text, &options->dry_run);
+       return ParseBoolean(text, &options->dry_run);
      },
      [](const Options& options) { return FlagText(options.dry_run); },
      IsAlwaysAllowed},
@@ -89,13 +87,13 @@ const RefreshOption kOptions[] = {
      }},
     {"start", kKeys,
      [](const std::string& text, Options* options) {
-       return ParseKey(text, &options->start);
+       return ParseBound(text, &options->start);
      },
      [](const Options& options) { return KeyText(options.start); },
      IsAlwaysAllowed},
     {"limit", kKeys,
      [](const std::string& text, Options* options) {
-       return ParseKey(text, &options->limit);
+       return ParseBound(text, &options->limit);
      },
      [](const Options& options) { return KeyText(options.limit); },
      IsAlwaysAllowed},
@@ -116,7 +114,7 @@ const RefreshOption kOptions[] = {
      }},
     {"all_files", "true or false",
      [](const std::string& text, Options* options) {
-       return ParseFlag(text, &options->all_files);
+       return ParseBoolean(text, &options->all_files);
      },
      [](const Options& options) { return FlagText(options.all_files); },
      IsAlwaysAllowed},

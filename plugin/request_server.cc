@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "filter_policy/option_types.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
@@ -74,8 +75,6 @@ bool Unescape(const std::string& text, std::string* value) {
   return true;
 }
 
-constexpr char kFormats[] = "json, text";
-
 // Sets one parameter. Returns what is allowed if this is not.
 std::string SetParameter(const std::string& name, const std::string& value,
                          Request* request) {
@@ -87,11 +86,10 @@ std::string SetParameter(const std::string& name, const std::string& value,
   }
   if (name == "format" && request->what == "GET /statistics") {
     request->format = value;
-    return value == "json" || value == "text" ? "" : refused + kFormats;
+    return value == "json" || value == "text" ? "" : refused + "json, text";
   }
   if (name == "without_samples" && is_refresh) {
-    request->without_samples = value == "true" || value == "1";
-    return request->without_samples || value == "false" || value == "0"
+    return ParseBoolean(value, &request->without_samples)
                ? ""
                : refused + "true or false";
   }

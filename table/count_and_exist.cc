@@ -25,7 +25,7 @@ class ExistenceIterator final : public FindsNothing {
                               /*marker=*/nullptr);
     });
   }
-  // The search has come from the file before.
+  // The search begins with the file, or has come from the one before.
   void SeekToFirst() override {
     Ask([&](const FileRangeFilter& filter) {
       return check_->limit() == nullptr
@@ -120,9 +120,7 @@ Status ExistenceCheck::CheckRanges(DB* db, const ReadOptions& read_options,
     const auto& [start, limit] = ranges[i];
     check.has_limit_ = limit != nullptr;
     if (check.has_limit_) check.limit_ = *limit;
-    if (start != nullptr && check.has_limit_ &&
-        order.CompareWithoutTimestamp(*start, /*a_has_ts=*/false, *limit,
-                                      /*b_has_ts=*/false) >= 0) {
+    if (IsEmptyRange(ranges[i], order)) {
       may_exist[i] = false;
       continue;
     }

@@ -22,6 +22,14 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Returns true if the start of a range, without a timestamp, is not below its
+// limit: nothing lies in it.
+inline bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
+  return range.start != nullptr && range.limit != nullptr &&
+         order.CompareWithoutTimestamp(*range.start, /*a_has_ts=*/false,
+                                       *range.limit, /*b_has_ts=*/false) >= 0;
+}
+
 // Makes an object the one of its class at work in this thread, for a scope.
 template <typename T>
 class AtWork {

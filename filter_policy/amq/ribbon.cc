@@ -175,7 +175,7 @@ struct Parts {
             solutions + begin * kSegmentBytes};
   }
 
-  // Returns true if all shards lie within the segments, one behind the other.
+  // Returns true if all shards lie within the segments, one after the other.
   bool AreIntact(uint64_t segments) const {
     uint32_t begin = 0;
     for (size_t i = 0; i < size_t{1} << log; i++) {

@@ -55,8 +55,8 @@ constexpr AmqKind kRibbonAmq{6};
 // The largest logarithm of the number of shards.
 constexpr unsigned kMaxRibbonLog = 24;
 
-// What AmqType calls these: the plan of a set, its builder, and the memory that
-// the builder takes.
+// The functions of AmqType for a Ribbon set: its plan, its builder, and the
+// memory that the builder takes.
 AmqPlan PlanRibbon(uint64_t hashes, uint64_t bytes);
 std::unique_ptr<AmqSetBuilder> NewRibbonBuilder(const AmqPlan& plan,
                                                 char* data);

@@ -64,9 +64,9 @@ struct RibbonSizes {
 
 // ---- Ribbon shard ----
 
-// What the shards of a Ribbon set (ribbon.h) are made of: how the columns of
-// their solutions are spread over blocks, and where each group of neighbours
-// has its equations.
+// The parts of a shard of a Ribbon set (ribbon.h): how the columns of its
+// solutions are spread over blocks, and where each group of neighbours has its
+// equations.
 
 // The coefficients of an equation, or random bits.
 using RibbonRow = unsigned __int128;
@@ -99,7 +99,7 @@ struct RibbonGroup {
   RibbonRow fingerprints;
 };
 
-// What the data says of a shard.
+// A shard, as it is stored in front of the solutions.
 struct RibbonShard {
   static constexpr uint64_t kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
   static constexpr size_t kEncodedBytes = 8;

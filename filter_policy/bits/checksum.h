@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What makes a filter block safe from attackers and from damage: the salt of
-//  its hashes, and its checksum.
+//  The salt of a filter's hashes, against attackers, and the checksum of a
+//  filter block, against damage.
 
 #pragma once
 

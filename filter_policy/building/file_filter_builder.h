@@ -31,8 +31,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Finished filter ----
 
-// What the builder of a file's filter leaves behind.
-
+// The properties and the counts of a finished filter, which its builder shares
+// with the table builder.
 struct FinishedFilter {
   // The properties of the filter (filter_properties.h); empty before it is
   // finished.

@@ -35,8 +35,8 @@ class FstDigitNodes {
  public:
   static constexpr size_t kMaxValueBytes = 16;
 
-  // What is needed of the nodes: all, or how many edges, nodes and digits there
-  // are, which is found faster.
+  // kAll makes the nodes. kNumbers only counts edges, nodes and digits, which
+  // is faster.
   enum Detail { kAll, kNumbers };
 
   // A leaf has a value of `value_bytes` bytes, at most kMaxValueBytes. The code
@@ -116,8 +116,8 @@ class FstDigitNodes {
     run_size_ += KeyCode::Length(branch.entry) - from;
   }
 
-  // Puts the branches of a child in the place of the one that leads to it, and
-  // of those behind it, which have been visited.
+  // Puts the branches of a child in the place of the branch that leads to it,
+  // and of later branches, which have been visited.
   template <Detail kDetail>
   void TakeRecord(const Pending& node, const FstRecord& record) {
     const Branch above = branches_[node.begin];

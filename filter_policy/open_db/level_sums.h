@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What is counted of filters: where they are built, loaded and asked; and the
-//  sums over the open files of a column family, by level. The statistics
+//  Counts of filters that are built, loaded and asked, and the sums over the
+//  open files of a column family, by level. The statistics
 //  (plugin/filter_statistics.h) and the line in the DB's log both show these
 //  sums.
 

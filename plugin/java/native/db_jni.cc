@@ -48,18 +48,14 @@ void Encode(const Record& record, Encoder* out) {
   out->Put(uint64_t{record.values().size()});
   for (const auto& [name, value] : record.values()) {
     out->Put(name);
-    if (std::holds_alternative<std::monostate>(value)) {
-      out->Put(uint64_t{0});
+    if (const std::optional<double> number = NumberOf(value)) {
+      out->Put(uint64_t{1});
+      out->Put(*number);
     } else if (const auto* text = std::get_if<std::string>(&value)) {
       out->Put(uint64_t{2});
       out->Put(*text);
     } else {
-      out->Put(uint64_t{1});
-      const auto* const count = std::get_if<uint64_t>(&value);
-      const auto* const flag = std::get_if<bool>(&value);
-      out->Put(count != nullptr  ? static_cast<double>(*count)
-               : flag != nullptr ? double{*flag ? 1.0 : 0.0}
-                                 : std::get<double>(value));
+      out->Put(uint64_t{0});
     }
   }
   for (const char* list : {"levels", "files"}) {
