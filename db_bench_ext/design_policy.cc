@@ -34,16 +34,6 @@ bool ParsePart(const std::string& part, const std::string& name,
   return true;
 }
 
-// Parses a part such as bloom58.
-bool ParseSet(const std::string& part, ProteusDesign* design) {
-  for (const AmqType* type : AmqTypes()) {
-    if (!ParsePart(part, type->name, &design->prefix_bits)) continue;
-    design->amq = type->kind;
-    return true;
-  }
-  return false;
-}
-
 std::string SetNames(const std::string& before, const std::string& between) {
   std::string names;
   for (const AmqType* type : AmqTypes()) {
@@ -53,28 +43,37 @@ std::string SetNames(const std::string& before, const std::string& between) {
 }
 
 bool ParseDesign(const std::vector<std::string>& parts, ProteusDesign* design) {
+  Layer trie;
+  trie.kind = Layer::Kind::kTrie;
+  Layer first;
+  Layer last;
   uint32_t share = 50;
+  const auto parse_set = [&](const std::string& part) {
+    for (const AmqType* type : AmqTypes()) {
+      if (!ParsePart(part, type->name, &last.bits)) continue;
+      design->amq = type->kind;
+      return true;
+    }
+    return false;
+  };
   for (size_t i = 2; i < parts.size(); i++) {
     const std::string& part = parts[i];
-    if (!ParseSet(part, design) &&
-        !ParsePart(part, "trie", &design->trie_bits) &&
-        !ParsePart(part, "lead", &design->trie_lead) &&
-        !ParsePart(part, "first", &design->first_prefix_bits) &&
+    if (!parse_set(part) && !ParsePart(part, "trie", &trie.bits) &&
+        !ParsePart(part, "lead", &trie.lead) &&
+        !ParsePart(part, "first", &first.bits) &&
         !ParsePart(part, "share", &share) &&
-        !ParsePart(part, "stride", &design->stride_bits)) {
+        !ParsePart(part, "stride", &last.stride)) {
       return false;
     }
   }
-  if (design->first_prefix_bits > 0) design->first_share = share / 100.0;
-  const bool two_layers = design->prefix_bits > 0;
-  return (design->trie_bits > 0 || two_layers) &&
-         (design->trie_bits == 0 || design->first_prefix_bits == 0) &&
-         (design->trie_lead == 0 ||
-          (design->trie_bits > 0 && design->trie_lead < 8 &&
-           design->trie_bits + design->trie_lead <= 64)) &&
-         (design->first_prefix_bits == 0 || two_layers) &&
-         (!two_layers || design->first_bits() < design->prefix_bits) &&
-         share < 100 && design->stride_bits % 8 == 0;
+  first.share = share / 100.0;
+  if (last.stride > 0) last.kind = Layer::Kind::kSeries;
+  if (trie.bits == 0 && trie.lead > 0) return false;
+  for (const Layer& layer : {trie, first, last}) {
+    if (layer.bits > 0) design->Add(layer);
+  }
+  return share < 100 && !design->empty() && design->IsValid() &&
+         (first.bits == 0 || (trie.bits == 0 && last.bits > 0));
 }
 
 }  // namespace

@@ -197,30 +197,43 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
   return BuildProteusBlock(keys, settings, {}, salt);
 }
 
-// A design of a trie (or none, for 0) and, after it, a set. The trie's leading
-// zeros vary with the lengths.
+// A design of a trie (or none, for 0) and, after it, a set (or none). The
+// trie's leading zeros vary with the lengths.
 inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
-                                AmqKind amq = kBloomAmq,
-                                uint32_t stride_bits = 0) {
-  ProteusDesign design;
-  design.trie_bits = trie_bits;
+                                AmqKind amq = kBloomAmq, uint32_t stride = 0) {
+  Layer trie;
+  trie.kind = Layer::Kind::kTrie;
+  trie.bits = trie_bits;
   const uint32_t lead = (3 * trie_bits + prefix_bits) % 8;
-  if (trie_bits > 0 && trie_bits + lead <= 64) design.trie_lead = lead;
-  design.prefix_bits = prefix_bits;
-  design.stride_bits = stride_bits;
+  if (trie_bits + lead <= 64) trie.lead = lead;
+  Layer set;
+  set.kind = stride > 0 ? Layer::Kind::kSeries : Layer::Kind::kPrefixes;
+  set.bits = prefix_bits;
+  set.stride = stride;
+  ProteusDesign design;
   design.amq = amq;
+  if (trie_bits > 0) design.Add(trie);
+  if (prefix_bits > 0) design.Add(set);
   return design;
 }
 
 // A design of two sets, which share the memory.
 inline ProteusDesign TwoSets(uint32_t first_bits, uint32_t prefix_bits,
-                             AmqKind amq = kBloomAmq,
-                             double first_share = 0.5) {
-  ProteusDesign design;
-  design.first_prefix_bits = first_bits;
-  design.prefix_bits = prefix_bits;
-  design.amq = amq;
-  design.first_share = first_share;
+                             AmqKind amq = kBloomAmq, double share = 0.5) {
+  Layer outer;
+  outer.bits = first_bits;
+  outer.share = share;
+  Layer inner;
+  inner.bits = prefix_bits;
+  return {{outer, inner}, amq};
+}
+
+// A design with a set of whole keys before its layers. If `alone`, points ask
+// that set and no other layer.
+inline ProteusDesign WithKeys(ProteusDesign design, double share,
+                              bool alone = false) {
+  design.AddKeys(design.num_sets() == 0 ? 0 : share);
+  if (alone) design.LeaveToRanges();
   return design;
 }
 

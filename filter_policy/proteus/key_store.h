@@ -324,7 +324,7 @@ class KeyStatistics {
   uint64_t PrefixesOfSeries(uint32_t first_bits, uint32_t stride_bits) const;
 
   // The levels of a trie of all prefixes of `bits` bits, which have `lead`
-  // zeros in front of them (ProteusDesign::trie_lead). If several keys share
+  // zeros in front of them (Layer::lead). If several keys share
   // such a prefix, the trie may be smaller.
   std::vector<FstLevelCounts> TrieLevels(uint32_t bits, uint32_t lead) const;
   // The size of the trie in bytes, roughly, with the best lead: the one that

@@ -53,12 +53,12 @@ bool ArePaidFor(double cost_in_units, double rate) {
 constexpr uint64_t kMinBytesOfUnits = 2048;
 constexpr uint64_t kMinForcedBytesOfUnits = 200;
 
-// What a trie has to leave, of `most` bytes, to the set that points ask alone.
-uint64_t BytesOfPoints(const ProteusDesign& design, uint64_t num_keys,
-                       uint64_t most) {
-  return design.key_rate == 0
+// What a trie has to leave, of `bytes` bytes, to the set of whole keys.
+uint64_t BytesOfKeys(const ProteusDesign& design, uint64_t bytes) {
+  const Layer* const keys = design.keys();
+  return keys == nullptr
              ? 0
-             : LeastBytes(design.amq, num_keys, design.key_rate, most);
+             : static_cast<uint64_t>(keys->share * static_cast<double>(bytes));
 }
 
 }  // namespace
@@ -70,12 +70,11 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
   tries_size_ = 0;
   bool fits = true;
   for (ProteusPart& part : parts_) {
-    fits = fits && part.BuildTrie(design);
+    fits = fits && part.BuildTrie(*design.outer());
     tries_size_ += part.trie_size();
-    if (parts_.size() > 1 &&
-        part.trie_size() + ProteusHeader::kMaxSetHeaders +
-                BytesOfPoints(design, part.num_keys(), part.bytes()) >
-            part.bytes()) {
+    if (parts_.size() > 1 && part.trie_size() + ProteusHeader::kMaxSetHeaders +
+                                     BytesOfKeys(design, part.bytes()) >
+                                 part.bytes()) {
       part.DropTrie();
     }
   }
@@ -116,16 +115,14 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
   uint64_t reserve = 0;
   for (int tries = 3; tries > 0 && reserve < bytes_; tries--) {
     design = search.Choose(space, bytes_ - reserve);
-    if (design.trie_bits == 0) return true;
+    if (design.trie_bits() == 0) return true;
     if (!BuildTries(design)) return false;
-    const uint64_t estimate =
-        std::min(bytes_, statistics.SizeOfTrie(design.trie_bits, bytes_).bytes);
-    const bool fits =
-        tries_size_ + BytesOfPoints(design, statistics.num_keys(), bytes_) <=
-        bytes_;
-    const double rate = fits ? model.Evaluate(design, bytes_ - tries_size_) : 1;
+    const uint64_t estimate = std::min(
+        bytes_, statistics.SizeOfTrie(design.trie_bits(), bytes_).bytes);
+    const bool fits = tries_size_ + BytesOfKeys(design, bytes_) <= bytes_;
+    const double rate = fits ? model.Evaluate(design, bytes_, tries_size_) : 1;
     if (fits &&
-        rate <= kFactor * model.Evaluate(design, bytes_ - estimate) + kMore) {
+        rate <= kFactor * model.Evaluate(design, bytes_, estimate) + kMore) {
       AcceptTries(&search);
       return true;
     }
@@ -144,7 +141,7 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
   DesignSearch without_tries = search;
   without_tries.ForbidTries();
   design = without_tries.Choose(settings_.space, bytes_);
-  if (best_rate >= model.Evaluate(design, bytes_)) return true;
+  if (best_rate >= model.Evaluate(design, bytes_, 0)) return true;
   design = best;
   if (!BuildTries(design)) return false;
   AcceptTries(&search);
@@ -154,8 +151,8 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
 // Completes a design whose tries have been built.
 void ProteusGroup::AcceptTries(DesignSearch* search) {
   ProteusDesign& design = header_.design;
-  if (design.prefix_bits == 0 && !design.key_set) {
-    search->AddSecondLayer(bytes_ - tries_size_, &design);
+  if (design.size() == 1) {
+    search->AddSecondLayer(bytes_, tries_size_, &design);
   }
   if (HasDroppedTries()) {
     search->ForbidTries();
@@ -197,10 +194,9 @@ double ProteusGroup::CostInUnits(const CpfprModel& model,
   // What halving the bytes spares at least, in caches of a twentieth to half of
   // all filters.
   constexpr double kPerHalving = 0.1;
-  const uint64_t set_bytes = bytes_ - std::min(bytes_, trie_bytes);
-  const PrefixSets first =
-      FirstUnitOf(PlanPrefixSets(design, model.statistics(), set_bytes));
-  const uint64_t loaded = trie_bytes + first.first.bytes + first.second.bytes;
+  const LayerPlans first =
+      FirstUnitOf(PlanLayers(design, model.statistics(), bytes_, trie_bytes));
+  const uint64_t loaded = trie_bytes + first.bytes();
   return model.Average(design, first, 1).all +
          kPerHalving * std::log2(static_cast<double>(loaded) /
                                  static_cast<double>(bytes_));
@@ -212,16 +208,16 @@ double ProteusGroup::CostInUnits(const CpfprModel& model,
 void ProteusGroup::ChooseUnits(const CpfprModel& model,
                                const DesignSearch& search) {
   constexpr double kMaxLoss = 0.005;
-  const double rate = model.Evaluate(header_.design, SetBytes());
+  const double rate = model.Evaluate(header_.design, bytes_, tries_size_);
   double cost = CostInUnits(model, header_.design, tries_size_);
-  if (header_.design.trie_bits > 0) {
+  if (header_.design.trie_bits() > 0) {
     DesignSearch without_tries = search;
     without_tries.ForbidTries();
     const ProteusDesign sets =
         without_tries.Choose(settings_.space, bytes_ / 2);
     const double cost_of_sets = CostInUnits(model, sets, 0);
     if (cost_of_sets < cost &&
-        model.Evaluate(sets, bytes_) <= rate + kMaxLoss) {
+        model.Evaluate(sets, bytes_, 0) <= rate + kMaxLoss) {
       DropTries();
       header_.design = sets;
       cost = cost_of_sets;
@@ -263,22 +259,20 @@ bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
                          const KeyStatistics& statistics, DesignRates* rates) {
   const double bloom_rate = BloomRate(bytes_, statistics.num_keys());
   const auto is_as_promised = [&](uint64_t tries_size) {
-    const uint64_t room =
-        BytesOfPoints(kept.design, statistics.num_keys(), bytes_);
-    if (tries_size + room > bytes_) return false;
+    if (tries_size + BytesOfKeys(kept.design, bytes_) > bytes_) return false;
     *rates = model.Average(
-        kept.design,
-        PlanPrefixSets(kept.design, statistics, bytes_ - tries_size), 1);
+        kept.design, PlanLayers(kept.design, statistics, bytes_, tries_size),
+        1);
     return MatchesPrediction(*rates, kept.rates,
                              ChanceOf(kept.rates.all, model), bloom_rate);
   };
-  if (kept.design.trie_bits == 0) return is_as_promised(0);
+  if (kept.design.trie_bits() == 0) return is_as_promised(0);
   // The estimate spares building tries in vain.
   const uint64_t estimate =
-      statistics.SizeOfTrie(kept.design.trie_bits, bytes_).bytes;
+      statistics.SizeOfTrie(kept.design.trie_bits(), bytes_).bytes;
   if (!is_as_promised(std::min(estimate, bytes_))) return false;
   if (BuildTries(kept.design) && is_as_promised(tries_size_) &&
-      (!HasDroppedTries() || kept.fallback.prefix_bits > 0)) {
+      (!HasDroppedTries() || !kept.fallback.empty())) {
     return true;
   }
   DropTries();
@@ -312,8 +306,9 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
         std::abs(rates.all - kept.rates.all) <= ChanceOf(kept.rates.all, model);
     ReportDesign(model, samples, may_be_chance ? kept.rates.all : rates.all);
     if (in_units_) {
-      in_units_ = ArePaidFor(CostInUnits(model, header_.design, tries_size_),
-                             model.Evaluate(header_.design, SetBytes()));
+      in_units_ =
+          ArePaidFor(CostInUnits(model, header_.design, tries_size_),
+                     model.Evaluate(header_.design, bytes_, tries_size_));
     }
     return true;
   }
@@ -337,10 +332,10 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   if (settings_.forced.has_value()) {
     design = *settings_.forced;
     // The key store keeps no more of a key.
-    design.trie_bits = std::min(design.trie_bits, kMaxPrefixBits);
-    design.prefix_bits = std::min(design.prefix_bits, kMaxPrefixBits);
-    if (design.prefix_bits <= design.first_bits()) design.prefix_bits = 0;
-    if (design.trie_bits > 0) built = BuildTries(design);
+    for (Layer& layer : design) {
+      layer.bits = std::min(layer.bits, kMaxPrefixBits);
+    }
+    if (design.trie_bits() > 0) built = BuildTries(design);
     in_units_ = in_units_ && settings_.forced_units;
   } else {
     const size_t all = samples.queries.size();
@@ -359,8 +354,8 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");
   }
-  const DesignRates rates =
-      model.Average(design, PlanPrefixSets(design, statistics, SetBytes()), 1);
+  const DesignRates rates = model.Average(
+      design, PlanLayers(design, statistics, bytes_, tries_size_), 1);
   ReportDesign(model, samples, rates.all);
   if (settings_.memory != nullptr && keys_.size() > kHandful &&
       !model.queries().empty()) {
@@ -421,7 +416,7 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
                                     : kMinBytesOfUnits;
   for (size_t i = 0; i < parts_.size(); i++) {
     const ProteusHeader header = HeaderOf(parts_[i]);
-    parts_[i].PlanSets(header,
+    parts_[i].PlanSets(header.design,
                        parts_.size() == 1 ? statistics : parts_[i].Statistics(),
                        min_of_units);
     (*parts)[i].design = header.Encode();
@@ -429,7 +424,7 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
     (*parts)[i].second_size = parts_[i].second_size();
   }
   // Writing a part needs the keys for the sets only.
-  if (!header_.HasFirstSet() && !header_.HasSecondSet() && parts_.size() == 1) {
+  if (header_.design.num_sets() == 0 && parts_.size() == 1) {
     keys_.Clear();
   }
   const auto spent = Clock::now() - start - trie_time_;
@@ -440,7 +435,7 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
 
 ProteusHeader ProteusGroup::HeaderOf(const ProteusPart& part) const {
   ProteusHeader header = header_;
-  if (header.design.trie_bits > 0 && part.trie_size() == 0) {
+  if (header.design.trie_bits() > 0 && part.trie_size() == 0) {
     header.design = fallback_;
   }
   return header;
@@ -449,7 +444,7 @@ ProteusHeader ProteusGroup::HeaderOf(const ProteusPart& part) const {
 void ProteusGroup::Write(const UnitName& unit, const FilterSalt& salt,
                          char* payload) {
   ProteusPart& part = parts_[unit.part];
-  part.Write(HeaderOf(part), unit.second, salt, payload);
+  part.Write(HeaderOf(part).design, unit.second, salt, payload);
 }
 
 size_t ProteusGroup::MemoryUsage() const {

@@ -113,7 +113,6 @@ class ProteusGroup {
   size_t MemoryUsage() const;
 
  private:
-  uint64_t SetBytes() const { return bytes_ - std::min(bytes_, tries_size_); }
   // About `most` of the samples that the group would be asked.
   SamplesOfFile TakeSamples(size_t most) const;
   DesignSituation SituationOf(const CpfprModel& model,

@@ -10,11 +10,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-bool ProteusPart::BuildTrie(const ProteusDesign& design) {
-  const uint32_t bits = design.trie_bits;
-  const uint32_t lead = design.trie_lead;
+bool ProteusPart::BuildTrie(const Layer& layer) {
+  const uint32_t bits = layer.bits;
+  const uint32_t lead = layer.lead;
   trie_ = std::make_unique<UniformTrieBuilder>(bits + lead);
-  std::string prefix(TriePrefixBytes(design), '\0');
+  std::string prefix(TriePrefixBytes(layer), '\0');
   size_t shared = 0;
   bool first = true;
   keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t next_shared_bits) {
@@ -25,44 +25,47 @@ bool ProteusPart::BuildTrie(const ProteusDesign& design) {
       shared = next_shared;
     }
     first = false;
-    CopyTriePrefix(key, design, prefix.data());
+    CopyTriePrefix(key, layer, prefix.data());
   });
   trie_->AddLast(prefix.data(), shared);
   return trie_->Prepare(&trie_size_);
 }
 
+namespace {
+
 // A set of printed prefixes has the alphabets of as many places as ranges count
 // through, unless the sets are so small that these would take a good part of
 // them. The smallest sets are a line of a Bloom filter, which would be lost.
-ProteusPart::Alphabets ProteusPart::PlanAlphabets(
-    const ProteusDesign& design, const KeyStatistics& statistics,
-    uint64_t set_bytes) {
+size_t NumAlphabets(const Layer& layer, const KeyStatistics& statistics,
+                    uint64_t set_bytes) {
   constexpr size_t kSizeRatio = 64;
-  const auto plan = [&](uint32_t bits) -> size_t {
-    const size_t end = BytesForBits(bits);
-    const size_t count = std::min(end, kMaxAlphabets);
-    const bool any = statistics.alphabets().Within(end - count, end).AreAny();
-    return any || 2 * kSizeRatio * count > set_bytes ? 0 : count;
-  };
-  if (design.stride_bits > 0) return {};
-  return {plan(design.first_prefix_bits), plan(design.prefix_bits)};
+  if (layer.kind != Layer::Kind::kPrefixes) return 0;
+  const size_t end = BytesForBits(layer.bits);
+  const size_t count = std::min(end, kMaxAlphabets);
+  const bool any = statistics.alphabets().Within(end - count, end).AreAny();
+  return any || 2 * kSizeRatio * count > set_bytes ? 0 : count;
 }
 
-void ProteusPart::PlanSets(const ProteusHeader& header,
+}  // namespace
+
+void ProteusPart::PlanSets(const ProteusDesign& design,
                            const KeyStatistics& statistics,
                            uint64_t min_of_units) {
-  headers_size_ = header.SetHeadersSize();
-  uint64_t set_bytes = bytes_ - std::min(bytes_, headers_size_ + trie_size_);
-  alphabets_ = PlanAlphabets(header.design, statistics, set_bytes);
-  set_bytes -= alphabets_.first + alphabets_.second;
-  in_units_ = headers_size_ > 0 && set_bytes >= min_of_units;
-  if (in_units_) {
-    set_bytes -= FilterDirectory::kUnitOverhead + 1 + headers_size_ +
-                 alphabets_.first + alphabets_.second;
+  const size_t headers = design.num_sets() * Amq::kHeaderSize;
+  const uint64_t bytes = bytes_ - std::min<uint64_t>(bytes_, headers);
+  const uint64_t for_sets = bytes - std::min(bytes, trie_size_);
+  size_t alphabets = 0;
+  for (size_t i = 0; i < design.size(); i++) {
+    alphabets_[i] = NumAlphabets(design[i], statistics, for_sets);
+    alphabets += alphabets_[i];
   }
-  sets_ = PlanPrefixSets(header.design, statistics, set_bytes);
+  overhead_ = headers + alphabets;
+  in_units_ = headers > 0 && for_sets - alphabets >= min_of_units;
+  uint64_t others = trie_size_ + alphabets;
+  if (in_units_) others += FilterDirectory::kUnitOverhead + 1 + overhead_;
+  sets_ = PlanLayers(design, statistics, bytes, others);
   if (in_units_) {
-    const PrefixSets both = sets_;
+    const LayerPlans both = sets_;
     sets_ = FirstUnitOf(both);
     second_sets_ = SecondUnitOf(both, sets_);
   }
@@ -83,8 +86,8 @@ class AlphabetsOfPrefixes {
       seen_[i][static_cast<uint8_t>(c)] = true;
     }
   }
-  void WriteTo(char** out) const {
-    for (const BytesSeen& seen : seen_) *(*out)++ = AlphabetCodeOf(seen);
+  void WriteTo(char* out) const {
+    for (const BytesSeen& seen : seen_) *out++ = AlphabetCodeOf(seen);
   }
 
  private:
@@ -94,10 +97,15 @@ class AlphabetsOfPrefixes {
 
 }  // namespace
 
+void ProteusPart::AddKeys(const FilterSalt& salt, AmqBuilder* set) const {
+  keys_.ForEach(begin_, end_,
+                [&](const Slice& key) { set->Add(HashKey(key, salt)); });
+}
+
 // Adds the prefixes of all keys, and writes the codes of their alphabets.
 void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
                               size_t alphabets, AmqBuilder* set,
-                              char** codes) const {
+                              char* codes) const {
   const PrefixLength length(bits, salt, set->TakesNeighbours());
   AlphabetsOfPrefixes seen(alphabets, bits);
   if (bits <= 64) {
@@ -122,10 +130,10 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
 // Adds the prefixes of the series but for the first one: those that a key has
 // and the previous key has not. One pass over the keys adds them, so that a
 // single long key costs no more than its own prefixes.
-void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
+void ProteusPart::AddSeries(const Layer& layer, const FilterSalt& salt,
                             AmqBuilder* set) const {
-  const uint32_t stride = design.stride_bits;
-  const uint32_t begin = design.prefix_bits + stride;
+  const uint32_t stride = layer.stride;
+  const uint32_t begin = layer.bits + stride;
   // A length, and the factor of the head of the last key that has it.
   struct Member {
     PrefixLength length;
@@ -165,47 +173,46 @@ void ProteusPart::AddSeries(const ProteusDesign& design, const FilterSalt& salt,
   });
 }
 
-void ProteusPart::Write(const ProteusHeader& header, bool second_unit,
+void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
                         const FilterSalt& salt, char* payload) {
-  const PrefixSets& sets = second_unit ? second_sets_ : sets_;
-  char* const second = payload + header.SecondSetOffset();
-  char* out = payload + headers_size_;
+  const LayerPlans& sets = second_unit ? second_sets_ : sets_;
+  char* header = payload;
+  char* codes = payload + sets.bytes() + overhead_;
+  for (size_t count : alphabets_) codes -= count;
+  char* out = payload + design.num_sets() * Amq::kHeaderSize;
   // Only the first unit has a trie.
   if (trie_ != nullptr) {
+    codes += trie_size_;
     trie_->Write(out);
     out += trie_size_;
     trie_.reset();
   }
-  const ProteusDesign& design = header.design;
-  char* codes = out + sets.first.bytes + sets.second.bytes;
-  if (header.HasFirstSet()) {
-    AmqBuilder set(sets.first, second_unit, payload, out);
-    if (design.key_set) {
-      keys_.ForEach(begin_, end_,
-                    [&](const Slice& key) { set.Add(HashKey(key, salt)); });
+  for (size_t i = 0; i < design.size(); i++) {
+    const Layer& layer = design[i];
+    if (!layer.is_set()) continue;
+    AmqBuilder set(sets.of[i], second_unit, header, out);
+    if (layer.kind == Layer::Kind::kKeys) {
+      AddKeys(salt, &set);
     } else {
-      AddPrefixes(design.first_prefix_bits, salt, alphabets_.first, &set,
-                  &codes);
+      AddPrefixes(layer.bits, salt, alphabets_[i], &set, codes);
     }
+    if (layer.kind == Layer::Kind::kSeries) AddSeries(layer, salt, &set);
     set.Finish();
-    payload[ProteusHeader::kSetMarks] =
-        static_cast<char>(design.keys_alone ? 1 : alphabets_.first);
-    out += sets.first.bytes;
+    header[ProteusHeader::kSetAlphabets] = static_cast<char>(alphabets_[i]);
+    header += Amq::kHeaderSize;
+    codes += alphabets_[i];
+    out += sets.of[i].bytes;
   }
-  if (!header.HasSecondSet()) return;
-  AmqBuilder set(sets.second, second_unit, second, out);
-  AddPrefixes(design.prefix_bits, salt, alphabets_.second, &set, &codes);
-  if (design.stride_bits > 0) AddSeries(design, salt, &set);
-  set.Finish();
-  second[ProteusHeader::kSetMarks] = static_cast<char>(alphabets_.second);
 }
 
 size_t ProteusPart::MemoryUsage() const {
-  return (trie_ == nullptr ? 0 : trie_->MemoryUsage()) +
-         std::max({AmqBuilder::MemoryUsage(sets_.first),
-                   AmqBuilder::MemoryUsage(sets_.second),
-                   AmqBuilder::MemoryUsage(second_sets_.first),
-                   AmqBuilder::MemoryUsage(second_sets_.second)});
+  size_t most = 0;
+  for (const LayerPlans* sets : {&sets_, &second_sets_}) {
+    for (const AmqPlan& set : sets->of) {
+      most = std::max(most, AmqBuilder::MemoryUsage(set));
+    }
+  }
+  return (trie_ == nullptr ? 0 : trie_->MemoryUsage()) + most;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include "filter_policy/proteus/key_store.h"
@@ -26,9 +27,9 @@ class ProteusPart {
     return KeyStatistics(keys_, begin_, end_);
   }
 
-  // Builds the trie of a design that has one. Returns false if the keys are too
-  // many for a trie.
-  bool BuildTrie(const ProteusDesign& design);
+  // Builds the trie of a design that has this one. Returns false if the keys
+  // are too many for a trie.
+  bool BuildTrie(const Layer& layer);
   void DropTrie() {
     trie_.reset();
     trie_size_ = 0;
@@ -39,7 +40,7 @@ class ProteusPart {
   // Plans the sets of a design, whose trie has been built and leaves room for
   // them. The statistics are those of this part's keys. Sets of at least
   // `min_of_units` bytes are in two units.
-  void PlanSets(const ProteusHeader& header, const KeyStatistics& statistics,
+  void PlanSets(const ProteusDesign& design, const KeyStatistics& statistics,
                 uint64_t min_of_units);
 
   // The sizes of the payloads in bytes, after PlanSets.
@@ -48,31 +49,21 @@ class ProteusPart {
     return in_units_ ? SizeOfSets(second_sets_) : 0;
   }
   // Writes the payload of the first unit, or then of the second one, of a part
-  // with that header, whose design is the one that has been planned.
-  void Write(const ProteusHeader& header, bool second, const FilterSalt& salt,
+  // with the design that has been planned.
+  void Write(const ProteusDesign& design, bool second, const FilterSalt& salt,
              char* payload);
 
   size_t MemoryUsage() const;
 
  private:
-  // The number of alphabets that the sets have.
-  struct Alphabets {
-    size_t first = 0;
-    size_t second = 0;
-  };
-
-  // The sets and their alphabets may take `set_bytes` bytes.
-  static Alphabets PlanAlphabets(const ProteusDesign& design,
-                                 const KeyStatistics& statistics,
-                                 uint64_t set_bytes);
+  void AddKeys(const FilterSalt& salt, AmqBuilder* set) const;
   void AddPrefixes(uint32_t bits, const FilterSalt& salt, size_t alphabets,
-                   AmqBuilder* set, char** codes) const;
-  void AddSeries(const ProteusDesign& design, const FilterSalt& salt,
+                   AmqBuilder* set, char* codes) const;
+  void AddSeries(const Layer& layer, const FilterSalt& salt,
                  AmqBuilder* set) const;
 
-  uint64_t SizeOfSets(const PrefixSets& sets) const {
-    return headers_size_ + sets.first.bytes + sets.second.bytes +
-           alphabets_.first + alphabets_.second;
+  uint64_t SizeOfSets(const LayerPlans& sets) const {
+    return overhead_ + sets.bytes();
   }
 
   const KeyStore& keys_;
@@ -81,11 +72,13 @@ class ProteusPart {
   const uint64_t bytes_;
   std::unique_ptr<UniformTrieBuilder> trie_;
   uint64_t trie_size_ = 0;
-  uint64_t headers_size_ = 0;  // of the sets
   bool in_units_ = false;
-  PrefixSets sets_;         // of the first unit
-  PrefixSets second_sets_;  // of the second one
-  Alphabets alphabets_;     // of each
+  LayerPlans sets_;         // of the first unit
+  LayerPlans second_sets_;  // of the second one
+  // The numbers of alphabets of each layer, and the bytes that these and the
+  // headers of the sets take in each unit.
+  std::array<size_t, ProteusDesign::kMaxLayers> alphabets_ = {};
+  uint64_t overhead_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -22,142 +22,132 @@ bool IsZeroAfter(const Slice& key, size_t byte) {
 
 }  // namespace
 
-// SecondMayMatch and FirstMayMatch where alphabets are known: only possible
-// prefixes are tested.
-bool Proteus::SecondMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
-                                     Budget* budget) const {
-  uint64_t left = lo.PossibleUpTo(hi, second_alphabets_, second_length_.bits);
+// The part of a range within one prefix of an outer layer, which is that of
+// `key`, the first key of the prefix.
+template <class Key>
+inline bool Proteus::AnyBelow(const OpenLayer* layer, const Key& key,
+                              const Key& lo, const Key& hi,
+                              Budget* budget) const {
+  const uint32_t bits = layer->bits;
+  return AnyIn(layer + 1, key.SharesPrefix(lo, bits) ? lo : key,
+               key.SharesPrefix(hi, bits) ? hi : key.LastOfPrefix(bits),
+               budget);
+}
+
+// AnyInSet where alphabets are known: only possible prefixes are tested.
+bool Proteus::AnyPossibleIn(const OpenLayer* layer, const ByteKey& lo,
+                            const ByteKey& hi, Budget* budget) const {
+  const PrefixLength& length = layer->length;
+  uint64_t left = lo.PossibleUpTo(hi, layer->alphabets, layer->bits);
   if (left > budget->prefixes) return true;
   budget->prefixes -= left;
-  ByteKey::PossiblePrefixes prefixes(lo, second_alphabets_, second_length_);
+  ByteKey::PossiblePrefixes prefixes(lo, layer->alphabets, length);
+  const bool is_last = layer + 1 == end();
   while (left > 0 && !prefixes.IsAfter(hi)) {
-    const uint64_t hash = prefixes.Hash(second_length_);
-    const uint64_t count = prefixes.MoveAfterRun(left, second_length_);
-    if (second_set_.FindNeighbours(hash, count) != 0) return true;
-    left -= count;
-  }
-  return false;
-}
-
-bool Proteus::FirstMayMatchPossible(const ByteKey& lo, const ByteKey& hi,
-                                    Budget* budget) const {
-  const uint32_t bits = first_length_.bits;
-  uint64_t left = lo.PossibleUpTo(hi, first_alphabets_, bits);
-  if (left > budget->prefixes) return true;
-  budget->prefixes -= left;
-  ByteKey::PossiblePrefixes prefixes(lo, first_alphabets_, first_length_);
-  for (; left > 0 && !prefixes.IsAfter(hi); left--) {
-    const ByteKey& key = prefixes.key();
-    if (first_set_.MayContain(prefixes.Hash(first_length_)) &&
-        SecondMayMatch(key.SharesPrefix(lo, bits) ? lo : key,
-                       key.SharesPrefix(hi, bits) ? hi : key.LastOfPrefix(bits),
-                       budget)) {
-      return true;
-    }
-    prefixes.Next(first_length_);
-  }
-  return false;
-}
-
-template <class Key>
-inline bool Proteus::SecondMayMatch(const Key& lo, const Key& hi,
-                                    Budget* budget) const {
-  if constexpr (Key::kMayHaveAlphabets) {
-    if (!second_alphabets_.AreAny()) {
-      return SecondMayMatchPossible(lo, hi, budget);
-    }
-  }
-  // The longest prefixes that the bounds have and that are not too many.
-  uint32_t bits =
-      Key::kMayHaveSeries ? budget->longest_bits : second_length_.bits;
-  uint64_t more;
-  while ((more = lo.PrefixesUpTo(hi, bits)) >= budget->prefixes) {
-    if (!Key::kMayHaveSeries || bits == second_length_.bits) return true;
-    bits -= header_.design.stride_bits;
-  }
-  budget->prefixes -= more + 1;
-  if constexpr (Key::kMayHaveSeries) {
-    if (HasSeries()) {
-      const PrefixLength length = SecondLength(bits);
-      for (typename Key::Prefixes prefixes(lo, length);;
-           prefixes.Move(1, length)) {
-        // Zeros at the end may stand for shorter keys, which have no longer
-        // prefixes.
-        const Slice key = prefixes.key().Stripped();
-        if (SeriesContains(key, header_.design.LongestPrefix(key.size()))) {
-          return true;
-        }
-        if (more-- == 0) return false;
-      }
-    }
-  }
-  for (typename Key::Prefixes prefixes(lo, second_length_);;) {
-    const uint64_t count =
-        std::min(more, prefixes.LeftInGroup(second_length_) - 1) + 1;
-    if (second_set_.FindNeighbours(prefixes.Hash(second_length_), count) != 0) {
-      return true;
-    }
-    if (count > more) return false;
-    more -= count;
-    prefixes.Move(count, second_length_);
-  }
-}
-
-template <class Key>
-bool Proteus::FirstMayMatch(const Key& lo, const Key& hi,
-                            Budget* budget) const {
-  if constexpr (Key::kMayHaveAlphabets) {
-    if (!first_alphabets_.AreAny())
-      return FirstMayMatchPossible(lo, hi, budget);
-  }
-  const uint32_t bits = first_length_.bits;
-  uint64_t more = lo.PrefixesUpTo(hi, bits);
-  if (more >= budget->prefixes) return true;
-  budget->prefixes -= more + 1;
-  typename Key::Prefixes prefixes(lo, first_length_);
-  for (bool at_lo = true;; at_lo = false) {
-    const uint64_t count =
-        std::min(more, prefixes.LeftInGroup(first_length_) - 1) + 1;
-    uint64_t found =
-        first_set_.FindNeighbours(prefixes.Hash(first_length_), count);
-    typename Key::Prefixes at = prefixes;
-    for (uint64_t i = 0; found != 0; found &= found - 1) {
-      const auto next = static_cast<uint64_t>(__builtin_ctzll(found));
-      at.Move(next - i, first_length_);
-      i = next;
-      if (SecondMayMatch(at_lo && i == 0 ? lo : at.key(),
-                         i == more ? hi : at.key().LastOfPrefix(bits),
-                         budget)) {
+    const uint64_t hash = prefixes.Hash(length);
+    if (is_last) {
+      const uint64_t count = prefixes.MoveAfterRun(left, length);
+      if (layer->set.FindNeighbours(hash, count) != 0) return true;
+      left -= count;
+    } else {
+      if (layer->set.MayContain(hash) &&
+          AnyBelow(layer, prefixes.key(), lo, hi, budget)) {
         return true;
       }
+      prefixes.Next(length);
+      left--;
+    }
+  }
+  return false;
+}
+
+// The prefixes of one length in the range are tested, and then what lies below
+// those that are there.
+template <class Key>
+bool Proteus::AnyInSet(const OpenLayer* layer, const Key& lo, const Key& hi,
+                       Budget* budget) const {
+  if constexpr (Key::kMayHaveAlphabets) {
+    if (!layer->alphabets.AreAny()) {
+      return AnyPossibleIn(layer, lo, hi, budget);
+    }
+  }
+  const PrefixLength& length = layer->length;
+  uint64_t more = lo.PrefixesUpTo(hi, length.bits);
+  if (more >= budget->prefixes) return true;
+  budget->prefixes -= more + 1;
+  const bool is_last = layer + 1 == end();
+  for (typename Key::Prefixes prefixes(lo, length);;) {
+    const uint64_t count = std::min(more, prefixes.LeftInGroup(length) - 1) + 1;
+    uint64_t found = layer->set.FindNeighbours(prefixes.Hash(length), count);
+    if (found != 0) {
+      if (is_last) return true;
+      typename Key::Prefixes at = prefixes;
+      for (uint64_t i = 0; found != 0; found &= found - 1) {
+        const auto next = static_cast<uint64_t>(__builtin_ctzll(found));
+        at.Move(next - i, length);
+        i = next;
+        if (AnyBelow(layer, at.key(), lo, hi, budget)) return true;
+      }
     }
     if (count > more) return false;
     more -= count;
-    prefixes.Move(count, first_length_);
+    prefixes.Move(count, length);
+  }
+}
+
+// The longest prefixes that the bounds have and that are not too many are
+// tested, each with the shorter ones.
+bool Proteus::AnyInSeries(const OpenLayer& layer, const ByteKey& lo,
+                          const ByteKey& hi, Budget* budget) const {
+  uint32_t bits = budget->longest_bits;
+  uint64_t more;
+  while ((more = lo.PrefixesUpTo(hi, bits)) >= budget->prefixes) {
+    if (bits == layer.bits) return true;
+    bits -= layer.stride;
+  }
+  budget->prefixes -= more + 1;
+  const PrefixLength length(bits, salt_, layer.set.TakesNeighbours());
+  for (ByteKey::Prefixes prefixes(lo, length);; prefixes.Move(1, length)) {
+    // Zeros at the end may stand for shorter keys, which have no longer
+    // prefixes.
+    const Slice key = prefixes.key().Stripped();
+    if (SeriesContains(layer, key, layer.LongestPrefix(key.size()))) {
+      return true;
+    }
+    if (more-- == 0) return false;
   }
 }
 
 template <class Key>
-inline bool Proteus::LayersMayMatch(const Key& lo, const Key& hi,
-                                    Budget budget) const {
-  if (!HasTrie()) {
-    if (second_length_.bits == 0) return true;
-    return first_length_.bits > 0 ? FirstMayMatch(lo, hi, &budget)
-                                  : SecondMayMatch(lo, hi, &budget);
-  }
-  const uint32_t bits = header_.design.trie_bits;
-  const typename Key::TriePrefix lo_prefix(lo, header_.design);
+bool Proteus::AnyInTrie(const OpenLayer* layer, const Key& lo, const Key& hi,
+                        Budget* budget) const {
+  const uint32_t bits = layer->bits;
+  const typename Key::TriePrefix lo_prefix(lo, *layer);
   if (lo.SharesPrefix(hi, bits)) {
-    return trie_.Contains(lo_prefix.data()) &&
-           (second_length_.bits == 0 || SecondMayMatch(lo, hi, &budget));
+    return trie_.Contains(lo_prefix.data()) && AnyIn(layer + 1, lo, hi, budget);
   }
-  const typename Key::TriePrefix hi_prefix(hi, header_.design);
+  const typename Key::TriePrefix hi_prefix(hi, *layer);
   const UniformTrie::Matches matches =
       trie_.Find(lo_prefix.data(), hi_prefix.data());
-  if (matches.between) return true;
-  if (second_length_.bits == 0) return matches.lo || matches.hi;
-  return (matches.lo && SecondMayMatch(lo, lo.LastOfPrefix(bits), &budget)) ||
-         (matches.hi && SecondMayMatch(hi.FirstOfPrefix(bits), hi, &budget));
+  // All keys below a prefix between the outermost ones lie in the range.
+  return matches.between ||
+         (matches.lo && AnyIn(layer + 1, lo, lo.LastOfPrefix(bits), budget)) ||
+         (matches.hi && AnyIn(layer + 1, hi.FirstOfPrefix(bits), hi, budget));
+}
+
+template <class Key>
+inline bool Proteus::AnyIn(const OpenLayer* layer, const Key& lo, const Key& hi,
+                           Budget* budget) const {
+  if (layer == end()) return true;
+  if (layer->kind == Layer::Kind::kTrie) {
+    return AnyInTrie(layer, lo, hi, budget);
+  }
+  if constexpr (Key::kMayHaveSeries) {
+    if (layer->kind == Layer::Kind::kSeries) {
+      return AnyInSeries(*layer, lo, hi, budget);
+    }
+  }
+  return AnyInSet(layer, lo, hi, budget);
 }
 
 bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
@@ -167,8 +157,8 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
   if (lo_word >= hi_word) {
     const int order = lo.compare(hi);
     if (order > 0 || (order == 0 && !hi_inclusive)) return false;
-    if (order == 0 && HasKeySet() &&
-        !first_set_.MayContain(HashKey(lo, salt_))) {
+    if (order == 0 && ranges_begin_ != layers_ &&
+        !layers_[0].set.MayContain(HashKey(lo, salt_))) {
       return false;
     }
   }
@@ -178,24 +168,28 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
     hi_word--;
   }
   if (hi_word < smallest_ || lo_word > largest_) return false;
-  return in_words_ ? LayersMayMatch(WordKey(lo_word), WordKey(hi_word),
-                                    {second_length_.bits})
-                   : BytesMayMatch(lo, hi, before_hi);
+  if (!in_words_) return BytesMayMatch(lo, hi, before_hi);
+  Budget budget = {0};
+  return AnyIn(ranges_begin_, WordKey(lo_word), WordKey(hi_word), &budget);
+}
+
+size_t Proteus::BoundBytes(size_t size) const {
+  const ProteusDesign& design = header_.design;
+  return design.empty() ? 0
+                        : BytesForBits((design.end() - 1)->LongestPrefix(size));
 }
 
 bool Proteus::BytesMayMatch(const Slice& lo, const Slice& hi,
                             bool before_hi) const {
   // The keys have all prefixes that may be tested, or what the query has of
   // them.
-  const uint32_t longest_bits =
-      header_.design.LongestPrefix(std::max(lo.size(), hi.size()));
-  const size_t size =
-      BytesForBits(std::max(longest_bits, header_.design.first_bits()));
+  const size_t size = BoundBytes(std::max(lo.size(), hi.size()));
   if (size > kMaxBoundBytes) return true;
   const ByteKey lo_key(lo, size);
   ByteKey hi_key(hi, size);
   if (before_hi && IsZeroAfter(hi, size) && !hi_key.Decrement()) return false;
-  return LayersMayMatch(lo_key, hi_key, {longest_bits});
+  Budget budget = {static_cast<uint32_t>(8 * size)};
+  return AnyIn(ranges_begin_, lo_key, hi_key, &budget);
 }
 
 uint64_t ByteKey::PrefixesUpTo(const ByteKey& last, uint32_t bits) const {
@@ -259,29 +253,30 @@ constexpr uint64_t kMaxLeft = 64;
 // prefix is. False if there is none.
 template <class Key>
 bool Proteus::MoveToTrie(Key* key, bool* moved) const {
-  const ProteusDesign& design = header_.design;
-  const typename Key::TriePrefix prefix(*key, design);
-  const size_t size = TriePrefixBytes(design);
+  const Layer& trie = *ranges_begin_;
+  const typename Key::TriePrefix prefix(*key, trie);
+  const size_t size = TriePrefixBytes(trie);
   SmallBuffer found(size);
   memset(found.data(), 0, size);
   if (!trie_.LowerBound(prefix.data(), found.data())) return false;
   if (memcmp(found.data(), prefix.data(), size) != 0) {
-    key->MoveToTriePrefix(found.data(), design);
+    key->MoveToTriePrefix(found.data(), trie);
     *moved = true;
   }
   return true;
 }
 
 void Proteus::FindWindows() {
-  const uint32_t bits[] = {second_length_.bits, first_length_.bits};
-  for (uint32_t asked : bits) {
+  for (const OpenLayer* layer = end(); layer != ranges_begin_;) {
+    --layer;
     // From one key to the next, there are about 2^distance prefixes.
-    const uint32_t distance = asked - std::min(asked, header_.neighbour_bits);
-    if (asked == 0 || distance > kMaxDistanceBits) continue;
-    window_prefix_ = asked;
+    const uint32_t distance =
+        layer->bits - std::min(layer->bits, header_.neighbour_bits);
+    if (distance > kMaxDistanceBits) continue;
+    window_prefix_ = layer->bits;
     const uint32_t window_bits =
         std::max(kMinWindowBits, distance + kMoreWindowBits);
-    window_begin_ = asked - std::min(asked, window_bits);
+    window_begin_ = layer->bits - std::min(layer->bits, window_bits);
     return;
   }
 }
@@ -291,57 +286,57 @@ void Proteus::FindWindows() {
 // to be near.
 template <class Key>
 inline uint32_t Proteus::AbsentPrefix(const Key& key) const {
-  const uint32_t bits = second_length_.bits;
-  const uint32_t first_bits = header_.design.first_bits();
-  if (!HasTrie()) {
-    if (window_begin_ > 0 && key.Begins(window_begin_)) return 0;
-    if (first_bits > 0 && !first_set_.MayContain(key.Hash(first_length_))) {
-      return first_bits;
+  if (window_begin_ > 0 && key.Begins(window_begin_)) return 0;
+  uint32_t outer = 0;
+  for (const OpenLayer* layer = ranges_begin_; layer != end(); ++layer) {
+    const uint32_t bits = layer->bits;
+    if (layer->is_set()) {
+      if (outer > 0 && window_prefix_ != bits) {
+        // There is a key below this prefix of the outer layer: how many
+        // prefixes of this one are left of it?
+        if (bits - outer >= 64) return 0;
+        const uint64_t last = LowBits(bits - outer);
+        const uint64_t here = key.Window(outer) >> (64 - (bits - outer));
+        if (last - here >= kMaxLeft) return 0;
+      }
+      if (!layer->set.MayContain(key.Hash(layer->length))) return bits;
     }
-  } else if (bits == 0) {
-    return 0;
+    outer = bits;
   }
-  if (first_bits > 0 && window_prefix_ != bits) {
-    // There is a key below this prefix of l1 bits: how many prefixes of l2 bits
-    // are left of it?
-    if (bits - first_bits >= 64) return 0;
-    const uint64_t last = LowBits(bits - first_bits);
-    const uint64_t here = key.Window(first_bits) >> (64 - (bits - first_bits));
-    if (last - here >= kMaxLeft) return 0;
-  }
-  return second_set_.MayContain(key.Hash(second_length_)) ? 0 : bits;
+  return 0;
 }
 
 // AbsentPrefix in a series, whose windows are those of the last byte. The key
 // has no zeros at its end: it may be a shorter one, which has no longer
 // prefixes.
-uint32_t Proteus::AbsentInSeries(const Slice& key) const {
+uint32_t Proteus::AbsentInSeries(const OpenLayer& layer,
+                                 const Slice& key) const {
   if (key.empty() || (static_cast<uint8_t>(key[key.size() - 1]) &
                       LowBits(kMinWindowBits)) == 0) {
     return 0;
   }
-  const uint32_t longest = header_.design.LongestPrefix(key.size());
-  for (uint32_t bits = second_length_.bits; bits <= longest;
-       bits += header_.design.stride_bits) {
-    if (!second_set_.MayContain(HashPrefix(key, SecondLength(bits)))) {
-      return bits;
-    }
+  const uint32_t longest = layer.LongestPrefix(key.size());
+  for (uint32_t bits = layer.bits; bits <= longest; bits += layer.stride) {
+    const PrefixLength length(bits, salt_, layer.set.TakesNeighbours());
+    if (!layer.set.MayContain(HashPrefix(key, length))) return bits;
   }
   return 0;
 }
 
 template <class Key>
 inline bool Proteus::LowerBoundFrom(Key key, std::string* bound) const {
+  const OpenLayer& last = *(end() - 1);
   bool moved = false;
   // Whether the trie, if there is one, is known to have the key's prefix.
-  bool in_trie = !HasTrie();
+  bool in_trie = !has_trie_;
   // Only a damaged filter, or a design whose lengths multiply, takes more
   // probes. Then nothing is skipped.
   for (uint64_t probes = 0; probes < kMaxProbes; probes++) {
     if (!in_trie && !MoveToTrie(&key, &moved)) return false;
-    uint32_t absent;
+    uint32_t absent = 0;
     if constexpr (Key::kMayHaveSeries) {
-      absent = HasSeries() ? AbsentInSeries(key.Stripped()) : AbsentPrefix(key);
+      absent = last.stride > 0 ? AbsentInSeries(last, key.Stripped())
+                               : AbsentPrefix(key);
     } else {
       absent = AbsentPrefix(key);
     }
@@ -353,7 +348,7 @@ inline bool Proteus::LowerBoundFrom(Key key, std::string* bound) const {
     }
     if (!key.NextPrefix(absent)) return false;
     moved = true;
-    in_trie = !HasTrie() || !key.Begins(header_.design.trie_bits);
+    in_trie = !has_trie_ || !key.Begins(ranges_begin_->bits);
   }
   return true;
 }
@@ -362,15 +357,16 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   bound->assign(target.data(), target.size());
   const uint64_t head = LoadBits64(target, 0);
   if (head > largest_) return false;
-  if (!HasTrie() && !HasSeries() && window_prefix_ == 0) return true;
+  if (ranges_begin_ == end() ||
+      (!has_trie_ && (end() - 1)->stride == 0 && window_prefix_ == 0)) {
+    return true;
+  }
   return in_words_ ? LowerBoundFrom(WordKey(head), bound)
                    : LowerBoundInBytes(target, bound);
 }
 
 bool Proteus::LowerBoundInBytes(const Slice& target, std::string* bound) const {
-  const ProteusDesign& design = header_.design;
-  const size_t size = BytesForBits(
-      std::max(design.first_bits(), design.LongestPrefix(target.size())));
+  const size_t size = BoundBytes(target.size());
   return size > kMaxBoundBytes || LowerBoundFrom(ByteKey(target, size), bound);
 }
 

@@ -15,26 +15,24 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The bytes that the prefix of a key in the trie of a design takes.
-inline size_t TriePrefixBytes(const ProteusDesign& design) {
-  return std::max(sizeof(uint64_t), size_t{BytesForBits(design.trie_bits)});
+// The bytes that the prefix of a key in a layer's trie takes.
+inline size_t TriePrefixBytes(const Layer& trie) {
+  return std::max(sizeof(uint64_t), size_t{BytesForBits(trie.bits)});
 }
 // Writes the prefix of a key as the trie of a design stores it, into
-// TriePrefixBytes(design) bytes. The key begins with the 64 bits of `word`.
+// TriePrefixBytes(trie) bytes. The key begins with the 64 bits of `word`.
 // REQUIRES: 0 < trie_bits <= 64
-inline void CopyTriePrefix(uint64_t word, const ProteusDesign& design,
-                           char* prefix) {
-  EncodeFixed64(prefix, EndianSwapValue(HighBits(word, design.trie_bits) >>
-                                        design.trie_lead));
+inline void CopyTriePrefix(uint64_t word, const Layer& trie, char* prefix) {
+  EncodeFixed64(prefix,
+                EndianSwapValue(HighBits(word, trie.bits) >> trie.lead));
 }
-inline void CopyTriePrefix(const Slice& key, const ProteusDesign& design,
-                           char* prefix) {
-  if (design.trie_bits <= 64) {
-    CopyTriePrefix(LoadBits64(key, 0), design, prefix);
+inline void CopyTriePrefix(const Slice& key, const Layer& trie, char* prefix) {
+  if (trie.bits <= 64) {
+    CopyTriePrefix(LoadBits64(key, 0), trie, prefix);
   } else {
-    const size_t size = BytesForBits(design.trie_bits);
+    const size_t size = BytesForBits(trie.bits);
     CopyPadded(key, prefix, size);
-    ClearAfter(prefix, size, design.trie_bits);
+    ClearAfter(prefix, size, trie.bits);
   }
 }
 
@@ -99,15 +97,15 @@ class WordKey {
   uint64_t Window(uint32_t bit) const { return word_ << bit; }
 
   struct TriePrefix {
-    TriePrefix(const WordKey& key, const ProteusDesign& design) {
-      CopyTriePrefix(key.word_, design, bytes);
+    TriePrefix(const WordKey& key, const Layer& trie) {
+      CopyTriePrefix(key.word_, trie, bytes);
     }
     const char* data() const { return bytes; }
     char bytes[sizeof(uint64_t)];
   };
-  // Moves to the first key of a prefix that the trie of a design stores.
-  void MoveToTriePrefix(const char* prefix, const ProteusDesign& design) {
-    word_ = LoadBigEndian(prefix, sizeof(word_)) << design.trie_lead;
+  // Moves to the first key of a prefix that the trie stores.
+  void MoveToTriePrefix(const char* prefix, const Layer& trie) {
+    word_ = LoadBigEndian(prefix, sizeof(word_)) << trie.lead;
   }
 
   // Stores the shortest string that no key from here on is below: a key may end
@@ -215,24 +213,23 @@ class ByteKey {
 
   class TriePrefix {
    public:
-    TriePrefix(const ByteKey& key, const ProteusDesign& design)
-        : bytes_(TriePrefixBytes(design)) {
-      CopyTriePrefix(key.slice(), design, bytes_.data());
+    TriePrefix(const ByteKey& key, const Layer& trie)
+        : bytes_(TriePrefixBytes(trie)) {
+      CopyTriePrefix(key.slice(), trie, bytes_.data());
     }
     const char* data() const { return bytes_.data(); }
 
    private:
     SmallBuffer bytes_;
   };
-  void MoveToTriePrefix(const char* prefix, const ProteusDesign& design) {
-    if (design.trie_bits <= 64) {
+  void MoveToTriePrefix(const char* prefix, const Layer& trie) {
+    if (trie.bits <= 64) {
       char word[sizeof(uint64_t)];
       EncodeFixed64(word, EndianSwapValue(LoadBigEndian(prefix, sizeof(word))
-                                          << design.trie_lead));
+                                          << trie.lead));
       CopyPadded(Slice(word, sizeof(word)), bytes_.data(), size_);
     } else {
-      CopyPadded(Slice(prefix, BytesForBits(design.trie_bits)), bytes_.data(),
-                 size_);
+      CopyPadded(Slice(prefix, BytesForBits(trie.bits)), bytes_.data(), size_);
     }
   }
   void CopyTo(std::string* bound) const {

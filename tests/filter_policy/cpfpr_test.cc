@@ -18,6 +18,7 @@
 #include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/search/design_judge.h"
 #include "filter_policy/proteus/search/design_search.h"
+#include "tests/filter_blocks.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
 
@@ -237,17 +238,17 @@ struct SmallSpace {
   // computed prefix by prefix. Negative if the prefixes are too many.
   double Probability(uint32_t lo, uint32_t hi, const ProteusDesign& design,
                      double first_rate, double rate) const {
-    const uint32_t first = design.first_bits();
-    const uint32_t second = design.prefix_bits;
+    const uint32_t first = design.outer_bits();
+    const uint32_t second = design.prefix_bits();
     uint64_t tested = 0;
     double none = 1;
     for (uint32_t region = Prefix(lo, first); region <= Prefix(hi, first);
          region++) {
       if (!IsPossible(region, first)) continue;
       const bool held = first == 0 || HasPrefix(region, first);
-      if (!held && design.trie_bits > 0) continue;
+      if (!held && design.trie_bits() > 0) continue;
       if (held && second == 0) return 1;
-      if (design.first_prefix_bits > 0) tested++;
+      if (design.first_prefix_bits() > 0) tested++;
       double region_none = 1;
       const uint32_t width = second - first;
       const uint32_t begin = std::max(Prefix(lo, second), region << width);
@@ -277,41 +278,34 @@ void CompareWithEnumeration(
   const uint32_t max_bits = 8 * space.bytes;
   std::vector<ProteusDesign> designs;
   for (uint32_t second = 1; second <= max_bits; second++) {
-    ProteusDesign design;
-    design.trie_bits = second;
-    designs.push_back(design);
+    designs.push_back(TrieAndSet(second, 0));
     for (uint32_t first = 0; first < second; first++) {
       for (AmqKind kind : {kBloomAmq, kRibbonAmq}) {
-        design = ProteusDesign();
-        design.prefix_bits = second;
-        design.amq = kind;
-        design.trie_bits = first;
-        designs.push_back(design);
+        designs.push_back(TrieAndSet(first, second, kind));
         if (first == 0) continue;
         // If bits of a character follow, how many prefixes are possible below
         // one of the first is right on average only.
         if (!space.possible.empty() && first % 8 != 0) continue;
-        design.trie_bits = 0;
-        design.first_prefix_bits = first;
-        design.first_share = 0.5;
-        designs.push_back(design);
+        designs.push_back(TwoSets(first, second, kind));
       }
     }
   }
   for (const ProteusDesign& design : designs) {
-    const PrefixSets sets = PlanPrefixSets(design, statistics, bytes);
+    const LayerPlans plans = PlanLayers(design, statistics, bytes, 0);
+    const double first_rate = plans.of[0].false_positive_rate;
+    const double rate =
+        plans.of[design.outer_bits() > 0 ? 1 : 0].false_positive_rate;
     double sum = 0;
     bool countable = true;
     for (const auto& [lo, hi] : ranges) {
       const double probability =
-          space.Probability(lo, hi, design, sets.first.false_positive_rate,
-                            sets.second.false_positive_rate);
+          space.Probability(lo, hi, design, first_rate, rate);
       countable = countable && probability >= 0;
       sum += probability;
     }
     if (!countable) continue;
     EXPECT_NEAR(sum / static_cast<double>(ranges.size()),
-                model.Evaluate(design, bytes), 1e-9)
+                model.Evaluate(design, bytes, 0), 1e-9)
         << design.Describe();
   }
 }
@@ -455,16 +449,14 @@ TEST(CpfprTest, OrderOfSamples) {
   }
   const KeyStore store = Stored(keys);
   const KeyStatistics statistics(store);
-  ProteusDesign design;
-  design.prefix_bits = 480;
-  design.amq = kBloomAmq;
+  const ProteusDesign design = TrieAndSet(0, 480);
   const CpfprModel model(store, statistics, samples);
   EXPECT_EQ(expected, model.queries().size());
-  const double fpr = model.Evaluate(design, 600);
+  const double fpr = model.Evaluate(design, 600, 0);
   std::reverse(samples.begin(), samples.end());
   const CpfprModel again(store, statistics, samples);
   EXPECT_EQ(expected, again.queries().size());
-  EXPECT_NEAR(fpr, again.Evaluate(design, 600), 1e-9);
+  EXPECT_NEAR(fpr, again.Evaluate(design, 600, 0), 1e-9);
 }
 
 // ---- The choice ----
@@ -538,25 +530,20 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
       double best_trie = 1;
       for (AmqKind kind : kinds) {
         for (uint32_t second = 1; second <= max_bits; second++) {
-          ProteusDesign design;
-          design.amq = kind;
-          design.prefix_bits = second;
-          best_one = std::min(best_one, model.Evaluate(design, bytes));
+          best_one = std::min(
+              best_one, model.Evaluate(TrieAndSet(0, second, kind), bytes, 0));
           for (uint32_t first = 1; first < second; first++) {
             if (max_bits > 64 && (first + second) % 5 != 0) continue;
-            design.first_prefix_bits = 0;
-            design.trie_bits = first;
             const uint64_t trie = statistics.SizeOfTrie(first, bytes).bytes;
             if (trie <= bytes) {
-              best_trie =
-                  std::min(best_trie, model.Evaluate(design, bytes - trie));
+              best_trie = std::min(
+                  best_trie,
+                  model.Evaluate(TrieAndSet(first, second, kind), bytes, trie));
             }
             if (second % 2 == 0) continue;
-            design.trie_bits = 0;
-            design.first_prefix_bits = first;
             for (double share : {0.4, 0.6}) {
-              design.first_share = share;
-              best_two = std::min(best_two, model.Evaluate(design, bytes));
+              const ProteusDesign design = TwoSets(first, second, kind, share);
+              best_two = std::min(best_two, model.Evaluate(design, bytes, 0));
             }
           }
         }
@@ -570,16 +557,16 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
         const ProteusDesign design =
             DesignSearch(model, statistics, kinds).Choose(space, bytes);
         const uint64_t trie =
-            design.trie_bits > 0
-                ? statistics.SizeOfTrie(design.trie_bits, bytes).bytes
+            design.trie_bits() > 0
+                ? statistics.SizeOfTrie(design.trie_bits(), bytes).bytes
                 : 0;
         EXPECT_LE(trie, bytes);
-        EXPECT_LE(model.Evaluate(design, bytes - trie),
+        EXPECT_LE(model.Evaluate(design, bytes, trie),
                   best + std::max(0.01, 0.05 * best))
             << c.name << ", " << bits_per_key << " bits, " << design.Describe();
-        EXPECT_TRUE(space == DesignSpace::kProteus || design.trie_bits == 0);
+        EXPECT_TRUE(space == DesignSpace::kProteus || design.trie_bits() == 0);
         EXPECT_TRUE(space != DesignSpace::kOnePrefixFilter ||
-                    design.first_prefix_bits == 0);
+                    design.first_prefix_bits() == 0);
       }
     }
   }
@@ -612,23 +599,20 @@ TEST(CpfprTest, RatesOfGroups) {
     for (uint32_t bits = 8; bits <= last; bits += 8) {
       for (uint32_t stride : {0, 8, 24}) {
         for (size_t step : {1, 3}) {
-          ProteusDesign design;
-          design.prefix_bits = bits;
-          design.stride_bits = stride;
-          design.trie_bits = stride == 0 ? bits / 2 : 0;
+          const uint32_t trie = stride == 0 ? bits / 2 : 0;
           const QueryGroups groups =
-              MakeQueryGroups(model, MakeQuerySample(model, step), design);
+              MakeQueryGroups(model, MakeQuerySample(model, step),
+                              TrieAndSet(trie, bits, kBloomAmq, stride));
           EXPECT_LE(groups.groups.size(), model.queries().size());
           for (int way = 0; way < 3; way++) {
-            design.amq = way == 1 ? kRibbonAmq : kBloomAmq;
-            design.key_set = way > 0;
-            design.keys_alone = way > 1;
-            design.first_share = 0.2 * way;
-            const PrefixSets sets =
-                PlanPrefixSets(design, statistics, of_case.bytes);
-            const DesignRates one_by_one = model.Average(design, sets, step);
+            ProteusDesign design = TrieAndSet(
+                trie, bits, way == 1 ? kRibbonAmq : kBloomAmq, stride);
+            if (way > 0) design = WithKeys(design, 0.2 * way, way > 1);
+            const LayerPlans plans =
+                PlanLayers(design, statistics, of_case.bytes, 0);
+            const DesignRates one_by_one = model.Average(design, plans, step);
             const DesignRates grouped =
-                RatesOfGroups(model, groups, design, sets);
+                RatesOfGroups(model, groups, design, plans);
             ASSERT_NEAR(one_by_one.all, grouped.all, kRounding)
                 << c.name << ", " << design.Describe();
             ASSERT_NEAR(one_by_one.promised, grouped.promised, kRounding);
@@ -656,16 +640,12 @@ TEST(CpfprTest, RatesOfTwoSets) {
       EXPECT_LE(sample.queries.size(), model.queries().size());
       for (uint32_t first = 3; first < last; first += 11) {
         for (uint32_t bits = first + 1; bits <= last; bits += 7) {
-          ProteusDesign design;
-          design.first_prefix_bits = first;
-          design.prefix_bits = bits;
-          design.first_share = 0.4;
-          design.amq = kBloomAmq;
-          const PrefixSets sets =
-              PlanPrefixSets(design, statistics, of_case.bytes);
-          const DesignRates one_by_one = model.Average(design, sets, step);
+          const ProteusDesign design = TwoSets(first, bits, kBloomAmq, 0.4);
+          const LayerPlans plans =
+              PlanLayers(design, statistics, of_case.bytes, 0);
+          const DesignRates one_by_one = model.Average(design, plans, step);
           const DesignRates of_sample =
-              RatesOfTwoSets(model, sample, design, sets, /*most=*/1);
+              RatesOfTwoSets(model, sample, design, plans, /*most=*/1);
           ASSERT_NEAR(one_by_one.all, of_sample.all, kRounding)
               << c.name << ", " << design.Describe();
           ASSERT_NEAR(one_by_one.promised, of_sample.promised, kRounding);
@@ -673,7 +653,7 @@ TEST(CpfprTest, RatesOfTwoSets) {
           for (double part : {0.1, 0.9, 1.1}) {
             const double most = part * one_by_one.all;
             const double limited =
-                RatesOfTwoSets(model, sample, design, sets, most).all;
+                RatesOfTwoSets(model, sample, design, plans, most).all;
             ASSERT_LE(limited, one_by_one.all + kRounding);
             ASSERT_TRUE(limited > most || limited >= one_by_one.all - kRounding)
                 << c.name << ", " << design.Describe();
@@ -737,10 +717,10 @@ TEST(CpfprTest, PriceOfAFalsePositive) {
     };
     const auto rate_of = [&](const ProteusDesign& design) {
       const uint64_t trie =
-          design.trie_bits > 0
-              ? statistics.SizeOfTrie(design.trie_bits, bytes).bytes
+          design.trie_bits() > 0
+              ? statistics.SizeOfTrie(design.trie_bits(), bytes).bytes
               : 0;
-      return model.Evaluate(design, bytes - trie);
+      return model.Evaluate(design, bytes, trie);
     };
     const ProteusDesign usual = choose(kUsualPrice);
     EXPECT_EQ(usual.Describe(),
@@ -768,10 +748,10 @@ TEST(CpfprTest, CountTests) {
     const CpfprModel model(store, statistics, c.samples);
     const auto& queries = model.queries();
     ASSERT_GT(queries.size(), 50u);
-    PrefixSets sets;
-    sets.first.false_positive_rate = 0.25;
+    LayerPlans plans;
+    plans.of[0].false_positive_rate = 0.25;
     const auto tests_of = [&](const ProteusDesign& design) {
-      return model.CountTests(design, sets, /*step=*/1);
+      return model.CountTests(design, plans, /*step=*/1);
     };
     // The sums over queries that share at least `first` bits with a key.
     for (const uint32_t first : {0, 15, 25}) {
@@ -785,30 +765,25 @@ TEST(CpfprTest, CountTests) {
         prefixes += static_cast<double>(count);
         runs += static_cast<double>((count + kNeighbors - 1) / kNeighbors);
       }
-      ProteusDesign design;
-      design.trie_bits = first;
-      design.prefix_bits = 50;
+      const ProteusDesign design = TrieAndSet(first, 50);
       const auto all = static_cast<double>(queries.size());
       EXPECT_NEAR(prefixes / all, tests_of(design).prefixes, 1e-6);
       EXPECT_NEAR(runs / all, tests_of(design).runs, 1e-6);
     }
-    ProteusDesign two;
-    two.first_prefix_bits = 1;
-    two.prefix_bits = 2;
+    const ProteusDesign two = TwoSets(1, 2);
     // All queries share a bit with a key, but hardly any has several prefixes.
     EXPECT_GE(tests_of(two).runs, 2);
     EXPECT_LE(tests_of(two).runs, 3);
-    ProteusDesign keys;
-    keys.key_set = true;
-    keys.prefix_bits = 50;
+    const ProteusDesign keys = WithKeys(TrieAndSet(0, 50), 0.5);
     const bool all_points =
         std::all_of(queries.begin(), queries.end(),
                     [](const auto& query) { return query.is_point(); });
     if (all_points) {
       EXPECT_NEAR(1.25, tests_of(keys).runs, 1e-6);
       EXPECT_NEAR(1.25, tests_of(keys).prefixes, 1e-6);
-      keys.keys_alone = true;
-      EXPECT_NEAR(1, tests_of(keys).runs, 1e-6);
+      const ProteusDesign alone =
+          WithKeys(TrieAndSet(0, 50), 0.5, /*alone=*/true);
+      EXPECT_NEAR(1, tests_of(alone).runs, 1e-6);
     }
   }
 }
@@ -825,8 +800,8 @@ TEST(CpfprTest, NoBytes) {
     for (uint64_t bytes : {0, 1, 60}) {
       const ProteusDesign design =
           DesignSearch(model, statistics, {kBloomAmq}).Choose(space, bytes);
-      EXPECT_GE(model.Evaluate(design, bytes), 0.5);
-      EXPECT_EQ(0u, design.trie_bits);
+      EXPECT_GE(model.Evaluate(design, bytes, 0), 0.5);
+      EXPECT_EQ(0u, design.trie_bits());
     }
   }
 }

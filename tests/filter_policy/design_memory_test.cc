@@ -81,7 +81,7 @@ class DesignMemoryTest : public ::testing::Test {
                            MakePrior(store, statistics, samples.size(), false));
     const auto bytes = static_cast<uint64_t>(settings_.bits_per_key / 8 *
                                              static_cast<double>(keys.size()));
-    return model.Average(design, PlanPrefixSets(design, statistics, bytes), 1);
+    return model.Average(design, PlanLayers(design, statistics, bytes, 0), 1);
   }
   // Replaces the only kept design by one that no search would choose, of these
   // rates.

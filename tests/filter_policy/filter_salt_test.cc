@@ -90,9 +90,7 @@ std::vector<std::pair<const char*, BuildWith>> Hashing(const Keys& keys) {
   add("Bloom of long prefixes", TrieAndSet(0, 160));
   add("two Blooms", TwoSets(40, 160), 12);
   add("series", TrieAndSet(0, 64, kBloomAmq, 64), 10);
-  ProteusDesign key_set;
-  key_set.key_set = true;
-  add("keys", key_set);
+  add("keys", WithKeys({}, 0));
   return all;
 }
 

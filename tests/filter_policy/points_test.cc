@@ -40,13 +40,6 @@ Keys Names(size_t count) {
   return keys;
 }
 
-ProteusDesign KeysAlone(ProteusDesign design, double key_rate) {
-  design.key_set = true;
-  design.keys_alone = true;
-  design.key_rate = key_rate;
-  return design;
-}
-
 const Proteus& FilterOf(const FilterBlock& block) {
   return static_cast<const Proteus&>(*block.filter());
 }
@@ -81,12 +74,6 @@ Keys AbsentPoints(const Keys& keys, size_t count) {
   return points;
 }
 
-// A block as a reader sees it that does not know the mark.
-std::string WithoutMark(std::string block) {
-  block[PayloadOffset(block) + ProteusHeader::kSetMarks] = 0;
-  return WithRightChecksums(std::move(block));
-}
-
 }  // namespace
 
 // Whatever the layers for ranges are, points have the answers of the set.
@@ -94,18 +81,18 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
   for (const Keys& keys : {Integers(3000), Names(3000)}) {
     const Keys points = AbsentPoints(keys, 20000);
     for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
-      constexpr double kKeyRate = 0.03;
+      constexpr double kShare = 0.2;
       // The answers of the first design; the others have the same set.
       std::vector<bool> expected;
       for (const ProteusDesign& ranges :
            {TrieAndSet(12, 40, amq), TrieAndSet(0, 24, amq, 8),
             TrieAndSet(0, 100, amq), TrieAndSet(0, 41, amq)}) {
-        const ProteusDesign design = KeysAlone(ranges, kKeyRate);
+        const ProteusDesign design = WithKeys(ranges, kShare, /*alone=*/true);
         SCOPED_TRACE(design.Describe());
         const std::string whole = BuildProteusBlock(keys, design, 50, kSalt);
         const FilterBlock block(whole);
         ASSERT_OK(block.status());
-        EXPECT_TRUE(FilterOf(block).design().keys_alone);
+        EXPECT_TRUE(FilterOf(block).design().points_ask_keys_alone());
         EXPECT_EQ(design.Describe(), FilterOf(block).design().Describe());
         for (const std::string& key : keys) {
           ASSERT_TRUE(block.KeyMayMatch(key));
@@ -115,20 +102,21 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
         if (expected.empty()) expected = answers;
         EXPECT_EQ(expected, answers);
 
-        // The other layers know better, so they have not been asked; a reader
-        // that does not know the mark asks them.
-        const std::string unmarked = WithoutMark(whole);
-        const FilterBlock old_block(unmarked);
-        ASSERT_OK(old_block.status());
-        EXPECT_FALSE(FilterOf(old_block).design().keys_alone);
+        // The other layers know better, so they have not been asked: asked as
+        // well, they let less through.
+        const std::string all =
+            BuildProteusBlock(keys, WithKeys(ranges, kShare), 50, kSalt);
+        const FilterBlock all_layers(all);
+        ASSERT_OK(all_layers.status());
+        EXPECT_FALSE(FilterOf(all_layers).design().points_ask_keys_alone());
         for (const std::string& key : keys) {
-          ASSERT_TRUE(old_block.KeyMayMatch(key));
+          ASSERT_TRUE(all_layers.KeyMayMatch(key));
         }
-        const std::vector<bool> old_answers = Points(old_block, points);
+        const std::vector<bool> fewer = Points(all_layers, points);
         size_t resolved = 0;
         for (size_t i = 0; i < points.size(); i++) {
-          ASSERT_LE(old_answers[i], answers[i]);
-          resolved += answers[i] && !old_answers[i];
+          ASSERT_LE(fewer[i], answers[i]);
+          resolved += answers[i] && !fewer[i];
         }
         EXPECT_LT(0u, resolved);
       }
@@ -138,7 +126,8 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
 
 TEST(PointsTest, Parts) {
   const Keys keys = Names(3000);
-  const ProteusDesign design = KeysAlone(TrieAndSet(60, 90), 0.01);
+  const ProteusDesign design =
+      WithKeys(TrieAndSet(60, 90), 0.2, /*alone=*/true);
   const std::string parts = BuildPartedProteus(keys, 1000, design, 60, kSalt);
   const FilterBlock block(parts);
   ASSERT_OK(block.status());
@@ -160,7 +149,7 @@ TEST(PointsTest, LengthsAreNotTold) {
     const FilterBlock block(bytes);
     ASSERT_OK(block.status());
     EXPECT_EQ(keys_alone, block.header().key_lengths == 0);
-    EXPECT_EQ(keys_alone, FilterOf(block).design().keys_alone);
+    EXPECT_EQ(keys_alone, FilterOf(block).design().points_ask_keys_alone());
   }
 }
 
@@ -181,8 +170,8 @@ TEST(PointsTest, ThePromiseIsKept) {
         ASSERT_OK(block.status());
         const ProteusDesign& design = FilterOf(block).design();
         SCOPED_TRACE(std::to_string(bits) + " bits: " + design.Describe());
-        ASSERT_TRUE(design.keys_alone);
-        EXPECT_GT(design.prefix_bits + design.trie_bits, 0u);
+        ASSERT_TRUE(design.points_ask_keys_alone());
+        EXPECT_GT(design.size(), 1u);
         const double bloom = BloomMath::CacheLocalFpRate(
             bits,
             FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
@@ -217,7 +206,7 @@ TEST(PointsTest, PartsKeepThePromise) {
     const FilterBlock block(bytes);
     ASSERT_OK(block.status());
     EXPECT_EQ(10u, block.directory().parts().size());
-    EXPECT_TRUE(FilterOf(block).design().keys_alone);
+    EXPECT_TRUE(FilterOf(block).design().points_ask_keys_alone());
     for (const std::string& key : keys) ASSERT_TRUE(block.KeyMayMatch(key));
     const Keys points = AbsentPoints(keys, 200000);
     const std::vector<bool> answers = Points(block, points);
@@ -252,7 +241,7 @@ TEST(PointsTest, SamplesShareTheMemory) {
     settings.keys_alone = true;
     const std::string bytes = BuildProteusBlock(keys, settings, samples, kSalt);
     const FilterBlock block(bytes);
-    EXPECT_TRUE(FilterOf(block).design().keys_alone);
+    EXPECT_TRUE(FilterOf(block).design().points_ask_keys_alone());
     size_t point_passed = 0;
     for (const SampleQuery& point : points) {
       point_passed += block.KeyMayMatch(point.lo);
@@ -291,7 +280,7 @@ TEST(PointsTest, NoEffectOnPrefixes) {
   const std::string bytes = Finish(builder.get());
   const FilterBlock block(bytes);
   ASSERT_OK(block.status());
-  EXPECT_FALSE(FilterOf(block).design().key_set);
+  EXPECT_EQ(nullptr, FilterOf(block).design().keys());
   for (const std::string& key : keys) {
     ASSERT_TRUE(block.EntryMayMatch(key));
     ASSERT_TRUE(block.EntryMayMatch(key.substr(0, 6)));

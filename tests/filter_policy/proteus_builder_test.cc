@@ -50,10 +50,10 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
             DesignSearch(model, statistics, settings.kinds)
                 .Choose(settings.space, room);
         const uint64_t trie =
-            chosen.trie_bits == 0
+            chosen.trie_bits() == 0
                 ? 0
-                : statistics.SizeOfTrie(chosen.trie_bits, room).bytes;
-        const double fpr = model.Evaluate(chosen, room - trie);
+                : statistics.SizeOfTrie(chosen.trie_bits(), room).bytes;
+        const double fpr = model.Evaluate(chosen, room, trie);
         EXPECT_LE(report.predicted_fpr, 1.2 * fpr + 0.02)
             << static_cast<int>(type) << ", " << num << " keys, "
             << bits_per_key << " bits: chosen " << chosen.Describe()
@@ -91,9 +91,9 @@ TEST(ProteusBuilderTest, AHandfulOfKeysHasOneSet) {
       const FilterBlock block{Slice(bytes)};
       const ProteusDesign design =
           static_cast<const Proteus*>(block.filter())->design();
-      EXPECT_EQ(0u, design.trie_bits) << design.Describe();
-      EXPECT_EQ(0u, design.first_prefix_bits) << design.Describe();
-      EXPECT_EQ(0u, design.stride_bits) << design.Describe();
+      EXPECT_EQ(0u, design.trie_bits()) << design.Describe();
+      EXPECT_EQ(0u, design.first_prefix_bits()) << design.Describe();
+      EXPECT_EQ(0u, design.stride()) << design.Describe();
       for (const std::string& key : keys) {
         EXPECT_TRUE(block.KeyMayMatch(key));
       }

@@ -32,18 +32,6 @@ void PrintTo(const Damaged& damaged, std::ostream* out) {
   *out << damaged.name;
 }
 
-ProteusDesign WithKeySet(ProteusDesign design) {
-  design.key_set = true;
-  return design;
-}
-
-ProteusDesign WithKeysAlone(ProteusDesign design) {
-  design = WithKeySet(design);
-  design.keys_alone = true;
-  design.key_rate = 0.02;
-  return design;
-}
-
 const Damaged kCases[] = {
     {"no_layer", ProteusDesign(), 0},
     {"trie", TrieAndSet(19, 0), 0},
@@ -53,8 +41,8 @@ const Damaged kCases[] = {
     {"trie_and_bloom", TrieAndSet(12, 50), 0},
     {"trie_and_ribbon", TrieAndSet(12, 50, kRibbonAmq), 0},
     {"trie_and_bloom_of_bytes", TrieAndSet(70, 200), 3},
-    {"trie_and_keys", WithKeySet(TrieAndSet(12, 0)), 0},
-    {"keys_alone", WithKeysAlone(TrieAndSet(12, 40)), 0},
+    {"trie_and_keys", WithKeys(TrieAndSet(12, 0), 0), 0},
+    {"keys_alone", WithKeys(TrieAndSet(12, 40), 0.3, /*alone=*/true), 0},
     {"two_blooms", TwoSets(20, 60), 0},
     {"two_ribbons", TwoSets(20, 60, kRibbonAmq), 0},
     {"two_sets_of_bytes", TwoSets(90, 300), 3},
@@ -301,9 +289,9 @@ TEST_P(ProteusDamageTest, OtherNumbersUnderARightChecksum) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_EQ(GetParam().design.prefix_bits > 0 || GetParam().design.key_set,
+  EXPECT_EQ(GetParam().design.num_sets() > 0,
             seen.count("size of the set") > 0);
-  EXPECT_EQ(GetParam().design.trie_bits > 0, seen.count("section edges") > 0);
+  EXPECT_EQ(GetParam().design.trie_bits() > 0, seen.count("section edges") > 0);
 }
 
 // Every word of the payload, whatever it is a part of.
@@ -327,20 +315,17 @@ TEST_P(ProteusDamageTest, ImpossibleNumbersUnderARightChecksum) {
 TEST_P(ProteusDamageTest, AlphabetsThatDoNotFit) {
   const ProteusDesign& design = GetParam().design;
   const BlockLayout layout(block_);
-  const uint32_t lengths[] = {design.first_prefix_bits, design.prefix_bits};
   size_t alphabets = 0;
-  const std::vector<PayloadLayout::Set>& sets =
-      layout.units().at(0).layout.sets();
-  for (size_t i = 0; i < sets.size(); i++) {
-    const bool is_first =
-        i == 0 && (design.key_set || design.first_prefix_bits > 0);
-    if (lengths[is_first ? 0 : 1] == 0) continue;
-    const PayloadLayout::Set& set = sets[i];
+  size_t number = 0;
+  for (const Layer& layer : design) {
+    if (!layer.is_set()) continue;
+    const PayloadLayout::Set& set =
+        layout.units().at(0).layout.sets().at(number++);
     alphabets += set.alphabets;
     for (unsigned other = 0; other < 256; other++) {
       if (other == set.alphabets) continue;
       std::string damaged = block_;
-      damaged[payload_ + set.header + ProteusHeader::kSetMarks] =
+      damaged[payload_ + set.header + ProteusHeader::kSetAlphabets] =
           static_cast<char>(other);
       EXPECT_TRUE(OfDamaged(damaged).IsCorruption()) << other;
     }
@@ -368,32 +353,48 @@ TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {
     return s;
   };
   EXPECT_OK(status([](ProteusDesign*) {}));
+  using Kind = Layer::Kind;
   const ProteusDesign& design = GetParam().design;
-  if (design.prefix_bits > 0) {
-    const auto with_l2 = [&](uint32_t l2) {
-      return status([l2](ProteusDesign* to) { to->prefix_bits = l2; });
+  for (size_t i = 0; i < design.size(); i++) {
+    const auto with = [&](const std::function<void(Layer*)>& change) {
+      return status([&](ProteusDesign* to) { change(&(*to)[i]); });
     };
-    EXPECT_TRUE(with_l2(0).IsCorruption());
-    if (design.first_bits() > 0) {
-      EXPECT_TRUE(with_l2(design.first_bits()).IsCorruption());
+    if (design[i].kind == Kind::kKeys) {
+      EXPECT_TRUE(
+          with([](Layer* to) { to->asked_by_points = false; }).IsCorruption());
+      continue;
     }
-    EXPECT_TRUE(with_l2(~uint32_t{0}).IsCorruption());
-    EXPECT_TRUE(
-        status([](ProteusDesign* to) { to->stride_bits = 7; }).IsCorruption());
+    const auto with_bits = [&](uint32_t bits) {
+      return with([bits](Layer* to) { to->bits = bits; });
+    };
+    EXPECT_TRUE(with_bits(0).IsCorruption());
+    EXPECT_TRUE(with_bits(~uint32_t{0}).IsCorruption());
+    EXPECT_TRUE(with([](Layer* to) { to->kind = Kind(5); }).IsCorruption());
+    if (i > 0 && design[i - 1].bits > 0) {
+      EXPECT_TRUE(with_bits(design[i - 1].bits).IsCorruption());
+    }
+    if (design[i].kind == Kind::kTrie) {
+      EXPECT_TRUE(with_bits(design[i].bits + 1).IsCorruption());
+      EXPECT_TRUE(
+          with([](Layer* to) { to->kind = Kind::kPrefixes; }).IsCorruption());
+    } else {
+      EXPECT_TRUE(with([](Layer* to) {
+                    to->kind = Kind::kSeries;
+                    to->stride = 7;
+                  }).IsCorruption());
+      EXPECT_TRUE(
+          with([](Layer* to) { to->kind = Kind::kTrie; }).IsCorruption());
+    }
+    // Points ask all of these layers or none.
+    if (design.keys() == nullptr || design.size() > 2) {
+      EXPECT_TRUE(with([](Layer* to) {
+                    to->asked_by_points = !to->asked_by_points;
+                  }).IsCorruption());
+    }
   }
-  const auto with_trie = [&](uint32_t bits) {
-    return status([bits](ProteusDesign* to) { to->trie_bits = bits; });
-  };
-  if (design.trie_bits > 0) {
-    EXPECT_TRUE(with_trie(0).IsCorruption());
-    EXPECT_TRUE(with_trie(design.trie_bits + 1).IsCorruption());
-    EXPECT_TRUE(status([](ProteusDesign* to) {
-                  to->first_prefix_bits = 3;
-                  to->key_set = false;
-                }).IsCorruption());
-  } else {
-    EXPECT_TRUE(with_trie(5).IsCorruption());
-  }
+  Layer more;
+  more.bits = kMaxPrefixBits;
+  EXPECT_TRUE(status([&](ProteusDesign* to) { to->Add(more); }).IsCorruption());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

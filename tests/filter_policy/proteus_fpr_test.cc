@@ -148,7 +148,7 @@ TEST_P(PaperTest, RateIsAsPredicted) {
         8.0 * static_cast<double>(filter.contents().size()) / kKeys;
     EXPECT_LE(bits, 1.02 * BitsOf(spec));
     // A trie may need fewer bytes.
-    if (filter.proteus()->design().prefix_bits > 0) {
+    if (filter.proteus()->design().prefix_bits() > 0) {
       EXPECT_GE(bits, 0.98 * BitsOf(spec));
     }
     for (size_t i = 0; i < keys.size(); i += 7) {

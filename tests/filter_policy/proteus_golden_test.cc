@@ -104,17 +104,10 @@ Keys Times() {
   return keys;
 }
 
-ProteusDesign SetOfKeys() {
-  ProteusDesign design;
-  design.key_set = true;
-  return design;
-}
+ProteusDesign SetOfKeys() { return WithKeys({}, 0); }
 
-ProteusDesign KeysAlone(ProteusDesign design) {
-  design.key_set = true;
-  design.keys_alone = true;
-  design.key_rate = 0.02;
-  return design;
+ProteusDesign KeysAlone(const ProteusDesign& design) {
+  return WithKeys(design, 0.3, /*alone=*/true);
 }
 
 struct Recipe {

@@ -77,12 +77,11 @@ std::vector<ProteusDesign> DesignsWithSets() {
   // Each design without a first set also gets a set of whole keys.
   const size_t count = designs.size();
   for (size_t i = 0; i < count; i += 3) {
-    if (designs[i].first_prefix_bits > 0) continue;
-    designs.push_back(designs[i]);
-    designs.back().key_set = true;
-    designs.back().first_share = 0.4;
-    designs.push_back(designs.back());
-    designs.back().keys_alone = true;
+    const ProteusDesign design = designs[i];
+    if (design.first_prefix_bits() > 0) continue;
+    for (const bool alone : {false, true}) {
+      designs.push_back(WithKeys(design, 0.4, alone));
+    }
   }
   return designs;
 }
@@ -288,7 +287,7 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
       }
       // Points whose prefixes no key has are recognized, except by chance.
       for (const std::string& point : bounds) {
-        if (PrefixInRange(keys, design.prefix_bits, point, point, true)) {
+        if (PrefixInRange(keys, design.prefix_bits(), point, point, true)) {
           continue;
         }
         resolvable++;
@@ -409,8 +408,8 @@ TEST_P(FamilyTest, NoFalseNegatives) {
       const double bits_per_key = 2 + rnd.Uniform(30);
       SCOPED_TRACE(family.name + ", " + design.Describe());
       const ForcedProteus proteus(keys, design, bits_per_key);
-      ASSERT_EQ(design.trie_bits, proteus.filter().design().trie_bits);
-      ASSERT_EQ(design.prefix_bits, proteus.filter().design().prefix_bits);
+      ASSERT_EQ(design.trie_bits(), proteus.filter().design().trie_bits());
+      ASSERT_EQ(design.prefix_bits(), proteus.filter().design().prefix_bits());
       for (const std::string& key : keys) {
         ASSERT_TRUE(proteus.block().KeyMayMatch(key)) << Hex(key);
         ASSERT_TRUE(proteus.block().RangeMayMatch(key, key, true)) << Hex(key);

@@ -88,10 +88,10 @@ TEST(ProteusTrapsTest, EmptyRangeAcrossACarry) {
     SCOPED_TRACE(design.Describe());
     const ForcedProteus proteus(keys, design, 2000);
     // 0x10 and 0x17 differ first in the sixth bit.
-    const uint32_t bits = std::max(design.trie_bits, design.prefix_bits);
+    const uint32_t bits = std::max(design.trie_bits(), design.prefix_bits());
     if (bits < 6) {
       EXPECT_TRUE(proteus.filter().RangeMayMatch(lo, hi, true));
-    } else if (design.trie_bits >= 6) {
+    } else if (design.trie_bits() >= 6) {
       EXPECT_FALSE(proteus.filter().RangeMayMatch(lo, hi, true));
     } else {
       resolvable++;
@@ -337,7 +337,7 @@ TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
     }
     SortUnique(&keys);
     for (const ProteusDesign& design : AllDesignsOfWords()) {
-      if (design.prefix_bits % 9 != 1) continue;
+      if (design.prefix_bits() % 9 != 1) continue;
       const Deadline deadline(0.2);
       const ForcedProteus proteus(keys, design, 20);
       for (int i = 0; i < 200; i++) {

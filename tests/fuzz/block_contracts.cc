@@ -266,7 +266,7 @@ class Examiner {
     return std::any_of(parts.begin(), parts.end(), [](const FilterPart& part) {
       ProteusHeader header;
       return part.kind != kProteusKind || !header.DecodeFrom(part.design) ||
-             header.design.trie_bits > 0;
+             header.design.trie_bits() > 0;
     });
   }
 

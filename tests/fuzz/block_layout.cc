@@ -25,12 +25,6 @@ constexpr BlockField kDirectoryFields[] = {
     {"number of parts", kNumPartsOffset, 4},
 };
 
-// The fields of a design of Proteus, which are varints.
-constexpr const char* kDesignFields[] = {
-    "l1 of the trie", "zeros of the trie", "l1 of the first set", "l2",
-    "stride",         "shortest key",      "neighbor bits",
-};
-
 constexpr BlockField kEntryBytes[] = {
     {"kind of a part", 0, 1},
     {"entries of a part", 1, 1},
@@ -162,7 +156,14 @@ bool DirectoryLayout::AddDesigns() {
     ProteusHeader proteus;
     if (proteus.DecodeFrom(designs_.back())) {
       uint32_t value;
-      for (const char* name : kDesignFields) AddVarint(name, &value);
+      AddVarint("shortest key", &value);
+      AddVarint("neighbor bits", &value);
+      for (const Layer& layer : proteus.design) {
+        AddVarint("kind of a layer", &value);
+        if (layer.kind != Layer::Kind::kKeys) AddVarint("bits", &value);
+        if (layer.kind == Layer::Kind::kTrie) AddVarint("lead", &value);
+        if (layer.kind == Layer::Kind::kSeries) AddVarint("stride", &value);
+      }
     } else {
       Add("design", BlockPiece::kBytes, length);
     }
@@ -194,8 +195,7 @@ std::string DirectoryLayout::DesignOf(const Entry& entry, bool second) const {
   const Slice& design = designs_[entry.design];
   ProteusHeader header;
   if (!second || !header.DecodeFrom(design)) return design.ToString();
-  header.design.trie_bits = 0;
-  header.design.trie_lead = 0;
+  header.design.RemoveTrie();
   return header.Encode();
 }
 
@@ -232,13 +232,15 @@ bool PayloadLayout::AddCode() {
 
 bool PayloadLayout::AddProteus(const Slice& encoded) {
   ProteusHeader header;
-  if (!header.DecodeFrom(encoded) || !Fits(header.SetHeadersSize())) {
+  if (!header.DecodeFrom(encoded) ||
+      !Fits(header.design.num_sets() * Amq::kHeaderSize)) {
     return false;
   }
   const ProteusDesign& design = header.design;
-  if (header.HasFirstSet()) AddSet(design.first_prefix_bits);
-  if (header.HasSecondSet()) AddSet(design.prefix_bits);
-  return (design.trie_bits == 0 || AddUniform()) && AddSetData();
+  for (const Layer& layer : design) {
+    if (layer.is_set()) AddSet(layer.bits);
+  }
+  return (design.num_sets() == design.size() || AddUniform()) && AddSetData();
 }
 
 void PayloadLayout::AddSet(uint32_t prefix_bits) {
@@ -249,7 +251,7 @@ void PayloadLayout::AddSet(uint32_t prefix_bits) {
   set.alphabets =
       prefix_bits == 0
           ? 0
-          : static_cast<uint8_t>(*At(at_ + ProteusHeader::kSetMarks));
+          : static_cast<uint8_t>(*At(at_ + ProteusHeader::kSetAlphabets));
   sets_.push_back(set);
   AddFields(kSetFields);
 }

@@ -397,34 +397,49 @@ bool FitUniform(const PayloadLayout& layout, std::string* payload,
   } else {
     payload->erase(uniform.suffixes + size, before - size);
   }
-  if (design->trie_lead > 7 || uniform.prefix_bits > 64 ||
-      design->trie_lead >= uniform.prefix_bits) {
-    design->trie_lead = 0;
+  for (Layer& layer : *design) {
+    if (layer.is_set()) continue;
+    if (layer.lead > 7 || uniform.prefix_bits > 64 ||
+        layer.lead >= uniform.prefix_bits) {
+      layer.lead = 0;
+    }
+    layer.bits = uniform.prefix_bits - layer.lead;
   }
-  design->trie_bits = uniform.prefix_bits - design->trie_lead;
   return true;
 }
 
+// Adapts the layers to each other. Drops those that cannot be in the list.
 void FitDesign(ProteusDesign* design) {
-  const bool has_trie = design->trie_bits > 0;
-  uint32_t& first = design->first_prefix_bits;
-  uint32_t& second = design->prefix_bits;
-  design->trie_bits = std::min(design->trie_bits, kMaxPrefixBits);
-  if (!has_trie) design->trie_lead = 0;
-  second = std::min(second, kMaxPrefixBits);
-  if (has_trie || second == 0) first = 0;
-  if (first > kMaxPrefixBits) first %= kMaxPrefixBits;
-  const uint32_t outer = design->first_bits();
-  if (second > 0 && second <= outer) {
-    second = std::min(outer + 1 + second % 32, kMaxPrefixBits);
-    if (second <= outer) second = 0;
+  ProteusDesign fitted;
+  uint32_t longest = 0;
+  for (Layer layer : *design) {
+    const auto kind = static_cast<uint32_t>(layer.kind);
+    if (kind == 0 || kind > 4) layer.kind = Layer::Kind::kPrefixes;
+    if (layer.kind == Layer::Kind::kKeys) {
+      layer.asked_by_points = true;
+    } else if (layer.bits <= longest || layer.bits > kMaxPrefixBits) {
+      layer.bits = longest + 1 + layer.bits % 32;
+    }
+    if (layer.kind == Layer::Kind::kSeries) {
+      layer.bits = BytesForBits(layer.bits) * 8;
+      layer.stride = std::min(BytesForBits(layer.stride) * 8, kMaxPrefixBits);
+      if (layer.stride == 0) layer.kind = Layer::Kind::kPrefixes;
+    }
+    if (layer.lead > 7 || layer.bits + layer.lead > 64) layer.lead = 0;
+    for (const bool asked : {layer.asked_by_points, true, false}) {
+      ProteusDesign longer = fitted;
+      layer.asked_by_points = asked;
+      longer.Add(layer);
+      if (!longer.IsValid()) continue;
+      fitted = longer;
+      longest = layer.bits;
+      break;
+    }
   }
-  uint32_t& stride = design->stride_bits;
-  stride = std::min(stride, kMaxPrefixBits) / 8 * 8;
-  if (second == 0 || second % 8 != 0) stride = 0;
+  *design = fitted;
 }
 
-// Repairs one of the two sets, which has `room` bytes.
+// Repairs one of the sets, which has `room` bytes.
 void FitSet(char* header, size_t room) {
   AmqHeader set;
   set.DecodeFrom(header);
@@ -448,7 +463,7 @@ void FitSet(char* header, size_t room) {
 // also into `room` bytes. Returns their number.
 size_t FitAlphabets(char* header, uint32_t bits, size_t room) {
   if (bits == 0) return 0;
-  char& marks = header[ProteusHeader::kSetMarks];
+  char& marks = header[ProteusHeader::kSetAlphabets];
   const size_t count =
       std::min<size_t>({static_cast<uint8_t>(marks), BytesForBits(bits), room});
   marks = static_cast<char>(count);
@@ -464,7 +479,7 @@ bool FitProteus(std::string* design, std::string* payload, FuzzRandom* random) {
     return PayloadLayout(WithoutPadding(*payload),
                          static_cast<uint8_t>(kProteusKind), *design);
   };
-  if (header.design.trie_bits > 0) {
+  if (header.design.num_sets() < header.design.size()) {
     if (!FitTrie(lay_out(), payload, random) ||
         !FitUniform(lay_out(), payload, &header.design)) {
       return false;
@@ -472,17 +487,17 @@ bool FitProteus(std::string* design, std::string* payload, FuzzRandom* random) {
     FitDesign(&header.design);
   }
   const PayloadLayout layout = lay_out();
-  const size_t sets = layout.uniform().has_value() ? layout.uniform()->end
-                                                   : header.SetHeadersSize();
+  const size_t sets = layout.uniform().has_value()
+                          ? layout.uniform()->end
+                          : header.design.num_sets() * Amq::kHeaderSize;
   if (sets > WithoutPadding(*payload).size()) return false;
   size_t room = WithoutPadding(*payload).size() - sets;
   size_t taken = 0;
-  for (size_t i = 0; i < layout.sets().size(); i++) {
-    const bool is_first = i == 0 && header.HasFirstSet();
+  size_t number = 0;
+  for (const Layer& layer : header.design) {
+    if (!layer.is_set() || number == layout.sets().size()) continue;
     const size_t alphabets = FitAlphabets(
-        &(*payload)[layout.sets()[i].header],
-        is_first ? header.design.first_prefix_bits : header.design.prefix_bits,
-        room);
+        &(*payload)[layout.sets()[number++].header], layer.bits, room);
     taken += alphabets;
     room -= alphabets;
   }
@@ -519,8 +534,7 @@ void AddSecondUnit(const SplitBlock& damaged, size_t entry,
       damaged.units.begin(), damaged.units.end(),
       [entry](const auto& u) { return u.second && u.entry == entry; });
   if (unit == damaged.units.end() || !header.DecodeFrom(design)) return;
-  header.design.trie_bits = 0;
-  header.design.trie_lead = 0;
+  header.design.RemoveTrie();
   std::string fitted = header.Encode();
   std::string payload = unit->payload;
   if (FitPayload(kProteusKind, &fitted, &payload, random) && !payload.empty() &&

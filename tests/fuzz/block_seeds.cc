@@ -174,14 +174,6 @@ std::vector<std::string> SurfSeeds() {
 }
 
 std::vector<std::string> ProteusSeeds() {
-  ProteusDesign with_keys = TrieAndSet(12, 0);
-  with_keys.key_set = true;
-  ProteusDesign keys_and_set = TrieAndSet(0, 24);
-  keys_and_set.key_set = true;
-  ProteusDesign keys_alone = TrieAndSet(12, 24);
-  keys_alone.key_set = true;
-  keys_alone.keys_alone = true;
-  keys_alone.key_rate = 0.05;
   const ProteusDesign designs[] = {
       TrieAndSet(5, 0),
       TrieAndSet(20, 0),
@@ -199,9 +191,9 @@ std::vector<std::string> ProteusSeeds() {
       TwoSets(10, 30),
       TwoSets(30, 64, kRibbonAmq),
       TwoSets(40, 100),
-      with_keys,
-      keys_and_set,
-      keys_alone,
+      WithKeys(TrieAndSet(12, 0), 0),
+      WithKeys(TrieAndSet(0, 24), 0.4),
+      WithKeys(TrieAndSet(12, 24), 0.5, /*alone=*/true),
   };
   std::vector<std::string> seeds;
   size_t turn = 0;

@@ -216,25 +216,31 @@ std::vector<std::string> SurfBuildSeeds() {
 ProteusDesign DesignOf(const BuildInput& input) {
   const uint32_t flags = input.Parameter(0);
   const uint32_t first = input.Bits(1);
+  const double share = input.Parameter(6) / 255.0;
+  Layer outer;
+  outer.bits = first;
+  Layer inner;
+  if ((flags & 2) != 0) inner.bits = first + 1 + input.Bits(3);
+  const bool two_sets = (flags & 4) != 0 && inner.bits > 0;
+  if (two_sets) {
+    outer.share = share;
+  } else {
+    outer.kind = Layer::Kind::kTrie;
+    const uint32_t lead = input.Parameter(5) % 8;
+    if (first + lead <= 64) outer.lead = lead;
+  }
+  if ((flags & 8) != 0 && inner.bits > 0) {
+    inner.kind = Layer::Kind::kSeries;
+    inner.bits = BytesForBits(inner.bits) * 8;
+    inner.stride = 8 * (1 + input.Parameter(7) % 16);
+  }
   ProteusDesign design;
   design.amq = (flags & 1) != 0 ? kRibbonAmq : kBloomAmq;
-  if ((flags & 2) != 0) design.prefix_bits = first + 1 + input.Bits(3);
-  if ((flags & 4) == 0 || design.prefix_bits == 0) {
-    design.trie_bits = first;
-    const uint32_t lead = input.Parameter(5) % 8;
-    if (first > 0 && first + lead <= 64) design.trie_lead = lead;
-    design.key_set = (input.Parameter(5) & 8) != 0;
-    design.keys_alone = design.key_set && (input.Parameter(5) & 16) != 0;
-    if (design.keys_alone) design.key_rate = input.Parameter(7) / 255.0;
-  } else if (first > 0) {
-    design.first_prefix_bits = first;
-  }
-  design.first_share = input.Parameter(6) / 255.0;
-  if ((flags & 8) != 0 && design.prefix_bits > 0) {
-    design.prefix_bits = BytesForBits(design.prefix_bits) * 8;
-    design.stride_bits = 8 * (1 + input.Parameter(7) % 16);
-  }
-  return design;
+  if (outer.bits > 0) design.Add(outer);
+  if (inner.bits > 0) design.Add(inner);
+  return two_sets || (input.Parameter(5) & 8) == 0
+             ? design
+             : WithKeys(design, share, (input.Parameter(5) & 16) != 0);
 }
 
 void CheckProteus(const BuildInput& input, const ProteusSettings& settings,

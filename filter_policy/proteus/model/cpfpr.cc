@@ -48,11 +48,6 @@ namespace {
 
 constexpr size_t kAnyNumber = ~size_t{0};
 
-// The number of lengths that a run of prefixes may have.
-size_t MostLengths(const ProteusDesign& design) {
-  return design.stride_bits > 0 ? kAnyNumber : 1;
-}
-
 // The probability that the first set lets at most `most` of `count` regions
 // within a query through, and that the second set resolves all of these: the
 // sum of equation 4, up to that term.
@@ -75,34 +70,43 @@ double NoneOf(uint64_t count, double rate, double resolved, uint64_t most) {
 double ProbabilityOfOneSet(const LocatedQuery& query,
                            const RatedDesign& rated) {
   const TestedPrefixes tested =
-      PrefixesTestedBy(query, rated.design, rated.alphabets);
+      PrefixesTestedBy(query, rated.layers, rated.alphabets);
   return rated.second.RateOf(tested.lengths, tested.prefixes);
+}
+
+// The rate of one of the layers of a design; 1 if there is none.
+double RateOfLayer(const ProteusDesign& design, const LayerPlans& plans,
+                   const Layer* layer) {
+  return layer == nullptr
+             ? 1
+             : plans.of[static_cast<size_t>(layer - design.begin())]
+                   .false_positive_rate;
 }
 
 }  // namespace
 
-RatedDesign::RatedDesign(const ProteusDesign& its_design,
-                         const PrefixSets& sets,
+RatedDesign::RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
                          const KeyStatistics& statistics)
-    : design(its_design),
-      alphabets(AlphabetsOf(its_design, statistics)),
-      first_rate(sets.first.false_positive_rate),
-      second_rate(sets.second.false_positive_rate),
-      second(second_rate, MostLengths(its_design)) {}
+    : layers(design),
+      alphabets(AlphabetsOf(design, statistics)),
+      points_ask_keys_alone(design.points_ask_keys_alone()),
+      keys_rate(RateOfLayer(design, plans, design.keys())),
+      first_rate(RateOfLayer(design, plans, design.outer())),
+      second_rate(RateOfLayer(design, plans, design.inner())),
+      second(second_rate, layers.inner.stride > 0 ? kAnyNumber : 1) {}
 
 double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated) {
-  const ProteusDesign& design = rated.design;
-  if (design.first_prefix_bits > 0) return ProbabilityOfTwoSets(query, rated);
-  if (design.keys_alone && query.is_point()) return rated.first_rate;
-  const double probability = ProbabilityOfOneSet(query, rated);
-  return design.key_set && query.is_point() ? rated.first_rate * probability
-                                            : probability;
+  const double keys_rate = query.is_point() ? rated.keys_rate : 1;
+  if (query.is_point() && rated.points_ask_keys_alone) return keys_rate;
+  return keys_rate * (rated.layers.first_bits > 0
+                          ? ProbabilityOfTwoSets(query, rated)
+                          : ProbabilityOfOneSet(query, rated));
 }
 
 double ProbabilityOfTwoSets(const LocatedQuery& query,
                             const RatedDesign& rated) {
-  const uint32_t first = rated.design.first_prefix_bits;
-  const uint32_t bits = rated.design.prefix_bits;
+  const uint32_t first = rated.layers.first_bits;
+  const uint32_t bits = rated.layers.inner.bits;
   if (query.shared() >= bits) return 1;
   const ByteAlphabets& alphabets = rated.alphabets;
   const uint64_t regions = CountAll(query, alphabets, first);
@@ -142,20 +146,19 @@ double ProbabilityOfTwoSets(const LocatedQuery& query,
 
 double ProbabilityOfPoints(const SharedShares& points,
                            const RatedDesign& rated) {
-  const ProteusDesign& design = rated.design;
-  const double first_rate = rated.first_rate;
-  const double rate = rated.second_rate;
-  if (design.keys_alone) return first_rate;
-  const double certain = points.AtLeast(design.prefix_bits);
-  if (design.first_prefix_bits > 0) {
-    const double reached = points.AtLeast(design.first_prefix_bits);
-    return certain + (reached - certain) * rate +
-           (1 - reached) * first_rate * rate;
+  if (rated.points_ask_keys_alone) return rated.keys_rate;
+  const PrefixLayers& layers = rated.layers;
+  // A point passes a layer whose prefix it shares with a key, or by chance.
+  const double reached = points.AtLeast(layers.outer_bits());
+  double rate = reached;
+  if (layers.inner.bits > 0) {
+    const double certain = points.AtLeast(layers.inner.bits);
+    rate = certain + (reached - certain) * rated.second_rate;
   }
-  const double reached = points.AtLeast(design.trie_bits);
-  const double layers =
-      design.prefix_bits == 0 ? reached : certain + (reached - certain) * rate;
-  return design.key_set ? first_rate * layers : layers;
+  if (layers.first_bits > 0) {
+    rate += (1 - reached) * rated.first_rate * rated.second_rate;
+  }
+  return rated.keys_rate * rate;
 }
 
 // ---- Design rates ----
@@ -166,7 +169,7 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
     // Each query stands for `step` of them.
     RateSum sum;
     sum.weights = points.total() / static_cast<double>(step);
-    sum.rates = sum.weights * (rated.design.stride_bits > 0
+    sum.rates = sum.weights * (rated.layers.inner.stride > 0
                                    ? sums[kPointsSum].Mean()
                                    : ProbabilityOfPoints(points, rated));
     sums[kPromisedSum].Add(sum);
@@ -190,8 +193,8 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
 // ---- Cpfpr ----
 
 DesignRates CpfprModel::Average(const ProteusDesign& design,
-                                const PrefixSets& sets, size_t step) const {
-  const RatedDesign rated(design, sets, statistics_);
+                                const LayerPlans& plans, size_t step) const {
+  const RatedDesign rated(design, plans, statistics_);
   RateSums sums;
   const auto add = [&](const LocatedQuery& query, RateSum* sum) {
     sum->rates += query.weight * ProbabilityOf(query, rated);
@@ -201,7 +204,7 @@ DesignRates CpfprModel::Average(const ProteusDesign& design,
   for (size_t i = 0; i < queries_.num_before_points; i += step) {
     add(all[i], &sums[SumOf(all[i])]);
   }
-  if (design.stride_bits > 0) {
+  if (design.stride() > 0) {
     for (size_t i = queries_.num_before_points; i < all.size(); i += step) {
       add(all[i], &sums[kPointsSum]);
     }
@@ -210,14 +213,13 @@ DesignRates CpfprModel::Average(const ProteusDesign& design,
 }
 
 PrefixTests CpfprModel::CountTests(const ProteusDesign& design,
-                                   const PrefixSets& sets, size_t step) const {
+                                   const LayerPlans& plans, size_t step) const {
   const ByteAlphabets& alphabets = AlphabetsOf(design, statistics_);
   PrefixTests sum;
   double weights = 0;
   for (size_t i = 0; i < queries_.all.size(); i += step) {
     const LocatedQuery& query = queries_.all[i];
-    const PrefixTests tests =
-        TestsOf(query, design, alphabets, sets.first.false_positive_rate);
+    const PrefixTests tests = TestsOf(query, design, alphabets, plans);
     sum.prefixes += query.weight * tests.prefixes;
     sum.runs += query.weight * tests.runs;
     weights += query.weight;

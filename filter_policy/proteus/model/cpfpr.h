@@ -93,20 +93,22 @@ class RunRates {
 
 // A design whose sets have known rates. What it is made of must outlive it.
 struct RatedDesign {
-  RatedDesign(const ProteusDesign& its_design, const PrefixSets& sets,
+  RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
               const KeyStatistics& statistics);
 
-  const ProteusDesign& design;
+  const PrefixLayers layers;
   const ByteAlphabets& alphabets;  // that its filter knows
-  const double first_rate;         // p1
-  const double second_rate;        // p2, or p
-  const RunRates second;           // what p2 makes of several prefixes
+  const bool points_ask_keys_alone;
+  const double keys_rate;    // of the set of whole keys; 1 for none
+  const double first_rate;   // p1, of an outer set
+  const double second_rate;  // p2, or p
+  const RunRates second;     // what p2 makes of several prefixes
 };
 
 double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated);
 
 // Equation 4.
-// REQUIRES: the design has two sets of prefixes
+// REQUIRES: the design has an outer set
 double ProbabilityOfTwoSets(const LocatedQuery& query,
                             const RatedDesign& rated);
 
@@ -192,19 +194,22 @@ class CpfprModel {
   // The model of those queries that are no points.
   CpfprModel Ranges() const { return {statistics_, RangesAmong(queries_)}; }
 
-  // The false positive rate of a design whose sets take `set_bytes` bytes.
-  double Evaluate(const ProteusDesign& design, uint64_t set_bytes) const {
-    return Average(design, PlanPrefixSets(design, statistics_, set_bytes), 1)
+  // The false positive rate of a design in a filter of `bytes` bytes, of which
+  // its trie takes `trie_bytes`.
+  double Evaluate(const ProteusDesign& design, uint64_t bytes,
+                  uint64_t trie_bytes) const {
+    return Average(design, PlanLayers(design, statistics_, bytes, trie_bytes),
+                   1)
         .all;
   }
 
-  // The rates of a design with given sets, on every `step`-th query. Promised
+  // The rates of a design with planned sets, on every `step`-th query. Promised
   // points all count, except for a series.
-  DesignRates Average(const ProteusDesign& design, const PrefixSets& sets,
+  DesignRates Average(const ProteusDesign& design, const LayerPlans& plans,
                       size_t step) const;
 
   // What every `step`-th query asks of the sets, on average.
-  PrefixTests CountTests(const ProteusDesign& design, const PrefixSets& sets,
+  PrefixTests CountTests(const ProteusDesign& design, const LayerPlans& plans,
                          size_t step) const;
 
  private:

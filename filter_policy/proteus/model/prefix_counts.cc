@@ -80,52 +80,53 @@ uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
 
 // ---- Prefix sets ----
 
-namespace {
+uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics) {
+  return set.kind == Layer::Kind::kKeys
+             ? statistics.num_keys()
+             : statistics.PrefixesOfSeries(set.bits, set.stride);
+}
 
-// The bytes of the first set, out of those of both.
-uint64_t BytesOfFirst(const ProteusDesign& design,
-                      const KeyStatistics& statistics, uint64_t bytes) {
-  if (design.prefix_bits == 0) return bytes;
-  if (design.key_rate > 0) {
-    return LeastBytes(design.amq, statistics.num_keys(), design.key_rate,
-                      bytes);
+LayerPlans PlanLayers(const ProteusDesign& design,
+                      const KeyStatistics& statistics, uint64_t bytes,
+                      uint64_t trie_bytes, SetPlanner plan) {
+  LayerPlans plans;
+  uint64_t left = bytes - std::min(bytes, trie_bytes);
+  const Layer* rest = nullptr;
+  for (const Layer& layer : design) {
+    // The last one has the rest even if it is alone, with a share of its own.
+    if (layer.is_set()) rest = &layer;
+    if (layer.is_set() && layer.share == 0) break;
   }
-  return static_cast<uint64_t>(design.first_share * static_cast<double>(bytes));
-}
-
-}  // namespace
-
-PrefixSets PlanPrefixSets(const ProteusDesign& design,
-                          const KeyStatistics& statistics, uint64_t bytes,
-                          SetPlanner plan) {
-  PrefixSets sets;
-  if (design.key_set || design.first_prefix_bits > 0) {
-    sets.first =
-        plan(design.amq,
-             design.key_set ? statistics.num_keys()
-                            : statistics.Prefixes(design.first_prefix_bits),
-             BytesOfFirst(design, statistics, bytes));
+  const auto add = [&](const Layer& layer, uint64_t most) {
+    AmqPlan& planned = plans.of[static_cast<size_t>(&layer - design.begin())];
+    planned = plan(design.amq, HashesOf(layer, statistics), most);
+    left -= planned.bytes;
+  };
+  for (const Layer& layer : design) {
+    if (!layer.is_set() || &layer == rest) continue;
+    const double most = layer.share * static_cast<double>(bytes);
+    add(layer, std::min(left, static_cast<uint64_t>(std::llround(most))));
   }
-  if (design.prefix_bits == 0) return sets;
-  sets.second =
-      plan(design.amq,
-           statistics.PrefixesOfSeries(design.prefix_bits, design.stride_bits),
-           bytes - sets.first.bytes);
-  return sets;
+  if (rest != nullptr) add(*rest, left);
+  return plans;
 }
 
-PrefixSets FirstUnitOf(const PrefixSets& sets) {
-  const auto half = [](const AmqPlan& set) {
-    return PlanAmq(set.kind, set.hashes, set.bytes / 2);
-  };
-  return {half(sets.first), half(sets.second)};
+LayerPlans FirstUnitOf(const LayerPlans& both) {
+  LayerPlans first;
+  for (size_t i = 0; i < both.of.size(); i++) {
+    const AmqPlan& set = both.of[i];
+    first.of[i] = PlanAmq(set.kind, set.hashes, set.bytes / 2);
+  }
+  return first;
 }
 
-PrefixSets SecondUnitOf(const PrefixSets& sets, const PrefixSets& first) {
-  const auto rest = [](const AmqPlan& set, const AmqPlan& taken) {
-    return PlanAmq(set.kind, set.hashes, set.bytes - taken.bytes);
-  };
-  return {rest(sets.first, first.first), rest(sets.second, first.second)};
+LayerPlans SecondUnitOf(const LayerPlans& both, const LayerPlans& first) {
+  LayerPlans second;
+  for (size_t i = 0; i < both.of.size(); i++) {
+    const AmqPlan& set = both.of[i];
+    second.of[i] = PlanAmq(set.kind, set.hashes, set.bytes - first.of[i].bytes);
+  }
+  return second;
 }
 
 uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
@@ -157,12 +158,12 @@ void AddRun(double probability, uint64_t prefixes, PrefixTests* tests) {
                                          static_cast<double>(kNeighbors));
 }
 
-// The tests in two sets of prefixes.
+// The tests in an outer set and in the inner one.
 PrefixTests TestsOfTwoSets(const LocatedQuery& query,
-                           const ProteusDesign& design,
+                           const PrefixLayers& layers,
                            const ByteAlphabets& alphabets, double first_rate) {
-  const uint32_t first = design.first_prefix_bits;
-  const uint32_t bits = design.prefix_bits;
+  const uint32_t first = layers.first_bits;
+  const uint32_t bits = layers.inner.bits;
   const auto through = [&](uint32_t shared) {
     return shared >= first ? 1 : first_rate;
   };
@@ -180,85 +181,85 @@ PrefixTests TestsOfTwoSets(const LocatedQuery& query,
   return tests;
 }
 
+// The longest prefixes of a series of which not too many are tested, and how
+// many of them. A set of one length tests those of that length.
+uint32_t LongestTested(const LocatedQuery& query, const PrefixLayers& layers,
+                       const ByteAlphabets& alphabets, uint64_t* tested) {
+  uint32_t bits = layers.inner.LongestPrefix(query.bytes);
+  *tested = CountTested(query, alphabets, layers.trie_bits, bits);
+  while (bits > layers.inner.bits && *tested > kMaxPrefixProbes) {
+    bits -= layers.inner.stride;
+    *tested = CountTested(query, alphabets, layers.trie_bits, bits);
+  }
+  return bits;
+}
+
+// The number of lengths of which a prefix of `bits` bits and those that it
+// begins with are absent, where a key shares `shared` bits.
+uint32_t LengthsOf(const Layer& set, uint32_t shared, uint32_t bits) {
+  if (set.stride == 0) return 1;
+  // The prefixes of all lengths that no key shares must be false positives.
+  const uint32_t from = std::max(shared + 1, set.bits);
+  return (bits - from) / set.stride + 1;
+}
+
 }  // namespace
 
 PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
-                    const ByteAlphabets& alphabets, double first_rate) {
-  if (design.first_prefix_bits > 0) {
-    return TestsOfTwoSets(query, design, alphabets, first_rate);
+                    const ByteAlphabets& alphabets, const LayerPlans& plans) {
+  const PrefixLayers layers(design);
+  const double first_rate = plans.of[0].false_positive_rate;
+  if (layers.first_bits > 0) {
+    return TestsOfTwoSets(query, layers, alphabets, first_rate);
   }
   PrefixTests tests;
   double asked = 1;
-  if (design.key_set && query.is_point()) {
+  if (design.keys() != nullptr && query.is_point()) {
     AddRun(1, 1, &tests);
-    if (design.keys_alone) return tests;
+    if (design.points_ask_keys_alone()) return tests;
     asked = first_rate;
   }
-  if (design.prefix_bits == 0) return tests;
-  if (query.shared() < design.trie_bits) return tests;
+  if (layers.inner.bits == 0) return tests;
+  if (query.shared() < layers.trie_bits) return tests;
   uint64_t tested = 0;
-  LongestTested(query, design, alphabets, &tested);
+  LongestTested(query, layers, alphabets, &tested);
   AddRun(asked, tested, &tests);
   return tests;
 }
 
 // ---- Tested prefixes ----
 
-namespace {
-
-// The number of lengths of which a prefix of `bits` bits and those that it
-// begins with are absent, where a key shares `shared` bits.
-uint32_t LengthsOf(const ProteusDesign& design, uint32_t shared,
-                   uint32_t bits) {
-  if (design.stride_bits == 0) return 1;
-  // The prefixes of all lengths that no key shares must be false positives.
-  const uint32_t from = std::max(shared + 1, design.prefix_bits);
-  return (bits - from) / design.stride_bits + 1;
-}
-
-}  // namespace
-
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics) {
   static const auto* const any = new ByteAlphabets;
-  return design.stride_bits > 0 ? *any : statistics.alphabets();
+  return design.stride() > 0 ? *any : statistics.alphabets();
 }
 
 TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
-                                const ProteusDesign& design,
+                                const PrefixLayers& layers,
                                 const ByteAlphabets& alphabets) {
   constexpr TestedPrefixes kNever = {0, 0};
   constexpr TestedPrefixes kAlways = {0, 1};
+  const Layer& inner = layers.inner;
   const uint32_t shared = query.shared();
-  if (shared < design.trie_bits) return kNever;
-  if (design.prefix_bits == 0) return kAlways;
-  if (shared >= design.LongestPrefix(query.bytes)) return kAlways;
+  if (shared < layers.trie_bits) return kNever;
+  if (inner.bits == 0) return kAlways;
+  if (shared >= inner.LongestPrefix(query.bytes)) return kAlways;
   uint64_t tested = 0;
-  const uint32_t bits = LongestTested(query, design, alphabets, &tested);
+  const uint32_t bits = LongestTested(query, layers, alphabets, &tested);
   if (shared >= bits) return kAlways;
-  return {LengthsOf(design, shared, bits), tested};
+  return {LengthsOf(inner, shared, bits), tested};
 }
 
-bool PrefixesTestedByAll(const LocatedQuery& any, const ProteusDesign& design,
+bool PrefixesTestedByAll(const LocatedQuery& any, const PrefixLayers& layers,
                          TestedPrefixes* tested) {
   const uint32_t shared = any.shared();
-  *tested = {0, shared < design.trie_bits ? uint64_t{0} : uint64_t{1}};
-  if (tested->prefixes == 0 || design.prefix_bits == 0) return true;
-  const uint32_t longest = design.LongestPrefix(any.bytes);
+  *tested = {0, shared < layers.trie_bits ? uint64_t{0} : uint64_t{1}};
+  if (tested->prefixes == 0 || layers.inner.bits == 0) return true;
+  const uint32_t longest = layers.inner.LongestPrefix(any.bytes);
   if (shared >= longest) return true;
-  tested->lengths = LengthsOf(design, shared, longest);
+  tested->lengths = LengthsOf(layers.inner, shared, longest);
   return longest <= any.bounds_shared;
-}
-
-uint32_t LongestTested(const LocatedQuery& query, const ProteusDesign& design,
-                       const ByteAlphabets& alphabets, uint64_t* tested) {
-  uint32_t bits = design.LongestPrefix(query.bytes);
-  *tested = CountTested(query, alphabets, design.trie_bits, bits);
-  while (bits > design.prefix_bits && *tested > kMaxPrefixProbes) {
-    bits -= design.stride_bits;
-    *tested = CountTested(query, alphabets, design.trie_bits, bits);
-  }
-  return bits;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

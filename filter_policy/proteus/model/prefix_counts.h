@@ -13,6 +13,7 @@
 
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "filter_policy/amq/amq.h"
@@ -46,31 +47,40 @@ uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
 
 // ---- Prefix sets ----
 
-// The sets of prefixes of a design, and how many bytes each of them gets.
+// The sets of a design, and how many bytes each of them gets.
 //
-// A filter of a given size is shared: the trie takes what it needs, and the
-// sets have the rest. Of two sets, the first has its share, or as much as a
-// given false positive rate takes; the second has what is left. The number of
-// prefixes in a set and its bytes tell its false positive rate, the p of the
-// paper's equations.
+// A filter of a given size is shared: the trie takes what it needs, a set with
+// a share gets that, and the other one has the rest. The number of prefixes in
+// a set and its bytes tell its false positive rate, the p of the paper's
+// equations.
 
-struct PrefixSets {
-  AmqPlan first;
-  AmqPlan second;
+// A plan for each layer; that of a trie is none.
+struct LayerPlans {
+  std::array<AmqPlan, ProteusDesign::kMaxLayers> of;
+
+  uint64_t bytes() const {
+    uint64_t sum = 0;
+    for (const AmqPlan& plan : of) sum += plan.bytes;
+    return sum;
+  }
 };
 
 // Plans a set: PlanAmq (filter_policy/amq/amq.h), or what replaces it.
 using SetPlanner = AmqPlan (*)(AmqKind kind, uint64_t hashes, uint64_t bytes);
 
-// Plans the sets of a design in `bytes` bytes.
-PrefixSets PlanPrefixSets(const ProteusDesign& design,
-                          const KeyStatistics& statistics, uint64_t bytes,
-                          SetPlanner plan = PlanAmq);
+// The number of hashes that a set has of these keys.
+uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics);
+
+// Plans the sets of a design in a filter of `bytes` bytes, of which its trie,
+// and what else is not for sets, takes `trie_bytes`.
+LayerPlans PlanLayers(const ProteusDesign& design,
+                      const KeyStatistics& statistics, uint64_t bytes,
+                      uint64_t trie_bytes, SetPlanner plan = PlanAmq);
 
 // The share of sets in the first unit of a part: half of the bytes of each. The
 // second unit has the rest.
-PrefixSets FirstUnitOf(const PrefixSets& sets);
-PrefixSets SecondUnitOf(const PrefixSets& sets, const PrefixSets& first);
+LayerPlans FirstUnitOf(const LayerPlans& both);
+LayerPlans SecondUnitOf(const LayerPlans& both, const LayerPlans& first);
 
 // The least number of bytes with which a set of `hashes` hashes has a false
 // positive rate of at most `rate`, or `most` if there is none below.
@@ -89,21 +99,35 @@ struct PrefixTests {
 };
 
 // The average tests of a query, if all prefixes are tested. `alphabets` are
-// those that the filter knows, and `first_rate` is the rate of the first set.
+// those that the filter knows, and the plans are those of the layers.
 PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
-                    const ByteAlphabets& alphabets, double first_rate);
+                    const ByteAlphabets& alphabets, const LayerPlans& plans);
 
 // ---- Tested prefixes ----
 
-// The prefixes that a query tests in the second layer, behind a trie or alone
+// The prefixes that a query tests in the inner set, after a trie or alone
 // (equations 1 and 5 of the Proteus paper), also in a series (design.h). The
-// lengths of a design decide, not the kinds and the sizes of its sets.
+// lengths of the layers decide, not the kinds and the sizes of the sets.
+
+// The lengths of the layers of prefixes; 0 for none.
+struct PrefixLayers {
+  explicit PrefixLayers(const ProteusDesign& design)
+      : trie_bits(design.trie_bits()),
+        first_bits(design.first_prefix_bits()),
+        inner(design.inner() == nullptr ? Layer() : *design.inner()) {}
+
+  uint32_t outer_bits() const { return trie_bits + first_bits; }
+
+  uint32_t trie_bits;
+  uint32_t first_bits;  // of an outer set
+  Layer inner;
+};
 
 // The alphabets that the filter of a design knows: a series has none.
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics);
 
-// What a query meets in a design without a first set of prefixes.
+// What a query meets in layers without an outer set.
 struct TestedPrefixes {
   // The lengths of which each tested prefix must be a false positive. If it is
   // 0, the answer is certain: `prefixes` is 0 if nothing passes, or 1.
@@ -111,18 +135,13 @@ struct TestedPrefixes {
   uint64_t prefixes;
 };
 TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
-                                const ProteusDesign& design,
+                                const PrefixLayers& layers,
                                 const ByteAlphabets& alphabets);
 
 // PrefixesTestedBy for all queries that share as many bits with keys, and whose
 // bounds share as many, as those of `any`. False if the bounds of each query
 // decide.
-bool PrefixesTestedByAll(const LocatedQuery& any, const ProteusDesign& design,
+bool PrefixesTestedByAll(const LocatedQuery& any, const PrefixLayers& layers,
                          TestedPrefixes* tested);
-
-// The longest prefixes of a series of which not too many are tested, and how
-// many of them. A design of one length tests those of that length.
-uint32_t LongestTested(const LocatedQuery& query, const ProteusDesign& design,
-                       const ByteAlphabets& alphabets, uint64_t* tested);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -254,21 +254,22 @@ QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
   QueryGroups found;
   found.step = sample.step;
   const size_t end =
-      design.stride_bits > 0 ? sample.classes.size() : sample.num_before_points;
+      design.stride() > 0 ? sample.classes.size() : sample.num_before_points;
   if (end == 0) return found;
   const ByteAlphabets& alphabets = AlphabetsOf(design, model.statistics());
+  const PrefixLayers layers(design);
   GroupFinder finder;
   for (size_t i = 0; i < end; i++) {
     const QueryClass& alike = sample.classes[i];
     const LocatedQuery& any = sample.queries[alike.begin];
     TestedPrefixes tested = {};
-    if (PrefixesTestedByAll(any, design, &tested)) {
+    if (PrefixesTestedByAll(any, layers, &tested)) {
       finder.Add(any, tested, alike.sum, alike.weight);
       continue;
     }
     for (size_t j = alike.begin; j < alike.end; j++) {
       const LocatedQuery& query = sample.queries[j];
-      finder.Add(query, PrefixesTestedBy(query, design, alphabets), alike.sum,
+      finder.Add(query, PrefixesTestedBy(query, layers, alphabets), alike.sum,
                  query.weight);
     }
   }
@@ -284,13 +285,13 @@ namespace {
 double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
                     const RatedDesign& rated) {
   const LocatedQuery& any = sample.queries[alike.begin];
-  const uint32_t bits = rated.design.prefix_bits;
+  const uint32_t bits = rated.layers.inner.bits;
   if (any.shared() >= bits) return alike.weight;
   double rates = 0;
   if (bits <= any.bounds_shared) {
     // One prefix of each length is tested.
     rates = alike.weight * rated.second_rate;
-    if (any.shared() < rated.design.first_prefix_bits) {
+    if (any.shared() < rated.layers.first_bits) {
       rates *= rated.first_rate;
     }
     return rates;
@@ -305,15 +306,15 @@ double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
 }  // namespace
 
 DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
-                          const ProteusDesign& design, const PrefixSets& sets) {
-  const RatedDesign rated(design, sets, model.statistics());
+                          const ProteusDesign& design,
+                          const LayerPlans& plans) {
+  const RatedDesign rated(design, plans, model.statistics());
   RateSums sums;
   for (const QueryGroup& group : groups.groups) {
     double probability = rated.second.RateOf(group.lengths, group.tested);
-    if (group.is_point && design.keys_alone) {
-      probability = rated.first_rate;
-    } else if (group.is_point && design.key_set) {
-      probability *= rated.first_rate;
+    if (group.is_point) {
+      probability =
+          rated.keys_rate * (rated.points_ask_keys_alone ? 1 : probability);
     }
     sums[group.sum].rates += group.weight * probability;
     sums[group.sum].weights += group.weight;
@@ -322,9 +323,9 @@ DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
 }
 
 DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
-                           const ProteusDesign& design, const PrefixSets& sets,
+                           const ProteusDesign& design, const LayerPlans& plans,
                            double most) {
-  const RatedDesign rated(design, sets, model.statistics());
+  const RatedDesign rated(design, plans, model.statistics());
   const double total = sample.shared.total();
   const double most_weight = most * total;
   RateSums sums;

@@ -76,12 +76,12 @@ QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
 
 // The rates of a design, from the groups for its lengths.
 DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
-                          const ProteusDesign& design, const PrefixSets& sets);
+                          const ProteusDesign& design, const LayerPlans& plans);
 
 // The rates of a design of two sets of prefixes. As soon as the rate of all is
 // known to be above `most`, a rate between the two is given instead.
 DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
-                           const ProteusDesign& design, const PrefixSets& sets,
+                           const ProteusDesign& design, const LayerPlans& plans,
                            double most);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -20,17 +20,17 @@ namespace {
 // Among equal candidates, one with longer prefixes is better: it resolves more
 // of the queries that are like none of the samples.
 bool IsLonger(const DesignCandidate& a, const DesignCandidate& b) {
-  if (a.design.prefix_bits != b.design.prefix_bits) {
-    return a.design.prefix_bits > b.design.prefix_bits;
-  }
-  return a.design.first_bits() > b.design.first_bits();
+  const uint32_t bits = a.design.prefix_bits();
+  const uint32_t other = b.design.prefix_bits();
+  return bits != other ? bits > other
+                       : a.design.outer_bits() > b.design.outer_bits();
 }
 
 }  // namespace
 
 double DesignCandidate::Nanos() const {
   const AmqType* type = FindAmqType(design.amq);
-  double nanos = design.trie_bits > 0 ? kTrieNanos : 0;
+  double nanos = design.trie_bits() > 0 ? kTrieNanos : 0;
   if (type != nullptr) {
     nanos += runs * type->query_nanos + (prefixes - runs) * type->next_nanos;
   }
@@ -139,33 +139,28 @@ DesignJudge::DesignJudge(const CpfprModel& model,
 
 bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
                            DesignCandidate* candidate, double most) const {
-  return EvaluateSets(
-      PlanPrefixSets(candidate->design, statistics_,
-                     bytes - candidate->trie_bytes,
-                     num_queries < kRaceQueries ? RoughPlan : PlanAmq),
+  return EvaluatePlans(
+      Plan(*candidate, bytes, num_queries < kRaceQueries ? RoughPlan : PlanAmq),
       bytes, num_queries, candidate, most);
 }
 
-bool DesignJudge::EvaluateSets(const PrefixSets& sets, uint64_t bytes,
-                               size_t num_queries, DesignCandidate* candidate,
-                               double most) const {
+bool DesignJudge::EvaluatePlans(const LayerPlans& plans, uint64_t bytes,
+                                size_t num_queries, DesignCandidate* candidate,
+                                double most) const {
   const ProteusDesign& design = candidate->design;
   const size_t step = StepFor(num_queries);
   const DesignRates rates =
-      design.first_prefix_bits > 0
-          ? RatesOfTwoSets(model_, SampleOf(step), design, sets, most)
-          : RatesOfGroups(model_, GroupsOf(design, step), design, sets);
+      design.first_prefix_bits() > 0
+          ? RatesOfTwoSets(model_, SampleOf(step), design, plans, most)
+          : RatesOfGroups(model_, GroupsOf(design, step), design, plans);
   candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
                    promises_ * kSpreadCost * rates.spread;
   return rates.all <= most;
 }
 
 void DesignJudge::CountTests(uint64_t bytes, DesignCandidate* candidate) const {
-  const PrefixTests tests =
-      model_.CountTests(candidate->design,
-                        PlanPrefixSets(candidate->design, statistics_,
-                                       bytes - candidate->trie_bytes),
-                        StepFor(kRaceQueries));
+  const PrefixTests tests = model_.CountTests(
+      candidate->design, Plan(*candidate, bytes), StepFor(kRaceQueries));
   candidate->prefixes = tests.prefixes;
   candidate->runs = tests.runs;
 }
@@ -205,7 +200,7 @@ const QuerySample& DesignJudge::SampleOf(size_t step) const {
 const QueryGroups& DesignJudge::GroupsOf(const ProteusDesign& design,
                                          size_t step) const {
   const auto [found, is_new] = known_.groups.try_emplace(
-      {step, design.trie_bits, design.prefix_bits, design.stride_bits});
+      {step, design.trie_bits(), design.prefix_bits(), design.stride()});
   if (is_new) found->second = MakeQueryGroups(model_, SampleOf(step), design);
   return found->second;
 }

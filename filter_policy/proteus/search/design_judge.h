@@ -108,11 +108,17 @@ class DesignJudge {
   // and false returned. Before the race, plans are rough.
   bool Evaluate(uint64_t bytes, size_t num_queries, DesignCandidate* candidate,
                 double most = std::numeric_limits<double>::infinity()) const;
-  // Evaluate with the sets that have been planned for the candidate.
-  bool EvaluateSets(
-      const PrefixSets& sets, uint64_t bytes, size_t num_queries,
+  // Evaluate with the plans that have been made for the candidate.
+  bool EvaluatePlans(
+      const LayerPlans& plans, uint64_t bytes, size_t num_queries,
       DesignCandidate* candidate,
       double most = std::numeric_limits<double>::infinity()) const;
+  // The plans of a candidate, rough ones or not.
+  LayerPlans Plan(const DesignCandidate& candidate, uint64_t bytes,
+                  SetPlanner plan = PlanAmq) const {
+    return PlanLayers(candidate.design, statistics_, bytes,
+                      candidate.trie_bytes, plan);
+  }
   // Sets what a query tests, which else is only roughly known.
   void CountTests(uint64_t bytes, DesignCandidate* candidate) const;
 

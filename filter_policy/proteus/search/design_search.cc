@@ -16,6 +16,12 @@ namespace {
 constexpr double kSeriesKeyShares[] = {0, 0.5};
 constexpr size_t kMaxPrefixLengths = 96;
 
+Layer PrefixesOf(uint32_t bits) {
+  Layer layer;
+  layer.bits = bits;
+  return layer;
+}
+
 }  // namespace
 
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
@@ -39,7 +45,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     // The second round takes all lengths around the best one.
     const uint32_t spacing =
         max_bits / static_cast<uint32_t>(lengths.size()) + 1;
-    const uint32_t best = found.front().design.prefix_bits;
+    const uint32_t best = found.front().design.prefix_bits();
     if (best > 0) {
       SearchPairs(
           tries,
@@ -93,9 +99,10 @@ void DesignSearch::AddWholeKeys(uint64_t bytes,
                                 std::vector<DesignCandidate>* found) const {
   for (AmqKind kind : kinds_) {
     DesignCandidate candidate;
-    candidate.design.amq = kind;
-    candidate.design.prefix_bits = static_cast<uint32_t>(
-        8 * std::max<size_t>(statistics_.longest_key(), 1));
+    candidate.design = {
+        {PrefixesOf(static_cast<uint32_t>(
+            8 * std::max<size_t>(statistics_.longest_key(), 1)))},
+        kind};
     candidate.TestApart(1);
     judge_.Evaluate(bytes, kAllQueries, &candidate);
     found->push_back(candidate);
@@ -127,24 +134,25 @@ void DesignSearch::Race(uint64_t bytes,
   }
 }
 
-void DesignSearch::AddSecondLayer(uint64_t set_bytes,
+void DesignSearch::AddSecondLayer(uint64_t bytes, uint64_t trie_bytes,
                                   ProteusDesign* design) const {
   constexpr uint32_t kNearest = 64;
   const ProteusDesign alone = *design;
+  const uint32_t trie_bits = alone.trie_bits();
   DesignCandidate candidate;
   candidate.design = alone;
-  judge_.Evaluate(set_bytes, kFirstRoundQueries, &candidate);
+  candidate.trie_bytes = trie_bytes;
+  judge_.Evaluate(bytes, kFirstRoundQueries, &candidate);
   double best = candidate.fpr;
-  const uint32_t last =
-      std::min(alone.trie_bits + kNearest, statistics_.max_bits());
-  for (uint32_t bits = alone.trie_bits + 1; bits <= last; bits++) {
-    candidate.design.prefix_bits = bits;
+  const uint32_t last = std::min(trie_bits + kNearest, statistics_.max_bits());
+  for (uint32_t bits = trie_bits + 1; bits <= last; bits++) {
+    candidate.design = alone;
+    candidate.design.Add(PrefixesOf(bits));
     for (AmqKind kind : kinds_) {
       candidate.design.amq = kind;
-      const PrefixSets sets =
-          PlanPrefixSets(candidate.design, statistics_, set_bytes);
-      if (sets.second.false_positive_rate > kUselessRate) continue;
-      judge_.EvaluateSets(sets, set_bytes, kFirstRoundQueries, &candidate);
+      const LayerPlans plans = judge_.Plan(candidate, bytes);
+      if (plans.of[1].false_positive_rate > kUselessRate) continue;
+      judge_.EvaluatePlans(plans, bytes, kFirstRoundQueries, &candidate);
       if (candidate.fpr < best) {
         best = candidate.fpr;
         *design = candidate.design;
@@ -171,23 +179,24 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
                                  std::vector<DesignCandidate>* found) const {
   constexpr double kShares[] = {0.2, 0.25, 0.3, 0.34, 0.37,
                                 0.4, 0.45, 0.5, 0.6};
-  std::vector<DesignCandidate> with_key_set = *found;
+  std::vector<DesignCandidate> with_keys = *found;
   for (AmqKind kind : kinds_) {
     DesignCandidate keys_only;
     keys_only.design.amq = kind;
     keys_only.TestApart(1);
-    with_key_set.push_back(keys_only);
+    with_keys.push_back(keys_only);
   }
-  for (DesignCandidate& candidate : with_key_set) {
+  for (DesignCandidate& candidate : with_keys) {
     ProteusDesign& design = candidate.design;
-    if (design.first_prefix_bits > 0) continue;
-    design.key_set = true;
+    if (design.first_prefix_bits() > 0) continue;
+    if (design.keys() == nullptr) design.AddKeys(0);
     for (double share : kShares) {
-      design.first_share = share;
-      const PrefixSets sets = PlanPrefixSets(
-          design, statistics_, bytes - candidate.trie_bytes, RoughPlan);
-      if (sets.first.false_positive_rate > kUselessRate) continue;
-      judge_.EvaluateSets(sets, bytes, kKeySetQueries, &candidate);
+      design[0].share = share *
+                        static_cast<double>(bytes - candidate.trie_bytes) /
+                        static_cast<double>(bytes);
+      const LayerPlans plans = judge_.Plan(candidate, bytes, RoughPlan);
+      if (plans.of[0].false_positive_rate > kUselessRate) continue;
+      judge_.EvaluatePlans(plans, bytes, kKeySetQueries, &candidate);
       found->push_back(candidate);
     }
   }
@@ -199,12 +208,6 @@ namespace {
 // filter of `bytes` bytes.
 uint64_t MostForKeys(uint64_t bytes) { return bytes - bytes / 4; }
 
-// The false positive rate of a set of all keys in `bytes` bytes.
-double RateOfKeys(AmqKind kind, uint64_t bytes,
-                  const KeyStatistics& statistics) {
-  return PlanAmq(kind, statistics.num_keys(), bytes).false_positive_rate;
-}
-
 }  // namespace
 
 DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
@@ -214,13 +217,12 @@ DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
   ProteusDesign& design = candidate.design;
   design = ranges.Choose(space, bytes - key_bytes);
   design.amq = ranges.kinds_.front();
-  design.key_set = true;
-  design.keys_alone = true;
-  design.key_rate = RateOfKeys(design.amq, key_bytes, statistics_);
-  if (design.trie_bits > 0) {
-    candidate.trie_bytes = judge_.SizeOfTrie(design.trie_bits, bytes).bytes;
+  design.AddKeys(static_cast<double>(key_bytes) / static_cast<double>(bytes));
+  design.LeaveToRanges();
+  if (design.trie_bits() > 0) {
+    candidate.trie_bytes = judge_.SizeOfTrie(design.trie_bits(), bytes).bytes;
   }
-  candidate.TestApart(design.prefix_bits > 0 ? kUsualPrefixes : 1);
+  candidate.TestApart(design.prefix_bits() > 0 ? kUsualPrefixes : 1);
   judge_.Evaluate(bytes, kAllQueries, &candidate);
   CountTests(bytes, &candidate);
   return candidate;
@@ -255,8 +257,8 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
         continue;
       }
       DesignCandidate next = first;
-      next.design.key_rate =
-          RateOfKeys(next.design.amq, key_bytes, statistics_);
+      next.design[0].share =
+          static_cast<double>(key_bytes) / static_cast<double>(bytes);
       judge_.Evaluate(bytes, kRaceQueries, &next);
       if (next.fpr >= best.fpr) continue;
       best = next;
@@ -326,13 +328,14 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
   for (uint32_t stride : kStrides) {
     for (uint32_t first = 1; first < longest; first += spacing) {
       DesignCandidate candidate;
-      candidate.design.prefix_bits = 8 * first;
-      candidate.design.stride_bits = 8 * stride;
-      candidate.design.key_set = key_share > 0;
-      candidate.design.first_share = key_share;
+      Layer series_layer;
+      series_layer.kind = Layer::Kind::kSeries;
+      series_layer.bits = 8 * first;
+      series_layer.stride = 8 * stride;
+      candidate.design.Add(series_layer);
+      if (key_share > 0) candidate.design.AddKeys(key_share);
       candidate.TestApart(kUsualPrefixes);
-      const uint64_t hashes =
-          statistics_.PrefixesOfSeries(8 * first, 8 * stride);
+      const uint64_t hashes = HashesOf(series_layer, statistics_);
       for (const Kind& kind : kinds) {
         if (hashes > FindAmqType(kind.kind)->max_hashes_per_key *
                          statistics_.num_keys()) {
@@ -340,11 +343,12 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
         }
         candidate.design.amq = kind.kind;
         const uint64_t set_bytes = bytes - kind.keys.bytes;
-        PrefixSets sets;
-        sets.first = kind.keys;
-        sets.second = RoughPlan(kind.kind, hashes, set_bytes);
-        if (sets.second.false_positive_rate > kUselessRate) continue;
-        judge_.EvaluateSets(sets, bytes, kGridQueries, &candidate);
+        LayerPlans plans;
+        plans.of[0] = kind.keys;
+        AmqPlan& planned = plans.of[key_share > 0 ? 1 : 0];
+        planned = RoughPlan(kind.kind, hashes, set_bytes);
+        if (planned.false_positive_rate > kUselessRate) continue;
+        judge_.EvaluatePlans(plans, bytes, kGridQueries, &candidate);
         series.push_back(candidate);
       }
     }

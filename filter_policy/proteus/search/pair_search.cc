@@ -194,13 +194,18 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     const Shares reached = shares_of(first);
     DesignCandidate candidate;
     candidate.trie_bytes = size.bytes;
-    candidate.design.trie_bits = first;
-    candidate.design.trie_lead = size.lead;
     if (first > 0) {
+      Layer trie;
+      trie.kind = Layer::Kind::kTrie;
+      trie.bits = first;
+      trie.lead = size.lead;
+      candidate.design.Add(trie);
       candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
       least.Add(CostOf(candidate, price_));
       found->push_back(candidate);
     }
+    candidate.design.Add(Layer());
+    Layer& second = *(candidate.design.end() - 1);
     std::vector<Planned> planned(kinds_.size());
     for (size_t j = 0; j < lengths.size(); j++) {
       if (lengths[j] <= first) continue;
@@ -209,7 +214,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       const double certain = shares[j].all + counts.TooManyOf(i, j) / total;
       if (certain > least.Most()) continue;
       const uint64_t hashes = statistics_.Prefixes(lengths[j]);
-      candidate.design.prefix_bits = lengths[j];
+      second.bits = lengths[j];
       // A promised point tests one prefix.
       const double one = points * (reached.points - shares[j].points) +
                          counts.SingleOf(i, j) / total;
@@ -324,26 +329,27 @@ class TwoSetsClimb {
 
   // False if there is no such design.
   bool Move(const Step& step, int distance, ProteusDesign* design) const {
-    const int64_t first =
-        int64_t{design->first_prefix_bits} + int64_t{step.first} * distance;
+    Layer& outer = (*design)[0];
+    Layer& inner = (*design)[1];
+    const int64_t first = int64_t{outer.bits} + int64_t{step.first} * distance;
     const int64_t second =
-        int64_t{design->prefix_bits} + int64_t{step.second} * distance;
-    const double share = design->first_share + kShareStep * step.share;
+        int64_t{inner.bits} + int64_t{step.second} * distance;
+    const double share = outer.share + kShareStep * step.share;
     if (first < 1 || second <= first || second > max_bits_ ||
         share < kMinShare || share > 1 - kMinShare) {
       return false;
     }
-    design->first_prefix_bits = static_cast<uint32_t>(first);
-    design->prefix_bits = static_cast<uint32_t>(second);
-    design->first_share = share;
+    outer.bits = static_cast<uint32_t>(first);
+    inner.bits = static_cast<uint32_t>(second);
+    outer.share = share;
     return true;
   }
 
   void Evaluate(DesignCandidate* candidate, double most) {
     const ProteusDesign& design = candidate->design;
     const auto [rate, is_new] = known_.try_emplace(
-        {int64_t{static_cast<uint8_t>(design.amq)}, design.first_prefix_bits,
-         design.prefix_bits, std::lround(design.first_share / kShareStep)});
+        {int64_t{static_cast<uint8_t>(design.amq)}, design[0].bits,
+         design[1].bits, std::lround(design[0].share / kShareStep)});
     // A design that is not good enough has a lower rate here, which may have to
     // be found again.
     if (is_new || (rate->second < 0 && -rate->second <= most)) {
@@ -395,11 +401,13 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
       const double certain = shares.AtLeast(lengths[j]);
       if (certain > least.Most()) break;
       for (size_t i = 0; i < j; i++) {
+        Layer outer;
+        outer.bits = lengths[i];
+        outer.share = 0.5;
+        Layer inner;
+        inner.bits = lengths[j];
         DesignCandidate candidate;
-        candidate.design.amq = kind;
-        candidate.design.first_share = 0.5;
-        candidate.design.first_prefix_bits = lengths[i];
-        candidate.design.prefix_bits = lengths[j];
+        candidate.design = {{outer, inner}, kind};
         candidate.TestApart(kUsualPrefixes);
         if (!judge_.Evaluate(bytes, kGridQueries, &candidate, least.Most()))
           continue;
