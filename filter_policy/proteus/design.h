@@ -67,10 +67,11 @@ struct Layer {
   // keys.
   bool asked_by_points = true;
   uint32_t bits = 0;
-  // Of a series, in whole bytes.
+  // Whole bytes, of a series only.
   uint32_t stride = 0;
-  // Of a trie: zeros in front of its prefixes. They shift the boundaries of its
-  // bytes to where they make it small. lead < 8 and bits + lead <= 64 if not 0.
+  // Zeros in front of the prefixes, in a trie only. They shift the boundaries
+  // of its bytes to where they make it small. lead < 8 and bits + lead <= 64 if
+  // not 0.
   uint32_t lead = 0;
   // The part of the filter's bytes that a set gets. 0 for what the other layers
   // leave, which one set has.

@@ -1,21 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The contextual prefix FPR model (Proteus paper, sections 3 and 4.3): the
-//  false positive rate that a design would have on a sample of queries.
+//  The contextual prefix FPR model (CPFPR; Proteus paper, sections 3 and 4.3):
+//  the false positive rate that a design would have on a sample of queries.
 //
-//  Whether a design resolves an empty query depends on three lengths: what each
-//  of its bounds shares with the nearest key, and what the bounds share. So the
-//  keys are asked once for each query, and any number of designs can then be
-//  judged without them. In the order of the work:
+//  A filter of prefixes errs for two reasons. A query may share a whole prefix
+//  with a key that it does not ask for; then the filter must let it through,
+//  however large it is. Or a set contains a prefix by chance, with the
+//  probability p, which follows from the set's size. So the rate depends on the
+//  keys, on the queries and on the design at once. It cannot be read off any of
+//  them alone, but it can be computed for all designs without building one.
+//
+//  Three lengths say all that matters of an empty query Q and the keys:
+//
+//     key below   ...0110 1001 1100
+//     lo          ...0110 1011 0010    lo_shared      bits of lo and a key
+//     hi          ...0110 1100 0100    hi_shared      bits of hi and a key
+//     key above   ...0111 0000 0000    bounds_shared  bits of lo and hi
+//
+//  lcp(Q, K) is the larger of the first two. A design that keeps prefixes of at
+//  most lcp(Q, K) bits cannot resolve Q. One with longer prefixes of l bits
+//  tests |Q_l| of them, the prefixes from that of lo to that of hi, none of
+//  which is a key's. With one set, the probability of a false positive is
+//
+//     1 - (1 - p)^|Q_l|                                            (equation 1)
+//
+//  An outer layer of l1 bits takes away the tests below its prefixes that it
+//  does not have. A trie never errs, so what is left of Q are the tests below
+//  the first and the last prefix of l1 bits in Q, |L| and |R|, each only if the
+//  trie has that prefix (I2, I3), since a prefix between these would be a key
+//  in Q:
+//
+//     1 - (1 - p)^(I2 |L| + I3 |R|)                                (equation 5)
+//
+//  An outer set has false positives of its own, at each of its prefixes in Q
+//  independently: equation 4 is the expectation over which of them pass.
+//
+//  The three lengths take one search in the keys a query. After that, no key is
+//  looked at again: a design costs one sum over the queries. In the order of
+//  the work:
 //
 //    located_queries.h   the three lengths of a query, in the samples and in
 //                        the prior
 //    prefix_counts.h     the plan: how many bytes each set of a design gets,
-//    and
-//                        its false positive rate; the prefixes that a query
-//                        tests, and what it asks of the sets: its time
-//    cpfpr.h             the probability of a false positive: equations 1, 4
-//                        and 5; and the averages of these probabilities
+//                        and its p; |Q_l|, |L| and |R|; what a query asks of
+//                        the sets, which is its time
+//    cpfpr.h             the equations, and the averages of what they give
 //
 //  CpfprModel is this work for one query after the other. A search judges
 //  thousands of designs, and takes the same averages with less work, from every

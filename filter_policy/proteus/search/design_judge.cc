@@ -167,10 +167,10 @@ void DesignJudge::CountTests(uint64_t bytes, DesignCandidate* candidate) const {
 
 double DesignJudge::PromisedRate(uint64_t bytes) const {
   // The rate of a design is an estimate from a few queries.
-  constexpr double kSafety = 0.9;
+  constexpr double kPromiseSafety = 0.9;
   const auto [rate, is_new] = known_.promised_rates.try_emplace(bytes);
   if (is_new) {
-    rate->second = kSafety * BloomRate(bytes, statistics_.num_keys());
+    rate->second = kPromiseSafety * BloomRate(bytes, statistics_.num_keys());
   }
   return rate->second;
 }
@@ -178,9 +178,9 @@ double DesignJudge::PromisedRate(uint64_t bytes) const {
 // A broken promise weighs more than all else that the prior may gain. Where
 // there are samples, it weighs as little as the prior.
 double DesignJudge::Penalty(double promised_rate, uint64_t bytes) const {
-  constexpr double kFactor = 50;
+  constexpr double kBrokenPromiseCost = 50;
   if (promises_ == 0) return 0;
-  return promises_ * kFactor *
+  return promises_ * kBrokenPromiseCost *
          std::max(promised_rate - PromisedRate(bytes), 0.0);
 }
 

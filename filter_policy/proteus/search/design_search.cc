@@ -300,7 +300,7 @@ constexpr size_t kSeriesQueries = 512;
 void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
                                 std::vector<DesignCandidate>* found) const {
   constexpr uint32_t kStrides[] = {1, 2, 3, 4, 6, 8};
-  constexpr size_t kStarts = 16;
+  constexpr size_t kSeriesStarts = 16;
   std::vector<DesignCandidate> series;
   // The grid ends at the length of most queries: one long key must not make it
   // coarse.
@@ -353,7 +353,7 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
       }
     }
   }
-  KeepBest(kStarts, price_, &series);
+  KeepBest(kSeriesStarts, price_, &series);
   for (DesignCandidate& candidate : series) {
     judge_.Evaluate(bytes, kSeriesQueries, &candidate);
   }

@@ -389,14 +389,14 @@ void DropHopeless(double most, std::vector<DesignCandidate>* found) {
 // best on more of them.
 void DesignSearch::SearchTwoSets(uint64_t bytes,
                                  std::vector<DesignCandidate>* found) const {
-  constexpr size_t kStarts = 3;
+  constexpr size_t kTwoSetStarts = 3;
   const std::vector<uint32_t> lengths = GridOfLengths(model_);
   std::vector<DesignCandidate> grid;
   const SharedShares& shares =
       judge_.SampleOf(judge_.StepFor(kGridQueries)).shared;
   for (AmqKind kind : kinds_) {
     // Designs of one kind differ in their rates alone.
-    LeastCosts least(2 * kStarts);
+    LeastCosts least(2 * kTwoSetStarts);
     for (size_t j = lengths.size(); j-- > 0;) {
       const double certain = shares.AtLeast(lengths[j]);
       if (certain > least.Most()) break;
@@ -416,13 +416,13 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
       }
     }
   }
-  KeepBest(kStarts, price_, &grid);
+  KeepBest(kTwoSetStarts, price_, &grid);
 
   const uint32_t max_bits = statistics_.max_bits();
   const int farthest = FarthestStep(statistics_);
   TwoSetsClimb rough(judge_, bytes, kFewTwoSetQueries, max_bits);
   for (DesignCandidate& best : grid) rough.Climb(farthest, &best);
-  KeepBest(kStarts, price_, &grid);
+  KeepBest(kTwoSetStarts, price_, &grid);
   // Penalties make it more than one where nothing else keeps the promise.
   double least = std::numeric_limits<double>::infinity();
   for (const DesignCandidate& other : *found) {
