@@ -23,14 +23,14 @@ double Doublings(const DesignSituation& a, const DesignSituation& b) {
 // Twice as many keys share a bit more with each other if they are numbers, and
 // a few if they are text.
 bool ShareAlike(const DesignSituation& a, const DesignSituation& b) {
-  constexpr double kSame = 2;
-  constexpr double kPerDoubling = 2;
-  constexpr double kOfLength = 1.0 / 16;
+  constexpr double kSameBits = 2;
+  constexpr double kBitsPerDoubling = 2;
+  constexpr double kShareOfLength = 1.0 / 16;
   for (size_t i = 0; i < a.shared_by_share.size(); i++) {
     const double in_a = a.shared_by_share[i];
     const double in_b = b.shared_by_share[i];
-    if (std::abs(in_a - in_b) > kSame + kPerDoubling * Doublings(a, b) +
-                                    kOfLength * std::max(in_a, in_b)) {
+    if (std::abs(in_a - in_b) > kSameBits + kBitsPerDoubling * Doublings(a, b) +
+                                    kShareOfLength * std::max(in_a, in_b)) {
       return false;
     }
   }
@@ -39,9 +39,9 @@ bool ShareAlike(const DesignSituation& a, const DesignSituation& b) {
 
 // Returns true if a search has found nothing better than what was kept.
 bool IsNoBetter(const DesignRates& searched, const DesignRates& kept) {
-  constexpr double kFactor = 0.9;
-  constexpr double kLess = 0.0005;
-  return searched.all >= kFactor * kept.all - kLess;
+  constexpr double kMaxRateRatio = 0.9;
+  constexpr double kMinGain = 0.0005;
+  return searched.all >= kMaxRateRatio * kept.all - kMinGain;
 }
 
 // How far two situations that are alike lie apart.
@@ -94,14 +94,14 @@ bool AreAlike(const DesignSituation& a, const DesignSituation& b) {
   if (std::min(a.num_looked_at, b.num_looked_at) < kMinLookedAt) return false;
   // Two samples of the same distribution are about 4 / sqrt(n) apart, if n is
   // the size of the smaller one and there are some 20 bins.
-  constexpr double kSame = 0.15;
+  constexpr double kSameShape = 0.15;
   const auto size =
       static_cast<double>(std::min(a.num_looked_at, b.num_looked_at));
-  return a.shape.Distance(b.shape) <= kSame + 4 / std::sqrt(size);
+  return a.shape.Distance(b.shape) <= kSameShape + 4 / std::sqrt(size);
 }
 
 double ChanceOf(double rate, const CpfprModel& model) {
-  constexpr double kMost = 0.0015;
+  constexpr double kMaxChance = 0.0015;
   double weights = 0;
   double squares = 0;
   for (const LocatedQuery& query : model.queries()) {
@@ -111,20 +111,21 @@ double ChanceOf(double rate, const CpfprModel& model) {
   if (weights == 0) return 0;
   const double p = std::clamp(rate, 0.0, 1.0);
   const double error = std::sqrt(p * (1 - p) * squares) / weights;
-  return model.num_samples() == 0 ? error : std::min(error, kMost);
+  return model.num_samples() == 0 ? error : std::min(error, kMaxChance);
 }
 
 bool MatchesPrediction(const DesignRates& now, const DesignRates& promised,
                        double chance, double bloom_rate) {
-  constexpr double kFactor = 1.1;
-  constexpr double kLeast = 0.6;
-  constexpr double kMore = 0.0005;
-  const double more = kMore + chance;
-  const double most_promised = promised.promised <= bloom_rate
-                                   ? bloom_rate
-                                   : kFactor * promised.promised + kMore;
-  return now.all <= kFactor * promised.all + more &&
-         now.all >= kLeast * promised.all - more &&
+  constexpr double kMaxRateRatio = 1.1;
+  constexpr double kMinRateRatio = 0.6;
+  constexpr double kMaxRateExcess = 0.0005;
+  const double more = kMaxRateExcess + chance;
+  const double most_promised =
+      promised.promised <= bloom_rate
+          ? bloom_rate
+          : kMaxRateRatio * promised.promised + kMaxRateExcess;
+  return now.all <= kMaxRateRatio * promised.all + more &&
+         now.all >= kMinRateRatio * promised.all - more &&
          now.promised <= most_promised;
 }
 

@@ -99,10 +99,10 @@ void ProteusGroup::DropTries() {
 bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
   DesignSearch& search = *chosen;
   const KeyStatistics& statistics = model.statistics();
-  // The built design may have kFactor times the false positives of the chosen
-  // one, and kMore more.
-  constexpr double kFactor = 1.1;
-  constexpr double kMore = 0.005;
+  // The built design may have kMaxRateRatio times the false positives of the
+  // chosen one, and kMaxRateExcess more.
+  constexpr double kMaxRateRatio = 1.1;
+  constexpr double kMaxRateExcess = 0.005;
   constexpr uint64_t kMinReserve = 64;
   const DesignSpace space = keys_.size() <= kHandful
                                 ? DesignSpace::kOnePrefixFilter
@@ -122,7 +122,8 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
     const bool fits = tries_size_ + BytesOfKeys(design, bytes_) <= bytes_;
     const double rate = fits ? model.Evaluate(design, bytes_, tries_size_) : 1;
     if (fits &&
-        rate <= kFactor * model.Evaluate(design, bytes_, estimate) + kMore) {
+        rate <= kMaxRateRatio * model.Evaluate(design, bytes_, estimate) +
+                    kMaxRateExcess) {
       AcceptTries(&search);
       return true;
     }
