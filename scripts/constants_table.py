@@ -25,9 +25,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # File, in filter_policy/proteus, and names. A name that occurs more often has the number of its occurrence.
 CONSTANTS = {
-    "search/design_judge.h": ["kTrieNanos", "kRaceQueries"],
+    "search/design_judge.h": ["kTrieNanos", "kRaceQueries", "kUselessRate"],
     "search/design_judge.cc": ["kSpreadCost", "kPromiseSafety", "kBrokenPromiseCost", "kMaxTrieLengths"],
-    "search/design_search.h": ["kFirstRoundQueries", "kFinalists", "kUselessRate", "kGridQueries", "kUsualPrefixes"],
+    "search/design_search.h": ["kFirstRoundQueries", "kFinalists", "kGridQueries", "kUsualPrefixes"],
     "search/design_search.cc": ["kMaxPrefixLengths", "kGood", "kNearest", "kKeySetQueries", "kSeriesQueries",
                                 "kSeriesStarts"],
     "search/pair_search.cc": ["kFewTwoSetQueries", "kTwoSetQueries", "kGrid", "kQuantiles", "kShareStep", "kMinShare",

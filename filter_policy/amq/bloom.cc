@@ -3,6 +3,7 @@
 #include "filter_policy/amq/bloom.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <new>
 
@@ -50,34 +51,80 @@ int LinesFor(double bits_per_hash) {
   return bits_per_hash < 6 ? 1 : bits_per_hash < 12 ? 2 : 3;
 }
 
-AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
-  AmqPlan plan;
-  bytes = std::min(bytes, kMaxBytes) / kLineBytes * kLineBytes;
-  if (bytes == 0) return plan;
-  plan.kind = kBloomAmq;
-  plan.hashes = hashes;
-  plan.bytes = bytes;
-  // More bits change nothing.
-  constexpr double kMaxBits = 100;
-  const double bits_per_hash = std::min(
-      kMaxBits, 8.0 * static_cast<double>(bytes) / static_cast<double>(hashes));
+// How many bits a hash sets in each of its lines, and the rate that follows.
+struct Probes {
+  int number = 0;
+  int lines = 0;
+  double rate = 1;
+};
+
+// At the best number of probes, half of all bits are set, or a little less
+// since lines differ.
+Probes BestProbes(double bits_per_hash) {
+  Probes best;
   const int lines = LinesFor(bits_per_hash);
-  // At the best number of probes, half of all bits are set, or a little less
-  // since lines differ.
   const int most =
       std::clamp(static_cast<int>(std::lround(bits_per_hash * 0.693 / lines)),
                  1, kMaxProbes);
-  plan.small[1] = static_cast<uint8_t>(lines);
   for (int probes = std::max(1, most - 1); probes <= most; probes++) {
     const double rate = Rate(bits_per_hash, probes, lines);
-    if (rate >= plan.false_positive_rate) continue;
-    plan.false_positive_rate = rate;
-    plan.small[0] = static_cast<uint8_t>(probes);
+    if (rate < best.rate) best = {probes, lines, rate};
   }
-  if (plan.small[0] == 0) return AmqPlan();
+  return best;
+}
+
+// BestProbes takes thousands of instructions, and thousands of sets are planned
+// where one is built. So rates from one bit on are interpolated, which is
+// within .05 %.
+class ProbesTable {
+ public:
+  ProbesTable() {
+    for (size_t i = kSteps; i < probes_.size(); i++) {
+      probes_[i] = BestProbes(static_cast<double>(i) / kSteps);
+    }
+  }
+
+  Probes For(double bits_per_hash) const {
+    const double place = bits_per_hash * kSteps;
+    const auto below = static_cast<size_t>(place);
+    if (below < kSteps || below + 1 >= probes_.size()) {
+      return BestProbes(bits_per_hash);
+    }
+    Probes found = probes_[below];
+    const Probes& next = probes_[below + 1];
+    if (found.number != next.number || found.lines != next.lines) {
+      return BestProbes(bits_per_hash);
+    }
+    found.rate *=
+        std::pow(next.rate / found.rate, place - static_cast<double>(below));
+    return found;
+  }
+
+ private:
+  static constexpr size_t kSteps = 8;  // per bit
+  static constexpr size_t kMaxBits = 40;
+
+  std::array<Probes, kMaxBits * kSteps + 1> probes_;
+};
+
+AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
+  static const ProbesTable table;
+  AmqPlan plan;
+  bytes = std::min(bytes, kMaxBytes) / kLineBytes * kLineBytes;
+  if (bytes == 0) return plan;
+  // More bits change nothing.
+  constexpr double kMaxBits = 100;
+  const Probes probes =
+      table.For(std::min(kMaxBits, 8.0 * static_cast<double>(bytes) /
+                                       static_cast<double>(hashes)));
+  if (probes.number == 0) return plan;
+  plan.kind = kBloomAmq;
+  plan.hashes = hashes;
+  plan.bytes = bytes;
+  plan.small[0] = static_cast<uint8_t>(probes.number);
+  plan.small[1] = static_cast<uint8_t>(probes.lines);
   plan.false_positive_rate = BloomMath::IndependentProbabilitySum(
-      plan.false_positive_rate,
-      BloomMath::FingerprintFpRate(hashes, kHashBits));
+      probes.rate, BloomMath::FingerprintFpRate(hashes, kHashBits));
   return plan;
 }
 

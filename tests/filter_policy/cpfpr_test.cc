@@ -664,29 +664,6 @@ TEST(CpfprTest, RatesOfTwoSets) {
   }
 }
 
-TEST(CpfprTest, RoughPlans) {
-  constexpr double kWithin = 0.03;
-  for (uint64_t hashes : {1000, 77777, 1000000}) {
-    for (double bits = 0.6; bits < 24; bits += 0.07) {
-      const auto bytes =
-          static_cast<uint64_t>(bits / 8 * static_cast<double>(hashes));
-      const AmqPlan exact = PlanAmq(kBloomAmq, hashes, bytes);
-      const AmqPlan rough = RoughPlan(kBloomAmq, hashes, bytes);
-      EXPECT_EQ(exact.bytes, rough.bytes);
-      EXPECT_EQ(exact.hashes, rough.hashes);
-      EXPECT_NEAR(exact.false_positive_rate, rough.false_positive_rate,
-                  kWithin * exact.false_positive_rate)
-          << bits << " bits for " << hashes;
-    }
-    // Many bits, few bits, and other kinds.
-    EXPECT_EQ(PlanAmq(kBloomAmq, hashes, 50 * hashes).false_positive_rate,
-              RoughPlan(kBloomAmq, hashes, 50 * hashes).false_positive_rate);
-    EXPECT_EQ(AmqKind::kNone, RoughPlan(kBloomAmq, hashes, 10).kind);
-    EXPECT_EQ(PlanAmq(kRibbonAmq, hashes, hashes).false_positive_rate,
-              RoughPlan(kRibbonAmq, hashes, hashes).false_positive_rate);
-  }
-}
-
 TEST(CpfprTest, ChoosesAllowedKinds) {
   const Case c = CasesOfNumbers()[0];
   const KeyStore store = Stored(c.keys);

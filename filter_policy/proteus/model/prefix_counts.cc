@@ -88,7 +88,7 @@ uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics) {
 
 LayerPlans PlanLayers(const ProteusDesign& design,
                       const KeyStatistics& statistics, uint64_t bytes,
-                      uint64_t trie_bytes, SetPlanner plan) {
+                      uint64_t trie_bytes) {
   LayerPlans plans;
   uint64_t left = bytes - std::min(bytes, trie_bytes);
   const Layer* rest = nullptr;
@@ -99,7 +99,7 @@ LayerPlans PlanLayers(const ProteusDesign& design,
   }
   const auto add = [&](const Layer& layer, uint64_t most) {
     AmqPlan& planned = plans.of[static_cast<size_t>(&layer - design.begin())];
-    planned = plan(design.amq, HashesOf(layer, statistics), most);
+    planned = PlanAmq(design.amq, HashesOf(layer, statistics), most);
     left -= planned.bytes;
   };
   for (const Layer& layer : design) {

@@ -65,9 +65,6 @@ struct LayerPlans {
   }
 };
 
-// Plans a set: PlanAmq (filter_policy/amq/amq.h), or what replaces it.
-using SetPlanner = AmqPlan (*)(AmqKind kind, uint64_t hashes, uint64_t bytes);
-
 // The number of hashes that a set has of these keys.
 uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics);
 
@@ -75,7 +72,7 @@ uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics);
 // and what else is not for sets, takes `trie_bytes`.
 LayerPlans PlanLayers(const ProteusDesign& design,
                       const KeyStatistics& statistics, uint64_t bytes,
-                      uint64_t trie_bytes, SetPlanner plan = PlanAmq);
+                      uint64_t trie_bytes);
 
 // The share of sets in the first unit of a part: half of the bytes of each. The
 // second unit has the rest.

@@ -39,6 +39,11 @@ double DesignCandidate::Nanos() const {
 
 void KeepBest(size_t most, uint64_t price,
               std::vector<DesignCandidate>* candidates) {
+  candidates->erase(std::remove_if(candidates->begin(), candidates->end(),
+                                   [](const DesignCandidate& c) {
+                                     return std::isinf(c.fpr);
+                                   }),
+                    candidates->end());
   auto keep = [&](size_t first, const auto& key) {
     const auto begin = candidates->begin() + first;
     const auto end =
@@ -54,58 +59,6 @@ void KeepBest(size_t most, uint64_t price,
   kept = keep(kept,
               [price](const DesignCandidate& c) { return CostOf(c, price); });
   candidates->resize(kept);
-}
-
-// ---- Rough plan ----
-
-namespace {
-
-// The logarithms of the rates of Bloom filters, by their bits per hash.
-class BloomRates {
- public:
-  // More bits than that are not in the table.
-  static constexpr double kMaxBits = 40;
-
-  BloomRates() {
-    constexpr uint64_t kHashes = 1 << 16;
-    for (size_t i = 1; i < logs_.size(); i++) {
-      const double bytes = static_cast<double>(i) / kSteps / 8 * kHashes;
-      logs_[i] =
-          std::log(PlanAmq(kBloomAmq, kHashes, static_cast<uint64_t>(bytes))
-                       .false_positive_rate);
-    }
-  }
-
-  // REQUIRES: bits <= kMaxBits
-  double RateFor(double bits) const {
-    const double place = bits * kSteps;
-    const auto below = static_cast<size_t>(place);
-    const double part = place - static_cast<double>(below);
-    return std::exp(logs_[below] + part * (logs_[below + 1] - logs_[below]));
-  }
-
- private:
-  static constexpr size_t kSteps = 8;  // per bit
-
-  std::array<double, static_cast<size_t>(kMaxBits)* kSteps + 2> logs_ = {};
-};
-
-}  // namespace
-
-AmqPlan RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes) {
-  static const BloomRates rates;
-  AmqPlan plan;
-  plan.bytes = bytes / BloomSet::kLineBytes * BloomSet::kLineBytes;
-  const double bits =
-      8 * static_cast<double>(plan.bytes) / static_cast<double>(hashes);
-  if (kind != kBloomAmq || hashes == 0 || plan.bytes == 0 ||
-      bits > BloomRates::kMaxBits) {
-    return PlanAmq(kind, hashes, bytes);
-  }
-  plan.kind = kind;
-  plan.hashes = hashes;
-  plan.false_positive_rate = rates.RateFor(bits);
-  return plan;
 }
 
 double BloomRate(uint64_t bytes, uint64_t num_keys) {
@@ -137,17 +90,26 @@ DesignJudge::DesignJudge(const CpfprModel& model,
   if (weights > 0) promises_ = promised / weights;
 }
 
-bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
-                           DesignCandidate* candidate, double most) const {
-  return EvaluatePlans(
-      Plan(*candidate, bytes, num_queries < kRaceQueries ? RoughPlan : PlanAmq),
-      bytes, num_queries, candidate, most);
+bool DesignJudge::IsUseful(const ProteusDesign& design,
+                           const LayerPlans& plans) const {
+  for (size_t i = 0; i < design.size(); i++) {
+    const AmqPlan& plan = plans.of[i];
+    if (design[i].is_set() &&
+        (plan.false_positive_rate > kUselessRate ||
+         plan.hashes > FindAmqType(design.amq)->max_hashes_per_key *
+                           statistics_.num_keys())) {
+      return false;
+    }
+  }
+  return true;
 }
 
-bool DesignJudge::EvaluatePlans(const LayerPlans& plans, uint64_t bytes,
-                                size_t num_queries, DesignCandidate* candidate,
-                                double most) const {
+bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
+                           DesignCandidate* candidate, double most) const {
   const ProteusDesign& design = candidate->design;
+  const LayerPlans plans = Plan(*candidate, bytes);
+  candidate->fpr = std::numeric_limits<double>::infinity();
+  if (!IsUseful(design, plans)) return true;
   const size_t step = StepFor(num_queries);
   const DesignRates rates =
       design.first_prefix_bits() > 0

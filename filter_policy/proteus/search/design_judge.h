@@ -49,7 +49,8 @@ inline double CostOf(const DesignCandidate& candidate, uint64_t price) {
 }
 
 // Keeps the candidates of the lowest false positive rates, the best one first,
-// and after them those of the lowest costs: `most` of each.
+// and after them those of the lowest costs: `most` of each. None of infinite
+// rates.
 void KeepBest(size_t most, uint64_t price,
               std::vector<DesignCandidate>* candidates);
 
@@ -78,23 +79,15 @@ class LeastCosts {
   std::vector<double> costs_;  // a heap
 };
 
-// ---- Rough plan ----
-
-// Plans of sets for the many designs of a search. To plan a Bloom filter takes
-// thousands of instructions, since its lines differ in how full they are.
-
-// PlanAmq, but for the rate of a Bloom filter, which is read off a table, and
-// is within 3 % as long as there are at most 24 bits per hash.
-AmqPlan RoughPlan(AmqKind kind, uint64_t hashes, uint64_t bytes);
-
 // The rate of RocksDB's Bloom filter of `bytes` bytes.
 double BloomRate(uint64_t bytes, uint64_t num_keys);
 
 // ---- Design judge ----
 
-// The queries that the last race looks at, in its first round. Designs that are
-// judged by fewer have rough plans.
+// The queries that the last race looks at, in its first round.
 constexpr size_t kRaceQueries = 2048;
+// A set of a higher rate is not worth the time to test it.
+constexpr double kUselessRate = 0.9;
 constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 
 class DesignJudge {
@@ -103,22 +96,12 @@ class DesignJudge {
   DesignJudge(const CpfprModel& model, const KeyStatistics& statistics);
 
   // Sets the candidate's false positive rate, estimated from at least
-  // `num_queries` queries or from all. The rate of two sets of prefixes that is
+  // `num_queries` queries or from all. It is infinite if a set is useless or
+  // would take too long to build. The rate of two sets of prefixes that is
   // above `most` need not be found: a lower one, above `most` too, is set then,
-  // and false returned. Before the race, plans are rough.
+  // and false returned.
   bool Evaluate(uint64_t bytes, size_t num_queries, DesignCandidate* candidate,
                 double most = std::numeric_limits<double>::infinity()) const;
-  // Evaluate with the plans that have been made for the candidate.
-  bool EvaluatePlans(
-      const LayerPlans& plans, uint64_t bytes, size_t num_queries,
-      DesignCandidate* candidate,
-      double most = std::numeric_limits<double>::infinity()) const;
-  // The plans of a candidate, rough ones or not.
-  LayerPlans Plan(const DesignCandidate& candidate, uint64_t bytes,
-                  SetPlanner plan = PlanAmq) const {
-    return PlanLayers(candidate.design, statistics_, bytes,
-                      candidate.trie_bytes, plan);
-  }
   // Sets what a query tests, which else is only roughly known.
   void CountTests(uint64_t bytes, DesignCandidate* candidate) const;
 
@@ -139,6 +122,11 @@ class DesignJudge {
   }
 
  private:
+  LayerPlans Plan(const DesignCandidate& candidate, uint64_t bytes) const {
+    return PlanLayers(candidate.design, statistics_, bytes,
+                      candidate.trie_bytes);
+  }
+  bool IsUseful(const ProteusDesign& design, const LayerPlans& plans) const;
   // The groups of the model's queries for the lengths of a design, kept for
   // other designs of these lengths.
   const QueryGroups& GroupsOf(const ProteusDesign& design, size_t step) const;

@@ -150,9 +150,7 @@ void DesignSearch::AddSecondLayer(uint64_t bytes, uint64_t trie_bytes,
     candidate.design.Add(PrefixesOf(bits));
     for (AmqKind kind : kinds_) {
       candidate.design.amq = kind;
-      const LayerPlans plans = judge_.Plan(candidate, bytes);
-      if (plans.of[1].false_positive_rate > kUselessRate) continue;
-      judge_.EvaluatePlans(plans, bytes, kFirstRoundQueries, &candidate);
+      judge_.Evaluate(bytes, kFirstRoundQueries, &candidate);
       if (candidate.fpr < best) {
         best = candidate.fpr;
         *design = candidate.design;
@@ -194,9 +192,7 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
       design[0].share = share *
                         static_cast<double>(bytes - candidate.trie_bytes) /
                         static_cast<double>(bytes);
-      const LayerPlans plans = judge_.Plan(candidate, bytes, RoughPlan);
-      if (plans.of[0].false_positive_rate > kUselessRate) continue;
-      judge_.EvaluatePlans(plans, bytes, kKeySetQueries, &candidate);
+      judge_.Evaluate(bytes, kKeySetQueries, &candidate);
       found->push_back(candidate);
     }
   }
@@ -312,19 +308,6 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
   std::nth_element(query_bytes.begin(), most, query_bytes.end());
   const uint32_t longest = std::min(*most + 1, statistics_.max_bits() / 8);
   const uint32_t spacing = std::max<uint32_t>(1, longest / 24);
-  // What the designs below differ in.
-  struct Kind {
-    AmqKind kind;
-    AmqPlan keys;
-  };
-  std::vector<Kind> kinds;
-  for (AmqKind kind : kinds_) {
-    kinds.push_back({kind, AmqPlan()});
-    if (key_share == 0) continue;
-    kinds.back().keys =
-        PlanAmq(kind, statistics_.num_keys(),
-                static_cast<uint64_t>(key_share * static_cast<double>(bytes)));
-  }
   for (uint32_t stride : kStrides) {
     for (uint32_t first = 1; first < longest; first += spacing) {
       DesignCandidate candidate;
@@ -335,20 +318,9 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
       candidate.design.Add(series_layer);
       if (key_share > 0) candidate.design.AddKeys(key_share);
       candidate.TestApart(kUsualPrefixes);
-      const uint64_t hashes = HashesOf(series_layer, statistics_);
-      for (const Kind& kind : kinds) {
-        if (hashes > FindAmqType(kind.kind)->max_hashes_per_key *
-                         statistics_.num_keys()) {
-          continue;
-        }
-        candidate.design.amq = kind.kind;
-        const uint64_t set_bytes = bytes - kind.keys.bytes;
-        LayerPlans plans;
-        plans.of[0] = kind.keys;
-        AmqPlan& planned = plans.of[key_share > 0 ? 1 : 0];
-        planned = RoughPlan(kind.kind, hashes, set_bytes);
-        if (planned.false_positive_rate > kUselessRate) continue;
-        judge_.EvaluatePlans(plans, bytes, kGridQueries, &candidate);
+      for (AmqKind kind : kinds_) {
+        candidate.design.amq = kind;
+        judge_.Evaluate(bytes, kGridQueries, &candidate);
         series.push_back(candidate);
       }
     }

@@ -86,8 +86,6 @@ class DesignSearch {
   // Number of designs of the lowest rates, and of those of the lowest costs,
   // that are in the race.
   static constexpr size_t kFinalists = 12;
-  // A set of a higher rate is not worth the time to test it.
-  static constexpr double kUselessRate = 0.9;
   // Queries that the first round of the searches for two sets and for series
   // looks at.
   static constexpr size_t kGridQueries = 128;

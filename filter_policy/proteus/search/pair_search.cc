@@ -222,7 +222,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         candidate.design.amq = kinds_[kind];
         if (planned[kind].hashes != hashes) {
           planned[kind] = {hashes,
-                           RoughPlan(kinds_[kind], hashes, bytes - size.bytes)};
+                           PlanAmq(kinds_[kind], hashes, bytes - size.bytes)};
         }
         const double rate = planned[kind].plan.false_positive_rate;
         if (rate > kUselessRate) continue;
