@@ -61,6 +61,21 @@ void KeepBest(size_t most, uint64_t price,
   candidates->resize(kept);
 }
 
+const DesignCandidate& BestWithin(
+    const std::vector<DesignCandidate>& candidates, double more,
+    uint64_t price) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const DesignCandidate& c : candidates) least = std::min(least, c.fpr);
+  const DesignCandidate* best = nullptr;
+  for (const DesignCandidate& c : candidates) {
+    if (c.fpr <= least + more &&
+        (best == nullptr || CostOf(c, price) < CostOf(*best, price))) {
+      best = &c;
+    }
+  }
+  return *best;
+}
+
 double BloomRate(uint64_t bytes, uint64_t num_keys) {
   const double bits =
       8 * static_cast<double>(bytes) / static_cast<double>(num_keys);

@@ -54,6 +54,12 @@ inline double CostOf(const DesignCandidate& candidate, uint64_t price) {
 void KeepBest(size_t most, uint64_t price,
               std::vector<DesignCandidate>* candidates);
 
+// The candidate of the lowest cost among those whose false positive rates are
+// at most `more` above the lowest one. REQUIRES: there are candidates
+const DesignCandidate& BestWithin(
+    const std::vector<DesignCandidate>& candidates, double more,
+    uint64_t price);
+
 // The least of some costs or rates.
 class LeastCosts {
  public:

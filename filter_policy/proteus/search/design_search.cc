@@ -83,15 +83,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   KeepBest(kFinalists, price_, &found);
   // The bytes may be too few for anything.
   if (found.empty()) return ProteusDesign();
-  const double most = found.front().fpr + MaxRateForTime(price_);
-  const DesignCandidate* best = &found.front();
-  for (const DesignCandidate& candidate : found) {
-    if (candidate.fpr <= most &&
-        CostOf(candidate, price_) < CostOf(*best, price_)) {
-      best = &candidate;
-    }
-  }
-  return best->design;
+  return BestWithin(found, MaxRateForTime(price_), price_).design;
 }
 
 // A set of whole keys, as in a plain Bloom filter, however long the keys are.
@@ -264,21 +256,12 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
       found.push_back(BesideKeys(search, space, best_bytes, bytes));
     }
   }
-  double most = std::numeric_limits<double>::infinity();
-  if (price_ < kUsualPrice) {
-    for (const DesignCandidate& candidate : found) {
-      most = std::min(most, candidate.fpr + MaxRateForTime(price_));
-    }
-  }
-  const DesignCandidate* best = nullptr;
-  for (const DesignCandidate& candidate : found) {
-    if (candidate.fpr <= most &&
-        (best == nullptr ||
-         CostOf(candidate, price_) < CostOf(*best, price_))) {
-      best = &candidate;
-    }
-  }
-  return best->design;
+  return BestWithin(found,
+                    price_ < kUsualPrice
+                        ? MaxRateForTime(price_)
+                        : std::numeric_limits<double>::infinity(),
+                    price_)
+      .design;
 }
 
 // ---- Search series ----
