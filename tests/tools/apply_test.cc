@@ -74,33 +74,6 @@ TEST_F(ApplyTest, ChangesAndTakesBack) {
   Back({"--column_family=surf"}).ExpectRefused({"nothing to go back to"});
 }
 
-// From RocksDB's own table to ProteanTable and back.
-TEST_F(ApplyTest, ChangesTheTable) {
-  Fill();
-  const std::string before = OptionsOnDisk();
-  const ToolRun run = Apply({"--policy=surf:0:4", "--column_family=bloom"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  ExpectHas(run.out, "- [TableOptions/BlockBasedTable \"bloom\"]");
-  ExpectHas(run.out, "+ [TableOptions/ProteanTable \"bloom\"]");
-  ExpectHas(OptionsOnDisk(), "[TableOptions/ProteanTable \"bloom\"]");
-  EXPECT_EQ(kFine, Back({"--column_family=bloom"}).code);
-  EXPECT_EQ(before, OptionsOnDisk());
-  ExpectAllKeys(2);
-}
-
-// A DB whose OPTIONS file says that it must not exist, which suited it when it
-// was new.
-TEST_F(ApplyTest, ErrorIfExists) {
-  options_.error_if_exists = true;
-  Fill();
-  options_.error_if_exists = false;
-  const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(kFine, RunTool({"refresh", "--db=" + path_, "--all"}).code);
-  EXPECT_EQ(kFine, Back({"--column_family=surf"}).code);
-  ExpectAllKeys(1);
-}
-
 // No policy is a policy: new files then have no filters.
 TEST_F(ApplyTest, NoPolicy) {
   Fill();
@@ -203,26 +176,6 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
   ExpectHas(s.ToString(), " instead of ProteanTable;");
 }
 
-// What apply prints for a policy of RocksDB's leads to its filters.
-TEST_F(ApplyTest, PolicyOfRocksDB) {
-  Fill();
-  const std::string surf = "--column_family=surf";
-  const ToolRun run = Apply({"--policy=bloomfilter:10", surf});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(std::string::npos, run.out.find("refresh")) << run.out;
-  ExpectHas(run.out, "\n  protean rollback --db=" + path_ + " " + surf +
-                         " --to=bloomfilter:10\n");
-  RunTool({"refresh", "--db=" + path_, surf, "--all"})
-      .ExpectRefused({"surf has the table factory ProteanTable with "
-                      "filter_policy=bloomfilter:10",
-                      "no filter policy of Protean", "protean rollback"});
-  EXPECT_EQ(
-      kFine,
-      RunTool({"rollback", "--db=" + path_, surf, "--to=bloomfilter:10"}).code);
-  ExpectHas(OptionsOnDisk(), "[TableOptions/BlockBasedTable \"surf\"]");
-  ExpectAllKeys(1);
-}
-
 TEST_F(ApplyTest, PrintsTheCall) {
   Fill();
   const auto before = Disk();
@@ -320,31 +273,6 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   close();
   EXPECT_OK(DestroyDB(restored, Options(), families));
   EXPECT_EQ(kFine, Back().code);
-}
-
-TEST_F(ApplyTest, Refusals) {
-  Apply({"--policy=surf:0:4"}).ExpectRefused({"does not exist"});
-  Fill();
-  const auto before = Disk();
-  Apply({}).ExpectRefused({"--policy=POLICY", "protean rollback"});
-  Apply({"--policy=surf:0:4", "--undo"}).ExpectRefused({"unknown flag --undo"});
-  Back().ExpectRefused({"nothing to go back to", "--to=POLICY"});
-  Apply({"--policy=sruf:0:4"})
-      .ExpectRefused({"sruf:0:4", "nearest policy is surf", "allowed: none, "});
-  Apply({"--policy={id=protean.Proteus;bit_per_key=12}"})
-      .ExpectRefused({"bit_per_key"});
-  Apply({"--policy=proteus:1"}).ExpectRefused({"bits_per_key=1"});
-  Apply({"--policy=surf:0:4", "--column_family=no"})
-      .ExpectRefused({"no column family no", "default, surf, bloom"});
-  Apply({"--policy=surf:0:4", "000001.sst"})
-      .ExpectRefused({"000001.sst is not a flag"});
-  Apply({"--policy={id=protean.Proteus;seed_file=here}"})
-      .ExpectRefused({"seed_file=here is a relative path", "/here"});
-  Apply({"--policy={id=protean.Proteus;samples_file=here}"})
-      .ExpectRefused({"samples_file=here is a relative path"});
-  Apply({"--policy={id=protean.Proteus;seed_file=" + path_ + ".nowhere}"})
-      .ExpectRefused({".nowhere"});
-  EXPECT_EQ(before, Disk());
 }
 
 TEST(OptionsDiffTest, Lines) {

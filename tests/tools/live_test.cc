@@ -13,7 +13,9 @@
 #include <thread>
 
 #include "file/file_util.h"
+#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
@@ -63,6 +65,17 @@ class LiveTest : public ToolDBTest {
   ToolRun Ask(std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--live", "--db=" + path_});
     return RunTool(arguments);
+  }
+  // The test itself listens at the socket.
+  int Listen() const {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    memcpy(address.sun_path, socket_.data(), socket_.size());
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    EXPECT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
+                      sizeof(address)));
+    EXPECT_EQ(0, listen(listener, 1));
+    return listener;
   }
   void ExpectNoSocket() const {
     EXPECT_TRUE(Env::Default()->FileExists(socket_).IsNotFound());
@@ -139,13 +152,7 @@ TEST_F(LiveTest, OtherSocket) {
 // What listens there may be anything, or end at any time.
 TEST_F(LiveTest, OtherAnswers) {
   Fill();
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  memcpy(address.sun_path, socket_.data(), socket_.size());
-  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
-                    sizeof(address)));
-  ASSERT_EQ(0, listen(listener, 1));
+  const int listener = Listen();
   const std::string head = "HTTP/1.1 200 OK\r\n";
   const std::vector<std::string> answers = {
       "",
@@ -178,13 +185,7 @@ TEST_F(LiveTest, OtherAnswers) {
 // A process that says nothing: the command can be ended.
 TEST_F(LiveTest, SilentProcess) {
   Fill();
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  memcpy(address.sun_path, socket_.data(), socket_.size());
-  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
-                    sizeof(address)));
-  ASSERT_EQ(0, listen(listener, 1));
+  const int listener = Listen();
   SignalWhenCaught signal(SIGTERM);
   Ask({"statistics"}).ExpectRefused({"interrupted"});
   signal.Join();
@@ -308,6 +309,8 @@ TEST_F(LiveTest, ChosenFiles) {
   own.levels = {0};
   Serve(1, own);
   EXPECT_EQ(one, outcomes({"--levels=0,3"}));
+  Ask({"refresh", "--limit=" + std::string(30000, '\xff')})
+      .ExpectRefused({"shorter keys"});
   Ask({"refresh", "--column_family=default", "--levels=3"})
       .ExpectRefused({"levels 3", "the application allows levels 0"});
   EndServing();
@@ -398,6 +401,35 @@ TEST_F(LiveTest, SavesSamples) {
       .ExpectRefused({"surf", "no samples_file"});
   RunTool({"samples", "save"}).ExpectRefused({"--db=DIR"});
   EndServing();
+}
+
+// What the DB has sampled by itself is added to samples that are imported while
+// it is open.
+TEST_F(LiveTest, AnOpenDBAddsItsSamplesToAnImport) {
+  const std::string saved = path_ + ".samples";
+  const std::string imported = path_ + ".imported";
+  const std::vector<SampleQuery> queries = {{"a", "a", true}, {"b", "b", true}};
+  ASSERT_OK(WriteQueryFile(options_.env, imported, queries));
+  Fill();
+  Open();
+  ASSERT_EQ(kFine, RunTool({"samples", "import", "--db=" + path_,
+                            "--column_family=default", imported})
+                       .code);
+  const Options options = db_->GetOptions(handles_[0]);
+  AsProteanFilterPolicy(
+      options.table_factory->GetOptions<BlockBasedTableOptions>()
+          ->filter_policy.get())
+      ->Samples()
+      ->Queue(kDefaultColumnFamilyName, Env::Default(), /*logger=*/nullptr)
+      ->Add({"new", "new", true});
+  Close();
+  std::vector<SampleQuery> expected = queries;
+  expected.push_back({"new", "new", true});
+  std::vector<SampleQuery> read;
+  std::vector<std::string> refused;
+  ASSERT_OK(ReadQueryFile(options_.env, saved, &read, &refused));
+  EXPECT_EQ(expected, read);
+  EXPECT_TRUE(Has(RunTool({"samples", "--help"}).out, "adds its new samples"));
 }
 
 // RocksDB, its copies of a DB, and instances that follow it leave the socket
