@@ -1012,7 +1012,7 @@ TEST_F(AdviseTest, TraceThatWasCutOff) {
       << called.out;
 }
 
-// Of another version, or of none.
+// A trace of another version, or none.
 TEST_F(AdviseTest, TracesThatAreRefused) {
   Open();
   Write({"a", "b", "c"});
