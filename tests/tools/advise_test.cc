@@ -855,29 +855,6 @@ TEST_F(AdviseTest, PolicyForGets) {
   EXPECT_LT(least(/*for_gets=*/true, {"--max_get_blocks=2"}), usual / 2);
 }
 
-// If no filters are the best, that is what the printed text leads to.
-TEST_F(AdviseTest, AdviceOfNoFilters) {
-  Open();
-  Write({"a", "b", "c", "d", "e", "f"});
-  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\nc\nd\ne\nf\n", other_));
-  const ToolRun called = Call({"--db=" + path_, "--queries=" + other_});
-  EXPECT_EQ(kFine, called.code) << called.err;
-  EXPECT_NE(std::string::npos,
-            called.out.find("filter_policy=nullptr}\nExpected"))
-      << called.out;
-  // SetOptions would change nothing.
-  EXPECT_EQ(std::string::npos, called.out.find("SetOptions({{")) << called.out;
-  EXPECT_NE(std::string::npos, called.out.find("SetOptions takes nullptr for"))
-      << called.out;
-  db_.reset();
-  const ToolRun apply = RunTool({"apply", "--db=" + path_, "--policy=nullptr"});
-  EXPECT_EQ(kFine, apply.code) << apply.err;
-  ASSERT_NO_FATAL_FAILURE(OpenAsItSays());
-  EXPECT_EQ(nullptr,
-            options_.table_factory->GetOptions<BlockBasedTableOptions>()
-                ->filter_policy);
-}
-
 // Without --policies, SuRF with prefix bits is among those that are tried, and
 // better than real bits if keys are text and most reads are scans of a prefix:
 // its trie is over digits, and no larger, and fewer blocks are read.

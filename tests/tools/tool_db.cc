@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 
@@ -205,7 +206,10 @@ std::map<std::string, std::string> ToolDBTest::Disk() const {
   std::vector<std::string> names;
   EXPECT_OK(Env::Default()->GetChildren(path_, &names));
   for (const std::string& name : names) {
-    if (name == "LOCK") continue;
+    if (name == "LOCK" || name.compare(0, 3, "LOG") == 0 ||
+        !std::filesystem::is_regular_file(path_ + "/" + name)) {
+      continue;
+    }
     EXPECT_OK(
         ReadFileToString(Env::Default(), path_ + "/" + name, &contents[name]));
   }

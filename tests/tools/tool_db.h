@@ -81,7 +81,8 @@ class ToolDBTest : public testing::Test {
     return path.substr(path.rfind('/') + 1);
   }
 
-  // Names and contents of the DB's files, except for the lock.
+  // Names and contents of the DB's files, except for the lock and logs of what
+  // happened.
   std::map<std::string, std::string> Disk() const;
   // The latest OPTIONS file without its version.
   std::string OptionsOnDisk() const;

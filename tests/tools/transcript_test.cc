@@ -21,6 +21,8 @@
 //  are as above, and a # stands for a number that depends on time or on
 //  RocksDB's version: one with a fraction, a unit, or five digits.
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -29,9 +31,13 @@
 
 #include "file/filename.h"
 #include "filter_policy/samples/query_file.h"
+#include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
+#include "rocksdb/table.h"
+#include "rocksdb/utilities/options_util.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
+#include "tools/opened_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -46,6 +52,10 @@ struct Section {
   std::string name;
   std::string text;  // from its heading to the next one
 };
+
+void PrintTo(const Section& section, std::ostream* out) {
+  *out << section.file << ": " << section.name;
+}
 
 std::vector<Section> SectionsOf(const std::string& file) {
   std::vector<Section> sections = {{file, "", ""}};  // what is before the first
@@ -141,6 +151,10 @@ class TranscriptTest : public ToolDBTest,
                        public testing::WithParamInterface<Section> {
  protected:
   TranscriptTest() : ToolDBTest("transcript") {}
+  ~TranscriptTest() override {
+    refreshers_.clear();
+    options_.env = Env::Default();
+  }
 
   // Runs the lines of a section; returns them with the answers that came.
   std::string Run(const std::string& text);
@@ -162,11 +176,17 @@ class TranscriptTest : public ToolDBTest,
     while (families_.at(i).name != family) i++;
     return i;
   }
+  // Of the SST files.
+  std::string Folder() const {
+    return options_.db_paths.empty() ? path_ : options_.db_paths[0].path;
+  }
   bool Exists() const {
     return Env::Default()->FileExists(path_ + "/CURRENT").ok();
   }
 
   std::string last_out_;
+  std::string last_options_;
+  std::vector<std::unique_ptr<FilterRefresher>> refreshers_;
   std::map<std::string, std::string> names_;  // of files, without folder
 };
 
@@ -203,10 +223,38 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
     Open();
   } else if (verb == "close") {
     Close();
+  } else if (verb == "serve") {  // FAMILY OPTIONS [SOCKET]: RefreshOptions
+    RefreshOptions options;
+    ASSERT_OK(options.Parse(words.at(2)));
+    if (db_ == nullptr) Open();
+    refreshers_.push_back(std::make_unique<FilterRefresher>(
+        db_.get(), handles_[IndexOf(words.at(1))], options,
+        /*period_micros=*/~uint64_t{0}, nullptr,
+        words.size() > 3 ? words[3] : path_ + "/protean.sock"));
+    EXPECT_OK(refreshers_.back()->socket_status());
+  } else if (verb == "end_serving") {
+    refreshers_.clear();
+    Close();
+    EXPECT_TRUE(env->FileExists(path_ + "/protean.sock").IsNotFound());
   } else if (verb == "encrypt") {
     Encrypt();
   } else if (verb == "family") {  // NAME OPTIONS
     AddFamily(words.at(1), words.at(2));
+  } else if (verb == "family_of_plain_tables") {  // NAME
+    AddFamily(words.at(1), "prefix_extractor=fixed:8");
+    families_.back().options.table_factory.reset(NewPlainTableFactory());
+    options_.allow_mmap_reads = true;
+  } else if (verb == "db_path") {  // FOLDER
+    options_.db_paths = {{path(), uint64_t{1} << 40}};
+  } else if (verb == "pipe") {
+    ASSERT_EQ(0, mkfifo(path().c_str(), 0600));
+  } else if (verb == "options_of_db") {  // as its OPTIONS file has them
+    families_.clear();
+    ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &options_, &families_));
+  } else if (verb == "write_run") {  // FAMILY: a third of the keys, to level 0
+    Open();
+    WriteRun(handles_[IndexOf(words.at(1))], /*upper=*/true);
+    Close();
   } else if (verb == "db_option") {  // NAME=VALUE
     ASSERT_OK(GetDBOptionsFromString(ConfigOptions(), options_, words.at(1),
                                      &options_));
@@ -260,6 +308,12 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
     }
   } else if (verb == "read_all_keys") {  // FAMILY
     ExpectAllKeys(IndexOf(words.at(1)));
+  } else if (verb == "changes_of_options") {  // since the last time
+    const std::string options = OptionsOnDisk();
+    for (const std::string& line : DifferentLines(last_options_, options)) {
+      if (!last_options_.empty()) *answer += Normal(line) + "\n";
+    }
+    last_options_ = options;
   } else if (verb == "options_with") {  // WORDS: lines of the OPTIONS file
     std::istringstream lines(OptionsOnDisk());
     for (std::string line; std::getline(lines, line);) {
@@ -374,7 +428,7 @@ std::string TranscriptTest::Expand(std::string line) {
     ReplaceAll("{manifest}", path_ + "/" + current, &line);
   }
   for (const auto& [file, name] : names_) {
-    ReplaceAll(name, path_ + "/" + file, &line);
+    ReplaceAll(name, Folder() + "/" + file, &line);
   }
   for (size_t at; (at = line.find("{key.")) != std::string::npos;) {
     const uint64_t number = std::stoull(line.substr(at + 5));
@@ -388,7 +442,7 @@ std::string TranscriptTest::Normal(std::string text) {
   LearnFiles();
   SortOptions(&text);
   for (const auto& [file, name] : names_) {
-    ReplaceAll(path_ + "/" + file, name, &text);
+    ReplaceAll(Folder() + "/" + file, name, &text);
     ReplaceAll(file, name, &text);
   }
   ReplaceAll(path_, "{db}", &text);

@@ -297,38 +297,6 @@ TEST_F(VerifyTest, SizesThatCannotBe) {
   EXPECT_NE(std::string::npos, inspect.out.find("the file is damaged"));
 }
 
-// The OPTIONS file does not name the folders of files. The files are not lost.
-TEST_F(VerifyTest, FilesInAnotherFolder) {
-  const std::string folder = path_ + "/elsewhere";
-  options_.db_paths = {{folder, uint64_t{1} << 40}};
-  Fill();
-  for (const char* command : {"verify", "inspect", "advise"}) {
-    RunTool({command, "--db=" + path_, "--column_family=surf"})
-        .ExpectRefused({"db_paths", "instead of --db"});
-  }
-  std::vector<std::string> files;
-  ASSERT_OK(Env::Default()->GetChildren(folder, &files));
-  ASSERT_FALSE(files.empty());
-  const ToolRun run = RunTool({"verify", folder + "/" + files[0]});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  const ToolRun all = Verify({"--db_path=" + folder});
-  EXPECT_EQ(kFine, all.code) << all.err;
-  EXPECT_EQ(6u, all.Rows().size());
-  Verify({"--db_path=" + folder, "--fix"})
-      .ExpectRefused({"--db_path is for reading"});
-  RunTool({"verify", "--db_path=" + folder, folder + "/" + files[0]})
-      .ExpectRefused({"--db_path goes with --db"});
-}
-
-// Opening a pipe would block until another process writes to it.
-TEST_F(VerifyTest, Pipes) {
-  const std::string path = path_ + ".pipe";
-  ASSERT_EQ(0, mkfifo(path.c_str(), 0600));
-  const ToolRun run = RunTool({"verify", "--json", path});
-  EXPECT_EQ(kFoundSomething, run.code);
-  EXPECT_EQ("damaged", run.Rows()[0]["status"]);
-}
-
 // RocksDB does not open such a DB, so verify must not call it well.
 TEST_F(VerifyTest, CutOffManifest) {
   Fill();
@@ -412,32 +380,6 @@ TEST_F(VerifyTest, FolderThatCannotBeWritten) {
 }
 
 // ---- What cannot be looked at, and where to look ----
-
-// Tables of other kinds have no filters to ask.
-TEST_F(VerifyTest, OtherTablesOfADB) {
-  AddFamily("plain", "prefix_extractor=fixed:8");
-  families_.back().options.table_factory.reset(NewPlainTableFactory());
-  options_.allow_mmap_reads = true;
-  Fill();
-  const ToolRun run = Verify();
-  EXPECT_EQ(kFoundSomething, run.code) << run.err;
-  const std::vector<std::string> files = Files("plain");
-  ASSERT_FALSE(files.empty());
-  for (const std::string& path : files) {
-    EXPECT_EQ("other table", RowOf(run, path)["status"]);
-  }
-  const ToolRun text = RunTool({"verify", "--db", path_});
-  EXPECT_NE(std::string::npos,
-            text.out.find("nothing wrong was found, but 2 were not looked at"))
-      << text.out;
-  // The file alone.
-  const ToolRun file = RunTool({"verify", "--json", files[0]});
-  EXPECT_EQ(kFoundSomething, file.code) << file.err;
-  EXPECT_EQ("other table", file.Rows()[0]["status"]);
-  const ToolRun inspect = RunTool({"inspect", files[0]});
-  EXPECT_EQ(kFine, inspect.code) << inspect.err;
-  EXPECT_NE(std::string::npos, inspect.out.find("PlainTable")) << inspect.out;
-}
 
 // A file system that lets the DB do something when an SST file is first opened.
 class InterveningFileSystem : public FileSystemWrapper {
