@@ -22,6 +22,7 @@
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
+#include "tests/own_folder.h"
 #include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
 #include "tools/reads.h"
@@ -372,7 +373,12 @@ class AdviseTest : public testing::Test {
                    Format("promised %.4f, read %.4f", promised, blocks));
   }
 
-  const std::string path_ = test::PerThreadDBPath("advise_test");
+  static std::string NewFolder() {
+    PutOwnFolderInMemory();
+    return test::PerThreadDBPath("advise_test");
+  }
+
+  const std::string path_ = NewFolder();
   const std::string trace_ = path_ + ".trace";
   const std::string seeds_ = path_ + ".seeds";
   const std::string other_ = path_ + ".other";

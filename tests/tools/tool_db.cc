@@ -19,6 +19,7 @@
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
+#include "tests/own_folder.h"
 #include "tools/command.h"
 #include "tools/manifest.h"
 
@@ -85,8 +86,13 @@ ToolRun RunToolOnTerminal(const std::vector<std::string>& arguments) {
   return run;
 }
 
-ToolDBTest::ToolDBTest(const std::string& name)
-    : path_(test::PerThreadDBPath(name)) {
+// Syncing is not what is tested.
+static std::string NewFolder(const std::string& name) {
+  PutOwnFolderInMemory();
+  return test::PerThreadDBPath(name);
+}
+
+ToolDBTest::ToolDBTest(const std::string& name) : path_(NewFolder(name)) {
   options_.create_if_missing = true;
   options_.create_missing_column_families = true;
   AddFamily(kDefaultColumnFamilyName,
@@ -103,6 +109,7 @@ ToolDBTest::~ToolDBTest() {
   Close();
   EXPECT_OK(
       DestroyDB(path_, Options(options_, families_[0].options), families_));
+  std::filesystem::remove_all(path_);
   std::vector<std::string> files;
   const std::string parent = path_.substr(0, path_.rfind('/'));
   EXPECT_OK(Env::Default()->GetChildren(parent, &files));

@@ -71,8 +71,12 @@ std::vector<Section> SectionsOf(const std::string& file) {
 
 std::vector<Section> AllSections() {
   std::vector<Section> all;
+  std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
-    for (const Section& section : SectionsOf(entry.path().filename())) {
+    files.insert(entry.path().filename());
+  }
+  for (const std::string& file : files) {
+    for (const Section& section : SectionsOf(file)) {
       if (!section.name.empty()) all.push_back(section);
     }
   }
