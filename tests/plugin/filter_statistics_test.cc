@@ -289,6 +289,11 @@ TEST_F(FilterStatisticsTest, Samples) {
   Clean();
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   for (int i = 0; i < 8; i++) EXPECT_EQ("", Find(Key(6), Key(9)));
+  const FilterStatistics designed = Now();
+  EXPECT_EQ("Proteus", designed.files.at(0).filter.kind);
+  EXPECT_EQ(3u, designed.total.files_by_basis.at("keys"));
+  EXPECT_GE(designed.total.predicted_fpr, 0);
+  EXPECT_GT(designed.total.bits_per_key(), 0);
   const SampleQueueStatistics samples = Now().samples;
   const std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - begin;
