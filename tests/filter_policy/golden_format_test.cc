@@ -180,22 +180,13 @@ std::string BytesOf(const Annotation& annotation) {
 
 }  // namespace
 
-TEST(GoldenFormatTest, RecipesDescribeTheirBlocks) {
-  for (const Recipe& recipe : Recipes()) {
-    SCOPED_TRACE(recipe.name);
-    const std::string bytes = ReadFile(GoldenPath(recipe, 1));
-    ASSERT_FALSE(bytes.empty()) << "the recipe has no block yet";
-    EXPECT_EQ(recipe.contents, Describe(bytes));
-    EXPECT_LE(bytes.size(), 8192u) << "golden blocks are small";
-  }
-}
-
 // All that the format has is in some block.
 TEST(GoldenFormatTest, CoverTheFormat) {
   std::set<std::string> found;
   for (const Recipe& recipe : Recipes()) {
     const std::string bytes = ReadFile(GoldenPath(recipe, 1));
     ASSERT_FALSE(bytes.empty()) << recipe.name << " has no block yet";
+    EXPECT_LE(bytes.size(), 8192u) << "golden blocks are small";
     found.merge(FeaturesOf(bytes));
   }
   const std::set<std::string> wanted = {"no filter",
