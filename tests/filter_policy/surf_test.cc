@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "tests/filter_blocks.h"
 #include "tests/filter_policy/surf_models.h"
 #include "tests/key_families.h"
 
@@ -217,11 +218,7 @@ void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
     ASSERT_TRUE(surf->KeyMayMatch(key)) << Hex(key);
   }
   // All keys at once are more than a batch.
-  std::vector<Slice> slices(queries.begin(), queries.end());
-  std::vector<Slice*> pointers;
-  for (Slice& slice : slices) pointers.push_back(&slice);
-  const std::unique_ptr<bool[]> found(new bool[queries.size()]);
-  surf->KeysMayMatch(queries.size(), pointers.data(), found.get());
+  const std::vector<bool> found = AnswersToBatch(*surf, queries);
   for (size_t i = 0; i < queries.size(); i++) {
     const std::string& lo = queries[i];
     ASSERT_EQ(model->Key(lo), surf->KeyMayMatch(lo)) << Hex(lo);

@@ -129,10 +129,7 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   ASSERT_OK(writer.Finish());
   ASSERT_OK(
       db_->IngestExternalFile(family, {file}, IngestExternalFileOptions()));
-  const std::string upper = Key(6);
-  const Slice bound = upper;
-  ReadOptions read;
-  read.iterate_upper_bound = &bound;
+  const ReadOptions read = UpTo(6);
   std::unique_ptr<Iterator> it(db_->NewIterator(read, family));
   it->Seek(Key(4));
   EXPECT_FALSE(it->Valid());
@@ -148,10 +145,7 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
 // A column family may be at the address of one that was dropped.
 TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  const std::string upper = Key(6);
-  const Slice bound = upper;
-  ReadOptions read;
-  read.iterate_upper_bound = &bound;
+  const ReadOptions read = UpTo(6);
   for (int i = 0; i < 20; i++) {
     ColumnFamilyHandle* family;
     ASSERT_OK(

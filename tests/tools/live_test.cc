@@ -87,6 +87,17 @@ class LiveTest : public ToolDBTest {
   std::vector<std::unique_ptr<FilterRefresher>> refreshers_;
 };
 
+// A refresh that takes long, and says when it has begun.
+RefreshOptions Slow(std::atomic<bool>* began) {
+  RefreshOptions slow;
+  slow.bytes_per_second = 1000;
+  slow.progress = [began](const RefreshProgress& progress) {
+    *began = progress.files_decided < progress.files;
+    return true;
+  };
+  return slow;
+}
+
 bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -191,14 +202,8 @@ TEST_F(LiveTest, Refresh) {
 // The operator can end a refresh, and gets its result.
 TEST_F(LiveTest, RefreshThatIsInterrupted) {
   FillForOthers();
-  RefreshOptions slow;
-  slow.bytes_per_second = 1000;
   std::atomic<bool> began{false};
-  slow.progress = [&began](const RefreshProgress& progress) {
-    began = progress.files_decided < progress.files;
-    return true;
-  };
-  Serve(1, slow);
+  Serve(1, Slow(&began));
   std::thread asking([&began] {
     while (!began) Env::Default()->SleepForMicroseconds(1000);
     kill(getpid(), SIGTERM);
@@ -224,14 +229,8 @@ TEST_F(LiveTest, RefreshThatIsInterrupted) {
 // The DB is closed while a refresh runs: the operator gets its result.
 TEST_F(LiveTest, RefresherThatEnds) {
   FillForOthers();
-  RefreshOptions slow;
-  slow.bytes_per_second = 1000;
   std::atomic<bool> began{false};
-  slow.progress = [&began](const RefreshProgress&) {
-    began = true;
-    return true;
-  };
-  Serve(1, slow);
+  Serve(1, Slow(&began));
   std::thread ending([this, &began] {
     while (!began) Env::Default()->SleepForMicroseconds(1000);
     refreshers_.clear();

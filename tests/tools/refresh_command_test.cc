@@ -63,35 +63,18 @@ class RefreshCommandTest : public ToolDBTest {
     Open();
     Close();
     ASSERT_OK(WriteQueryFile(Env::Default(), samples_file_, queries_));
-    const auto files = [this] {
-      const std::vector<std::string> now = Files("default");
-      return std::set<std::string>(now.begin(), now.end());
-    };
-    const std::set<std::string> old = files();
+    const std::set<std::string> old = FilesOf({"default"});
     ASSERT_GT(old.size(), 6u);
-    const auto rewritten = [&] {
-      std::set<std::string> now = files();
-      for (const std::string& file : old) now.erase(file);
-      return now;
-    };
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-      RefreshDefault({"--all", "--bytes_per_second=100K"});
-      _exit(0);
-    }
     int ended = 0;
-    while (rewritten().size() < 2) {
-      ASSERT_EQ(0, waitpid(child, &ended, WNOHANG));
-      usleep(10 * 1000);
-    }
-    kill(child, signal);
-    waitpid(child, &ended, 0);
+    const std::set<std::string> done =
+        EndOnceRewritten({"refresh", "--db=" + path_, "--column_family=default",
+                          "--all", "--bytes_per_second=100K"},
+                         {"default"}, old, /*count=*/2, signal, &ended);
     EXPECT_EQ(signal == SIGKILL, WIFSIGNALED(ended));
-    const std::set<std::string> done = rewritten();
+    ASSERT_GE(done.size(), 2u);
     ASSERT_LT(done.size(), old.size());
     uint64_t bytes_left = 0;
-    for (const std::string& file : files()) {
+    for (const std::string& file : FilesOf({"default"})) {
       uint64_t bytes = 0;
       ASSERT_OK(Env::Default()->GetFileSize(file, &bytes));
       if (done.count(file) == 0) bytes_left += bytes;
@@ -104,7 +87,7 @@ class RefreshCommandTest : public ToolDBTest {
     EXPECT_NEAR(static_cast<double>(bytes_left),
                 totals["bytes_read"].get<double>(), 100)
         << run.out;
-    const std::set<std::string> all = files();
+    const std::set<std::string> all = FilesOf({"default"});
     EXPECT_EQ(old.size(), all.size());
     for (const std::string& file : all) EXPECT_EQ(0u, old.count(file)) << file;
     for (const std::string& file : done) EXPECT_EQ(1u, all.count(file)) << file;

@@ -201,31 +201,14 @@ TEST_F(RollbackTest, InterruptEndsIt) {
 // Killed at any time, it goes on where it was.
 TEST_F(RollbackTest, GoesOnAfterKill) {
   Fill();
-  std::set<std::string> old;
-  for (const char* family : {"default", "surf"}) {
-    for (const std::string& file : Files(family)) old.insert(file);
-  }
-  const auto rewritten = [&] {
-    std::set<std::string> files;
-    for (const char* family : {"default", "surf"}) {
-      for (const std::string& file : Files(family)) {
-        if (old.count(file) == 0) files.insert(file);
-      }
-    }
-    return files;
-  };
-  fflush(stdout);
-  const pid_t child = fork();
-  if (child == 0) {
-    Rollback({"--bytes_per_second=60K"});
-    _exit(0);
-  }
-  while (rewritten().empty()) usleep(10 * 1000);
-  kill(child, SIGKILL);
+  const std::vector<std::string> families = {"default", "surf"};
+  const std::set<std::string> old = FilesOf(families);
   int ended = 0;
-  waitpid(child, &ended, 0);
+  const std::set<std::string> done =
+      EndOnceRewritten({"rollback", "--db=" + path_, "--to=bloomfilter:10",
+                        "--bytes_per_second=60K"},
+                       families, old, /*count=*/1, SIGKILL, &ended);
   EXPECT_TRUE(WIFSIGNALED(ended));
-  const std::set<std::string> done = rewritten();
   ASSERT_GT(done.size(), 0u);
   ASSERT_LT(done.size(), 4u);
   // Until the end, filters of either kind are in use.
@@ -236,8 +219,9 @@ TEST_F(RollbackTest, GoesOnAfterKill) {
   EXPECT_EQ(kFine, run.code) << run.err;
   EXPECT_EQ(done.size(), Count(run, "has RocksDB's filter")) << run.out;
   EXPECT_EQ(4 - done.size(), Count(run, "rewritten")) << run.out;
-  const std::set<std::string> all = rewritten();
+  const std::set<std::string> all = FilesOf(families);
   EXPECT_EQ(4u, all.size());
+  for (const std::string& file : old) EXPECT_EQ(0u, all.count(file)) << file;
   for (const std::string& file : done) EXPECT_EQ(1u, all.count(file)) << file;
   ExpectStockFilters({"default", "surf", "bloom"});
 }

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -206,6 +207,42 @@ std::vector<std::string> ToolDBTest::Files(const std::string& family) const {
     }
   }
   return paths;
+}
+
+std::set<std::string> ToolDBTest::FilesOf(
+    const std::vector<std::string>& families) const {
+  std::set<std::string> all;
+  for (const std::string& family : families) {
+    for (const std::string& file : Files(family)) all.insert(file);
+  }
+  return all;
+}
+
+std::set<std::string> ToolDBTest::EndOnceRewritten(
+    const std::vector<std::string>& command,
+    const std::vector<std::string>& families, const std::set<std::string>& old,
+    size_t count, int signal, int* ended) {
+  const auto rewritten = [&] {
+    std::set<std::string> now = FilesOf(families);
+    for (const std::string& file : old) now.erase(file);
+    return now;
+  };
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    RunTool(command);
+    _exit(0);
+  }
+  bool runs = true;
+  while (runs && rewritten().size() < count) {
+    usleep(10 * 1000);
+    runs = waitpid(child, ended, WNOHANG) == 0;
+  }
+  if (runs) {
+    kill(child, signal);
+    waitpid(child, ended, 0);
+  }
+  return rewritten();
 }
 
 std::map<std::string, std::string> ToolDBTest::Disk() const {

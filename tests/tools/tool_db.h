@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,16 @@ class ToolDBTest : public testing::Test {
   static std::string NameOf(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
   }
+
+  // The paths of these column families' files.
+  std::set<std::string> FilesOf(const std::vector<std::string>& families) const;
+  // Runs the command in a process of its own, and sends the signal to it as
+  // soon as `count` files of the column families are not among `old`. Returns
+  // those that are not when it has ended, and how it has.
+  std::set<std::string> EndOnceRewritten(
+      const std::vector<std::string>& command,
+      const std::vector<std::string>& families,
+      const std::set<std::string>& old, size_t count, int signal, int* ended);
 
   // Names and contents of the DB's files, except for the lock and logs of what
   // happened.

@@ -180,7 +180,7 @@ class TranscriptTest : public ToolDBTest,
     while (families_.at(i).name != family) i++;
     return i;
   }
-  // Of the SST files.
+  // The folder of the SST files.
   std::string Folder() const {
     return options_.db_paths.empty() ? path_ : options_.db_paths[0].path;
   }
@@ -458,8 +458,8 @@ std::string TranscriptTest::Normal(std::string text) {
        "$1: ..."},
       {std::regex("\\.[0-9a-f]{8}(-[0-9a-f]+)+"), ".#"},  // temporary files
       {std::regex("MANIFEST-[0-9]+"), "MANIFEST-#"},
-      {std::regex("[0-9]+ bytes behind offset [0-9]+"),
-       "# bytes behind offset #"},
+      {std::regex("[0-9]+ bytes (at|behind) offset [0-9]+"),
+       "# bytes $1 offset #"},
       {std::regex("\\b[0-9]+\\.[0-9]+(e[-+]?[0-9]+)?|\\b[0-9]+e-[0-9]+|"
                   "\\b[0-9]+(?= (B|[KMGT]B|ns|us|ms|s|min|h)\\b)|"
                   "\\b[1-9][0-9]{4,}\\b"),
