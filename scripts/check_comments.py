@@ -57,7 +57,7 @@ def files_to_check(root, paths):
             names += [pathlib.Path(folder) / name for name in files]
     return sorted({name.relative_to(root) for name in names
                    if name.suffix in LEXERS and (name.suffix != ".txt" or name.name == "CMakeLists.txt")
-                   and not name.match("tests/scripts/comments_test.sh")})
+                   and not name.match("tests/scripts/checkers_test.sh")})
 
 
 def lexed(suffix, text):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Sets up, builds and passes the tests.
+# Sets up, builds, checks text and layout (scripts/lint.sh) and passes the tests.
 #
 #   scripts/test.sh [ARGUMENTS OF CTEST...]    such as -R surf
 #
@@ -30,6 +30,7 @@ scripts/setup.sh
 # Debian 12 has the project's version of clang-format. With that, doxygen takes 12 MB more; by itself it would take 66.
 install_optional clang-format-14
 if is_installed clang-format-14; then install_optional doxygen; fi
+scripts/lint.sh
 say "running the tests, 6 to 13 minutes"
 # One more than there are processors, since some tests wait.
 ctest --test-dir build --output-on-failure -j "$(($(nproc) + 1))" "${arguments[@]}"

@@ -51,6 +51,18 @@ bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
   return block.LowerBound(bound, &again) && again == bound;
 }
 
+// The answers of a block, or of a filter, to keys that are asked at once.
+template <typename Filter>
+std::vector<bool> AnswersToBatch(const Filter& filter,
+                                 const std::vector<std::string>& keys) {
+  std::vector<Slice> slices(keys.begin(), keys.end());
+  std::vector<Slice*> pointers;
+  for (Slice& slice : slices) pointers.push_back(&slice);
+  const std::unique_ptr<bool[]> answers(new bool[keys.size()]);
+  filter.KeysMayMatch(keys.size(), pointers.data(), answers.get());
+  return std::vector<bool>(answers.get(), answers.get() + keys.size());
+}
+
 inline std::unique_ptr<FilterBitsBuilder> NewBuilder(
     const FilterPolicy& policy, const BlockBasedTableOptions& options = {}) {
   return std::unique_ptr<FilterBitsBuilder>(

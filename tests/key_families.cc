@@ -31,6 +31,18 @@ std::string BigEndian(uint64_t number) {
   return bytes;
 }
 
+std::vector<std::string> StringsOver(const std::string& alphabet,
+                                     size_t max_length) {
+  std::vector<std::string> all = {""};
+  for (size_t begin = 0, length = 0; length < max_length; length++) {
+    const size_t end = all.size();
+    for (; begin < end; begin++) {
+      for (char c : alphabet) all.push_back(all[begin] + c);
+    }
+  }
+  return all;
+}
+
 std::string RandomString(Random* rnd, const std::string& alphabet,
                          size_t max_length) {
   std::string result(rnd->Uniform(static_cast<int>(max_length) + 1), '\0');

@@ -31,6 +31,10 @@ std::string BigEndian(uint64_t number);
 // neighbors in the last byte.
 std::vector<std::string> Around(const std::string& key);
 
+// All strings over an alphabet up to a length.
+std::vector<std::string> StringsOver(const std::string& alphabet,
+                                     size_t max_length);
+
 // A string over `alphabet` of at most `max_length` bytes.
 std::string RandomString(Random* rnd, const std::string& alphabet,
                          size_t max_length);

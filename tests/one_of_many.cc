@@ -4,7 +4,7 @@
 //  table_tests. Called by the name of one of them, such as count_test, it runs
 //  the tests of that file; called by its own name, it runs all. Classes outside
 //  of unnamed namespaces have names that no other test has
-//  (tests/scripts/test_names_test.sh).
+//  (scripts/lint.sh).
 
 #include <gtest/gtest.h>
 

@@ -49,27 +49,6 @@ std::string Build(const FilterPolicy& policy, const Keys& keys,
   return Finish(builder.get());
 }
 
-std::string Build(const ProteusDesign& design, double bits_per_key,
-                  const Keys& keys, const FilterSalt& salt) {
-  ProteusSettings settings;
-  settings.bits_per_key = bits_per_key;
-  settings.forced = design;
-  ProteusBuilder builder(settings, nullptr, {salt, 0});
-  for (const std::string& key : keys) builder.AddKey(key);
-  std::string block;
-  EXPECT_TRUE(FinishBlock(kProteusKind, &builder, salt, 0, &block));
-  return block;
-}
-
-std::string Build(const SurfSuffix& suffix, const Keys& keys,
-                  const FilterSalt& salt) {
-  SurfBuilder builder(suffix, FstOptions(), {salt, 0});
-  for (const std::string& key : keys) builder.AddKey(key);
-  std::string block;
-  EXPECT_TRUE(FinishBlock(kSurfKind, &builder, salt, 0, &block));
-  return block;
-}
-
 using BuildWith = std::function<std::string(const FilterSalt&)>;
 
 // Each way to hash, over `keys`.
@@ -78,11 +57,11 @@ std::vector<std::pair<const char*, BuildWith>> Hashing(const Keys& keys) {
   const auto add = [&](const char* name, const ProteusDesign& design,
                        double bits_per_key = 12) {
     all.push_back({name, [=](const FilterSalt& salt) {
-                     return Build(design, bits_per_key, keys, salt);
+                     return BuildProteusBlock(keys, design, bits_per_key, salt);
                    }});
   };
   all.push_back({"SuRF-Hash", [=](const FilterSalt& salt) {
-                   return Build(SurfSuffix{8, 0}, keys, salt);
+                   return BuildSurfBlock(keys, {8, 0}, {}, salt);
                  }});
   add("Bloom of words", TrieAndSet(0, 64));
   add("Ribbon of words", TrieAndSet(0, 64, kRibbonAmq));
@@ -129,7 +108,7 @@ TEST(FilterSaltTest, IsStored) {
   const auto hash = NewSurfFilterPolicy({4, 4});
   expect_stored(Build(*hash, keys, kOne), kOne);
   expect_stored(Build(*hash, keys, kTwo), kTwo);
-  expect_stored(Build(TrieAndSet(0, 64), 12, keys, kOne), kOne);
+  expect_stored(BuildProteusBlock(keys, TrieAndSet(0, 64), 12, kOne), kOne);
   // No filter: bytes in no order.
   expect_stored(Build(*hash, {"b", "c", "a"}, kOne), kNone);
 }
@@ -144,11 +123,7 @@ TEST(FilterSaltTest, KeysAreFoundWithAnySalt) {
         const std::string bytes = build(salt);
         const FilterBlock block(bytes);
         ASSERT_OK(block.status());
-        std::vector<Slice> slices(family.keys.begin(), family.keys.end());
-        std::vector<Slice*> asked;
-        for (Slice& slice : slices) asked.push_back(&slice);
-        const std::unique_ptr<bool[]> found(new bool[asked.size()]);
-        block.KeysMayMatch(asked.size(), asked.data(), found.get());
+        const std::vector<bool> found = AnswersToBatch(block, family.keys);
         for (size_t i = 0; i < family.keys.size(); i++) {
           const std::string& key = family.keys[i];
           ASSERT_TRUE(found[i]);
@@ -222,7 +197,8 @@ TEST(FilterSaltTest, NoWindowHidesItsHead) {
   SortUnique(&keys);
   Random random(3);
   for (const FilterSalt& salt : {kNone, kOne, kTwo}) {
-    const std::string bytes = Build(TrieAndSet(0, 128), 12, keys, salt);
+    const std::string bytes =
+        BuildProteusBlock(keys, TrieAndSet(0, 128), 12, salt);
     const FilterBlock block(bytes);
     int passed = 0;
     for (int i = 0; i < 1000; i++) {

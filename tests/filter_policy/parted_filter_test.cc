@@ -222,11 +222,7 @@ TEST_P(PartedFilterTest, Batches) {
                                  : BigEndian(random.Next()));
     }
     if (sorted) std::sort(asked.begin(), asked.end());
-    std::vector<Slice> slices(asked.begin(), asked.end());
-    std::vector<Slice*> pointers;
-    for (Slice& slice : slices) pointers.push_back(&slice);
-    const std::unique_ptr<bool[]> answers(new bool[asked.size()]);
-    block_->KeysMayMatch(asked.size(), pointers.data(), answers.get());
+    const std::vector<bool> answers = AnswersToBatch(*block_, asked);
     for (size_t i = 0; i < asked.size(); i++) {
       EXPECT_EQ(block_->KeyMayMatch(asked[i]), answers[i]) << i;
     }

@@ -77,6 +77,8 @@ inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
     ASSERT_TRUE(block.RangeMayMatch(key, key, true)) << Hex(key);
     ASSERT_TRUE(block.RangeMayMatch(key, key + '\0', false)) << Hex(key);
     ASSERT_TRUE(block.RangeMayMatch("", key, true)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch(key, std::string(400, '\xff'), true))
+        << Hex(key);
     for (size_t length = 0; length <= key.size(); length++) {
       ASSERT_TRUE(block.PrefixMayMatch(Slice(key.data(), length))) << Hex(key);
     }
@@ -84,13 +86,20 @@ inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
 }
 
 // All entries must be found through the interface by which the block-based
-// table asks.
+// table asks: one by one, and for MultiGet all at once.
 inline void ExpectReaderFinds(const Slice& block, const Keys& entries) {
   const std::unique_ptr<FilterBitsReader> reader(
       static_cast<const ProteanFilterPolicy&>(*NewSurfFilterPolicy({0, 0}))
           .GetFilterBitsReader(block));
-  for (const std::string& entry : entries) {
-    ASSERT_TRUE(reader->MayMatch(entry)) << Hex(entry);
+  std::vector<Slice> slices(entries.begin(), entries.end());
+  std::vector<Slice*> pointers;
+  for (Slice& slice : slices) pointers.push_back(&slice);
+  const std::unique_ptr<bool[]> found(new bool[entries.size()]);
+  reader->MayMatch(static_cast<int>(entries.size()), pointers.data(),
+                   found.get());
+  for (size_t i = 0; i < entries.size(); i++) {
+    ASSERT_TRUE(reader->MayMatch(entries[i])) << Hex(entries[i]);
+    ASSERT_TRUE(found[i]) << Hex(entries[i]);
   }
 }
 

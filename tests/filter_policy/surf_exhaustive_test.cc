@@ -278,12 +278,9 @@ double ShareOfSame(const HashPairs& pairs) {
 template <typename Filter>
 void CheckKeys(const Filter& filter, const std::vector<Query>& queries,
                const Answers& answers, HashPairs* hash) {
-  std::vector<Slice> slices;
-  std::vector<Slice*> pointers;
-  for (const Query& query : queries) slices.emplace_back(query.string);
-  for (Slice& slice : slices) pointers.push_back(&slice);
-  const std::unique_ptr<bool[]> found(new bool[queries.size()]);
-  filter.KeysMayMatch(queries.size(), pointers.data(), found.get());
+  Strings strings;
+  for (const Query& query : queries) strings.push_back(query.string);
+  const std::vector<bool> found = AnswersToBatch(filter, strings);
   for (size_t i = 0; i < queries.size(); i++) {
     const std::string& query = queries[i].string;
     ASSERT_EQ(found[i], filter.KeyMayMatch(query)) << Hex(query);

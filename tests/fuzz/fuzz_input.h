@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "rocksdb/slice.h"
@@ -85,5 +86,27 @@ class FuzzRandom {
 // Changes the `size` bytes at `data` without knowing their meaning, and returns
 // their new number, at most `max_size`: LLVMFuzzerMutate, or a substitute.
 using GenericMutator = size_t (*)(uint8_t* data, size_t size, size_t max_size);
+
+// ---- Inputs that are plain bytes ----
+//
+// They are changed by the engine alone, since the target itself makes right
+// what would otherwise be refused, such as checksums.
+
+// The functions of a FuzzTarget.
+inline size_t MutateBytes(uint8_t* data, size_t size, size_t max_size,
+                          FuzzRandom* /*random*/, GenericMutator generic) {
+  return generic(data, size, max_size);
+}
+
+// The beginning of one input and the end of another.
+inline size_t CrossBytes(const Slice& a, const Slice& b, uint8_t* out,
+                         size_t max_size, FuzzRandom* random) {
+  const size_t size = std::min({a.size(), b.size(), max_size});
+  if (size == 0) return 0;
+  const size_t cut = random->Next() % size;
+  memcpy(out, a.data(), cut);
+  memcpy(out + cut, b.data() + cut, size - cut);
+  return size;
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,6 +8,8 @@
 //  RocksDB parses the objects, braces and options around Protean's own.
 //  RocksDB's part is not tested here.
 
+#include <sstream>
+
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
@@ -122,68 +124,33 @@ void Run(const uint8_t* data, size_t size) {
 }
 
 const TextLanguage& Language() {
-  static const auto* const language = new TextLanguage{
-      "{}=;:,",
-      {"id",
-       "protean.SuRF",
-       "protean.Proteus",
-       "protean.PrefixBloom",
-       "protean.TwoPrefixBloom",
-       "protean.Levels",
-       "surf",
-       "proteus",
-       "prefixbloom",
-       "prefixbloom2",
-       "levels",
-       "surf:0:4",
-       "proteus:12",
-       "proteus:12:bloom",
-       "bloomfilter:10",
-       "ribbonfilter:10",
-       "nullptr",
-       "bits_per_key",
-       "prefix_filter_type",
-       "kBloom",
-       "ribbon",
-       "auto",
-       "level_bits",
-       "equal",
-       "point_lookups_use_whole_keys",
-       "true",
-       "false_positive_cost_micros",
-       "2",
-       "filter_budget_bytes",
-       "512M",
-       "2g",
-       "2G",
-       "18446744073709551615",
-       "sample_capacity",
-       "sample_every",
-       "seed_file",
-       "seeds",
-       "0x61,0x62-0x63",
-       "-exclusive",
-       "samples_file",
-       "good",
-       "bad",
-       "hash_suffix_bits",
-       "real_suffix_bits",
-       "prefix_suffix_bits",
-       "policies",
-       "filter_policy",
-       "partition_filters",
-       "decouple_partitioned_filters",
-       "metadata_block_size",
-       "index_type",
-       "kTwoLevelIndexSearch",
-       "whole_key_filtering",
-       "true",
-       "false",
-       "{id=protean.SuRF;real_suffix_bits=4}",
-       "{id=protean.Levels;policies={surf:0:4,proteus:12}}",
-       "{id=protean.Proteus;bits_per_key=10.5;prefix_filter_type=kBloom}",
-       "filter_policy=surf:0:4;",
-       " "}};
+  static const auto* const language = [] {
+    auto* const all = new TextLanguage{"{}=;:,", {" "}};
+    std::istringstream words(
+        // Policies.
+        "id protean.SuRF protean.Proteus protean.PrefixBloom "
+        "protean.TwoPrefixBloom protean.Levels surf proteus prefixbloom "
+        "prefixbloom2 levels surf:0:4 proteus:12 proteus:12:bloom "
+        "bloomfilter:10 ribbonfilter:10 nullptr "
+        // Their options.
+        "bits_per_key prefix_filter_type kBloom ribbon auto level_bits equal "
+        "point_lookups_use_whole_keys true false_positive_cost_micros 2 "
+        "filter_budget_bytes 512M 2g 2G 18446744073709551615 sample_capacity "
+        "sample_every seed_file seeds 0x61,0x62-0x63 -exclusive samples_file "
+        "good bad hash_suffix_bits real_suffix_bits prefix_suffix_bits "
+        "policies "
+        // Options of a table.
+        "filter_policy partition_filters decouple_partitioned_filters "
+        "metadata_block_size index_type kTwoLevelIndexSearch "
+        "whole_key_filtering true false "
+        // Phrases.
+        "{id=protean.SuRF;real_suffix_bits=4} "
+        "{id=protean.Levels;policies={surf:0:4,proteus:12}} "
+        "{id=protean.Proteus;bits_per_key=10.5;prefix_filter_type=kBloom} "
+        "filter_policy=surf:0:4;");
+    for (std::string word; words >> word;) all->words.push_back(word);
+    return all;
+  }();
   return *language;
 }
 

@@ -9,9 +9,9 @@
 
 #include "sets/quotient/quotient_cursor.h"
 #include "sets/quotient/saved_quotient.h"
-#include "tests/fuzz/byte_input.h"
-#include "tests/fuzz/cascade_page.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "util/coding.h"
+#include "util/crc32c.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <optional>
 #include <set>
 
@@ -232,6 +233,14 @@ class FilterStatisticsTest : public testing::Test {
     EXPECT_OK(it->status());
     return it->Valid() ? it->key().ToString() : "";
   }
+  // Read options with this upper bound.
+  ReadOptions UpTo(int key) {
+    bounds_.push_back(Key(key));
+    bound_slices_.emplace_back(bounds_.back());
+    ReadOptions read;
+    read.iterate_upper_bound = &bound_slices_.back();
+    return read;
+  }
   std::string FindBackwards(const Bound& target, const std::string& lower) {
     const Slice bound = lower;
     ReadOptions read;
@@ -307,6 +316,8 @@ class FilterStatisticsTest : public testing::Test {
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyHandle*> families_;
   FilterStatistics before_;
+  std::deque<std::string> bounds_;  // of UpTo
+  std::deque<Slice> bound_slices_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

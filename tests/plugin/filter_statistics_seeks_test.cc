@@ -111,10 +111,7 @@ TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
   AddFile(db_.get(), 1, 55, 5);
   AddFile(db_.get(), 1, 105, 5);
   Reopen();
-  const std::string upper = Key(57);
-  const Slice bound = upper;
-  ReadOptions read;
-  read.iterate_upper_bound = &bound;
+  const ReadOptions read = UpTo(57);
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(read));
     int keys = 0;
@@ -187,11 +184,8 @@ TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
   options_.table_factory = NewTable(
       "ProteanTable", "filter_policy=exact:1;block_cache=1M;block_size=64");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  ReadOptions read;
+  ReadOptions read = UpTo(13);
   read.read_tier = kBlockCacheTier;
-  const std::string upper = Key(13);
-  const Slice bound = upper;
-  read.iterate_upper_bound = &bound;
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(read));
     it->Seek(Key(12));
@@ -205,10 +199,7 @@ TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
 
 TEST_F(FilterStatisticsTest, LongIteratorsHandOverNowAndThen) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  const std::string upper = Key(9);
-  const Slice bound = upper;
-  ReadOptions read;
-  read.iterate_upper_bound = &bound;
+  const ReadOptions read = UpTo(9);
   const std::unique_ptr<Iterator> it(db_->NewIterator(read));
   for (int i = 1; i <= 5000; i++) {
     it->Seek(Key(6));
@@ -233,17 +224,14 @@ TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
       last = asked;
     }
   });
+  const ReadOptions read = UpTo(9);
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < kThreads; t++) {
-    threads.emplace_back([this] {
+    threads.emplace_back([this, &read] {
       for (uint64_t i = 0; i < kRounds; i++) {
         EXPECT_EQ("", Find(Key(6), Key(9)));
         EXPECT_EQ(Key(2), Find(Key(1), Key(100)));
       }
-      const std::string upper = Key(9);
-      const Slice bound = upper;
-      ReadOptions read;
-      read.iterate_upper_bound = &bound;
       const std::unique_ptr<Iterator> it(db_->NewIterator(read));
       for (uint64_t i = 0; i < 10 * kRounds; i++) it->Seek(Key(6));
     });

@@ -129,10 +129,7 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   ASSERT_OK(writer.Finish());
   ASSERT_OK(
       db_->IngestExternalFile(family, {file}, IngestExternalFileOptions()));
-  const std::string upper = Key(6);
-  const Slice bound = upper;
-  ReadOptions read;
-  read.iterate_upper_bound = &bound;
+  const ReadOptions read = UpTo(6);
   std::unique_ptr<Iterator> it(db_->NewIterator(read, family));
   it->Seek(Key(4));
   EXPECT_FALSE(it->Valid());
@@ -148,10 +145,7 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
 // A column family may be at the address of one that was dropped.
 TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  const std::string upper = Key(6);
-  const Slice bound = upper;
-  ReadOptions read;
-  read.iterate_upper_bound = &bound;
+  const ReadOptions read = UpTo(6);
   for (int i = 0; i < 20; i++) {
     ColumnFamilyHandle* family;
     ASSERT_OK(
@@ -289,6 +283,11 @@ TEST_F(FilterStatisticsTest, Samples) {
   Clean();
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   for (int i = 0; i < 8; i++) EXPECT_EQ("", Find(Key(6), Key(9)));
+  const FilterStatistics designed = Now();
+  EXPECT_EQ("Proteus", designed.files.at(0).filter.kind);
+  EXPECT_EQ(3u, designed.total.files_by_basis.at("keys"));
+  EXPECT_GE(designed.total.predicted_fpr, 0);
+  EXPECT_GT(designed.total.bits_per_key(), 0);
   const SampleQueueStatistics samples = Now().samples;
   const std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - begin;

@@ -1,170 +1,115 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Statistics as text, JSON, and in the text format of Prometheus.
+//  Statistics as text, JSON, and in the text format of Prometheus:
+//  testdata/statistics.txt, .json and .prom, which are written anew with
+//  PROTEAN_REWRITE=1 in the environment.
 
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "plugin/build_info.h"
-#include "rocksdb/statistics.h"
-#include "tests/plugin/filter_statistics_fixture.h"
+#include "plugin/filter_statistics.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-TEST_F(FilterStatisticsTest, Text) {
-  SetTable("{id=protean.Proteus;bits_per_key=20}");
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  std::string value;
-  EXPECT_TRUE(db_->Get(ReadOptions(), Key(13), &value).IsNotFound());
-  FilterStatistics statistics = Now();
-  EXPECT_EQ("Proteus", statistics.files.at(0).filter.kind);
-  EXPECT_GE(statistics.total.predicted_fpr, 0);
-  EXPECT_GT(statistics.total.bits_per_key(), 0);
-  const std::string text = statistics.ToString();
-  std::istringstream lines(text);
-  std::string line;
-  size_t count = 0;
-  while (std::getline(lines, line)) {
-    count++;
-    EXPECT_LE(line.size(), 150u) << line;
-  }
-  // A title, the table's header, three rows for each level and for the sum, and
-  // the numbers that are known and not 0.
-  EXPECT_LE(2u + 3 * 4 + 3, count) << text;
-  for (const char* part :
-       {"\nlive_files: 3\n", "\ntotal: open_files 3, used_files 3, ",
-        "files_by_basis.keys 3", "filter_blocks_loaded 3, ",
-        "blocks_avoided 3, ", "\nsamples: capacity "}) {
-    EXPECT_NE(std::string::npos, text.find(part)) << part << text;
-  }
-  EXPECT_TRUE(
-      std::regex_search(text, std::regex(" gets +3 +- +- +0 +0 +0(\\.0+)?\n")))
-      << text;
-  for (const char* part : {"builds", "unasked", "refresh", "ticker_gets"}) {
-    EXPECT_EQ(std::string::npos, text.find(part)) << part << text;
-  }
-  statistics.builds = {7, 1000, 1250, 250000, 1500000};
-  statistics.total.gets.unasked = 12;
-  const std::string more = statistics.ToString();
-  EXPECT_NE(std::string::npos,
-            more.find("builds: filters 7, keys 1000, filter_bytes 1250, "
-                      "model_micros 250000, build_micros 1500000\n"))
-      << more;
-  EXPECT_NE(std::string::npos, more.find("gets.unasked 12\n")) << more;
-}
-
-TEST_F(FilterStatisticsTest, Json) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(Key(2), Find(Key(1), {}));
-  FilterStatistics statistics = Now();
-  const std::string odd = "\"quoted\" \\ \n\t \x01 \xc3\xa4";
-  statistics.column_family = odd;
-  statistics.files[0].filter.predicted_fpr = 0.25;
-  const auto json = nlohmann::json::parse(statistics.ToJson(), nullptr, false);
-  ASSERT_FALSE(json.is_discarded()) << statistics.ToJson();
-  EXPECT_EQ(odd, json["column_family"]);
-  EXPECT_EQ(path_, json["db"]);
-  EXPECT_EQ(3, json["live_files"]);
-  EXPECT_EQ(3, json["total"]["bounded_seeks"]["negatives"]);
-  EXPECT_EQ(3, json["total"]["bounded_seeks"]["asked"]);
-  EXPECT_EQ(0.0, json["total"]["bounded_seeks"]["fpr"]);
-  EXPECT_EQ(1, json["total"]["unbounded_seeks"]["reached"]);
-  EXPECT_TRUE(json["total"]["predicted_fpr"].is_null());
-  ASSERT_EQ(3u, json["levels"].size());
-  EXPECT_EQ(2, json["levels"][2]["level"]);
-  EXPECT_EQ(1, json["levels"][2]["unbounded_seeks"]["passed"]);
-  EXPECT_EQ(11, json["levels"][2]["keys"]);
-  EXPECT_EQ(1, json["levels"][2]["filter_blocks_loaded"]);
-  EXPECT_EQ(json["levels"][2]["filter_bytes"],
-            json["levels"][2]["filter_bytes_loaded"]);
-  EXPECT_EQ(3, json["total"]["filter_blocks_loaded"]);
-  EXPECT_EQ(1, json["files"][0]["filter_blocks_loaded"]);
-  ASSERT_EQ(3u, json["files"].size());
-  EXPECT_EQ(0.25, json["files"][0]["filter"]["predicted_fpr"]);
-  EXPECT_EQ("Exact", json["files"][0]["filter"]["kind"]);
-  EXPECT_TRUE(json["ticker_gets"]["negatives"].is_null());
-  EXPECT_EQ(0, json["total"]["gets"]["asked"]);
-  EXPECT_EQ(0, json["builds"]["filters"]);
-  EXPECT_TRUE(json["samples"]["held"].is_null());
-}
-
-// The names that the header documents, in each object.
-TEST_F(FilterStatisticsTest, JsonNames) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(Key(2), Find(Key(1), {}));
-  const auto json = nlohmann::json::parse(Now().ToJson(), nullptr, false);
-  ASSERT_FALSE(json.is_discarded());
-  using Names = std::set<std::string>;
-  const auto names = [](const nlohmann::json& object) {
-    Names found;
-    for (const auto& item : object.items()) found.insert(item.key());
-    return found;
-  };
-  const Names counts = {"filter_blocks_loaded", "filter_bytes_loaded",
-                        "filter_loads_failed", "bounded_seeks",
-                        "unbounded_seeks"};
-  Names sums = counts;
-  sums.insert({"open_files", "entries", "used_files", "unused_files", "keys",
-               "filter_bytes", "bits_per_key", "predicted_fpr",
-               "blocks_avoided", "files_by_basis", "model_micros", "gets"});
-  const Names seeks = {"asked",          "negatives", "passed",
-                       "true_positives", "reached",   "fpr",
-                       "false_positives"};
-  EXPECT_EQ((Names{"db", "column_family", "live_files", "total", "levels",
-                   "files", "ticker_gets", "builds", "samples", "refresh"}),
-            names(json));
-  EXPECT_EQ(sums, names(json["total"]));
-  EXPECT_EQ(seeks, names(json["total"]["bounded_seeks"]));
-  EXPECT_EQ(seeks, names(json["total"]["unbounded_seeks"]));
-  EXPECT_EQ((Names{"unasked", "asked", "negatives", "true_positives",
-                   "false_positives", "fpr"}),
-            names(json["total"]["gets"]));
-  EXPECT_EQ((Names{"no_filter", "rocksdb_filter", "other_comparator",
-                   "no_whole_keys", "unfilterable_keys", "damaged"}),
-            names(json["total"]["unused_files"]));
-  EXPECT_EQ((Names{"samples", "keys", "prescribed"}),
-            names(json["total"]["files_by_basis"]));
-  EXPECT_EQ((Names{"filters", "keys", "filter_bytes", "model_micros",
-                   "build_micros"}),
-            names(json["builds"]));
-  sums.insert("level");
-  EXPECT_EQ(sums, names(json["levels"][0]));
-  Names of_file = counts;
-  of_file.insert(
-      {"path", "level", "unused", "entries", "keys", "filter_bytes", "filter"});
-  EXPECT_EQ(of_file, names(json["files"][0]));
-  EXPECT_EQ((Names{"kind", "design", "basis", "bits_per_key", "predicted_fpr",
-                   "samples", "model_micros"}),
-            names(json["files"][0]["filter"]));
-  EXPECT_EQ((Names{"negatives", "true_positives", "false_positives"}),
-            names(json["ticker_gets"]));
-  EXPECT_EQ((Names{"held", "capacity", "sample_every", "recorded", "sampled",
-                   "dropped", "age_seconds"}),
-            names(json["samples"]));
-  EXPECT_EQ((Names{"runs", "failures", "last_end_unix_time", "files_rewritten",
-                   "bytes_read", "bytes_rewritten", "running", "bytes",
-                   "bytes_decided", "running_seconds", "seconds_left"}),
-            names(json["refresh"]));
-  // Each number has a fact of its name.
-  for (const StatisticsFact& fact : StatisticsFacts()) {
-    std::string pointer = (fact.scope == "level" ? "/total/" : "/") + fact.name;
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    EXPECT_TRUE(json.contains(nlohmann::json::json_pointer(pointer)))
-        << pointer;
-    EXPECT_EQ('.', fact.help.back()) << fact.name;
-  }
-}
-
 namespace {
 
+FilterSums SumsOf(uint64_t files) {
+  FilterSums sums;
+  sums.open_files = files;
+  sums.entries = 1200 * files;
+  sums.unused_files = {{"damaged", 1}};
+  sums.keys = 1000 * files;
+  sums.filter_bytes = 1750 * files;
+  sums.predicted_fpr = 0.25;
+  sums.files_by_basis = {{"keys", files - 1}};
+  sums.model_micros = 40 * files;
+  sums.filter_blocks_loaded = 5;
+  sums.filter_bytes_loaded = 600;
+  sums.filter_loads_failed = 7;
+  sums.bounded_seeks = {100 * files, 20, 30, 40, 15};
+  sums.unbounded_seeks = {9, 8, 7, 6, 5};
+  sums.gets = {12, 34 * files, 56, 78};
+  return sums;
+}
+
+// Each number is there, most of them different ones.
+FilterStatistics SomeStatistics() {
+  FilterStatistics all;
+  all.db = "/data/db";
+  all.column_family = "default";
+  all.live_files = 6;
+  all.total = SumsOf(5);
+  all.levels.resize(2);
+  all.levels[0].level = 0;
+  all.levels[0].sums = SumsOf(2);
+  all.levels[1].level = 3;
+  all.levels[1].sums = SumsOf(3);
+  all.files.resize(2);
+  all.files[0].path = "/data/db/000012.sst";
+  all.files[0].entries = 1201;
+  all.files[0].keys = 1001;
+  all.files[0].filter_bytes = 1751;
+  all.files[0].filter_blocks_loaded = 2;
+  all.files[0].bounded_seeks = {1, 2, 3, 4, 2};
+  all.files[0].filter.kind = "Proteus";
+  all.files[0].filter.design = "bloom 64";
+  all.files[0].filter.basis = "from 300 sample queries and the keys";
+  all.files[0].filter.bits_per_key = 14;
+  all.files[0].filter.predicted_fpr = 0.125;
+  all.files[0].filter.samples = 300;
+  all.files[0].filter.model_micros = 41;
+  all.files[1].path = "/data/db/000013.sst";
+  all.files[1].level = 3;
+  all.files[1].unused = "damaged";
+  all.ticker_gets = {true, 81, 82, 83};
+  all.builds = {7, 1000, 1250, 250000, 1500000};
+  all.samples = {true, 10, 20, 100, 31, 32, 33, 1.5};
+  all.refresh.runs = 3;
+  all.refresh.failures = 1;
+  all.refresh.last_end_unix_time = 1700000000;
+  all.refresh.files_rewritten = 4;
+  all.refresh.bytes_read = 5000;
+  all.refresh.bytes_rewritten = 6000;
+  all.refresh.running = true;
+  all.refresh.bytes = 900;
+  all.refresh.bytes_decided = 300;
+  all.refresh.running_seconds = 2.5;
+  all.refresh.seconds_left = 5;
+  return all;
+}
+
+// What is unknown, and names that are hard to print.
+FilterStatistics FewStatistics() {
+  FilterStatistics few;
+  few.db = "/data/db";
+  few.column_family = "\"odd\" \\ \n\t \x01 \xc3\xa4";
+  few.levels.resize(1);
+  few.levels[0].level = -1;
+  return few;
+}
+
+void ExpectFile(const std::string& name, const std::string& text) {
+  const std::string path = PROTEAN_SOURCE_DIR "/tests/plugin/testdata/" + name;
+  if (std::getenv("PROTEAN_REWRITE") != nullptr) {
+    std::ofstream(path) << text;
+    return;
+  }
+  std::ifstream in(path);
+  const std::string stored((std::istreambuf_iterator<char>(in)),
+                           std::istreambuf_iterator<char>());
+  EXPECT_EQ(stored, text) << name;
+}
+
 // Checks the text format: a metric's name and type precede its samples, its
-// samples are consecutive, and no sample occurs twice. Returns the samples'
-// values.
-std::map<std::string, double> ParsePrometheus(const std::string& text) {
+// samples are consecutive, and no sample occurs twice.
+void CheckPrometheus(const std::string& text) {
   const std::string name = "[a-zA-Z_:][a-zA-Z0-9_:]*";
   const std::string label =
       "[a-zA-Z_][a-zA-Z0-9_]*=\"([^\"\\\\\n]|\\\\[\\\\\"n])*\"";
@@ -172,7 +117,7 @@ std::map<std::string, double> ParsePrometheus(const std::string& text) {
   const std::regex type("# TYPE (" + name + ") (counter|gauge)");
   const std::regex sample("(" + name + ")(\\{" + label + "(," + label +
                           ")*\\}) ([0-9]+(\\.[0-9]+)?)");
-  std::map<std::string, double> samples;
+  std::set<std::string> samples;
   std::map<std::string, std::string> types;
   std::set<std::string> done;
   std::string helped;
@@ -198,19 +143,71 @@ std::map<std::string, double> ParsePrometheus(const std::string& text) {
                     current.compare(current.size() - 6, 6, "_total") == 0)
           << line;
       const std::string key = match[1].str() + match[2].str();
-      EXPECT_EQ(0u, samples.count(key)) << line;
-      const std::string value = match[match.size() - 2];
-      samples[key] = strtod(value.c_str(), nullptr);
+      EXPECT_TRUE(samples.insert(key).second) << line;
     } else {
       ADD_FAILURE() << line;
     }
   }
-  return samples;
 }
 
 }  // namespace
 
-TEST_F(FilterStatisticsTest, NamesThatAreNotUtf8) {
+TEST(FilterStatisticsTextTest, Text) {
+  const std::string text =
+      SomeStatistics().ToString() + "\n" + FewStatistics().ToString();
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 150u) << line;
+  }
+  ExpectFile("statistics.txt", text);
+}
+
+TEST(FilterStatisticsTextTest, Json) {
+  std::string text;
+  for (const FilterStatistics& statistics :
+       {SomeStatistics(), FewStatistics()}) {
+    const auto json =
+        nlohmann::json::parse(statistics.ToJson(), nullptr, false);
+    ASSERT_FALSE(json.is_discarded()) << statistics.ToJson();
+    // A line for each object.
+    text +=
+        std::regex_replace(statistics.ToJson(), std::regex("}, "), "},\n ") +
+        "\n";
+    // Each number has a fact of its name.
+    for (const StatisticsFact& fact : StatisticsFacts()) {
+      std::string pointer =
+          (fact.scope == "level" ? "/total/" : "/") + fact.name;
+      std::replace(pointer.begin(), pointer.end(), '.', '/');
+      EXPECT_TRUE(json.contains(nlohmann::json::json_pointer(pointer)))
+          << pointer;
+      EXPECT_EQ('.', fact.help.back()) << fact.name;
+    }
+  }
+  ExpectFile("statistics.json", text);
+}
+
+TEST(FilterStatisticsTextTest, Prometheus) {
+  EXPECT_EQ("", ToPrometheus({}));
+  const std::string both = ToPrometheus({SomeStatistics(), FewStatistics()});
+  ASSERT_NO_FATAL_FAILURE(CheckPrometheus(both));
+  EXPECT_NE(std::string::npos,
+            both.find("protean_live_files{db=\"/data/db\",column_family="
+                      "\"\\\"odd\\\" \\\\ \\n\t \x01 \xc3\xa4\"} 0\n"));
+  // What is unknown is left out.
+  EXPECT_EQ(std::string::npos, both.find("level=\"-1\""));
+  EXPECT_EQ(both.find("protean_refresh_seconds_left{"),
+            both.rfind("protean_refresh_seconds_left{"));
+  std::string text = ToPrometheus({SomeStatistics()});
+  const std::string versions =
+      std::string("{version=\"") + GetBuildInfo().version +
+      "\",rocksdb_version=\"" + GetBuildInfo().rocksdb_version + "\"}";
+  const size_t at = text.find(versions);
+  ASSERT_NE(std::string::npos, at) << text;
+  text.replace(at, versions.size(), "{VERSIONS}");
+  ExpectFile("statistics.prom", text);
+}
+
+TEST(FilterStatisticsTextTest, NamesThatAreNotUtf8) {
   // Characters of each size, and at the limits of each size.
   const std::string valid =
       "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xef\xbf\xbf"
@@ -241,68 +238,6 @@ TEST_F(FilterStatisticsTest, NamesThatAreNotUtf8) {
     EXPECT_NE(std::string::npos,
               ToPrometheus({statistics}).find("\"" + expected + "\""));
   }
-}
-
-TEST_F(FilterStatisticsTest, Prometheus) {
-  EXPECT_EQ("", ToPrometheus({}));
-  options_.statistics = CreateDBStatistics();
-  SetTable("{id=protean.Proteus;bits_per_key=20}");
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", Find("000600", "000601"));
-  std::string value;
-  EXPECT_TRUE(db_->Get(ReadOptions(), Key(13), &value).IsNotFound());
-  FilterStatistics first = Now();
-  FilterStatistics second = first;
-  second.column_family = "odd \"name\" \\ \n";
-  second.total.unused_files["damaged"] = 1;
-  second.levels[0].sums.unused_files["damaged"] = 1;
-  second.levels.back().level = -1;
-  const auto samples = ParsePrometheus(ToPrometheus({first, second}));
-  const std::string db = "db=\"" + path_ + "\"";
-  const std::string family = "{" + db + ",column_family=\"default\"";
-  double asked = 0;
-  for (const char* level : {"0", "1", "2"}) {
-    for (const char* outcome :
-         {"negatives", "passed", "true_positives", "false_positives"}) {
-      const std::string key = std::string("protean_bounded_seeks_") + outcome +
-                              "_total" + family + ",level=\"" + level + "\"}";
-      ASSERT_EQ(1u, samples.count(key)) << key;
-      asked += samples.at(key);
-    }
-  }
-  EXPECT_EQ(3, asked);
-  double gets = 0;
-  for (const char* outcome :
-       {"negatives", "true_positives", "false_positives", "unasked"}) {
-    gets += samples.at(std::string("protean_gets_") + outcome + "_total" +
-                       family + ",level=\"1\"}");
-  }
-  EXPECT_EQ(1, gets);
-  const auto of_family = [&](const std::string& name) {
-    return samples.at(name + family + "}");
-  };
-  const auto of_level_2 = [&](const std::string& name) {
-    return samples.at(name + family + ",level=\"2\"}");
-  };
-  EXPECT_EQ(0, of_family("protean_builds_model_micros_total"));
-  EXPECT_EQ(0, of_family("protean_builds_filters_total"));
-  EXPECT_EQ(11, of_level_2("protean_keys"));
-  EXPECT_EQ(1, of_level_2("protean_filter_blocks_loaded_total"));
-  EXPECT_EQ(of_level_2("protean_filter_bytes"),
-            of_level_2("protean_filter_bytes_loaded_total"));
-  EXPECT_EQ(3, of_family("protean_live_files"));
-  EXPECT_EQ(1, samples.at("protean_unused_files_damaged{" + db +
-                          ",column_family=\"odd \\\"name\\\" \\\\ \\n\","
-                          "level=\"0\"}"));
-  EXPECT_EQ(1u,
-            samples.count("protean_ticker_gets_negatives_total{" + db + "}"));
-  EXPECT_EQ(1u, samples.count("protean_samples_held" + family + "}"));
-  EXPECT_EQ(1, of_level_2("protean_files_by_basis_keys"));
-  EXPECT_EQ(0, of_family("protean_refresh_running"));
-  EXPECT_EQ(0u, samples.count("protean_refresh_seconds_left" + family + "}"));
-  EXPECT_EQ(1, samples.at(std::string("protean_build_info{version=\"") +
-                          GetBuildInfo().version + "\",rocksdb_version=\"" +
-                          GetBuildInfo().rocksdb_version + "\"}"));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

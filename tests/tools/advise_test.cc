@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Compares the predictions of `protean advise` with what a DB then reads; and
-//  tests what it says where it can predict nothing.
+//  Compares the predictions of `protean advise` with what a DB then reads, and
+//  tests traces. testdata/advise.txt has what it says and refuses.
 
 #include <gtest/gtest.h>
 #include <wordexp.h>
@@ -21,9 +21,10 @@
 #include "rocksdb/utilities/options_util.h"
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
+#include "tests/key_families.h"
+#include "tests/own_folder.h"
 #include "tests/tools/signal_when_caught.h"
-#include "tools/command.h"
-#include "tools/output.h"
+#include "tests/tools/tool_db.h"
 #include "tools/reads.h"
 #include "util/coding.h"
 #include "util/random.h"
@@ -34,40 +35,14 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-std::string BigEndian(uint64_t number) {
-  std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    bytes += static_cast<char>(number >> shift);
-  }
-  return bytes;
-}
-
-struct Called {
-  int code = 0;
-  std::string out;
-  std::string err;
-};
-
-Called Call(std::vector<std::string> arguments) {
+ToolRun Call(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "advise");
-  std::ostringstream out;
-  std::ostringstream err;
-  Called called;
-  called.code = ProteanMain(arguments, out, err);
-  called.out = out.str();
-  called.err = err.str();
-  return called;
+  return RunTool(arguments);
 }
 
-std::vector<Json> Rows(const Called& called) {
-  EXPECT_EQ(kFine, called.code) << called.err;
-  std::vector<Json> rows;
-  std::istringstream in(called.out);
-  for (std::string line; std::getline(in, line);) {
-    rows.push_back(Json::parse(line, nullptr, /*allow_exceptions=*/false));
-    EXPECT_FALSE(rows.back().is_discarded()) << line;
-  }
-  return rows;
+std::vector<Json> Rows(const ToolRun& run) {
+  EXPECT_EQ(kFine, run.code) << run.err;
+  return run.Rows();
 }
 
 Json RowOf(const std::vector<Json>& rows, const std::string& kind,
@@ -258,9 +233,8 @@ class AdviseTest : public testing::Test {
       ASSERT_EQ(0, wordexp(line.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF));
       const Keys arguments(words.we_wordv + 1, words.we_wordv + words.we_wordc);
       wordfree(&words);
-      std::ostringstream out;
-      std::ostringstream err;
-      EXPECT_EQ(kFine, ProteanMain(arguments, out, err)) << line << err.str();
+      const ToolRun run = RunTool(arguments);
+      EXPECT_EQ(kFine, run.code) << line << run.err;
     }
     EXPECT_GE(commands, 2u) << printed;
   }
@@ -291,7 +265,7 @@ class AdviseTest : public testing::Test {
     db_.reset();
     Keys arguments = {"--db=" + path_, "--trace=" + trace_,
                       "--policies=" + policies};
-    const Called text = Call(arguments);
+    const ToolRun text = Call(arguments);
     arguments.push_back("--json");
     const std::vector<Json> rows = Rows(Call(arguments));
     ASSERT_NO_FATAL_FAILURE(Follow(text.out));
@@ -364,21 +338,15 @@ class AdviseTest : public testing::Test {
   }
   // Checks that a second pass reads no keys.
   void ExpectConverged() {
-    std::ostringstream out;
-    std::ostringstream err;
-    EXPECT_EQ(kFine, ProteanMain({"refresh", "--db=" + path_, "--json",
-                                  "--without_samples"},
-                                 out, err));
     size_t totals = 0;
-    std::istringstream lines(out.str());
-    for (std::string line; std::getline(lines, line);) {
-      const Json row = Json::parse(line);
+    for (const Json& row : Rows(RunTool(
+             {"refresh", "--db=" + path_, "--json", "--without_samples"}))) {
       if (row.contains("file")) continue;
       totals++;
-      EXPECT_EQ(0u, row["files_rewritten"]) << out.str();
-      EXPECT_EQ(0u, row["bytes_read"]) << out.str();
+      EXPECT_EQ(0u, row["files_rewritten"]) << row;
+      EXPECT_EQ(0u, row["bytes_read"]) << row;
     }
-    EXPECT_EQ(1u, totals) << err.str();
+    EXPECT_EQ(1u, totals);
   }
   std::map<int, double> BitsOfLevels() {
     ColumnFamilyMetaData metadata;
@@ -405,7 +373,12 @@ class AdviseTest : public testing::Test {
                    Format("promised %.4f, read %.4f", promised, blocks));
   }
 
-  const std::string path_ = test::PerThreadDBPath("advise_test");
+  static std::string NewFolder() {
+    PutOwnFolderInMemory();
+    return test::PerThreadDBPath("advise_test");
+  }
+
+  const std::string path_ = NewFolder();
   const std::string trace_ = path_ + ".trace";
   const std::string seeds_ = path_ + ".seeds";
   const std::string other_ = path_ + ".other";
@@ -428,32 +401,6 @@ TEST_F(AdviseTest, TimeSeries) {
     const uint64_t begin = 1000000000 + r->Uniform(now - 1000000000);
     const uint64_t width = r->Uniform(2) == 0 ? 0 : 1 + r->Uniform(50000);
     Seek(BigEndian(begin), width == 0 ? "" : BigEndian(begin + width));
-  };
-  Check(keys, make, "proteus:12");
-}
-
-TEST_F(AdviseTest, TextKeys) {
-  Random64 random(2);
-  const Keys syllables = {"an", "ber", "chi", "do", "el", "fa", "go", "hu",
-                          "in", "jo",  "ka",  "lo", "ma", "ni", "or", "pe"};
-  const auto name = [&](Random64* r) {
-    std::string text;
-    for (uint64_t n = 3 + r->Uniform(4); n > 0; n--) {
-      text += syllables[r->Uniform(syllables.size())];
-    }
-    return text;
-  };
-  Keys keys;
-  for (int i = 0; i < 50000; i++) {
-    keys.push_back("com." + name(&random) + "@" + name(&random));
-  }
-  const auto make = [&](Random64* r) {
-    const std::string& key = keys[r->Uniform(keys.size())];
-    // Targets that share a prefix with a key, up to somewhere in its second
-    // part.
-    const std::string prefix =
-        key.substr(0, key.find('@') + 1) + name(r).substr(0, 4);
-    Seek(prefix, prefix + "\x7f");
   };
   Check(keys, make, "proteus:12");
 }
@@ -662,7 +609,7 @@ TEST_F(AdviseTest, InterruptEndsIt) {
   ASSERT_OK(WriteStringToFile(Env::Default(), queries, other_));
   for (const int signal : {SIGINT, SIGTERM}) {
     SignalWhenCaught interrupter(signal);
-    const Called called =
+    const ToolRun called =
         Call({"--db=" + path_, "--queries=" + other_, "--json"});
     interrupter.Join();
     EXPECT_EQ(kCouldNot, called.code);
@@ -685,7 +632,7 @@ TEST_F(AdviseTest, OwnSamples) {
   for (int i = 0; i < 10000; i++) keys.push_back(BigEndian(random.Next()));
   Open();
   Write(keys);
-  Called called = Call({"--db=" + path_});
+  ToolRun called = Call({"--db=" + path_});
   EXPECT_EQ(kCouldNot, called.code);
   EXPECT_NE(std::string::npos, called.err.find("does not exist")) << called.err;
   BlocksPerRead(1, 1000, [&](Random64* r) {
@@ -711,9 +658,9 @@ TEST_F(AdviseTest, RelativeSeeds) {
   const auto before = std::filesystem::current_path();
   const size_t slash = seeds_.rfind('/');
   std::filesystem::current_path(seeds_.substr(0, slash));
-  const Called called = Call({"--db=" + path_, "--queries=" + other_,
-                              "--min_saving=0.001", "--policies=proteus:8",
-                              "--save_samples=" + seeds_.substr(slash + 1)});
+  const ToolRun called = Call({"--db=" + path_, "--queries=" + other_,
+                               "--min_saving=0.001", "--policies=proteus:8",
+                               "--save_samples=" + seeds_.substr(slash + 1)});
   std::filesystem::current_path(before);
   EXPECT_EQ(kFine, called.code) << called.err;
   EXPECT_NE(std::string::npos, called.out.find(";seed_file=" + seeds_ + "}"))
@@ -773,7 +720,7 @@ TEST_F(AdviseTest, KindsOfReads) {
   EXPECT_LT(kinds["surf:0:0"]["closed seeks"]["blocks_per_op"], 1);
   EXPECT_EQ(kinds["surf:0:0"]["open seeks"]["blocks_per_op_as_it_is"],
             kinds["as it is"]["open seeks"]["blocks_per_op"]);
-  const Called text = Call(arguments);
+  const ToolRun text = Call(arguments);
   EXPECT_NE(std::string::npos, text.out.find("without filters"));
   EXPECT_NE(std::string::npos,
             text.out.find("These reads will need more blocks than now: gets"))
@@ -837,7 +784,7 @@ TEST_F(AdviseTest, Limits) {
   EXPECT_EQ(best, chosen(Format("--max_get_blocks=%g",
                                 gets["proteus:16"] * 1.001 + 1e-9))["policy"]);
   EXPECT_EQ("none", chosen("--max_build_cpu=0.000001")["policy"]);
-  const Called told = call(
+  const ToolRun told = call(
       {"--max_filter_memory=" + std::to_string(static_cast<int>(bytes * 0.8))});
   EXPECT_NE(std::string::npos,
             told.out.find("Without limits, the advice would be proteus:16, "
@@ -845,7 +792,7 @@ TEST_F(AdviseTest, Limits) {
       << told.out;
 
   // None obeys both: the one that comes nearest, and by what it misses.
-  const Called none =
+  const ToolRun none =
       call({"--max_get_blocks=0.000001", "--max_filter_memory=40K"});
   EXPECT_EQ(kCouldNot, none.code);
   EXPECT_NE(std::string::npos, none.err.find("no policy obeys the limits"))
@@ -853,15 +800,15 @@ TEST_F(AdviseTest, Limits) {
   EXPECT_NE(std::string::npos, none.err.find("the nearest miss is "));
   EXPECT_NE(std::string::npos, none.err.find("--max_")) << none.err;
   EXPECT_EQ(std::string::npos, none.out.find("Use: ")) << none.out;
-  const Called as_json =
+  const ToolRun as_json =
       call({"--max_get_blocks=0.000001", "--max_filter_memory=40K", "--json"});
   EXPECT_NE(std::string::npos, as_json.out.find("\"row\":\"miss\""));
 
   // Reads without Gets of absent keys cannot tell.
   ASSERT_OK(WriteStringToFile(Env::Default(),
                               "0x41\t0x42\n0x53\t0x54\n0x65\t0x66\n", other_));
-  const Called blind = Call({"--db=" + path_, "--queries=" + other_,
-                             "--max_get_blocks=0.1", "--policies=proteus:6"});
+  const ToolRun blind = Call({"--db=" + path_, "--queries=" + other_,
+                              "--max_get_blocks=0.1", "--policies=proteus:6"});
   EXPECT_EQ(kCouldNot, blind.code);
   EXPECT_NE(std::string::npos, blind.err.find("needs Gets of absent keys"))
       << blind.err;
@@ -914,100 +861,6 @@ TEST_F(AdviseTest, PolicyForGets) {
   EXPECT_LT(least(/*for_gets=*/true, {"--max_get_blocks=2"}), usual / 2);
 }
 
-// Reads that ask no file say nothing about filters.
-TEST_F(AdviseTest, NothingIsMeasured) {
-  Open();
-  Write({"user1", "user2", "user3", "user4"});
-  ASSERT_OK(WriteStringToFile(
-      Env::Default(), "customer1\ncustomer2\nx1\tx2\nx3\tx4\n", other_));
-  const Keys arguments = {"--db=" + path_, "--queries=" + other_};
-  const Called text = Call(arguments);
-  EXPECT_EQ(kFoundSomething, text.code) << text.err;
-  EXPECT_EQ(
-      "Nothing was measured, so there is no advice: of the 4 reads from " +
-          other_ +
-          ", none that was replayed asks a file that could be read. They are "
-          "for keys from customer1 to x3, and the files have keys from user1 "
-          "to user4\n",
-      text.out);
-  Keys as_json = arguments;
-  as_json.push_back("--json");
-  as_json.push_back("--save_samples=" + seeds_);
-  const Called row = Call(as_json);
-  EXPECT_EQ(kFoundSomething, row.code) << row.err;
-  EXPECT_EQ(0u, row.out.find("{\"row\":\"nothing\",")) << row.out;
-  EXPECT_EQ(1, std::count(row.out.begin(), row.out.end(), '\n'));
-  EXPECT_TRUE(Env::Default()->FileExists(seeds_).IsNotFound());
-  // Some of the reads ask a file.
-  ASSERT_OK(WriteStringToFile(Env::Default(),
-                              "user1\nuser2a\nuser3a\nuser2\nx1\n", other_));
-  const Called some = Call(arguments);
-  EXPECT_EQ(kFine, some.code) << some.err;
-  EXPECT_NE(std::string::npos, some.out.find("4 of the 5 reads ask a file"))
-      << some.out;
-}
-
-// If no filters are the best, that is what the printed text leads to.
-TEST_F(AdviseTest, AdviceOfNoFilters) {
-  Open();
-  Write({"a", "b", "c", "d", "e", "f"});
-  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\nc\nd\ne\nf\n", other_));
-  const Called called = Call({"--db=" + path_, "--queries=" + other_});
-  EXPECT_EQ(kFine, called.code) << called.err;
-  EXPECT_NE(std::string::npos,
-            called.out.find("filter_policy=nullptr}\nExpected"))
-      << called.out;
-  // SetOptions would change nothing.
-  EXPECT_EQ(std::string::npos, called.out.find("SetOptions({{")) << called.out;
-  EXPECT_NE(std::string::npos, called.out.find("SetOptions takes nullptr for"))
-      << called.out;
-  db_.reset();
-  std::ostringstream out;
-  std::ostringstream err;
-  EXPECT_EQ(kFine, ProteanMain({"apply", "--db=" + path_, "--policy=nullptr"},
-                               out, err))
-      << err.str();
-  ASSERT_NO_FATAL_FAILURE(OpenAsItSays());
-  EXPECT_EQ(nullptr,
-            options_.table_factory->GetOptions<BlockBasedTableOptions>()
-                ->filter_policy);
-}
-
-TEST_F(AdviseTest, RowsForPrograms) {
-  Open();
-  Write({"a", "b", "c", "d", "x", "y", "z"});
-  ASSERT_OK(WriteStringToFile(Env::Default(), "b\nm\nm\tn\nc\nq\n", other_));
-  const std::vector<Json> rows =
-      Rows(Call({"--db=" + path_, "--queries=" + other_, "--json",
-                 "--policies=none,proteus:10,proteus:16"}));
-  size_t policies = 0;
-  size_t levels = 0;
-  size_t kinds = 0;
-  for (const Json& row : rows) {
-    if (row["row"] == "kind") {
-      kinds++;
-      for (const char* field :
-           {"policy", "recommended", "kind", "reads", "blocks_per_op",
-            "blocks_per_op_as_it_is", "blocks_per_op_none"}) {
-        EXPECT_TRUE(row.contains(field)) << field << ": " << row.dump();
-      }
-      continue;
-    }
-    for (const char* field :
-         {"policy", "bits_per_key", "predicted_fpr", "measured_fpr",
-          "blocks_per_op", "filter_bytes", "build_ns_per_key"}) {
-      EXPECT_TRUE(row.contains(field)) << field << ": " << row.dump();
-    }
-    if (row["row"] == "policy") policies++;
-    if (row["row"] == "level") levels++;
-  }
-  EXPECT_EQ(4u, policies);  // including the existing filters
-  EXPECT_GE(levels, policies);
-  EXPECT_GE(kinds, policies);
-  EXPECT_EQ("advice", rows.back()["row"]);
-  EXPECT_TRUE(rows.back().contains("options"));
-}
-
 // Without --policies, SuRF with prefix bits is among those that are tried, and
 // better than real bits if keys are text and most reads are scans of a prefix:
 // its trie is over digits, and no larger, and fewer blocks are read.
@@ -1040,24 +893,6 @@ TEST_F(AdviseTest, DefaultPoliciesForText) {
   EXPECT_LE(prefix_bits["bits_per_key"], real_bits["bits_per_key"]);
   EXPECT_LT(prefix_bits["blocks_per_op"], real_bits["blocks_per_op"]);
   EXPECT_LT(std::fabs(prefix_bits["saved_per_bit"].get<double>()), 1);
-}
-
-// SST files without their DB are enough.
-TEST_F(AdviseTest, Files) {
-  Open();
-  Write({"a", "b", "c", "d", "x", "y", "z"});
-  std::vector<LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
-  ASSERT_OK(WriteStringToFile(Env::Default(), "b\nm\nm\tn\nc\nq\n", other_));
-  std::vector<std::string> arguments = {"--queries=" + other_};
-  for (const LiveFileMetaData& file : files) {
-    arguments.push_back(file.db_path + file.name);
-  }
-  const Called called = Call(arguments);
-  EXPECT_EQ(kFine, called.code) << called.err;
-  EXPECT_NE(std::string::npos, called.out.find("Use: table_factory={"));
-  arguments.erase(arguments.begin());
-  EXPECT_EQ(kCouldNot, Call(arguments).code);
 }
 
 // Reads each kind of read from a trace, also those of other column families.
@@ -1119,57 +954,6 @@ TEST_F(AdviseTest, Trace) {
   delete other;
 }
 
-TEST_F(AdviseTest, BadInput) {
-  const auto expect_refused = [](const std::vector<std::string>& arguments,
-                                 const std::string& words) {
-    const Called called = Call(arguments);
-    EXPECT_EQ(kCouldNot, called.code) << words;
-    EXPECT_EQ("", called.out);
-    EXPECT_NE(std::string::npos, called.err.find(words)) << called.err;
-    EXPECT_EQ(1, std::count(called.err.begin(), called.err.end(), '\n'))
-        << called.err;
-  };
-  const std::string db = "--db=" + path_;
-  expect_refused({db + "nowhere"}, "does not exist");
-  Open();
-  expect_refused({db, "--queries=" + other_}, "no SST files");
-  Write({"a", "b", "c"});
-  expect_refused({db}, "no file of sample queries");
-  expect_refused({db, "--queries=" + other_}, "cannot be read");
-  expect_refused({db, "--queries=x", "--trace=y"}, "either");
-  expect_refused({db, "--trace=" + other_}, "cannot be read");
-  expect_refused({db, "--policies=proteus:1"}, "bits_per_key=1");
-  expect_refused({db, "--policies=nothing"}, "allowed: none, ");
-  expect_refused({db, "--max_queries=1"}, "--max_queries");
-  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\n", trace_));
-  expect_refused({db, "--queries=" + trace_, "--max_bytes=10"}, "--max_bytes");
-
-  const auto write = [this](const std::string& text) {
-    EXPECT_OK(WriteStringToFile(Env::Default(), text, other_));
-  };
-  write("a\tb\tinclusive\n");
-  expect_refused({db, "--queries=" + other_}, "line 1");
-  write("");
-  expect_refused({db, "--queries=" + other_}, "no queries");
-  expect_refused({db, "--trace=" + other_}, "not a trace of queries");
-
-  StartTrace();
-  for (int i = 0; i < 100; i++) Seek("b", "c");
-  ASSERT_OK(db_->EndTrace());
-  std::string trace;
-  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
-  const std::string version = "Trace Version: 0.2";
-  const size_t place = trace.find(version);
-  ASSERT_NE(std::string::npos, place);
-  std::string damaged = trace;
-  damaged.replace(place, version.size(), "Trace Version: 0.7");
-  write(damaged);
-  expect_refused({db, "--trace=" + other_}, "version 0.7");
-  damaged.replace(place, version.size(), "Trace Version: ...");
-  write(damaged);
-  expect_refused({db, "--trace=" + other_}, "not a trace of queries");
-}
-
 // The process that wrote the trace may have died at any moment, even at the end
 // of a record. The reads until then are used.
 TEST_F(AdviseTest, TraceThatWasCutOff) {
@@ -1203,12 +987,34 @@ TEST_F(AdviseTest, TraceThatWasCutOff) {
   // Without the record of the end, nothing is lost.
   ASSERT_OK(WriteStringToFile(Env::Default(),
                               trace.substr(0, trace.size() - 13), other_));
-  const Called called = Call({"--db=" + path_, "--trace=" + other_});
+  const ToolRun called = Call({"--db=" + path_, "--trace=" + other_});
   EXPECT_EQ(kFine, called.code) << called.err;
   EXPECT_NE(std::string::npos, called.err.find("cut off after 100 records"))
       << called.err;
   EXPECT_NE(std::string::npos, called.out.find("100 closed seeks"))
       << called.out;
+}
+
+// A trace of another version, or none.
+TEST_F(AdviseTest, TracesThatAreRefused) {
+  Open();
+  Write({"a", "b", "c"});
+  StartTrace();
+  for (int i = 0; i < 100; i++) Seek("b", "c");
+  ASSERT_OK(db_->EndTrace());
+  std::string trace;
+  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const std::string version = "Trace Version: 0.2";
+  const size_t place = trace.find(version);
+  ASSERT_NE(std::string::npos, place);
+  for (const auto& [other, words] : std::map<std::string, std::string>{
+           {"Trace Version: 0.7", "version 0.7"},
+           {"Trace Version: ...", "not a trace of queries"}}) {
+    std::string damaged = trace;
+    damaged.replace(place, version.size(), other);
+    ASSERT_OK(WriteStringToFile(Env::Default(), damaged, other_));
+    Call({"--db=" + path_, "--trace=" + other_}).ExpectRefused({words});
+  }
 }
 
 // No flipped bit makes a read that was not in the trace.
@@ -1249,18 +1055,6 @@ TEST_F(AdviseTest, DamagedTrace) {
     read(damaged, &seen).PermitUncheckedError();
     EXPECT_LE(seen, kReads) << "bit " << bit;
   }
-}
-
-// Refused lines are reported by number, and left out.
-TEST_F(AdviseTest, InvertedQueries) {
-  Open();
-  Write({"a", "b", "c"});
-  ASSERT_OK(WriteStringToFile(Env::Default(), "a\nb\ta\nc\na\nb\nc\na\nb\nd\n",
-                              other_));
-  const Called called = Call({"--db=" + path_, "--queries=" + other_});
-  EXPECT_EQ(kFine, called.code) << called.err;
-  EXPECT_NE(std::string::npos, called.err.find("line 2")) << called.err;
-  EXPECT_NE(std::string::npos, called.out.find("8 gets")) << called.out;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

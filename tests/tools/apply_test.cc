@@ -43,111 +43,6 @@ class ApplyTest : public ToolDBTest {
   }
 };
 
-TEST_F(ApplyTest, ChangesAndTakesBack) {
-  Fill();
-  const std::string before = OptionsOnDisk();
-  const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  const std::string after = OptionsOnDisk();
-  const std::vector<std::string> lines = DifferentLines(before, after);
-  EXPECT_FALSE(lines.empty());
-  for (const std::string& line : lines) {
-    ExpectHas(run.out, line + "\n");
-    ExpectHas(line, "filter_policy");
-  }
-  ExpectHas(after, "protean.Proteus");
-  EXPECT_EQ(1u, Disk().count(Kept(1)));
-  ExpectHas(run.out,
-            "\n  protean rollback --db=" + path_ + " --column_family=surf\n");
-  // Once more, there is nothing to do, and nothing is written.
-  const auto disk = Disk();
-  const ToolRun again = Apply({"--policy=proteus:9", "--column_family=surf"});
-  EXPECT_EQ(kFine, again.code) << again.err;
-  ExpectHas(again.out, "Nothing to do");
-  EXPECT_EQ(disk, Disk());
-
-  const ToolRun undone = Back({"--column_family=surf", "--json"});
-  EXPECT_EQ(kFine, undone.code) << undone.err;
-  EXPECT_EQ(before, OptionsOnDisk());
-  EXPECT_EQ(0u, Disk().count(Kept(1)));
-  EXPECT_FALSE(undone.Rows()[0]["changed_lines"].empty());
-  Back({"--column_family=surf"}).ExpectRefused({"nothing to go back to"});
-}
-
-// From RocksDB's own table to ProteanTable and back.
-TEST_F(ApplyTest, ChangesTheTable) {
-  Fill();
-  const std::string before = OptionsOnDisk();
-  const ToolRun run = Apply({"--policy=surf:0:4", "--column_family=bloom"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  ExpectHas(run.out, "- [TableOptions/BlockBasedTable \"bloom\"]");
-  ExpectHas(run.out, "+ [TableOptions/ProteanTable \"bloom\"]");
-  ExpectHas(OptionsOnDisk(), "[TableOptions/ProteanTable \"bloom\"]");
-  EXPECT_EQ(kFine, Back({"--column_family=bloom"}).code);
-  EXPECT_EQ(before, OptionsOnDisk());
-  ExpectAllKeys(2);
-}
-
-// A DB whose OPTIONS file says that it must not exist, which suited it when it
-// was new.
-TEST_F(ApplyTest, ErrorIfExists) {
-  options_.error_if_exists = true;
-  Fill();
-  options_.error_if_exists = false;
-  const ToolRun run = Apply({"--policy=proteus:9", "--column_family=surf"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(kFine, RunTool({"refresh", "--db=" + path_, "--all"}).code);
-  EXPECT_EQ(kFine, Back({"--column_family=surf"}).code);
-  ExpectAllKeys(1);
-}
-
-// No policy is a policy: new files then have no filters.
-TEST_F(ApplyTest, NoPolicy) {
-  Fill();
-  const std::string before = OptionsOnDisk();
-  for (const char* policy : {"none", "nullptr"}) {
-    for (const char* name : {"surf", "bloom"}) {
-      SCOPED_TRACE(std::string(policy) + " for " + name);
-      const std::string family = std::string("--column_family=") + name;
-      const std::string flag = std::string("--policy=") + policy;
-      const ToolRun run = Apply({flag, family, "--json"});
-      EXPECT_EQ(kFine, run.code) << run.err;
-      EXPECT_EQ("nullptr", run.Rows().at(0)["new_policy"]);
-      ExpectHas(Apply({flag, family}).out, "Nothing to do");
-
-      DBOptions db_options;
-      std::vector<ColumnFamilyDescriptor> families;
-      ASSERT_OK(
-          LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
-      for (const ColumnFamilyDescriptor& loaded : families) {
-        if (loaded.name != name) continue;
-        EXPECT_STREQ("ProteanTable", loaded.options.table_factory->Name());
-        EXPECT_EQ(nullptr, TableOf(loaded.options).filter_policy);
-      }
-      const std::vector<ColumnFamilyDescriptor> own = families_;
-      families_ = families;
-      Open();
-      for (ColumnFamilyHandle* handle : handles_) {
-        if (handle->GetName() != name) continue;
-        ASSERT_NO_FATAL_FAILURE(WriteRun(handle, /*upper=*/true));
-      }
-      Close();
-      families_ = own;
-      size_t without = 0;
-      for (const Json& row :
-           RunTool({"inspect", "--db=" + path_, family, "--json"}).Rows()) {
-        without += row["filter_bytes"] == 0;
-      }
-      EXPECT_EQ(1u, without);
-      EXPECT_EQ(kFine, Back({family}).code);
-      EXPECT_EQ(before, OptionsOnDisk());
-      // The next round begins with filters only.
-      ASSERT_OK(DestroyDB(path_, Options(), families_));
-      Fill();
-    }
-  }
-}
-
 // What GiveFilterPolicy is given is what it gives, whatever was there before.
 TEST_F(ApplyTest, GivesThePolicy) {
   for (const char* table : {"ProteanTable", "BlockBasedTable"}) {
@@ -201,26 +96,6 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
   ExpectHas(s.ToString(), "has for column family surf ProteanTable;");
   ExpectHas(s.ToString(), "bloomfilter:8:");
   ExpectHas(s.ToString(), " instead of ProteanTable;");
-}
-
-// What apply prints for a policy of RocksDB's leads to its filters.
-TEST_F(ApplyTest, PolicyOfRocksDB) {
-  Fill();
-  const std::string surf = "--column_family=surf";
-  const ToolRun run = Apply({"--policy=bloomfilter:10", surf});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(std::string::npos, run.out.find("refresh")) << run.out;
-  ExpectHas(run.out, "\n  protean rollback --db=" + path_ + " " + surf +
-                         " --to=bloomfilter:10\n");
-  RunTool({"refresh", "--db=" + path_, surf, "--all"})
-      .ExpectRefused({"surf has the table factory ProteanTable with "
-                      "filter_policy=bloomfilter:10",
-                      "no filter policy of Protean", "protean rollback"});
-  EXPECT_EQ(
-      kFine,
-      RunTool({"rollback", "--db=" + path_, surf, "--to=bloomfilter:10"}).code);
-  ExpectHas(OptionsOnDisk(), "[TableOptions/BlockBasedTable \"surf\"]");
-  ExpectAllKeys(1);
 }
 
 TEST_F(ApplyTest, PrintsTheCall) {
@@ -320,31 +195,6 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   close();
   EXPECT_OK(DestroyDB(restored, Options(), families));
   EXPECT_EQ(kFine, Back().code);
-}
-
-TEST_F(ApplyTest, Refusals) {
-  Apply({"--policy=surf:0:4"}).ExpectRefused({"does not exist"});
-  Fill();
-  const auto before = Disk();
-  Apply({}).ExpectRefused({"--policy=POLICY", "protean rollback"});
-  Apply({"--policy=surf:0:4", "--undo"}).ExpectRefused({"unknown flag --undo"});
-  Back().ExpectRefused({"nothing to go back to", "--to=POLICY"});
-  Apply({"--policy=sruf:0:4"})
-      .ExpectRefused({"sruf:0:4", "nearest policy is surf", "allowed: none, "});
-  Apply({"--policy={id=protean.Proteus;bit_per_key=12}"})
-      .ExpectRefused({"bit_per_key"});
-  Apply({"--policy=proteus:1"}).ExpectRefused({"bits_per_key=1"});
-  Apply({"--policy=surf:0:4", "--column_family=no"})
-      .ExpectRefused({"no column family no", "default, surf, bloom"});
-  Apply({"--policy=surf:0:4", "000001.sst"})
-      .ExpectRefused({"000001.sst is not a flag"});
-  Apply({"--policy={id=protean.Proteus;seed_file=here}"})
-      .ExpectRefused({"seed_file=here is a relative path", "/here"});
-  Apply({"--policy={id=protean.Proteus;samples_file=here}"})
-      .ExpectRefused({"samples_file=here is a relative path"});
-  Apply({"--policy={id=protean.Proteus;seed_file=" + path_ + ".nowhere}"})
-      .ExpectRefused({".nowhere"});
-  EXPECT_EQ(before, Disk());
 }
 
 TEST(OptionsDiffTest, Lines) {

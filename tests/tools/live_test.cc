@@ -13,7 +13,9 @@
 #include <thread>
 
 #include "file/file_util.h"
+#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
@@ -64,6 +66,17 @@ class LiveTest : public ToolDBTest {
     arguments.insert(arguments.end(), {"--live", "--db=" + path_});
     return RunTool(arguments);
   }
+  // The test itself listens at the socket.
+  int Listen() const {
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    memcpy(address.sun_path, socket_.data(), socket_.size());
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    EXPECT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
+                      sizeof(address)));
+    EXPECT_EQ(0, listen(listener, 1));
+    return listener;
+  }
   void ExpectNoSocket() const {
     EXPECT_TRUE(Env::Default()->FileExists(socket_).IsNotFound());
   }
@@ -74,78 +87,27 @@ class LiveTest : public ToolDBTest {
   std::vector<std::unique_ptr<FilterRefresher>> refreshers_;
 };
 
+// A refresh that takes long, and says when it has begun.
+RefreshOptions Slow(std::atomic<bool>* began) {
+  RefreshOptions slow;
+  slow.bytes_per_second = 1000;
+  slow.progress = [began](const RefreshProgress& progress) {
+    *began = progress.files_decided < progress.files;
+    return true;
+  };
+  return slow;
+}
+
 bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 }  // namespace
 
-TEST_F(LiveTest, Statistics) {
-  Fill();
-  Serve(/*families=*/2);
-  const ToolRun text = Ask({"statistics"});
-  EXPECT_EQ(kFine, text.code) << text.err;
-  EXPECT_TRUE(Has(text.out, "column family default of " + path_)) << text.out;
-  EXPECT_TRUE(Has(text.out, "column family surf of " + path_)) << text.out;
-  const ToolRun json = Ask({"statistics", "--json", "--column_family=surf"});
-  EXPECT_EQ(kFine, json.code) << json.err;
-  ASSERT_EQ(1u, json.Rows().size());
-  EXPECT_EQ("surf", json.Rows()[0]["column_family"]);
-  EXPECT_EQ(2u, json.Rows()[0]["files"].size());
-  const ToolRun metrics = Ask({"statistics", "--prometheus"});
-  EXPECT_TRUE(Has(metrics.out, "# TYPE protean_build_info gauge"))
-      << metrics.out;
-  Ask({"statistics", "--column_family=bloom"})
-      .ExpectRefused(
-          {"bloom is not allowed", "FilterRefresher", "default, surf"});
-  Ask({"statistics", "--json", "--prometheus"}).ExpectRefused({"not both"});
-  // --live says nothing more here.
-  EXPECT_EQ(kFine, RunTool({"statistics", "--db=" + path_}).code);
-  EndServing();
-  ExpectNoSocket();
-}
-
-TEST_F(LiveTest, NobodyAnswers) {
-  Fill();
-  // No process; then one that was not told to answer.
-  for (const bool open : {false, true}) {
-    if (open) Open();
-    std::unique_ptr<FilterRefresher> silent;
-    if (open) {
-      silent = std::make_unique<FilterRefresher>(db_.get(), handles_[0],
-                                                 RefreshOptions(), kNever);
-    }
-    Ask({"refresh", "--without_samples"})
-        .ExpectRefused({"no process answers at " + socket_, "FilterRefresher",
-                        "works without --live"});
-    ExpectNoSocket();
-  }
-  Close();
-}
-
-TEST_F(LiveTest, OtherSocket) {
-  Fill();
-  Open();
-  const std::string other = path_ + ".sock";
-  const FilterRefresher refresher(db_.get(), handles_[0], RefreshOptions(),
-                                  kNever, nullptr, other);
-  Ask({"statistics"}).ExpectRefused({socket_, "--socket=PATH"});
-  const ToolRun run = Ask({"statistics", "--socket=" + other});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  Ask({"statistics", "--socket=" + std::string(108, 'x')})
-      .ExpectRefused({"108 bytes is not allowed; allowed: paths of up to 107"});
-}
-
 // What listens there may be anything, or end at any time.
 TEST_F(LiveTest, OtherAnswers) {
   Fill();
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  memcpy(address.sun_path, socket_.data(), socket_.size());
-  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
-                    sizeof(address)));
-  ASSERT_EQ(0, listen(listener, 1));
+  const int listener = Listen();
   const std::string head = "HTTP/1.1 200 OK\r\n";
   const std::vector<std::string> answers = {
       "",
@@ -178,13 +140,7 @@ TEST_F(LiveTest, OtherAnswers) {
 // A process that says nothing: the command can be ended.
 TEST_F(LiveTest, SilentProcess) {
   Fill();
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  memcpy(address.sun_path, socket_.data(), socket_.size());
-  const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-  ASSERT_EQ(0, bind(listener, reinterpret_cast<const sockaddr*>(&address),
-                    sizeof(address)));
-  ASSERT_EQ(0, listen(listener, 1));
+  const int listener = Listen();
   SignalWhenCaught signal(SIGTERM);
   Ask({"statistics"}).ExpectRefused({"interrupted"});
   signal.Join();
@@ -234,6 +190,8 @@ TEST_F(LiveTest, Refresh) {
   EXPECT_EQ(kFine, all.code) << all.err;
   EXPECT_TRUE(Has(all.out, "0 of 2 files rewritten")) << all.out;
   EXPECT_TRUE(Has(all.err, "left out: column family surf")) << all.err;
+  Ask({"refresh", "--limit=" + std::string(30000, '\xff')})
+      .ExpectRefused({"shorter keys"});
   Ask({"refresh", "--samples=" + path_ + ".samples"})
       .ExpectRefused({"--samples", "its own samples"});
   EndServing();
@@ -241,89 +199,11 @@ TEST_F(LiveTest, Refresh) {
   ExpectAllKeys(0);
 }
 
-TEST_F(LiveTest, RefreshWithoutSamplesIsRefused) {
-  Fill();
-  Serve(/*families=*/2);
-  for (const char* family : {"default", "surf"}) {
-    const std::string flag = std::string("--column_family=") + family;
-    Ask({"refresh", flag})
-        .ExpectRefused({"no samples", "without_samples", "dry_run"});
-    EXPECT_EQ(kFine, Ask({"refresh", flag, "--dry_run"}).code);
-    EXPECT_EQ(kFine, Ask({"refresh", flag, "--without_samples"}).code);
-  }
-  EndServing();
-}
-
-// The application's limits hold for an operator, and an operator's are added.
-TEST_F(LiveTest, Limits) {
-  FillForOthers();
-  const auto outcomes = [&] {
-    std::set<std::string> found;
-    const ToolRun run = Ask({"refresh", "--json", "--column_family=default",
-                             "--max_bytes=1G", "--min_gain=0"});
-    for (const Json& row : run.Rows()) {
-      if (row.contains("file")) found.insert(row["outcome"]);
-    }
-    return found;
-  };
-  RefreshOptions limited;
-  limited.max_bytes = 1;
-  Serve(1, limited);
-  EXPECT_EQ(std::set<std::string>{"limit reached"}, outcomes());
-  EndServing();
-  limited = RefreshOptions();
-  limited.min_gain = 1;
-  Serve(1, limited);
-  EXPECT_EQ(std::set<std::string>{"too little gain"}, outcomes());
-  EndServing();
-  Serve();
-  const ToolRun run =
-      Ask({"refresh", "--json", "--column_family=default", "--max_bytes=1"});
-  EXPECT_EQ("limit reached", run.Rows().at(0)["outcome"]);
-  EndServing();
-}
-
-// The operator chooses among the files that the application allows.
-TEST_F(LiveTest, ChosenFiles) {
-  FillForOthers();
-  const auto outcomes = [&](std::vector<std::string> flags) {
-    flags.insert(flags.begin(),
-                 {"refresh", "--json", "--dry_run", "--column_family=default"});
-    std::map<std::string, int> found;
-    for (const Json& row : Ask(flags).Rows()) {
-      if (row.contains("file")) found[row["outcome"]]++;
-    }
-    return found;
-  };
-  const std::map<std::string, int> both = {{"would be rewritten", 2}};
-  const std::map<std::string, int> one = {{"not selected", 1},
-                                          {"would be rewritten", 1}};
-  Serve();
-  EXPECT_EQ(both, outcomes({"--all"}));
-  EXPECT_EQ(one, outcomes({"--levels=3"}));
-  // Only level 0 has a key below that.
-  EXPECT_EQ(one, outcomes({"--limit=0x" + Slice(KeyOf(1)).ToString(true)}));
-  EndServing();
-  RefreshOptions own;
-  own.levels = {0};
-  Serve(1, own);
-  EXPECT_EQ(one, outcomes({"--levels=0,3"}));
-  Ask({"refresh", "--column_family=default", "--levels=3"})
-      .ExpectRefused({"levels 3", "the application allows levels 0"});
-  EndServing();
-}
-
 // The operator can end a refresh, and gets its result.
 TEST_F(LiveTest, RefreshThatIsInterrupted) {
   FillForOthers();
-  RefreshOptions slow;
-  slow.bytes_per_second = 1000;
   std::atomic<bool> began{false};
-  slow.progress = [&began](const RefreshProgress& progress) {
-    began = progress.files_decided < progress.files;
-    return true;
-  };
-  Serve(1, slow);
+  Serve(1, Slow(&began));
   std::thread asking([&began] {
     while (!began) Env::Default()->SleepForMicroseconds(1000);
     kill(getpid(), SIGTERM);
@@ -349,14 +229,8 @@ TEST_F(LiveTest, RefreshThatIsInterrupted) {
 // The DB is closed while a refresh runs: the operator gets its result.
 TEST_F(LiveTest, RefresherThatEnds) {
   FillForOthers();
-  RefreshOptions slow;
-  slow.bytes_per_second = 1000;
   std::atomic<bool> began{false};
-  slow.progress = [&began](const RefreshProgress&) {
-    began = true;
-    return true;
-  };
-  Serve(1, slow);
+  Serve(1, Slow(&began));
   std::thread ending([this, &began] {
     while (!began) Env::Default()->SleepForMicroseconds(1000);
     refreshers_.clear();
@@ -398,6 +272,35 @@ TEST_F(LiveTest, SavesSamples) {
       .ExpectRefused({"surf", "no samples_file"});
   RunTool({"samples", "save"}).ExpectRefused({"--db=DIR"});
   EndServing();
+}
+
+// What the DB has sampled by itself is added to samples that are imported while
+// it is open.
+TEST_F(LiveTest, AnOpenDBAddsItsSamplesToAnImport) {
+  const std::string saved = path_ + ".samples";
+  const std::string imported = path_ + ".imported";
+  const std::vector<SampleQuery> queries = {{"a", "a", true}, {"b", "b", true}};
+  ASSERT_OK(WriteQueryFile(options_.env, imported, queries));
+  Fill();
+  Open();
+  ASSERT_EQ(kFine, RunTool({"samples", "import", "--db=" + path_,
+                            "--column_family=default", imported})
+                       .code);
+  const Options options = db_->GetOptions(handles_[0]);
+  AsProteanFilterPolicy(
+      options.table_factory->GetOptions<BlockBasedTableOptions>()
+          ->filter_policy.get())
+      ->Samples()
+      ->Queue(kDefaultColumnFamilyName, Env::Default(), /*logger=*/nullptr)
+      ->Add({"new", "new", true});
+  Close();
+  std::vector<SampleQuery> expected = queries;
+  expected.push_back({"new", "new", true});
+  std::vector<SampleQuery> read;
+  std::vector<std::string> refused;
+  ASSERT_OK(ReadQueryFile(options_.env, saved, &read, &refused));
+  EXPECT_EQ(expected, read);
+  EXPECT_TRUE(Has(RunTool({"samples", "--help"}).out, "adds its new samples"));
 }
 
 // RocksDB, its copies of a DB, and instances that follow it leave the socket
@@ -450,21 +353,6 @@ TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
         DestroyDB(folder, Options(options_, families_[0].options), families_));
   }
   EXPECT_OK(DestroyDir(env, backup));
-}
-
-// The socket is the operating system's, whatever the DB's Env is.
-TEST_F(LiveTest, EncryptedFiles) {
-  Encrypt();
-  Fill();
-  Serve();
-  Ask({"statistics"}).ExpectRefused({"encrypted", "--env_uri"});
-  const ToolRun run =
-      Ask({"statistics", std::string("--env_uri=") + kEncryptingEnv, "--json"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(1u, run.Rows().size());
-  EndServing();
-  ExpectNoSocket();
-  options_.env = Env::Default();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -47,46 +47,18 @@ TEST(ManualTest, EachCommandHasAHelp) {
                                 "rollback", "verify", "samples", "statistics"}),
       commands);
   EXPECT_EQ(RunTool({"--help"}).out, RunTool({"help"}).out);
+  EXPECT_EQ(kCouldNot, RunTool({}).code);
   for (const std::string& command : commands) {
     SCOPED_TRACE(command);
     const ToolRun help = RunTool({command, "--help"});
     EXPECT_EQ(kFine, help.code);
     EXPECT_EQ(help.out, RunTool({"help", command}).out);
     EXPECT_EQ(0u, help.out.find("Usage: protean " + command + " "));
-    for (const char* part :
-         {"\nOptions:\n", "\nExit code: ", "\nExamples:\n"}) {
+    for (const char* part : {"\nOptions:\n", "--column_family=NAME",
+                             "\nExit code: ", "\nExamples:\n"}) {
       ExpectContains(help.out, part);
     }
     EXPECT_FALSE(FlagsOf(help.out).empty());
-  }
-}
-
-TEST(ManualTest, FlagsAreReadAsWritten) {
-  // Hyphens, spaces and repetitions; what is behind -- is no flag.
-  RunTool({"inspect", "--levels-only", "--levels_only=false", "--db", "-x"})
-      .ExpectRefused({"-x does not exist"});
-  RunTool({"inspect", "--db=", "--", "--db"}).ExpectRefused({"--db cannot be"});
-  RunTool({"inspect", "--db=/a", "--db=/no"}).ExpectRefused({"/no does not"});
-  RunTool({"inspect", "--level-only"})
-      .ExpectRefused({"unknown flag --level-only", "--levels_only"});
-  RunTool({"inspect", "-j"}).ExpectRefused({"unknown flag -j"});
-  RunTool({"inspect", "--json=maybe"})
-      .ExpectRefused({"--json", "maybe", "not allowed; allowed: true, false"});
-  RunTool({"inspect", "--db"})
-      .ExpectRefused({"--db", "DIR missing", "needs a value"});
-  RunTool({"inspct"}).ExpectRefused({"inspct", "nearest one is inspect"});
-}
-
-// Sizes are those of RocksDB's options, except for what RocksDB misreads.
-TEST(ManualTest, Sizes) {
-  for (const char* size : {"1", "20k", "20K", "2M", "2G", "1T", "1t"}) {
-    RunTool({"refresh", "--db=/no", std::string("--max_bytes=") + size})
-        .ExpectRefused({"/no does not exist"});
-  }
-  for (const char* size : {"", "-1", "K", "1x", "1KK", "0", "1.5G", "20000000T",
-                           "99999999999999999999"}) {
-    RunTool({"refresh", "--db=/no", std::string("--max_bytes=") + size})
-        .ExpectRefused({" is not allowed; allowed: whole numbers from 1 on"});
   }
 }
 
@@ -132,23 +104,6 @@ TEST(ManualTest, BashCompletes) {
   EXPECT_EQ((Lines{"some_dir"}), completions("inspect --db some"));
   EXPECT_EQ((Lines{"some_file"}), completions("inspect --html = some_f"));
   EXPECT_EQ((Lines{"some_file"}), completions("verify some_f"));
-}
-
-TEST(ManualTest, Refusals) {
-  RunTool({"help", "nothing"}).ExpectRefused({"inspect, advise"});
-}
-
-// What the help says of the DBs that commands refuse, and of an import, is what
-// refresh_command_test and samples_test find.
-TEST(ManualTest, WhatIsRefused) {
-  for (const char* command : {"refresh", "verify"}) {
-    const std::string help = RunTool({command, "--help"}).out;
-    ExpectContains(help, "TransactionDB (allow_2pc=true in its OPTIONS file)");
-    EXPECT_EQ(std::string::npos, help.find("WRITE_COMMITTED")) << help;
-  }
-  const std::string help = RunTool({"samples", "--help"}).out;
-  ExpectContains(help, "adds its new samples to the imported ones");
-  EXPECT_EQ(std::string::npos, help.find("overwrites")) << help;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

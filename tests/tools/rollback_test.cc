@@ -145,45 +145,6 @@ TEST_F(RollbackTest, OptionsOfLdb) {
   }
 }
 
-TEST_F(RollbackTest, DryRunWritesNothing) {
-  Fill();
-  const auto before = Disk();
-  const ToolRun run = Rollback({"--dry_run"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(4u, Count(run, "would be rewritten")) << run.out;
-  EXPECT_EQ(before, Disk());
-  // Also while the DB is open, and for people.
-  Open();
-  const ToolRun text =
-      RunTool({"rollback", "--db=" + path_, "--dry_run", "--to=bloomfilter:10",
-               "--bytes_per_second=1K"});
-  Close();
-  EXPECT_EQ(kFine, text.code) << text.err;
-  EXPECT_NE(std::string::npos, text.out.find("4 of 4 files to rewrite, "))
-      << text.out;
-  EXPECT_NE(std::string::npos, text.out.find("at 1.0 KB a second")) << text.out;
-}
-
-// What apply has kept would bring ProteanTable back.
-TEST_F(RollbackTest, LeavesNothingToUndo) {
-  Fill();
-  for (const char* family : {"default", "surf"}) {
-    EXPECT_EQ(kFine, RunTool({"apply", "--db=" + path_, "--policy=proteus:9",
-                              std::string("--column_family=") + family})
-                         .code);
-  }
-  EXPECT_EQ(kFine, Rollback({"--column_family=default"}).code);
-  EXPECT_EQ(0u, Disk().count("before_apply_0.options"));
-  RunTool({"rollback", "--db=" + path_, "--column_family=default"})
-      .ExpectRefused({"nothing to go back to"});
-  // The other column family can still go back.
-  EXPECT_EQ(
-      kFine,
-      RunTool({"rollback", "--db=" + path_, "--column_family=surf"}).code);
-  EXPECT_EQ(kFine, Rollback().code);
-  ExpectStockFilters({"default", "surf", "bloom"});
-}
-
 // Without --to, files get the filters of RocksDB's that were there before.
 TEST_F(RollbackTest, ToWhatWasThereBeforeApply) {
   Fill();
@@ -201,35 +162,6 @@ TEST_F(RollbackTest, ToWhatWasThereBeforeApply) {
   EXPECT_EQ(before, OptionsOnDisk());
   EXPECT_EQ(kFine, Rollback().code);
   ExpectStockFilters({"default", "surf", "bloom"});
-}
-
-TEST_F(RollbackTest, OneColumnFamily) {
-  Fill();
-  const auto before = Files("surf");
-  const ToolRun run = Rollback({"--column_family=default"});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  EXPECT_EQ(2u, Count(run, "rewritten")) << run.out;
-  EXPECT_EQ(before, Files("surf"));
-  // The OPTIONS file still is none for a RocksDB without Protean, which is
-  // said.
-  const std::string words =
-      "column family surf still names ProteanTable, so a RocksDB without "
-      "Protean cannot load the OPTIONS file";
-  const std::string command = "protean rollback --db=" + path_ +
-                              " --column_family=surf --to=bloomfilter:10\n";
-  EXPECT_NE(std::string::npos, run.err.find(words)) << run.err;
-  EXPECT_NE(std::string::npos, run.err.find(command)) << run.err;
-  const ToolRun again = Rollback({"--column_family=bloom"});
-  EXPECT_EQ(kFine, again.code) << again.err;
-  EXPECT_NE(std::string::npos, again.err.find(command)) << again.err;
-  const ToolRun dry = Rollback({"--column_family=surf", "--dry_run"});
-  EXPECT_EQ(std::string::npos, dry.err.find(words)) << dry.err;
-  const std::string options = OptionsOnDisk();
-  EXPECT_NE(std::string::npos,
-            options.find("[TableOptions/BlockBasedTable \"default\"]"));
-  EXPECT_NE(std::string::npos,
-            options.find("[TableOptions/ProteanTable \"surf\"]"));
-  ExpectAllKeys(0);
 }
 
 // The options have been changed before the files.
@@ -269,31 +201,14 @@ TEST_F(RollbackTest, InterruptEndsIt) {
 // Killed at any time, it goes on where it was.
 TEST_F(RollbackTest, GoesOnAfterKill) {
   Fill();
-  std::set<std::string> old;
-  for (const char* family : {"default", "surf"}) {
-    for (const std::string& file : Files(family)) old.insert(file);
-  }
-  const auto rewritten = [&] {
-    std::set<std::string> files;
-    for (const char* family : {"default", "surf"}) {
-      for (const std::string& file : Files(family)) {
-        if (old.count(file) == 0) files.insert(file);
-      }
-    }
-    return files;
-  };
-  fflush(stdout);
-  const pid_t child = fork();
-  if (child == 0) {
-    Rollback({"--bytes_per_second=60K"});
-    _exit(0);
-  }
-  while (rewritten().empty()) usleep(10 * 1000);
-  kill(child, SIGKILL);
+  const std::vector<std::string> families = {"default", "surf"};
+  const std::set<std::string> old = FilesOf(families);
   int ended = 0;
-  waitpid(child, &ended, 0);
+  const std::set<std::string> done =
+      EndOnceRewritten({"rollback", "--db=" + path_, "--to=bloomfilter:10",
+                        "--bytes_per_second=60K"},
+                       families, old, /*count=*/1, SIGKILL, &ended);
   EXPECT_TRUE(WIFSIGNALED(ended));
-  const std::set<std::string> done = rewritten();
   ASSERT_GT(done.size(), 0u);
   ASSERT_LT(done.size(), 4u);
   // Until the end, filters of either kind are in use.
@@ -304,49 +219,11 @@ TEST_F(RollbackTest, GoesOnAfterKill) {
   EXPECT_EQ(kFine, run.code) << run.err;
   EXPECT_EQ(done.size(), Count(run, "has RocksDB's filter")) << run.out;
   EXPECT_EQ(4 - done.size(), Count(run, "rewritten")) << run.out;
-  const std::set<std::string> all = rewritten();
+  const std::set<std::string> all = FilesOf(families);
   EXPECT_EQ(4u, all.size());
+  for (const std::string& file : old) EXPECT_EQ(0u, all.count(file)) << file;
   for (const std::string& file : done) EXPECT_EQ(1u, all.count(file)) << file;
   ExpectStockFilters({"default", "surf", "bloom"});
-}
-
-TEST_F(RollbackTest, DamagedFilesStayUnderProtean) {
-  Fill();
-  FlipByte(Files("default")[0], 20);
-  const ToolRun run = Rollback();
-  EXPECT_EQ(kFoundSomething, run.code) << run.err;
-  EXPECT_EQ(3u, Count(run, "rewritten")) << run.out;
-  EXPECT_EQ(1u, Count(run, "damaged")) << run.out;
-  EXPECT_NE(std::string::npos,
-            OptionsOnDisk().find("[TableOptions/ProteanTable \"default\"]"));
-}
-
-TEST_F(RollbackTest, Refusals) {
-  const auto refused = [this](const std::vector<std::string>& more,
-                              const std::vector<std::string>& words) {
-    std::vector<std::string> arguments = {"rollback", "--db=" + path_};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    RunTool(arguments).ExpectRefused(words);
-  };
-  refused({"--to=bloomfilter:10"}, {"does not exist"});
-  Fill();
-  const auto before = Disk();
-  refused({}, {"--to=POLICY", "bloomfilter:10"});
-  refused({"--to=surf:0:4"}, {"surf:0:4 is a filter policy of Protean",
-                              "allowed: ", "ribbonfilter:10"});
-  refused({"--to=proteus:12"}, {"is a filter policy of Protean"});
-  refused({"--to=blooom:10"}, {"blooom:10 is no filter policy", "allowed: "});
-  refused({"--to=bloomfilter:0"}, {"builds no filters"});
-  refused({"--to=nullptr"}, {"is no filter policy"});
-  refused({"--to=bloomfilter:10", "--column_family=no"},
-          {"no column family no"});
-  refused({"--to=bloomfilter:10", "000001.sst"}, {"000001.sst is not a flag"});
-  Open();
-  refused({"--to=bloomfilter:10"},
-          {"probably because a process has it open", "SetOptions",
-           "RefreshFilters", "--dry_run"});
-  Close();
-  EXPECT_GE(Disk().size(), before.size());
 }
 
 }  // namespace

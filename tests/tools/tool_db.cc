@@ -4,12 +4,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 
@@ -18,6 +20,7 @@
 #include "table/rocksdb_internals/versions.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
+#include "tests/own_folder.h"
 #include "tools/command.h"
 #include "tools/manifest.h"
 
@@ -84,8 +87,13 @@ ToolRun RunToolOnTerminal(const std::vector<std::string>& arguments) {
   return run;
 }
 
-ToolDBTest::ToolDBTest(const std::string& name)
-    : path_(test::PerThreadDBPath(name)) {
+// Syncing is not what is tested.
+static std::string NewFolder(const std::string& name) {
+  PutOwnFolderInMemory();
+  return test::PerThreadDBPath(name);
+}
+
+ToolDBTest::ToolDBTest(const std::string& name) : path_(NewFolder(name)) {
   options_.create_if_missing = true;
   options_.create_missing_column_families = true;
   AddFamily(kDefaultColumnFamilyName,
@@ -102,6 +110,7 @@ ToolDBTest::~ToolDBTest() {
   Close();
   EXPECT_OK(
       DestroyDB(path_, Options(options_, families_[0].options), families_));
+  std::filesystem::remove_all(path_);
   std::vector<std::string> files;
   const std::string parent = path_.substr(0, path_.rfind('/'));
   EXPECT_OK(Env::Default()->GetChildren(parent, &files));
@@ -200,12 +209,51 @@ std::vector<std::string> ToolDBTest::Files(const std::string& family) const {
   return paths;
 }
 
+std::set<std::string> ToolDBTest::FilesOf(
+    const std::vector<std::string>& families) const {
+  std::set<std::string> all;
+  for (const std::string& family : families) {
+    for (const std::string& file : Files(family)) all.insert(file);
+  }
+  return all;
+}
+
+std::set<std::string> ToolDBTest::EndOnceRewritten(
+    const std::vector<std::string>& command,
+    const std::vector<std::string>& families, const std::set<std::string>& old,
+    size_t count, int signal, int* ended) {
+  const auto rewritten = [&] {
+    std::set<std::string> now = FilesOf(families);
+    for (const std::string& file : old) now.erase(file);
+    return now;
+  };
+  fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    RunTool(command);
+    _exit(0);
+  }
+  bool runs = true;
+  while (runs && rewritten().size() < count) {
+    usleep(10 * 1000);
+    runs = waitpid(child, ended, WNOHANG) == 0;
+  }
+  if (runs) {
+    kill(child, signal);
+    waitpid(child, ended, 0);
+  }
+  return rewritten();
+}
+
 std::map<std::string, std::string> ToolDBTest::Disk() const {
   std::map<std::string, std::string> contents;
   std::vector<std::string> names;
   EXPECT_OK(Env::Default()->GetChildren(path_, &names));
   for (const std::string& name : names) {
-    if (name == "LOCK") continue;
+    if (name == "LOCK" || name.compare(0, 3, "LOG") == 0 ||
+        !std::filesystem::is_regular_file(path_ + "/" + name)) {
+      continue;
+    }
     EXPECT_OK(
         ReadFileToString(Env::Default(), path_ + "/" + name, &contents[name]));
   }

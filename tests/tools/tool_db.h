@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -81,7 +82,18 @@ class ToolDBTest : public testing::Test {
     return path.substr(path.rfind('/') + 1);
   }
 
-  // Names and contents of the DB's files, except for the lock.
+  // The paths of these column families' files.
+  std::set<std::string> FilesOf(const std::vector<std::string>& families) const;
+  // Runs the command in a process of its own, and sends the signal to it as
+  // soon as `count` files of the column families are not among `old`. Returns
+  // those that are not when it has ended, and how it has.
+  std::set<std::string> EndOnceRewritten(
+      const std::vector<std::string>& command,
+      const std::vector<std::string>& families,
+      const std::set<std::string>& old, size_t count, int signal, int* ended);
+
+  // Names and contents of the DB's files, except for the lock and logs of what
+  // happened.
   std::map<std::string, std::string> Disk() const;
   // The latest OPTIONS file without its version.
   std::string OptionsOnDisk() const;

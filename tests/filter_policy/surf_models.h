@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What a SuRF must answer, by a plain list of its leaves that is searched one
+//  by one: of a trie over bytes, whose leaves are prefixes of keys, and of one
+//  over the digits of an order-preserving code.
+
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "filter_policy/bits/bit_util.h"
+#include "filter_policy/fst/key_code.h"
+#include "filter_policy/surf/surf.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+constexpr FilterSalt kModelSalt = {/*file=*/17, /*process=*/4};
+
+inline size_t SharedBytes(const std::string& a, const std::string& b) {
+  return Slice(a).difference_offset(b);
+}
+
+class SurfModel {
+ public:
+  using Keys = std::vector<std::string>;
+
+  virtual ~SurfModel() = default;
+
+  virtual bool Key(const std::string& key) const = 0;
+  virtual bool Range(const std::string& lo, std::string hi,
+                     bool hi_inclusive) const = 0;
+  // Returns true if Range and Seek know all that the filter does. If not, they
+  // let more pass.
+  virtual bool IsExact() const { return true; }
+  // The first leaf that may be at or above `key`, and whether it may be below.
+  virtual size_t Seek(const std::string& key, bool* ambiguous) const = 0;
+
+ protected:
+  // An exclusive bound that ends in 0x00 includes the string before it.
+  static void MakeInclusive(std::string* hi, bool* inclusive) {
+    if (*inclusive || hi->empty() || hi->back() != '\0') return;
+    hi->pop_back();
+    *inclusive = true;
+  }
+};
+
+// ---- Over bytes ----
+
+// Every leaf with its prefix, as the definition gives it, and its suffix bits.
+class PlainSurfModel : public SurfModel {
+ public:
+  struct Leaf {
+    std::string prefix;
+    bool whole_key;
+    uint64_t value;
+  };
+
+  PlainSurfModel(const Keys& keys, const SurfSuffix& suffix) : suffix_(suffix) {
+    for (size_t i = 0; i < keys.size(); i++) {
+      size_t shared = 0;
+      if (i > 0) shared = SharedBytes(keys[i], keys[i - 1]);
+      if (i + 1 < keys.size()) {
+        shared = std::max(shared, SharedBytes(keys[i], keys[i + 1]));
+      }
+      const bool whole_key = shared == keys[i].size();
+      const size_t depth = whole_key ? shared : shared + 1;
+      leaves_.push_back(
+          {keys[i].substr(0, depth), whole_key, ValueOf(keys[i], depth)});
+    }
+  }
+
+  bool Key(const std::string& key) const override {
+    for (const Leaf& leaf : leaves_) {
+      if (leaf.whole_key ? leaf.prefix == key
+                         : Slice(key).starts_with(leaf.prefix) &&
+                               leaf.value == ValueOf(key, leaf.prefix.size())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Whether all keys that the leaf may stand for are below `key`.
+  bool Below(const Leaf& leaf, const std::string& key) const {
+    if (RealBelow(leaf, key)) return true;
+    return !leaf.whole_key && Slice(key).starts_with(leaf.prefix) &&
+           !MayBeIn(leaf, key, Highest(leaf.prefix));
+  }
+
+  // Whether all these keys are above `key`, or at least not below it.
+  bool Above(const Leaf& leaf, const std::string& key, bool or_equal) const {
+    if (RealAbove(leaf, key, or_equal)) return true;
+    return !or_equal && !leaf.whole_key && key == leaf.prefix &&
+           !MayBeIn(leaf, key, key);
+  }
+
+  // Below and Above by the stored prefix and the real bits alone.
+  bool RealBelow(const Leaf& leaf, const std::string& key) const {
+    if (leaf.whole_key || !Slice(key).starts_with(leaf.prefix)) {
+      return leaf.prefix < key;
+    }
+    return Real(leaf) < suffix_.Real(key, leaf.prefix.size());
+  }
+  bool RealAbove(const Leaf& leaf, const std::string& key,
+                 bool or_equal) const {
+    if (leaf.whole_key) {
+      return or_equal ? leaf.prefix >= key : leaf.prefix > key;
+    }
+    if (!Slice(key).starts_with(leaf.prefix)) return leaf.prefix > key;
+    const uint64_t real = suffix_.Real(key, leaf.prefix.size());
+    const std::string rest = key.substr(leaf.prefix.size());
+    const bool all_bits_known =
+        rest.empty() ||
+        (8 * rest.size() <= suffix_.real_bits && rest.back() != '\0');
+    if (or_equal && all_bits_known && Real(leaf) == real) return true;
+    return Real(leaf) > real;
+  }
+
+  bool Range(const std::string& lo, std::string hi,
+             bool hi_inclusive) const override {
+    if (lo > hi || (lo == hi && !hi_inclusive)) return false;
+    MakeInclusive(&hi, &hi_inclusive);
+    return std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) {
+      return !RealBelow(leaf, lo) && !RealAbove(leaf, hi, !hi_inclusive) &&
+             (leaf.whole_key || MayLieBetween(leaf, lo, hi, hi_inclusive));
+    });
+  }
+
+  // Whether the prefix bits let the key of a leaf be in a range. If the bounds
+  // part in two neighboring bytes, all strings start with either of them, and
+  // the two groups are looked at one by one.
+  bool MayLieBetween(const Leaf& leaf, const std::string& lo,
+                     const std::string& hi, bool hi_inclusive) const {
+    const std::string end = hi_inclusive ? hi : LastBefore(hi);
+    const size_t shared = SharedBytes(lo, hi);
+    const auto may_be_in = [&](const std::string& group) {
+      const std::string first = std::max(lo, group);
+      const std::string last = std::min(end, Highest(group));
+      return first <= last && MayBeIn(leaf, first, last);
+    };
+    if (shared >= leaf.prefix.size() && shared < lo.size() &&
+        static_cast<uint8_t>(lo[shared]) + 1 ==
+            static_cast<uint8_t>(hi[shared])) {
+      return may_be_in(lo.substr(0, shared + 1)) ||
+             may_be_in(hi.substr(0, shared + 1));
+    }
+    return may_be_in(leaf.prefix);
+  }
+
+  // Whether the prefix bits let the key of a leaf be one of the strings from
+  // `first` to `last`, which start with its prefix: then it starts with what
+  // the two share, and if there is only one string, it is that one.
+  bool MayBeIn(const Leaf& leaf, const std::string& first,
+               const std::string& last) const {
+    const size_t depth = leaf.prefix.size();
+    const size_t known = SharedBytes(first, last) - depth;
+    const uint64_t different =
+        (leaf.value ^ ValueOf(first, depth)) >> suffix_.hash_bits;
+    for (uint32_t j = 1; j <= suffix_.prefix_bits; j++) {
+      if (2 * known < size_t{j} * suffix_.prefix_step && first != last) break;
+      if ((different >> (j - 1) & 1) != 0) return false;
+    }
+    return true;
+  }
+
+  // The last of the strings that start with `prefix`, or rather one that is
+  // longer than all strings here.
+  static std::string Highest(const std::string& prefix) {
+    return prefix + std::string(400, '\xff');
+  }
+  // The last of the strings below `key`, which does not end in 0x00.
+  static std::string LastBefore(std::string key) {
+    if (key.empty()) return key;
+    key.back()--;
+    return Highest(key);
+  }
+
+  size_t Seek(const std::string& key, bool* ambiguous) const override {
+    size_t i = 0;
+    while (i < leaves_.size() && Below(leaves_[i], key)) i++;
+    *ambiguous = i < leaves_.size() && !Above(leaves_[i], key, true);
+    return i;
+  }
+
+  RangeCount Count(const std::string& lo, std::string hi,
+                   bool hi_inclusive) const {
+    RangeCount result;
+    if (lo > hi || (lo == hi && !hi_inclusive)) return result;
+    MakeInclusive(&hi, &hi_inclusive);
+    for (const Leaf& leaf : leaves_) {
+      if (Below(leaf, lo) || Above(leaf, hi, !hi_inclusive)) continue;
+      result.count++;
+      // The key is certainly in the range: it is ambiguous on neither side.
+      const bool above_lo = Above(leaf, lo, true);
+      const bool at_hi = leaf.whole_key && leaf.prefix == hi;
+      if (!above_lo) result.low_ambiguous = true;
+      if (!Below(leaf, hi) && !at_hi) result.high_ambiguous = true;
+    }
+    const bool either_end = result.low_ambiguous && result.high_ambiguous;
+    if (result.count == 1 && either_end && !Range(lo, hi, hi_inclusive)) {
+      return RangeCount();
+    }
+    return result;
+  }
+
+  uint64_t Real(const Leaf& leaf) const {
+    return suffix_.RealOfValue(leaf.value);
+  }
+  const std::vector<Leaf>& leaves() const { return leaves_; }
+
+ private:
+  uint64_t ValueOf(const std::string& key, size_t depth) const {
+    return suffix_.Value(key, depth, suffix_.Real(key, depth), kModelSalt);
+  }
+
+  const SurfSuffix suffix_;
+  std::vector<Leaf> leaves_;
+};
+
+// ---- Over digits ----
+
+inline std::string DigitsOf(const CodedKey& key) {
+  std::string digits;
+  for (size_t i = 0; i < key.size(); i++) {
+    digits.push_back(static_cast<char>('0' + key[i]));
+  }
+  return digits;
+}
+
+inline std::string DigitsOf(const KeyCode& code, const Slice& key) {
+  CodedKey coded;
+  code.Encode(key, &coded);
+  return DigitsOf(coded);
+}
+
+// The leaves that the definition gives. If there is a digit among the suffix
+// bits, it belongs to the leaf.
+class CodedSurfModel : public SurfModel {
+ public:
+  CodedSurfModel(const KeyCode& code, const Keys& keys,
+                 const SurfSuffix& suffix)
+      : code_(code), suffix_(suffix) {
+    Keys digits;
+    for (const std::string& key : keys) digits.push_back(DigitsOf(code, key));
+    for (size_t i = 0; i < digits.size(); i++) {
+      size_t shared = 0;
+      if (i > 0) shared = SharedBytes(digits[i - 1], digits[i]);
+      if (i + 1 < digits.size()) {
+        shared = std::max(shared, SharedBytes(digits[i], digits[i + 1]));
+      }
+      leaves_.push_back(digits[i].substr(0, shared + 1));
+      if (suffix_.real_bits > 0 && GoesOn(keys[i], shared + 1)) {
+        leaves_.back() += digits[i][shared + 1];
+      }
+    }
+    for (size_t i = 0; i < keys.size(); i++) {
+      size_t shared = 0;
+      if (i > 0) shared = SharedBytes(keys[i - 1], keys[i]);
+      if (i + 1 < keys.size()) {
+        shared = std::max(shared, SharedBytes(keys[i], keys[i + 1]));
+      }
+      before_last_.push_back(shared);
+      values_.push_back(ValueAt(i, keys[i]));
+    }
+  }
+
+  bool Key(const std::string& key) const override {
+    const std::string digits = DigitsOf(code_, key);
+    for (size_t i = 0; i < leaves_.size(); i++) {
+      if (Slice(digits).starts_with(leaves_[i])) {
+        return ValueAt(i, key) == values_[i];
+      }
+    }
+    return false;
+  }
+
+  size_t Seek(const std::string& key, bool* ambiguous) const override {
+    bool is_reached = false;
+    size_t i = 0;
+    while (i < leaves_.size() && Order(i, key, &is_reached) < 0) i++;
+    *ambiguous =
+        i < leaves_.size() && Order(i, key, &is_reached) == 0 && !is_reached;
+    return i;
+  }
+
+  // Prefix bits may rule out more.
+  bool IsExact() const override { return suffix_.prefix_bits == 0; }
+
+  // Compares the keys that a leaf may stand for with a bound; 0 if some may be
+  // on either side, or if some may be the bound.
+  int Order(size_t leaf, const std::string& bound, bool* is_reached) const {
+    CodedKey coded;
+    code_.Encode(bound, &coded);
+    const std::string digits = DigitsOf(coded);
+    *is_reached = false;
+    if (Slice(digits).starts_with(leaves_[leaf])) {
+      *is_reached = coded.IsReachedBy(leaves_[leaf].size());
+      return coded.IsPassedBy(leaves_[leaf].size()) ? 1 : 0;
+    }
+    return leaves_[leaf] < digits ? -1 : 1;
+  }
+
+  bool Range(const std::string& lo, std::string hi,
+             bool hi_inclusive) const override {
+    if (lo > hi || (lo == hi && !hi_inclusive)) return false;
+    MakeInclusive(&hi, &hi_inclusive);
+    for (size_t i = 0; i < leaves_.size(); i++) {
+      if (MayLieBetween(i, lo, hi, hi_inclusive)) return true;
+    }
+    return false;
+  }
+
+  // Whether a scan of all that starts with a prefix may find a key. That is not
+  // sure if the only one is at the end, which the filter may know better.
+  bool Scan(const std::string& prefix, const std::string& end,
+            bool* is_sure) const {
+    bool found = false;
+    *is_sure = true;
+    for (size_t i = 0; i < leaves_.size(); i++) {
+      bool is_reached;
+      if (!MayLieBetween(i, prefix, end, false)) continue;
+      const bool is_on_path = Order(i, prefix, &is_reached) == 0;
+      if (is_on_path && !PrefixBitsAgree(i, prefix)) continue;
+      const bool is_at_end = Order(i, end, &is_reached) == 0;
+      if (is_on_path || !is_at_end) {
+        *is_sure = true;
+        return true;
+      }
+      found = true;
+      *is_sure = false;
+    }
+    return found;
+  }
+
+ private:
+  bool MayLieBetween(size_t leaf, const std::string& lo, const std::string& hi,
+                     bool hi_inclusive) const {
+    bool reaches_lo;
+    bool reaches_hi;
+    if (Order(leaf, lo, &reaches_lo) < 0) return false;
+    const int order = Order(leaf, hi, &reaches_hi);
+    return order < 0 || (order == 0 && (hi_inclusive || !reaches_hi));
+  }
+
+  // Whether the first digits of a key end within a byte, or its end.
+  bool GoesOn(const std::string& key, size_t digits) const {
+    size_t coded = 0;
+    unsigned context = 0;
+    for (size_t i = 0; coded < digits; i++) {
+      const unsigned column = i < key.size() ? code_.Column(key[i]) : 0;
+      coded += KeyCode::Length(code_.Entry(context, column));
+      context = column;
+    }
+    return coded > digits;
+  }
+
+  // How many bytes of a string that begins with the path are in the trie, the
+  // last one perhaps in part.
+  size_t DepthIn(size_t leaf, const std::string& string) const {
+    return std::min(before_last_[leaf] + 1, string.size());
+  }
+  // The suffix of a key without its digit.
+  uint64_t ValueAt(size_t leaf, const std::string& key) const {
+    return suffix_.Value(key, DepthIn(leaf, key), 0, kModelSalt);
+  }
+  // Whether the prefix bits that speak of the string alone are those of it.
+  bool PrefixBitsAgree(size_t leaf, const std::string& string) const {
+    if (string.size() <= before_last_[leaf]) return true;
+    const size_t depth = DepthIn(leaf, string);
+    const uint32_t count = PrefixBitsWithin(
+        string.size() - depth, suffix_.prefix_bits, suffix_.prefix_step);
+    const uint64_t bits =
+        PrefixBitsOf(string, depth, kModelSalt, count, suffix_.prefix_step);
+    return ((values_[leaf] >> suffix_.hash_bits ^ bits) & LowBits(count)) == 0;
+  }
+
+  const KeyCode& code_;
+  const SurfSuffix& suffix_;
+  Keys leaves_;
+  // The number of bytes before the one in which the path ends.
+  std::vector<size_t> before_last_;
+  std::vector<uint64_t> values_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
