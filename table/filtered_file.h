@@ -106,11 +106,11 @@ class FilteredFile final : public CountedFile, private FilterOwner {
                                         TableReaderCaller caller,
                                         FilterView* view) const;
   // The file's filter if whole keys can be asked of it without RocksDB: keys
-  // have no timestamps, and the table itself keeps the filter in memory. Else
-  // nullptr. The result never changes.
+  // have no timestamps, the table itself keeps the filter in memory, and has no
+  // use for the answer. Else nullptr. The result never changes.
   const ProteanFilterBitsReader* GetFilterOfKeys() const {
     return has_range_filter_ && timestamp_size_ == 0 &&
-                   file_->whole_key_filtering()
+                   file_->whole_key_filtering() && !file_->GetUsesAnswer()
                ? held_
                : nullptr;
   }

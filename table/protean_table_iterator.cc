@@ -116,7 +116,7 @@ bool ProteanTableIterator::StopAtThreadLowerBound() {
 // ---- Forward seeks ----
 
 inline void ProteanTableIterator::SeekInner(const Slice& target) {
-  const PerfContext& counters = ThreadPerfContext::Get();
+  const PerfContext& counters = ThreadPerf::Context();
   const uint64_t read = counters.block_read_count;
   const uint64_t found = DataBlocksInCache(counters);
   inner().Seek(target);

@@ -28,6 +28,11 @@ const PerfLevel* PerfLevelOfThread() {
 
 }  // namespace
 
+void ThreadPerf::Find() {
+  context_ = get_perf_context();
+  level_ = PerfLevelOfThread();
+}
+
 // The counters of all threads. Never destroyed, since threads may end late.
 class ThreadRows {
  public:
@@ -81,8 +86,6 @@ class ThreadRows {
     Counters& counters = threads_[here];
     counters.Grow(std::max(counter + 1, ThreadGets::kRow * rows_));
     here->counters = counters.numbers.get();
-    here->perf = get_perf_context();
-    here->perf_level = PerfLevelOfThread();
     here->size = counters.size;
   }
   // This thread ends.
@@ -201,15 +204,6 @@ void ThreadGets::CountSlowly(size_t counter, uint64_t times) {
   if (ended) return ThreadRows::Instance().AddEnded(counter, times);
   ThreadRows::Instance().Grow(&thread_counters_, counter);
   Add(counter, times);
-}
-
-bool ThreadGets::CountDeniedSlowly(size_t first_counter) {
-  const bool counts = *PerfLevelOfThread() >= PerfLevel::kEnableCount;
-  CountSlowly(first_counter + (counts ? kNegative : kNoAnswer), 1);
-  if (!counts) return false;
-  PerfContext* const perf = get_perf_context();
-  perf->bloom_sst_miss_count++;
-  return perf->per_level_perf_context_enabled;
 }
 
 void ThreadGets::CountBatch(size_t first_counter, const FilterAnswers& answers,

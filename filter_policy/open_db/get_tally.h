@@ -8,7 +8,7 @@
 //  the sums adds up the rows of all threads. Where RocksDB's table asks the
 //  filter, it does not pass the answer on, but counts it in the thread's perf
 //  context; the table's reader, which knows the level and what was found, looks
-//  there. Where the reader asks, it counts in both, if the perf context counts.
+//  there. Where the reader asks, it counts there itself.
 //  RocksDB's default perf level, kEnableCount, suffices; below that, Gets have
 //  no answer.
 
@@ -73,17 +73,23 @@ class GetTally {
   const ReadCounts reads_before_;
 };
 
-// This thread's perf context, which stays at one address as long as the thread
-// lives: the pointer to it spares each read a call into RocksDB.
-class ThreadPerfContext {
+// RocksDB's perf context of this thread and its perf level, which stay at one
+// address as long as the thread lives: the pointers spare each read calls into
+// RocksDB.
+class ThreadPerf {
  public:
-  static const PerfContext& Get() {
-    if (context_ == nullptr) context_ = get_perf_context();
+  static PerfContext& Context() {
+    if (context_ == nullptr) Find();
     return *context_;
   }
+  // Returns true if the context counts. REQUIRES: Context() has been called
+  static bool Counts() { return *level_ >= PerfLevel::kEnableCount; }
 
  private:
-  inline static thread_local const PerfContext* context_ = nullptr;
+  static void Find();
+
+  inline static thread_local PerfContext* context_ = nullptr;
+  inline static thread_local const PerfLevel* level_ = nullptr;
 };
 
 // The answers that this thread has got from filters since this was made.
@@ -100,9 +106,17 @@ class FilterAnswers {
   uint64_t blocks() const {
     return counters_.block_read_count - blocks_before_;
   }
+  // Counts an answer as RocksDB's filters do. Returns true if RocksDB counts by
+  // levels, too, which is left to the caller.
+  bool Add(bool may_match) {
+    if (!ThreadPerf::Counts()) return false;
+    (may_match ? counters_.bloom_sst_hit_count
+               : counters_.bloom_sst_miss_count)++;
+    return counters_.per_level_perf_context_enabled;
+  }
 
  private:
-  const PerfContext& counters_ = ThreadPerfContext::Get();
+  PerfContext& counters_ = ThreadPerf::Context();
   const uint64_t negatives_before_ = counters_.bloom_sst_miss_count;
   const uint64_t positives_before_ = counters_.bloom_sst_hit_count;
   const uint64_t blocks_before_ = counters_.block_read_count;
@@ -121,36 +135,6 @@ class ThreadGets {
                                                      : kNoAnswer);
     if (answer.blocks() > 0) CountGetFromFile(first_counter, answer);
     Add(counter, 1);
-  }
-  // Counts the filter's answer for a key where the table's reader, not the
-  // table, has asked: here, and in the perf context if that counts. Denied
-  // returns true if the perf context counts by levels, too, which is left to
-  // the caller.
-  static bool CountDenied(size_t first_counter) {
-    const ThreadCounters& here = thread_counters_;
-    if (first_counter >= here.size) return CountDeniedSlowly(first_counter);
-    const bool counts = *here.perf_level >= PerfLevel::kEnableCount;
-    Increase(&here.counters[first_counter + (counts ? kNegative : kNoAnswer)],
-             1);
-    if (!counts) return false;
-    here.perf->bloom_sst_miss_count++;
-    return here.perf->per_level_perf_context_enabled;
-  }
-  static void CountLetThrough(size_t first_counter, bool found) {
-    Add(first_counter + (found ? kFound : 0) + kPositive, 1);
-  }
-  // Counts that a key which a filter has let through was read from the file.
-  [[gnu::noinline]] static void CountGetFromFile(size_t first_counter) {
-    Add(first_counter + kGetFromFile, 1);
-  }
-  // This thread's perf context if it counts, but not by levels; else nullptr,
-  // also where the thread has not counted anything yet.
-  static PerfContext* PlainPerfContext() {
-    const ThreadCounters& here = thread_counters_;
-    return here.size > 0 && *here.perf_level >= PerfLevel::kEnableCount &&
-                   !here.perf->per_level_perf_context_enabled
-               ? here.perf
-               : nullptr;
   }
   // Counts the answers for `keys` keys, or for all that have got one.
   static void CountBatch(size_t first_counter, const FilterAnswers& answers,
@@ -184,20 +168,16 @@ class ThreadGets {
   static constexpr size_t kGetUnknown = 11;
   static constexpr size_t kRow = 16;
 
-  // The counters of this thread, which only this thread changes, and RocksDB's,
-  // which spare each read calls of wrappers of thread-local variables.
+  // The counters of this thread, which only this thread changes.
   struct ThreadCounters {
     size_t size;
     std::atomic<uint64_t>* counters;
-    PerfContext* perf;            // if size > 0
-    const PerfLevel* perf_level;  // if size > 0
   };
 
   [[gnu::noinline]] static void CountGetFromFile(size_t first_counter,
                                                  const FilterAnswers& answers);
   // Counts where the thread has no counter yet.
   [[gnu::noinline]] static void CountSlowly(size_t counter, uint64_t times);
-  [[gnu::noinline]] static bool CountDeniedSlowly(size_t first_counter);
   static void Add(size_t counter, uint64_t times) {
     if (counter >= thread_counters_.size) return CountSlowly(counter, times);
     Increase(&thread_counters_.counters[counter], times);
