@@ -125,7 +125,7 @@ inline void ProteanTableIterator::SeekInner(const Slice& target) {
   const bool from_file = counters.block_read_count > read;
   if (!from_file && DataBlocksInCache(counters) <= found) return;
   seeks_->outcomes.backoff().OnRead(/*from_cache=*/!from_file);
-  ThreadGets::CountSeek(file_->first_get_counter(), /*from_cache=*/!from_file);
+  file_->gets()->CountSeek(/*from_cache=*/!from_file);
 }
 
 void ProteanTableIterator::Seek(const Slice& target) {

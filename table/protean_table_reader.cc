@@ -66,7 +66,7 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
                        : Status::OK();
   const bool found = ProgressOf(*get_context) != before;
   if (counts_more && found) file().CountTruePositive();
-  ThreadGets::Count(get_counter_, answer, found);
+  gets_->Count(answer, found);
   if (IsSampled() && s.ok() && get_context->State() == GetContext::kNotFound) {
     Sample(key);
   }
@@ -81,7 +81,7 @@ Status ProteanTableReader::MultiGetFilter(
   MultiGetContext::Range dropped(*range, range->begin(), range->end());
   const FilterAnswers answers;
   Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
-  ThreadGets::CountBatchOfFilter(get_counter_, answers);
+  gets_->CountBatchOfFilter(answers);
   if (s.ok() && IsSampled()) {
     for (auto key = range->begin(); key != range->end(); ++key) {
       dropped.SkipKey(key);

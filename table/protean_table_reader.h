@@ -54,7 +54,7 @@ class ProteanTableReader : public TableReader {
               std::move(filter_switch)),
         table_(file_.file().table()),
         queue_(file_.queue()),
-        get_counter_(file_.first_get_counter()),
+        gets_(file_.gets()),
         filter_of_keys_(file_.GetFilterOfKeys()),
         has_statistics_(file_.file().statistics() != nullptr),
         has_own_filter_(AsProteanFilterPolicy(file_.file().filter_policy()) !=
@@ -80,8 +80,7 @@ class ProteanTableReader : public TableReader {
     const FilterAnswers answers;
     table_->MultiGet(read_options, range, prefix_extractor,
                      Skips(skip_filters));
-    ThreadGets::CountBatch(get_counter_, answers, before.keys(),
-                           before.CountFound());
+    gets_->CountBatch(answers, before.keys(), before.CountFound());
     if (IsSampled()) Sample(*range);
   }
 #ifdef USE_COROUTINES
@@ -94,7 +93,7 @@ class ProteanTableReader : public TableReader {
                                        skip_filters);
     if (skip_filters &&
         file().filter_state() != BlockBasedFile::FilterState::kNone) {
-      ThreadGets::CountFound(get_counter_, before.CountFound());
+      gets_->CountFound(before.CountFound());
     }
     if (IsSampled()) Sample(*range);
   }
@@ -205,7 +204,7 @@ class ProteanTableReader : public TableReader {
   FilteredFile file_;
   TableReader* const table_;
   QueryQueue* const queue_;
-  const size_t get_counter_;
+  GetTally* const gets_;
   // The filter that Get asks before the table; nullptr if the table asks.
   const ProteanFilterBitsReader* const filter_of_keys_;
   const bool has_statistics_;
