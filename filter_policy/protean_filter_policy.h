@@ -30,22 +30,8 @@ class ProteanFilterBitsReader : public FilterBitsReader {
  public:
   explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
 
-  // While an object of this class lives, its thread's MayMatch of one entry
-  // lets the entry through without a look at the filter. A table reader makes
-  // one after the filter has let a key through, when RocksDB is about to ask
-  // again.
-  class LetThrough {
-   public:
-    explicit LetThrough(const ProteanFilterBitsReader* filter) {
-      let_through_ = filter;
-    }
-    ~LetThrough() { let_through_ = nullptr; }
-    LetThrough(const LetThrough&) = delete;
-    LetThrough& operator=(const LetThrough&) = delete;
-  };
-
   bool MayMatch(const Slice& entry) override {
-    return let_through_ == this || block_.EntryMayMatch(entry);
+    return block_.EntryMayMatch(entry);
   }
   void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
     if (block_.header().flags & FilterBlockHeader::kAskedForPrefixes) {
@@ -58,10 +44,6 @@ class ProteanFilterBitsReader : public FilterBitsReader {
   const FilterBlock& block() const { return block_; }
 
  private:
-  // The filter of this thread's LetThrough, or nullptr.
-  inline static thread_local const ProteanFilterBitsReader* let_through_ =
-      nullptr;
-
   const FilterBlock block_;
 };
 

@@ -26,6 +26,63 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- Copies of keys ----
+
+// A copy of a key. A std::string would do, but the call that each assignment
+// takes costs as much as all else that is done with a short key.
+class KeyCopy {
+ public:
+  Slice slice() const { return Slice(bytes_.get(), size_); }
+  size_t capacity() const { return capacity_; }
+  void Assign(const Slice& key) {
+    if (key.size() > capacity_) Grow(key.size());
+    size_ = key.size();
+    if (size_ >= 8 && size_ <= 16) {
+      CopyTwoWords(key.data(), size_, bytes_.get());
+    } else if (size_ > 0) {
+      memcpy(bytes_.get(), key.data(), size_);
+    }
+  }
+
+ private:
+  [[gnu::noinline]] void Grow(size_t size) {
+    capacity_ = std::max(2 * capacity_, size);
+    bytes_.reset(new char[capacity_]);
+  }
+
+  size_t size_ = 0;
+  size_t capacity_ = 16;
+  std::unique_ptr<char[]> bytes_{new char[capacity_]};
+};
+
+// Copies of many keys, one after the other.
+class KeyList {
+ public:
+  bool empty() const { return ends_.empty(); }
+  size_t size() const { return ends_.size(); }
+  size_t bytes() const { return bytes_.size(); }
+  Slice operator[](size_t i) const {
+    const size_t begin = i == 0 ? 0 : ends_[i - 1];
+    return Slice(bytes_.data() + begin, ends_[i] - begin);
+  }
+  Slice back() const { return (*this)[size() - 1]; }
+  void Add(const Slice& key) {
+    bytes_.append(key.data(), key.size());
+    ends_.push_back(bytes_.size());
+  }
+  void Clear() {
+    bytes_.clear();
+    ends_.clear();
+  }
+  size_t MemoryUsage() const {
+    return bytes_.capacity() + ends_.capacity() * sizeof(size_t);
+  }
+
+ private:
+  std::string bytes_;
+  std::vector<size_t> ends_;
+};
+
 // ---- Ascending keys ----
 
 // The first and the last of ascending keys, and how the next key compares with
@@ -94,33 +151,6 @@ class AscendingKeys {
     return {byte_a < byte_b ? -1 : 1, true,
             8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b))};
   }
-
-  // A copy of a key. A std::string would do, but the call that each assignment
-  // takes costs as much as all else that is done with a short key.
-  class KeyCopy {
-   public:
-    Slice slice() const { return Slice(bytes_.get(), size_); }
-    size_t capacity() const { return capacity_; }
-    void Assign(const Slice& key) {
-      if (key.size() > capacity_) Grow(key.size());
-      size_ = key.size();
-      if (size_ >= 8 && size_ <= 16) {
-        CopyTwoWords(key.data(), size_, bytes_.get());
-      } else if (size_ > 0) {
-        memcpy(bytes_.get(), key.data(), size_);
-      }
-    }
-
-   private:
-    [[gnu::noinline]] void Grow(size_t size) {
-      capacity_ = std::max(2 * capacity_, size);
-      bytes_.reset(new char[capacity_]);
-    }
-
-    size_t size_ = 0;
-    size_t capacity_ = 16;
-    std::unique_ptr<char[]> bytes_{new char[capacity_]};
-  };
 
   KeyCopy first_;
   KeyCopy last_;

@@ -52,40 +52,6 @@ std::shared_ptr<const SeparateFilter> SeparateFilter::Open(
 
 namespace {
 
-// Keys on their way from a file to the builders of its filters. Each builder
-// gets many keys at a time, so that its time can be told from the others'.
-class KeyBatch {
- public:
-  bool IsFull() const {
-    return bytes_.size() >= kBytes || ends_.size() >= kKeys;
-  }
-
-  void Add(const Slice& key) {
-    bytes_.append(key.data(), key.size());
-    ends_.push_back(bytes_.size());
-  }
-  void Clear() {
-    bytes_.clear();
-    ends_.clear();
-  }
-
-  template <typename Visit>
-  void ForEach(const Visit& visit) const {
-    size_t begin = 0;
-    for (const size_t end : ends_) {
-      visit(Slice(bytes_.data() + begin, end - begin));
-      begin = end;
-    }
-  }
-
- private:
-  static constexpr size_t kKeys = 1000;
-  static constexpr size_t kBytes = 64 << 10;
-
-  std::string bytes_;
-  std::vector<size_t> ends_;
-};
-
 // A cache that remembers the most that it was charged for at a time.
 class PeakCache : public CacheWrapper {
  public:
@@ -177,8 +143,9 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
   AskedFilter asked;
   // A filter of prefixes knows no keys.
   if (!file.whole_key_filtering()) return asked;
-  asked.separate_ = SeparateFilter::Open(file);
-  if (asked.separate_ != nullptr) return asked;
+  if (const auto separate = SeparateFilter::Open(file)) {
+    return AskedFilter(file.GetHeldFilter(), &separate->report());
+  }
   if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
     asked.reader_ = file.GetHeldFilter();
   } else if (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) {
@@ -189,7 +156,6 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
 
 bool AskedFilter::MayMatch(const SampleQuery& query) const {
   if (query.lo == query.hi) {
-    if (separate_ != nullptr) return separate_->MayMatch(query.lo);
     if (in_parts_ != nullptr) {
       return in_parts_->PartsMayMatch(ReadOptions(), query.lo);
     }
@@ -200,37 +166,24 @@ bool AskedFilter::MayMatch(const SampleQuery& query) const {
          filter->RangeMayMatch(query.lo, query.hi, query.hi_inclusive);
 }
 
-FilterReport AskedFilter::Report() const {
-  return separate_ != nullptr ? separate_->report() : report_;
-}
-
-FilterKind AskedFilter::kind() const {
-  return separate_ != nullptr ? separate_->header().kind
-                              : block_->header().kind;
-}
-
-bool AskedFilter::IsDamaged() const {
-  if (separate_ != nullptr) return !separate_->status().ok();
-  return block_ != nullptr && !block_->status().ok();
-}
-
 bool AskedFilter::IsCutAsWith(const BlockBasedTableOptions& table,
                               uint64_t filter_size) const {
-  if (separate_ == nullptr) {
+  if (block_ == nullptr) {
     return (in_parts_ != nullptr) == table.partition_filters;
   }
   const uint64_t large = 2 * table.metadata_block_size;
-  const bool is_cut = separate_->num_parts() * large > filter_size;
+  const bool is_cut = block_->directory().parts().size() * large > filter_size;
   return filter_size < large || is_cut == table.cache_index_and_filter_blocks;
 }
 
 std::string AskedFilter::Describe() const {
   if (in_parts_ != nullptr) return "RocksDB's";
-  if (separate_ == nullptr && reader_ == nullptr) return "none";
-  if (separate_ == nullptr && block_ == nullptr) return "RocksDB's";
+  if (reader_ == nullptr) return "none";
+  if (block_ == nullptr) return "RocksDB's";
   if (IsDamaged()) return "damaged";
-  if (kind() == FilterKind::kAlwaysTrue) return "none, for these keys";
-  const FilterType* type = FindFilterType(kind());
+  const FilterKind kind = block_->header().kind;
+  if (kind == FilterKind::kAlwaysTrue) return "none, for these keys";
+  const FilterType* type = FindFilterType(kind);
   // All policies of a type make the same kind of filter.
   return type->policies.front().short_name + (": " + Report().design);
 }
@@ -330,14 +283,19 @@ Status FilterTrial::Build(const Place& place,
                                             place.price, finished[i]));
     charged[i] = table.cache;
   }
-  KeyBatch batch;
+  // Each builder gets many keys at a time, so that its time can be told from
+  // the others'.
+  constexpr size_t kMaxKeys = 1000;
+  constexpr size_t kMaxBytes = 64 << 10;
+  KeyList batch;
   const auto feed = [&] {
     for (size_t i = 0; i < builders.size(); i++) {
       if (builders[i] == nullptr) continue;
       const CpuNanosTo sum(&(*built)[i].build_nanos);
-      batch.ForEach([&](const Slice& key) {
-        AddKey(key, place.options.prefix_extractor.get(), builders[i].get());
-      });
+      for (size_t k = 0; k < batch.size(); k++) {
+        AddKey(batch[k], place.options.prefix_extractor.get(),
+               builders[i].get());
+      }
     }
     batch.Clear();
   };
@@ -355,7 +313,7 @@ Status FilterTrial::Build(const Place& place,
         ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
     if (!on_entry(key)) return Status::Incomplete("reading was stopped");
     batch.Add(key);
-    if (batch.IsFull()) feed();
+    if (batch.size() >= kMaxKeys || batch.bytes() >= kMaxBytes) feed();
   }
   Status s = it->status();
   if (!s.ok()) return s;

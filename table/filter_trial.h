@@ -77,11 +77,10 @@ class AskedFilter {
   bool MayMatch(const SampleQuery& query) const;
   // The filter if it can be asked for ranges, else nullptr.
   const FileRangeFilter* range_filter() const {
-    if (separate_ != nullptr) return separate_->range_filter();
     return block_ != nullptr && block_->CanFilter() ? block_ : nullptr;
   }
-  FilterReport Report() const;
-  bool IsDamaged() const;
+  const FilterReport& Report() const { return report_; }
+  bool IsDamaged() const { return block_ != nullptr && !block_->status().ok(); }
   // Whether the filter is cut, or not, as it would be with these options.
   bool IsCutAsWith(const BlockBasedTableOptions& table,
                    uint64_t filter_size) const;
@@ -89,15 +88,11 @@ class AskedFilter {
   std::string Describe() const;
 
  private:
-  FilterKind kind() const;
-
   FilterBitsReader* reader_ = nullptr;
   const FilterBlock* block_ = nullptr;  // if it is one of Protean's
   FilterReport report_;                 // of the block
   // The file, if its filter is RocksDB's and in parts.
   const BlockBasedFile* in_parts_ = nullptr;
-  // The filter of a file instead, if it is one of Protean's.
-  std::shared_ptr<const SeparateFilter> separate_;
 };
 
 // What a policy has built in memory for a file. There is no reader if the

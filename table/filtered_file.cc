@@ -66,7 +66,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       allows_markers_(has_range_filter_ &&
                       file_->user_comparator() == BytewiseComparator()),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
-      first_get_counter_(open_file_.first_get_counter()),
+      gets_(open_file_.gets()),
       marker_sequence_(MarkerSequenceOf(*file_)),
       queue_(open_file_.queue()),
       switch_(std::move(filter_switch)) {

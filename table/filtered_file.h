@@ -106,11 +106,11 @@ class FilteredFile final : public CountedFile, private FilterOwner {
                                         TableReaderCaller caller,
                                         FilterView* view) const;
   // The file's filter if whole keys can be asked of it without RocksDB: keys
-  // have no timestamps, and the table itself keeps the filter in memory. Else
-  // nullptr. The result never changes.
+  // have no timestamps, the table itself keeps the filter in memory, and has no
+  // use for the answer. Else nullptr. The result never changes.
   const ProteanFilterBitsReader* GetFilterOfKeys() const {
     return has_range_filter_ && timestamp_size_ == 0 &&
-                   file_->whole_key_filtering()
+                   file_->whole_key_filtering() && !file_->GetUsesAnswer()
                ? held_
                : nullptr;
   }
@@ -136,8 +136,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // The queue that samples queries that found nothing in this file, or nullptr.
   QueryQueue* queue() const { return queue_; }
 
-  // The counters of Gets in files of this level (get_tally.h).
-  size_t first_get_counter() const { return first_get_counter_; }
+  // Where reads of files of this level are counted.
+  GetTally* gets() const { return gets_; }
 
   // CountedFile:
   void Add(const SeekTally& seeks, uint32_t events) override {
@@ -167,7 +167,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const CachedFilter* cached_ = nullptr;
   const bool allows_markers_;
   const size_t timestamp_size_;
-  const size_t first_get_counter_;
+  GetTally* const gets_;
   const SequenceNumber marker_sequence_;
   QueryQueue* const queue_;
   const std::shared_ptr<const FilterSwitch> switch_;

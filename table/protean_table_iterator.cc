@@ -3,10 +3,13 @@
 #include "table/protean_table_iterator.h"
 
 #include <algorithm>
+#include <string>
 
 #include "db/dbformat.h"
 #include "filter_policy/open_db/get_tally.h"
+#include "filter_policy/range_filter.h"
 #include "rocksdb/perf_context.h"
+#include "rocksdb/slice_transform.h"
 #include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -41,39 +44,32 @@ ProteanTableIterator::Seeks::Seeks(FilteredFile* file,
     : outcomes(file), markers_allowed(AllowsMarkers(*file, inner)) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
-  search().Leave();
+  if (search_ != nullptr) search_->Leave(this);
   if (seeks_ != nullptr) RecordPendingOutcome(/*still_waits=*/false);
 }
 
 inline const FileRangeFilter* ProteanTableIterator::Asking::Filter() {
-  if (iterator_.seeks_->prepared) return nullptr;
-  if (iterator_.seeks_->view != nullptr) return &iterator_.seeks_->view->filter;
+  Seeks& seeks = *iterator_.seeks_;
+  if (seeks.prepared) return nullptr;
+  if (seeks.view != nullptr) return &seeks.view->filter;
   const SeekBounds& bounds = iterator_.bounds_;
   const bool open = bounds.upper() == nullptr && bounds.lower() == nullptr;
   return iterator_.file_->GetRangeFilter(
       open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek,
-      iterator_.read_options(), iterator_.inner().caller(), &view_);
-}
-
-void ProteanTableIterator::Asking::LeaveView() {
-  if (!iterator_.WaitsForSearch()) {
-    iterator_.seeks_->view.reset();
-  } else if (iterator_.seeks_->view == nullptr) {
-    iterator_.seeks_->view = std::move(view_);
-  }
+      iterator_.read_options(), iterator_.inner().caller(), &seeks.view);
 }
 
 inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
                                             bool still_waits) {
-  search().BeginSeek(file_, target);
+  if (search_ != nullptr) search_->BeginSeek(file_, target, this);
   RecordPendingOutcome(still_waits);
-  SetReading();
-  TakeBounds();
+  marker().set_moves(0);
+  bounds_.Take(read_options());
   // Tailing iterators forget files in which a search has ended, and with a
   // table_filter, some files are not in the search.
-  if (ThreadBounds::AreUsed() && search().IsJoined() &&
+  if (ThreadBounds::AreUsed() && search_ != nullptr &&
       !read_options().tailing && read_options().table_filter == nullptr) {
-    bounds_.Add(search().bounds().Take(target, backwards));
+    bounds_.Add(search_->bounds().Take(target, backwards));
   }
 }
 
@@ -105,7 +101,7 @@ bool ProteanTableIterator::StopAtThreadUpperBound() {
 
 bool ProteanTableIterator::StopAtThreadLowerBound() {
   if (!Valid() || !bounds_.IsBelowLower(file_->UserKey(key()))) return false;
-  if (!search().bounds().MaySkip()) {
+  if (!search_->bounds().MaySkip()) {
     bounds_.WaiveLower();
     return false;
   }
@@ -113,19 +109,83 @@ bool ProteanTableIterator::StopAtThreadLowerBound() {
   return true;
 }
 
+// ---- Samples ----
+
+inline void ProteanTableIterator::Sample(const Slice& target) {
+  if (file_->queue() == nullptr) return;
+  const bool found = Valid();
+  // At a key the status is OK, and need not be copied.
+  if (found ? search_ == nullptr : !status().ok()) return;
+  // Beyond all keys of the file, there is nothing to learn without a bound: the
+  // filter knows the largest key.
+  if (!found && bounds_.upper() == nullptr &&
+      inner().prefix_extractor() == nullptr) {
+    return;
+  }
+  if (!file_->queue()->Tick()) return;
+  if (found) {
+    search_->Watch(target, /*backwards=*/false, /*inclusive=*/true, this);
+  } else {
+    RecordNothingFrom(target);
+  }
+}
+
+void ProteanTableIterator::SampleBackwards(const Slice& target,
+                                           bool inclusive) {
+  if (file_->queue() == nullptr || !status().ok()) return;
+  const bool found =
+      Valid() && !(IsWaiting() && marker().IsEnd()) && IsAboveLower();
+  if (found ? search_ == nullptr : bounds_.lower() == nullptr) return;
+  if (!file_->queue()->Tick()) return;
+  if (found) {
+    search_->Watch(target, /*backwards=*/true, inclusive, this);
+  } else {
+    RecordEmptyRange(*bounds_.lower(), target, inclusive);
+  }
+}
+
+void ProteanTableIterator::RecordNothingFrom(const Slice& target) {
+  if (bounds_.upper() != nullptr) {
+    RecordEmptyRange(target, *bounds_.upper(), /*hi_inclusive=*/false);
+    return;
+  }
+  const SliceTransform* extractor = inner().prefix_extractor();
+  if (!inner().SeeksPrefixes() || !extractor->InDomain(target)) return;
+  // The range of which the block-based table has asked the filter.
+  const Slice prefix = extractor->Transform(target);
+  std::string end;
+  if (target.starts_with(prefix) && FirstAfterPrefix(prefix, &end)) {
+    RecordEmptyRange(prefix, end, /*hi_inclusive=*/false);
+  }
+}
+
 // ---- Forward seeks ----
 
-inline void ProteanTableIterator::SeekInner(const Slice& target) {
-  const PerfContext& counters = ThreadPerfContext::Get();
+inline bool ProteanTableIterator::DecideForward(const FileRangeFilter& filter,
+                                                const Slice& user_key,
+                                                Waiting waiting) {
+  const SeekDecision decision = DecideSeek(filter, user_key, bounds_.upper(),
+                                           waiting, marker().new_user_key());
+  if (waiting != Waiting::kForbidden &&
+      decision.action != SeekDecision::Action::kEmpty &&
+      filter.LowerBoundIsSlow(user_key)) {
+    file_->NoteSlow();
+  }
+  return Apply(decision, bounds_.ForwardKind());
+}
+
+inline void ProteanTableIterator::ReadFrom(const Slice& target) {
+  const PerfContext& counters = ThreadPerf::Context();
   const uint64_t read = counters.block_read_count;
   const uint64_t found = DataBlocksInCache(counters);
-  inner().Seek(target);
+  Read()->Seek(target);
+  StopAtUpperBound();
   // Anything else, such as a block that was read ahead, or counters that are
   // switched off, tells nothing.
   const bool from_file = counters.block_read_count > read;
   if (!from_file && DataBlocksInCache(counters) <= found) return;
   seeks_->outcomes.backoff().OnRead(/*from_cache=*/!from_file);
-  ThreadGets::CountSeek(file_->first_get_counter(), /*from_cache=*/!from_file);
+  file_->gets()->CountSeek(/*from_cache=*/!from_file);
 }
 
 void ProteanTableIterator::Seek(const Slice& target) {
@@ -139,50 +199,27 @@ void ProteanTableIterator::Seek(const Slice& target) {
   // reading, and one that waits has moved. Otherwise all of many files would
   // come to wait at one place again and again, and each time RocksDB would seek
   // all of them.
-  const bool alone = IsReading() && search().BeginSeekAlone(file_, user_key);
-  const bool again =
-      !alone && search().IsJoined() && search().HasPassed(user_key);
+  const bool again = search_ != nullptr && search_->HasPassed(user_key);
   const int moves = !again        ? 0
                     : IsReading() ? Marker::kMaxMoves
                                   : marker().moves() + 1;
   const bool still_waits = again && WaitsForSearch();
-  if (alone) {
-    seeks_->outcomes.RecordPendingOutcome(inner());
-    TakeBounds();
-  } else {
-    BeginSeek(&user_key, /*backwards=*/false, still_waits);
-    marker().set_moves(
-        static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
-  }
-  const bool closed = bounds_.upper() != nullptr;
-  const bool may_wait =
-      CanWait() && moves < Marker::kMaxMoves &&
-      !(file_->IsSlow() && seeks_->outcomes.backoff().ReadsAreCheap()) &&
-      (closed || seeks_->outcomes.backoff().ShouldWait());
-  if (alone && !closed && !may_wait && !Sampler().SamplesOpenAlone()) {
-    SeekInner(target);
-    return;
-  }
+  BeginSeek(&user_key, /*backwards=*/false, still_waits);
+  marker().set_moves(
+      static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
+  const SeekKind kind = bounds_.ForwardKind();
+  SeekBackoff& backoff = seeks_->outcomes.backoff();
+  const bool may_wait = CanWait() && moves < Marker::kMaxMoves &&
+                        !(file_->IsSlow() && backoff.ReadsAreCheap()) &&
+                        (kind == SeekKind::kClosed || backoff.ShouldWait());
   Asking asking(this);
   const FileRangeFilter* filter =
-      closed || may_wait ? asking.Filter() : nullptr;
-  bool decided = false;
-  if (filter != nullptr) {
-    const Waiting waiting = !may_wait ? Waiting::kForbidden
-                            : again   ? Waiting::kNotAtTarget
-                                      : Waiting::kAllowed;
-    const SeekDecision decision = DecideSeek(*filter, user_key, bounds_.upper(),
-                                             waiting, marker().new_user_key());
-    decided = Apply(decision, bounds_.ForwardKind());
-    if (may_wait && decision.action != SeekDecision::Action::kEmpty &&
-        filter->LowerBoundIsSlow(user_key)) {
-      file_->NoteSlow();
-    }
-  }
-  if (!decided) {
-    SeekInner(target);
-    StopAtUpperBound();
-    const SeekKind kind = bounds_.ForwardKind();
+      kind == SeekKind::kClosed || may_wait ? asking.Filter() : nullptr;
+  const Waiting waiting = !may_wait ? Waiting::kForbidden
+                          : again   ? Waiting::kNotAtTarget
+                                    : Waiting::kAllowed;
+  if (filter == nullptr || !DecideForward(*filter, user_key, waiting)) {
+    ReadFrom(target);
     if (still_waits) {
       seeks_->outcomes.CountReached(kind, Valid(), &inner());
     } else if (filter != nullptr) {
@@ -190,22 +227,14 @@ void ProteanTableIterator::Seek(const Slice& target) {
     }
     if (may_wait || still_waits) seeks_->outcomes.CountUselessWait(kind);
   }
-  SeekSampler sampler = Sampler();
-  if (sampler.IsOn()) {
-    // At a key the status is OK, and need not be copied.
-    const bool found = Valid();
-    if (found || status().ok()) sampler.Sample(user_key, found);
-  }
+  Sample(user_key);
 }
 
 void ProteanTableIterator::SeekAgain(const Slice& target) {
-  inner().Seek(target);
+  Read()->Seek(target);
   StopAtUpperBound();
   seeks_->outcomes.CountReadAgain(bounds_.ForwardKind(), Valid(), inner());
-  SeekSampler sampler = Sampler();
-  if (sampler.IsOn() && status().ok()) {
-    sampler.Sample(file_->UserKey(target), Valid());
-  }
+  Sample(file_->UserKey(target));
 }
 
 // SeekToFirst is not sampled: where a search that began in the file before goes
@@ -221,7 +250,7 @@ void ProteanTableIterator::SeekToFirst() {
       Apply(DecideSeekToFirst(*filter, *bounds_.upper()), SeekKind::kClosed)) {
     return;
   }
-  inner().SeekToFirst();
+  Read()->SeekToFirst();
   StopAtUpperBound();
   if (filter != nullptr) {
     seeks_->outcomes.CountRead(SeekKind::kClosed, Valid(), &inner());
@@ -234,7 +263,7 @@ void ProteanTableIterator::LeaveMarker() {
   Asking asking(this);
   if (marker().purpose() == Marker::Purpose::kProbe && MoveMarker(&asking)) {
     if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
-    search().Follow();
+    search_->Follow(this);
   } else {
     ReadFromMarker();
   }
@@ -242,35 +271,33 @@ void ProteanTableIterator::LeaveMarker() {
 
 bool ProteanTableIterator::MoveMarker(Asking* asking) {
   const Slice begin = marker().user_key();
-  search().Pass(begin);
+  search_->Pass(begin);
   if (!marker().MayMove() || (marker().moves() >= Marker::kMaxMovesIfCached &&
                               seeks_->outcomes.backoff().ReadsAreCheap())) {
     return false;
   }
   const FileRangeFilter* filter = asking->Filter();
-  return filter != nullptr && MoveOn(*filter, search().NextStop(begin),
+  return filter != nullptr && MoveOn(*filter, search_->NextStop(begin, this),
                                      file_->marker_sequence(), &marker());
 }
 
 void ProteanTableIterator::ReadFromMarker() {
-  SetReading();
-  SeekInner(marker().key());
+  ReadFrom(marker().key());
   // With async_io, the block may be on its way.
-  if (read_options().async_io && inner().status().IsTryAgain()) {
-    inner().Seek(marker().key());
+  if (read_options().async_io && status().IsTryAgain()) {
+    Read()->Seek(marker().key());
+    StopAtUpperBound();
   }
-  StopAtUpperBound();
   if (marker().IsEnd()) return;
   const SeekKind kind = bounds_.ForwardKind();
   seeks_->outcomes.CountReached(kind, Valid(), &inner());
   seeks_->outcomes.CountUselessWait(kind);
-  if (search().IsJoined() && status().ok()) search().Follow();
+  if (search_ != nullptr && status().ok()) search_->Follow(this);
 }
 
 void ProteanTableIterator::ReadBeforeMarker() {
-  SetReading();
   seeks_->view.reset();
-  inner().SeekForPrev(marker().key());
+  Read()->SeekForPrev(marker().key());
   StopAtLowerBound();
   if (!marker().IsEnd()) {
     seeks_->outcomes.CountReached(bounds_.ForwardKind(), Valid(), &inner());
@@ -297,20 +324,14 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
                                /*lower_is_known=*/!bounds_.stops_at_lower(),
                                marker().new_user_key()),
              SeekKind::kClosed)) {
-    inner().SeekForPrev(target);
+    Read()->SeekForPrev(target);
     StopAtLowerBound();
     if (filter != nullptr) {
       seeks_->outcomes.RecordMatch(&inner());
       seeks_->outcomes.CountReadBackwards(Valid() && IsAboveLower(), inner());
     }
   }
-  SeekSampler sampler = Sampler();
-  if (sampler.IsOn() && status().ok()) {
-    sampler.SampleBackwards(user_key, inclusive,
-                            /*found=*/Valid() &&
-                                !(IsWaiting() && marker().IsEnd()) &&
-                                IsAboveLower());
-  }
+  SampleBackwards(user_key, inclusive);
 }
 
 void ProteanTableIterator::SeekToLast() {
@@ -324,14 +345,14 @@ void ProteanTableIterator::SeekToLast() {
         *filter, *bounds_.lower(),
         /*lower_is_known=*/!bounds_.stops_at_lower(), marker().new_user_key());
     if (decision.action == SeekDecision::Action::kEmpty &&
-        !search().bounds().MaySkip()) {
+        !search_->bounds().MaySkip()) {
       bounds_.WaiveLower();
-      inner().SeekToLast();
+      Read()->SeekToLast();
       return;
     }
     if (Apply(decision, SeekKind::kClosed)) return;
   }
-  inner().SeekToLast();
+  Read()->SeekToLast();
   StopAtLowerBound();
   if (filter != nullptr) {
     seeks_->outcomes.CountReadBackwards(Valid() && IsAboveLower(), inner());

@@ -54,12 +54,12 @@
 #include "table/seek/run_search.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/seek_statistics.h"
+#include "table/seek/thread_bounds.h"
 #include "table/seek/waiting_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanTableIterator final : public WaitingIterator,
-                                   private SearchHandle {
+class ProteanTableIterator final : public WaitingIterator, private OpenRun {
  public:
   // `file` and `read_options` must outlive the iterator. `arguments` are those
   // of TableReader::NewIterator.
@@ -76,26 +76,22 @@ class ProteanTableIterator final : public WaitingIterator,
 
   void Next() override {
     if (IsReading()) {
-      inner().Next();
+      inner()->Next();
       StopAtUpperBound();
     } else {
       LeaveMarker();
     }
   }
   bool NextAndGetResult(IterateResult* result) override {
-    BlockBasedTableIterator* const shown = inner().shown();
-    if (shown != nullptr && !bounds_.stops_at_upper()) {
-      return shown->BlockBasedTableIterator::NextAndGetResult(result);
-    }
     if (IsReading()) {
-      return inner().NextAndGetResult(result) && !StopAtUpperBound();
+      return inner()->NextAndGetResult(result) && !StopAtUpperBound();
     }
     LeaveMarker();
     return GetResult(result);
   }
   void Prev() override {
     if (IsReading()) {
-      inner().Prev();
+      inner()->Prev();
       StopAtLowerBound();
     } else {
       ReadBeforeMarker();
@@ -106,7 +102,9 @@ class ProteanTableIterator final : public WaitingIterator,
   // before, so a search goes on from one file of the level to the next.
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     inner().SetPinnedItersMgr(manager);
-    if (manager != nullptr) search().Join(read_options());
+    if (manager != nullptr && search_ == nullptr) {
+      search_ = RunSearch::Of(read_options());
+    }
   }
 #if PROTEAN_HAS_MULTI_SCAN
   void Prepare(const MultiScanRanges* ranges) override;
@@ -134,22 +132,14 @@ class ProteanTableIterator final : public WaitingIterator,
   SearchPosition Position() const override {
     using Kind = SearchPosition::Kind;
     if (IsWaiting()) return {Kind::kMarker, marker().user_key()};
-    if (!IsReading() || !inner().Valid()) return {};
-    return {Kind::kKey, file_->UserKey(inner().key())};
+    if (!IsReading() || !inner()->Valid()) return {};
+    return {Kind::kKey, file_->UserKey(inner()->key())};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) override {
-    Sampler().RecordEmptyRange(lo, hi, hi_inclusive);
+    file_->queue()->Record(lo, hi, hi_inclusive);
   }
-  void RecordNothingFrom(const Slice& target) override {
-    Sampler().RecordNothingFrom(target);
-  }
-
-  SearchHandle& search() { return *this; }
-  const SearchHandle& search() const { return *this; }
-  SeekSampler Sampler() {
-    return SeekSampler(file_->queue(), inner(), bounds_, this);
-  }
+  void RecordNothingFrom(const Slice& target) override;
 
   // Returns true if the iterator may wait. Markers are for DBIter, which
   // compares sequence numbers with that of its snapshot. Of the iterators that
@@ -157,7 +147,7 @@ class ProteanTableIterator final : public WaitingIterator,
   // them a manager of pinned iterators. A seek of which RocksDB takes a sample
   // reads.
   bool CanWait() const {
-    return seeks_->markers_allowed && search().IsJoined() && !IsSampledSeek();
+    return seeks_->markers_allowed && search_ != nullptr && !IsSampledSeek();
   }
   // Returns true if the key is at or above the lower bound, if there is one.
   // REQUIRES: Valid()
@@ -166,12 +156,9 @@ class ProteanTableIterator final : public WaitingIterator,
            !bounds_.IsBelowLower(file_->UserKey(key()));
   }
 
-  // RecordPendingOutcome, BeginSeek, TakeBounds and SeekInner are part of every
-  // seek, without a call.
-
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
   // goes on in the next one, and its outcome is not known yet.
-  [[gnu::always_inline]] void RecordPendingOutcome(bool still_waits) {
+  void RecordPendingOutcome(bool still_waits) {
     if (WaitsForSearch() && !still_waits) {
       seeks_->outcomes.CountPassed(bounds_.ForwardKind());
     }
@@ -181,11 +168,6 @@ class ProteanTableIterator final : public WaitingIterator,
   // last key if that is nullptr.
   [[gnu::always_inline]] void BeginSeek(const Slice* target, bool backwards,
                                         bool still_waits = false);
-  // Notes the bounds that ReadOptions have for this seek.
-  [[gnu::always_inline]] void TakeBounds() {
-    marker().set_moves(0);
-    bounds_.Take(read_options());
-  }
 
   // The file's filter, or nullptr, for the scope of the object. The end of the
   // scope lets go of the filter, unless it is in the block cache and the search
@@ -195,23 +177,25 @@ class ProteanTableIterator final : public WaitingIterator,
    public:
     explicit Asking(ProteanTableIterator* iterator) : iterator_(*iterator) {}
     ~Asking() {
-      if (iterator_.seeks_->view != nullptr || view_ != nullptr) LeaveView();
+      FilterView& view = iterator_.seeks_->view;
+      if (view != nullptr && !iterator_.WaitsForSearch()) view.reset();
     }
     const FileRangeFilter* Filter();
 
    private:
-    void LeaveView();
-
     ProteanTableIterator& iterator_;
-    FilterView view_;
   };
 
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.
   bool Apply(const SeekDecision& decision, SeekKind kind);
 
-  // Seeks inner(), and notes whether its blocks were in the cache.
-  [[gnu::always_inline]] void SeekInner(const Slice& target);
+  // Decides a forward seek by the filter. Returns false if the file must be
+  // read.
+  bool DecideForward(const FileRangeFilter& filter, const Slice& user_key,
+                     Waiting waiting);
+  // Seeks forward in the file, and notes whether its blocks were in the cache.
+  [[gnu::always_inline]] void ReadFrom(const Slice& target);
   // Repeats a seek whose block was not there yet, with async_io.
   void SeekAgain(const Slice& target);
 
@@ -233,6 +217,12 @@ class ProteanTableIterator final : public WaitingIterator,
   bool StopAtThreadUpperBound();
   bool StopAtThreadLowerBound();
 
+  // Sample a seek that has ended, when it is its turn. One that has found a key
+  // within its bounds, or waits before one, may turn out to be in vain: the
+  // search watches it.
+  [[gnu::always_inline]] void Sample(const Slice& target);
+  void SampleBackwards(const Slice& target, bool inclusive);
+
 #if PROTEAN_HAS_MULTI_SCAN
   // False if the filter says that this file holds no key in any of the ranges.
   bool MayHoldAnyOf(const MultiScanRanges& ranges);
@@ -241,6 +231,7 @@ class ProteanTableIterator final : public WaitingIterator,
   const ReadOptions& read_options() const { return inner().read_options(); }
 
   FilteredFile* const file_;
+  std::shared_ptr<RunSearch> search_;  // nullptr unless under a DBIter
   SeekBounds bounds_;
   // nullptr until the first seek. RocksDB gets the memory of iterators in
   // blocks, which many iterators over files fill the better the smaller they

@@ -42,60 +42,34 @@ size_t ProteanTableReader::BatchProgress::CountFound() const {
   return found;
 }
 
-Status ProteanTableReader::GetByTable(const ReadOptions& read_options,
-                                      const Slice& key, GetContext* get_context,
-                                      const SliceTransform* prefix_extractor,
-                                      bool skip_filters) {
+Status ProteanTableReader::Get(const ReadOptions& read_options,
+                               const Slice& key, GetContext* get_context,
+                               const SliceTransform* prefix_extractor,
+                               bool skip_filters) {
+  skip_filters = Skips(skip_filters);
   if (ExistenceCheck::Current() != nullptr) {
     return ExistenceCheck::Get(file_, read_options, key, get_context,
                                prefix_extractor, skip_filters);
   }
-  if (get_context->State() != GetContext::kNotFound) {
-    return GetMore(read_options, key, get_context, prefix_extractor,
-                   skip_filters);
-  }
-  const FilterAnswers answer;
-  Status s = table_->Get(read_options, key, get_context, prefix_extractor,
-                         skip_filters);
-  const bool found = get_context->State() != GetContext::kNotFound;
-  ThreadGets::Count(get_counter_, answer, found);
-  if (!found && IsSampled() && s.ok()) Sample(key);
-  return s;
-}
-
-Status ProteanTableReader::GetLetThrough(
-    const ReadOptions& read_options, const Slice& key, GetContext* get_context,
-    const SliceTransform* prefix_extractor) {
-  PerfContext* const perf =
-      get_uses_answer_ ? nullptr : ThreadGets::PlainPerfContext();
-  if (perf == nullptr) {
-    const ProteanFilterBitsReader::LetThrough let_through(filter_of_keys_);
-    return GetByTable(read_options, key, get_context, prefix_extractor,
-                      /*skip_filters=*/false);
-  }
-  // The table need not ask again. This counts as the table would.
-  perf->bloom_sst_hit_count++;
-  const uint64_t blocks_before = perf->block_read_count;
-  Status s = table_->Get(read_options, key, get_context, prefix_extractor,
-                         /*skip_filters=*/true);
-  const bool found = get_context->State() != GetContext::kNotFound;
-  ThreadGets::CountLetThrough(get_counter_, found);
-  if (perf->block_read_count != blocks_before) {
-    ThreadGets::CountGetFromFile(get_counter_);
-  }
-  if (!found && IsSampled() && s.ok()) Sample(key);
-  return s;
-}
-
-Status ProteanTableReader::GetMore(const ReadOptions& read_options,
-                                   const Slice& key, GetContext* get_context,
-                                   const SliceTransform* prefix_extractor,
-                                   bool skip_filters) {
   const size_t before = ProgressOf(*get_context);
-  const FilterAnswers answer;
-  Status s = table_->Get(read_options, key, get_context, prefix_extractor,
-                         skip_filters);
-  ThreadGets::Count(get_counter_, answer, ProgressOf(*get_context) != before);
+  FilterAnswers answer;
+  const bool asks = filter_of_keys_ != nullptr && !skip_filters;
+  bool may_match = true;
+  bool counts_more = false;  // in statistics, or by levels
+  if (asks) {
+    may_match = filter_of_keys_->block().EntryMayMatch(file_.UserKey(key));
+    counts_more = answer.Add(may_match) || has_statistics_;
+    if (counts_more) file().CountAnswer(may_match);
+  }
+  Status s = may_match ? table_->Get(read_options, key, get_context,
+                                     prefix_extractor, skip_filters || asks)
+                       : Status::OK();
+  const bool found = ProgressOf(*get_context) != before;
+  if (counts_more && found) file().CountTruePositive();
+  gets_->Count(answer, found);
+  if (IsSampled() && s.ok() && get_context->State() == GetContext::kNotFound) {
+    Sample(key);
+  }
   return s;
 }
 
@@ -107,7 +81,7 @@ Status ProteanTableReader::MultiGetFilter(
   MultiGetContext::Range dropped(*range, range->begin(), range->end());
   const FilterAnswers answers;
   Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
-  ThreadGets::CountBatchOfFilter(get_counter_, answers);
+  gets_->CountBatchOfFilter(answers);
   if (s.ok() && IsSampled()) {
     for (auto key = range->begin(); key != range->end(); ++key) {
       dropped.SkipKey(key);

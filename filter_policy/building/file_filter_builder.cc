@@ -186,7 +186,7 @@ void FileFilterBuilder::AddToNewBuilder(const Slice& key) {
 }
 
 void FileFilterBuilder::AddDescending(const Slice& key) {
-  const int order = key.compare(descending_.last());
+  const int order = key.compare(descending_.back());
   if (order == 0) return;
   if (order > 0) return FailAt(key);
   descending_.Add(key);
@@ -215,10 +215,10 @@ void FileFilterBuilder::Fail(const Status& why) {
   if (builder_ != nullptr) {
     last_key_ = builder_->last_key().ToString();
   } else if (!descending_.empty()) {
-    last_key_ = descending_.last().ToString();
+    last_key_ = descending_.back().ToString();
   }
   builder_.reset();
-  descending_ = DescendingKeys();
+  descending_ = KeyList();
   writer_ = FilterBlockWriter();
 }
 
@@ -268,10 +268,10 @@ Slice FileFilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
                                 Status* status) {
   if (status != nullptr) *status = Status::OK();
   if (!descending_.empty()) {
-    const DescendingKeys keys = std::move(descending_);
-    descending_ = DescendingKeys();
+    const KeyList keys = std::move(descending_);
+    descending_ = KeyList();
     builder_ = builders_.make(task_);
-    keys.VisitAscending([&](const Slice& key) { AddKey(key); });
+    for (size_t i = keys.size(); i-- > 0;) AddKey(keys[i]);
   }
   size_t size = 0;
   Timed([&] {

@@ -120,35 +120,6 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
   virtual double EstimatedFpRate(size_t num_entries, size_t bytes) = 0;
 };
 
-// Descending keys, kept until all are there.
-class DescendingKeys {
- public:
-  bool empty() const { return ends_.empty(); }
-  size_t size() const { return ends_.size(); }
-  Slice last() const { return At(ends_.size() - 1); }
-
-  void Add(const Slice& key) {
-    bytes_.append(key.data(), key.size());
-    ends_.push_back(bytes_.size());
-  }
-  template <typename Visitor>
-  void VisitAscending(const Visitor& visit) const {
-    for (size_t i = ends_.size(); i-- > 0;) visit(At(i));
-  }
-  size_t MemoryUsage() const {
-    return bytes_.capacity() + ends_.capacity() * sizeof(size_t);
-  }
-
- private:
-  Slice At(size_t index) const {
-    const size_t begin = index == 0 ? 0 : ends_[index - 1];
-    return Slice(bytes_.data() + begin, ends_[index] - begin);
-  }
-
-  std::string bytes_;
-  std::vector<size_t> ends_;
-};
-
 // Builds one filter after the other: RocksDB's own table, with
 // partition_filters, has each part of a file built like the filter of a file.
 // Not thread safe.
@@ -274,7 +245,7 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // The header refers to these. The last key is that of the last builder.
   std::string smallest_;
   std::string last_key_;
-  DescendingKeys descending_;
+  KeyList descending_;    // descending keys, kept until all are there
   bool in_order_ = true;  // whether all keys are
 
   FileReport report_;

@@ -4,17 +4,18 @@
 //  of its files found their blocks.
 //
 //  Counting must not slow down reads, so no two threads write to the same
-//  memory: each thread has a row of counters for each level, and a reader of
-//  the sums adds up the rows of all threads. Where RocksDB's table asks the
-//  filter, it does not pass the answer on, but counts it in the thread's perf
-//  context; the table's reader, which knows the level and what was found, looks
-//  there. Where the reader asks, it counts in both, if the perf context counts.
-//  RocksDB's default perf level, kEnableCount, suffices; below that, Gets have
-//  no answer.
+//  memory: for each level, each thread has a row of counters, to which
+//  RocksDB's ThreadLocalPtr leads it, and a reader of the sums adds up the rows
+//  of all threads. Where RocksDB's table asks the filter, it does not pass the
+//  answer on, but counts it in the thread's perf context; the table's reader,
+//  which knows the level and what was found, looks there. Where the reader
+//  asks, it counts there itself. RocksDB's default perf level, kEnableCount,
+//  suffices; below that, Gets have no answer.
 
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +23,7 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/rocksdb_namespace.h"
+#include "util/thread_local.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -52,38 +54,23 @@ struct ReadCounts {
   }
 };
 
-// The counts of a level. Thread safe.
-class GetTally {
+// RocksDB's perf context of this thread and its perf level, which stay at one
+// address as long as the thread lives: the pointers spare each read calls into
+// RocksDB.
+class ThreadPerf {
  public:
-  GetTally();
-  ~GetTally();
-  GetTally(const GetTally&) = delete;
-  GetTally& operator=(const GetTally&) = delete;
-
-  GetCounts Load() const;
-  // Reads by Gets and by iterators.
-  ReadCounts LoadReads() const;
-  // Identifies the level to ThreadGets.
-  size_t first_counter() const { return first_counter_; }
-
- private:
-  const size_t first_counter_;
-  // What was counted there for an earlier level.
-  const GetCounts before_;
-  const ReadCounts reads_before_;
-};
-
-// This thread's perf context, which stays at one address as long as the thread
-// lives: the pointer to it spares each read a call into RocksDB.
-class ThreadPerfContext {
- public:
-  static const PerfContext& Get() {
-    if (context_ == nullptr) context_ = get_perf_context();
+  static PerfContext& Context() {
+    if (context_ == nullptr) Find();
     return *context_;
   }
+  // Returns true if the context counts. REQUIRES: Context() has been called
+  static bool Counts() { return *level_ >= PerfLevel::kEnableCount; }
 
  private:
-  inline static thread_local const PerfContext* context_ = nullptr;
+  static void Find();
+
+  inline static thread_local PerfContext* context_ = nullptr;
+  inline static thread_local const PerfLevel* level_ = nullptr;
 };
 
 // The answers that this thread has got from filters since this was made.
@@ -100,76 +87,56 @@ class FilterAnswers {
   uint64_t blocks() const {
     return counters_.block_read_count - blocks_before_;
   }
+  // Counts an answer as RocksDB's filters do. Returns true if RocksDB counts by
+  // levels, too, which is left to the caller.
+  bool Add(bool may_match) {
+    if (!ThreadPerf::Counts()) return false;
+    (may_match ? counters_.bloom_sst_hit_count
+               : counters_.bloom_sst_miss_count)++;
+    return counters_.per_level_perf_context_enabled;
+  }
 
  private:
-  const PerfContext& counters_ = ThreadPerfContext::Get();
+  PerfContext& counters_ = ThreadPerf::Context();
   const uint64_t negatives_before_ = counters_.bloom_sst_miss_count;
   const uint64_t positives_before_ = counters_.bloom_sst_hit_count;
   const uint64_t blocks_before_ = counters_.block_read_count;
 };
 
-// What this thread counts.
-class ThreadGets {
+// The counts of a level. Thread safe.
+class GetTally {
  public:
-  // Counts the answer for a key, made when the table was about to be asked.
+  GetTally() : rows_(&EndRow) {}
+  GetTally(const GetTally&) = delete;
+  GetTally& operator=(const GetTally&) = delete;
+
+  GetCounts Load() const;
+  // Reads by Gets and by iterators.
+  ReadCounts LoadReads() const;
+
+  // Counts the answer for a key, made when the filter was about to be asked.
   // `found` is whether the file has told something of the key.
-  static void Count(size_t first_counter, const FilterAnswers& answer,
-                    bool found) {
-    const size_t counter = first_counter + (found ? kFound : 0) +
-                           (answer.negatives() > 0   ? kNegative
-                            : answer.positives() > 0 ? kPositive
-                                                     : kNoAnswer);
-    if (answer.blocks() > 0) CountGetFromFile(first_counter, answer);
-    Add(counter, 1);
-  }
-  // Counts the filter's answer for a key where the table's reader, not the
-  // table, has asked: here, and in the perf context if that counts. Denied
-  // returns true if the perf context counts by levels, too, which is left to
-  // the caller.
-  static bool CountDenied(size_t first_counter) {
-    const ThreadCounters& here = thread_counters_;
-    if (first_counter >= here.size) return CountDeniedSlowly(first_counter);
-    const bool counts = *here.perf_level >= PerfLevel::kEnableCount;
-    Increase(&here.counters[first_counter + (counts ? kNegative : kNoAnswer)],
-             1);
-    if (!counts) return false;
-    here.perf->bloom_sst_miss_count++;
-    return here.perf->per_level_perf_context_enabled;
-  }
-  static void CountLetThrough(size_t first_counter, bool found) {
-    Add(first_counter + (found ? kFound : 0) + kPositive, 1);
-  }
-  // Counts that a key which a filter has let through was read from the file.
-  [[gnu::noinline]] static void CountGetFromFile(size_t first_counter) {
-    Add(first_counter + kGetFromFile, 1);
-  }
-  // This thread's perf context if it counts, but not by levels; else nullptr,
-  // also where the thread has not counted anything yet.
-  static PerfContext* PlainPerfContext() {
-    const ThreadCounters& here = thread_counters_;
-    return here.size > 0 && *here.perf_level >= PerfLevel::kEnableCount &&
-                   !here.perf->per_level_perf_context_enabled
-               ? here.perf
-               : nullptr;
+  void Count(const FilterAnswers& answer, bool found) {
+    Row& row = RowOfThread();
+    Add((found ? kFound : 0) + (answer.negatives() > 0   ? kNegative
+                                : answer.positives() > 0 ? kPositive
+                                                         : kNoAnswer),
+        1, &row);
+    if (answer.blocks() > 0) CountGetsFromFile(answer, &row);
   }
   // Counts the answers for `keys` keys, or for all that have got one.
-  static void CountBatch(size_t first_counter, const FilterAnswers& answers,
-                         size_t keys, size_t found);
-  static void CountBatchOfFilter(size_t first_counter,
-                                 const FilterAnswers& answers);
+  void CountBatch(const FilterAnswers& answers, size_t keys, size_t found);
+  void CountBatchOfFilter(const FilterAnswers& answers);
   // Counts keys that were found after CountBatchOfFilter.
-  static void CountFound(size_t first_counter, size_t found);
+  void CountFound(size_t found) { Add(kFoundLater, found, &RowOfThread()); }
   // Counts a file's read for a seek.
-  static void CountSeek(size_t first_counter, bool from_cache) {
-    Add(first_counter + (from_cache ? kSeekFromCache : kSeekFromFile), 1);
+  void CountSeek(bool from_cache) {
+    Add(from_cache ? kSeekFromCache : kSeekFromFile, 1, &RowOfThread());
   }
 
  private:
-  friend class GetTally;
-  friend class ThreadRows;
-
-  // A row of counters: one for each answer, and again where something was
-  // found; and then those of reads. The answers fill a cache line.
+  // A row has a number for each answer, and again where something was found;
+  // and then those of reads. The answers fill a cache line.
   static constexpr size_t kNoAnswer = 0;
   static constexpr size_t kNegative = 1;
   static constexpr size_t kPositive = 2;
@@ -182,33 +149,35 @@ class ThreadGets {
   // to reads of which nothing is known.
   static constexpr size_t kGetFromFile = 10;
   static constexpr size_t kGetUnknown = 11;
-  static constexpr size_t kRow = 16;
+  static constexpr size_t kNumbers = 12;
 
-  // The counters of this thread, which only this thread changes, and RocksDB's,
-  // which spare each read calls of wrappers of thread-local variables.
-  struct ThreadCounters {
-    size_t size;
-    std::atomic<uint64_t>* counters;
-    PerfContext* perf;            // if size > 0
-    const PerfLevel* perf_level;  // if size > 0
+  using Sums = std::array<uint64_t, kNumbers>;
+  struct alignas(64) Row {
+    std::array<std::atomic<uint64_t>, kNumbers> numbers{};
+    GetTally* tally = nullptr;
   };
 
-  [[gnu::noinline]] static void CountGetFromFile(size_t first_counter,
-                                                 const FilterAnswers& answers);
-  // Counts where the thread has no counter yet.
-  [[gnu::noinline]] static void CountSlowly(size_t counter, uint64_t times);
-  [[gnu::noinline]] static bool CountDeniedSlowly(size_t first_counter);
-  static void Add(size_t counter, uint64_t times) {
-    if (counter >= thread_counters_.size) return CountSlowly(counter, times);
-    Increase(&thread_counters_.counters[counter], times);
+  Row& RowOfThread() {
+    void* const row = rows_.Get();
+    return row != nullptr ? *static_cast<Row*>(row) : MakeRow();
   }
-  // Only this thread changes the number.
-  static void Increase(std::atomic<uint64_t>* number, uint64_t times) {
-    number->store(number->load(std::memory_order_relaxed) + times,
-                  std::memory_order_relaxed);
-  }
+  [[gnu::noinline]] Row& MakeRow();
+  // Called by RocksDB when the thread of a row, or the tally, ends.
+  static void EndRow(void* row);
+  Sums SumRows() const;
 
-  inline static thread_local ThreadCounters thread_counters_ = {};
+  // Adds to a number that only this thread changes.
+  static void Add(size_t number, uint64_t times, Row* row) {
+    std::atomic<uint64_t>& sum = row->numbers[number];
+    sum.store(sum.load(std::memory_order_relaxed) + times,
+              std::memory_order_relaxed);
+  }
+  [[gnu::noinline]] static void CountGetsFromFile(const FilterAnswers& answers,
+                                                  Row* row);
+
+  Row ended_;  // the sums of threads that have ended
+  std::atomic<uint64_t> threads_ended_{0};
+  mutable ThreadLocalPtr rows_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -329,8 +329,8 @@ class OpenFile {
     return samples_ == nullptr ? nullptr : samples_->queue();
   }
 
-  // The level's counter of Gets (get_tally.h).
-  size_t first_get_counter() const { return file_.level->gets.first_counter(); }
+  // Where reads of files of this level are counted.
+  GetTally* gets() { return &file_.level->gets; }
 
   // A new iterator's backoff state. Iterators share the state by sorted run:
   // the level, or the file if it is on level 0. All iterators over the level

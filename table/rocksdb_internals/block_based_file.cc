@@ -277,9 +277,19 @@ FilterBitsReader* BlockBasedFile::GetHeldFilter() const {
   return PinnedBlock(FilterReaderOf(*rep())).GetValue()->filter_bits_reader();
 }
 
-void BlockBasedFile::CountDeniedKey() const {
-  RecordTick(rep()->ioptions.stats, BLOOM_FILTER_USEFUL);
-  PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, 1, rep()->level);
+void BlockBasedFile::CountAnswer(bool may_match) const {
+  if (may_match) {
+    RecordTick(rep()->ioptions.stats, BLOOM_FILTER_FULL_POSITIVE);
+    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_positive, 1, rep()->level);
+  } else {
+    RecordTick(rep()->ioptions.stats, BLOOM_FILTER_USEFUL);
+    PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_useful, 1, rep()->level);
+  }
+}
+
+void BlockBasedFile::CountTruePositive() const {
+  RecordTick(rep()->ioptions.stats, BLOOM_FILTER_FULL_TRUE_POSITIVE);
+  PERF_COUNTER_BY_LEVEL_ADD(bloom_filter_full_true_positive, 1, rep()->level);
 }
 
 bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,

@@ -102,15 +102,14 @@ class BlockBasedFile {
   // Protean's filter in parts. REQUIRES: filter_state() == kCached, and
   // filter_policy() is one of Protean's
   CachedFilter* cached_filter() const { return cached_filter_; }
-  // Counts a key that the full filter has denied in the statistics, and in the
-  // perf context of the file's level, as BlockBasedTable::Get does.
-  void CountDeniedKey() const;
-  // Returns true if BlockBasedTable::Get does more than ask the filter if that
-  // lets a key through: it tells statistics, or finds in the index that a block
-  // need not be read.
-  bool GetUsesAnswer() const {
-    return statistics() != nullptr || rep()->index_has_first_key;
-  }
+  // Count as BlockBasedTable::Get does, in the statistics and in the perf
+  // context of the file's level: the answer of the full filter for a key, and a
+  // key that was found after the filter has let it through.
+  void CountAnswer(bool may_match) const;
+  void CountTruePositive() const;
+  // Returns true if BlockBasedTable::Get needs to ask the filter itself: if it
+  // lets a key through, the index may tell that no block need be read.
+  bool GetUsesAnswer() const { return rep()->index_has_first_key; }
   // Returns true if the file's partitioned filter, which a policy of RocksDB
   // has made, lets through a user key without timestamp. Reads a part of the
   // filter. REQUIRES: filter_state() == kPartitioned, whole_key_filtering()

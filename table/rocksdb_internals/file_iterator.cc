@@ -40,20 +40,6 @@ template struct SeekStatistics<
     BlockBasedTableIterator::kDataBlockReadSinceLastSeek,
     BlockBasedTableIterator::kReportOnUseful>;
 
-// Returns true if the value is there without PrepareValue. The iterator tells
-// its caller so in NextAndGetResult only.
-bool IsValuePrepared(const BlockBasedTableIterator& iterator);
-
-template <auto kIsAtFirstKeyFromIndex>
-struct ValueState {
-  friend bool IsValuePrepared(const BlockBasedTableIterator& iterator) {
-    return !(iterator.*kIsAtFirstKeyFromIndex);
-  }
-};
-
-template struct ValueState<
-    &BlockBasedTableIterator::is_at_first_key_from_index_>;
-
 namespace {
 
 // Identifies the class of an object by its table of virtual functions. RTTI
@@ -94,27 +80,10 @@ void FileIterator::Make() {
   static const void* const exact_class =
       ClassOfBlockBasedTableIterator(*file_.table_);
   is_exact_ = ClassOf(*iterator_) == exact_class;
-  is_shown_ = is_exact_ && !is_hidden_;
   if (pinned_iters_manager_ != nullptr) {
     iterator_->SetPinnedItersMgr(pinned_iters_manager_);
   }
   if (readahead_ != nullptr) iterator_->SetReadaheadState(readahead_.get());
-}
-
-bool FileIterator::GetResult(IterateResult* result) {
-  if (is_exact_) {
-    if (!Exact()->BlockBasedTableIterator::Valid()) return false;
-    result->key = Exact()->BlockBasedTableIterator::key();
-    result->bound_check_result =
-        Exact()->BlockBasedTableIterator::UpperBoundCheckResult();
-    result->value_prepared = IsValuePrepared(*Exact());
-    return true;
-  }
-  if (!iterator_->Valid()) return false;
-  result->key = iterator_->key();
-  result->bound_check_result = iterator_->UpperBoundCheckResult();
-  result->value_prepared = false;
-  return true;
 }
 
 bool FileIterator::MarkFilterUsed() {

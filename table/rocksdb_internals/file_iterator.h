@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The iterator that the block-based table makes for a file.
+//  The iterator that the block-based table makes for a file, when it is needed.
 //
-//  Nearly always that is a BlockBasedTableIterator, and where keys are read one
-//  after the other, its functions are called directly instead of through its
-//  table of virtual functions. But RocksDB may put another iterator around it,
-//  as 11.6 and later do for files with embedded blobs.
+//  Nearly always that is a BlockBasedTableIterator, which tells more than other
+//  iterators. But RocksDB may put another iterator around it, as 11.6 and later
+//  do for files with embedded blobs.
 
 #pragma once
 
@@ -75,85 +74,15 @@ class FileIterator {
               read_options_.auto_prefix_mode));
   }
 
-  // RocksDB's iterator, if it has been made, is a BlockBasedTableIterator and
-  // nothing derived from it, and is not hidden; else nullptr. One look at it
-  // tells whether calls for each key may go there.
-  BlockBasedTableIterator* shown() const {
-    return is_shown_ ? Exact() : nullptr;
-  }
-  // Changes shown(), and nothing else.
-  void Hide() {
-    is_hidden_ = true;
-    is_shown_ = false;
-  }
-  void Show() {
-    is_hidden_ = false;
-    is_shown_ = is_exact_;
-  }
-
-  // RocksDB's iterator.
+  // RocksDB's iterator, which is made by the first call.
   InternalIterator* Get() {
     if (iterator_ == nullptr) Make();
     return iterator_;
   }
+  // REQUIRES: it has been made
+  InternalIterator* operator->() const { return iterator_; }
 
-  // All that follows is as InternalIterator has it. An iterator that has not
-  // been made is invalid, and its status is OK.
-
-  void Seek(const Slice& target) { Get()->Seek(target); }
-  void SeekForPrev(const Slice& target) { Get()->SeekForPrev(target); }
-  void SeekToFirst() { Get()->SeekToFirst(); }
-  void SeekToLast() { Get()->SeekToLast(); }
-
-  bool Valid() const {
-    return is_exact_ ? Exact()->BlockBasedTableIterator::Valid()
-                     : iterator_ != nullptr && iterator_->Valid();
-  }
-  Status status() const {
-    return iterator_ != nullptr ? iterator_->status() : Status::OK();
-  }
-  IterBoundCheck UpperBoundCheckResult() {
-    if (is_exact_) {
-      return Exact()->BlockBasedTableIterator::UpperBoundCheckResult();
-    }
-    return iterator_ != nullptr ? iterator_->UpperBoundCheckResult()
-                                : IterBoundCheck::kUnknown;
-  }
-
-  // These require Valid().
-
-  void Next() { iterator_->Next(); }
-  void Prev() { iterator_->Prev(); }
-  bool NextAndGetResult(IterateResult* result) {
-    return iterator_->NextAndGetResult(result);
-  }
-  Slice key() const {
-    return is_exact_ ? Exact()->BlockBasedTableIterator::key()
-                     : iterator_->key();
-  }
-  Slice user_key() const {
-    return is_exact_ ? Exact()->BlockBasedTableIterator::user_key()
-                     : iterator_->user_key();
-  }
-  Slice value() const {
-    return is_exact_ ? Exact()->BlockBasedTableIterator::value()
-                     : iterator_->value();
-  }
-  bool PrepareValue() {
-    return is_exact_ ? Exact()->BlockBasedTableIterator::PrepareValue()
-                     : iterator_->PrepareValue();
-  }
-  uint64_t write_unix_time() const {
-    return is_exact_ ? Exact()->BlockBasedTableIterator::write_unix_time()
-                     : iterator_->write_unix_time();
-  }
-  bool MayBeOutOfLowerBound() {
-    return is_exact_ ? Exact()->BlockBasedTableIterator::MayBeOutOfLowerBound()
-                     : iterator_->MayBeOutOfLowerBound();
-  }
-
-  bool IsKeyPinned() const { return Valid() && iterator_->IsKeyPinned(); }
-  bool IsValuePinned() const { return Valid() && iterator_->IsValuePinned(); }
+  // These may be called before the iterator has been made.
 
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) {
     pinned_iters_manager_ = manager;
@@ -171,9 +100,6 @@ class FileIterator {
   }
 
   // What InternalIterator does not tell:
-
-  // The result that NextAndGetResult would give for where the iterator is.
-  bool GetResult(IterateResult* result);
 
   // Tells the iterator's statistics that its last seek has passed a filter.
   // Returns false if they know already.
@@ -200,10 +126,8 @@ class FileIterator {
   const TableReaderCaller caller_;
   const bool allow_unprepared_value_;
   // True if iterator_ is a BlockBasedTableIterator, and nothing derived from
-  // it; then it is shown unless it is hidden.
+  // it.
   bool is_exact_ = false;
-  bool is_shown_ = false;
-  bool is_hidden_ = false;
 };
 
 // ---- Sampled seek ----

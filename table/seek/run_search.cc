@@ -6,7 +6,6 @@
 #include <array>
 #include <mutex>
 #include <unordered_map>
-#include <utility>
 
 #include "util/hash.h"
 
@@ -14,9 +13,24 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Open runs ----
 
+void OpenRuns::Forget(OpenRun* run) {
+  if (run->stop == nullptr) return;
+  stops_.erase(*run->stop);
+  run->stop = nullptr;
+}
+
+void OpenRuns::Note(OpenRun* run) {
+  const SearchPosition position = run->Position();
+  if (run->stop != nullptr && run->stop->IsAt(position)) return;
+  Forget(run);
+  if (position.kind == SearchPosition::Kind::kNone) return;
+  run->stop =
+      &*stops_.insert({position.kind, position.user_key.ToString(), run}).first;
+}
+
 void OpenRuns::Remove(OpenRun* run) {
   if (run->index == OpenRun::kNowhere) return;
-  stops_.Remove(run);
+  Forget(run);
   moved_.Remove(run);
   if (run->index < sought_) runs_.Swap(run->index, --sought_);
   runs_.Remove(run);
@@ -30,10 +44,27 @@ void OpenRuns::RemoveIdle(uint64_t round) {
 }
 
 SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
-  stops_.Note(moved_.data(), moved_.size());
-  moved_.Clear();
-  stops_.Remove(run);
-  return stops_.Next(marker);
+  using Kind = SearchPosition::Kind;
+  while (moved_.size() > 0) {
+    OpenRun* const moved = moved_[moved_.size() - 1];
+    moved_.Remove(moved);
+    Note(moved);
+  }
+  Forget(run);
+  while (!stops_.empty()) {
+    OpenRun* const nearest = stops_.begin()->run;
+    const SearchPosition position = nearest->Position();
+    const int order =
+        position.kind == Kind::kNone ? -1 : position.user_key.compare(marker);
+    if (order < 0 || (order == 0 && position.kind == Kind::kMarker)) {
+      Forget(nearest);
+    } else if (nearest->stop->IsAt(position)) {
+      return position;
+    } else {
+      Note(nearest);
+    }
+  }
+  return {};
 }
 
 bool OpenRuns::FindEnd(bool backwards, Slice* end) const {
@@ -111,8 +142,8 @@ void SearchSampler::Finish(const OpenRuns& runs) {
 // ---- Run search ----
 
 // The searches of all user iterators, by the address of their ReadOptions. A
-// search is registered as long as a member holds it, and members do not outlive
-// the ReadOptions. One thread after the other may use an iterator.
+// search is registered as long as a file holds it, and files do not outlive the
+// ReadOptions. One thread after the other may use an iterator.
 class RunSearch::Registry {
  public:
   static Registry& Instance() {
@@ -120,23 +151,21 @@ class RunSearch::Registry {
     return instance;
   }
 
-  // nullptr if there is none.
-  std::shared_ptr<RunSearch> Find(const ReadOptions* read_options) {
+  std::shared_ptr<RunSearch> FindOrAdd(const ReadOptions* read_options) {
     Shard& shard = ShardOf(read_options);
-    std::lock_guard<std::mutex> lock(shard.mutex);
-    const auto known = shard.searches.find(read_options);
-    return known == shard.searches.end() ? nullptr : known->second.lock();
-  }
-  void Add(const ReadOptions* read_options,
-           const std::shared_ptr<RunSearch>& search) {
-    Shard& shard = ShardOf(read_options);
-    std::lock_guard<std::mutex> lock(shard.mutex);
-    shard.searches[read_options] = search;
+    const std::lock_guard<std::mutex> lock(shard.mutex);
+    std::weak_ptr<RunSearch>& known = shard.searches[read_options];
+    std::shared_ptr<RunSearch> search = known.lock();
+    if (search == nullptr) {
+      search.reset(new RunSearch(read_options));
+      known = search;
+    }
+    return search;
   }
   // A search with these ReadOptions has ended. Another one may have begun.
   void Forget(const ReadOptions* read_options) {
     Shard& shard = ShardOf(read_options);
-    std::lock_guard<std::mutex> lock(shard.mutex);
+    const std::lock_guard<std::mutex> lock(shard.mutex);
     const auto known = shard.searches.find(read_options);
     if (known != shard.searches.end() && known->second.expired()) {
       shard.searches.erase(known);
@@ -162,33 +191,16 @@ class RunSearch::Registry {
 };
 
 std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
-  Registry& registry = Registry::Instance();
-  std::shared_ptr<RunSearch> search = registry.Find(&read_options);
-  if (search == nullptr) {
-    search.reset(new RunSearch(&read_options));
-    registry.Add(&read_options, search);
-  }
-  return search;
+  return Registry::Instance().FindOrAdd(&read_options);
 }
 
-RunSearch::~RunSearch() {
-  assert(runs_.size() == 0);
-  Registry::Instance().Forget(read_options_);
-}
+RunSearch::~RunSearch() { Registry::Instance().Forget(read_options_); }
 
-void SearchHandle::Leave() {
-  if (!IsJoined()) return;
+void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.
-  if (search_->sampler_.IsWatching() && round == search_->rounds_.current()) {
-    search_->sampler_.Finish(search_->runs_);
-  }
-  Unlist();
-}
-
-void SearchHandle::Unlist() {
-  search_->sampler_.Forget(this);
-  search_->runs_.Remove(this);
-  search_.reset();
+  if (sampler_.IsWatching() && run->round == round_) sampler_.Finish(runs_);
+  sampler_.Forget(run);
+  runs_.Remove(run);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,44 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A search of the user's iterator: it seeks one file of each sorted run, and
-//  ends at the first key that any of them has, or at a later one if the
-//  application goes on. Only all files together tell where that is. So the
-//  iterators over the files of one search, its members, know each other, for
-//  two reasons:
+//  A search over runs.
 //
-//  - A file that waits (protean_table_iterator.h) until the search reaches it
-//    asks how far the search can come at all: to the nearest key of the other
-//    files. That makes a closed seek of an open one.
-//  - A seek that was in vain, because another file has the next key, is known
-//    when the search is over, and sampled.
+//  What it is. An LSM tree holds its keys in sorted runs: each file of level 0
+//  is one, and all files of a deeper level together are one. To find the first
+//  key at or above a target, RocksDB's iterator seeks one file of each run, and
+//  a heap over these files (MergingIterator) gives the nearest of the keys that
+//  they stand at. The user's iterator goes on from there, from key to key. So a
+//  search costs a block of every run, although only the nearest key counts, and
+//  in most runs the next key is further away.
+//
+//  Why runs may wait. A range filter often knows that a file has no key between
+//  the target and some bound. It does not know the file's next key, but the
+//  search need not know that key either as long as another run has one below
+//  the bound. So the file waits at the bound, unread, and is a stop of the
+//  search like any key (protean_table_iterator.h says how RocksDB is made to
+//  take it for one). If the search ends before it, the file is never read. This
+//  is the open seek of the SuRF paper (section 4), and it holds for every later
+//  step, too: a scan opens a run when it gets there.
+//
+//  Why a run may answer from its filter alone. Filters are good at one
+//  question: is there a key in this range? A seek with a bound is such a
+//  question, and a seek without one seems to be none, because its range has no
+//  end. But it has one as soon as any run stands at a key: the search ends
+//  there at the latest. So when the search reaches a file that waits, this file
+//  asks the others where they are (NextStop). If another run is at a key, the
+//  filter is asked for the range from the bound to that key, and if it is
+//  empty, the file goes on to wait after the key. If no run is at a key yet,
+//  the nearest bound of another run serves as the end. Each answer of the
+//  filter thus spares a block, and a wrong "may match" costs one, so what is
+//  found never depends on any of this.
+//
+//  Who must know of whom. Only all files of one search together tell where it
+//  ends, but RocksDB makes an iterator for each file and tells none of them of
+//  the others. A RunSearch is what they share. It keeps apart:
+//
+//  - Rounds. The user seeks again and again with one iterator, and positions of
+//    an earlier seek mean nothing. Within a round, each run is sought at most
+//    once, and all of them for one key; a second seek of a run, or a seek of a
+//    new run for another key, begins the next round. RocksDB itself begins
+//    rounds, too: where a range deletion covers a key, it seeks the lower
+//    levels at the end of the deletion.
+//  - Stops (OpenRuns): where the runs are, the nearest first.
+//  - Samples (SearchSampler). A seek was in vain if another run had the next
+//    key. That is known when the round is over, and then the empty range from
+//    the target to that key becomes a sample query, from which filters are
+//    designed. So filters learn the very questions that NextStop asks.
+//  - The bounds that the thread has set in this round (thread_bounds.h).
+//
+//  How the files find their search. RocksDB gives no name to a search, but it
+//  passes each file's iterator a reference to ReadOptions, and keeps the
+//  reference valid for as long as the iterator lives. All files of one user's
+//  iterator get the same object, and no two iterators share one: it is a copy
+//  in the ArenaWrappedDBIter (read_options_, or since 11.8
+//  child_read_options_), which passes it to NewInternalIterator, and
+//  LevelIterator keeps the reference to open one file after the other. So its
+//  address names the search, in a registry of this process. The contract test
+//  ReadOptionsNameASearch watches that this stays so. A file takes part only
+//  under a DBIter (ProteanTableIterator::SetPinnedItersMgr).
+//
+//  Work. There may be thousands of runs, and each is sought, moved and left. So
+//  nothing that is done for one run looks at all of them: each run knows its
+//  places in the lists below, and stops are a tree, which is brought up to date
+//  only when a file that waits is reached.
 
 #pragma once
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "filter_policy/range_filter.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
-#include "table/seek/stop_heap.h"
 #include "table/seek/thread_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Open runs ----
+// ---- Open run ----
 
-// The runs of a search: a file of each sorted run, and where its iterator is.
-//
-// A user's iterator may have thousands of runs, and seeks, moves and leaves
-// each of them. So what is done for a run never walks through all runs: the
-// nearest stops are a heap, and what is asked once a round looks at the runs
-// of that round.
+// Where the iterator over a file is.
+struct SearchPosition {
+  // A key is a better stop than a marker, which may have no key near it.
+  enum class Kind : uint8_t {
+    kNone,    // at no key
+    kKey,     // at this key of its file
+    kMarker,  // waits here; its file has no key below
+  };
+  Kind kind = Kind::kNone;
+  Slice user_key;
+};
+
+struct Stop;
+
+// A run of a search: the iterator over one of its files. It must leave the
+// search before any part of it is destroyed.
+class OpenRun {
+ public:
+  // The user key at which the iterator is or waits. The key stays valid until
+  // the iterator moves.
+  virtual SearchPosition Position() const = 0;
+
+  // Samples that the file has no key in [lo, hi], or in [lo, hi) unless
+  // `hi_inclusive`.
+  virtual void RecordEmptyRange(const Slice& lo, const Slice& hi,
+                                bool hi_inclusive) = 0;
+  // Samples that the file has no key from `target` to the end of the search, as
+  // far as the iterator's bounds tell where that is.
+  virtual void RecordNothingFrom(const Slice& target) = 0;
+
+  static constexpr uint32_t kNowhere = ~uint32_t{0};
+
+  uint64_t round = 0;  // the latest round in which it was sought; 0: none
+  // The run's places in the lists of the search.
+  uint32_t index = kNowhere;   // OpenRuns
+  uint32_t moved = kNowhere;   // OpenRuns: moved since the stops were noted
+  uint32_t watch = kNowhere;   // SearchSampler
+  const Stop* stop = nullptr;  // OpenRuns
+
+ protected:
+  OpenRun() = default;
+  ~OpenRun() = default;
+};
+
+// Where a run was when that was noted. The best stop for a file that waits
+// comes first: keys before markers, and the nearest of each.
+struct Stop {
+  SearchPosition::Kind kind;
+  std::string user_key;
+  OpenRun* run;
+
+  bool IsAt(const SearchPosition& position) const {
+    return position.kind == kind && position.user_key == user_key;
+  }
+  bool operator<(const Stop& other) const {
+    if (kind != other.kind) return kind < other.kind;
+    const int order = user_key.compare(other.user_key);
+    return order != 0 ? order < 0 : run < other.run;
+  }
+};
+
+// ---- Open runs ----
 
 // Runs that know their places in the list.
 template <uint32_t OpenRun::*kPlace>
@@ -46,7 +153,6 @@ class RunList {
  public:
   size_t size() const { return runs_.size(); }
   OpenRun* operator[](size_t i) const { return runs_[i]; }
-  OpenRun* const* data() const { return runs_.data(); }
 
   void Add(OpenRun* run) {
     if (run->*kPlace != OpenRun::kNowhere) return;
@@ -59,10 +165,6 @@ class RunList {
     runs_.pop_back();
     run->*kPlace = OpenRun::kNowhere;
   }
-  void Clear() {
-    for (OpenRun* run : runs_) run->*kPlace = OpenRun::kNowhere;
-    runs_.clear();
-  }
   void Swap(size_t a, size_t b) {
     if (a == b) return;
     std::swap(runs_[a], runs_[b]);
@@ -74,37 +176,41 @@ class RunList {
   std::vector<OpenRun*> runs_;
 };
 
+// Where the runs of a search are.
+//
+// Iterators go on from key to key without telling, but only forward, so a stop
+// that was noted is never after its run. It is compared with where the run is
+// when it comes first. After a change of direction, a stop may be too far ahead
+// until its run is sought again: then a file goes on to wait further on than
+// need be.
 class OpenRuns {
  public:
   size_t size() const { return runs_.size(); }
 
-  // Another round begins.
-  void BeginRound() { sought_ = 0; }
-  // Lists a run that is sought in this round. It must be removed before it is
-  // destroyed.
+  // Another round begins, with this number. Of many runs, those that have not
+  // been sought in the last kMaxIdleRounds rounds are removed: they are listed
+  // again when they are sought. With ReadOptions::pin_data, RocksDB keeps the
+  // iterator over each file of a level that it has left, without telling it.
+  void BeginRound(uint64_t round) {
+    sought_ = 0;
+    if (runs_.size() >= crowded_size_) RemoveIdle(round);
+  }
+  // A run is sought in this round. It must be removed before it is destroyed.
   void Enter(OpenRun* run) {
     runs_.Add(run);
     if (run->index >= sought_) runs_.Swap(run->index, sought_++);
     moved_.Add(run);
   }
-  void Remove(OpenRun* run);
-
-  // Returns true if the list is long enough to look for idle runs.
-  bool IsCrowded() const { return runs_.size() >= crowded_size_; }
-  // Removes the runs that have not been sought in the last kMaxIdleRounds
-  // rounds. They are listed again when they are sought. With
-  // ReadOptions::pin_data, RocksDB keeps the iterator over each file of a level
-  // that it has left, without telling it. Follows BeginRound.
-  void RemoveIdle(uint64_t round);
-
-  // Where `run`, which leaves its `marker`, might go on to wait: behind the
-  // nearest key of another run, where the search ends at the latest; if no
-  // other run is at a key, at the next marker of another run.
-  SearchPosition NextStop(OpenRun* run, const Slice& marker);
   // `run`, to whose marker the search has come, has moved.
   void Follow(OpenRun* run) {
     if (run->index != OpenRun::kNowhere) moved_.Add(run);
   }
+  void Remove(OpenRun* run);
+
+  // Where `run`, which leaves its `marker`, might go on to wait: after the
+  // nearest key of another run, where the search ends at the latest; if no
+  // other run is at a key, at the next marker of another run.
+  SearchPosition NextStop(OpenRun* run, const Slice& marker);
 
   // Stores the nearest position of the runs that have been sought in this
   // round: where the search has come to, as far as they tell. False if none of
@@ -117,11 +223,16 @@ class OpenRuns {
   static constexpr size_t kMinCrowdedSize = 32;
 
  private:
+  void RemoveIdle(uint64_t round);
+  // Notes where a run is, as a stop.
+  void Note(OpenRun* run);
+  void Forget(OpenRun* run);
+
   RunList<&OpenRun::index> runs_;  // first the sought_ runs of this round
   size_t sought_ = 0;
   size_t crowded_size_ = kMinCrowdedSize;
   // Where the runs are, except for those that have moved since NextStop.
-  StopHeap stops_;
+  std::set<Stop> stops_;
   RunList<&OpenRun::moved> moved_;
 };
 
@@ -129,7 +240,7 @@ class OpenRuns {
 
 // Samples the seeks of a search that turn out to be in vain.
 //
-// A file whose next key lies behind the end of the search has been asked in
+// A file whose next key lies beyond the end of the search has been asked in
 // vain: it has no key from the target to there, and its filter should have
 // known. Whether that is so is found out when the next round begins, or when
 // the first of the iterators is destroyed: then the seeks that are watched are
@@ -139,7 +250,6 @@ class OpenRuns {
 // gone on to the first key of the files; so it does, too, if a file makes room
 // for the next one of its level before all runs have been sought. What is
 // sampled is empty all the same.
-
 class SearchSampler {
  public:
   bool IsWatching() const { return !watches_.empty(); }
@@ -169,205 +279,102 @@ class SearchSampler {
   std::vector<WatchedSeek> watches_;
 };
 
-// ---- Search rounds ----
-
-// The rounds of a search. Within a round, each file is sought at most once,
-// and all for one key. (A search that goes on behind a range deletion does so
-// in another round.)
-
-class SearchRounds {
- public:
-  uint64_t current() const { return round_; }
-
-  // Returns true if a seek of `run`, for the key `target` or, if that is
-  // nullptr, for the first or last key of `file`, begins another round: if the
-  // run was sought in this one. A new run, as there is where a search comes to
-  // another file of each level, tells by its target, which all runs are sought
-  // for.
-  bool IsNext(const OpenRun& run, const void* file, const Slice* target) const {
-    return run.round == round_ ||
-           (run.round == 0 && target != nullptr && first_file_ != nullptr &&
-            (first_file_ == file || *target != first_target_));
-  }
-  void BeginNext() {
-    round_++;
-    first_file_ = nullptr;
-  }
-  // `run`, over `file`, is sought in this round.
-  void Enter(const void* file, const Slice* target, OpenRun* run) {
-    if (target != nullptr && first_file_ == nullptr) {
-      first_file_ = file;
-      SetFirstTarget(*target);
-    }
-    run->round = round_;
-  }
-
-  // Returns true if `run`, over `file`, was the first one of this round, sought
-  // for a key, and no marker has been passed. If it is sought again, alone, it
-  // may begin another round by Repeat, as by BeginNext and Enter.
-  bool CanRepeat(const OpenRun& run, const void* file) const {
-    return run.round == round_ && first_file_ == file && passed_.empty();
-  }
-  void Repeat(const Slice& target, OpenRun* run) {
-    run->round = ++round_;
-    SetFirstTarget(target);
-  }
-
-  // The search has passed a marker at this user key. RocksDB's iterator may
-  // respond to several markers at one key by another seek there
-  // (DBIter::FindNextUserEntry). Then no file may move its marker right behind
-  // the target, which is the target with one more zero: that would go on for
-  // ever.
-  void Pass(const Slice& key) { passed_.assign(key.data(), key.size()); }
-  // Returns true if `target` is such a key, with any number of zeros behind it.
-  bool HasPassed(const Slice& target) const {
-    return !passed_.empty() && target.starts_with(passed_) &&
-           std::all_of(target.data() + passed_.size(),
-                       target.data() + target.size(),
-                       [](char c) { return c == '\0'; });
-  }
-
- private:
-  // Copies short keys of one length without a call.
-  void SetFirstTarget(const Slice& target) {
-    const size_t size = target.size();
-    if (first_target_.size() != size) first_target_.resize(size);
-    const char* const from = target.data();
-    char* const to = first_target_.data();
-    if (size < 8 || size > 16) {
-      std::copy_n(from, size, to);
-    } else {
-      uint64_t first, last;
-      memcpy(&first, from, 8);
-      memcpy(&last, from + size - 8, 8);
-      memcpy(to, &first, 8);
-      memcpy(to + size - 8, &last, 8);
-    }
-  }
-
-  uint64_t round_ = 1;
-  // The first file that is sought by key in this round, and the key.
-  const void* first_file_ = nullptr;
-  std::string first_target_;
-  std::string passed_;
-};
-
 // ---- Run search ----
 
-// Not thread safe, as the user's iterator is not. Its members share it.
+// Not thread safe, as the user's iterator is not. Its files share it.
 class RunSearch {
  public:
   ~RunSearch();
   RunSearch(const RunSearch&) = delete;
   RunSearch& operator=(const RunSearch&) = delete;
 
-  // The search of the user's iterator that has these ReadOptions, which each
-  // iterator has for itself: the one that other members hold, or a new one.
-  // Thread safe.
+  // The search of the user's iterator that has these ReadOptions: the one that
+  // other files hold, or a new one. Thread safe.
   static std::shared_ptr<RunSearch> Of(const ReadOptions& read_options);
 
-  // Members that have been sought lately.
+  // Runs that have been sought lately.
   size_t runs() const { return runs_.size(); }
 
+  // `run` is about to seek, for the key `target` or, if that is nullptr, for
+  // the first or last key of its file, which `file` identifies.
+  void BeginSeek(const void* file, const Slice* target, OpenRun* run) {
+    if (IsNextRound(*run, file, target)) BeginRound();
+    bounds_.BeginSeek();
+    if (target != nullptr && first_file_ == nullptr) {
+      first_file_ = file;
+      first_target_.Assign(*target);
+    }
+    run->round = round_;
+    runs_.Enter(run);
+  }
+  // `run` takes no part any more.
+  void Leave(OpenRun* run);
+
+  // The thread's bounds in this round.
+  RoundBounds& bounds() { return bounds_; }
+
+  // The search has passed a marker at this user key. RocksDB's iterator may
+  // respond to several markers at one key by another seek there
+  // (DBIter::FindNextUserEntry). Then no file may move its marker right after
+  // the target, which is the target with one more zero: that would go on for
+  // ever.
+  void Pass(const Slice& key) { passed_.assign(key.data(), key.size()); }
+  // Returns true if `target` is such a key, with any number of zeros added.
+  bool HasPassed(const Slice& target) const {
+    return !passed_.empty() && target.starts_with(passed_) &&
+           std::all_of(target.data() + passed_.size(),
+                       target.data() + target.size(),
+                       [](char c) { return c == '\0'; });
+  }
+  // OpenRuns::NextStop.
+  SearchPosition NextStop(const Slice& marker, OpenRun* run) {
+    return runs_.NextStop(run, marker);
+  }
+
+  // `run`, to whose marker the search has come, is at a key, at a marker
+  // further on, or at none now.
+  void Follow(OpenRun* run) {
+    runs_.Follow(run);
+    sampler_.Follow(run);
+  }
+  // SearchSampler::Watch.
+  void Watch(const Slice& target, bool backwards, bool inclusive,
+             OpenRun* run) {
+    sampler_.Watch(run, target, backwards, inclusive);
+  }
+
  private:
-  friend class SearchHandle;
   class Registry;
 
   explicit RunSearch(const ReadOptions* read_options)
       : read_options_(read_options) {}
 
+  // Returns true if a seek of `run` begins another round: if the run was sought
+  // in this one. A new run, as there is where a search comes to another file of
+  // each level, tells by its target, which all runs are sought for.
+  bool IsNextRound(const OpenRun& run, const void* file,
+                   const Slice* target) const {
+    return run.round == round_ ||
+           (run.round == 0 && target != nullptr && first_file_ != nullptr &&
+            (first_file_ == file || *target != first_target_.slice()));
+  }
   void BeginRound() {
     if (sampler_.IsWatching()) sampler_.Finish(runs_);
-    rounds_.BeginNext();
-    runs_.BeginRound();
+    round_++;
+    first_file_ = nullptr;
+    runs_.BeginRound(round_);
     bounds_.EndRound();
-    if (runs_.IsCrowded()) runs_.RemoveIdle(rounds_.current());
-  }
-
-  // Begins another round with a seek of `run`, as BeginRound and what follows
-  // it, if that is the only run, and the last round has left nothing to do.
-  // Else returns false, and does nothing.
-  bool Repeat(const void* file, const Slice& target, OpenRun* run) {
-    if (runs_.size() != 1 || run->index != 0 || sampler_.IsWatching() ||
-        !rounds_.CanRepeat(*run, file) || !bounds_.Repeat()) {
-      return false;
-    }
-    rounds_.Repeat(target, run);
-    return true;
   }
 
   const ReadOptions* const read_options_;
-  SearchRounds rounds_;
+  uint64_t round_ = 1;
+  // The first file that is sought by key in this round, and the key.
+  const void* first_file_ = nullptr;
+  KeyCopy first_target_;
+  std::string passed_;
   RoundBounds bounds_;
   OpenRuns runs_;
   SearchSampler sampler_;
-};
-
-// A run with a handle on its search. The search reaches the run between Join
-// and Leave only, so the run must call Leave before any part of it is
-// destroyed.
-class SearchHandle : public OpenRun {
- public:
-  SearchHandle() = default;
-  SearchHandle(const SearchHandle&) = delete;
-  SearchHandle& operator=(const SearchHandle&) = delete;
-
-  // Takes part in a search, unless the handle does.
-  void Join(const ReadOptions& read_options) {
-    if (!IsJoined()) search_ = RunSearch::Of(read_options);
-  }
-  void Leave();
-  bool IsJoined() const { return search_ != nullptr; }
-
-  // The run is about to seek, for the key `target` or, if that is nullptr, for
-  // the first or last key of its file, which `file` identifies.
-  void BeginSeek(const void* file, const Slice* target) {
-    if (!IsJoined()) return;
-    if (search_->rounds_.IsNext(*this, file, target)) search_->BeginRound();
-    search_->bounds_.BeginSeek();
-    search_->rounds_.Enter(file, target, this);
-    search_->runs_.Enter(this);
-  }
-
-  // BeginSeek for the only run of a search, which is at a key and is sought for
-  // another one. If it cannot be done quickly, returns false, and does nothing.
-  bool BeginSeekAlone(const void* file, const Slice& target) {
-    return IsJoined() && search_->Repeat(file, target, this);
-  }
-
-  // All that follows requires IsJoined().
-
-  // The thread's bounds in this round.
-  RoundBounds& bounds() { return search_->bounds_; }
-
-  // The functions of SearchRounds.
-  void Pass(const Slice& key) { search_->rounds_.Pass(key); }
-  bool HasPassed(const Slice& target) const {
-    return search_->rounds_.HasPassed(target);
-  }
-
-  // The functions of OpenRuns and SearchSampler, for this run.
-  SearchPosition NextStop(const Slice& marker) {
-    return search_->runs_.NextStop(this, marker);
-  }
-  void Watch(const Slice& target, bool backwards, bool inclusive) {
-    search_->sampler_.Watch(this, target, backwards, inclusive);
-  }
-  void Follow() {
-    search_->runs_.Follow(this);
-    search_->sampler_.Follow(this);
-  }
-
- protected:
-  ~SearchHandle() {
-    assert(!IsJoined());
-    if (IsJoined()) Unlist();
-  }
-
- private:
-  void Unlist();
-
-  std::shared_ptr<RunSearch> search_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -17,7 +17,7 @@
 
 #include "db/dbformat.h"
 #include "filter_policy/range_filter.h"
-#include "table/seek/stop_heap.h"
+#include "table/seek/run_search.h"
 #include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -120,7 +120,7 @@ enum class Waiting {
   kForbidden,
   kAllowed,
   // Not right behind the target, where the search has passed a marker before
-  // (SearchRounds::HasPassed).
+  // (RunSearch::HasPassed).
   kNotAtTarget,
 };
 

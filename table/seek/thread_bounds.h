@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The bounds that a thread sets for its searches where ReadOptions have none:
-//  see plugin/search_bounds.h.
+//  The bounds of seeks: those of ReadOptions and, where these have none, those
+//  that the thread has set (plugin/search_bounds.h).
 
 #pragma once
 
@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "filter_policy/open_db/level_sums.h"
+#include "rocksdb/options.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -93,7 +95,7 @@ class ThreadBounds {
 
 // ---- Round bounds ----
 
-// The thread's bounds (thread_bounds.h) in one round of a search. All seeks of
+// The thread's bounds in one round of a search. All seeks of
 // a round are under the same bounds, or under none.
 
 class RoundBounds {
@@ -112,25 +114,30 @@ class RoundBounds {
     if (bounds_ != nullptr) bounds_.reset();
   }
 
-  // EndRound and BeginSeek where the last round had no bounds, and none are
-  // used; else false, and nothing is done.
-  bool Repeat() {
-    if (bounds_ != nullptr || !has_begun_ || ThreadBounds::AreUsed()) {
-      return false;
-    }
-    is_outside_ = false;
-    skipped_ = 0;
-    return true;
-  }
-
   // A file is about to be sought, for the key `target` or, if that is nullptr,
   // for its first or last key. Returns the thread's bounds if the search is
   // under them, or nullptr. A seek to a key outside of the bounds is not, nor
   // are the seeks that follow in its round. A file that is sought without a
   // target may be one that an iterator reaches by Next or Prev: then the bounds
   // must be the same as when the search began.
-  const std::shared_ptr<const ThreadBounds>& Take(const Slice* target,
-                                                  bool backwards);
+  std::shared_ptr<const ThreadBounds> Take(const Slice* target,
+                                           bool backwards) {
+    const std::shared_ptr<const ThreadBounds>& current =
+        ThreadBounds::Current();
+    const bool changed = !ThreadBounds::AreEqual(bounds_.get(), current.get());
+    if (target != nullptr) {
+      if (changed) is_outside_ = false;
+      bounds_ = current;
+      if (current != nullptr && current->IsOutside(*target, backwards)) {
+        is_outside_ = true;
+      }
+    } else if (changed) {
+      // Equal bounds that are set later belong to another search.
+      bounds_.reset();
+      return nullptr;
+    }
+    return is_outside_ ? nullptr : current;
+  }
 
   // Returns true if a file may be skipped because all of its keys are below the
   // thread's lower bound. RocksDB's iterators then go on to the file before,
@@ -145,6 +152,68 @@ class RoundBounds {
   uint32_t skipped_ = 0;
   // The bounds when the round began, or at its latest seek for a key.
   std::shared_ptr<const ThreadBounds> bounds_;
+};
+
+// ---- Seek bounds ----
+
+// The bounds of an iterator's latest seek: those of its ReadOptions and, where
+// these have none, those of the thread.
+//
+// RocksDB's iterators enforce the bounds of ReadOptions. They do not know the
+// bounds of the thread, so the table iterator has to stop at these itself.
+class SeekBounds {
+ public:
+  // Takes the bounds of `read_options` alone, as they are now: the keys behind
+  // the pointers may change between seeks.
+  void Take(const ReadOptions& read_options) {
+    upper_ = read_options.iterate_upper_bound;
+    lower_ = read_options.iterate_lower_bound;
+    stops_at_upper_ = false;
+    stops_at_lower_ = false;
+  }
+  // Adds the bounds of the thread, or none if that is nullptr, where Take found
+  // none.
+  void Add(std::shared_ptr<const ThreadBounds> thread) {
+    thread_ = std::move(thread);
+    if (thread_ == nullptr) return;
+    if (upper_ == nullptr) {
+      upper_ = thread_->upper();
+      stops_at_upper_ = upper_ != nullptr;
+    }
+    if (lower_ == nullptr) {
+      lower_ = thread_->lower();
+      stops_at_lower_ = lower_ != nullptr;
+    }
+  }
+
+  // User keys, or nullptr for no bound. The upper bound is exclusive.
+  const Slice* upper() const { return upper_; }
+  const Slice* lower() const { return lower_; }
+
+  SeekKind ForwardKind() const {
+    return upper_ != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
+  }
+
+  // Returns true if the table iterator itself must stop at the bound, which is
+  // the thread's.
+  bool stops_at_upper() const { return stops_at_upper_; }
+  bool stops_at_lower() const { return stops_at_lower_; }
+  // Lets the seek go below the thread's lower bound.
+  void WaiveLower() { stops_at_lower_ = false; }
+
+  bool IsAtOrAboveUpper(const Slice& user_key) const {
+    return user_key.compare(*upper_) >= 0;
+  }
+  bool IsBelowLower(const Slice& user_key) const {
+    return user_key.compare(*lower_) < 0;
+  }
+
+ private:
+  const Slice* upper_ = nullptr;
+  const Slice* lower_ = nullptr;
+  bool stops_at_upper_ = false;
+  bool stops_at_lower_ = false;
+  std::shared_ptr<const ThreadBounds> thread_;  // keeps its keys
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -17,66 +17,40 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class WaitingIterator : public InternalIterator {
  public:
-  // What is asked for each key looks first whether the file is being read by
-  // RocksDB's usual iterator: shown() is that iterator only in State::kReading.
-
   bool Valid() const final {
-    if (const auto* shown = inner_.shown()) {
-      return shown->BlockBasedTableIterator::Valid();
-    }
-    return state_ == State::kReading ? inner_.Valid() : IsWaiting();
+    return IsReading() ? inner_->Valid() : IsWaiting();
+  }
+  Status status() const final {
+    return IsReading() ? inner_->status() : Status::OK();
+  }
+  IterBoundCheck UpperBoundCheckResult() final {
+    return IsReading() ? inner_->UpperBoundCheckResult() : bound_check_;
   }
 
   // These require Valid().
 
   Slice key() const final {
-    if (const auto* shown = inner_.shown()) {
-      return shown->BlockBasedTableIterator::key();
-    }
-    return state_ == State::kReading ? inner_.key() : marker_->key();
+    return IsReading() ? inner_->key() : marker_->key();
   }
   Slice user_key() const final {
-    return state_ == State::kReading ? inner_.user_key() : marker_->user_key();
+    return IsReading() ? inner_->user_key() : marker_->user_key();
   }
   // RocksDB asks for no value of a write that is too new to be seen.
-  Slice value() const final {
-    if (const auto* shown = inner_.shown()) {
-      return shown->BlockBasedTableIterator::value();
-    }
-    return state_ == State::kReading ? inner_.value() : Slice();
-  }
-  bool PrepareValue() final {
-    if (auto* shown = inner_.shown()) {
-      return shown->BlockBasedTableIterator::PrepareValue();
-    }
-    return state_ != State::kReading || inner_.PrepareValue();
-  }
+  Slice value() const final { return IsReading() ? inner_->value() : Slice(); }
+  bool PrepareValue() final { return !IsReading() || inner_->PrepareValue(); }
   uint64_t write_unix_time() const final {
-    if (const auto* shown = inner_.shown()) {
-      return shown->BlockBasedTableIterator::write_unix_time();
-    }
-    return state_ == State::kReading ? inner_.write_unix_time()
-                                     : InternalIterator::write_unix_time();
-  }
-  bool MayBeOutOfLowerBound() final {
-    return state_ != State::kReading || inner_.MayBeOutOfLowerBound();
-  }
-  bool IsKeyPinned() const final {
-    return state_ == State::kReading && inner_.IsKeyPinned();
-  }
-  bool IsValuePinned() const final {
-    return state_ == State::kReading && inner_.IsValuePinned();
+    return IsReading() ? inner_->write_unix_time()
+                       : InternalIterator::write_unix_time();
   }
 
-  Status status() const final {
-    if (const auto* shown = inner_.shown()) {
-      return shown->BlockBasedTableIterator::status();
-    }
-    return state_ == State::kReading ? inner_.status() : Status::OK();
+  bool MayBeOutOfLowerBound() final {
+    return !IsReading() || inner_->MayBeOutOfLowerBound();
   }
-  IterBoundCheck UpperBoundCheckResult() final {
-    return state_ == State::kReading ? inner_.UpperBoundCheckResult()
-                                     : bound_check_;
+  bool IsKeyPinned() const final {
+    return IsReading() && inner_->Valid() && inner_->IsKeyPinned();
+  }
+  bool IsValuePinned() const final {
+    return IsReading() && inner_->Valid() && inner_->IsValuePinned();
   }
   Status GetProperty(std::string name, std::string* value) final {
     return inner_.Get()->GetProperty(std::move(name), value);
@@ -99,32 +73,29 @@ class WaitingIterator : public InternalIterator {
   // on.
   bool WaitsForSearch() const { return IsWaiting() && !marker_->IsEnd(); }
 
-  // The iterator is where inner() is.
-  void SetReading() {
-    if (IsReading()) return;
+  // The iterator is where RocksDB's iterator over the file is, which is
+  // returned to be positioned.
+  InternalIterator* Read() {
     state_ = State::kReading;
-    inner_.Show();
+    return inner_.Get();
   }
   // The iterator is invalid, because the file has nothing for the seek.
   void SetEmpty(IterBoundCheck bound_check) {
     state_ = State::kEmpty;
-    inner_.Hide();
     bound_check_ = bound_check;
   }
   // The iterator is valid, at marker().
   void SetWaiting() {
     state_ = State::kWaiting;
-    inner_.Hide();
     bound_check_ = IterBoundCheck::kUnknown;
   }
 
   // The result of NextAndGetResult for where the iterator is now.
   bool GetResult(IterateResult* result) {
-    if (state_ == State::kReading) return inner_.GetResult(result);
-    if (state_ == State::kEmpty) return false;
-    result->key = marker_->key();
-    result->bound_check_result = IterBoundCheck::kUnknown;
-    result->value_prepared = true;
+    if (!Valid()) return false;
+    result->key = key();
+    result->bound_check_result = UpperBoundCheckResult();
+    result->value_prepared = !IsReading();
     return true;
   }
 
@@ -138,9 +109,9 @@ class WaitingIterator : public InternalIterator {
  private:
   enum class State : uint8_t { kReading, kEmpty, kWaiting };
 
-  State state_ = State::kReading;
+  State state_ = State::kEmpty;
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
-  FileIterator inner_;
+  FileIterator inner_;                                     // made if kReading
   Marker* marker_ = nullptr;
 };
 

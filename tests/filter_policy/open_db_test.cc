@@ -142,11 +142,11 @@ void Answer(uint64_t negatives, uint64_t positives) {
   get_perf_context()->bloom_sst_hit_count += positives;
 }
 
-void CountGet(const GetTally& level, uint64_t negatives, uint64_t positives,
-              bool found) {
+void CountGet(uint64_t negatives, uint64_t positives, bool found,
+              GetTally* level) {
   const FilterAnswers answer;
   Answer(negatives, positives);
-  ThreadGets::Count(level.first_counter(), answer, found);
+  level->Count(answer, found);
 }
 
 // A level has its own counters, whatever an earlier one has counted there.
@@ -157,10 +157,10 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
       levels.push_back(std::make_unique<GetTally>());
       EXPECT_TRUE(levels.back()->Load().IsZero());
       for (uint64_t j = 0; j <= level; j++) {
-        CountGet(*levels.back(), 0, 0, /*found=*/false);
-        CountGet(*levels.back(), 0, 1, /*found=*/false);
-        CountGet(*levels.back(), 0, 1, /*found=*/true);
-        CountGet(*levels.back(), 1, 0, /*found=*/false);
+        CountGet(0, 0, /*found=*/false, levels.back().get());
+        CountGet(0, 1, /*found=*/false, levels.back().get());
+        CountGet(0, 1, /*found=*/true, levels.back().get());
+        CountGet(1, 0, /*found=*/false, levels.back().get());
       }
     }
     for (uint64_t level = 0; level < 50; level++) {
@@ -175,17 +175,17 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
 
 // RocksDB asks the filter for a batch, and for the values later.
 TEST(GetTallyTest, Batches) {
-  const GetTally level;
+  GetTally level;
   const FilterAnswers answers;
   Answer(/*negatives=*/1, /*positives=*/3);
-  ThreadGets::CountBatch(level.first_counter(), answers, 5, 2);
+  level.CountBatch(answers, 5, 2);
   GetCounts counts = level.Load();
   EXPECT_EQ(1u, counts.unasked);
   EXPECT_EQ(1u, counts.negatives);
   EXPECT_EQ(3u, counts.positives);
   EXPECT_EQ(2u, counts.true_positives);
-  ThreadGets::CountBatchOfFilter(level.first_counter(), answers);
-  ThreadGets::CountFound(level.first_counter(), 1);
+  level.CountBatchOfFilter(answers);
+  level.CountFound(1);
   counts = level.Load();
   EXPECT_EQ(1u, counts.unasked);
   EXPECT_EQ(2u, counts.negatives);
@@ -195,19 +195,18 @@ TEST(GetTallyTest, Batches) {
 
 // A thread may read a DB when its own objects are being destroyed.
 TEST(GetTallyTest, ThreadsThatEnd) {
-  const GetTally level;
+  GetTally level;
   struct Last {
     ~Last() {
-      if (counter == 0) return;
-      ThreadGets::Count(counter - 1, FilterAnswers(), false);
+      if (level != nullptr) level->Count(FilterAnswers(), false);
     }
-    size_t counter = 0;
+    GetTally* level = nullptr;
   };
   std::thread([&] {
     // Destroyed after what was made later: the counters of the thread.
     static thread_local Last last;
-    last.counter = level.first_counter() + 1;
-    CountGet(level, 0, 0, /*found=*/false);
+    last.level = &level;
+    CountGet(0, 0, /*found=*/false, &level);
   }).join();
   EXPECT_EQ(2u, level.Load().unasked);
 }

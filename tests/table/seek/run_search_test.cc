@@ -27,13 +27,17 @@ struct Recorded {
   }
 };
 
-class FakeMember : public SearchHandle {
+class FakeMember : public OpenRun {
  public:
-  explicit FakeMember(const ReadOptions& read_options) { Join(read_options); }
-  ~FakeMember() { LeaveForGood(); }
+  explicit FakeMember(const ReadOptions& read_options)
+      : search(RunSearch::Of(read_options)) {}
+  ~FakeMember() {
+    if (!has_left) LeaveForGood();
+  }
   // The search must not reach the member any more.
   void LeaveForGood() {
-    Leave();
+    search->Leave(this);
+    search.reset();
     has_left = true;
   }
 
@@ -57,14 +61,23 @@ class FakeMember : public SearchHandle {
 
   void SeekTo(const Slice& target, const std::string& found,
               bool waits = false) {
-    BeginSeek(/*file=*/this, &target);
+    search->BeginSeek(/*file=*/this, &target, this);
     key = found;
     valid = !found.empty();
     waiting = waits;
   }
 
+  void Watch(const Slice& target, bool backwards, bool inclusive) {
+    search->Watch(target, backwards, inclusive, this);
+  }
+  SearchPosition NextStop(const Slice& marker) {
+    return search->NextStop(marker, this);
+  }
+  void Follow() { search->Follow(this); }
+
   static inline size_t looks = 0;  // at any member
 
+  std::shared_ptr<RunSearch> search;
   bool has_left = false;
   bool valid = false;
   bool waiting = false;
@@ -124,7 +137,7 @@ TEST_F(RunSearchTest, NoMemberIsReachedAfterItHasLeft) {
   }
 }
 
-// An iterator may join its search behind its seek.
+// An iterator may join its search after its seek.
 TEST_F(RunSearchTest, NoMemberIsReachedThatHasLeftWithoutASeek) {
   const auto a = NewMember();
   const auto late = NewMember();
@@ -274,7 +287,7 @@ class ManyRunsTest : public RunSearchTest {
   SearchPosition Reach(size_t i, const std::string& found) {
     FakeMember& member = *members_[i];
     const std::string marker = member.key;
-    member.Pass(marker);
+    member.search->Pass(marker);
     const SearchPosition stop = member.NextStop(marker);
     member.key = found;
     member.valid = !found.empty();
@@ -436,71 +449,37 @@ TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
   }
 }
 
-// Unless the process uses bounds of threads, which later tests do.
-TEST_F(RunSearchTest, TheOnlyRunBeginsARoundQuickly) {
-  const bool quickly = !ThreadBounds::AreUsed();
+TEST_F(RunSearchTest, ANewRoundBeginsWithASecondSeekOrAnotherTarget) {
   const auto a = NewMember();
-  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "a")) << "not sought before";
-  a->SeekTo("b", "p");
-  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "c"));
-  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "a longer target than before"));
-  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "k"));
-  if (!quickly) a->SeekTo("k", "p");
-  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
-  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "l")) << "a seek is watched";
-  // Another run is sought for the same key, and so in the same round.
-  auto b = NewMember();
+  const auto b = NewMember();
+  const auto c = NewMember();
+  const auto d = NewMember();
+  a->SeekTo("k", "m");
   b->SeekTo("k", "m");
-  EXPECT_TRUE(a->ranges.empty());
-  b->SeekTo("q", "r");
-  EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), a->ranges);
-  a->SeekTo("q", "r");
-  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "s")) << "there are two runs";
-  b.reset();
-  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "s")) << "the other was the first";
-  a->SeekTo("s", "t");
-  EXPECT_EQ(quickly, a->BeginSeekAlone(a.get(), "t"));
-  a->BeginSeek(a.get(), nullptr);
-  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "u"))
-      << "not sought for a key before";
-  a->SeekTo("v", "v");
-  a->Pass("v");
-  EXPECT_FALSE(a->BeginSeekAlone(a.get(), "v")) << "a marker was passed";
+  EXPECT_EQ(a->round, b->round) << "another file, one target";
+  d->search->BeginSeek(d.get(), /*target=*/nullptr, d.get());
+  EXPECT_EQ(a->round, d->round) << "no target tells nothing";
+  c->SeekTo("l", "m");
+  EXPECT_LT(a->round, c->round) << "a new iterator with another target";
+  a->SeekTo("l", "m");
+  EXPECT_EQ(a->round, c->round);
+  a->SeekTo("l", "m");
+  EXPECT_LT(c->round, a->round) << "sought twice";
+  a->search->BeginSeek(a.get(), /*target=*/nullptr, a.get());
+  c->SeekTo("p", "q");
+  EXPECT_EQ(a->round, c->round) << "the first key of the round";
 }
 
-TEST(SearchRoundsTest, ANewRoundBeginsWithASecondSeekOrAnotherTarget) {
-  SearchRounds rounds;
-  const int files[3] = {};
-  FakeMember a{ReadOptions()};
-  FakeMember b{ReadOptions()};
-  FakeMember c{ReadOptions()};
-  const Slice k("k");
-  const Slice l("l");
-  EXPECT_FALSE(rounds.IsNext(a, &files[0], &k));
-  rounds.Enter(&files[0], &k, &a);
-  EXPECT_FALSE(rounds.IsNext(b, &files[1], &k)) << "another file, one target";
-  EXPECT_TRUE(rounds.IsNext(b, &files[1], &l))
-      << "a new iterator with another target";
-  EXPECT_FALSE(rounds.IsNext(b, &files[1], nullptr))
-      << "no target tells nothing";
-  rounds.Enter(&files[1], &k, &b);
-  EXPECT_TRUE(rounds.IsNext(a, &files[0], &k)) << "sought twice";
-  EXPECT_TRUE(rounds.IsNext(a, &files[0], nullptr));
-  rounds.BeginNext();
-  EXPECT_FALSE(rounds.IsNext(a, &files[0], &k));
-  EXPECT_FALSE(rounds.IsNext(c, &files[2], &l)) << "the first of the round";
-}
-
-TEST(SearchRoundsTest, TargetsRightBehindAPassedMarkerAreKnown) {
-  SearchRounds rounds;
-  EXPECT_FALSE(rounds.HasPassed("k"));
-  EXPECT_FALSE(rounds.HasPassed(""));
-  rounds.Pass("k");
-  EXPECT_TRUE(rounds.HasPassed("k"));
-  EXPECT_TRUE(rounds.HasPassed(Slice("k\0\0", 3)));
-  EXPECT_FALSE(rounds.HasPassed("ka"));
-  EXPECT_FALSE(rounds.HasPassed("j"));
-  EXPECT_FALSE(rounds.HasPassed(""));
+TEST_F(RunSearchTest, TargetsRightAfterAPassedMarkerAreKnown) {
+  const auto search = RunSearch::Of(read_options_);
+  EXPECT_FALSE(search->HasPassed("k"));
+  EXPECT_FALSE(search->HasPassed(""));
+  search->Pass("k");
+  EXPECT_TRUE(search->HasPassed("k"));
+  EXPECT_TRUE(search->HasPassed(Slice("k\0\0", 3)));
+  EXPECT_FALSE(search->HasPassed("ka"));
+  EXPECT_FALSE(search->HasPassed("j"));
+  EXPECT_FALSE(search->HasPassed(""));
 }
 
 class RoundBoundsTest : public testing::Test {
@@ -539,17 +518,6 @@ TEST_F(RoundBoundsTest, FilesReachedByNextAreUnderTheBoundsOfTheirSearch) {
   EXPECT_EQ(nullptr, bounds_.Take(nullptr, false));
   Set("c", "f");
   EXPECT_EQ(nullptr, bounds_.Take(nullptr, false)) << "another search's";
-}
-
-TEST_F(RoundBoundsTest, RoundsUnderBoundsAreNotRepeated) {
-  bounds_.BeginSeek();
-  const bool unused = !ThreadBounds::AreUsed();
-  EXPECT_EQ(unused, bounds_.Repeat());
-  bounds_.EndRound();
-  EXPECT_FALSE(bounds_.Repeat()) << "no seek has begun";
-  Set("c", "f");
-  bounds_.BeginSeek();
-  EXPECT_FALSE(bounds_.Repeat());
 }
 
 TEST_F(RoundBoundsTest, AFewFilesMayBeSkippedInARound) {

@@ -11,6 +11,7 @@
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/seek_statistics.h"
+#include "table/seek/thread_bounds.h"
 #include "test_util/testharness.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -147,7 +148,7 @@ class SeekOutcomesTest : public testing::Test {
   }
 
   void Seek(const std::string& user_key) {
-    inner_->Seek(
+    inner_->Get()->Seek(
         InternalKey(user_key, kMaxSequenceNumber, kValueTypeForSeek).Encode());
   }
   // The counts after the iterator's end.
@@ -212,7 +213,7 @@ TEST_F(SeekOutcomesTest, OpenSeeksAreKnownWhenTheNextOneBegins) {
   outcomes_->RecordPendingOutcome(*inner_);
   Seek("a");
   outcomes_->CountReached(SeekKind::kOpen, /*valid=*/true, inner_.get());
-  EXPECT_EQ("value", inner_->value());
+  EXPECT_EQ("value", inner_->Get()->value());
   outcomes_->RecordPendingOutcome(*inner_);
   outcomes_->RecordPendingOutcome(*inner_);
   EXPECT_EQ(1u, Counted(SeekKind::kOpen, SeekEvent::kFalsePositive))
