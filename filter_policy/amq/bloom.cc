@@ -81,6 +81,7 @@ class ProbesTable {
   ProbesTable() {
     for (size_t i = kSteps; i < probes_.size(); i++) {
       probes_[i] = BestProbes(static_cast<double>(i) / kSteps);
+      logs_[i] = std::log(probes_[i].rate);
     }
   }
 
@@ -105,6 +106,7 @@ class ProbesTable {
   static constexpr size_t kMaxBits = 40;
 
   std::array<Probes, kMaxBits * kSteps + 1> probes_;
+  std::array<double, kMaxBits* kSteps + 1> logs_ = {};
 };
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {

@@ -6,91 +6,75 @@
 
 #include "filter_policy/filter_block.h"
 #include "plugin/approximate_count.h"
-#include "rocksdb/env.h"
-#include "rocksdb/file_system.h"
 #include "rocksdb/merge_operator.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "table/count_and_exist.h"
 #include "tests/lcg.h"
+#include "tests/table/faults/fault_file_system.h"
 #include "tests/table/twin_db.h"
-#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-class CountTest : public ::testing::TestWithParam<const char*> {
+class CountTest : public OwnDBTest,
+                  public ::testing::WithParamInterface<const char*> {
  protected:
-  void TearDown() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
+  CountTest() : OwnDBTest(ManySmallFiles(7)) {}
 
-  void Open(const Options& options, const std::string& table) {
-    db_.reset();
-    options_ = options;
-    options_.create_if_missing = true;
-    options_.table_factory = NewTable("ProteanTable", table);
-    EXPECT_OK(DestroyDB(path_, options_));
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+  void OpenNew(const std::string& table) {
+    SetTable(table);
+    OwnDB::OpenNew();
   }
-
   // Three levels, L0 and the memtable, over which `keys` are distributed.
   void Fill(const Keys& keys) {
     for (size_t run = 0; run < 5; run++) {
-      for (size_t i = run; i < keys.size(); i += 5) {
-        ASSERT_OK(db_->Put(WriteOptions(), keys[i], "v" + keys[i]));
-      }
+      for (size_t i = run; i < keys.size(); i += 5) Put(keys[i], "v" + keys[i]);
       if (run == 4) return;
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      if (run < 3) {
-        ASSERT_OK(CompactLevel0(&*db_, 3 - static_cast<int>(run), kFileSize));
-      }
+      Flush();
+      if (run < 3) CompactLevel0Into(3 - static_cast<int>(run));
     }
   }
-
-  CountResult Count(const std::string& lo, const std::string& hi) {
-    const Slice start = lo;
-    const Slice limit = hi;
-    return Count(&start, &limit);
+  Keys FillNumbers(uint64_t count) {
+    Keys keys;
+    for (uint64_t i = 0; i < count; i++) keys.push_back(BigEndian(i));
+    Fill(keys);
+    return keys;
   }
-
-  uint64_t Walk(const std::string& lo, const std::string& hi) {
-    const Slice start = lo;
-    const Slice limit = hi;
-    return Walk(&start, &limit);
+  static Keys RandomKeys(int count, const std::string& tail = "") {
+    Keys keys;
+    Lcg lcg(5);
+    for (int i = 0; i < count; i++) keys.push_back(lcg.Bytes(8) + tail);
+    return keys;
   }
 
   // Where nullptr stands for no bound.
-  Status Count(const ReadOptions& read_options, const Slice* start,
-               const Slice* limit, CountResult* result) {
+  Status Count(const ReadOptions& read_options, const RangePtr& range,
+               CountResult* result) {
     return ApproximateCount(&*db_, read_options, db_->DefaultColumnFamily(),
-                            {start, limit}, result);
+                            range, result);
   }
-  CountResult Count(const Slice* start, const Slice* limit) {
+  CountResult Count(const RangePtr& range) {
     CountResult result;
-    EXPECT_OK(Count(ReadOptions(), start, limit, &result));
+    EXPECT_OK(Count(ReadOptions(), range, &result));
     return result;
   }
-  uint64_t Walk(const Slice* start, const Slice* limit) {
+  CountResult Count(const std::string& lo, const std::string& hi) {
+    return Count(Between(lo, hi));
+  }
+  uint64_t Walk(const RangePtr& range) {
     ReadOptions read_options;
-    read_options.iterate_upper_bound = limit;
+    read_options.iterate_upper_bound = range.limit;
     std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
     uint64_t count = 0;
-    if (start == nullptr) {
-      it->SeekToFirst();
-    } else {
-      it->Seek(*start);
-    }
+    (range.start == nullptr) ? it->SeekToFirst() : it->Seek(*range.start);
     for (; it->Valid(); it->Next()) count++;
     EXPECT_OK(it->status());
     return count;
   }
-
-  const std::string path_ = test::PerThreadDBPath("count_test");
-  Options options_;
-  std::unique_ptr<DB> db_;
+  void ExpectWalked(const RangePtr& range) {
+    EXPECT_EQ(Walk(range), Count(range).count);
+  }
 };
 
 }  // namespace
@@ -99,7 +83,7 @@ TEST_P(CountTest, DistinctKeys) {
   Random rnd(301);
   for (const KeyFamily& family : KeyFamilies(600, 17)) {
     SCOPED_TRACE(family.name);
-    Open(ManySmallFiles(7), GetParam());
+    OpenNew(GetParam());
     Fill(family.keys);
     Keys bounds;
     for (const std::string& key : family.keys) {
@@ -110,7 +94,7 @@ TEST_P(CountTest, DistinctKeys) {
       std::string hi = Pick(bounds, &rnd);
       if (hi < lo) std::swap(lo, hi);
       const CountResult result = Count(lo, hi);
-      ASSERT_EQ(Walk(lo, hi), result.count)
+      ASSERT_EQ(Walk(Between(lo, hi)), result.count)
           << Slice(lo).ToString(true) << " " << Slice(hi).ToString(true);
       EXPECT_EQ(0u, result.deletions);
       EXPECT_LE(result.files_scanned, result.files);
@@ -126,11 +110,11 @@ TEST_P(CountTest, OpenEnds) {
   Random rnd(301);
   for (const KeyFamily& family : KeyFamilies(600, 17)) {
     SCOPED_TRACE(family.name);
-    Open(ManySmallFiles(7), GetParam());
-    EXPECT_EQ(0u, Count(nullptr, nullptr).count) << "an empty DB";
+    OpenNew(GetParam());
+    EXPECT_EQ(0u, Count(RangePtr()).count) << "an empty DB";
     Fill(family.keys);
-    const CountResult all = Count(nullptr, nullptr);
-    EXPECT_EQ(Walk(nullptr, nullptr), all.count);
+    const CountResult all = Count(RangePtr());
+    EXPECT_EQ(Walk(RangePtr()), all.count);
     EXPECT_LE(all.sorted_runs, 4u);
     Keys bounds;
     for (const std::string& key : family.keys) {
@@ -139,10 +123,10 @@ TEST_P(CountTest, OpenEnds) {
     for (int i = 0; i < 150; i++) {
       const std::string key = Pick(bounds, &rnd);
       const Slice bound = key;
-      const CountResult from = Count(&bound, nullptr);
-      ASSERT_EQ(Walk(&bound, nullptr), from.count) << bound.ToString(true);
-      const CountResult to = Count(nullptr, &bound);
-      ASSERT_EQ(Walk(nullptr, &bound), to.count) << bound.ToString(true);
+      const CountResult from = Count({&bound, nullptr});
+      ASSERT_EQ(Walk({&bound, nullptr}), from.count) << bound.ToString(true);
+      const CountResult to = Count({nullptr, &bound});
+      ASSERT_EQ(Walk({nullptr, &bound}), to.count) << bound.ToString(true);
       EXPECT_LE(from.sorted_runs, 4u);
       EXPECT_LE(to.sorted_runs, 4u);
     }
@@ -160,95 +144,50 @@ INSTANTIATE_TEST_CASE_P(
 
 class CountFeaturesTest : public CountTest {};
 
-namespace {
-
-// Reads of tables fail while `fails` says so.
-class FailingFileSystem : public FileSystemWrapper {
- public:
-  FailingFileSystem() : FileSystemWrapper(FileSystem::Default()) {}
-  const char* Name() const override { return "FailingFileSystem"; }
-
-  IOStatus NewRandomAccessFile(const std::string& name,
-                               const FileOptions& options,
-                               std::unique_ptr<FSRandomAccessFile>* file,
-                               IODebugContext* dbg) override {
-    const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
-    if (s.ok()) *file = std::make_unique<File>(std::move(*file), &fails);
-    return s;
-  }
-
-  bool fails = false;
-
- private:
-  class File : public FSRandomAccessFileOwnerWrapper {
-   public:
-    File(std::unique_ptr<FSRandomAccessFile>&& file, const bool* fails)
-        : FSRandomAccessFileOwnerWrapper(std::move(file)), fails_(fails) {}
-    IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
-                  Slice* result, char* scratch,
-                  IODebugContext* dbg) const override {
-      if (*fails_) return IOStatus::IOError("as the test wants it");
-      return target()->Read(offset, size, options, result, scratch, dbg);
-    }
-
-   private:
-    const bool* const fails_;
-  };
-};
-
-}  // namespace
-
 // A failed count leaves nothing behind in its thread: iterators work as before.
 TEST_F(CountFeaturesTest, FailedCounts) {
-  const auto file_system = std::make_shared<FailingFileSystem>();
+  const auto file_system = std::make_shared<FaultFileSystem>();
   const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
-  Options options = ManySmallFiles(7);
-  options.env = env.get();
-  Open(options, "filter_policy=surf:0:0;no_block_cache=true");
+  options_.env = env.get();
+  OpenNew("filter_policy=surf:0:0;no_block_cache=true");
   Keys keys;
   for (uint64_t i = 0; i < 1000; i++) keys.push_back(BigEndian(i << 20));
   Fill(keys);
   const Slice start = keys[10];
   const Slice limit = keys[900];
-  file_system->fails = true;
+  file_system->FailReads(BlockKind::kData, ReadFault::kError);
   CountResult result;
-  EXPECT_TRUE(Count(ReadOptions(), &start, &limit, &result).IsIOError());
+  EXPECT_TRUE(Count(ReadOptions(), {&start, &limit}, &result).IsIOError());
   EXPECT_EQ(nullptr, RangeCounter::Current());
-  file_system->fails = false;
-  EXPECT_EQ(890u, Walk(keys[10], keys[900]));
-  ASSERT_OK(Count(ReadOptions(), &start, &limit, &result));
+  file_system->HealReads();
+  EXPECT_EQ(890u, Walk(Between(keys[10], keys[900])));
+  ASSERT_OK(Count(ReadOptions(), {&start, &limit}, &result));
   EXPECT_EQ(890u, result.count);
-  db_.reset();
-  ASSERT_OK(DestroyDB(path_, options_));
+  Destroy();
   options_.env = Env::Default();
 }
 
 TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
-  Open(ManySmallFiles(7), "filter_policy=surf:0:4;block_size=256");
-  Keys keys;
-  Lcg lcg(5);
-  for (int i = 0; i < 20000; i++) keys.push_back(lcg.Bytes(8));
+  OpenNew("filter_policy=surf:0:4;block_size=256");
+  Keys keys = RandomKeys(20000);
   Fill(keys);
   std::sort(keys.begin(), keys.end());
   Random rnd(7);
-  SetPerfLevel(kEnableCount);
   uint64_t blocks = 0;
   constexpr int kCounts = 500;
   for (int i = 0; i < kCounts; i++) {
     std::string lo = Pick(keys, &rnd);
     std::string hi = Pick(keys, &rnd);
     if (hi < lo) std::swap(lo, hi);
-    get_perf_context()->Reset();
+    const uint64_t before = BlocksUsed();
     const CountResult result = Count(lo, hi);
-    blocks += get_perf_context()->block_read_count +
-              get_perf_context()->block_cache_hit_count;
+    blocks += BlocksUsed() - before;
     EXPECT_EQ(0u, result.files_scanned);
     EXPECT_EQ(4u, result.sorted_runs);
     EXPECT_EQ(std::lower_bound(keys.begin(), keys.end(), hi) -
                   std::lower_bound(keys.begin(), keys.end(), lo),
               static_cast<int64_t>(result.count));
   }
-  SetPerfLevel(kDisable);
   // If a bound lies between the keys of two blocks, both blocks are read.
   EXPECT_LE(blocks, 2u * 4 * kCounts);
 }
@@ -259,18 +198,14 @@ TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
   for (const std::string& tail :
        {std::string(), std::string(80, 'z'), std::string(80, '\xff')}) {
     SCOPED_TRACE(tail);
-    Open(ManySmallFiles(7), "filter_policy=surf:0:4;block_size=256");
-    Keys keys;
-    Lcg lcg(5);
-    for (int i = 0; i < 4000; i++) keys.push_back(lcg.Bytes(8) + tail);
+    OpenNew("filter_policy=surf:0:4;block_size=256");
+    Keys keys = RandomKeys(4000, tail);
     keys.push_back("\xff\xff\xff\xff\xff\xff\xff\xff" + tail);
     Fill(keys);
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    SetPerfLevel(kEnableCount);
+    Flush();
     get_perf_context()->Reset();
-    const CountResult all = Count(nullptr, nullptr);
-    const uint64_t blocks = get_perf_context()->block_read_count;
-    SetPerfLevel(kDisable);
+    const CountResult all = Count(RangePtr());
+    const uint64_t blocks = BlocksRead();
     EXPECT_EQ(keys.size(), all.count);
     // Nothing is known to be above a key of which all stored bytes are 0xff.
     EXPECT_EQ(tail.empty() || tail[0] == 'z' ? 0u : 1u, all.files_scanned);
@@ -279,87 +214,78 @@ TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
     }
     const std::string middle = "\x80" + tail;
     const Slice bound = middle;
-    EXPECT_EQ(Walk(&bound, nullptr), Count(&bound, nullptr).count);
-    EXPECT_EQ(Walk(nullptr, &bound), Count(nullptr, &bound).count);
+    ExpectWalked({&bound, nullptr});
+    ExpectWalked({nullptr, &bound});
   }
 }
 
 TEST_F(CountFeaturesTest, OpenEndsOfPartitionedFilters) {
-  Options options = ManySmallFiles(7);
-  options.target_file_size_base = 1 << 20;
-  Open(options,
-       "filter_policy=surf:0:4;block_size=256;partition_filters=true;"
-       "index_type=kTwoLevelIndexSearch;metadata_block_size=512");
-  Keys keys;
-  Lcg lcg(5);
-  for (int i = 0; i < 5000; i++) keys.push_back(lcg.Bytes(8));
+  options_.target_file_size_base = 1 << 20;
+  OpenNew(
+      "filter_policy=surf:0:4;block_size=256;partition_filters=true;"
+      "index_type=kTwoLevelIndexSearch;metadata_block_size=512");
+  Keys keys = RandomKeys(5000);
   Fill(keys);
-  EXPECT_EQ(5000u, Count(nullptr, nullptr).count);
+  EXPECT_EQ(5000u, Count(RangePtr()).count);
   for (size_t i = 0; i < keys.size(); i += 100) {
     const Slice bound = keys[i];
-    EXPECT_EQ(Walk(&bound, nullptr), Count(&bound, nullptr).count);
-    EXPECT_EQ(Walk(nullptr, &bound), Count(nullptr, &bound).count);
+    ExpectWalked({&bound, nullptr});
+    ExpectWalked({nullptr, &bound});
   }
 }
 
 TEST_F(CountFeaturesTest, ReadTiers) {
-  Open(ManySmallFiles(7), "filter_policy=proteus:12;block_size=256");
-  Keys keys;
-  for (int i = 0; i < 2000; i++) keys.push_back(BigEndian(i));
-  Fill(keys);
+  OpenNew("filter_policy=proteus:12;block_size=256");
+  const Keys keys = FillNumbers(2000);
   const Slice start = keys[100];
   const Slice limit = keys[1100];
   CountResult result;
   ReadOptions read_options;
   read_options.read_tier = kBlockCacheTier;
-  EXPECT_TRUE(Count(read_options, &start, &limit, &result).IsIncomplete());
+  EXPECT_TRUE(Count(read_options, {&start, &limit}, &result).IsIncomplete());
   // Whole files are counted without their data.
-  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  ASSERT_OK(Count(read_options, {}, &result));
   EXPECT_EQ(2000u, result.count);
 
   read_options.read_tier = kReadAllTier;
   read_options.fill_cache = false;
-  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  ASSERT_OK(Count(read_options, {&start, &limit}, &result));
   EXPECT_EQ(1000u, result.count);
   EXPECT_GT(result.files_scanned, 0u);
   read_options.read_tier = kBlockCacheTier;
-  EXPECT_TRUE(Count(read_options, &start, &limit, &result).IsIncomplete());
+  EXPECT_TRUE(Count(read_options, {&start, &limit}, &result).IsIncomplete());
   read_options.read_tier = kReadAllTier;
   read_options.fill_cache = true;
-  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  ASSERT_OK(Count(read_options, {&start, &limit}, &result));
   read_options.read_tier = kBlockCacheTier;
-  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  ASSERT_OK(Count(read_options, {&start, &limit}, &result));
   EXPECT_EQ(1000u, result.count);
 
   read_options.read_tier = kMemtableTier;
-  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  ASSERT_OK(Count(read_options, {}, &result));
   EXPECT_EQ(400u, result.count);
   EXPECT_EQ(0u, result.files);
 }
 
 TEST_F(CountFeaturesTest, Deadline) {
-  Open(ManySmallFiles(7), "filter_policy=proteus:12;no_block_cache=true");
-  Keys keys;
-  for (int i = 0; i < 2000; i++) keys.push_back(BigEndian(i));
-  Fill(keys);
+  OpenNew("filter_policy=proteus:12;no_block_cache=true");
+  const Keys keys = FillNumbers(2000);
   const Slice start = keys[100];
   const Slice limit = keys[1100];
   CountResult result;
   ReadOptions read_options;
   const std::chrono::microseconds now(Env::Default()->NowMicros());
   read_options.deadline = now - std::chrono::microseconds(1);
-  EXPECT_TRUE(Count(read_options, &start, &limit, &result).IsTimedOut());
+  EXPECT_TRUE(Count(read_options, {&start, &limit}, &result).IsTimedOut());
   read_options.deadline = now + std::chrono::hours(1);
-  ASSERT_OK(Count(read_options, &start, &limit, &result));
+  ASSERT_OK(Count(read_options, {&start, &limit}, &result));
   EXPECT_EQ(1000u, result.count);
 }
 
 // What has no effect, and what no count can obey.
 TEST_F(CountFeaturesTest, OtherReadOptions) {
-  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
-  Keys keys;
-  for (int i = 0; i < 2000; i++) keys.push_back(BigEndian(i));
-  Fill(keys);
+  OpenNew("filter_policy=surf:0:4");
+  const Keys keys = FillNumbers(2000);
   const Slice lower = keys[700];
   const Slice upper = keys[800];
   CountResult result;
@@ -372,15 +298,15 @@ TEST_F(CountFeaturesTest, OtherReadOptions) {
   read_options.async_io = true;
   read_options.verify_checksums = false;
   read_options.readahead_size = 1 << 20;
-  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  ASSERT_OK(Count(read_options, {}, &result));
   EXPECT_EQ(2000u, result.count);
   read_options.table_filter = [](const TableProperties&) { return false; };
-  ASSERT_OK(Count(read_options, nullptr, nullptr, &result));
+  ASSERT_OK(Count(read_options, {}, &result));
   EXPECT_EQ(400u, result.count);
   EXPECT_EQ(400u, result.in_memtables);
 
   const auto refuse = [&](const ReadOptions& refused) {
-    EXPECT_TRUE(Count(refused, nullptr, nullptr, &result).IsNotSupported());
+    EXPECT_TRUE(Count(refused, {}, &result).IsNotSupported());
     EXPECT_EQ(0u, result.count);
   };
   ReadOptions refused;
@@ -399,10 +325,8 @@ TEST_F(CountFeaturesTest, OtherReadOptions) {
 }
 
 TEST_F(CountFeaturesTest, FilesWithinTheRangeAreNotScanned) {
-  Open(ManySmallFiles(7), "filter_policy=proteus:12");
-  Keys keys;
-  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(i));
-  Fill(keys);
+  OpenNew("filter_policy=proteus:12");
+  const Keys keys = FillNumbers(20000);
   const CountResult all = Count("", "\xff");
   EXPECT_EQ(20000u, all.count);
   EXPECT_EQ(4000u, all.in_memtables);
@@ -416,35 +340,33 @@ TEST_F(CountFeaturesTest, FilesWithinTheRangeAreNotScanned) {
 
 // The result says what could not be counted.
 TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
-  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
+  OpenNew("filter_policy=surf:0:4");
   const std::string keys[] = {"a", "b", "c", "d", "e"};
-  for (const std::string& key : keys) {
-    ASSERT_OK(db_->Put(WriteOptions(), key, "1"));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  for (const std::string& key : keys) Put(key, "1");
+  Flush();
   CountResult result = Count("b", "e");
   EXPECT_EQ(3u, result.count);
   EXPECT_TRUE(result.IsExact());
 
-  ASSERT_OK(db_->Put(WriteOptions(), "c", "2"));
+  Put("c", "2");
   result = Count("b", "e");
   EXPECT_EQ(4u, result.count);
   EXPECT_EQ(1u, result.in_memtables);
   EXPECT_EQ(1u, result.sorted_runs);
   EXPECT_FALSE(result.IsExact()) << "c is counted twice";
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   result = Count("b", "e");
   EXPECT_EQ(4u, result.count);
   EXPECT_EQ(2u, result.sorted_runs);
 
-  ASSERT_OK(db_->Delete(WriteOptions(), "d"));
+  Delete("d");
   result = Count("d", "e");
   EXPECT_EQ(1u, result.count);
   EXPECT_EQ(1u, result.deletions);
   EXPECT_FALSE(result.IsExact());
   ASSERT_OK(
       db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "a", "c"));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   result = Count("a", "z");
   EXPECT_EQ(2u, result.deletions);
   EXPECT_EQ(0u, result.in_memtables);
@@ -458,14 +380,14 @@ TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
 
 // RocksDB's iterator seeks again, in the middle of the count.
 TEST_F(CountFeaturesTest, KeysOverwrittenManyTimes) {
-  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
+  OpenNew("filter_policy=surf:0:4");
   for (const char* key : {"a", "b", "c", "d"}) {
-    ASSERT_OK(db_->Put(WriteOptions(), key, ""));
+    Put(key, "");
   }
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   for (int i = 0; i < 100; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), "a1", std::to_string(i)));
-    ASSERT_OK(db_->Put(WriteOptions(), "b1", std::to_string(i)));
+    Put("a1", std::to_string(i));
+    Put("b1", std::to_string(i));
   }
   const CountResult result = Count("a1", "d");
   EXPECT_EQ(4u, result.count);
@@ -477,11 +399,11 @@ TEST_F(CountFeaturesTest, OtherOrders) {
   for (const Comparator* comparator :
        {ReverseBytewiseComparator(), BytewiseComparatorWithU64Ts()}) {
     SCOPED_TRACE(comparator->Name());
-    Options options = ManySmallFiles(7);
-    options.comparator = comparator;
-    options.target_file_size_base = 1 << 20;
+    Destroy();
+    options_.comparator = comparator;
+    options_.target_file_size_base = 1 << 20;
     const bool stamped = comparator->timestamp_size() > 0;
-    Open(options, "filter_policy=surf:0:4;block_size=300");
+    OpenNew("filter_policy=surf:0:4;block_size=300");
     for (int time = 1; time <= 3; time++) {
       std::string timestamp;
       PutFixed64(&timestamp, static_cast<uint64_t>(time));
@@ -490,20 +412,20 @@ TEST_F(CountFeaturesTest, OtherOrders) {
         ASSERT_OK(stamped ? db_->Put(WriteOptions(), key, timestamp, "v")
                           : db_->Put(WriteOptions(), key, "v"));
       }
-      ASSERT_OK(db_->Flush(FlushOptions()));
+      Flush();
       ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     }
     const std::string lo = BigEndian(7 * 100 - 1);
     const std::string hi = BigEndian(7 * 200);
     EXPECT_EQ(100u, stamped ? Count(lo, hi).count
                             : Count(BigEndian(7 * 200 - 1), lo).count);
-    const CountResult all = Count(nullptr, nullptr);
+    const CountResult all = Count(RangePtr());
     EXPECT_EQ(500u, all.count);
     EXPECT_EQ(1u, all.sorted_runs);
     const Slice bound = lo;
     const uint64_t below = 100;
-    EXPECT_EQ(stamped ? below : 500 - below, Count(nullptr, &bound).count);
-    EXPECT_EQ(stamped ? 500 - below : below, Count(&bound, nullptr).count);
+    EXPECT_EQ(stamped ? below : 500 - below, Count({nullptr, &bound}).count);
+    EXPECT_EQ(stamped ? 500 - below : below, Count({&bound, nullptr}).count);
   }
 }
 
@@ -512,14 +434,14 @@ TEST_F(CountFeaturesTest, KeysInSeveralFilesOfARun) {
   for (const std::string& key : {std::string("k"), std::string(70, 'k')}) {
     SCOPED_TRACE(key);
     for (const char* policy : {"surf:0:4", "bloomfilter:10"}) {
-      Open(ManySmallFiles(7), std::string("filter_policy=") + policy);
+      OpenNew(std::string("filter_policy=") + policy);
       std::vector<const Snapshot*> snapshots;
       for (int i = 0; i < 100; i++) {
-        ASSERT_OK(db_->Put(WriteOptions(), key, std::string(200, 'v')));
+        Put(key, std::string(200, 'v'));
         snapshots.push_back(db_->GetSnapshot());
       }
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      ASSERT_OK(CompactLevel0(&*db_, 2, kFileSize));
+      Flush();
+      CompactLevel0Into(2, kFileSize);
       const CountResult result = Count("a", "z");
       EXPECT_GT(result.files, 2u);
       if (result.count == 1) {
@@ -535,11 +457,9 @@ TEST_F(CountFeaturesTest, KeysInSeveralFilesOfARun) {
 
 // Whether a write group counts its single deletions depends on its size.
 TEST_F(CountFeaturesTest, DeletionsOfManyThreads) {
-  Open(ManySmallFiles(7), "filter_policy=surf:0:4");
-  for (int i = 0; i < 2000; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(i), ""));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  OpenNew("filter_policy=surf:0:4");
+  for (int i = 0; i < 2000; i++) Put(BigEndian(i), "");
+  Flush();
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; thread++) {
     threads.emplace_back([this, thread] {
@@ -552,9 +472,7 @@ TEST_F(CountFeaturesTest, DeletionsOfManyThreads) {
   for (int i = 0; i < 100; i++) {
     const CountResult result = Count(BigEndian(0), BigEndian(2000));
     EXPECT_TRUE(!result.IsExact() || result.count == 2000) << result.count;
-    if (i % 10 == 0) {
-      EXPECT_OK(db_->Flush(FlushOptions()));
-    }
+    if (i % 10 == 0) Flush();
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_FALSE(Count(BigEndian(0), BigEndian(2000)).IsExact());
@@ -571,11 +489,10 @@ TEST_F(CountFeaturesTest, MergesThatNeedTheirBase) {
       return existing != nullptr;
     }
   };
-  Options options = ManySmallFiles(7);
-  options.merge_operator = std::make_shared<NeedsBase>();
-  Open(options, "filter_policy=surf:0:4");
-  ASSERT_OK(db_->Put(WriteOptions(), "k", "v"));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  options_.merge_operator = std::make_shared<NeedsBase>();
+  OpenNew("filter_policy=surf:0:4");
+  Put("k", "v");
+  Flush();
   ASSERT_OK(db_->Merge(WriteOptions(), "k", "m"));
   const CountResult result = Count("a", "z");
   EXPECT_EQ(2u, result.count);
@@ -585,21 +502,21 @@ TEST_F(CountFeaturesTest, MergesThatNeedTheirBase) {
 TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
   for (const TxnDBWritePolicy policy :
        {WRITE_COMMITTED, WRITE_PREPARED, WRITE_UNPREPARED}) {
-    Open(ManySmallFiles(7), "filter_policy=surf:0:4");
-    db_.reset();
+    OpenNew("filter_policy=surf:0:4");
+    Close();
     TransactionDBOptions transaction_options;
     transaction_options.write_policy = policy;
     TransactionDB* transactions;
     ASSERT_OK(TransactionDB::Open(options_, transaction_options, path_,
                                   &transactions));
     db_.reset(transactions);
-    ASSERT_OK(db_->Put(WriteOptions(), "a", "v"));
+    Put("a", "v");
     std::unique_ptr<Transaction> transaction(
         transactions->BeginTransaction(WriteOptions()));
     ASSERT_OK(transaction->SetName("prepared"));
     ASSERT_OK(transaction->Put("b", "v"));
     ASSERT_OK(transaction->Prepare());
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Flush();
     const CountResult result = Count("a", "z");
     EXPECT_EQ(policy == WRITE_COMMITTED, result.IsExact());
     EXPECT_EQ(policy == WRITE_COMMITTED ? 1u : 2u, result.count);
@@ -608,31 +525,29 @@ TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
 }
 
 TEST_F(CountFeaturesTest, OtherTablesAreRefused) {
-  Open(Options(), "filter_policy=surf:0:4");
-  ColumnFamilyOptions plain;
-  ColumnFamilyHandle* handle;
-  ASSERT_OK(db_->CreateColumnFamily(plain, "plain", &handle));
+  OpenNew("filter_policy=surf:0:4");
+  SetTable("", "BlockBasedTable");
   CountResult result;
-  const Status s = ApproximateCount(&*db_, ReadOptions(), handle, {}, &result);
+  const Status s =
+      ApproximateCount(&*db_, ReadOptions(), NewFamily("plain"), {}, &result);
   EXPECT_TRUE(s.IsInvalidArgument());
   EXPECT_EQ(
       "Invalid argument: ApproximateCount needs the table factory "
       "ProteanTable, "
       "and the column family plain has BlockBasedTable",
       s.ToString());
-  ASSERT_OK(db_->DestroyColumnFamilyHandle(handle));
 }
 
 TEST_F(CountFeaturesTest, OverAnyDB) {
-  Open(Options(), "filter_policy=surf:0:4");
+  OpenNew("filter_policy=surf:0:4");
   db_.reset();
   TransactionDB* transactions;
   ASSERT_OK(TransactionDB::Open(options_, TransactionDBOptions(), path_,
                                 &transactions));
   db_.reset(transactions);
-  ASSERT_OK(db_->Put(WriteOptions(), "a", ""));
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  ASSERT_OK(db_->Put(WriteOptions(), "b", ""));
+  Put("a", "");
+  Flush();
+  Put("b", "");
   EXPECT_EQ(2u, Count("a", "c").count);
   EXPECT_EQ(1u, Count("b", "c").count);
 }

@@ -3,10 +3,7 @@
 //  SST files whose filter block is damaged on disk: all reads are still right,
 //  and the log reports the damage.
 
-#include "plugin/filter_statistics.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/statistics.h"
 #include "tests/sst_damage.h"
 #include "tests/table/twin_db.h"
 
@@ -50,13 +47,17 @@ class DamageTest : public ::testing::TestWithParam<DamageCase> {
   }
 
   Keys SstFiles(TwinDB* dbs) {
-    std::vector<LiveFileMetaData> files;
-    dbs->protean()->GetLiveFilesMetaData(&files);
     Keys paths;
-    for (const LiveFileMetaData& file : files) {
-      paths.push_back(file.db_path + file.name);
+    for (const LiveFileMetaData& file : FilesOf(dbs->protean())) {
+      paths.push_back(PathOf(file));
     }
     return paths;
+  }
+  static void DamageFilters(const Keys& files, size_t where,
+                            bool right_checksum = GetParam().right_checksum) {
+    for (const std::string& file : files) {
+      ASSERT_NO_FATAL_FAILURE(DamageFilter(file, where, right_checksum));
+    }
   }
 
   // A new block cache, so that no block from before the damage is in it.
@@ -105,10 +106,7 @@ TEST_P(DamageTest, EverythingIsStillRead) {
   for (size_t where : {0, 5, 6, 9, 13, 17, 40, 300}) {
     SCOPED_TRACE("byte " + std::to_string(where));
     dbs.Close();
-    for (const std::string& file : files) {
-      ASSERT_NO_FATAL_FAILURE(
-          DamageFilter(file, where, GetParam().right_checksum));
-    }
+    DamageFilters(files, where);
     const size_t lines_before = Warnings(*logger).size();
     const auto fresh = CreateDBStatistics();
     dbs.options(TwinDB::kProtean).statistics = fresh;
@@ -131,9 +129,7 @@ TEST_P(DamageTest, EverythingIsStillRead) {
     }
     // Repair the block.
     dbs.Close();
-    for (const std::string& file : files) {
-      ASSERT_NO_FATAL_FAILURE(DamageFilter(file, where, true));
-    }
+    DamageFilters(files, where, /*right_checksum=*/true);
     if (HasFailure()) return;
   }
 }
@@ -144,9 +140,7 @@ TEST_P(DamageTest, CompactionMakesNewFilters) {
   Fill(&dbs);
   const Keys files = SstFiles(&dbs);
   dbs.Close();
-  for (const std::string& file : files) {
-    ASSERT_NO_FATAL_FAILURE(DamageFilter(file, 100, GetParam().right_checksum));
-  }
+  DamageFilters(files, 100);
   dbs.options(TwinDB::kProtean).table_factory = NewProteanTable();
   dbs.Open();
   dbs.Compact();
@@ -173,10 +167,8 @@ TEST(HealedFilterTest, IsUsedAgain) {
   dbs.Open();
   for (const char* key : {"a", "c"}) dbs.Put(key, "a value");
   dbs.Flush();
-  std::vector<LiveFileMetaData> files;
-  dbs.protean()->GetLiveFilesMetaData(&files);
-  ASSERT_EQ(1u, files.size());
-  const std::string file = files[0].db_path + files[0].name;
+  ASSERT_EQ(1u, dbs.NumFiles());
+  const std::string file = PathOf(FilesOf(dbs.protean())[0]);
   for (const bool damaged : {false, true, false}) {
     SCOPED_TRACE(damaged);
     table->GetOptions<BlockBasedTableOptions>()
@@ -204,10 +196,7 @@ TEST(NoPropertiesTest, IsReadWhereRocksDBReadsIt) {
     Options options;
     options.table_factory = NewTable(
         "ProteanTable", "format_version=2;filter_policy=" + policy + ";");
-    SstFileWriter writer(EnvOptions(), options);
-    ASSERT_OK(writer.Open(path));
-    for (const char* key : {"a", "c"}) ASSERT_OK(writer.Put(key, "a value"));
-    ASSERT_OK(writer.Finish());
+    WriteSstFile(options, path, {"a", "c"});
     ASSERT_NO_FATAL_FAILURE(HideProperties(path));
     const Status stock = SstFileReader(Options()).Open(path);
     SstFileReader reader(options);
@@ -231,9 +220,7 @@ TEST_P(DamageTest, StockRocksDBReadsOn) {
   Fill(&dbs);
   const Keys files = SstFiles(&dbs);
   dbs.Close();
-  for (const std::string& file : files) {
-    ASSERT_NO_FATAL_FAILURE(DamageFilter(file, 100, GetParam().right_checksum));
-  }
+  DamageFilters(files, 100);
   dbs.options(TwinDB::kProtean).table_factory = NewTable("BlockBasedTable", "");
   dbs.Open();
   CompareEverything(&dbs);

@@ -8,31 +8,23 @@
 //      build/differential_test --seconds=3600
 //      build/differential_test --seed=N --runs=1 --trace
 //
-//  Among the tests it makes the same runs each time; new seeds are for soaking.
+//  Among the tests, the seeds are those of the day (--daily): each day makes
+//  other runs, all of which --seed makes again. New seeds are for soaking.
 
-#include <gflags/gflags.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <random>
 
-#include "db_bench_ext/progress_line.h"
 #include "test_util/testharness.h"
 #include "tests/own_folder.h"
 #include "tests/table/differential/run.h"
-#include "tests/with_salt.h"
+#include "tests/table/random_runs.h"
 
-DEFINE_uint64(seed, 0,
-              "Of the first run, the next has the next; 0: a random one");
-DEFINE_uint64(runs, 0, "End after that many; 0: when the time is over");
-DEFINE_uint64(seconds, 60, "End after that many, unless --runs is given");
-DEFINE_uint64(failures, 1, "End after that many runs with a difference");
 DEFINE_bool(control, false,
             "Both are stock RocksDB: a difference is the test's mistake");
 DEFINE_bool(live, false,
@@ -83,43 +75,21 @@ void Report(const RandomRun& run) {
 }  // namespace
 
 TEST(DifferentialTest, RandomRuns) {
-  using Clock = std::chrono::steady_clock;
-  uint64_t seed = FLAGS_seed;
-  if (seed == 0) seed = std::random_device()();
-  printf("first seed %" PRIu64 "\n", seed);
-  fflush(stdout);
   const std::string directory = test::PerThreadDBPath("differential");
-  ProgressLine progress;
-  progress.SetTitle("differential");
-  const Clock::time_point start = Clock::now();
-  uint64_t runs = 0;
-  uint64_t failures = 0;
-  for (;; runs++, seed++) {
-    const double seconds =
-        std::chrono::duration<double>(Clock::now() - start).count();
-    if (FLAGS_runs > 0 ? runs >= FLAGS_runs : seconds >= FLAGS_seconds) break;
-    progress.Show(std::to_string(runs) + " runs",
-                  FLAGS_runs > 0 ? static_cast<double>(runs) / FLAGS_runs
-                                 : seconds / FLAGS_seconds);
+  RandomRuns(/*runs=*/0, [&](uint64_t seed) {
     std::filesystem::remove_all(directory);
     NameRun(seed);
-    const WithSalt salt(SaltOf(seed));
     RandomRun run(seed, directory, FLAGS_control, FLAGS_live, FLAGS_trace);
-    if (run.Execute()) continue;
-    progress.Clear();
-    Report(run);
-    if (++failures >= FLAGS_failures) break;
-  }
+    if (!run.Execute()) Report(run);
+  });
   alarm(0);
-  progress.Clear();
-  printf("%" PRIu64 " runs in %.1f s, the next seed is %" PRIu64 "\n", runs,
-         std::chrono::duration<double>(Clock::now() - start).count(), seed);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  FLAGS_seed = 0;  // unless it is given
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   for (int number : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM, SIGTERM}) {
     signal(number, ROCKSDB_NAMESPACE::protean::SayHowToReproduce);

@@ -2,9 +2,7 @@
 
 //  A RocksDB with ProteanTable answers everything as a plain RocksDB does.
 
-#include <algorithm>
-
-#include "tests/table/twin_db.h"
+#include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -49,7 +47,7 @@ void WriteRound(TwinDB* dbs, const Keys& keys, int round, Random* rnd) {
 
 // A tree with data on at least three levels, two overlapping files on level 0,
 // range tombstones everywhere, snapshots, and unflushed writes.
-void FillTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
+void FillDeepTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
   WriteRound(dbs, keys, 0, rnd);
   dbs->Flush();
   dbs->CompactLevel0Into(3, kFileSize);
@@ -73,8 +71,8 @@ void FillTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
 // Seeks with an upper bound: around keys, into gaps, empty and reversed ranges.
 // The bounds of an iterator change all the time.
 void CompareClosedSeeks(TwinDB* dbs, const Keys& keys, int count, Random* rnd,
-                        int snapshot, const ReadOptions& options) {
-  TwinIterator it(dbs, options, /*lower=*/false, /*upper=*/true, snapshot);
+                        int snapshot) {
+  TwinIterator it(dbs, {}, /*lower=*/false, /*upper=*/true, snapshot);
   for (int i = 0; i < count && !::testing::Test::HasFailure(); i++) {
     const std::string lo = PickAround(keys, rnd);
     switch (rnd->Uniform(4)) {
@@ -103,46 +101,10 @@ void CompareClosedSeeks(TwinDB* dbs, const Keys& keys, int count, Random* rnd,
   }
 }
 
-// All movements, with and without bounds, in any order.
-void CompareWalks(TwinDB* dbs, const Keys& keys, int count, Random* rnd,
-                  int snapshot, const ReadOptions& options) {
-  for (int bounds = 0; bounds < 4; bounds++) {
-    TwinIterator it(dbs, options, bounds & 1, bounds & 2, snapshot);
-    for (int i = 0; i < count && !::testing::Test::HasFailure(); i++) {
-      std::string lo = PickAround(keys, rnd);
-      std::string hi =
-          rnd->OneIn(2) ? PickAround(keys, rnd) : Pick(Around(lo), rnd);
-      if (hi < lo) std::swap(lo, hi);
-      it.SetLower(lo);
-      it.SetUpper(hi);
-      bool valid = false;
-      switch (rnd->Uniform(6)) {
-        case 0:
-          valid = it.SeekToFirst();
-          break;
-        case 1:
-          valid = it.SeekToLast();
-          break;
-        case 2:
-          valid = it.SeekForPrev(PickAround(keys, rnd));
-          break;
-        case 3:
-          valid = it.SeekForPrev(hi);
-          break;
-        default:
-          valid = it.Seek(rnd->OneIn(3) ? PickAround(keys, rnd) : lo);
-      }
-      for (int step = rnd->Uniform(12); valid && step > 0; step--) {
-        valid = rnd->OneIn(3) ? it.Prev() : it.Next();
-      }
-    }
-  }
-}
-
 // Full scans with an upper bound, from SeekToFirst and from Seek.
 void CompareClosedScans(TwinDB* dbs, const Keys& keys, Random* rnd,
-                        int snapshot, const ReadOptions& options) {
-  TwinIterator it(dbs, options, /*lower=*/false, /*upper=*/true, snapshot);
+                        int snapshot) {
+  TwinIterator it(dbs, {}, /*lower=*/false, /*upper=*/true, snapshot);
   for (const std::string& hi : {std::string(100, '\xff'), PickAround(keys, rnd),
                                 keys.front(), std::string()}) {
     it.SetUpper(hi);
@@ -152,8 +114,7 @@ void CompareClosedScans(TwinDB* dbs, const Keys& keys, Random* rnd,
 }
 
 // Every way of reading, of the present state and of every snapshot.
-void CompareAll(TwinDB* dbs, const Keys& keys, Random* rnd,
-                const ReadOptions& options = {}) {
+void CompareAll(TwinDB* dbs, const Keys& keys, Random* rnd) {
   const int queries = keys.size() < 10 ? 100 : 250;
   for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
     SCOPED_TRACE("snapshot " + std::to_string(snapshot));
@@ -161,123 +122,60 @@ void CompareAll(TwinDB* dbs, const Keys& keys, Random* rnd,
     for (int i = 0; i < 2 * queries; i++) gets.push_back(PickAround(keys, rnd));
     CompareGets(dbs, gets, snapshot);
     RandomShuffle(gets.begin(), gets.end(), kSeed);
-    CompareMultiGets(dbs, gets, snapshot, options);
-    CompareScans(dbs, snapshot, options);
-    CompareClosedScans(dbs, keys, rnd, snapshot, options);
-    CompareClosedSeeks(dbs, keys, 4 * queries, rnd, snapshot, options);
-    CompareWalks(dbs, keys, queries, rnd, snapshot, options);
+    CompareMultiGets(dbs, gets, snapshot);
+    CompareScans(dbs, snapshot);
+    CompareClosedScans(dbs, keys, rnd, snapshot);
+    CompareClosedSeeks(dbs, keys, 4 * queries, rnd, snapshot);
+    WalkOptions walk;
+    walk.seeks = queries;
+    CompareWalks(dbs, gets, snapshot, {}, walk);
     if (::testing::Test::HasFailure()) return;
   }
 }
 
 // Fills a tree and compares it as it is, after reopening, and after compaction.
-void CompareThroughLife(const std::string& name, const Keys& keys,
-                        const Options& options,
-                        const std::string& protean_table,
-                        const ReadOptions& read_options = {}) {
+void CompareThroughLife(TwinDB* dbs, const Keys& keys) {
   Random rnd(kSeed);
-  TwinDB dbs(name, options, NewTable("ProteanTable", protean_table));
-  dbs.Open();
-  FillTree(&dbs, keys, &rnd);
+  dbs->Open();
+  FillDeepTree(dbs, keys, &rnd);
   if (keys.size() > 1000) {
-    ASSERT_GE(dbs.NumLevels(), 3u);
-    ASSERT_GE(dbs.NumFiles(), 8u);
+    ASSERT_GE(dbs->NumLevels(), 3u);
+    ASSERT_GE(dbs->NumFiles(), 8u);
   }
-  CompareAll(&dbs, keys, &rnd, read_options);
-  dbs.Reopen();  // the snapshots end here
-  CompareAll(&dbs, keys, &rnd, read_options);
-  dbs.Compact();
-  CompareAll(&dbs, keys, &rnd, read_options);
+  CompareAll(dbs, keys, &rnd);
+  dbs->Reopen();  // the snapshots end here
+  CompareAll(dbs, keys, &rnd);
+  dbs->Compact();
+  CompareAll(dbs, keys, &rnd);
 }
-
-const char* const kPolicies[] = {"surf:0:0", "surf:0:4", "surf:4:0", "surf:4:4",
-                                 "surf:0:16"};
 
 }  // namespace
 
 // ---- The same answers as a plain RocksDB ----
 
-class DifferentialTest : public ::testing::TestWithParam<const char*> {};
+class EngineTest : public FeatureTest {};
+PROTEAN_FEATURE_TEST(EngineTest);
 
-// Every family of keys under every set of table options. The policies
-// alternate, so that each policy gets each family.
-TEST_P(DifferentialTest, AllFamilies) {
+// Every family of keys, under each policy. The options of the table alternate.
+TEST_P(EngineTest, AllFamilies) {
+  const char* const tables[] = {
+      "block_size=4096",
+      "block_size=256;cache_index_and_filter_blocks=true",
+      "block_size=512;cache_index_and_filter_blocks=true;"
+      "pin_l0_filter_and_index_blocks_in_cache=true",
+      "block_size=512;index_type=kBinarySearchWithFirstKey",
+      "block_size=128;index_type=kBinarySearchWithFirstKey;block_cache=64K;"
+      "cache_index_and_filter_blocks=true",
+      "block_size=300;no_block_cache=true;index_type=kBinarySearch"};
   printf("seed %u\n", kSeed);
-  size_t turn = std::string(GetParam()).size();
+  size_t turn = strlen(GetParam().name);
   for (const KeyFamily& family : KeyFamilies(kFamilySize, kSeed)) {
-    const std::string policy = kPolicies[turn++ % std::size(kPolicies)];
-    SCOPED_TRACE(family.name + ", " + policy + ", " + GetParam());
-    CompareThroughLife("differential", family.keys, UnthrottledFiles(),
-                       "filter_policy=" + policy + ";" + GetParam());
+    const char* const table = tables[turn++ % std::size(tables)];
+    SCOPED_TRACE(family.name + ", " + table);
+    const auto dbs = NewTwins(UnthrottledFiles(), table);
+    CompareThroughLife(dbs.get(), family.keys);
     if (HasFailure()) return;
   }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    TableOptions, DifferentialTest,
-    ::testing::Values(
-        "block_size=4096", "block_size=256;cache_index_and_filter_blocks=true",
-        "block_size=512;cache_index_and_filter_blocks=true;"
-        "pin_l0_filter_and_index_blocks_in_cache=true",
-        "block_size=512;index_type=kBinarySearchWithFirstKey",
-        "block_size=128;index_type=kBinarySearchWithFirstKey;block_cache=64K;"
-        "cache_index_and_filter_blocks=true",
-        "block_size=300;no_block_cache=true;index_type=kBinarySearch"));
-
-class EngineFeatureTest : public ::testing::Test {
- protected:
-  const KeyFamily integers_ = KeyFamilies(kFamilySize, kSeed)[0];
-  const KeyFamily chains_ = KeyFamilies(kFamilySize, kSeed)[4];
-};
-
-TEST_F(EngineFeatureTest, AsyncIO) {
-  ReadOptions options;
-  options.async_io = true;
-  options.readahead_size = 16 << 10;
-  for (const KeyFamily& family : {integers_, chains_}) {
-    CompareThroughLife("async_io", family.keys, UnthrottledFiles(),
-                       "filter_policy=surf:0:4;block_size=256", options);
-  }
-}
-
-TEST_F(EngineFeatureTest, UniversalCompaction) {
-  Options options;
-  options.compaction_style = kCompactionStyleUniversal;
-  options.write_buffer_size = 64 << 10;
-  options.level0_file_num_compaction_trigger = 3;
-  Random rnd(kSeed);
-  for (const KeyFamily& family : {integers_, chains_}) {
-    TwinDB dbs("universal", options,
-               NewTable("ProteanTable", "filter_policy=surf:4:4"));
-    dbs.Open();
-    for (int round = 0; round < 6; round++) {
-      WriteRound(&dbs, family.keys, round, &rnd);
-      if (round < 5) dbs.Flush();
-    }
-    CompareAll(&dbs, family.keys, &rnd);
-    dbs.Compact();
-    CompareAll(&dbs, family.keys, &rnd);
-  }
-}
-
-TEST_F(EngineFeatureTest, TailingIterators) {
-  ReadOptions options;
-  options.tailing = true;
-  Random rnd(kSeed);
-  TwinDB dbs("tailing", UnthrottledFiles(),
-             NewTable("ProteanTable", "filter_policy=surf:0:4"));
-  dbs.Open();
-  // These iterators ignore range tombstones and only go forward.
-  for (int round = 0; round < 5; round++) {
-    for (const std::string& key : integers_.keys) {
-      if (rnd.OneIn(3)) dbs.Put(key, "round " + std::to_string(round));
-      if (rnd.OneIn(9)) dbs.Delete(key);
-    }
-    if (round < 4) dbs.Flush();
-    if (round < 3) dbs.CompactLevel0Into(3 - round, kFileSize);
-  }
-  CompareClosedScans(&dbs, integers_.keys, &rnd, -1, options);
-  CompareClosedSeeks(&dbs, integers_.keys, 3000, &rnd, -1, options);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,27 +9,13 @@
 //  reads what another platform has written (scripts/platform_room.sh). Without
 //  it, the test reads what it has written itself.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cstdlib>
-#include <memory>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "plugin/approximate_count.h"
 #include "plugin/may_exist.h"
-#include "rocksdb/env.h"
-#include "rocksdb/statistics.h"
-#include "rocksdb/utilities/options_util.h"
 #include "sets/experimental/cascade_filter.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
 #include "tests/lcg.h"
-#include "tests/table/between.h"
-#include "tests/table/twin_db.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

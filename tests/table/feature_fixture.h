@@ -6,11 +6,6 @@
 
 #pragma once
 
-#include <algorithm>
-#include <memory>
-#include <string>
-
-#include "rocksdb/statistics.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -67,6 +62,12 @@ inline void FillTree(
 
 // The movements that a walk may make.
 struct WalkOptions {
+  static WalkOptions Bounded() {
+    WalkOptions walk;
+    walk.lower = walk.upper = true;
+    return walk;
+  }
+
   int seeks = 120;
   bool lower = false;
   bool upper = false;
@@ -103,14 +104,15 @@ inline void Walk(TwinIterator* it, const Keys& keys, const WalkOptions& options,
 }
 
 // Walks without bounds, with one bound, and with both, by iterators of
-// `source`.
+// `source`, of which `also` is compared as well.
 inline void CompareWalks(const TwinIterator::Source& source, const Keys& keys,
-                         const ReadOptions& options = {},
-                         WalkOptions walk = {}) {
+                         const ReadOptions& options = {}, WalkOptions walk = {},
+                         const TwinIterator::Describer& also = {}) {
   for (int bounds = 0; bounds < 4; bounds++) {
     walk.lower = bounds & 1;
     walk.upper = bounds & 2;
     TwinIterator it(source, options, walk.lower, walk.upper);
+    if (also) it.CompareAlso(also);
     Walk(&it, keys, walk);
   }
 }

@@ -3,13 +3,11 @@
 //  ProteanTable together with other features of RocksDB: other comparators,
 //  prefix extractors, other table factories and filters on the same files.
 
-#include <algorithm>
 #include <cctype>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/statistics.h"
-#include "tests/table/twin_db.h"
+#include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -18,45 +16,19 @@ namespace {
 constexpr uint32_t kSeed = 77;
 constexpr int kLevels = 3;
 
-// Two sorted runs of many files, one file in level 0, and a memtable.
 void Fill(TwinDB* dbs, const Keys& keys) {
-  Random rnd(kSeed);
-  for (int round = 0; round < 4; round++) {
-    for (const std::string& key : keys) {
-      if (rnd.OneIn(2))
-        dbs->Put(key, "value of round " + std::to_string(round));
-      if (rnd.OneIn(10)) dbs->Delete(key);
-    }
-    if (round == 3) break;
-    dbs->Flush();
-    if (round < 2) dbs->CompactLevel0Into(2 - round, kFileSize);
-  }
+  FillTree(dbs, keys);
   ASSERT_GE(dbs->NumFiles(), 8u);
 }
 
-// Point reads, scans, and walks between bounds of `order`.
-void CompareAll(TwinDB* dbs, const Keys& keys, const Comparator* order,
+// All ways to read, with many walks between bounds of `order`.
+void CompareAll(TwinDB* dbs, const Keys& keys,
+                const Comparator* order = BytewiseComparator(),
                 const ReadOptions& options = {}) {
-  CompareGets(dbs, keys);
-  CompareMultiGets(dbs, keys);
-  CompareScans(dbs, -1, options);
-  Random rnd(kSeed);
-  for (bool bounded_below : {false, true}) {
-    TwinIterator it(dbs, options, bounded_below, /*upper=*/true);
-    for (int i = 0; i < 2000 && !::testing::Test::HasFailure(); i++) {
-      std::string lo = Pick(keys, &rnd);
-      std::string hi = Pick(keys, &rnd);
-      if (order->Compare(lo, hi) > 0) std::swap(lo, hi);
-      it.SetLower(lo);
-      it.SetUpper(hi);
-      bool valid = rnd.OneIn(4)   ? it.SeekForPrev(Pick(keys, &rnd))
-                   : rnd.OneIn(9) ? it.SeekToFirst()
-                                  : it.Seek(lo);
-      for (int step = rnd.Uniform(9); valid && step > 0; step--) {
-        valid = rnd.OneIn(4) ? it.Prev() : it.Next();
-      }
-    }
-  }
+  WalkOptions walk;
+  walk.seeks = 1500;
+  walk.order = order;
+  CompareReads(dbs, keys, /*snapshot=*/-1, options, walk);
 }
 
 // Orders letters without regard to case.
@@ -219,7 +191,7 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
       ReadOptions options;
       if (closed) options.iterate_upper_bound = &upper;
       std::array<Keys, 2> found;
-      for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      for (TwinDB::Twin twin : TwinDB::kTwins) {
         const std::unique_ptr<Iterator> it(dbs->db(twin)->NewIterator(options));
         for (it->Seek(target); it->Valid(); it->Next()) {
           if (it->key().compare(target.substr(0, kPrefix) + "\xff") > 0) break;
@@ -239,25 +211,26 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     return Pick(keys_, rnd);
   }
 
-  void CompareWith(const std::shared_ptr<const SliceTransform>& extractor) {
-    const std::string table = std::string("whole_key_filtering=") +
-                              (GetParam() ? "true" : "false") +
-                              ";block_size=512";
+  static std::string Table() {
+    return std::string("whole_key_filtering=") +
+           (GetParam() ? "true" : "false") + ";block_size=512";
+  }
+  static Options WithExtractor(const SliceTransform* extractor) {
     Options options = ManySmallFiles(kLevels);
-    options.prefix_extractor = extractor;
-    TwinDB dbs("prefix", options,
-               NewTable("ProteanTable", "filter_policy=surf:4:4;" + table),
-               NewTable("BlockBasedTable", table));
+    options.prefix_extractor.reset(extractor);
+    return options;
+  }
+  void CompareWith(const SliceTransform* extractor) {
+    TwinDB dbs("prefix", WithExtractor(extractor),
+               NewTable("ProteanTable", "filter_policy=surf:4:4;" + Table()),
+               NewTable("BlockBasedTable", Table()));
     dbs.Open();
     Fill(&dbs, keys_);
     CompareModes(&dbs);
     // RocksDB's own table reads these files.
     dbs.Close();
-    BlockBasedTableOptions plain;
-    plain.whole_key_filtering = GetParam();
-    plain.filter_policy = NewSurfFilterPolicy({0, 8});
-    dbs.options(TwinDB::kProtean)
-        .table_factory.reset(NewBlockBasedTableFactory(plain));
+    dbs.options(TwinDB::kProtean).table_factory =
+        NewTable("BlockBasedTable", "filter_policy=surf:0:8;" + Table());
     dbs.Open();
     CompareModes(&dbs);
     dbs.Compact();
@@ -268,27 +241,22 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(PrefixTest, FixedPrefix) {
-  CompareWith(
-      std::shared_ptr<const SliceTransform>(NewFixedPrefixTransform(kPrefix)));
+  CompareWith(NewFixedPrefixTransform(kPrefix));
 }
-
 TEST_P(PrefixTest, CappedPrefix) {
-  CompareWith(
-      std::shared_ptr<const SliceTransform>(NewCappedPrefixTransform(kPrefix)));
+  CompareWith(NewCappedPrefixTransform(kPrefix));
 }
 
 // The extractor is set after files were written without one, and removed again.
 TEST_P(PrefixTest, ExtractorThatChanges) {
-  const std::string table = std::string("whole_key_filtering=") +
-                            (GetParam() ? "true" : "false") + ";block_size=512";
   TwinDB dbs("prefix", ManySmallFiles(kLevels),
-             NewTable("ProteanTable", "filter_policy=surf:4:4;" + table),
-             NewTable("BlockBasedTable", table));
+             NewTable("ProteanTable", "filter_policy=surf:4:4;" + Table()),
+             NewTable("BlockBasedTable", Table()));
   dbs.Open();
   Fill(&dbs, keys_);
   for (size_t length : {kPrefix, kPrefix - 1, size_t{0}}) {
     dbs.Close();
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       dbs.options(twin).prefix_extractor.reset(
           length == 0 ? nullptr : NewFixedPrefixTransform(length));
     }
@@ -309,15 +277,12 @@ TEST_P(PrefixTest, KeysOutOfTheDomain) {
     keys_.push_back(BigEndian(rnd.Uniform(3000)).substr(4, rnd.Uniform(4)));
   }
   SortUnique(&keys_);
-  const std::string table = std::string("whole_key_filtering=") +
-                            (GetParam() ? "true" : "false") + ";block_size=512";
   for (bool capped : {false, true}) {
-    Options options = ManySmallFiles(kLevels);
-    options.prefix_extractor.reset(capped ? NewCappedPrefixTransform(kPrefix)
-                                          : NewFixedPrefixTransform(kPrefix));
-    TwinDB dbs("prefix", options,
-               NewTable("ProteanTable", "filter_policy=surf:0:4;" + table),
-               NewTable("BlockBasedTable", table));
+    TwinDB dbs("prefix",
+               WithExtractor(capped ? NewCappedPrefixTransform(kPrefix)
+                                    : NewFixedPrefixTransform(kPrefix)),
+               NewTable("ProteanTable", "filter_policy=surf:0:4;" + Table()),
+               NewTable("BlockBasedTable", Table()));
     dbs.Open();
     Fill(&dbs, keys_);
     ReadOptions total_order;
@@ -346,25 +311,25 @@ TEST_F(OutliveTest, StockRocksDBAndBack) {
   TwinDB dbs("outlive", ManySmallFiles(kLevels), protean);
   dbs.Open();
   Fill(&dbs, keys_);
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
 
   ReopenWith(&dbs, NewTable("BlockBasedTable", ""));
   ASSERT_OK(dbs.protean()->VerifyChecksum());
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
   dbs.Put("written without the plugin", "value");
   dbs.Flush();
 
   // Some files have a filter, one has none.
   ReopenWith(&dbs, protean);
   ASSERT_OK(dbs.protean()->VerifyChecksum());
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
 
   ReopenWith(&dbs, NewTable("BlockBasedTable", ""));
   dbs.Compact();
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
 
   ReopenWith(&dbs, protean);
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
 }
 
 TEST_F(OutliveTest, AnyPolicyReadsAnyBlock) {
@@ -373,9 +338,9 @@ TEST_F(OutliveTest, AnyPolicyReadsAnyBlock) {
   dbs.Open();
   Fill(&dbs, keys_);
   ReopenWith(&dbs, NewTable("ProteanTable", "filter_policy=surf:0:0"));
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
   dbs.Compact();
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
 }
 
 // Files with RocksDB's own filters are read correctly, and get range filters
@@ -389,15 +354,15 @@ TEST_F(OutliveTest, FilesWithBloomFilters) {
   Fill(&dbs, keys_);
   const auto protean = NewTable("ProteanTable", "filter_policy=surf:4:8");
   ReopenWith(&dbs, protean);
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
 
   dbs.Put(keys_[0], "the first file with a range filter");
   dbs.Flush();
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
   dbs.Compact();
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
   ReopenWith(&dbs, NewTable("BlockBasedTable", "filter_policy=bloomfilter:10"));
-  CompareAll(&dbs, keys_, BytewiseComparator());
+  CompareAll(&dbs, keys_);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

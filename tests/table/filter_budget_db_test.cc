@@ -3,185 +3,64 @@
 //  What filter_budget_bytes does in real trees: all filters together take what
 //  it says, whatever the tree does.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cinttypes>
 #include <cmath>
-#include <map>
 
-#include "filter_policy/filter_budget.h"
 #include "filter_policy/proteus/proteus_policy.h"
-#include "plugin/protean.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/perf_context.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/table.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
-#include "tests/table/twin_db.h"
-#include "util/random.h"
+#include "tests/table/growing_tree.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr int kKeysPerFlush = 2000;
-// A filter consists of whole cache lines, and says in 32 bytes that there is
-// none.
-constexpr double kRoundedBytes = 64;
 // Share by which filters may exceed the budget while the tree grows.
 constexpr double kGrowth = 0.2;
 
-class FilterBudgetDBTest : public testing::Test {
+class FilterBudgetDBTest : public GrowingTreeTest {
  protected:
-  FilterBudgetDBTest() {
-    options_.create_if_missing = true;
-    options_.compression = kNoCompression;
-    options_.max_bytes_for_level_base = 256 << 10;
-    options_.target_file_size_base = 128 << 10;
-    options_.level_compaction_dynamic_level_bytes = false;
-    options_.max_bytes_for_level_multiplier = 4;
-    options_.info_log = log_;
-    SetPolicy(Budget(kBudget));
-    EXPECT_OK(DestroyDB(path_, Options()));
-  }
-  ~FilterBudgetDBTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, Options()));
-  }
+  static constexpr uint64_t kBudget = 360000;
 
-  static std::string Budget(uint64_t bytes) {
-    return "{id=protean.Proteus;prefix_filter_type=kRibbon;filter_budget_"
-           "bytes=" +
-           std::to_string(bytes) + "}";
-  }
-  void SetPolicy(const std::string& policy, const std::string& table = "") {
-    ColumnFamilyOptions parsed;
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), options_,
-        "table_factory={id=ProteanTable;filter_policy=" + policy + ";" + table +
-            "}",
-        &parsed));
-    options_.table_factory = parsed.table_factory;
+  FilterBudgetDBTest() { SetPolicy(Budget(kBudget)); }
+
+  static std::string Budget(uint64_t bytes, const std::string& more = "") {
+    return "{id=protean.Proteus;prefix_filter_type=kRibbon;" + more +
+           "filter_budget_bytes=" + std::to_string(bytes) + "}";
   }
   // The lines of the log about budgets.
   Keys BudgetLines() const {
     return log_->Lines({"Protean: filter_budget_bytes="});
   }
-  void Open() {
-    db_.reset();
-    ASSERT_OK(OpenDB(&db_, options_, path_));
-  }
-
-  static std::string Key(uint64_t number) {
-    char text[24];
-    snprintf(text, sizeof(text), "%016llu",
-             static_cast<unsigned long long>(number));
-    return text;
-  }
-
-  // Writes a file of new keys.
-  void Flush(bool ascending = false) {
-    WriteBatch batch;
-    for (int i = 0; i < kKeysPerFlush; i++) {
-      const uint64_t number = ascending ? (next_ += 1 + random_.Uniform(80000))
-                                        : random_.Next() % 10000000000;
-      ASSERT_OK(batch.Put(Key(number), std::string(40, 'v')));
+  // Absent keys in a part of the key space.
+  void GetAbsentKeys(uint64_t below) {
+    for (int i = 0; i < 20000; i++) {
+      ASSERT_FALSE(Has(Digits(random_.Next() % below) + "x"));
     }
-    ASSERT_OK(db_->Write(WriteOptions(), &batch));
-    ASSERT_OK(db_->Flush(FlushOptions()));
-  }
-
-  struct Size {
-    double keys = 0;
-    double bytes = 0;
-    double files = 0;
-    double without = 0;  // files without a filter
-    double PerKey() const { return 8 * bytes / keys; }
-    double Rounded() const { return files * kRoundedBytes; }
-  };
-  // The sizes of the filters of the live files, by level.
-  std::map<int, Size> Levels() {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    TablePropertiesCollection properties;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&properties));
-    std::map<int, Size> levels;
-    for (const LiveFileMetaData& file : files) {
-      const auto found = properties.find(file.db_path + file.name);
-      if (found == properties.end()) continue;  // compacted meanwhile
-      Size& size = levels[file.level];
-      size.keys += static_cast<double>(found->second->num_entries);
-      size.bytes += static_cast<double>(found->second->filter_size);
-      size.files++;
-      const auto& user = found->second->user_collected_properties;
-      const auto kind = user.find("protean.kind");
-      if (kind != user.end() && kind->second == "none") {
-        EXPECT_EQ("filter_budget_bytes is used up", user.at("protean.design"));
-        size.without++;
-      }
-    }
-    return levels;
-  }
-  static Size Total(const std::map<int, Size>& levels) {
-    Size total;
-    for (const auto& [level, size] : levels) {
-      total.keys += size.keys;
-      total.bytes += size.bytes;
-      total.files += size.files;
-      total.without += size.without;
-    }
-    return total;
-  }
-  Size Total() { return Total(Levels()); }
-  void Print() {
-    for (const auto& [level, size] : Levels()) {
-      printf("L%d: %.0f keys, %.2f bits; ", level, size.keys, size.PerKey());
-    }
-    printf("total %.0f of %" PRIu64 "\n", Total().bytes, budget_);
   }
 
   void Write(int files, bool ascending = false) {
     for (int i = 0; i < files; i++) {
-      Flush(ascending);
-      ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
-      const Size total = Total();
+      WriteNewFile(ascending);
+      WaitForCompactions();
+      const FilterSize total = Total();
       // If older files are never rewritten, later ones get the minimum.
       const double bound =
           ascending ? (1 + kGrowth / 2) * static_cast<double>(budget_) +
                           kMinBudgetedBits / 8 * total.keys
                     : (1 + kGrowth) * static_cast<double>(budget_);
-      ASSERT_LE(total.bytes, bound + total.Rounded());
+      ASSERT_LE(total.bytes, bound + total.files * kRoundedBytes);
     }
-  }
-  void Compact() {
-    CompactRangeOptions options;
-    options.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    ASSERT_OK(db_->CompactRange(options, nullptr, nullptr));
-    ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
   }
   // The filters take the budget, but for 2 %.
   void ExpectUsed() {
-    const Size total = Total();
+    const FilterSize total = Total();
     EXPECT_LE(total.bytes, 1.02 * static_cast<double>(budget_));
-    EXPECT_GE(total.bytes,
-              0.98 * static_cast<double>(budget_) - total.Rounded());
+    EXPECT_GE(total.bytes, 0.98 * static_cast<double>(budget_) -
+                               total.files * kRoundedBytes);
     if (HasFailure()) Print();
   }
 
-  static constexpr uint64_t kBudget = 360000;
-
-  const std::string path_ = test::PerThreadDBPath("filter_budget");
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
-  Options options_;
   uint64_t budget_ = kBudget;
-  std::unique_ptr<DB> db_;
-  Random64 random_{31};
-  uint64_t next_ = 0;
 };
 
 }  // namespace
@@ -190,7 +69,7 @@ class FilterBudgetDBTest : public testing::Test {
 TEST_F(FilterBudgetDBTest, GrowingTree) {
   Open();
   Write(12);
-  Compact();
+  CompactAndWait();
   // Some designs have no use for 64 bits per key.
   EXPECT_GT(Total().PerKey(), 40);
   for (int i = 0; i < 9; i++) {
@@ -198,11 +77,11 @@ TEST_F(FilterBudgetDBTest, GrowingTree) {
     Write(12);
     if (HasFailure()) return Print();
   }
-  const std::map<int, Size> levels = Levels();
+  const std::map<int, FilterSize> levels = Levels();
   ASSERT_GE(levels.size(), 2u);
   Print();
   EXPECT_EQ(0, Total().without);
-  Compact();
+  CompactAndWait();
   Print();
   ExpectUsed();
   // The tree is known as soon as the DB is opened again.
@@ -215,13 +94,12 @@ TEST_F(FilterBudgetDBTest, Universal) {
   options_.compaction_style = kCompactionStyleUniversal;
   for (const int levels : {1, 7}) {
     SCOPED_TRACE(levels);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, Options()));
+    Destroy();
     options_.num_levels = levels;
     Open();
     Write(80);
     // The first compaction leaves room for the runs that it empties.
-    for (int i = 0; i < 2; i++) Compact();
+    for (int i = 0; i < 2; i++) CompactAndWait();
     ExpectUsed();
   }
 }
@@ -232,44 +110,36 @@ TEST_F(FilterBudgetDBTest, TheTreeOutgrowsTheBudget) {
   SetPolicy(Budget(budget_));
   Open();
   Write(120);
-  Compact();
-  const Size total = Total();
+  CompactAndWait();
+  const FilterSize total = Total();
   EXPECT_GT(total.without, 0);
   EXPECT_LT(total.without, total.files);
   ExpectUsed();
   EXPECT_EQ(
       1u, log_->Lines({"Protean: filter_budget_bytes=", "is used up"}).size());
   // The DB answers as ever.
-  std::string value;
-  EXPECT_TRUE(db_->Get(ReadOptions(), "absent", &value).IsNotFound());
+  EXPECT_FALSE(Has("absent"));
 }
 
 // Ascending keys are written once, and older files keep their filters.
 TEST_F(FilterBudgetDBTest, FilesThatMove) {
   Open();
   Write(120, /*ascending=*/true);
-  Compact();
+  CompactAndWait();
   EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
 }
 
 TEST_F(FilterBudgetDBTest, Partitioned) {
-  SetPolicy(
-      "{id=protean.Proteus;prefix_filter_type=kRibbon;sample_every=1;filter_"
-      "budget_bytes=" +
-          std::to_string(budget_) + "}",
-      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
-      "cache_index_and_filter_blocks=true;metadata_block_size=4096");
+  SetPolicy(Budget(budget_, "sample_every=1;"),
+            "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+            "cache_index_and_filter_blocks=true;metadata_block_size=4096");
   Open();
   Write(80);
-  std::string value;
-  for (int i = 0; i < 20000; i++) {
-    const std::string key = Key(random_.Next() % 10000000000) + "x";
-    ASSERT_TRUE(db_->Get(ReadOptions(), key, &value).IsNotFound());
-  }
+  GetAbsentKeys(10000000000);
   // The first parts of a file are not taken for files that few queries ask.
   for (int i = 0; i < 2; i++) {
-    Compact();
-    const Size total = Total();
+    CompactAndWait();
+    const FilterSize total = Total();
     // The index of the parts counts with the filters.
     EXPECT_LE(total.bytes, 1.03 * static_cast<double>(budget_));
     EXPECT_GE(total.bytes, 0.95 * static_cast<double>(budget_));
@@ -282,14 +152,11 @@ TEST_F(FilterBudgetDBTest, Levels) {
   SetPolicy("{id=protean.Levels;policies={surf:0:4," + Budget(budget_) + "}}");
   Open();
   Write(100);
-  Compact();
+  CompactAndWait();
   ExpectUsed();
-  db_.reset();
   SetPolicy("{id=protean.Levels;policies={" + Budget(9999) + "," +
             Budget(budget_) + "}}");
-  const Status s = OpenDB(&db_, options_, path_);
-  EXPECT_TRUE(s.IsInvalidArgument());
-  EXPECT_NE(std::string::npos, s.ToString().find("only one of the policies"));
+  ExpectRefused(TryOpen(), {"only one of the policies"});
 }
 
 // Files that had other filters shrink to the budget as they are compacted, and
@@ -297,47 +164,37 @@ TEST_F(FilterBudgetDBTest, Levels) {
 TEST_F(FilterBudgetDBTest, AnotherPolicy) {
   SetPolicy("proteus:24:ribbon");
   Open();
-  for (int i = 0; i < 60; i++) Flush();
-  ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
+  for (int i = 0; i < 60; i++) WriteNewFile();
+  WaitForCompactions();
   for (const uint64_t budget : {180000, 120000, 240000}) {
     SCOPED_TRACE(budget);
     budget_ = budget;
     ASSERT_OK(
         db_->SetOptions({{"table_factory.filter_policy", Budget(budget)}}));
-    for (int i = 0; i < 2; i++) Compact();
+    for (int i = 0; i < 2; i++) CompactAndWait();
     ExpectUsed();
   }
 }
 
 // The files that queries ask get more bits than those that they do not.
 TEST_F(FilterBudgetDBTest, Heat) {
-  SetPolicy(
-      "{id=protean.Proteus;prefix_filter_type=kRibbon;sample_every=1;filter_"
-      "budget_bytes=" +
-      std::to_string(budget_) + "}");
+  SetPolicy(Budget(budget_, "sample_every=1;"));
   Open();
-  for (int i = 0; i < 120; i++) Flush();
-  Compact();
-  std::string value;
-  for (int i = 0; i < 20000; i++) {
-    // Absent keys in the first tenth of the key space.
-    const std::string key = Key(random_.Next() % 1000000000) + "x";
-    ASSERT_TRUE(db_->Get(ReadOptions(), key, &value).IsNotFound());
-  }
-  for (int i = 0; i < 2; i++) Compact();
+  for (int i = 0; i < 120; i++) WriteNewFile();
+  CompactAndWait();
+  // In the first tenth of the key space.
+  GetAbsentKeys(1000000000);
+  for (int i = 0; i < 2; i++) CompactAndWait();
   ExpectUsed();
-  std::vector<LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
-  TablePropertiesCollection properties;
-  ASSERT_OK(db_->GetPropertiesOfAllTables(&properties));
+  const TablePropertiesCollection properties = PropertiesOf(db_.get());
   double hot = 0;
   double cold = 100;
-  for (const LiveFileMetaData& file : files) {
+  for (const LiveFileMetaData& file : Files()) {
     const auto& found = properties.at(file.db_path + file.name);
     const double bits = 8 * static_cast<double>(found->filter_size) /
                         static_cast<double>(found->num_entries);
-    if (file.largestkey < Key(1000000000)) hot = std::max(hot, bits);
-    if (file.smallestkey > Key(2000000000)) cold = std::min(cold, bits);
+    if (file.largestkey < Digits(1000000000)) hot = std::max(hot, bits);
+    if (file.smallestkey > Digits(2000000000)) cold = std::min(cold, bits);
   }
   EXPECT_GT(hot, cold + 3);
   RefreshResult result;
@@ -350,23 +207,17 @@ TEST_F(FilterBudgetDBTest, Heat) {
 // Files from outside of a DB have bits_per_key.
 TEST_F(FilterBudgetDBTest, FilesFromOutside) {
   SetPolicy("{id=protean.PrefixBloom;bits_per_key=10;filter_budget_bytes=2G}");
-  SstFileWriter writer(EnvOptions(), options_);
-  const std::string file = path_ + "_outside.sst";
-  ASSERT_OK(writer.Open(file));
-  constexpr int kKeys = 100000;
-  for (int k = 0; k < kKeys; k++) ASSERT_OK(writer.Put(Key(k), "value"));
-  ASSERT_OK(writer.Finish());
+  Keys keys;
+  for (int k = 0; k < 100000; k++) keys.push_back(Digits(k));
   Open();
-  IngestExternalFileOptions ingest;
-  ingest.move_files = true;
-  ASSERT_OK(db_->IngestExternalFile({file}, ingest));
+  Ingest(keys);
   EXPECT_NEAR(10, Total().PerKey(), 0.1);
 }
 
 TEST_F(FilterBudgetDBTest, MoreThanMemory) {
   SetPolicy("{id=protean.Proteus;filter_budget_bytes=1024T}");
   Open();
-  for (int i = 0; i < 3; i++) Flush();
+  for (int i = 0; i < 3; i++) WriteNewFile();
   ASSERT_EQ(1u, BudgetLines().size());
   EXPECT_NE(std::string::npos, BudgetLines()[0].find("memory that this"));
 }
@@ -375,31 +226,19 @@ TEST_F(FilterBudgetDBTest, MoreThanMemory) {
 TEST_F(FilterBudgetDBTest, SharedByColumnFamilies) {
   Open();
   Write(40);
-  ColumnFamilyHandle* other = nullptr;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
-  for (int file = 0; file < 30; file++) {
-    for (int i = 0; i < kKeysPerFlush; i++) {
-      ASSERT_OK(db_->Put(WriteOptions(), other,
-                         Key(random_.Next() % 10000000000), "value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions(), other));
-  }
-  ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
-  CompactRangeOptions options;
-  options.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+  ColumnFamilyHandle* const other = NewFamily("other");
+  for (int file = 0; file < 30; file++) WriteNewFile(false, other);
+  WaitForCompactions();
   for (int i = 0; i < 3; i++) {
-    Compact();
-    ASSERT_OK(db_->CompactRange(options, other, nullptr, nullptr));
+    CompactAndWait();
+    ASSERT_OK(CompactAll(db_.get(), other));
   }
-  TablePropertiesCollection properties;
-  ASSERT_OK(db_->GetPropertiesOfAllTables(other, &properties));
   double bytes = Total().bytes;
-  for (const auto& [name, file] : properties) {
+  for (const auto& [name, file] : PropertiesOf(db_.get(), other)) {
     bytes += static_cast<double>(file->filter_size);
   }
   EXPECT_LE(bytes, 1.02 * static_cast<double>(budget_));
   EXPECT_GE(bytes, 0.97 * static_cast<double>(budget_));
-  ASSERT_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
 // How a tree grows to four times its size.
@@ -411,51 +250,26 @@ struct Growth {
   bool full;     // compactions of the whole tree
 };
 
-class GrowthTest : public testing::TestWithParam<Growth> {
+class GrowthTest : public GrowingTreeTest,
+                   public testing::WithParamInterface<Growth> {
  protected:
   GrowthTest() {
-    options_.create_if_missing = true;
-    options_.create_missing_column_families = true;
-    options_.compression = kNoCompression;
     options_.compaction_style = GetParam().style;
-    options_.level_compaction_dynamic_level_bytes = false;
-    options_.max_bytes_for_level_base = 256 << 10;
-    options_.target_file_size_base = 128 << 10;
-    options_.max_bytes_for_level_multiplier = 4;
-    EXPECT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), options_,
-        "table_factory={id=ProteanTable;filter_policy={id=protean.Proteus;"
-        "prefix_filter_type=kBloom;filter_budget_bytes=" +
-            std::to_string(kMemory) + "};no_block_cache=true}",
-        &options_));
-    EXPECT_OK(DestroyDB(path_, Options()));
-    std::vector<ColumnFamilyDescriptor> families;
-    for (int i = 0; i < GetParam().families; i++) {
-      families.emplace_back(
-          i == 0 ? kDefaultColumnFamilyName : "family" + std::to_string(i),
-          options_);
+    SetPolicy(
+        "{id=protean.Proteus;prefix_filter_type=kBloom;filter_budget_bytes=" +
+            std::to_string(kMemory) + "}",
+        "no_block_cache=true");
+    Open();
+    trees_ = {db_->DefaultColumnFamily()};
+    for (int i = 1; i < GetParam().families; i++) {
+      trees_.push_back(NewFamily("family" + std::to_string(i)));
     }
-    EXPECT_OK(OpenDB(&db_, options_, path_, families, &families_));
-  }
-  ~GrowthTest() override {
-    for (ColumnFamilyHandle* family : families_) {
-      EXPECT_OK(db_->DestroyColumnFamilyHandle(family));
-    }
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, Options()));
   }
 
-  static std::string Key(uint64_t number) {
-    char text[24];
-    snprintf(text, sizeof(text), "%016llu",
-             static_cast<unsigned long long>(number));
-    return text;
-  }
-
-  void Flush(ColumnFamilyHandle* family) {
+  void WriteSome(ColumnFamilyHandle* family) {
     WriteBatch batch;
     for (int i = 0; i < GetParam().flush; i++) {
-      const std::string key = Key(random_.Next() % 10000000000);
+      const std::string key = NextKey();
       if (GetParam().deletes && i % 10 == 0) {
         ASSERT_OK(batch.Delete(family, last_));
       } else {
@@ -465,7 +279,7 @@ class GrowthTest : public testing::TestWithParam<Growth> {
     }
     ASSERT_OK(db_->Write(WriteOptions(), &batch));
     ASSERT_OK(db_->Flush(FlushOptions(), family));
-    ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
+    WaitForCompactions();
   }
 
   struct Trees {
@@ -478,14 +292,12 @@ class GrowthTest : public testing::TestWithParam<Growth> {
   };
   Trees Look() {
     Trees trees;
-    for (ColumnFamilyHandle* family : families_) {
-      std::vector<LiveFileMetaData> files;
-      db_->GetLiveFilesMetaData(&files);
-      TablePropertiesCollection properties;
-      EXPECT_OK(db_->GetPropertiesOfAllTables(family, &properties));
+    for (ColumnFamilyHandle* family : trees_) {
+      const TablePropertiesCollection properties =
+          PropertiesOf(db_.get(), family);
       std::map<int, double> levels;
       std::map<int, double> blocks;
-      for (const LiveFileMetaData& file : files) {
+      for (const LiveFileMetaData& file : Files()) {
         const auto found = properties.find(file.db_path + file.name);
         if (found == properties.end()) continue;
         const auto keys = static_cast<double>(found->second->num_entries);
@@ -511,11 +323,7 @@ class GrowthTest : public testing::TestWithParam<Growth> {
   static constexpr uint64_t kMemory = 100000;
   static constexpr int kKeys = 160000;  // 5 bits for each in the end
 
-  const std::string path_ = test::PerThreadDBPath("filter_growth");
-  Options options_;
-  std::unique_ptr<DB> db_;
-  std::vector<ColumnFamilyHandle*> families_;
-  Random64 random_{31};
+  std::vector<ColumnFamilyHandle*> trees_;
   std::string last_ = "0";
 };
 
@@ -529,13 +337,13 @@ TEST_P(GrowthTest, NoFileStarves) {
   int keys = 0;
   int next_full = kKeys / 4;
   while (keys < kKeys) {
-    for (ColumnFamilyHandle* family : families_) {
-      Flush(family);
+    for (ColumnFamilyHandle* family : trees_) {
+      WriteSome(family);
       keys += GetParam().flush;
     }
     if (GetParam().full && keys >= next_full) {
       next_full += kKeys / 4;
-      for (ColumnFamilyHandle* family : families_) {
+      for (ColumnFamilyHandle* family : trees_) {
         ASSERT_OK(
             db_->CompactRange(CompactRangeOptions(), family, nullptr, nullptr));
       }
@@ -555,17 +363,13 @@ TEST_P(GrowthTest, NoFileStarves) {
   // What filters let through is what their sizes say.
   constexpr int kGets = 3000;
   const double expected = Look().blocks / GetParam().families;
-  SetPerfLevel(PerfLevel::kEnableCount);
-  const uint64_t before = get_perf_context()->block_read_count;
+  const uint64_t before = BlocksRead();
   std::string value;
   for (int i = 0; i < kGets; i++) {
-    ASSERT_TRUE(db_->Get(ReadOptions(), families_[0],
-                         Key(random_.Next() % 10000000000) + "x", &value)
+    ASSERT_TRUE(db_->Get(ReadOptions(), trees_[0], NextKey() + "x", &value)
                     .IsNotFound());
   }
-  const auto read =
-      static_cast<double>(get_perf_context()->block_read_count - before);
-  SetPerfLevel(PerfLevel::kDisable);
+  const auto read = static_cast<double>(BlocksRead() - before);
   EXPECT_LE(read / kGets, 1.3 * expected + 0.02);
 }
 

@@ -2,11 +2,7 @@
 
 //  Filters in block caches: what the statistics count.
 
-#include "plugin/filter_statistics.h"
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/statistics.h"
-#include "tests/table/twin_db.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -14,46 +10,23 @@ namespace {
 
 constexpr char kInCache[] = "cache_index_and_filter_blocks=true;";
 
-class FilterCacheTest : public ::testing::Test {
+class FilterCacheTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 10000;
 
-  FilterCacheTest() : path_(test::PerThreadDBPath("filter_cache")) {
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
-    options_.statistics = CreateDBStatistics();
-    EXPECT_OK(DestroyDB(path_, Options()));
-  }
-  ~FilterCacheTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, Options()));
-  }
-
-  void SetTable(const std::string& table, std::shared_ptr<Cache> cache) {
-    options_.table_factory =
-        NewTable("ProteanTable", "filter_policy=proteus:12:bloom;" + table);
+  void UseTable(const std::string& table, std::shared_ptr<Cache> cache) {
+    SetTable("filter_policy=proteus:12:bloom;" + table);
     options_.table_factory->GetOptions<BlockBasedTableOptions>()->block_cache =
         std::move(cache);
   }
-  void Open() {
-    db_.reset();
-    ASSERT_OK(OpenDB(&db_, options_, path_));
-  }
-  static std::string Key(uint64_t i) { return BigEndian(1000 * i); }
 
   // Adds a file of level 0, whose filter has about 15 KB.
-  void AddFile() {
-    for (uint64_t i = 0; i < kKeys; i++) {
-      ASSERT_OK(db_->Put(WriteOptions(), Key(i), "value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-  }
+  void AddFile() { WriteNumbers(0, kKeys - 1); }
   // Opens a DB with files in one or two levels, and opens it again.
   void Make(const std::string& table, const std::shared_ptr<Cache>& cache,
             int files) {
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, Options()));
-    SetTable(table, cache);
+    Destroy();
+    UseTable(table, cache);
     Open();
     for (int i = 0; i < files; i++) AddFile();
     Open();
@@ -62,37 +35,15 @@ class FilterCacheTest : public ::testing::Test {
   // Absent keys that lie among the files' keys.
   void GetAbsentKeys(uint64_t gets) {
     for (uint64_t i = 0; i < gets; i++) {
-      std::string value;
-      ASSERT_TRUE(db_->Get(ReadOptions(),
-                           BigEndian(1000 * (i * 7919 % kKeys) + 1), &value)
-                      .IsNotFound());
+      ASSERT_FALSE(Has(Gap(i * 7919 % kKeys)));
     }
   }
   void SeekEmptyRanges(uint64_t seeks) {
     for (uint64_t i = 0; i < seeks; i++) {
-      const std::string end = BigEndian(1000 * (i * 7919 % kKeys) + 9);
-      const Slice bound = end;
-      ReadOptions options;
-      options.iterate_upper_bound = &bound;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->Seek(BigEndian(1000 * (i * 7919 % kKeys) + 1));
-      ASSERT_FALSE(it->Valid());
+      const uint64_t key = i * 7919 % kKeys;
+      ASSERT_EQ("", FirstIn(Gap(key), Gap(key, 9)));
     }
   }
-
-  FilterStatistics Now() {
-    FilterStatistics statistics;
-    EXPECT_OK(GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(),
-                                  &statistics));
-    return statistics;
-  }
-  uint64_t Ticks(Tickers ticker) const {
-    return options_.statistics->getTickerCount(ticker);
-  }
-
-  const std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -103,12 +54,12 @@ TEST_F(FilterCacheTest, FiltersLargerThanAShard) {
   ASSERT_NO_FATAL_FAILURE(
       Make(std::string(kInCache) + "metadata_block_size=512;",
            NewLRUCache(160 << 10, /*num_shard_bits=*/4), 2));
-  EXPECT_LT((160u << 10) / 16, Now().files.at(0).filter_bytes);
+  EXPECT_LT((160u << 10) / 16, FilterStats().files.at(0).filter_bytes);
   GetAbsentKeys(kReads);
-  const uint64_t before = Now().total.filter_blocks_loaded;
+  const uint64_t before = FilterStats().total.filter_blocks_loaded;
   ASSERT_OK(options_.statistics->Reset());
   GetAbsentKeys(kReads);
-  const uint64_t loads = Now().total.filter_blocks_loaded - before;
+  const uint64_t loads = FilterStats().total.filter_blocks_loaded - before;
   EXPECT_EQ(Ticks(BLOCK_CACHE_FILTER_MISS), loads);
   // Some shards have more parts than others, and data blocks push out a few. A
   // whole filter would be read for each key.
@@ -131,7 +82,7 @@ TEST_F(FilterCacheTest, DataBlocksPushFiltersOut) {
     SCOPED_TRACE(cache->Name());
     ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 2));
     GetAbsentKeys(1);
-    const uint64_t before = Now().total.filter_blocks_loaded;
+    const uint64_t before = FilterStats().total.filter_blocks_loaded;
     ASSERT_OK(options_.statistics->Reset());
     for (uint64_t round = 0; round < kRounds; round++) {
       const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -139,7 +90,7 @@ TEST_F(FilterCacheTest, DataBlocksPushFiltersOut) {
       }
       GetAbsentKeys(1);
     }
-    const uint64_t loads = Now().total.filter_blocks_loaded - before;
+    const uint64_t loads = FilterStats().total.filter_blocks_loaded - before;
     EXPECT_EQ(Ticks(BLOCK_CACHE_FILTER_MISS), loads);
     if (fits) {
       EXPECT_EQ(0u, loads);
@@ -154,12 +105,12 @@ TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
   ASSERT_NO_FATAL_FAILURE(Make("", NewLRUCache(1 << 20), 2));
   GetAbsentKeys(50);
   SeekEmptyRanges(50);
-  const FilterStatistics now = Now();
+  const FilterStatistics now = FilterStats();
   EXPECT_EQ(2u, now.total.filter_blocks_loaded);
   EXPECT_EQ(now.total.filter_bytes, now.total.filter_bytes_loaded);
   // Compaction leaves the counts.
-  ASSERT_OK(CompactLevel0(db_.get(), 3, 1 << 20));
-  const FilterStatistics later = Now();
+  CompactLevel0Into(3, 1 << 20);
+  const FilterStatistics later = FilterStats();
   EXPECT_EQ(1u, later.total.open_files);
   EXPECT_EQ(3u, later.total.filter_blocks_loaded);
   EXPECT_EQ(2u, later.levels.at(0).sums.filter_blocks_loaded);
@@ -172,16 +123,16 @@ TEST_F(FilterCacheTest, PartsThatAreRead) {
   for (const bool fits : {true, false}) {
     SCOPED_TRACE(fits);
     ASSERT_NO_FATAL_FAILURE(Make(table, NewLRUCache(4 << 20), 1));
-    SetTable(table, NewLRUCache(fits ? 4 << 20 : 8 << 10,
+    UseTable(table, NewLRUCache(fits ? 4 << 20 : 8 << 10,
                                 /*num_shard_bits=*/0));
     Open();
-    const FilterSums before = Now().total;
+    const FilterSums before = FilterStats().total;
     EXPECT_LT(10u, before.filter_blocks_loaded);
     EXPECT_LT(0.9 * before.filter_bytes, before.filter_bytes_loaded);
     EXPECT_GT(1.1 * before.filter_bytes, before.filter_bytes_loaded);
     ASSERT_OK(options_.statistics->Reset());
     GetAbsentKeys(1000);
-    const FilterSums now = Now().total;
+    const FilterSums now = FilterStats().total;
     const uint64_t blocks =
         now.filter_blocks_loaded - before.filter_blocks_loaded;
     if (fits) {
@@ -198,18 +149,14 @@ TEST_F(FilterCacheTest, PartsThatAreRead) {
 // Files of Protean under a policy of RocksDB count; filters of RocksDB do not.
 TEST_F(FilterCacheTest, WhoseFiltersCount) {
   ASSERT_NO_FATAL_FAILURE(Make("", NewLRUCache(1 << 20), 1));
-  const auto set_policy = [&](const char* policy) {
-    options_.table_factory =
-        NewTable("ProteanTable", std::string("filter_policy=") + policy);
-  };
-  set_policy("bloomfilter:10");
+  SetPolicy("bloomfilter:10");
   Open();
-  EXPECT_EQ(1u, Now().total.filter_blocks_loaded);
+  EXPECT_EQ(1u, FilterStats().total.filter_blocks_loaded);
   AddFile();
-  EXPECT_EQ(1u, Now().total.filter_blocks_loaded);
-  set_policy("surf:0:8");
+  EXPECT_EQ(1u, FilterStats().total.filter_blocks_loaded);
+  SetPolicy("surf:0:8");
   Open();
-  EXPECT_EQ(1u, Now().total.filter_blocks_loaded);
+  EXPECT_EQ(1u, FilterStats().total.filter_blocks_loaded);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

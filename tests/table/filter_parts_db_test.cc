@@ -5,15 +5,11 @@
 //  alone.
 
 #include "plugin/approximate_count.h"
-#include "plugin/filter_statistics.h"
-#include "rocksdb/cache.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/statistics.h"
 #include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
+#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
-#include "tests/table/between.h"
-#include "tests/table/one_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -44,24 +40,15 @@ class FirstBytes : public SliceTransform {
   const size_t length_;
 };
 
-class FilterPartsDBTest : public OneDBTest {
+class FilterPartsDBTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 30000;
 
-  FilterPartsDBTest() : OneDBTest("parts") {
-    options_.target_file_size_base = 1 << 20;
-    options_.statistics = CreateDBStatistics();
-  }
+  FilterPartsDBTest() { options_.target_file_size_base = 1 << 20; }
 
   // Writes every third key, from the first-th on, to a level.
   void FillLevel(uint64_t first, int level) {
-    for (uint64_t i = first; i <= kKeys; i += 3) {
-      ASSERT_OK(db_->Put(WriteOptions(), Key(i), "some value of it"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    if (level > 0) {
-      ASSERT_OK(CompactLevel0(&*db_, level, options_.target_file_size_base));
-    }
+    WriteNumbers(first, kKeys, /*step=*/3, level);
   }
   void Fill() {
     FillLevel(1, 3);
@@ -71,31 +58,13 @@ class FilterPartsDBTest : public OneDBTest {
 
   // All reads find what has been written, and nothing else.
   void CheckAll(uint64_t step) {
-    ReadOptions bounded;
-    std::string upper_key;
-    Slice upper;
-    bounded.iterate_upper_bound = &upper;
     for (uint64_t i = 1; i <= kKeys; i += step) {
-      std::string value;
-      ASSERT_OK(db_->Get(ReadOptions(), Key(i), &value)) << i;
-      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 1), &value)
-                      .IsNotFound());
-      upper_key = Key(i + 1);
-      upper = upper_key;
-      std::unique_ptr<Iterator> it(db_->NewIterator(bounded));
-      it->Seek(BigEndian(kGap * i - 1));
-      ASSERT_TRUE(it->Valid()) << i;
-      ASSERT_EQ(Key(i), it->key().ToString());
-      it->Seek(BigEndian(kGap * i + 1));
-      ASSERT_FALSE(it->Valid()) << i;
-      ASSERT_OK(it->status());
-      it.reset(db_->NewIterator(ReadOptions()));
-      it->Seek(BigEndian(kGap * (i - 1) + 1));
-      ASSERT_TRUE(it->Valid()) << i;
-      ASSERT_EQ(Key(i), it->key().ToString());
-      it->SeekForPrev(BigEndian(kGap * i + 1));
-      ASSERT_TRUE(it->Valid()) << i;
-      ASSERT_EQ(Key(i), it->key().ToString());
+      ASSERT_TRUE(Has(Key(i))) << i;
+      ASSERT_FALSE(Has(Gap(i))) << i;
+      ASSERT_EQ(Key(i), FirstIn(BigEndian(kGap * i - 1), Key(i + 1)));
+      ASSERT_EQ("", FirstIn(Gap(i), Key(i + 1))) << i;
+      ASSERT_EQ(Key(i), FirstFrom(Gap(i - 1)));
+      ASSERT_EQ(Key(i), LastIn("", Gap(i)));
     }
     uint64_t keys = 0;
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -106,21 +75,21 @@ class FilterPartsDBTest : public OneDBTest {
   // Opens an empty database with these options of its table.
   void OpenNew(const std::string& table,
                const std::string& id = "ProteanTable") {
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    SetTable(table, id);
+    OwnDB::OpenNew();
+  }
+  void OpenWith(const std::string& table,
+                const std::string& id = "ProteanTable") {
     SetTable(table, id);
     Open();
   }
 
   // Number of parts of each file.
   std::vector<size_t> Parts() {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
     std::vector<size_t> parts;
-    for (const LiveFileMetaData& file : files) {
+    for (const LiveFileMetaData& file : Files()) {
       std::unique_ptr<SeparateFile> separate;
-      EXPECT_OK(SeparateFile::Open(
-          options_, file.directory + "/" + file.relative_filename, &separate));
+      EXPECT_OK(SeparateFile::Open(options_, PathOf(file), &separate));
       const auto filter = SeparateFilter::Open(separate->file());
       parts.push_back(filter == nullptr ? 0 : filter->num_parts());
     }
@@ -130,14 +99,17 @@ class FilterPartsDBTest : public OneDBTest {
   // Gets absent keys, of which the tickers then tell.
   void CountAbsentKeys() {
     ASSERT_OK(options_.statistics->Reset());
-    std::string value;
     for (uint64_t i = 1; i < kKeys; i += 31) {
-      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                      .IsNotFound());
+      ASSERT_FALSE(Has(Gap(i, 500)));
     }
   }
-  uint64_t Ticks(Tickers ticker) const {
-    return options_.statistics->getTickerCount(ticker);
+  uint64_t CountIn(const std::string& lo, const std::string& hi) {
+    CountResult result;
+    EXPECT_OK(ApproximateCount(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
+                               Between(lo, hi), &result));
+    EXPECT_EQ(0u, result.files_scanned);
+    EXPECT_FALSE(result.unsure);
+    return result.count;
   }
 };
 
@@ -159,9 +131,7 @@ TEST_F(FilterPartsDBTest, ASmallCacheHoldsParts) {
     constexpr uint64_t kReads = 2000;
     for (uint64_t n = 0; n < kReads; n++) {
       const uint64_t i = 1 + random.Uniform(kKeys - 1);
-      std::string value;
-      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                      .IsNotFound());
+      ASSERT_FALSE(Has(Gap(i, 500)));
     }
     EXPECT_LE(get_perf_context()->filter_block_read_count, 3 * kReads);
     EXPECT_LE(get_perf_context()->block_read_byte, 3 * kReads * 1200);
@@ -170,12 +140,7 @@ TEST_F(FilterPartsDBTest, ASmallCacheHoldsParts) {
     get_perf_context()->Reset();
     for (uint64_t n = 0; n < kReads; n++) {
       const uint64_t i = 1 + random.Uniform(kKeys - 1);
-      const std::string end = BigEndian(kGap * i + 700);
-      const Slice upper = end;
-      options.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->Seek(BigEndian(kGap * i + 1));
-      ASSERT_FALSE(it->Valid());
+      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700), options));
     }
     // A range that ends in another part than it begins in reads both.
     EXPECT_LE(get_perf_context()->filter_block_read_count,
@@ -199,7 +164,7 @@ TEST_F(FilterPartsDBTest, AnOpenSeekReadsAPartOnce) {
     constexpr uint64_t kReads = 1000;
     for (uint64_t n = 0; n < kReads; n++) {
       const uint64_t i = 1 + random.Uniform(kKeys - 10);
-      it->Seek(BigEndian(kGap * i + 1));
+      it->Seek(Gap(i));
       ASSERT_TRUE(it->Valid());
       ASSERT_EQ(Key(i + 1), it->key().ToString());
     }
@@ -217,26 +182,13 @@ TEST_F(FilterPartsDBTest, WideRangesReadFewParts) {
   FillLevel(1, 3);
   for (uint64_t width : {100u, 1000u, 9000u}) {
     get_perf_context()->Reset();
-    const std::string end = Key(1000 + 2 * width);
-    const Slice upper = end;
-    ReadOptions options;
-    options.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->Seek(BigEndian(kGap * 1000 + 1));
-    ASSERT_TRUE(it->Valid());
+    ASSERT_NE("", FirstIn(Gap(1000), Key(1000 + 2 * width)));
     EXPECT_LE(get_perf_context()->filter_block_read_count, 2u);
   }
   // Likewise, a count reads the parts at the two ends of the range, and those
   // at the two ends of the file.
   get_perf_context()->Reset();
-  const std::string lo = Key(1001);
-  const std::string hi = Key(29000);
-  CountResult result;
-  ASSERT_OK(ApproximateCount(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
-                             Between(lo, hi), &result));
-  EXPECT_EQ(static_cast<uint64_t>((29000 - 1001) / 3), result.count);
-  EXPECT_FALSE(result.unsure);
-  EXPECT_EQ(0u, result.files_scanned);
+  EXPECT_EQ((29000u - 1001u) / 3, CountIn(Key(1001), Key(29000)));
   EXPECT_LE(get_perf_context()->filter_block_read_count, 8u);
 }
 
@@ -249,8 +201,7 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
     const std::string filter = cache + "filter_policy=" + policy;
     OpenNew(kParts + filter);
     FillLevel(1, 3);
-    SetTable(filter);
-    Open();
+    OpenWith(filter);
     FillLevel(2, 2);
     SetTable("index_type=kTwoLevelIndexSearch;partition_filters=true;" +
              (kParts + filter));
@@ -261,12 +212,10 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
           std::string(kParts) + cache + "filter_policy=bloomfilter:10",
           cache + "filter_policy=nullptr"}) {
       SCOPED_TRACE(table);
-      SetTable(table);
-      Open();
+      OpenWith(table);
       ASSERT_NO_FATAL_FAILURE(CheckAll(37));
     }
-    SetTable(kParts + filter);
-    Open();
+    OpenWith(kParts + filter);
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     ASSERT_NO_FATAL_FAILURE(CheckAll(37));
     for (const size_t parts : Parts()) EXPECT_GT(parts, 1u);
@@ -276,15 +225,13 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
 // RocksDB reads all data, and with a policy of Protean its own table filters
 // Gets.
 TEST_F(FilterPartsDBTest, StockTables) {
-  SetTable(std::string(kParts) + "filter_policy=proteus:14");
-  Open();
+  OpenWith(std::string(kParts) + "filter_policy=proteus:14");
   Fill();
   for (const char* policy : {"nullptr", "bloomfilter:10", "proteus:12"}) {
     for (const char* more : {"", kParts}) {
       SCOPED_TRACE(std::string(policy) + more);
-      SetTable(std::string(more) + "filter_policy=" + policy,
+      OpenWith(std::string(more) + "filter_policy=" + policy,
                "BlockBasedTable");
-      Open();
       ASSERT_NO_FATAL_FAILURE(CheckAll(97));
       ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
       if (policy == std::string("proteus:12")) {
@@ -309,8 +256,7 @@ TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
     ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
     EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
     for (const std::string& table : {filter, kParts + filter}) {
-      SetTable(table);
-      Open();
+      OpenWith(table);
       ASSERT_NO_FATAL_FAILURE(CheckAll(97));
     }
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
@@ -329,21 +275,20 @@ TEST_F(FilterPartsDBTest, CachedReadsReadNoParts) {
     Open();
     std::string ignored;
     if (fits) {
-      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * 500 + 1), &ignored)
-                      .IsNotFound());
+      ASSERT_FALSE(Has(Gap(500)));
     }
     ReadOptions options;
     options.read_tier = kBlockCacheTier;
     get_perf_context()->Reset();
     std::string value;
-    const Status s = db_->Get(options, BigEndian(kGap * 500 + 1), &value);
+    const Status s = db_->Get(options, Gap(500), &value);
     EXPECT_EQ(fits, s.IsNotFound()) << s.ToString();
     EXPECT_EQ(!fits, s.IsIncomplete()) << s.ToString();
-    const std::string end = BigEndian(kGap * 500 + 2);
+    const std::string end = Gap(500, 2);
     const Slice upper = end;
     options.iterate_upper_bound = &upper;
     const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->Seek(BigEndian(kGap * 500 + 1));
+    it->Seek(Gap(500));
     EXPECT_FALSE(it->Valid());
     EXPECT_EQ(!fits, it->status().IsIncomplete()) << it->status().ToString();
     EXPECT_EQ(0u, get_perf_context()->block_read_count);
@@ -352,8 +297,7 @@ TEST_F(FilterPartsDBTest, CachedReadsReadNoParts) {
 
 // MultiGet asks each part for all its keys.
 TEST_F(FilterPartsDBTest, MultiGet) {
-  SetTable(std::string(kParts) + "filter_policy=proteus:14");
-  Open();
+  OpenWith(std::string(kParts) + "filter_policy=proteus:14");
   Fill();
   Random64 random(3);
   for (int n = 0; n < 200; n++) {
@@ -363,11 +307,9 @@ TEST_F(FilterPartsDBTest, MultiGet) {
                                (random.OneIn(2) ? 0 : 1)));
     }
     SortUnique(&keys);
-    const std::vector<Slice> slices(keys.begin(), keys.end());
-    std::vector<PinnableSlice> values(keys.size());
-    std::vector<Status> statuses(keys.size());
-    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), keys.size(),
-                  slices.data(), values.data(), statuses.data(), true);
+    std::vector<PinnableSlice> values;
+    const std::vector<Status> statuses =
+        protean::MultiGet(db_.get(), keys, &values, {}, /*sorted=*/true);
     for (size_t i = 0; i < keys.size(); i++) {
       const bool is_key =
           keys[i].back() ==
@@ -387,8 +329,7 @@ TEST_F(FilterPartsDBTest, PrefixExtractors) {
     for (const bool decoupled : {false, true}) {
       for (const size_t length : {4u, 6u}) {
         SCOPED_TRACE(std::string(policy) + " " + std::to_string(length));
-        db_.reset();
-        ASSERT_OK(DestroyDB(path_, options_));
+        Destroy();
         options_.prefix_extractor = std::make_shared<FirstBytes>(length);
         SetTable(std::string(kParts) +
                  "metadata_block_size=128;filter_policy=" + policy +
@@ -400,10 +341,10 @@ TEST_F(FilterPartsDBTest, PrefixExtractors) {
         for (int i = 0; i < 3000; i++) {
           std::string key = RandomString(&rnd, "abcde", 8);
           if (key.empty()) continue;
-          ASSERT_OK(db_->Put(WriteOptions(), key, key));
+          Put(key, key);
           truth[key] = key;
         }
-        ASSERT_OK(db_->Flush(FlushOptions()));
+        Flush();
         ReadOptions options;
         options.prefix_same_as_start = true;
         for (int i = 0; i < 3000; i++) {
@@ -433,8 +374,7 @@ TEST_F(FilterPartsDBTest, PrefixExtractors) {
 // RocksDB adds prefixes to the parts, which no count takes for keys.
 TEST_F(FilterPartsDBTest, CountsWithPrefixExtractors) {
   for (const size_t length : {1u, 6u}) {
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
     options_.prefix_extractor.reset(NewFixedPrefixTransform(length));
     SetTable(std::string(kParts) +
              "metadata_block_size=256;filter_policy=surf:0:16");
@@ -442,17 +382,13 @@ TEST_F(FilterPartsDBTest, CountsWithPrefixExtractors) {
     FillLevel(1, 3);
     for (const auto& [begin, end] :
          {std::make_pair(0, 40000), {1, 40000}, {5000, 5003}, {5001, 20002}}) {
-      const std::string lo = Key(static_cast<uint64_t>(begin));
-      const std::string hi = Key(static_cast<uint64_t>(end));
-      CountResult result;
-      ASSERT_OK(ApproximateCount(&*db_, ReadOptions(),
-                                 db_->DefaultColumnFamily(), Between(lo, hi),
-                                 &result));
       uint64_t truth = 0;
       for (uint64_t i = 1; i <= kKeys; i += 3) {
         truth += static_cast<int>(i) >= begin && static_cast<int>(i) < end;
       }
-      EXPECT_EQ(truth, result.count) << begin << " to " << end;
+      EXPECT_EQ(truth, CountIn(Key(static_cast<uint64_t>(begin)),
+                               Key(static_cast<uint64_t>(end))))
+          << begin << " to " << end;
     }
     options_.prefix_extractor.reset();
   }
@@ -461,17 +397,11 @@ TEST_F(FilterPartsDBTest, CountsWithPrefixExtractors) {
 // A part that cannot be read is logged and counted once. The others filter, and
 // the file's filter is not given up.
 TEST_F(FilterPartsDBTest, ADamagedPart) {
-  const auto log = std::make_shared<RecordingLogger>();
-  options_.info_log = log;
   const std::string table = std::string(kParts) + "filter_policy=surf:0:16";
-  SetTable(table);
-  Open();
+  OpenWith(table);
   FillLevel(1, 3);
-  std::vector<LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
-  const std::string path =
-      files[0].directory + "/" + files[0].relative_filename;
-  db_.reset();
+  const std::string path = OneFile();
+  Close();
   FilterLocation location;
   ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
   // RocksDB checks nothing but the whole block.
@@ -482,31 +412,19 @@ TEST_F(FilterPartsDBTest, ADamagedPart) {
     ASSERT_NO_FATAL_FAILURE(ChangeBlock(
         path, location.handle, location.footer, right_checksum,
         [](std::string* bytes) { (*bytes)[bytes->size() / 2] ^= 0x10; }));
-    log->Clear();
+    log_->Clear();
     // The block cache has the part as it was.
-    SetTable(table);
-    Open();
+    OpenWith(table);
     ASSERT_OK(options_.statistics->Reset());
-    ReadOptions options;
     for (uint64_t i = 1; i < kKeys; i += 30) {
-      const std::string end = BigEndian(kGap * i + 700);
-      const Slice upper = end;
-      options.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->Seek(BigEndian(kGap * i - 700));
-      ASSERT_TRUE(it->Valid()) << i;
-      it->Seek(BigEndian(kGap * i + 1));
-      ASSERT_FALSE(it->Valid()) << i;
-      ASSERT_OK(it->status());
+      ASSERT_NE("", FirstIn(BigEndian(kGap * i - 700), Gap(i, 700))) << i;
+      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700))) << i;
     }
-    EXPECT_EQ(1u, log->Lines({"without a part of its filter"}).size());
-    EXPECT_EQ(0u, log->Lines({"without its filter"}).size());
+    EXPECT_EQ(1u, log_->Lines({"without a part of its filter"}).size());
+    EXPECT_EQ(0u, log_->Lines({"without its filter"}).size());
     EXPECT_GE(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 1u);
     EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), 500u);
-    FilterStatistics statistics;
-    ASSERT_OK(
-        GetFilterStatistics(&*db_, db_->DefaultColumnFamily(), &statistics));
-    EXPECT_TRUE(statistics.total.unused_files.empty());
+    EXPECT_TRUE(FilterStats().total.unused_files.empty());
   }
 }
 
@@ -527,9 +445,7 @@ TEST_F(FilterPartsDBTest, PrefixesInDescendingOrder) {
     const Status s = db_->Get(ReadOptions(), Key(i), &value);
     ASSERT_EQ(i % 3 == 1, s.ok()) << i;
     // A prefix that no key has.
-    ASSERT_TRUE(
-        db_->Get(ReadOptions(), BigEndian((uint64_t{i} << 40) + 7), &value)
-            .IsNotFound());
+    ASSERT_FALSE(Has(BigEndian((uint64_t{i} << 40) + 7)));
     absent++;
   }
   EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), absent / 2);
@@ -543,23 +459,14 @@ TEST_F(FilterPartsDBTest, ManyVersionsOfAKey) {
             (decoupled ? ";decouple_partitioned_filters=true" : ""));
     std::vector<const Snapshot*> snapshots;
     for (int version = 0; version < 300; version++) {
-      for (uint64_t i = 0; i < 3; i++) {
-        ASSERT_OK(db_->Put(WriteOptions(), Key(500 + i), "value"));
-      }
-      ASSERT_OK(db_->Put(WriteOptions(), Key(700 + version), "value"));
+      for (uint64_t i = 0; i < 3; i++) Put(Key(500 + i));
+      Put(Key(700 + version));
       snapshots.push_back(db_->GetSnapshot());
     }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Flush();
     EXPECT_GT(Parts().at(0), 3u);
     const auto count = [&](uint64_t begin, uint64_t end) {
-      const std::string lo = Key(begin);
-      const std::string hi = Key(end);
-      CountResult result;
-      EXPECT_OK(ApproximateCount(&*db_, ReadOptions(),
-                                 db_->DefaultColumnFamily(), Between(lo, hi),
-                                 &result));
-      EXPECT_EQ(0u, result.files_scanned);
-      return result.count;
+      return CountIn(Key(begin), Key(end));
     };
     EXPECT_EQ(303u, count(1, 2000));
     EXPECT_EQ(3u, count(500, 503));

@@ -3,7 +3,6 @@
 //  Filters in parts of single files, compared with a sorted vector of the
 //  file's keys.
 
-#include <algorithm>
 #include <cmath>
 
 #include "filter_policy/filter_block.h"
@@ -11,7 +10,6 @@
 #include "filter_policy/proteus/proteus.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/sst_file_writer.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
@@ -37,29 +35,13 @@ class FilterPartsTest : public ::testing::Test {
   void Write(const Keys& keys, const std::string& table) {
     keys_ = keys;
     options_.table_factory = NewTable("ProteanTable", table);
-    SstFileWriter writer(EnvOptions(), options_);
-    ASSERT_OK(writer.Open(path_));
-    for (const std::string& key : keys) ASSERT_OK(writer.Put(key, "value"));
-    ASSERT_OK(writer.Finish());
-    Open();
-  }
-  void Open() {
+    WriteSstFile(options_, path_, keys);
     filter_.reset();
     ASSERT_OK(SeparateFile::Open(options_, path_, &file_));
     filter_ = SeparateFilter::Open(file_->file());
     ASSERT_NE(nullptr, filter_);
   }
   const FileRangeFilter& filter() const { return *filter_->range_filter(); }
-  UserCollectedProperties Properties() const {
-    return file_->file()
-        .table()
-        ->GetTableProperties()
-        ->user_collected_properties;
-  }
-  uint64_t FilterBytes() const {
-    return file_->file().table()->GetTableProperties()->filter_size;
-  }
-
   // ---- The truth ----
 
   // The index of the first key at or above `bound`.

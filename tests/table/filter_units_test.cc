@@ -5,12 +5,8 @@
 
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/parted_filter.h"
-#include "plugin/filter_statistics.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/perf_context.h"
-#include "rocksdb/statistics.h"
+#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
-#include "tests/table/one_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -74,14 +70,11 @@ TEST(UnitHeatTest, WaitsForEnoughQueries) {
 
 namespace {
 
-class FilterUnitsTest : public OneDBTest {
+class FilterUnitsTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 20000;
 
-  FilterUnitsTest() : OneDBTest("units") {
-    options_.statistics = CreateDBStatistics();
-    options_.target_file_size_base = 64 << 20;
-  }
+  FilterUnitsTest() { options_.target_file_size_base = 64 << 20; }
 
   // One file, of which the filter has learned from Gets of absent keys. Stores
   // what its filter block has.
@@ -93,18 +86,10 @@ class FilterUnitsTest : public OneDBTest {
         table;
     SetTable(table_);
     Open();
-    for (uint64_t i = 1; i <= kKeys; i++) {
-      ASSERT_OK(db_->Put(WriteOptions(), Key(i), "some value of it"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    WriteNumbers(1, kKeys);
     for (uint64_t i = 0; i < 2000; i++) GetAbsent(7 * i);
-    CompactRangeOptions all;
-    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    ASSERT_EQ(1u, files.size());
-    file_ = files[0].directory + "/" + files[0].relative_filename;
+    Compact();
+    file_ = OneFile();
     FilterLocation location;
     ASSERT_NO_FATAL_FAILURE(FindFilter(file_, &location));
     std::string bytes;
@@ -124,22 +109,12 @@ class FilterUnitsTest : public OneDBTest {
   }
 
   const std::vector<FilterPart>& parts() const { return directory_.parts(); }
-  void GetAbsent(uint64_t i) {
-    std::string value;
-    ASSERT_TRUE(
-        db_->Get(ReadOptions(), BigEndian(kGap * (i % kKeys) + 500), &value)
-            .IsNotFound());
-  }
-  void GetPresent(uint64_t i) {
-    std::string value;
-    ASSERT_OK(db_->Get(ReadOptions(), Key(1 + i % kKeys), &value));
-  }
-  uint64_t UnitsLoaded() const {
-    return options_.statistics->getTickerCount(BLOCK_CACHE_FILTER_ADD);
-  }
+  void GetAbsent(uint64_t i) { ASSERT_FALSE(Has(Gap(i % kKeys, 500))); }
+  void GetPresent(uint64_t i) { ASSERT_TRUE(Has(Key(1 + i % kKeys))); }
+  uint64_t UnitsLoaded() const { return Ticks(BLOCK_CACHE_FILTER_ADD); }
   uint64_t FalsePositives() const {
-    return options_.statistics->getTickerCount(BLOOM_FILTER_FULL_POSITIVE) -
-           options_.statistics->getTickerCount(BLOOM_FILTER_FULL_TRUE_POSITIVE);
+    return Ticks(BLOOM_FILTER_FULL_POSITIVE) -
+           Ticks(BLOOM_FILTER_FULL_TRUE_POSITIVE);
   }
 
   std::string table_;
@@ -205,12 +180,8 @@ TEST_F(FilterUnitsTest, DamageOfASecondUnit) {
   for (uint64_t i = 0; i < kKeys; i++) GetPresent(i);
   EXPECT_GT(FalsePositives(), 0u);
   EXPECT_LT(FalsePositives(), kKeys / 20);
-  EXPECT_EQ(1u,
-            options_.statistics->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT));
-  FilterStatistics statistics;
-  ASSERT_OK(
-      GetFilterStatistics(&*db_, db_->DefaultColumnFamily(), &statistics));
-  EXPECT_GT(statistics.total.filter_loads_failed, 0u);
+  EXPECT_EQ(1u, Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT));
+  EXPECT_GT(FilterStats().total.filter_loads_failed, 0u);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -7,16 +7,11 @@
 //    sends them to another DB, where each would cost a read. Prints how many
 //    do, without and with salts.
 //  - The attacker does not know the keys, and learns of them from the reads
-//  that
-//    absent keys take (prefix_siphon.h). Prints how much.
-
-#include <gtest/gtest.h>
+//    that absent keys take (prefix_siphon.h). Prints how much.
 
 #include <cmath>
 #include <functional>
 
-#include "rocksdb/sst_file_writer.h"
-#include "tests/table/one_file_db.h"
 #include "tests/table/prefix_siphon.h"
 #include "tests/with_salt.h"
 
@@ -159,55 +154,27 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
 // in one DB.
 TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
   for (const std::string policy : {"surf:8:8", "proteus:12"}) {
-    const std::string path = test::PerThreadDBPath("hostile_mixed");
-    Options options;
-    options.create_if_missing = true;
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), options,
-        "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
-        &options));
-    ASSERT_OK(DestroyDB(path, options));
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, options, path));
+    OwnDB db(NewDBOptions(), "hostile_mixed");
+    db.SetPolicy(policy);
+    db.Open();
     const FilterSalt salts[] = {{}, {5, 1}, {6, 1}, {7, 2}, {~0ull, 0}};
     size_t salt = 0;
     for (size_t begin = 0; begin < keys_.size();
          begin += keys_.size() / std::size(salts)) {
       const WithSalt with(salts[salt++ % std::size(salts)]);
-      const std::string file = path + ".sst";
-      SstFileWriter writer(EnvOptions(), options);
-      ASSERT_OK(writer.Open(file));
       const size_t end =
           std::min(keys_.size(), begin + keys_.size() / std::size(salts));
-      for (size_t i = begin; i < end; i++) {
-        ASSERT_OK(writer.Put(keys_[i], keys_[i]));
-      }
-      ASSERT_OK(writer.Finish());
-      IngestExternalFileOptions ingest;
-      ingest.move_files = true;
-      ASSERT_OK(db->IngestExternalFile({file}, ingest));
+      db.Ingest(Keys(keys_.begin() + static_cast<ptrdiff_t>(begin),
+                     keys_.begin() + static_cast<ptrdiff_t>(end)));
     }
     for (int compactions = 0; compactions < 3; compactions++) {
       for (const std::string& key : keys_) {
-        std::string value;
-        ASSERT_OK(db->Get(ReadOptions(), key, &value));
-        ASSERT_EQ(key, value);
-        std::string hi = key + '\0';
-        const Slice bound = hi;
-        ReadOptions read;
-        read.iterate_upper_bound = &bound;
-        const std::unique_ptr<Iterator> it(db->NewIterator(read));
-        it->Seek(key);
-        ASSERT_TRUE(it->Valid());
-        ASSERT_EQ(key, it->key());
+        ASSERT_TRUE(db.Has(key));
+        ASSERT_EQ(key, db.FirstIn(key, key + '\0'));
       }
       const WithSalt with_any(std::nullopt);
-      CompactRangeOptions all;
-      all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-      ASSERT_OK(db->CompactRange(all, nullptr, nullptr));
+      db.Compact();
     }
-    db.reset();
-    ASSERT_OK(DestroyDB(path, options));
   }
 }
 
@@ -408,7 +375,7 @@ TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
         const auto db = MakeDB(keys, policy, table);
         for (const std::string& key : keys) {
           bool read = false;
-          ASSERT_TRUE(db->Has(key, &read));
+          ASSERT_TRUE(db->HasKey(key, &read));
         }
         const double far = RateOf(*form, keys, 0, db.get());
         const double asked = kRounds * static_cast<double>(keys.size());

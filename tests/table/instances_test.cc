@@ -6,7 +6,6 @@
 
 #include "file/file_util.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/db_ttl.h"
@@ -16,9 +15,6 @@
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-constexpr std::array<TwinDB::Twin, 2> kTwins = {TwinDB::kProtean,
-                                                TwinDB::kPlain};
 
 class InstancesTest : public FeatureTest {
  protected:
@@ -47,7 +43,7 @@ class InstancesTest : public FeatureTest {
   std::unique_ptr<TwinDB> NewTwinsWithFolders(
       const Options& options = ManySmallFiles(kLevels)) {
     auto dbs = NewTwins(options);
-    for (TwinDB::Twin twin : kTwins) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       EXPECT_OK(DestroyDir(Env::Default(), dbs->path(twin) + "_more"));
       folders_.push_back(dbs->path(twin) + "_more");
     }
@@ -58,11 +54,8 @@ class InstancesTest : public FeatureTest {
   void CompareFamily(TwinDB* dbs,
                      const std::array<ColumnFamilyHandle*, 2>& handles) const {
     for (const std::string& key : queries_) {
-      dbs->Same([&](TwinDB::Twin twin) {
-        std::string value;
-        const Status s =
-            dbs->db(twin)->Get(ReadOptions(), handles[twin], key, &value);
-        return s.ToString() + value;
+      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
+        return dbs->db(twin)->Get(ReadOptions(), handles[twin], key, value);
       });
     }
     CompareWalks(
@@ -143,9 +136,8 @@ TEST_P(InstancesTest, SstFileReader) {
   const auto dbs = NewTree();
   dbs->Compact();
   std::array<std::unique_ptr<class SstFileReader>, 2> readers;
-  for (TwinDB::Twin twin : kTwins) {
-    std::vector<LiveFileMetaData> files;
-    dbs->db(twin)->GetLiveFilesMetaData(&files);
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
+    std::vector<LiveFileMetaData> files = FilesOf(dbs->db(twin));
     ASSERT_FALSE(files.empty());
     std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
       return a.smallestkey < b.smallestkey;
@@ -240,12 +232,7 @@ TEST_P(InstancesTest, Checkpoint) {
   dbs->Open();
   Fill(dbs.get());
   dbs->Each([&](TwinDB::Twin twin) {
-    class Checkpoint* made = nullptr;
-    const Status s = Checkpoint::Create(dbs->db(twin), &made);
-    const std::unique_ptr<class Checkpoint> checkpoint(made);
-    return s.ok() ? checkpoint->CreateCheckpoint(
-                        Folder(dbs.get(), twin, "checkpoint"))
-                  : s;
+    return MakeCheckpoint(dbs->db(twin), Folder(dbs.get(), twin, "checkpoint"));
   });
   const size_t kept = CompareScans(dbs.get());
   for (const std::string& key : keys_) dbs->Delete(key);
@@ -436,7 +423,7 @@ TEST_P(InstancesTest, ColumnFamiliesWithOtherTables) {
         CompareFamily(dbs.get(), {handles[0][i], handles[1][i]});
       }
     });
-    for (TwinDB::Twin twin : kTwins) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       for (ColumnFamilyHandle* handle : handles[twin]) {
         EXPECT_OK(dbs->db(twin)->DestroyColumnFamilyHandle(handle));
       }
@@ -455,8 +442,7 @@ TEST_P(InstancesTest, Verification) {
   dbs->Both([](DB* db) { return db->VerifyFileChecksums(ReadOptions()); });
 
   // Each file has one filter, which the policy built.
-  TablePropertiesCollection all;
-  ASSERT_OK(dbs->protean()->GetPropertiesOfAllTables(&all));
+  const TablePropertiesCollection all = PropertiesOf(dbs->protean());
   EXPECT_EQ(dbs->NumFiles(), all.size());
   for (const auto& [name, properties] : all) {
     EXPECT_GT(properties->filter_size, 0u) << name;
@@ -482,7 +468,7 @@ TEST_P(InstancesTest, Verification) {
   // Files that differ only in their filters have about the same size.
   const Range range(keys_[100], keys_[600]);
   std::array<uint64_t, 2> sizes;
-  for (TwinDB::Twin twin : kTwins) {
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
     ASSERT_OK(dbs->db(twin)->GetApproximateSizes(&range, 1, &sizes[twin]));
   }
   EXPECT_GE(sizes[TwinDB::kProtean], sizes[TwinDB::kPlain]);

@@ -139,8 +139,7 @@ TEST_P(IteratorsTest, Snapshots) {
 TEST_P(IteratorsTest, Refresh) {
   const auto dbs = NewTree();
   TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
-  WalkOptions walk;
-  walk.lower = walk.upper = true;
+  const WalkOptions walk = WalkOptions::Bounded();
   const std::function<void()> changes[] = {
       [] {},
       [&] { dbs->Put(keys_[1], "in the memtable"); },
@@ -166,8 +165,7 @@ TEST_P(IteratorsTest, Refresh) {
 // Iterators that hold files while these are flushed and compacted away.
 TEST_P(IteratorsTest, OpenOverFlushAndCompaction) {
   const auto dbs = NewTree();
-  WalkOptions walk;
-  walk.lower = walk.upper = true;
+  const WalkOptions walk = WalkOptions::Bounded();
   std::vector<std::unique_ptr<TwinIterator>> iterators;
   const auto open = [&] {
     iterators.push_back(
@@ -240,8 +238,7 @@ TEST_P(IteratorsTest, PinnedData) {
 
 TEST_P(IteratorsTest, Properties) {
   const auto dbs = NewTree();
-  WalkOptions walk;
-  walk.lower = walk.upper = true;
+  const WalkOptions walk = WalkOptions::Bounded();
   TwinIterator it(dbs.get(), ReadOptions(), true, true);
   it.CompareAlso([](const Iterator& iterator) {
     std::string internal_key;
@@ -374,9 +371,23 @@ TEST_P(IteratorsTest, ReadaheadAndCacheOptions) {
   uncached.fill_cache = false;
   uncached.verify_checksums = false;
   uncached.background_purge_on_iterator_cleanup = true;
-  for (const ReadOptions& options : {adaptive, fixed, uncached}) {
+  ReadOptions async;
+  async.async_io = true;
+  async.readahead_size = 16 << 10;
+  for (const ReadOptions& options : {adaptive, fixed, uncached, async}) {
     ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, options); });
   }
+}
+
+// Tailing iterators only go forward.
+TEST_P(IteratorsTest, Tailing) {
+  const auto dbs = NewTree();
+  ReadOptions tailing;
+  tailing.tailing = true;
+  WalkOptions walk;
+  walk.seeks = 1000;
+  walk.backwards = false;
+  CompareWalks(dbs.get(), queries_, -1, tailing, walk);
 }
 
 // ---- Several column families ----
@@ -404,7 +415,7 @@ class CrossFamilyTest : public IteratorsTest {
         return s;
       });
     }
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       families_[twin].push_back(dbs_->db(twin)->DefaultColumnFamily());
     }
     Random rnd(31);
@@ -432,7 +443,7 @@ class CrossFamilyTest : public IteratorsTest {
   }
 
   void TearDown() override {
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       for (ColumnFamilyHandle* handle : families_[twin]) {
         if (handle == dbs_->db(twin)->DefaultColumnFamily()) continue;
         EXPECT_OK(dbs_->db(twin)->DestroyColumnFamilyHandle(handle));

@@ -167,10 +167,7 @@ class KillTest : public ::testing::Test {
     shared_->saves++;
   }
   static std::shared_ptr<SampleStore> StoreOf(const Options& options) {
-    return AsProteanFilterPolicy(
-               options.table_factory->GetOptions<BlockBasedTableOptions>()
-                   ->filter_policy.get())
-        ->Samples();
+    return ProteanPolicyOf(options)->Samples();
   }
 
   // Runs all phases, until the process is killed at the mutation `kill_at`; 0
@@ -213,9 +210,7 @@ class KillTest : public ::testing::Test {
         shared_->synced = n;
       }
       for (size_t i = n % 7; i < keys_.size(); i += 5) {
-        std::string value;
-        ASSERT_TRUE(
-            db->Get(ReadOptions(), keys_[i] + '\x01', &value).IsNotFound());
+        ASSERT_FALSE(Has(db.get(), keys_[i] + '\x01'));
       }
       shared_->phase = kSaveSamples;
       NoteSave(options);
@@ -238,13 +233,9 @@ class KillTest : public ::testing::Test {
         }
       }
       shared_->phase = kCompact;
-      CompactRangeOptions all;
-      all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-      ASSERT_OK(db->CompactRange(all, nullptr, nullptr));
+      ASSERT_OK(CompactAll(db.get()));
       for (size_t i = n % 5; i < keys_.size(); i += 9) {
-        std::string value;
-        ASSERT_TRUE(
-            db->Get(ReadOptions(), keys_[i] + '\x02', &value).IsNotFound());
+        ASSERT_FALSE(Has(db.get(), keys_[i] + '\x02'));
       }
       shared_->phase = kClose;
       NoteSave(options);
@@ -299,12 +290,8 @@ class KillTest : public ::testing::Test {
     RefreshResult result;
     ASSERT_OK(RefreshFilters(db, db->DefaultColumnFamily(), {}, &result));
     shared_->rewritten += result.files_rewritten;
-    CompactRangeOptions all;
-    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    ASSERT_OK(db->CompactRange(all, nullptr, nullptr));
-    TablePropertiesCollection properties;
-    ASSERT_OK(db->GetPropertiesOfAllTables(&properties));
-    for (const auto& [file, of_file] : properties) {
+    ASSERT_OK(CompactAll(db));
+    for (const auto& [file, of_file] : PropertiesOf(db)) {
       EXPECT_EQ(1u, of_file->user_collected_properties.count(kKindProperty));
     }
   }

@@ -4,92 +4,42 @@
 
 #include "filter_policy/levels_policy.h"
 
-#include <gtest/gtest.h>
-
 #include "plugin/filter_properties.h"
-#include "plugin/protean.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/statistics.h"
-#include "rocksdb/utilities/options_util.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::string Table(const std::string& policy) {
-  return "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
-}
-
-const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options) {
-  return options.table_factory->GetOptions<BlockBasedTableOptions>()
-      ->filter_policy.get();
-}
-
-class LevelsPolicyTest : public testing::Test {
+class LevelsPolicyTest : public OwnDBTest {
  protected:
-  LevelsPolicyTest() {
-    options_.create_if_missing = true;
+  LevelsPolicyTest() : OwnDBTest(Options()) {
     options_.disable_auto_compactions = true;
-    options_.statistics = CreateDBStatistics();
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-  ~LevelsPolicyTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
   }
 
   Status Set(const std::string& policy) {
-    return GetColumnFamilyOptionsFromString(ConfigOptions(), options_,
-                                            Table(policy), &options_);
+    return AddOptions(ProteanTableText(policy), &options_);
   }
-  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
 
-  static std::string Key(int i) {
-    char key[16];
-    snprintf(key, sizeof(key), "%08d", i);
-    return key;
-  }
+  static std::string Key(int i) { return Digits(i, 8); }
   // Keys at even numbers.
-  void Flush(int rest) {
-    for (int i = 0; i < kKeys; i++) {
-      ASSERT_OK(db_->Put(WriteOptions(), Key(20 * i + 2 * rest), "value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-  }
-  void MoveTo(int level) {
-    CompactRangeOptions all;
-    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    all.change_level = true;
-    all.target_level = level;
-    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
+  void AddFile(int rest, int level = 0) {
+    for (int i = 0; i < kKeys; i++) Put(Key(20 * i + 2 * rest));
+    Flush();
+    if (level > 0) CompactLevel0Into(level);
   }
   // A file in each of the levels 2, 1 and 0, which was written there.
   void FillLevels() {
-    for (const int level : {2, 1}) {
-      Flush(level);
-      std::vector<LiveFileMetaData> files;
-      db_->GetLiveFilesMetaData(&files);
-      for (const LiveFileMetaData& file : files) {
-        if (file.level != 0) continue;
-        ASSERT_OK(db_->CompactFiles(CompactionOptions(), {file.name}, level));
-      }
-    }
-    Flush(0);
+    for (const int level : {2, 1, 0}) AddFile(level, level);
   }
 
   // The policy named in the files' properties, and the bits per key, by level.
   std::map<int, std::string> PoliciesOfFiles() {
-    TablePropertiesCollection tables;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&tables));
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
+    const TablePropertiesCollection tables = PropertiesOf(db_.get());
     std::map<int, std::string> policies;
-    for (const LiveFileMetaData& file : files) {
+    for (const LiveFileMetaData& file : Files()) {
       const TableProperties& table = *tables.at(file.directory + file.name);
       char text[100];
       snprintf(text, sizeof(text), "%s %.0f", table.filter_policy_name.c_str(),
@@ -103,22 +53,24 @@ class LevelsPolicyTest : public testing::Test {
   // Seeks in the gaps between keys, all of which are empty.
   void SeekInGaps() {
     for (int i = 0; i < kKeys; i++) {
-      const std::string end = Key(20 * i + 8);
-      const Slice upper = end;
-      ReadOptions read_options;
-      read_options.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
-      it->Seek(Key(20 * i + 7));
-      ASSERT_FALSE(it->Valid());
-      ASSERT_OK(it->status());
+      ASSERT_EQ("", FirstIn(Key(20 * i + 7), Key(20 * i + 8)));
     }
+  }
+  // The filters of all three files deny absent keys.
+  void ExpectFilteredGets() {
+    const uint64_t before = Ticks(BLOOM_FILTER_USEFUL);
+    for (int i = 0; i < kKeys; i++) ASSERT_FALSE(Has(Key(20 * i + 7)));
+    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL) - before, 2.9 * kKeys);
+  }
+  void ReopenFromDisk() {
+    Close();
+    const auto statistics = options_.statistics;
+    options_ = OptionsOnDisk();
+    options_.statistics = statistics;
+    Open();
   }
 
   static constexpr int kKeys = 3000;
-
-  const std::string path_ = test::PerThreadDBPath("levels_policy");
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -134,29 +86,16 @@ TEST_F(LevelsPolicyTest, EachLevelHasItsPolicy) {
   EXPECT_EQ("protean.Proteus", policies[2].substr(0, 15));
 
   // All three filters deny Gets, and all except level 0's deny seeks.
-  for (int i = 0; i < kKeys; i++) {
-    std::string value;
-    ASSERT_TRUE(db_->Get(ReadOptions(), Key(20 * i + 7), &value).IsNotFound());
-    ASSERT_OK(db_->Get(ReadOptions(), Key(20 * i + 2 * (i % 3)), &value));
-  }
-  EXPECT_GT(options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL),
-            2.9 * kKeys);
+  ExpectFilteredGets();
+  for (int i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(20 * i + 2 * (i % 3))));
   SeekInGaps();
-  const uint64_t skipped =
-      options_.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTERED) +
-      options_.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED);
-  EXPECT_GT(skipped, 1.8 * kKeys);
-  EXPECT_LE(skipped, 2u * kKeys);
+  EXPECT_GT(FilteredSeeks(), 1.8 * kKeys);
+  EXPECT_LE(FilteredSeeks(), 2u * kKeys);
 
   // Nothing changes when the DB is opened again by its OPTIONS file.
-  db_.reset();
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
-  options_ = Options(db_options, families[0].options);
-  Open();
+  ReopenFromDisk();
   EXPECT_EQ(policies, PoliciesOfFiles());
-  MoveTo(2);
+  CompactTo(2);
   policies = PoliciesOfFiles();
   EXPECT_EQ(1u, policies.size());
   EXPECT_EQ("protean.Proteus", policies[2].substr(0, 15));
@@ -185,10 +124,9 @@ TEST_F(LevelsPolicyTest, NoFilterInALevel) {
 TEST_F(LevelsPolicyTest, FilesFromOutside) {
   ASSERT_OK(Set("levels:bloomfilter:10,surf:0:8"));
   const std::string file = path_ + ".sst";
-  SstFileWriter writer(EnvOptions(), options_);
-  ASSERT_OK(writer.Open(file));
-  for (int i = 0; i < kKeys; i++) ASSERT_OK(writer.Put(Key(i), "value"));
-  ASSERT_OK(writer.Finish());
+  Keys keys;
+  for (int i = 0; i < kKeys; i++) keys.push_back(Key(i));
+  WriteSstFile(options_, file, keys);
   SstFileReader reader(options_);
   ASSERT_OK(reader.Open(file));
   EXPECT_EQ("protean.SuRF", reader.GetTableProperties()->filter_policy_name);
@@ -207,12 +145,11 @@ TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
   EXPECT_EQ("bloomfilter 10", policies[1]);
   EXPECT_EQ("protean.Proteus 14", policies[2]);
   SeekInGaps();
-  const auto queue = AsProteanFilterPolicy(PolicyOf(options_))
-                         ->Samples()
-                         ->Queue(kDefaultColumnFamilyName, Env::Default(),
-                                 /*logger=*/nullptr);
+  const auto queue = ProteanPolicyOf(options_)->Samples()->Queue(
+      kDefaultColumnFamilyName, Env::Default(),
+      /*logger=*/nullptr);
   EXPECT_GT(queue->size(), kKeys / 100u);  // of the first policy
-  MoveTo(2);
+  CompactTo(2);
   std::map<std::string, FilterProperties> files;
   ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
   ASSERT_EQ(1u, files.size());
@@ -224,9 +161,7 @@ TEST_F(LevelsPolicyTest, Refused) {
   const auto expect_refused = [&](const std::string& policy,
                                   const std::string& word) {
     SCOPED_TRACE(policy);
-    const Status s = Set(policy);
-    EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
-    EXPECT_NE(std::string::npos, s.ToString().find(word)) << s.ToString();
+    ExpectRefused(Set(policy), {word});
   };
   expect_refused("levels:", "missing");
   expect_refused("levels:proteus:12,", "missing");
@@ -244,9 +179,7 @@ TEST_F(LevelsPolicyTest, Refused) {
   expect_refused("levels:proteus:12,{id=protean.Proteus;seed_file=a{b}",
                  "braces");
   ASSERT_OK(Set("{id=protean.Levels}"));
-  const Status s = OpenDB(&db_, options_, path_);
-  EXPECT_TRUE(s.IsInvalidArgument());
-  EXPECT_NE(std::string::npos, s.ToString().find("no policy")) << s.ToString();
+  ExpectRefused(TryOpen(), {"no policy"});
 }
 
 // A # begins a comment in an OPTIONS file.
@@ -256,27 +189,16 @@ TEST_F(LevelsPolicyTest, HashInAFileName) {
           "samples_file=" +
           path_ + "/a#b#c}}}"));
   ASSERT_OK(Env::Default()->CreateDirIfMissing(path_));
-  ASSERT_OK(OpenDB(&db_, options_, path_));
+  Open();
   const auto text = [](const ColumnFamilyOptions& options) {
-    return options.table_factory->GetOptions<BlockBasedTableOptions>()
-        ->filter_policy->ToString(ConfigOptions());
+    return PolicyOf(options)->ToString(ConfigOptions());
   };
   for (int i = 0; i < 3; i++) {
-    db_.reset();
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    ASSERT_OK(
-        LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
-    EXPECT_EQ(text(options_), text(families[0].options));
-    options_ = Options(db_options, families[0].options);
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+    EXPECT_EQ(text(options_), text(OptionsOnDisk()));
+    ReopenFromDisk();
   }
-  ASSERT_OK(db_->Put(WriteOptions(), "k", "v"));
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  std::string value;
-  for (int i = 0; i < 1000; i++) {
-    EXPECT_TRUE(db_->Get(ReadOptions(), "k0", &value).IsNotFound());
-  }
+  WriteFile({"k"});
+  for (int i = 0; i < 1000; i++) EXPECT_FALSE(Has("k0"));
   db_.reset();
   EXPECT_OK(Env::Default()->FileExists(path_ + "/a#b#c"));
   EXPECT_OK(Env::Default()->DeleteFile(path_ + "/a#b#c"));
@@ -318,19 +240,11 @@ TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
     return std::shared_ptr<TableFactory>(NewBlockBasedTableFactory(table));
   };
   options_.table_factory = stock("levels:bloomfilter:10,proteus:12");
-  const Status s = OpenDB(&db_, options_, path_);
-  EXPECT_TRUE(s.IsInvalidArgument());
-  EXPECT_NE(std::string::npos, s.ToString().find("ProteanTable"))
-      << s.ToString();
+  ExpectRefused(TryOpen(), {"ProteanTable"});
   options_.table_factory = stock("levels:surf:0:8,proteus:12");
   Open();
   FillLevels();
-  std::string value;
-  for (int i = 0; i < kKeys; i++) {
-    ASSERT_TRUE(db_->Get(ReadOptions(), Key(20 * i + 7), &value).IsNotFound());
-  }
-  EXPECT_GT(options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL),
-            2.9 * kKeys);
+  ExpectFilteredGets();
 }
 
 // With another policy than Protean's, or none, the filters of existing files
@@ -341,40 +255,28 @@ TEST_F(LevelsPolicyTest, FiltersOutliveTheirPolicy) {
     ASSERT_OK(Set("surf:0:8"));
     Open();
     FillLevels();
-    db_.reset();
     ASSERT_OK(Set(policy));
-    options_.statistics = CreateDBStatistics();
+    ASSERT_OK(options_.statistics->Reset());
     Open();
     SeekInGaps();
-    EXPECT_GE(
-        options_.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTERED) +
-            options_.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED),
-        2.9 * kKeys);
-    std::string value;
-    for (int i = 0; i < kKeys; i++) {
-      ASSERT_TRUE(
-          db_->Get(ReadOptions(), Key(20 * i + 7), &value).IsNotFound());
-      ASSERT_OK(db_->Get(ReadOptions(), Key(20 * i + 2), &value));
-    }
-    EXPECT_GT(options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL),
-              2.9 * kKeys);
-    MoveTo(2);
+    EXPECT_GE(FilteredSeeks(), 2.9 * kKeys);
+    ExpectFilteredGets();
+    for (int i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(20 * i + 2)));
+    CompactTo(2);
     const auto policies = PoliciesOfFiles();
     EXPECT_EQ(policy == "nullptr" ? " 0" : "bloomfilter 10", policies.at(2));
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
   }
 }
 
 TEST_F(LevelsPolicyTest, ChangedInAnOpenDB) {
   ASSERT_OK(Set("proteus:12"));
   Open();
-  Flush(0);
+  AddFile(0);
   ASSERT_OK(db_->SetOptions(
       {{"table_factory.filter_policy", "levels:bloomfilter:10,surf:0:8"}}));
-  Flush(1);
-  TablePropertiesCollection tables;
-  ASSERT_OK(db_->GetPropertiesOfAllTables(&tables));
+  AddFile(1);
+  const TablePropertiesCollection tables = PropertiesOf(db_.get());
   std::set<std::string> names;
   for (const auto& [path, table] : tables) {
     names.insert(table->filter_policy_name);

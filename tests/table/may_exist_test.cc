@@ -5,42 +5,28 @@
 
 #include "plugin/may_exist.h"
 
-#include <map>
-
 #include "plugin/sst_file_filter.h"
-#include "rocksdb/advanced_cache.h"
 #include "rocksdb/slice_transform.h"
-#include "tests/table/between.h"
-#include "tests/table/one_db.h"
-#include "util/random.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-class MayExistTest : public OneDBTest {
+class MayExistTest : public NumberedDBTest {
  protected:
-  MayExistTest() : OneDBTest("may_exist") {
-    SetTable("filter_policy=surf:0:12");
-  }
+  MayExistTest() { SetPolicy("surf:0:12"); }
 
-  void Put(uint64_t i) { ASSERT_OK(db_->Put(WriteOptions(), Key(i), "value")); }
   // Keys 1 to 4 * num in two levels, L0, and the memtable.
   void Fill(uint64_t num) {
-    for (uint64_t run = 0; run < 4; run++) {
-      for (uint64_t i = 1 + run; i <= 4 * num; i += 4) Put(i);
-      if (run == 3) return;
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      if (run < 2) {
-        ASSERT_OK(CompactLevel0(&*db_, 2 - static_cast<int>(run), 64 << 10));
-      }
+    for (const int level : {2, 1, 0}) {
+      WriteNumbers(3 - level, 4 * num, /*step=*/4, level);
     }
+    for (uint64_t i = 4; i <= 4 * num; i += 4) Put(Key(i));
   }
-
   // A new DB with that table, filled.
   void Refill(const std::string& table, uint64_t num) {
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
     SetTable(table);
     Open();
     Fill(num);
@@ -52,25 +38,16 @@ class MayExistTest : public OneDBTest {
                            &key, &may_exist));
     return may_exist;
   }
-  // nullptr stands for no bound.
-  bool RangeMayExist(const Slice* lo, const Slice* hi) {
-    const RangePtr range(lo, hi);
+  bool RangeMayExist(const RangePtr& range, const ReadOptions& read = {}) {
     bool may_exist = false;
-    EXPECT_OK(RangesMayExist(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
-                             1, &range, &may_exist));
+    EXPECT_OK(RangesMayExist(&*db_, read, db_->DefaultColumnFamily(), 1, &range,
+                             &may_exist));
     return may_exist;
   }
   bool RangeMayExist(const std::string& lo, const std::string& hi,
-                     const ReadOptions& read_options = {}) {
-    const Slice start = lo;
-    const Slice limit = hi;
-    const RangePtr range(&start, &limit);
-    bool may_exist = false;
-    EXPECT_OK(RangesMayExist(&*db_, read_options, db_->DefaultColumnFamily(), 1,
-                             &range, &may_exist));
-    return may_exist;
+                     const ReadOptions& read = {}) {
+    return RangeMayExist(Between(lo, hi), read);
   }
-
   static uint64_t DataBlockReads() {
     const PerfContext& counters = *get_perf_context();
     return counters.block_read_count - counters.filter_block_read_count -
@@ -91,17 +68,16 @@ TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
     SCOPED_TRACE(table);
     ASSERT_NO_FATAL_FAILURE(Refill(table, kNum));
     Open();  // The memtable has been flushed.
-    for (uint64_t i = 3; i <= 4 * kNum; i += 44) Put(i);
+    for (uint64_t i = 3; i <= 4 * kNum; i += 44) Put(Key(i));
     get_perf_context()->Reset();
     size_t denied_keys = 0;
     size_t denied_ranges = 0;
     for (uint64_t i = 1; i <= 4 * kNum; i++) {
       ASSERT_TRUE(KeyMayExist(Key(i))) << i;
-      denied_keys += !KeyMayExist(BigEndian(kGap * i + 500));
+      denied_keys += !KeyMayExist(Gap(i, 500));
       ASSERT_TRUE(RangeMayExist(BigEndian(kGap * i - 7), Key(i) + '\0')) << i;
-      ASSERT_TRUE(RangeMayExist(Key(i), BigEndian(kGap * i + 1))) << i;
-      denied_ranges +=
-          !RangeMayExist(BigEndian(kGap * i + 400), BigEndian(kGap * i + 432));
+      ASSERT_TRUE(RangeMayExist(Key(i), Gap(i))) << i;
+      denied_ranges += !RangeMayExist(Gap(i, 400), Gap(i, 432));
     }
     EXPECT_GT(denied_keys, 4 * kNum * 9 / 10);
     EXPECT_GT(denied_ranges, 4 * kNum * 8 / 10);
@@ -118,19 +94,17 @@ TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
 TEST_F(MayExistTest, DeletionsAndSnapshots) {
   Open();
   Fill(500);
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   const Snapshot* const before = db_->GetSnapshot();
   ReadOptions then;
   then.snapshot = before;
-  ASSERT_OK(db_->Delete(WriteOptions(), Key(101)));
+  Delete(Key(101));
   ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
                              Key(200), Key(300)));
-  Put(250);
-  Put(5000);
+  Put(Key(250));
+  Put(Key(5000));
   for (const bool flushed : {false, true}) {
-    if (flushed) {
-      ASSERT_OK(db_->Flush(FlushOptions()));
-    }
+    if (flushed) Flush();
     SCOPED_TRACE(flushed);
     if (!flushed) {
       EXPECT_FALSE(KeyMayExist(Key(101)));
@@ -158,20 +132,19 @@ TEST_F(MayExistTest, FiltersAsTheReadTierAllows) {
       "block_cache={capacity=16M;num_shard_bits=0}");
   Open();
   Fill(2000);
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   Open();
   options_.table_factory->GetOptions<BlockBasedTableOptions>()
       ->block_cache->EraseUnRefEntries();
   ReadOptions cached;
   cached.read_tier = kBlockCacheTier;
   get_perf_context()->Reset();
-  EXPECT_TRUE(KeyMayExist(BigEndian(kGap * 100 + 500), cached));
-  EXPECT_TRUE(RangeMayExist(BigEndian(kGap * 100 + 500),
-                            BigEndian(kGap * 100 + 501), cached));
+  EXPECT_TRUE(KeyMayExist(Gap(100, 500), cached));
+  EXPECT_TRUE(RangeMayExist(Gap(100, 500), Gap(100, 501), cached));
   EXPECT_EQ(0u, get_perf_context()->block_read_count);
-  EXPECT_FALSE(KeyMayExist(BigEndian(kGap * 100 + 500)));
+  EXPECT_FALSE(KeyMayExist(Gap(100, 500)));
   EXPECT_LT(0u, get_perf_context()->filter_block_read_count);
-  EXPECT_FALSE(KeyMayExist(BigEndian(kGap * 100 + 500), cached));
+  EXPECT_FALSE(KeyMayExist(Gap(100, 500), cached));
   EXPECT_EQ(0u, DataBlockReads());
 }
 
@@ -182,12 +155,11 @@ TEST_F(MayExistTest, FilesThatAreNotOpen) {
   options_.table_cache_numshardbits = 0;
   Open();
   constexpr uint64_t kNum = 20000;
-  for (uint64_t i = 1; i <= kNum; i++) Put(i);
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  ASSERT_OK(CompactLevel0(&*db_, 2, 16 << 10));
+  WriteNumbers(1, kNum);
+  CompactLevel0Into(2, 16 << 10);
   Open();
-  const auto gap = [](uint64_t i) { return BigEndian(kGap * i + 500); };
-  const auto end = [](uint64_t i) { return BigEndian(kGap * i + 501); };
+  const auto gap = [](uint64_t i) { return Gap(i, 500); };
+  const auto end = [](uint64_t i) { return Gap(i, 501); };
   constexpr uint64_t kLast = kNum - 3;
   // Opens a file.
   EXPECT_FALSE(RangeMayExist(gap(kLast), end(kLast)));
@@ -217,13 +189,12 @@ TEST_F(MayExistTest, OtherFiltersAndTables) {
   SetTable("filter_policy=bloomfilter:14", "BlockBasedTable");
   Open();
   Fill(2000);
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   bool may_exist = false;
   const Slice key = "a";
-  const Status s = KeysMayExist(
-      &*db_, ReadOptions(), db_->DefaultColumnFamily(), 1, &key, &may_exist);
-  EXPECT_TRUE(s.IsInvalidArgument());
-  EXPECT_NE(std::string::npos, s.ToString().find("ProteanTable"));
+  ExpectRefused(KeysMayExist(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
+                             1, &key, &may_exist),
+                {"ProteanTable"});
   EXPECT_TRUE(may_exist);
   const RangePtr all;
   EXPECT_TRUE(RangesMayExist(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
@@ -236,7 +207,7 @@ TEST_F(MayExistTest, OtherFiltersAndTables) {
   for (uint64_t i = 1; i <= 8000; i++) {
     ASSERT_TRUE(KeyMayExist(Key(i))) << i;
     ASSERT_TRUE(RangeMayExist(Key(i), Key(i + 1))) << i;
-    denied += !KeyMayExist(BigEndian(kGap * i + 500));
+    denied += !KeyMayExist(Gap(i, 500));
   }
   EXPECT_GT(denied, 7800u);
 }
@@ -247,10 +218,9 @@ TEST_F(MayExistTest, PrefixExtractorsAndReversedOrder) {
   Fill(1000);
   for (uint64_t i = 1; i <= 4000; i++) {
     ASSERT_TRUE(KeyMayExist(Key(i))) << i;
-    ASSERT_TRUE(RangeMayExist(Key(i), BigEndian(kGap * i + 1))) << i;
+    ASSERT_TRUE(RangeMayExist(Key(i), Gap(i))) << i;
   }
-  db_.reset();
-  ASSERT_OK(DestroyDB(path_, options_));
+  Destroy();
   options_.prefix_extractor.reset();
   options_.comparator = ReverseBytewiseComparator();
   Open();
@@ -270,8 +240,7 @@ TEST_F(MayExistTest, RandomOperations) {
         "kTwoLevelIndexSearch;metadata_block_size=256"}) {
     for (uint32_t seed = 1; seed <= 3; seed++) {
       SCOPED_TRACE(table + std::to_string(seed));
-      db_.reset();
-      ASSERT_OK(DestroyDB(path_, options_));
+      Destroy();
       SetTable(table);
       Open();
       Random random(seed);
@@ -286,17 +255,17 @@ TEST_F(MayExistTest, RandomOperations) {
         const std::string a = any();
         const std::string b = any();
         if (what < 30) {
-          ASSERT_OK(db_->Put(WriteOptions(), a, "v"));
+          Put(a, "v");
           truth[a] = 1;
         } else if (what < 40) {
-          ASSERT_OK(db_->Delete(WriteOptions(), a));
+          Delete(a);
           truth.erase(a);
         } else if (what < 41 && a < b) {
           ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
                                      a, b));
           truth.erase(truth.lower_bound(a), truth.lower_bound(b));
         } else if (what < 42 && random.OneIn(3)) {
-          ASSERT_OK(db_->Flush(FlushOptions()));
+          Flush();
           if (random.OneIn(4)) {
             ASSERT_OK(
                 db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
@@ -325,18 +294,18 @@ TEST_F(MayExistTest, OpenRanges) {
   const Slice key = "m";
   const Slice below = "a";
   const Slice above = "z";
-  EXPECT_FALSE(RangeMayExist(nullptr, nullptr));
+  EXPECT_FALSE(RangeMayExist(RangePtr()));
   for (const bool flushed : {false, true}) {
     SCOPED_TRACE(flushed);
     ASSERT_OK(flushed ? db_->Flush(FlushOptions())
                       : db_->Put(WriteOptions(), key, "value"));
-    EXPECT_TRUE(RangeMayExist(nullptr, nullptr));
-    EXPECT_TRUE(RangeMayExist(&key, nullptr));
-    EXPECT_TRUE(RangeMayExist(&below, nullptr));
-    EXPECT_FALSE(RangeMayExist(&above, nullptr));
-    EXPECT_TRUE(RangeMayExist(nullptr, &above));
-    EXPECT_FALSE(RangeMayExist(nullptr, &key));
-    EXPECT_FALSE(RangeMayExist(nullptr, &below));
+    EXPECT_TRUE(RangeMayExist(RangePtr()));
+    EXPECT_TRUE(RangeMayExist({&key, nullptr}));
+    EXPECT_TRUE(RangeMayExist({&below, nullptr}));
+    EXPECT_FALSE(RangeMayExist({&above, nullptr}));
+    EXPECT_TRUE(RangeMayExist({nullptr, &above}));
+    EXPECT_FALSE(RangeMayExist({nullptr, &key}));
+    EXPECT_FALSE(RangeMayExist({nullptr, &below}));
   }
 }
 
@@ -344,16 +313,11 @@ TEST_F(MayExistTest, OpenRanges) {
 TEST_F(MayExistTest, ReadsAfterwardsReadAgain) {
   Open();
   Fill(500);
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   EXPECT_TRUE(KeyMayExist(Key(5)));
   EXPECT_TRUE(RangeMayExist(Key(5), Key(6)));
-  std::string value;
-  ASSERT_OK(db_->Get(ReadOptions(), Key(5), &value));
-  EXPECT_EQ("value", value);
-  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  it->Seek(Key(5));
-  ASSERT_TRUE(it->Valid());
-  EXPECT_EQ(Key(5), it->key().ToString());
+  EXPECT_TRUE(Has(Key(5)));
+  EXPECT_EQ(Key(5), FirstFrom(Key(5)));
 }
 
 // ---- Files ----
@@ -363,14 +327,10 @@ class FilesMayExistTest : public MayExistTest {
  protected:
   using Filters = std::vector<std::unique_ptr<SstFileFilter>>;
   Filters OpenFiles() {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
     Filters filters;
-    for (const LiveFileMetaData& file : files) {
+    for (const LiveFileMetaData& file : Files()) {
       filters.emplace_back();
-      EXPECT_OK(SstFileFilter::Open(
-          options_, file.directory + "/" + file.relative_filename,
-          &filters.back()));
+      EXPECT_OK(SstFileFilter::Open(options_, PathOf(file), &filters.back()));
     }
     EXPECT_FALSE(filters.empty());
     return filters;
@@ -392,11 +352,11 @@ TEST_F(FilesMayExistTest, AsInTheDB) {
         "index_type=kTwoLevelIndexSearch;metadata_block_size=1024"}) {
     SCOPED_TRACE(table);
     ASSERT_NO_FATAL_FAILURE(Refill(table, kNum));
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Flush();
     const Filters filters = OpenFiles();
     int in_vain = 0;
     for (uint64_t i = 1; i <= 4 * kNum; i++) {
-      const std::string behind = BigEndian(kGap * i + kGap / 2);
+      const std::string behind = Gap(i, kGap / 2);
       ASSERT_GE(
           Count(filters, [&](const auto& f) { return f.KeyMayExist(Key(i)); }),
           1);
@@ -411,8 +371,7 @@ TEST_F(FilesMayExistTest, AsInTheDB) {
       in_vain +=
           Count(filters, [&](const auto& f) { return f.KeyMayExist(behind); });
       in_vain += Count(filters, [&](const auto& f) {
-        return f.RangeMayExist(
-            Between(behind, BigEndian(kGap * i + kGap / 2 + 9)));
+        return f.RangeMayExist(Between(behind, Gap(i, kGap / 2 + 9)));
       });
     }
     EXPECT_LT(in_vain, 800);
@@ -427,14 +386,13 @@ TEST_F(FilesMayExistTest, WithoutAFilterAnythingMayExist) {
          {BytewiseComparator(), ReverseBytewiseComparator()}) {
       const bool knows = comparator == BytewiseComparator() && *table == '\0';
       SCOPED_TRACE(std::string(table) + comparator->Name());
-      db_.reset();
-      ASSERT_OK(DestroyDB(path_, options_));
+      Destroy();
       options_.comparator = comparator;
       options_.prefix_extractor.reset(NewFixedPrefixTransform(4));
       SetTable(std::string("filter_policy=surf:0:12;") + table);
       Open();
-      for (uint64_t i = 1; i < 100; i++) Put(i);
-      ASSERT_OK(db_->Flush(FlushOptions()));
+      for (uint64_t i = 1; i < 100; i++) Put(Key(i));
+      Flush();
       const Filters filters = OpenFiles();
       const bool descends = comparator == ReverseBytewiseComparator();
       const std::string lo = BigEndian(descends ? 2 : 1);

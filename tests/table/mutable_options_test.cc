@@ -3,7 +3,6 @@
 //  Options that DB::SetOptions changes in an open DB, while threads read and
 //  write: those of a policy, whose samples stay, and the switch of all filters.
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,15 +10,7 @@
 #include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/filter_statistics.h"
-#include "plugin/protean.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/env.h"
-#include "rocksdb/statistics.h"
-#include "rocksdb/utilities/options_util.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -35,44 +26,26 @@ std::string KeyOf(int number) {
   return key;
 }
 
-class MutableOptionsTest : public testing::Test {
+class MutableOptionsTest : public OwnDBTest {
  protected:
-  void SetUp() override {
-    EXPECT_OK(DestroyDB(path_, Options()));
-    options_.create_if_missing = true;
+  MutableOptionsTest() : OwnDBTest(Options()) {
     options_.disable_auto_compactions = true;
-    options_.statistics = ROCKSDB_NAMESPACE::CreateDBStatistics();
-  }
-  ~MutableOptionsTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
   }
 
-  void Open(const std::string& table) {
-    ConfigOptions strict;
-    strict.ignore_unknown_options = false;
-    strict.ignore_unsupported_options = false;
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        strict, options_, "table_factory={id=ProteanTable;" + table + "}",
-        &options_));
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+  void OpenWith(const std::string& table) {
+    SetTable(table);
+    Open();
   }
   // Writes a file of even numbers.
   void WriteFile() {
-    for (int i = 0; i < kKeys; i += 2) {
-      ASSERT_OK(db_->Put(WriteOptions(), KeyOf(i), "value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    for (int i = 0; i < kKeys; i += 2) Put(KeyOf(i));
+    Flush();
   }
   // Asks for odd numbers, by Get and by bounded seeks.
   void AskForAbsent() {
-    std::string value;
     for (int i = 1; i < kKeys; i += 2) {
-      const std::unique_ptr<Iterator> it(NewBounded());
-      ASSERT_TRUE(db_->Get(ReadOptions(), KeyOf(i), &value).IsNotFound());
-      Seek(it.get(), i);
-      ASSERT_FALSE(it->Valid());
-      ASSERT_OK(it->status());
+      ASSERT_FALSE(Has(KeyOf(i)));
+      ASSERT_EQ("", FirstIn(KeyOf(i), KeyOf(i) + "~"));
     }
   }
   Iterator* NewBounded() {
@@ -86,89 +59,62 @@ class MutableOptionsTest : public testing::Test {
     it->Seek(KeyOf(number));
   }
 
-  FilterStatistics StatisticsOf() {
-    FilterStatistics statistics;
-    EXPECT_OK(GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(),
-                                  &statistics));
-    return statistics;
-  }
   const ProteanFilterPolicy* Policy() {
-    return AsProteanFilterPolicy(
-        db_->GetOptions()
-            .table_factory->GetOptions<BlockBasedTableOptions>()
-            ->filter_policy.get());
+    return ProteanPolicyOf(db_->GetOptions());
+  }
+  std::shared_ptr<QueryQueue> Queue() {
+    return Policy()->Samples()->Queue(kDefaultColumnFamilyName, Env::Default(),
+                                      nullptr);
   }
   std::string Option(const std::string& name) {
-    std::string value;
-    EXPECT_OK(Policy()->GetOption(ConfigOptions(), name, &value));
-    return value;
+    return OptionOf(Policy(), name);
   }
   Status Set(const std::string& name, const std::string& value) {
     return db_->SetOptions({{"table_factory." + name, value}});
   }
-  void ExpectInLog(const std::string& line, int times) {
-    std::string log;
-    ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &log));
-    int found = 0;
-    for (size_t at = 0; (at = log.find(line, at)) != std::string::npos; at++) {
-      found++;
-    }
-    EXPECT_EQ(times, found) << line;
+  void ExpectInLog(const std::string& line, size_t times) {
+    EXPECT_EQ(times, log_->Lines({line}).size()) << line;
   }
-  uint64_t BlocksRead() {
-    return options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
-           options_.statistics->getTickerCount(BLOCK_CACHE_DATA_MISS);
+  uint64_t DataBlocks() {
+    return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
+  }
+  // The bits per key of the newest file.
+  double NewestBits() {
+    const TablePropertiesCollection all = PropertiesOf(db_.get());
+    const auto newest = std::max_element(
+        all.begin(), all.end(),
+        [](const auto& a, const auto& b) { return a.first < b.first; });
+    return 8.0 * static_cast<double>(newest->second->filter_size) /
+           static_cast<double>(newest->second->num_entries);
   }
 
-  const std::string path_ = test::PerThreadDBPath("mutable_options");
   std::string bound_key_;
   Slice bound_;
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
-
-// The bits per key of the newest file.
-double NewestBits(DB* db) {
-  std::vector<LiveFileMetaData> files;
-  db->GetLiveFilesMetaData(&files);
-  TablePropertiesCollection all;
-  EXPECT_OK(db->GetPropertiesOfAllTables(&all));
-  std::string newest;
-  double bits = 0;
-  for (const auto& [name, properties] : all) {
-    if (name < newest) continue;
-    newest = name;
-    bits = 8.0 * static_cast<double>(properties->filter_size) /
-           static_cast<double>(properties->num_entries);
-  }
-  return bits;
-}
 
 }  // namespace
 
 TEST_F(MutableOptionsTest, OptionsOfAPolicy) {
   ASSERT_NO_FATAL_FAILURE(
-      Open("filter_policy={id=protean.Proteus;bits_per_key=10;"
-           "level_bits=kEqual;sample_every=1}"));
+      OpenWith("filter_policy={id=protean.Proteus;bits_per_key=10;"
+               "level_bits=kEqual;sample_every=1}"));
   ASSERT_NO_FATAL_FAILURE(WriteFile());
-  EXPECT_NEAR(10, NewestBits(db_.get()), 0.6);
+  EXPECT_NEAR(10, NewestBits(), 0.6);
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
   const ProteanFilterPolicy* const policy = Policy();
-  const auto queue = policy->Samples()->Queue(kDefaultColumnFamilyName,
-                                              Env::Default(), nullptr);
+  const auto queue = Queue();
   const size_t samples = queue->size();
   ASSERT_GT(samples, 10'000u);
 
   ASSERT_OK(Set("filter_policy.bits_per_key", "16"));
   EXPECT_EQ(policy, Policy()) << "the policy is another one";
   ASSERT_NO_FATAL_FAILURE(WriteFile());
-  EXPECT_NEAR(16, NewestBits(db_.get()), 0.6);
+  EXPECT_NEAR(16, NewestBits(), 0.6);
   EXPECT_EQ(samples, queue->size());
 
   ASSERT_OK(Set("filter_policy.sample_every", "1000"));
   ASSERT_OK(Set("filter_policy.sample_capacity", "200"));
-  EXPECT_EQ(queue, policy->Samples()->Queue(kDefaultColumnFamilyName,
-                                            Env::Default(), nullptr));
+  EXPECT_EQ(queue, Queue());
   const uint64_t recorded = queue->recorded();
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
   EXPECT_LT(queue->recorded() - recorded, 100u);
@@ -199,12 +145,8 @@ TEST_F(MutableOptionsTest, OptionsOfAPolicy) {
   EXPECT_EQ(16, std::stod(Option("bits_per_key")));
 
   // The OPTIONS file has the changes.
-  db_.reset();
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
   const std::string table =
-      families[0].options.table_factory->ToString(ConfigOptions());
+      OptionsOnDisk().table_factory->ToString(ConfigOptions());
   for (const char* text : {"bits_per_key=16", "sample_capacity=200",
                            "prefix_filter_type=kBloom"}) {
     EXPECT_NE(std::string::npos, table.find(text)) << table;
@@ -213,77 +155,73 @@ TEST_F(MutableOptionsTest, OptionsOfAPolicy) {
 
 TEST_F(MutableOptionsTest, RangeFiltersAreSwitchedOffAndOn) {
   ASSERT_NO_FATAL_FAILURE(
-      Open("filter_policy={id=protean.Proteus;bits_per_key=20;"
-           "sample_every=1}"));
+      OpenWith("filter_policy={id=protean.Proteus;bits_per_key=20;"
+               "sample_every=1}"));
   ASSERT_NO_FATAL_FAILURE(WriteFile());
-  const auto queue = Policy()->Samples()->Queue(kDefaultColumnFamilyName,
-                                                Env::Default(), nullptr);
+  const auto queue = Queue();
   std::unique_ptr<Iterator> old(NewBounded());
-  uint64_t before = BlocksRead();
+  uint64_t before = DataBlocks();
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
-  EXPECT_LT(BlocksRead() - before, 100u);
+  EXPECT_LT(DataBlocks() - before, 100u);
   const uint64_t recorded = queue->recorded();
   EXPECT_GT(recorded, 10'000u);
 
   ASSERT_OK(Set("range_filters", "false"));
-  before = BlocksRead();
+  before = DataBlocks();
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
-  EXPECT_GE(BlocksRead() - before, uint64_t{kKeys} - 1);
+  EXPECT_GE(DataBlocks() - before, uint64_t{kKeys} - 1);
   EXPECT_EQ(recorded, queue->recorded());
   // MultiGet, and an iterator that was there before.
-  before = BlocksRead();
+  before = DataBlocks();
   Seek(old.get(), 101);
   EXPECT_FALSE(old->Valid());
-  EXPECT_EQ(1, BlocksRead() - before);
+  EXPECT_EQ(1, DataBlocks() - before);
   old.reset();
   const std::string absent = KeyOf(301);
   std::vector<std::string> values;
-  before = BlocksRead();
+  before = DataBlocks();
   EXPECT_TRUE(db_->MultiGet(ReadOptions(), {absent}, &values)[0].IsNotFound());
-  EXPECT_EQ(1, BlocksRead() - before);
+  EXPECT_EQ(1, DataBlocks() - before);
   // Files get filters as before.
   ASSERT_NO_FATAL_FAILURE(WriteFile());
-  EXPECT_GT(NewestBits(db_.get()), 15);
+  EXPECT_GT(NewestBits(), 15);
 
   EXPECT_NOK(Set("range_filters", "perhaps"));
   ASSERT_OK(Set("range_filters", "true"));
-  before = BlocksRead();
+  before = DataBlocks();
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
-  EXPECT_LT(BlocksRead() - before, 200u);
+  EXPECT_LT(DataBlocks() - before, 200u);
 
   // A DB is opened as its OPTIONS file says.
   ASSERT_OK(Set("range_filters", "false"));
-  db_.reset();
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
-  options_.table_factory = families[0].options.table_factory;
-  ASSERT_OK(OpenDB(&db_, options_, path_));
-  before = BlocksRead();
+  options_.table_factory = OptionsOnDisk().table_factory;
+  Open();
+  before = DataBlocks();
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());
-  EXPECT_GE(BlocksRead() - before, uint64_t{kKeys} - 1);
+  EXPECT_GE(DataBlocks() - before, uint64_t{kKeys} - 1);
 }
 
 // The variable is read once, so this is a process of its own.
 TEST_F(MutableOptionsTest, TheEnvironmentSwitchesFiltersOff) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   const auto blocks_are_read = [this] {
-    setenv("PROTEAN_RANGE_FILTERS", "off", 1);
-    Open("filter_policy=proteus:20;range_filters=true");
+    OpenWith("filter_policy=proteus:20;range_filters=true");
     WriteFile();
-    const uint64_t before = BlocksRead();
+    const uint64_t before = DataBlocks();
     AskForAbsent();
     ExpectInLog("PROTEAN_RANGE_FILTERS switches all range filters", 1);
-    return BlocksRead() - before >= uint64_t{kKeys} - 1 && !HasFailure();
+    return DataBlocks() - before >= uint64_t{kKeys} - 1 && !HasFailure();
   };
+  setenv("PROTEAN_RANGE_FILTERS", "off", 1);
   EXPECT_EXIT(_exit(blocks_are_read() ? 0 : 1), testing::ExitedWithCode(0), "");
+  unsetenv("PROTEAN_RANGE_FILTERS");
 }
 
 // Threads read and write while options change; nothing that was written is
 // missed.
 TEST_F(MutableOptionsTest, UnderLoad) {
   ASSERT_NO_FATAL_FAILURE(
-      Open("filter_policy={id=protean.Proteus;sample_every=3}"));
+      OpenWith("filter_policy={id=protean.Proteus;sample_every=3}"));
   ASSERT_NO_FATAL_FAILURE(WriteFile());
   std::atomic<bool> stop{false};
   std::atomic<int> wrong{0};
@@ -294,13 +232,8 @@ TEST_F(MutableOptionsTest, UnderLoad) {
       for (int i = t; !stop; i = (i + 7) % kKeys) {
         const Status s = db_->Get(ReadOptions(), KeyOf(i), &value);
         if (i % 2 == 0 ? !s.ok() : !s.IsNotFound()) wrong++;
-        const std::string limit = KeyOf(i) + "~";
-        const Slice bound = limit;
-        ReadOptions read;
-        read.iterate_upper_bound = &bound;
-        const std::unique_ptr<Iterator> it(db_->NewIterator(read));
-        it->Seek(KeyOf(i));
-        if (it->Valid() != (i % 2 == 0) || !it->status().ok()) wrong++;
+        const bool found = FirstIn(KeyOf(i), KeyOf(i) + "~") == KeyOf(i);
+        if (found != (i % 2 == 0)) wrong++;
       }
     });
   }
@@ -331,7 +264,7 @@ TEST_F(MutableOptionsTest, HalfOnIsSaid) {
   BlockBasedTableOptions table;
   table.filter_policy = NewProteusFilterPolicy();
   options_.table_factory.reset(NewBlockBasedTableFactory(table));
-  ASSERT_OK(OpenDB(&db_, options_, path_));
+  Open();
   ASSERT_NO_FATAL_FAILURE(WriteFile());
   ASSERT_NO_FATAL_FAILURE(WriteFile());
   ExpectInLog(
@@ -340,10 +273,11 @@ TEST_F(MutableOptionsTest, HalfOnIsSaid) {
       1);
   // With ProteanTable, and filters on all levels, there is nothing to say.
   for (const bool for_hits : {false, true}) {
-    db_.reset();
     options_.table_factory = NewProteanTableFactory(table);
     options_.optimize_filters_for_hits = for_hits;
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+    Close();
+    log_->Clear();
+    Open();
     ASSERT_NO_FATAL_FAILURE(WriteFile());
     ASSERT_NO_FATAL_FAILURE(WriteFile());
     ExpectInLog("Seek and Next do not", 0);
@@ -356,16 +290,11 @@ TEST_F(MutableOptionsTest, HalfOnIsSaid) {
 // RocksDB gives the options of the factory that is there to the one of another
 // name, if it may stand for that.
 TEST_F(MutableOptionsTest, TextLeadsBackToTheBlockBasedTable) {
-  ConfigOptions strict;
-  strict.ignore_unknown_options = false;
-  ASSERT_OK(GetColumnFamilyOptionsFromString(
-      strict, options_,
-      "table_factory={id=ProteanTable;filter_policy=proteus;block_size=8192}",
-      &options_));
-  ASSERT_OK(GetColumnFamilyOptionsFromString(
-      strict, options_,
-      "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}",
-      &options_));
+  for (const char* table :
+       {"{id=ProteanTable;filter_policy=proteus;block_size=8192}",
+        "{id=BlockBasedTable;filter_policy=bloomfilter:10}"}) {
+    ASSERT_OK(AddOptions(std::string("table_factory=") + table, &options_));
+  }
   EXPECT_STREQ("BlockBasedTable", options_.table_factory->Name());
 }
 

@@ -3,56 +3,27 @@
 //  Open seeks over many sorted runs: what files that wait for each other cost,
 //  and that a search comes to an end wherever they wait.
 
-#include <gtest/gtest.h>
+#include <malloc.h>
 
-#include <set>
-
-#include "plugin/protean.h"
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/db.h"
-#include "rocksdb/perf_context.h"
-#include "rocksdb/statistics.h"
-#include "rocksdb/table.h"
-#include "test_util/testharness.h"
-#include "tests/table/twin_db.h"
-#include "util/random.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 // A DB of sorted runs, and what is in it.
-class OpenSeeksTest : public testing::Test {
+class OpenSeeksTest : public OwnDBTest {
  protected:
-  OpenSeeksTest() {
-    options_.create_if_missing = true;
-    options_.disable_auto_compactions = true;
-    options_.compression = kNoCompression;
-    options_.level0_slowdown_writes_trigger = 1000;
-    options_.level0_stop_writes_trigger = 1000;
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-  ~OpenSeeksTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-
-  void Open(const std::string& table) {
-    options_.table_factory = NewTable("ProteanTable", table);
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+  void OpenWith(const std::string& table) {
+    SetTable(table);
+    Open();
   }
 
   // One run of these keys; at the bottom of the tree or on level 0.
   void AddRun(const std::vector<std::string>& keys, bool bottom = false) {
-    for (const std::string& key : keys) {
-      ASSERT_OK(db_->Put(WriteOptions(), key, std::string(100, 'v')));
-      model_.insert(key);
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    if (bottom) {
-      ASSERT_OK(CompactLevel0(db_.get(), 6, 1 << 30));
-    }
+    WriteFile(keys, /*level=*/0, std::string(100, 'v'));
+    model_.insert(keys.begin(), keys.end());
+    if (bottom) CompactLevel0Into(3, 1 << 30);
   }
   // Numbers that are spread out.
   void AddNumbers(size_t count, bool bottom = false) {
@@ -81,21 +52,14 @@ class OpenSeeksTest : public testing::Test {
   double BlocksPerSeek(int seeks, uint64_t seed, int nexts = 0) {
     Random64 random(seed);
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    const auto blocks = [] {
-      return get_perf_context()->block_read_count +
-             get_perf_context()->block_cache_hit_count;
-    };
-    const uint64_t before = blocks();
+    const uint64_t before = BlocksUsed();
     for (int i = 0; i < seeks; i++) {
       Check(it.get(), BigEndian(random.Next()), nexts);
     }
-    return static_cast<double>(blocks() - before) / seeks;
+    return static_cast<double>(BlocksUsed() - before) / seeks;
   }
 
-  const std::string path_ = test::PerThreadDBPath("open_seeks_test");
-  Options options_;
   Random64 random_{1};
-  std::unique_ptr<DB> db_;
   std::set<std::string> model_;
 };
 
@@ -106,16 +70,15 @@ constexpr char kSmallCache[] = ";block_cache=8K";
 // Filters of sets do not know where the next key is, but that there is none up
 // to the key of another file; even better after a lesson.
 TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
-  Open(std::string("filter_policy={id=protean.Proteus;bits_per_key=12;"
-                   "sample_every=1}") +
-       kSmallCache);
+  OpenWith(std::string("filter_policy={id=protean.Proteus;bits_per_key=12;"
+                       "sample_every=1}") +
+           kSmallCache);
   AddNumbers(20000, /*bottom=*/true);
   for (int i = 0; i < 3; i++) AddNumbers(1000);
   EXPECT_LT(BlocksPerSeek(2000, /*seed=*/2), 1.7);
   EXPECT_LT(BlocksPerSeek(2000, /*seed=*/3, /*nexts=*/1), 2.2);
   // The runs are made again.
-  std::vector<LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
+  std::vector<LiveFileMetaData> files = Files();
   for (const LiveFileMetaData& file : files) {
     ASSERT_OK(db_->CompactFiles(CompactionOptions(), {file.name}, file.level));
   }
@@ -126,11 +89,10 @@ TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
 // takes markers at one place for such.
 TEST_F(OpenSeeksTest, MoreRunsThanItSkips) {
   for (const uint64_t max_skip : {0, 1, 8}) {
+    Destroy();
     options_.max_sequential_skip_in_iterations = max_skip;
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
     model_.clear();
-    Open(std::string("filter_policy=proteus:12") + kSmallCache);
+    OpenWith(std::string("filter_policy=proteus:12") + kSmallCache);
     for (int run = 0; run < 24; run++) {
       std::vector<std::string> keys;
       for (int i = 0; i < 50; i++) {
@@ -168,8 +130,7 @@ TEST_F(OpenSeeksTest, MoreRunsThanItSkips) {
 // not wait again.
 TEST_F(OpenSeeksTest, ScanOverManyRuns) {
   constexpr int kRuns = 250;
-  options_.statistics = CreateDBStatistics();
-  Open("filter_policy=proteus:14;block_cache=64M");
+  OpenWith("filter_policy=proteus:14;block_cache=64M");
   for (int run = 0; run < kRuns; run++) {
     WriteBatch batch;
     for (int i = 0; i < 200; i++) {
@@ -178,7 +139,7 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
       model_.insert(key);
     }
     ASSERT_OK(db_->Write(WriteOptions(), &batch));
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Flush();
   }
   for (const uint64_t target : {0x2000000000000001, 0x7123456789abcdef}) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -190,15 +151,13 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
     const uint64_t skipped =
         get_perf_context()->internal_recent_skipped_count - before;
     EXPECT_LE(skipped, 5u * kRuns);
-    EXPECT_LE(
-        options_.statistics->getTickerCount(NUMBER_OF_RESEEKS_IN_ITERATION),
-        kRuns / 10);
+    EXPECT_LE(Ticks(NUMBER_OF_RESEEKS_IN_ITERATION), kRuns / 10);
   }
 }
 
 // A scan that begins where the one before it has ended.
 TEST_F(OpenSeeksTest, Pages) {
-  Open(std::string("filter_policy=proteus:12") + kSmallCache);
+  OpenWith(std::string("filter_policy=proteus:12") + kSmallCache);
   AddNumbers(3000, /*bottom=*/true);
   for (int i = 0; i < 10; i++) AddNumbers(200);
   const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -213,7 +172,7 @@ TEST_F(OpenSeeksTest, Pages) {
 // Where all blocks are in the cache, trying prefixes one by one takes longer
 // than reading.
 TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
-  Open("filter_policy=proteus:12;block_cache=64M");
+  OpenWith("filter_policy=proteus:12;block_cache=64M");
   AddNumbers(20000, /*bottom=*/true);
   for (int i = 0; i < 3; i++) AddNumbers(1000);
   const auto filtered = [&](int seeks) {
@@ -244,7 +203,7 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
 // other what a read costs.
 TEST_F(OpenSeeksTest, FilesOfLevelZeroLearnTogetherThatReadsAreCheap) {
   constexpr int kRuns = 100;
-  Open("filter_policy=proteus:12;block_cache=64M");
+  OpenWith("filter_policy=proteus:12;block_cache=64M");
   for (int run = 0; run < kRuns; run++) AddNumbers(200);
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -262,5 +221,59 @@ TEST_F(OpenSeeksTest, FilesOfLevelZeroLearnTogetherThatReadsAreCheap) {
   EXPECT_GT(seek(100), 0u);
   EXPECT_EQ(seek(200), 0u);
 }
+
+// ---- Memory ----
+
+namespace {
+
+// An arena grows by 4 KB. With few files, that hides what an iterator takes.
+constexpr uint64_t kFiles = 40;
+constexpr uint64_t kKeysPerFile = 1000;
+
+// The bytes that the process has allocated; 0 if the C library does not tell.
+size_t AllocatedBytes() {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  return mallinfo2().uordblks;
+#else
+  return 0;
+#endif
+}
+
+class IteratorMemoryTest : public NumberedDBTest {
+ protected:
+  // The bytes of an iterator that has read all files, and has sought.
+  size_t BytesWith(const std::string& id, const std::string& table) {
+    SetTable(table, id);
+    OpenNew();
+    for (uint64_t file = 0; file < kFiles; file++) {
+      WriteNumbers(file, kFiles * kKeysPerFile - 1, /*step=*/kFiles);
+    }
+    size_t least = SIZE_MAX;
+    for (int repetition = 0; repetition < 3; repetition++) {
+      const size_t before = AllocatedBytes();
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+      for (uint64_t i = 0; i < kKeysPerFile; i += 50) {
+        it->Seek(Gap(i * kFiles));
+        for (uint64_t key = 0; key < 2 * kFiles; key++) it->Next();
+        EXPECT_TRUE(it->Valid());
+      }
+      least = std::min(least, AllocatedBytes() - before);
+    }
+    return least;
+  }
+};
+
+TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
+  const size_t stock =
+      BytesWith("BlockBasedTable", "filter_policy=bloomfilter:12");
+  if (stock == 0) GTEST_SKIP() << "malloc does not tell";
+  for (const std::string policy : {"proteus:12", "surf:0:8"}) {
+    const size_t bytes = BytesWith("ProteanTable", "filter_policy=" + policy);
+    EXPECT_LE(static_cast<double>(bytes), 1.3 * static_cast<double>(stock))
+        << policy;
+  }
+}
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

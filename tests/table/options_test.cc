@@ -3,129 +3,89 @@
 //  How Protean is selected: by options strings, OPTIONS files, and code; and
 //  what is refused.
 
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/protean.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/filter_policy.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-Status Parse(const std::string& table_factory, ColumnFamilyOptions* options) {
-  return GetColumnFamilyOptionsFromString(
-      ConfigOptions(), ColumnFamilyOptions(),
-      "table_factory={id=ProteanTable;" + table_factory + "}", options);
-}
-
-const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options) {
-  return options.table_factory->GetOptions<BlockBasedTableOptions>()
-      ->filter_policy.get();
-}
-
-std::string Option(const FilterPolicy* policy, const std::string& name) {
-  std::string value;
-  EXPECT_TRUE(policy->GetOption(ConfigOptions(), name, &value).ok());
-  return value;
-}
-
-void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
-  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
-  for (const std::string& word : words) {
-    EXPECT_NE(std::string::npos, s.ToString().find(word))
-        << s.ToString() << " lacks " << word;
+class OptionsTest : public OwnDBTest {
+ protected:
+  static Status Parse(const std::string& table, ColumnFamilyOptions* options) {
+    *options = ColumnFamilyOptions();
+    return AddOptions("table_factory={id=ProteanTable;" + table + "}", options);
   }
-}
+  static ColumnFamilyOptions Parsed(const std::string& table) {
+    ColumnFamilyOptions options;
+    EXPECT_OK(Parse(table, &options));
+    return options;
+  }
+  static const BlockBasedTableOptions& TableOf(
+      const ColumnFamilyOptions& options) {
+    return *options.table_factory->GetOptions<BlockBasedTableOptions>();
+  }
+  // What the policy says of SuRF's bits.
+  static Keys SurfBits(const std::string& table) {
+    const ColumnFamilyOptions options = Parsed(table);
+    const FilterPolicy* policy = PolicyOf(options);
+    EXPECT_STREQ("protean.SuRF", policy->Name());
+    return {OptionOf(policy, "hash_suffix_bits"),
+            OptionOf(policy, "real_suffix_bits"),
+            OptionOf(policy, "prefix_suffix_bits")};
+  }
+};
 
 }  // namespace
 
 // No filter policy means no filter, as in RocksDB's own table, in text and in
 // code, and in the OPTIONS file.
-TEST(OptionsTest, WithoutAPolicy) {
+TEST_F(OptionsTest, WithoutAPolicy) {
   for (const char* line :
        {"table_factory=ProteanTable", "table_factory={id=ProteanTable}",
         "table_factory={id=ProteanTable;block_size=8192}",
         "table_factory={id=ProteanTable;filter_policy=nullptr}"}) {
     SCOPED_TRACE(line);
     ColumnFamilyOptions options;
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(), line, &options));
+    ASSERT_OK(AddOptions(line, &options));
     EXPECT_EQ(nullptr, PolicyOf(options));
   }
-  const std::string path = test::PerThreadDBPath("protean_no_policy");
   for (const bool filters : {true, false}) {
-    ASSERT_OK(DestroyDB(path, Options()));
-    Options options;
-    options.create_if_missing = true;
     BlockBasedTableOptions table;
     if (filters) table.filter_policy = NewProteusFilterPolicy({});
-    options.table_factory = NewProteanTableFactory(table);
-    EXPECT_EQ(filters, PolicyOf(options) != nullptr);
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, options, path));
-    db.reset();
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    ASSERT_OK(LoadLatestOptions(ConfigOptions(), path, &db_options, &families));
-    ASSERT_EQ(1u, families.size());
-    EXPECT_STREQ("ProteanTable", families[0].options.table_factory->Name());
-    EXPECT_EQ(filters, PolicyOf(families[0].options) != nullptr);
+    options_.table_factory = NewProteanTableFactory(table);
+    EXPECT_EQ(filters, PolicyOf(options_) != nullptr);
+    OpenNew();
+    const Options loaded = OptionsOnDisk();
+    EXPECT_STREQ("ProteanTable", loaded.table_factory->Name());
+    EXPECT_EQ(filters, PolicyOf(loaded) != nullptr);
   }
-  ASSERT_OK(DestroyDB(path, Options()));
 }
 
-TEST(OptionsTest, ShortForm) {
-  ColumnFamilyOptions options;
-  ASSERT_OK(Parse("filter_policy=surf:4:7", &options));
+TEST_F(OptionsTest, ShortAndLongForms) {
+  const ColumnFamilyOptions options = Parsed("filter_policy=surf:4:7");
   EXPECT_STREQ("ProteanTable", options.table_factory->Name());
   EXPECT_TRUE(options.table_factory->IsInstanceOf("BlockBasedTable"));
-  ASSERT_NE(nullptr, PolicyOf(options));
-  EXPECT_STREQ("protean.SuRF", PolicyOf(options)->Name());
-  EXPECT_EQ("4", Option(PolicyOf(options), "hash_suffix_bits"));
-  EXPECT_EQ("7", Option(PolicyOf(options), "real_suffix_bits"));
-  EXPECT_EQ("0", Option(PolicyOf(options), "prefix_suffix_bits"));
-  ASSERT_OK(Parse("filter_policy=surf:0:2:8", &options));
-  EXPECT_EQ("0", Option(PolicyOf(options), "hash_suffix_bits"));
-  EXPECT_EQ("2", Option(PolicyOf(options), "real_suffix_bits"));
-  EXPECT_EQ("8", Option(PolicyOf(options), "prefix_suffix_bits"));
+  EXPECT_EQ((Keys{"4", "7", "0"}), SurfBits("filter_policy=surf:4:7"));
+  EXPECT_EQ((Keys{"0", "2", "8"}), SurfBits("filter_policy=surf:0:2:8"));
+  const std::string object =
+      "block_size=8192;filter_policy={id=protean.SuRF;hash_suffix_bits=3;"
+      "real_suffix_bits=0}";
+  EXPECT_EQ((Keys{"3", "0", "0"}), SurfBits(object));
+  EXPECT_EQ(8192u, TableOf(Parsed(object)).block_size);
 }
 
-TEST(OptionsTest, ObjectForm) {
-  ColumnFamilyOptions options;
-  ASSERT_OK(
-      Parse("block_size=8192;filter_policy={id=protean.SuRF;"
-            "hash_suffix_bits=3;real_suffix_bits=0}",
-            &options));
-  EXPECT_EQ("3", Option(PolicyOf(options), "hash_suffix_bits"));
-  EXPECT_EQ("0", Option(PolicyOf(options), "real_suffix_bits"));
-  EXPECT_EQ(
-      8192u,
-      options.table_factory->GetOptions<BlockBasedTableOptions>()->block_size);
+TEST_F(OptionsTest, RocksDBsOwnPolicies) {
+  EXPECT_STREQ("bloomfilter",
+               PolicyOf(Parsed("filter_policy=bloomfilter:10"))->Name());
+  EXPECT_NE(nullptr, PolicyOf(Parsed("filter_policy=ribbonfilter:10")));
+  EXPECT_EQ(nullptr, PolicyOf(Parsed("filter_policy=nullptr")));
 }
 
-TEST(OptionsTest, RocksDBsOwnPolicies) {
-  ColumnFamilyOptions options;
-  ASSERT_OK(Parse("filter_policy=bloomfilter:10", &options));
-  EXPECT_STREQ("bloomfilter", PolicyOf(options)->Name());
-  ASSERT_OK(Parse("filter_policy=ribbonfilter:10", &options));
-  ASSERT_OK(Parse("filter_policy=nullptr", &options));
-  EXPECT_EQ(nullptr, PolicyOf(options));
-}
-
-TEST(OptionsTest, BadPoliciesAreRefused) {
-  const std::string path = test::PerThreadDBPath("protean_options");
+TEST_F(OptionsTest, BadPoliciesAreRefused) {
   for (bool ignore : {false, true}) {
     ConfigOptions config;
     config.ignore_unsupported_options = true;
@@ -133,17 +93,10 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
     // If RocksDB ignores what it cannot parse, the error comes when the DB is
     // opened.
     auto parse = [&](const std::string& policy) {
-      Options options;
-      options.create_if_missing = true;
-      Status s = GetColumnFamilyOptionsFromString(
-          config, ColumnFamilyOptions(),
-          "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
-          &options);
-      if (ignore && s.ok()) {
-        std::unique_ptr<DB> db;
-        s = OpenDB(&db, options, path);
-      }
-      return s;
+      const Status s = GetColumnFamilyOptionsFromString(
+          config, ColumnFamilyOptions(), ProteanTableText(policy), &options_);
+      options_.create_if_missing = true;
+      return ignore && s.ok() ? TryOpen() : s;
     };
     ExpectRefused(parse("surf:33:0"), {"hash_suffix_bits", "33", "0 to 32"});
     ExpectRefused(parse("surf:0:99"), {"real_suffix_bits", "99", "0 to 32"});
@@ -165,17 +118,11 @@ TEST(OptionsTest, BadPoliciesAreRefused) {
 }
 
 // What options allow one by one, but not together, is refused by DB::Open.
-TEST(OptionsTest, TooManySuffixBitsInAll) {
-  Options options;
-  options.create_if_missing = true;
-  ASSERT_OK(
-      Parse("filter_policy={id=protean.SuRF;hash_suffix_bits=32;"
-            "real_suffix_bits=32;prefix_suffix_bits=16}",
-            &options));
-  std::unique_ptr<DB> db;
-  ExpectRefused(
-      OpenDB(&db, options, test::PerThreadDBPath("protean_suffix_bits")),
-      {"hash_suffix_bits", "80", "up to 64"});
+TEST_F(OptionsTest, TooManySuffixBitsInAll) {
+  SetPolicy(
+      "{id=protean.SuRF;hash_suffix_bits=32;real_suffix_bits=32;"
+      "prefix_suffix_bits=16}");
+  ExpectRefused(TryOpen(), {"hash_suffix_bits", "80", "up to 64"});
 }
 
 namespace {
@@ -200,37 +147,24 @@ class PolicyOfProgram : public FilterPolicy {
 
 }  // namespace
 
-TEST(OptionsTest, PoliciesOfThePrograms) {
-  const std::string path = test::PerThreadDBPath("protean_options");
+TEST_F(OptionsTest, PoliciesOfThePrograms) {
   for (const bool in_constructor : {true, false}) {
-    ASSERT_OK(DestroyDB(path, Options()));
     const auto policy = std::make_shared<PolicyOfProgram>(
         in_constructor ? "PolicyInConstructor" : "PolicyAfterwards");
     BlockBasedTableOptions table;
     if (in_constructor) table.filter_policy = policy;
-    Options options;
-    options.create_if_missing = true;
-    options.table_factory = NewProteanTableFactory(table);
-    options.table_factory->GetOptions<BlockBasedTableOptions>()->filter_policy =
-        policy;
-    std::unique_ptr<DB> db;
+    options_.table_factory = NewProteanTableFactory(table);
+    options_.table_factory->GetOptions<BlockBasedTableOptions>()
+        ->filter_policy = policy;
     // Writes an OPTIONS file, and reads it back to check it.
-    ASSERT_OK(OpenDB(&db, options, path));
-    ASSERT_OK(db->Put(WriteOptions(), "key", "value"));
-    ASSERT_OK(db->Flush(FlushOptions()));
-    ColumnFamilyHandle* family;
-    ASSERT_OK(db->CreateColumnFamily(options, "other", &family));
-    ASSERT_OK(db->DestroyColumnFamilyHandle(family));
-    ASSERT_OK(db->SetOptions({{"write_buffer_size", std::to_string(1 << 20)}}));
-    std::string value;
-    ASSERT_OK(db->Get(ReadOptions(), "key", &value));
-    EXPECT_EQ("value", value);
-    db.reset();
+    OpenNew();
+    WriteFile({"key"});
+    NewFamily("other");
+    ASSERT_OK(
+        db_->SetOptions({{"write_buffer_size", std::to_string(1 << 20)}}));
+    EXPECT_TRUE(Has("key"));
     // A program that loads the file gets the other options.
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    ASSERT_OK(LoadLatestOptions(ConfigOptions(), path, &db_options, &families));
-    EXPECT_EQ(nullptr, PolicyOf(families[0].options));
+    EXPECT_EQ(nullptr, PolicyOf(OptionsOnDisk()));
   }
   // All other names are refused as without Protean.
   ColumnFamilyOptions parsed;
@@ -239,7 +173,7 @@ TEST(OptionsTest, PoliciesOfThePrograms) {
                  "proteus[:BITS_PER_KEY", "{id=protean.Proteus;...}"});
 }
 
-TEST(OptionsTest, PoliciesAreValidatedOnce) {
+TEST_F(OptionsTest, PoliciesAreValidatedOnce) {
   class Counting : public PolicyOfProgram {
    public:
     Counting() : PolicyOfProgram("Counting") {}
@@ -260,110 +194,71 @@ TEST(OptionsTest, PoliciesAreValidatedOnce) {
 }
 
 // RocksDB compares the name of the factory when options of an open DB change.
-TEST(OptionsTest, OptionsOfAnOpenDB) {
-  const std::string path = test::PerThreadDBPath("protean_options");
-  ASSERT_OK(DestroyDB(path, Options()));
-  Options options;
-  options.create_if_missing = true;
-  options.disable_auto_compactions = true;
-  ASSERT_OK(Parse("filter_policy=surf:0:4", &options));
-  std::unique_ptr<DB> db;
-  ASSERT_OK(OpenDB(&db, options, path));
+TEST_F(OptionsTest, OptionsOfAnOpenDB) {
+  SetPolicy("surf:0:4");
+  Open();
   EXPECT_FALSE(
-      db->SetOptions({{"block_based_table_factory", "{block_size=8192}"}})
+      db_->SetOptions({{"block_based_table_factory", "{block_size=8192}"}})
           .ok());
-  ASSERT_OK(db->SetOptions({{"table_factory.block_size", "8192"}}));
-  const auto table = [&db] {
-    return *db->GetOptions()
-                .table_factory->GetOptions<BlockBasedTableOptions>();
-  };
-  EXPECT_EQ(8192u, table().block_size);
-  EXPECT_STREQ("ProteanTable", db->GetOptions().table_factory->Name());
+  ASSERT_OK(db_->SetOptions({{"table_factory.block_size", "8192"}}));
+  EXPECT_EQ(8192u, TableOf(db_->GetOptions()).block_size);
+  EXPECT_STREQ("ProteanTable", db_->GetOptions().table_factory->Name());
 
   // Files written from then on have the new filter; the other files keep
   // theirs.
-  ASSERT_OK(db->Put(WriteOptions(), "a", "before"));
-  ASSERT_OK(db->Flush(FlushOptions()));
-  ASSERT_OK(db->SetOptions({{"table_factory.filter_policy", "proteus:12"}}));
-  EXPECT_STREQ("protean.Proteus", table().filter_policy->Name());
-  ASSERT_OK(db->Put(WriteOptions(), "b", "after"));
-  ASSERT_OK(db->Flush(FlushOptions()));
-  TablePropertiesCollection properties;
-  ASSERT_OK(db->GetPropertiesOfAllTables(&properties));
+  WriteFile({"a"});
+  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", "proteus:12"}}));
+  EXPECT_STREQ("protean.Proteus", PolicyOf(db_->GetOptions())->Name());
+  WriteFile({"b"});
   std::set<std::string> policies;
-  for (const auto& file : properties) {
-    policies.insert(file.second->filter_policy_name);
+  for (const auto& [file, properties] : PropertiesOf(db_.get())) {
+    policies.insert(properties->filter_policy_name);
   }
   EXPECT_EQ((std::set<std::string>{"protean.SuRF", "protean.Proteus"}),
             policies);
-  for (const char* key : {"a", "b"}) {
-    std::string value;
-    EXPECT_OK(db->Get(ReadOptions(), key, &value));
-  }
-  ExpectRefused(db->SetOptions({{"table_factory.filter_policy", "surf:99:0"}}),
+  EXPECT_TRUE(Has("a"));
+  EXPECT_TRUE(Has("b"));
+  ExpectRefused(db_->SetOptions({{"table_factory.filter_policy", "surf:99:0"}}),
                 {"hash_suffix_bits", "99"});
 }
 
 // RocksDB ignores partition_filters without a two-level index, and Protean
 // always.
-TEST(OptionsTest, PartitionFiltersIsOfTheIndex) {
-  const std::string path = test::PerThreadDBPath("protean_options");
+TEST_F(OptionsTest, PartitionFiltersIsOfTheIndex) {
   for (const char* index :
        {"kBinarySearch", "kBinarySearchWithFirstKey", "kTwoLevelIndexSearch"}) {
     SCOPED_TRACE(index);
-    Options options;
-    options.create_if_missing = true;
-    ASSERT_OK(
-        Parse(std::string("filter_policy=surf:0:4;partition_filters=true;") +
-                  "cache_index_and_filter_blocks=true;index_type=" + index,
-              &options));
-    ASSERT_OK(DestroyDB(path, options));
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, options, path));
-    ASSERT_OK(db->Put(WriteOptions(), "key", "value"));
-    ASSERT_OK(db->Flush(FlushOptions()));
-    std::vector<LiveFileMetaData> files;
-    db->GetLiveFilesMetaData(&files);
-    ASSERT_EQ(1u, files.size());
+    SetPolicy("surf:0:4",
+              std::string("partition_filters=true;"
+                          "cache_index_and_filter_blocks=true;index_type=") +
+                  index);
+    OpenNew();
+    WriteFile({"key"});
     FilterLocation location;
-    FindFilter(files[0].directory + "/" + files[0].relative_filename,
-               &location);
+    FindFilter(OneFile(), &location);
     EXPECT_GT(location.handle.size(), FilterDirectory::kFixedSize);
-    db.reset();
-    ASSERT_OK(DestroyDB(path, options));
   }
 }
 
-TEST(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
-  const std::string path = test::PerThreadDBPath("protean_options");
+TEST_F(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
   BlockBasedTableOptions table;
   table.filter_policy = NewSurfFilterPolicy({0, 40});
-  Options options;
-  options.create_if_missing = true;
-  options.table_factory = NewProteanTableFactory(table);
-  std::unique_ptr<DB> db;
-  const Status s = OpenDB(&db, options, path);
-  ExpectRefused(s, {"real_suffix_bits", "40", "0 to 32"});
+  options_.table_factory = NewProteanTableFactory(table);
+  ExpectRefused(TryOpen(), {"real_suffix_bits", "40", "0 to 32"});
 }
 
 // An SstFileWriter does not validate options: it must do without a filter.
-TEST(OptionsTest, BadNumbersInSstFileWriter) {
-  const std::string name = test::PerThreadDBPath("protean_options") + ".sst";
+TEST_F(OptionsTest, BadNumbersInSstFileWriter) {
+  const std::string name = path_ + ".sst";
   std::set<uint64_t> filter_sizes;
   // The default options are the first ones.
   for (const auto& [hash_bits, real_bits] :
        {std::pair<uint32_t, uint32_t>{0, 8}, {33, 0}, {0, 200}, {~0u, ~0u}}) {
     BlockBasedTableOptions table;
     table.filter_policy = NewSurfFilterPolicy({hash_bits, real_bits});
-    Options options;
-    options.table_factory = NewProteanTableFactory(table);
-    SstFileWriter writer(EnvOptions(), options);
-    ASSERT_OK(writer.Open(name));
-    for (const char* key : {"a", "abc", "abd", "b"}) {
-      ASSERT_OK(writer.Put(key, "value"));
-    }
-    ASSERT_OK(writer.Finish());
-    SstFileReader reader(options);
+    options_.table_factory = NewProteanTableFactory(table);
+    WriteSstFile(options_, name, {"a", "abc", "abd", "b"});
+    SstFileReader reader(options_);
     ASSERT_OK(reader.Open(name));
     filter_sizes.insert(reader.GetTableProperties()->filter_size);
     const std::unique_ptr<Iterator> it(reader.NewIterator(ReadOptions()));
@@ -375,55 +270,31 @@ TEST(OptionsTest, BadNumbersInSstFileWriter) {
   EXPECT_EQ(1u, filter_sizes.size());
 }
 
-TEST(OptionsTest, OptionsFileRoundTrip) {
-  const std::string path = test::PerThreadDBPath("protean_round_trip");
-  Options options;
-  ASSERT_OK(DestroyDB(path, options));
-  options.create_if_missing = true;
-  ASSERT_OK(
-      Parse("filter_policy=surf:2:5;cache_index_and_filter_blocks=true;"
-            "block_size=2048",
-            &options));
-  std::unique_ptr<DB> db;
-  ASSERT_OK(OpenDB(&db, options, path));
-  ASSERT_OK(db->Put(WriteOptions(), "k", "v"));
+TEST_F(OptionsTest, OptionsFileRoundTrip) {
+  SetPolicy("surf:2:5", "cache_index_and_filter_blocks=true;block_size=2048");
+  Open();
+  Put("k");
   // Options that may change while the DB is open are changed in a clone.
-  ASSERT_OK(db->SetOptions({{"write_buffer_size", "1000000"}}));
-  db.reset();
-
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  ConfigOptions config;
-  ASSERT_OK(LoadLatestOptions(config, path, &db_options, &families));
-  ASSERT_EQ(1u, families.size());
-  const ColumnFamilyOptions& loaded = families[0].options;
-  EXPECT_STREQ("ProteanTable", loaded.table_factory->Name());
-  EXPECT_EQ("2", Option(PolicyOf(loaded), "hash_suffix_bits"));
-  EXPECT_EQ("5", Option(PolicyOf(loaded), "real_suffix_bits"));
-  const auto* table =
-      loaded.table_factory->GetOptions<BlockBasedTableOptions>();
-  EXPECT_TRUE(table->cache_index_and_filter_blocks);
-  EXPECT_EQ(2048u, table->block_size);
-
-  std::vector<ColumnFamilyHandle*> handles;
-  ASSERT_OK(OpenDB(&db, db_options, path, families, &handles));
-  std::string value;
-  ASSERT_OK(db->Get(ReadOptions(), "k", &value));
-  for (ColumnFamilyHandle* handle : handles) {
-    ASSERT_OK(db->DestroyColumnFamilyHandle(handle));
-  }
+  ASSERT_OK(db_->SetOptions({{"write_buffer_size", "1000000"}}));
+  Close();
+  options_ = OptionsOnDisk();
+  EXPECT_STREQ("ProteanTable", options_.table_factory->Name());
+  EXPECT_EQ("2", OptionOf(PolicyOf(options_), "hash_suffix_bits"));
+  EXPECT_EQ("5", OptionOf(PolicyOf(options_), "real_suffix_bits"));
+  EXPECT_TRUE(TableOf(options_).cache_index_and_filter_blocks);
+  EXPECT_EQ(2048u, TableOf(options_).block_size);
+  Open();
+  EXPECT_TRUE(Has("k"));
 }
 
-TEST(OptionsTest, CloneKeepsItsOwnOptions) {
-  ColumnFamilyOptions options;
-  ASSERT_OK(Parse("filter_policy=surf:2:5;block_size=2048", &options));
+TEST_F(OptionsTest, CloneKeepsItsOwnOptions) {
+  const ColumnFamilyOptions options =
+      Parsed("filter_policy=surf:2:5;block_size=2048");
   std::shared_ptr<TableFactory> clone = options.table_factory->Clone();
   EXPECT_STREQ("ProteanTable", clone->Name());
   ASSERT_OK(clone->ConfigureFromString(ConfigOptions(), "block_size=1024"));
   EXPECT_EQ(1024u, clone->GetOptions<BlockBasedTableOptions>()->block_size);
-  EXPECT_EQ(
-      2048u,
-      options.table_factory->GetOptions<BlockBasedTableOptions>()->block_size);
+  EXPECT_EQ(2048u, TableOf(options).block_size);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

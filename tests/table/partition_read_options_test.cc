@@ -6,10 +6,7 @@
 //  Protean's filters end as with that one.
 
 #include "env/composite_env_wrapper.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/rate_limiter.h"
-#include "rocksdb/statistics.h"
 #include "tests/table/faults/fault_file_system.h"
 #include "tests/table/twin_db.h"
 
@@ -29,94 +26,15 @@ class ForwardClock : public SystemClockWrapper {
   std::atomic<uint64_t> ahead_{0};
 };
 
-// Tells of each read of a part of an SST file, and may fail it.
-class WatchedFileSystem : public FileSystemWrapper {
- public:
-  struct Read {
-    BlockKind kind;
-    size_t bytes;
-    IOOptions options;
-  };
-
-  WatchedFileSystem() : FileSystemWrapper(FileSystem::Default()) {}
-  const char* Name() const override { return "WatchedFileSystem"; }
-
-  // Called before each read, unless it is empty; the read fails with what it
-  // returns.
-  std::function<IOStatus(const Read&)> on_read;
-
-  IOStatus NewRandomAccessFile(const std::string& name,
-                               const FileOptions& options,
-                               std::unique_ptr<FSRandomAccessFile>* file,
-                               IODebugContext* dbg) override {
-    const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
-    std::vector<FilePart> parts;
-    if (s.ok() && FindParts(FileSystem::Default(), name, &parts).ok()) {
-      *file = std::make_unique<File>(this, parts, std::move(*file));
-    }
-    return s;
-  }
-
- private:
-  class File : public FSRandomAccessFileOwnerWrapper {
-   public:
-    File(const WatchedFileSystem* file_system, std::vector<FilePart> parts,
-         std::unique_ptr<FSRandomAccessFile>&& file)
-        : FSRandomAccessFileOwnerWrapper(std::move(file)),
-          file_system_(*file_system),
-          parts_(std::move(parts)) {}
-
-    IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
-                  Slice* result, char* scratch,
-                  IODebugContext* dbg) const override {
-      IOStatus s;
-      if (file_system_.on_read) {
-        BlockKind kind = BlockKind::kFooter;
-        for (const FilePart& part : parts_) {
-          if (part.begin <= offset && offset < part.end) kind = part.kind;
-        }
-        s = file_system_.on_read({kind, size, options});
-      }
-      return s.ok()
-                 ? target()->Read(offset, size, options, result, scratch, dbg)
-                 : s;
-    }
-    IOStatus MultiRead(FSReadRequest* requests, size_t count,
-                       const IOOptions& options, IODebugContext* dbg) override {
-      return FSRandomAccessFile::MultiRead(requests, count, options, dbg);
-    }
-    IOStatus ReadAsync(FSReadRequest& request, const IOOptions& options,
-                       std::function<void(FSReadRequest&, void*)> callback,
-                       void* callback_argument, void** io_handle,
-                       IOHandleDeleter* deleter, IODebugContext* dbg) override {
-      return FSRandomAccessFile::ReadAsync(request, options, callback,
-                                           callback_argument, io_handle,
-                                           deleter, dbg);
-    }
-
-   private:
-    const WatchedFileSystem& file_system_;
-    const std::vector<FilePart> parts_;
-  };
-};
-
-class WatchedEnv : public CompositeEnvWrapper {
- public:
-  WatchedEnv(const std::shared_ptr<FileSystem>& file_system,
-             const std::shared_ptr<SystemClock>& clock)
-      : CompositeEnvWrapper(Env::Default(), file_system, clock) {}
-};
-
 // The table with RocksDB's filter, and those with Protean's.
 constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:14";
 constexpr const char* kProtean[] = {"id=ProteanTable;filter_policy=proteus:14",
                                     "id=ProteanTable;filter_policy=surf:0:16"};
 constexpr char kNoRoom[] = "block_cache={capacity=1;num_shard_bits=0};";
 
-class PartitionReadOptionsTest : public ::testing::Test {
+class PartitionReadOptionsTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 9000;
-  static constexpr uint64_t kGap = 1000;
 
   // How the reads ended.
   struct Ends {
@@ -130,30 +48,20 @@ class PartitionReadOptionsTest : public ::testing::Test {
     }
   };
 
-  PartitionReadOptionsTest()
-      : path_(test::PerThreadDBPath("partition_read_options")) {
-    SetPerfLevel(kEnableCount);
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
-    options_.statistics = CreateDBStatistics();
-    options_.info_log = log_;
+  PartitionReadOptionsTest() {
     options_.env = &env_;
     options_.target_file_size_base = 1 << 20;
   }
   ~PartitionReadOptionsTest() override {
-    Close();
-    EXPECT_OK(DestroyDB(path_, Options()));
-    SetPerfLevel(kDisable);
+    file_system_->on_read = nullptr;
+    Destroy();
+    options_.env = Env::Default();
   }
 
-  void Close() {
-    file_system_->on_read = nullptr;
-    db_.reset();
-  }
   // Makes a DB of three sorted runs with this table, and opens it again.
   void Make(const std::string& table, const std::string& cache) {
-    Close();
-    ASSERT_OK(DestroyDB(path_, Options()));
+    file_system_->on_read = nullptr;
+    Destroy();
     ASSERT_OK(TableFactory::CreateFromString(
         ConfigOptions(),
         table +
@@ -163,20 +71,18 @@ class PartitionReadOptionsTest : public ::testing::Test {
             "pin_top_level_index_and_filter=false;" +
             cache,
         &options_.table_factory));
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+    Open();
     for (const int level : {3, 2, 0}) {
       for (uint64_t i = 1; i <= kKeys; i++) {
         if (LevelOf(i) != level) continue;
-        ASSERT_OK(db_->Put(WriteOptions(), Key(i), ValueOf(i)));
+        Put(Key(i), ValueOf(i));
       }
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      if (level > 0) {
-        ASSERT_OK(CompactLevel0(db_.get(), level, 1 << 20));
-      }
+      Flush();
+      if (level > 0) CompactLevel0Into(level, 1 << 20);
     }
-    db_.reset();
+    Close();
     log_->Clear();
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+    Open();
     block_cache().EraseUnRefEntries();
     ASSERT_OK(options_.statistics->Reset());
     get_perf_context()->Reset();
@@ -185,15 +91,10 @@ class PartitionReadOptionsTest : public ::testing::Test {
     return *options_.table_factory->GetOptions<BlockBasedTableOptions>()
                 ->block_cache;
   }
-  uint64_t Ticks(Tickers ticker) const {
-    return options_.statistics->getTickerCount(ticker);
-  }
-
   static int LevelOf(uint64_t i) {
     const int levels[] = {0, 3, 2};
     return levels[i % 3];
   }
-  static std::string Key(uint64_t i) { return BigEndian(kGap * i); }
   static std::string ValueOf(uint64_t i) {
     return "value " + std::to_string(i);
   }
@@ -222,8 +123,8 @@ class PartitionReadOptionsTest : public ::testing::Test {
       const uint64_t i = 2 + n * 7919 % (kKeys - 4);
       for (const bool exists : {true, false}) {
         std::string value;
-        const Status s = db_->Get(
-            fresh(), exists ? Key(i) : BigEndian(kGap * i + kGap / 2), &value);
+        const Status s =
+            db_->Get(fresh(), exists ? Key(i) : Gap(i, kGap / 2), &value);
         check(i, exists, s, value);
         ends.gets.push_back(s.code());
       }
@@ -234,11 +135,9 @@ class PartitionReadOptionsTest : public ::testing::Test {
                  ends.multi_gets.push_back(s.code());
                });
       // Ranges with and without a key, and without an end.
-      Seek(i, BigEndian(kGap * i + 450), BigEndian(kGap * i + 550), "", fresh(),
-           &ends);
-      Seek(i, BigEndian(kGap * i - 1), BigEndian(kGap * i + 1), Key(i), fresh(),
-           &ends);
-      Seek(i, BigEndian(kGap * i + 1), "", Key(i + 1), fresh(), &ends);
+      Seek(i, Gap(i, 450), Gap(i, 550), "", fresh(), &ends);
+      Seek(i, BigEndian(kGap * i - 1), Gap(i), Key(i), fresh(), &ends);
+      Seek(i, Gap(i), "", Key(i + 1), fresh(), &ends);
       SeekBack(i, fresh(), &ends);
     }
     return ends;
@@ -251,12 +150,9 @@ class PartitionReadOptionsTest : public ::testing::Test {
       const uint64_t number = i / 2 + k * 300;
       keys.push_back(BigEndian(kGap * number + k % 2 * kGap / 2));
     }
-    const std::vector<Slice> slices(keys.begin(), keys.end());
-    std::vector<PinnableSlice> values(keys.size());
-    std::vector<Status> statuses(keys.size());
-    db_->MultiGet(options, db_->DefaultColumnFamily(), keys.size(),
-                  slices.data(), values.data(), statuses.data(),
-                  /*sorted_input=*/true);
+    std::vector<PinnableSlice> values;
+    const std::vector<Status> statuses =
+        protean::MultiGet(db_.get(), keys, &values, options, /*sorted=*/true);
     for (uint64_t k = 0; k < 8; k++) {
       const uint64_t number = i / 2 + k * 300;
       const bool exists = k % 2 == 0 && number > 0 && number <= kKeys;
@@ -275,7 +171,7 @@ class PartitionReadOptionsTest : public ::testing::Test {
   }
   void SeekBack(uint64_t i, const ReadOptions& options, Ends* ends) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->SeekForPrev(BigEndian(kGap * i + 1));
+    it->SeekForPrev(Gap(i));
     CheckAt(i, *it, Key(i), ends);
   }
   static void CheckAt(uint64_t i, const Iterator& it, const std::string& key,
@@ -304,15 +200,10 @@ class PartitionReadOptionsTest : public ::testing::Test {
     EXPECT_EQ(Keys(), log_->Lines({"is read without"}));
   }
 
-  const std::string path_;
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
   const std::shared_ptr<ForwardClock> clock_ = std::make_shared<ForwardClock>();
-  const std::shared_ptr<WatchedFileSystem> file_system_ =
-      std::make_shared<WatchedFileSystem>();
-  WatchedEnv env_{file_system_, clock_};
-  Options options_;
-  std::unique_ptr<DB> db_;
+  const std::shared_ptr<FaultFileSystem> file_system_ =
+      std::make_shared<FaultFileSystem>();
+  CompositeEnvWrapper env_{Env::Default(), file_system_, clock_};
 };
 
 }  // namespace
@@ -327,7 +218,7 @@ TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
     Ends stock;
     const auto read = [&] {
       // Reads begin with an hour left, and the read of a part takes ten.
-      file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+      file_system_->on_read = [&](const FaultFileSystem::Reading& one) {
         if (one.kind != BlockKind::kFilter ||
             one.options.timeout.count() == 0) {
           return IOStatus::OK();
@@ -371,7 +262,7 @@ TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
     SCOPED_TRACE(table);
     ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
     uint64_t late = 0;
-    file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+    file_system_->on_read = [&](const FaultFileSystem::Reading& one) {
       EXPECT_EQ(options.io_timeout, one.options.timeout);
       if (one.kind != BlockKind::kFilter) return IOStatus::OK();
       late++;
@@ -386,10 +277,10 @@ TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
     EXPECT_EQ(stock.multi_gets, ends.multi_gets);
     // An iterator asks again once the part can be read.
     const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->Seek(BigEndian(kGap * 50 + 1));
+    it->Seek(Gap(50));
     ASSERT_TRUE(it->Valid());
     file_system_->on_read = nullptr;
-    it->Seek(BigEndian(kGap * 70 + 1));
+    it->Seek(Gap(70));
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ(Key(71), it->key().ToString());
   }
@@ -404,7 +295,7 @@ TEST_F(PartitionReadOptionsTest, AnyReadMayBeLate) {
     options.io_timeout = std::chrono::milliseconds(200);
     for (const int every : {3, 10, 30}) {
       Random random(static_cast<uint32_t>(every));
-      file_system_->on_read = [&](const WatchedFileSystem::Read&) {
+      file_system_->on_read = [&](const FaultFileSystem::Reading&) {
         return random.OneIn(every) ? IOStatus::TimedOut() : IOStatus::OK();
       };
       const Ends ends = ReadAll(options);
@@ -434,7 +325,7 @@ TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
       options.rate_limiter_priority = priority;
       uint64_t bytes = 0;
       uint64_t bytes_of_parts = 0;
-      file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+      file_system_->on_read = [&](const FaultFileSystem::Reading& one) {
         EXPECT_EQ(priority, one.options.rate_limiter_priority)
             << ToString(one.kind);
         bytes += one.bytes;
@@ -514,7 +405,7 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
   for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
     SCOPED_TRACE(table);
     uint64_t parts_read = 0;
-    const auto count = [&](const WatchedFileSystem::Read& one) {
+    const auto count = [&](const FaultFileSystem::Reading& one) {
       parts_read += one.kind == BlockKind::kFilter;
       return IOStatus::OK();
     };
@@ -538,9 +429,7 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
 
     // Gets of absent keys bring the parts, and hardly any data.
     for (uint64_t i = 1; i < kKeys; i += 10) {
-      std::string value;
-      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                      .IsNotFound());
+      ASSERT_FALSE(Has(Gap(i, 500)));
     }
     EXPECT_GT(parts_read, 20u);
     parts_read = 0;
@@ -577,11 +466,11 @@ TEST_F(PartitionReadOptionsTest, PartsAreReadAheadUnlessTheyAreMapped) {
     // Reads of a footer, an index or a directory are smaller than the parts.
     constexpr size_t kOthers = 8192;
     size_t read_ahead = 0;
-    file_system_->on_read = [&](const WatchedFileSystem::Read& one) {
+    file_system_->on_read = [&](const FaultFileSystem::Reading& one) {
       read_ahead += one.bytes > kOthers;
       return IOStatus::OK();
     };
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+    Open();
     EXPECT_EQ(mapped ? 0u : 3u, read_ahead);
     get_perf_context()->Reset();
     ExpectAllAnswered(ReadAll(ReadOptions()));

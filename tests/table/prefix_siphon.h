@@ -17,14 +17,84 @@
 #pragma once
 
 #include <cmath>
-#include <set>
-#include <string>
-#include <vector>
 
-#include "tests/table/one_file_db.h"
-#include "util/random.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// A DB of one file, whose data blocks are never in the cache: what an attacker
+// can see of it.
+class OneFileDB : private OwnDB {
+ public:
+  // `table` are more options of the table, each with a semicolon behind it.
+  OneFileDB(const std::string& policy, const Keys& keys,
+            const std::string& name, const std::string& table = "")
+      : OwnDB(NewDBOptions(), name) {
+    // Blocks are read again and again.
+    options_.compression = kNoCompression;
+    SetPolicy(policy, table);
+    Open();
+    WriteFile(keys);
+    EXPECT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  }
+
+  using OwnDB::Open;
+  // Continues with a copy of the files.
+  void Restore() {
+    const std::string copy = path_ + "_copy";
+    ASSERT_OK(MakeCheckpoint(db_.get(), copy));
+    Destroy();
+    ASSERT_OK(Env::Default()->RenameFile(copy, path_));
+    Open();
+  }
+
+  // Whether a key is stored. Stores whether any data block was read.
+  bool HasKey(const std::string& key, bool* read) {
+    bool found = false;
+    *read = Read([&] {
+      const Status s = db_->Get(Uncached(), key, &value_);
+      found = s.ok();
+      EXPECT_TRUE(found || s.IsNotFound()) << s.ToString();
+    });
+    return found;
+  }
+  // Whether any data block is read for an absent key, or for an empty range
+  // [lo, hi).
+  bool IsRead(const std::string& key) {
+    bool read = false;
+    EXPECT_FALSE(HasKey(key, &read));
+    return read;
+  }
+  bool IsRead(const std::string& lo, const std::string& hi) const {
+    return Read([&] { EXPECT_EQ("", FirstIn(lo, hi, Uncached())); });
+  }
+
+  // The design of the file's filter; empty if the filter is not Protean's.
+  std::string Design() const {
+    const TablePropertiesCollection files = PropertiesOf(db_.get());
+    if (files.size() != 1) return "several files";
+    const auto& properties = files.begin()->second->user_collected_properties;
+    const auto design = properties.find("protean.design");
+    return design == properties.end() ? "" : design->second;
+  }
+
+ private:
+  static ReadOptions Uncached() {
+    ReadOptions options;
+    options.fill_cache = false;
+    return options;
+  }
+
+  template <class Query>
+  static bool Read(const Query& query) {
+    const uint64_t before = BlocksRead();
+    query();
+    // The index and the filter are in memory.
+    return BlocksRead() > before;
+  }
+
+  std::string value_;
+};
 
 // What the attacker knows of the keys: each has `size` bytes of an alphabet.
 class KeyForm {
@@ -198,7 +268,7 @@ class PrefixSiphon {
   bool Ask(const std::string& key) {
     siphoned_.queries++;
     bool read = false;
-    if (!victim_->Has(key, &read)) return read;
+    if (!victim_->HasKey(key, &read)) return read;
     found_.insert(key);
     return true;
   }

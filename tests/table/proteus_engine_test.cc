@@ -3,48 +3,49 @@
 //  A DB whose files design their filters themselves: answers are always right,
 //  and filters follow the queries.
 
-#include <map>
-
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/seed_samples.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/statistics.h"
-#include "tests/table/empty_seeks.h"
-#include "tests/table/twin_db.h"
+#include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-class ProteusEngineTest : public testing::TestWithParam<const char*> {};
+class ProteusEngineTest : public OwnDBTest,
+                          public testing::WithParamInterface<const char*> {
+ protected:
+  ProteusEngineTest() : OwnDBTest(ManySmallFiles(4)) {}
+
+  // Compares a seek in [lo, hi) and the following steps with the model.
+  void CompareSeek(const std::string& lo, const std::string& hi) {
+    const Slice upper(hi);
+    ReadOptions options;
+    options.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    auto expected = model_.lower_bound(lo);
+    it->Seek(lo);
+    for (int step = 0; step < 4; step++) {
+      const bool there = expected != model_.end() && expected->first < hi;
+      ASSERT_EQ(there, it->Valid()) << Hex(lo) << " " << Hex(hi);
+      ASSERT_OK(it->status());
+      if (!there) return;
+      ASSERT_EQ(Hex(expected->first), Hex(it->key()));
+      ASSERT_EQ(expected->second, it->value().ToString());
+      ++expected;
+      it->Next();
+    }
+  }
+
+  Records model_;
+};
 
 std::string AnyKey(Random* rnd, bool text) {
   if (!text) return BigEndian(uint64_t{rnd->Uniform(1 << 20)} << 20);
   return "user" + std::to_string(rnd->Uniform(20000)) +
          RandomString(rnd, std::string("\0x\xff", 3), 2);
-}
-
-// Compares a seek in [lo, hi) and the following steps with the model.
-void CompareSeek(DB* db, const std::map<std::string, std::string>& model,
-                 const std::string& lo, const std::string& hi) {
-  const Slice upper(hi);
-  ReadOptions options;
-  options.iterate_upper_bound = &upper;
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
-  auto expected = model.lower_bound(lo);
-  it->Seek(lo);
-  for (int step = 0; step < 4; step++) {
-    const bool there = expected != model.end() && expected->first < hi;
-    ASSERT_EQ(there, it->Valid()) << Hex(lo) << " " << Hex(hi);
-    ASSERT_OK(it->status());
-    if (!there) return;
-    ASSERT_EQ(Hex(expected->first), Hex(it->key()));
-    ASSERT_EQ(expected->second, it->value().ToString());
-    ++expected;
-    it->Next();
-  }
 }
 
 }  // namespace
@@ -63,39 +64,26 @@ TEST_P(ProteusEngineTest, RandomWorkload) {
   for (bool text : {false, true}) {
     SCOPED_TRACE(text);
     Random rnd(text ? 51 : 52);
-    const std::string path = test::PerThreadDBPath("proteus_engine");
-    Options options = ManySmallFiles(4);
-    options.create_if_missing = true;
-    options.statistics = CreateDBStatistics();
-    options.table_factory =
-        NewTable("ProteanTable", std::string("filter_policy=") + GetParam() +
-                                     ";block_size=512");
-    const auto* policy = AsProteanFilterPolicy(
-        options.table_factory->GetOptions<BlockBasedTableOptions>()
-            ->filter_policy.get());
-    ASSERT_OK(DestroyDB(path, options));
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, options, path));
-    std::map<std::string, std::string> model;
+    SetPolicy(GetParam(), "block_size=512");
+    OpenNew();
+    model_.clear();
     for (int step = 0; step < 12000; step++) {
       const std::string key = AnyKey(&rnd, text);
       if (rnd.OneIn(8)) {
-        ASSERT_OK(db->Delete(WriteOptions(), key));
-        model.erase(key);
+        Delete(key);
+        model_.erase(key);
       } else if (rnd.OneIn(500)) {
         const std::string end = key + '\xff';
-        ASSERT_OK(db->DeleteRange(WriteOptions(), key, end));
-        model.erase(model.lower_bound(key), model.lower_bound(end));
+        ASSERT_OK(db_->DeleteRange(WriteOptions(), key, end));
+        model_.erase(model_.lower_bound(key), model_.lower_bound(end));
       } else {
         const std::string value = std::to_string(step);
-        ASSERT_OK(db->Put(WriteOptions(), key, value));
-        model[key] = value;
+        Put(key, value);
+        model_[key] = value;
       }
-      if (step % 1000 == 999) {
-        ASSERT_OK(db->Flush(FlushOptions()));
-      }
+      if (step % 1000 == 999) Flush();
       if (step % 4000 == 3999) {
-        ASSERT_OK(db->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+        ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
       }
       if (step % 3 != 0 || step < 500) continue;
       std::string lo = AnyKey(&rnd, text);
@@ -106,14 +94,13 @@ TEST_P(ProteusEngineTest, RandomWorkload) {
       } else if (hi.back() != '\xff') {
         hi.back()++;
       }
-      ASSERT_NO_FATAL_FAILURE(CompareSeek(db.get(), model, lo, hi));
-      ASSERT_NO_FATAL_FAILURE(
-          CompareSeek(db.get(), model, lo, AnyKey(&rnd, text)));
+      ASSERT_NO_FATAL_FAILURE(CompareSeek(lo, hi));
+      ASSERT_NO_FATAL_FAILURE(CompareSeek(lo, AnyKey(&rnd, text)));
       for (const std::string& point : {lo, key}) {
         std::string value;
-        const Status s = db->Get(ReadOptions(), point, &value);
-        const auto expected = model.find(point);
-        ASSERT_EQ(expected != model.end(), s.ok()) << Hex(point);
+        const Status s = db_->Get(ReadOptions(), point, &value);
+        const auto expected = model_.find(point);
+        ASSERT_EQ(expected != model_.end(), s.ok()) << Hex(point);
         if (s.ok()) {
           ASSERT_EQ(expected->second, value);
         } else {
@@ -121,17 +108,14 @@ TEST_P(ProteusEngineTest, RandomWorkload) {
         }
       }
     }
-    EXPECT_GT(policy->Samples()
+    EXPECT_GT(ProteanPolicyOf(options_)
+                  ->Samples()
                   ->Queue(kDefaultColumnFamilyName, Env::Default(), nullptr)
                   ->recorded(),
               10u);
-    EXPECT_GT(options.statistics->getTickerCount(BLOOM_FILTER_USEFUL), 100u);
-    EXPECT_GT(
-        options.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTERED) +
-            options.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED),
-        20u);
-    db.reset();
-    ASSERT_OK(DestroyDB(path, options));
+    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 100u);
+    EXPECT_GT(FilteredSeeks(), 20u);
+    ASSERT_OK(options_.statistics->Reset());
   }
 }
 
@@ -139,96 +123,31 @@ TEST_P(ProteusEngineTest, RandomWorkload) {
 
 namespace {
 
-constexpr uint64_t kKeys = 20000;
-
 // A DB of numbers, in a few files of one level, and two kinds of queries that
 // need different filters.
-class AdaptationTest : public testing::Test {
+class AdaptationTest : public RefreshTest {
  protected:
-  static constexpr uint64_t kQueries = 3000;
-
   AdaptationTest() {
-    policy_options_.sample_every = 1;
-    policy_options_.sample_capacity = 2000;
     policy_options_.bits_per_key = 12;
-    policy_ = std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus,
-                                                    policy_options_);
-    BlockBasedTableOptions table;
-    table.filter_policy = policy_;
-    EXPECT_OK(DestroyDB(path_, Options()));
-    options_.create_if_missing = true;
-    options_.disable_auto_compactions = true;
-    options_.info_log = log_;
-    options_.compression = kNoCompression;
-    options_.table_factory = NewProteanTableFactory(table);
-    Random rnd(61);
-    for (uint64_t i = 0; i < kKeys; i++)
-      keys_.push_back(BigEndian(rnd.Next64()));
-    SortUnique(&keys_);
+    NewPolicy();
+    options_.target_file_size_base = 64 << 20;
+    keys_.resize(20000);
     Open();
-    for (const std::string& key : keys_) {
-      EXPECT_OK(db_->Put(WriteOptions(), key, "value"));
-    }
-    EXPECT_OK(db_->Flush(FlushOptions()));
-  }
-  ~AdaptationTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, Options()));
+    WriteFile(keys_);
   }
 
-  void Open() { EXPECT_OK(OpenDB(&db_, options_, path_)); }
-
-  // Long ranges anywhere, or short ranges right after a key; none holds a key.
-  std::vector<Query> Queries(bool close, uint64_t seed) const {
-    Rng rng(seed);
-    std::vector<Query> queries;
-    while (queries.size() < kQueries) {
-      uint64_t lo = rng();
-      uint64_t width = rng() >> 16;
-      if (close) {
-        const std::string& key = keys_[rng() % keys_.size()];
-        lo = EndianSwapValue(DecodeFixed64(key.data())) + 1 + rng() % 4096;
-        width = rng() % 16;
-      }
-      if (lo + width < lo) continue;
-      const Query query = {BigEndian(lo), BigEndian(lo + width)};
-      if (Holds(keys_, query) || query.hi < keys_.front() ||
-          query.lo > keys_.back()) {
-        continue;
-      }
-      queries.push_back(query);
-    }
-    return queries;
-  }
-
-  void Run(const std::vector<Query>& queries) {
-    SeekEmptyRanges(db_.get(), queries);
-  }
-
-  // The false positive rate of the DB's filters, measured by whether files are
-  // read.
+  // All queries ask the filter.
   double RateInDB(const std::vector<Query>& queries) {
-    uint64_t positives = 0;
-    options_.statistics = CreateDBStatistics();
-    db_.reset();
-    // Opened with another policy, which takes no samples.
-    const auto table = options_.table_factory;
-    options_.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:0");
-    Open();
-    Run(queries);
-    positives =
-        options_.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH) +
-        options_.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTER_MATCH);
-    const uint64_t negatives =
-        options_.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTERED) +
-        options_.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED);
-    EXPECT_EQ(queries.size(), positives + negatives);
-    db_.reset();
-    options_.table_factory = table;
-    Open();
-    return static_cast<double>(positives) / static_cast<double>(queries.size());
+    const uint64_t before = FilteredSeeks();
+    const double rate = RefreshTest::RateInDB(queries);
+    const auto asked = static_cast<double>(queries.size());
+    EXPECT_NEAR(asked * (1 - rate),
+                static_cast<double>(FilteredSeeks() - before), 0.1);
+    return rate;
   }
-
+  std::vector<Query> Anywhere(bool close, uint64_t seed) const {
+    return Queries(close, seed, 3000, /*lowest=*/1);
+  }
   // The rate of a filter that is built of all keys for these samples.
   double FreshRate(const std::vector<Query>& samples,
                    const std::vector<Query>& queries) const {
@@ -241,35 +160,18 @@ class AdaptationTest : public testing::Test {
     return static_cast<double>(positives) / static_cast<double>(queries.size());
   }
 
-  void Compact() {
-    CompactRangeOptions all;
-    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
-  }
-
   size_t DesignLines() const {
     return log_->Lines({"Protean: ", "predicted false positive rate"}).size();
   }
-
-  static constexpr double kNoise = 0.01;
-
-  const std::string path_ = test::PerThreadDBPath("proteus_adaptation");
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
-  ProteusPolicyOptions policy_options_;
-  std::shared_ptr<ProteusFilterPolicy> policy_;
-  Options options_;
-  Keys keys_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
 
 TEST_F(AdaptationTest, FiltersFollowTheQueries) {
-  const std::vector<Query> wide = Queries(/*close=*/false, 1);
-  const std::vector<Query> close = Queries(/*close=*/true, 2);
-  const std::vector<Query> wide_again = Queries(/*close=*/false, 3);
-  const std::vector<Query> close_again = Queries(/*close=*/true, 4);
+  const std::vector<Query> wide = Anywhere(/*close=*/false, 1);
+  const std::vector<Query> close = Anywhere(/*close=*/true, 2);
+  const std::vector<Query> wide_again = Anywhere(/*close=*/false, 3);
+  const std::vector<Query> close_again = Anywhere(/*close=*/true, 4);
 
   // The filters are designed from the keys alone.
   EXPECT_LT(RateInDB(wide), 0.5);
@@ -298,10 +200,9 @@ TEST_F(AdaptationTest, FiltersFollowTheQueries) {
 TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
   EXPECT_EQ(1u, DesignLines());
   EXPECT_EQ(1u, log_->Lines({"Protean: ", "from the keys alone"}).size());
-  Run(Queries(/*close=*/false, 5));
+  Run(Anywhere(/*close=*/false, 5));
   Compact();
-  std::vector<LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
+  std::vector<LiveFileMetaData> files = Files();
   ASSERT_EQ(1u, files.size());
   EXPECT_EQ(2u, DesignLines());
   const Keys lines = log_->Lines({"sample queries and the keys: predicted"});
@@ -311,18 +212,16 @@ TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
   CompactionOptions compaction;
   compaction.output_file_size_limit = 100 << 10;
   ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, files[0].level));
-  files.clear();
-  db_->GetLiveFilesMetaData(&files);
+  files = Files();
   EXPECT_GT(files.size(), 3u);
   EXPECT_EQ(2u + files.size(), DesignLines());
 }
 
 // The OPTIONS file that RocksDB itself writes.
 TEST_F(AdaptationTest, LogFile) {
-  db_.reset();
   options_.info_log = nullptr;
   Open();
-  Run(Queries(/*close=*/true, 6));
+  Run(Anywhere(/*close=*/true, 6));
   Compact();
   std::string text;
   ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &text));
@@ -340,40 +239,29 @@ TEST_F(AdaptationTest, LogFile) {
 namespace {
 
 // A DB whose every flush writes other keys into a file of level 0.
-class KeptDesignsTest : public testing::Test {
+class KeptDesignsTest : public OwnDBTest {
  protected:
-  KeptDesignsTest() {
+  KeptDesignsTest() : OwnDBTest(Options()) {
     policy_options_.sample_every = 1;
     policy_options_.sample_capacity = 2000;
     policy_options_.level_bits = ProteusPolicyOptions::kEqualLevelBits;
-    options_.create_if_missing = true;
     options_.disable_auto_compactions = true;
-    options_.info_log = log_;
-    EXPECT_OK(DestroyDB(path_, Options()));
-    Open();
-  }
-  ~KeptDesignsTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, Options()));
+    OpenWithNewPolicy();
   }
 
-  // Opens the DB with a policy of its own.
-  void Open() {
-    policy_ = std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus,
-                                                    policy_options_);
+  void OpenWithNewPolicy() {
     BlockBasedTableOptions table;
-    table.filter_policy = policy_;
+    table.filter_policy = std::make_shared<ProteusFilterPolicy>(
+        DesignSpace::kProteus, policy_options_);
     options_.table_factory = NewProteanTableFactory(table);
-    EXPECT_OK(OpenDB(&db_, options_, path_));
+    Open();
   }
   // Writes a file of random numbers below 2^bits.
   void WriteFile(int bits = 64) {
     constexpr int kKeysOfFile = 2000;
-    for (int i = 0; i < kKeysOfFile; i++) {
-      ASSERT_OK(
-          db_->Put(WriteOptions(), BigEndian(random_() >> (64 - bits)), "v"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    for (int i = 0; i < kKeysOfFile; i++)
+      Put(BigEndian(random_() >> (64 - bits)));
+    Flush();
   }
   size_t Searched() const {
     return log_->Lines({"Protean: ", ", searched in "}).size();
@@ -384,10 +272,8 @@ class KeptDesignsTest : public testing::Test {
   // The number of files whose properties say what the filter was designed for,
   // and of those whose properties say that the design was kept.
   std::pair<size_t, size_t> Properties() const {
-    TablePropertiesCollection all;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&all));
     std::pair<size_t, size_t> counts;
-    for (const auto& [file, properties] : all) {
+    for (const auto& [file, properties] : PropertiesOf(db_.get())) {
       const auto& own = properties->user_collected_properties;
       counts.first += own.count(kDesignInputsProperty);
       counts.second += own.count(kKeptDesignProperty);
@@ -395,14 +281,8 @@ class KeptDesignsTest : public testing::Test {
     return counts;
   }
 
-  const std::string path_ = test::PerThreadDBPath("kept_designs");
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
   ProteusPolicyOptions policy_options_;
-  std::shared_ptr<ProteusFilterPolicy> policy_;
-  Options options_;
   Rng random_{17};
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -441,8 +321,7 @@ TEST_F(KeptDesignsTest, AShiftOfKeysOrSamplesIsSearchedFor) {
   // The samples shift.
   for (Query& query : queries) query.hi = query.lo;
   for (const Query& query : queries) {
-    std::string value;
-    ASSERT_TRUE(db_->Get(ReadOptions(), query.lo, &value).IsNotFound());
+    ASSERT_FALSE(Has(query.lo));
   }
   WriteFile();
   expect(searched + 1, kept);
@@ -463,9 +342,8 @@ TEST_F(KeptDesignsTest, FilesThatAreRefreshedAreSearched) {
   EXPECT_EQ(0u, result.files_rewritten);
   EXPECT_EQ(1u, Searched());
 
-  db_.reset();
   policy_options_.bits_per_key = 14;
-  Open();
+  OpenWithNewPolicy();
   for (int i = 0; i < 2; i++) WriteFile();
   EXPECT_EQ(2u, Searched());
   ASSERT_OK(refresh());
@@ -481,13 +359,11 @@ TEST_F(KeptDesignsTest, FilesThatAreRefreshedAreSearched) {
 // column families.
 TEST_F(KeptDesignsTest, ColumnFamiliesAreApart) {
   WriteFile();
-  ColumnFamilyHandle* other = nullptr;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  ColumnFamilyHandle* const other = NewFamily("other");
   ASSERT_OK(db_->Put(WriteOptions(), other, "a", "v"));
   ASSERT_OK(db_->Flush(FlushOptions(), other));
   EXPECT_EQ(2u, Searched());
   EXPECT_EQ(0u, Kept());
-  ASSERT_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,18 +2,10 @@
 
 //  How Proteus, 1PBF and 2PBF are selected, and what is refused.
 
-#include <gtest/gtest.h>
-
 #include "filter_policy/proteus/proteus_policy.h"
-#include "plugin/protean.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -26,36 +18,10 @@ struct Names {
 
 void PrintTo(const Names& names, std::ostream* out) { *out << names.id; }
 
-std::string TableWith(const std::string& policy) {
-  return "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
-}
-
-const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options) {
-  return options.table_factory->GetOptions<BlockBasedTableOptions>()
-      ->filter_policy.get();
-}
-
-std::string Option(const FilterPolicy* policy, const std::string& name) {
-  std::string value;
-  EXPECT_OK(policy->GetOption(ConfigOptions(), name, &value));
-  return value;
-}
-
-void ExpectRefused(const Status& s, const std::vector<std::string>& words) {
-  EXPECT_TRUE(s.IsInvalidArgument()) << s.ToString();
-  for (const std::string& word : words) {
-    EXPECT_NE(std::string::npos, s.ToString().find(word))
-        << s.ToString() << " lacks " << word;
-  }
-}
-
-class ProteusOptionsTest : public testing::TestWithParam<Names> {
+class ProteusOptionsTest : public OwnDBTest,
+                           public testing::WithParamInterface<Names> {
  protected:
-  ProteusOptionsTest() {
-    options_.create_if_missing = true;
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-  ~ProteusOptionsTest() override { EXPECT_OK(DestroyDB(path_, options_)); }
+  ProteusOptionsTest() : OwnDBTest(Options()) {}
 
   std::string Id() const { return GetParam().id; }
   std::string ShortName() const { return GetParam().short_name; }
@@ -63,36 +29,34 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
     return "{id=" + Id() + ";" + options + "}";
   }
 
-  Status Parse(const std::string& policy, ColumnFamilyOptions* options) {
-    return GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(), TableWith(policy), options);
+  static Status Parse(const std::string& policy, ColumnFamilyOptions* options) {
+    *options = ColumnFamilyOptions();
+    return AddOptions(ProteanTableText(policy), options);
   }
-  Status Open() {
-    std::unique_ptr<DB> db;
-    Status s = OpenDB(&db, options_, path_);
-    if (s.ok()) s = db->Put(WriteOptions(), "k", "v");
-    if (s.ok()) s = db->Flush(FlushOptions());
+  // The option of a policy with that text.
+  static std::string OptionIn(const std::string& policy,
+                              const std::string& name) {
+    ColumnFamilyOptions options;
+    EXPECT_OK(Parse(policy, &options));
+    return OptionOf(PolicyOf(options), name);
+  }
+  static double BitsIn(const std::string& policy) {
+    return std::stod(OptionIn(policy, "bits_per_key"));
+  }
+  // Opens the DB and writes a file.
+  Status Use() {
+    Status s = TryOpen();
+    if (s.ok()) s = db_->Put(WriteOptions(), "k", "v");
+    if (s.ok()) s = db_->Flush(FlushOptions());
+    Close();
     return s;
   }
-
-  // The contents of an OPTIONS file.
-  struct Loaded {
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-  };
-  // Opens a new DB with the policy, and loads its OPTIONS file.
-  void OpenAndLoad(const std::string& policy, Loaded* loaded) {
-    ASSERT_OK(DestroyDB(path_, options_));
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(), TableWith(policy), &options_));
-    options_.create_if_missing = true;
-    ASSERT_OK(Open());
-    ConfigOptions config;
-    config.ignore_unknown_options = false;
-    config.ignore_unsupported_options = false;
-    ASSERT_OK(LoadLatestOptions(config, path_, &loaded->db_options,
-                                &loaded->families));
-    ASSERT_EQ(1u, loaded->families.size());
+  // Opens a new DB with the policy, and returns what its OPTIONS file says.
+  Options UsedAndLoaded(const std::string& policy) {
+    Destroy();
+    SetPolicy(policy);
+    EXPECT_OK(Use());
+    return OptionsOnDisk();
   }
 
   // Such options are refused when they are parsed and, if RocksDB ignores what
@@ -105,10 +69,10 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
       config.ignore_unsupported_options = true;
       config.ignore_unknown_options = ignore;
       options_.table_factory.reset(NewBlockBasedTableFactory());
-      Status s = GetColumnFamilyOptionsFromString(config, ColumnFamilyOptions(),
-                                                  TableWith(policy), &options_);
+      Status s = GetColumnFamilyOptionsFromString(
+          config, ColumnFamilyOptions(), ProteanTableText(policy), &options_);
       options_.create_if_missing = true;
-      if (ignore && s.ok()) s = Open();
+      if (ignore && s.ok()) s = Use();
       ExpectRefused(s, words);
     }
   }
@@ -126,14 +90,12 @@ class ProteusOptionsTest : public testing::TestWithParam<Names> {
     }
     ASSERT_NE(nullptr, table.filter_policy);
     options_.table_factory = NewProteanTableFactory(table);
-    ExpectRefused(Open(), words);
+    ExpectRefused(Use(), words);
     options_.table_factory.reset(NewBlockBasedTableFactory(table));
-    ExpectRefused(Open(), words);
+    ExpectRefused(Use(), words);
   }
 
-  const std::string path_ = test::PerThreadDBPath("proteus_options");
   const std::string file_ = path_ + "_queries";
-  Options options_;
 };
 
 }  // namespace
@@ -148,26 +110,28 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(ProteusOptionsTest, ShortForm) {
   ColumnFamilyOptions options;
   ASSERT_OK(Parse(ShortName() + ":14", &options));
-  EXPECT_EQ(Id(), PolicyOf(options)->Name());
-  EXPECT_EQ(14, std::stod(Option(PolicyOf(options), "bits_per_key")));
-  EXPECT_EQ("kAuto", Option(PolicyOf(options), "prefix_filter_type"));
-  EXPECT_EQ("kAuto", Option(PolicyOf(options), "level_bits"));
-  EXPECT_EQ("false", Option(PolicyOf(options), "point_lookups_use_whole_keys"));
-  EXPECT_EQ("20000", Option(PolicyOf(options), "sample_capacity"));
-  EXPECT_EQ("100", Option(PolicyOf(options), "sample_every"));
+  const FilterPolicy* policy = PolicyOf(options);
+  EXPECT_EQ(Id(), policy->Name());
+  EXPECT_EQ(14, std::stod(OptionOf(policy, "bits_per_key")));
+  for (const auto& [name, value] : {std::pair("prefix_filter_type", "kAuto"),
+                                    {"level_bits", "kAuto"},
+                                    {"point_lookups_use_whole_keys", "false"},
+                                    {"sample_capacity", "20000"},
+                                    {"sample_every", "100"}}) {
+    EXPECT_EQ(value, OptionOf(policy, name)) << name;
+  }
   for (const std::string type : {"Bloom", "Ribbon", "Auto"}) {
     for (const std::string& spelled :
          {"k" + type, type,
           static_cast<char>(tolower(type[0])) + type.substr(1)}) {
-      ASSERT_OK(Parse(ShortName() + ":10.5:" + spelled, &options));
-      EXPECT_EQ(10.5, std::stod(Option(PolicyOf(options), "bits_per_key")));
-      EXPECT_EQ("k" + type, Option(PolicyOf(options), "prefix_filter_type"));
+      const std::string text = ShortName() + ":10.5:" + spelled;
+      EXPECT_EQ(10.5, BitsIn(text));
+      EXPECT_EQ("k" + type, OptionIn(text, "prefix_filter_type"));
     }
   }
-  ASSERT_OK(Parse(ShortName(), &options));
-  EXPECT_EQ(12, std::stod(Option(PolicyOf(options), "bits_per_key")));
-  ASSERT_OK(Parse(ShortName() + ":2", &options));
-  ASSERT_OK(Parse(ShortName() + ":64", &options));
+  EXPECT_EQ(12, BitsIn(ShortName()));
+  EXPECT_EQ(2, BitsIn(ShortName() + ":2"));
+  EXPECT_EQ(64, BitsIn(ShortName() + ":64"));
 }
 
 TEST_P(ProteusOptionsTest, ObjectForm) {
@@ -178,18 +142,17 @@ TEST_P(ProteusOptionsTest, ObjectForm) {
       &options));
   const FilterPolicy* policy = PolicyOf(options);
   EXPECT_EQ(Id(), policy->Name());
-  EXPECT_EQ(9.75, std::stod(Option(policy, "bits_per_key")));
-  EXPECT_EQ("kRibbon", Option(policy, "prefix_filter_type"));
-  EXPECT_EQ("kEqual", Option(policy, "level_bits"));
-  const auto samples = AsProteanFilterPolicy(policy)->Samples();
+  EXPECT_EQ(9.75, std::stod(OptionOf(policy, "bits_per_key")));
+  EXPECT_EQ("kRibbon", OptionOf(policy, "prefix_filter_type"));
+  EXPECT_EQ("kEqual", OptionOf(policy, "level_bits"));
+  const auto samples = ProteanPolicyOf(options)->Samples();
   EXPECT_EQ(17u, samples->options().capacity);
   EXPECT_EQ(3u, samples->options().sample_every);
 }
 
 TEST_P(ProteusOptionsTest, FilterBudget) {
-  ColumnFamilyOptions options;
-  ASSERT_OK(Parse(ShortName() + ":12", &options));
-  EXPECT_EQ("0", Option(PolicyOf(options), "filter_budget_bytes"));
+  const std::string option = "filter_budget_bytes";
+  EXPECT_EQ("0", OptionIn(ShortName() + ":12", option));
   struct Size {
     const char* text;
     const char* bytes;
@@ -203,11 +166,10 @@ TEST_P(ProteusOptionsTest, FilterBudget) {
                            {"1T", "1099511627776"},
                            {"1048576T", "1152921504606846976"}}) {
     SCOPED_TRACE(size.text);
-    ASSERT_OK(Parse(
-        Object("bits_per_key=9;filter_budget_bytes=" + std::string(size.text)),
-        &options));
-    EXPECT_EQ(size.bytes, Option(PolicyOf(options), "filter_budget_bytes"));
-    EXPECT_EQ(9, std::stod(Option(PolicyOf(options), "bits_per_key")));
+    const std::string text =
+        Object("bits_per_key=9;filter_budget_bytes=" + std::string(size.text));
+    EXPECT_EQ(size.bytes, OptionIn(text, option));
+    EXPECT_EQ(9, BitsIn(text));
   }
   // A budget is not one letter away from bits per key.
   ExpectPolicyRefused(ShortName() + ":12M",
@@ -228,24 +190,15 @@ TEST_P(ProteusOptionsTest, FilterBudget) {
 // SetOptions changes the budget of an open DB, which keeps it in its OPTIONS
 // file.
 TEST_P(ProteusOptionsTest, FilterBudgetOfAnOpenDB) {
-  ASSERT_OK(GetColumnFamilyOptionsFromString(
-      ConfigOptions(), ColumnFamilyOptions(),
-      TableWith(Object("filter_budget_bytes=1M")), &options_));
-  options_.create_if_missing = true;
-  std::unique_ptr<DB> db;
-  ASSERT_OK(OpenDB(&db, options_, path_));
-  ASSERT_OK(db->SetOptions(
+  SetPolicy(Object("filter_budget_bytes=1M"));
+  Open();
+  ASSERT_OK(db_->SetOptions(
       {{"table_factory.filter_policy", Object("filter_budget_bytes=3M")}}));
-  EXPECT_NOK(db->SetOptions(
+  EXPECT_NOK(db_->SetOptions(
       {{"table_factory.filter_policy", Object("filter_budget_bytes=3")}}));
-  EXPECT_EQ("3145728",
-            Option(PolicyOf(db->GetOptions()), "filter_budget_bytes"));
-  db.reset();
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
-  EXPECT_EQ("3145728",
-            Option(PolicyOf(families[0].options), "filter_budget_bytes"));
+  for (const Options& options : {db_->GetOptions(), OptionsOnDisk()}) {
+    EXPECT_EQ("3145728", OptionOf(PolicyOf(options), "filter_budget_bytes"));
+  }
 }
 
 TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
@@ -270,31 +223,22 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
             "100", "kAuto", "2147483648"},
        }) {
     SCOPED_TRACE(c.policy);
-    Loaded file;
-    ASSERT_NO_FATAL_FAILURE(OpenAndLoad(c.policy, &file));
-    const ColumnFamilyOptions& loaded = file.families[0].options;
-    EXPECT_STREQ("ProteanTable", loaded.table_factory->Name());
-    const FilterPolicy* policy = PolicyOf(loaded);
+    const Options written = UsedAndLoaded(c.policy);
+    EXPECT_STREQ("ProteanTable", written.table_factory->Name());
+    const FilterPolicy* policy = PolicyOf(written);
     ASSERT_NE(nullptr, policy);
     EXPECT_EQ(Id(), policy->Name());
-    EXPECT_NEAR(c.bits, std::stod(Option(policy, "bits_per_key")), 1e-5);
-    EXPECT_EQ(c.type, Option(policy, "prefix_filter_type"));
-    EXPECT_EQ(c.every, Option(policy, "sample_every"));
-    EXPECT_EQ(c.level_bits, Option(policy, "level_bits"));
-    EXPECT_EQ(c.filter_budget_bytes, Option(policy, "filter_budget_bytes"));
-    EXPECT_EQ(Option(PolicyOf(options_), "seed_file"),
-              Option(policy, "seed_file"));
-    EXPECT_EQ(Option(PolicyOf(options_), "samples_file"),
-              Option(policy, "samples_file"));
-
-    std::vector<ColumnFamilyHandle*> handles;
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, file.db_options, path_, file.families, &handles));
-    std::string value;
-    EXPECT_OK(db->Get(ReadOptions(), "k", &value));
-    for (ColumnFamilyHandle* handle : handles) {
-      EXPECT_OK(db->DestroyColumnFamilyHandle(handle));
+    EXPECT_NEAR(c.bits, std::stod(OptionOf(policy, "bits_per_key")), 1e-5);
+    EXPECT_EQ(c.type, OptionOf(policy, "prefix_filter_type"));
+    EXPECT_EQ(c.every, OptionOf(policy, "sample_every"));
+    EXPECT_EQ(c.level_bits, OptionOf(policy, "level_bits"));
+    EXPECT_EQ(c.filter_budget_bytes, OptionOf(policy, "filter_budget_bytes"));
+    for (const char* file : {"seed_file", "samples_file"}) {
+      EXPECT_EQ(OptionOf(PolicyOf(options_), file), OptionOf(policy, file));
     }
+    options_.table_factory = written.table_factory;
+    Open();
+    EXPECT_TRUE(Has("k"));
   }
 }
 
@@ -306,27 +250,24 @@ TEST_P(ProteusOptionsTest, PointLookupsUseWholeKeys) {
   if (Id() == "protean.TwoPrefixBloom") {
     const std::vector<std::string> words = {Id(), option + "=true",
                                             "allowed: false"};
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(),
-        TableWith(Object(option + "=true")), &options_));
-    ExpectRefused(Open(), words);
+    SetPolicy(Object(option + "=true"));
+    ExpectRefused(Use(), words);
     ExpectOptionsRefused(in_code, words);
     return;
   }
   for (const std::string value : {"false", "true"}) {
-    Loaded file;
-    ASSERT_NO_FATAL_FAILURE(
-        OpenAndLoad(Object("bits_per_key=14;" + option + "=" + value), &file));
-    EXPECT_EQ(value, Option(PolicyOf(options_), option));
-    EXPECT_EQ(value, Option(PolicyOf(file.families[0].options), option));
+    const Options written =
+        UsedAndLoaded(Object("bits_per_key=14;" + option + "=" + value));
+    EXPECT_EQ(value, OptionOf(PolicyOf(options_), option));
+    EXPECT_EQ(value, OptionOf(PolicyOf(written), option));
     options_.prefix_extractor.reset(NewFixedPrefixTransform(3));
     if (value == "true") {
       const std::vector<std::string> words = {Id(), option + "=true",
                                               "prefix extractor"};
-      ExpectRefused(Open(), words);
+      ExpectRefused(Use(), words);
       ExpectOptionsRefused(in_code, words);
     } else {
-      EXPECT_OK(Open());
+      EXPECT_OK(Use());
     }
     options_.prefix_extractor.reset();
   }
@@ -336,19 +277,15 @@ TEST_P(ProteusOptionsTest, FalsePositiveCost) {
   const std::string option = "false_positive_cost_micros";
   ColumnFamilyOptions options;
   ASSERT_OK(Parse(ShortName() + ":12", &options));
-  EXPECT_EQ("0", Option(PolicyOf(options), option));
+  EXPECT_EQ("0", OptionOf(PolicyOf(options), option));
   for (const uint64_t measured : {kUsualPrice, kCachedPrice}) {
-    EXPECT_EQ(measured,
-              AsProteanFilterPolicy(PolicyOf(options))->PriceFor(measured));
+    EXPECT_EQ(measured, ProteanPolicyOf(options)->PriceFor(measured));
   }
   for (const uint64_t micros : {1, 2, 100, 100'000}) {
-    Loaded file;
-    ASSERT_NO_FATAL_FAILURE(
-        OpenAndLoad(Object(option + "=" + std::to_string(micros)), &file));
-    const FilterPolicy* policy = PolicyOf(file.families[0].options);
-    EXPECT_EQ(std::to_string(micros), Option(policy, option));
-    EXPECT_EQ(1000 * micros,
-              AsProteanFilterPolicy(policy)->PriceFor(kUsualPrice));
+    const Options written =
+        UsedAndLoaded(Object(option + "=" + std::to_string(micros)));
+    EXPECT_EQ(std::to_string(micros), OptionOf(PolicyOf(written), option));
+    EXPECT_EQ(1000 * micros, ProteanPolicyOf(written)->PriceFor(kUsualPrice));
   }
   for (const std::string cost : {"2us", "-1", "100001", "1M", "cheap"}) {
     ExpectPolicyRefused(
@@ -412,30 +349,36 @@ TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
     options.bits_per_key = bits;
     ExpectOptionsRefused(options, {Id(), "bits_per_key", "2 to 64"});
   }
-  options = {};
-  options.prefix_filter_type = 3;
-  ExpectOptionsRefused(
-      options, {Id(), "prefix_filter_type=3", "kAuto, kBloom, kRibbon"});
-  options = {};
-  options.level_bits = 2;
-  ExpectOptionsRefused(options, {Id(), "level_bits=2", "kAuto, kEqual"});
-  options = {};
-  options.sample_capacity = 0;
-  ExpectOptionsRefused(options, {Id(), "sample_capacity", "0", "1 to "});
-  options = {};
-  options.sample_every = 0;
-  ExpectOptionsRefused(options, {Id(), "sample_every", "0", "1 to "});
+  struct Bad {
+    std::function<void(ProteusPolicyOptions*)> set;
+    Keys words;
+  };
+  using Policy = ProteusPolicyOptions;
+  for (const Bad& bad : {
+           Bad{[](Policy* p) { p->prefix_filter_type = 3; },
+               {"prefix_filter_type=3", "kAuto, kBloom, kRibbon"}},
+           {[](Policy* p) { p->level_bits = 2; },
+            {"level_bits=2", "kAuto, kEqual"}},
+           {[](Policy* p) { p->sample_capacity = 0; },
+            {"sample_capacity", "0", "1 to "}},
+           {[](Policy* p) { p->sample_every = 0; },
+            {"sample_every", "0", "1 to "}},
+           {[](Policy* p) { p->samples_file = "a\\b"; },
+            {"samples_file=a\\b", "backslash"}},
+           {[](Policy* p) { p->seed_file = "a\\b"; },
+            {"seed_file=a\\b", "backslash"}},
+       }) {
+    options = {};
+    bad.set(&options);
+    Keys words = bad.words;
+    words.push_back(Id());
+    ExpectOptionsRefused(options, words);
+  }
   options = {};
   options.samples_file = "relative";
   ExpectOptionsRefused(options, {"samples_file=relative", "absolute path"});
   options.samples_file = path_ + "_no_folder/file";
   ExpectOptionsRefused(options, {"samples_file=", "does not exist"});
-  options = {};
-  options.samples_file = "a\\b";
-  ExpectOptionsRefused(options, {Id(), "samples_file=a\\b", "backslash"});
-  options = {};
-  options.seed_file = "a\\b";
-  ExpectOptionsRefused(options, {Id(), "seed_file=a\\b", "backslash"});
 }
 
 TEST_P(ProteusOptionsTest, DevicesAndBadSeedsAreRefusedAtOpen) {
@@ -458,10 +401,8 @@ TEST_P(ProteusOptionsTest, BadFilesKeepNoDBClosed) {
       if (!missing) {
         ASSERT_OK(WriteStringToFile(Env::Default(), "good\n0x1\n", file_));
       }
-      ColumnFamilyOptions parsed;
-      ASSERT_OK(Parse(Object(option + file_), &parsed));
-      options_.table_factory = parsed.table_factory;
-      ASSERT_OK(Open());
+      SetPolicy(Object(option + file_));
+      ASSERT_OK(Use());
     }
   }
 }
@@ -481,14 +422,9 @@ TEST_P(ProteusOptionsTest, BadOptionsInSstFileWriter) {
     BlockBasedTableOptions table;
     table.filter_policy =
         std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options);
-    Options writer_options;
-    writer_options.table_factory = NewProteanTableFactory(table);
-    SstFileWriter writer(EnvOptions(), writer_options);
+    options_.table_factory = NewProteanTableFactory(table);
     const std::string name = path_ + ".sst";
-    ASSERT_OK(writer.Open(name));
-    ASSERT_OK(writer.Put("a", "value"));
-    ASSERT_OK(writer.Put("b", "value"));
-    ASSERT_OK(writer.Finish());
+    WriteSstFile(options_, name, {"a", "b"});
     ASSERT_OK(Env::Default()->DeleteFile(name));
   }
 }

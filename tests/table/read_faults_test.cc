@@ -9,9 +9,6 @@
 //      --seconds=3600
 
 #include "filter_policy/parted_filter.h"
-#include "plugin/filter_statistics.h"
-#include "rocksdb/perf_context.h"
-#include "rocksdb/statistics.h"
 #include "tests/sst_damage.h"
 #include "tests/table/faults/checked_reads.h"
 #include "tests/table/faults/fault_file_system.h"
@@ -82,86 +79,72 @@ constexpr Keeping kKeepings[] = {
 // In the log, of a filter or a part of one.
 constexpr char kUnfiltered[] = "is read without ";
 
-class ReadFaultsTest : public ::testing::Test {
+class ReadFaultsTest : public KnownDBTest {
  protected:
+  ~ReadFaultsTest() override { CloseAll(); }
+
   void Use(const Filters& filters, const Keeping& keeping) {
-    Close();
+    CloseAll();
+    Forget();
     filters_ = filters;
     keeping_ = keeping;
-    path_ = test::PerThreadDBPath("read_faults");
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
-    options_.info_log = log_;
     options_.max_open_files = keeping.max_open_files;
-    SetTable(&options_);
-    EmptyFolder(path_);
   }
-  void SetTable(Options* options) const {
+  // A table with empty caches.
+  void SetNewTable() {
     ASSERT_OK(TableFactory::CreateFromString(
         ConfigOptions(),
         std::string(filters_.table) + ";block_size=512;" + keeping_.table,
-        &options->table_factory));
+        &options_.table_factory));
   }
-
   // Two sorted runs of many files, a file in level 0, and a deletion of a range
   // in each.
   void Fill() {
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, options_, path_));
-    contents_.clear();
+    SetNewTable();
+    Open();
     Random rnd(77);
     for (int round = 0; round < 3; round++) {
       for (const std::string& key : keys_) {
         if (rnd.OneIn(2)) {
-          const std::string value =
-              "a value of some length, of round " + std::to_string(round);
-          ASSERT_OK(db->Put(WriteOptions(), key, value));
-          contents_[key] = value;
+          Put(key, "a value of some length, of round " + std::to_string(round));
         } else if (rnd.OneIn(9)) {
-          ASSERT_OK(db->Delete(WriteOptions(), key));
-          contents_.erase(key);
+          Delete(key);
         }
       }
       const size_t from = keys_.size() / 2 + 10 * round;
-      const std::string& lo = keys_[from];
-      const std::string& hi = keys_[from + 5];
-      ASSERT_OK(db->DeleteRange(WriteOptions(), lo, hi));
-      contents_.erase(contents_.lower_bound(lo), contents_.lower_bound(hi));
-      ASSERT_OK(db->Flush(FlushOptions()));
-      if (round < 2) {
-        ASSERT_OK(CompactLevel0(db.get(), 2 - round, kFileSize / 2));
-      }
+      DeleteRange(keys_[from], keys_[from + 5]);
+      Flush();
+      if (round < 2) CompactLevel0Into(2 - round, kFileSize / 2);
     }
-    std::vector<LiveFileMetaData> files;
-    db->GetLiveFilesMetaData(&files);
+    NoteFiles();
+    ASSERT_GT(files_.size(), 6u);
+  }
+  void NoteFiles() {
     files_.clear();
-    for (const LiveFileMetaData& file : files) {
+    for (const LiveFileMetaData& file : Files()) {
       files_.push_back(file.relative_filename);
     }
-    ASSERT_GT(files_.size(), 6u);
+    Close();
   }
 
   // Opens the DB over a failing file system, with empty caches.
-  Status Open() {
-    Close();
+  Status OpenWithFaults() {
+    CloseAll();
     file_system_ = std::make_shared<FaultFileSystem>();
     env_ = NewCompositeEnv(file_system_);
     if (arm_) arm_(file_system_.get());
-    Options options = options_;
-    options.env = env_.get();
-    options.statistics = statistics_ = CreateDBStatistics();
-    SetTable(&options);
+    options_.env = env_.get();
+    EXPECT_OK(options_.statistics->Reset());
+    SetNewTable();
     log_->Clear();
-    return OpenDB(&db_, options, path_);
+    return TryOpen();
   }
-  void Close() {
-    db_.reset();
+  void CloseAll() {
+    Close();
+    options_.env = Env::Default();
     env_.reset();
   }
 
-  Answers Read(uint32_t seed) {
-    return CheckedReads(db_.get(), contents_).Everything(queries_, seed);
-  }
   // Fewer of the reads.
   Answers Glance(uint32_t seed) {
     CheckedReads reads(db_.get(), contents_);
@@ -170,9 +153,7 @@ class ReadFaultsTest : public ::testing::Test {
     return reads.answers();
   }
   uint64_t Filtered() const {
-    return statistics_->getTickerCount(BLOOM_FILTER_USEFUL) +
-           statistics_->getTickerCount(LAST_LEVEL_SEEK_FILTERED) +
-           statistics_->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED);
+    return Ticks(BLOOM_FILTER_USEFUL) + FilteredSeeks();
   }
 
   // The log names each file at most once for each time it was opened, and only
@@ -180,9 +161,8 @@ class ReadFaultsTest : public ::testing::Test {
   void CheckLog() const {
     const std::set<std::string> failed =
         file_system_->files_with_failed_reads();
-    const size_t opened = keeping_.max_open_files < 0
-                              ? 1
-                              : statistics_->getTickerCount(NO_FILE_OPENS);
+    const size_t opened =
+        keeping_.max_open_files < 0 ? 1 : Ticks(NO_FILE_OPENS);
     for (const std::string& file : files_) {
       const size_t lines = log_->Lines({kUnfiltered, file}).size();
       EXPECT_LE(lines, opened) << file;
@@ -215,10 +195,10 @@ class ReadFaultsTest : public ::testing::Test {
       file_system->FailReads(kind, fault, where, limit);
     };
     arm_ = at_open ? arm : std::function<void(FaultFileSystem*)>();
-    outcome.opened = Open();
+    outcome.opened = OpenWithFaults();
     if (outcome.opened.ok()) {
       if (!at_open) arm(file_system_.get());
-      outcome.answers = Read(seed);
+      outcome.answers = ReadAll(queries_, seed);
       CheckLog();
       for (const std::string& file : files_) {
         outcome.unfiltered_files += !log_->Lines({kUnfiltered, file}).empty();
@@ -236,7 +216,7 @@ class ReadFaultsTest : public ::testing::Test {
       outcome.injected = file_system_->failed_reads();
     }
     arm_ = nullptr;
-    const Status reopened = Open();
+    const Status reopened = OpenWithFaults();
     EXPECT_OK(reopened);
     if (reopened.ok()) {
       EXPECT_EQ(0u, Glance(seed + 2).failed());
@@ -263,26 +243,14 @@ class ReadFaultsTest : public ::testing::Test {
     line.Count("files said to be unfiltered", outcome.unfiltered_files);
   }
 
-  ~ReadFaultsTest() override {
-    Close();
-    std::filesystem::remove_all(path_);
-  }
-
   Filters filters_ = kStock;
   Keeping keeping_ = kKeepings[0];
   const Keys keys_ = HurtfulKeys(300);
   const Keys queries_ = WithNeighbours(keys_);
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
-  std::string path_;
-  Options options_;
-  Contents contents_;
   Keys files_;
   std::function<void(FaultFileSystem*)> arm_;
   std::shared_ptr<FaultFileSystem> file_system_;
   std::unique_ptr<Env> env_;
-  std::shared_ptr<Statistics> statistics_;
-  std::unique_ptr<DB> db_;
 };
 
 class ReadFaultsOfKeepingTest : public ReadFaultsTest,
@@ -396,20 +364,13 @@ class OnePartTest : public ReadFaultsTest {
   static std::string NumberedKey(uint64_t i) { return BigEndian(1000 * i); }
 
   void FillOneFile() {
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, options_, path_));
-    for (uint64_t i = 1; i <= kAllKeys; i++) {
-      contents_[NumberedKey(i)] = "value";
-      ASSERT_OK(db->Put(WriteOptions(), NumberedKey(i), "value"));
-    }
-    ASSERT_OK(db->Flush(FlushOptions()));
-    ASSERT_OK(CompactLevel0(db.get(), 2, 1 << 30));
-    std::vector<LiveFileMetaData> files;
-    db->GetLiveFilesMetaData(&files);
-    ASSERT_EQ(1u, files.size());
-    files_ = {files[0].relative_filename};
-    db.reset();
-
+    SetNewTable();
+    Open();
+    for (uint64_t i = 1; i <= kAllKeys; i++) Put(NumberedKey(i), "value");
+    Flush();
+    CompactLevel0Into(2, 1 << 30);
+    NoteFiles();
+    ASSERT_EQ(1u, files_.size());
     FilterLocation location;
     ASSERT_NO_FATAL_FAILURE(FindFilter(FilePath(), &location));
     const uint64_t begin = location.handle.offset();
@@ -429,12 +390,7 @@ class OnePartTest : public ReadFaultsTest {
   }
   std::string FilePath() const { return path_ + "/" + files_[0]; }
 
-  uint64_t FailedLoads() {
-    FilterStatistics statistics;
-    EXPECT_OK(GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(),
-                                  &statistics));
-    return statistics.total.filter_loads_failed;
-  }
+  uint64_t FailedLoads() { return FilterStats().total.filter_loads_failed; }
 
   // Number of absent keys and empty ranges for which the file's data is read:
   // all of them, and those that only the part knows of.
@@ -447,28 +403,26 @@ class OnePartTest : public ReadFaultsTest {
   Unfiltered AskForNothing() {
     Unfiltered result;
     const auto data_blocks = [&] {
-      return statistics_->getTickerCount(BLOCK_CACHE_DATA_HIT) +
-             statistics_->getTickerCount(BLOCK_CACHE_DATA_MISS);
+      return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
     };
     for (uint64_t i = 2; i < kAllKeys; i += 7) {
       const std::string lo = BigEndian(1000 * i + 300);
       const std::string hi = BigEndian(1000 * i + 700);
       const bool of_part = lo > part_begin_ && hi < part_end_;
       const uint64_t before = data_blocks();
-      std::string value;
-      EXPECT_TRUE(db_->Get(ReadOptions(), lo, &value).IsNotFound());
-      const Slice upper(hi);
-      ReadOptions options;
-      options.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->Seek(lo);
-      EXPECT_FALSE(it->Valid());
-      EXPECT_OK(it->status());
+      EXPECT_FALSE(Has(lo));
+      EXPECT_EQ("", FirstIn(lo, hi));
       const uint64_t read = data_blocks() - before;
       (of_part ? result.asked_of_part : result.asked) += 2;
       (of_part ? result.read_for_part : result.read) += read;
     }
     return result;
+  }
+
+  void ExpectAllRightAroundThePart() {
+    const Keys around = WithNeighbours(
+        {NumberedKey(1), part_begin_, part_end_, NumberedKey(kAllKeys)});
+    EXPECT_EQ(0u, ReadAll(around, 3).failed());
   }
 
   FilePart part_{};
@@ -487,16 +441,13 @@ TEST_F(OnePartTest, TheOthersFilter) {
     const std::string table =
         std::string("id=ProteanTable;filter_policy=") + policy;
     ASSERT_NO_FATAL_FAILURE(Use({policy, table.c_str()}, kUncachedParts));
-    contents_.clear();
     ASSERT_NO_FATAL_FAILURE(FillOneFile());
-    const Keys queries = {NumberedKey(1), part_begin_, part_end_,
-                          NumberedKey(kAllKeys)};
-    ASSERT_OK(Open());
+    ASSERT_OK(OpenWithFaults());
     const Unfiltered healthy = AskForNothing();
     ASSERT_GT(healthy.asked_of_part, 20u);
     for (const ReadFault fault : kReadFaults) {
       SCOPED_TRACE(std::string(policy) + ", " + ToString(fault));
-      ASSERT_OK(Open());
+      ASSERT_OK(OpenWithFaults());
       file_system_->FailReadsOf(FilePath(), part_, fault);
       ASSERT_EQ(0u, FailedLoads());
       const Unfiltered faulty = AskForNothing();
@@ -504,17 +455,14 @@ TEST_F(OnePartTest, TheOthersFilter) {
       EXPECT_GE(failed, faulty.asked_of_part);
       EXPECT_EQ(healthy.read, faulty.read);
       EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
-      EXPECT_EQ(0u, CheckedReads(db_.get(), contents_)
-                        .Everything(WithNeighbours(queries), 3)
-                        .failed());
+      ExpectAllRightAroundThePart();
       const Keys lines = log_->Lines({kUnfiltered, files_[0]});
       ASSERT_EQ(1u, lines.size());
       EXPECT_NE(std::string::npos, lines[0].find("a part of its filter"))
           << lines[0];
       // RocksDB counts what it finds to be damaged.
       if (fault == ReadFault::kFlip) {
-        EXPECT_GT(statistics_->getTickerCount(BLOCK_CHECKSUM_MISMATCH_COUNT),
-                  0u);
+        EXPECT_GT(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 0u);
       }
       file_system_->HealReads();
       const uint64_t failed_before = FailedLoads();
@@ -533,28 +481,23 @@ TEST_F(OnePartTest, TheDirectory) {
     const std::string table =
         std::string("id=ProteanTable;filter_policy=") + policy;
     ASSERT_NO_FATAL_FAILURE(Use({policy, table.c_str()}, kUncachedParts));
-    contents_.clear();
     ASSERT_NO_FATAL_FAILURE(FillOneFile());
-    const Keys queries = {NumberedKey(1), part_begin_, part_end_,
-                          NumberedKey(kAllKeys)};
     for (const ReadFault fault : kReadFaults) {
       SCOPED_TRACE(std::string(policy) + ", " + ToString(fault));
       arm_ = [&](FaultFileSystem* file_system) {
         file_system->FailReadsOf(FilePath(), directory_, fault);
       };
-      ASSERT_OK(Open());
+      ASSERT_OK(OpenWithFaults());
       const Unfiltered faulty = AskForNothing();
       EXPECT_EQ(faulty.asked, faulty.read);
       EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
-      EXPECT_EQ(0u, CheckedReads(db_.get(), contents_)
-                        .Everything(WithNeighbours(queries), 3)
-                        .failed());
+      ExpectAllRightAroundThePart();
       const Keys lines = log_->Lines({kUnfiltered, files_[0]});
       ASSERT_EQ(1u, lines.size());
       EXPECT_NE(std::string::npos, lines[0].find("is read without its filter"))
           << lines[0];
       arm_ = nullptr;
-      ASSERT_OK(Open());
+      ASSERT_OK(OpenWithFaults());
       const Unfiltered healed = AskForNothing();
       EXPECT_LT(healed.read, healed.asked / 20);
       EXPECT_LT(healed.read_for_part, healed.asked_of_part / 5);

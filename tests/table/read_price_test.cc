@@ -3,12 +3,7 @@
 //  The filters of a DB are designed for what its reads cost: cheap ones where
 //  all blocks are in the cache, and the usual ones otherwise.
 
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include "filter_policy/filter_properties.h"
-#include "rocksdb/cache.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -47,20 +42,12 @@ class ReadPriceTest : public RefreshTest {
   }
   void UseCache(size_t bytes) {
     BlockBasedTableOptions table;
-    table.filter_policy = policy_;
     table.block_cache = NewLRUCache(bytes, /*num_shard_bits=*/0);
-    options_.table_factory = NewProteanTableFactory(table);
-  }
-  void Reopen() {
-    db_.reset();
-    Open();
+    UsePolicy(policy_, table);
   }
   // A few keys, again and again.
   void GetKeys(int times) {
-    std::string value;
-    for (int i = 0; i < times; i++) {
-      ASSERT_OK(db_->Get(ReadOptions(), keys_[i % 50 * 97], &value));
-    }
+    for (int i = 0; i < times; i++) ASSERT_TRUE(Has(keys_[i % 50 * 97]));
   }
   void SeekKeys(int times) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -79,17 +66,9 @@ class ReadPriceTest : public RefreshTest {
       }
     }
   }
-  Status RefreshAll() {
-    RefreshOptions options;
-    options.all_files = true;
-    return Refresh(options);
-  }
-
   std::set<std::string> Properties(const char* name) const {
     std::set<std::string> texts;
-    TablePropertiesCollection files;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&files));
-    for (const auto& [file, properties] : files) {
+    for (const auto& [file, properties] : PropertiesOf(db_.get())) {
       texts.insert(PropertyText(properties->user_collected_properties, name));
     }
     return texts;
@@ -116,10 +95,8 @@ TEST_F(ReadPriceTest, CachedReadsMakeCheapDesigns) {
   ASSERT_OK(RefreshAll());
   EXPECT_EQ(kCheap, Prices());
   EXPECT_FALSE(AnyDesignHas("ribbon"));
-  EXPECT_EQ(Files().size(), result_.files_rewritten);
-  std::string log;
-  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &log));
-  EXPECT_NE(std::string::npos, log.find(", at 2us a false positive: "));
+  EXPECT_EQ(NumFiles(), result_.files_rewritten);
+  EXPECT_FALSE(log_->Lines({", at 2us a false positive: "}).empty());
   ExpectAllKeys();
 
   // The files have what they would get.
@@ -127,7 +104,7 @@ TEST_F(ReadPriceTest, CachedReadsMakeCheapDesigns) {
   ASSERT_OK(RefreshAll());
   EXPECT_EQ(0u, result_.files_rewritten);
   // A DB that has just been opened knows nothing, and leaves them alone.
-  Reopen();
+  Open();
   ASSERT_OK(RefreshAll());
   EXPECT_EQ(0u, result_.files_rewritten);
   EXPECT_EQ(kCheap, Prices());
@@ -159,7 +136,7 @@ TEST_F(ReadPriceTest, ReadsFromFilesKeepTheUsualDesigns) {
 
   // The files are redesigned when the cache has grown.
   UseCache(kLarge);
-  Reopen();
+  Open();
   GetKeys(20000);
   ASSERT_OK(RefreshAll());
   EXPECT_EQ(kCheap, Prices());
@@ -170,7 +147,7 @@ TEST_F(ReadPriceTest, NoFileIsRewrittenForItsPriceAlone) {
   FillWithCache(kLarge);
   for (const size_t cache : {kLarge, kSmall, kLarge, kSmall}) {
     UseCache(cache);
-    Reopen();
+    Open();
     GetKeys(20000);
     ASSERT_OK(Refresh());
     EXPECT_EQ(0u, result_.files_rewritten);
@@ -192,13 +169,13 @@ TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
   ASSERT_OK(Refresh());
   EXPECT_EQ(0u, result_.files_rewritten);
   UseCache(kSmall);
-  Reopen();
+  Open();
   // Nothing is known of the reads.
   ASSERT_OK(Refresh());
   EXPECT_EQ(0u, result_.files_rewritten);
   GetKeys(5000);
   ASSERT_OK(Refresh());
-  EXPECT_EQ(Files().size(), result_.files_rewritten);
+  EXPECT_EQ(NumFiles(), result_.files_rewritten);
   EXPECT_EQ(kUsual, Prices());
   for (const RefreshedFile& file : result_.files) {
     EXPECT_LT(file.old_fpr, RefreshOptions().min_gain) << file.name;

@@ -4,151 +4,62 @@
 //  that there is nothing, and only one sorted run where the next key is looked
 //  for.
 
-#include <map>
-
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/perf_context.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/statistics.h"
 #include "rocksdb/utilities/debug.h"
 #include "tests/table/twin_db.h"
-#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 // A DB with ProteanTable and the keys 1000, 2000, ... in big endian. A filter
 // with 16 real bits is exact for them.
-class ReadsTest : public ::testing::Test {
+class ReadsTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 20000;
-  static constexpr uint64_t kGap = 1000;
 
-  ReadsTest() : path_(test::PerThreadDBPath("reads")) {
-    SetPerfLevel(kEnableCount);
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
+  ReadsTest() {
     options_.target_file_size_base = 32 << 10;
-    options_.statistics = CreateDBStatistics();
-    options_.table_factory =
-        NewTable("ProteanTable", "filter_policy=surf:0:16");
-    EXPECT_OK(DestroyDB(path_, options_));
+    SetPolicy("surf:0:16");
   }
-
-  ~ReadsTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-    SetPerfLevel(kDisable);
-  }
-
-  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
 
   // Every third key goes to the last level, to the level before it, and to
   // level 0.
   void FillLevels() {
     Open();
     for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
-      for (uint64_t i = first; i <= kKeys; i += 3) {
-        ASSERT_OK(
-            db_->Put(WriteOptions(), BigEndian(kGap * i), "some value of it"));
-      }
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      if (level > 0) MoveLevel0To(level);
+      WriteNumbers(first, kKeys, 3, level);
     }
     ASSERT_GE(NumFiles(), 8u);
     ASSERT_OK(options_.statistics->Reset());
+    get_perf_context()->Reset();
   }
-
-  void MoveLevel0To(int level) {
-    ASSERT_OK(CompactLevel0(&*db_, level, options_.target_file_size_base));
-  }
-
-  size_t NumFiles() {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    return files.size();
-  }
-
-  // The first key of [lo, hi), or "" if there is none.
-  std::string FirstIn(const std::string& lo, const std::string& hi) {
-    ReadOptions options;
-    const Slice upper(hi);
-    options.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    lo.empty() ? it->SeekToFirst() : it->Seek(lo);
-    EXPECT_OK(it->status());
-    return it->Valid() ? it->key().ToString() : "";
-  }
-
-  uint64_t Ticks(Tickers ticker) const {
-    return options_.statistics->getTickerCount(ticker);
-  }
-
-  // Looks for the first key at or above `lo`, or for the last key at or below
-  // it, in the whole DB or up to a bound. Returns "" if there is none.
-  std::string Seek(const std::string& lo, ReadOptions options = {}) {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->Seek(lo);
-    EXPECT_OK(it->status());
-    return it->Valid() ? it->key().ToString() : "";
-  }
-  std::string SeekBack(const std::string& hi, const std::string& lower) {
-    ReadOptions options;
-    const Slice lower_bound = lower;
-    options.iterate_lower_bound = &lower_bound;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    hi.empty() ? it->SeekToLast() : it->SeekForPrev(hi);
-    EXPECT_OK(it->status());
-    return it->Valid() ? it->key().ToString() : "";
-  }
-
-  // Number of blocks read from files, and of blocks of any kind found in the
-  // cache.
-  static uint64_t BlocksUsed() {
-    return get_perf_context()->block_read_count +
-           get_perf_context()->block_cache_hit_count;
-  }
-
-  const std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 TEST_F(ReadsTest, EmptyClosedSeeksUseNoBlock) {
   FillLevels();
-  get_perf_context()->Reset();
   for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_EQ("", FirstIn(BigEndian(kGap * i + 1), BigEndian(kGap * i + 700)));
+    ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
   }
-  EXPECT_EQ("", FirstIn(BigEndian(kGap * kKeys + 1), "\xff"));
-  EXPECT_EQ("", FirstIn(BigEndian(1), BigEndian(kGap)));
-  EXPECT_EQ(0u, BlocksUsed());
-}
-
-TEST_F(ReadsTest, EmptySeekToFirstUsesNoBlock) {
-  FillLevels();
-  get_perf_context()->Reset();
+  EXPECT_EQ("", FirstIn(Gap(kKeys), "\xff"));
+  EXPECT_EQ("", FirstIn(BigEndian(1), Key(1)));
+  // SeekToFirst.
   for (uint64_t hi : {uint64_t{0}, kGap / 2, kGap}) {
     EXPECT_EQ("", FirstIn("", BigEndian(hi)));
   }
   EXPECT_EQ(0u, BlocksUsed());
-  EXPECT_EQ(BigEndian(kGap), FirstIn("", BigEndian(kGap + 1)));
+  EXPECT_EQ(Key(1), FirstIn("", Gap(1)));
   EXPECT_GT(BlocksUsed(), 0u);
 }
 
 // With indexes and filters in the block cache, no data block is used. (RocksDB
 // gets the index block when it makes an iterator, before any seek.)
 TEST_F(ReadsTest, EmptyClosedSeeksWithCachedFilters) {
-  options_.table_factory =
-      NewTable("ProteanTable",
-               "filter_policy=surf:0:16;cache_index_and_filter_blocks=true;"
-               "block_cache=64M");
+  SetTable(
+      "filter_policy=surf:0:16;cache_index_and_filter_blocks=true;"
+      "block_cache=64M");
   FillLevels();
   for (bool warm : {false, true}) {
     get_perf_context()->Reset();
     for (uint64_t i = 1; i < kKeys; i += 7) {
-      ASSERT_EQ("",
-                FirstIn(BigEndian(kGap * i + 1), BigEndian(kGap * i + 700)));
+      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
     }
     const PerfContext& perf = *get_perf_context();
     EXPECT_LE(perf.block_read_count, warm ? 0 : 2 * NumFiles());
@@ -191,32 +102,26 @@ TEST_F(ReadsTest, EmptyRangeAcrossFiles) {
 TEST_F(ReadsTest, EmptyRangeAmongLongKeys) {
   const std::string prefix(100, 'p');
   Open();
-  for (uint64_t i = 1; i <= kKeys; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), prefix + BigEndian(kGap * i), "value"));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  MoveLevel0To(2);
+  for (uint64_t i = 1; i <= kKeys; i++) Put(prefix + Key(i));
+  Flush();
+  CompactLevel0Into(2);
   ASSERT_GE(NumFiles(), 4u);
   get_perf_context()->Reset();
   for (uint64_t i = 1; i < kKeys; i += 3) {
-    ASSERT_EQ("", FirstIn(prefix + BigEndian(kGap * i + 1),
-                          prefix + BigEndian(kGap * i + 700)));
+    ASSERT_EQ("", FirstIn(prefix + Gap(i), prefix + Gap(i, 700)));
   }
   EXPECT_EQ(0u, BlocksUsed());
   for (uint64_t i = 1; i < kKeys; i += 3) {
-    const std::string next = prefix + BigEndian(kGap * (i + 1));
-    ASSERT_EQ(next, FirstIn(prefix + BigEndian(kGap * i + 1), next + '\0'));
+    const std::string next = prefix + Key(i + 1);
+    ASSERT_EQ(next, FirstIn(prefix + Gap(i), next + '\0'));
   }
 }
 
 TEST_F(ReadsTest, GetsOfAbsentKeys) {
-  options_.table_factory = NewTable("ProteanTable", "filter_policy=surf:4:12");
+  SetTable("filter_policy=surf:4:12");
   FillLevels();
-  get_perf_context()->Reset();
-  std::string value;
   for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                    .IsNotFound());
+    ASSERT_FALSE(Has(Gap(i, 500)));
   }
   EXPECT_LE(BlocksUsed(), kKeys / 100);
   EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys);
@@ -226,7 +131,7 @@ TEST_F(ReadsTest, GetsOfAbsentKeys) {
 TEST_F(ReadsTest, SeeksAreCounted) {
   FillLevels();
   for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_EQ("", FirstIn(BigEndian(kGap * i + 1), BigEndian(kGap * i + 700)));
+    ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
   }
   EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), kKeys / 2);
   EXPECT_GT(Ticks(NON_LAST_LEVEL_SEEK_FILTERED), kKeys);
@@ -237,8 +142,7 @@ TEST_F(ReadsTest, SeeksAreCounted) {
   }
 
   for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_EQ(BigEndian(kGap * i),
-              FirstIn(BigEndian(kGap * i), BigEndian(kGap * i + 1)));
+    ASSERT_EQ(Key(i), FirstIn(Key(i), Gap(i)));
   }
   // A third of the keys is in the last level, the others above it.
   EXPECT_NEAR(kKeys / 3, Ticks(LAST_LEVEL_SEEK_FILTER_MATCH), 3);
@@ -258,19 +162,16 @@ TEST_F(ReadsTest, SeeksAreCounted) {
 TEST_F(ReadsTest, OpenSeeksReadOneRun) {
   for (const char* policy : {"surf:0:16", "surf:0:8", "proteus:16"}) {
     SCOPED_TRACE(policy);
-    options_.table_factory =
-        NewTable("ProteanTable", std::string("filter_policy=") + policy);
+    SetPolicy(policy);
     FillLevels();
-    get_perf_context()->Reset();
     for (uint64_t i = 1; i < kKeys; i++) {
-      ASSERT_EQ(BigEndian(kGap * (i + 1)), Seek(BigEndian(kGap * i + 7)));
+      ASSERT_EQ(Key(i + 1), FirstFrom(Gap(i, 7)));
     }
     if (policy != std::string("proteus:16")) {
       EXPECT_LE(BlocksUsed(), kKeys + kKeys / 20);
     }
-    EXPECT_EQ("", Seek(BigEndian(kGap * kKeys + 1)));
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    EXPECT_EQ("", FirstFrom(Gap(kKeys)));
+    Destroy();
   }
 }
 
@@ -295,14 +196,11 @@ TEST_F(ReadsTest, ScansReadEachBlockOnce) {
 TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
   Open();
   for (int run = 0; run < 10; run++) {
-    for (uint64_t i = 0; i < 100; i++) {
-      ASSERT_OK(
-          db_->Put(WriteOptions(), BigEndian(1000000 * run + i), "value"));
-    }
+    for (uint64_t i = 0; i < 100; i++) Put(BigEndian(1000000 * run + i));
     // All files span the same range, so that their bounds do not decide.
-    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(5), "first"));
-    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(~uint64_t{0}), "last"));
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Put(BigEndian(5), "first");
+    Put(BigEndian(~uint64_t{0}), "last");
+    Flush();
   }
   get_perf_context()->Reset();
   const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -323,18 +221,17 @@ TEST_F(ReadsTest, ManyMarkersInOnePlace) {
   options_.max_sequential_skip_in_iterations = 0;
   for (const char* policy : {"surf:0:0", "proteus:12", "prefixbloom:12"}) {
     SCOPED_TRACE(policy);
-    options_.table_factory =
-        NewTable("ProteanTable", std::string("filter_policy=") + policy);
+    SetPolicy(policy);
     Open();
     for (int run = 0; run < 20; run++) {
-      ASSERT_OK(db_->Put(WriteOptions(), "a", ""));
-      ASSERT_OK(db_->Put(WriteOptions(), "k" + std::to_string(run), ""));
-      ASSERT_OK(db_->Put(WriteOptions(), "z", ""));
-      ASSERT_OK(db_->Flush(FlushOptions()));
+      Put("a", "");
+      Put("k" + std::to_string(run), "");
+      Put("z", "");
+      Flush();
     }
-    EXPECT_EQ("k0", Seek("b"));
-    EXPECT_EQ("k2", Seek("k19\x01"));
-    EXPECT_EQ("z", Seek("k99"));
+    EXPECT_EQ("k0", FirstFrom("b"));
+    EXPECT_EQ("k2", FirstFrom("k19\x01"));
+    EXPECT_EQ("z", FirstFrom("k99"));
     std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     int keys = 0;
     for (it->Seek("b"); it->Valid(); it->Next()) keys++;
@@ -342,8 +239,7 @@ TEST_F(ReadsTest, ManyMarkersInOnePlace) {
     for (it->Seek("k5"); it->Valid(); it->Prev()) keys--;
     EXPECT_EQ(21 - 17, keys);
     it.reset();
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
   }
 }
 
@@ -354,32 +250,30 @@ TEST_F(ReadsTest, MarkersAreNotSeen) {
   ReadOptions options;
   options.max_skippable_internal_keys = 1;
   for (uint64_t i = 1; i < 200; i++) {
-    ASSERT_EQ(BigEndian(kGap * (i + 1)),
-              Seek(BigEndian(kGap * i + 7), options));
+    ASSERT_EQ(Key(i + 1), FirstFrom(Gap(i, 7), options));
   }
   std::vector<KeyVersion> versions;
   ASSERT_OK(GetAllKeyVersions(&*db_, BigEndian(7), BigEndian(kGap * 100), 1000,
                               &versions));
   ASSERT_EQ(100u, versions.size());
   for (uint64_t i = 0; i < 100; i++) {
-    EXPECT_EQ(BigEndian(kGap * (i + 1)), versions[i].user_key);
+    EXPECT_EQ(Key(i + 1), versions[i].user_key);
     EXPECT_LT(versions[i].sequence, 2 * kKeys);
   }
   options = ReadOptions();
   options.tailing = true;
-  EXPECT_EQ(BigEndian(kGap * 51), Seek(BigEndian(kGap * 50 + 7), options));
+  EXPECT_EQ(BigEndian(kGap * 51), FirstFrom(BigEndian(kGap * 50 + 7), options));
 }
 
 // ---- Backwards ----
 
 TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
   FillLevels();
-  get_perf_context()->Reset();
   for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_EQ("", SeekBack(BigEndian(kGap * i + 700), BigEndian(kGap * i + 1)));
+    ASSERT_EQ("", LastIn(Gap(i), Gap(i, 700)));
   }
-  EXPECT_EQ("", SeekBack(BigEndian(kGap - 1), BigEndian(7)));
-  EXPECT_EQ("", SeekBack("", BigEndian(kGap * kKeys + 1)));
+  EXPECT_EQ("", LastIn(BigEndian(7), BigEndian(kGap - 1)));
+  EXPECT_EQ("", LastIn(Gap(kKeys), ""));
   EXPECT_LE(BlocksUsed(), MostSampledSeeks(3 * kKeys));
   EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), kKeys / 2);
 
@@ -391,9 +285,9 @@ TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
     const Slice lower_bound = lower;
     options.iterate_lower_bound = &lower_bound;
     const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->SeekForPrev(BigEndian(kGap * i + 7));
+    it->SeekForPrev(Gap(i, 7));
     ASSERT_TRUE(it->Valid());
-    ASSERT_EQ(BigEndian(kGap * i), it->key().ToString());
+    ASSERT_EQ(Key(i), it->key().ToString());
     it->Prev();
     ASSERT_FALSE(it->Valid());
   }
@@ -408,19 +302,18 @@ TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
   std::string timestamp;
   PutFixed64(&timestamp, 7);
   for (uint64_t i = 1; i <= 1000; i++) {
-    ASSERT_OK(
-        db_->Put(WriteOptions(), BigEndian(kGap * i), timestamp, "value"));
+    ASSERT_OK(db_->Put(WriteOptions(), Key(i), timestamp, "value"));
   }
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   ReadOptions options;
   const Slice now = timestamp;
   options.timestamp = &now;
   get_perf_context()->Reset();
   for (uint64_t i = 1; i < 1000; i++) {
-    const std::string end = BigEndian(kGap * i + 700);
+    const std::string end = Gap(i, 700);
     const Slice upper = end;
     options.iterate_upper_bound = &upper;
-    ASSERT_EQ("", Seek(BigEndian(kGap * i + 1), options));
+    ASSERT_EQ("", FirstFrom(Gap(i), options));
   }
   EXPECT_EQ(0u, BlocksUsed());
 }
@@ -434,32 +327,28 @@ TEST_F(ReadsTest, FiltersOfRocksDB) {
         "filter_policy=bloomfilter:14;partition_filters=true;"
         "index_type=kTwoLevelIndexSearch;cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(policy);
-    options_.table_factory = NewTable("BlockBasedTable", policy);
+    SetTable(policy, "BlockBasedTable");
     FillLevels();
     for (const char* table : {"filter_policy=surf:0:16",
                               "filter_policy=surf:0:16;"
                               "cache_index_and_filter_blocks=true"}) {
-      db_.reset();
-      options_.table_factory = NewTable("ProteanTable", table);
-      ASSERT_OK(OpenDB(&db_, options_, path_));
+      SetTable(table);
+      Open();
       ASSERT_OK(options_.statistics->Reset());
-      std::string value;
       for (uint64_t i = 1; i < kKeys; i += 5) {
-        ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                        .IsNotFound());
-        ASSERT_OK(db_->Get(ReadOptions(), BigEndian(kGap * i), &value));
+        ASSERT_FALSE(Has(Gap(i, 500)));
+        ASSERT_TRUE(Has(Key(i)));
       }
       EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys / 5 * 29 / 10);
     }
     ASSERT_OK(db_->VerifyChecksum());
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     get_perf_context()->Reset();
-    ASSERT_EQ("", FirstIn(BigEndian(kGap + 1), BigEndian(kGap + 700)));
+    ASSERT_EQ("", FirstIn(Gap(1), Gap(1, 700)));
     EXPECT_EQ(0u, get_perf_context()->block_read_count -
                       get_perf_context()->filter_block_read_count -
                       get_perf_context()->index_block_read_count);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
   }
 }
 
@@ -470,25 +359,20 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
   for (const char* policy : {"surf:0:16", "proteus:14", "prefixbloom:14"}) {
     SCOPED_TRACE(policy);
     options_.comparator = ReverseBytewiseComparator();
-    options_.table_factory =
-        NewTable("ProteanTable", std::string("filter_policy=") + policy);
+    SetPolicy(policy);
     Open();
-    for (uint64_t i = 1; i <= kKeys; i++) {
-      ASSERT_OK(db_->Put(WriteOptions(), BigEndian(kGap * i), "value"));
-    }
+    for (uint64_t i = 1; i <= kKeys; i++) Put(Key(i));
     for (const Slice key : {Slice(""), Slice("\0", 1), Slice("\xff")}) {
-      ASSERT_OK(db_->Put(WriteOptions(), key, "value"));
+      Put(key);
     }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Flush();
     ASSERT_OK(options_.statistics->Reset());
-    std::string value;
     for (uint64_t i = 1; i < kKeys; i++) {
-      ASSERT_TRUE(db_->Get(ReadOptions(), BigEndian(kGap * i + 500), &value)
-                      .IsNotFound());
-      ASSERT_OK(db_->Get(ReadOptions(), BigEndian(kGap * i), &value));
+      ASSERT_FALSE(Has(Gap(i, 500)));
+      ASSERT_TRUE(Has(Key(i)));
     }
     for (const Slice key : {Slice(""), Slice("\0", 1), Slice("\xff")}) {
-      ASSERT_OK(db_->Get(ReadOptions(), key, &value));
+      ASSERT_TRUE(Has(key));
     }
     EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys * 97 / 100);
     std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
@@ -496,8 +380,7 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
     for (it->SeekToFirst(); it->Valid(); it->Next()) keys++;
     EXPECT_EQ(kKeys + 3, keys);
     it.reset();
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
   }
 }
 
@@ -527,8 +410,7 @@ TEST_F(ReadsTest, OpeningLooksUpNoMore) {
             BLOCK_CACHE_FILTER_ADD, BLOCK_CACHE_MISS, BLOCK_CACHE_HIT}) {
         ticks[table].push_back(Ticks(ticker));
       }
-      db_.reset();
-      ASSERT_OK(DestroyDB(path_, options_));
+      Destroy();
     }
     EXPECT_EQ(ticks["BlockBasedTable"], ticks["ProteanTable"]);
   }

@@ -4,18 +4,11 @@
 
 #pragma once
 
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
+#include "db_bench_ext/query_source.h"
 #include "db_bench_ext/seed_samples.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/statistics.h"
-#include "tests/table/empty_seeks.h"
-#include "tests/table/twin_db.h"
-#include "util/coding.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -29,53 +22,58 @@ inline uint64_t NumberOf(const std::string& key) {
   return EndianSwapValue(DecodeFixed64(key.data()));
 }
 
+// Seeks the range of each query, whose bounds are both inclusive; no range may
+// hold a key.
+inline void SeekEmptyRanges(DB* db, const std::vector<Query>& queries) {
+  for (const Query& query : queries) {
+    ASSERT_EQ("", FirstIn(db, query.lo, query.hi + '\0'));
+  }
+}
+
 // A DB of numbers in many files of one level, and two kinds of queries that
 // need different filters.
-class RefreshTest : public ::testing::Test {
+class RefreshTest : public OwnDBTest {
  protected:
-  RefreshTest() {
-    options_ = ManySmallFiles(4);
-    options_.create_if_missing = true;
+  RefreshTest() : OwnDBTest(ManySmallFiles(4)) {
     options_.target_file_size_base = kSstBytes;
     policy_options_.sample_every = 1;
     policy_options_.sample_capacity = 2000;
     NewPolicy();
-    EXPECT_OK(DestroyDB(path_, options_));
     Random64 random(61);
     for (uint64_t i = 0; i < kKeys; i++) {
       keys_.push_back(BigEndian(random.Next()));
     }
     SortUnique(&keys_);
   }
-  ~RefreshTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
 
   // Makes a policy of policy_options_, with which the DB is opened next.
   void NewPolicy() {
     policy_ = std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus,
                                                     policy_options_);
-    BlockBasedTableOptions table;
-    table.filter_policy = policy_;
+    UsePolicy(policy_);
+  }
+  void UsePolicy(std::shared_ptr<const FilterPolicy> policy,
+                 BlockBasedTableOptions table = {}) {
+    table.filter_policy = std::move(policy);
     options_.table_factory = NewProteanTableFactory(table);
   }
-  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
 
   // Opens the DB and writes all keys.
   void Fill() {
     Open();
-    for (const std::string& key : keys_) {
-      ASSERT_OK(db_->Put(WriteOptions(), key, "a value of thirty bytes or so"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    ASSERT_OK(CompactLevel0(db_.get(), 3, kSstBytes));
-    ASSERT_GT(Files().size(), 10u);
+    WriteFile(keys_, /*level=*/3, "a value of thirty bytes or so");
+    ASSERT_GT(NumFiles(), 10u);
   }
   // Builds filters for wide queries.
   void FillForWide() {
     SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
     Fill();
+  }
+
+  // The queries shift after that.
+  void FillForWideAndAskClose() {
+    FillForWide();
+    Run(Queries(/*close=*/true, 2));
   }
 
   // Long ranges anywhere, or short ranges right after a key, among the lowest
@@ -109,32 +107,22 @@ class RefreshTest : public ::testing::Test {
 
   // The share of the queries for which the DB reads a file in vain.
   double RateInDB(const std::vector<Query>& queries) {
-    db_.reset();
-    Options options = options_;
-    options.statistics = CreateDBStatistics();
     // Opened with another policy, which takes no samples.
-    options.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:0");
-    EXPECT_OK(OpenDB(&db_, options, path_));
-    Run(queries);
-    const uint64_t positives =
-        options.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH) +
-        options.statistics->getTickerCount(NON_LAST_LEVEL_SEEK_FILTER_MATCH);
-    db_.reset();
+    const auto own = options_.table_factory;
+    SetPolicy("surf:0:0");
     Open();
-    return static_cast<double>(positives) / static_cast<double>(queries.size());
+    const auto positives = [this] {
+      return Ticks(LAST_LEVEL_SEEK_FILTER_MATCH) +
+             Ticks(NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+    };
+    const uint64_t before = positives();
+    Run(queries);
+    const auto passed = static_cast<double>(positives() - before);
+    options_.table_factory = own;
+    Open();
+    return passed / static_cast<double>(queries.size());
   }
 
-  void CompactAll() {
-    CompactRangeOptions all;
-    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
-  }
-
-  std::vector<LiveFileMetaData> Files() const {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    return files;
-  }
   std::map<std::string, int> Levels() const {
     std::map<std::string, int> levels;
     for (const LiveFileMetaData& file : Files()) {
@@ -152,6 +140,11 @@ class RefreshTest : public ::testing::Test {
     return RefreshFilters(db_.get(), db_->DefaultColumnFamily(), options,
                           &result_);
   }
+  Status RefreshAll() {
+    RefreshOptions options;
+    options.all_files = true;
+    return Refresh(options);
+  }
   size_t Count(Outcome outcome) const {
     return static_cast<size_t>(std::count_if(
         result_.files.begin(), result_.files.end(),
@@ -168,10 +161,15 @@ class RefreshTest : public ::testing::Test {
     }
     ASSERT_OK(it->status());
     EXPECT_EQ(keys_.size(), i);
-    for (size_t k = 0; k < keys_.size(); k += 7) {
-      std::string value;
-      ASSERT_OK(db_->Get(ReadOptions(), keys_[k], &value));
+    for (size_t k = 0; k < keys_.size(); k += 7) ASSERT_TRUE(Has(keys_[k]));
+  }
+  // The number of files for each name of a filter policy.
+  std::map<std::string, size_t> Policies() const {
+    std::map<std::string, size_t> policies;
+    for (const auto& [path, properties] : PropertiesOf(db_.get())) {
+      policies[properties->filter_policy_name]++;
     }
+    return policies;
   }
 
   // The rate per second, if that number of questions has been asked since the
@@ -188,12 +186,9 @@ class RefreshTest : public ::testing::Test {
         .get();
   }
 
-  const std::string path_ = test::PerThreadDBPath("refresh");
   ProteusPolicyOptions policy_options_;
   std::shared_ptr<ProteusFilterPolicy> policy_;
-  Options options_;
   Keys keys_;
-  std::unique_ptr<DB> db_;
   RefreshResult result_;
 };
 

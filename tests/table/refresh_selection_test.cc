@@ -3,9 +3,7 @@
 //  A refresh of chosen levels or keys, and several files at the same time.
 
 #include <condition_variable>
-#include <mutex>
 
-#include "rocksdb/listener.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -51,19 +49,14 @@ class RefreshSelectionTest : public RefreshTest {
   // Opens the DB with a policy of RocksDB's own, for which a refresh rewrites
   // all files.
   void OpenForBloom() {
-    db_.reset();
-    options_.table_factory =
-        NewTable("ProteanTable", "filter_policy=bloomfilter:10");
+    SetPolicy("bloomfilter:10");
     Open();
   }
-
   // Writes every `step`-th key once more, into a file of level 0.
   void WriteLevel0(size_t step) {
-    for (size_t i = 0; i < keys_.size(); i += step) {
-      ASSERT_OK(db_->Put(WriteOptions(), keys_[i],
-                         "of step " + std::to_string(step)));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    for (size_t i = 0; i < keys_.size(); i += step)
+      Put(keys_[i], "of step " + std::to_string(step));
+    Flush();
   }
 
   // Checks that exactly the files that `selects` are rewritten.
@@ -130,16 +123,11 @@ TEST_F(RefreshSelectionTest, Levels) {
 TEST_F(RefreshSelectionTest, LevelsOfRocksDB) {
   Fill();
   WriteLevel0(5);
-  RefreshOptions all;
-  all.all_files = true;
   const auto open = [this](const std::string& policies, bool in_parts = false) {
-    db_.reset();
-    options_.table_factory = NewTable(
-        "ProteanTable",
-        "filter_policy={id=protean.Levels;policies=" + policies + "};" +
-            (in_parts ? "partition_filters=true;index_type="
-                        "kTwoLevelIndexSearch;metadata_block_size=1024"
-                      : ""));
+    SetPolicy("{id=protean.Levels;policies=" + policies + "}",
+              in_parts ? "partition_filters=true;index_type="
+                         "kTwoLevelIndexSearch;metadata_block_size=1024"
+                       : "");
     Open();
   };
   // Each line differs from the one before it in both levels.
@@ -153,9 +141,9 @@ TEST_F(RefreshSelectionTest, LevelsOfRocksDB) {
   for (const auto& [policies, in_parts] : lines) {
     SCOPED_TRACE(policies);
     open(policies, in_parts);
-    ASSERT_OK(Refresh(all));
+    ASSERT_OK(RefreshAll());
     EXPECT_EQ(result_.files.size(), result_.files_rewritten);
-    ASSERT_OK(Refresh(all));
+    ASSERT_OK(RefreshAll());
     EXPECT_EQ(0u, result_.files_rewritten);
     EXPECT_LT(result_.bytes_read, Bytes() / 5);
     for (const RefreshedFile& file : result_.files) {
@@ -169,7 +157,7 @@ TEST_F(RefreshSelectionTest, LevelsOfRocksDB) {
     }
   }
   open("bloomfilter:10,ribbonfilter:14");
-  ASSERT_OK(Refresh(all));
+  ASSERT_OK(RefreshAll());
   EXPECT_EQ(result_.files.size(), result_.files_rewritten);
   ExpectAllKeys();
 }
@@ -216,8 +204,7 @@ TEST_F(RefreshSelectionTest, Ranges) {
 
 // Redesigning takes the same choice.
 TEST_F(RefreshSelectionTest, RangeOfARedesign) {
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   RefreshOptions options;
   options.limit = keys_[kKeys / 5];
   const auto before = FilesByName();
@@ -237,14 +224,13 @@ TEST_F(RefreshSelectionTest, OneByOneOrInParallel) {
   for (const uint32_t rewrites : {1u, 3u}) {
     SCOPED_TRACE(rewrites);
     const auto overlap = std::make_shared<Overlap>(/*waits=*/rewrites > 1);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
     options_.listeners.clear();
-    options_.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:4");
+    SetTable("filter_policy=surf:0:4");
     Fill();
     options_.listeners = {overlap};
     OpenForBloom();
-    const size_t files = Files().size();
+    const size_t files = NumFiles();
     RefreshOptions options;
     options.max_parallel_rewrites = rewrites;
     ASSERT_OK(Refresh(options));
@@ -287,7 +273,7 @@ TEST_F(RefreshSelectionTest, Level0InParallel) {
   options.max_parallel_rewrites = 4;
   ASSERT_OK(Refresh(options));
   EXPECT_EQ(5u, Count(Outcome::kRewritten));
-  EXPECT_EQ(5u, Files().size());
+  EXPECT_EQ(5u, NumFiles());
   for (const auto& file : Levels()) EXPECT_EQ(0, file.second);
   for (size_t i = 0; i < keys_.size(); i += 10) {
     std::string value;

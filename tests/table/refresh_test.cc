@@ -51,7 +51,7 @@ TEST_F(RefreshTest, AsGoodAsAFullCompactionForHalfTheBytes) {
   }
   ExpectAllKeys();
   const double refreshed = RateInDB(close_again);
-  CompactAll();
+  Compact();
   const double compacted = RateInDB(close_again);
   printf(
       "false positives: %.4f before, %.4f refreshed, %.4f compacted; %.0f %% "
@@ -96,8 +96,7 @@ TEST_F(RefreshTest, NothingToDo) {
 
   // A column family without files.
   keys_.clear();
-  db_.reset();
-  ASSERT_OK(DestroyDB(path_, options_));
+  Destroy();
   Open();
   ASSERT_OK(Refresh());
   EXPECT_TRUE(result_.files.empty());
@@ -106,9 +105,7 @@ TEST_F(RefreshTest, NothingToDo) {
 // ---- Limits ----
 
 TEST_F(RefreshTest, DryRunChangesNothing) {
-  options_.statistics = CreateDBStatistics();
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   const auto before = Levels();
   const uint64_t recorded = queue()->recorded();
   ASSERT_OK(options_.statistics->Reset());
@@ -125,7 +122,7 @@ TEST_F(RefreshTest, DryRunChangesNothing) {
   for (const Tickers ticker :
        {BLOCK_CACHE_MISS, BLOCK_CACHE_HIT, BLOCK_CACHE_ADD, BLOOM_FILTER_USEFUL,
         NUMBER_DB_SEEK, LAST_LEVEL_SEEK_FILTERED}) {
-    EXPECT_EQ(0u, options_.statistics->getTickerCount(ticker)) << ticker;
+    EXPECT_EQ(0u, Ticks(ticker)) << ticker;
   }
   // The refresh does what the dry run has announced.
   ASSERT_OK(Refresh());
@@ -178,8 +175,7 @@ TEST_F(RefreshTest, LimitOfRate) {
 }
 
 TEST_F(RefreshTest, PaysBack) {
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   RefreshOptions options;
   options.payback_seconds = 1e-9;
   ASSERT_OK(Refresh(options));
@@ -192,8 +188,7 @@ TEST_F(RefreshTest, PaysBack) {
 }
 
 TEST_F(RefreshTest, RateOfQuestions) {
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   const double most = QuestionsPerSecond(3000);
   RefreshOptions dry;
   dry.dry_run = true;
@@ -214,10 +209,8 @@ TEST_F(RefreshTest, RateOfQuestionsInSeveralRuns) {
   Open();
   constexpr size_t kRuns = 3;
   for (size_t run = 0; run < kRuns; run++) {
-    for (size_t i = run; i < keys_.size(); i += kRuns) {
-      ASSERT_OK(db_->Put(WriteOptions(), keys_[i], "value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    for (size_t i = run; i < keys_.size(); i += kRuns) Put(keys_[i]);
+    Flush();
   }
   Run(Queries(/*close=*/true, 2));
   EXPECT_EQ(kRuns * 3000, queue()->sampled());
@@ -232,8 +225,7 @@ TEST_F(RefreshTest, RateOfQuestionsInSeveralRuns) {
 }
 
 TEST_F(RefreshTest, Cancelled) {
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   RefreshOptions options;
   RefreshProgress last;
   options.progress = [&last](const RefreshProgress& progress) {
@@ -283,8 +275,7 @@ TEST_F(RefreshTest, ConvergedFilesAreNotReadAgain) {
   // No filter of this size does well with close queries.
   ASSERT_OK(policy_->ConfigureFromMap(ConfigOptions(), {{"bits_per_key", "4"}},
                                       nullptr));
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   ASSERT_OK(Refresh());
   EXPECT_GT(result_.files_rewritten, 2u);
   Run(Queries(/*close=*/true, 3));
@@ -340,7 +331,7 @@ TEST_F(RefreshTest, FutileFilesAreLookedAt) {
     ASSERT_OK(Refresh());
     rewritten += result_.files_rewritten;
   }
-  EXPECT_GT(rewritten, Files().size() / 2);
+  EXPECT_GT(rewritten, NumFiles() / 2);
 }
 
 // A refresh of all files after a change of the policy, which ended early, goes
@@ -379,12 +370,11 @@ TEST_F(RefreshTest, AllFilesEachNight) {
   options.all_files = true;
   for (const uint64_t filter_budget_bytes : {uint64_t{0}, kKeys * 12 / 8}) {
     SCOPED_TRACE(filter_budget_bytes);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
     policy_options_.filter_budget_bytes = filter_budget_bytes;
     NewPolicy();
     FillForWide();
-    const uint64_t all = Files().size();
+    const uint64_t all = NumFiles();
     // Under a budget, the files of a new tree get more bits than they had.
     ASSERT_OK(Refresh(options));
     for (int night = 0; night < 3; night++) {
@@ -414,9 +404,7 @@ TEST_F(RefreshTest, AllFilesWithoutSamples) {
   db_.reset();
   NewPolicy();
   Open();
-  RefreshOptions options;
-  options.all_files = true;
-  ASSERT_OK(Refresh(options));
+  ASSERT_OK(RefreshAll());
   EXPECT_EQ(0u, result_.files_rewritten);
   EXPECT_EQ(0u, result_.bytes_read);
 }
@@ -430,20 +418,14 @@ TEST_F(RefreshTest, AnotherPathOfSeedsIsNoOtherPolicy) {
   }
   const auto seed = [&](const std::string& file) {
     ASSERT_OK(WriteQueryFile(Env::Default(), file, queries));
-    options_.table_factory =
-        NewTable("ProteanTable",
-                 "filter_policy={id=protean.Proteus;sample_every=50;"
-                 "seed_file=" +
-                     file + "}");
+    SetPolicy("{id=protean.Proteus;sample_every=50;seed_file=" + file + "}");
   };
   seed(seeds);
   Fill();
   db_.reset();
   seed(seeds + ".moved");
   Open();
-  RefreshOptions options;
-  options.all_files = true;
-  ASSERT_OK(Refresh(options));
+  ASSERT_OK(RefreshAll());
   EXPECT_EQ(0u, result_.files_rewritten);
   EXPECT_EQ(0u, result_.bytes_read);
   for (const std::string& file : {seeds, seeds + ".moved"}) {
@@ -454,8 +436,7 @@ TEST_F(RefreshTest, AnotherPathOfSeedsIsNoOtherPolicy) {
 // ---- In the background ----
 
 TEST_F(RefreshTest, InTheBackground) {
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   std::mutex mutex;
   std::condition_variable reported;
   std::vector<uint64_t> rewritten;
@@ -492,9 +473,9 @@ TEST_F(RefreshTest, InTheBackground) {
   Run(Queries(/*close=*/false, 3));
   RefreshOptions slow;
   slow.bytes_per_second = 1000;
-  std::atomic<bool> began{false};
+  Event began;
   slow.progress = [&began](const RefreshProgress&) {
-    began = true;
+    began.Set();
     return true;
   };
   Status status;
@@ -502,7 +483,7 @@ TEST_F(RefreshTest, InTheBackground) {
     FilterRefresher refresher(
         db_.get(), db_->DefaultColumnFamily(), slow, /*period_seconds=*/1,
         [&status](const Status& s, const RefreshResult&) { status = s; });
-    while (!began) Env::Default()->SleepForMicroseconds(1000);
+    began.Wait();
   }
   EXPECT_TRUE(status.IsIncomplete());
 }

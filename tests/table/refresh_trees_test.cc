@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "rocksdb/env_encryption.h"
-#include "rocksdb/listener.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "tests/open_secondary.h"
 #include "tests/table/refresh_fixture.h"
@@ -50,16 +49,14 @@ TEST_P(RefreshStyleTest, FilesStayInTheirLevels) {
     for (const std::string& key : keys_) {
       if (random.OneIn(2)) {
         model[key] = "of round " + std::to_string(round);
-        ASSERT_OK(db_->Put(WriteOptions(), key, model[key]));
+        Put(key, model[key]);
       } else if (random.OneIn(5)) {
         model.erase(key);
-        ASSERT_OK(db_->Delete(WriteOptions(), key));
+        Delete(key);
       }
     }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    if (!fifo && round < 2) {
-      ASSERT_OK(CompactLevel0(db_.get(), 3 - round, kSstBytes));
-    }
+    Flush();
+    if (!fifo && round < 2) CompactLevel0Into(3 - round, kSstBytes);
   }
   const auto count_levels = [this] {
     std::map<int, size_t> count;
@@ -85,14 +82,7 @@ TEST_P(RefreshStyleTest, FilesStayInTheirLevels) {
     EXPECT_GT(rewritten[2], 0u);
     EXPECT_GT(rewritten[3], 0u);
   }
-  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  auto expected = model.begin();
-  for (it->SeekToFirst(); it->Valid(); it->Next(), ++expected) {
-    ASSERT_NE(model.end(), expected);
-    ASSERT_EQ(Hex(expected->first), Hex(it->key()));
-    ASSERT_EQ(expected->second, it->value().ToString());
-  }
-  EXPECT_EQ(model.end(), expected);
+  ExpectRecords(db_.get(), model);
 }
 
 // The versions of a key that snapshots hold lie in two files: both are
@@ -107,19 +97,18 @@ TEST_F(RefreshTest, NeighboursThatShareAKey) {
     // A limit of three times the size of a file.
     const int versions = i == 1000 ? 2000 : 1;
     for (int v = 0; v < versions; v++) {
-      ASSERT_OK(db_->Put(WriteOptions(), keys_[i], value));
+      Put(keys_[i], value);
       if (versions > 1) snapshots.push_back(db_->GetSnapshot());
     }
   }
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  ASSERT_OK(CompactLevel0(db_.get(), 3, kSstBytes));
-  const size_t files = Files().size();
+  Flush();
+  CompactLevel0Into(3, kSstBytes);
+  const size_t files = NumFiles();
   ASSERT_GT(files, 4u);
   Run(Queries(/*close=*/true, 2, 3000, 1.0));
   ASSERT_OK(Refresh());
   EXPECT_GT(result_.files_rewritten, 1u);
-  EXPECT_NEAR(static_cast<double>(files), static_cast<double>(Files().size()),
-              2);
+  EXPECT_NEAR(static_cast<double>(files), static_cast<double>(NumFiles()), 2);
   for (const Snapshot* snapshot : snapshots) {
     ReadOptions read;
     read.snapshot = snapshot;
@@ -133,11 +122,9 @@ TEST_F(RefreshTest, NeighboursThatShareAKey) {
 TEST_F(RefreshTest, SnapshotsAndDeletions) {
   FillForWide();
   const Snapshot* snapshot = db_->GetSnapshot();
-  for (size_t i = 0; i < keys_.size(); i += 3) {
-    ASSERT_OK(db_->Delete(WriteOptions(), keys_[i]));
-  }
+  for (size_t i = 0; i < keys_.size(); i += 3) Delete(keys_[i]);
   ASSERT_OK(db_->DeleteRange(WriteOptions(), keys_[100], keys_[200]));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   const std::vector<Query> close = Queries(/*close=*/true, 2);
   Run(close);
   ASSERT_OK(Refresh());
@@ -146,7 +133,7 @@ TEST_F(RefreshTest, SnapshotsAndDeletions) {
     std::string value;
     ReadOptions old;
     old.snapshot = snapshot;
-    ASSERT_OK(db_->Get(old, keys_[i], &value));
+    ASSERT_TRUE(Has(keys_[i], old));
     ASSERT_EQ(i % 3 == 0 || (i >= 100 && i < 200),
               db_->Get(ReadOptions(), keys_[i], &value).IsNotFound());
   }
@@ -156,13 +143,11 @@ TEST_F(RefreshTest, SnapshotsAndDeletions) {
 TEST_F(RefreshTest, SeveralPaths) {
   const std::string other = path_ + "_other";
   options_.db_paths = {{path_, 1 << 30}, {other, 1 << 30}};
-  EXPECT_OK(DestroyDB(path_, options_));
   SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
   Open();
-  for (const std::string& key : keys_) {
-    ASSERT_OK(db_->Put(WriteOptions(), key, "a value of thirty bytes or so"));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  for (const std::string& key : keys_)
+    Put(key, "a value of thirty bytes or so");
+  Flush();
   CompactionOptions compaction;
   compaction.output_file_size_limit = kSstBytes;
   for (const int path : {0, 1}) {
@@ -185,8 +170,7 @@ TEST_F(RefreshTest, SeveralPaths) {
 
 TEST_F(RefreshTest, OptimizeFiltersForHits) {
   options_.optimize_filters_for_hits = true;
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   ASSERT_OK(Refresh());
   EXPECT_EQ(result_.files.size(), Count(Outcome::kUnfiltered));
 }
@@ -206,11 +190,9 @@ TEST_F(RefreshTest, ConcurrentWritesAndCompactions) {
     Random64 random(9);
     for (int i = 0; i < 100000; i++) {
       const std::string& key = keys_[random.Uniform(keys_.size())];
-      ASSERT_OK(db_->Put(WriteOptions(), key, std::to_string(i)));
+      Put(key, std::to_string(i));
     }
-    for (const std::string& key : keys_) {
-      ASSERT_OK(db_->Put(WriteOptions(), key, "the last"));
-    }
+    for (const std::string& key : keys_) Put(key, "the last");
     done = true;
   });
   int calls = 0;
@@ -237,14 +219,13 @@ TEST_F(RefreshTest, ConcurrentWritesAndCompactions) {
 }
 
 TEST_F(RefreshTest, FilesThatAreGone) {
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   RefreshOptions options;
   bool compacted = false;
   options.progress = [&](const RefreshProgress& progress) {
     if (progress.bytes_read > 0 && !compacted) {
       compacted = true;
-      CompactAll();
+      Compact();
     }
     return true;
   };
@@ -262,27 +243,13 @@ class HoldCompaction : public EventListener {
  public:
   void OnCompactionBegin(DB* /*db*/,
                          const CompactionJobInfo& /*job*/) override {
-    std::unique_lock<std::mutex> lock(mutex_);
-    if (begun_) return;
-    begun_ = true;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return may_go_on_; });
-  }
-  void AwaitBegin() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return begun_; });
-  }
-  void GoOn() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    may_go_on_ = true;
-    changed_.notify_all();
+    if (begun.IsSet()) return;
+    begun.Set();
+    may_go_on.Wait();
   }
 
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool begun_ = false;
-  bool may_go_on_ = false;
+  Event begun;
+  Event may_go_on;
 };
 
 }  // namespace
@@ -302,9 +269,9 @@ TEST_F(RefreshTest, FilesThatAreBeingCompacted) {
     const Slice end(keys_[20]);
     EXPECT_OK(db_->CompactRange(force, &begin, &end));
   });
-  hold->AwaitBegin();
+  hold->begun.Wait();
   ASSERT_OK(Refresh());
-  hold->GoOn();
+  hold->may_go_on.Set();
   compactor.join();
   EXPECT_EQ(1u, Count(Outcome::kBeingCompacted));
   for (const RefreshedFile& file : result_.files) {
@@ -316,8 +283,7 @@ TEST_F(RefreshTest, FilesThatAreBeingCompacted) {
 
 TEST_F(RefreshTest, DamagedFile) {
   options_.paranoid_checks = false;
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   RefreshOptions dry;
   dry.dry_run = true;
   ASSERT_OK(Refresh(dry));
@@ -338,8 +304,8 @@ TEST_F(RefreshTest, DamagedFile) {
   EXPECT_GT(result_.files_rewritten, 2u);
   EXPECT_EQ(1u, Levels().count(damaged));
   // The DB has not noticed, and continues to write.
-  ASSERT_OK(db_->Put(WriteOptions(), "key", "value"));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Put("key");
+  Flush();
 }
 
 // ---- Column families ----
@@ -347,11 +313,7 @@ TEST_F(RefreshTest, DamagedFile) {
 TEST_F(RefreshTest, RefusesOthers) {
   const auto expect = [this](const std::string& table,
                              const std::string& words) {
-    options_.table_factory =
-        table.empty() ? std::shared_ptr<TableFactory>(
-                            NewBlockBasedTableFactory(BlockBasedTableOptions()))
-                      : NewTable("ProteanTable", table);
-    db_.reset();
+    SetTable(table, table.empty() ? "BlockBasedTable" : "ProteanTable");
     Open();
     return Refresh().ToString().find(words) != std::string::npos;
   };
@@ -370,8 +332,7 @@ TEST_F(RefreshTest, RefusesOthers) {
                      "of Protean, or one of RocksDB's own"));
   EXPECT_TRUE(expect("filter_policy=proteus:10;whole_key_filtering=false",
                      "Not implemented: range filters are off"));
-  db_.reset();
-  ASSERT_OK(DestroyDB(path_, options_));
+  Destroy();
   options_.comparator = ReverseBytewiseComparator();
   EXPECT_TRUE(
       expect("filter_policy=proteus:10", "Not implemented: range filters"));
@@ -380,12 +341,10 @@ TEST_F(RefreshTest, RefusesOthers) {
 // With a policy without samples, only files whose filters are worse are
 // rewritten.
 TEST_F(RefreshTest, PolicyWithoutSamples) {
-  options_.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:0");
+  SetTable("filter_policy=surf:0:0");
   Fill();
   const auto refresh_with = [this](const std::string& policy) {
-    db_.reset();
-    options_.table_factory =
-        NewTable("ProteanTable", "filter_policy=" + policy);
+    SetPolicy(policy);
     Open();
     return Refresh();
   };
@@ -414,11 +373,8 @@ TEST_F(RefreshTest, OtherFiltersAndNone) {
   const auto own = options_.table_factory;
   for (const bool bloom : {true, false}) {
     SCOPED_TRACE(bloom);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    BlockBasedTableOptions table;
-    if (bloom) table.filter_policy.reset(NewBloomFilterPolicy(12));
-    options_.table_factory.reset(NewBlockBasedTableFactory(table));
+    Destroy();
+    SetTable(bloom ? "filter_policy=bloomfilter:12" : "", "BlockBasedTable");
     Fill();
     db_.reset();
     options_.table_factory = own;
@@ -441,9 +397,7 @@ TEST_F(RefreshTest, OtherFiltersAndNone) {
 // RocksDB's Bloom filters deny points, too.
 TEST_F(RefreshTest, BloomFiltersForPoints) {
   const auto own = options_.table_factory;
-  BlockBasedTableOptions table;
-  table.filter_policy.reset(NewBloomFilterPolicy(12));
-  options_.table_factory.reset(NewBlockBasedTableFactory(table));
+  SetTable("filter_policy=bloomfilter:12", "BlockBasedTable");
   Fill();
   db_.reset();
   options_.table_factory = own;
@@ -467,8 +421,8 @@ TEST_F(RefreshTest, Timestamps) {
       ASSERT_OK(db_->Put(WriteOptions(), key, timestamp, "a value"));
     }
   }
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  ASSERT_OK(CompactLevel0(db_.get(), 3, kSstBytes));
+  Flush();
+  CompactLevel0Into(3, kSstBytes);
   SeedSamples(policy_.get(), Queries(/*close=*/true, 2));
   ASSERT_OK(Refresh());
   EXPECT_GT(result_.files_rewritten, 2u);
@@ -484,8 +438,7 @@ TEST_F(RefreshTest, Timestamps) {
   ReadOptions read;
   read.timestamp = &timestamp;
   for (const std::string& key : keys_) {
-    std::string value;
-    ASSERT_OK(db_->Get(read, key, &value));
+    ASSERT_TRUE(Has(key, read));
   }
 }
 
@@ -495,13 +448,11 @@ TEST_F(RefreshTest, EncryptedFiles) {
                                                  &provider));
   const std::unique_ptr<Env> env(NewEncryptedEnv(Env::Default(), provider));
   options_.env = env.get();
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  FillForWideAndAskClose();
   ASSERT_OK(Refresh());
   EXPECT_GT(result_.files_rewritten, 2u);
   ExpectAllKeys();
-  db_.reset();
-  ASSERT_OK(DestroyDB(path_, options_));
+  Destroy();
   options_.env = Env::Default();
 }
 
@@ -511,10 +462,9 @@ TEST_F(RefreshTest, ColumnFamilyOfATransactionDB) {
   ASSERT_OK(
       TransactionDB::Open(options_, TransactionDBOptions(), path_, &opened));
   db_.reset(opened);
-  ColumnFamilyHandle* other = nullptr;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  ColumnFamilyHandle* const other = NewFamily("other");
   for (const std::string& key : keys_) {
-    ASSERT_OK(db_->Put(WriteOptions(), key, "value"));
+    Put(key);
     ASSERT_OK(db_->Put(WriteOptions(), other, key, "value"));
   }
   ASSERT_OK(db_->Flush(FlushOptions(), {db_->DefaultColumnFamily(), other}));
@@ -529,7 +479,6 @@ TEST_F(RefreshTest, ColumnFamilyOfATransactionDB) {
   const auto after = Levels();
   EXPECT_EQ(2u, after.size());
   EXPECT_EQ(0u, after.count(result_.files[0].name));
-  ASSERT_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
 // Once RocksDB makes its instance for a single level of files, once the other.
@@ -538,8 +487,8 @@ TEST_F(RefreshTest, InstancesThatOnlyRead) {
   for (const bool one_level : {true, false}) {
     SCOPED_TRACE(one_level);
     if (!one_level) {
-      ASSERT_OK(db_->Put(WriteOptions(), keys_[0], "value"));
-      ASSERT_OK(db_->Flush(FlushOptions()));
+      Put(keys_[0]);
+      Flush();
     }
     Run(Queries(/*close=*/true, 2));
     db_.reset();
@@ -555,7 +504,7 @@ TEST_F(RefreshTest, InstancesThatOnlyRead) {
     ASSERT_OK(OpenSecondary(&db_, options_, path_, secondary));
     EXPECT_TRUE(Refresh().IsNotSupported());
     db_.reset();
-    ASSERT_OK(DestroyDB(secondary, options_));
+    ASSERT_OK(DestroyDB(secondary, Options()));
     Open();
   }
 }
@@ -568,11 +517,8 @@ TEST_F(RefreshTest, SamplesFileIsLeftAlone) {
   Env::Default()->DeleteFile(policy.samples_file).PermitUncheckedError();
   policy_ =
       std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy);
-  BlockBasedTableOptions table;
-  table.filter_policy = policy_;
-  options_.table_factory = NewProteanTableFactory(table);
-  FillForWide();
-  Run(Queries(/*close=*/true, 2));
+  UsePolicy(policy_);
+  FillForWideAndAskClose();
   const uint64_t recorded = queue()->recorded();
   ASSERT_OK(Refresh());
   EXPECT_GT(result_.files_rewritten, 2u);

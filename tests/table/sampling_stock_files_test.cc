@@ -6,11 +6,9 @@
 #include <functional>
 
 #include "plugin/filter_properties.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/table/refresh_fixture.h"
 #include "tests/table/sampling_fixture.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -38,10 +36,9 @@ class StockFilesSamplingTest : public SamplingTest,
     const std::shared_ptr<TableFactory> own = options_.table_factory;
     options_.table_factory = StockTable(GetParam());
     FillRuns();
-    Close();
     options_.table_factory = own;
     Open();
-    for (const auto& [name, properties] : Properties()) {
+    for (const auto& [name, properties] : PropertiesOf(db_.get())) {
       EXPECT_EQ(GetParam() ? "bloomfilter" : "", properties->filter_policy_name)
           << name;
     }
@@ -50,29 +47,13 @@ class StockFilesSamplingTest : public SamplingTest,
   // One sorted run of many files, with a third of the keys, and two runs with
   // the other keys.
   void FillRuns() {
-    options_.disable_auto_compactions = true;
     Open();
     for (uint64_t run = 0; run < 3; run++) {
-      for (uint64_t i = 1 + run; i <= kKeys; i += 3) {
-        ASSERT_OK(db_->Put(WriteOptions(), BigEndian(kGap * i), "a value"));
-      }
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      if (run > 0) continue;
-      std::vector<LiveFileMetaData> files;
-      db_->GetLiveFilesMetaData(&files);
-      CompactionOptions compaction;
-      compaction.output_file_size_limit = 2 << 10;
-      ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, 2));
+      for (uint64_t i = 1 + run; i <= kKeys; i += 3) Put(Key(i), "a value");
+      Flush();
+      if (run == 0) CompactLevel0Into(2, 2 << 10);
     }
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    ASSERT_GE(files.size(), 5u);
-  }
-
-  TablePropertiesCollection Properties() {
-    TablePropertiesCollection properties;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&properties));
-    return properties;
+    ASSERT_GE(NumFiles(), 5u);
   }
 
   // Runs the reads, and returns what they have left in the queue.
@@ -88,8 +69,8 @@ class StockFilesSamplingTest : public SamplingTest,
   // Random reads of each kind; the same ones each time.
   void Gets() {
     for (uint64_t i = 1; i < kKeys; i += 3) {
-      EXPECT_FALSE(Get(BigEndian(kGap * i + 500)));
-      EXPECT_TRUE(Get(BigEndian(kGap * i)));
+      EXPECT_FALSE(Has(Gap(i, 500)));
+      EXPECT_TRUE(Has(Key(i)));
     }
   }
   void MultiGets() {
@@ -112,13 +93,7 @@ class StockFilesSamplingTest : public SamplingTest,
     Random64 random(4);
     for (int i = 0; i < 500; i++) {
       const uint64_t hi = kGap + random.Uniform(kGap * (kKeys - 1));
-      const std::string lower = BigEndian(hi - random.Uniform(kGap));
-      const Slice bound(lower);
-      ReadOptions options;
-      options.iterate_lower_bound = &bound;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-      it->SeekForPrev(BigEndian(hi));
-      EXPECT_OK(it->status());
+      LastIn(BigEndian(hi - random.Uniform(kGap)), BigEndian(hi));
     }
   }
   void OpenSeeksAndScans() {
@@ -210,8 +185,7 @@ TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
   SetPolicy(1);
   expect_none("partial keys");
   table_.whole_key_filtering = true;
-  table_.filter_policy.reset(NewBloomFilterPolicy(12));
-  options_.table_factory = NewProteanTableFactory(table_);
+  UsePolicy(std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(12)));
   expect_none("a policy of RocksDB");
 }
 
@@ -220,22 +194,18 @@ class StockFilesRefreshTest : public RefreshTest,
  protected:
   // Opens a DB under ProteanTable whose files RocksDB has written without it.
   void FillWithStock() {
-    BlockBasedTableOptions table;
-    table.filter_policy = policy_;
-    table.no_block_cache = true;
     options_.table_factory = StockTable(GetParam());
     Fill();
-    db_.reset();
-    options_.table_factory = NewProteanTableFactory(table);
+    BlockBasedTableOptions table;
+    table.no_block_cache = true;
+    UsePolicy(policy_, table);
     Open();
   }
-
   // Blocks of files read by the queries, of which none finds a key.
-  uint64_t BlocksRead(const std::vector<Query>& queries) {
-    SetPerfLevel(PerfLevel::kEnableCount);
-    get_perf_context()->Reset();
+  uint64_t BlocksReadBy(const std::vector<Query>& queries) {
+    const uint64_t before = BlocksRead();
     Run(queries);
-    return get_perf_context()->block_read_count;
+    return BlocksRead() - before;
   }
 };
 
@@ -247,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(Filters, StockFilesRefreshTest, ::testing::Bool(),
 TEST_P(StockFilesRefreshTest, DesignedByWhatWasAsked) {
   FillWithStock();
   const std::vector<Query> asked = Queries(/*close=*/true, 2);
-  const uint64_t before = BlocksRead(asked);
+  const uint64_t before = BlocksReadBy(asked);
   EXPECT_GE(before, asked.size());
   EXPECT_EQ(2000u, queue()->size());  // all that it may hold
   EXPECT_EQ(asked.size(), queue()->sampled());
@@ -261,22 +231,22 @@ TEST_P(StockFilesRefreshTest, DesignedByWhatWasAsked) {
   EXPECT_LE(result_.bytes_rewritten, Bytes() / 2);
   // Other queries of the same kind.
   const std::vector<Query> others = Queries(/*close=*/true, 4);
-  EXPECT_LT(BlocksRead(others), before / 5);
+  EXPECT_LT(BlocksReadBy(others), before / 5);
   ExpectAllKeys();
 }
 
 // So are the filters that compaction builds.
 TEST_P(StockFilesRefreshTest, DesignedByCompaction) {
   FillWithStock();
-  const uint64_t before = BlocksRead(Queries(/*close=*/true, 2));
-  CompactAll();
+  const uint64_t before = BlocksReadBy(Queries(/*close=*/true, 2));
+  Compact();
   std::map<std::string, FilterProperties> files;
   ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
   uint64_t taught = 0;
   for (const auto& [path, filter] : files) taught += filter.samples > 0;
   // The queries lie among the lowest two fifths of the keys.
   EXPECT_GT(taught, files.size() / 4);
-  EXPECT_LT(BlocksRead(Queries(/*close=*/true, 4)), before / 5);
+  EXPECT_LT(BlocksReadBy(Queries(/*close=*/true, 4)), before / 5);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

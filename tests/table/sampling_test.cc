@@ -5,7 +5,6 @@
 
 #include "rocksdb/slice_transform.h"
 #include "tests/table/sampling_fixture.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -13,12 +12,12 @@ TEST_F(SamplingTest, AbsentGets) {
   Fill(1);
   Queries expected;
   for (uint64_t i = 1; i < kKeys; i += 7) {
-    EXPECT_TRUE(Get(BigEndian(kGap * i)));
-    const std::string absent = BigEndian(kGap * i + 500);
-    EXPECT_FALSE(Get(absent));
+    EXPECT_TRUE(Has(Key(i)));
+    const std::string absent = Gap(i, 500);
+    EXPECT_FALSE(Has(absent));
     if (IsCovered(absent)) expected.push_back(Point(absent));
   }
-  EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+  ExpectSampled(expected);
 }
 
 TEST_F(SamplingTest, EveryNthAbsentGet) {
@@ -28,17 +27,17 @@ TEST_F(SamplingTest, EveryNthAbsentGet) {
   const auto miss = [&] {
     do {
       i++;
-    } while (!IsCovered(BigEndian(kGap * i + 500)));
-    EXPECT_FALSE(Get(BigEndian(kGap * i + 500)));
+    } while (!IsCovered(Gap(i, 500)));
+    EXPECT_FALSE(Has(Gap(i, 500)));
   };
   while (queue()->recorded() == 0) miss();
   Queries expected = queue()->Snapshot();
   for (int sample = 0; sample < 50; sample++) {
     for (int get = 0; get < 10; get++) {
-      EXPECT_TRUE(Get(BigEndian(kGap * i)));  // does not count
+      EXPECT_TRUE(Has(Key(i)));  // does not count
       miss();
     }
-    expected.push_back(Point(BigEndian(kGap * i + 500)));
+    expected.push_back(Point(Gap(i, 500)));
     ASSERT_EQ(Lines(expected), Lines(queue()->Snapshot()));
   }
 }
@@ -60,21 +59,21 @@ TEST_F(SamplingTest, MultiGets) {
     found -= MultiGet(batch);
   }
   EXPECT_EQ(0u, found);
-  EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+  ExpectSampled(expected);
 }
 
 TEST_F(SamplingTest, EmptyClosedSeeks) {
   Fill(1);
   Queries expected;
   for (uint64_t i = 1; i < kKeys; i++) {
-    EXPECT_TRUE(Seek(BigEndian(kGap * i), BigEndian(kGap * i + 1)));
-    const std::string lo = BigEndian(kGap * i + 1);
-    const std::string hi = BigEndian(kGap * (i + 1));
+    EXPECT_TRUE(Seek(Key(i), Gap(i)));
+    const std::string lo = Gap(i);
+    const std::string hi = Key(i + 1);
     EXPECT_FALSE(Seek(lo, hi));
     EXPECT_TRUE(Seek(lo, hi + '\0'));
     expected.push_back({lo, hi, false});
   }
-  EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+  ExpectSampled(expected);
 }
 
 // Empty queries that a filter lets through are found empty by the table.
@@ -93,14 +92,14 @@ TEST_F(SamplingTest, FalsePositives) {
       std::string lo;
       for (uint64_t i = 1; i < kKeys; i += 3) {
         // The filter does not know whether a key goes on.
-        lo = BigEndian(kGap * i) + '\x01';
-        const std::string hi = BigEndian(kGap * i) + '\x02';
+        lo = Key(i) + '\x01';
+        const std::string hi = Key(i) + '\x02';
         EXPECT_FALSE(Seek(lo, hi, options));
         expected.push_back({lo, hi, false});
-        EXPECT_FALSE(Get(lo));
+        EXPECT_FALSE(Has(lo));
         if (IsCovered(lo)) expected.push_back(Point(lo));
       }
-      EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+      ExpectSampled(expected);
       EXPECT_LT(kKeys / 4, options_.statistics->getAndResetTickerCount(
                                LAST_LEVEL_SEEK_FILTER_MATCH));
     }
@@ -110,8 +109,8 @@ TEST_F(SamplingTest, FalsePositives) {
 TEST_F(SamplingTest, OtherSeeksAreNotSampled) {
   Fill(1);
   for (uint64_t i = 1; i < kKeys; i += 100) {
-    const std::string lo = BigEndian(kGap * i + 1);
-    const std::string hi = BigEndian(kGap * i + 2);
+    const std::string lo = Gap(i);
+    const std::string hi = Gap(i, 2);
     // Open.
     const std::unique_ptr<Iterator> open(db_->NewIterator(ReadOptions()));
     open->Seek(lo);
@@ -140,8 +139,8 @@ TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
   Fill(1);
   ReadOptions options;
   options.read_tier = kBlockCacheTier;
-  const std::string lo = BigEndian(kGap) + '\x01';
-  const std::string hi = BigEndian(kGap) + '\x02';
+  const std::string lo = Key(1) + '\x01';
+  const std::string hi = Key(1) + '\x02';
   const Slice upper(hi);
   options.iterate_upper_bound = &upper;
   const std::unique_ptr<Iterator> it(db_->NewIterator(options));
@@ -150,7 +149,7 @@ TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
   std::string value;
   // This key is as long as the stored ones, and the same up to where the trie
   // ends.
-  EXPECT_TRUE(db_->Get(options, BigEndian(kGap + 1), &value).IsIncomplete());
+  EXPECT_TRUE(db_->Get(options, Gap(1), &value).IsIncomplete());
   EXPECT_EQ(0u, queue()->recorded());
 }
 
@@ -158,7 +157,7 @@ TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
 // been asked by the user.
 TEST_F(SamplingTest, ScansAreNotSampled) {
   Fill(1);
-  const std::string hi = BigEndian(kGap * kKeys);
+  const std::string hi = Key(kKeys);
   const Slice upper(hi);
   ReadOptions options;
   options.iterate_upper_bound = &upper;
@@ -175,14 +174,11 @@ class OpenSeekSamplingTest : public SamplingTest {
   static constexpr uint64_t kRuns = 3;
 
   OpenSeekSamplingTest() {
-    options_.disable_auto_compactions = true;
     SetPolicy(1);
     Open();
     for (uint64_t run = 0; run < kRuns; run++) {
-      for (uint64_t i = run; i < kKeys; i += kRuns) {
-        EXPECT_OK(db_->Put(WriteOptions(), BigEndian(kGap * i), "a value"));
-      }
-      EXPECT_OK(db_->Flush(FlushOptions()));
+      for (uint64_t i = run; i < kKeys; i += kRuns) Put(Key(i), "a value");
+      Flush();
     }
   }
 
@@ -202,35 +198,35 @@ class OpenSeekSamplingTest : public SamplingTest {
 
 // The run that has the next key is not sampled; the others were asked in vain.
 TEST_F(OpenSeekSamplingTest, UpToTheNextKey) {
-  const std::string target = BigEndian(kGap * 99 + 1);
+  const std::string target = Gap(99);
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     it->Seek(target);
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ(0u, queue()->recorded());
   }
-  ExpectSamples(kRuns - 1, target, BigEndian(kGap * 100));
+  ExpectSamples(kRuns - 1, target, Key(100));
 }
 
 // A run whose key was passed by was of use.
 TEST_F(OpenSeekSamplingTest, UpToWhereTheScanEnds) {
-  const std::string target = BigEndian(kGap * 99 + 1);
+  const std::string target = Gap(99);
   const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
   it->Seek(target);
   it->Next();
   ASSERT_TRUE(it->Valid());
-  EXPECT_EQ(BigEndian(kGap * 101), it->key());
-  it->Seek(BigEndian(kGap * 500));
+  EXPECT_EQ(Key(101), it->key());
+  it->Seek(Key(500));
   ASSERT_GE(queue()->recorded(), 1u);
   const SampleQuery sample = queue()->Snapshot().front();
   EXPECT_EQ(target, sample.lo);
-  EXPECT_EQ(BigEndian(kGap * 101), sample.hi);
+  EXPECT_EQ(Key(101), sample.hi);
 }
 
 TEST_F(OpenSeekSamplingTest, ScanThroughAllRuns) {
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    it->Seek(BigEndian(kGap * 99 + 1));
+    it->Seek(Gap(99));
     for (uint64_t i = 0; i < 3 * kRuns; i++) it->Next();
   }
   EXPECT_EQ(0u, queue()->recorded());
@@ -239,8 +235,7 @@ TEST_F(OpenSeekSamplingTest, ScanThroughAllRuns) {
 // Where an iterator comes to another file of each level in each search, one
 // search is told from the next by its target.
 TEST_F(OpenSeekSamplingTest, OtherFilesInEverySearch) {
-  std::vector<LiveFileMetaData> files;
-  db_->GetLiveFilesMetaData(&files);
+  std::vector<LiveFileMetaData> files = Files();
   ASSERT_EQ(kRuns, files.size());
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
     return a.file_number < b.file_number;
@@ -249,7 +244,7 @@ TEST_F(OpenSeekSamplingTest, OtherFilesInEverySearch) {
   compaction.output_file_size_limit = 2 << 10;
   ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, 2));
   ASSERT_OK(db_->CompactFiles(compaction, {files[1].name, files[2].name}, 1));
-  db_->GetLiveFilesMetaData(&files);
+  files = Files();
   ASSERT_GT(files.size(), 10u);
   constexpr uint64_t kSeeks = 1000;
   Random64 rnd(7);
@@ -279,17 +274,17 @@ TEST_F(OpenSeekSamplingTest, Backwards) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     it->SeekForPrev(target);
     ASSERT_TRUE(it->Valid());
-    EXPECT_EQ(BigEndian(kGap * 99), it->key());
+    EXPECT_EQ(Key(99), it->key());
   }
   ExpectSamples(kRuns - 2, BigEndian(kGap * 98), target);
 }
 
 // An open seek under an upper bound that the search does not come to.
 TEST_F(OpenSeekSamplingTest, UnderABound) {
-  const std::string target = BigEndian(kGap * 99 + 1);
-  const std::string hi = BigEndian(kGap * 110);
+  const std::string target = Gap(99);
+  const std::string hi = Key(110);
   EXPECT_TRUE(Seek(target, hi));
-  ExpectSamples(kRuns - 1, target, BigEndian(kGap * 100));
+  ExpectSamples(kRuns - 1, target, Key(100));
 }
 
 // Samples are empty for the run that has been asked: the truth of all of them,
@@ -300,17 +295,9 @@ TEST_F(OpenSeekSamplingTest, AllAreEmptyForARun) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     for (int i = 0; i < 2000; i++) {
       const std::string target = BigEndian(rnd.Uniform(kGap * kKeys));
-      if (rnd.OneIn(3)) {
-        it->SeekForPrev(target);
-      } else {
-        it->Seek(target);
-      }
+      rnd.OneIn(3) ? it->SeekForPrev(target) : it->Seek(target);
       for (uint64_t n = rnd.Uniform(4); n > 0 && it->Valid(); n--) {
-        if (rnd.OneIn(3)) {
-          it->Prev();
-        } else {
-          it->Next();
-        }
+        rnd.OneIn(3) ? it->Prev() : it->Next();
       }
     }
   }
@@ -321,7 +308,7 @@ TEST_F(OpenSeekSamplingTest, AllAreEmptyForARun) {
     for (uint64_t run = 0; run < kRuns; run++) {
       bool found = false;
       for (uint64_t i = run; i < kKeys && !found; i += kRuns) {
-        const std::string key = BigEndian(kGap * i);
+        const std::string key = Key(i);
         found = sample.lo <= key && key <= sample.hi;
       }
       empty += !found;
@@ -335,10 +322,8 @@ TEST_F(SamplingTest, PrefixSeeks) {
   options_.prefix_extractor.reset(NewFixedPrefixTransform(7));
   SetPolicy(1);
   Open();
-  for (uint64_t i = 0; i < kKeys; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(1024 * i), "a value"));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  for (uint64_t i = 0; i < kKeys; i++) Put(BigEndian(1024 * i), "a value");
+  Flush();
   const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
   it->Seek(BigEndian(1024 * 5 + 256 + 7));
   EXPECT_FALSE(it->Valid());
@@ -352,12 +337,11 @@ TEST_F(SamplingTest, PrefixSeeks) {
 TEST_F(SamplingTest, PolicyWithoutSamples) {
   Fill(1);
   Close();
-  table_.filter_policy = NewSurfFilterPolicy({0, 16});
-  options_.table_factory = NewProteanTableFactory(table_);
+  UsePolicy(NewSurfFilterPolicy({0, 16}));
   Open();
-  EXPECT_FALSE(Get(BigEndian(1)));
-  EXPECT_FALSE(Seek(BigEndian(kGap + 1), BigEndian(kGap + 2)));
-  EXPECT_EQ(0u, MultiGet({BigEndian(1), BigEndian(kGap + 1)}));
+  EXPECT_FALSE(Has(BigEndian(1)));
+  EXPECT_FALSE(Seek(Gap(1), Gap(1, 2)));
+  EXPECT_EQ(0u, MultiGet({BigEndian(1), Gap(1)}));
   EXPECT_EQ(0u, queue()->recorded());
 }
 

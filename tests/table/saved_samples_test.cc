@@ -6,7 +6,6 @@
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/filter_properties.h"
-#include "rocksdb/sst_file_writer.h"
 #include "tests/table/sampling_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -14,74 +13,58 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The Options, and the policy with them, outlive the DB.
 TEST_F(SamplingTest, SavedAtCloseAndRestored) {
   Fill(1, file_);
-  EXPECT_FALSE(Get(BigEndian(kGap + 500)));
-  EXPECT_FALSE(Seek(BigEndian(kGap + 1), BigEndian(kGap + 9)));
-  Queries expected = {Point(BigEndian(kGap + 500)),
-                      {BigEndian(kGap + 1), BigEndian(kGap + 9), false}};
+  EXPECT_FALSE(Has(Gap(1, 500)));
+  EXPECT_FALSE(Seek(Gap(1), Gap(1, 9)));
+  Queries expected = {Point(Gap(1, 500)), {Gap(1), Gap(1, 9), false}};
   EXPECT_TRUE(env_->FileExists(file_).IsNotFound());
   Close();
-  Queries saved;
-  Keys refused;
-  ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
-  EXPECT_EQ(Lines(expected), Lines(saved));
+  ExpectSaved(expected, file_);
 
   for (bool same_policy : {true, false}) {
     if (!same_policy) SetPolicy(1, file_);
     Open();
-    EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
-    EXPECT_FALSE(Get(BigEndian(kGap + 501 + same_policy)));
+    ExpectSampled(expected);
+    EXPECT_FALSE(Has(BigEndian(kGap + 501 + same_policy)));
     expected.push_back(Point(BigEndian(kGap + 501 + same_policy)));
-    EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+    ExpectSampled(expected);
     Close();
   }
-  saved.clear();
-  ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
-  EXPECT_EQ(Lines(expected), Lines(saved));
+  ExpectSaved(expected, file_);
 }
 
 TEST_F(SamplingTest, ColumnFamilies) {
   Fill(1, file_);
-  ColumnFamilyHandle* other = nullptr;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
-  handles_.push_back(other);
+  ColumnFamilyHandle* const other = NewFamily("other");
   ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
   ASSERT_OK(db_->Put(WriteOptions(), other, "c", "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), other));
   std::string value;
   EXPECT_TRUE(db_->Get(ReadOptions(), other, "b", &value).IsNotFound());
-  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
-  EXPECT_EQ(Lines(Queries{Point(BigEndian(kGap + 1))}),
-            Lines(queue()->Snapshot()));
+  EXPECT_FALSE(Has(Gap(1)));
+  ExpectSampled(Queries{Point(Gap(1))});
   EXPECT_EQ(Lines(Queries{Point("b")}), Lines(queue("other")->Snapshot()));
   Close();
-  Queries saved;
-  Keys refused;
-  ASSERT_OK(ReadQueryFile(env_, file_ + ".other", &saved, &refused));
-  EXPECT_EQ(Lines(Queries{Point("b")}), Lines(saved));
+  ExpectSaved(Queries{Point("b")}, file_ + ".other");
 }
 
 // A policy that takes another one's place, with the same samples file: what
 // both have sampled stays.
 TEST_F(SamplingTest, ChangedPolicies) {
   Fill(1, file_);
-  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+  EXPECT_FALSE(Has(Gap(1)));
   ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy",
                               "{id=protean.Proteus;sample_every=1;"
                               "samples_file=" +
                                   file_ + "}"}}));
-  ASSERT_OK(db_->Put(WriteOptions(), BigEndian(1), "value"));
-  ASSERT_OK(db_->Put(WriteOptions(), BigEndian(9), "value"));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Put(BigEndian(1));
+  Put(BigEndian(9));
+  Flush();
   // The new file's reader samples for the new policy, the others for the old.
-  EXPECT_FALSE(Get(BigEndian(5)));
-  EXPECT_FALSE(Get(BigEndian(kGap + 2)));
+  EXPECT_FALSE(Has(BigEndian(5)));
+  EXPECT_FALSE(Has(Gap(1, 2)));
   Close();
-  Queries saved;
-  Keys refused;
-  ASSERT_OK(ReadQueryFile(env_, file_, &saved, &refused));
-  EXPECT_EQ(Lines(Queries{Point(BigEndian(kGap + 1)),
-                          Point(BigEndian(kGap + 2)), Point(BigEndian(5))}),
-            Lines(saved));
+  ExpectSaved(Queries{Point(Gap(1)), Point(Gap(1, 2)), Point(BigEndian(5))},
+              file_);
 }
 
 // More files than may be open: their readers come and go, but the DB stays.
@@ -93,22 +76,20 @@ TEST_F(SamplingTest, SmallTableCache) {
   options_.level0_stop_writes_trigger = 1000;
   SetPolicy(1, file_);
   Open();
-  ColumnFamilyHandle* other = nullptr;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
-  handles_.push_back(other);
+  ColumnFamilyHandle* const other = NewFamily("other");
   for (const char* key : {"a", "c"}) {
     ASSERT_OK(db_->Put(WriteOptions(), other, key, "value"));
   }
   ASSERT_OK(db_->Flush(FlushOptions(), other));
   for (int i = 0; i < kFiles; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(10 * i), "value"));
-    ASSERT_OK(db_->Put(WriteOptions(), BigEndian(10 * i + 5), "value"));
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Put(BigEndian(10 * i));
+    Put(BigEndian(10 * i + 5));
+    Flush();
   }
   for (int round = 0; round < 3; round++) {
     std::string value;
     EXPECT_TRUE(db_->Get(ReadOptions(), other, "b", &value).IsNotFound());
-    for (int i = 0; i < kFiles; i++) EXPECT_FALSE(Get(BigEndian(10 * i + 1)));
+    for (int i = 0; i < kFiles; i++) EXPECT_FALSE(Has(BigEndian(10 * i + 1)));
   }
   // Nothing has been written, or lost, by a reader.
   EXPECT_TRUE(env_->FileExists(file_).IsNotFound());
@@ -142,25 +123,21 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
   MortalEnv env(env_);
   ProteusPolicyOptions proteus;
   proteus.samples_file = file_;
-  table_.filter_policy =
-      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
-  options_.table_factory = NewProteanTableFactory(table_);
+  UsePolicy(
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus));
   for (const bool flushed : {false, true}) {
     env.Live();
     options_.env = &env;
     Open();
     if (flushed) {
-      ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
-      ASSERT_OK(db_->Flush(FlushOptions()));
+      Put("a", "a value");
+      Flush();
     }
     Close();
     env.Die();
     options_.env = env_;
-    SstFileWriter writer(EnvOptions(), options_);
     const std::string file = path_ + ".sst";
-    ASSERT_OK(writer.Open(file));
-    ASSERT_OK(writer.Put("b", "a value"));
-    ASSERT_OK(writer.Finish());
+    WriteSstFile(options_, file, {"b"});
     ASSERT_OK(env_->DeleteFile(file));
   }
 }
@@ -171,17 +148,14 @@ TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"b", "c", true}}));
   ProteusPolicyOptions proteus;
   proteus.samples_file = "/samples";
-  table_.filter_policy =
-      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus);
-  options_.table_factory = NewProteanTableFactory(table_);
+  UsePolicy(
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus));
   options_.env = env.get();
   ASSERT_OK(OpenDB(&db_, options_, "/db"));
   // A handful of keys is not worth a look at samples.
-  for (int i = 0; i < 20; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), "a" + std::to_string(i), "a value"));
-  }
-  ASSERT_OK(db_->Put(WriteOptions(), "d", "a value"));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  for (int i = 0; i < 20; i++) Put("a" + std::to_string(i), "a value");
+  Put("d", "a value");
+  Flush();
   std::map<std::string, FilterProperties> files;
   ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
   ASSERT_EQ(1u, files.size());
@@ -197,8 +171,8 @@ TEST_F(SamplingTest, ColumnFamiliesThatGo) {
   SetPolicy(1, file_);
   Open();
   // One stays.
-  ASSERT_OK(db_->Put(WriteOptions(), "a", "a value"));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Put("a", "a value");
+  Flush();
   const auto name = [](int i) { return "family" + std::to_string(i); };
   for (int i = 0; i < kFamilies; i++) {
     ColumnFamilyHandle* family;
@@ -224,15 +198,9 @@ TEST_F(SamplingTest, ColumnFamiliesThatGo) {
 TEST_F(SamplingTest, FilesFromOutside) {
   SetPolicy(1);
   Open();
-  const std::string name = path_ + "/ingested";
-  SstFileWriter writer(EnvOptions(), options_);
-  ASSERT_OK(writer.Open(name));
-  ASSERT_OK(writer.Put("a", "value"));
-  ASSERT_OK(writer.Put("c", "value"));
-  ASSERT_OK(writer.Finish());
-  ASSERT_OK(db_->IngestExternalFile({name}, IngestExternalFileOptions()));
-  EXPECT_FALSE(Get("b"));
-  EXPECT_EQ(Lines(Queries{Point("b")}), Lines(queue()->Snapshot()));
+  Ingest({"a", "c"});
+  EXPECT_FALSE(Has("b"));
+  ExpectSampled(Queries{Point("b")});
 }
 
 // The DB opens, and the file stays for its owner to repair.
@@ -243,7 +211,7 @@ TEST_F(SamplingTest, BadFilesAreLoggedAndLeftAlone) {
     ASSERT_OK(WriteStringToFile(env_, contents, file_));
     SetPolicy(1, file_);
     Open();
-    EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+    EXPECT_FALSE(Has(Gap(1)));
     EXPECT_EQ(1u, queue()->size());
     Close();
     std::string left;
@@ -259,9 +227,8 @@ TEST_F(SamplingTest, BadFilesAreLoggedAndLeftAlone) {
 TEST_F(SamplingTest, MissingSeedFiles) {
   samples_.seed_file = file_;
   Fill(1);
-  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
-  EXPECT_EQ(Lines(Queries{Point(BigEndian(kGap + 1))}),
-            Lines(queue()->Snapshot()));
+  EXPECT_FALSE(Has(Gap(1)));
+  ExpectSampled(Queries{Point(Gap(1))});
   EXPECT_EQ(1u,
             log_->Lines({"the DB does without its seed_file", file_}).size());
 }
@@ -270,7 +237,7 @@ TEST_F(SamplingTest, SeedsAndRefusedLinesOfThem) {
   samples_.seed_file = file_;
   ASSERT_OK(WriteStringToFile(env_, "a\tb\nz\ty\n", file_));
   Fill(1);
-  EXPECT_EQ(Lines({{"a", "b", true}}), Lines(queue()->Snapshot()));
+  ExpectSampled({{"a", "b", true}});
   EXPECT_EQ(1u, log_->Lines({file_ + ", line 2 "}).size());
 }
 
@@ -283,7 +250,7 @@ TEST_F(SamplingTest, FailingSaveIsLogged) {
   SetPolicy(1, folder + "/samples");
   Open();
   ASSERT_OK(env_->DeleteDir(folder));
-  EXPECT_FALSE(Get(BigEndian(kGap + 1)));
+  EXPECT_FALSE(Has(Gap(1)));
   Close();
   EXPECT_EQ(1u, log_->Lines({"samples of column family default are not saved",
                              samples_.samples_file})

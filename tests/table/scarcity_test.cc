@@ -6,8 +6,6 @@
 #include "env/composite_env_wrapper.h"
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/statistics.h"
 #include "rocksdb/system_clock.h"
 #include "tests/table/faults/checked_reads.h"
 #include "tests/table/faults/fault_report.h"
@@ -29,7 +27,7 @@ constexpr Filters kFilters[] = {
     {"levels",
      "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12"}};
 
-class ScarcityTest : public ::testing::Test {
+class ScarcityTest : public KnownDBTest {
  protected:
   ScarcityTest() {
     Random64 random(11);
@@ -38,18 +36,11 @@ class ScarcityTest : public ::testing::Test {
     SortUnique(&keys_);
     for (size_t i = 0; i < keys_.size(); i += 9) asked_.push_back(keys_[i]);
     asked_ = WithNeighbours(asked_);
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
-    options_.info_log = log_;
     options_.target_file_size_base = 1 << 20;
-  }
-  ~ScarcityTest() override {
-    db_.reset();
-    std::filesystem::remove_all(path_);
   }
 
   // Sets the table, with a cache that never holds more than `capacity` bytes.
-  void SetTable(const std::string& table, size_t capacity,
+  void UseTable(const std::string& table, size_t capacity,
                 bool charged = false) {
     // An existing factory would pass its options on to the new one.
     options_.table_factory.reset();
@@ -65,46 +56,24 @@ class ScarcityTest : public ::testing::Test {
           .charged = CacheEntryRoleOptions::Decision::kEnabled;
     }
   }
-  Status Open() {
-    db_.reset();
-    return OpenDB(&db_, options_, path_);
-  }
-
-  void NewDB() {
-    db_.reset();
-    EmptyFolder(path_);
-    contents_.clear();
-  }
   void WriteAll(int round) {
-    for (const std::string& key : keys_) {
-      const std::string value = "a value of round " + std::to_string(round);
-      ASSERT_OK(db_->Put(WriteOptions(), key, value));
-      contents_[key] = value;
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    for (const std::string& key : keys_)
+      Put(key, "a value of round " + std::to_string(round));
+    Flush();
   }
   // Writes all keys to one file.
   void Fill() {
-    ASSERT_OK(Open());
+    Open();
     WriteAll(0);
-    CompactRangeOptions all;
-    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
-    TablePropertiesCollection properties;
-    ASSERT_OK(db_->GetPropertiesOfAllTables(&properties));
+    Compact();
+    const TablePropertiesCollection properties = PropertiesOf(db_.get());
     ASSERT_EQ(1u, properties.size());
     filter_bytes_ = properties.begin()->second->filter_size;
     index_bytes_ = properties.begin()->second->index_size;
   }
 
-  const std::string path_ = test::PerThreadDBPath("scarcity");
   Keys keys_;
   Keys asked_;
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
-  Options options_;
-  Contents contents_;
-  std::unique_ptr<DB> db_;
   uint64_t filter_bytes_ = 0;
   uint64_t index_bytes_ = 0;
 };
@@ -127,15 +96,15 @@ TEST_F(ScarcityTest, StrictCaches) {
           "metadata_block_size=256"}) {
       SCOPED_TRACE(filters.name + keeping);
       const std::string table = filters.table + keeping;
-      NewDB();
-      SetTable(table, 8 << 20);
+      Forget();
+      UseTable(table, 8 << 20);
       ASSERT_NO_FATAL_FAILURE(Fill());
       bool failed = false;
       for (size_t capacity = 0; capacity <= 1 << 20;
            capacity = capacity == 0 ? 512 : 2 * capacity) {
         SCOPED_TRACE(capacity);
-        SetTable(table, capacity);
-        const Status s = Open();
+        UseTable(table, capacity);
+        const Status s = TryOpen();
         FaultReport::Line& line = FaultReport::At(
             "strict cache", std::string(filters.name) + ", of 0 to 1 MB");
         line.injected++;
@@ -152,8 +121,7 @@ TEST_F(ScarcityTest, StrictCaches) {
           continue;
         }
         line.Count("opened");
-        const Answers answers =
-            CheckedReads(db_.get(), contents_).Everything(asked_, 3);
+        const Answers answers = ReadAll(asked_, 3);
         line.Count("right answers", answers.right);
         for (const auto& [code, count] : answers.errors) {
           EXPECT_NE(std::string::npos, code.find("aborted")) << code;
@@ -174,18 +142,18 @@ TEST_F(ScarcityTest, StrictCaches) {
 TEST_F(ScarcityTest, FiltersThatDoNotFit) {
   for (const Filters& filters : kFilters) {
     SCOPED_TRACE(filters.name);
-    NewDB();
+    Forget();
     const std::string table =
         std::string(filters.table) + kInCache + ";metadata_block_size=1M";
-    SetTable(table, 8 << 20);
+    UseTable(table, 8 << 20);
     ASSERT_NO_FATAL_FAILURE(Fill());
     // Room for the index, the data block that is read, the one after it, and
     // the cache's own bytes for each.
     const size_t capacity = index_bytes_ + 2 * 4096 + 3 * 300;
     ASSERT_GT(filter_bytes_ + index_bytes_, capacity);
-    SetTable(table, capacity);
+    UseTable(table, capacity);
     log_->Clear();
-    ASSERT_OK(Open());
+    Open();
     CheckedReads reads(db_.get(), contents_);
     reads.Gets(asked_);
     reads.Seeks(asked_, 3, 300);
@@ -208,18 +176,16 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
 TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
   for (const Filters& filters : kFilters) {
     SCOPED_TRACE(filters.name);
-    NewDB();
+    Forget();
     // RocksDB reserves 256 KB at a time.
-    SetTable(filters.table, 200 << 10, /*charged=*/true);
+    UseTable(filters.table, 200 << 10, /*charged=*/true);
     log_->Clear();
-    ASSERT_OK(Open());
+    Open();
     for (int round = 0; round < 3; round++) WriteAll(round);
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-    const Answers answers =
-        CheckedReads(db_.get(), contents_).Everything(asked_, 3);
+    const Answers answers = ReadAll(asked_, 3);
     EXPECT_EQ(0u, answers.failed());
-    TablePropertiesCollection properties;
-    ASSERT_OK(db_->GetPropertiesOfAllTables(&properties));
+    const TablePropertiesCollection properties = PropertiesOf(db_.get());
     for (const auto& [file, of_file] : properties) {
       EXPECT_GT(of_file->filter_size, 0u) << file;
     }
@@ -270,23 +236,21 @@ TEST_F(ScarcityTest, JumpingClocks) {
   for (const Filters& filters : kFilters) {
     if (filters.name == std::string("stock")) continue;
     SCOPED_TRACE(filters.name);
-    NewDB();
+    Forget();
     const auto clock = std::make_shared<JumpingClock>();
     const std::unique_ptr<Env> env =
         std::make_unique<CompositeEnvWrapper>(Env::Default(), clock);
     options_.env = env.get();
-    options_.statistics = CreateDBStatistics();
     // RocksDB asserts that its histograms' times are short enough to print.
     options_.statistics->set_stats_level(StatsLevel::kExceptTimers);
     options_.stats_dump_period_sec = 10;
-    SetTable(filters.table, 8 << 20);
+    UseTable(filters.table, 8 << 20);
     log_->Clear();
-    ASSERT_OK(Open());
+    Open();
     uint64_t right = 0;
     for (int round = 0; round < 3; round++) {
       WriteAll(round);
-      const Answers answers =
-          CheckedReads(db_.get(), contents_).Everything(asked_, round);
+      const Answers answers = ReadAll(asked_, round);
       EXPECT_EQ(0u, answers.failed());
       right += answers.right;
       RefreshOptions refresh;
@@ -300,28 +264,22 @@ TEST_F(ScarcityTest, JumpingClocks) {
     }
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     // A refresher does not wait for years when the clock jumps.
-    std::atomic<int> refreshed{0};
     {
+      Event refreshed;
       FilterRefresher refresher(db_.get(), db_->DefaultColumnFamily(), {},
                                 /*period_seconds=*/1,
                                 [&](const Status& s, const RefreshResult&) {
                                   EXPECT_OK(s);
-                                  refreshed++;
+                                  refreshed.Set();
                                 });
-      // Ten minutes at most, for busy machines.
-      constexpr int kLooks = 60'000;
-      for (int i = 0; i < kLooks && refreshed == 0; i++) {
-        Env::Default()->SleepForMicroseconds(10 * 1000);
-      }
+      refreshed.Wait();
     }
-    EXPECT_GT(refreshed, 0);
     const size_t lines =
         log_->Lines({"Protean: column family default: "}).size();
     EXPECT_GT(lines, 0u);
-    ASSERT_OK(Open());
-    EXPECT_EQ(
-        0u, CheckedReads(db_.get(), contents_).Everything(asked_, 9).failed());
-    db_.reset();
+    Open();
+    EXPECT_EQ(0u, ReadAll(asked_, 9).failed());
+    Close();
     FaultReport::Line& line = FaultReport::At("clock jumps", filters.name);
     line.injected += clock->jumps();
     line.Count("right answers", right);

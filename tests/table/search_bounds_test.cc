@@ -4,47 +4,31 @@
 
 #include "plugin/search_bounds.h"
 
-#include <gtest/gtest.h>
-
-#include <set>
 #include <thread>
 
-#include "plugin/filter_statistics.h"
-#include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
+#include "tests/protean_db.h"
 #include "tests/table/set_search_bounds.h"
-#include "tests/table/twin_db.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-class SearchBoundsTest : public testing::Test {
+class SearchBoundsTest : public OwnDBTest {
  protected:
-  SearchBoundsTest() : options_(UnthrottledFiles()) {
-    options_.create_if_missing = true;
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-  ~SearchBoundsTest() override {
-    ClearSearchBounds();
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
+  ~SearchBoundsTest() override { ClearSearchBounds(); }
 
-  void Open(const std::string& policy) {
-    options_.table_factory =
-        NewTable("ProteanTable", "filter_policy=" + policy +
-                                     ";block_size=256;no_block_cache=true");
-    ASSERT_OK(OpenDB(&db_, options_, path_));
+  void OpenWith(const std::string& policy) {
+    SetPolicy(policy, "block_size=256;no_block_cache=true");
+    OpenNew();
+    model_.clear();
   }
-
   void Put(const std::string& key) {
-    ASSERT_OK(db_->Put(WriteOptions(), key, std::string(20, 'v')));
+    OwnDB::Put(key, std::string(20, 'v'));
     model_.insert(key);
   }
   void Delete(const std::string& key) {
-    ASSERT_OK(db_->Delete(WriteOptions(), key));
+    OwnDB::Delete(key);
     model_.erase(key);
   }
   void DeleteRange(const std::string& begin, const std::string& end) {
@@ -53,41 +37,35 @@ class SearchBoundsTest : public testing::Test {
   }
   // Moves the memtable to a level, in files of some blocks each.
   void FlushTo(int level) {
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    if (level > 0) {
-      ASSERT_OK(CompactLevel0(db_.get(), level, kFileSize));
-    }
+    Flush();
+    if (level > 0) CompactLevel0Into(level);
   }
-
   // 1,000 keys, k10000 and on, in more than eight files of level 2.
   void FillLevel2() {
-    Open("surf:0:8");
+    OpenWith("surf:0:8");
     for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
     FlushTo(2);
-    ASSERT_GT(FilesOf(2), 8u);
+    ASSERT_GT(FilesIn(2), 8u);
   }
-  size_t FilesOf(int level) const {
-    std::string files;
-    EXPECT_TRUE(db_->GetProperty(
-        DB::Properties::kNumFilesAtLevelPrefix + std::to_string(level),
-        &files));
-    return std::stoul(files);
+  size_t FilesIn(int level) const {
+    const std::vector<LiveFileMetaData> files = Files();
+    return static_cast<size_t>(
+        std::count_if(files.begin(), files.end(),
+                      [level](const auto& f) { return f.level == level; }));
   }
-  FilterSeeks Closed() {
-    FilterStatistics statistics;
-    EXPECT_OK(GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(),
-                                  &statistics));
-    return statistics.total.bounded_seeks;
+  FilterSeeks Closed() { return FilterStats().total.bounded_seeks; }
+  // Does something under these bounds of the thread.
+  static void Within(const Slice& lower, const Slice& upper,
+                     const std::function<void()>& act) {
+    SetSearchBounds(&lower, &upper);
+    act();
+    ClearSearchBounds();
   }
-
   std::unique_ptr<Iterator> NewIterator() {
     return std::unique_ptr<Iterator>(db_->NewIterator(ReadOptions()));
   }
 
-  const std::string path_ = test::PerThreadDBPath("search_bounds_test");
-  Options options_;
   Random64 random_{1};
-  std::unique_ptr<DB> db_;
   std::set<std::string> model_;
 };
 
@@ -175,8 +153,6 @@ class BoundedWalk {
   std::string done_;
 };
 
-uint64_t BlocksRead() { return get_perf_context()->block_read_count; }
-
 }  // namespace
 
 // Keys on all levels, in the memtable, under deletions of keys and of ranges,
@@ -186,14 +162,11 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
        {"surf:0:4", "surf:0:0", "surf:0:0:8", "proteus:12", "proteus:6",
         "prefixbloom:12", "levels:surf:0:4,proteus:10", "nullptr"}) {
     SCOPED_TRACE(policy);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    model_.clear();
     // The iterator seeks again when it has skipped this number of versions of a
     // key.
     options_.max_sequential_skip_in_iterations =
         (options_.max_sequential_skip_in_iterations + 1) % 4;
-    Open(policy);
+    OpenWith(policy);
     Random rnd(17);
     const auto any_key = [&] {
       std::string key = BigEndian(uint64_t{rnd.Uniform(40)} << 40 |
@@ -243,11 +216,8 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
         walk.SeekToFirst();
       } else if (rnd.OneIn(hi == nullptr ? 4 : 20)) {
         walk.SeekToLast();
-      } else if (rnd.OneIn(2)) {
-        walk.SeekForPrev(target);
-      } else {
-        walk.Seek(target);
-      }
+      } else
+        rnd.OneIn(2) ? walk.SeekForPrev(target) : walk.Seek(target);
       const uint32_t back = rnd.Uniform(4);  // in four
       while (walk.IsAtKey() && !rnd.OneIn(20)) {
         rnd.Uniform(4) < back ? walk.Prev() : walk.Next();
@@ -276,7 +246,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
 
 // A seek that finds nothing reads nothing, in either direction.
 TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
-  Open("surf:0:8");
+  OpenWith("surf:0:8");
   for (const int level : {2, 1, 0, 0}) {
     for (int i = 0; i < 1000; i++) Put(BigEndian(random_.Next()));
     FlushTo(level);
@@ -291,8 +261,6 @@ TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
     const std::string upper = BigEndian(begin + width);
     if (model_.lower_bound(lower) != model_.lower_bound(upper)) continue;
     empty++;
-    const Slice lower_slice(lower);
-    const Slice upper_slice(upper);
     const auto search = [&] {
       const uint64_t before = BlocksRead();
       const std::unique_ptr<Iterator> it = NewIterator();
@@ -301,9 +269,7 @@ TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
       return BlocksRead() - before;
     };
     read_without += search();
-    SetSearchBounds(&lower_slice, &upper_slice);
-    read += search();
-    ClearSearchBounds();
+    Within(lower, upper, [&] { read += search(); });
   }
   ASSERT_GT(empty, 900);
   EXPECT_LT(read, empty / 20);
@@ -367,15 +333,13 @@ TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
   for (const bool backwards : {false, true}) {
     SCOPED_TRACE(backwards);
     const std::unique_ptr<Iterator> it = NewIterator();
-    SetSearchBounds(&lower, &upper);
-    it->Seek(lower);
-    ClearSearchBounds();
+    Within(lower, upper, [&] { it->Seek(lower); });
     int found = 0;
     backwards ? it->SeekToLast() : it->SeekToFirst();
-    // Sets the bounds of another seek.
-    SetSearchBounds(&lower, &upper);
-    for (; it->Valid(); backwards ? it->Prev() : it->Next()) found++;
-    ClearSearchBounds();
+    // Under the bounds of another seek.
+    Within(lower, upper, [&] {
+      for (; it->Valid(); backwards ? it->Prev() : it->Next()) found++;
+    });
     EXPECT_OK(it->status());
     EXPECT_EQ(1000, found);
   }
@@ -386,16 +350,14 @@ TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
 TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
   for (const char* policy : {"surf:0:8", "proteus:12", "nullptr", ""}) {
     SCOPED_TRACE(policy);
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
     const bool filtered = *policy != '\0' && strcmp(policy, "nullptr") != 0;
     if (*policy == '\0') {
       options_.prefix_extractor.reset(NewFixedPrefixTransform(2));
     }
-    Open(*policy == '\0' ? "surf:0:8" : policy);
+    OpenWith(*policy == '\0' ? "surf:0:8" : policy);
     for (int i = 0; i < 20000; i++) Put("k" + std::to_string(1000000 + 10 * i));
     FlushTo(2);
-    ASSERT_GT(FilesOf(2), 100u);
+    ASSERT_GT(FilesIn(2), 100u);
     for (const bool from_last : {false, true}) {
       const FilterSeeks before = Closed();
       const uint64_t read = BlocksRead();
@@ -420,20 +382,18 @@ TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
 // has nothing within the bounds.
 TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
   // The trie has the first two bytes of the keys.
-  Open("surf:0:0");
+  OpenWith("surf:0:0");
   for (int file = 0; file < 20; file++) {
     for (const char* key : {"k0xxxx", "k1xxxx", "k5xxxx"}) Put(key);
     FlushTo(0);
   }
-  ASSERT_EQ(20u, FilesOf(0));
+  ASSERT_EQ(20u, FilesIn(0));
   const Slice lower("k1a");
   const Slice upper("k1b");
   std::unique_ptr<Iterator> it = NewIterator();
-  SetSearchBounds(&lower, &upper);
-  it->SeekForPrev(upper);
+  Within(lower, upper, [&] { it->SeekForPrev(upper); });
   ASSERT_OK(it->status());
   EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
-  ClearSearchBounds();
   // The iterator may be sought again.
   it->SeekForPrev(upper);
   ASSERT_TRUE(it->Valid());
@@ -443,7 +403,7 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
 }
 
 TEST_F(SearchBoundsTest, ScopesEndWithTheirBounds) {
-  Open("surf:0:0");
+  OpenWith("surf:0:0");
   for (const char* key : {"a", "m", "z"}) Put(key);
   FlushTo(0);
   const Slice lower("b");
@@ -474,22 +434,17 @@ TEST_F(SearchBoundsTest, ScopesEndWithTheirBounds) {
 
 // Filters know only the first bytes of the largest key, if it is long.
 TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
-  Open("surf:0:8");
+  OpenWith("surf:0:8");
   const std::string prefix(100, 'p');
   for (int i = 0; i < 4000; i++) {
     Put(prefix + std::to_string(1000000 + 10 * i));
   }
   FlushTo(2);
-  ASSERT_GT(FilesOf(2), 50u);
+  ASSERT_GT(FilesIn(2), 50u);
   const FilterSeeks before = Closed();
   const std::unique_ptr<Iterator> it = NewIterator();
   const std::string lower = prefix + "1000101";
-  const std::string upper = prefix + "1000105";
-  const Slice lower_slice(lower);
-  const Slice upper_slice(upper);
-  SetSearchBounds(&lower_slice, &upper_slice);
-  it->Seek(lower);
-  ClearSearchBounds();
+  Within(lower, prefix + "1000105", [&] { it->Seek(lower); });
   ASSERT_OK(it->status());
   EXPECT_FALSE(it->Valid());
   EXPECT_LE(Closed().negatives - before.negatives, 2u);
@@ -498,26 +453,18 @@ TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
 // Seeks under the thread's bounds count as closed seeks, and they teach the
 // filters.
 TEST_F(SearchBoundsTest, AreClosedSeeks) {
-  Open("{id=protean.Proteus;bits_per_key=12;sample_every=1}");
+  OpenWith("{id=protean.Proteus;bits_per_key=12;sample_every=1}");
   for (int i = 0; i < 1000; i++) Put(BigEndian(random_.Next()));
   FlushTo(0);
   std::unique_ptr<Iterator> it = NewIterator();
   for (int i = 0; i < 100; i++) {
     const uint64_t begin = random_.Next() >> 1;
     const std::string lower = BigEndian(begin);
-    const std::string upper = BigEndian(begin + 1000);
-    const Slice lower_slice(lower);
-    const Slice upper_slice(upper);
-    SetSearchBounds(&lower_slice, &upper_slice);
-    it->Seek(lower);
-    EXPECT_FALSE(it->Valid())
-        << it->key().ToString(true) << " " << lower_slice.ToString(true) << i;
-    ClearSearchBounds();
+    Within(lower, BigEndian(begin + 1000), [&] { it->Seek(lower); });
+    EXPECT_FALSE(it->Valid()) << Hex(it->key()) << " " << Hex(lower) << i;
   }
   it.reset();
-  FilterStatistics statistics;
-  ASSERT_OK(
-      GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
+  const FilterStatistics statistics = FilterStats();
   EXPECT_EQ(100, statistics.total.bounded_seeks.asked());
   EXPECT_GT(statistics.total.bounded_seeks.negatives, 95);
   EXPECT_EQ(0, statistics.total.unbounded_seeks.asked());
@@ -526,7 +473,7 @@ TEST_F(SearchBoundsTest, AreClosedSeeks) {
 
 // Bounds in ReadOptions come first.
 TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
-  Open("surf:0:8");
+  OpenWith("surf:0:8");
   for (const char* key : {"a", "b", "c", "d"}) Put(key);
   FlushTo(0);
   const Slice narrow("b");
@@ -546,7 +493,7 @@ TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
 // Tailing iterators forget a file in which a search has ended, and do not come
 // back to it.
 TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
-  Open("surf:0:8");
+  OpenWith("surf:0:8");
   for (const char* key : {"a", "c", "e"}) {
     Put(key);
     FlushTo(0);
@@ -554,11 +501,7 @@ TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
   ReadOptions read_options;
   read_options.tailing = true;
   const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
-  const Slice lower("a1");
-  const Slice upper("b");
-  SetSearchBounds(&lower, &upper);
-  it->Seek("a1");
-  ClearSearchBounds();
+  Within("a1", "b", [&] { it->Seek("a1"); });
   it->Seek("a2");
   ASSERT_TRUE(it->Valid());
   EXPECT_EQ("c", it->key().ToString());
@@ -569,7 +512,7 @@ TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
 
 // Deletions beyond the bounds are not walked over.
 TEST_F(SearchBoundsTest, SearchesEndThere) {
-  Open("surf:0:8");
+  OpenWith("surf:0:8");
   Put("b");
   for (int i = 0; i < 5000; i++) Put("c" + BigEndian(static_cast<uint64_t>(i)));
   FlushTo(0);
@@ -578,29 +521,26 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
   }
   Put("d");
   FlushTo(0);
-  const Slice lower("a");
-  const Slice upper("b\1");
   const std::unique_ptr<Iterator> it = NewIterator();
   const uint64_t skipped = get_perf_context()->internal_delete_skipped_count;
-  SetSearchBounds(&lower, &upper);
-  it->Seek("a");
-  ASSERT_TRUE(it->Valid());
-  it->Next();
-  EXPECT_FALSE(it->Valid());
-  EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
-  const Slice behind("cz");
-  const Slice last("e");
-  SetSearchBounds(&behind, &last);
-  it->SeekForPrev("e");
-  ASSERT_TRUE(it->Valid());
-  EXPECT_EQ("d", it->key().ToString());
-  it->Prev();
-  EXPECT_FALSE(it->Valid());
+  Within("a", "b\1", [&] {
+    it->Seek("a");
+    ASSERT_TRUE(it->Valid());
+    it->Next();
+    EXPECT_FALSE(it->Valid());
+  });
+  Within("cz", "e", [&] {
+    it->SeekForPrev("e");
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ("d", it->key().ToString());
+    it->Prev();
+    EXPECT_FALSE(it->Valid());
+  });
   EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
 }
 
 TEST_F(SearchBoundsTest, BelongToTheThread) {
-  Open("surf:0:8");
+  OpenWith("surf:0:8");
   for (const char* key : {"a", "z"}) Put(key);
   FlushTo(0);
   const Slice lower("b");
@@ -617,16 +557,12 @@ TEST_F(SearchBoundsTest, BelongToTheThread) {
   EXPECT_FALSE(it->Valid());
   // Compactions see everything, also on this thread.
   Put("bb");
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
   ASSERT_OK(db_->VerifyChecksum());
   ClearSearchBounds();
-  Keys found;
-  const std::unique_ptr<Iterator> all = NewIterator();
-  for (all->SeekToFirst(); all->Valid(); all->Next()) {
-    found.push_back(all->key().ToString());
-  }
-  EXPECT_EQ(Keys({"a", "bb", "z"}), found);
+  const std::string value(20, 'v');
+  ExpectRecords(db_.get(), {{"a", value}, {"bb", value}, {"z", value}});
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,47 +4,17 @@
 //  every version, or only from its tools: step by step without results, and
 //  what is the block-based table's.
 
-#include <gtest/gtest.h>
-
 #include "db/pinned_iterators_manager.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/sst_file_writer.h"
 #include "table/protean_table_factory.h"
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/versions.h"
 #include "table/seek/run_search.h"
-#include "tests/table/twin_db.h"
+#include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// Tells what reader it has made.
-class TellingFactory : public ProteanTableFactory {
- public:
-  TellingFactory(const BlockBasedTableOptions& options, TableReader** made)
-      : ProteanTableFactory(options), made_(made) {}
-
-  std::unique_ptr<TableFactory> Clone() const override {
-    return std::make_unique<TellingFactory>(*this);
-  }
-  using ProteanTableFactory::NewTableReader;
-  Status NewTableReader(
-      const ReadOptions& read_options,
-      const TableReaderOptions& table_reader_options,
-      std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
-      std::unique_ptr<TableReader>* table_reader,
-      bool prefetch_index_and_filter_in_cache) const override {
-    const Status s = ProteanTableFactory::NewTableReader(
-        read_options, table_reader_options, std::move(file), file_size,
-        table_reader, prefetch_index_and_filter_in_cache);
-    *made_ = table_reader->get();
-    return s;
-  }
-
- private:
-  TableReader** const made_;
-};
 
 class TableReaderTest : public ::testing::Test {
  protected:
@@ -55,7 +25,11 @@ class TableReaderTest : public ::testing::Test {
     table.block_size = 256;
     table.filter_policy = NewSurfFilterPolicy({0, 8});
     options_.compression = kNoCompression;
-    options_.table_factory = std::make_shared<TellingFactory>(table, &reader_);
+    options_.table_factory =
+        std::make_shared<ShowingFactory<ProteanTableFactory>>(
+            table, [this](const TableReaderOptions&, TableReader* reader) {
+              reader_ = reader;
+            });
     SstFileWriter writer(EnvOptions(), options_);
     EXPECT_OK(writer.Open(path_));
     for (int i = 0; i < kKeys; i++) {

@@ -3,7 +3,6 @@
 //  Transactions over ProteanTable: uncommitted writes are in memory, in the
 //  WAL, or in files whose filters include them, and readers see what they may.
 
-#include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
@@ -19,7 +18,7 @@ class TwinTransaction {
  public:
   using Begin = std::function<Transaction*(TwinDB::Twin)>;
   explicit TwinTransaction(const Begin& begin) {
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       transactions_[twin].reset(begin(twin));
     }
   }
@@ -49,7 +48,7 @@ class TwinTransaction {
     for (const std::string& key : keys) {
       std::array<std::string, 2> values;
       std::array<std::string, 2> statuses;
-      for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+      for (TwinDB::Twin twin : TwinDB::kTwins) {
         ReadOptions options;
         if (at_snapshot) options.snapshot = (*this)[twin]->GetSnapshot();
         statuses[twin] =
@@ -173,7 +172,7 @@ TEST_P(TransactionsTest, SavePoints) {
     const auto dbs = NewTransactionTree(write_policy);
     const TwinTransaction transaction = Begin(dbs.get());
     Write(transaction, 0, 9);
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       transaction[twin]->SetSavePoint();
     }
     Write(transaction, 1, 9);
@@ -193,7 +192,7 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
     SCOPED_TRACE(write_policy);
     const auto dbs = NewTransactionTree(write_policy);
     const TwinTransaction transaction = Begin(dbs.get());
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       transaction[twin]->SetSnapshot();
     }
     for (size_t i = 0; i < queries_.size(); i += 4) {
@@ -230,16 +229,14 @@ TEST_P(TransactionsTest, GetForUpdateLocks) {
   const auto dbs = NewTransactionTree(WRITE_COMMITTED);
   const TwinTransaction first = Begin(dbs.get());
   const TwinTransaction second = Begin(dbs.get(), "second");
-  for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
     second[twin]->SetLockTimeout(0);
   }
   ExpectFilteredGets([&] {
     for (size_t i = 0; i < queries_.size(); i += 9) {
-      dbs->Same([&](TwinDB::Twin twin) {
-        std::string value;
-        const Status s = first[twin]->GetForUpdate(ReadOptions(), queries_[i],
-                                                   &value, /*exclusive=*/true);
-        return s.ToString() + value;
+      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
+        return first[twin]->GetForUpdate(ReadOptions(), queries_[i], value,
+                                         /*exclusive=*/true);
       });
       const Status s = second.Both(
           [&](Transaction* t) { return t->Put(queries_[i], "locked"); });
@@ -270,10 +267,7 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
                   dbs->options(TwinDB::kPlain).table_factory);
     copies.options(TwinDB::kProtean).statistics = statistics_;
     dbs->Each([&](TwinDB::Twin twin) {
-      Checkpoint* made = nullptr;
-      const Status s = Checkpoint::Create(dbs->db(twin), &made);
-      const std::unique_ptr<Checkpoint> checkpoint(made);
-      return s.ok() ? checkpoint->CreateCheckpoint(copies.path(twin)) : s;
+      return MakeCheckpoint(dbs->db(twin), copies.path(twin));
     });
     for (const TwinTransaction& transaction : open) {
       ASSERT_OK(transaction.Both([](Transaction* t) { return t->Rollback(); }));
@@ -336,11 +330,9 @@ TEST_P(TransactionsTest, Optimistic) {
     });
     ExpectFilteredGets([&] {
       for (size_t i = 0; i < queries_.size(); i += 5) {
-        dbs->Same([&](TwinDB::Twin twin) {
-          std::string value;
-          const Status s = transaction[twin]->GetForUpdate(ReadOptions(),
-                                                           queries_[i], &value);
-          return s.ToString() + value;
+        dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
+          return transaction[twin]->GetForUpdate(ReadOptions(), queries_[i],
+                                                 value);
         });
       }
     });
@@ -370,11 +362,9 @@ TEST_P(TransactionsTest, WriteBatchWithIndex) {
   }
   ExpectFilteredGets([&] {
     for (const std::string& key : queries_) {
-      dbs->Same([&](TwinDB::Twin twin) {
-        std::string value;
-        const Status s = batches[twin]->GetFromBatchAndDB(
-            dbs->db(twin), ReadOptions(), key, &value);
-        return s.ToString() + value;
+      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
+        return batches[twin]->GetFromBatchAndDB(dbs->db(twin), ReadOptions(),
+                                                key, value);
       });
     }
   });

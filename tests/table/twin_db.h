@@ -5,21 +5,10 @@
 
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <functional>
-#include <mutex>
-#include <set>
 
-#include "plugin/protean.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/env.h"
-#include "rocksdb/table.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -29,105 +18,21 @@ inline uint64_t MostSampledSeeks(uint64_t seeks) {
   return PROTEAN_SAMPLES_SEEKS ? seeks / 400 + 8 : 0;
 }
 
-using Keys = std::vector<std::string>;
-
-// The approximate size of a file that ManySmallFiles makes.
-constexpr uint64_t kFileSize = 4 << 10;
-
 inline const std::string& Pick(const Keys& keys, Random* rnd) {
   return keys[rnd->Uniform(static_cast<int>(keys.size()))];
-}
-
-// Options with which a few records make files on every level, arranged by the
-// test.
-inline Options ManySmallFiles(int num_levels) {
-  Options options;
-  options.disable_auto_compactions = true;
-  options.level_compaction_dynamic_level_bytes = false;
-  options.num_levels = num_levels;
-  options.compression = kNoCompression;
-  options.target_file_size_base = kFileSize;
-  return options;
-}
-
-// Writes never wait for compactions, which the test starts itself.
-inline Options UnthrottledFiles() {
-  Options options = ManySmallFiles(4);
-  options.level0_slowdown_writes_trigger = 1000;
-  options.level0_stop_writes_trigger = 1000;
-  return options;
-}
-
-// Keeps what RocksDB logs.
-class RecordingLogger : public Logger {
- public:
-  using Logger::Logv;
-  void Logv(const char* format, va_list arguments) override {
-    char line[2000];
-    vsnprintf(line, sizeof(line), format, arguments);
-    std::lock_guard<std::mutex> lock(mutex_);
-    lines_.emplace_back(line);
-  }
-
-  // The lines that contain all of `words`.
-  Keys Lines(const Keys& words) const {
-    std::lock_guard<std::mutex> lock(mutex_);
-    Keys found;
-    for (const std::string& line : lines_) {
-      bool all = true;
-      for (const std::string& word : words) {
-        all = all && line.find(word) != std::string::npos;
-      }
-      if (all) found.push_back(line);
-    }
-    return found;
-  }
-
-  void Clear() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    lines_.clear();
-  }
-
- private:
-  mutable std::mutex mutex_;
-  Keys lines_;
-};
-
-// ProteanTable or the plain table with these options, such as
-// "filter_policy=surf:0:4;block_size=512".
-inline std::shared_ptr<TableFactory> NewTable(const std::string& id,
-                                              const std::string& options) {
-  std::shared_ptr<TableFactory> factory;
-  const Status s = TableFactory::CreateFromString(
-      ConfigOptions(), "id=" + id + ";" + options, &factory);
-  EXPECT_TRUE(s.ok()) << s.ToString();
-  return factory;
-}
-
-// Compacts all files of level 0, and what they overlap, into a level.
-inline Status CompactLevel0(DB* db, int level, uint64_t file_size) {
-  std::vector<LiveFileMetaData> files;
-  db->GetLiveFilesMetaData(&files);
-  Keys names;
-  for (const LiveFileMetaData& file : files) {
-    if (file.level == 0) names.push_back(file.name);
-  }
-  if (names.empty()) return Status::OK();
-  CompactionOptions options;
-  options.output_file_size_limit = file_size;
-  return db->CompactFiles(options, names, level);
 }
 
 class TwinDB {
  public:
   enum Twin { kProtean, kPlain };
+  static constexpr std::array<Twin, 2> kTwins = {kProtean, kPlain};
 
   // `options` are those of both, except for the table factories.
   TwinDB(const std::string& name, const Options& options,
          std::shared_ptr<TableFactory> protean,
          std::shared_ptr<TableFactory> plain = NewTable("BlockBasedTable", ""))
       : options_{options, options} {
-    for (Twin twin : {kProtean, kPlain}) {
+    for (Twin twin : kTwins) {
       paths_[twin] = test::PerThreadDBPath(
           name + (twin == kProtean ? "_protean" : "_plain"));
       options_[twin].create_if_missing = true;
@@ -139,7 +44,7 @@ class TwinDB {
 
   ~TwinDB() {
     Close();
-    for (Twin twin : {kProtean, kPlain}) {
+    for (Twin twin : kTwins) {
       EXPECT_OK(DestroyDB(paths_[twin], options_[twin]));
     }
   }
@@ -150,14 +55,14 @@ class TwinDB {
   void SetOpener(const Opener& opener) { opener_ = opener; }
 
   void Open() {
-    for (Twin twin : {kProtean, kPlain}) {
+    for (Twin twin : kTwins) {
       ASSERT_OK(opener_(twin, &dbs_[twin]));
     }
   }
 
   void Close() {
     for (const auto& pair : snapshots_) {
-      for (Twin twin : {kProtean, kPlain}) {
+      for (Twin twin : kTwins) {
         dbs_[twin]->ReleaseSnapshot(pair[twin]);
       }
     }
@@ -175,7 +80,7 @@ class TwinDB {
     for (auto& db : dbs_) ASSERT_OK(operation(db.get()));
   }
   void Each(const std::function<Status(Twin)>& operation) {
-    for (Twin twin : {kProtean, kPlain}) ASSERT_OK(operation(twin));
+    for (Twin twin : kTwins) ASSERT_OK(operation(twin));
   }
 
   // What `describe` says of both is the same. Returns it.
@@ -183,6 +88,14 @@ class TwinDB {
     std::string expected = describe(kPlain);
     EXPECT_EQ(expected, describe(kProtean));
     return expected;
+  }
+
+  // The status and the value that `read` has of both are the same.
+  void SameValue(const std::function<Status(Twin, std::string*)>& read) {
+    Same([&](Twin twin) {
+      std::string value;
+      return read(twin, &value).ToString() + value;
+    });
   }
 
   void Put(const std::string& key, const std::string& value) {
@@ -225,16 +138,10 @@ class TwinDB {
   Options& options(Twin twin) { return options_[twin]; }
   const std::string& path(Twin twin) const { return paths_[twin]; }
 
-  size_t NumFiles() {
-    std::vector<LiveFileMetaData> files;
-    protean()->GetLiveFilesMetaData(&files);
-    return files.size();
-  }
+  size_t NumFiles() { return FilesOf(protean()).size(); }
   size_t NumLevels() {
-    std::vector<LiveFileMetaData> files;
-    protean()->GetLiveFilesMetaData(&files);
     std::set<int> levels;
-    for (const LiveFileMetaData& file : files) levels.insert(file.level);
+    for (const auto& file : FilesOf(protean())) levels.insert(file.level);
     return levels.size();
   }
 
@@ -263,7 +170,7 @@ class TwinIterator {
   TwinIterator(const Source& source, const ReadOptions& options, bool lower,
                bool upper)
       : lower_slice_(lower_), upper_slice_(upper_) {
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       ReadOptions with_bounds = options;
       if (lower) with_bounds.iterate_lower_bound = &lower_slice_;
       if (upper) with_bounds.iterate_upper_bound = &upper_slice_;
@@ -318,7 +225,7 @@ class TwinIterator {
 
   // Refreshes the iterators to the present state of the DB, or to a snapshot.
   void Refresh(TwinDB* dbs, int snapshot = -1) {
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       ASSERT_OK(iterators_[twin]->Refresh(dbs->At(twin, snapshot).snapshot));
     }
   }
@@ -359,7 +266,7 @@ inline void CompareGets(TwinDB* dbs, const Keys& keys, int snapshot = -1,
   for (const std::string& key : keys) {
     std::array<std::string, 2> values;
     std::array<Status, 2> statuses;
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
       statuses[twin] = dbs->db(twin)->Get(dbs->At(twin, snapshot, options), key,
                                           &values[twin]);
     }
@@ -373,17 +280,12 @@ inline void CompareMultiGets(TwinDB* dbs, const Keys& keys, int snapshot = -1,
   constexpr size_t kBatch = 48;
   for (size_t begin = 0; begin < keys.size(); begin += kBatch) {
     const size_t size = std::min(kBatch, keys.size() - begin);
-    const std::vector<Slice> batch(keys.begin() + begin,
-                                   keys.begin() + begin + size);
+    const Keys batch(keys.begin() + begin, keys.begin() + begin + size);
     std::array<std::vector<PinnableSlice>, 2> values;
     std::array<std::vector<Status>, 2> statuses;
-    for (TwinDB::Twin twin : {TwinDB::kProtean, TwinDB::kPlain}) {
-      values[twin].resize(size);
-      statuses[twin].resize(size);
-      DB* db = dbs->db(twin);
-      db->MultiGet(dbs->At(twin, snapshot, options), db->DefaultColumnFamily(),
-                   size, batch.data(), values[twin].data(),
-                   statuses[twin].data());
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
+      statuses[twin] = MultiGet(dbs->db(twin), batch, &values[twin],
+                                dbs->At(twin, snapshot, options));
     }
     for (size_t i = 0; i < size; i++) {
       ASSERT_EQ(statuses[TwinDB::kPlain][i], statuses[TwinDB::kProtean][i])

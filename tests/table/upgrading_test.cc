@@ -5,9 +5,7 @@
 
 #include <cstdlib>
 
-#include "rocksdb/perf_context.h"
 #include "rocksdb/utilities/backup_engine.h"
-#include "rocksdb/utilities/checkpoint.h"
 #include "tests/open_secondary.h"
 #include "tests/sst_damage.h"
 #include "tests/table/refresh_fixture.h"
@@ -22,20 +20,15 @@ class UpgradingTest : public RefreshTest {
  protected:
   UpgradingTest() {
     table_.no_block_cache = true;
-    table_.filter_policy = policy_;
-    options_.table_factory = NewProteanTableFactory(table_);
+    UsePolicy(policy_, table_);
   }
 
   // Blocks read by Gets of absent keys, for each Get. There is no block cache.
   double BlocksPerAbsentGet() {
-    SetPerfLevel(PerfLevel::kEnableCount);
     const std::vector<Query> absent = Queries(/*close=*/false, 9, 1000);
-    const uint64_t before = get_perf_context()->block_read_count;
-    for (const Query& query : absent) {
-      std::string value;
-      EXPECT_TRUE(db_->Get(ReadOptions(), query.lo, &value).IsNotFound());
-    }
-    return static_cast<double>(get_perf_context()->block_read_count - before) /
+    const uint64_t before = BlocksRead();
+    for (const Query& query : absent) EXPECT_FALSE(Has(query.lo));
+    return static_cast<double>(BlocksRead() - before) /
            static_cast<double>(absent.size());
   }
 
@@ -52,9 +45,9 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
   ProteusPolicyOptions policy;
   policy.sample_every = 1;
   policy.samples_file = samples;
-  table_.filter_policy =
-      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy);
-  options_.table_factory = NewProteanTableFactory(table_);
+  UsePolicy(
+      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy),
+      table_);
   Fill();
   Run(Queries(/*close=*/true, 2));
   db_.reset();
@@ -66,7 +59,7 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
   const std::string restored = path_ + "_restored";
   const std::string copy = path_ + "_checkpoint";
   for (const std::string& folder : {restored, copy}) {
-    ASSERT_OK(DestroyDB(folder, options_));
+    ASSERT_OK(DestroyDB(folder, Options()));
   }
   {
     BackupEngine* opened = nullptr;
@@ -76,10 +69,7 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
     const std::unique_ptr<BackupEngine> engine(opened);
     ASSERT_OK(engine->CreateNewBackup(db_.get()));
     ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
-    class Checkpoint* made = nullptr;
-    ASSERT_OK(Checkpoint::Create(db_.get(), &made));
-    const std::unique_ptr<class Checkpoint> checkpoint(made);
-    ASSERT_OK(checkpoint->CreateCheckpoint(copy));
+    ASSERT_OK(MakeCheckpoint(db_.get(), copy));
   }
   db_.reset();
   for (const std::string& folder : {restored, copy}) {
@@ -91,7 +81,7 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
     ExpectAllKeys();
     EXPECT_LT(BlocksPerAbsentGet(), 0.1);
     db_.reset();
-    ASSERT_OK(DestroyDB(folder, options_));
+    ASSERT_OK(DestroyDB(folder, Options()));
   }
   ASSERT_OK(env->DeleteFile(samples));
 }
@@ -108,8 +98,7 @@ TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
   const std::shared_ptr<TableFactory> stock(NewBlockBasedTableFactory(bloom));
   for (const bool primary_is_stock : {true, false}) {
     options_.table_factory = primary_is_stock ? stock : own;
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    Destroy();
     Fill();
     const std::unique_ptr<DB> primary = std::move(db_);
     for (const bool replica_is_stock : {true, false}) {
@@ -126,7 +115,7 @@ TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
       db_.reset();
     }
   }
-  ASSERT_OK(DestroyDB(path_ + "_replica", options_));
+  ASSERT_OK(DestroyDB(path_ + "_replica", Options()));
 }
 
 // ---- Versions ----
@@ -137,7 +126,7 @@ TEST_F(UpgradingTest, FiltersOfALaterVersion) {
   FillForWide();
   std::vector<std::string> paths;
   for (const LiveFileMetaData& file : Files()) {
-    paths.push_back(file.directory + "/" + file.relative_filename);
+    paths.push_back(PathOf(file));
   }
   db_.reset();
   for (const std::string& path : paths) {
@@ -147,7 +136,7 @@ TEST_F(UpgradingTest, FiltersOfALaterVersion) {
   Open();
   ExpectAllKeys();
   EXPECT_GT(BlocksPerAbsentGet(), 0.9);
-  CompactAll();
+  Compact();
   ExpectAllKeys();
   EXPECT_LT(BlocksPerAbsentGet(), 0.1);
 }
@@ -193,28 +182,18 @@ class RemoteCompactionTest : public UpgradingTest {
   }
   ~RemoteCompactionTest() override {
     db_.reset();
-    EXPECT_OK(DestroyDB(out_, options_));
+    EXPECT_OK(DestroyDB(out_, Options()));
   }
 
   void CompactBy(Workers::Compact compact) {
     const auto workers = std::make_shared<Workers>(std::move(compact));
     options_.compaction_service = workers;
     FillForWide();
-    CompactAll();
+    Compact();
     EXPECT_GT(workers->jobs(), 0);
     ExpectAllKeys();
     EXPECT_LT(BlocksPerAbsentGet(), 0.1);
   }
-  std::set<std::string> Policies() const {
-    TablePropertiesCollection files;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&files));
-    std::set<std::string> policies;
-    for (const auto& [path, properties] : files) {
-      policies.insert(properties->filter_policy_name);
-    }
-    return policies;
-  }
-
   const std::string out_ = path_ + "_out";
 };
 
@@ -236,7 +215,8 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
     }
     return true;
   });
-  EXPECT_EQ((std::set<std::string>{"bloomfilter"}), Policies());
+  EXPECT_EQ((std::map<std::string, size_t>{{"bloomfilter", NumFiles()}}),
+            Policies());
   Run(Queries(/*close=*/true, 2));
   RefreshOptions options;
   options.payback_seconds = 1e9;
@@ -249,7 +229,7 @@ TEST_F(RemoteCompactionTest, WorkerThatFails) {
   CompactBy([](const std::string& /*input*/, std::string* /*result*/) {
     return false;
   });
-  for (const std::string& policy : Policies()) {
+  for (const auto& [policy, files] : Policies()) {
     EXPECT_EQ(0u, policy.find("protean.")) << policy;
   }
 }
@@ -263,7 +243,7 @@ TEST_F(RemoteCompactionTest, WorkerWithProtean) {
     EXPECT_OK(s);
     return s.ok();
   });
-  for (const std::string& policy : Policies()) {
+  for (const auto& [policy, files] : Policies()) {
     EXPECT_EQ(0u, policy.find("protean.")) << policy;
   }
 }

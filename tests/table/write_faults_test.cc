@@ -71,56 +71,39 @@ class ResumedByHand : public EventListener {
   }
 };
 
-class WriteFaultsTest : public ::testing::Test {
+class WriteFaultsTest : public KnownDBTest {
  protected:
   WriteFaultsTest() {
     Random64 random(7);
-    Keys keys = HurtfulKeys(200);
-    for (int i = 0; i < 500; i++) keys.push_back(BigEndian(random.Next()));
-    SortUnique(&keys);
-    keys_ = keys;
-    for (size_t i = 0; i < keys.size(); i += 3) asked_.push_back(keys[i]);
+    keys_ = HurtfulKeys(200);
+    for (int i = 0; i < 500; i++) keys_.push_back(BigEndian(random.Next()));
+    SortUnique(&keys_);
+    for (size_t i = 0; i < keys_.size(); i += 3) asked_.push_back(keys_[i]);
+    // Thousands of DBs are opened, and each would allocate space for its WAL.
+    options_.allow_fallocate = false;
+    // Otherwise RocksDB itself would try to recover, again and again.
+    options_.max_bgerror_resume_count = 0;
+    options_.target_file_size_base = 4 * kFileSize;
+    options_.listeners = {std::make_shared<ResumedByHand>()};
   }
   ~WriteFaultsTest() override {
-    Close();
-    std::filesystem::remove_all(path_);
+    Forget();
+    options_.env = Env::Default();
   }
 
   // A new, empty DB.
   void Use(const Filters& filters) {
-    Close();
-    EmptyFolder(path_);
-    contents_.clear();
+    Forget();
     filters_ = filters;
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
-    // Thousands of DBs are opened, and each would allocate space for its WAL.
-    options_.allow_fallocate = false;
-    options_.info_log = log_;
-    // Otherwise RocksDB itself would try to recover, again and again.
-    options_.max_bgerror_resume_count = 0;
-    options_.target_file_size_base = 4 * kFileSize;
     file_system_ = std::make_shared<FaultFileSystem>();
     env_ = std::make_unique<CompositeEnvWrapper>(
         Env::Default(), file_system_, std::make_shared<ShortSleeps>());
     options_.env = env_.get();
-    options_.listeners = {std::make_shared<ResumedByHand>()};
-    SetPolicy(filters.before);
-    ASSERT_OK(Open());
+    UseFilters(filters.before);
+    ASSERT_OK(TryOpen());
   }
-  void SetPolicy(const std::string& policy) {
-    options_.table_factory =
-        NewTable("ProteanTable", "filter_policy=" + policy + ";block_size=512");
-  }
-  Status Open() {
-    Close();
-    return OpenDB(&db_, options_, path_);
-  }
-  void Close() { db_.reset(); }
-
-  void Put(const std::string& key, const std::string& value) {
-    ASSERT_OK(db_->Put(WriteOptions(), key, value));
-    contents_[key] = value;
+  void UseFilters(const std::string& policy) {
+    SetPolicy(policy, "block_size=512");
   }
   // Overwrites and deletes some of the keys.
   void WriteSome(Random* rnd) {
@@ -128,20 +111,13 @@ class WriteFaultsTest : public ::testing::Test {
         "a value of some length " + std::to_string(rnd->Next());
     for (const std::string& key : keys_) {
       if (rnd->OneIn(3)) Put(key, value);
-      if (rnd->OneIn(12)) {
-        ASSERT_OK(db_->Delete(WriteOptions(), key));
-        contents_.erase(key);
-      }
+      if (rnd->OneIn(12)) Delete(key);
     }
     const size_t from = rnd->Uniform(static_cast<int>(keys_.size()) - 9);
-    ASSERT_OK(db_->DeleteRange(WriteOptions(), keys_[from], keys_[from + 8]));
-    contents_.erase(contents_.lower_bound(keys_[from]),
-                    contents_.lower_bound(keys_[from + 8]));
+    DeleteRange(keys_[from], keys_[from + 8]);
   }
-
   void ExpectAllRight(uint32_t seed) {
-    const Answers answers =
-        CheckedReads(db_.get(), contents_).Everything(asked_, seed);
+    const Answers answers = ReadAll(asked_, seed);
     EXPECT_EQ(0u, answers.failed());
     right_ += answers.right;
   }
@@ -155,16 +131,10 @@ class WriteFaultsTest : public ::testing::Test {
     }
   }
 
-  Status CompactAll() {
-    CompactRangeOptions all;
-    all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-    return db_->CompactRange(all, nullptr, nullptr);
-  }
   // Checks that all files have filters of Protean.
   void ExpectFilters() {
-    ASSERT_OK(CompactAll());
-    TablePropertiesCollection properties;
-    ASSERT_OK(db_->GetPropertiesOfAllTables(&properties));
+    Compact();
+    const TablePropertiesCollection properties = PropertiesOf(db_.get());
     EXPECT_FALSE(properties.empty());
     for (const auto& [file, of_file] : properties) {
       EXPECT_GT(of_file->filter_size, 0u) << file;
@@ -215,7 +185,7 @@ class WriteFaultsTest : public ::testing::Test {
       line.Count(resumed.ok() ? "resumed" : "had to be opened again");
       // Every second time, opens the DB in the state that a crash would leave.
       if (!resumed.ok() || n % 2 == 0) {
-        ASSERT_OK(Open());
+        Open();
         line.Count("opened again");
       }
       ExpectAllRight(n + 1);
@@ -231,17 +201,11 @@ class WriteFaultsTest : public ::testing::Test {
     right_ = 0;
   }
 
-  const std::string path_ = test::PerThreadDBPath("write_faults");
   Keys keys_;
   Keys asked_;
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
   Filters filters_ = kFilters[0];
-  Options options_;
   std::shared_ptr<FaultFileSystem> file_system_;
   std::unique_ptr<Env> env_;
-  Contents contents_;
-  std::unique_ptr<DB> db_;
   RefreshResult result_;
   uint64_t right_ = 0;
 };
@@ -283,10 +247,10 @@ TEST_P(WriteFaultsOfFiltersTest, Compaction) {
         [&] {
           for (int file = 0; file < 2; file++) {
             WriteSome(&rnd);
-            ASSERT_OK(db_->Flush(FlushOptions()));
+            Flush();
           }
         },
-        [&] { return CompactAll(); });
+        [&] { return CompactAll(db_.get()); });
     if (HasFailure()) return;
   }
 }
@@ -300,11 +264,11 @@ TEST_P(WriteFaultsOfFiltersTest, Refresh) {
     TroubleAtEachPoint(
         trouble, "refresh",
         [&] {
-          SetPolicy(filters_.before);
-          ASSERT_OK(Open());
-          ASSERT_OK(CompactAll());
-          SetPolicy(filters_.after);
-          ASSERT_OK(Open());
+          UseFilters(filters_.before);
+          Open();
+          Compact();
+          UseFilters(filters_.after);
+          Open();
         },
         [&] {
           const Status s = Refresh();
@@ -336,19 +300,18 @@ TEST_F(WriteFaultsTest, SavedSamples) {
     BlockBasedTableOptions table;
     table.filter_policy = policy;
     options_.table_factory = NewProteanTableFactory(table);
-    ASSERT_OK(Open());
+    Open();
     Random rnd(1);
     WriteSome(&rnd);
-    ASSERT_OK(db_->Flush(FlushOptions()));
+    Flush();
     FaultReport::Line& line = FaultReport::At(trouble.name, "saved samples");
     std::string before;
     uint64_t n = 1;
     for (bool over = false; !over; n++) {
       SCOPED_TRACE(trouble.name + std::string(" at ") + std::to_string(n));
       for (size_t i = n; i < keys_.size(); i += 50) {
-        std::string value;
         const std::string key = keys_[i] + '\x01' + std::to_string(n);
-        EXPECT_TRUE(db_->Get(ReadOptions(), key, &value).IsNotFound());
+        EXPECT_FALSE(Has(key));
       }
       const uint64_t failed_before = file_system_->failed_mutations();
       file_system_->FailMutations(n, trouble.error, trouble.stays);
@@ -382,7 +345,7 @@ TEST_F(WriteFaultsTest, SavedSamples) {
                           .size());
         line.Count("logged at close");
       }
-      ASSERT_OK(Open());
+      Open();
       ASSERT_OK(policy->Samples()->Save(kDefaultColumnFamilyName, env_.get()));
       ReadFileToString(Env::Default(), file, &before).PermitUncheckedError();
       if (HasFailure()) return;
@@ -401,7 +364,7 @@ TEST_F(WriteFaultsTest, Random) {
     options_.disable_auto_compactions = false;
     options_.write_buffer_size = 64 << 10;
     options_.level0_file_num_compaction_trigger = 2;
-    ASSERT_OK(Open());
+    Open();
     const std::vector<Trouble> troubles = {FullDisk(), FailedWrite(),
                                            RetryableWrite()};
     for (int i = 0; i < 10; i++) {
@@ -430,7 +393,7 @@ TEST_F(WriteFaultsTest, Random) {
       if (!s.ok()) line.Count("reported, " + CodeOf(s));
       file_system_->HealMutations();
       if (rnd.OneIn(2) || !db_->Resume().ok()) {
-        ASSERT_OK(Open());
+        Open();
         line.Count("opened again");
       } else {
         line.Count("resumed");

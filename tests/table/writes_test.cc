@@ -259,8 +259,7 @@ TEST_P(WritesTest, WideColumns) {
         });
       }
     });
-    WalkOptions walk;
-    walk.lower = walk.upper = true;
+    const WalkOptions walk = WalkOptions::Bounded();
     TwinIterator it(dbs.get(), ReadOptions(), true, true);
     it.CompareAlso(
         [](const Iterator& at) { return DescribeColumns(at.columns()); });
@@ -346,14 +345,7 @@ class TimestampTest : public WritesTest {
   void CompareAt(TwinDB* dbs, const ReadOptions& options) {
     CompareGets(dbs, queries_, -1, options);
     CompareMultiGets(dbs, queries_, -1, options);
-    for (int bounds = 0; bounds < 4; bounds++) {
-      WalkOptions walk;
-      walk.lower = bounds & 1;
-      walk.upper = bounds & 2;
-      TwinIterator it(dbs, options, walk.lower, walk.upper);
-      it.CompareAlso(Time);
-      Walk(&it, queries_, walk);
-    }
+    CompareWalks(TwinIterator::Of(dbs), queries_, options, {}, Time);
   }
 };
 
@@ -383,14 +375,7 @@ TEST_P(TimestampTest, VersionsSinceATime) {
   ReadOptions options;
   options.timestamp = &last;
   options.iter_start_ts = &first;
-  for (int bounds = 0; bounds < 4; bounds++) {
-    WalkOptions walk;
-    walk.lower = bounds & 1;
-    walk.upper = bounds & 2;
-    TwinIterator it(dbs.get(), options, walk.lower, walk.upper);
-    it.CompareAlso(Time);
-    Walk(&it, queries_, walk);
-  }
+  CompareWalks(TwinIterator::Of(dbs.get()), queries_, options, {}, Time);
 }
 
 // Timestamps that are dropped when memtables are flushed.

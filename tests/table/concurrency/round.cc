@@ -428,11 +428,7 @@ void Round::ReadLive(Dice* dice) {
       if (!IsValueOf(always[found], it->value())) break;
       found++;
     }
-    if (backwards) {
-      it->Prev();
-    } else {
-      it->Next();
-    }
+    backwards ? it->Prev() : it->Next();
   }
   ClearSearchBounds();
   if (!it->status().ok() || found < always.size()) {
@@ -748,11 +744,7 @@ void Round::CompareAll() {
     for (const bool backwards : {false, true}) {
       const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
       size_t found = 0;
-      if (backwards) {
-        it->SeekToLast();
-      } else {
-        it->SeekToFirst();
-      }
+      backwards ? it->SeekToLast() : it->SeekToFirst();
       for (size_t i = 0; i < kNumKeys; i++) {
         const size_t key = backwards ? kNumKeys - 1 - i : i;
         if ((*versions)[key] == 0) continue;
@@ -763,11 +755,7 @@ void Round::CompareAll() {
           return;
         }
         found++;
-        if (backwards) {
-          it->Prev();
-        } else {
-          it->Next();
-        }
+        backwards ? it->Prev() : it->Next();
       }
       if (it->Valid() || found != expected) Fail("a key more, in the end");
     }

@@ -13,11 +13,31 @@
 #include "rocksdb/options.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/transaction_db.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/table/differential/dice.h"
 #include "tests/table/differential/journal.h"
 #include "tests/table/differential/random_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- What later versions of RocksDB have ----
+
+// Large columns of entities are kept in blob files, too.
+constexpr bool kColumnsMayBeBlobs = PROTEAN_ROCKSDB_AT_LEAST(11, 0);
+
+// Scans of several ranges that are announced. (There are some from 10.5 on, but
+// with other rules of what may be announced, and what may follow.)
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 7)
+#define PROTEAN_TESTS_MULTI_SCAN 1
+#else
+#define PROTEAN_TESTS_MULTI_SCAN 0
+#endif
+constexpr bool kHasMultiScan = PROTEAN_TESTS_MULTI_SCAN != 0;
+
+// Draw options of iterators at a snapshot that RocksDB 9.10 does not have.
+void DrawNewerOptions(Dice* dice, ReadOptions* options);
+
+// ---- Plans ----
 
 enum class DbKind {
   kPlain,

@@ -4,8 +4,8 @@
 
 #include "rocksdb/table_properties.h"
 #include "tests/key_families.h"
+#include "tests/table/differential/random_options.h"
 #include "tests/table/differential/run.h"
-#include "tests/table/differential/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -13,7 +13,7 @@
 
 #include "rocksdb/iterator.h"
 #include "tests/table/differential/journal.h"
-#include "tests/table/differential/view.h"
+#include "tests/table/differential/twins.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/table/differential/random_writes.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -12,7 +10,6 @@
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/write_batch.h"
 #include "tests/key_families.h"
-#include "tests/table/differential/random_reads.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -119,54 +116,29 @@ void Forget(RandomRun* run, const Write& write) {
   is_put[*write.single_position] = !is_put[*write.single_position];
 }
 
-Status ApplyToDB(DB* db, ColumnFamilyHandle* handle,
-                 const WriteOptions& options, const Write& write) {
+// Puts the write into a DB, where `where` are WriteOptions and a column family,
+// or into a batch, where that is the column family.
+template <typename To, typename... Where>
+Status Apply(const Write& write, To* to, const Where&... where) {
   const bool ts = !write.timestamp.empty();
   switch (write.kind) {
     case Write::kPut:
-      return ts ? db->Put(options, handle, write.key, write.timestamp,
-                          write.value)
-                : db->Put(options, handle, write.key, write.value);
+      return ts ? to->Put(where..., write.key, write.timestamp, write.value)
+                : to->Put(where..., write.key, write.value);
     case Write::kDelete:
-      return ts ? db->Delete(options, handle, write.key, write.timestamp)
-                : db->Delete(options, handle, write.key);
+      return ts ? to->Delete(where..., write.key, write.timestamp)
+                : to->Delete(where..., write.key);
     case Write::kSingleDelete:
-      return db->SingleDelete(options, handle, write.key);
+      return to->SingleDelete(where..., write.key);
     case Write::kMerge:
-      return ts ? db->Merge(options, handle, write.key, write.timestamp,
-                            write.value)
-                : db->Merge(options, handle, write.key, write.value);
+      return ts ? to->Merge(where..., write.key, write.timestamp, write.value)
+                : to->Merge(where..., write.key, write.value);
     case Write::kPutEntity:
-      return db->PutEntity(options, handle, write.key, write.Columns());
+      return to->PutEntity(where..., write.key, write.Columns());
     case Write::kDeleteRange:
-      return ts ? db->DeleteRange(options, handle, write.key, write.end,
+      return ts ? to->DeleteRange(where..., write.key, write.end,
                                   write.timestamp)
-                : db->DeleteRange(options, handle, write.key, write.end);
-  }
-  return Status::OK();
-}
-
-Status AddToBatch(WriteBatch* batch, ColumnFamilyHandle* handle,
-                  const Write& write) {
-  const bool ts = !write.timestamp.empty();
-  switch (write.kind) {
-    case Write::kPut:
-      return ts ? batch->Put(handle, write.key, write.timestamp, write.value)
-                : batch->Put(handle, write.key, write.value);
-    case Write::kDelete:
-      return ts ? batch->Delete(handle, write.key, write.timestamp)
-                : batch->Delete(handle, write.key);
-    case Write::kSingleDelete:
-      return batch->SingleDelete(handle, write.key);
-    case Write::kMerge:
-      return ts ? batch->Merge(handle, write.key, write.timestamp, write.value)
-                : batch->Merge(handle, write.key, write.value);
-    case Write::kPutEntity:
-      return batch->PutEntity(handle, write.key, write.Columns());
-    case Write::kDeleteRange:
-      return ts ? batch->DeleteRange(handle, write.key, write.end,
-                                     write.timestamp)
-                : batch->DeleteRange(handle, write.key, write.end);
+                : to->DeleteRange(where..., write.key, write.end);
   }
   return Status::OK();
 }
@@ -234,8 +206,8 @@ void WriteOne(RandomRun* run, size_t family) {
   const Write write = DrawWrite(run, family, /*elsewhere=*/false);
   const WriteOptions options = DrawWriteOptions(run);
   const bool written = run->Both(write.ToString(), [&](Twin twin) {
-    return ApplyToDB(run->twins.db(twin), run->twins.handle(twin, family),
-                     options, write);
+    return Apply(write, run->twins.db(twin), options,
+                 run->twins.handle(twin, family));
   });
   if (!written) Forget(run, write);
 }
@@ -252,7 +224,7 @@ void WriteBatchOf(RandomRun* run, size_t size) {
     WriteBatch batch;
     for (const Write& write : writes) {
       const Status s =
-          AddToBatch(&batch, run->twins.handle(twin, write.family), write);
+          Apply(write, &batch, run->twins.handle(twin, write.family));
       if (!s.ok()) return s;
     }
     return run->twins.db(twin)->Write(options, &batch);

@@ -6,10 +6,6 @@
 
 #include "rocksdb/env.h"
 #include "tests/key_families.h"
-#include "tests/table/differential/multi_scan.h"
-#include "tests/table/differential/random_reads.h"
-#include "tests/table/differential/random_writes.h"
-#include "tests/table/differential/whole_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

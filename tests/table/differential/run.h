@@ -15,7 +15,6 @@
 #include "tests/table/differential/random_options.h"
 #include "tests/table/differential/random_walk.h"
 #include "tests/table/differential/twins.h"
-#include "tests/table/differential/view.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -60,5 +59,60 @@ struct RandomRun {
   void Walk();
   void CompareEverything();
 };
+
+// ---- Writes (random_writes.cc) ----
+
+// Writes of all kinds to both twins, in all ways: single, in batches, in
+// transactions, and in ingested files; and the flushes and compactions that
+// move them down the levels.
+
+// One to a dozen writes, in one of the ways.
+void WriteSome(RandomRun* run);
+// Enough writes for a file or more.
+void WriteMany(RandomRun* run);
+void Ingest(RandomRun* run, size_t family);
+
+// Begins, prepares, commits or rolls back a transaction that stays open while
+// other things happen, or reads through it.
+void AdvanceTransaction(RandomRun* run);
+void EndTransactions(RandomRun* run);
+
+// A flush or a compaction of some kind.
+void Flush(RandomRun* run, size_t family);
+void Compact(RandomRun* run, size_t family);
+
+// ---- Reads (random_reads.cc) ----
+
+// Point reads: of one key, of many, of entities; and whether a key may exist.
+
+// One query of any kind.
+void ComparePointRead(RandomRun* run, const View& view);
+
+// The latest value of every key of the pool, by Get and by MultiGet.
+void CompareAllKeys(RandomRun* run, const View& view);
+
+// ---- Scans of several ranges ----
+
+// Scans of several ranges at once, which are announced to the iterator before
+// it is sought, so that RocksDB reads ahead what lies in them (MultiScan).
+
+// Scans a few ranges, drawn, both ways, and compares what is found. REQUIRES:
+// the family's plan says that it is for such scans
+void CompareMultiScan(RandomRun* run, const View& view);
+
+// ---- A whole DB (whole_db.cc) ----
+
+// Queries of a whole DB: its key versions, its files, its sizes, and read-only
+// copies of it.
+
+void CompareKeyVersions(RandomRun* run, size_t family);
+// Each SST file of Protean's twin, read by both tables, holds the same keys.
+void CompareFiles(RandomRun* run, size_t family);
+void CompareSizes(RandomRun* run, size_t family);
+void VerifyChecksums(RandomRun* run);
+void CompareCheckpoints(RandomRun* run);
+void CompareSecondaries(RandomRun* run);
+// Iterators over all column families at once.
+void CompareManyFamilies(RandomRun* run);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/table/differential/whole_db.h"
-
 #include <filesystem>
 #include <set>
 
@@ -9,15 +7,14 @@
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/debug.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
 #include "tests/open_secondary.h"
-#include "tests/table/differential/random_reads.h"
+#include "tests/protean_db.h"
+#include "tests/table/differential/random_options.h"
 #include "tests/table/differential/random_walk.h"
 #include "tests/table/differential/run.h"
-#include "tests/table/differential/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -222,11 +219,7 @@ void CompareCheckpoints(RandomRun* run) {
     return run->twins.path(twin) + "_checkpoint";
   };
   const bool made = run->Both("checkpoint", [&](Twin twin) {
-    Checkpoint* checkpoint = nullptr;
-    Status s = Checkpoint::Create(run->twins.db(twin), &checkpoint);
-    if (s.ok()) s = checkpoint->CreateCheckpoint(path(twin));
-    delete checkpoint;
-    return s;
+    return MakeCheckpoint(run->twins.db(twin), path(twin));
   });
   if (made &&
       copies.OpenBoth(run, "checkpoint, read only",

@@ -5,24 +5,16 @@
 
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
+#include <filesystem>
 
 #include "plugin/approximate_count.h"
-#include "rocksdb/db.h"
 #include "table/protean_table_factory.h"
-#include "tests/table/between.h"
 #include "tests/table/twin_db.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The contents of a DB.
-using Contents = std::map<std::string, std::string>;
+using Contents = Records;
 
 // Counts of the answers.
 struct Answers {
@@ -84,12 +76,10 @@ class CheckedReads {
     constexpr size_t kBatch = 40;
     for (size_t begin = 0; begin < keys.size(); begin += kBatch) {
       const size_t size = std::min(kBatch, keys.size() - begin);
-      const std::vector<Slice> batch(keys.begin() + begin,
-                                     keys.begin() + begin + size);
-      std::vector<PinnableSlice> values(size);
-      std::vector<Status> statuses(size);
-      db_->MultiGet(options_, db_->DefaultColumnFamily(), size, batch.data(),
-                    values.data(), statuses.data());
+      const Keys batch(keys.begin() + begin, keys.begin() + begin + size);
+      std::vector<PinnableSlice> values;
+      const std::vector<Status> statuses =
+          MultiGet(db_, batch, &values, options_);
       for (size_t i = 0; i < size; i++) {
         CheckPoint("MultiGet ", keys[begin + i], statuses[i],
                    values[i].ToString());
@@ -235,6 +225,37 @@ class CheckedReads {
   const Contents& contents_;
   const ReadOptions options_;
   Answers answers_;
+};
+
+// A DB whose contents are known.
+class KnownDBTest : public OwnDBTest {
+ protected:
+  using OwnDBTest::OwnDBTest;
+
+  void Put(const std::string& key, const std::string& value) {
+    OwnDB::Put(key, value);
+    contents_[key] = value;
+  }
+  void Delete(const std::string& key) {
+    OwnDB::Delete(key);
+    contents_.erase(key);
+  }
+  void DeleteRange(const std::string& lo, const std::string& hi) {
+    ASSERT_OK(db_->DeleteRange(WriteOptions(), lo, hi));
+    contents_.erase(contents_.lower_bound(lo), contents_.lower_bound(hi));
+  }
+  // Reads in every way.
+  Answers ReadAll(const Keys& keys, uint32_t seed) {
+    return CheckedReads(db_.get(), contents_).Everything(keys, seed);
+  }
+  // Closes the DB, and leaves nothing of it.
+  void Forget() {
+    Close();
+    std::filesystem::remove_all(path_);
+    contents_.clear();
+  }
+
+  Contents contents_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

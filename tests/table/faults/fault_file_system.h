@@ -221,6 +221,16 @@ class FaultFileSystem : public FileSystemWrapper {
     only_part_ = part;
   }
   void HealReads() { FailReads(BlockKind::kData, ReadFault::kError, 0, 0); }
+  // A read, by the part in which it begins.
+  struct Reading {
+    BlockKind kind;
+    size_t bytes;
+    IOOptions options;
+  };
+  // Called before each read of an SST file, unless it is empty; the read fails
+  // with what it returns.
+  std::function<IOStatus(const Reading&)> on_read;
+
   // Number of reads that have failed so far, and the names of their files.
   uint64_t failed_reads() const { return failed_reads_; }
   std::set<std::string> files_with_failed_reads() const {
@@ -335,6 +345,8 @@ class FaultFileSystem : public FileSystemWrapper {
     const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
     s = target()->DeleteFile(name, options, dbg);
     if (s.ok()) Note('D', name);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    parts_.erase(name);  // another file may get the name
     return s;
   }
 
@@ -353,8 +365,10 @@ class FaultFileSystem : public FileSystemWrapper {
     IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
                   Slice* result, char* scratch,
                   IODebugContext* dbg) const override {
-      const IOStatus s =
-          target()->Read(offset, size, options, result, scratch, dbg);
+      IOStatus s = file_system_->Announce(parts_, offset, size, options);
+      if (s.ok()) {
+        s = target()->Read(offset, size, options, result, scratch, dbg);
+      }
       return s.ok()
                  ? file_system_->Spoil(name_, parts_, offset, result, scratch)
                  : s;
@@ -383,6 +397,16 @@ class FaultFileSystem : public FileSystemWrapper {
     const std::string name_;
     const std::vector<FilePart> parts_;
   };
+
+  IOStatus Announce(const std::vector<FilePart>& parts, uint64_t offset,
+                    size_t size, const IOOptions& options) const {
+    if (!on_read) return IOStatus::OK();
+    BlockKind kind = BlockKind::kFooter;
+    for (const FilePart& part : parts) {
+      if (part.begin <= offset && offset < part.end) kind = part.kind;
+    }
+    return on_read({kind, size, options});
+  }
 
   // Empty if the file is not a complete SST file.
   std::vector<FilePart> PartsOf(const std::string& path) {

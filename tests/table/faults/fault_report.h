@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Shared by the fault tests: flags for longer runs, and a table of the
-//  injected faults, their numbers, and their effects.
+//  Shared by the fault tests: a table of the injected faults, their numbers,
+//  and their effects.
 
 #pragma once
 
@@ -9,27 +9,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <random>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "tests/own_folder.h"
-#include "tests/with_salt.h"
-
-DEFINE_uint64(seed, 1,
-              "Of the first random run, the next has the next; 0: a "
-              "random one");
-DEFINE_uint64(runs, 0, "End random runs after that many, unless --seconds");
-DEFINE_uint64(seconds, 0, "Make random runs for so long");
+#include "tests/table/random_runs.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -91,32 +82,6 @@ class FaultReport {
     return *lines;
   }
 };
-
-// Makes `runs` runs, or as many as the flags demand, each with its own seed.
-inline void RandomRuns(uint64_t runs,
-                       const std::function<void(uint64_t seed)>& run) {
-  using Clock = std::chrono::steady_clock;
-  if (FLAGS_runs > 0) runs = FLAGS_runs;
-  uint64_t seed = FLAGS_seed != 0 ? FLAGS_seed : std::random_device()();
-  printf("first seed %" PRIu64 "\n", seed);
-  fflush(stdout);
-  const Clock::time_point start = Clock::now();
-  uint64_t done = 0;
-  for (;; done++, seed++) {
-    const double seconds =
-        std::chrono::duration<double>(Clock::now() - start).count();
-    if (FLAGS_seconds > 0 ? seconds >= static_cast<double>(FLAGS_seconds)
-                          : done >= runs) {
-      break;
-    }
-    SCOPED_TRACE("--seed=" + std::to_string(seed) + " --runs=1");
-    const WithSalt salt(SaltOf(seed));
-    run(seed);
-    if (::testing::Test::HasFailure()) break;
-  }
-  printf("%" PRIu64 " runs in %.1f s, the next seed is %" PRIu64 "\n", done,
-         std::chrono::duration<double>(Clock::now() - start).count(), seed);
-}
 
 // Makes a folder, and removes all that is in it.
 inline void EmptyFolder(const std::string& path) {

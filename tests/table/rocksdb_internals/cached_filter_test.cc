@@ -7,10 +7,6 @@
 
 #include "table/rocksdb_internals/cached_filter.h"
 
-#include "plugin/protean.h"
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/perf_context.h"
-#include "rocksdb/statistics.h"
 #include "tests/sst_damage.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
@@ -50,8 +46,7 @@ class CachedFilterTest : public ContractTest {
   static std::string Key(int i) { return "key " + std::to_string(100000 + i); }
 
   void Make(const std::function<void(BlockBasedTableOptions*)>& change = {}) {
-    db_.reset();
-    Clean();
+    Destroy();
     cache_ = std::make_shared<NotingCache>(NewLRUCache(8 << 20));
     table_ = BlockBasedTableOptions();
     table_.filter_policy = NewSurfFilterPolicy({0, 16});
@@ -60,17 +55,14 @@ class CachedFilterTest : public ContractTest {
     table_.block_cache = cache_;
     if (change) change(&table_);
     options_.table_factory = std::make_shared<ProteanTableFactory>(table_);
-    options_.statistics = CreateDBStatistics();
     Open();
-    for (int i = 0; i < kKeys; i += 2) {
-      ASSERT_OK(db_->Put(WriteOptions(), Key(i), "value of " + Key(i)));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    ASSERT_OK(CompactLevel0(db_.get(), 3, 64 << 20));
+    for (int i = 0; i < kKeys; i += 2) Put(Key(i), "value of " + Key(i));
+    Flush();
+    CompactLevel0Into(3, 64 << 20);
     Reopen();
   }
   void Reopen() {
-    db_.reset();
+    Close();
     cache_->EraseUnRefEntries();
     cache_->keys.clear();
     cache_->charges.clear();
@@ -81,10 +73,7 @@ class CachedFilterTest : public ContractTest {
   }
   // The file's directory.
   size_t NumParts() {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    const std::string path =
-        files.at(0).directory + "/" + files[0].relative_filename;
+    const std::string path = OneFile();
     FilterLocation location;
     FindFilter(path, &location);
     std::string bytes;
@@ -95,13 +84,7 @@ class CachedFilterTest : public ContractTest {
         location.handle.size()));
     return directory.parts().size();
   }
-  void GetAbsent(int i) {
-    std::string value;
-    ASSERT_TRUE(db_->Get(ReadOptions(), Key(i | 1), &value).IsNotFound());
-  }
-  uint64_t Ticks(Tickers ticker) const {
-    return options_.statistics->getTickerCount(ticker);
-  }
+  void GetAbsent(int i) { ASSERT_FALSE(Has(Key(i | 1))); }
 
   BlockBasedTableOptions table_;
   std::shared_ptr<NotingCache> cache_;
@@ -198,7 +181,7 @@ TEST_F(CachedFilterTest, BlockCacheTier) {
   std::string value;
   EXPECT_TRUE(db_->Get(cached, Key(9), &value).IsIncomplete());
   GetAbsent(8);
-  EXPECT_TRUE(db_->Get(cached, Key(9), &value).IsNotFound());
+  EXPECT_FALSE(Has(Key(9), cached));
   EXPECT_TRUE(db_->Get(cached, Key(kKeys - 9), &value).IsIncomplete());
 }
 
@@ -207,8 +190,7 @@ TEST_F(CachedFilterTest, ALargeDirectory) {
   Make([](BlockBasedTableOptions* table) { table->metadata_block_size = 16; });
   EXPECT_GT(NumParts(), 500u);
   for (int i = 0; i < kKeys; i += 2) {
-    std::string value;
-    ASSERT_OK(db_->Get(ReadOptions(), Key(i), &value));
+    ASSERT_TRUE(Has(Key(i)));
   }
   GetAbsent(9);
   EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), 1u);

@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A DB whose files are read through iterators of the test (spy_table.h), for
-//  the tests of what Protean relies on in RocksDB without RocksDB promising it.
-//  There is one for each behavior whose change would otherwise go unnoticed. If
-//  one of them fails after an upgrade of RocksDB, its comment says what to look
-//  at.
+//  A DB whose files are read through iterators of the test, to watch what
+//  RocksDB asks of them and to answer what the test wants, for the tests of
+//  what Protean relies on in RocksDB without RocksDB promising it. There is one
+//  for each behavior whose change would otherwise go unnoticed. If one of them
+//  fails after an upgrade of RocksDB, its comment says what to look at.
 
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
+#include <functional>
 #include <typeinfo>
-#include <utility>
 
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
-#include "tests/table/spy_table.h"
-#include "tests/table/twin_db.h"
+#include "memory/arena.h"
+#include "table/protean_table_factory.h"
+#include "table/protean_table_reader.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/table_builder.h"
+#include "tests/protean_db.h"
 
 // Without RTTI, as RocksDB is often compiled, a class cannot be told.
 #if defined(__cpp_rtti)
@@ -32,19 +28,145 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ContractTest : public ::testing::Test {
+// ---- Iterators of the test's own ----
+
+// Creates the iterator of a file. `inner` is the iterator of the table itself,
+// `caller` what it is for. The caller owns the returned iterator.
+struct SpiedFile {
+  const std::string name;
+  std::unique_ptr<InternalIterator> inner;
+  const TableReaderCaller caller;
+};
+using MakeIterator = std::function<std::unique_ptr<InternalIterator>(
+    std::unique_ptr<SpiedFile>)>;
+
+// Leaves all calls to an iterator of the test's, wherever it must live.
+class SpyIterator : public InternalIterator {
+ public:
+  explicit SpyIterator(std::unique_ptr<InternalIterator> it)
+      : it_(std::move(it)) {}
+
+  bool Valid() const override { return it_->Valid(); }
+  void SeekToFirst() override { it_->SeekToFirst(); }
+  void SeekToLast() override { it_->SeekToLast(); }
+  void Seek(const Slice& target) override { it_->Seek(target); }
+  void SeekForPrev(const Slice& target) override { it_->SeekForPrev(target); }
+  void Next() override { it_->Next(); }
+  bool NextAndGetResult(IterateResult* result) override {
+    return it_->NextAndGetResult(result);
+  }
+  void Prev() override { it_->Prev(); }
+  Slice key() const override { return it_->key(); }
+  Slice value() const override { return it_->value(); }
+  bool PrepareValue() override { return it_->PrepareValue(); }
+  Status status() const override { return it_->status(); }
+  IterBoundCheck UpperBoundCheckResult() override {
+    return it_->UpperBoundCheckResult();
+  }
+  void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
+    it_->SetPinnedItersMgr(manager);
+  }
+  bool IsKeyPinned() const override { return it_->IsKeyPinned(); }
+  bool IsValuePinned() const override { return it_->IsValuePinned(); }
+
  protected:
-  ContractTest() : path_(test::PerThreadDBPath("rocksdb_contract")) {
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
-    Clean();
+  const std::unique_ptr<InternalIterator> it_;
+};
+
+class SpyTableReader : public ProteanTableReader {
+ public:
+  SpyTableReader(std::unique_ptr<BlockBasedFile>&& file,
+                 const std::string& db_session_id, MakeIterator make)
+      : ProteanTableReader(std::move(file), FilterUse::kNone,
+                           /*policy=*/nullptr, db_session_id,
+                           /*log_period_seconds=*/0,
+                           std::make_shared<FilterSwitch>()),
+        make_(std::move(make)) {}
+
+  InternalIterator* NewIterator(const ReadOptions& read_options,
+                                const SliceTransform* prefix_extractor,
+                                Arena* arena, bool skip_filters,
+                                TableReaderCaller caller,
+                                size_t compaction_readahead_size,
+                                bool allow_unprepared_value) override {
+    std::unique_ptr<InternalIterator> inner(file().table()->NewIterator(
+        read_options, prefix_extractor, /*arena=*/nullptr, skip_filters, caller,
+        compaction_readahead_size, allow_unprepared_value));
+    auto it = make_(std::unique_ptr<SpiedFile>(
+        new SpiedFile{file().name(), std::move(inner), caller}));
+    if (arena == nullptr) return new SpyIterator(std::move(it));
+    return new (arena->AllocateAligned(sizeof(SpyIterator)))
+        SpyIterator(std::move(it));
   }
+
+ private:
+  const MakeIterator make_;
+};
+
+class SpyTableFactory : public ProteanTableFactory {
+ public:
+  SpyTableFactory(const BlockBasedTableOptions& options, MakeIterator make)
+      : ProteanTableFactory(options), make_(std::move(make)) {}
+
+  std::unique_ptr<TableFactory> Clone() const override {
+    return std::make_unique<SpyTableFactory>(*this);
+  }
+
+  using ProteanTableFactory::NewTableReader;
+  Status NewTableReader(
+      const ReadOptions& ro, const TableReaderOptions& table_reader_options,
+      std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
+      std::unique_ptr<TableReader>* table_reader,
+      bool prefetch_index_and_filter_in_cache) const override {
+    std::unique_ptr<BlockBasedFile> opened;
+    const Status s = BlockBasedFile::Open(
+        *this, ro, table_reader_options, std::move(file), file_size,
+        prefetch_index_and_filter_in_cache, &opened);
+    if (s.ok()) {
+      table_reader->reset(new SpyTableReader(
+          std::move(opened), table_reader_options.cur_db_session_id, make_));
+    }
+    return s;
+  }
+
+ private:
+  const MakeIterator make_;
+};
+
+// ---- Fixture ----
+
+// A table factory that shows the readers that it makes.
+template <class Base>
+class ShowingFactory : public Base {
+ public:
+  using Show = std::function<void(const TableReaderOptions&, TableReader*)>;
+  ShowingFactory(const BlockBasedTableOptions& options, Show show)
+      : Base(options), show_(std::move(show)) {}
+  std::unique_ptr<TableFactory> Clone() const override {
+    return std::make_unique<ShowingFactory>(*this);
+  }
+  using Base::NewTableReader;
+  Status NewTableReader(const ReadOptions& read_options,
+                        const TableReaderOptions& options,
+                        std::unique_ptr<RandomAccessFileReader>&& file,
+                        uint64_t file_size,
+                        std::unique_ptr<TableReader>* reader,
+                        bool prefetch) const override {
+    const Status s = Base::NewTableReader(
+        read_options, options, std::move(file), file_size, reader, prefetch);
+    if (s.ok()) show_(options, reader->get());
+    return s;
+  }
+
+ private:
+  const Show show_;
+};
+
+class ContractTest : public OwnDBTest {
+ protected:
   ~ContractTest() override {
-    db_.reset();
-    Clean();
-  }
-  void Clean() {
-    for (const char* name : {"", "_copy", "_log"}) {
+    Close();
+    for (const char* name : {"_copy", "_log"}) {
       EXPECT_OK(DestroyDB(path_ + name, Options()));
     }
   }
@@ -53,8 +175,6 @@ class ContractTest : public ::testing::Test {
     options_.table_factory =
         std::make_shared<SpyTableFactory>(table, std::move(make));
   }
-  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
-
   // Writes a file with these keys to a level that has none of them.
   static void AddFile(DB* db, int level, const Keys& keys) {
     for (const std::string& key : keys) {
@@ -65,10 +185,6 @@ class ContractTest : public ::testing::Test {
       ASSERT_OK(CompactLevel0(db, level, kFileSize));
     }
   }
-
-  const std::string path_;
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

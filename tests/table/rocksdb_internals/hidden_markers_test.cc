@@ -2,19 +2,13 @@
 
 //  The markers of ProteanTableIterator are never taken for keys.
 
-#include <gtest/gtest.h>
-
-#include <map>
-
 #include "rocksdb/attribute_groups.h"
-#include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/db_ttl.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
 #include "tests/open_secondary.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
-#include "util/coding.h"
 #include "util/vector_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -213,16 +207,13 @@ TEST_F(MarkersTest, ReadOnlyAndSecondaryInstancesAndCheckpoints) {
   Open();
   Fill(db_.get());
   Release(db_.get());
-  Checkpoint* made;
-  ASSERT_OK(Checkpoint::Create(db_.get(), &made));
-  const std::unique_ptr<Checkpoint> checkpoint(made);
-  ASSERT_OK(checkpoint->CreateCheckpoint(path_ + "_copy"));
+  ASSERT_OK(MakeCheckpoint(db_.get(), path_ + "_copy"));
   {
     std::unique_ptr<DB> copy;
     ASSERT_OK(OpenDB(&copy, options_, path_ + "_copy"));
     ExpectHidden(copy.get());
   }
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Flush();
   {
     Options options = options_;
     options.max_open_files = -1;
@@ -310,8 +301,7 @@ TEST_F(MarkersTest, IteratorsOverColumnFamilies) {
   Open();
   Fill(db_.get());
   Release(db_.get());
-  ColumnFamilyHandle* other;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  ColumnFamilyHandle* const other = NewFamily("other");
   ASSERT_OK(db_->Put(WriteOptions(), other, "only here", "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), other));
   Truth both = truth_;
@@ -329,7 +319,6 @@ TEST_F(MarkersTest, IteratorsOverColumnFamilies) {
   truth_["aa"] = "mine";
   ExpectOnly(truth_, std::unique_ptr<Iterator>(batch.NewIteratorWithBase(
                          db_->NewIterator(ReadOptions()))));
-  ASSERT_OK(db_->DestroyColumnFamilyHandle(other));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

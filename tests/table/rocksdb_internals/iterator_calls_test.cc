@@ -2,12 +2,7 @@
 
 //  What RocksDB asks the iterators of files, and how it takes the answers.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <functional>
-#include <map>
-#include <set>
 
 #include "rocksdb/utilities/debug.h"
 #include "table/rocksdb_internals/handles.h"
@@ -116,8 +111,7 @@ class CallsTest : public ContractTest {
       }
       AddFile(db_.get(), 3, keys);
     }
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
+    std::vector<LiveFileMetaData> files = Files();
     EXPECT_EQ(3u, files.size());
     for (const LiveFileMetaData& file : files) EXPECT_EQ(3, file.level);
   }

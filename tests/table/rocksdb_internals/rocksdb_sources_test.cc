@@ -29,36 +29,32 @@ std::string ReadFile(const std::string& path) {
   return std::regex_replace(text.str(), std::regex("//[^\n]*|#[^\n]*"), "");
 }
 
-// How often each virtual function is declared in a class, by its name. The
-// class ends where a line begins with "};".
-std::map<std::string, int> Declared(const std::string& text,
-                                    const std::string& class_name) {
+// How often each name that `pattern` captures is in a class, which ends where a
+// line begins with "};".
+std::map<std::string, int> NamesIn(const std::string& text,
+                                   const std::string& class_name,
+                                   const std::regex& pattern) {
   const size_t begin = text.find("class " + class_name);
   EXPECT_NE(std::string::npos, begin) << class_name;
   const std::string body = text.substr(begin, text.find("\n};", begin) - begin);
   std::map<std::string, int> names;
-  const std::regex declaration(R"(\bvirtual\s[^;{(]*?(\w+)\()");
-  for (std::sregex_iterator it(body.begin(), body.end(), declaration), end;
+  for (std::sregex_iterator it(body.begin(), body.end(), pattern), end;
        it != end; ++it) {
     names[(*it)[1]]++;
   }
   return names;
 }
 
-// How often each virtual function is overridden in a class, by its name.
-std::map<std::string, int> Overridden(const std::string& text,
+std::map<std::string, int> Declared(const std::string& file,
+                                    const std::string& class_name) {
+  return NamesIn(ReadFile(file), class_name,
+                 std::regex(R"(\bvirtual\s[^;{(]*?(\w+)\()"));
+}
+std::map<std::string, int> Overridden(const std::string& file,
                                       const std::string& class_name) {
-  const size_t begin = text.find("class " + class_name);
-  EXPECT_NE(std::string::npos, begin) << class_name;
-  const std::string body = text.substr(begin, text.find("\n};", begin) - begin);
-  std::map<std::string, int> names;
-  const std::regex declaration(
-      R"((\w+)\(([^;{}]|\(\))*\)\s*(const\s*)?(override|final))");
-  for (std::sregex_iterator it(body.begin(), body.end(), declaration), end;
-       it != end; ++it) {
-    names[(*it)[1]]++;
-  }
-  return names;
+  return NamesIn(
+      ReadFile(file), class_name,
+      std::regex(R"((\w+)\(([^;{}]|\(\))*\)\s*(const\s*)?(override|final))"));
 }
 
 struct Extension {
@@ -130,12 +126,11 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
   for (const Extension& extension : extensions) {
     SCOPED_TRACE(extension.name);
     const auto declared =
-        Declared(ReadFile(kRocksDB + extension.base_file), extension.base);
-    auto overridden =
-        Overridden(ReadFile(kProtean + extension.file), extension.name);
+        Declared(kRocksDB + extension.base_file, extension.base);
+    auto overridden = Overridden(kProtean + extension.file, extension.name);
     if (extension.between != nullptr) {
-      overridden.merge(Overridden(ReadFile(kProtean + extension.between_file),
-                                  extension.between));
+      overridden.merge(
+          Overridden(kProtean + extension.between_file, extension.between));
     }
     EXPECT_FALSE(declared.empty());
     for (const auto& [name, count] : declared) {

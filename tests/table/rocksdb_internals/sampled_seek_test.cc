@@ -3,12 +3,10 @@
 //  RocksDB's samples of reads: those of a file say the same as without
 //  Protean, of whatever the file's iterator would have waited at.
 
-#include <gtest/gtest.h>
-
 #include "db/column_family.h"
 #include "db/version_set.h"
 #include "table/rocksdb_internals/file_iterator.h"
-#include "tests/table/one_db.h"
+#include "tests/protean_db.h"
 #include "util/cast_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -29,7 +27,7 @@ TEST(SampledSeekTest, IsKnownBeforeRocksDBDecides) {
   EXPECT_LT(sampled, 200);
 }
 
-class ReadSamplesTest : public OneDBTest {
+class ReadSamplesTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 20'000;
   static constexpr int kSeeks = 50'000;
@@ -38,38 +36,18 @@ class ReadSamplesTest : public OneDBTest {
     uint64_t collapsible = 0;
   };
 
-  ReadSamplesTest() : OneDBTest("sampled_seek_test") {}
-
   // A level of deletions over one of values that are not deleted; returns what
   // is sampled of the first while seeks come to the second.
   Samples SamplesWith(const std::string& id, const std::string& table) {
     SetTable(table, id);
-    options_.disable_auto_compactions = true;
-    EXPECT_OK(DestroyDB(path_, options_));
-    Open();
+    OpenNew();
     for (const bool deletions : {false, true}) {
       for (uint64_t i = 0; i < kKeys; i++) {
-        if (deletions) {
-          EXPECT_OK(db_->Delete(WriteOptions(), Key(2 * i + 1)));
-        } else {
-          EXPECT_OK(db_->Put(WriteOptions(), Key(2 * i), "value"));
-        }
+        deletions ? Delete(Key(2 * i + 1)) : Put(Key(2 * i));
       }
-      EXPECT_OK(db_->Flush(FlushOptions()));
-      CompactRangeOptions to_level;
-      to_level.change_level = true;
-      to_level.target_level = deletions ? 1 : 2;
-      to_level.bottommost_level_compaction = BottommostLevelCompaction::kSkip;
+      Flush();
       // A range of its own keeps the compaction from the level below.
-      if (!deletions) {
-        EXPECT_OK(db_->CompactRange(to_level, nullptr, nullptr));
-      } else {
-        ColumnFamilyMetaData before;
-        db_->GetColumnFamilyMetaData(&before);
-        CompactionOptions compaction;
-        EXPECT_OK(
-            db_->CompactFiles(compaction, {before.levels[0].files[0].name}, 1));
-      }
+      CompactLevel0Into(deletions ? 1 : 2, 1 << 30);
     }
     Random::GetTLSInstance()->Reset(301);
     {
@@ -90,7 +68,6 @@ class ReadSamplesTest : public OneDBTest {
       samples.reads += file->stats.num_reads_sampled;
       samples.collapsible += file->stats.num_collapsible_entry_reads_sampled;
     }
-    db_.reset();
     return samples;
   }
 };

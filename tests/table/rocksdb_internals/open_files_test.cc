@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What RocksDB makes of a file that it opens: readers, iterators and versions,
+//  and what Protean's own way to open a file makes of it.
+
+#include "memory/arena.h"
+#include "table/block_based/filter_policy_internal.h"
+#include "table/block_based/full_filter_block.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/rocksdb_internals/file_iterator.h"
+#include "table/rocksdb_internals/handles.h"
+#include "table/table_builder.h"
+#include "tests/table/rocksdb_internals/contract_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Readers ----
+
+// The factory's readers are BlockBasedTables, and unless the filter is
+// partitioned, their filter readers are FullFilterBlockReaders: BlockBasedFile
+// casts to these classes.
+TEST_F(ContractTest, ClassesOfTablesAndFilters) {
+  for (const bool cached : {false, true}) {
+    BlockBasedTableOptions table;
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
+    table.cache_index_and_filter_blocks = cached;
+    int shown = 0;
+    options_.table_factory =
+        std::make_shared<ShowingFactory<BlockBasedTableFactory>>(
+            table, [&](const TableReaderOptions&, TableReader* reader) {
+              shown++;
+              const TableReader& opened = *reader;
+              EXPECT_CLASS(BlockBasedTable, opened);
+              const FilterBlockReader& filter =
+                  *static_cast<const BlockBasedTable&>(opened)
+                       .get_rep()
+                       ->filter;
+              EXPECT_CLASS(FullFilterBlockReader, filter);
+            });
+    OpenNew();
+    AddFile(db_.get(), 0, {"a"});
+    EXPECT_GT(shown, 0);
+  }
+}
+
+class ProteanReadersTest : public ContractTest {
+ protected:
+  void ShowReaders(const ShowingFactory<ProteanTableFactory>::Show& show) {
+    options_.table_factory =
+        std::make_shared<ShowingFactory<ProteanTableFactory>>(
+            BlockBasedTableOptions(), show);
+  }
+};
+
+// All readers of an open DB are told the same session id, which is another one
+// each time the DB is opened: see DBSession.
+TEST_F(ProteanReadersTest, KnowTheirDB) {
+  std::multiset<std::string> ids;
+  ShowReaders([&](const TableReaderOptions& options, TableReader*) {
+    ids.insert(options.cur_db_session_id);
+  });
+  for (int opened = 1; opened <= 2; opened++) {
+    Open();
+    std::string id;
+    ASSERT_OK(db_->GetDbSessionId(id));
+    ids.clear();
+    AddFile(db_.get(), 0, {"a"});
+    ColumnFamilyHandle* const other = NewFamily(std::to_string(opened));
+    ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
+    ASSERT_OK(db_->Flush(FlushOptions(), other));
+    EXPECT_LE(2u, ids.size());
+    EXPECT_EQ(ids.size(), ids.count(id));
+    ASSERT_OK(db_->DropColumnFamily(other));
+  }
+}
+
+// The address of the options identifies the column family, for its handles and
+// for the readers of its files: see BlockBasedFile::family().
+TEST_F(ProteanReadersTest, NameTheSameColumnFamilyAsHandles) {
+  std::set<const void*> families;
+  ShowReaders([&](const TableReaderOptions&, TableReader* reader) {
+    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
+  });
+  Open();
+  AddFile(db_.get(), 0, {"a"});
+  EXPECT_EQ(std::set<const void*>({FamilyOf(db_->DefaultColumnFamily())}),
+            families);
+  ColumnFamilyHandle* const other = NewFamily("other");
+  families.clear();
+  ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
+  ASSERT_OK(db_->Flush(FlushOptions(), other));
+  EXPECT_EQ(std::set<const void*>({FamilyOf(other)}), families);
+  EXPECT_NE(FamilyOf(db_->DefaultColumnFamily()), FamilyOf(other));
+}
+
+// ---- Iterators ----
+
+// BlockBasedTable::NewIterator makes a BlockBasedTableIterator for every file
+// without embedded blobs. If it made an iterator of another class, all would
+// work, but slower.
+TEST_F(ContractTest, IteratorsOfFilesAreExact) {
+  size_t iterators = 0;
+  SetTable([&](std::unique_ptr<SpiedFile> file) {
+    const InternalIterator& inner = *file->inner;
+    EXPECT_CLASS(BlockBasedTableIterator, inner);
+    iterators++;
+    return std::make_unique<SpyIterator>(std::move(file->inner));
+  });
+  Open();
+  AddFile(db_.get(), 0, {"a"});
+  EXPECT_EQ("a", FirstFrom(""));
+  EXPECT_LE(1u, iterators);
+}
+
+TEST_F(ProteanReadersTest, FileIteratorKnowsItsClass) {
+  int shown = 0;
+  ShowReaders([&](const TableReaderOptions&, TableReader* reader) {
+    Arena own;
+    for (Arena* const where : {static_cast<Arena*>(nullptr), &own}) {
+      const ReadOptions read_options;
+      FileIterator it(static_cast<ProteanTableReader*>(reader)->file(),
+                      read_options,
+                      {/*prefix_extractor=*/nullptr, where,
+                       TableReaderCaller::kUserIterator,
+                       /*allow_unprepared_value=*/false});
+      EXPECT_NE(nullptr, it.Get());
+      // An iterator of another class would count as having read a block.
+      EXPECT_FALSE(it.HasReadBlock());
+      shown++;
+    }
+  });
+  Open();
+  AddFile(db_.get(), 0, {"a"});
+  EXPECT_EQ("a", FirstFrom(""));
+  EXPECT_LE(2, shown);
+}
+
+// ---- Versions ----
+
+// The iterator over a version sees all entries of its memtables and files,
+// whatever is flushed or compacted meanwhile.
+TEST_F(ContractTest, AVersionStaysAsItWas) {
+  Open();
+  AddFile(db_.get(), 0, {"a", "b"});
+  Put("b", "newer");
+  Delete("c");
+  ASSERT_OK(
+      db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "x", "z"));
+  ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily());
+  const ReadOptions read_options;
+  Arena arena;
+  ScopedArenaPtr<InternalIterator> it(
+      version.NewIterator(read_options, &arena));
+  Flush();
+  AddFile(db_.get(), 0, {"d"});
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  std::string entries;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    entries += it->user_key().ToString();
+    if (ExtractValueType(it->key()) == kTypeDeletion) entries += "-";
+  }
+  EXPECT_OK(it->status());
+  EXPECT_EQ("abbc-", entries);
+  EXPECT_EQ(1u, version.RangeDeletions());
+  EXPECT_FALSE(version.MayHoldUncommitted());
+}
+
+// ---- Files that are opened apart from their DB ----
+
+class SeparateFileTest : public ContractTest {
+ protected:
+  // Writes a file of these keys, and opens it apart from its DB.
+  void Make(BlockBasedTableOptions table, const Keys& keys) {
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
+    table.block_cache = NewLRUCache(1 << 20);
+    options_.table_factory = std::make_shared<ProteanTableFactory>(table);
+    Open();
+    AddFile(db_.get(), 0, keys);
+    file_ = OneFile();
+    cached_ = table.block_cache->GetUsage();
+    ASSERT_OK(options_.statistics->Reset());
+    ASSERT_OK(SeparateFile::Open(options_, file_, &separate_));
+    EXPECT_EQ(cached_, table.block_cache->GetUsage());
+  }
+
+  std::string file_;
+  size_t cached_ = 0;
+  std::unique_ptr<SeparateFile> separate_;
+};
+
+// SstFileReader hands what it has opened to the table factory, and goes on
+// without a table. Neither the DB's block cache nor its statistics notice.
+TEST_F(SeparateFileTest, IsReadApartFromItsDB) {
+  ASSERT_NO_FATAL_FAILURE(Make({}, {"a", "b"}));
+  const BlockBasedFile& file = separate_->file();
+  EXPECT_EQ(BlockBasedFile::FilterState::kFull, file.filter_state());
+  EXPECT_NE(nullptr, file.GetHeldFilter());
+  const ReadOptions read_options;
+  // The DB deletes the file, which can still be read.
+  Put("b", "newer");
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  ASSERT_OK(options_.statistics->Reset());
+  EXPECT_TRUE(Env::Default()->FileExists(file_).IsNotFound());
+  const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
+      read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+      /*skip_filters=*/false, TableReaderCaller::kSSTFileReader));
+  std::string values;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    values += it->value().ToString() + ",";
+  }
+  EXPECT_OK(it->status());
+  EXPECT_EQ("value of a,value of b,", values);
+  EXPECT_EQ(0u, Ticks(BLOCK_CACHE_MISS));
+  std::unique_ptr<SeparateFile> none;
+  const Status s = SeparateFile::Open(options_, file_, &none);
+  EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean
