@@ -348,8 +348,8 @@ struct StatisticsFact {
   std::string name;  // in JSON, such as "builds.filters"
   std::string help;  // a sentence for people
   bool is_counter;   // which does not fall; else a gauge
-  // What each of its values is about: "db", "column_family", or "level". Those
-  // of levels are in `total`, too.
+  // Where the fact has a value: "db", "column_family", or "level". A fact of
+  // levels also has one in `total`, for all levels together.
   std::string scope;
 };
 

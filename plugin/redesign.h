@@ -107,9 +107,9 @@ FilterComparison CompareFilters(const AskedFilter& old_filter,
 bool HasPriceOfNow(const ProteanFilterPolicy& policy, uint64_t known,
                    const UserCollectedProperties& properties);
 
-// The least fall of the false positive rate that is worth a rewrite: less than
-// `min_gain` if the filter was designed for cheap reads, which its level has no
-// longer.
+// By how much a new filter has to lower the false positive rate for a rewrite
+// to be worth it: by `min_gain`, or by less if the file's filter was designed
+// for cheap reads, and reads of its level are dear by now.
 double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
                  uint64_t known, const UserCollectedProperties& properties);
 

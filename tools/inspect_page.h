@@ -18,9 +18,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // those of --levels_only as "levels".
 std::string RenderPage(const Json& page);
 
-// What the prefixes in a design are of a key of the file: "ribbon 272" is
-// "ribbon 272: the first 34 bytes, such as user0000001". Empty if the design
-// has no prefixes.
+// Explains the prefix lengths of a design by a key of the file: for "ribbon
+// 272", returns "ribbon 272: the first 34 bytes, such as user0000001". Returns
+// an empty string if the design has no prefixes.
 std::string ExplainDesign(const std::string& design, const Slice& key);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -156,7 +156,8 @@ void CompareThroughLife(TwinDB* dbs, const Keys& keys) {
 class EngineTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(EngineTest);
 
-// Every family of keys, under each policy. The options of the table alternate.
+// Every family of keys, under each policy. The options of the table alternate,
+// and so do the suffixes of SuRF.
 TEST_P(EngineTest, AllFamilies) {
   const char* const tables[] = {
       "block_size=4096",
@@ -167,13 +168,22 @@ TEST_P(EngineTest, AllFamilies) {
       "block_size=128;index_type=kBinarySearchWithFirstKey;block_cache=64K;"
       "cache_index_and_filter_blocks=true",
       "block_size=300;no_block_cache=true;index_type=kBinarySearch"};
+  const char* const surfs[] = {"surf:0:4", "surf:0:0", "surf:4:0", "surf:4:4",
+                               "surf:0:16"};
   printf("seed %u\n", kSeed);
   size_t turn = strlen(GetParam().name);
   for (const KeyFamily& family : KeyFamilies(kFamilySize, kSeed)) {
-    const char* const table = tables[turn++ % std::size(tables)];
-    SCOPED_TRACE(family.name + ", " + table);
-    const auto dbs = NewTwins(UnthrottledFiles(), table);
-    CompareThroughLife(dbs.get(), family.keys);
+    const std::string table = tables[turn % std::size(tables)];
+    const std::string policy = std::string(GetParam().name) == "Surf"
+                                   ? surfs[turn % std::size(surfs)]
+                                   : GetParam().filter_policy;
+    turn++;
+    SCOPED_TRACE(family.name + ", " + policy + ", " + table);
+    TwinDB dbs("engine", UnthrottledFiles(),
+               NewTable("ProteanTable",
+                        "filter_policy=" + policy + ";block_cache=8K;" + table),
+               NewTable("BlockBasedTable", table));
+    CompareThroughLife(&dbs, family.keys);
     if (HasFailure()) return;
   }
 }

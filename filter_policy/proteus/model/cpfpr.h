@@ -85,7 +85,8 @@ class RunRates {
   // The probability that at least one of `runs` runs of absent prefixes, each
   // of this number of lengths, is contained as a whole.
   double AnyRunOf(uint32_t lengths, uint64_t runs) const;
-  // AnyRunOf, or what is certain if there are no lengths: `tested` is 0 or 1.
+  // AnyRunOf for TestedPrefixes: if `lengths` is 0, the answer is certain, and
+  // `tested` is its probability, 0 or 1.
   double RateOf(uint32_t lengths, uint64_t tested) const {
     return lengths == 0 ? static_cast<double>(tested)
                         : AnyRunOf(lengths, tested);

@@ -74,8 +74,8 @@ LayerPlans PlanLayers(const ProteusDesign& design,
                       const KeyStatistics& statistics, uint64_t bytes,
                       uint64_t trie_bytes);
 
-// The share of sets in the first unit of a part: half of the bytes of each. The
-// second unit has the rest.
+// Splits the sets of a part in two units. In the first one, each set has half
+// of its bytes; in the second one, the rest.
 LayerPlans FirstUnitOf(const LayerPlans& both);
 LayerPlans SecondUnitOf(const LayerPlans& both, const LayerPlans& first);
 
