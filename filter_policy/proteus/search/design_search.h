@@ -38,7 +38,8 @@
 //
 //  Among designs that are nearly as good as the best one, the time of a query
 //  decides too, at the price of a false positive (false_positive_price.h).
-//  docs/results/constants.md has what the constants of the search are worth.
+//  scripts/constants_table.py measures what the constants of the search are
+//  worth.
 
 #pragma once
 
