@@ -318,7 +318,7 @@ TEST_F(MayExistTest, ReadsAfterwardsReadAgain) {
   EXPECT_TRUE(RangeMayExist(Key(5), Key(6)));
   std::string value;
   ASSERT_OK(db_->Get(ReadOptions(), Key(5), &value));
-  EXPECT_EQ("value", value);
+  EXPECT_EQ("some value of it", value);
   EXPECT_EQ(Key(5), FirstFrom(Key(5)));
 }
 
