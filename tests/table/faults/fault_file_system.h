@@ -342,11 +342,14 @@ class FaultFileSystem : public FileSystemWrapper {
                       IODebugContext* dbg) override {
     IOStatus s = Mutate(Mutation::kDelete);
     if (!s.ok()) return s;
-    const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
-    s = target()->DeleteFile(name, options, dbg);
-    if (s.ok()) Note('D', name);
+    {
+      const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
+      s = target()->DeleteFile(name, options, dbg);
+      if (s.ok()) Note('D', name);
+    }
+    // Another file may get the name. Mutate locks in the other order.
     const std::lock_guard<std::mutex> lock(mutex_);
-    parts_.erase(name);  // another file may get the name
+    parts_.erase(name);
     return s;
   }
 
