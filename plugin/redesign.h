@@ -107,9 +107,9 @@ FilterComparison CompareFilters(const AskedFilter& old_filter,
 bool HasPriceOfNow(const ProteanFilterPolicy& policy, uint64_t known,
                    const UserCollectedProperties& properties);
 
-// By how much a new filter has to lower the false positive rate for a rewrite
-// to be worth it: by `min_gain`, or by less if the file's filter was designed
-// for cheap reads, and reads of its level are dear by now.
+// Returns by how much a new filter has to lower the false positive rate for a
+// rewrite to be worth it: by `min_gain`, or by less if the file's filter was
+// designed for cheap reads, and reads of its level are dear by now.
 double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
                  uint64_t known, const UserCollectedProperties& properties);
 
