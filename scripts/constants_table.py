@@ -11,7 +11,6 @@ loaded machine are worth nothing.
 
 import argparse
 import concurrent.futures
-import glob
 import json
 import math
 import os
@@ -149,7 +148,7 @@ def main():
         subprocess.run(["cmake", "-S", tree, "-B", f"{tree}/build", "-G", "Ninja", *options.cmake], check=True,
                        stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", f"{tree}/build", "--target", "filter_bench"], check=True, stdout=sys.stderr)
-    bench = glob.glob(f"{tree}/build/filter_bench")[0]
+    bench = f"{tree}/build/filter_bench"
     usual = measure(bench, options, {})
     lines = []
     for (file, name), text in values().items():

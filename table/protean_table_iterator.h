@@ -217,9 +217,9 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   bool StopAtThreadUpperBound();
   bool StopAtThreadLowerBound();
 
-  // Sample a seek that has ended, when it is its turn. One that has found a key
-  // within its bounds, or waits before one, may turn out to be in vain: the
-  // search watches it.
+  // Samples a seek that has ended, if it is the turn of one. The search watches
+  // a seek that has found a key within its bounds, or waits before one: whether
+  // it was in vain is only known when the search is over.
   [[gnu::always_inline]] void Sample(const Slice& target);
   void SampleBackwards(const Slice& target, bool inclusive);
 

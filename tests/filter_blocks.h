@@ -213,31 +213,24 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
 // trie's leading zeros vary with the lengths.
 inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
                                 AmqKind amq = kBloomAmq, uint32_t stride = 0) {
-  Layer trie;
-  trie.kind = Layer::Kind::kTrie;
-  trie.bits = trie_bits;
   const uint32_t lead = (3 * trie_bits + prefix_bits) % 8;
-  if (trie_bits + lead <= 64) trie.lead = lead;
-  Layer set;
-  set.kind = stride > 0 ? Layer::Kind::kSeries : Layer::Kind::kPrefixes;
-  set.bits = prefix_bits;
-  set.stride = stride;
   ProteusDesign design;
   design.amq = amq;
-  if (trie_bits > 0) design.Add(trie);
-  if (prefix_bits > 0) design.Add(set);
+  if (trie_bits > 0) {
+    design.Add(Layer::Trie(trie_bits, trie_bits + lead <= 64 ? lead : 0));
+  }
+  if (prefix_bits > 0) {
+    design.Add(stride > 0 ? Layer::Series(prefix_bits, stride)
+                          : Layer::Prefixes(prefix_bits));
+  }
   return design;
 }
 
 // A design of two sets, which share the memory.
 inline ProteusDesign TwoSets(uint32_t first_bits, uint32_t prefix_bits,
                              AmqKind amq = kBloomAmq, double share = 0.5) {
-  Layer outer;
-  outer.bits = first_bits;
-  outer.share = share;
-  Layer inner;
-  inner.bits = prefix_bits;
-  return {{outer, inner}, amq};
+  return {{Layer::Prefixes(first_bits, share), Layer::Prefixes(prefix_bits)},
+          amq};
 }
 
 // A design with a set of whole keys before its layers. If `alone`, points ask

@@ -26,6 +26,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -54,7 +55,7 @@ constexpr uint32_t kMaxPrefixBits = 8 * (64 << 10);
 constexpr uint64_t kMaxPrefixProbes = 512;
 
 struct Layer {
-  // What the layer keeps of each key. The numbers are stored in filter blocks.
+  // The part of each key that the layer keeps, as numbered in filter blocks.
   enum class Kind : uint8_t {
     kTrie = 1,      // its prefix of `bits` bits, in a trie
     kPrefixes = 2,  // its prefix of `bits` bits, in a set
@@ -62,9 +63,36 @@ struct Layer {
     kKeys = 4,      // the whole key, in a set
   };
 
+  static Layer Trie(uint32_t bits, uint32_t lead) {
+    Layer layer;
+    layer.kind = Kind::kTrie;
+    layer.bits = bits;
+    layer.lead = lead;
+    return layer;
+  }
+  static Layer Prefixes(uint32_t bits, double share = 0) {
+    Layer layer;
+    layer.bits = bits;
+    layer.share = share;
+    return layer;
+  }
+  static Layer Series(uint32_t bits, uint32_t stride) {
+    Layer layer;
+    layer.kind = Kind::kSeries;
+    layer.bits = bits;
+    layer.stride = stride;
+    return layer;
+  }
+  static Layer Keys(double share) {
+    Layer layer;
+    layer.kind = Kind::kKeys;
+    layer.share = share;
+    return layer;
+  }
+
   Kind kind = Kind::kPrefixes;
-  // Whether point queries ask the layer. Ranges ask all but a set of whole
-  // keys.
+  // True if point queries ask the layer. Range queries ask every layer but a
+  // set of whole keys.
   bool asked_by_points = true;
   uint32_t bits = 0;
   // Whole bytes, of a series only.
@@ -78,6 +106,11 @@ struct Layer {
   double share = 0;
 
   bool is_set() const { return kind != Kind::kTrie; }
+  // The bytes of the share in a filter of `bytes` bytes.
+  uint64_t ShareOf(uint64_t bytes) const {
+    return static_cast<uint64_t>(
+        std::llround(share * static_cast<double>(bytes)));
+  }
 
   // The length of the longest prefix in the layer that a key of `key_bytes`
   // bytes has.
@@ -141,8 +174,9 @@ class ProteusDesign {
   }
   // The set of prefixes that ranges ask last, or nullptr.
   const Layer* inner() const {
-    const Layer* const last = end() - 1;
-    return first_of_ranges() != end() && last->is_set() ? last : nullptr;
+    return first_of_ranges() != end() && layers_[size_ - 1].is_set()
+               ? &layers_[size_ - 1]
+               : nullptr;
   }
   // The first layer that ranges ask.
   const Layer* first_of_ranges() const {

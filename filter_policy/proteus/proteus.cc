@@ -14,9 +14,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 void ProteusDesign::AddKeys(double share) {
   std::copy_backward(begin(), end(), end() + 1);
   size_++;
-  layers_[0] = Layer();
-  layers_[0].kind = Layer::Kind::kKeys;
-  layers_[0].share = share;
+  layers_[0] = Layer::Keys(share);
 }
 
 void ProteusDesign::LeaveToRanges() {
@@ -188,8 +186,12 @@ Status Proteus::OpenLayers(const PartContents& part) {
   Slice input = part.payload;
   // The headers of the sets.
   size_t alphabets[ProteusDesign::kMaxLayers] = {};
+  const OpenLayer* trie = nullptr;
   for (OpenLayer& layer : *this) {
-    if (!layer.is_set()) continue;
+    if (!layer.is_set()) {
+      trie = &layer;
+      continue;
+    }
     const char* set = nullptr;
     if (!TakeBytes(&input, Amq::kHeaderSize, &set)) {
       return Status::Corruption("Proteus: header is cut short");
@@ -199,10 +201,6 @@ Status Proteus::OpenLayers(const PartContents& part) {
     design.amq = layer.set.kind();
     alphabets[&layer - layers_] =
         static_cast<uint8_t>(set[ProteusHeader::kSetAlphabets]);
-  }
-  const OpenLayer* trie = nullptr;
-  for (OpenLayer& layer : *this) {
-    if (!layer.is_set()) trie = &layer;
   }
   if (trie != nullptr) {
     has_trie_ = true;
@@ -217,7 +215,7 @@ Status Proteus::OpenLayers(const PartContents& part) {
     if (layer.is_set() && !layer.set.Open(&input, part.is_second)) {
       return Status::Corruption("Proteus: sets have the wrong length");
     }
-    layer.length = PrefixLength(layer.bits, salt_, layer.set.TakesNeighbours());
+    layer.length = LengthIn(layer, layer.bits);
     in_words_ = in_words_ && layer.bits <= 64 && layer.stride == 0;
   }
   for (OpenLayer& layer : *this) {
@@ -268,8 +266,9 @@ Status Proteus::JoinSecondUnit(const PartContents& part) {
 bool Proteus::SeriesContains(const OpenLayer& layer, const Slice& key,
                              uint32_t bits) const {
   for (;; bits -= layer.stride) {
-    const PrefixLength length(bits, salt_, layer.set.TakesNeighbours());
-    if (!layer.set.MayContain(HashPrefix(key, length))) return false;
+    if (!layer.set.MayContain(HashPrefix(key, LengthIn(layer, bits)))) {
+      return false;
+    }
     if (bits == layer.bits) return true;
   }
 }
@@ -347,9 +346,8 @@ size_t Proteus::KeepInLayer(const OpenLayer& layer, size_t count, Slice** keys,
     } else if (layer.kind == Layer::Kind::kPrefixes) {
       left[j].hash = HashPrefix(key, layer.length);
     } else {
-      const PrefixLength length(layer.LongestPrefix(key.size()), salt_,
-                                layer.set.TakesNeighbours());
-      left[j].hash = HashPrefix(key, length);
+      const uint32_t longest = layer.LongestPrefix(key.size());
+      left[j].hash = HashPrefix(key, LengthIn(layer, longest));
     }
   }
   count = layer.set.Keep(count, left);

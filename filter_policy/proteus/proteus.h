@@ -17,9 +17,9 @@
 //  Byte 3 of a set's header is the number of its alphabets (byte_alphabets.h),
 //  which may be zero: those of the last places of its prefixes, a byte each.
 //
-//  What parts have in common, as varints: the length of the shortest key in
-//  bytes; the bits that neighbours share (KeyStatistics), or 0 if they are not
-//  known; and for each layer
+//  The parts have a header in common, of varints: the length of the shortest
+//  key in bytes; the bits that neighbours share (KeyStatistics), or 0 if they
+//  are not known; and for each layer
 //
 //    its kind (Layer::Kind), plus 8 if points do not ask it
 //    its bits, but for whole keys
@@ -118,6 +118,11 @@ class Proteus : public RangeFilter {
   const OpenLayer* end() const { return layers_ + header_.design.size(); }
   OpenLayer* begin() { return layers_; }
   OpenLayer* end() { return layers_ + header_.design.size(); }
+
+  // Prefixes of that length, as the layer's set holds them.
+  PrefixLength LengthIn(const OpenLayer& layer, uint32_t bits) const {
+    return PrefixLength(bits, salt_, layer.set.TakesNeighbours());
+  }
 
   // Points.
   bool Contains(const OpenLayer& layer, const Slice& key, uint64_t word) const;

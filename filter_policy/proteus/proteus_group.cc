@@ -53,12 +53,10 @@ bool ArePaidFor(double cost_in_units, double rate) {
 constexpr uint64_t kMinBytesOfUnits = 2048;
 constexpr uint64_t kMinForcedBytesOfUnits = 200;
 
-// What a trie has to leave, of `bytes` bytes, to the set of whole keys.
+// The bytes that the trie of a design must leave to the set of whole keys, in a
+// filter of `bytes` bytes.
 uint64_t BytesOfKeys(const ProteusDesign& design, uint64_t bytes) {
-  const Layer* const keys = design.keys();
-  return keys == nullptr
-             ? 0
-             : static_cast<uint64_t>(keys->share * static_cast<double>(bytes));
+  return design.keys() == nullptr ? 0 : design.keys()->ShareOf(bytes);
 }
 
 }  // namespace

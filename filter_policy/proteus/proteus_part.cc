@@ -177,16 +177,14 @@ void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
                         const FilterSalt& salt, char* payload) {
   const LayerPlans& sets = second_unit ? second_sets_ : sets_;
   char* header = payload;
-  char* codes = payload + sets.bytes() + overhead_;
-  for (size_t count : alphabets_) codes -= count;
   char* out = payload + design.num_sets() * Amq::kHeaderSize;
   // Only the first unit has a trie.
   if (trie_ != nullptr) {
-    codes += trie_size_;
     trie_->Write(out);
     out += trie_size_;
     trie_.reset();
   }
+  char* codes = out + sets.bytes();
   for (size_t i = 0; i < design.size(); i++) {
     const Layer& layer = design[i];
     if (!layer.is_set()) continue;

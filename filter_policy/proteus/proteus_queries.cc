@@ -106,7 +106,7 @@ bool Proteus::AnyInSeries(const OpenLayer& layer, const ByteKey& lo,
     bits -= layer.stride;
   }
   budget->prefixes -= more + 1;
-  const PrefixLength length(bits, salt_, layer.set.TakesNeighbours());
+  const PrefixLength length = LengthIn(layer, bits);
   for (ByteKey::Prefixes prefixes(lo, length);; prefixes.Move(1, length)) {
     // Zeros at the end may stand for shorter keys, which have no longer
     // prefixes.
@@ -317,8 +317,9 @@ uint32_t Proteus::AbsentInSeries(const OpenLayer& layer,
   }
   const uint32_t longest = layer.LongestPrefix(key.size());
   for (uint32_t bits = layer.bits; bits <= longest; bits += layer.stride) {
-    const PrefixLength length(bits, salt_, layer.set.TakesNeighbours());
-    if (!layer.set.MayContain(HashPrefix(key, length))) return bits;
+    if (!layer.set.MayContain(HashPrefix(key, LengthIn(layer, bits)))) {
+      return bits;
+    }
   }
   return 0;
 }

@@ -2,13 +2,13 @@
 
 //  A search over runs.
 //
-//  What it is. An LSM tree holds its keys in sorted runs: each file of level 0
-//  is one, and all files of a deeper level together are one. To find the first
-//  key at or above a target, RocksDB's iterator seeks one file of each run, and
-//  a heap over these files (MergingIterator) gives the nearest of the keys that
-//  they stand at. The user's iterator goes on from there, from key to key. So a
-//  search costs a block of every run, although only the nearest key counts, and
-//  in most runs the next key is further away.
+//  What a search is. An LSM tree holds its keys in sorted runs: each file of
+//  level 0 is one, and all files of a deeper level together are one. To find
+//  the first key at or above a target, RocksDB's iterator seeks one file of
+//  each run, and a heap over these files (MergingIterator) gives the nearest of
+//  the keys that they stand at. The user's iterator goes on from there, from
+//  key to key. So a search costs a block of every run, although only the
+//  nearest key counts, and in most runs the next key is further away.
 //
 //  Why runs may wait. A range filter often knows that a file has no key between
 //  the target and some bound. It does not know the file's next key, but the

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What becomes of the seeks of one iterator, as plugin/filter_statistics.h
-//  defines it, RocksDB's tickers and perf context counters for it, and what the
-//  iterator learns from it about waiting.
+//  Counts the outcomes of the seeks of one iterator, which
+//  plugin/filter_statistics.h defines, in Protean's statistics and in RocksDB's
+//  tickers and perf context. The iterator learns from them whether waiting
+//  pays.
 //
 //  The iterator counts in plain numbers, which are handed over to the file's
 //  shared counts when they are many, and when the iterator is destroyed.

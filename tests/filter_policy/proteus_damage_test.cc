@@ -392,9 +392,9 @@ TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {
                   }).IsCorruption());
     }
   }
-  Layer more;
-  more.bits = kMaxPrefixBits;
-  EXPECT_TRUE(status([&](ProteusDesign* to) { to->Add(more); }).IsCorruption());
+  EXPECT_TRUE(status([](ProteusDesign* to) {
+                to->Add(Layer::Prefixes(kMaxPrefixBits));
+              }).IsCorruption());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -104,8 +104,7 @@ LayerPlans PlanLayers(const ProteusDesign& design,
   };
   for (const Layer& layer : design) {
     if (!layer.is_set() || &layer == rest) continue;
-    const double most = layer.share * static_cast<double>(bytes);
-    add(layer, std::min(left, static_cast<uint64_t>(std::llround(most))));
+    add(layer, std::min(left, layer.ShareOf(bytes)));
   }
   if (rest != nullptr) add(*rest, left);
   return plans;

@@ -124,7 +124,7 @@ struct PrefixLayers {
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics);
 
-// What a query meets in layers without an outer set.
+// The prefixes that a query tests in layers without an outer set.
 struct TestedPrefixes {
   // The lengths of which each tested prefix must be a false positive. If it is
   // 0, the answer is certain: `prefixes` is 0 if nothing passes, or 1.

@@ -16,12 +16,6 @@ namespace {
 constexpr double kSeriesKeyShares[] = {0, 0.5};
 constexpr size_t kMaxPrefixLengths = 96;
 
-Layer PrefixesOf(uint32_t bits) {
-  Layer layer;
-  layer.bits = bits;
-  return layer;
-}
-
 }  // namespace
 
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
@@ -92,7 +86,7 @@ void DesignSearch::AddWholeKeys(uint64_t bytes,
   for (AmqKind kind : kinds_) {
     DesignCandidate candidate;
     candidate.design = {
-        {PrefixesOf(static_cast<uint32_t>(
+        {Layer::Prefixes(static_cast<uint32_t>(
             8 * std::max<size_t>(statistics_.longest_key(), 1)))},
         kind};
     candidate.TestApart(1);
@@ -139,7 +133,7 @@ void DesignSearch::AddSecondLayer(uint64_t bytes, uint64_t trie_bytes,
   const uint32_t last = std::min(trie_bits + kNearest, statistics_.max_bits());
   for (uint32_t bits = trie_bits + 1; bits <= last; bits++) {
     candidate.design = alone;
-    candidate.design.Add(PrefixesOf(bits));
+    candidate.design.Add(Layer::Prefixes(bits));
     for (AmqKind kind : kinds_) {
       candidate.design.amq = kind;
       judge_.Evaluate(bytes, kFirstRoundQueries, &candidate);
@@ -294,11 +288,7 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
   for (uint32_t stride : kStrides) {
     for (uint32_t first = 1; first < longest; first += spacing) {
       DesignCandidate candidate;
-      Layer series_layer;
-      series_layer.kind = Layer::Kind::kSeries;
-      series_layer.bits = 8 * first;
-      series_layer.stride = 8 * stride;
-      candidate.design.Add(series_layer);
+      candidate.design.Add(Layer::Series(8 * first, 8 * stride));
       if (key_share > 0) candidate.design.AddKeys(key_share);
       candidate.TestApart(kUsualPrefixes);
       for (AmqKind kind : kinds_) {

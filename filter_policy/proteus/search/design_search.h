@@ -18,7 +18,7 @@
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
-//  What makes it fast enough for a compaction:
+//  Three things make it fast enough for a compaction:
 //
 //  - A pair only costs a query something if the query shares at least l1 and
 //    less than l2 bits with a key; and while both bounds lie below one

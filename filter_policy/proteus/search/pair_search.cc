@@ -195,11 +195,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     DesignCandidate candidate;
     candidate.trie_bytes = size.bytes;
     if (first > 0) {
-      Layer trie;
-      trie.kind = Layer::Kind::kTrie;
-      trie.bits = first;
-      trie.lead = size.lead;
-      candidate.design.Add(trie);
+      candidate.design.Add(Layer::Trie(first, size.lead));
       candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
       least.Add(CostOf(candidate, price_));
       found->push_back(candidate);
@@ -401,13 +397,10 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
       const double certain = shares.AtLeast(lengths[j]);
       if (certain > least.Most()) break;
       for (size_t i = 0; i < j; i++) {
-        Layer outer;
-        outer.bits = lengths[i];
-        outer.share = 0.5;
-        Layer inner;
-        inner.bits = lengths[j];
         DesignCandidate candidate;
-        candidate.design = {{outer, inner}, kind};
+        candidate.design = {{Layer::Prefixes(lengths[i], /*share=*/0.5),
+                             Layer::Prefixes(lengths[j])},
+                            kind};
         candidate.TestApart(kUsualPrefixes);
         if (!judge_.Evaluate(bytes, kGridQueries, &candidate, least.Most()))
           continue;

@@ -31,11 +31,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Iterators of the test's own ----
 
 // Creates the iterator of a file. `inner` is the iterator of the table itself,
-// `caller` what it is for. The caller owns the returned iterator.
+// `caller` what it is for, with these ReadOptions. The caller owns the returned
+// iterator.
 struct SpiedFile {
   const std::string name;
   std::unique_ptr<InternalIterator> inner;
   const TableReaderCaller caller;
+  const ReadOptions* read_options;
 };
 using MakeIterator = std::function<std::unique_ptr<InternalIterator>(
     std::unique_ptr<SpiedFile>)>;
@@ -93,7 +95,7 @@ class SpyTableReader : public ProteanTableReader {
         read_options, prefix_extractor, /*arena=*/nullptr, skip_filters, caller,
         compaction_readahead_size, allow_unprepared_value));
     auto it = make_(std::unique_ptr<SpiedFile>(
-        new SpiedFile{file().name(), std::move(inner), caller}));
+        new SpiedFile{file().name(), std::move(inner), caller, &read_options}));
     if (arena == nullptr) return new SpyIterator(std::move(it));
     return new (arena->AllocateAligned(sizeof(SpyIterator)))
         SpyIterator(std::move(it));

@@ -11,52 +11,15 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-// The ReadOptions that iterators over files have been made with, by address.
-std::multiset<const ReadOptions*>* asked = nullptr;
-
-class AskedReader : public SpyTableReader {
- public:
-  using SpyTableReader::SpyTableReader;
-  InternalIterator* NewIterator(const ReadOptions& read_options,
-                                const SliceTransform* prefix_extractor,
-                                Arena* arena, bool skip_filters,
-                                TableReaderCaller caller, size_t readahead,
-                                bool unprepared) override {
-    if (caller == TableReaderCaller::kUserIterator)
-      asked->insert(&read_options);
-    return file().table()->NewIterator(read_options, prefix_extractor, arena,
-                                       skip_filters, caller, readahead,
-                                       unprepared);
-  }
-};
-
-class AskedFactory : public ProteanTableFactory {
- public:
-  using ProteanTableFactory::NewTableReader;
-  Status NewTableReader(const ReadOptions& ro,
-                        const TableReaderOptions& options,
-                        std::unique_ptr<RandomAccessFileReader>&& file,
-                        uint64_t file_size,
-                        std::unique_ptr<TableReader>* reader,
-                        bool prefetch) const override {
-    std::unique_ptr<BlockBasedFile> opened;
-    const Status s = BlockBasedFile::Open(*this, ro, options, std::move(file),
-                                          file_size, prefetch, &opened);
-    if (s.ok()) {
-      *reader = std::make_unique<AskedReader>(std::move(opened), "", nullptr);
-    }
-    return s;
-  }
-};
-
-}  // namespace
-
 TEST_F(ContractTest, ReadOptionsNameASearch) {
+  // The ReadOptions that iterators over files have been made with, by address.
   std::multiset<const ReadOptions*> addresses;
-  asked = &addresses;
-  options_.table_factory = std::make_shared<AskedFactory>();
+  SetTable([&](std::unique_ptr<SpiedFile> file) {
+    if (file->caller == TableReaderCaller::kUserIterator) {
+      addresses.insert(file->read_options);
+    }
+    return std::move(file->inner);
+  });
   Open();
   for (const char* key : {"a", "b", "c"}) AddFile(db_.get(), 3, {key});
   AddFile(db_.get(), 0, {"a", "d"});
