@@ -34,6 +34,7 @@ FilterSeeks SeeksOf(const SeekCounts& counts, SeekKind kind) {
   seeks.true_positives = counts(kind, SeekEvent::kTruePositive);
   seeks.false_positives = counts(kind, SeekEvent::kFalsePositive);
   seeks.reached = counts(kind, SeekEvent::kReached);
+  seeks.deletion_skips = counts(kind, SeekEvent::kDeletionsSkipped);
   return seeks;
 }
 

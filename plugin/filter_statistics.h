@@ -35,6 +35,10 @@
 //  `reached` counts files that waited in vain: the search came to the marker.
 //  These seeks are among the positives, true or false.
 //
+//  `deletion_skips` counts how often a file went past a stretch of deletions
+//  without a step for each (docs/deletions.md), in a seek or in the scan after
+//  it.
+//
 //  Each seek that RocksDB makes counts, so an iterator that changes direction
 //  counts again. Seeks that do not ask the filter are not counted: unbounded
 //  seeks backwards, seeks to the first key without an upper bound, seeks in
@@ -139,6 +143,7 @@ struct FilterSeeks {
   uint64_t true_positives = 0;
   uint64_t false_positives = 0;
   uint64_t reached = 0;  // part of the positives
+  uint64_t deletion_skips = 0;
 
   // All of these seeks.
   uint64_t asked() const {

@@ -23,6 +23,20 @@ bool HoldsNoKeys(const BlockBasedFile& file) {
          kind->second == FindFilterType(FilterKind::kAlwaysTrue)->name;
 }
 
+// The stretches of deletions that the file's properties tell of; nullptr if
+// there are none.
+std::unique_ptr<const DeletionStretches> DeletionsOf(
+    const BlockBasedFile& file) {
+  const auto properties = file.table()->GetTableProperties();
+  if (properties == nullptr) return nullptr;
+  const UserCollectedProperties& all = properties->user_collected_properties;
+  const auto encoded = all.find(kDeletionStretchesProperty);
+  if (encoded == all.end()) return nullptr;
+  auto stretches = std::make_unique<DeletionStretches>(encoded->second);
+  if (stretches->size() == 0) return nullptr;
+  return stretches;
+}
+
 FileDescription Describe(const BlockBasedFile& file,
                          uint64_t log_period_seconds) {
   FileDescription description;
@@ -65,6 +79,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       has_range_filter_(use == FilterUse::kUsed),
       allows_markers_(has_range_filter_ &&
                       file_->user_comparator() == BytewiseComparator()),
+      deletions_(allows_markers_ ? DeletionsOf(*file_) : nullptr),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       gets_(open_file_.gets()),
       marker_sequence_(MarkerSequenceOf(*file_)),

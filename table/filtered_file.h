@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "filter_policy/deletion_stretches.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/rocksdb_namespace.h"
@@ -97,6 +98,10 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // file tells: it has a range filter, and keys without timestamps.
   bool allows_markers() const { return allows_markers_; }
 
+  // The stretches of the file that have deletions and no values; nullptr if
+  // none are known.
+  const DeletionStretches* deletions() const { return deletions_.get(); }
+
   // Gets the file's filter, which the table keeps in memory, or of which
   // `*view` loads and keeps parts for the caller. `read_options` must outlive
   // it. Returns nullptr if the filter cannot be used, or is switched off; then
@@ -166,6 +171,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const ProteanFilterBitsReader* held_ = nullptr;
   const CachedFilter* cached_ = nullptr;
   const bool allows_markers_;
+  const std::unique_ptr<const DeletionStretches> deletions_;
   const size_t timestamp_size_;
   GetTally* const gets_;
   const SequenceNumber marker_sequence_;

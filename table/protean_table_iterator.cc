@@ -11,6 +11,7 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
 #include "table/rocksdb_internals/versions.h"
+#include "table/seek/next_value.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -64,6 +65,10 @@ inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
   if (search_ != nullptr) search_->BeginSeek(file_, target, this);
   RecordPendingOutcome(still_waits);
   marker().set_moves(0);
+  seeks_->has_skipped = false;
+  seeks_->ForgetDeletions();
+  watches_deletions_ =
+      file_->deletions() != nullptr && !backwards && MaySkipDeletions();
   bounds_.Take(read_options());
   // Tailing iterators forget files in which a search has ended, and with a
   // table_filter, some files are not in the search.
@@ -264,7 +269,8 @@ void ProteanTableIterator::LeaveMarker() {
   if (marker().purpose() == Marker::Purpose::kProbe && MoveMarker(&asking)) {
     if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
     search_->Follow(this);
-  } else {
+  } else if (!watches_deletions_ || marker().IsEnd() ||
+             !SkipDeletions(marker().user_key())) {
     ReadFromMarker();
   }
 }
@@ -289,6 +295,10 @@ void ProteanTableIterator::ReadFromMarker() {
     StopAtUpperBound();
   }
   if (marker().IsEnd()) return;
+  if (seeks_->has_skipped) {
+    search_->FollowSkip(this);
+    return;
+  }
   const SeekKind kind = bounds_.ForwardKind();
   seeks_->outcomes.CountReached(kind, Valid(), &inner());
   seeks_->outcomes.CountUselessWait(kind);
@@ -302,6 +312,53 @@ void ProteanTableIterator::ReadBeforeMarker() {
   if (!marker().IsEnd()) {
     seeks_->outcomes.CountReached(bounds_.ForwardKind(), Valid(), &inner());
   }
+}
+
+// ---- Deletions ----
+
+bool ProteanTableIterator::MaySkipDeletions() const {
+  return CanWait() && !seeks_->prepared && !read_options().pin_data &&
+         file_->IsOn();
+}
+
+bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
+                                         std::string* next) {
+  Asking asking(this);
+  const SearchPosition position = Position();
+  return NextValue(position.kind == SearchPosition::Kind::kKey
+                       ? nullptr
+                       : asking.Filter(),
+                   file_->deletions(), position, from, limit, next);
+}
+
+bool ProteanTableIterator::WatchDeletions() {
+  if (!inner()->Valid()) return false;
+  Seeks& seeks = *seeks_;
+  const ValueType type = ExtractValueType(inner()->key());
+  if (type != kTypeDeletion && type != kTypeSingleDeletion) {
+    seeks.ForgetDeletions();
+    return false;
+  }
+  if (++seeks.deletions < seeks.ask_after) return false;
+  seeks.ask_after +=
+      std::min(std::max(seeks.deletions, kMinDeletions), kMaxDeletionsBetween);
+  // The copy outlives the iterator's position.
+  const std::string from = file_->UserKey(inner()->key()).ToString();
+  return SkipDeletions(from);
+}
+
+bool ProteanTableIterator::SkipDeletions(const Slice& from) {
+  std::string to;
+  if (!search_->SkipDeletions(from, this, &to)) return false;
+  search_->Pass(from);
+  seeks_->has_skipped = IsReading() || seeks_->has_skipped;
+  seeks_->outcomes.CountDeletionsSkipped(bounds_.ForwardKind());
+  marker().new_user_key()->swap(to);
+  marker().Place(Marker::Purpose::kProbe, file_->marker_sequence());
+  SetWaiting();
+  StopAtUpperBound();
+  search_->FollowSkip(this);
+  return true;
 }
 
 // ---- Backward seeks ----

@@ -37,6 +37,10 @@
 //  iterator waits just below the bound, where the search ends. If it were
 //  invalid, LevelIterator would go on through all files before this one.
 //
+//  A scan over deletions waits, too: once it has met a few in a row, and no file
+//  of the search may have a value before some key, it goes on at that key
+//  (table/seek/next_value.h).
+//
 //  Bounds that ReadOptions do not have may come from the thread
 //  (plugin/search_bounds.h). RocksDB's iterators do not know them, so an
 //  iterator that is invalid has to end the search. Forward, kOutOfBound ends it
@@ -77,16 +81,20 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   void Next() override {
     if (IsReading()) {
       inner()->Next();
-      StopAtUpperBound();
+      if (!StopAtUpperBound() && watches_deletions_) WatchDeletions();
     } else {
       LeaveMarker();
     }
   }
   bool NextAndGetResult(IterateResult* result) override {
     if (IsReading()) {
-      return inner()->NextAndGetResult(result) && !StopAtUpperBound();
+      if (!inner()->NextAndGetResult(result) || StopAtUpperBound()) {
+        return false;
+      }
+      if (!watches_deletions_ || !WatchDeletions()) return true;
+    } else {
+      LeaveMarker();
     }
-    LeaveMarker();
     return GetResult(result);
   }
   void Prev() override {
@@ -104,6 +112,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     inner().SetPinnedItersMgr(manager);
     if (manager != nullptr && search_ == nullptr) {
       search_ = RunSearch::Of(read_options());
+      search_->Join();
     }
   }
 #if PROTEAN_HAS_MULTI_SCAN
@@ -120,7 +129,23 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     FilterView view;  // while the iterator waits
     const bool markers_allowed;
     bool prepared = false;  // whether inner() has read ahead for a MultiScan
+    // Whether the iterator waits where it has skipped deletions. Then the
+    // outcome of its seek has been counted.
+    bool has_skipped = false;
+    // Deletions in a row that the iterator has been at, and how many there must
+    // be before the search is asked whether it may skip some.
+    uint32_t deletions = 0;
+    uint32_t ask_after = kMinDeletions;
+
+    void ForgetDeletions() {
+      deletions = 0;
+      ask_after = kMinDeletions;
+    }
   };
+  // A scan steps over so many deletions in a row before it asks, and over twice
+  // as many each time after that, up to a maximum.
+  static constexpr uint32_t kMinDeletions = 2;
+  static constexpr uint32_t kMaxDeletionsBetween = 64;
   // Called first by whatever positions the iterator.
   void MakeSeeks() {
     if (seeks_ != nullptr) return;
@@ -140,6 +165,8 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     file_->queue()->Record(lo, hi, hi_inclusive);
   }
   void RecordNothingFrom(const Slice& target) override;
+  bool FindNextValue(const Slice& from, const Slice* limit,
+                     std::string* next) override;
 
   // Returns true if the iterator may wait. Markers are for DBIter, which
   // compares sequence numbers with that of its snapshot. Of the iterators that
@@ -202,6 +229,15 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // The search has come to the marker: the iterator waits further on, or reads.
   void LeaveMarker();
   bool MoveMarker(Asking* asking);
+
+  bool MaySkipDeletions() const;
+  // The iterator, which reads, has moved to the next key. Returns true if it is
+  // at a deletion after others, and has skipped some.
+  bool WatchDeletions();
+  // The iterator, at `from`, waits after the deletions that the search may skip
+  // (seek/next_value.h). Returns false if there are none.
+  bool SkipDeletions(const Slice& from);
+
   // Move from the marker to the first key above it, or to the last one below.
   void ReadFromMarker();
   void ReadBeforeMarker();
@@ -233,6 +269,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   FilteredFile* const file_;
   std::shared_ptr<RunSearch> search_;  // nullptr unless under a DBIter
   SeekBounds bounds_;
+  bool watches_deletions_ = false;  // whether deletions are skipped
   // nullptr until the first seek. RocksDB gets the memory of iterators in
   // blocks, which many iterators over files fill the better the smaller they
   // are; and where there are many files, some are never sought.

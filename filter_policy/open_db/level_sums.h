@@ -140,13 +140,14 @@ enum class SeekEvent : uint8_t {
   kReached,   // the search came to the marker; counted as a positive as well
   kTruePositive,
   kFalsePositive,
+  kDeletionsSkipped,  // a stretch of deletions was skipped; not an outcome
 };
 
 // One number for each kind of seek and each event.
 template <typename Number>
 class SeekTable {
  public:
-  static constexpr size_t kEvents = 5;
+  static constexpr size_t kEvents = 6;
   static constexpr size_t kSize = 2 * kEvents;
 
   Number& operator()(SeekKind kind, SeekEvent event) {

@@ -2,6 +2,8 @@
 
 #include "table/rocksdb_internals/table_builder.h"
 
+#include "db/dbformat.h"
+#include "filter_policy/deletion_stretches.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
@@ -23,23 +25,39 @@ struct FilterFacts {
   std::string db_session;
   const void* family;
   std::string family_name;
+  // Where the file has deletions only; nullptr if nobody asks (next_value.h).
+  std::unique_ptr<DeletionStretchesBuilder> deletions;
 };
 using SharedFacts = std::shared_ptr<FilterFacts>;
 
 // Adds properties which are complete once the file's filter is finished, and
 // counts the filter. The builder finishes the filter before it asks for
-// properties.
+// properties. Also adds where the file has deletions only.
 class PropertiesOfFilter : public InternalTblPropColl {
  public:
   explicit PropertiesOfFilter(SharedFacts facts) : facts_(std::move(facts)) {}
 
   const char* Name() const override { return "protean.FilterProperties"; }
-  Status InternalAdd(const Slice& /*key*/, const Slice& /*value*/,
+  Status InternalAdd(const Slice& key, const Slice& /*value*/,
                      uint64_t /*file_size*/) override {
+    if (facts_->deletions != nullptr) {
+      const ValueType type = ExtractValueType(key);
+      if (type != kTypeRangeDeletion) {
+        facts_->deletions->Add(
+            ExtractUserKey(key),
+            type == kTypeDeletion || type == kTypeSingleDeletion);
+      }
+    }
     return Status::OK();
   }
   void BlockAdd(uint64_t, uint64_t, uint64_t) override {}
   Status Finish(UserCollectedProperties* properties) override {
+    if (facts_->deletions != nullptr) {
+      std::string stretches = facts_->deletions->Finish();
+      if (!stretches.empty()) {
+        properties->insert({kDeletionStretchesProperty, std::move(stretches)});
+      }
+    }
     const UserCollectedProperties& finished = facts_->built.properties;
     if (finished.empty()) return Status::OK();
     properties->insert(finished.begin(), finished.end());
@@ -75,6 +93,14 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
     price_ =
         DBSession::PriceOf(facts_->db_session, facts_->family,
                            options.level_at_creation, options.ioptions.stats);
+    if (options.internal_comparator.user_comparator() ==
+        BytewiseComparator()) {
+      facts_->deletions = std::make_unique<DeletionStretchesBuilder>();
+    }
+  }
+  // The stretches of deletions, or nullptr.
+  std::shared_ptr<const DeletionStretchesBuilder> deletions() const {
+    return {facts_, facts_->deletions.get()};
   }
 
   const char* Name() const override { return policy_->Name(); }
@@ -114,15 +140,23 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
 // exceed.
 class SizedTableBuilder : public BlockBasedTableBuilder {
  public:
-  using BlockBasedTableBuilder::BlockBasedTableBuilder;
+  SizedTableBuilder(
+      const BlockBasedTableOptions& table, const TableBuilderOptions& options,
+      WritableFileWriter* file,
+      std::shared_ptr<const DeletionStretchesBuilder> deletions)
+      : BlockBasedTableBuilder(table, options, file),
+        deletions_(std::move(deletions)) {}
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
   uint64_t EstimatedTailSize() const override {
-    return BlockBasedTableBuilder::EstimatedTailSize() + kMaxPropertyBytes;
+    return BlockBasedTableBuilder::EstimatedTailSize() + kMaxPropertyBytes +
+           (deletions_ == nullptr ? 0 : deletions_->MaxBytes());
   }
 #endif
 
  private:
+  [[maybe_unused]] const std::shared_ptr<const DeletionStretchesBuilder>
+      deletions_;
   // Maximum size of the properties of a filter, and of its name.
   [[maybe_unused]] static constexpr uint64_t kMaxPropertyBytes = 1024;
 };
@@ -157,7 +191,8 @@ TableBuilder* NewTableBuilderWithProperties(
   borrowed.emplace_back(filter.get());
   TableBuilderOptions options_of_file = options;
   options_of_file.internal_tbl_prop_coll_factories = &borrowed;
-  auto* const builder = new SizedTableBuilder(table, options_of_file, file);
+  auto* const builder = new SizedTableBuilder(table, options_of_file, file,
+                                              filter->deletions());
   for (auto& collector : borrowed) (void)collector.release();
   return builder;
 }

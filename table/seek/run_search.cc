@@ -81,6 +81,23 @@ bool OpenRuns::FindEnd(bool backwards, Slice* end) const {
   return found;
 }
 
+bool OpenRuns::FindNextValue(OpenRun* run, const Slice& from,
+                             std::string* next) const {
+  bool found = run->FindNextValue(from, /*limit=*/nullptr, next);
+  std::string other;
+  for (size_t i = 0; i < size(); i++) {
+    if (found && from.compare(*next) >= 0) return false;
+    if (runs_[i] == run) continue;
+    const Slice limit(*next);
+    if (!runs_[i]->FindNextValue(from, found ? &limit : nullptr, &other)) {
+      continue;
+    }
+    next->swap(other);
+    found = true;
+  }
+  return found && from.compare(*next) < 0;
+}
+
 // ---- Search sampler ----
 
 void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
@@ -201,6 +218,22 @@ void RunSearch::Leave(OpenRun* run) {
   if (sampler_.IsWatching() && run->round == round_) sampler_.Finish(runs_);
   sampler_.Forget(run);
   runs_.Remove(run);
+  joined_--;
+}
+
+bool RunSearch::SkipDeletions(const Slice& from, OpenRun* run,
+                              std::string* to) {
+  if (from.compare(skipped_to_) < 0 && from.compare(skipped_from_) >= 0) {
+    *to = skipped_to_;
+    return true;
+  }
+  // Idle runs, which are not listed, may have values.
+  if (runs_.size() != joined_ || !runs_.FindNextValue(run, from, to)) {
+    return false;
+  }
+  skipped_from_.assign(from.data(), from.size());
+  skipped_to_ = *to;
+  return true;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

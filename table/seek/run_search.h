@@ -114,6 +114,10 @@ class OpenRun {
   // far as the iterator's bounds tell where that is.
   virtual void RecordNothingFrom(const Slice& target) = 0;
 
+  // Finds where the file may have its next value (next_value.h).
+  virtual bool FindNextValue(const Slice& from, const Slice* limit,
+                             std::string* next) = 0;
+
   static constexpr uint32_t kNowhere = ~uint32_t{0};
 
   uint64_t round = 0;  // the latest round in which it was sought; 0: none
@@ -217,6 +221,10 @@ class OpenRuns {
   // them tells.
   bool FindEnd(bool backwards, Slice* end) const;
 
+  // Stores a key below which no run has a value that is at or above `from`,
+  // where `run` is. False if that would be `from` itself.
+  bool FindNextValue(OpenRun* run, const Slice& from, std::string* next) const;
+
   // Rounds during which a run may be at a key while others are sought: the
   // search may go from one range deletion to the next of the levels below.
   static constexpr uint64_t kMaxIdleRounds = 16;
@@ -295,6 +303,9 @@ class RunSearch {
   // Runs that have been sought lately.
   size_t runs() const { return runs_.size(); }
 
+  // A run becomes part of the search, in which it takes part when it is sought.
+  void Join() { joined_++; }
+
   // `run` is about to seek, for the key `target` or, if that is nullptr, for
   // the first or last key of its file, which `file` identifies.
   void BeginSeek(const void* file, const Slice* target, OpenRun* run) {
@@ -337,6 +348,14 @@ class RunSearch {
     runs_.Follow(run);
     sampler_.Follow(run);
   }
+
+  // Finds where the search may go on (next_value.h), which has come to `run`,
+  // at `from`: stores a key above `from`, or returns false. The answer serves
+  // all runs: those that stand in what is skipped ask again, and get it without
+  // a look at the others.
+  bool SkipDeletions(const Slice& from, OpenRun* run, std::string* to);
+  // `run` has skipped deletions. This says nothing of the seek that is watched.
+  void FollowSkip(OpenRun* run) { runs_.Follow(run); }
   // SearchSampler::Watch.
   void Watch(const Slice& target, bool backwards, bool inclusive,
              OpenRun* run) {
@@ -364,14 +383,19 @@ class RunSearch {
     first_file_ = nullptr;
     runs_.BeginRound(round_);
     bounds_.EndRound();
+    skipped_to_.clear();
   }
 
   const ReadOptions* const read_options_;
+  size_t joined_ = 0;
   uint64_t round_ = 1;
   // The first file that is sought by key in this round, and the key.
   const void* first_file_ = nullptr;
   KeyCopy first_target_;
   std::string passed_;
+  // No run has a value in [skipped_from_, skipped_to_), if that is not empty.
+  std::string skipped_from_;
+  std::string skipped_to_;
   RoundBounds bounds_;
   OpenRuns runs_;
   SearchSampler sampler_;

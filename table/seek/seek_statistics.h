@@ -86,6 +86,11 @@ class SeekOutcomes {
   // The filter let a backward seek through.
   void RecordMatch(FileIterator* inner);
 
+  // The iterator has skipped deletions.
+  void CountDeletionsSkipped(SeekKind kind) {
+    Count(kind, SeekEvent::kDeletionsSkipped);
+  }
+
   // Waiting was of no use for a seek.
   void CountUselessWait(SeekKind kind) {
     if (kind == SeekKind::kOpen) backoff_.OnReached();

@@ -212,6 +212,35 @@ void WriteOne(RandomRun* run, size_t family) {
   if (!written) Forget(run, write);
 }
 
+// Deletes keys that follow one another, as a queue does.
+void DeleteStretch(RandomRun* run, size_t index) {
+  FamilyPlan& family = run->plan.families[index];
+  const size_t keys = family.pool.keys().size();
+  size_t position = run->dice.Below(keys);
+  const size_t end =
+      std::min(keys, position + 4 + run->dice.Below(std::max<size_t>(
+                                         1, keys / run->dice.Of({1, 4, 16}))));
+  for (; position < end; position++) {
+    Write write;
+    write.family = index;
+    write.kind = Write::kDelete;
+    write.key = family.pool.keys()[position];
+    if (family.timestamps) EncodeU64Ts(++run->clock, &write.timestamp);
+    if (family.single_delete[position]) {
+      if (!family.is_put[position]) continue;
+      write.kind = Write::kSingleDelete;
+      write.single_position = position;
+      family.is_put[position] = false;
+    }
+    const WriteOptions options = DrawWriteOptions(run);
+    const bool written = run->Both(write.ToString(), [&](Twin twin) {
+      return Apply(write, run->twins.db(twin), options,
+                   run->twins.handle(twin, index));
+    });
+    if (!written) Forget(run, write);
+  }
+}
+
 void WriteBatchOf(RandomRun* run, size_t size) {
   std::vector<Write> writes;
   std::string what = "batch:";
@@ -362,6 +391,7 @@ void WriteSome(RandomRun* run) {
 void WriteMany(RandomRun* run) {
   run->num_writes++;
   const size_t family = DrawFamily(run);
+  if (run->dice.OneIn(3)) return DeleteStretch(run, family);
   const size_t keys = run->plan.families[family].pool.keys().size();
   for (size_t writes = 1 + run->dice.Below(keys); writes > 0; writes--) {
     WriteOne(run, family);

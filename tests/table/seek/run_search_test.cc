@@ -30,7 +30,9 @@ struct Recorded {
 class FakeMember : public OpenRun {
  public:
   explicit FakeMember(const ReadOptions& read_options)
-      : search(RunSearch::Of(read_options)) {}
+      : search(RunSearch::Of(read_options)) {
+    search->Join();
+  }
   ~FakeMember() {
     if (!has_left) LeaveForGood();
   }
@@ -58,6 +60,14 @@ class FakeMember : public OpenRun {
     EXPECT_FALSE(has_left);
     nothing_from.push_back(target.ToString());
   }
+  bool FindNextValue(const Slice& from, const Slice* limit,
+                     std::string* next) override {
+    EXPECT_FALSE(has_left);
+    looks++;
+    if (next_value.empty()) return false;
+    *next = std::max(next_value, from.ToString());
+    return limit == nullptr || limit->compare(*next) > 0;
+  }
 
   void SeekTo(const Slice& target, const std::string& found,
               bool waits = false) {
@@ -82,6 +92,7 @@ class FakeMember : public OpenRun {
   bool valid = false;
   bool waiting = false;
   std::string key;
+  std::string next_value;  // empty if the file has none
   std::vector<Recorded> ranges;
   std::vector<std::string> nothing_from;
 };

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/deletion_stretches.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "filter_policy/bits/bit_util.h"
+#include "util/coding.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// The shortest prefix of `key` that is above `lower`. REQUIRES: `key` is above
+Slice ShortestAbove(const Slice& lower, const Slice& key) {
+  return Slice(key.data(), SharedBytes(lower, key) + 1);
+}
+
+}  // namespace
+
+// ---- Stretches ----
+
+DeletionStretches::DeletionStretches(const Slice& encoded)
+    : encoded_(encoded.ToString()) {
+  if (!Parse(encoded_)) stretches_.clear();
+}
+
+bool DeletionStretches::Parse(Slice input) {
+  uint32_t count = 0;
+  if (!GetVarint32(&input, &count)) return input.empty();
+  // Each takes three bytes at least.
+  if (count > input.size() / 3) return false;
+  stretches_.reserve(count);
+  for (uint32_t i = 0; i < count; i++) {
+    DeletionStretch stretch;
+    if (!GetVarint64(&input, &stretch.deletions) ||
+        !GetLengthPrefixedSlice(&input, &stretch.begin) ||
+        !GetLengthPrefixedSlice(&input, &stretch.end) ||
+        stretch.begin.compare(stretch.end) >= 0 ||
+        (i > 0 && stretches_.back().end.compare(stretch.begin) > 0)) {
+      return false;
+    }
+    stretches_.push_back(stretch);
+  }
+  return input.empty();
+}
+
+const DeletionStretch* DeletionStretches::EndingAbove(const Slice& key) const {
+  return std::upper_bound(begin(), end(), key,
+                          [](const Slice& a, const DeletionStretch& b) {
+                            return a.compare(b.end) < 0;
+                          });
+}
+
+// ---- Builder ----
+
+void DeletionStretchesBuilder::AddDeletion(const Slice& key) {
+  if (deletions_ > 0) {
+    if (key == last_.slice()) return;
+  } else {
+    // A newer version of the key has a value.
+    if (has_value_ && key == last_value_.slice()) return;
+    first_.Assign(key);
+    begin_size_ =
+        has_value_ ? ShortestAbove(last_value_.slice(), key).size() : 0;
+  }
+  deletions_++;
+  last_.Assign(key);
+}
+
+void DeletionStretchesBuilder::EndStretch(const Slice& key) {
+  if (key == last_.slice()) {
+    deletions_--;
+    Keep(key);
+  } else {
+    Keep(ShortestAbove(last_.slice(), key));
+  }
+}
+
+void DeletionStretchesBuilder::Keep(const Slice& end) {
+  if (deletions_ >= min_deletions_) {
+    kept_.push_back({std::string(first_.slice().data(), begin_size_),
+                     end.ToString(), deletions_});
+    bytes_ += kept_.back().bytes();
+    if (bytes_ >
+        std::max<uint64_t>(kMinMaxBytes, entries_ / kEntriesPerByte)) {
+      DropShort();
+    }
+  }
+  deletions_ = 0;
+}
+
+void DeletionStretchesBuilder::DropShort() {
+  std::vector<size_t> longest(kept_.size());
+  std::iota(longest.begin(), longest.end(), 0);
+  std::stable_sort(longest.begin(), longest.end(), [this](size_t a, size_t b) {
+    return kept_[a].deletions > kept_[b].deletions;
+  });
+  const size_t room = bytes_ / 2;
+  bytes_ = 0;
+  size_t fit = 0;
+  while (bytes_ < room) bytes_ += kept_[longest[fit++]].bytes();
+  min_deletions_ = kept_[longest[fit - 1]].deletions;
+  longest.resize(fit);
+  std::sort(longest.begin(), longest.end());
+  std::vector<Kept> rest;
+  rest.reserve(fit);
+  for (const size_t i : longest) rest.push_back(std::move(kept_[i]));
+  kept_ = std::move(rest);
+}
+
+std::string DeletionStretchesBuilder::Finish() {
+  // The last key's own deletion may hide values in the next file.
+  if (deletions_ > 0) {
+    deletions_--;
+    Keep(last_.slice());
+  }
+  std::string encoded;
+  if (kept_.empty()) return encoded;
+  PutVarint32(&encoded, static_cast<uint32_t>(kept_.size()));
+  for (const Kept& kept : kept_) {
+    PutVarint64(&encoded, kept.deletions);
+    PutLengthPrefixedSlice(&encoded, kept.begin);
+    PutLengthPrefixedSlice(&encoded, kept.end);
+  }
+  return encoded;
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "table/seek/next_value.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+bool Store(const Slice& key, const Slice* limit, std::string* next) {
+  if (limit != nullptr && key.compare(*limit) >= 0) return false;
+  next->assign(key.data(), key.size());
+  return true;
+}
+
+const Slice& Larger(const Slice& a, const Slice& b) {
+  return a.compare(b) < 0 ? b : a;
+}
+
+}  // namespace
+
+bool NextValue(const FileRangeFilter* filter,
+               const DeletionStretches* stretches,
+               const SearchPosition& position, const Slice& from,
+               const Slice* limit, std::string* next) {
+  if (position.kind == SearchPosition::Kind::kNone) {
+    if (filter == nullptr) return Store(from, limit, next);
+    return filter->MayHaveKeyAtOrAbove(from) &&
+           Store(Larger(from, filter->largest()), limit, next);
+  }
+  // Not so only after a change of direction.
+  if (position.user_key.compare(from) < 0) return Store(from, limit, next);
+  const bool waits = position.kind == SearchPosition::Kind::kMarker;
+  // The file has no key below.
+  Slice start = position.user_key;
+  bool may_ask = waits && filter != nullptr;
+  for (;;) {
+    if (limit != nullptr && start.compare(*limit) >= 0) return false;
+    const DeletionStretch* stretch =
+        stretches == nullptr ? nullptr : stretches->EndingAbove(start);
+    if (stretch == nullptr || stretch == stretches->end()) stretch = nullptr;
+    if (stretch != nullptr && stretch->begin.compare(start) <= 0) {
+      // The end tells the next value from the last deletion, so the filter
+      // need not be asked for what follows.
+      start = stretch->end;
+      may_ask = false;
+      continue;
+    }
+    if (!may_ask) return Store(start, limit, next);
+    may_ask = false;
+    Slice end;
+    if (stretch != nullptr) {
+      end = stretch->begin;
+      if (limit != nullptr && limit->compare(end) < 0) end = *limit;
+    } else if (limit != nullptr) {
+      end = *limit;
+    } else {
+      return Store(start, limit, next);
+    }
+    if (filter->RangeMayMatch(start, end, /*hi_inclusive=*/false)) {
+      return Store(start, limit, next);
+    }
+    if (!filter->HasKeyAtOrAbove(end)) {
+      return Store(Larger(start, filter->largest()), limit, next);
+    }
+    start = end;
+  }
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

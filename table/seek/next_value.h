@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Where a scan may skip deletions.
+//
+//  The rule. All files of a search (run_search.h) stand at keys or wait at
+//  markers, none of them below `from`. If no file may have a value in [from,
+//  to), then the search may go on at `to`, and leave out the deletions before.
+//
+//  Why it holds. A deletion hides older values of its key, and nothing else.
+//  Older values are in files, since whatever a memtable holds is newer than all
+//  files. No file has one in [from, to), in any version, so it does not matter
+//  which snapshot the search sees, or whether the values would be operands of a
+//  merge. At `to` itself there may be a value, and a deletion that hides it, so
+//  `to` is not part of what is skipped.
+//
+//  What a file knows. Its stretches (filter_policy/deletion_stretches.h) say
+//  exactly where it has deletions only. Elsewhere, its filter may say that it
+//  has no key at all. It knows nothing beyond its largest key, where the next
+//  file of its level begins; and a file whose iterator is at no key may be one
+//  behind whose largest key RocksDB's LevelIterator has stopped, to let range
+//  deletions end there. So each file's answer ends with its largest key.
+//
+//  Where the rule is not used: everywhere where iterators may not wait at
+//  markers either (ProteanTableIterator::CanWait), and with pin_data.
+
+#pragma once
+
+#include <string>
+
+#include "filter_policy/deletion_stretches.h"
+#include "filter_policy/range_filter.h"
+#include "rocksdb/slice.h"
+#include "table/seek/run_search.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Finds where a file may have its next value: stores a key, from `from` on,
+// below which the file has no value that is at or above `from`. Returns false,
+// and may store anything, if that key would not be below `limit`, unless that
+// is nullptr. `filter` and `stretches` are the file's, or nullptr if it has
+// none; `position` is where its iterator is.
+bool NextValue(const FileRangeFilter* filter,
+               const DeletionStretches* stretches,
+               const SearchPosition& position, const Slice& from,
+               const Slice* limit, std::string* next);
+
+}  // namespace ROCKSDB_NAMESPACE::protean
