@@ -23,6 +23,12 @@ bool HoldsNoKeys(const BlockBasedFile& file) {
          kind->second == FindFilterType(FilterKind::kAlwaysTrue)->name;
 }
 
+// Returns true if the file has range deletions, or may have some.
+bool HasRangeDeletions(const BlockBasedFile& file) {
+  const auto properties = file.table()->GetTableProperties();
+  return properties == nullptr || properties->num_range_deletions > 0;
+}
+
 // The stretches of deletions that the file's properties tell of; nullptr if
 // there are none.
 std::unique_ptr<const DeletionStretches> DeletionsOf(
@@ -79,6 +85,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       has_range_filter_(use == FilterUse::kUsed),
       allows_markers_(has_range_filter_ &&
                       file_->user_comparator() == BytewiseComparator()),
+      has_range_deletions_(HasRangeDeletions(*file_)),
       deletions_(allows_markers_ ? DeletionsOf(*file_) : nullptr),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       gets_(open_file_.gets()),

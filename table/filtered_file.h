@@ -101,6 +101,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // The stretches of the file that have deletions and no values; nullptr if
   // none are known.
   const DeletionStretches* deletions() const { return deletions_.get(); }
+  bool has_range_deletions() const { return has_range_deletions_; }
 
   // Gets the file's filter, which the table keeps in memory, or of which
   // `*view` loads and keeps parts for the caller. `read_options` must outlive
@@ -171,6 +172,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const ProteanFilterBitsReader* held_ = nullptr;
   const CachedFilter* cached_ = nullptr;
   const bool allows_markers_;
+  const bool has_range_deletions_;
   const std::unique_ptr<const DeletionStretches> deletions_;
   const size_t timestamp_size_;
   GetTally* const gets_;

@@ -325,9 +325,15 @@ bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
                                          std::string* next) {
   Asking asking(this);
   const SearchPosition position = Position();
-  return NextValue(position.kind == SearchPosition::Kind::kKey
-                       ? nullptr
-                       : asking.Filter(),
+  // At a key from there on, the filter has nothing to add. At none, LevelIterator
+  // may be at the end of a range deletion, above all keys of the file, and the
+  // filter does not know of that.
+  const bool needs_filter =
+      position.kind == SearchPosition::Kind::kNone
+          ? !file_->has_range_deletions()
+          : position.kind != SearchPosition::Kind::kKey ||
+                position.user_key.compare(from) < 0;
+  return NextValue(needs_filter ? asking.Filter() : nullptr,
                    file_->deletions(), position, from, limit, next);
 }
 

@@ -27,12 +27,11 @@ bool NextValue(const FileRangeFilter* filter,
     return filter->MayHaveKeyAtOrAbove(from) &&
            Store(Larger(from, filter->largest()), limit, next);
   }
-  // Not so only after a change of direction.
-  if (position.user_key.compare(from) < 0) return Store(from, limit, next);
-  const bool waits = position.kind == SearchPosition::Kind::kMarker;
-  // The file has no key below.
-  Slice start = position.user_key;
-  bool may_ask = waits && filter != nullptr;
+  // The file has no key between `from` and where its iterator is.
+  Slice start = Larger(from, position.user_key);
+  bool may_ask =
+      filter != nullptr && !(position.kind == SearchPosition::Kind::kKey &&
+                             start == position.user_key);
   for (;;) {
     if (limit != nullptr && start.compare(*limit) >= 0) return false;
     const DeletionStretch* stretch =

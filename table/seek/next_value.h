@@ -2,9 +2,9 @@
 
 //  Where a scan may skip deletions.
 //
-//  The rule. All files of a search (run_search.h) stand at keys or wait at
-//  markers, none of them below `from`. If no file may have a value in [from,
-//  to), then the search may go on at `to`, and leave out the deletions before.
+//  The rule. A search (run_search.h) has come to `from`. If no file may have a
+//  value in [from, to), then the search may go on at `to`, and leave out the
+//  deletions before.
 //
 //  Why it holds. A deletion hides older values of its key, and nothing else.
 //  Older values are in files, since whatever a memtable holds is newer than all
@@ -16,9 +16,10 @@
 //  What a file knows. Its stretches (filter_policy/deletion_stretches.h) say
 //  exactly where it has deletions only. Elsewhere, its filter may say that it
 //  has no key at all. It knows nothing beyond its largest key, where the next
-//  file of its level begins; and a file whose iterator is at no key may be one
-//  behind whose largest key RocksDB's LevelIterator has stopped, to let range
-//  deletions end there. So each file's answer ends with its largest key.
+//  file of its level begins, so each file's answer ends there. When its iterator
+//  has come to the end, RocksDB's LevelIterator goes on to the next file. But if
+//  the file has range deletions, LevelIterator stops where the last one ends,
+//  which no filter knows. Then nothing is skipped.
 //
 //  Where the rule is not used: everywhere where iterators may not wait at
 //  markers either (ProteanTableIterator::CanWait), and with pin_data.
@@ -38,7 +39,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // below which the file has no value that is at or above `from`. Returns false,
 // and may store anything, if that key would not be below `limit`, unless that
 // is nullptr. `filter` and `stretches` are the file's, or nullptr if it has
-// none; `position` is where its iterator is.
+// none, or may not be asked; `position` is where its iterator is.
 bool NextValue(const FileRangeFilter* filter,
                const DeletionStretches* stretches,
                const SearchPosition& position, const Slice& from,

@@ -42,6 +42,25 @@ void AddTrees(int first_cell, int entries, SmallTree* tree,
   }
 }
 
+// So many trees, in which the oldest run has few values, and the next one many
+// deletions.
+std::vector<SmallTree> RandomTrees(size_t count) {
+  Random random(1);
+  std::vector<SmallTree> trees(count);
+  for (SmallTree& tree : trees) {
+    for (int key = 0; key < kKeys; key++) {
+      Cell* const cells = &tree[key * kPlaces];
+      cells[0] = random.OneIn(5) ? Cell::kPut : Cell::kNone;
+      cells[1] = random.OneIn(2) ? Cell::kDelete : Cell::kNone;
+      for (int place = 2; place < kPlaces; place++) {
+        cells[place] =
+            random.OneIn(20) ? Cell(1 + random.Uniform(3)) : Cell::kNone;
+      }
+    }
+  }
+  return trees;
+}
+
 struct Layout {
   // Whether the runs are on level 0, or on levels of small files.
   bool levels;
@@ -49,6 +68,9 @@ struct Layout {
   bool versions;
   // How many runs, the oldest first, have values between the trees.
   int guarded_runs;
+  const char* policy;
+  // Whether range deletions lie between the trees. They end files, too.
+  bool range_deletions;
 };
 
 class SmallTreesTest : public testing::TestWithParam<Layout> {
@@ -101,6 +123,9 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
       if (place < GetParam().guarded_runs) {
         ASSERT_OK(batch.Put(Digits(i, 6) + kGuard, ""));
       }
+      if (GetParam().range_deletions) {
+        ASSERT_OK(batch.DeleteRange(Digits(i, 6) + "x", Digits(i, 6) + "z"));
+      }
     }
     ASSERT_OK(db->Write(WriteOptions(), &batch));
   }
@@ -137,15 +162,27 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
 
   TwinDB dbs_{"deletion_skips", OptionsOf(),
               NewTable("ProteanTable",
-                       "filter_policy=proteus:12;block_size=256"),
+                       std::string("block_size=256;filter_policy=") +
+                           GetParam().policy),
               NewTable("BlockBasedTable", "block_size=256")};
 };
 
 TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
   std::vector<SmallTree> trees;
-  SmallTree tree{};
-  AddTrees(0, /*entries=*/3, &tree, &trees);
+  if (GetParam().guarded_runs > 0) {
+    SmallTree tree{};
+    AddTrees(0, /*entries=*/3, &tree, &trees);
+  } else {
+    trees = RandomTrees(6000);
+  }
   dbs_.Open();
+  if (GetParam().levels) {
+    // With data below them, deletions stay where they are.
+    dbs_.Put("0", "first");
+    dbs_.Put("9999999", "last");
+    dbs_.Flush();
+    dbs_.CompactLevel0Into(3, 1 << 20);
+  }
   for (int place = 0; place < kPlaces; place++) {
     dbs_.Both([&](DB* db) {
       WritePlace(db, trees, place);
@@ -156,14 +193,12 @@ TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
     if (place == 0 && GetParam().versions) continue;
     dbs_.Flush();
     if (GetParam().levels && place < 2) {
-      dbs_.CompactLevel0Into(place == 0 ? 3 : 2, 1 << 10);
+      dbs_.CompactLevel0Into(place == 0 ? 2 : 1, 1 << 10);
     }
   }
-  for (const bool bounded : {false, true}) {
-    ReadAll(trees.size(), ReadOptions(), bounded, /*snapshot=*/-1, 1);
-    for (int snapshot = 0; snapshot < dbs_.num_snapshots(); snapshot++) {
-      ReadAll(trees.size(), ReadOptions(), bounded, snapshot, 7);
-    }
+  for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
+    ReadAll(trees.size(), ReadOptions(), /*bounded=*/false, snapshot, 1);
+    ReadAll(trees.size(), ReadOptions(), /*bounded=*/true, snapshot, 3);
   }
   ReadOptions pinned;
   pinned.pin_data = true;
@@ -173,9 +208,72 @@ TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
 
 INSTANTIATE_TEST_SUITE_P(
     Layouts, SmallTreesTest,
-    testing::Values(Layout{false, false, 3}, Layout{false, true, 1},
-                    Layout{true, false, 3}, Layout{true, false, 1},
-                    Layout{true, true, 0}));
+    testing::Values(Layout{false, false, 3, "proteus:12", false},
+                    Layout{false, true, 1, "surf:0:8", false},
+                    Layout{true, false, 3, "surf:0:8", false},
+                    Layout{true, false, 1, "proteus:12", false},
+                    Layout{false, false, 0, "proteus:12", false},
+                    Layout{true, false, 0, "surf:0:8", false},
+                    Layout{true, true, 0, "surf:0:8", false},
+                    Layout{true, false, 0, "surf:0:8", true}));
+
+// ---- Single rules ----
+
+class DeletionSkipsTest : public testing::Test {
+ protected:
+  // A run of these values and deletions: "a" is put, "-a" is deleted.
+  void AddRun(const Keys& entries, int level) {
+    for (const std::string& entry : entries) {
+      if (entry[0] == '-') {
+        dbs_.Delete(entry.substr(1));
+      } else {
+        dbs_.Put(entry, "value");
+      }
+    }
+    dbs_.Flush();
+    if (level > 0) dbs_.CompactLevel0Into(level, 1 << 20);
+  }
+
+  // Checks that a seek finds this key, or none. Returns how often deletions were
+  // skipped.
+  uint64_t SkipsOfSeek(const std::string& target, const std::string& found,
+                       const ReadOptions& options = {}) {
+    const uint64_t before = SkipsOf(dbs_.protean());
+    {
+      TwinIterator it(&dbs_, options, /*lower=*/false, /*upper=*/false);
+      if (it.Seek(target)) EXPECT_EQ(found, it.key());
+    }
+    return SkipsOf(dbs_.protean()) - before;
+  }
+
+  TwinDB dbs_{"deletion_skips", UnthrottledFiles(),
+              NewTable("ProteanTable", "filter_policy=surf:0:8")};
+};
+
+// The iterator over the older level is at no key, since its file ends with a
+// range deletion above its keys. The next file of the level has values.
+TEST_F(DeletionSkipsTest, AFileMayEndBehindItsKeys) {
+  dbs_.Open();
+  AddRun({"0", "9"}, 3);  // keeps the range deletion alive
+  dbs_.DeleteRange("1x", "1z");
+  AddRun({"1a"}, 2);
+  AddRun({"2a", "2b", "2c"}, 2);
+  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "-2c", "3"}, 1);
+  EXPECT_EQ(0u, SkipsOfSeek("1c", "3"));
+}
+
+// Without the range deletion, the same deletions are skipped.
+TEST_F(DeletionSkipsTest, DeletionsThatHideNothingAreSkipped) {
+  dbs_.Open();
+  AddRun({"0", "9"}, 3);
+  AddRun({"1a", "2a", "2b", "2c"}, 2);
+  AddRun({"-1c", "-1d", "-1e", "-1f", "-1g", "-1h", "-2a", "-2b", "3"}, 1);
+  EXPECT_EQ(1u, SkipsOfSeek("1c", "2c"));
+  // A file that is read may keep its blocks, and is at no marker then.
+  ReadOptions pinned;
+  pinned.pin_data = true;
+  EXPECT_EQ(0u, SkipsOfSeek("1c", "2c", pinned));
+}
 
 }  // namespace
 
