@@ -47,10 +47,11 @@ bool DeletionStretches::Parse(Slice input) {
 }
 
 const DeletionStretch* DeletionStretches::EndingAbove(const Slice& key) const {
-  return std::upper_bound(begin(), end(), key,
-                          [](const Slice& a, const DeletionStretch& b) {
-                            return a.compare(b.end) < 0;
-                          });
+  const DeletionStretch* const found = std::upper_bound(
+      begin(), end(), key, [](const Slice& a, const DeletionStretch& b) {
+        return a.compare(b.end) < 0;
+      });
+  return found == end() ? nullptr : found;
 }
 
 // ---- Builder ----

@@ -62,12 +62,12 @@ class DeletionStretches {
   const DeletionStretch* begin() const { return stretches_.data(); }
   const DeletionStretch* end() const { return begin() + size(); }
 
-  // The first stretch that ends above `key`, or end().
+  // The first stretch that ends above `key`, or nullptr.
   const DeletionStretch* EndingAbove(const Slice& key) const;
   // Returns true if `key` is in a stretch.
   bool Contain(const Slice& key) const {
     const DeletionStretch* const stretch = EndingAbove(key);
-    return stretch != end() && stretch->begin.compare(key) <= 0;
+    return stretch != nullptr && stretch->begin.compare(key) <= 0;
   }
 
  private:

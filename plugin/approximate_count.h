@@ -14,10 +14,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // The number of keys in a range, as far as it is known without reading them.
 struct CountResult {
-  // The number of keys: in each sorted run of SST files, all keys, whether
-  // their newest entry is a value or a deletion; in the memtables, keys whose
-  // newest entry is not a deletion. A key that is in several of these counts
-  // once in each.
+  // The number of keys: in each sorted run of SST files, all keys but those in
+  // long stretches of deletions; in the memtables, keys whose newest entry is
+  // not a deletion. A key that is in several of these counts once in each.
   uint64_t count = 0;
 
   // The part of `count` that the memtables hold.
@@ -33,6 +32,9 @@ struct CountResult {
   // memtables, and all range deletions. Each may be counted as a key, and may
   // hide others that are counted.
   uint64_t deletions = 0;
+  // Number of deleted keys in the range that `count` leaves out, because files
+  // tell that they have four deletions in a row or more there.
+  uint64_t deletions_left_out = 0;
   // Whether `count` may include entries that are not separate live keys:
   // versions of a key of 64 bytes or more that two files of a run share, or
   // data that a transaction of a TransactionDB has written before its commit,

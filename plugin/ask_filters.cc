@@ -35,6 +35,7 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
   result->files = totals.files;
   result->files_scanned = totals.files_scanned;
   result->deletions = totals.deletions;
+  result->deletions_left_out = totals.deletions_left_out;
   result->unsure = totals.unsure;
   return s;
 }
@@ -54,6 +55,8 @@ Record RecordOf(const CountResult& count) {
        [](const Of& of) { return of.files_scanned; }},
       {"deletions", kGauge, "Deletions, which may hide keys.",
        [](const Of& of) { return of.deletions; }},
+      {"deletions_left_out", kGauge, "Deleted keys that are not counted.",
+       [](const Of& of) { return of.deletions_left_out; }},
       {"unsure", kGauge, "Whether entries that are no live keys may count.",
        [](const Of& of) { return of.unsure; }},
       {"is_exact", kGauge, "Whether the count is certainly right.",

@@ -18,7 +18,7 @@ class ExistenceIterator final : public FindsNothing {
 
   void Seek(const Slice& target) override {
     const Slice lo = file_.UserKey(target);
-    Ask([&](const FileRangeFilter& filter) {
+    Ask(lo, [&](const FileRangeFilter& filter) {
       return check_->limit() == nullptr && !filter.MayHaveKeyAtOrAbove(lo)
                  ? SeekDecision::Empty(/*has_key_beyond=*/false)
                  : DecideSeek(filter, lo, check_->limit(), Waiting::kForbidden,
@@ -27,7 +27,7 @@ class ExistenceIterator final : public FindsNothing {
   }
   // The search begins with the file, or has come from the one before.
   void SeekToFirst() override {
-    Ask([&](const FileRangeFilter& filter) {
+    Ask(Slice(), [&](const FileRangeFilter& filter) {
       return check_->limit() == nullptr
                  ? SeekDecision::Read()
                  : DecideSeekToFirst(filter, *check_->limit());
@@ -37,8 +37,9 @@ class ExistenceIterator final : public FindsNothing {
   IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
 
  private:
+  // Asks whether the file may have a value from `lo` on, below the limit.
   template <typename Decide>
-  void Ask(const Decide& decide) {
+  void Ask(const Slice& lo, const Decide& decide) {
     // Nothing more is to be learned in this run.
     bound_check_ = IterBoundCheck::kOutOfBound;
     if (check_->file_may_match_) return;
@@ -46,12 +47,26 @@ class ExistenceIterator final : public FindsNothing {
     const FileRangeFilter* const filter =
         file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
                              TableReaderCaller::kUserIterator, &view);
-    const SeekDecision decision =
+    SeekDecision decision =
         filter == nullptr ? SeekDecision::Read() : decide(*filter);
+    if (decision.action == SeekDecision::Action::kRead && HoldsNoValue(lo)) {
+      decision = SeekDecision::Empty(/*has_key_beyond=*/false);
+    }
     check_->file_may_match_ = decision.action != SeekDecision::Action::kEmpty;
     if (!check_->file_may_match_ && !decision.has_key_beyond) {
       bound_check_ = IterBoundCheck::kUnknown;
     }
+  }
+
+  // Returns true if the file has deletions only from `lo` to the limit.
+  bool HoldsNoValue(const Slice& lo) const {
+    if (file_.deletions() == nullptr || check_->limit() == nullptr) {
+      return false;
+    }
+    const DeletionStretch* const stretch = file_.deletions()->EndingAbove(lo);
+    return stretch != nullptr &&
+           stretch->begin.compare(lo) <= 0 &&
+           stretch->end.compare(*check_->limit()) >= 0;
   }
 
   ExistenceCheck* const check_;
@@ -75,7 +90,10 @@ Status ExistenceCheck::Get(const FilteredFile& file,
   const FileRangeFilter* const filter = file.GetRangeFilter(
       AskedFor::kGet, read_options, TableReaderCaller::kUserGet, &view);
   if (filter != nullptr) {
-    return filter->KeyMayMatch(file.UserKey(internal_key))
+    const Slice key = file.UserKey(internal_key);
+    const bool is_deleted =
+        file.deletions() != nullptr && file.deletions()->Contain(key);
+    return !is_deleted && filter->KeyMayMatch(key)
                ? Status::Incomplete("the key may be there")
                : Status::OK();
   }
@@ -262,6 +280,8 @@ class CountingIterator : public FindsNothing {
   void Count(const Slice* lo);
   bool CountByFilter(const Slice& lo, uint64_t* count);
   void CountByScan(const Slice* lo, uint64_t* count);
+  // Takes off the keys of stretches of deletions that lie within the range.
+  void LeaveOutDeletions(const Slice* lo, uint64_t* count);
 
   KeyIterator NewKeyIterator() const {
     return KeyIterator(file_->file().table()->NewIterator(
@@ -296,6 +316,7 @@ void CountingIterator::Count(const Slice* lo) {
     CountByScan(lo, &count);
   }
   if (!status_.ok()) return;
+  LeaveOutDeletions(lo, &count);
   // Where a run begins, there is no file before.
   if (lo == nullptr) counter_->JoinFiles(first_, &count);
   counter_->last_ = std::move(last_);
@@ -379,6 +400,21 @@ void CountingIterator::CountByScan(const Slice* lo, uint64_t* count) {
     ++*count;
   }
   status_ = it->status();
+}
+
+void CountingIterator::LeaveOutDeletions(const Slice* lo, uint64_t* count) {
+  if (file_->deletions() == nullptr) return;
+  uint64_t deletions = 0;
+  for (const DeletionStretch& stretch : *file_->deletions()) {
+    if (lo != nullptr && stretch.begin.compare(*lo) < 0) continue;
+    if (counter_->limit_ != nullptr &&
+        stretch.end.compare(*counter_->limit_) > 0) {
+      break;
+    }
+    deletions += stretch.deletions;
+  }
+  *count -= std::min(*count, deletions);
+  counter_->totals_->deletions_left_out += deletions;
 }
 
 RangeCounter::RangeCounter(const Slice* start, const Slice* limit,

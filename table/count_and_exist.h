@@ -144,6 +144,7 @@ class RangeCounter {
     uint64_t files = 0;
     uint64_t files_scanned = 0;
     uint64_t deletions = 0;
+    uint64_t deletions_left_out = 0;
     // Whether something has been counted of which it is not known whether it is
     // a key of its own.
     bool unsure = false;

@@ -94,6 +94,11 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
 
+  // Returns true if another file of the column family may have deletions() that
+  // its iterators skip.
+  bool MayBeInSkippingSearch() const {
+    return file_->user_comparator() == BytewiseComparator();
+  }
   // Returns true if iterators over the file may wait at markers, as far as the
   // file tells: it has a range filter, and keys without timestamps.
   bool allows_markers() const { return allows_markers_; }

@@ -15,6 +15,7 @@
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/table_builder.h"
 #include "table/rocksdb_internals/versions.h"
+#include "table/seek/next_value.h"
 #include "table/seek/thread_bounds.h"
 #include "util/string_util.h"
 
@@ -69,10 +70,11 @@ bool IsOrderOfFilters(const Comparator* comparator) {
 
 // A range deletion that an iterator writes may cover keys of files which the
 // thread's bounds have hidden from it. The iterator knows bounds in
-// ReadOptions.
-void IgnoreThreadBounds(Logger* logger) {
+// ReadOptions. And it must see all deletions.
+void HideNothingFromIterators(Logger* logger) {
   static std::atomic<bool> logged{false};
   ThreadBounds::Ignore();
+  DeletionSkips::Forbid();
   // There may be no log yet when the DB is opened.
   if (logger == nullptr || logged.exchange(true)) return;
   Log(InfoLogLevel::WARN_LEVEL, logger,
@@ -193,7 +195,7 @@ TableBuilder* ProteanTableFactory::NewTableBuilder(
   }
   // ValidateOptions does not see what SetOptions and CreateColumnFamily set.
   if (IteratorsWrite(options.moptions, 0)) {
-    IgnoreThreadBounds(options.ioptions.logger);
+    HideNothingFromIterators(options.ioptions.logger);
   }
   return NewTableBuilderWithProperties(*this, options, file);
 }
@@ -206,7 +208,7 @@ Status ProteanTableFactory::ValidateOptions(
   PolicyNames::Instance().Add(policy);
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
-  if (IteratorsWrite(cf_opts, 0)) IgnoreThreadBounds(db_opts.info_log.get());
+  if (IteratorsWrite(cf_opts, 0)) HideNothingFromIterators(db_opts.info_log.get());
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }

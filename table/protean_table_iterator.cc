@@ -51,7 +51,7 @@ ProteanTableIterator::~ProteanTableIterator() {
 
 inline const FileRangeFilter* ProteanTableIterator::Asking::Filter() {
   Seeks& seeks = *iterator_.seeks_;
-  if (seeks.prepared) return nullptr;
+  if (seeks.prepared || iterator_.inner().skip_filters()) return nullptr;
   if (seeks.view != nullptr) return &seeks.view->filter;
   const SeekBounds& bounds = iterator_.bounds_;
   const bool open = bounds.upper() == nullptr && bounds.lower() == nullptr;
@@ -127,7 +127,7 @@ inline void ProteanTableIterator::Sample(const Slice& target) {
       inner().prefix_extractor() == nullptr) {
     return;
   }
-  if (!file_->queue()->Tick()) return;
+  if (!file_->queue()->Tick() || !file_->IsOn()) return;
   if (found) {
     search_->Watch(target, /*backwards=*/false, /*inclusive=*/true, this);
   } else {
@@ -141,7 +141,7 @@ void ProteanTableIterator::SampleBackwards(const Slice& target,
   const bool found =
       Valid() && !(IsWaiting() && marker().IsEnd()) && IsAboveLower();
   if (found ? search_ == nullptr : bounds_.lower() == nullptr) return;
-  if (!file_->queue()->Tick()) return;
+  if (!file_->queue()->Tick() || !file_->IsOn()) return;
   if (found) {
     search_->Watch(target, /*backwards=*/true, inclusive, this);
   } else {
@@ -318,23 +318,23 @@ void ProteanTableIterator::ReadBeforeMarker() {
 
 bool ProteanTableIterator::MaySkipDeletions() const {
   return CanWait() && !seeks_->prepared && !read_options().pin_data &&
-         file_->IsOn();
+         file_->IsOn() && DeletionSkips::AreAllowed();
 }
 
 bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
                                          std::string* next) {
   Asking asking(this);
   const SearchPosition position = Position();
-  // At a key from there on, the filter has nothing to add. At none, LevelIterator
-  // may be at the end of a range deletion, above all keys of the file, and the
-  // filter does not know of that.
-  const bool needs_filter =
-      position.kind == SearchPosition::Kind::kNone
-          ? !file_->has_range_deletions()
-          : position.kind != SearchPosition::Kind::kKey ||
-                position.user_key.compare(from) < 0;
-  return NextValue(needs_filter ? asking.Filter() : nullptr,
-                   file_->deletions(), position, from, limit, next);
+  if (position.kind == SearchPosition::Kind::kNone) {
+    if (!file_->has_range_deletions()) return false;
+    next->assign(from.data(), from.size());
+    return limit == nullptr || from.compare(*limit) < 0;
+  }
+  // At a key from there on, the filter has nothing to add.
+  const bool knows = position.kind == SearchPosition::Kind::kKey &&
+                     position.user_key.compare(from) >= 0;
+  return NextValue(knows ? nullptr : asking.Filter(), file_->deletions(),
+                   position, from, limit, next);
 }
 
 bool ProteanTableIterator::WatchDeletions() {

@@ -103,16 +103,19 @@ InternalIterator* ProteanTableReader::NewIterator(
       return check->NewIterator(&file_, read_options, arena);
     }
   }
-  const bool is_wrapped =
-      (file_.has_range_filter() || queue_ != nullptr) && file_.IsOn();
   skip_filters = Skips(skip_filters);
-  if (skip_filters || !is_wrapped || !IsForUser(caller)) {
+  const bool is_asked = !skip_filters && file_.IsOn() &&
+                        (file_.has_range_filter() || queue_ != nullptr);
+  // Where scans may skip deletions, all files of a search are part of it: those
+  // that are not asked may have values that the deletions hide.
+  if (!IsForUser(caller) || !(is_asked || file_.MayBeInSkippingSearch())) {
     return table_->NewIterator(read_options, prefix_extractor, arena,
                                skip_filters, caller, compaction_readahead_size,
                                allow_unprepared_value);
   }
   const FileIterator::Arguments arguments = {prefix_extractor, arena, caller,
-                                             allow_unprepared_value};
+                                             allow_unprepared_value,
+                                             skip_filters};
   return NewIn<ProteanTableIterator>(arena, &file_, read_options, arguments);
 }
 

@@ -74,8 +74,7 @@ FileIterator::~FileIterator() {
 
 void FileIterator::Make() {
   iterator_ = file_.table_->NewIterator(
-      read_options_, prefix_extractor_, arena_,
-      /*skip_filters=*/false, caller_,
+      read_options_, prefix_extractor_, arena_, skip_filters_, caller_,
       /*compaction_readahead_size=*/0, allow_unprepared_value_);
   static const void* const exact_class =
       ClassOfBlockBasedTableIterator(*file_.table_);

@@ -47,6 +47,7 @@ class FileIterator {
     Arena* arena;
     TableReaderCaller caller;
     bool allow_unprepared_value;
+    bool skip_filters = false;
   };
 
   // RocksDB's iterator is made when it is first needed: making it costs a look
@@ -58,7 +59,8 @@ class FileIterator {
         prefix_extractor_(arguments.prefix_extractor),
         arena_(arguments.arena),
         caller_(arguments.caller),
-        allow_unprepared_value_(arguments.allow_unprepared_value) {}
+        allow_unprepared_value_(arguments.allow_unprepared_value),
+        skip_filters_(arguments.skip_filters) {}
   ~FileIterator();
   FileIterator(const FileIterator&) = delete;
   FileIterator& operator=(const FileIterator&) = delete;
@@ -66,6 +68,8 @@ class FileIterator {
   const ReadOptions& read_options() const { return read_options_; }
   TableReaderCaller caller() const { return caller_; }
   const SliceTransform* prefix_extractor() const { return prefix_extractor_; }
+  // Returns true if the file's filter is not asked.
+  bool skip_filters() const { return skip_filters_; }
   // Returns true if seeks ask only for keys with the prefix of their target.
   bool SeeksPrefixes() const {
     return prefix_extractor() != nullptr &&
@@ -125,6 +129,7 @@ class FileIterator {
   std::unique_ptr<ReadaheadFileInfo> readahead_;  // for iterator_
   const TableReaderCaller caller_;
   const bool allow_unprepared_value_;
+  const bool skip_filters_;
   // True if iterator_ is a BlockBasedTableIterator, and nothing derived from
   // it.
   bool is_exact_ = false;

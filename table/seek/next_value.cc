@@ -22,11 +22,6 @@ bool NextValue(const FileRangeFilter* filter,
                const DeletionStretches* stretches,
                const SearchPosition& position, const Slice& from,
                const Slice* limit, std::string* next) {
-  if (position.kind == SearchPosition::Kind::kNone) {
-    if (filter == nullptr) return Store(from, limit, next);
-    return filter->MayHaveKeyAtOrAbove(from) &&
-           Store(Larger(from, filter->largest()), limit, next);
-  }
   // The file has no key between `from` and where its iterator is.
   Slice start = Larger(from, position.user_key);
   bool may_ask =
@@ -34,9 +29,8 @@ bool NextValue(const FileRangeFilter* filter,
                              start == position.user_key);
   for (;;) {
     if (limit != nullptr && start.compare(*limit) >= 0) return false;
-    const DeletionStretch* stretch =
+    const DeletionStretch* const stretch =
         stretches == nullptr ? nullptr : stretches->EndingAbove(start);
-    if (stretch == nullptr || stretch == stretches->end()) stretch = nullptr;
     if (stretch != nullptr && stretch->begin.compare(start) <= 0) {
       // The end tells the next value from the last deletion, so the filter
       // need not be asked for what follows.

@@ -22,10 +22,13 @@
 //  which no filter knows. Then nothing is skipped.
 //
 //  Where the rule is not used: everywhere where iterators may not wait at
-//  markers either (ProteanTableIterator::CanWait), and with pin_data.
+//  markers either (ProteanTableIterator::CanWait), with pin_data, and where
+//  iterators write range deletions in the place of the deletions that they see
+//  (min_tombstones_for_range_conversion).
 
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "filter_policy/deletion_stretches.h"
@@ -35,11 +38,22 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Whether iterators of this process skip deletions. Thread safe.
+class DeletionSkips {
+ public:
+  static bool AreAllowed() { return allowed_.load(std::memory_order_relaxed); }
+  // From the next seek on, nothing is skipped any more.
+  static void Forbid() { allowed_.store(false, std::memory_order_relaxed); }
+
+ private:
+  static inline std::atomic<bool> allowed_{true};
+};
+
 // Finds where a file may have its next value: stores a key, from `from` on,
 // below which the file has no value that is at or above `from`. Returns false,
 // and may store anything, if that key would not be below `limit`, unless that
 // is nullptr. `filter` and `stretches` are the file's, or nullptr if it has
-// none, or may not be asked; `position` is where its iterator is.
+// none. `position` is where its iterator is: at a key or a marker.
 bool NextValue(const FileRangeFilter* filter,
                const DeletionStretches* stretches,
                const SearchPosition& position, const Slice& from,

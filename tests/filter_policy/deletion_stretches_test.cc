@@ -105,7 +105,7 @@ TEST(DeletionStretchesTest, FindsTheStretchOfAKey) {
   EXPECT_TRUE(stretches.Contain("m"));
   EXPECT_FALSE(stretches.Contain("n"));
   EXPECT_EQ(&stretches[1], stretches.EndingAbove("k5"));
-  EXPECT_EQ(stretches.end(), stretches.EndingAbove("n"));
+  EXPECT_EQ(nullptr, stretches.EndingAbove("n"));
 }
 
 // Of too many stretches, the longest ones are kept.

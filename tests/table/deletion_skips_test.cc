@@ -3,7 +3,8 @@
 //  Scans over deletions: whatever is skipped (table/seek/next_value.h), answers
 //  are those of a plain RocksDB, in all small trees; and what is skipped.
 
-#include "table/protean_table_factory.h"
+#include "plugin/approximate_count.h"
+#include "plugin/may_exist.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -273,6 +274,67 @@ TEST_F(DeletionSkipsTest, DeletionsThatHideNothingAreSkipped) {
   ReadOptions pinned;
   pinned.pin_data = true;
   EXPECT_EQ(0u, SkipsOfSeek("1c", "2c", pinned));
+}
+
+// A file without a filter is asked for values all the same, and so is one whose
+// filter iterators are told to skip.
+TEST_F(DeletionSkipsTest, FilesWithoutFiltersMayHaveValues) {
+  const auto with_filters = dbs_.options(TwinDB::kProtean).table_factory;
+  dbs_.options(TwinDB::kProtean).table_factory = NewTable("ProteanTable", "");
+  dbs_.Open();
+  AddRun({"0", "2a", "9"}, 3);
+  dbs_.options(TwinDB::kProtean).table_factory = with_filters;
+  dbs_.Reopen();
+  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
+  EXPECT_EQ(1u, SkipsOfSeek("1c", "3"));
+}
+
+TEST_F(DeletionSkipsTest, TheLastLevelMayHaveNoFilters) {
+  dbs_.options(TwinDB::kProtean).optimize_filters_for_hits = true;
+  dbs_.Open();
+  AddRun({"0", "2a", "9"}, 3);
+  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
+  EXPECT_EQ(1u, SkipsOfSeek("1c", "3"));
+}
+
+// What a file has deletions of, and no value, does not exist, and is not
+// counted.
+TEST_F(DeletionSkipsTest, ExistenceAndCounts) {
+  dbs_.Open();
+  Keys entries = {"a"};
+  for (int i = 0; i < 100; i++) entries.push_back("-k" + Digits(i, 3));
+  entries.push_back("z");
+  AddRun({"0", "zz"}, 3);
+  AddRun(entries, 1);
+  DB* const db = dbs_.protean();
+  const Slice keys[] = {"a", "k000", "k050", "k099", "m", "z"};
+  bool may_exist[std::size(keys)];
+  ASSERT_OK(KeysMayExist(db, ReadOptions(), db->DefaultColumnFamily(),
+                         std::size(keys), keys, may_exist));
+  EXPECT_EQ((std::vector<bool>{true, false, false, false, false, true}),
+            std::vector<bool>(std::begin(may_exist), std::end(may_exist)));
+  const auto range_may_exist = [db](const Slice& lo, const Slice& hi) {
+    const RangePtr range(&lo, &hi);
+    bool result = false;
+    EXPECT_OK(RangesMayExist(db, ReadOptions(), db->DefaultColumnFamily(), 1,
+                             &range, &result));
+    return result;
+  };
+  EXPECT_FALSE(range_may_exist("k0", "k1"));
+  EXPECT_FALSE(range_may_exist("k020", "k021"));
+  EXPECT_TRUE(range_may_exist("k020", "zz"));
+  EXPECT_TRUE(range_may_exist("a", "k1"));
+
+  const auto count = [db](const Slice& lo, const Slice& hi) {
+    CountResult result;
+    EXPECT_OK(ApproximateCount(db, ReadOptions(), db->DefaultColumnFamily(),
+                               RangePtr(&lo, &hi), &result));
+    return std::make_pair(result.count, result.deletions_left_out);
+  };
+  EXPECT_EQ(std::make_pair(uint64_t{4}, uint64_t{100}), count("0", "zzz"));
+  EXPECT_EQ(std::make_pair(uint64_t{0}, uint64_t{100}), count("b", "z"));
+  // Of a part of a stretch, the number of deletions is not known.
+  EXPECT_EQ(std::make_pair(uint64_t{50}, uint64_t{0}), count("k050", "y"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ package protean.rocksjava;
  *       because their filters cannot count. Only SuRF can count, but files that lie wholly within the range are never scanned;
  *   <li>{@code deletions}: anywhere in the files asked, within the range in the memtables, and all range deletions. Each may
  *       be counted as a key, and may hide others that are counted;
+ *   <li>{@code deletions_left_out}: deleted keys in the range that {@code count} leaves out, in long stretches of deletions;
  *   <li>{@code unsure}: whether {@code count} may include entries that are not separate live keys, such as data of a
  *       transaction that has not been committed.
  * </ul>
@@ -23,8 +24,8 @@ public final class ApproximateCount extends Facts {
   }
 
   /**
-   * The keys: in each sorted run of SST files, all keys, whether their newest entry is a value or a deletion; in the
-   * memtables, keys whose newest entry is not a deletion. A key that is in several of these counts once in each.
+   * The keys: in each sorted run of SST files, all keys but those in long stretches of deletions; in the memtables, keys
+   * whose newest entry is not a deletion. A key that is in several of these counts once in each.
    *
    * @return the number of keys
    */
