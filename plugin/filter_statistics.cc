@@ -249,6 +249,10 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
     AddFiles(open->families()->StateOf(family), statistics);
     statistics->refresh = StatisticsOf(open->refreshes()->Of(family));
     statistics->builds = BuildsOf(open->BuiltFor(family));
+    if (const MissCache* const misses = open->misses()) {
+      const MissCacheCounts counts = misses->Counts();
+      statistics->miss_cache = {counts.bytes, counts.stored, counts.hits};
+    }
   }
   statistics->ticker_gets = GetsOf(options.statistics.get());
   statistics->samples =

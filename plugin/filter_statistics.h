@@ -286,6 +286,13 @@ struct SampleQueueStatistics {
   double age_seconds = 0;  // since the queue was created or restored
 };
 
+// The cache of reads in vain (miss_cache_size), of the whole DB.
+struct MissCacheStatistics {
+  uint64_t bytes = 0;   // its size; 0 before the first read in vain
+  uint64_t stored = 0;  // reads in vain that it was told of
+  uint64_t hits = 0;    // reads that it has spared
+};
+
 // What RefreshFilters (refresh_filters.h) has done to a column family since the
 // DB was opened, called by the application, by a FilterRefresher, or by an
 // operator through one. Trials (RefreshOptions::dry_run) do not count. All is 0
@@ -320,6 +327,7 @@ struct FilterStatistics {
   std::vector<FileFilterStatistics> files;    // by level and path
   TickerGets ticker_gets;                     // of the whole DB
   FilterBuilds builds;                        // for the column family
+  MissCacheStatistics miss_cache;             // of the whole DB
   SampleQueueStatistics samples;              // of the column family
   RefreshStatistics refresh;                  // of the column family
 

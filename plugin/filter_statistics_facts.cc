@@ -229,6 +229,19 @@ const Facts<FilterBuilds>& BuildsFacts() {
   return facts;
 }
 
+const Facts<MissCacheStatistics>& MissCacheFacts() {
+  using Of = MissCacheStatistics;
+  static const auto& facts = *new Facts<Of>{
+      {"bytes", kGauge, "Size of the DB's cache of reads in vain.",
+       [](const Of& of) { return of.bytes; }},
+      {"stored", kCounter, "Reads in vain that the cache was told of.",
+       [](const Of& of) { return of.stored; }},
+      {"hits", kCounter, "Reads of files that the cache has spared.",
+       [](const Of& of) { return of.hits; }},
+  };
+  return facts;
+}
+
 // Unknown without a queue.
 template <typename Number>
 Fact<SampleQueueStatistics> SampleFact(const char* name, FactType type,
@@ -309,6 +322,7 @@ Facts<FilterStatistics> MakeFamilyFacts() {
   AddFactsOf("total", &Of::total, SumsFacts(), &facts);
   AddFactsOf("ticker_gets", &Of::ticker_gets, TickerFacts(), &facts);
   AddFactsOf("builds", &Of::builds, BuildsFacts(), &facts);
+  AddFactsOf("miss_cache", &Of::miss_cache, MissCacheFacts(), &facts);
   AddFactsOf("samples", &Of::samples, SamplesFacts(), &facts);
   AddFactsOf("refresh", &Of::refresh, RefreshFacts(), &facts);
   return facts;
@@ -492,7 +506,7 @@ std::string FilterStatistics::ToString() const {
     }
   }
   for (const char* group :
-       {"total", "ticker_gets", "builds", "samples", "refresh"}) {
+       {"total", "ticker_gets", "builds", "miss_cache", "samples", "refresh"}) {
     AddGroup(group, rest, &text);
   }
   return text;

@@ -66,6 +66,11 @@ FileDescription Describe(const BlockBasedFile& file,
 // out of time, do not fail.
 bool IsFailure(const Status& s) { return s.IsIOError() || s.IsMemoryLimit(); }
 
+uint64_t NewNumber() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 SequenceNumber MarkerSequenceOf(const BlockBasedFile& file) {
   const auto properties = file.table()->GetTableProperties();
   return MarkerSequence(file.level(),
@@ -78,10 +83,17 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                            FilterUse use, const ProteanFilterPolicy* policy,
                            const std::string& db_session_id,
                            uint64_t log_period_seconds,
-                           std::shared_ptr<const FilterSwitch> filter_switch)
+                           std::shared_ptr<const FilterSwitch> filter_switch,
+                           size_t miss_cache_size)
     : file_(std::move(file)),
       open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
                  policy),
+      number_(NewNumber()),
+      // Outside of a DB, the sequence numbers of the file are not known.
+      miss_cache_size_(use == FilterUse::kUsed && !db_session_id.empty() &&
+                               file_->user_comparator() == BytewiseComparator()
+                           ? miss_cache_size
+                           : 0),
       has_range_filter_(use == FilterUse::kUsed),
       allows_markers_(has_range_filter_ &&
                       file_->user_comparator() == BytewiseComparator()),
@@ -90,9 +102,19 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       gets_(open_file_.gets()),
       marker_sequence_(MarkerSequenceOf(*file_)),
+      largest_seqno_(file_->largest_seqno()),
       queue_(open_file_.queue()),
       switch_(std::move(filter_switch)) {
   if (has_range_filter_) OpenFilter();
+}
+
+void FilteredFile::RememberMiss(const Slice& lo, const Slice& hi) const {
+  MissCache* const misses =
+      open_file_.db()->RememberMisses(miss_cache_size_, file_->block_cache());
+  misses->Add(number_, lo, hi);
+  if (!has_misses_.load(std::memory_order_relaxed)) {
+    has_misses_.store(true, std::memory_order_relaxed);
+  }
 }
 
 void FilteredFile::OpenFilter() {

@@ -80,16 +80,44 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // what the file is asked, or nullptr. `db_session_id` names the open DB that
   // the file belongs to; empty if there is none. `log_period_seconds` is how
   // often the DB's log tells of the filters (open_families.h).
+  // `miss_cache_size` is the size of the DB's cache of misses, if the file is
+  // the first to need it; 0 if nothing is remembered.
   FilteredFile(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
                const ProteanFilterPolicy* policy,
                const std::string& db_session_id, uint64_t log_period_seconds,
-               std::shared_ptr<const FilterSwitch> filter_switch);
+               std::shared_ptr<const FilterSwitch> filter_switch,
+               size_t miss_cache_size);
   FilteredFile(const FilteredFile&) = delete;
   FilteredFile& operator=(const FilteredFile&) = delete;
 
   // Returns true if the filter is asked, and queries are sampled. May change at
   // any time.
   bool IsOn() const { return switch_->IsOn(); }
+
+  // ---- Known misses (filter_policy/open_db/miss_cache.h) ----
+
+  // Returns true if it is known, from a read in vain, that the file has no key
+  // from `key` to `*end`, which is above the key.
+  bool FindMiss(const Slice& key, std::string* end) const {
+    return has_misses_.load(std::memory_order_relaxed) && IsOn() &&
+           open_file_.db()->misses()->Find(number_, key, end);
+  }
+  // Counts a read that a known miss has spared.
+  void CountMissHit() const { open_file_.db()->misses()->CountHit(); }
+  // Returns true if a search for this internal key sees all versions of its
+  // user key in the file. Else the file may have the key without showing it,
+  // and a search tells nothing of it: the snapshot may be older than the key,
+  // or RocksDB's iterator seeks behind all versions of a key.
+  bool SeesAllVersions(const Slice& internal_key) const {
+    return ExtractInternalKeyFooter(internal_key) >=
+           PackSequenceAndType(largest_seqno_, kValueTypeForSeek);
+  }
+  // Returns true if misses are remembered.
+  bool remembers_misses() const { return miss_cache_size_ > 0; }
+  // A read in vain has found out that the file has no key in [lo, hi).
+  void AddMiss(const Slice& lo, const Slice& hi) const {
+    if (remembers_misses()) RememberMiss(lo, hi);
+  }
 
   // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
@@ -167,10 +195,14 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   }
 
   void OpenFilter();
+  void RememberMiss(const Slice& lo, const Slice& hi) const;
   void CountDamage(const Status& s) const;
 
   const std::unique_ptr<BlockBasedFile> file_;
   mutable OpenFile open_file_;
+  const uint64_t number_;  // that no other file of the process has had
+  const size_t miss_cache_size_;
+  mutable std::atomic<bool> has_misses_{false};
   // These members share a cache line, on which reads do not write.
   const bool has_range_filter_;
   // One of these, or none.
@@ -182,6 +214,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const size_t timestamp_size_;
   GetTally* const gets_;
   const SequenceNumber marker_sequence_;
+  const SequenceNumber largest_seqno_;
   QueryQueue* const queue_;
   const std::shared_ptr<const FilterSwitch> switch_;
   std::atomic<bool> is_slow_{false};

@@ -137,6 +137,35 @@ const std::unordered_map<std::string, OptionTypeInfo>& SwitchTypeInfo() {
   return *info;
 }
 
+// The option miss_cache_size. The default is not written, as that of
+// range_filters.
+const std::unordered_map<std::string, OptionTypeInfo>& MissTypeInfo() {
+  static const auto* const info =
+      new std::unordered_map<std::string, OptionTypeInfo>{
+          {"miss_cache_size",
+           OptionTypeInfo(0, OptionType::kSizeT)
+               .SetParseFunc([](const ConfigOptions& /*config*/,
+                                const std::string& /*name*/,
+                                const std::string& text, void* addr) {
+                 static const WholeNumberRange range = {
+                     "ProteanTable", "miss_cache_size", 0, uint64_t{1} << 40};
+                 uint64_t size = 0;
+                 const Status s = range.Parse(text, &size);
+                 if (s.ok()) *static_cast<size_t*>(addr) = size;
+                 return s;
+               })
+               .SetSerializeFunc([](const ConfigOptions& /*config*/,
+                                    const std::string& /*name*/,
+                                    const void* addr, std::string* text) {
+                 const size_t size = *static_cast<const size_t*>(addr);
+                 *text = size == ProteanTableFactory::kDefaultMissCacheSize
+                             ? ""
+                             : std::to_string(size);
+                 return Status::OK();
+               })}};
+  return *info;
+}
+
 }  // namespace
 
 ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options,
@@ -144,6 +173,7 @@ ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options,
     : BlockBasedTableFactory(options) {
   switch_->Set(range_filters);
   RegisterOptions("ProteanTableOptions", &switch_, &SwitchTypeInfo());
+  RegisterOptions("ProteanMissOptions", &miss_cache_size_, &MissTypeInfo());
   PolicyNames::Instance().Add(options.filter_policy.get());
 }
 
@@ -291,7 +321,8 @@ Status ProteanTableFactory::NewTableReader(
   const ProteanFilterPolicy* const policy = SampledPolicyOf(*opened, use);
   *table_reader = std::make_unique<ProteanTableReader>(
       std::move(opened), use, policy, table_reader_options.cur_db_session_id,
-      shared_->log_period_seconds.load(std::memory_order_relaxed), switch_);
+      shared_->log_period_seconds.load(std::memory_order_relaxed), switch_,
+      miss_cache_size_);
   return s;
 }
 

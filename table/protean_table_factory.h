@@ -24,6 +24,9 @@ class ProteanTableFactory : public BlockBasedTableFactory {
       const BlockBasedTableOptions& options = BlockBasedTableOptions(),
       bool range_filters = true);
 
+  // The option miss_cache_size, unless it is set.
+  static constexpr size_t kDefaultMissCacheSize = 1 << 20;
+
   static const char* kClassName() { return "ProteanTable"; }
   const char* Name() const override { return kClassName(); }
 
@@ -92,6 +95,7 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   // that are open.
   std::shared_ptr<FilterSwitch> switch_ = std::make_shared<FilterSwitch>();
 
+  size_t miss_cache_size_ = kDefaultMissCacheSize;
   Status policy_error_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };

@@ -223,12 +223,14 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const Waiting waiting = !may_wait ? Waiting::kForbidden
                           : again   ? Waiting::kNotAtTarget
                                     : Waiting::kAllowed;
-  if (filter == nullptr || !DecideForward(*filter, user_key, waiting)) {
+  if (filter == nullptr || !(DecideForward(*filter, user_key, waiting) ||
+                             SkipMiss(*filter, user_key, waiting))) {
     ReadFrom(target);
     if (still_waits) {
       seeks_->outcomes.CountReached(kind, Valid(), &inner());
     } else if (filter != nullptr) {
       seeks_->outcomes.CountRead(kind, Valid(), &inner());
+      if (file_->SeesAllVersions(target)) NoteGap(user_key);
     }
     if (may_wait || still_waits) seeks_->outcomes.CountUselessWait(kind);
   }
@@ -269,8 +271,9 @@ void ProteanTableIterator::LeaveMarker() {
   if (marker().purpose() == Marker::Purpose::kProbe && MoveMarker(&asking)) {
     if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
     search_->Follow(this);
-  } else if (!watches_deletions_ || marker().IsEnd() ||
-             !SkipDeletions(marker().user_key())) {
+  } else if (marker().IsEnd() ||
+             !((watches_deletions_ && SkipDeletions(marker().user_key())) ||
+               SkipMissAtMarker(&asking))) {
     ReadFromMarker();
   }
 }
@@ -289,6 +292,7 @@ bool ProteanTableIterator::MoveMarker(Asking* asking) {
 
 void ProteanTableIterator::ReadFromMarker() {
   ReadFrom(marker().key());
+  if (!marker().IsEnd()) NoteGap(marker().user_key());
   // With async_io, the block may be on its way.
   if (read_options().async_io && status().IsTryAgain()) {
     Read()->Seek(marker().key());
@@ -314,11 +318,91 @@ void ProteanTableIterator::ReadBeforeMarker() {
   }
 }
 
+// ---- Misses ----
+
+void ProteanTableIterator::NoteGap(const Slice& begin) {
+  const bool found = Valid();
+  const bool is_open = bounds_.ForwardKind() == SeekKind::kOpen;
+  if (!file_->remembers_misses() || found != is_open ||
+      !inner()->status().ok()) {
+    return;
+  }
+  // RocksDB may have asked the filter for a prefix, and have read nothing.
+  if (inner().prefix_extractor() != nullptr &&
+      (inner().SeeksPrefixes() || !read_options().total_order_seek)) {
+    return;
+  }
+  Seeks& seeks = *seeks_;
+  seeks.gap_begin.Assign(begin);
+  if (inner()->Valid()) {
+    seeks.gap_end.Assign(file_->UserKey(inner()->key()));
+  } else {
+    seeks.gap_end.Assign(*bounds_.upper());
+  }
+  seeks.has_gap = true;
+  if (!is_open) RememberGap();
+}
+
+void ProteanTableIterator::RememberGap() {
+  Seeks& seeks = *seeks_;
+  seeks.has_gap = false;
+  if (bounds_.ForwardKind() == SeekKind::kClosed || inner().HasReadInVain()) {
+    file_->AddMiss(seeks.gap_begin.slice(), seeks.gap_end.slice());
+  }
+}
+
+namespace {
+
+// Returns true if `end` is the first string above `key`. No file waits there
+// (RunSearch::HasPassed).
+bool IsRightAfter(const Slice& key, const Slice& end) {
+  return end.size() == key.size() + 1 && end[key.size()] == '\0';
+}
+
+}  // namespace
+
+bool ProteanTableIterator::SkipMiss(const FileRangeFilter& filter,
+                                    const Slice& user_key, Waiting waiting) {
+  std::string end;
+  if (!file_->FindMiss(user_key, &end)) return false;
+  const Slice* const upper = bounds_.upper();
+  SeekDecision decision;
+  if (upper != nullptr && upper->compare(end) <= 0) {
+    decision = SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
+  } else if (waiting == Waiting::kAllowed && filter.HasKeyAtOrAbove(end) &&
+             !IsRightAfter(user_key, end)) {
+    marker().new_user_key()->swap(end);
+    decision = SeekDecision::Wait(Marker::Purpose::kNextKey);
+  } else {
+    return false;
+  }
+  file_->CountMissHit();
+  return Apply(decision, bounds_.ForwardKind());
+}
+
+bool ProteanTableIterator::SkipMissAtMarker(Asking* asking) {
+  const Slice begin = marker().user_key();
+  std::string end;
+  if (marker().moves() >= Marker::kMaxMoves ||
+      !file_->FindMiss(begin, &end) || IsRightAfter(begin, end)) {
+    return false;
+  }
+  const FileRangeFilter* const filter = asking->Filter();
+  if (filter == nullptr || !filter->HasKeyAtOrAbove(end)) return false;
+  search_->Pass(begin);
+  marker().Move(&end, file_->marker_sequence());
+  file_->CountMissHit();
+  if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
+  search_->Follow(this);
+  return true;
+}
+
 // ---- Deletions ----
 
 bool ProteanTableIterator::MaySkipDeletions() const {
   return CanWait() && !seeks_->prepared && !read_options().pin_data &&
-         file_->IsOn() && DeletionSkips::AreAllowed();
+         read_options().table_filter == nullptr && file_->IsOn() &&
+         DeletionSkips::AreAllowed();
 }
 
 bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,

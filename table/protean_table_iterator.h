@@ -136,6 +136,11 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     // be before the search is asked whether it may skip some.
     uint32_t deletions = 0;
     uint32_t ask_after = kMinDeletions;
+    // The gap in the file's keys that an open seek has found, which is
+    // remembered if the search ends before it comes to the key behind it.
+    KeyCopy gap_begin;
+    KeyCopy gap_end;
+    bool has_gap = false;
 
     void ForgetDeletions() {
       deletions = 0;
@@ -186,6 +191,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
   // goes on in the next one, and its outcome is not known yet.
   void RecordPendingOutcome(bool still_waits) {
+    if (seeks_->has_gap) RememberGap();
     if (WaitsForSearch() && !still_waits) {
       seeks_->outcomes.CountPassed(bounds_.ForwardKind());
     }
@@ -237,6 +243,17 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // The iterator, at `from`, waits after the deletions that the search may skip
   // (seek/next_value.h). Returns false if there are none.
   bool SkipDeletions(const Slice& from);
+
+  // Misses (filter_policy/open_db/miss_cache.h). The filter has let a seek from
+  // `begin` on through, which has read the file and seen all versions there:
+  // remembers the gap that it has found, if the seek was in vain.
+  void NoteGap(const Slice& begin);
+  void RememberGap();
+  // Turns invalid or waits if it is known that the file has no key from
+  // `user_key`, the target of a seek, or from the marker, to some key.
+  bool SkipMiss(const FileRangeFilter& filter, const Slice& user_key,
+                Waiting waiting);
+  bool SkipMissAtMarker(Asking* asking);
 
   // Move from the marker to the first key above it, or to the last one below.
   void ReadFromMarker();

@@ -57,9 +57,12 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
   bool may_match = true;
   bool counts_more = false;  // in statistics, or by levels
   if (asks) {
-    may_match = filter_of_keys_->block().EntryMayMatch(file_.UserKey(key));
+    may_match = filter_of_keys_->block().EntryMayMatch(file_.UserKey(key)) &&
+                !IsKnownMiss(key);
     counts_more = answer.Add(may_match) || has_statistics_;
     if (counts_more) file().CountAnswer(may_match);
+  } else if (!skip_filters) {
+    may_match = !IsKnownMiss(key);
   }
   Status s = may_match ? table_->Get(read_options, key, get_context,
                                      prefix_extractor, skip_filters || asks)
@@ -67,10 +70,26 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
   const bool found = ProgressOf(*get_context) != before;
   if (counts_more && found) file().CountTruePositive();
   gets_->Count(answer, found);
-  if (IsSampled() && s.ok() && get_context->State() == GetContext::kNotFound) {
-    Sample(key);
+  if (s.ok() && get_context->State() == GetContext::kNotFound) {
+    if (answer.positives() > 0) NoteMiss(key);
+    if (IsSampled()) Sample(key);
   }
   return s;
+}
+
+bool ProteanTableReader::IsKnownMiss(const Slice& internal_key) const {
+  std::string end;
+  if (!file_.FindMiss(file_.UserKey(internal_key), &end)) return false;
+  file_.CountMissHit();
+  return true;
+}
+
+void ProteanTableReader::NoteMiss(const Slice& internal_key) const {
+  if (!file_.SeesAllVersions(internal_key)) return;
+  const Slice key = file_.UserKey(internal_key);
+  std::string end(key.data(), key.size());
+  end.push_back('\0');
+  file_.AddMiss(key, end);
 }
 
 Status ProteanTableReader::MultiGetFilter(

@@ -8,18 +8,16 @@
 //     the way to the filter through the table costs more than the answer: with
 //     it, a Get takes 3 % more instructions over one run, and 10 % more over
 //     four (scripts/count_instructions.sh --paths=point proteus:12).
-//  2. Unless the filter denies the key, the table looks it up. If the reader
-//  has
-//     asked the filter, the table skips it; else the table asks.
-//  3. What the file has told is counted (filter_policy/open_db/get_tally.h),
-//  and
-//     a key that was not found may become a sample.
+//  2. Unless the filter denies the key, or it is known that the file does not
+//     have it, the table looks it up. If the reader has asked the filter, the
+//     table skips it; else the table asks.
+//  3. What the file has told is counted (filter_policy/open_db/get_tally.h). A
+//     key that was not found may become a sample, and is remembered if the
+//     filter had let it through (filter_policy/open_db/miss_cache.h).
 //
 //  MultiGet leaves all of that but the last step to the table. Only iterators
-//  for users are wrapped, if the file has a range filter or queries of it are
-//  sampled (protean_table_iterator.h), or if keys are being counted
-//  (count_and_exist.h). While an existence check is at work, the filters alone
-//  are asked (count_and_exist.h).
+//  for users are wrapped (protean_table_iterator.h), also while keys are being
+//  counted, or an existence check asks the filters alone (count_and_exist.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
 //  file are sampled: the filter is asked for them, and should deny them. A file
@@ -51,9 +49,10 @@ class ProteanTableReader : public TableReader {
                      const ProteanFilterPolicy* policy,
                      const std::string& db_session_id,
                      uint64_t log_period_seconds,
-                     std::shared_ptr<const FilterSwitch> filter_switch)
+                     std::shared_ptr<const FilterSwitch> filter_switch,
+                     size_t miss_cache_size)
       : file_(std::move(file), use, policy, db_session_id, log_period_seconds,
-              std::move(filter_switch)),
+              std::move(filter_switch), miss_cache_size),
         table_(file_.file().table()),
         queue_(file_.queue()),
         gets_(file_.gets()),
@@ -202,6 +201,11 @@ class ProteanTableReader : public TableReader {
     queue_->Record(key, key, /*hi_inclusive=*/true);
   }
   void Sample(const MultiGetContext::Range& range);
+
+  // Returns true if a read has found out that the file does not have the key.
+  bool IsKnownMiss(const Slice& internal_key) const;
+  // The table has read the file and not found the key.
+  void NoteMiss(const Slice& internal_key) const;
 
   FilteredFile file_;
   TableReader* const table_;

@@ -331,6 +331,24 @@ DBSession::~DBSession() {
   }
 }
 
+MissCache* DBSession::RememberMisses(
+    size_t bytes, const std::shared_ptr<Cache>& block_cache) {
+  if (MissCache* const made = misses()) return made;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (owned_misses_ == nullptr) {
+    owned_misses_ = std::make_unique<MissCache>(bytes);
+    if (block_cache != nullptr) {
+      misses_charge_ = std::make_unique<
+          CacheReservationManagerImpl<CacheEntryRole::kMisc>>(block_cache);
+      // A full cache does not keep reads from remembering.
+      misses_charge_->UpdateCacheReservation(owned_misses_->Counts().bytes)
+          .PermitUncheckedError();
+    }
+    misses_.store(owned_misses_.get(), std::memory_order_release);
+  }
+  return owned_misses_.get();
+}
+
 std::vector<DBSession::UsedQueue> DBSession::TakeIdleQueues() {
   // The count of a session that is held here alone cannot rise meanwhile: new
   // holders get it from Queue.

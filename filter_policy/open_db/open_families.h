@@ -23,9 +23,11 @@
 #include <utility>
 #include <vector>
 
+#include "cache/cache_reservation_manager.h"
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/level_sums.h"
+#include "filter_policy/open_db/miss_cache.h"
 #include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_db/tree_filters.h"
@@ -275,6 +277,16 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // opened.
   BuildCounts BuiltFor(const void* family) const;
 
+  // What reads of the DB's files have found out in vain; nullptr before the
+  // first call of RememberMisses.
+  MissCache* misses() const {
+    return misses_.load(std::memory_order_acquire);
+  }
+  // Makes misses(), unless it is there: a cache of about `bytes` bytes, for
+  // which the block cache is charged, if there is one.
+  MissCache* RememberMisses(size_t bytes,
+                            const std::shared_ptr<Cache>& block_cache);
+
   OpenFamilies* families() { return &families_; }
   RefreshLedger* refreshes() { return &refreshes_; }
   RefreshMemories* refresh_memories() { return &refresh_memories_; }
@@ -300,6 +312,9 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   OpenFamilies families_;
   RefreshLedger refreshes_;
   RefreshMemories refresh_memories_;
+  std::unique_ptr<CacheReservationManager> misses_charge_;
+  std::unique_ptr<MissCache> owned_misses_;
+  std::atomic<MissCache*> misses_{nullptr};
 };
 
 // ---- Open file ----
@@ -331,6 +346,8 @@ class OpenFile {
 
   // Where reads of files of this level are counted.
   GetTally* gets() { return &file_.level->gets; }
+
+  DBSession* db() const { return db_.get(); }
 
   // A new iterator's backoff state. Iterators share the state by sorted run:
   // the level, or the file if it is on level 0. All iterators over the level

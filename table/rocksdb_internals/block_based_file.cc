@@ -178,6 +178,7 @@ Status BlockBasedFile::OpenTable(
       arguments.file_size, &reader, arguments.prefetch);
   if (s.ok()) {
     table_.reset(static_cast_with_check<BlockBasedTable>(reader.release()));
+    largest_seqno_ = arguments.table_reader_options.largest_seqno;
     state_ = StateOfTable();
   }
   return s;

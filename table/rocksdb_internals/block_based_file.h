@@ -59,6 +59,11 @@ class BlockBasedFile {
   // The level that the file was opened for; negative if unknown. A file stays
   // open when it is moved to another level.
   int level() const { return rep()->level; }
+  // The largest sequence number of the file's entries, if it is a file of a DB.
+  SequenceNumber largest_seqno() const { return largest_seqno_; }
+  const std::shared_ptr<Cache>& block_cache() const {
+    return rep()->table_options.block_cache;
+  }
   // The column family that the file was written for; empty if the file was
   // written outside of a DB.
   std::string column_family() const;
@@ -136,6 +141,7 @@ class BlockBasedFile {
   std::shared_ptr<OwnedDirectory> directory_;  // of a cached filter
   std::shared_ptr<SharedFilterLoads> loads_;
   std::unique_ptr<BlockBasedTable> table_;
+  SequenceNumber largest_seqno_ = kMaxSequenceNumber;
   FilterState state_ = FilterState::kNone;
   Status filter_status_;
   CachedFilter* cached_filter_ = nullptr;  // owned by the table

@@ -22,8 +22,9 @@
 //  which no filter knows. Then nothing is skipped.
 //
 //  Where the rule is not used: everywhere where iterators may not wait at
-//  markers either (ProteanTableIterator::CanWait), with pin_data, and where
-//  iterators write range deletions in the place of the deletions that they see
+//  markers either (ProteanTableIterator::CanWait); with pin_data; with a
+//  table_filter, where a level may be at a file that is not in the search; and
+//  where iterators write range deletions in the place of the deletions that they see
 //  (min_tombstones_for_range_conversion).
 
 #pragma once

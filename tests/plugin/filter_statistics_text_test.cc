@@ -70,6 +70,7 @@ FilterStatistics SomeStatistics() {
   all.files[1].unused = "damaged";
   all.ticker_gets = {true, 81, 82, 83};
   all.builds = {7, 1000, 1250, 250000, 1500000};
+  all.miss_cache = {1048576, 12, 3456};
   all.samples = {true, 10, 20, 100, 31, 32, 33, 1.5};
   all.refresh.runs = 3;
   all.refresh.failures = 1;

@@ -297,6 +297,22 @@ TEST_F(DeletionSkipsTest, TheLastLevelMayHaveNoFilters) {
   EXPECT_EQ(1u, SkipsOfSeek("1c", "3"));
 }
 
+// A level may stand at the end of a file that is not in the search, before a
+// file that is.
+TEST_F(DeletionSkipsTest, ATableFilterLeavesFilesOut) {
+  dbs_.Open();
+  AddRun({"0", "9"}, 3);
+  AddRun({"1a", "1z"}, 2);
+  AddRun({"2a", "2b", "2c"}, 2);
+  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "-2c", "3"}, 1);
+  EXPECT_EQ(1u, SkipsOfSeek("1c", "1z"));
+  ReadOptions filtered;
+  filtered.table_filter = [](const TableProperties& properties) {
+    return properties.num_entries != 2;
+  };
+  EXPECT_EQ(0u, SkipsOfSeek("1c", "3", filtered));
+}
+
 // What a file has deletions of, and no value, does not exist, and is not
 // counted.
 TEST_F(DeletionSkipsTest, ExistenceAndCounts) {

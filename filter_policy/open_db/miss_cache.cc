@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "filter_policy/open_db/miss_cache.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "filter_policy/bits/bit_util.h"
+#include "util/fastrange.h"
+#include "util/hash.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+MissCache::MissCache(size_t bytes)
+    : num_sets_(std::max<size_t>(1, bytes / (kWays * sizeof(Slot)))),
+      slots_(new Slot[num_sets_ * kWays]) {}
+
+MissCache::Slot* MissCache::SetOf(uint64_t file, const Slice& key) const {
+  const size_t size = key.empty() ? 0 : key.size() - 1;
+  const uint64_t hash = Hash64(key.data(), size, file);
+  return &slots_[kWays * FastRange64(hash, num_sets_)];
+}
+
+bool MissCache::Gap::EndIsAbove(const Slice& key) const {
+  const size_t shared = this->shared();
+  const int order = Slice(bytes, shared)
+                        .compare(Slice(key.data(), std::min(key.size(), shared)));
+  if (order != 0) return order > 0;
+  return Slice(bytes + lo_size(), rest_size())
+             .compare(Slice(key.data() + shared, key.size() - shared)) > 0;
+}
+
+bool MissCache::Read(const Slot& slot, uint64_t file, Gap* gap) {
+  const uint64_t version = slot.words[0].load(std::memory_order_acquire);
+  if ((version & 1) != 0 ||
+      slot.words[1].load(std::memory_order_acquire) != file) {
+    return false;
+  }
+  gap->file = file;
+  gap->sizes = slot.words[2].load(std::memory_order_acquire);
+  for (size_t i = 0; i < kWords - kHeadWords; i++) {
+    const uint64_t word =
+        slot.words[kHeadWords + i].load(std::memory_order_acquire);
+    memcpy(gap->bytes + 8 * i, &word, 8);
+  }
+  return slot.words[0].load(std::memory_order_relaxed) == version;
+}
+
+void MissCache::Write(const Gap& gap, Slot* slot) {
+  uint64_t version = slot->words[0].load(std::memory_order_relaxed);
+  // Another thread writes: one of the two gaps is forgotten.
+  if ((version & 1) != 0 ||
+      !slot->words[0].compare_exchange_strong(version, version + 1,
+                                              std::memory_order_acq_rel)) {
+    return;
+  }
+  slot->words[1].store(gap.file, std::memory_order_release);
+  slot->words[2].store(gap.sizes, std::memory_order_release);
+  for (size_t i = 0; i < kWords - kHeadWords; i++) {
+    uint64_t word;
+    memcpy(&word, gap.bytes + 8 * i, 8);
+    slot->words[kHeadWords + i].store(word, std::memory_order_release);
+  }
+  slot->words[0].store(version + 2, std::memory_order_release);
+}
+
+void MissCache::Add(uint64_t file, const Slice& lo, const Slice& hi) {
+  // What is left of a cut `hi` must be above `lo`.
+  if (lo.compare(hi) >= 0 || lo.size() >= kMaxBytes) return;
+  const size_t shared = SharedBytes(lo, hi);
+  const size_t rest = std::min(hi.size() - shared, kMaxBytes - lo.size());
+  Gap gap;
+  gap.file = file;
+  gap.sizes = lo.size() | shared << 16 | uint64_t{rest} << 32;
+  memset(gap.bytes, 0, kMaxBytes);
+  memcpy(gap.bytes, lo.data(), lo.size());
+  memcpy(gap.bytes + lo.size(), hi.data() + shared, rest);
+  const uint64_t stored = stored_.fetch_add(1, std::memory_order_relaxed);
+  Slot* const set = SetOf(file, lo);
+  Slot* replaced = &set[stored % kWays];
+  for (size_t way = 0; way < kWays; way++) {
+    // A part of the new gap, or an empty slot.
+    Gap other;
+    if (set[way].words[0].load(std::memory_order_relaxed) == 0 ||
+        (Read(set[way], file, &other) && other.lo().compare(lo) >= 0 &&
+         gap.EndIsAbove(other.lo()))) {
+      replaced = &set[way];
+      break;
+    }
+  }
+  Write(gap, replaced);
+}
+
+bool MissCache::Find(uint64_t file, const Slice& key, std::string* end) const {
+  const Slot* const set = SetOf(file, key);
+  Gap gap;
+  for (size_t way = 0; way < kWays; way++) {
+    if (Read(set[way], file, &gap) && gap.lo().compare(key) <= 0 &&
+        gap.EndIsAbove(key)) {
+      gap.AssignEnd(end);
+      return true;
+    }
+  }
+  return false;
+}
+
+MissCacheCounts MissCache::Counts() const {
+  return {num_sets_ * kWays * sizeof(Slot),
+          stored_.load(std::memory_order_relaxed),
+          hits_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace ROCKSDB_NAMESPACE::protean

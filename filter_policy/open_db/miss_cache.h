@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What reads in vain have found out.
+//
+//  A filter that says "perhaps" where nothing is costs a read. The read tells
+//  the truth: the file has no key from the target to the key that it found, or
+//  to the bound of the search. A file never changes, so this gap stays as true
+//  as it is, and yet the filter, asked again, says "perhaps" again: a consumer
+//  that polls, a loop that asks for a missing key, and whoever has found out
+//  which queries get through, pay for each repetition. (Filters that adapt, as
+//  Aeris (SIGMOD 2026) does, have to be written for that; "To adapt or to
+//  cache?" (2025) finds that a small cache of such queries does as well.)
+//
+//  A MissCache keeps recent gaps of all files of a DB. It is asked where a
+//  filter has said "perhaps", before the file is read.
+//
+//  It has a fixed number of slots of two cache lines. Four slots are a set, and
+//  a gap is in the set that the file and the beginning of the gap hash to. The
+//  last byte of the beginning is left out, so that a target near another one is
+//  found in its gap. Within a set, gaps replace each other in turn.
+//
+//  Readers take no lock. A slot has a version, which is odd while the slot is
+//  written: a reader that sees two versions, or an odd one, has read nothing.
+
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "rocksdb/rocksdb_namespace.h"
+#include "rocksdb/slice.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// What became of reads since the cache was made.
+struct MissCacheCounts {
+  uint64_t bytes = 0;   // that the cache takes
+  uint64_t stored = 0;  // gaps that reads have found
+  uint64_t hits = 0;    // reads that a known gap has spared
+};
+
+// Thread safe.
+class MissCache {
+ public:
+  // A cache of about `bytes` bytes.
+  explicit MissCache(size_t bytes);
+  MissCache(const MissCache&) = delete;
+  MissCache& operator=(const MissCache&) = delete;
+
+  // Remembers that a file has no key in [lo, hi). Files have numbers that no
+  // other file of the process has had. Long keys are cut or not stored: `lo`
+  // and what `hi` has beyond the bytes that both share must have kMaxBytes
+  // bytes, or `hi` is cut; a longer `lo` is not stored.
+  void Add(uint64_t file, const Slice& lo, const Slice& hi);
+
+  // Returns true if a known gap of the file has `key` in it, and stores the end
+  // of the gap, which is above the key.
+  bool Find(uint64_t file, const Slice& key, std::string* end) const;
+
+  // Counts a read that was spared.
+  void CountHit() { hits_.fetch_add(1, std::memory_order_relaxed); }
+  MissCacheCounts Counts() const;
+
+  static constexpr size_t kMaxBytes = 104;
+
+ private:
+  static constexpr size_t kWays = 4;
+  static constexpr size_t kWords = 16;
+  static constexpr size_t kHeadWords = 3;
+
+  // Words: the version, the file, the sizes (of `lo`, of what `hi` shares with
+  // it, of the rest of `hi`; 16 bits each), and the bytes of `lo` and of that
+  // rest.
+  struct alignas(64) Slot {
+    std::atomic<uint64_t> words[kWords] = {};
+  };
+  // A copy of a slot.
+  struct Gap {
+    uint64_t file = 0;
+    uint64_t sizes = 0;
+    char bytes[kMaxBytes];
+
+    size_t lo_size() const { return sizes & 0xffff; }
+    size_t shared() const { return sizes >> 16 & 0xffff; }
+    size_t rest_size() const { return sizes >> 32 & 0xffff; }
+    Slice lo() const { return Slice(bytes, lo_size()); }
+    void AssignEnd(std::string* end) const {
+      end->assign(bytes, shared());
+      end->append(bytes + lo_size(), rest_size());
+    }
+    bool EndIsAbove(const Slice& key) const;
+  };
+
+  Slot* SetOf(uint64_t file, const Slice& key) const;
+  // Copies a slot; false if it is another file's, or being written.
+  static bool Read(const Slot& slot, uint64_t file, Gap* gap);
+  static void Write(const Gap& gap, Slot* slot);
+
+  const size_t num_sets_;
+  const std::unique_ptr<Slot[]> slots_;
+  std::atomic<uint64_t> hits_{0};
+  std::atomic<uint64_t> stored_{0};
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
