@@ -71,7 +71,8 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
   if (counts_more && found) file().CountTruePositive();
   gets_->Count(answer, found);
   if (s.ok() && get_context->State() == GetContext::kNotFound) {
-    if (answer.positives() > 0) NoteMiss(key);
+    // A callback, of a transaction, may hide what the file has.
+    if (answer.positives() > 0 && !get_context->has_callback()) NoteMiss(key);
     if (IsSampled()) Sample(key);
   }
   return s;
