@@ -229,6 +229,8 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
     options.max_sequential_skip_in_iterations = 1 << 30;
   }
   options.max_successive_merges = dice->OneIn(6) ? 2 : 0;
+  // Else RocksDB merges only what it finds in the block cache.
+  options.strict_max_successive_merges = true;
   options.num_levels = dice->Of({2, 3, 4, 4, 7});
   options.target_file_size_base =
       static_cast<uint64_t>(dice->Of({512, 1 << 10, 2 << 10, 4 << 10}));
