@@ -90,6 +90,8 @@ class BenchDb {
 
   // Writes each sorted run once more, the last level first.
   Status RewriteRuns();
+  // Compacts the files of a level to a level.
+  Status CompactLevel(int from, int to);
 
   // Reads stored records until the block cache is full.
   Status WarmUp(size_t num_records, const RecordSource& records, uint64_t seed);
@@ -132,9 +134,6 @@ class BenchDb {
   Status Open(bool loaded);
   Status LoadRun(size_t run, const std::vector<uint8_t>& runs,
                  const RecordSource& records, const Progress& progress);
-  // Compacts the files of a level to a level.
-  Status CompactLevel(int from, int to);
-
   BenchDbOptions options_;
   // All opens share the policy, as it may hold sample queries.
   std::shared_ptr<const FilterPolicy> policy_;

@@ -131,6 +131,27 @@ void BenchReport::Row(const CacheRow& cache) {
   wrong_ = wrong_ || queries.wrong_results > 0;
 }
 
+void BenchReport::Row(const QueueRow& queue) {
+  const QueryResult& reads = queue.reads;
+  Print(
+      {{"filter", filter_.filter, "filter", -14},
+       {"query", queue.read, "query", -6},
+       {"tree", queue.compacted ? "compacted" : "loaded", "tree", -9},
+       {"ops_per_sec", reads.ops_per_sec, "ops/s", 8, 0},
+       {"p50_us", reads.p50_us, "p50 us", 9, 1},
+       {"p99_us", reads.p99_us, "p99 us", 9, 1},
+       {"time_ratio", queue.time_ratio, "time ratio", 10, 2},
+       {"block_reads_per_op", reads.block_reads_per_op, "blocks/op", 9, 4},
+       {"data_blocks_per_op", reads.data_blocks_per_op, "used/op", 8, 2},
+       {"keys_skipped_per_op", reads.keys_skipped_per_op, "skipped/op", 10, 1},
+       {"deletions_skipped_per_op", reads.deletions_skipped_per_op,
+        "deletions/op", 12, 1},
+       {"deletions", queue.deletions, "deletions", 9},
+       {"bits_per_key", queue.bits_per_key, "bits/key", 8, 2},
+       {"wrong_results", reads.wrong_results, "wrong", 6}});
+  wrong_ = wrong_ || reads.wrong_results > 0;
+}
+
 void BenchReport::Row(const WriteRow& row) {
   const WriteCost& cost = row.cost;
   Print(

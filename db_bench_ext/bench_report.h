@@ -46,6 +46,17 @@ struct CacheRow {
   QueryResult queries;
 };
 
+// Reads of one kind across deletions, or in the same tree once it is compacted.
+struct QueueRow {
+  const char* read = "";
+  bool compacted = false;
+  uint64_t deletions = 0;  // in all files
+  double bits_per_key = 0;
+  QueryResult reads;
+  // Time of a read in times of a read of the compacted tree.
+  double time_ratio = 1;
+};
+
 class BenchReport {
  public:
   // `format` is table or json, else InvalidArgument. With a `json_file`, the
@@ -62,6 +73,7 @@ class BenchReport {
   void Row(const QueryResult& result);
   void Row(const ShiftBatch& batch);
   void Row(const CacheRow& cache);
+  void Row(const QueueRow& queue);
   void Row(const WriteRow& row);
 
   // Whether any answer was wrong.

@@ -45,6 +45,7 @@ Status SumFiles(DB* db, FileSums* sums) {
   const Status s = db->GetPropertiesOfAllTables(&properties);
   for (const auto& [name, file] : properties) {
     sums->keys += file->num_entries;
+    sums->deletions += file->num_deletions - file->num_range_deletions;
     sums->filter_bytes += file->filter_size;
     sums->index_bytes += file->index_size;
   }

@@ -12,7 +12,8 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct FileSums {
-  uint64_t keys = 0;
+  uint64_t keys = 0;       // deletions included
+  uint64_t deletions = 0;  // of single keys
   uint64_t file_bytes = 0;
   uint64_t filter_bytes = 0;
   uint64_t index_bytes = 0;

@@ -16,6 +16,7 @@
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/open_seek_workload.h"
 #include "db_bench_ext/own_flags.h"
+#include "db_bench_ext/queue_workload.h"
 #include "db_bench_ext/range_workload.h"
 #include "db_bench_ext/shift_workload.h"
 #include "db_bench_ext/timeseries.h"
@@ -30,7 +31,8 @@ DEFINE_string(workload, "timeseries",
               "ranges, strings. open_seeks: as ranges, without any bound, "
               "before and after the filters have learned from it. cache_sizes: "
               "absent keys, closed and open seeks through small block "
-              "caches. write: what flushes and compactions cost");
+              "caches. queue: reads across deletions, by --deletions. write: "
+              "what flushes and compactions cost");
 DEFINE_string(
     filters, "none,bloom:14,surf:0:4,surf:4:0,oracle",
     ROCKSDB_NAMESPACE::protean::FiltersHelp(
@@ -52,6 +54,17 @@ DEFINE_string(cache_queries, "point,closed_seek,open_seek",
               "cache_sizes: kinds of queries that are asked, and taught");
 DEFINE_uint32(files, 7, "cache_sizes: about the number of files, 1 to 1000");
 DEFINE_uint64(keys_read, 1, "open_seeks: keys that each seek reads");
+DEFINE_string(
+    deletions, "queue",
+    "queue: what deletes. queue: consumers of queues, which delete "
+    "the first item; ttl: entries in the order of time expire; clear: "
+    "states are cleared key by key");
+DEFINE_uint64(queues, 20,
+              "queue: queues; with --deletions=clear, states that are filled "
+              "at a time");
+DEFINE_uint64(backlog, 5,
+              "queue: items that a queue has on average; with --deletions=ttl, "
+              "entries that are alive, divided by --queues");
 DEFINE_uint64(value_bytes, 512, "All but timeseries: size of a value");
 DEFINE_uint32(sorted_runs, 3, "Sorted runs of the tree that is loaded, 1 to 8");
 DEFINE_uint32(size_ratio, 2,
@@ -282,6 +295,39 @@ Status MakeFromSources(RangeWorkloadOptions options,
              : MakeShift(options, source, query_options, workload);
 }
 
+Status MakeQueue(std::unique_ptr<DbWorkload>* workload) {
+  QueueOptions options;
+  const std::pair<const char*, Deletions> names[] = {
+      {"queue", Deletions::kQueue},
+      {"ttl", Deletions::kTtl},
+      {"clear", Deletions::kClear}};
+  const auto* const named = std::find_if(
+      std::begin(names), std::end(names),
+      [](const auto& name) { return name.first == FLAGS_deletions; });
+  if (named == std::end(names)) {
+    return Status::InvalidArgument("--deletions=" + FLAGS_deletions +
+                                   " is unknown; allowed: queue, ttl, clear");
+  }
+  constexpr uint64_t kMaxQueues = 100000;
+  if (FLAGS_num < 100 || FLAGS_queries < 1 || FLAGS_queues < 1 ||
+      FLAGS_queues > kMaxQueues || FLAGS_backlog < 1 ||
+      FLAGS_backlog > FLAGS_num) {
+    return Status::InvalidArgument(
+        "--num must be at least 100, --queries at least 1, --queues from 1 to "
+        "100000, --backlog from 1 to --num");
+  }
+  options.deletions = named->second;
+  options.items = FLAGS_num;
+  options.queues = FLAGS_queues;
+  options.backlog = FLAGS_backlog;
+  options.queries = FLAGS_queries;
+  options.samples = FLAGS_samples;
+  options.value_bytes = FLAGS_value_bytes;
+  options.runs = RunsFromFlags();
+  options.seed = FLAGS_seed;
+  return QueueWorkload::Create(options, workload);
+}
+
 Status MakeRanges(const NamedWorkload& named,
                   std::unique_ptr<DbWorkload>* workload) {
   if (FLAGS_num < 100 || FLAGS_queries < 1) {
@@ -324,6 +370,7 @@ Status MakeWorkload(std::unique_ptr<DbWorkload>* workload) {
   const NamedWorkload* named = nullptr;
   const Status s = FindWorkload(FLAGS_workload, /*engine=*/true, &named);
   if (!s.ok()) return s;
+  if (FLAGS_workload == "queue") return MakeQueue(workload);
   return FLAGS_workload == "timeseries" ? MakeTimeseries(workload)
                                         : MakeRanges(*named, workload);
 }

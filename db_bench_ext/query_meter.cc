@@ -67,6 +67,13 @@ QueryResult QueryMeter::Finish(uint64_t files_with_answer) const {
     result.filter_reads_per_op = per_op(perf.filter_block_read_count);
     result.index_reads_per_op = per_op(perf.index_block_read_count);
     result.bytes_read_per_op = per_op(perf.block_read_byte);
+    result.data_blocks_per_op = per_op(
+        perf.block_read_count - perf.filter_block_read_count -
+        perf.index_block_read_count + perf.block_cache_hit_count -
+        perf.block_cache_filter_hit_count - perf.block_cache_index_hit_count);
+    result.keys_skipped_per_op = per_op(perf.internal_key_skipped_count);
+    result.deletions_skipped_per_op =
+        per_op(perf.internal_delete_skipped_count);
   }
   const uint64_t passed = Passed() - passed_before_;
   const uint64_t held_back = HeldBack() - held_back_before_;

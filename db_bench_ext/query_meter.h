@@ -32,6 +32,12 @@ struct QueryResult {
   double filter_reads_per_op = 0;
   double index_reads_per_op = 0;
   double bytes_read_per_op = 0;
+  // Data blocks that were read from files or found in the block cache.
+  double data_blocks_per_op = 0;
+  // Versions of keys that an iterator stepped over, and the deletions among
+  // them.
+  double keys_skipped_per_op = 0;
+  double deletions_skipped_per_op = 0;
   // False positive rate: files whose filter said "may match" although they held
   // nothing for the query, among all files that held nothing and whose filter
   // was asked; negative if none was asked.

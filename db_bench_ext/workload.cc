@@ -21,6 +21,7 @@ constexpr NamedWorkload kWorkloads[] = {
     {"timeseries", WorkloadFamily::kEngine, {}},
     {"open_seeks", WorkloadFamily::kEngine, {}},
     {"cache_sizes", WorkloadFamily::kEngine, {}},
+    {"queue", WorkloadFamily::kEngine, {}},
     {"write", WorkloadFamily::kEngine, {}},
 };
 
