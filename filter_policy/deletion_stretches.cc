@@ -84,8 +84,7 @@ void DeletionStretchesBuilder::Keep(const Slice& end) {
     kept_.push_back({std::string(first_.slice().data(), begin_size_),
                      end.ToString(), deletions_});
     bytes_ += kept_.back().bytes();
-    if (bytes_ >
-        std::max<uint64_t>(kMinMaxBytes, entries_ / kEntriesPerByte)) {
+    if (bytes_ > std::max<uint64_t>(kMinMaxBytes, entries_ / kEntriesPerByte)) {
       DropShort();
     }
   }

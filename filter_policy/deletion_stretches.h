@@ -83,8 +83,8 @@ class DeletionStretchesBuilder {
   // Minimum number of deletions of a stretch. A scan that stops at one reads
   // the file's index for it, which costs about as much as a few deletions.
   static constexpr uint64_t kMinDeletions = 4;
-  // Maximum bytes of the list: so many in any case, and a byte for so many
-  // entries.
+  // Maximum bytes of the list: kMinMaxBytes, or one byte for kEntriesPerByte
+  // entries if that is more.
   static constexpr size_t kMinMaxBytes = 4096;
   static constexpr uint64_t kEntriesPerByte = 8;
 

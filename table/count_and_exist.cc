@@ -64,8 +64,7 @@ class ExistenceIterator final : public FindsNothing {
       return false;
     }
     const DeletionStretch* const stretch = file_.deletions()->EndingAbove(lo);
-    return stretch != nullptr &&
-           stretch->begin.compare(lo) <= 0 &&
+    return stretch != nullptr && stretch->begin.compare(lo) <= 0 &&
            stretch->end.compare(*check_->limit()) >= 0;
   }
 

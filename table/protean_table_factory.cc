@@ -238,7 +238,8 @@ Status ProteanTableFactory::ValidateOptions(
   PolicyNames::Instance().Add(policy);
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
-  if (IteratorsWrite(cf_opts, 0)) HideNothingFromIterators(db_opts.info_log.get());
+  if (IteratorsWrite(cf_opts, 0))
+    HideNothingFromIterators(db_opts.info_log.get());
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }

@@ -11,7 +11,6 @@
 #include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
 #include "table/rocksdb_internals/versions.h"
-#include "table/seek/next_value.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -383,8 +382,8 @@ bool ProteanTableIterator::SkipMiss(const FileRangeFilter& filter,
 bool ProteanTableIterator::SkipMissAtMarker(Asking* asking) {
   const Slice begin = marker().user_key();
   std::string end;
-  if (marker().moves() >= Marker::kMaxMoves ||
-      !file_->FindMiss(begin, &end) || IsRightAfter(begin, end)) {
+  if (marker().moves() >= Marker::kMaxMoves || !file_->FindMiss(begin, &end) ||
+      IsRightAfter(begin, end)) {
     return false;
   }
   const FileRangeFilter* const filter = asking->Filter();
@@ -430,8 +429,7 @@ bool ProteanTableIterator::WatchDeletions() {
     return false;
   }
   if (++seeks.deletions < seeks.ask_after) return false;
-  seeks.ask_after +=
-      std::min(std::max(seeks.deletions, kMinDeletions), kMaxDeletionsBetween);
+  seeks.ask_after += std::min(seeks.deletions, kMaxDeletionsBetween);
   // The copy outlives the iterator's position.
   const std::string from = file_->UserKey(inner()->key()).ToString();
   return SkipDeletions(from);
@@ -441,10 +439,12 @@ bool ProteanTableIterator::SkipDeletions(const Slice& from) {
   std::string to;
   if (!search_->SkipDeletions(from, this, &to)) return false;
   search_->Pass(from);
+  seeks_->ForgetDeletions();
   seeks_->has_skipped = IsReading() || seeks_->has_skipped;
   seeks_->outcomes.CountDeletionsSkipped(bounds_.ForwardKind());
   marker().new_user_key()->swap(to);
-  marker().Place(Marker::Purpose::kProbe, file_->marker_sequence());
+  // The filter knows the deleted keys, and has little to say of what follows.
+  marker().Place(Marker::Purpose::kNextKey, file_->marker_sequence());
   SetWaiting();
   StopAtUpperBound();
   search_->FollowSkip(this);

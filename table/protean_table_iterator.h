@@ -37,8 +37,8 @@
 //  iterator waits just below the bound, where the search ends. If it were
 //  invalid, LevelIterator would go on through all files before this one.
 //
-//  A scan over deletions waits, too: once it has met a few in a row, and no file
-//  of the search may have a value before some key, it goes on at that key
+//  A scan over deletions waits, too: once it has met a few in a row, and no
+//  file of the search may have a value before some key, it goes on at that key
 //  (table/seek/next_value.h).
 //
 //  Bounds that ReadOptions do not have may come from the thread
@@ -55,6 +55,7 @@
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/versions.h"
+#include "table/seek/next_value.h"
 #include "table/seek/run_search.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/seek_statistics.h"
@@ -133,9 +134,10 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     // outcome of its seek has been counted.
     bool has_skipped = false;
     // Deletions in a row that the iterator has been at, and how many there must
-    // be before the search is asked whether it may skip some.
+    // be before the search is asked whether it may skip some. After an answer
+    // in vain, twice as many must follow, up to kMaxDeletionsBetween.
     uint32_t deletions = 0;
-    uint32_t ask_after = kMinDeletions;
+    uint32_t ask_after = DeletionSkips::AskAfter();
     // The gap in the file's keys that an open seek has found, which is
     // remembered if the search ends before it comes to the key behind it.
     KeyCopy gap_begin;
@@ -144,12 +146,9 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
 
     void ForgetDeletions() {
       deletions = 0;
-      ask_after = kMinDeletions;
+      ask_after = DeletionSkips::AskAfter();
     }
   };
-  // A scan steps over so many deletions in a row before it asks, and over twice
-  // as many each time after that, up to a maximum.
-  static constexpr uint32_t kMinDeletions = 2;
   static constexpr uint32_t kMaxDeletionsBetween = 64;
   // Called first by whatever positions the iterator.
   void MakeSeeks() {

@@ -133,9 +133,8 @@ InternalIterator* ProteanTableReader::NewIterator(
                                skip_filters, caller, compaction_readahead_size,
                                allow_unprepared_value);
   }
-  const FileIterator::Arguments arguments = {prefix_extractor, arena, caller,
-                                             allow_unprepared_value,
-                                             skip_filters};
+  const FileIterator::Arguments arguments = {
+      prefix_extractor, arena, caller, allow_unprepared_value, skip_filters};
   return NewIn<ProteanTableIterator>(arena, &file_, read_options, arguments);
 }
 

@@ -23,8 +23,9 @@ MissCache::Slot* MissCache::SetOf(uint64_t file, const Slice& key) const {
 
 bool MissCache::Gap::EndIsAbove(const Slice& key) const {
   const size_t shared = this->shared();
-  const int order = Slice(bytes, shared)
-                        .compare(Slice(key.data(), std::min(key.size(), shared)));
+  const int order =
+      Slice(bytes, shared)
+          .compare(Slice(key.data(), std::min(key.size(), shared)));
   if (order != 0) return order > 0;
   return Slice(bytes + lo_size(), rest_size())
              .compare(Slice(key.data() + shared, key.size() - shared)) > 0;

@@ -4,12 +4,12 @@
 //
 //  A filter that says "perhaps" where nothing is costs a read. The read tells
 //  the truth: the file has no key from the target to the key that it found, or
-//  to the bound of the search. A file never changes, so this gap stays as true
-//  as it is, and yet the filter, asked again, says "perhaps" again: a consumer
-//  that polls, a loop that asks for a missing key, and whoever has found out
-//  which queries get through, pay for each repetition. (Filters that adapt, as
-//  Aeris (SIGMOD 2026) does, have to be written for that; "To adapt or to
-//  cache?" (2025) finds that a small cache of such queries does as well.)
+//  to the bound of the search. A file never changes, so this gap stays true.
+//  And yet the filter, asked again, says "perhaps" again: a consumer that
+//  polls, and a loop that asks for a missing key, pay for each repetition.
+//  Filters that adapt (Aeris, SIGMOD 2026) would have to be written for that;
+//  "To adapt or to cache?" (2025) finds that a small cache of such queries does
+//  as well.
 //
 //  A MissCache keeps recent gaps of all files of a DB. It is asked where a
 //  filter has said "perhaps", before the file is read.

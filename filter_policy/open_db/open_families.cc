@@ -338,8 +338,9 @@ MissCache* DBSession::RememberMisses(
   if (owned_misses_ == nullptr) {
     owned_misses_ = std::make_unique<MissCache>(bytes);
     if (block_cache != nullptr) {
-      misses_charge_ = std::make_unique<
-          CacheReservationManagerImpl<CacheEntryRole::kMisc>>(block_cache);
+      misses_charge_ =
+          std::make_unique<CacheReservationManagerImpl<CacheEntryRole::kMisc>>(
+              block_cache);
       // A full cache does not keep reads from remembering.
       misses_charge_->UpdateCacheReservation(owned_misses_->Counts().bytes)
           .PermitUncheckedError();

@@ -279,9 +279,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
 
   // What reads of the DB's files have found out in vain; nullptr before the
   // first call of RememberMisses.
-  MissCache* misses() const {
-    return misses_.load(std::memory_order_acquire);
-  }
+  MissCache* misses() const { return misses_.load(std::memory_order_acquire); }
   // Makes misses(), unless it is there: a cache of about `bytes` bytes, for
   // which the block cache is charged, if there is one.
   MissCache* RememberMisses(size_t bytes,

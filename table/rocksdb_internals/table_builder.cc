@@ -25,7 +25,7 @@ struct FilterFacts {
   std::string db_session;
   const void* family;
   std::string family_name;
-  // Where the file has deletions only; nullptr if nobody asks (next_value.h).
+  // Where the file has deletions only; nullptr if no scan asks (next_value.h).
   std::unique_ptr<DeletionStretchesBuilder> deletions;
 };
 using SharedFacts = std::shared_ptr<FilterFacts>;
@@ -93,8 +93,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
     price_ =
         DBSession::PriceOf(facts_->db_session, facts_->family,
                            options.level_at_creation, options.ioptions.stats);
-    if (options.internal_comparator.user_comparator() ==
-        BytewiseComparator()) {
+    if (options.internal_comparator.user_comparator() == BytewiseComparator()) {
       facts_->deletions = std::make_unique<DeletionStretchesBuilder>();
     }
   }
@@ -140,10 +139,10 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
 // exceed.
 class SizedTableBuilder : public BlockBasedTableBuilder {
  public:
-  SizedTableBuilder(
-      const BlockBasedTableOptions& table, const TableBuilderOptions& options,
-      WritableFileWriter* file,
-      std::shared_ptr<const DeletionStretchesBuilder> deletions)
+  SizedTableBuilder(const BlockBasedTableOptions& table,
+                    const TableBuilderOptions& options,
+                    WritableFileWriter* file,
+                    std::shared_ptr<const DeletionStretchesBuilder> deletions)
       : BlockBasedTableBuilder(table, options, file),
         deletions_(std::move(deletions)) {}
 
@@ -191,8 +190,8 @@ TableBuilder* NewTableBuilderWithProperties(
   borrowed.emplace_back(filter.get());
   TableBuilderOptions options_of_file = options;
   options_of_file.internal_tbl_prop_coll_factories = &borrowed;
-  auto* const builder = new SizedTableBuilder(table, options_of_file, file,
-                                              filter->deletions());
+  auto* const builder =
+      new SizedTableBuilder(table, options_of_file, file, filter->deletions());
   for (auto& collector : borrowed) (void)collector.release();
   return builder;
 }

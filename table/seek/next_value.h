@@ -16,20 +16,21 @@
 //  What a file knows. Its stretches (filter_policy/deletion_stretches.h) say
 //  exactly where it has deletions only. Elsewhere, its filter may say that it
 //  has no key at all. It knows nothing beyond its largest key, where the next
-//  file of its level begins, so each file's answer ends there. When its iterator
-//  has come to the end, RocksDB's LevelIterator goes on to the next file. But if
-//  the file has range deletions, LevelIterator stops where the last one ends,
-//  which no filter knows. Then nothing is skipped.
+//  file of its level begins, so each file's answer ends there. When its
+//  iterator has come to the end, RocksDB's LevelIterator goes on to the next
+//  file. But if the file has range deletions, LevelIterator stops where the
+//  last one ends, which no filter knows. Then nothing is skipped.
 //
 //  Where the rule is not used: everywhere where iterators may not wait at
 //  markers either (ProteanTableIterator::CanWait); with pin_data; with a
 //  table_filter, where a level may be at a file that is not in the search; and
-//  where iterators write range deletions in the place of the deletions that they see
-//  (min_tombstones_for_range_conversion).
+//  where iterators write range deletions in the place of the deletions that
+//  they see (min_tombstones_for_range_conversion).
 
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "filter_policy/deletion_stretches.h"
@@ -39,15 +40,23 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Whether iterators of this process skip deletions. Thread safe.
+// Whether, and when, iterators of this process skip deletions.
 class DeletionSkips {
  public:
+  // Thread safe.
   static bool AreAllowed() { return allowed_.load(std::memory_order_relaxed); }
   // From the next seek on, nothing is skipped any more.
   static void Forbid() { allowed_.store(false, std::memory_order_relaxed); }
 
+  // Deletions in a row after which a scan asks where it may go on. To ask, and
+  // to go on there, takes about as long as stepping over eight deletions.
+  static uint32_t AskAfter() { return ask_after_; }
+  // For tests, while nothing reads.
+  static void SetAskAfter(uint32_t deletions) { ask_after_ = deletions; }
+
  private:
   static inline std::atomic<bool> allowed_{true};
+  static inline uint32_t ask_after_ = 8;
 };
 
 // Finds where a file may have its next value: stores a key, from `from` on,

@@ -55,9 +55,8 @@ Entries Join(Entries a, const Entries& b) {
 const Entries kFour = Deleted({"k1", "k2", "k3", "k4"});
 
 TEST(DeletionStretchesTest, EndsAreShort) {
-  EXPECT_EQ("[k, v) 4\n",
-            TextOf(Join(Join({{"a-long-key", false}}, kFour),
-                        {{"value-of-the-next", false}})));
+  EXPECT_EQ("[k, v) 4\n", TextOf(Join(Join({{"a-long-key", false}}, kFour),
+                                      {{"value-of-the-next", false}})));
   EXPECT_EQ("[k1, k5) 4\n",
             TextOf(Join(Join({{"k0999", false}}, kFour), {{"k50", false}})));
 }
@@ -108,7 +107,7 @@ TEST(DeletionStretchesTest, FindsTheStretchOfAKey) {
   EXPECT_EQ(nullptr, stretches.EndingAbove("n"));
 }
 
-// Of too many stretches, the longest ones are kept.
+// The longest ones are kept of too many stretches.
 TEST(DeletionStretchesTest, TheListIsSmall) {
   DeletionStretchesBuilder builder;
   uint64_t entries = 0;
@@ -156,7 +155,7 @@ TEST(DeletionStretchesTest, DamagedListsAreEmpty) {
 }
 
 // No key of a stretch has a value, and each key in it that is asked for is
-// found; all stretches of so many deletions are there.
+// found; all stretches of enough deletions are there.
 TEST(DeletionStretchesTest, RandomEntries) {
   Lcg random(1);
   for (int round = 0; round < 2000; round++) {

@@ -42,7 +42,8 @@ TEST(MissCacheTest, AGapReplacesItsParts) {
   MissCache misses(1);  // one set
   misses.Add(1, "b3", "b5");
   misses.Add(1, "b2", "b9");
-  for (const char* lo : {"c", "d", "e"}) misses.Add(1, lo, std::string(lo) + "x");
+  for (const char* lo : {"c", "d", "e"})
+    misses.Add(1, lo, std::string(lo) + "x");
   EXPECT_EQ("b9", EndOf(misses, "b3"));
 }
 
@@ -69,7 +70,8 @@ TEST(MissCacheTest, NeverDeniesAKey) {
   MissCache misses(16 << 10);
   const auto word = [&random] {
     std::string key;
-    for (size_t n = random.Next(5); n > 0; n--) key += "\0a\xfe\xff"[random.Next(4)];
+    for (size_t n = random.Next(5); n > 0; n--)
+      key += "\0a\xfe\xff"[random.Next(4)];
     return key;
   };
   std::map<uint64_t, std::map<std::string, bool>> files;

@@ -5,6 +5,7 @@
 
 #include "plugin/approximate_count.h"
 #include "plugin/may_exist.h"
+#include "table/seek/next_value.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -22,8 +23,8 @@ uint64_t SkipsOf(DB* db) {
 // A tree has three keys, and four places where each may have an entry: three
 // runs, the oldest first, and the memtable. Each key stands for four neighbors
 // that have the same entries, since shorter stretches are not listed. All trees
-// of up to so many entries lie side by side in one DB. A tree's entries are the
-// cells of a table, key by key.
+// up to a number of entries lie side by side in one DB. A tree's entries are
+// the cells of a table, key by key.
 enum class Cell : char { kNone, kPut, kDelete, kMerge };
 constexpr int kKeys = 3;
 constexpr int kPlaces = 4;
@@ -43,7 +44,7 @@ void AddTrees(int first_cell, int entries, SmallTree* tree,
   }
 }
 
-// So many trees, in which the oldest run has few values, and the next one many
+// Random trees, in which the oldest run has few values, and the next one many
 // deletions.
 std::vector<SmallTree> RandomTrees(size_t count) {
   Random random(1);
@@ -72,6 +73,18 @@ struct Layout {
   const char* policy;
   // Whether range deletions lie between the trees. They end files, too.
   bool range_deletions;
+};
+
+// Scans ask early, so that they skip much in small trees.
+class AsksEarly {
+ public:
+  AsksEarly() : before_(DeletionSkips::AskAfter()) {
+    DeletionSkips::SetAskAfter(2);
+  }
+  ~AsksEarly() { DeletionSkips::SetAskAfter(before_); }
+
+ private:
+  const uint32_t before_;
 };
 
 class SmallTreesTest : public testing::TestWithParam<Layout> {
@@ -161,11 +174,12 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     return options;
   }
 
-  TwinDB dbs_{"deletion_skips", OptionsOf(),
-              NewTable("ProteanTable",
-                       std::string("block_size=256;filter_policy=") +
-                           GetParam().policy),
-              NewTable("BlockBasedTable", "block_size=256")};
+  const AsksEarly asks_early_;
+  TwinDB dbs_{
+      "deletion_skips", OptionsOf(),
+      NewTable("ProteanTable", std::string("block_size=256;filter_policy=") +
+                                   GetParam().policy),
+      NewTable("BlockBasedTable", "block_size=256")};
 };
 
 TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
@@ -235,8 +249,8 @@ class DeletionSkipsTest : public testing::Test {
     if (level > 0) dbs_.CompactLevel0Into(level, 1 << 20);
   }
 
-  // Checks that a seek finds this key, or none. Returns how often deletions were
-  // skipped.
+  // Checks that a seek finds this key, or none. Returns how often deletions
+  // were skipped.
   uint64_t SkipsOfSeek(const std::string& target, const std::string& found,
                        const ReadOptions& options = {}) {
     const uint64_t before = SkipsOf(dbs_.protean());
@@ -247,6 +261,7 @@ class DeletionSkipsTest : public testing::Test {
     return SkipsOf(dbs_.protean()) - before;
   }
 
+  const AsksEarly asks_early_;
   TwinDB dbs_{"deletion_skips", UnthrottledFiles(),
               NewTable("ProteanTable", "filter_policy=surf:0:8")};
 };
@@ -349,7 +364,7 @@ TEST_F(DeletionSkipsTest, ExistenceAndCounts) {
   };
   EXPECT_EQ(std::make_pair(uint64_t{4}, uint64_t{100}), count("0", "zzz"));
   EXPECT_EQ(std::make_pair(uint64_t{0}, uint64_t{100}), count("b", "z"));
-  // Of a part of a stretch, the number of deletions is not known.
+  // The number of deletions in a part of a stretch is not known.
   EXPECT_EQ(std::make_pair(uint64_t{50}, uint64_t{0}), count("k050", "y"));
 }
 

@@ -218,8 +218,9 @@ void DeleteStretch(RandomRun* run, size_t index) {
   const size_t keys = family.pool.keys().size();
   size_t position = run->dice.Below(keys);
   const size_t end =
-      std::min(keys, position + 4 + run->dice.Below(std::max<size_t>(
-                                         1, keys / run->dice.Of({1, 4, 16}))));
+      std::min(keys, position + 4 +
+                         run->dice.Below(std::max<size_t>(
+                             1, keys / run->dice.Of({1, 4, 16}))));
   for (; position < end; position++) {
     Write write;
     write.family = index;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "rocksdb/env.h"
+#include "table/seek/next_value.h"
 #include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -175,6 +176,7 @@ void RandomRun::CompareEverything() {
 }
 
 bool RandomRun::Execute() {
+  DeletionSkips::SetAskAfter(dice.Of({2, 8}));
   std::filesystem::create_directories(plan.directory);
   WriteSeeds();
   if (journal.ok()) Open();

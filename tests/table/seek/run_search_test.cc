@@ -541,4 +541,79 @@ TEST_F(RoundBoundsTest, AFewFilesMayBeSkippedInARound) {
 
 }  // namespace
 
+// ---- Deletions ----
+
+class SkipTest : public RunSearchTest {
+ protected:
+  // A run at a deletion of that key, whose next value is further on.
+  std::unique_ptr<FakeMember> RunAt(const std::string& key,
+                                    const std::string& next_value) {
+    std::unique_ptr<FakeMember> run = NewMember();
+    run->SeekTo("a", key);
+    run->next_value = next_value;
+    return run;
+  }
+  // Where the search may go on from there; empty if it may not skip.
+  static std::string Skip(const Slice& from, FakeMember* run) {
+    std::string to;
+    return run->search->SkipDeletions(from, run, &to) ? to : "";
+  }
+};
+
+TEST_F(SkipTest, GoesOnAtTheNearestNextValue) {
+  const auto a = RunAt("b", "m");
+  const auto b = RunAt("c", "k");
+  const auto c = RunAt("d", "");  // has no value any more
+  EXPECT_EQ("k", Skip("b", a.get()));
+  // The others get the same answer without a look at any run.
+  const size_t looks = FakeMember::looks;
+  EXPECT_EQ("k", Skip("d", c.get()));
+  EXPECT_EQ("k", Skip("j", b.get()));
+  EXPECT_EQ(looks, FakeMember::looks);
+  // At the end of what is skipped, they look again.
+  b->next_value = "l";
+  EXPECT_EQ("l", Skip("k", b.get()));
+}
+
+TEST_F(SkipTest, NothingIsSkippedBeforeAPossibleValue) {
+  const auto a = RunAt("b", "m");
+  const auto b = RunAt("b", "b");
+  EXPECT_EQ("", Skip("b", a.get()));
+  EXPECT_EQ("", Skip("c", a.get()));
+  b->next_value = "x";
+  EXPECT_EQ("m", Skip("c", a.get()));
+}
+
+TEST_F(SkipTest, ARoundForgetsWhatWasSkipped) {
+  const auto a = RunAt("b", "m");
+  const auto b = RunAt("b", "n");
+  EXPECT_EQ("m", Skip("b", a.get()));
+  a->SeekTo("c", "c");
+  b->SeekTo("c", "c");
+  b->next_value = "d";
+  EXPECT_EQ("d", Skip("c", a.get()));
+}
+
+// A run that has not been sought yet, or is not listed any more, may have
+// values.
+TEST_F(SkipTest, NothingIsSkippedWhileARunIsNotListed) {
+  const auto a = RunAt("b", "m");
+  {
+    const auto not_sought = NewMember();
+    EXPECT_EQ("", Skip("b", a.get()));
+  }
+  EXPECT_EQ("m", Skip("b", a.get()));
+  const auto idle = RunAt("b", "z");
+  for (uint64_t i = 0; i < OpenRuns::kMaxIdleRounds + 2; i++) {
+    a->SeekTo("b", "b");
+  }
+  EXPECT_EQ("m", Skip("b", a.get()));
+  std::vector<std::unique_ptr<FakeMember>> others;
+  for (size_t i = 0; i < OpenRuns::kMinCrowdedSize; i++) {
+    others.push_back(RunAt("b", "z"));
+  }
+  for (int round = 0; round < 2; round++) a->SeekTo("b", "b");
+  EXPECT_EQ("", Skip("b", a.get()));
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean
