@@ -82,7 +82,8 @@ class SpyTableReader : public ProteanTableReader {
       : ProteanTableReader(std::move(file), FilterUse::kNone,
                            /*policy=*/nullptr, db_session_id,
                            /*log_period_seconds=*/0,
-                           std::make_shared<FilterSwitch>()),
+                           std::make_shared<FilterSwitch>(),
+                           /*miss_cache_size=*/0),
         make_(std::move(make)) {}
 
   InternalIterator* NewIterator(const ReadOptions& read_options,
