@@ -41,9 +41,14 @@ DEFINE_string(
         "the first N bytes and of the rest; and then with +first_key, for an "
         "index of the blocks' first keys, with +trie_index, for an index that "
         "RocksDB 11.8.1 has, or with +partitioned or +partitioned+decoupled, "
-        "for filters and indexes in parts of 4 KB. Filters to compare"));
+        "for filters and indexes in parts of 4 KB. A last +no_miss_cache "
+        "keeps reads in vain from being remembered. Filters to compare"));
 DEFINE_uint64(num, 250000, "Records; of 1 KB each in timeseries");
 DEFINE_uint64(queries, 10000, "Queries of each kind");
+DEFINE_uint64(repeats, 0,
+              "ranges, strings, point, range, mixed, short_range: asks this "
+              "many times as many queries, each of them one of the --queries, "
+              "by Zipf's law with the exponent .99. 0: each query once");
 DEFINE_uint64(sensors, 500, "timeseries: sensors, an event each 0.2 s");
 DEFINE_string(empty_percents, "10,25,50,75,90,99",
               "timeseries: shares of closed seeks that find nothing");
@@ -355,8 +360,13 @@ Status MakeRanges(const NamedWorkload& named,
   WorkloadText text;
   const Status s = GenerateFromFlags(named, options.size, &generated, &text);
   if (!s.ok()) return s;
+  options.repeats = FLAGS_repeats;
   options.description = FLAGS_workload + ": " + text.keys +
                         (text.queries.empty() ? "" : ", " + text.queries);
+  if (FLAGS_repeats > 0) {
+    options.description +=
+        ", " + std::to_string(FLAGS_repeats) + " times as many, by Zipf's law";
+  }
   *workload = std::make_unique<RangeWorkload>(options, std::move(generated));
   return s;
 }

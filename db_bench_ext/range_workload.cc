@@ -2,9 +2,18 @@
 
 #include "db_bench_ext/range_workload.h"
 
+#include <algorithm>
+#include <cmath>
+#include <random>
 #include <tuple>
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+constexpr double kZipfExponent = 0.99;
+
+}  // namespace
 
 RangeWorkload::RangeWorkload(const RangeWorkloadOptions& options,
                              Workload workload)
@@ -17,12 +26,20 @@ RangeWorkload::RangeWorkload(const RangeWorkloadOptions& options,
 
 Status RangeWorkload::Run(BenchDb* db, BenchReport* report,
                           ProgressLine* line) const {
+  const size_t asked =
+      empty_.size() * std::max<uint64_t>(options_.repeats, 1);
+  Rng rng(options_.size.seed + 3);
+  const auto ranks = static_cast<double>(empty_.size());
+  std::discrete_distribution<size_t> zipf(
+      std::max<size_t>(empty_.size(), 1), 0.5, ranks + 0.5,
+      [](double rank) { return std::pow(rank, -kZipfExponent); });
   QueryMeter meter(db, QueryKind::kClosedSeek);
-  for (size_t i = 0; i < empty_.size(); i++) {
-    meter.Time([&] { return records_.SeekFindsNothing(db, empty_[i]); });
+  for (size_t i = 0; i < asked; i++) {
+    const Query& query = empty_[options_.repeats == 0 ? i : zipf(rng)];
+    meter.Time([&] { return records_.SeekFindsNothing(db, query); });
     if (i % 256 == 0) {
       line->Show("closed seeks",
-                 static_cast<double>(i) / static_cast<double>(empty_.size()));
+                 static_cast<double>(i) / static_cast<double>(asked));
     }
   }
   QueryResult result = meter.Finish(/*files_with_answer=*/0);

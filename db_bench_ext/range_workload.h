@@ -20,6 +20,9 @@ struct RangeWorkloadOptions {
   WorkloadSize size;
   size_t value_bytes = 512;
   SortedRuns runs;
+  // If not 0, this many times as many queries are asked as are drawn, by Zipf's
+  // law.
+  uint64_t repeats = 0;
 };
 
 class RangeWorkload : public DbWorkload {

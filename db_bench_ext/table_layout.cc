@@ -41,7 +41,8 @@ Status TakeSuffix(const std::string& suffix, const std::string& given,
   } flags[] = {{"first_key", &layout->first_key_index},
                {"partitioned", &layout->partitioned},
                {"decoupled", &layout->decoupled},
-               {"trie_index", &layout->trie_index}};
+               {"trie_index", &layout->trie_index},
+               {"no_miss_cache", &layout->no_miss_cache}};
   for (const auto& [text, set] : flags) {
     if (suffix == text) {
       *set = true;
@@ -153,6 +154,11 @@ Status TableLayoutOptions::Apply(BlockBasedTableOptions table,
   }
   if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
     options->table_factory = NewProteanTableFactory(table);
+    if (layout_.no_miss_cache) {
+      const Status s = options->table_factory->ConfigureOption(
+          strict, "miss_cache_size", "0");
+      if (!s.ok()) return s;
+    }
   } else {
     options->table_factory.reset(NewBlockBasedTableFactory(table));
   }
