@@ -26,8 +26,7 @@ RangeWorkload::RangeWorkload(const RangeWorkloadOptions& options,
 
 Status RangeWorkload::Run(BenchDb* db, BenchReport* report,
                           ProgressLine* line) const {
-  const size_t asked =
-      empty_.size() * std::max<uint64_t>(options_.repeats, 1);
+  const size_t asked = empty_.size() * std::max<uint64_t>(options_.repeats, 1);
   Rng rng(options_.size.seed + 3);
   const auto ranks = static_cast<double>(empty_.size());
   std::discrete_distribution<size_t> zipf(

@@ -58,11 +58,12 @@ class ExistenceIterator final : public FindsNothing {
     }
   }
 
-  // Returns true if the file has deletions only from `lo` to the limit.
+  // Returns true if the file has no key, or deletions only, from `lo` to the
+  // limit.
   bool HoldsNoValue(const Slice& lo) const {
-    if (file_.deletions() == nullptr || check_->limit() == nullptr) {
-      return false;
-    }
+    if (check_->limit() == nullptr) return false;
+    if (file_.IsKnownEmpty(lo, *check_->limit())) return true;
+    if (file_.deletions() == nullptr) return false;
     const DeletionStretch* const stretch = file_.deletions()->EndingAbove(lo);
     return stretch != nullptr && stretch->begin.compare(lo) <= 0 &&
            stretch->end.compare(*check_->limit()) >= 0;
@@ -92,7 +93,8 @@ Status ExistenceCheck::Get(const FilteredFile& file,
     const Slice key = file.UserKey(internal_key);
     const bool is_deleted =
         file.deletions() != nullptr && file.deletions()->Contain(key);
-    return !is_deleted && filter->KeyMayMatch(key)
+    std::string end;
+    return !is_deleted && filter->KeyMayMatch(key) && !file.FindMiss(key, &end)
                ? Status::Incomplete("the key may be there")
                : Status::OK();
   }

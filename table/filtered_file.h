@@ -102,6 +102,11 @@ class FilteredFile final : public CountedFile, private FilterOwner {
     return has_misses_.load(std::memory_order_relaxed) && IsOn() &&
            open_file_.db()->misses()->Find(number_, key, end);
   }
+  // Returns true if it is known so that the file has no key in [lo, hi).
+  bool IsKnownEmpty(const Slice& lo, const Slice& hi) const {
+    std::string end;
+    return FindMiss(lo, &end) && hi.compare(end) <= 0;
+  }
   // Counts a read that a known miss has spared.
   void CountMissHit() const { open_file_.db()->misses()->CountHit(); }
   // Returns true if a search for this internal key sees all versions of its

@@ -331,22 +331,20 @@ void ProteanTableIterator::NoteGap(const Slice& begin) {
       (inner().SeeksPrefixes() || !read_options().total_order_seek)) {
     return;
   }
-  Seeks& seeks = *seeks_;
-  seeks.gap_begin.Assign(begin);
-  if (inner()->Valid()) {
-    seeks.gap_end.Assign(file_->UserKey(inner()->key()));
-  } else {
-    seeks.gap_end.Assign(*bounds_.upper());
+  const Slice end =
+      inner()->Valid() ? file_->UserKey(inner()->key()) : *bounds_.upper();
+  if (!is_open) return file_->AddMiss(begin, end);
+  if (begin.data() != marker().user_key().data()) {
+    marker().new_user_key()->assign(begin.data(), begin.size());
+    marker().Place(Marker::Purpose::kNextKey, file_->marker_sequence());
   }
-  seeks.has_gap = true;
-  if (!is_open) RememberGap();
+  has_gap_ = true;
 }
 
 void ProteanTableIterator::RememberGap() {
-  Seeks& seeks = *seeks_;
-  seeks.has_gap = false;
-  if (bounds_.ForwardKind() == SeekKind::kClosed || inner().HasReadInVain()) {
-    file_->AddMiss(seeks.gap_begin.slice(), seeks.gap_end.slice());
+  has_gap_ = false;
+  if (inner().HasReadInVain() && inner()->Valid()) {
+    file_->AddMiss(marker().user_key(), file_->UserKey(inner()->key()));
   }
 }
 

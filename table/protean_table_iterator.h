@@ -80,6 +80,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // These require Valid().
 
   void Next() override {
+    has_gap_ = false;
     if (IsReading()) {
       inner()->Next();
       if (!StopAtUpperBound() && watches_deletions_) WatchDeletions();
@@ -88,6 +89,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     }
   }
   bool NextAndGetResult(IterateResult* result) override {
+    has_gap_ = false;
     if (IsReading()) {
       if (!inner()->NextAndGetResult(result) || StopAtUpperBound()) {
         return false;
@@ -99,6 +101,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     return GetResult(result);
   }
   void Prev() override {
+    has_gap_ = false;
     if (IsReading()) {
       inner()->Prev();
       StopAtLowerBound();
@@ -138,11 +141,6 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
     // in vain, twice as many must follow, up to kMaxDeletionsBetween.
     uint32_t deletions = 0;
     uint32_t ask_after = DeletionSkips::AskAfter();
-    // The gap in the file's keys that an open seek has found, which is
-    // remembered if the search ends before it comes to the key behind it.
-    KeyCopy gap_begin;
-    KeyCopy gap_end;
-    bool has_gap = false;
 
     void ForgetDeletions() {
       deletions = 0;
@@ -190,7 +188,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
   // goes on in the next one, and its outcome is not known yet.
   void RecordPendingOutcome(bool still_waits) {
-    if (seeks_->has_gap) RememberGap();
+    if (has_gap_) RememberGap();
     if (WaitsForSearch() && !still_waits) {
       seeks_->outcomes.CountPassed(bounds_.ForwardKind());
     }
@@ -245,7 +243,8 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
 
   // Misses (filter_policy/open_db/miss_cache.h). The filter has let a seek from
   // `begin` on through, which has read the file and seen all versions there:
-  // remembers the gap that it has found, if the seek was in vain.
+  // remembers the gap that it has found, if the seek was in vain. Whether an
+  // open seek was is known when the next one begins.
   void NoteGap(const Slice& begin);
   void RememberGap();
   // Turns invalid or waits if it is known that the file has no key from
@@ -286,6 +285,9 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   std::shared_ptr<RunSearch> search_;  // nullptr unless under a DBIter
   SeekBounds bounds_;
   bool watches_deletions_ = false;  // whether deletions are skipped
+  // Whether an open seek has found a gap, from marker() to the key at which the
+  // iterator is.
+  bool has_gap_ = false;
   // nullptr until the first seek. RocksDB gets the memory of iterators in
   // blocks, which many iterators over files fill the better the smaller they
   // are; and where there are many files, some are never sought.

@@ -336,14 +336,19 @@ MissCache* DBSession::RememberMisses(
   if (MissCache* const made = misses()) return made;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (owned_misses_ == nullptr) {
-    owned_misses_ = std::make_unique<MissCache>(bytes);
+    using Charge = CacheReservationManagerImpl<CacheEntryRole::kMisc>;
+    constexpr size_t kShareOfBlockCache = 16;
     if (block_cache != nullptr) {
-      misses_charge_ =
-          std::make_unique<CacheReservationManagerImpl<CacheEntryRole::kMisc>>(
-              block_cache);
+      bytes = std::min(bytes, block_cache->GetCapacity() / kShareOfBlockCache);
+    }
+    owned_misses_ = std::make_unique<MissCache>(bytes);
+    // RocksDB charges in steps. One of them may be more than a small cache has.
+    const size_t charge =
+        bytes / Charge::GetDummyEntrySize() * Charge::GetDummyEntrySize();
+    if (block_cache != nullptr && charge > 0) {
+      misses_charge_ = std::make_unique<Charge>(block_cache);
       // A full cache does not keep reads from remembering.
-      misses_charge_->UpdateCacheReservation(owned_misses_->Counts().bytes)
-          .PermitUncheckedError();
+      misses_charge_->UpdateCacheReservation(charge).PermitUncheckedError();
     }
     misses_.store(owned_misses_.get(), std::memory_order_release);
   }

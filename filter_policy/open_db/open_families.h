@@ -280,8 +280,8 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // What reads of the DB's files have found out in vain; nullptr before the
   // first call of RememberMisses.
   MissCache* misses() const { return misses_.load(std::memory_order_acquire); }
-  // Makes misses(), unless it is there: a cache of about `bytes` bytes, for
-  // which the block cache is charged, if there is one.
+  // Makes misses(), unless it is there: a cache of about `bytes` bytes, but at
+  // most a sixteenth of the block cache, if there is one, which is charged.
   MissCache* RememberMisses(size_t bytes,
                             const std::shared_ptr<Cache>& block_cache);
 

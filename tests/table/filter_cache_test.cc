@@ -26,7 +26,7 @@ class FilterCacheTest : public NumberedDBTest {
   void Make(const std::string& table, const std::shared_ptr<Cache>& cache,
             int files) {
     Destroy();
-    UseTable(table, cache);
+    UseTable("miss_cache_size=0;" + table, cache);
     Open();
     for (int i = 0; i < files; i++) AddFile();
     Open();

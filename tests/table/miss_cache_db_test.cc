@@ -3,6 +3,7 @@
 //  A read in vain is paid once: what repeated queries cost, and that nothing is
 //  denied that is there (filter_policy/open_db/miss_cache.h).
 
+#include "plugin/may_exist.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -82,6 +83,24 @@ TEST_P(MissCacheDBTest, UnboundedSeeksGoOnBehindGaps) {
   });
   EXPECT_GT(unbounded[0], 20u);
   EXPECT_LE(unbounded[2], unbounded[0] / 3);
+}
+
+// What reads have found out, the functions that do not read know, too.
+TEST_P(MissCacheDBTest, WhatIsKnownToBeAbsentDoesNotExist) {
+  Fill();
+  DB* const db = dbs_.protean();
+  uint64_t wrong = 0;
+  for (int i = 0; i < 500; i++) {
+    const std::string key = KeyOf(i * 977 % (1 << 20));
+    const Slice key_slice = key;
+    std::string value;
+    if (!db->Get(ReadOptions(), key, &value).IsNotFound()) continue;
+    bool may_exist = true;
+    ASSERT_OK(KeysMayExist(db, ReadOptions(), db->DefaultColumnFamily(), 1,
+                           &key_slice, &may_exist));
+    wrong += may_exist;
+  }
+  EXPECT_LE(wrong, 10u);
 }
 
 // What a snapshot does not see is there all the same.

@@ -28,8 +28,9 @@ class ForwardClock : public SystemClockWrapper {
 
 // The table with RocksDB's filter, and those with Protean's.
 constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:14";
-constexpr const char* kProtean[] = {"id=ProteanTable;filter_policy=proteus:14",
-                                    "id=ProteanTable;filter_policy=surf:0:16"};
+constexpr const char* kProtean[] = {
+    "id=ProteanTable;miss_cache_size=0;filter_policy=proteus:14",
+    "id=ProteanTable;miss_cache_size=0;filter_policy=surf:0:16"};
 constexpr char kNoRoom[] = "block_cache={capacity=1;num_shard_bits=0};";
 
 class PartitionReadOptionsTest : public NumberedDBTest {
@@ -62,6 +63,8 @@ class PartitionReadOptionsTest : public NumberedDBTest {
   void Make(const std::string& table, const std::string& cache) {
     file_system_->on_read = nullptr;
     Destroy();
+    // RocksDB's table does not know the options of the last one.
+    options_.table_factory.reset();
     ASSERT_OK(TableFactory::CreateFromString(
         ConfigOptions(),
         table +

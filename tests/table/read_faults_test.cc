@@ -439,7 +439,8 @@ class OnePartTest : public ReadFaultsTest {
 TEST_F(OnePartTest, TheOthersFilter) {
   for (const char* policy : {"surf:0:16", "proteus:16"}) {
     const std::string table =
-        std::string("id=ProteanTable;filter_policy=") + policy;
+        std::string("id=ProteanTable;miss_cache_size=0;filter_policy=") +
+        policy;
     ASSERT_NO_FATAL_FAILURE(Use({policy, table.c_str()}, kUncachedParts));
     ASSERT_NO_FATAL_FAILURE(FillOneFile());
     ASSERT_OK(OpenWithFaults());
