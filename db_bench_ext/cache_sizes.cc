@@ -11,7 +11,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr double kZipfExponent = 0.99;
 constexpr double kEmptyShare = 0.99;  // of closed seeks
 
 QueryOptions Points() {

@@ -37,6 +37,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Queries that are not equally popular follow Zipf's law with this exponent.
+inline constexpr double kZipfExponent = 0.99;
+
 enum class QueryDistribution {
   kUniform,
   kCorrelated,

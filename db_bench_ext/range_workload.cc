@@ -9,12 +9,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-constexpr double kZipfExponent = 0.99;
-
-}  // namespace
-
 RangeWorkload::RangeWorkload(const RangeWorkloadOptions& options,
                              Workload workload)
     : options_(options),
