@@ -6,9 +6,8 @@
 //    queue  Producers append to queues, and consumers delete the first item of
 //           a queue. A queue always holds few items, in front of which lie the
 //           deletions of all items before.
-//    ttl    Entries are ordered by time. The oldest ones are deleted in
-//    batches,
-//           so a scan from the beginning steps over all that have expired.
+//    ttl    Entries are ordered by time, and the oldest ones are deleted. So a
+//           scan from the beginning steps over all that have expired.
 //    clear  A state is filled, and then cleared by deleting each of its keys.
 //           Neighbors were filled at other times; a quarter of them stay.
 //
@@ -22,9 +21,8 @@
 //
 //    head    a seek without a bound to where a queue, all entries or a cleared
 //            state begin, and the first key from there on
-//    closed  whether a queue or a cleared state is empty, or whether there is
-//    an
-//            entry before a certain time; by a seek with an upper bound
+//    closed  whether a queue or a cleared state is empty, or whether an entry
+//            is before a certain time; by a seek with an upper bound
 //    scan    as head, for the first ten keys
 //
 //  The same reads are measured once more when everything is compacted to the
