@@ -47,9 +47,9 @@ def picture(args):
     figure, panels = plt.subplots(1, 2, figsize=(9, 3.6))
     for panel, label in zip(panels, ("deletions/op", "blocks/op")):
         field = FIELDS[label][0]
-        draw_lines(panel, {label: [(items, heads[items][spec][field]) for items in lengths]
+        draw_lines(panel, {label: [(items / 1000, heads[items][spec][field]) for items in lengths]
                            for spec, label in FILTERS.items()})
-        panel.set_xlabel("items that were appended and deleted")
+        panel.set_xlabel("items that were appended and deleted, thousands")
         panel.set_title({"deletions/op": "deletions that a read at the head steps over",
                          "blocks/op": "data blocks that it uses"}[label], fontsize=9)
         panel.set_yscale("symlog" if label == "deletions/op" else "linear")
