@@ -334,7 +334,7 @@ void ProteanTableIterator::NoteGap(const Slice& begin) {
   const Slice end =
       inner()->Valid() ? file_->UserKey(inner()->key()) : *bounds_.upper();
   if (!is_open) return file_->AddMiss(begin, end);
-  if (begin.data() != marker().user_key().data()) {
+  if (begin.data() != marker().key().data()) {
     marker().new_user_key()->assign(begin.data(), begin.size());
     marker().Place(Marker::Purpose::kNextKey, file_->marker_sequence());
   }
