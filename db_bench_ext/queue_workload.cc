@@ -215,7 +215,7 @@ Status QueueWorkload::WritePart(BenchDb* db, size_t begin, size_t end) const {
     const std::string key = Key(write.group, write.item);
     if (write.is_deletion) {
       s = batch.Delete(key);
-      // What a read for this item would have had to pass.
+      // The range before the item, which a read of the item crosses.
       if (i % writes_per_sample == 0 && options_.samples > 0) {
         samples.push_back(
             {Prefix(write.group),

@@ -25,8 +25,8 @@
 //            is before a certain time; by a seek with an upper bound
 //    scan    as head, for the first ten keys
 //
-//  The same reads are measured once more when everything is compacted to the
-//  last level, where no deletion is left.
+//  Afterwards everything is compacted to the last level, where no deletion is
+//  left, and all reads are measured once more.
 
 #pragma once
 

@@ -33,7 +33,7 @@ struct TableLayout {
   // +trie_index: reads use RocksDB's trie of the blocks' separators, which
   // 11.8.1 has. Files have the usual index beside it.
   bool trie_index = false;
-  // +no_miss_cache: reads in vain are not remembered (miss_cache_size=0).
+  // +no_miss_cache: false positives are not remembered (miss_cache_size=0).
   bool no_miss_cache = false;
   // +prefixN: a prefix extractor that takes the first N bytes of a key.
   // RocksDB's own filters then also hold these prefixes, and a seek whose range

@@ -5,19 +5,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "filter_policy/bits/bit_util.h"
+#include "filter_policy/filter_block.h"
 #include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-namespace {
-
-// The shortest prefix of `key` that is above `lower`. REQUIRES: `key` is above
-Slice ShortestAbove(const Slice& lower, const Slice& key) {
-  return Slice(key.data(), SharedBytes(lower, key) + 1);
-}
-
-}  // namespace
 
 // ---- Stretches ----
 
@@ -62,9 +53,8 @@ void DeletionStretchesBuilder::AddDeletion(const Slice& key) {
   } else {
     // A newer version of the key has a value.
     if (has_value_ && key == last_value_.slice()) return;
-    first_.Assign(key);
-    begin_size_ =
-        has_value_ ? ShortestAbove(last_value_.slice(), key).size() : 0;
+    begin_.clear();
+    if (has_value_) ShortestBegin(last_value_.slice(), key, &begin_);
   }
   deletions_++;
   last_.Assign(key);
@@ -75,14 +65,15 @@ void DeletionStretchesBuilder::EndStretch(const Slice& key) {
     deletions_--;
     Keep(key);
   } else {
-    Keep(ShortestAbove(last_.slice(), key));
+    std::string end;
+    ShortestBegin(last_.slice(), key, &end);
+    Keep(end);
   }
 }
 
 void DeletionStretchesBuilder::Keep(const Slice& end) {
   if (deletions_ >= min_deletions_) {
-    kept_.push_back({std::string(first_.slice().data(), begin_size_),
-                     end.ToString(), deletions_});
+    kept_.push_back({begin_, end.ToString(), deletions_});
     bytes_ += kept_.back().bytes();
     if (bytes_ > std::max<uint64_t>(kMinMaxBytes, entries_ / kEntriesPerByte)) {
       DropShort();

@@ -12,9 +12,9 @@
 //
 //  A stretch is a range of keys [begin, end) in which the file has deletions
 //  and nothing else: no value, merge operand or entity, in any version of any
-//  key. Both ends are as short as the neighboring keys allow. A stretch at the
-//  end of the file excludes the last key, since keys behind the file's last one
-//  are not known.
+//  key. Both ends are as short as the neighboring keys allow. The
+//  stretch at the end of a file excludes the file's last key, whose older
+//  versions may be in the next file of the level.
 //
 //  The list is a property of the file. It is exact, and costs nothing where
 //  there are few deletions in a row: short stretches are left out. Where there
@@ -104,7 +104,7 @@ class DeletionStretchesBuilder {
   std::string Finish();
   // The maximum size of the list, if no more entries come.
   size_t MaxBytes() const {
-    return bytes_ + 2 * (first_.slice().size() + last_.slice().size()) + 32;
+    return bytes_ + begin_.size() + last_.slice().size() + 32;
   }
 
  private:
@@ -127,10 +127,9 @@ class DeletionStretchesBuilder {
   uint64_t entries_ = 0;
   KeyCopy last_value_;
   bool has_value_ = false;
-  // The present stretch: its first and last key, and the number of keys.
-  KeyCopy first_;
+  // The present stretch: where it begins, its last key, and the number of keys.
+  std::string begin_;
   KeyCopy last_;
-  size_t begin_size_ = 0;  // of the first key, what `begin` has of it
   uint64_t deletions_ = 0;
 
   uint64_t min_deletions_ = kMinDeletions;

@@ -286,7 +286,7 @@ struct SampleQueueStatistics {
   double age_seconds = 0;  // since the queue was created or restored
 };
 
-// The cache of reads in vain (miss_cache_size), of the whole DB.
+// The DB's cache of false positives (the option miss_cache_size).
 struct MissCacheStatistics {
   uint64_t bytes = 0;   // its size; 0 before the first read in vain
   uint64_t stored = 0;  // reads in vain that it was told of

@@ -93,8 +93,7 @@ Status ExistenceCheck::Get(const FilteredFile& file,
     const Slice key = file.UserKey(internal_key);
     const bool is_deleted =
         file.deletions() != nullptr && file.deletions()->Contain(key);
-    std::string end;
-    return !is_deleted && filter->KeyMayMatch(key) && !file.FindMiss(key, &end)
+    return !is_deleted && filter->KeyMayMatch(key) && !file.IsKnownAbsent(key)
                ? Status::Incomplete("the key may be there")
                : Status::OK();
   }
@@ -233,11 +232,6 @@ std::string FirstEntry(const Slice& key, size_t timestamp_size) {
   PutFixed64(&entry,
              PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
   return entry;
-}
-
-bool IsDeletion(ValueType type) {
-  return type == kTypeDeletion || type == kTypeSingleDeletion ||
-         type == kTypeDeletionWithTimestamp;
 }
 
 }  // namespace

@@ -88,27 +88,27 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
     : file_(std::move(file)),
       open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
                  policy),
+      is_bytewise_(file_->user_comparator() == BytewiseComparator()),
       number_(NewNumber()),
       // Outside of a DB, the sequence numbers of the file are not known.
       miss_cache_size_(use == FilterUse::kUsed && !db_session_id.empty() &&
-                               file_->user_comparator() == BytewiseComparator()
+                               is_bytewise_
                            ? miss_cache_size
                            : 0),
       has_range_filter_(use == FilterUse::kUsed),
-      allows_markers_(has_range_filter_ &&
-                      file_->user_comparator() == BytewiseComparator()),
+      allows_markers_(has_range_filter_ && is_bytewise_),
       has_range_deletions_(HasRangeDeletions(*file_)),
       deletions_(allows_markers_ ? DeletionsOf(*file_) : nullptr),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       gets_(open_file_.gets()),
       marker_sequence_(MarkerSequenceOf(*file_)),
-      largest_seqno_(file_->largest_seqno()),
       queue_(open_file_.queue()),
       switch_(std::move(filter_switch)) {
   if (has_range_filter_) OpenFilter();
 }
 
-void FilteredFile::RememberMiss(const Slice& lo, const Slice& hi) const {
+void FilteredFile::AddMiss(const Slice& lo, const Slice& hi) const {
+  if (!remembers_misses()) return;
   MissCache* const misses =
       open_file_.db()->RememberMisses(miss_cache_size_, file_->block_cache());
   misses->Add(number_, lo, hi);

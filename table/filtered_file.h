@@ -96,13 +96,18 @@ class FilteredFile final : public CountedFile, private FilterOwner {
 
   // ---- Known misses (filter_policy/open_db/miss_cache.h) ----
 
-  // Returns true if it is known, from a read in vain, that the file has no key
-  // from `key` to `*end`, which is above the key.
+  // Returns true if an earlier false positive has shown that the file has no
+  // key in [key, *end), and stores that end, which is above the key.
   bool FindMiss(const Slice& key, std::string* end) const {
     return has_misses_.load(std::memory_order_relaxed) && IsOn() &&
            open_file_.db()->misses()->Find(number_, key, end);
   }
-  // Returns true if it is known so that the file has no key in [lo, hi).
+  // Returns true if one has shown that the file does not have the key, or has
+  // no key in [lo, hi).
+  bool IsKnownAbsent(const Slice& key) const {
+    std::string end;
+    return FindMiss(key, &end);
+  }
   bool IsKnownEmpty(const Slice& lo, const Slice& hi) const {
     std::string end;
     return FindMiss(lo, &end) && hi.compare(end) <= 0;
@@ -115,23 +120,19 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // or RocksDB's iterator seeks behind all versions of a key.
   bool SeesAllVersions(const Slice& internal_key) const {
     return ExtractInternalKeyFooter(internal_key) >=
-           PackSequenceAndType(largest_seqno_, kValueTypeForSeek);
+           PackSequenceAndType(file_->largest_seqno(), kValueTypeForSeek);
   }
   // Returns true if misses are remembered.
   bool remembers_misses() const { return miss_cache_size_ > 0; }
-  // A read in vain has found out that the file has no key in [lo, hi).
-  void AddMiss(const Slice& lo, const Slice& hi) const {
-    if (remembers_misses()) RememberMiss(lo, hi);
-  }
+  // Remembers, if misses are, that the file has no key in [lo, hi).
+  void AddMiss(const Slice& lo, const Slice& hi) const;
 
   // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
 
   // Returns true if another file of the column family may have deletions() that
   // its iterators skip.
-  bool MayBeInSkippingSearch() const {
-    return file_->user_comparator() == BytewiseComparator();
-  }
+  bool MayBeInSkippingSearch() const { return is_bytewise_; }
   // Returns true if iterators over the file may wait at markers, as far as the
   // file tells: it has a range filter, and keys without timestamps.
   bool allows_markers() const { return allows_markers_; }
@@ -200,12 +201,12 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   }
 
   void OpenFilter();
-  void RememberMiss(const Slice& lo, const Slice& hi) const;
   void CountDamage(const Status& s) const;
 
   const std::unique_ptr<BlockBasedFile> file_;
   mutable OpenFile open_file_;
-  const uint64_t number_;  // that no other file of the process has had
+  const bool is_bytewise_;  // in order, and so without timestamps
+  const uint64_t number_;   // that no other file of the process has had
   const size_t miss_cache_size_;
   mutable std::atomic<bool> has_misses_{false};
   // These members share a cache line, on which reads do not write.
@@ -219,7 +220,6 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const size_t timestamp_size_;
   GetTally* const gets_;
   const SequenceNumber marker_sequence_;
-  const SequenceNumber largest_seqno_;
   QueryQueue* const queue_;
   const std::shared_ptr<const FilterSwitch> switch_;
   std::atomic<bool> is_slow_{false};

@@ -22,6 +22,12 @@ uint64_t DataBlocksInCache(const PerfContext& counters) {
          counters.block_cache_filter_hit_count;
 }
 
+// Returns true if `end` is the first string above `key`. No file waits there
+// (RunSearch::HasPassed).
+bool IsRightAfter(const Slice& key, const Slice& end) {
+  return end.size() == key.size() + 1 && end[key.size()] == '\0';
+}
+
 bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
   // A prefix seek may not take a marker for a key with its prefix; a tailing
   // iterator sees all sequence numbers; max_skippable_internal_keys would count
@@ -65,9 +71,9 @@ inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
   RecordPendingOutcome(still_waits);
   marker().set_moves(0);
   seeks_->has_skipped = false;
-  seeks_->ForgetDeletions();
   watches_deletions_ =
       file_->deletions() != nullptr && !backwards && MaySkipDeletions();
+  if (watches_deletions_) seeks_->ForgetDeletions();
   bounds_.Take(read_options());
   // Tailing iterators forget files in which a search has ended, and with a
   // table_filter, some files are not in the search.
@@ -267,12 +273,12 @@ void ProteanTableIterator::SeekToFirst() {
 
 void ProteanTableIterator::LeaveMarker() {
   Asking asking(this);
-  if (marker().purpose() == Marker::Purpose::kProbe && MoveMarker(&asking)) {
+  if ((marker().purpose() == Marker::Purpose::kProbe && MoveMarker(&asking)) ||
+      (!marker().IsEnd() && SkipMissAtMarker(&asking))) {
     if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
     search_->Follow(this);
-  } else if (marker().IsEnd() ||
-             !((watches_deletions_ && SkipDeletions(marker().user_key())) ||
-               SkipMissAtMarker(&asking))) {
+  } else if (!watches_deletions_ || marker().IsEnd() ||
+             !SkipDeletions(marker().user_key())) {
     ReadFromMarker();
   }
 }
@@ -348,16 +354,6 @@ void ProteanTableIterator::RememberGap() {
   }
 }
 
-namespace {
-
-// Returns true if `end` is the first string above `key`. No file waits there
-// (RunSearch::HasPassed).
-bool IsRightAfter(const Slice& key, const Slice& end) {
-  return end.size() == key.size() + 1 && end[key.size()] == '\0';
-}
-
-}  // namespace
-
 bool ProteanTableIterator::SkipMiss(const FileRangeFilter& filter,
                                     const Slice& user_key, Waiting waiting) {
   std::string end;
@@ -389,8 +385,6 @@ bool ProteanTableIterator::SkipMissAtMarker(Asking* asking) {
   search_->Pass(begin);
   marker().Move(&end, file_->marker_sequence());
   file_->CountMissHit();
-  if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
-  search_->Follow(this);
   return true;
 }
 
@@ -407,22 +401,21 @@ bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
   Asking asking(this);
   const SearchPosition position = Position();
   if (position.kind == SearchPosition::Kind::kNone) {
-    if (!file_->has_range_deletions()) return false;
-    next->assign(from.data(), from.size());
-    return limit == nullptr || from.compare(*limit) < 0;
+    // LevelIterator may stand before the next file.
+    return file_->has_range_deletions() &&
+           NextValue(nullptr, nullptr, from, from, limit, next);
   }
   // At a key from there on, the filter has nothing to add.
   const bool knows = position.kind == SearchPosition::Kind::kKey &&
                      position.user_key.compare(from) >= 0;
   return NextValue(knows ? nullptr : asking.Filter(), file_->deletions(),
-                   position, from, limit, next);
+                   position.user_key, from, limit, next);
 }
 
 bool ProteanTableIterator::WatchDeletions() {
   if (!inner()->Valid()) return false;
   Seeks& seeks = *seeks_;
-  const ValueType type = ExtractValueType(inner()->key());
-  if (type != kTypeDeletion && type != kTypeSingleDeletion) {
+  if (!IsDeletion(ExtractValueType(inner()->key()))) {
     seeks.ForgetDeletions();
     return false;
   }

@@ -79,8 +79,7 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
 }
 
 bool ProteanTableReader::IsKnownMiss(const Slice& internal_key) const {
-  std::string end;
-  if (!file_.FindMiss(file_.UserKey(internal_key), &end)) return false;
+  if (!file_.IsKnownAbsent(file_.UserKey(internal_key))) return false;
   file_.CountMissHit();
   return true;
 }

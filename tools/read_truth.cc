@@ -8,6 +8,7 @@
 
 #include "db/dbformat.h"
 #include "rocksdb/perf_context.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "tools/file_facts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -20,11 +21,6 @@ constexpr int kMaxDeleted = 10000;
 bool IsBackwards(ReadKind kind) {
   return kind == ReadKind::kClosedSeekForPrev ||
          kind == ReadKind::kOpenSeekForPrev;
-}
-
-bool IsDeletion(ValueType type) {
-  return type == kTypeDeletion || type == kTypeSingleDeletion ||
-         type == kTypeDeletionWithTimestamp;
 }
 
 // Number of data blocks that this thread has read so far. Nothing is cached

@@ -66,7 +66,7 @@ void MissCache::Write(const Gap& gap, Slot* slot) {
 }
 
 void MissCache::Add(uint64_t file, const Slice& lo, const Slice& hi) {
-  // What is left of a cut `hi` must be above `lo`.
+  // A cut end must still be above `lo`.
   if (lo.compare(hi) >= 0 || lo.size() >= kMaxBytes) return;
   const size_t shared = SharedBytes(lo, hi);
   const size_t rest = std::min(hi.size() - shared, kMaxBytes - lo.size());

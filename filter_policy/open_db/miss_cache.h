@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What reads in vain have found out.
+//  A cache of false positives.
 //
 //  A filter that says "perhaps" where nothing is costs a read. The read tells
 //  the truth: the file has no key from the target to the key that it found, or
@@ -35,7 +35,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What became of reads since the cache was made.
+// The size of the cache, and counts since it was made.
 struct MissCacheCounts {
   uint64_t bytes = 0;   // that the cache takes
   uint64_t stored = 0;  // gaps that reads have found
@@ -51,9 +51,9 @@ class MissCache {
   MissCache& operator=(const MissCache&) = delete;
 
   // Remembers that a file has no key in [lo, hi). Files have numbers that no
-  // other file of the process has had. Long keys are cut or not stored: `lo`
-  // and what `hi` has beyond the bytes that both share must have kMaxBytes
-  // bytes, or `hi` is cut; a longer `lo` is not stored.
+  // other file of the process has had. There is room for kMaxBytes bytes: `lo`,
+  // and the rest of `hi` after the bytes with which both begin. A longer rest
+  // is cut, and a gap with a longer `lo` is not stored.
   void Add(uint64_t file, const Slice& lo, const Slice& hi);
 
   // Returns true if a known gap of the file has `key` in it, and stores the end

@@ -277,8 +277,8 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // opened.
   BuildCounts BuiltFor(const void* family) const;
 
-  // What reads of the DB's files have found out in vain; nullptr before the
-  // first call of RememberMisses.
+  // The DB's cache of false positives; nullptr before the first call of
+  // RememberMisses.
   MissCache* misses() const { return misses_.load(std::memory_order_acquire); }
   // Makes misses(), unless it is there: a cache of about `bytes` bytes, but at
   // most a sixteenth of the block cache, if there is one, which is charged.

@@ -21,6 +21,12 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Returns true if an entry of this type deletes its key.
+inline bool IsDeletion(ValueType type) {
+  return type == kTypeDeletion || type == kTypeSingleDeletion ||
+         type == kTypeDeletionWithTimestamp;
+}
+
 // Returns true if the policy is one of RocksDB's own, such as that of
 // bloomfilter:10.
 bool IsOfRocksDB(const FilterPolicy& policy);

@@ -10,6 +10,7 @@
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table_properties.h"
 #include "table/block_based/block_based_table_builder.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -43,9 +44,7 @@ class PropertiesOfFilter : public InternalTblPropColl {
     if (facts_->deletions != nullptr) {
       const ValueType type = ExtractValueType(key);
       if (type != kTypeRangeDeletion) {
-        facts_->deletions->Add(
-            ExtractUserKey(key),
-            type == kTypeDeletion || type == kTypeSingleDeletion);
+        facts_->deletions->Add(ExtractUserKey(key), IsDeletion(type));
       }
     }
     return Status::OK();

@@ -19,43 +19,36 @@ const Slice& Larger(const Slice& a, const Slice& b) {
 }  // namespace
 
 bool NextValue(const FileRangeFilter* filter,
-               const DeletionStretches* stretches,
-               const SearchPosition& position, const Slice& from,
-               const Slice* limit, std::string* next) {
+               const DeletionStretches* stretches, const Slice& position,
+               const Slice& from, const Slice* limit, std::string* next) {
   // The file has no key between `from` and where its iterator is.
-  Slice start = Larger(from, position.user_key);
-  bool may_ask =
-      filter != nullptr && !(position.kind == SearchPosition::Kind::kKey &&
-                             start == position.user_key);
+  Slice start = Larger(from, position);
   for (;;) {
     if (limit != nullptr && start.compare(*limit) >= 0) return false;
     const DeletionStretch* const stretch =
         stretches == nullptr ? nullptr : stretches->EndingAbove(start);
-    if (stretch != nullptr && stretch->begin.compare(start) <= 0) {
+    const bool is_before =
+        stretch != nullptr && stretch->begin.compare(start) > 0;
+    if (stretch != nullptr && !is_before) {
       // The end tells the next value from the last deletion, so the filter
       // need not be asked for what follows.
       start = stretch->end;
-      may_ask = false;
+      filter = nullptr;
       continue;
     }
-    if (!may_ask) return Store(start, limit, next);
-    may_ask = false;
-    Slice end;
-    if (stretch != nullptr) {
-      end = stretch->begin;
-      if (limit != nullptr && limit->compare(end) < 0) end = *limit;
-    } else if (limit != nullptr) {
-      end = *limit;
-    } else {
+    const Slice* end = limit;
+    if (is_before && (limit == nullptr || stretch->begin.compare(*limit) < 0)) {
+      end = &stretch->begin;
+    }
+    if (filter == nullptr || end == nullptr ||
+        filter->RangeMayMatch(start, *end, /*hi_inclusive=*/false)) {
       return Store(start, limit, next);
     }
-    if (filter->RangeMayMatch(start, end, /*hi_inclusive=*/false)) {
-      return Store(start, limit, next);
-    }
-    if (!filter->HasKeyAtOrAbove(end)) {
+    if (!filter->HasKeyAtOrAbove(*end)) {
       return Store(Larger(start, filter->largest()), limit, next);
     }
-    start = end;
+    start = *end;
+    filter = nullptr;
   }
 }
 

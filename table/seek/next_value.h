@@ -36,7 +36,6 @@
 #include "filter_policy/deletion_stretches.h"
 #include "filter_policy/range_filter.h"
 #include "rocksdb/slice.h"
-#include "table/seek/run_search.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -63,10 +62,10 @@ class DeletionSkips {
 // below which the file has no value that is at or above `from`. Returns false,
 // and may store anything, if that key would not be below `limit`, unless that
 // is nullptr. `filter` and `stretches` are the file's, or nullptr if it has
-// none. `position` is where its iterator is: at a key or a marker.
+// none; the filter is asked once, so it is nullptr if there is nothing to ask.
+// `position` is the key or the marker at which the file's iterator is.
 bool NextValue(const FileRangeFilter* filter,
-               const DeletionStretches* stretches,
-               const SearchPosition& position, const Slice& from,
-               const Slice* limit, std::string* next);
+               const DeletionStretches* stretches, const Slice& position,
+               const Slice& from, const Slice* limit, std::string* next);
 
 }  // namespace ROCKSDB_NAMESPACE::protean
