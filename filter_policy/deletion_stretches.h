@@ -7,7 +7,7 @@
 //  reaches the last level. So queues, expired entries and cleared states leave
 //  long stretches of deletions that hide nothing, and a scan steps over each of
 //  them. It need not, if it knows that no file has a value there
-//  (table/seek/next_value.h). For that, each file keeps a list of its
+//  (table/seek/seek_decision.h). For that, each file keeps a list of its
 //  stretches.
 //
 //  A stretch is a range of keys [begin, end) in which the file has deletions

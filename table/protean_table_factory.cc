@@ -15,7 +15,7 @@
 #include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/table_builder.h"
 #include "table/rocksdb_internals/versions.h"
-#include "table/seek/next_value.h"
+#include "table/seek/seek_decision.h"
 #include "table/seek/thread_bounds.h"
 #include "util/string_util.h"
 

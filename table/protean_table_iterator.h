@@ -39,7 +39,7 @@
 //
 //  A scan over deletions waits, too: once it has met a few in a row, and no
 //  file of the search may have a value before some key, it goes on at that key
-//  (table/seek/next_value.h).
+//  (table/seek/seek_decision.h).
 //
 //  Bounds that ReadOptions do not have may come from the thread
 //  (plugin/search_bounds.h). RocksDB's iterators do not know them, so an
@@ -55,7 +55,6 @@
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/versions.h"
-#include "table/seek/next_value.h"
 #include "table/seek/run_search.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/seek_statistics.h"
@@ -238,7 +237,7 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // at a deletion after others, and has skipped some.
   bool WatchDeletions();
   // The iterator, at `from`, waits after the deletions that the search may skip
-  // (seek/next_value.h). Returns false if there are none.
+  // (seek/seek_decision.h). Returns false if there are none.
   bool SkipDeletions(const Slice& from);
 
   // Misses (filter_policy/open_db/miss_cache.h). The filter has let a seek from

@@ -26,7 +26,8 @@ struct FilterFacts {
   std::string db_session;
   const void* family;
   std::string family_name;
-  // Where the file has deletions only; nullptr if no scan asks (next_value.h).
+  // Where the file has deletions only; nullptr if no scan asks
+  // (seek_decision.h).
   std::unique_ptr<DeletionStretchesBuilder> deletions;
 };
 using SharedFacts = std::shared_ptr<FilterFacts>;

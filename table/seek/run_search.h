@@ -114,7 +114,7 @@ class OpenRun {
   // far as the iterator's bounds tell where that is.
   virtual void RecordNothingFrom(const Slice& target) = 0;
 
-  // Finds where the file may have its next value (next_value.h).
+  // Finds where the file may have its next value (seek_decision.h).
   virtual bool FindNextValue(const Slice& from, const Slice* limit,
                              std::string* next) = 0;
 
@@ -349,10 +349,10 @@ class RunSearch {
     sampler_.Follow(run);
   }
 
-  // Finds where the search may go on (next_value.h), which has come to `run`,
-  // at `from`: stores a key above `from`, or returns false. The answer serves
-  // all runs: those that stand in what is skipped ask again, and get it without
-  // a look at the others.
+  // Finds where the search may go on (seek_decision.h), which has come to
+  // `run`, at `from`: stores a key above `from`, or returns false. The answer
+  // serves all runs: those that stand in what is skipped ask again, and get it
+  // without a look at the others.
   bool SkipDeletions(const Slice& from, OpenRun* run, std::string* to);
   // `run` has skipped deletions. This says nothing of the seek that is watched.
   void FollowSkip(OpenRun* run) { runs_.Follow(run); }

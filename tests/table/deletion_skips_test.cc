@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Scans over deletions: whatever is skipped (table/seek/next_value.h), answers
-//  are those of a plain RocksDB, in all small trees; and what is skipped.
+//  Scans over deletions: whatever is skipped (table/seek/seek_decision.h),
+//  answers are those of a plain RocksDB, in all small trees; and what is
+//  skipped.
 
 #include "plugin/approximate_count.h"
 #include "plugin/may_exist.h"
-#include "table/seek/next_value.h"
+#include "table/seek/seek_decision.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "rocksdb/env.h"
-#include "table/seek/next_value.h"
+#include "table/seek/seek_decision.h"
 #include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
