@@ -176,7 +176,7 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 // ---- Next value ----
 
 // Where a scan may skip deletions.
-
+//
 // The rule. A search (run_search.h) has come to `from`. If no file may have a
 // value in [from, to), then the search may go on at `to`, and leave out the
 // deletions before.
