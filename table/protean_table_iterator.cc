@@ -43,37 +43,34 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
 ProteanTableIterator::ProteanTableIterator(
     FilteredFile* file, const ReadOptions& read_options,
     const FileIterator::Arguments& arguments)
-    : WaitingIterator(file->file(), read_options, arguments), file_(file) {}
-
-ProteanTableIterator::Seeks::Seeks(FilteredFile* file,
-                                   const FileIterator& inner)
-    : outcomes(file), markers_allowed(AllowsMarkers(*file, inner)) {}
+    : file_(file),
+      inner_(file->file(), read_options, arguments),
+      markers_allowed_(AllowsMarkers(*file, inner_)),
+      outcomes_(file, &inner_) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
   if (search_ != nullptr) search_->Leave(this);
-  if (seeks_ != nullptr) RecordPendingOutcome(/*still_waits=*/false);
+  RecordPendingOutcome(/*still_waits=*/false);
 }
 
-inline const FileRangeFilter* ProteanTableIterator::Asking::Filter() {
-  Seeks& seeks = *iterator_.seeks_;
-  if (seeks.prepared || iterator_.inner().skip_filters()) return nullptr;
-  if (seeks.view != nullptr) return &seeks.view->filter;
-  const SeekBounds& bounds = iterator_.bounds_;
-  const bool open = bounds.upper() == nullptr && bounds.lower() == nullptr;
-  return iterator_.file_->GetRangeFilter(
-      open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek,
-      iterator_.read_options(), iterator_.inner().caller(), &seeks.view);
+inline const FileRangeFilter* ProteanTableIterator::Filter() {
+  if (prepared_ || inner_.skip_filters()) return nullptr;
+  if (view_ != nullptr) return &view_->filter;
+  const bool open = bounds_.upper() == nullptr && bounds_.lower() == nullptr;
+  return file_->GetRangeFilter(
+      open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek, read_options(),
+      inner_.caller(), &view_);
 }
 
 inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
                                             bool still_waits) {
   if (search_ != nullptr) search_->BeginSeek(file_, target, this);
   RecordPendingOutcome(still_waits);
-  marker().set_moves(0);
-  seeks_->has_skipped = false;
+  marker_.set_moves(0);
+  has_skipped_ = false;
   watches_deletions_ =
       file_->deletions() != nullptr && !backwards && MaySkipDeletions();
-  if (watches_deletions_) seeks_->ForgetDeletions();
+  if (watches_deletions_) ForgetDeletions();
   bounds_.Take(read_options());
   // Tailing iterators forget files in which a search has ended, and with a
   // table_filter, some files are not in the search.
@@ -90,67 +87,56 @@ bool ProteanTableIterator::Apply(const SeekDecision& decision, SeekKind kind) {
     case SeekDecision::Action::kEmpty:
       SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
                                        : IterBoundCheck::kUnknown);
-      seeks_->outcomes.CountNegative(kind);
+      outcomes_.CountNegative(kind);
       return true;
     case SeekDecision::Action::kWait:
       SetWaiting();
-      marker().Place(decision.purpose, file_->marker_sequence());
-      if (marker().IsEnd()) seeks_->outcomes.CountNegative(kind);
+      marker_.Place(decision.purpose, file_->marker_sequence());
+      if (marker_.IsEnd()) {
+        view_.reset();
+        outcomes_.CountNegative(kind);
+      }
       return true;
   }
   return false;
 }
 
-bool ProteanTableIterator::StopAtThreadUpperBound() {
-  if (!Valid() || !bounds_.IsAtOrAboveUpper(file_->UserKey(key()))) {
-    return false;
+void ProteanTableIterator::StopAtLowerBound() {
+  if (!bounds_.stops_at_lower() || !Valid() ||
+      !bounds_.IsBelowLower(file_->UserKey(key()))) {
+    return;
   }
-  SetEmpty(IterBoundCheck::kOutOfBound);
-  return true;
-}
-
-bool ProteanTableIterator::StopAtThreadLowerBound() {
-  if (!Valid() || !bounds_.IsBelowLower(file_->UserKey(key()))) return false;
-  if (!search_->bounds().MaySkip()) {
+  if (search_->bounds().MaySkip()) {
+    SetEmpty(IterBoundCheck::kUnknown);
+  } else {
     bounds_.WaiveLower();
-    return false;
   }
-  SetEmpty(IterBoundCheck::kUnknown);
-  return true;
 }
 
 // ---- Samples ----
 
-inline void ProteanTableIterator::Sample(const Slice& target) {
+inline void ProteanTableIterator::Sample(const Slice& target, bool backwards,
+                                         bool inclusive) {
   if (file_->queue() == nullptr) return;
-  const bool found = Valid();
-  // At a key the status is OK, and need not be copied.
-  if (found ? search_ == nullptr : !status().ok()) return;
-  // Beyond all keys of the file, there is nothing to learn without a bound: the
-  // filter knows the largest key.
-  if (!found && bounds_.upper() == nullptr &&
-      inner().prefix_extractor() == nullptr) {
-    return;
+  const bool found = backwards ? HasFoundBackwards() : Valid();
+  if (found) {
+    if (search_ == nullptr) return;
+  } else {
+    // Without a bound, there is nothing to learn beyond the file's first or
+    // last key: the filter knows them. At a key the status is OK, and need not
+    // be copied.
+    const bool has_end = backwards ? bounds_.lower() != nullptr
+                                   : bounds_.upper() != nullptr ||
+                                         inner_.prefix_extractor() != nullptr;
+    if (!has_end || !status().ok()) return;
   }
   if (!file_->queue()->Tick() || !file_->IsOn()) return;
   if (found) {
-    search_->Watch(target, /*backwards=*/false, /*inclusive=*/true, this);
+    search_->Watch(target, backwards, inclusive, this);
+  } else if (backwards) {
+    RecordEmptyRange(*bounds_.lower(), target, inclusive);
   } else {
     RecordNothingFrom(target);
-  }
-}
-
-void ProteanTableIterator::SampleBackwards(const Slice& target,
-                                           bool inclusive) {
-  if (file_->queue() == nullptr || !status().ok()) return;
-  const bool found =
-      Valid() && !(IsWaiting() && marker().IsEnd()) && IsAboveLower();
-  if (found ? search_ == nullptr : bounds_.lower() == nullptr) return;
-  if (!file_->queue()->Tick() || !file_->IsOn()) return;
-  if (found) {
-    search_->Watch(target, /*backwards=*/true, inclusive, this);
-  } else {
-    RecordEmptyRange(*bounds_.lower(), target, inclusive);
   }
 }
 
@@ -159,8 +145,8 @@ void ProteanTableIterator::RecordNothingFrom(const Slice& target) {
     RecordEmptyRange(target, *bounds_.upper(), /*hi_inclusive=*/false);
     return;
   }
-  const SliceTransform* extractor = inner().prefix_extractor();
-  if (!inner().SeeksPrefixes() || !extractor->InDomain(target)) return;
+  const SliceTransform* extractor = inner_.prefix_extractor();
+  if (!inner_.SeeksPrefixes() || !extractor->InDomain(target)) return;
   // The range of which the block-based table has asked the filter.
   const Slice prefix = extractor->Transform(target);
   std::string end;
@@ -175,7 +161,7 @@ inline bool ProteanTableIterator::DecideForward(const FileRangeFilter& filter,
                                                 const Slice& user_key,
                                                 Waiting waiting) {
   const SeekDecision decision = DecideSeek(filter, user_key, bounds_.upper(),
-                                           waiting, marker().new_user_key());
+                                           waiting, marker_.new_user_key());
   if (waiting != Waiting::kForbidden &&
       decision.action != SeekDecision::Action::kEmpty &&
       filter.LowerBoundIsSlow(user_key)) {
@@ -194,12 +180,11 @@ inline void ProteanTableIterator::ReadFrom(const Slice& target) {
   // switched off, tells nothing.
   const bool from_file = counters.block_read_count > read;
   if (!from_file && DataBlocksInCache(counters) <= found) return;
-  seeks_->outcomes.backoff().OnRead(/*from_cache=*/!from_file);
+  outcomes_.backoff().OnRead(/*from_cache=*/!from_file);
   file_->gets()->CountSeek(/*from_cache=*/!from_file);
 }
 
 void ProteanTableIterator::Seek(const Slice& target) {
-  MakeSeeks();
   if (read_options().async_io && status().IsTryAgain()) {
     SeekAgain(target);
     return;
@@ -212,114 +197,109 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool again = search_ != nullptr && search_->HasPassed(user_key);
   const int moves = !again        ? 0
                     : IsReading() ? Marker::kMaxMoves
-                                  : marker().moves() + 1;
+                                  : marker_.moves() + 1;
   const bool still_waits = again && WaitsForSearch();
   BeginSeek(&user_key, /*backwards=*/false, still_waits);
-  marker().set_moves(
+  marker_.set_moves(
       static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
   const SeekKind kind = bounds_.ForwardKind();
-  SeekBackoff& backoff = seeks_->outcomes.backoff();
+  SeekBackoff& backoff = outcomes_.backoff();
   const bool may_wait = CanWait() && moves < Marker::kMaxMoves &&
                         !(file_->IsSlow() && backoff.ReadsAreCheap()) &&
                         (kind == SeekKind::kClosed || backoff.ShouldWait());
-  Asking asking(this);
   const FileRangeFilter* filter =
-      kind == SeekKind::kClosed || may_wait ? asking.Filter() : nullptr;
+      kind == SeekKind::kClosed || may_wait ? Filter() : nullptr;
+  const bool is_asked = filter != nullptr;
   const Waiting waiting = !may_wait ? Waiting::kForbidden
                           : again   ? Waiting::kNotAtTarget
                                     : Waiting::kAllowed;
-  if (filter == nullptr || !(DecideForward(*filter, user_key, waiting) ||
-                             SkipMiss(*filter, user_key, waiting))) {
+  if (!is_asked || !(DecideForward(*filter, user_key, waiting) ||
+                     SkipMiss(*filter, user_key, waiting))) {
     ReadFrom(target);
     if (still_waits) {
-      seeks_->outcomes.CountReached(kind, Valid(), &inner());
-    } else if (filter != nullptr) {
-      seeks_->outcomes.CountRead(kind, Valid(), &inner());
+      outcomes_.CountReached(kind, Valid());
+    } else if (is_asked) {
+      outcomes_.CountRead(kind, Valid());
       if (file_->SeesAllVersions(target)) NoteGap(user_key);
     }
-    if (may_wait || still_waits) seeks_->outcomes.CountUselessWait(kind);
+    if (may_wait || still_waits) outcomes_.CountUselessWait(kind);
   }
-  Sample(user_key);
+  Sample(user_key, /*backwards=*/false, /*inclusive=*/true);
 }
 
 void ProteanTableIterator::SeekAgain(const Slice& target) {
   Read()->Seek(target);
   StopAtUpperBound();
-  seeks_->outcomes.CountReadAgain(bounds_.ForwardKind(), Valid(), inner());
-  Sample(file_->UserKey(target));
+  outcomes_.CountReadAgain(bounds_.ForwardKind(), Valid());
+  Sample(file_->UserKey(target), /*backwards=*/false, /*inclusive=*/true);
 }
 
 // SeekToFirst is not sampled: where a search that began in the file before goes
 // on in this one, only LevelIterator knows its target. For the same reason
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
-  MakeSeeks();
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
-  Asking asking(this);
   const FileRangeFilter* filter =
-      bounds_.upper() != nullptr ? asking.Filter() : nullptr;
-  if (filter != nullptr &&
+      bounds_.upper() != nullptr ? Filter() : nullptr;
+  const bool is_asked = filter != nullptr;
+  if (is_asked &&
       Apply(DecideSeekToFirst(*filter, *bounds_.upper()), SeekKind::kClosed)) {
     return;
   }
   Read()->SeekToFirst();
   StopAtUpperBound();
-  if (filter != nullptr) {
-    seeks_->outcomes.CountRead(SeekKind::kClosed, Valid(), &inner());
-  }
+  if (is_asked) outcomes_.CountRead(SeekKind::kClosed, Valid());
 }
 
 // ---- Markers ----
 
 void ProteanTableIterator::LeaveMarker() {
-  Asking asking(this);
-  if ((marker().purpose() == Marker::Purpose::kProbe && MoveMarker(&asking)) ||
-      (!marker().IsEnd() && SkipMissAtMarker(&asking))) {
-    if (StopAtUpperBound()) seeks_->outcomes.CountNegative(SeekKind::kClosed);
+  if ((marker_.purpose() == Marker::Purpose::kProbe && MoveMarker()) ||
+      (!marker_.IsEnd() && SkipMissAtMarker())) {
+    if (StopAtUpperBound()) outcomes_.CountNegative(SeekKind::kClosed);
     search_->Follow(this);
-  } else if (!watches_deletions_ || marker().IsEnd() ||
-             !SkipDeletions(marker().user_key())) {
+  } else if (!watches_deletions_ || marker_.IsEnd() ||
+             !SkipDeletions(marker_.user_key())) {
     ReadFromMarker();
   }
 }
 
-bool ProteanTableIterator::MoveMarker(Asking* asking) {
-  const Slice begin = marker().user_key();
+bool ProteanTableIterator::MoveMarker() {
+  const Slice begin = marker_.user_key();
   search_->Pass(begin);
-  if (!marker().MayMove() || (marker().moves() >= Marker::kMaxMovesIfCached &&
-                              seeks_->outcomes.backoff().ReadsAreCheap())) {
+  if (!marker_.MayMove() || (marker_.moves() >= Marker::kMaxMovesIfCached &&
+                             outcomes_.backoff().ReadsAreCheap())) {
     return false;
   }
-  const FileRangeFilter* filter = asking->Filter();
+  const FileRangeFilter* filter = Filter();
   return filter != nullptr && MoveOn(*filter, search_->NextStop(begin, this),
-                                     file_->marker_sequence(), &marker());
+                                     file_->marker_sequence(), &marker_);
 }
 
 void ProteanTableIterator::ReadFromMarker() {
-  ReadFrom(marker().key());
-  if (!marker().IsEnd()) NoteGap(marker().user_key());
+  ReadFrom(marker_.key());
+  if (!marker_.IsEnd()) NoteGap(marker_.user_key());
   // With async_io, the block may be on its way.
   if (read_options().async_io && status().IsTryAgain()) {
-    Read()->Seek(marker().key());
+    Read()->Seek(marker_.key());
     StopAtUpperBound();
   }
-  if (marker().IsEnd()) return;
-  if (seeks_->has_skipped) {
+  if (marker_.IsEnd()) return;
+  if (has_skipped_) {
     search_->FollowSkip(this);
     return;
   }
   const SeekKind kind = bounds_.ForwardKind();
-  seeks_->outcomes.CountReached(kind, Valid(), &inner());
-  seeks_->outcomes.CountUselessWait(kind);
+  outcomes_.CountReached(kind, Valid());
+  outcomes_.CountUselessWait(kind);
   if (search_ != nullptr && status().ok()) search_->Follow(this);
 }
 
 void ProteanTableIterator::ReadBeforeMarker() {
-  seeks_->view.reset();
-  Read()->SeekForPrev(marker().key());
+  Read()->SeekForPrev(marker_.key());
   StopAtLowerBound();
-  if (!marker().IsEnd()) {
-    seeks_->outcomes.CountReached(bounds_.ForwardKind(), Valid(), &inner());
+  if (!marker_.IsEnd()) {
+    outcomes_.CountReached(bounds_.ForwardKind(), Valid());
   }
 }
 
@@ -329,28 +309,28 @@ void ProteanTableIterator::NoteGap(const Slice& begin) {
   const bool found = Valid();
   const bool is_open = bounds_.ForwardKind() == SeekKind::kOpen;
   if (!file_->remembers_misses() || found != is_open ||
-      !inner()->status().ok()) {
+      !inner_->status().ok()) {
     return;
   }
   // RocksDB may have asked the filter for a prefix, and have read nothing.
-  if (inner().prefix_extractor() != nullptr &&
-      (inner().SeeksPrefixes() || !read_options().total_order_seek)) {
+  if (inner_.prefix_extractor() != nullptr &&
+      (inner_.SeeksPrefixes() || !read_options().total_order_seek)) {
     return;
   }
   const Slice end =
-      inner()->Valid() ? file_->UserKey(inner()->key()) : *bounds_.upper();
+      inner_->Valid() ? file_->UserKey(inner_->key()) : *bounds_.upper();
   if (!is_open) return file_->AddMiss(begin, end);
-  if (begin.data() != marker().key().data()) {
-    marker().new_user_key()->assign(begin.data(), begin.size());
-    marker().Place(Marker::Purpose::kNextKey, file_->marker_sequence());
+  if (begin.data() != marker_.key().data()) {
+    marker_.new_user_key()->assign(begin.data(), begin.size());
+    marker_.Place(Marker::Purpose::kNextKey, file_->marker_sequence());
   }
   has_gap_ = true;
 }
 
 void ProteanTableIterator::RememberGap() {
   has_gap_ = false;
-  if (inner().HasReadInVain() && inner()->Valid()) {
-    file_->AddMiss(marker().user_key(), file_->UserKey(inner()->key()));
+  if (inner_.HasReadInVain() && inner_->Valid()) {
+    file_->AddMiss(marker_.user_key(), file_->UserKey(inner_->key()));
   }
 }
 
@@ -364,7 +344,7 @@ bool ProteanTableIterator::SkipMiss(const FileRangeFilter& filter,
     decision = SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
   } else if (waiting == Waiting::kAllowed && filter.HasKeyAtOrAbove(end) &&
              !IsRightAfter(user_key, end)) {
-    marker().new_user_key()->swap(end);
+    marker_.new_user_key()->swap(end);
     decision = SeekDecision::Wait(Marker::Purpose::kNextKey);
   } else {
     return false;
@@ -373,17 +353,17 @@ bool ProteanTableIterator::SkipMiss(const FileRangeFilter& filter,
   return Apply(decision, bounds_.ForwardKind());
 }
 
-bool ProteanTableIterator::SkipMissAtMarker(Asking* asking) {
-  const Slice begin = marker().user_key();
+bool ProteanTableIterator::SkipMissAtMarker() {
+  const Slice begin = marker_.user_key();
   std::string end;
-  if (marker().moves() >= Marker::kMaxMoves || !file_->FindMiss(begin, &end) ||
+  if (marker_.moves() >= Marker::kMaxMoves || !file_->FindMiss(begin, &end) ||
       IsRightAfter(begin, end)) {
     return false;
   }
-  const FileRangeFilter* const filter = asking->Filter();
+  const FileRangeFilter* const filter = Filter();
   if (filter == nullptr || !filter->HasKeyAtOrAbove(end)) return false;
   search_->Pass(begin);
-  marker().Move(&end, file_->marker_sequence());
+  marker_.Move(&end, file_->marker_sequence());
   file_->CountMissHit();
   return true;
 }
@@ -391,14 +371,13 @@ bool ProteanTableIterator::SkipMissAtMarker(Asking* asking) {
 // ---- Deletions ----
 
 bool ProteanTableIterator::MaySkipDeletions() const {
-  return CanWait() && !seeks_->prepared && !read_options().pin_data &&
+  return CanWait() && !prepared_ && !read_options().pin_data &&
          read_options().table_filter == nullptr && file_->IsOn() &&
          DeletionSkips::AreAllowed();
 }
 
 bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
                                          std::string* next) {
-  Asking asking(this);
   const SearchPosition position = Position();
   if (position.kind == SearchPosition::Kind::kNone) {
     // LevelIterator may stand before the next file.
@@ -408,21 +387,22 @@ bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
   // At a key from there on, the filter has nothing to add.
   const bool knows = position.kind == SearchPosition::Kind::kKey &&
                      position.user_key.compare(from) >= 0;
-  return NextValue(knows ? nullptr : asking.Filter(), file_->deletions(),
-                   position.user_key, from, limit, next);
+  const bool found = NextValue(knows ? nullptr : Filter(), file_->deletions(),
+                               position.user_key, from, limit, next);
+  if (IsReading()) view_.reset();
+  return found;
 }
 
 bool ProteanTableIterator::WatchDeletions() {
-  if (!inner()->Valid()) return false;
-  Seeks& seeks = *seeks_;
-  if (!IsDeletion(ExtractValueType(inner()->key()))) {
-    seeks.ForgetDeletions();
+  if (!inner_->Valid()) return false;
+  if (!IsDeletion(ExtractValueType(inner_->key()))) {
+    ForgetDeletions();
     return false;
   }
-  if (++seeks.deletions < seeks.ask_after) return false;
-  seeks.ask_after += std::min(seeks.deletions, kMaxDeletionsBetween);
+  if (++deletions_ < ask_after_) return false;
+  ask_after_ += std::min(deletions_, kMaxDeletionsBetween);
   // The copy outlives the iterator's position.
-  const std::string from = file_->UserKey(inner()->key()).ToString();
+  const std::string from = file_->UserKey(inner_->key()).ToString();
   return SkipDeletions(from);
 }
 
@@ -430,12 +410,12 @@ bool ProteanTableIterator::SkipDeletions(const Slice& from) {
   std::string to;
   if (!search_->SkipDeletions(from, this, &to)) return false;
   search_->Pass(from);
-  seeks_->ForgetDeletions();
-  seeks_->has_skipped = IsReading() || seeks_->has_skipped;
-  seeks_->outcomes.CountDeletionsSkipped(bounds_.ForwardKind());
-  marker().new_user_key()->swap(to);
+  ForgetDeletions();
+  has_skipped_ = IsReading() || has_skipped_;
+  outcomes_.CountDeletionsSkipped(bounds_.ForwardKind());
+  marker_.new_user_key()->swap(to);
   // The filter knows the deleted keys, and has little to say of what follows.
-  marker().Place(Marker::Purpose::kNextKey, file_->marker_sequence());
+  marker_.Place(Marker::Purpose::kNextKey, file_->marker_sequence());
   SetWaiting();
   StopAtUpperBound();
   search_->FollowSkip(this);
@@ -445,7 +425,6 @@ bool ProteanTableIterator::SkipDeletions(const Slice& from) {
 // ---- Backward seeks ----
 
 void ProteanTableIterator::SeekForPrev(const Slice& target) {
-  MakeSeeks();
   const Slice user_key = file_->UserKey(target);
   BeginSeek(&user_key, /*backwards=*/true);
   // RocksDB uses the last sequence number to look for what lies before an upper
@@ -454,34 +433,32 @@ void ProteanTableIterator::SeekForPrev(const Slice& target) {
   // Below the bound there is no range to ask for.
   const bool closed =
       bounds_.lower() != nullptr && !bounds_.IsBelowLower(user_key);
-  Asking asking(this);
-  const FileRangeFilter* filter =
-      closed && CanWait() ? asking.Filter() : nullptr;
-  if (filter == nullptr ||
+  const FileRangeFilter* filter = closed && CanWait() ? Filter() : nullptr;
+  const bool is_asked = filter != nullptr;
+  if (!is_asked ||
       !Apply(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower(),
                                /*lower_is_known=*/!bounds_.stops_at_lower(),
-                               marker().new_user_key()),
+                               marker_.new_user_key()),
              SeekKind::kClosed)) {
     Read()->SeekForPrev(target);
     StopAtLowerBound();
-    if (filter != nullptr) {
-      seeks_->outcomes.RecordMatch(&inner());
-      seeks_->outcomes.CountReadBackwards(Valid() && IsAboveLower(), inner());
+    if (is_asked) {
+      outcomes_.RecordMatch();
+      outcomes_.CountReadBackwards(HasFoundBackwards());
     }
   }
-  SampleBackwards(user_key, inclusive);
+  Sample(user_key, /*backwards=*/true, inclusive);
 }
 
 void ProteanTableIterator::SeekToLast() {
-  MakeSeeks();
   BeginSeek(/*target=*/nullptr, /*backwards=*/true);
-  Asking asking(this);
   const FileRangeFilter* filter =
-      bounds_.lower() != nullptr && CanWait() ? asking.Filter() : nullptr;
-  if (filter != nullptr) {
+      bounds_.lower() != nullptr && CanWait() ? Filter() : nullptr;
+  const bool is_asked = filter != nullptr;
+  if (is_asked) {
     const SeekDecision decision = DecideSeekToLast(
         *filter, *bounds_.lower(),
-        /*lower_is_known=*/!bounds_.stops_at_lower(), marker().new_user_key());
+        /*lower_is_known=*/!bounds_.stops_at_lower(), marker_.new_user_key());
     if (decision.action == SeekDecision::Action::kEmpty &&
         !search_->bounds().MaySkip()) {
       bounds_.WaiveLower();
@@ -492,17 +469,14 @@ void ProteanTableIterator::SeekToLast() {
   }
   Read()->SeekToLast();
   StopAtLowerBound();
-  if (filter != nullptr) {
-    seeks_->outcomes.CountReadBackwards(Valid() && IsAboveLower(), inner());
-  }
+  if (is_asked) outcomes_.CountReadBackwards(HasFoundBackwards());
 }
 
 // ---- MultiScan ----
 
 #if PROTEAN_HAS_MULTI_SCAN
 bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
-  Asking asking(this);
-  const FileRangeFilter* filter = asking.Filter();
+  const FileRangeFilter* filter = Filter();
   if (filter == nullptr) return true;
   for (const ScanOptions& scan : ScansOf(ranges)) {
     const RangeOpt& range = scan.range;
@@ -515,16 +489,15 @@ bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
   return false;
 }
 
-// inner() reads ahead the ranges and then expects a seek to each of them, so
+// inner_ reads ahead the ranges and then expects a seek to each of them, so
 // the filter decides for all of them at once: either the file is spared, or its
 // filter is not asked any more. An iterator that is not prepared may be sought
 // as usual.
 void ProteanTableIterator::Prepare(const MultiScanRanges* ranges) {
   if (ranges == nullptr) return;
-  MakeSeeks();
-  if (!MayHoldAnyOf(*ranges)) return;
-  inner().Get()->Prepare(ranges);
-  seeks_->prepared = true;
+  prepared_ = MayHoldAnyOf(*ranges);
+  if (!WaitsForSearch()) view_.reset();
+  if (prepared_) inner_.Get()->Prepare(ranges);
 }
 #endif
 

@@ -4,33 +4,21 @@
 //  anything, and samples the seeks that find nothing. In a file without a
 //  filter that ranges can be asked of, it reads, and samples.
 //  table/seek/seek_decision.h decides what a seek does; this iterator acts on
-//  it.
+//  it (docs/design_reads.md). RocksDB's iterators see one of three positions:
 //
-//  A seek under ReadOptions::iterate_upper_bound looks for keys in [target,
-//  upper bound). If the filter says that there are none, the iterator turns
-//  invalid without I/O, and UpperBoundCheckResult() tells LevelIterator whether
-//  the search in the level has ended or goes on to the next file, whose
-//  SeekToFirst asks that file's filter in the same way.
-//
-//  Otherwise the filter tells how far the search may skip: no key of the file
-//  lies below some bound. Then the iterator *waits* there without I/O, until
-//  the search gets there. It is valid while it waits, and its key is a marker:
-//  the bound as a user key with a sequence number that no write has yet. To
-//  RocksDB's iterators a marker is the key of a write that is too new to be
-//  seen. They order it among the keys of the other files, and if no key of
-//  these ends the search before, they pass it with Next. Only then is this file
-//  read. So an open seek over several sorted runs reads only those whose next
-//  key may be the first one, as the SuRF paper describes it (section 4), and a
-//  scan opens a run when it gets there.
-//
-//  When the search reaches a marker and another file is at a key already, the
-//  search need not go further than to that key. If the filter says that nothing
-//  lies between the marker and that key, the iterator waits behind the key
-//  instead. So after the first read at the latest, an open seek is a closed
-//  one, which all filters are good at. Before the first read, the iterator
-//  moves on to the next marker of another file in the same way. Of files that
-//  wait at the same place, the one with the most keys is read first, as it is
-//  the likeliest to have the next key.
+//  - A key of the file.
+//  - Nothing, if the filter says that the file has no key in the range of the
+//    seek. UpperBoundCheckResult() tells LevelIterator whether the search in
+//    the level has ended or goes on to the next file, whose SeekToFirst asks
+//    that file's filter in the same way.
+//  - A marker, if the filter says that no key of the file lies below some
+//    bound. The iterator *waits* there without I/O, until the search gets
+//    there. It is valid, and its key is the bound as a user key with a sequence
+//    number that no write has yet. To RocksDB's iterators a marker is the key
+//    of a write that is too new to be seen. They order it among the keys of the
+//    other files, and if no key of these ends the search before, they pass it
+//    with Next. Only then is this file read, or waits further on
+//    (table/seek/run_search.h).
 //
 //  Backwards, a seek under iterate_lower_bound looks for keys in [lower bound,
 //  target]. If there are none, but the file has keys below the bound, the
@@ -38,8 +26,7 @@
 //  invalid, LevelIterator would go on through all files before this one.
 //
 //  A scan over deletions waits, too: once it has met a few in a row, and no
-//  file of the search may have a value before some key, it goes on at that key
-//  (table/seek/seek_decision.h).
+//  file of the search may have a value before some key, it goes on at that key.
 //
 //  Bounds that ReadOptions do not have may come from the thread
 //  (plugin/search_bounds.h). RocksDB's iterators do not know them, so an
@@ -51,6 +38,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/file_iterator.h"
@@ -59,11 +48,10 @@
 #include "table/seek/seek_decision.h"
 #include "table/seek/seek_statistics.h"
 #include "table/seek/thread_bounds.h"
-#include "table/seek/waiting_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanTableIterator final : public WaitingIterator, private OpenRun {
+class ProteanTableIterator final : public InternalIterator, private OpenRun {
  public:
   // `file` and `read_options` must outlive the iterator. `arguments` are those
   // of TableReader::NewIterator.
@@ -76,12 +64,22 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   void SeekForPrev(const Slice& target) override;
   void SeekToLast() override;
 
+  bool Valid() const override {
+    return IsReading() ? inner_->Valid() : IsWaiting();
+  }
+  Status status() const override {
+    return IsReading() ? inner_->status() : Status::OK();
+  }
+  IterBoundCheck UpperBoundCheckResult() override {
+    return IsReading() ? inner_->UpperBoundCheckResult() : bound_check_;
+  }
+
   // These require Valid().
 
   void Next() override {
     has_gap_ = false;
     if (IsReading()) {
-      inner()->Next();
+      inner_->Next();
       if (!StopAtUpperBound() && watches_deletions_) WatchDeletions();
     } else {
       LeaveMarker();
@@ -90,29 +88,68 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   bool NextAndGetResult(IterateResult* result) override {
     has_gap_ = false;
     if (IsReading()) {
-      if (!inner()->NextAndGetResult(result) || StopAtUpperBound()) {
+      if (!inner_->NextAndGetResult(result) || StopAtUpperBound()) {
         return false;
       }
       if (!watches_deletions_ || !WatchDeletions()) return true;
     } else {
       LeaveMarker();
     }
-    return GetResult(result);
+    if (!Valid()) return false;
+    result->key = key();
+    result->bound_check_result = UpperBoundCheckResult();
+    result->value_prepared = !IsReading();
+    return true;
   }
   void Prev() override {
     has_gap_ = false;
     if (IsReading()) {
-      inner()->Prev();
+      inner_->Prev();
       StopAtLowerBound();
     } else {
       ReadBeforeMarker();
     }
   }
+  Slice key() const override {
+    return IsReading() ? inner_->key() : marker_.key();
+  }
+  Slice user_key() const override {
+    return IsReading() ? inner_->user_key() : marker_.user_key();
+  }
+  // RocksDB asks for no value of a write that is too new to be seen.
+  Slice value() const override {
+    return IsReading() ? inner_->value() : Slice();
+  }
+  bool PrepareValue() override {
+    return !IsReading() || inner_->PrepareValue();
+  }
+  uint64_t write_unix_time() const override {
+    return IsReading() ? inner_->write_unix_time()
+                       : InternalIterator::write_unix_time();
+  }
 
+  bool MayBeOutOfLowerBound() override {
+    return !IsReading() || inner_->MayBeOutOfLowerBound();
+  }
+  bool IsKeyPinned() const override {
+    return IsReading() && inner_->Valid() && inner_->IsKeyPinned();
+  }
+  bool IsValuePinned() const override {
+    return IsReading() && inner_->Valid() && inner_->IsValuePinned();
+  }
+  Status GetProperty(std::string name, std::string* value) override {
+    return inner_.Get()->GetProperty(std::move(name), value);
+  }
+  void GetReadaheadState(ReadaheadFileInfo* info) override {
+    inner_.GetReadaheadState(info);
+  }
+  void SetReadaheadState(ReadaheadFileInfo* info) override {
+    inner_.SetReadaheadState(info);
+  }
   // LevelIterator calls this before it destroys the iterator over the file
   // before, so a search goes on from one file of the level to the next.
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
-    inner().SetPinnedItersMgr(manager);
+    inner_.SetPinnedItersMgr(manager);
     if (manager != nullptr && search_ == nullptr) {
       search_ = RunSearch::Of(read_options());
       search_->Join();
@@ -123,43 +160,41 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
 #endif
 
  private:
-  // Members of an iterator that has been sought.
-  struct Seeks {
-    Seeks(FilteredFile* file, const FileIterator& inner);
+  enum class State : uint8_t { kReading, kEmpty, kWaiting };
 
-    SeekOutcomes outcomes;
-    Marker marker;
-    FilterView view;  // while the iterator waits
-    const bool markers_allowed;
-    bool prepared = false;  // whether inner() has read ahead for a MultiScan
-    // Whether the iterator waits where it has skipped deletions. Then the
-    // outcome of its seek has been counted.
-    bool has_skipped = false;
-    // Deletions in a row that the iterator has been at, and how many there must
-    // be before the search is asked whether it may skip some. After an answer
-    // in vain, twice as many must follow, up to kMaxDeletionsBetween.
-    uint32_t deletions = 0;
-    uint32_t ask_after = DeletionSkips::AskAfter();
-
-    void ForgetDeletions() {
-      deletions = 0;
-      ask_after = DeletionSkips::AskAfter();
-    }
-  };
   static constexpr uint32_t kMaxDeletionsBetween = 64;
-  // Called first by whatever positions the iterator.
-  void MakeSeeks() {
-    if (seeks_ != nullptr) return;
-    seeks_ = std::make_unique<Seeks>(file_, inner());
-    set_marker(&seeks_->marker);
+
+  bool IsReading() const { return state_ == State::kReading; }
+  bool IsWaiting() const { return state_ == State::kWaiting; }
+  // Returns true if the iterator waits at a marker from which the search may go
+  // on.
+  bool WaitsForSearch() const { return IsWaiting() && !marker_.IsEnd(); }
+
+  // The iterator is where RocksDB's iterator over the file is, which is
+  // returned to be positioned.
+  InternalIterator* Read() {
+    state_ = State::kReading;
+    view_.reset();
+    return inner_.Get();
+  }
+  // The iterator is invalid, because the file has nothing for the seek.
+  void SetEmpty(IterBoundCheck bound_check) {
+    state_ = State::kEmpty;
+    bound_check_ = bound_check;
+    view_.reset();
+  }
+  // The iterator is valid, at the marker.
+  void SetWaiting() {
+    state_ = State::kWaiting;
+    bound_check_ = IterBoundCheck::kUnknown;
   }
 
   // OpenRun:
   SearchPosition Position() const override {
     using Kind = SearchPosition::Kind;
-    if (IsWaiting()) return {Kind::kMarker, marker().user_key()};
-    if (!IsReading() || !inner()->Valid()) return {};
-    return {Kind::kKey, file_->UserKey(inner()->key())};
+    if (IsWaiting()) return {Kind::kMarker, marker_.user_key()};
+    if (!IsReading() || !inner_->Valid()) return {};
+    return {Kind::kKey, file_->UserKey(inner_->key())};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) override {
@@ -175,13 +210,14 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // them a manager of pinned iterators. A seek of which RocksDB takes a sample
   // reads.
   bool CanWait() const {
-    return seeks_->markers_allowed && search_ != nullptr && !IsSampledSeek();
+    return markers_allowed_ && search_ != nullptr && !IsSampledSeek();
   }
-  // Returns true if the key is at or above the lower bound, if there is one.
-  // REQUIRES: Valid()
-  bool IsAboveLower() const {
-    return bounds_.lower() == nullptr ||
-           !bounds_.IsBelowLower(file_->UserKey(key()));
+  // Returns true if a backward seek has found a key at or above the lower
+  // bound, if there is one.
+  bool HasFoundBackwards() const {
+    return IsReading() && Valid() &&
+           (bounds_.lower() == nullptr ||
+            !bounds_.IsBelowLower(file_->UserKey(key())));
   }
 
   // Counts the outcome of the last seek, unless it `still_waits`: then the wait
@@ -189,31 +225,20 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   void RecordPendingOutcome(bool still_waits) {
     if (has_gap_) RememberGap();
     if (WaitsForSearch() && !still_waits) {
-      seeks_->outcomes.CountPassed(bounds_.ForwardKind());
+      outcomes_.CountPassed(bounds_.ForwardKind());
     }
-    seeks_->outcomes.RecordPendingOutcome(inner());
+    outcomes_.RecordPendingOutcome();
   }
   // Settles the last seek, and begins one to a user key, or to the first or
   // last key if that is nullptr.
   [[gnu::always_inline]] void BeginSeek(const Slice* target, bool backwards,
                                         bool still_waits = false);
 
-  // The file's filter, or nullptr, for the scope of the object. The end of the
-  // scope lets go of the filter, unless it is in the block cache and the search
-  // may come back to it: while the iterator waits, the one or two parts that
-  // have been asked stay in memory, as a data block would.
-  class Asking {
-   public:
-    explicit Asking(ProteanTableIterator* iterator) : iterator_(*iterator) {}
-    ~Asking() {
-      FilterView& view = iterator_.seeks_->view;
-      if (view != nullptr && !iterator_.WaitsForSearch()) view.reset();
-    }
-    const FileRangeFilter* Filter();
-
-   private:
-    ProteanTableIterator& iterator_;
-  };
+  // The file's filter, or nullptr, until the iterator reads or turns invalid.
+  // Of a filter in the block cache, the one or two parts that have been asked
+  // stay in memory while the iterator waits, as a data block would: the search
+  // may come back to them.
+  const FileRangeFilter* Filter();
 
   // Turns invalid or waits, as a seek of that kind has decided; false if the
   // file must be read.
@@ -230,9 +255,13 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
 
   // The search has come to the marker: the iterator waits further on, or reads.
   void LeaveMarker();
-  bool MoveMarker(Asking* asking);
+  bool MoveMarker();
 
   bool MaySkipDeletions() const;
+  void ForgetDeletions() {
+    deletions_ = 0;
+    ask_after_ = DeletionSkips::AskAfter();
+  }
   // The iterator, which reads, has moved to the next key. Returns true if it is
   // at a deletion after others, and has skipped some.
   bool WatchDeletions();
@@ -250,47 +279,60 @@ class ProteanTableIterator final : public WaitingIterator, private OpenRun {
   // `user_key`, the target of a seek, or from the marker, to some key.
   bool SkipMiss(const FileRangeFilter& filter, const Slice& user_key,
                 Waiting waiting);
-  bool SkipMissAtMarker(Asking* asking);
+  bool SkipMissAtMarker();
 
   // Move from the marker to the first key above it, or to the last one below.
   void ReadFromMarker();
   void ReadBeforeMarker();
 
-  // Turn invalid, and return true, at a key or marker outside of the thread's
-  // bounds.
+  // Turn invalid at a key or marker outside of the thread's bounds. The first
+  // one returns true then.
   bool StopAtUpperBound() {
-    return bounds_.stops_at_upper() && StopAtThreadUpperBound();
+    if (!bounds_.stops_at_upper() || !Valid() ||
+        !bounds_.IsAtOrAboveUpper(file_->UserKey(key()))) {
+      return false;
+    }
+    SetEmpty(IterBoundCheck::kOutOfBound);
+    return true;
   }
-  bool StopAtLowerBound() {
-    return bounds_.stops_at_lower() && StopAtThreadLowerBound();
-  }
-  bool StopAtThreadUpperBound();
-  bool StopAtThreadLowerBound();
+  void StopAtLowerBound();
 
   // Samples a seek that has ended, if it is the turn of one. The search watches
   // a seek that has found a key within its bounds, or waits before one: whether
   // it was in vain is only known when the search is over.
-  [[gnu::always_inline]] void Sample(const Slice& target);
-  void SampleBackwards(const Slice& target, bool inclusive);
+  [[gnu::always_inline]] void Sample(const Slice& target, bool backwards,
+                                     bool inclusive);
 
 #if PROTEAN_HAS_MULTI_SCAN
   // False if the filter says that this file holds no key in any of the ranges.
   bool MayHoldAnyOf(const MultiScanRanges& ranges);
 #endif
 
-  const ReadOptions& read_options() const { return inner().read_options(); }
+  const ReadOptions& read_options() const { return inner_.read_options(); }
 
   FilteredFile* const file_;
+  FileIterator inner_;                 // made if kReading
   std::shared_ptr<RunSearch> search_;  // nullptr unless under a DBIter
   SeekBounds bounds_;
-  bool watches_deletions_ = false;  // whether deletions are skipped
-  // Whether an open seek has found a gap, from marker() to the key at which the
-  // iterator is.
+  Marker marker_;
+  FilterView view_;
+  State state_ = State::kEmpty;
+  IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
+  const bool markers_allowed_;
+  bool prepared_ = false;  // whether inner_ has read ahead for a MultiScan
+  // Whether an open seek has found a gap, from the marker to the key at which
+  // the iterator is.
   bool has_gap_ = false;
-  // nullptr until the first seek. RocksDB gets the memory of iterators in
-  // blocks, which many iterators over files fill the better the smaller they
-  // are; and where there are many files, some are never sought.
-  std::unique_ptr<Seeks> seeks_;
+  bool watches_deletions_ = false;  // whether deletions are skipped
+  // Whether the iterator waits where it has skipped deletions. Then the outcome
+  // of its seek has been counted.
+  bool has_skipped_ = false;
+  // Deletions in a row that the iterator has been at, and how many there must
+  // be before the search is asked whether it may skip some. After an answer in
+  // vain, twice as many must follow, up to kMaxDeletionsBetween.
+  uint32_t deletions_ = 0;
+  uint32_t ask_after_ = 0;
+  SeekOutcomes outcomes_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -23,14 +23,13 @@ void SeekOutcomes::RecordFiltered() {
   Tick(LAST_LEVEL_SEEK_FILTERED, NON_LAST_LEVEL_SEEK_FILTERED);
 }
 
-void SeekOutcomes::RecordMatch(FileIterator* inner) {
+void SeekOutcomes::RecordMatch() {
   PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-  if (!inner->MarkFilterUsed()) return;
+  if (!inner_->MarkFilterUsed()) return;
   Tick(LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH);
 }
 
-void SeekOutcomes::CountOutcome(SeekKind kind, bool valid,
-                                const FileIterator& inner) {
+void SeekOutcomes::CountOutcome(SeekKind kind, bool valid) {
   if (valid) {
     if (kind == SeekKind::kOpen) {
       pending_outcome_ = PendingOutcome::kOpenSeek;
@@ -39,20 +38,20 @@ void SeekOutcomes::CountOutcome(SeekKind kind, bool valid,
     }
     return;
   }
-  const Status s = inner->status();
+  const Status s = (*inner_)->status();
   if (s.IsTryAgain()) pending_outcome_ = PendingOutcome::kTryAgain;
   if (!s.ok()) return;
   // The block-based table may have asked the filter for the target's prefix
   // besides, and have read nothing.
   const bool filtered =
-      inner.prefix_extractor() != nullptr && !inner.HasReadBlock();
+      inner_->prefix_extractor() != nullptr && !inner_->HasReadBlock();
   Count(kind, filtered ? SeekEvent::kNegative : SeekEvent::kFalsePositive);
 }
 
-void SeekOutcomes::CountPendingOutcome(const FileIterator& inner) {
+void SeekOutcomes::CountPendingOutcome() {
   if (pending_outcome_ == PendingOutcome::kOpenSeek) {
-    Count(SeekKind::kOpen, inner.HasReadInVain() ? SeekEvent::kFalsePositive
-                                                 : SeekEvent::kTruePositive);
+    Count(SeekKind::kOpen, inner_->HasReadInVain() ? SeekEvent::kFalsePositive
+                                                   : SeekEvent::kTruePositive);
   }
   pending_outcome_ = PendingOutcome::kNothing;
 }

@@ -37,8 +37,10 @@ class CountedFile {
 
 class SeekOutcomes {
  public:
-  explicit SeekOutcomes(CountedFile* file)
+  // `inner` is RocksDB's iterator over the file. Both outlive the object.
+  SeekOutcomes(CountedFile* file, FileIterator* inner)
       : file_(file),
+        inner_(inner),
         statistics_(file->statistics()),
         backoff_(file->NewBackoff()) {}
   ~SeekOutcomes() {
@@ -61,30 +63,30 @@ class SeekOutcomes {
 
   // The filter let a forward seek through, which has read the file. `valid`
   // tells whether it found a key within its bounds.
-  void CountRead(SeekKind kind, bool valid, FileIterator* inner) {
-    RecordMatch(inner);
-    CountOutcome(kind, valid, *inner);
+  void CountRead(SeekKind kind, bool valid) {
+    RecordMatch();
+    CountOutcome(kind, valid);
   }
   // The search came to the marker, and the file was read from there.
-  void CountReached(SeekKind kind, bool valid, FileIterator* inner) {
+  void CountReached(SeekKind kind, bool valid) {
     Count(kind, SeekEvent::kReached);
-    CountRead(kind, valid, inner);
+    CountRead(kind, valid);
   }
   // The block that such a seek waits for has been read, with async_io.
-  void CountReadAgain(SeekKind kind, bool valid, const FileIterator& inner) {
+  void CountReadAgain(SeekKind kind, bool valid) {
     if (pending_outcome_ != PendingOutcome::kTryAgain) return;
     pending_outcome_ = PendingOutcome::kNothing;
-    CountOutcome(kind, valid, inner);
+    CountOutcome(kind, valid);
   }
   // A backward seek with a lower bound has read the file. `found` tells whether
   // it found a key at or above the bound.
-  void CountReadBackwards(bool found, const FileIterator& inner) {
-    if (!found && !inner->status().ok()) return;
+  void CountReadBackwards(bool found) {
+    if (!found && !(*inner_)->status().ok()) return;
     Count(SeekKind::kClosed,
           found ? SeekEvent::kTruePositive : SeekEvent::kFalsePositive);
   }
   // The filter let a backward seek through.
-  void RecordMatch(FileIterator* inner);
+  void RecordMatch();
 
   // The iterator has skipped deletions.
   void CountDeletionsSkipped(SeekKind kind) {
@@ -98,9 +100,8 @@ class SeekOutcomes {
   SeekBackoff& backoff() { return backoff_; }
 
   // Counts the outcome of the last seek, if that was not known at once.
-  void RecordPendingOutcome(const FileIterator& inner) {
-    if (pending_outcome_ != PendingOutcome::kNothing)
-      CountPendingOutcome(inner);
+  void RecordPendingOutcome() {
+    if (pending_outcome_ != PendingOutcome::kNothing) CountPendingOutcome();
   }
 
  private:
@@ -122,10 +123,11 @@ class SeekOutcomes {
   // nullptr.
   void Tick(Tickers last_level, Tickers other_level) const;
   void RecordFiltered();
-  void CountOutcome(SeekKind kind, bool valid, const FileIterator& inner);
-  void CountPendingOutcome(const FileIterator& inner);
+  void CountOutcome(SeekKind kind, bool valid);
+  void CountPendingOutcome();
 
   CountedFile* const file_;
+  FileIterator* const inner_;
   Statistics* const statistics_;
   PendingOutcome pending_outcome_ = PendingOutcome::kNothing;
   uint16_t until_hand_over_ = kMaxTallied;

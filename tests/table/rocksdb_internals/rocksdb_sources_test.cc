@@ -64,9 +64,6 @@ struct Extension {
   const char* name;
   // Virtual functions that are left to the base class for a reason.
   std::set<std::string> inherited;
-  // The class from which `name` derives in between, if there is one.
-  const char* between_file = nullptr;
-  const char* between = nullptr;
 };
 
 }  // namespace
@@ -86,9 +83,7 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
        "table/protean_table_iterator.h",
        "ProteanTableIterator",
        // Range tombstones within a level have iterators of their own.
-       {"IsDeleteRangeSentinelKey", "SetRangeDelReadSeqno"},
-       "table/seek/waiting_iterator.h",
-       "WaitingIterator"},
+       {"IsDeleteRangeSentinelKey", "SetRangeDelReadSeqno"}},
       {"table/block_based/filter_policy_internal.h",
        "FilterBitsBuilder",
        "filter_policy/building/file_filter_builder.h",
@@ -127,11 +122,8 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
     SCOPED_TRACE(extension.name);
     const auto declared =
         Declared(kRocksDB + extension.base_file, extension.base);
-    auto overridden = Overridden(kProtean + extension.file, extension.name);
-    if (extension.between != nullptr) {
-      overridden.merge(
-          Overridden(kProtean + extension.between_file, extension.between));
-    }
+    const auto overridden =
+        Overridden(kProtean + extension.file, extension.name);
     EXPECT_FALSE(declared.empty());
     for (const auto& [name, count] : declared) {
       if (name == extension.base || extension.inherited.count(name) > 0) {

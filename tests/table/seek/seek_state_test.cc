@@ -139,7 +139,7 @@ class SeekOutcomesTest : public testing::Test {
         sst_->file(), read_options_,
         FileIterator::Arguments{nullptr, nullptr,
                                 TableReaderCaller::kUserIterator, false});
-    outcomes_ = std::make_unique<SeekOutcomes>(&file_);
+    outcomes_ = std::make_unique<SeekOutcomes>(&file_, inner_.get());
   }
   ~SeekOutcomesTest() override {
     inner_.reset();
@@ -176,7 +176,7 @@ TEST_F(SeekOutcomesTest, AreHandedOverWhenTheyAreManyAndInTheEnd) {
   EXPECT_EQ(2u, Counted(SeekKind::kOpen, SeekEvent::kPassed));
   EXPECT_EQ(1023u, Counted(SeekKind::kClosed, SeekEvent::kNegative));
   EXPECT_EQ(2, file_.hand_overs);
-  outcomes_ = std::make_unique<SeekOutcomes>(&file_);
+  outcomes_ = std::make_unique<SeekOutcomes>(&file_, inner_.get());
   outcomes_.reset();
   EXPECT_EQ(2, file_.hand_overs) << "nothing was counted";
 }
@@ -188,8 +188,8 @@ TEST_F(SeekOutcomesTest, TickersAreThoseOfTheFilesLevel) {
     outcomes_->CountNegative(SeekKind::kClosed);
     outcomes_->CountPassed(SeekKind::kOpen);
   }
-  outcomes_->RecordMatch(inner_.get());
-  outcomes_->RecordMatch(inner_.get());  // of the same seek
+  outcomes_->RecordMatch();
+  outcomes_->RecordMatch();  // of the same seek
   const Statistics& tickers = *file_.tickers;
   EXPECT_EQ(2u, tickers.getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED));
   EXPECT_EQ(2u, tickers.getTickerCount(LAST_LEVEL_SEEK_FILTERED));
@@ -199,23 +199,23 @@ TEST_F(SeekOutcomesTest, TickersAreThoseOfTheFilesLevel) {
 
 TEST_F(SeekOutcomesTest, ClosedSeeksAreKnownAtOnce) {
   Seek("k");
-  outcomes_->CountRead(SeekKind::kClosed, /*valid=*/true, inner_.get());
+  outcomes_->CountRead(SeekKind::kClosed, /*valid=*/true);
   Seek("l");
-  outcomes_->CountRead(SeekKind::kClosed, /*valid=*/false, inner_.get());
-  outcomes_->CountReadBackwards(/*found=*/false, *inner_);
+  outcomes_->CountRead(SeekKind::kClosed, /*valid=*/false);
+  outcomes_->CountReadBackwards(/*found=*/false);
   EXPECT_EQ(1u, Counted(SeekKind::kClosed, SeekEvent::kTruePositive));
   EXPECT_EQ(2u, Counted(SeekKind::kClosed, SeekEvent::kFalsePositive));
 }
 
 TEST_F(SeekOutcomesTest, OpenSeeksAreKnownWhenTheNextOneBegins) {
   Seek("a");
-  outcomes_->CountRead(SeekKind::kOpen, /*valid=*/true, inner_.get());
-  outcomes_->RecordPendingOutcome(*inner_);
+  outcomes_->CountRead(SeekKind::kOpen, /*valid=*/true);
+  outcomes_->RecordPendingOutcome();
   Seek("a");
-  outcomes_->CountReached(SeekKind::kOpen, /*valid=*/true, inner_.get());
+  outcomes_->CountReached(SeekKind::kOpen, /*valid=*/true);
   EXPECT_EQ("value", inner_->Get()->value());
-  outcomes_->RecordPendingOutcome(*inner_);
-  outcomes_->RecordPendingOutcome(*inner_);
+  outcomes_->RecordPendingOutcome();
+  outcomes_->RecordPendingOutcome();
   EXPECT_EQ(1u, Counted(SeekKind::kOpen, SeekEvent::kFalsePositive))
       << "nothing asked for the value";
   EXPECT_EQ(1u, Counted(SeekKind::kOpen, SeekEvent::kTruePositive));
