@@ -65,7 +65,7 @@ const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
 }  // namespace
 
 FileIterator::~FileIterator() {
-  if (arena_ == nullptr) {
+  if (arguments_.arena == nullptr) {
     delete iterator_;
   } else if (iterator_ != nullptr) {
     iterator_->~InternalIterator();
@@ -74,8 +74,9 @@ FileIterator::~FileIterator() {
 
 void FileIterator::Make() {
   iterator_ = file_.table_->NewIterator(
-      read_options_, prefix_extractor_, arena_, skip_filters_, caller_,
-      /*compaction_readahead_size=*/0, allow_unprepared_value_);
+      read_options_, arguments_.prefix_extractor, arguments_.arena,
+      arguments_.skip_filters, arguments_.caller,
+      /*compaction_readahead_size=*/0, arguments_.allow_unprepared_value);
   static const void* const exact_class =
       ClassOfBlockBasedTableIterator(*file_.table_);
   is_exact_ = ClassOf(*iterator_) == exact_class;

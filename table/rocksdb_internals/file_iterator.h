@@ -54,22 +54,18 @@ class FileIterator {
   // at the file's index. `file` and `read_options` must outlive it.
   FileIterator(const BlockBasedFile& file, const ReadOptions& read_options,
                const Arguments& arguments)
-      : file_(file),
-        read_options_(read_options),
-        prefix_extractor_(arguments.prefix_extractor),
-        arena_(arguments.arena),
-        caller_(arguments.caller),
-        allow_unprepared_value_(arguments.allow_unprepared_value),
-        skip_filters_(arguments.skip_filters) {}
+      : file_(file), read_options_(read_options), arguments_(arguments) {}
   ~FileIterator();
   FileIterator(const FileIterator&) = delete;
   FileIterator& operator=(const FileIterator&) = delete;
 
   const ReadOptions& read_options() const { return read_options_; }
-  TableReaderCaller caller() const { return caller_; }
-  const SliceTransform* prefix_extractor() const { return prefix_extractor_; }
+  TableReaderCaller caller() const { return arguments_.caller; }
+  const SliceTransform* prefix_extractor() const {
+    return arguments_.prefix_extractor;
+  }
   // Returns true if the file's filter is not asked.
-  bool skip_filters() const { return skip_filters_; }
+  bool skip_filters() const { return arguments_.skip_filters; }
   // Returns true if seeks ask only for keys with the prefix of their target.
   bool SeeksPrefixes() const {
     return prefix_extractor() != nullptr &&
@@ -122,14 +118,10 @@ class FileIterator {
 
   const BlockBasedFile& file_;
   const ReadOptions& read_options_;
-  const SliceTransform* const prefix_extractor_;
-  Arena* const arena_;
+  const Arguments arguments_;
   InternalIterator* iterator_ = nullptr;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
   std::unique_ptr<ReadaheadFileInfo> readahead_;  // for iterator_
-  const TableReaderCaller caller_;
-  const bool allow_unprepared_value_;
-  const bool skip_filters_;
   // True if iterator_ is a BlockBasedTableIterator, and nothing derived from
   // it.
   bool is_exact_ = false;

@@ -158,60 +158,48 @@ void SearchSampler::Finish(const OpenRuns& runs) {
 
 // ---- Run search ----
 
+namespace {
+
 // The searches of all user iterators, by the address of their ReadOptions. A
 // search is registered as long as a file holds it, and files do not outlive the
 // ReadOptions. One thread after the other may use an iterator.
-class RunSearch::Registry {
- public:
-  static Registry& Instance() {
-    static Registry& instance = *new Registry;  // outlives all iterators
-    return instance;
-  }
-
-  std::shared_ptr<RunSearch> FindOrAdd(const ReadOptions* read_options) {
-    Shard& shard = ShardOf(read_options);
-    const std::lock_guard<std::mutex> lock(shard.mutex);
-    std::weak_ptr<RunSearch>& known = shard.searches[read_options];
-    std::shared_ptr<RunSearch> search = known.lock();
-    if (search == nullptr) {
-      search.reset(new RunSearch(read_options));
-      known = search;
-    }
-    return search;
-  }
-  // A search with these ReadOptions has ended. Another one may have begun.
-  void Forget(const ReadOptions* read_options) {
-    Shard& shard = ShardOf(read_options);
-    const std::lock_guard<std::mutex> lock(shard.mutex);
-    const auto known = shard.searches.find(read_options);
-    if (known != shard.searches.end() && known->second.expired()) {
-      shard.searches.erase(known);
-    }
-  }
-
- private:
-  // Enough for threads rarely to wait for each other.
-  static constexpr size_t kShards = 64;
-  struct alignas(64) Shard {
-    std::mutex mutex;
-    std::unordered_map<const ReadOptions*, std::weak_ptr<RunSearch>> searches;
-  };
-
-  Shard& ShardOf(const ReadOptions* read_options) {
-    return shards_[GetSliceHash64(
-                       Slice(reinterpret_cast<const char*>(&read_options),
-                             sizeof(read_options))) %
-                   kShards];
-  }
-
-  std::array<Shard, kShards> shards_;
+struct alignas(64) Shard {
+  std::mutex mutex;
+  std::unordered_map<const ReadOptions*, std::weak_ptr<RunSearch>> searches;
 };
 
-std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
-  return Registry::Instance().FindOrAdd(&read_options);
+Shard& ShardOf(const ReadOptions* read_options) {
+  // Enough for threads rarely to wait for each other.
+  constexpr size_t kShards = 64;
+  static auto& shards = *new std::array<Shard, kShards>;  // never destroyed
+  const Slice address(reinterpret_cast<const char*>(&read_options),
+                      sizeof(read_options));
+  return shards[GetSliceHash64(address) % kShards];
 }
 
-RunSearch::~RunSearch() { Registry::Instance().Forget(read_options_); }
+}  // namespace
+
+std::shared_ptr<RunSearch> RunSearch::Of(const ReadOptions& read_options) {
+  Shard& shard = ShardOf(&read_options);
+  const std::lock_guard<std::mutex> lock(shard.mutex);
+  std::weak_ptr<RunSearch>& known = shard.searches[&read_options];
+  std::shared_ptr<RunSearch> search = known.lock();
+  if (search == nullptr) {
+    search.reset(new RunSearch(&read_options));
+    known = search;
+  }
+  return search;
+}
+
+RunSearch::~RunSearch() {
+  Shard& shard = ShardOf(read_options_);
+  const std::lock_guard<std::mutex> lock(shard.mutex);
+  const auto known = shard.searches.find(read_options_);
+  // Another search with these ReadOptions may have begun.
+  if (known != shard.searches.end() && known->second.expired()) {
+    shard.searches.erase(known);
+  }
+}
 
 void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.

@@ -310,7 +310,6 @@ class RunSearch {
   // the first or last key of its file, which `file` identifies.
   void BeginSeek(const void* file, const Slice* target, OpenRun* run) {
     if (IsNextRound(*run, file, target)) BeginRound();
-    bounds_.BeginSeek();
     if (target != nullptr && first_file_ == nullptr) {
       first_file_ = file;
       first_target_.Assign(*target);
@@ -363,14 +362,13 @@ class RunSearch {
   }
 
  private:
-  class Registry;
-
   explicit RunSearch(const ReadOptions* read_options)
       : read_options_(read_options) {}
 
   // Returns true if a seek of `run` begins another round: if the run was sought
-  // in this one. A new run, as there is where a search comes to another file of
-  // each level, tells by its target, which all runs are sought for.
+  // in this one, or is the first one of all. A new run, as there is where a
+  // search comes to another file of each level, tells by its target, which all
+  // runs are sought for.
   bool IsNextRound(const OpenRun& run, const void* file,
                    const Slice* target) const {
     return run.round == round_ ||
@@ -382,13 +380,13 @@ class RunSearch {
     round_++;
     first_file_ = nullptr;
     runs_.BeginRound(round_);
-    bounds_.EndRound();
+    bounds_.BeginRound();
     skipped_to_.clear();
   }
 
   const ReadOptions* const read_options_;
   size_t joined_ = 0;
-  uint64_t round_ = 1;
+  uint64_t round_ = 0;
   // The first file that is sought by key in this round, and the key.
   const void* first_file_ = nullptr;
   KeyCopy first_target_;

@@ -6,11 +6,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// No key of the file is below `upper`, as far as the seek looks.
-SeekDecision EmptyBelow(const FileRangeFilter& filter, const Slice& upper) {
-  return SeekDecision::Empty(filter.HasKeyAtOrAbove(upper));
-}
-
 // Stores `end`, or the first string behind it if `inclusive`, if the file
 // certainly has no key between `begin` and there, but keys from there on.
 // `begin` and `end` may point into `*marker`.
@@ -57,7 +52,7 @@ SeekDecision DecideWait(const FileRangeFilter& filter, const Slice& target,
     return SeekDecision::Read();
   }
   if (upper != nullptr && upper->compare(*marker) <= 0) {
-    return EmptyBelow(filter, *upper);
+    return SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
   }
   return SeekDecision::Wait(is_probe ? Marker::Purpose::kProbe
                                      : Marker::Purpose::kNextKey);
@@ -70,8 +65,7 @@ SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
   }
   // No key is below the bound, so all keys are above it, even where the stored
   // part of the largest key cannot tell.
-  return filter.HasKeys() ? SeekDecision::Empty(/*has_key_beyond=*/true)
-                          : EmptyBelow(filter, upper);
+  return SeekDecision::Empty(filter.HasKeys() || filter.HasKeyAtOrAbove(upper));
 }
 
 SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
@@ -103,31 +97,24 @@ SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
   return SeekDecision::Wait(Marker::Purpose::kEnd);
 }
 
-SeekDecision DecideMove(const FileRangeFilter& filter, const Slice& begin,
-                        const SearchPosition& stop, std::string* marker) {
-  const SeekDecision wait = SeekDecision::Wait(Marker::Purpose::kProbe);
-  if (stop.kind != SearchPosition::Kind::kNone &&
-      MoveAfter(filter, begin, stop.user_key,
-                /*inclusive=*/stop.kind == SearchPosition::Kind::kKey,
-                marker)) {
-    return wait;
-  }
-  // Prefixes are tried one after the other, where DecideSeek has not done so.
-  if (!filter.LowerBoundIsSlow(begin) || !filter.LowerBound(begin, marker) ||
-      begin == *marker) {
-    return SeekDecision::Read();
-  }
-  return wait;
-}
-
 bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
             SequenceNumber sequence, Marker* marker) {
   if (!marker->MayMove()) return false;
-  std::string user_key;
-  const SeekDecision decision =
-      DecideMove(filter, marker->user_key(), stop, &user_key);
-  if (decision.action != SeekDecision::Action::kWait) return false;
-  marker->Move(&user_key, sequence);
+  const Slice begin = marker->user_key();
+  std::string further;
+  const bool passes_stop =
+      stop.kind != SearchPosition::Kind::kNone &&
+      MoveAfter(filter, begin, stop.user_key,
+                /*inclusive=*/stop.kind == SearchPosition::Kind::kKey,
+                &further);
+  // Else prefixes are tried one after the other, where DecideSeek has not done
+  // so.
+  if (!passes_stop &&
+      (!filter.LowerBoundIsSlow(begin) || !filter.LowerBound(begin, &further) ||
+       begin == further)) {
+    return false;
+  }
+  marker->Move(&further, sequence);
   return true;
 }
 

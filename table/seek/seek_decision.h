@@ -163,13 +163,10 @@ SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
 SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
                               bool lower_is_known, std::string* marker);
 
-// The search has come to a marker whose purpose is kProbe, at `begin`. Decides
-// to read, or to wait further on: at the latest behind the key, or at the
-// marker, at which another file of the search is (OpenRuns::NextStop).
-SeekDecision DecideMove(const FileRangeFilter& filter, const Slice& begin,
-                        const SearchPosition& stop, std::string* marker);
-// Moves `*marker`, to which the search has come, as DecideMove decides. False
-// if the file must be read.
+// The search has come to the marker. Moves it as far as the filter rules out
+// keys: at the latest behind the key, or to the marker, at which another file
+// of the search is (OpenRuns::NextStop). Returns false if the file must be
+// read.
 bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
             SequenceNumber sequence, Marker* marker);
 
@@ -179,14 +176,7 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 //
 // The rule. A search (run_search.h) has come to `from`. If no file may have a
 // value in [from, to), then the search may go on at `to`, and leave out the
-// deletions before.
-//
-// Why it holds. A deletion hides older values of its key, and nothing else.
-// Older values are in files, since whatever a memtable holds is newer than all
-// files. No file has one in [from, to), in any version, so it does not matter
-// which snapshot the search sees, or whether the values would be operands of a
-// merge. At `to` itself there may be a value, and a deletion that hides it, so
-// `to` is not part of what is skipped.
+// deletions before. docs/deletions.md says why, and where the rule is not used.
 //
 // What a file knows. Its stretches (filter_policy/deletion_stretches.h) say
 // exactly where it has deletions only. Elsewhere, its filter may say that it
@@ -195,12 +185,6 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 // iterator has come to the end, RocksDB's LevelIterator goes on to the next
 // file. But if the file has range deletions, LevelIterator stops where the
 // last one ends, which no filter knows. Then nothing is skipped.
-//
-// Where the rule is not used: everywhere where iterators may not wait at
-// markers either (ProteanTableIterator::CanWait); with pin_data; with a
-// table_filter, where a level may be at a file that is not in the search; and
-// where iterators write range deletions in the place of the deletions that
-// they see (min_tombstones_for_range_conversion).
 
 // Whether, and when, iterators of this process skip deletions.
 class DeletionSkips {

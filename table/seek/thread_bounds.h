@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string>
+#include <optional>
 #include <utility>
 
 #include "filter_policy/open_db/level_sums.h"
@@ -21,12 +21,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 class ThreadBounds {
  public:
   // User keys without timestamps, which are copied; nullptr for no bound.
-  ThreadBounds(const Slice* lower, const Slice* upper)
-      : lower_(lower), upper_(upper) {}
+  ThreadBounds(const Slice* lower, const Slice* upper) {
+    if (lower != nullptr) lower_.emplace().PinSelf(*lower);
+    if (upper != nullptr) upper_.emplace().PinSelf(*upper);
+  }
 
   // The inclusive lower bound and the exclusive upper bound, or nullptr.
-  const Slice* lower() const { return lower_.get(); }
-  const Slice* upper() const { return upper_.get(); }
+  const Slice* lower() const { return lower_ ? &*lower_ : nullptr; }
+  const Slice* upper() const { return upper_ ? &*upper_ : nullptr; }
 
   // Returns true if a search that starts at `user_key` starts outside of the
   // bounds. A backward search may start at the upper bound itself.
@@ -68,50 +70,25 @@ class ThreadBounds {
   enum class Use { kNever, kYes, kIgnored };
   static inline std::atomic<Use> use_{Use::kNever};
 
-  class Bound {
-   public:
-    explicit Bound(const Slice* key)
-        : exists_(key != nullptr),
-          bytes_(exists_ ? key->ToString() : std::string()),
-          slice_(bytes_) {}
-    Bound(const Bound&) = delete;
-    Bound& operator=(const Bound&) = delete;
-
-    const Slice* get() const { return exists_ ? &slice_ : nullptr; }
-
-   private:
-    const bool exists_;
-    const std::string bytes_;
-    const Slice slice_;
-  };
-
   static bool Equal(const Slice* a, const Slice* b) {
     return (a == nullptr) == (b == nullptr) && (a == nullptr || *a == *b);
   }
 
-  const Bound lower_;
-  const Bound upper_;
+  std::optional<PinnableSlice> lower_;
+  std::optional<PinnableSlice> upper_;
 };
 
 // ---- Round bounds ----
 
-// The thread's bounds in one round of a search. All seeks of
-// a round are under the same bounds, or under none.
-
+// The thread's bounds in one round of a search. All seeks of a round are under
+// the same bounds, or under none.
 class RoundBounds {
  public:
-  // A file is about to be sought; the first one of the round notes the bounds
-  // of the thread.
-  void BeginSeek() {
-    if (has_begun_) return;
-    has_begun_ = true;
-    if (ThreadBounds::AreUsed()) bounds_ = ThreadBounds::Current();
-  }
-  void EndRound() {
-    has_begun_ = false;
+  // Notes the bounds of the thread.
+  void BeginRound() {
+    bounds_ = ThreadBounds::AreUsed() ? ThreadBounds::Current() : nullptr;
     is_outside_ = false;
     skipped_ = 0;
-    if (bounds_ != nullptr) bounds_.reset();
   }
 
   // A file is about to be sought, for the key `target` or, if that is nullptr,
@@ -147,7 +124,6 @@ class RoundBounds {
  private:
   static constexpr uint32_t kMaxSkipped = 8;  // files in a round
 
-  bool has_begun_ = false;
   bool is_outside_ = false;
   uint32_t skipped_ = 0;
   // The bounds when the round began, or at its latest seek for a key.

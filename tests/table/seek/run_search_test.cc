@@ -507,23 +507,22 @@ TEST_F(RoundBoundsTest, SeeksWithinAreUnderTheThreadsBounds) {
   Set("c", "f");
   const Slice inside("d");
   const Slice outside("g");
-  bounds_.BeginSeek();
+  bounds_.BeginRound();
   EXPECT_EQ(ThreadBounds::Current(), bounds_.Take(&inside, false));
   EXPECT_EQ(ThreadBounds::Current(), bounds_.Take(nullptr, false));
   EXPECT_EQ(nullptr, bounds_.Take(&outside, false));
   EXPECT_EQ(nullptr, bounds_.Take(nullptr, false)) << "the rest of the round";
-  bounds_.EndRound();
   const Slice upper("f");
-  bounds_.BeginSeek();
+  bounds_.BeginRound();
   EXPECT_EQ(nullptr, bounds_.Take(&upper, false));
-  bounds_.EndRound();
+  bounds_.BeginRound();
   EXPECT_EQ(ThreadBounds::Current(), bounds_.Take(&upper, true));
 }
 
 TEST_F(RoundBoundsTest, FilesReachedByNextAreUnderTheBoundsOfTheirSearch) {
   Set("c", "f");
   const Slice inside("d");
-  bounds_.BeginSeek();
+  bounds_.BeginRound();
   EXPECT_NE(nullptr, bounds_.Take(&inside, false));
   Set("a", "z");
   EXPECT_EQ(nullptr, bounds_.Take(nullptr, false));
@@ -535,7 +534,7 @@ TEST_F(RoundBoundsTest, AFewFilesMayBeSkippedInARound) {
   int skipped = 0;
   while (bounds_.MaySkip() && skipped < 100) skipped++;
   EXPECT_EQ(8, skipped);
-  bounds_.EndRound();
+  bounds_.BeginRound();
   EXPECT_TRUE(bounds_.MaySkip());
 }
 
