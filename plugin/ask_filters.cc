@@ -26,9 +26,9 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
   Status s = RequireProteanTable("ApproximateCount", db, column_family);
   if (!s.ok()) return s;
 
-  RangeCounter::Totals totals;
-  s = RangeCounter::Count(db, read_options, column_family, range.start,
-                          range.limit, &totals);
+  CountTotals totals;
+  s = CountKeysInRange(db, read_options, column_family, range.start,
+                       range.limit, &totals);
   result->count = totals.in_files + totals.in_memtables;
   result->in_memtables = totals.in_memtables;
   result->sorted_runs = totals.sorted_runs;
@@ -72,8 +72,8 @@ Status KeysMayExist(DB* db, const ReadOptions& read_options,
                     const Slice* keys, bool* may_exist) {
   std::fill_n(may_exist, num_keys, true);
   const Status s = RequireProteanTable("KeysMayExist", db, column_family);
-  return s.ok() ? ExistenceCheck::CheckKeys(db, read_options, column_family,
-                                            num_keys, keys, may_exist)
+  return s.ok() ? CheckKeysExist(db, read_options, column_family, num_keys,
+                                 keys, may_exist)
                 : s;
 }
 
@@ -82,8 +82,8 @@ Status RangesMayExist(DB* db, const ReadOptions& read_options,
                       const RangePtr* ranges, bool* may_exist) {
   std::fill_n(may_exist, num_ranges, true);
   const Status s = RequireProteanTable("RangesMayExist", db, column_family);
-  return s.ok() ? ExistenceCheck::CheckRanges(db, read_options, column_family,
-                                              num_ranges, ranges, may_exist)
+  return s.ok() ? CheckRangesExist(db, read_options, column_family, num_ranges,
+                                   ranges, may_exist)
                 : s;
 }
 

@@ -2,12 +2,62 @@
 
 #include "table/count_and_exist.h"
 
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+
 #include "db/dbformat.h"
 #include "rocksdb/table_properties.h"
 #include "table/filtered_file.h"
+#include "table/rocksdb_internals/handles.h"
 #include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// An iterator that finds no key, wherever it goes forward.
+class FindsNothing : public InternalIterator {
+ public:
+  void SeekForPrev(const Slice& /*target*/) final {}
+  void SeekToLast() final {}
+  bool Valid() const final { return false; }
+  void Next() final {}
+  void Prev() final {}
+  Slice key() const final { return Slice(); }
+  Slice value() const final { return Slice(); }
+};
+
+// For iterators that may go to any key.
+ReadOptions WithoutBounds(const ReadOptions& read_options) {
+  ReadOptions options = read_options;
+  options.iterate_lower_bound = nullptr;
+  options.iterate_upper_bound = nullptr;
+  options.total_order_seek = true;
+  options.prefix_same_as_start = false;
+  options.auto_prefix_mode = false;
+  options.async_io = false;
+  options.tailing = false;
+  return options;
+}
+
+}  // namespace
+
+// ---- Existence check ----
+
+class ExistenceCheck {
+ public:
+  // The end of the range that is being asked for, or nullptr.
+  const Slice* limit() const { return has_limit ? &limit_of_range : nullptr; }
+
+  bool has_limit = false;
+  Slice limit_of_range;
+  // Whether any file may hold a key in the range.
+  bool file_may_match = false;
+};
+
+namespace {
 
 // Finds no key, but tells the check whether a search might find one.
 class ExistenceIterator final : public FindsNothing {
@@ -42,7 +92,7 @@ class ExistenceIterator final : public FindsNothing {
   void Ask(const Slice& lo, const Decide& decide) {
     // Nothing more is to be learned in this run.
     bound_check_ = IterBoundCheck::kOutOfBound;
-    if (check_->file_may_match_) return;
+    if (check_->file_may_match) return;
     FilterView view;
     const FileRangeFilter* const filter =
         file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
@@ -52,8 +102,8 @@ class ExistenceIterator final : public FindsNothing {
     if (decision.action == SeekDecision::Action::kRead && HoldsNoValue(lo)) {
       decision = SeekDecision::Empty(/*has_key_beyond=*/false);
     }
-    check_->file_may_match_ = decision.action != SeekDecision::Action::kEmpty;
-    if (!check_->file_may_match_ && !decision.has_key_beyond) {
+    check_->file_may_match = decision.action != SeekDecision::Action::kEmpty;
+    if (!check_->file_may_match && !decision.has_key_beyond) {
       bound_check_ = IterBoundCheck::kUnknown;
     }
   }
@@ -75,17 +125,11 @@ class ExistenceIterator final : public FindsNothing {
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;
 };
 
-InternalIterator* ExistenceCheck::NewIterator(FilteredFile* file,
-                                              const ReadOptions& read_options,
-                                              Arena* arena) {
-  return NewIn<ExistenceIterator>(arena, this, *file, read_options);
-}
+}  // namespace
 
-Status ExistenceCheck::Get(const FilteredFile& file,
-                           const ReadOptions& read_options,
-                           const Slice& internal_key, GetContext* get_context,
-                           const SliceTransform* prefix_extractor,
-                           bool skip_filters) {
+Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
+                    const Slice& internal_key, GetContext* get_context,
+                    const SliceTransform* prefix_extractor, bool skip_filters) {
   FilterView view;
   const FileRangeFilter* const filter = file.GetRangeFilter(
       AskedFor::kGet, read_options, TableReaderCaller::kUserGet, &view);
@@ -104,58 +148,44 @@ Status ExistenceCheck::Get(const FilteredFile& file,
                                   prefix_extractor, skip_filters);
 }
 
-Status ExistenceCheck::CheckRange(const Slice* start, Iterator* it,
-                                  bool* may_exist) {
-  file_may_match_ = false;
-  if (start == nullptr) {
-    it->SeekToFirst();
-  } else {
-    it->Seek(*start);
-  }
-  // The read tier may forbid to open a file, which may hold anything then.
-  const Status s = it->status();
-  *may_exist = !s.ok() || it->Valid() || file_may_match_;
-  return s.IsIncomplete() ? Status::OK() : s;
-}
-
-Status ExistenceCheck::CheckRanges(DB* db, const ReadOptions& read_options,
-                                   ColumnFamilyHandle* column_family,
-                                   size_t num_ranges, const RangePtr* ranges,
-                                   bool* may_exist) {
+Status CheckRangesExist(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family, size_t num_ranges,
+                        const RangePtr* ranges, bool* may_exist) {
   ExistenceCheck check;
   const AtWork<ExistenceCheck> at_work(&check);
-  ReadOptions options = read_options;
-  options.iterate_lower_bound = nullptr;
-  options.total_order_seek = true;
-  options.prefix_same_as_start = false;
-  options.auto_prefix_mode = false;
-  options.async_io = false;
-  options.tailing = false;
+  ReadOptions options = WithoutBounds(read_options);
   const Comparator& order = *column_family->GetComparator();
   std::unique_ptr<Iterator> iterators[2];  // without a limit, and with one
-  Status s;
-  for (size_t i = 0; s.ok() && i < num_ranges; i++) {
+  for (size_t i = 0; i < num_ranges; i++) {
     const auto& [start, limit] = ranges[i];
-    check.has_limit_ = limit != nullptr;
-    if (check.has_limit_) check.limit_ = *limit;
     if (IsEmptyRange(ranges[i], order)) {
       may_exist[i] = false;
       continue;
     }
-    std::unique_ptr<Iterator>& it = iterators[check.has_limit_ ? 1 : 0];
+    check.has_limit = limit != nullptr;
+    if (check.has_limit) check.limit_of_range = *limit;
+    check.file_may_match = false;
+    std::unique_ptr<Iterator>& it = iterators[check.has_limit ? 1 : 0];
     if (it == nullptr) {
       options.iterate_upper_bound = check.limit();
       it.reset(db->NewIterator(options, column_family));
     }
-    s = check.CheckRange(start, &*it, &may_exist[i]);
+    if (start == nullptr) {
+      it->SeekToFirst();
+    } else {
+      it->Seek(*start);
+    }
+    // The read tier may forbid to open a file, which may hold anything then.
+    const Status s = it->status();
+    may_exist[i] = !s.ok() || it->Valid() || check.file_may_match;
+    if (!s.ok() && !s.IsIncomplete()) return s;
   }
-  return s;
+  return Status::OK();
 }
 
-Status ExistenceCheck::CheckKeys(DB* db, const ReadOptions& read_options,
-                                 ColumnFamilyHandle* column_family,
-                                 size_t num_keys, const Slice* keys,
-                                 bool* may_exist) {
+Status CheckKeysExist(DB* db, const ReadOptions& read_options,
+                      ColumnFamilyHandle* column_family, size_t num_keys,
+                      const Slice* keys, bool* may_exist) {
   ExistenceCheck check;
   const AtWork<ExistenceCheck> at_work(&check);
   for (size_t i = 0; i < num_keys; i++) {
@@ -176,20 +206,6 @@ namespace {
 
 // The block-based table's iterator over all of a file.
 using KeyIterator = std::unique_ptr<InternalIterator>;
-
-// For files and memtables alike. What is deleted in ranges is counted.
-ReadOptions CountOptions(const ReadOptions& read_options) {
-  ReadOptions options = read_options;
-  options.total_order_seek = true;
-  options.prefix_same_as_start = false;
-  options.auto_prefix_mode = false;
-  options.iterate_lower_bound = nullptr;
-  options.iterate_upper_bound = nullptr;
-  options.ignore_range_deletions = true;
-  options.async_io = false;
-  options.tailing = false;
-  return options;
-}
 
 Status CheckOptions(const ReadOptions& read_options) {
   const auto not_supported = [](const char* what) {
@@ -234,10 +250,80 @@ std::string FirstEntry(const Slice& key, size_t timestamp_size) {
   return entry;
 }
 
+// The smallest or the largest key of a file, as far as it is known.
+struct EndKey {
+  std::string key;
+  bool is_known = false;  // at least its beginning
+  bool is_whole = false;
+};
+
 }  // namespace
 
+class RangeCounter {
+ public:
+  // `options` are without bounds.
+  RangeCounter(const Slice* start, const Slice* limit,
+               const ReadOptions& options, const Comparator* comparator,
+               CountTotals* totals)
+      : start_(start),
+        limit_(limit),
+        options_(options),
+        comparator_(comparator),
+        totals_(totals) {}
+
+  const Slice* limit() const { return limit_; }
+  const ReadOptions& options() const { return options_; }
+  size_t timestamp_size() const { return comparator_->timestamp_size(); }
+  CountTotals* totals() const { return totals_; }
+
+  // Returns true if a key is below the limit.
+  bool IsBeforeLimit(const Slice& key) const {
+    return limit_ == nullptr || Compare(key, *limit_) < 0;
+  }
+  // Goes to the keys of the memtables, which are counted, and has the files
+  // counted.
+  void Count(InternalIterator* it);
+
+  // Returns true if the search only goes to the first file of each run. Without
+  // a start, these files are found first.
+  bool NoteIfFirst(const FilteredFile* file) {
+    if (lists_first_files_) {
+      first_files_.insert(file);
+    } else if (first_files_.count(file) > 0) {
+      BeginRun();
+    }
+    return lists_first_files_;
+  }
+  bool lists_first_files() const { return lists_first_files_; }
+  void BeginRun() {
+    run_is_new_ = true;
+    last_ = EndKey();
+  }
+  // Adds what a file has. `first` and `last` are its first and last key, if the
+  // range goes on in the files before and after it.
+  void AddFile(uint64_t count, const EndKey& first, EndKey last);
+
+ private:
+  int Compare(const Slice& a, const Slice& b) const {
+    return comparator_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
+                                                /*b_has_ts=*/false);
+  }
+
+  const Slice* const start_;
+  const Slice* const limit_;
+  const ReadOptions& options_;
+  const Comparator* const comparator_;
+  CountTotals* const totals_;
+  bool lists_first_files_ = false;
+  std::set<const FilteredFile*> first_files_;
+  bool run_is_new_ = false;  // nothing of it has been counted
+  EndKey last_;              // of the run's file before
+};
+
+namespace {
+
 // Finds no key, but counts those that a search would find.
-class CountingIterator : public FindsNothing {
+class CountingIterator final : public FindsNothing {
  public:
   CountingIterator(RangeCounter* counter, FilteredFile* file)
       : counter_(counter), file_(file) {}
@@ -245,32 +331,21 @@ class CountingIterator : public FindsNothing {
   // A search in a sorted run begins with a seek, and goes on in the next files
   // with SeekToFirst. Without a start, it begins with SeekToFirst, too.
   void Seek(const Slice& target) override {
-    BeginRun();
+    counter_->BeginRun();
     const Slice lo = file_->UserKey(target);
     Count(&lo);
   }
   void SeekToFirst() override {
-    if (counter_->lists_first_files_) {
-      counter_->first_files_.insert(file_);
-      return;
-    }
-    if (counter_->first_files_.count(file_) > 0) BeginRun();
-    Count(nullptr);
+    if (!counter_->NoteIfFirst(file_)) Count(nullptr);
   }
   // Keeps RocksDB from going on to the next file of the run.
   IterBoundCheck UpperBoundCheckResult() override {
-    return counter_->lists_first_files_ ? IterBoundCheck::kOutOfBound
-                                        : IterBoundCheck::kUnknown;
+    return counter_->lists_first_files() ? IterBoundCheck::kOutOfBound
+                                         : IterBoundCheck::kUnknown;
   }
   Status status() const override { return status_; }
 
  private:
-  using EndKey = RangeCounter::EndKey;
-
-  void BeginRun() {
-    counter_->run_is_new_ = true;
-    counter_->last_ = RangeCounter::EndKey();
-  }
   // From `lo` on, or from the beginning of the file if that is nullptr.
   void Count(const Slice* lo);
   bool CountByFilter(const Slice& lo, uint64_t* count);
@@ -280,13 +355,13 @@ class CountingIterator : public FindsNothing {
 
   KeyIterator NewKeyIterator() const {
     return KeyIterator(file_->file().table()->NewIterator(
-        counter_->file_options_, /*prefix_extractor=*/nullptr,
+        counter_->options(), /*prefix_extractor=*/nullptr,
         /*arena=*/nullptr, /*skip_filters=*/true,
         TableReaderCaller::kUserApproximateSize,
         /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
   }
   void SeekUserKey(const Slice& key, InternalIterator* it) const {
-    it->Seek(FirstEntry(key, counter_->comparator_->timestamp_size()));
+    it->Seek(FirstEntry(key, counter_->timestamp_size()));
   }
   // Returns true if the first key at or above a bound begins with the first
   // `shared` bytes of the bound, and is below `limit`, if that is not empty.
@@ -304,26 +379,16 @@ void CountingIterator::Count(const Slice* lo) {
   status_ = Status::OK();
   first_ = EndKey();
   last_ = EndKey();
-  RangeCounter::Totals* totals = counter_->totals_;
   uint64_t count = 0;
   if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
-    totals->files_scanned++;
+    counter_->totals()->files_scanned++;
     CountByScan(lo, &count);
   }
   if (!status_.ok()) return;
   LeaveOutDeletions(lo, &count);
+  counter_->totals()->deletions += file_->file().properties()->num_deletions;
   // Where a run begins, there is no file before.
-  if (lo == nullptr) counter_->JoinFiles(first_, &count);
-  counter_->last_ = std::move(last_);
-  totals->files++;
-  if (const auto properties = file_->file().table()->GetTableProperties()) {
-    totals->deletions += properties->num_deletions;  // of ranges too
-  }
-  totals->in_files += count;
-  if (count > 0 && counter_->run_is_new_) {
-    counter_->run_is_new_ = false;
-    totals->sorted_runs++;
-  }
+  counter_->AddFile(count, lo == nullptr ? first_ : EndKey(), std::move(last_));
 }
 
 bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
@@ -340,13 +405,13 @@ bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
 bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
   FilterView view;
   const FileRangeFilter* filter =
-      file_->GetRangeFilter(AskedFor::kClosedSeek, counter_->file_options_,
+      file_->GetRangeFilter(AskedFor::kClosedSeek, counter_->options(),
                             TableReaderCaller::kUserApproximateSize, &view);
   if (filter == nullptr) return false;
-  const bool has_limit = counter_->limit_ != nullptr;
+  const bool has_limit = counter_->limit() != nullptr;
   std::string above;
   if (!has_limit && !StringAbove(*filter, &above)) return false;
-  const Slice hi = has_limit ? *counter_->limit_ : Slice(above);
+  const Slice hi = has_limit ? *counter_->limit() : Slice(above);
   RangeCount counted;
   if (!filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
     return false;
@@ -402,72 +467,54 @@ void CountingIterator::LeaveOutDeletions(const Slice* lo, uint64_t* count) {
   uint64_t deletions = 0;
   for (const DeletionStretch& stretch : *file_->deletions()) {
     if (lo != nullptr && stretch.begin.compare(*lo) < 0) continue;
-    if (counter_->limit_ != nullptr &&
-        stretch.end.compare(*counter_->limit_) > 0) {
+    if (counter_->limit() != nullptr &&
+        stretch.end.compare(*counter_->limit()) > 0) {
       break;
     }
     deletions += stretch.deletions;
   }
   *count -= std::min(*count, deletions);
-  counter_->totals_->deletions_left_out += deletions;
+  counter_->totals()->deletions_left_out += deletions;
 }
 
-RangeCounter::RangeCounter(const Slice* start, const Slice* limit,
-                           const ReadOptions& file_options,
-                           const Comparator* comparator, Totals* totals)
-    : start_(start),
-      limit_(limit),
-      comparator_(comparator),
-      file_options_(file_options),
-      totals_(totals) {}
+}  // namespace
 
-bool RangeCounter::IsAfterStart(const Slice& key) const {
-  return start_ == nullptr ||
-         comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false, *start_,
-                                              /*b_has_ts=*/false) >= 0;
-}
-
-bool RangeCounter::IsBeforeLimit(const Slice& key) const {
-  return limit_ == nullptr ||
-         comparator_->CompareWithoutTimestamp(key, /*a_has_ts=*/false, *limit_,
-                                              /*b_has_ts=*/false) < 0;
-}
-
-InternalIterator* RangeCounter::NewIterator(FilteredFile* file, Arena* arena) {
-  return NewIn<CountingIterator>(arena, this, file);
-}
-
-void RangeCounter::JoinFiles(const EndKey& first, uint64_t* count) {
-  if (!first.is_known || !last_.is_known) return;
-  if (first.is_whole && last_.is_whole) {
-    if (*count > 0 && first.key == last_.key && IsAfterStart(first.key) &&
-        IsBeforeLimit(first.key)) {
-      --*count;
+void RangeCounter::AddFile(uint64_t count, const EndKey& first, EndKey last) {
+  if (first.is_known && last_.is_known) {
+    // The file before may hold other versions of the first key.
+    if (first.is_whole && last_.is_whole) {
+      const bool is_in_range =
+          (start_ == nullptr || Compare(first.key, *start_) >= 0) &&
+          IsBeforeLimit(first.key);
+      if (count > 0 && first.key == last_.key && is_in_range) count--;
+    } else if (Slice(first.key).starts_with(last_.key) ||
+               Slice(last_.key).starts_with(first.key)) {
+      totals_->unsure = true;
     }
-  } else if (Slice(first.key).starts_with(last_.key) ||
-             Slice(last_.key).starts_with(first.key)) {
-    totals_->unsure = true;
+  }
+  last_ = std::move(last);
+  totals_->files++;
+  totals_->in_files += count;
+  if (count > 0 && run_is_new_) {
+    run_is_new_ = false;
+    totals_->sorted_runs++;
   }
 }
 
-void RangeCounter::SeekToRange(InternalIterator* it) {
+void RangeCounter::Count(InternalIterator* it) {
   if (start_ != nullptr) {
-    it->Seek(FirstEntry(*start_, comparator_->timestamp_size()));
-    return;
+    it->Seek(FirstEntry(*start_, timestamp_size()));
+  } else {
+    lists_first_files_ = true;
+    it->SeekToFirst();
+    lists_first_files_ = false;
+    it->SeekToFirst();
   }
-  lists_first_files_ = true;
-  it->SeekToFirst();
-  lists_first_files_ = false;
-  it->SeekToFirst();
-}
-
-void RangeCounter::CountMemtables(InternalIterator* it) {
-  const size_t timestamp_size = comparator_->timestamp_size();
   std::string last;
   bool first = true;
-  for (SeekToRange(it); it->Valid(); it->Next()) {
+  for (; it->Valid(); it->Next()) {
     const Slice key =
-        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
+        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size());
     if (!IsBeforeLimit(key)) break;
     const bool deleted = IsDeletion(ExtractValueType(it->key()));
     if (deleted) totals_->deletions++;
@@ -480,13 +527,14 @@ void RangeCounter::CountMemtables(InternalIterator* it) {
   }
 }
 
-Status RangeCounter::Count(DB* db, const ReadOptions& read_options,
-                           ColumnFamilyHandle* column_family,
-                           const Slice* start, const Slice* limit,
-                           Totals* totals) {
+Status CountKeysInRange(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family, const Slice* start,
+                        const Slice* limit, CountTotals* totals) {
   const Status s = CheckOptions(read_options);
   if (!s.ok()) return s;
-  const ReadOptions file_options = CountOptions(read_options);
+  // For files and memtables alike. What is deleted in ranges is counted.
+  ReadOptions file_options = WithoutBounds(read_options);
+  file_options.ignore_range_deletions = true;
   ReadOptions options = file_options;
   options.iterate_upper_bound = limit;
   RangeCounter counter(start, limit, file_options,
@@ -499,11 +547,25 @@ Status RangeCounter::Count(DB* db, const ReadOptions& read_options,
   {
     const AtWork<RangeCounter> at_work(&counter);
     it.reset(version.NewIterator(options, &arena));
-    counter.CountMemtables(it.get());
+    counter.Count(it.get());
   }
   totals->deletions += version.RangeDeletions();
   if (version.MayHoldUncommitted()) totals->unsure = true;
   return it->status();
+}
+
+// ---- Iterators of both ----
+
+InternalIterator* NewIteratorAtWork(FilteredFile* file,
+                                    const ReadOptions& read_options,
+                                    Arena* arena) {
+  if (auto* const counter = AtWork<RangeCounter>::Current()) {
+    return NewIn<CountingIterator>(arena, counter, file);
+  }
+  if (auto* const check = AtWork<ExistenceCheck>::Current()) {
+    return NewIn<ExistenceIterator>(arena, check, *file, read_options);
+  }
+  return nullptr;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,8 +9,6 @@
 
 #include <cstdint>
 #include <new>
-#include <set>
-#include <string>
 #include <utility>
 
 #include "memory/arena.h"
@@ -18,7 +16,6 @@
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/rocksdb_internals/handles.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -48,18 +45,6 @@ class AtWork {
   T* const before_;
 };
 
-// An iterator that finds no key, wherever it goes forward.
-class FindsNothing : public InternalIterator {
- public:
-  void SeekForPrev(const Slice& /*target*/) final {}
-  void SeekToLast() final {}
-  bool Valid() const final { return false; }
-  void Next() final {}
-  void Prev() final {}
-  Slice key() const final { return Slice(); }
-  Slice value() const final { return Slice(); }
-};
-
 // Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
 // destroys it, or on the heap if that is nullptr.
 template <typename Iterator, typename... Arguments>
@@ -71,6 +56,15 @@ Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
       Iterator(std::forward<Arguments>(arguments)...);
 }
 
+class FilteredFile;
+
+// The iterator over a file that tells the object at work in this thread what
+// the file's filter knows; nullptr if none is at work. In `arena`, unless that
+// is nullptr.
+InternalIterator* NewIteratorAtWork(FilteredFile* file,
+                                    const ReadOptions& read_options,
+                                    Arena* arena);
+
 // ---- Existence check ----
 
 // Whether keys or ranges may exist, without reading them. RocksDB seeks or
@@ -79,46 +73,22 @@ Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
 // data blocks: they ask the files' filters, tell the check if something may be
 // there, and turn out empty. What RocksDB finds itself is in the memtables.
 
-class FilteredFile;
+class ExistenceCheck;
 
-class ExistenceCheck {
- public:
-  // Stores for each range, [start, limit), whether a live key may be in it.
-  static Status CheckRanges(DB* db, const ReadOptions& read_options,
-                            ColumnFamilyHandle* column_family,
-                            size_t num_ranges, const RangePtr* ranges,
-                            bool* may_exist);
-  // Stores for each key whether it may be live.
-  static Status CheckKeys(DB* db, const ReadOptions& read_options,
-                          ColumnFamilyHandle* column_family, size_t num_keys,
-                          const Slice* keys, bool* may_exist);
+// Stores for each range, [start, limit), whether a live key may be in it.
+Status CheckRangesExist(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family, size_t num_ranges,
+                        const RangePtr* ranges, bool* may_exist);
+// Stores for each key whether it may be live.
+Status CheckKeysExist(DB* db, const ReadOptions& read_options,
+                      ColumnFamilyHandle* column_family, size_t num_keys,
+                      const Slice* keys, bool* may_exist);
 
-  // The check at work in this thread, or nullptr.
-  static ExistenceCheck* Current() { return AtWork<ExistenceCheck>::Current(); }
-
-  // The iterator that asks the filter of a file. In `arena`, unless that is
-  // nullptr.
-  InternalIterator* NewIterator(FilteredFile* file,
-                                const ReadOptions& read_options, Arena* arena);
-
-  // What TableReader::Get does: Incomplete if the file may hold the key.
-  static Status Get(const FilteredFile& file, const ReadOptions& read_options,
+// What TableReader::Get does while an ExistenceCheck is at work: Incomplete if
+// the file may hold the key.
+Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
                     const Slice& internal_key, GetContext* get_context,
                     const SliceTransform* prefix_extractor, bool skip_filters);
-
- private:
-  friend class ExistenceIterator;
-
-  // Whether the range, up to limit_ unless that is unset, holds a live key.
-  Status CheckRange(const Slice* start, Iterator* it, bool* may_exist);
-  const Slice* limit() const { return has_limit_ ? &limit_ : nullptr; }
-
-  // The end of the range that is being asked for, and whether any file may hold
-  // a key in it.
-  bool has_limit_ = false;
-  Slice limit_;
-  bool file_may_match_ = false;
-};
 
 // ---- Range counter ----
 
@@ -132,74 +102,28 @@ class ExistenceCheck {
 // A filter counts all keys but those at the two ends of the range, which only
 // the file itself can tell: one seek for each. A run has one file at each end.
 
-class FilteredFile;
+class RangeCounter;
 
-class RangeCounter {
- public:
-  // What has been counted, as plugin/approximate_count.h describes it.
-  struct Totals {
-    uint64_t in_files = 0;
-    uint64_t in_memtables = 0;
-    uint64_t sorted_runs = 0;
-    uint64_t files = 0;
-    uint64_t files_scanned = 0;
-    uint64_t deletions = 0;
-    uint64_t deletions_left_out = 0;
-    // Whether something has been counted of which it is not known whether it is
-    // a key of its own.
-    bool unsure = false;
-  };
-
-  // Counts the keys in [*start, *limit) of a column family whose table factory
-  // is ProteanTable, all in one version of the DB. nullptr stands for no bound
-  // on that side. `read_options` are those of ApproximateCount; NotSupported if
-  // no count can obey them.
-  static Status Count(DB* db, const ReadOptions& read_options,
-                      ColumnFamilyHandle* column_family, const Slice* start,
-                      const Slice* limit, Totals* totals);
-
-  // The counter at work in this thread, or nullptr.
-  static RangeCounter* Current() { return AtWork<RangeCounter>::Current(); }
-
-  // The iterator that counts the keys of a file. In `arena`, unless that is
-  // nullptr.
-  InternalIterator* NewIterator(FilteredFile* file, Arena* arena);
-
- private:
-  friend class CountingIterator;
-
-  // The smallest or the largest key of a file, as far as it is known.
-  struct EndKey {
-    std::string key;
-    bool is_known = false;  // at least its beginning
-    bool is_whole = false;
-  };
-
-  RangeCounter(const Slice* start, const Slice* limit,
-               const ReadOptions& file_options, const Comparator* comparator,
-               Totals* totals);
-
-  // Returns true if a key is not below the start, or is below the limit.
-  bool IsAfterStart(const Slice& key) const;
-  bool IsBeforeLimit(const Slice& key) const;
-
-  // Goes to the first key in the memtables, and has the files counted.
-  void SeekToRange(InternalIterator* it);
-  void CountMemtables(InternalIterator* it);
-  // Takes care of a key that the last file of a run and the next one both hold,
-  // in different versions.
-  void JoinFiles(const EndKey& first, uint64_t* count);
-
-  const Slice* const start_;
-  const Slice* const limit_;
-  const Comparator* const comparator_;
-  const ReadOptions& file_options_;  // without bounds
-  Totals* const totals_;
-  // Without a start, the files with which sorted runs begin are found first.
-  bool lists_first_files_ = false;
-  std::set<const FilteredFile*> first_files_;
-  bool run_is_new_ = false;  // nothing of it has been counted
-  EndKey last_;              // of the run's file before
+// What has been counted, as plugin/approximate_count.h describes it.
+struct CountTotals {
+  uint64_t in_files = 0;
+  uint64_t in_memtables = 0;
+  uint64_t sorted_runs = 0;
+  uint64_t files = 0;
+  uint64_t files_scanned = 0;
+  uint64_t deletions = 0;
+  uint64_t deletions_left_out = 0;
+  // Whether something has been counted of which it is not known whether it is a
+  // key of its own.
+  bool unsure = false;
 };
+
+// Counts the keys in [*start, *limit) of a column family whose table factory is
+// ProteanTable, all in one version of the DB. nullptr stands for no bound on
+// that side. `read_options` are those of ApproximateCount; NotSupported if no
+// count can obey them.
+Status CountKeysInRange(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family, const Slice* start,
+                        const Slice* limit, CountTotals* totals);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

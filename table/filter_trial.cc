@@ -35,11 +35,7 @@ std::shared_ptr<const SeparateFilter> SeparateFilter::Open(
   const FilterBlock& block =
       static_cast<const ProteanFilterBitsReader*>(file.GetHeldFilter())
           ->block();
-  FilterReport report;
-  const auto properties = file.table()->GetTableProperties();
-  if (properties != nullptr) {
-    report = ReportOf(properties->user_collected_properties);
-  }
+  FilterReport report = ReportOf(file.properties()->user_collected_properties);
   // The first part tells more of the design.
   if (block.filter() != nullptr && block.directory().parts().size() == 1) {
     report.design = block.filter()->Report().design;
@@ -202,26 +198,18 @@ Status FilterTrial::Open(const Options& options, const std::string& path,
 }
 
 uint64_t FilterTrial::opened_bytes() const {
-  const auto properties = file_.table()->GetTableProperties();
-  return properties == nullptr
-             ? 0
-             : properties->filter_size + properties->index_size;
-}
-
-UserCollectedProperties FilterTrial::old_properties() const {
-  const auto properties = file_.table()->GetTableProperties();
-  return properties == nullptr ? UserCollectedProperties()
-                               : properties->user_collected_properties;
+  const auto properties = file_.properties();
+  return properties->filter_size + properties->index_size;
 }
 
 bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
-  const auto properties = file_.table()->GetTableProperties();
+  const auto properties = file_.properties();
   const auto& table =
       *options.table_factory->GetOptions<BlockBasedTableOptions>();
   const std::string prefixes = options.prefix_extractor == nullptr
                                    ? "nullptr"
                                    : options.prefix_extractor->AsString();
-  return properties != nullptr && !old_filter_.IsDamaged() &&
+  return !old_filter_.IsDamaged() &&
          old_filter_.IsCutAsWith(table, properties->filter_size) &&
          properties->prefix_extractor_name == prefixes;
 }
@@ -235,13 +223,13 @@ bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
     builder.reset(
         rocksdb_policy->GetBuilderWithContext(ContextOf(place, table)));
   }
-  const auto properties = file_.table()->GetTableProperties();
   if (builder == nullptr) return !has_old_filter();
-  if (properties == nullptr || !has_old_filter()) return false;
-  if (AsProteanFilterPolicy(file_.filter_policy()) != nullptr ||
+  if (!has_old_filter() ||
+      AsProteanFilterPolicy(file_.filter_policy()) != nullptr ||
       !OldFilterHasFormOf(place.options)) {
     return false;
   }
+  const auto properties = file_.properties();
   // Filters are rounded to cache lines, or to what the allocator gives.
   constexpr uint64_t kLine = 128;
   const uint64_t slack = properties->filter_size / 10 + kLine;

@@ -137,7 +137,9 @@ class FilterTrial {
   }
   // The filter that the file has, and its properties (filter_properties.h).
   const AskedFilter& old_filter() const { return old_filter_; }
-  UserCollectedProperties old_properties() const;
+  UserCollectedProperties old_properties() const {
+    return file_.properties()->user_collected_properties;
+  }
   // Returns true if the old filter is intact, and of the form that filters get
   // now: whole or in parts, and with the same prefixes.
   bool OldFilterHasFormOf(const Options& options) const;

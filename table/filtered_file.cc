@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "monitoring/statistics_impl.h"
 #include "rocksdb/env.h"
@@ -16,29 +17,18 @@ namespace {
 // Returns true if the filter could not hold the file's keys. The file's
 // properties tell before the filter is read.
 bool HoldsNoKeys(const BlockBasedFile& file) {
-  const auto properties = file.table()->GetTableProperties();
-  if (properties == nullptr) return false;
-  const auto kind = properties->user_collected_properties.find(kKindProperty);
-  return kind != properties->user_collected_properties.end() &&
-         kind->second == FindFilterType(FilterKind::kAlwaysTrue)->name;
-}
-
-// Returns true if the file has range deletions, or may have some.
-bool HasRangeDeletions(const BlockBasedFile& file) {
-  const auto properties = file.table()->GetTableProperties();
-  return properties == nullptr || properties->num_range_deletions > 0;
+  return PropertyText(file.properties()->user_collected_properties,
+                      kKindProperty) ==
+         FindFilterType(FilterKind::kAlwaysTrue)->name;
 }
 
 // The stretches of deletions that the file's properties tell of; nullptr if
 // there are none.
 std::unique_ptr<const DeletionStretches> DeletionsOf(
     const BlockBasedFile& file) {
-  const auto properties = file.table()->GetTableProperties();
-  if (properties == nullptr) return nullptr;
-  const UserCollectedProperties& all = properties->user_collected_properties;
-  const auto encoded = all.find(kDeletionStretchesProperty);
-  if (encoded == all.end()) return nullptr;
-  auto stretches = std::make_unique<DeletionStretches>(encoded->second);
+  auto stretches = std::make_unique<DeletionStretches>(
+      PropertyText(file.properties()->user_collected_properties,
+                   kDeletionStretchesProperty));
   if (stretches->size() == 0) return nullptr;
   return stretches;
 }
@@ -47,14 +37,10 @@ FileDescription Describe(const BlockBasedFile& file,
                          uint64_t log_period_seconds) {
   FileDescription description;
   description.family = file.family();
-  description.family_name = file.column_family();
+  description.properties = file.properties();
+  description.family_name = description.properties->column_family_name;
   description.path = file.name();
   description.level = std::max(file.level(), -1);
-  description.properties = file.table()->GetTableProperties();
-  if (description.properties == nullptr) {
-    // The file is older than table properties.
-    description.properties = std::make_shared<TableProperties>();
-  }
   description.filter_loads = file.filter_loads();
   description.env = file.env();
   description.info_log = file.info_log();
@@ -69,12 +55,6 @@ bool IsFailure(const Status& s) { return s.IsIOError() || s.IsMemoryLimit(); }
 uint64_t NewNumber() {
   static std::atomic<uint64_t> last{0};
   return ++last;
-}
-
-SequenceNumber MarkerSequenceOf(const BlockBasedFile& file) {
-  const auto properties = file.table()->GetTableProperties();
-  return MarkerSequence(file.level(),
-                        properties == nullptr ? 0 : properties->num_entries);
 }
 
 }  // namespace
@@ -97,11 +77,12 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                            : 0),
       has_range_filter_(use == FilterUse::kUsed),
       allows_markers_(has_range_filter_ && is_bytewise_),
-      has_range_deletions_(HasRangeDeletions(*file_)),
+      has_range_deletions_(file_->MayHaveRangeDeletions()),
       deletions_(allows_markers_ ? DeletionsOf(*file_) : nullptr),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       gets_(open_file_.gets()),
-      marker_sequence_(MarkerSequenceOf(*file_)),
+      marker_sequence_(
+          MarkerSequence(file_->level(), file_->properties()->num_entries)),
       queue_(open_file_.queue()),
       switch_(std::move(filter_switch)) {
   if (has_range_filter_) OpenFilter();

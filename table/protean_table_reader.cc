@@ -47,9 +47,9 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
                                const SliceTransform* prefix_extractor,
                                bool skip_filters) {
   skip_filters = Skips(skip_filters);
-  if (ExistenceCheck::Current() != nullptr) {
-    return ExistenceCheck::Get(file_, read_options, key, get_context,
-                               prefix_extractor, skip_filters);
+  if (AtWork<ExistenceCheck>::Current() != nullptr) {
+    return GetExistence(file_, read_options, key, get_context, prefix_extractor,
+                        skip_filters);
   }
   const size_t before = ProgressOf(*get_context);
   FilterAnswers answer;
@@ -115,12 +115,9 @@ InternalIterator* ProteanTableReader::NewIterator(
     Arena* arena, bool skip_filters, TableReaderCaller caller,
     size_t compaction_readahead_size, bool allow_unprepared_value) {
   if (IsForUser(caller)) {
-    if (RangeCounter* counter = RangeCounter::Current()) {
-      return counter->NewIterator(&file_, arena);
-    }
-    if (ExistenceCheck* check = ExistenceCheck::Current()) {
-      return check->NewIterator(&file_, read_options, arena);
-    }
+    InternalIterator* const at_work =
+        NewIteratorAtWork(&file_, read_options, arena);
+    if (at_work != nullptr) return at_work;
   }
   skip_filters = Skips(skip_filters);
   const bool is_asked = !skip_filters && file_.IsOn() &&

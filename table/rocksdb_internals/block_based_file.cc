@@ -258,9 +258,11 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
   rep->filter = std::move(filter);
 }
 
-std::string BlockBasedFile::column_family() const {
-  const TableProperties* properties = rep()->table_properties.get();
-  return properties == nullptr ? "" : properties->column_family_name;
+std::shared_ptr<const TableProperties> BlockBasedFile::properties() const {
+  static const auto& none = *new std::shared_ptr<const TableProperties>(
+      std::make_shared<TableProperties>());
+  const auto& known = rep()->table_properties;
+  return known == nullptr ? none : known;
 }
 
 BlockBasedFile::FilterState BlockBasedFile::StateOfTable() const {

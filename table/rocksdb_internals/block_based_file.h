@@ -70,9 +70,14 @@ class BlockBasedFile {
   const std::shared_ptr<Cache>& block_cache() const {
     return rep()->table_options.block_cache;
   }
-  // The column family that the file was written for; empty if the file was
-  // written outside of a DB.
-  std::string column_family() const;
+  // The file's properties. If they cannot be read, or the file is older than
+  // table properties, they are those of an empty file.
+  std::shared_ptr<const TableProperties> properties() const;
+  // Returns true if the file has range deletions, or may have some.
+  bool MayHaveRangeDeletions() const {
+    return rep()->table_properties == nullptr ||
+           rep()->table_properties->num_range_deletions > 0;
+  }
   // Identifies the column family that the file was opened for among those of
   // the DB (FamilyOf), even if another one, or none, wrote the file. The
   // address may be used again once the column family is gone.
