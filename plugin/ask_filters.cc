@@ -96,7 +96,7 @@ class SeparateSstFilter final : public SstFileFilter {
   explicit SeparateSstFilter(std::unique_ptr<SeparateFile> file)
       : file_(std::move(file)),
         filter_(FilterKnowsKeysInOrder(file_->file())
-                    ? SeparateFilter::Open(file_->file())
+                    ? file_->file().GetHeldBlock()
                     : nullptr),
         order_(*file_->file().user_comparator()) {}
 
@@ -120,11 +120,11 @@ class SeparateSstFilter final : public SstFileFilter {
  private:
   // Nullptr if no filter can answer.
   const FileRangeFilter* RangeFilter() const {
-    return filter_ == nullptr ? nullptr : filter_->range_filter();
+    return filter_ != nullptr && filter_->CanFilter() ? filter_ : nullptr;
   }
 
   const std::unique_ptr<SeparateFile> file_;
-  const std::shared_ptr<const SeparateFilter> filter_;
+  const FilterBlock* const filter_;
   const Comparator& order_;
 };
 

@@ -194,9 +194,9 @@ Status CheckFile(bool in_cache) {
   if (file.name() != path || file.filter_state() != FilterState::kFull) {
     return Differs("table is not what was written");
   }
-  const auto filter = SeparateFilter::Open(file);
+  const FilterBlock* const filter = file.GetHeldBlock();
   if (filter == nullptr || !filter->status().ok() ||
-      (filter->num_parts() > 1) != in_cache) {
+      (filter->directory().parts().size() > 1) != in_cache) {
     return Differs("table has not the filter that was written");
   }
   SstFileReader reader(options);

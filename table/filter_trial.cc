@@ -16,8 +16,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Separate filter ----
-
 bool FilterKnowsKeysInOrder(const BlockBasedFile& file) {
   const Comparator* const comparator = file.user_comparator();
   return (comparator == BytewiseComparator() ||
@@ -25,26 +23,15 @@ bool FilterKnowsKeysInOrder(const BlockBasedFile& file) {
          file.whole_key_filtering();
 }
 
-std::shared_ptr<const SeparateFilter> SeparateFilter::Open(
-    const BlockBasedFile& file) {
-  if (file.filter_state() != BlockBasedFile::FilterState::kFull ||
-      AsProteanFilterPolicy(file.filter_policy()) == nullptr) {
-    return nullptr;
-  }
-  // Policies of Protean make no other readers.
-  const FilterBlock& block =
-      static_cast<const ProteanFilterBitsReader*>(file.GetHeldFilter())
-          ->block();
+FilterReport ReportOf(const BlockBasedFile& file) {
   FilterReport report = ReportOf(file.properties()->user_collected_properties);
+  const FilterBlock& block = *file.GetHeldBlock();
   // The first part tells more of the design.
   if (block.filter() != nullptr && block.directory().parts().size() == 1) {
     report.design = block.filter()->Report().design;
   }
-  return std::shared_ptr<const SeparateFilter>(
-      new SeparateFilter(block, std::move(report)));
+  return report;
 }
-
-// ---- Filter trial ----
 
 namespace {
 
@@ -139,8 +126,9 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
   AskedFilter asked;
   // A filter of prefixes knows no keys.
   if (!file.whole_key_filtering()) return asked;
-  if (const auto separate = SeparateFilter::Open(file)) {
-    return AskedFilter(file.GetHeldFilter(), &separate->report());
+  if (file.GetHeldBlock() != nullptr) {
+    const FilterReport report = ReportOf(file);
+    return AskedFilter(file.GetHeldFilter(), &report);
   }
   if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
     asked.reader_ = file.GetHeldFilter();

@@ -104,10 +104,9 @@ void FilteredFile::OpenFilter() {
     cached->SetOwner(this);
     if (!cached->directory().parts().empty()) cached_ = cached;
   } else {
-    // Policies of Protean make no other readers.
-    held_ = static_cast<const ProteanFilterBitsReader*>(file_->GetHeldFilter());
-    const Status& s = held_->block().status();
-    if (held_->block().CanFilter()) {
+    held_ = file_->GetHeldBlock();
+    const Status& s = held_->status();
+    if (held_->CanFilter()) {
       if (!s.ok()) ReportDamagedPart(s);
     } else {
       held_ = nullptr;
@@ -122,7 +121,7 @@ const FileRangeFilter* FilteredFile::GetRangeFilter(
     AskedFor asked_for, const ReadOptions& read_options,
     TableReaderCaller caller, FilterView* view) const {
   if (!IsOn()) return nullptr;
-  if (held_ != nullptr) return &held_->block();
+  if (held_ != nullptr) return held_;
   if (cached_ == nullptr) return nullptr;
   *view = std::make_unique<FilterInCache>(*cached_, asked_for, read_options,
                                           caller);

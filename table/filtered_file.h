@@ -40,17 +40,14 @@ class FilterSwitch {
     return is_off;
   }
 
-  bool IsOn() const { return is_on_.load(std::memory_order_relaxed); }
+  bool IsOn() const { return wanted() && may_be_on_; }
   // The option, of which the environment variable takes no account.
   bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  void Set(bool wanted) {
-    wanted_.store(wanted, std::memory_order_relaxed);
-    is_on_.store(wanted && !IsOffInProcess(), std::memory_order_relaxed);
-  }
+  void Set(bool wanted) { wanted_.store(wanted, std::memory_order_relaxed); }
 
  private:
   std::atomic<bool> wanted_{true};
-  std::atomic<bool> is_on_{!IsOffInProcess()};
+  const bool may_be_on_ = !IsOffInProcess();
 };
 
 // ---- Filtered file ----
@@ -153,7 +150,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // The file's filter if whole keys can be asked of it without RocksDB: keys
   // have no timestamps, the table itself keeps the filter in memory, and has no
   // use for the answer. Else nullptr. The result never changes.
-  const ProteanFilterBitsReader* GetFilterOfKeys() const {
+  const FilterBlock* GetFilterOfKeys() const {
     return has_range_filter_ && timestamp_size_ == 0 &&
                    file_->whole_key_filtering() && !file_->GetUsesAnswer()
                ? held_
@@ -212,7 +209,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // These members share a cache line, on which reads do not write.
   const bool has_range_filter_;
   // One of these, or none.
-  const ProteanFilterBitsReader* held_ = nullptr;
+  const FilterBlock* held_ = nullptr;
   const CachedFilter* cached_ = nullptr;
   const bool allows_markers_;
   const bool has_range_deletions_;

@@ -57,8 +57,8 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
   bool may_match = true;
   bool counts_more = false;  // in statistics, or by levels
   if (asks) {
-    may_match = filter_of_keys_->block().EntryMayMatch(file_.UserKey(key)) &&
-                !IsKnownMiss(key);
+    may_match =
+        filter_of_keys_->EntryMayMatch(file_.UserKey(key)) && !IsKnownMiss(key);
     counts_more = answer.Add(may_match) || has_statistics_;
     if (counts_more) file().CountAnswer(may_match);
   } else if (!skip_filters) {
@@ -69,7 +69,7 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
                        : Status::OK();
   const bool found = ProgressOf(*get_context) != before;
   if (counts_more && found) file().CountTruePositive();
-  gets_->Count(answer, found);
+  file_.gets()->Count(answer, found);
   if (s.ok() && get_context->State() == GetContext::kNotFound) {
     // A callback, of a transaction, may hide what the file has.
     if (answer.positives() > 0 && !get_context->has_callback()) NoteMiss(key);
@@ -100,7 +100,7 @@ Status ProteanTableReader::MultiGetFilter(
   MultiGetContext::Range dropped(*range, range->begin(), range->end());
   const FilterAnswers answers;
   Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
-  gets_->CountBatchOfFilter(answers);
+  file_.gets()->CountBatchOfFilter(answers);
   if (s.ok() && IsSampled()) {
     for (auto key = range->begin(); key != range->end(); ++key) {
       dropped.SkipKey(key);
@@ -121,7 +121,7 @@ InternalIterator* ProteanTableReader::NewIterator(
   }
   skip_filters = Skips(skip_filters);
   const bool is_asked = !skip_filters && file_.IsOn() &&
-                        (file_.has_range_filter() || queue_ != nullptr);
+                        (file_.has_range_filter() || file_.queue() != nullptr);
   // Where scans may skip deletions, all files of a search are part of it: those
   // that are not asked may have values that the deletions hide.
   if (!IsForUser(caller) || !(is_asked || file_.MayBeInSkippingSearch())) {

@@ -45,17 +45,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 class ProteanTableReader : public TableReader {
  public:
   // All arguments are FilteredFile's.
-  ProteanTableReader(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
-                     const ProteanFilterPolicy* policy,
-                     const std::string& db_session_id,
-                     uint64_t log_period_seconds,
-                     std::shared_ptr<const FilterSwitch> filter_switch,
-                     size_t miss_cache_size)
-      : file_(std::move(file), use, policy, db_session_id, log_period_seconds,
-              std::move(filter_switch), miss_cache_size),
+  template <typename... Arguments>
+  explicit ProteanTableReader(Arguments&&... arguments)
+      : file_(std::forward<Arguments>(arguments)...),
         table_(file_.file().table()),
-        queue_(file_.queue()),
-        gets_(file_.gets()),
         filter_of_keys_(file_.GetFilterOfKeys()),
         has_statistics_(file_.file().statistics() != nullptr),
         has_own_filter_(AsProteanFilterPolicy(file_.file().filter_policy()) !=
@@ -81,7 +74,7 @@ class ProteanTableReader : public TableReader {
     const FilterAnswers answers;
     table_->MultiGet(read_options, range, prefix_extractor,
                      Skips(skip_filters));
-    gets_->CountBatch(answers, before.keys(), before.CountFound());
+    file_.gets()->CountBatch(answers, before.keys(), before.CountFound());
     if (IsSampled()) Sample(*range);
   }
 #ifdef USE_COROUTINES
@@ -94,7 +87,7 @@ class ProteanTableReader : public TableReader {
                                        skip_filters);
     if (skip_filters &&
         file().filter_state() != BlockBasedFile::FilterState::kNone) {
-      gets_->CountFound(before.CountFound());
+      file_.gets()->CountFound(before.CountFound());
     }
     if (IsSampled()) Sample(*range);
   }
@@ -190,15 +183,15 @@ class ProteanTableReader : public TableReader {
   bool Skips(bool skip_filters) const {
     return skip_filters || (has_own_filter_ && !file_.IsOn());
   }
-  bool IsSampled() const { return queue_ != nullptr && file_.IsOn(); }
+  bool IsSampled() const { return file_.queue() != nullptr && file_.IsOn(); }
 
   // Samples a point query that found nothing. A key that is in the file but too
   // new for the snapshot counts as not found; a filter's builder ignores
   // samples that are not empty for its file.
   void Sample(const Slice& internal_key) {
-    if (!queue_->Tick()) return;
+    if (!file_.queue()->Tick()) return;
     const Slice key = file_.UserKey(internal_key);
-    queue_->Record(key, key, /*hi_inclusive=*/true);
+    file_.queue()->Record(key, key, /*hi_inclusive=*/true);
   }
   void Sample(const MultiGetContext::Range& range);
 
@@ -209,10 +202,8 @@ class ProteanTableReader : public TableReader {
 
   FilteredFile file_;
   TableReader* const table_;
-  QueryQueue* const queue_;
-  GetTally* const gets_;
   // The filter that Get asks before the table; nullptr if the table asks.
-  const ProteanFilterBitsReader* const filter_of_keys_;
+  const FilterBlock* const filter_of_keys_;
   const bool has_statistics_;
   const bool has_own_filter_;  // of Protean
 };

@@ -103,7 +103,8 @@ class Questions {
  public:
   Questions(const FileFacts& facts, const TargetFamily& family)
       : separate_(facts.filter()),
-        filter_(separate_ == nullptr ? nullptr : separate_->range_filter()),
+        filter_(separate_ != nullptr && separate_->CanFilter() ? separate_
+                                                               : nullptr),
         prefixes_(PrefixExtractorOf(facts.file(), family)),
         // Without whole_key_filtering, only prefixes were added to the filter.
         whole_keys_(facts.file().whole_key_filtering()) {
@@ -136,7 +137,7 @@ class Questions {
 
  private:
   bool MayMatch(const Slice& entry) const {
-    return separate_ != nullptr ? separate_->MayMatch(entry)
+    return separate_ != nullptr ? separate_->EntryMayMatch(entry)
                                 : reader_->MayMatch(entry);
   }
 
@@ -185,7 +186,7 @@ class Questions {
   }
 
   FilterBitsReader* reader_ = nullptr;  // of another policy
-  const SeparateFilter* const separate_;
+  const FilterBlock* const separate_;
   const FileRangeFilter* const filter_;
   const std::shared_ptr<const SliceTransform> prefixes_;
   const bool whole_keys_;
@@ -199,7 +200,7 @@ class Questions {
 
 // What is wrong in the header, given the number of keys, the smallest and the
 // largest one; empty if nothing is.
-std::string CheckHeader(const SeparateFilter& filter, uint64_t keys,
+std::string CheckHeader(const FilterBlock& filter, uint64_t keys,
                         const Slice& smallest, const Slice& largest) {
   const FilterBlockHeader& header = filter.header();
   const auto stored = [](const Slice& key) {
@@ -210,7 +211,7 @@ std::string CheckHeader(const SeparateFilter& filter, uint64_t keys,
     return "it was built from " + std::to_string(header.num_keys) +
            " keys, the file has " + std::to_string(keys);
   }
-  if (filter.range_filter() == nullptr || keys == 0) return "";
+  if (!filter.CanFilter() || keys == 0) return "";
   if (header.smallest != stored(smallest)) {
     return "its smallest key is not the file's";
   }
@@ -309,7 +310,7 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     unfiltered_ = "RocksDB's own filter, which filters Get only";
     return;
   }
-  filter_ = SeparateFilter::Open(file);
+  filter_ = file.GetHeldBlock();
   if (!filter_->status().ok()) {
     damaged_ = true;
     unfiltered_ = filter_->status().ToString() + ": " +
@@ -319,7 +320,7 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   const FilterBlockHeader& header = filter_->header();
   keys_ = header.num_keys;
   kind_ = FindFilterType(header.kind)->name;
-  report_ = filter_->report();
+  report_ = ReportOf(file);
   if (header.kind == FilterKind::kAlwaysTrue) {
     unfiltered_ = "no filter can hold its keys";
     const auto reason =

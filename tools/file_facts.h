@@ -47,7 +47,7 @@ class FileFacts {
 
   // The filter if it is one of Protean's, else nullptr. The filter lives as
   // long as this object.
-  const SeparateFilter* filter() const { return filter_.get(); }
+  const FilterBlock* filter() const { return filter_; }
   const BlockBasedFile& file() const { return separate_->file(); }
   // An iterator over the file that asks no filter. With `keys_only`, it may
   // only be asked for keys (allow_unprepared_value).
@@ -59,7 +59,7 @@ class FileFacts {
   void ReadFilter(const TargetFamily& family, const TargetFile& file);
 
   std::unique_ptr<SeparateFile> separate_;
-  std::shared_ptr<const SeparateFilter> filter_;
+  const FilterBlock* filter_ = nullptr;
   std::string kind_ = "none";
   std::string unfiltered_;
   bool damaged_ = false;

@@ -120,8 +120,9 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["predicted_fpr"] = OrNull(report.predicted_fpr);
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
-  const SeparateFilter* const filter = facts.filter();
-  (*row)["parts"] = filter == nullptr ? Json() : Json(filter->num_parts());
+  const FilterBlock* const filter = facts.filter();
+  (*row)["parts"] =
+      filter == nullptr ? Json() : Json(filter->directory().parts().size());
   (*row)["unfiltered"] = facts.unfiltered();
 }
 

@@ -280,6 +280,15 @@ FilterBitsReader* BlockBasedFile::GetHeldFilter() const {
   return PinnedBlock(FilterReaderOf(*rep())).GetValue()->filter_bits_reader();
 }
 
+const FilterBlock* BlockBasedFile::GetHeldBlock() const {
+  if (state_ != FilterState::kFull ||
+      AsProteanFilterPolicy(filter_policy()) == nullptr) {
+    return nullptr;
+  }
+  // Policies of Protean make no other readers.
+  return &static_cast<const ProteanFilterBitsReader*>(GetHeldFilter())->block();
+}
+
 void BlockBasedFile::CountAnswer(bool may_match) const {
   if (may_match) {
     RecordTick(rep()->ioptions.stats, BLOOM_FILTER_FULL_POSITIVE);

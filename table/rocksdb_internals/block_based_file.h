@@ -115,6 +115,8 @@ class BlockBasedFile {
   // The reader that filter_policy() has made for the filter block, which the
   // table keeps in memory. REQUIRES: filter_state() == kFull
   FilterBitsReader* GetHeldFilter() const;
+  // Protean's filter, if that is what the reader reads; else nullptr.
+  const FilterBlock* GetHeldBlock() const;
   // Protean's filter in parts. REQUIRES: filter_state() == kCached, and
   // filter_policy() is one of Protean's
   CachedFilter* cached_filter() const { return cached_filter_; }

@@ -90,8 +90,9 @@ class FilterPartsDBTest : public NumberedDBTest {
     for (const LiveFileMetaData& file : Files()) {
       std::unique_ptr<SeparateFile> separate;
       EXPECT_OK(SeparateFile::Open(options_, PathOf(file), &separate));
-      const auto filter = SeparateFilter::Open(separate->file());
-      parts.push_back(filter == nullptr ? 0 : filter->num_parts());
+      const FilterBlock* const filter = separate->file().GetHeldBlock();
+      parts.push_back(filter == nullptr ? 0
+                                        : filter->directory().parts().size());
     }
     return parts;
   }

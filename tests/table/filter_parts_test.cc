@@ -26,7 +26,6 @@ class FilterPartsTest : public ::testing::Test {
  protected:
   FilterPartsTest() : path_(test::PerThreadDBPath("parts.sst")) {}
   ~FilterPartsTest() override {
-    filter_.reset();
     file_.reset();
     Env::Default()->DeleteFile(path_).PermitUncheckedError();
   }
@@ -36,12 +35,11 @@ class FilterPartsTest : public ::testing::Test {
     keys_ = keys;
     options_.table_factory = NewTable("ProteanTable", table);
     WriteSstFile(options_, path_, keys);
-    filter_.reset();
     ASSERT_OK(SeparateFile::Open(options_, path_, &file_));
-    filter_ = SeparateFilter::Open(file_->file());
+    filter_ = file_->file().GetHeldBlock();
     ASSERT_NE(nullptr, filter_);
   }
-  const FileRangeFilter& filter() const { return *filter_->range_filter(); }
+  const FileRangeFilter& filter() const { return *filter_; }
   // ---- The truth ----
 
   // The index of the first key at or above `bound`.
@@ -158,7 +156,7 @@ class FilterPartsTest : public ::testing::Test {
   Options options_;
   Keys keys_;
   std::unique_ptr<SeparateFile> file_;
-  std::shared_ptr<const SeparateFilter> filter_;
+  const FilterBlock* filter_ = nullptr;
 };
 
 Keys RandomNumbers(size_t count, uint64_t seed) {
@@ -181,7 +179,7 @@ TEST_F(FilterPartsTest, NoFalseNegatives) {
             family.keys, std::string(kInParts) + "filter_policy=" + policy +
                              ";block_size=256;metadata_block_size=" + size));
         ASSERT_OK(filter_->status());
-        ASSERT_GT(filter_->num_parts(), 0u);
+        ASSERT_GT(filter_->directory().parts().size(), 0u);
         ASSERT_EQ(family.keys.size(), filter_->header().num_keys);
         ASSERT_NO_FATAL_FAILURE(
             AskEverything(std::max<size_t>(1, family.keys.size() / 40)));
@@ -222,9 +220,10 @@ TEST_F(FilterPartsTest, FalsePositives) {
       ASSERT_NO_FATAL_FAILURE(Write(
           keys,
           (in_parts ? kInParts : std::string()) + "filter_policy=" + policy));
-      designs[in_parts] = filter_->report().design;
+      designs[in_parts] = ReportOf(file_->file()).design;
       if (in_parts) {
-        header_bits = 8 * static_cast<double>(filter_->num_parts()) *
+        header_bits = 8 *
+                      static_cast<double>(filter_->directory().parts().size()) *
                       kPartOverhead / static_cast<double>(keys.size());
       }
       for (const int kind : {0, 1, 2}) {
