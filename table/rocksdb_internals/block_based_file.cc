@@ -12,6 +12,7 @@
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
 #include "table/meta_blocks.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/table_builder.h"
 #include "util/cast_util.h"
 
@@ -19,18 +20,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 using FilterReader = FilterBlockReaderCommon<ParsedFullFilterBlock>;
 
-// Explicit instantiation may name private members. A friend function of the
-// instantiated class lends this one to the rest of the file.
-const FilterHold& PinnedBlock(const FilterReader& reader);
-
-template <auto kFilterBlock>
-struct PinnedBlockOf {
-  friend const FilterHold& PinnedBlock(const FilterReader& reader) {
-    return reader.*kFilterBlock;
-  }
+// Lends a private member (versions.h).
+struct PinnedBlock {
+  using Pointer = FilterHold FilterReader::*;
+  friend Pointer MemberOf(PinnedBlock);
 };
-
-template struct PinnedBlockOf<&FilterReader::filter_block_>;
+template struct Lend<PinnedBlock, &FilterReader::filter_block_>;
 
 // The policy with which RocksDB opens one file, and makes the readers of what
 // it loads of the filter: once for each block or part, since the block cache
@@ -143,8 +138,10 @@ PartPinning PinningOf(const BlockBasedTableOptions& table,
   return result;
 }
 
-const FullFilterBlockReader& FilterReaderOf(const BlockBasedTable::Rep& rep) {
-  return *static_cast_with_check<FullFilterBlockReader>(rep.filter.get());
+const FilterHold& PinnedBlockOf(const BlockBasedTable::Rep& rep) {
+  const FilterReader& reader =
+      *static_cast_with_check<FullFilterBlockReader>(rep.filter.get());
+  return reader.*MemberOf(PinnedBlock());
 }
 
 }  // namespace
@@ -272,12 +269,12 @@ BlockBasedFile::FilterState BlockBasedFile::StateOfTable() const {
   if (rep()->filter_type == Type::kPartitionedFilter) {
     return FilterState::kPartitioned;
   }
-  return PinnedBlock(FilterReaderOf(*rep())).IsEmpty() ? FilterState::kCached
-                                                       : FilterState::kFull;
+  return PinnedBlockOf(*rep()).IsEmpty() ? FilterState::kCached
+                                         : FilterState::kFull;
 }
 
 FilterBitsReader* BlockBasedFile::GetHeldFilter() const {
-  return PinnedBlock(FilterReaderOf(*rep())).GetValue()->filter_bits_reader();
+  return PinnedBlockOf(*rep()).GetValue()->filter_bits_reader();
 }
 
 const FilterBlock* BlockBasedFile::GetHeldBlock() const {
@@ -372,21 +369,15 @@ Status SeparateFile::Open(const Options& options, const std::string& path,
 
 // ---- Get progress ----
 
-// Explicit instantiation may name private members. A friend function of the
-// instantiated class lends this one to the rest of the file.
-const MergeContext* MergeOf(const GetContext& get);
-
-template <auto kMergeContext>
+// Lends a private member (versions.h).
 struct MergeContextOf {
-  friend const MergeContext* MergeOf(const GetContext& get) {
-    return get.*kMergeContext;
-  }
+  using Pointer = MergeContext* GetContext::*;
+  friend Pointer MemberOf(MergeContextOf);
 };
-
-template struct MergeContextOf<&GetContext::merge_context_>;
+template struct Lend<MergeContextOf, &GetContext::merge_context_>;
 
 size_t MergeOperandsOf(const GetContext& get) {
-  const MergeContext* const merge = MergeOf(get);
+  const MergeContext* const merge = get.*MemberOf(MergeContextOf());
   return merge == nullptr ? 0 : merge->GetNumOperands();
 }
 

@@ -10,33 +10,20 @@
 #include "monitoring/perf_context_imp.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/block_cache.h"
+#include "table/rocksdb_internals/versions.h"
 #include "test_util/sync_point.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Explicit instantiation may name private members. A friend function of the
-// instantiated class lends this one to the rest of the file.
-Status GetPartBlock(const PartitionedFilterBlockReader& reader,
-                    FilePrefetchBuffer* prefetch_buffer,
-                    const BlockHandle& handle, GetContext* get_context,
-                    BlockCacheLookupContext* lookup_context,
-                    const ReadOptions& read_options, FilterHold* hold);
-
-template <auto kGet>
-struct PartBlockOf {
-  friend Status GetPartBlock(const PartitionedFilterBlockReader& reader,
-                             FilePrefetchBuffer* prefetch_buffer,
-                             const BlockHandle& handle, GetContext* get_context,
-                             BlockCacheLookupContext* lookup_context,
-                             const ReadOptions& read_options,
-                             FilterHold* hold) {
-    return (reader.*kGet)(prefetch_buffer, handle, get_context, lookup_context,
-                          read_options, hold);
-  }
+// Lends a private function (versions.h).
+struct GetPartBlock {
+  using Pointer = Status (PartitionedFilterBlockReader::*)(
+      FilePrefetchBuffer*, const BlockHandle&, GetContext*,
+      BlockCacheLookupContext*, const ReadOptions&, FilterHold*) const;
+  friend Pointer MemberOf(GetPartBlock);
 };
-
-template struct PartBlockOf<
-    &PartitionedFilterBlockReader::GetFilterPartitionBlock>;
+template struct Lend<GetPartBlock,
+                     &PartitionedFilterBlockReader::GetFilterPartitionBlock>;
 
 namespace {
 
@@ -135,8 +122,8 @@ void CachedFilter::ForEachUnit(bool with_second,
 void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
   if (directory_.parts().empty()) return;
   const BlockBasedTable::Rep& rep = *table()->get_rep();
-  const PartReadOptions part_options(read_options);
-  const ReadOptions& options = part_options.Get();
+  BlockCacheLookupContext lookup_context(TableReaderCaller::kPrefetch);
+  const UnitRead read{read_options, /*get_context=*/nullptr, &lookup_context};
   uint64_t end = 0;
   ForEachUnit(pin, [&](const UnitName& unit) {
     const BlockHandle handle = HandleOf(unit);
@@ -147,19 +134,17 @@ void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
   FilePrefetchBuffer buffer(ReadaheadParams(),
                             /*enable=*/!rep.ioptions.allow_mmap_reads);
   IOOptions io_options;
-  Status s = rep.file->PrepareIOOptions(options, io_options);
+  Status s = rep.file->PrepareIOOptions(read.options(), io_options);
   if (s.ok()) {
     s = buffer.Prefetch(io_options, rep.file.get(), begin, end - begin);
   }
   s.PermitUncheckedError();
-  BlockCacheLookupContext lookup_context(TableReaderCaller::kPrefetch);
   if (pin) {
     pinned_.resize(directory_.parts().size() * (heats_ == nullptr ? 1 : 2));
   }
   ForEachUnit(pin, [&](const UnitName& unit) {
     FilterHold hold;
-    s = Read(unit, &buffer, options, /*get_context=*/nullptr, &lookup_context,
-             &hold);
+    s = Read(unit, &buffer, read.options(), read, &hold);
     s.PermitUncheckedError();
     if (pin && s.ok()) pinned_[IndexOf(unit)] = std::move(hold);
   });
@@ -167,13 +152,11 @@ void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
 
 Status CachedFilter::Read(const UnitName& unit,
                           FilePrefetchBuffer* prefetch_buffer,
-                          const ReadOptions& read_options,
-                          GetContext* get_context,
-                          BlockCacheLookupContext* lookup_context,
+                          const ReadOptions& options, const UnitRead& read,
                           FilterHold* hold) const {
-  const Status s =
-      GetPartBlock(parts_, prefetch_buffer, HandleOf(unit), get_context,
-                   lookup_context, read_options, hold);
+  const Status s = (parts_.*MemberOf(GetPartBlock()))(
+      prefetch_buffer, HandleOf(unit), read.get_context, read.lookup_context,
+      options, hold);
   // RocksDB does so where it goes on without a filter. Tests that inject errors
   // then know that no query will return this one.
   IGNORE_STATUS_IF_ERROR(s);
@@ -186,25 +169,21 @@ const FilterHold* CachedFilter::Pinned(const UnitName& unit) const {
   return hold.IsEmpty() ? nullptr : &hold;
 }
 
-const UnitReader* CachedFilter::Get(const UnitName& unit,
-                                    const PartReadOptions& read_options,
-                                    GetContext* get_context,
-                                    BlockCacheLookupContext* lookup_context,
+const UnitReader* CachedFilter::Get(const UnitName& unit, const UnitRead& read,
                                     FilterHold* hold) const {
   if (const FilterHold* const pinned = Pinned(unit)) {
     return ReaderIn(*pinned, unit);
   }
-  const Status s = Read(unit, /*prefetch_buffer=*/nullptr, read_options.Get(),
-                        get_context, lookup_context, hold);
+  const Status s =
+      Read(unit, /*prefetch_buffer=*/nullptr, read.options(), read, hold);
   if (s.ok()) return ReaderIn(*hold, unit);
   if (owner_ != nullptr) owner_->ReportUnreadPart(s);
   return nullptr;
 }
 
-const UnitReader* CachedFilter::GetSecond(
-    size_t part, AskedFor asked_for, const PartReadOptions& read_options,
-    GetContext* get_context, BlockCacheLookupContext* lookup_context,
-    FilterHold* hold) const {
+const UnitReader* CachedFilter::GetSecond(size_t part, AskedFor asked_for,
+                                          const UnitRead& read,
+                                          FilterHold* hold) const {
   const UnitName unit = {part, true};
   if (const FilterHold* const pinned = Pinned(unit)) {
     return ReaderIn(*pinned, unit);
@@ -215,10 +194,10 @@ const UnitReader* CachedFilter::GetSecond(
   };
   UnitHeat::Action action = heat.OnPass(asked_for, share);
   if (action == UnitHeat::Action::kLook) {
-    ReadOptions cached_only = read_options.Get();
+    ReadOptions cached_only = read.options();
     cached_only.read_tier = kBlockCacheTier;
-    const Status s = Read(unit, /*prefetch_buffer=*/nullptr, cached_only,
-                          get_context, lookup_context, hold);
+    const Status s =
+        Read(unit, /*prefetch_buffer=*/nullptr, cached_only, read, hold);
     if (s.ok()) {
       heat.OnFound();
       return ReaderIn(*hold, unit);
@@ -226,9 +205,7 @@ const UnitReader* CachedFilter::GetSecond(
     heat.OnGone();
     action = heat.OnPass(asked_for, share);
   }
-  return action == UnitHeat::Action::kLoad
-             ? Get(unit, read_options, get_context, lookup_context, hold)
-             : nullptr;
+  return action == UnitHeat::Action::kLoad ? Get(unit, read, hold) : nullptr;
 }
 
 const UnitReader* CachedFilter::ReaderIn(const FilterHold& hold,
@@ -315,8 +292,7 @@ void CachedFilterView::Slot::Load(const CachedFilterView& view, size_t index) {
   second_is_known_ = false;
   second_hold_.Reset();
   first_hold_.Reset();
-  first_ = view.filter_.GetFirst(index, view.read_options_, view.get_context_,
-                                 view.lookup_context_, &first_hold_);
+  first_ = view.filter_.Get({index, false}, view.read_, &first_hold_);
   if (first_ == nullptr) {
     part_ = nullptr;
   } else if (view.filter_.directory().parts()[index].HasSecond()) {
@@ -329,9 +305,8 @@ void CachedFilterView::Slot::Load(const CachedFilterView& view, size_t index) {
 const UnitReader* CachedFilterView::Slot::Second() const {
   if (!second_is_known_) {
     second_is_known_ = true;
-    second_ = view_->filter_.GetSecond(
-        index_, view_->asked_for_, view_->read_options_, view_->get_context_,
-        view_->lookup_context_, &second_hold_);
+    second_ = view_->filter_.GetSecond(index_, view_->asked_for_, view_->read_,
+                                       &second_hold_);
   }
   return second_;
 }

@@ -70,24 +70,21 @@ class FilterOwner {
   ~FilterOwner() = default;
 };
 
-// The options of a read of parts. RocksDB has no checksum for them, but they
-// have their own.
-class PartReadOptions {
- public:
-  // `options` must outlive the object.
-  explicit PartReadOptions(const ReadOptions& options) : given_(options) {}
+// How a caller reads units. All that the members refer to outlives the object.
+struct UnitRead {
+  const ReadOptions& given;
+  GetContext* const get_context;  // may be nullptr
+  BlockCacheLookupContext* const lookup_context;
 
-  const ReadOptions& Get() const {
-    if (!options_.has_value()) {
-      options_ = given_;
-      options_->verify_checksums = false;
+  // RocksDB has no checksum for units, but they have their own.
+  const ReadOptions& options() const {
+    if (!unverified.has_value()) {
+      unverified = given;
+      unverified->verify_checksums = false;
     }
-    return *options_;
+    return *unverified;
   }
-
- private:
-  const ReadOptions& given_;
-  mutable std::optional<ReadOptions> options_;
+  mutable std::optional<ReadOptions> unverified{};
 };
 
 // Which parts stay in memory as long as the file is open, and which are loaded
@@ -119,21 +116,15 @@ class CachedFilter final
   void SetOwner(const FilterOwner* owner) { owner_ = owner; }
 
   const FilterDirectory& directory() const { return directory_; }
-  // Returns the first unit of a part, which `*hold`, an empty one, keeps in
-  // memory; nullptr if the part may hold any key.
-  const UnitReader* GetFirst(size_t part, const PartReadOptions& read_options,
-                             GetContext* get_context,
-                             BlockCacheLookupContext* lookup_context,
-                             FilterHold* hold) const {
-    return Get({part, false}, read_options, get_context, lookup_context, hold);
-  }
-  // Called when the first unit has let a query through. Returns the second one
-  // in the same way; nullptr if it is not to be asked. REQUIRES: there is one
+  // Returns a unit, which `*hold`, an empty one, keeps in memory; nullptr if
+  // the part may hold any key.
+  const UnitReader* Get(const UnitName& unit, const UnitRead& read,
+                        FilterHold* hold) const;
+  // Called when the first unit of a part has let a query through. Returns the
+  // second one in the same way; nullptr if it is not to be asked. REQUIRES:
+  // there is one
   const UnitReader* GetSecond(size_t part, AskedFor asked_for,
-                              const PartReadOptions& read_options,
-                              GetContext* get_context,
-                              BlockCacheLookupContext* lookup_context,
-                              FilterHold* hold) const;
+                              const UnitRead& read, FilterHold* hold) const;
 
   // FilterBlockReader:
   bool KeyMayMatch(const Slice& key, const Slice* internal_key,
@@ -163,14 +154,10 @@ class CachedFilter final
   // Calls a function with the name of each unit, in the order of the block.
   template <typename Function>
   void ForEachUnit(bool with_second, const Function& function) const;
+  // `options` are those of `read`, or such as look in memory only.
   Status Read(const UnitName& unit, FilePrefetchBuffer* prefetch_buffer,
-              const ReadOptions& read_options, GetContext* get_context,
-              BlockCacheLookupContext* lookup_context, FilterHold* hold) const;
-  const UnitReader* Get(const UnitName& unit,
-                        const PartReadOptions& read_options,
-                        GetContext* get_context,
-                        BlockCacheLookupContext* lookup_context,
-                        FilterHold* hold) const;
+              const ReadOptions& options, const UnitRead& read,
+              FilterHold* hold) const;
   const FilterHold* Pinned(const UnitName& unit) const;
   // The reader of a unit that has been read; nullptr if it is damaged.
   const UnitReader* ReaderIn(const FilterHold& hold,
@@ -198,9 +185,7 @@ class CachedFilterView final : public PartedFilter {
       : PartedFilter(filter.directory()),
         filter_(filter),
         asked_for_(asked_for),
-        read_options_(read_options),
-        get_context_(get_context),
-        lookup_context_(lookup_context) {
+        read_{read_options, get_context, lookup_context} {
     SetUp(/*only=*/nullptr, /*can_filter=*/true);
   }
 
@@ -258,9 +243,7 @@ class CachedFilterView final : public PartedFilter {
 
   const CachedFilter& filter_;
   const AskedFor asked_for_;
-  const PartReadOptions read_options_;
-  GetContext* const get_context_;
-  BlockCacheLookupContext* const lookup_context_;
+  const UnitRead read_;
   mutable Slot slots_[2];
   mutable int latest_ = 0;
 };

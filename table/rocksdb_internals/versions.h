@@ -108,4 +108,22 @@ bool IteratorsWrite(const CfOptions& /*options*/, long) {
   return false;
 }
 
+// ---- Private members ----
+
+// Explicit instantiation may name private members. A struct that names one has
+// the type of its pointer and declares a friend, which the instantiation
+// defines:
+//
+//   struct Size {
+//     using Pointer = size_t Table::*;
+//     friend Pointer MemberOf(Size);
+//   };
+//   template struct Lend<Size, &Table::size_>;
+//
+// Then `table.*MemberOf(Size())` is the private member.
+template <typename Name, typename Name::Pointer kMember>
+struct Lend {
+  friend typename Name::Pointer MemberOf(Name /*name*/) { return kMember; }
+};
+
 }  // namespace ROCKSDB_NAMESPACE::protean
