@@ -99,13 +99,15 @@ Status SetOptionOf(const FilterPolicy* policy, const ConfigOptions& config,
   return s;
 }
 
-// The option range_filters, which is set where clones of a factory see it.
-const std::unordered_map<std::string, OptionTypeInfo>& SwitchTypeInfo() {
-  using Stored = std::shared_ptr<FilterSwitch>;
+// RocksDB copies what is written of these options when text changes the factory
+// to BlockBasedTable, which does not know them. So defaults are not written.
+const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
+  using Own = ProteanTableFactory::OwnOptions;
+  using Switch = std::shared_ptr<FilterSwitch>;
   static const auto* const info =
       new std::unordered_map<std::string, OptionTypeInfo>{
           {"range_filters",
-           OptionTypeInfo(0, OptionType::kBoolean,
+           OptionTypeInfo(offsetof(Own, range_filters), OptionType::kBoolean,
                           OptionVerificationType::kNormal,
                           OptionTypeFlags::kMutable)
                .SetParseFunc([](const ConfigOptions& /*config*/,
@@ -116,39 +118,30 @@ const std::unordered_map<std::string, OptionTypeInfo>& SwitchTypeInfo() {
                        "ProteanTable: " + name + "=" + text +
                        " is not allowed; allowed: true, false");
                  }
-                 (*static_cast<Stored*>(addr))->Set(text == "true");
+                 (*static_cast<Switch*>(addr))->Set(text == "true");
                  return Status::OK();
                })
                .SetSerializeFunc([](const ConfigOptions& /*config*/,
                                     const std::string& /*name*/,
                                     const void* addr, std::string* text) {
-                 const Stored& stored = *static_cast<const Stored*>(addr);
-                 // RocksDB copies what is written here when text changes the
-                 // factory to BlockBasedTable, which does not know the option.
-                 *text = stored->wanted() ? "" : "false";
+                 const bool wanted =
+                     (*static_cast<const Switch*>(addr))->wanted();
+                 *text = wanted ? "" : "false";
                  return Status::OK();
                })
                .SetEqualsFunc([](const ConfigOptions& /*config*/,
                                  const std::string& /*name*/, const void* a,
                                  const void* b, std::string* /*mismatch*/) {
-                 return (*static_cast<const Stored*>(a))->wanted() ==
-                        (*static_cast<const Stored*>(b))->wanted();
-               })}};
-  return *info;
-}
-
-// The option miss_cache_size. The default is not written, as that of
-// range_filters.
-const std::unordered_map<std::string, OptionTypeInfo>& MissTypeInfo() {
-  static const auto* const info =
-      new std::unordered_map<std::string, OptionTypeInfo>{
+                 return (*static_cast<const Switch*>(a))->wanted() ==
+                        (*static_cast<const Switch*>(b))->wanted();
+               })},
           {"miss_cache_size",
-           OptionTypeInfo(0, OptionType::kSizeT)
+           OptionTypeInfo(offsetof(Own, miss_cache_size), OptionType::kSizeT)
                .SetParseFunc([](const ConfigOptions& /*config*/,
-                                const std::string& /*name*/,
+                                const std::string& name,
                                 const std::string& text, void* addr) {
-                 static const WholeNumberRange range = {
-                     "ProteanTable", "miss_cache_size", 0, uint64_t{1} << 40};
+                 const WholeNumberRange range = {"ProteanTable", name.c_str(),
+                                                 0, uint64_t{1} << 40};
                  uint64_t size = 0;
                  const Status s = range.Parse(text, &size);
                  if (s.ok()) *static_cast<size_t*>(addr) = size;
@@ -171,9 +164,8 @@ const std::unordered_map<std::string, OptionTypeInfo>& MissTypeInfo() {
 ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options,
                                          bool range_filters)
     : BlockBasedTableFactory(options) {
-  switch_->Set(range_filters);
-  RegisterOptions("ProteanTableOptions", &switch_, &SwitchTypeInfo());
-  RegisterOptions("ProteanMissOptions", &miss_cache_size_, &MissTypeInfo());
+  own_.range_filters->Set(range_filters);
+  RegisterOptions("ProteanTableOptions", &own_, &OwnTypeInfo());
   PolicyNames::Instance().Add(options.filter_policy.get());
 }
 
@@ -307,9 +299,10 @@ Status ProteanTableFactory::NewTableReader(
     std::unique_ptr<TableReader>* table_reader,
     bool prefetch_index_and_filter_in_cache) const {
   std::unique_ptr<BlockBasedFile> opened;
-  const Status s = BlockBasedFile::Open(
-      *this, ro, table_reader_options, std::move(file), file_size,
-      prefetch_index_and_filter_in_cache, &opened);
+  const Status s =
+      BlockBasedFile::Open({*this, ro, table_reader_options, file_size,
+                            prefetch_index_and_filter_in_cache},
+                           std::move(file), &opened);
   if (!s.ok()) return s;
   // There is no log yet when the DB's options are validated.
   if (FilterSwitch::IsOffInProcess() && !shared_->off.exchange(true)) {
@@ -322,8 +315,8 @@ Status ProteanTableFactory::NewTableReader(
   const ProteanFilterPolicy* const policy = SampledPolicyOf(*opened, use);
   *table_reader = std::make_unique<ProteanTableReader>(
       std::move(opened), use, policy, table_reader_options.cur_db_session_id,
-      shared_->log_period_seconds.load(std::memory_order_relaxed), switch_,
-      miss_cache_size_);
+      shared_->log_period_seconds.load(std::memory_order_relaxed),
+      own_.range_filters, own_.miss_cache_size);
   return s;
 }
 

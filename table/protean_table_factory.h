@@ -27,6 +27,15 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   // The option miss_cache_size, unless it is set.
   static constexpr size_t kDefaultMissCacheSize = 1 << 20;
 
+  // The options that the block-based table does not have.
+  struct OwnOptions {
+    // The option range_filters. Clones share it, so SetOptions reaches the
+    // files that are open.
+    std::shared_ptr<FilterSwitch> range_filters =
+        std::make_shared<FilterSwitch>();
+    size_t miss_cache_size = kDefaultMissCacheSize;
+  };
+
   static const char* kClassName() { return "ProteanTable"; }
   const char* Name() const override { return kClassName(); }
 
@@ -91,11 +100,7 @@ class ProteanTableFactory : public BlockBasedTableFactory {
     std::atomic<bool> off{false};
     std::atomic<uint64_t> log_period_seconds{0};
   };
-  // The option range_filters. Clones share it, so SetOptions reaches the files
-  // that are open.
-  std::shared_ptr<FilterSwitch> switch_ = std::make_shared<FilterSwitch>();
-
-  size_t miss_cache_size_ = kDefaultMissCacheSize;
+  OwnOptions own_;
   Status policy_error_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };

@@ -64,15 +64,6 @@ class BlockBasedFile::OpenPolicy : public FilterPolicy {
   const std::shared_ptr<const OwnedDirectory> directory_;
 };
 
-// What a file is opened with, but for its policy and the file itself.
-struct BlockBasedFile::Arguments {
-  const BlockBasedTableFactory& factory;
-  const ReadOptions& read_options;
-  const TableReaderOptions& table_reader_options;
-  uint64_t file_size;
-  bool prefetch;
-};
-
 namespace {
 
 // Returns true if the filter, of which the properties tell the policy's name,
@@ -114,6 +105,13 @@ template <typename Options>
 bool LeavesCacheAlone(const Options& /*options*/, long) {
   return false;
 }
+
+// Which parts stay in memory as long as the file is open, and which are loaded
+// when it is opened.
+struct PartPinning {
+  bool pin = false;
+  bool prefetch = false;
+};
 
 // What RocksDB would do with an unpartitioned filter, or with parts where the
 // options ask for parts.
@@ -177,39 +175,31 @@ Status BlockBasedFile::OpenTable(
     table_.reset(static_cast_with_check<BlockBasedTable>(reader.release()));
     largest_seqno_ = arguments.table_reader_options.largest_seqno;
     state_ = StateOfTable();
+    if (!arguments.table_reader_options.skip_filters) {
+      OpenCachedFilter(arguments);
+    }
   }
   return s;
 }
 
-Status BlockBasedFile::Open(const BlockBasedTableFactory& factory,
-                            const ReadOptions& read_options,
-                            const TableReaderOptions& table_reader_options,
+Status BlockBasedFile::Open(const Arguments& arguments,
                             std::unique_ptr<RandomAccessFileReader>&& file,
-                            uint64_t file_size,
-                            bool prefetch_index_and_filter_in_cache,
                             std::unique_ptr<BlockBasedFile>* opened) {
-  const Arguments arguments = {factory, read_options, table_reader_options,
-                               file_size, prefetch_index_and_filter_in_cache};
   std::unique_ptr<BlockBasedFile> result(new BlockBasedFile);
   Status s = result->OpenTable(
-      arguments, factory.GetOptions<BlockBasedTableOptions>()->filter_policy,
+      arguments,
+      arguments.factory.GetOptions<BlockBasedTableOptions>()->filter_policy,
       std::move(file));
-  if (!s.ok()) return s;
-  if (table_reader_options.skip_filters) {
-    *opened = std::move(result);
-    return s;
+  if (s.ok() && !arguments.table_reader_options.skip_filters) {
+    if (auto other =
+            PolicyOfUnknownFilter(*result->rep(), result->policy_.get())) {
+      std::unique_ptr<RandomAccessFileReader> again =
+          std::move(result->table_->get_rep()->file);
+      result = std::unique_ptr<BlockBasedFile>(new BlockBasedFile);
+      s = result->OpenTable(arguments, std::move(other), std::move(again));
+    }
   }
-  result->OpenCachedFilter(arguments);
-  if (auto other =
-          PolicyOfUnknownFilter(*result->rep(), result->policy_.get())) {
-    std::unique_ptr<RandomAccessFileReader> again =
-        std::move(result->table_->get_rep()->file);
-    result = std::unique_ptr<BlockBasedFile>(new BlockBasedFile);
-    s = result->OpenTable(arguments, std::move(other), std::move(again));
-    if (!s.ok()) return s;
-    result->OpenCachedFilter(arguments);
-  }
-  *opened = std::move(result);
+  if (s.ok()) *opened = std::move(result);
   return s;
 }
 
@@ -334,9 +324,9 @@ class SeparateTables : public BlockBasedTableFactory {
       std::unique_ptr<RandomAccessFileReader>&& file, uint64_t file_size,
       std::unique_ptr<TableReader>* /*table_reader*/,
       bool prefetch_index_and_filter_in_cache) const override {
-    return BlockBasedFile::Open(*this, read_options, table_reader_options,
-                                std::move(file), file_size,
-                                prefetch_index_and_filter_in_cache, opened_);
+    return BlockBasedFile::Open({*this, read_options, table_reader_options,
+                                 file_size, prefetch_index_and_filter_in_cache},
+                                std::move(file), opened_);
   }
 
  private:

@@ -35,16 +35,20 @@ bool IsOfRocksDB(const FilterPolicy& policy);
 // DropFilter are thread safe.
 class BlockBasedFile {
  public:
-  // Opens a file as `factory` does. If the factory's policy is one of Protean's
-  // and one of RocksDB's own policies has made the filter, or the other way
-  // round, a policy that knows the filter reads it instead, so that the filter
-  // stays in use until the file is rewritten.
-  static Status Open(const BlockBasedTableFactory& factory,
-                     const ReadOptions& read_options,
-                     const TableReaderOptions& table_reader_options,
+  // The arguments of TableFactory::NewTableReader, but for the file.
+  struct Arguments {
+    const BlockBasedTableFactory& factory;
+    const ReadOptions& read_options;
+    const TableReaderOptions& table_reader_options;
+    uint64_t file_size;
+    bool prefetch;
+  };
+  // Opens a file as the factory does. If the factory's policy is one of
+  // Protean's and one of RocksDB's own policies has made the filter, or the
+  // other way round, a policy that knows the filter reads it instead, so that
+  // the filter stays in use until the file is rewritten.
+  static Status Open(const Arguments& arguments,
                      std::unique_ptr<RandomAccessFileReader>&& file,
-                     uint64_t file_size,
-                     bool prefetch_index_and_filter_in_cache,
                      std::unique_ptr<BlockBasedFile>* opened);
 
   TableReader* table() const { return table_.get(); }
@@ -137,13 +141,12 @@ class BlockBasedFile {
   friend class FileIterator;
 
   class OpenPolicy;
-  struct Arguments;
 
   BlockBasedFile() = default;
   Status OpenTable(const Arguments& arguments,
                    std::shared_ptr<const FilterPolicy> policy,
                    std::unique_ptr<RandomAccessFileReader>&& file);
-  // Opens a filter of Protean's whose parts are to be cached.
+  // Opens a filter of Protean's whose parts are to be cached, if there is one.
   void OpenCachedFilter(const Arguments& arguments);
   FilterState StateOfTable() const;
 

@@ -87,13 +87,6 @@ struct UnitRead {
   mutable std::optional<ReadOptions> unverified{};
 };
 
-// Which parts stay in memory as long as the file is open, and which are loaded
-// when it is opened.
-struct PartPinning {
-  bool pin = false;
-  bool prefetch = false;
-};
-
 // What RocksDB has instead of its own reader of the filter. Thread safe.
 class CachedFilter final
     : public FilterBlockReaderCommon<ParsedFullFilterBlock> {

@@ -33,20 +33,17 @@
 //
 //  Who must know of whom. Only all files of one search together tell where it
 //  ends, but RocksDB makes an iterator for each file and tells none of them of
-//  the others. A RunSearch is what they share. It keeps apart:
+//  the others. A RunSearch is what they share: the rounds in which they are
+//  sought, where they are (OpenRuns), which of their seeks may turn out to have
+//  been in vain (SearchSampler), and the bounds that the thread has set
+//  (thread_bounds.h).
 //
-//  - Rounds. The user seeks again and again with one iterator, and positions of
-//    an earlier seek mean nothing. Within a round, each run is sought at most
-//    once, and all of them for one key; a second seek of a run, or a seek of a
-//    new run for another key, begins the next round. RocksDB itself begins
-//    rounds, too: where a range deletion covers a key, it seeks the lower
-//    levels at the end of the deletion.
-//  - Stops (OpenRuns): where the runs are, the nearest first.
-//  - Samples (SearchSampler). A seek was in vain if another run had the next
-//    key. That is known when the round is over, and then the empty range from
-//    the target to that key becomes a sample query, from which filters are
-//    designed. So filters learn the very questions that NextStop asks.
-//  - The bounds that the thread has set in this round (thread_bounds.h).
+//  What a round is. The user seeks again and again with one iterator, and
+//  positions of an earlier seek mean nothing. Within a round, each run is
+//  sought at most once, and all of them for one key; a second seek of a run, or
+//  a seek of a new run for another key, begins the next round. RocksDB itself
+//  begins rounds, too: where a range deletion covers a key, it seeks the lower
+//  levels at the end of the deletion.
 //
 //  How the files find their search. RocksDB gives no name to a search, but it
 //  passes each file's iterator a reference to ReadOptions, and keeps the
@@ -365,10 +362,9 @@ class RunSearch {
   explicit RunSearch(const ReadOptions* read_options)
       : read_options_(read_options) {}
 
-  // Returns true if a seek of `run` begins another round: if the run was sought
-  // in this one, or is the first one of all. A new run, as there is where a
-  // search comes to another file of each level, tells by its target, which all
-  // runs are sought for.
+  // Returns true if a seek of `run` begins another round: the first one, or if
+  // the run was sought in this one. A new run, as there is where a search comes
+  // to another file of each level, tells by its target.
   bool IsNextRound(const OpenRun& run, const void* file,
                    const Slice* target) const {
     return run.round == round_ ||
