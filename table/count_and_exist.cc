@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -250,11 +251,10 @@ std::string FirstEntry(const Slice& key, size_t timestamp_size) {
   return entry;
 }
 
-// The smallest or the largest key of a file, as far as it is known.
+// The smallest or the largest key of a file, or its beginning.
 struct EndKey {
   std::string key;
-  bool is_known = false;  // at least its beginning
-  bool is_whole = false;
+  bool is_whole;
 };
 
 }  // namespace
@@ -297,11 +297,12 @@ class RangeCounter {
   bool lists_first_files() const { return lists_first_files_; }
   void BeginRun() {
     run_is_new_ = true;
-    last_ = EndKey();
+    last_.reset();
   }
-  // Adds what a file has. `first` and `last` are its first and last key, if the
-  // range goes on in the files before and after it.
-  void AddFile(uint64_t count, const EndKey& first, EndKey last);
+  // Adds what a file has. `first` and `last` are its first and last key, if
+  // they are known and the range goes on in the files before and after it.
+  void AddFile(uint64_t count, const std::optional<EndKey>& first,
+               std::optional<EndKey> last);
 
  private:
   int Compare(const Slice& a, const Slice& b) const {
@@ -316,8 +317,8 @@ class RangeCounter {
   CountTotals* const totals_;
   bool lists_first_files_ = false;
   std::set<const FilteredFile*> first_files_;
-  bool run_is_new_ = false;  // nothing of it has been counted
-  EndKey last_;              // of the run's file before
+  bool run_is_new_ = false;     // nothing of it has been counted
+  std::optional<EndKey> last_;  // of the run's file before
 };
 
 namespace {
@@ -370,15 +371,15 @@ class CountingIterator final : public FindsNothing {
 
   RangeCounter* const counter_;
   FilteredFile* const file_;
-  EndKey first_;
-  EndKey last_;
+  std::optional<EndKey> first_;
+  std::optional<EndKey> last_;
   Status status_;
 };
 
 void CountingIterator::Count(const Slice* lo) {
   status_ = Status::OK();
-  first_ = EndKey();
-  last_ = EndKey();
+  first_.reset();
+  last_.reset();
   uint64_t count = 0;
   if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
     counter_->totals()->files_scanned++;
@@ -388,7 +389,8 @@ void CountingIterator::Count(const Slice* lo) {
   LeaveOutDeletions(lo, &count);
   counter_->totals()->deletions += file_->file().properties()->num_deletions;
   // Where a run begins, there is no file before.
-  counter_->AddFile(count, lo == nullptr ? first_ : EndKey(), std::move(last_));
+  if (lo != nullptr) first_.reset();
+  counter_->AddFile(count, first_, std::move(last_));
 }
 
 bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
@@ -418,7 +420,7 @@ bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
   }
   if (!has_limit) counted.high_ambiguous = false;
   const auto end_key = [](const Slice& stored) {
-    return EndKey{stored.ToString(), true,
+    return EndKey{stored.ToString(),
                   stored.size() < FilterBlockHeader::kMaxStoredKey};
   };
   // The ends are needed where the range goes on in the next file. If the file
@@ -454,8 +456,8 @@ void CountingIterator::CountByScan(const Slice* lo, uint64_t* count) {
   for (; it->Valid(); it->Next()) {
     const Slice key = file_->UserKey(it->key());
     if (!counter_->IsBeforeLimit(key)) break;
-    if (last_.is_known && key == last_.key) continue;
-    last_ = EndKey{key.ToString(), true, true};
+    if (last_.has_value() && key == last_->key) continue;
+    last_ = EndKey{key.ToString(), /*is_whole=*/true};
     if (*count == 0) first_ = last_;
     ++*count;
   }
@@ -479,16 +481,17 @@ void CountingIterator::LeaveOutDeletions(const Slice* lo, uint64_t* count) {
 
 }  // namespace
 
-void RangeCounter::AddFile(uint64_t count, const EndKey& first, EndKey last) {
-  if (first.is_known && last_.is_known) {
+void RangeCounter::AddFile(uint64_t count, const std::optional<EndKey>& first,
+                           std::optional<EndKey> last) {
+  if (first.has_value() && last_.has_value()) {
     // The file before may hold other versions of the first key.
-    if (first.is_whole && last_.is_whole) {
+    if (first->is_whole && last_->is_whole) {
       const bool is_in_range =
-          (start_ == nullptr || Compare(first.key, *start_) >= 0) &&
-          IsBeforeLimit(first.key);
-      if (count > 0 && first.key == last_.key && is_in_range) count--;
-    } else if (Slice(first.key).starts_with(last_.key) ||
-               Slice(last_.key).starts_with(first.key)) {
+          (start_ == nullptr || Compare(first->key, *start_) >= 0) &&
+          IsBeforeLimit(first->key);
+      if (count > 0 && first->key == last_->key && is_in_range) count--;
+    } else if (Slice(first->key).starts_with(last_->key) ||
+               Slice(last_->key).starts_with(first->key)) {
       totals_->unsure = true;
     }
   }

@@ -48,10 +48,6 @@ FileDescription Describe(const BlockBasedFile& file,
   return description;
 }
 
-// Returns true if a read has failed. Reads that may not go to the file, or run
-// out of time, do not fail.
-bool IsFailure(const Status& s) { return s.IsIOError() || s.IsMemoryLimit(); }
-
 uint64_t NewNumber() {
   static std::atomic<uint64_t> last{0};
   return ++last;
@@ -76,9 +72,8 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                            ? miss_cache_size
                            : 0),
       has_range_filter_(use == FilterUse::kUsed),
-      allows_markers_(has_range_filter_ && is_bytewise_),
       has_range_deletions_(file_->MayHaveRangeDeletions()),
-      deletions_(allows_markers_ ? DeletionsOf(*file_) : nullptr),
+      deletions_(allows_markers() ? DeletionsOf(*file_) : nullptr),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       gets_(open_file_.gets()),
       marker_sequence_(
@@ -129,10 +124,12 @@ const FileRangeFilter* FilteredFile::GetRangeFilter(
 }
 
 void FilteredFile::ReportUnreadPart(const Status& why) const {
-  if (why.IsCorruption() || IsFailure(why)) file_->CountFailedLoad();
+  // Reads that may not go to the file, or run out of time, do not fail.
+  if (!why.IsCorruption() && !why.IsIOError() && !why.IsMemoryLimit()) return;
+  file_->CountFailedLoad();
   if (why.IsCorruption()) {
     open_file_.ReportDamagedPart(why);
-  } else if (IsFailure(why)) {
+  } else {
     open_file_.ReportFailedPart(why);
   }
 }

@@ -132,7 +132,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   bool MayBeInSkippingSearch() const { return is_bytewise_; }
   // Returns true if iterators over the file may wait at markers, as far as the
   // file tells: it has a range filter, and keys without timestamps.
-  bool allows_markers() const { return allows_markers_; }
+  bool allows_markers() const { return has_range_filter_ && is_bytewise_; }
 
   // The stretches of the file that have deletions and no values; nullptr if
   // none are known.
@@ -211,7 +211,6 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // One of these, or none.
   const FilterBlock* held_ = nullptr;
   const CachedFilter* cached_ = nullptr;
-  const bool allows_markers_;
   const bool has_range_deletions_;
   const std::unique_ptr<const DeletionStretches> deletions_;
   const size_t timestamp_size_;

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The reader of an SST file. RocksDB's block-based table does the work. A Get
-//  takes three steps:
+//  asks the filter, has the table look the key up, and counts what the file has
+//  told (docs/design_reads.md). If the table keeps the whole filter in memory,
+//  the reader asks it in the table's place, and counts the answer as the table
+//  would. Most files do not have the key, and the way to the filter through the
+//  table costs more than the answer: with it, a Get takes 3 % more instructions
+//  over one run, and 10 % more over four (scripts/count_instructions.sh
+//  --paths=point proteus:12).
 //
-//  1. If the table keeps the whole filter in memory, the reader asks it, and
-//     counts the answer as the table would. Most files do not have the key, and
-//     the way to the filter through the table costs more than the answer: with
-//     it, a Get takes 3 % more instructions over one run, and 10 % more over
-//     four (scripts/count_instructions.sh --paths=point proteus:12).
-//  2. Unless the filter denies the key, or it is known that the file does not
-//     have it, the table looks it up. If the reader has asked the filter, the
-//     table skips it; else the table asks.
-//  3. What the file has told is counted (filter_policy/open_db/get_tally.h). A
-//     key that was not found may become a sample, and is remembered if the
-//     filter had let it through (filter_policy/open_db/miss_cache.h).
-//
-//  MultiGet leaves all of that but the last step to the table. Only iterators
+//  MultiGet leaves all but the counting to the table. Only iterators
 //  for users are wrapped (protean_table_iterator.h), also while keys are being
 //  counted, or an existence check asks the filters alone (count_and_exist.h).
 //

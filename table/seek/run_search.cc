@@ -104,31 +104,20 @@ void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
                           bool inclusive) {
   const SearchPosition landing = run->Position();
   if (landing.kind == SearchPosition::Kind::kNone) return;
-  Forget(run);
-  run->watch = static_cast<uint32_t>(watches_.size());
-  watches_.push_back({run, target.ToString(), landing.user_key.ToString(),
-                      backwards, inclusive});
+  watched_.Add(run);
+  run->watch.reset(new WatchedSeek{
+      target.ToString(), landing.user_key.ToString(), backwards, inclusive});
 }
 
 void SearchSampler::Follow(OpenRun* run) {
-  if (run->watch == OpenRun::kNowhere) return;
-  WatchedSeek& watch = watches_[run->watch];
+  if (run->watch == nullptr) return;
   const SearchPosition landing = run->Position();
   if (landing.kind != SearchPosition::Kind::kNone) {
-    watch.landing = landing.user_key.ToString();
+    run->watch->landing = landing.user_key.ToString();
   } else {
-    run->RecordNothingFrom(watch.target);
+    run->RecordNothingFrom(run->watch->target);
     Forget(run);
   }
-}
-
-void SearchSampler::Forget(OpenRun* run) {
-  if (run->watch == OpenRun::kNowhere) return;
-  WatchedSeek& last = watches_.back();
-  last.run->watch = run->watch;
-  if (last.run != run) watches_[run->watch] = std::move(last);
-  watches_.pop_back();
-  run->watch = OpenRun::kNowhere;
 }
 
 void SearchSampler::Finish(const OpenRuns& runs) {
@@ -136,9 +125,10 @@ void SearchSampler::Finish(const OpenRuns& runs) {
   Slice ends[2];
   const bool found[2] = {runs.FindEnd(/*backwards=*/false, &ends[0]),
                          runs.FindEnd(/*backwards=*/true, &ends[1])};
-  for (const WatchedSeek& watch : watches_) {
-    watch.run->watch = OpenRun::kNowhere;
-    const SearchPosition at = watch.run->Position();
+  for (size_t i = 0; i < watched_.size(); i++) {
+    OpenRun* const run = watched_[i];
+    const WatchedSeek& watch = *run->watch;
+    const SearchPosition at = run->Position();
     const Slice& end = ends[watch.backwards];
     // An iterator that has moved had a key that was part of the search.
     if (!found[watch.backwards] || at.kind == SearchPosition::Kind::kNone ||
@@ -147,13 +137,13 @@ void SearchSampler::Finish(const OpenRuns& runs) {
     }
     if (watch.backwards) {
       if (at.user_key.compare(end) < 0) {
-        watch.run->RecordEmptyRange(end, watch.target, watch.inclusive);
+        run->RecordEmptyRange(end, watch.target, watch.inclusive);
       }
     } else if (at.user_key.compare(end) > 0) {
-      watch.run->RecordEmptyRange(watch.target, end, /*hi_inclusive=*/true);
+      run->RecordEmptyRange(watch.target, end, /*hi_inclusive=*/true);
     }
   }
-  watches_.clear();
+  while (IsWatching()) Forget(watched_[watched_.size() - 1]);
 }
 
 // ---- Run search ----

@@ -95,6 +95,14 @@ struct SearchPosition {
 
 struct Stop;
 
+// A seek that is watched (SearchSampler).
+struct WatchedSeek {
+  std::string target;
+  std::string landing;  // the position at which the seek has ended
+  bool backwards;
+  bool inclusive;
+};
+
 // A run of a search: the iterator over one of its files. It must leave the
 // search before any part of it is destroyed.
 class OpenRun {
@@ -119,10 +127,11 @@ class OpenRun {
 
   uint64_t round = 0;  // the latest round in which it was sought; 0: none
   // The run's places in the lists of the search.
-  uint32_t index = kNowhere;   // OpenRuns
-  uint32_t moved = kNowhere;   // OpenRuns: moved since the stops were noted
-  uint32_t watch = kNowhere;   // SearchSampler
-  const Stop* stop = nullptr;  // OpenRuns
+  uint32_t index = kNowhere;    // OpenRuns
+  uint32_t moved = kNowhere;    // OpenRuns: moved since the stops were noted
+  uint32_t watched = kNowhere;  // SearchSampler
+  const Stop* stop = nullptr;   // OpenRuns
+  std::unique_ptr<WatchedSeek> watch;
 
  protected:
   OpenRun() = default;
@@ -257,7 +266,7 @@ class OpenRuns {
 // sampled is empty all the same.
 class SearchSampler {
  public:
-  bool IsWatching() const { return !watches_.empty(); }
+  bool IsWatching() const { return watched_.size() > 0; }
 
   // Watches the seek of `run` for `target`, which has found a key or waits
   // before one. `inclusive` tells whether a backward seek may find `target`
@@ -269,19 +278,13 @@ class SearchSampler {
   // Samples what was in vain in this round, and watches nothing any more.
   void Finish(const OpenRuns& runs);
   // `run` is no part of the search any more.
-  void Forget(OpenRun* run);
+  void Forget(OpenRun* run) {
+    watched_.Remove(run);
+    run->watch.reset();
+  }
 
  private:
-  struct WatchedSeek {
-    OpenRun* run;
-    std::string target;
-    std::string landing;  // the position at which the seek has ended
-    bool backwards;
-    bool inclusive;
-  };
-
-  // One for each run that is watched.
-  std::vector<WatchedSeek> watches_;
+  RunList<&OpenRun::watched> watched_;
 };
 
 // ---- Run search ----
