@@ -122,9 +122,10 @@ class SpyTableFactory : public ProteanTableFactory {
       std::unique_ptr<TableReader>* table_reader,
       bool prefetch_index_and_filter_in_cache) const override {
     std::unique_ptr<BlockBasedFile> opened;
-    const Status s = BlockBasedFile::Open(
-        *this, ro, table_reader_options, std::move(file), file_size,
-        prefetch_index_and_filter_in_cache, &opened);
+    const Status s =
+        BlockBasedFile::Open({*this, ro, table_reader_options, file_size,
+                              prefetch_index_and_filter_in_cache},
+                             std::move(file), &opened);
     if (s.ok()) {
       table_reader->reset(new SpyTableReader(
           std::move(opened), table_reader_options.cur_db_session_id, make_));
