@@ -244,9 +244,9 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
   const uint64_t bytes_before = writer_.part_bytes();
   for (size_t i = 0; i < plan.size(); i++) {
     const PlannedPart& part = plan[i];
-    char* const payload = writer_.AddPart(kind_, part.num_keys,
-                                          i == 0 ? builder_begin_ : part.begin,
-                                          part.design, part.payload_size);
+    char* const payload =
+        writer_.AddPart(part.num_keys, i == 0 ? builder_begin_ : part.begin,
+                        part.design, part.payload_size);
     // Writing the first part builds what all of them share.
     if (i <= 1) charge_.Set(Memory());
     builder_->Write(i, payload);
