@@ -71,6 +71,8 @@ size_t EditDistance(const std::string& a, const std::string& b);
 // A whole number from min to max, or 0 as well if `or_zero`. `owner` is the
 // object that the option belongs to, such as "protean.SuRF".
 struct WholeNumberRange {
+  using Value = uint64_t;
+
   const char* owner;
   const char* option;
   uint64_t min;
@@ -82,10 +84,13 @@ struct WholeNumberRange {
   // Stores the number that `text` says. InvalidArgument if it says none, or one
   // outside of the range.
   Status Parse(const std::string& text, uint64_t* value) const;
+  std::string Text(uint64_t value) const { return std::to_string(value); }
 };
 
 // A decimal fraction from min to max.
 struct DecimalRange {
+  using Value = double;
+
   const char* owner;
   const char* option;
   double min;
@@ -94,6 +99,7 @@ struct DecimalRange {
 
   Status Check(double value) const;
   Status Parse(const std::string& text, double* value) const;
+  std::string Text(double value) const;
 };
 
 // One of a few words, by its position.

@@ -14,12 +14,12 @@
 
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "filter_policy/false_positive_price.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/rocksdb_namespace.h"
@@ -38,19 +38,6 @@ struct GetCounts {
   bool IsZero() const {
     return unasked == 0 && negatives == 0 && positives == 0 &&
            true_positives == 0;
-  }
-};
-
-// Reads of a level's files that a filter has let through.
-struct ReadCounts {
-  uint64_t from_cache = 0;
-  uint64_t from_file = 0;
-
-  // The reads since an earlier count. While threads read, a read may be counted
-  // as one from the cache first, so that either number may seem to fall.
-  ReadCounts Since(const ReadCounts& before) const {
-    return {from_cache - std::min(from_cache, before.from_cache),
-            from_file - std::min(from_file, before.from_file)};
   }
 };
 

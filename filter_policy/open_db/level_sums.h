@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "filter_policy/open_db/get_tally.h"
+#include "filter_policy/open_db/refresh_memory.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/table_properties.h"
 
@@ -264,6 +265,9 @@ struct FamilyState {
   std::map<int, FileCounts> closed_files;
   // Counts of all files, open or closed, by level.
   std::map<int, GetCounts> gets;
+  // Filters that have been built since the DB was opened, and refreshes.
+  BuildCounts builds;
+  RefreshCounts refreshes;
 };
 
 // Sums over the files of a level, or of several levels.

@@ -9,22 +9,14 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
-#include <mutex>
 #include <string>
-#include <utility>
 
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Refresh ledger ----
-
-// What refreshing filters (plugin/refresh_filters.h) has done since a DB was
-// opened. RefreshFilters enters it here, and the statistics read it.
-
-// The refreshes of a column family.
+// The refreshes of a column family since its DB was opened, for the statistics.
 struct RefreshCounts {
   uint64_t runs = 0;      // that have ended
   uint64_t failures = 0;  // the part of them that ended with an error
@@ -40,28 +32,6 @@ struct RefreshCounts {
   uint64_t bytes = 0;
   uint64_t bytes_decided = 0;
 };
-
-// Thread safe.
-class RefreshLedger {
- public:
-  // A column family is identified as in FileDescription::family.
-  RefreshCounts Of(const void* family) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto counts = families_.find(family);
-    return counts == families_.end() ? RefreshCounts() : counts->second;
-  }
-  void Enter(const void* family,
-             const std::function<void(RefreshCounts*)>& change) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    change(&families_[family]);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::map<const void*, RefreshCounts> families_;
-};
-
-// ---- Refresh memory ----
 
 // The part of a file's sample queries that its filter lets through. Some of
 // them may be true positives.
@@ -96,26 +66,6 @@ struct RefreshMemory {
   std::string policy;  // its options: all else holds only while they are these
   uint64_t runs = 0;
   std::map<std::string, RejectedRefresh> futile;  // by the name of the file
-};
-
-// Thread safe.
-class RefreshMemories {
- public:
-  // A column family is identified as in FileDescription::family.
-  RefreshMemory Of(const void* family) const {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto memory = families_.find(family);
-    return memory == families_.end() ? RefreshMemory() : memory->second;
-  }
-  // If refreshes of a column family overlap, the one that ends last counts.
-  void Set(const void* family, RefreshMemory memory) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    families_[family] = std::move(memory);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::map<const void*, RefreshMemory> families_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -32,6 +32,18 @@ Status CheckKind(const std::string& file, mode_t mode) {
   }
 }
 
+Status CheckLocal(const std::string& file) {
+  struct stat found = {};
+  return stat(file.c_str(), &found) == 0 ? CheckKind(file, found.st_mode)
+                                         : Status::OK();
+}
+
+// Returns true if the files are the operating system's, under their own names.
+bool HasLocalFiles(const FileSystem& fs) {
+  return fs.IsInstanceOf(FileSystem::kDefaultName());
+}
+bool HasLocalFiles(Env* env) { return HasLocalFiles(*env->GetFileSystem()); }
+
 // Appends what `read` stores in a buffer, until that is nothing.
 Status ReadToEnd(const std::string& file, uint64_t max_bytes,
                  const std::function<Status(char*, Slice*)>& read,
@@ -113,15 +125,8 @@ Status ReadFromFileSystem(FileSystem* fs, const std::string& file,
 
 }  // namespace
 
-bool HasLocalFiles(const FileSystem& fs) {
-  return fs.IsInstanceOf(FileSystem::kDefaultName());
-}
-
-Status CheckNoDevice(const FileSystem& fs, const std::string& file) {
-  struct stat found = {};
-  return HasLocalFiles(fs) && stat(file.c_str(), &found) == 0
-             ? CheckKind(file, found.st_mode)
-             : Status::OK();
+Status CheckNoDevice(Env* env, const std::string& file) {
+  return HasLocalFiles(env) ? CheckLocal(file) : Status::OK();
 }
 
 Status ReadPlainFile(FileSystem* fs, const std::string& file,
@@ -131,7 +136,7 @@ Status ReadPlainFile(FileSystem* fs, const std::string& file,
     return ReadFromFileSystem(fs, file, max_bytes, contents);
   }
   // Opening some devices has effects.
-  const Status s = CheckNoDevice(*fs, file);
+  const Status s = CheckLocal(file);
   return s.ok() ? ReadLocal(file, max_bytes, contents) : s;
 }
 

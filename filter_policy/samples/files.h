@@ -17,21 +17,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Returns true if the files of `fs` are the operating system's, under their own
-// names.
-bool HasLocalFiles(const FileSystem& fs);
-inline bool HasLocalFiles(Env* env) {
-  return HasLocalFiles(*env->GetFileSystem());
-}
-
 // Returns InvalidArgument if `file` is a device, a pipe or a socket, or a
 // symbolic link to one: reading it may block forever, or never end. Returns OK
-// if the files of `fs` are not the operating system's, which alone has such
+// if the files of `env` are not the operating system's, which alone has such
 // files.
-Status CheckNoDevice(const FileSystem& fs, const std::string& file);
-inline Status CheckNoDevice(Env* env, const std::string& file) {
-  return CheckNoDevice(*env->GetFileSystem(), file);
-}
+Status CheckNoDevice(Env* env, const std::string& file);
 
 // Reads a whole file of at most `max_bytes`, and never waits. Returns
 // InvalidArgument, without reading, if `file` is not a plain file or a symbolic
