@@ -78,12 +78,7 @@ bool FileRangeFilter::RangeMayMatch(const Slice& lo, const Slice& hi,
   const bool inside = LoadBigEndian(hi.data(), hi.size()) > smallest_head_ &&
                       LoadBigEndian(lo.data(), lo.size()) < largest_head_;
   if (!inside && IsOutside(lo, hi, hi_inclusive)) return false;
-  return only_ != nullptr ? only_->RangeMayMatch(lo, hi, hi_inclusive)
-                          : PartsMayMatch(lo, hi, hi_inclusive);
-}
-
-bool FileRangeFilter::PartsMayMatch(const Slice& lo, const Slice& hi,
-                                    bool hi_inclusive) const {
+  if (only_ != nullptr) return only_->RangeMayMatch(lo, hi, hi_inclusive);
   size_t index = directory_.Find(lo);
   const RangeFilter* part = PartOf(index);
   if (part == nullptr || part->RangeMayMatch(lo, hi, hi_inclusive)) return true;

@@ -46,8 +46,7 @@ class FileRangeFilter {
   bool KeyMayMatch(const Slice& key) const {
     if (!can_filter_) return true;
     if (!LengthMayMatch(key)) return false;
-    const RangeFilter* const part =
-        only_ != nullptr ? only_ : PartOf(directory_.Find(key));
+    const RangeFilter* const part = PartWith(key);
     return part == nullptr || part->KeyMayMatch(key);
   }
   // Keys that are in order are looked up part by part.
@@ -79,8 +78,7 @@ class FileRangeFilter {
   // Returns true if LowerBound(target) is slow.
   bool LowerBoundIsSlow(const Slice& target) const {
     if (!can_filter_) return false;
-    const RangeFilter* const part =
-        only_ != nullptr ? only_ : PartOf(directory_.Find(target));
+    const RangeFilter* const part = PartWith(target);
     return part != nullptr && part->LowerBoundIsSlow();
   }
   // Filters of every kind can count a range that encloses all keys.
@@ -140,7 +138,10 @@ class FileRangeFilter {
   bool IsAbove(const Slice& key) const {
     return IsAbove(key, header().largest);
   }
-  bool PartsMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  // The part that has the key if the file has it.
+  const RangeFilter* PartWith(const Slice& key) const {
+    return only_ != nullptr ? only_ : PartOf(directory_.Find(key));
+  }
   bool LowerBoundInParts(const Slice& target, std::string* bound) const;
   bool CountInParts(const Slice& lo, const Slice& hi, bool hi_inclusive,
                     RangeCount* count) const;

@@ -39,18 +39,6 @@ std::string LevelToString(int level, const LevelSums& sums) {
 
 }  // namespace
 
-const char* ToString(DesignBasis basis) {
-  switch (basis) {
-    case DesignBasis::kSamples:
-      return "samples";
-    case DesignBasis::kKeys:
-      return "keys";
-    case DesignBasis::kPrescribed:
-      return "prescribed";
-  }
-  return "unknown";
-}
-
 DesignBasis BasisOf(const UserCollectedProperties& properties) {
   if (PropertyNumber(properties, kSamplesProperty, 0) > 0) {
     return DesignBasis::kSamples;

@@ -104,23 +104,12 @@ inline constexpr size_t kFilterUses = 7;
 
 // The name of a reason, such as "no_filter"; "used" for kUsed.
 inline const char* ToString(FilterUse use) {
-  switch (use) {
-    case FilterUse::kUsed:
-      return "used";
-    case FilterUse::kNone:
-      return "no_filter";
-    case FilterUse::kForeign:
-      return "rocksdb_filter";
-    case FilterUse::kComparator:
-      return "other_comparator";
-    case FilterUse::kPartialKeys:
-      return "no_whole_keys";
-    case FilterUse::kUnfilterable:
-      return "unfilterable_keys";
-    case FilterUse::kDamaged:
-      return "damaged";
-  }
-  return "unknown";
+  constexpr const char* kNames[kFilterUses] = {
+      "used",           "no_filter",
+      "rocksdb_filter", "other_comparator",
+      "no_whole_keys",  "unfilterable_keys",
+      "damaged"};
+  return kNames[static_cast<size_t>(use)];
 }
 
 // ---- Seek counts ----
@@ -244,7 +233,11 @@ inline constexpr size_t kDesignBases = 3;
 
 // The name of a basis for people and programs: "samples", "keys" or
 // "prescribed".
-const char* ToString(DesignBasis basis);
+inline const char* ToString(DesignBasis basis) {
+  constexpr const char* kNames[kDesignBases] = {"samples", "keys",
+                                                "prescribed"};
+  return kNames[static_cast<size_t>(basis)];
+}
 
 // The basis of a filter of Protean with these properties.
 DesignBasis BasisOf(const UserCollectedProperties& properties);

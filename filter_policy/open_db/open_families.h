@@ -28,12 +28,12 @@
 
 #include "cache/cache_reservation_manager.h"
 #include "filter_policy/false_positive_price.h"
+#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/miss_cache.h"
 #include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/open_db/seek_backoff.h"
-#include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/samples/sample_store.h"
 #include "port/port.h"
@@ -136,7 +136,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
 
   struct Level {
     // Shared by the iterators over the level's files.
-    SeekBackoff::Shared backoff{0};
+    SeekBackoff::Shared backoff;
     SeekBackoff::CachedReads cached_reads{0};
     // Counts of the level's files that have been closed.
     FileCounts closed_files;
@@ -367,7 +367,7 @@ class OpenFile {
   const std::shared_ptr<DBSession> db_;
   DBSession::File file_;
   std::atomic<uint32_t> hand_overs_{0};
-  SeekBackoff::Shared file_backoff_{0};
+  SeekBackoff::Shared file_backoff_;
   std::atomic<bool> damage_reported_{false};
   std::atomic<bool> failure_reported_{false};
   std::shared_ptr<QueryQueue> queue_;
