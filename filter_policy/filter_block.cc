@@ -284,21 +284,18 @@ std::string FilterBlockWriter::Directory(
   std::string out(FilterDirectory::kFixedSize, '\0');
   PutLengthPrefixedSlice(&out, StoredPart(header.smallest));
   PutLengthPrefixedSlice(&out, StoredPart(header.largest));
-  const bool holds_keys = header.kind != FilterKind::kAlwaysTrue;
-  PutVarint32(&out, holds_keys ? static_cast<uint32_t>(designs_.size()) : 0);
-  if (holds_keys) {
-    for (const std::string& design : designs_) {
-      PutLengthPrefixedSlice(&out, design);
+  PutVarint32(&out, static_cast<uint32_t>(designs_.size()));
+  for (const std::string& design : designs_) {
+    PutLengthPrefixedSlice(&out, design);
+  }
+  for (const Part& part : parts_) {
+    for (const Unit& unit : part.units) {
+      PutVarint32(&out, static_cast<uint32_t>(unit.payload_size));
     }
-    for (const Part& part : parts_) {
-      for (const Unit& unit : part.units) {
-        PutVarint32(&out, static_cast<uint32_t>(unit.payload_size));
-      }
-      PutVarint32(&out, static_cast<uint32_t>(part.num_keys));
-      out.push_back(static_cast<char>(header.kind));
-      PutVarint32(&out, static_cast<uint32_t>(part.design));
-      PutLengthPrefixedSlice(&out, part.begin);
-    }
+    PutVarint32(&out, static_cast<uint32_t>(part.num_keys));
+    out.push_back(static_cast<char>(header.kind));
+    PutVarint32(&out, static_cast<uint32_t>(part.design));
+    PutLengthPrefixedSlice(&out, part.begin);
   }
   memcpy(out.data(), kMagic, sizeof(kMagic));
   out[kVersionOffset] = kVersion;
@@ -308,21 +305,14 @@ std::string FilterBlockWriter::Directory(
   EncodeFixed64(&out[kNumKeysOffset], header.num_keys);
   EncodeSalt(header.salt, &out[kSaltOffset]);
   EncodeFixed32(&out[kKeyLengthsOffset], header.key_lengths);
-  EncodeFixed32(&out[kNumPartsOffset],
-                holds_keys ? static_cast<uint32_t>(parts_.size()) : 0);
+  EncodeFixed32(&out[kNumPartsOffset], static_cast<uint32_t>(parts_.size()));
   EncodeFixed32(&out[kChecksumOffset], DirectoryChecksum(out));
   return out;
-}
-
-uint64_t FilterBlockWriter::Size(const FilterBlockHeader& header) const {
-  const bool holds_keys = header.kind != FilterKind::kAlwaysTrue;
-  return Directory(header).size() + (holds_keys ? part_bytes_ : 0);
 }
 
 void FilterBlockWriter::Write(const FilterBlockHeader& header, char* block) {
   const std::string directory = Directory(header);
   memcpy(block, directory.data(), directory.size());
-  if (header.kind == FilterKind::kAlwaysTrue) return;
   block += directory.size();
   for (size_t i : {0, 1}) {
     for (Part& part : parts_) {

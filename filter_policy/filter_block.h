@@ -209,13 +209,15 @@ class FilterBlockWriter {
   // The bytes of all units so far.
   uint64_t part_bytes() const { return part_bytes_; }
   // The size of the block with this header.
-  uint64_t Size(const FilterBlockHeader& header) const;
+  uint64_t Size(const FilterBlockHeader& header) const {
+    return Directory(header).size() + part_bytes_;
+  }
   // The maximum size of the directory of these parts.
   uint64_t MaxDirectorySize() const {
     return FilterDirectory::kFixedSize + kMaxKeysSize + entries_bytes_;
   }
-  // Writes the block to Size() bytes, and frees the parts. With the kind
-  // kAlwaysTrue, it has none.
+  // Writes the block to Size() bytes, and frees the parts. REQUIRES: there are
+  // none if the kind is kAlwaysTrue.
   void Write(const FilterBlockHeader& header, char* block);
 
  private:

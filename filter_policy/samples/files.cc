@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -146,22 +146,15 @@ namespace {
 
 constexpr char kTemporary[] = ".tmp";
 
-// The type of a file, following symbolic links; 0 if there is no such file.
-mode_t KindOf(const std::string& file) {
-  struct stat found;
-  return stat(file.c_str(), &found) == 0 ? found.st_mode & S_IFMT : 0;
-}
-
 // The path that symbolic links lead to, whether it exists or not.
 std::string Resolved(std::string file) {
   constexpr int kMaxLinks = 40;  // as in Linux
-  char link[PATH_MAX];
+  std::error_code error;
   for (int i = 0; i < kMaxLinks; i++) {
-    const ssize_t size = readlink(file.c_str(), link, sizeof(link));
-    if (size <= 0) break;  // not a link
-    const size_t slash = link[0] == '/' ? std::string::npos : file.rfind('/');
-    file.resize(slash == std::string::npos ? 0 : slash + 1);
-    file.append(link, static_cast<size_t>(size));
+    const std::filesystem::path link =
+        std::filesystem::read_symlink(file, error);
+    if (error) break;  // not a link
+    file = std::filesystem::path(file).replace_filename(link).string();
   }
   return file;
 }
@@ -287,8 +280,9 @@ Status WriteNewFile(Env* env, const std::string& file,
 
 Status WriteOutput(Env* env, const std::string& file,
                    const std::string& contents) {
-  const mode_t kind = HasLocalFiles(env) ? KindOf(file) : 0;
-  if (kind != S_IFCHR && kind != S_IFIFO) {
+  struct stat found = {};
+  if (!HasLocalFiles(env) || stat(file.c_str(), &found) != 0 ||
+      (!S_ISCHR(found.st_mode) && !S_ISFIFO(found.st_mode))) {
     return ReplaceFile(env, file, contents);
   }
   const int fd = open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);

@@ -608,7 +608,11 @@ bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
     writer.FinishPart(header.salt);
     keys += num_keys;
   }
-  if (header.kind != FilterKind::kAlwaysTrue) header.num_keys = keys;
+  if (header.kind == FilterKind::kAlwaysTrue) {
+    writer = FilterBlockWriter();
+  } else {
+    header.num_keys = keys;
+  }
   block->assign(writer.Size(header), '\0');
   writer.Write(header, block->data());
   return whole;
