@@ -8,7 +8,9 @@
 #include <iomanip>
 #include <locale>
 #include <numeric>
+#include <set>
 #include <sstream>
+#include <unordered_set>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -109,22 +111,6 @@ struct LateChoices {
     return choices(owner).NameOf(position);
   }
 };
-
-// The name of `known` that is nearest to `name`; empty if more than half of the
-// letters differ.
-std::string NearestName(const std::string& name,
-                        const std::vector<std::string>& known) {
-  std::string nearest;
-  size_t least = name.size() / 2 + 1;
-  for (const std::string& candidate : known) {
-    const size_t distance = EditDistance(name, candidate);
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
 
 }  // namespace
 
@@ -242,22 +228,28 @@ OptionTypeInfo MutableChoice(int offset, const char* owner,
 }
 
 Status CheckOptionNames(
-    const std::string& owner,
-    const std::unordered_map<std::string, std::string>& given,
-    const std::vector<std::string>& known) {
-  for (const auto& option : given) {
-    const std::string& name = option.first;
-    if (name == OptionTypeInfo::kIdPropName() ||
-        std::find(known.begin(), known.end(), name) != known.end()) {
+    const Customizable& object, const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& given) {
+  std::unordered_set<std::string> names;
+  const Status s = object.GetOptionNames(config, &names);
+  if (!s.ok()) return s;
+  for (const auto& [name, value] : given) {
+    if (name == OptionTypeInfo::kIdPropName() || names.count(name) > 0) {
       continue;
     }
     std::string list;
-    for (const std::string& candidate : known) {
-      list += (list.empty() ? "" : ", ") + candidate;
+    std::string nearest;  // empty if more than half of the letters differ
+    size_t least = name.size() / 2 + 1;
+    for (const std::string& known : std::set(names.begin(), names.end())) {
+      list += (list.empty() ? "" : ", ") + known;
+      const size_t distance = EditDistance(name, known);
+      if (distance < least) {
+        least = distance;
+        nearest = known;
+      }
     }
-    const std::string nearest = NearestName(name, known);
     return Status::InvalidArgument(
-        owner + ": there is no option " + name +
+        std::string(object.Name()) + ": there is no option " + name +
         (nearest.empty() ? "" : "; did you mean " + nearest + "?") +
         "; allowed: " + list);
   }

@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rocksdb/customizable.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/utilities/options_type.h"
 
@@ -125,11 +126,10 @@ OptionTypeInfo MutableChoice(int offset, const char* owner,
 // An option that is set before the policy is used, stored as a uint32_t.
 OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range);
 
-// InvalidArgument if `given` has a name that is not in `known`; the message has
-// the nearest one.
+// InvalidArgument if `given` has a name that is no option of `object`; the
+// message has the nearest one.
 Status CheckOptionNames(
-    const std::string& owner,
-    const std::unordered_map<std::string, std::string>& given,
-    const std::vector<std::string>& known);
+    const Customizable& object, const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& given);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -53,7 +53,7 @@ FamilyState DBSession::StateOf(const Family& family) {
     }
   }
   state.open_files.reserve(family.open_files.size());
-  for (const File* file : family.open_files) {
+  for (const OpenFile* file : family.open_files) {
     state.open_files.push_back(file->State());
   }
   return state;
@@ -80,9 +80,11 @@ std::vector<FamilyState> DBSession::StatesIn(const PathFilter& selects) {
   for (const auto& [id, db] : All().by_id) {
     const std::lock_guard<std::mutex> lock(db->mutex_);
     for (const auto& [address, family] : db->families_) {
-      const bool is_there = std::any_of(
-          family.open_files.begin(), family.open_files.end(),
-          [&](const File* file) { return selects(file->description.path); });
+      const bool is_there =
+          std::any_of(family.open_files.begin(), family.open_files.end(),
+                      [&](const OpenFile* file) {
+                        return selects(file->description_.path);
+                      });
       if (is_there) found.push_back(StateOf(family));
     }
   }
@@ -119,8 +121,8 @@ uint64_t DBSession::PriceOf(const void* family, int level,
                                        file_micros);
 }
 
-void DBSession::Add(File* file) {
-  const FileDescription& description = file->description;
+void DBSession::Add(OpenFile* file) {
+  const FileDescription& description = file->description_;
   if (description.log_period_seconds > 0) {
     log_period_seconds_.store(description.log_period_seconds,
                               std::memory_order_relaxed);
@@ -134,23 +136,23 @@ void DBSession::Add(File* file) {
     }
     family.name = description.family_name;
   }
-  file->family = &family;
-  file->level = &family.levels[description.level];
+  file->family_ = &family;
+  file->level_ = &family.levels[description.level];
   family.open_files.insert(file);
 }
 
-void DBSession::Remove(File* file) {
+void DBSession::Remove(const OpenFile& file) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  file->family->open_files.erase(file);
-  file->level->closed_files += file->Counts();
+  file.family_->open_files.erase(&file);
+  file.level_->closed_files += file.Counts();
 }
 
-void DBSession::LogIfDue(const File& file) {
+void DBSession::LogIfDue(const OpenFile& file) {
   constexpr uint64_t kMicrosPerSecond = 1000 * 1000;
-  const FileDescription& description = file.description;
+  const FileDescription& description = file.description_;
   const uint64_t period = log_period_seconds_.load(std::memory_order_relaxed);
   if (period == 0) return;
-  Family* const family = file.family;
+  Family* const family = file.family_;
   const uint64_t period_micros = period * kMicrosPerSecond;
   const uint64_t now = description.env->NowMicros();
   uint64_t due = family->next_line_micros.load(std::memory_order_relaxed);
@@ -328,8 +330,9 @@ OpenFile::OpenFile(const std::string& db_session_id,
                    const ProteanFilterPolicy* policy)
     : db_(DBSession::Join(
           DBSession::IdOf(db_session_id, description.info_log))),
-      file_(std::move(description), use) {
-  const FileDescription& file = file_.description;
+      description_(std::move(description)),
+      use_(use) {
+  const FileDescription& file = description_;
   // A file that was written outside of the DB names no column family.
   const std::string& family =
       file.family_name.empty() ? kDefaultColumnFamilyName : file.family_name;
@@ -350,29 +353,29 @@ OpenFile::OpenFile(const std::string& db_session_id,
     tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
                         filter);
   }
-  db_->Add(&file_);
-  db_->LogIfDue(file_);
+  db_->Add(this);
+  db_->LogIfDue(*this);
 }
 
 OpenFile::~OpenFile() {
-  db_->LogIfDue(file_);
-  db_->Remove(&file_);
+  db_->LogIfDue(*this);
+  db_->Remove(*this);
 }
 
 double OpenFile::ShareReadInVain(AskedFor asked_for) const {
   uint64_t found = 0;
   uint64_t in_vain = 0;
   if (asked_for == AskedFor::kGet) {
-    const GetCounts gets = file_.level->gets.Load();
+    const GetCounts gets = level_->gets.Load();
     found = gets.true_positives;
     in_vain = gets.positives - gets.true_positives;
   } else {
-    const SeekCounts seeks = file_.counts.Load();
+    const SeekCounts seeks = counts_.Load();
     found = seeks(SeekKind::kClosed, SeekEvent::kTruePositive);
     in_vain = seeks(SeekKind::kClosed, SeekEvent::kFalsePositive);
   }
   if (found + in_vain == 0) return 1;
-  const ReadCounts reads = file_.level->gets.LoadReads();
+  const ReadCounts reads = level_->gets.LoadReads();
   const double from_file = reads.all() == 0
                                ? 1
                                : static_cast<double>(reads.from_file) /
@@ -383,18 +386,18 @@ double OpenFile::ShareReadInVain(AskedFor asked_for) const {
 
 bool OpenFile::ReportDamage(const char* what, const Status& status) {
   if (damage_reported_.exchange(true)) return false;
-  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
-      "ProteanTable: %s is read without %s: %s", file_.description.path.c_str(),
+  Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
+      "ProteanTable: %s is read without %s: %s", description_.path.c_str(),
       what, status.ToString().c_str());
   return true;
 }
 
 void OpenFile::ReportFailedPart(const Status& status) {
   if (failure_reported_.exchange(true)) return;
-  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
+  Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
       "ProteanTable: %s is read without a part of its filter while that cannot "
       "be read: %s",
-      file_.description.path.c_str(), status.ToString().c_str());
+      description_.path.c_str(), status.ToString().c_str());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

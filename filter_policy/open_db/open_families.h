@@ -120,6 +120,8 @@ struct FileDescription {
   uint64_t log_period_seconds = 0;  // 0 if unknown, or if no lines are wanted
 };
 
+class OpenFile;
+
 // What is shared by the files of an open DB.
 //
 // RocksDB tells neither a filter policy nor a table factory when a DB opens or
@@ -132,8 +134,6 @@ struct FileDescription {
 // Thread safe. A column family is identified as in FileDescription::family.
 class DBSession : public std::enable_shared_from_this<DBSession> {
  public:
-  struct File;
-
   struct Level {
     // Shared by the iterators over the level's files.
     SeekBackoff::Shared backoff;
@@ -151,37 +151,13 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // entry stays behind.
   struct Family {
     std::string name;
-    std::set<const File*> open_files;
+    std::set<const OpenFile*> open_files;
     std::map<int, Level> levels;
     RefreshCounts refreshes;
     RefreshMemory refresh_memory;
     std::atomic<uint64_t> next_line_micros{0};
     // Whether the log has had the warning that seeks come without bounds.
     std::atomic<bool> warned_of_unbounded{false};
-  };
-
-  // An open file.
-  struct File {
-    File(FileDescription file, FilterUse filter_use)
-        : description(std::move(file)), use(filter_use) {}
-    FileState State() const {
-      return {description.path, description.level,
-              use.load(std::memory_order_relaxed), description.properties,
-              Counts()};
-    }
-    FileCounts Counts() const {
-      const auto& loads = description.filter_loads;
-      return {counts.Load(), loads == nullptr ? FilterLoads() : loads->Load()};
-    }
-
-    const FileDescription description;
-    std::atomic<FilterUse> use;
-    // Set by Add. Only members that are atomic may be used without the
-    // session's mutex.
-    Family* family = nullptr;
-    Level* level = nullptr;
-    // On a cache line apart from the members above, which every seek reads.
-    alignas(CACHE_LINE_SIZE) SharedSeekCounts counts;
   };
 
   // The session of the open DB with the id, made if there is none. An empty id,
@@ -204,12 +180,12 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   DBSession(const DBSession&) = delete;
   DBSession& operator=(const DBSession&) = delete;
 
-  // `file` must be removed before it is destroyed.
-  void Add(File* file);
-  void Remove(File* file);
+  // Called by an open file when it is made, and before it is destroyed.
+  void Add(OpenFile* file);
+  void Remove(const OpenFile& file);
 
   // Writes the line of the file's column family to the log if it is due.
-  void LogIfDue(const File& file);
+  void LogIfDue(const OpenFile& file);
 
   // The state of a column family; empty if it has had no file.
   FamilyState StateOf(const void* family) const;
@@ -320,7 +296,7 @@ class OpenFile {
   QueryQueue* queue() const { return queue_.get(); }
 
   // Where reads of files of this level are counted.
-  GetTally* gets() { return &file_.level->gets; }
+  GetTally* gets() { return &level_->gets; }
 
   DBSession* db() const { return db_.get(); }
 
@@ -329,17 +305,17 @@ class OpenFile {
   // share what they know of how cheap reads are.
   SeekBackoff NewBackoff() {
     return SeekBackoff(
-        file_.description.level > 0 ? &file_.level->backoff : &file_backoff_,
-        &file_.level->cached_reads);
+        description_.level > 0 ? &level_->backoff : &file_backoff_,
+        &level_->cached_reads);
   }
 
   // Adds an iterator's tally, which sums up to `events`.
   void Add(const SeekTally& seeks, uint32_t events) {
-    file_.counts.Add(seeks, events);
+    counts_.Add(seeks, events);
     // Concurrent calls may lose steps, which does not matter.
     const uint32_t steps = 1 + hand_overs_.load(std::memory_order_relaxed);
     hand_overs_.store(steps, std::memory_order_relaxed);
-    if (steps % kHandOversPerLook == 0) db_->LogIfDue(file_);
+    if (steps % kHandOversPerLook == 0) db_->LogIfDue(*this);
   }
 
   // Returns how many of the queries that filters let through have read the file
@@ -349,8 +325,8 @@ class OpenFile {
 
   // Called with what is found out only when the filter is read.
   void SetUse(FilterUse use) {
-    if (file_.use.load(std::memory_order_relaxed) != use) {
-      file_.use.store(use, std::memory_order_relaxed);
+    if (use_.load(std::memory_order_relaxed) != use) {
+      use_.store(use, std::memory_order_relaxed);
     }
   }
 
@@ -361,17 +337,36 @@ class OpenFile {
   void ReportFailedPart(const Status& status);
 
  private:
+  friend class DBSession;
+
   // Calls of Add between two looks at the clock.
   static constexpr uint32_t kHandOversPerLook = 64;
 
+  FileState State() const {
+    return {description_.path, description_.level,
+            use_.load(std::memory_order_relaxed), description_.properties,
+            Counts()};
+  }
+  FileCounts Counts() const {
+    const auto& loads = description_.filter_loads;
+    return {counts_.Load(), loads == nullptr ? FilterLoads() : loads->Load()};
+  }
+
   const std::shared_ptr<DBSession> db_;
-  DBSession::File file_;
-  std::atomic<uint32_t> hand_overs_{0};
+  const FileDescription description_;
+  std::atomic<FilterUse> use_;
+  // Set by DBSession::Add. Only members that are atomic may be used without the
+  // session's mutex.
+  DBSession::Family* family_ = nullptr;
+  DBSession::Level* level_ = nullptr;
   SeekBackoff::Shared file_backoff_;
   std::atomic<bool> damage_reported_{false};
   std::atomic<bool> failure_reported_{false};
   std::shared_ptr<QueryQueue> queue_;
   std::optional<TreeEntry> tree_entry_;
+  // On a cache line apart from the members above, which every seek reads.
+  alignas(CACHE_LINE_SIZE) SharedSeekCounts counts_;
+  std::atomic<uint32_t> hand_overs_{0};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

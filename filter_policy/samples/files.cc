@@ -214,19 +214,16 @@ Status CopyAttributes(int fd, const std::string& file, const struct stat& of) {
              : WriteErrorOf(file);
 }
 
-// Finishes an open file whose contents are written.
-using Finish = std::function<Status(int fd, const std::string& file)>;
-
-// Writes a file that is not there yet, and that its owner alone can read unless
-// `finish` changes that.
+// Writes a file that is not there yet, with the owner and the permissions of
+// another one. If that is nullptr, its owner alone can read it.
 Status WriteLocal(const std::string& file, const std::string& contents,
-                  const Finish& finish) {
+                  const struct stat* as) {
   const int fd =
       open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
            S_IRUSR | S_IWUSR);
   if (fd < 0) return WriteErrorOf(file);
   Status s = WriteAll(fd, file, contents);
-  if (s.ok()) s = finish(fd, file);
+  if (s.ok() && as != nullptr) s = CopyAttributes(fd, file, *as);
   if (s.ok() && fsync(fd) != 0) s = WriteErrorOf(file);
   if (close(fd) != 0 && s.ok()) s = WriteErrorOf(file);
   return s;
@@ -234,12 +231,12 @@ Status WriteLocal(const std::string& file, const std::string& contents,
 
 // Writes a temporary file, and gives it the name of the one that it replaces.
 Status WriteAndRename(Env* env, const std::string& file,
-                      const std::string& contents, const Finish& finish) {
+                      const std::string& contents, const struct stat* as) {
   DeleteAbandoned(env, file);
   // A unique name, since another process may write the same file.
   const std::string temporary =
       file + "." + env->GenerateUniqueId() + kTemporary;
-  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents, finish)
+  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents, as)
                                 : WriteStringToFile(env, contents, temporary,
                                                     /*should_sync=*/true);
   if (s.ok()) s = env->RenameFile(temporary, file);
@@ -256,26 +253,18 @@ Status ReplaceFile(Env* env, const std::string& file,
   const std::string replaced = HasLocalFiles(env) ? Resolved(file) : file;
   struct stat old = {};
   const bool is_new = stat(replaced.c_str(), &old) != 0;
-  return WriteAndRename(
-      env, replaced, contents, [&](int fd, const std::string& temporary) {
-        return is_new ? Status::OK() : CopyAttributes(fd, temporary, old);
-      });
+  return WriteAndRename(env, replaced, contents, is_new ? nullptr : &old);
 }
 
 Status WriteNewFile(Env* env, const std::string& file,
-                    const std::string& contents, const struct stat* owner) {
+                    const std::string& contents) {
   struct stat found = {};
   if (HasLocalFiles(env) && lstat(file.c_str(), &found) == 0 &&
       !S_ISREG(found.st_mode)) {
     return Status::InvalidArgument(
         file, "is a link, a pipe, or another thing that is not a plain file");
   }
-  return WriteAndRename(
-      env, file, contents, [owner](int fd, const std::string& temporary) {
-        return owner == nullptr || fchown(fd, owner->st_uid, owner->st_gid) == 0
-                   ? Status::OK()
-                   : WriteErrorOf(temporary);
-      });
+  return WriteAndRename(env, file, contents, /*as=*/nullptr);
 }
 
 Status WriteOutput(Env* env, const std::string& file,

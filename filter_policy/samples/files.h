@@ -6,8 +6,6 @@
 
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <string>
 
@@ -50,11 +48,9 @@ Status ReplaceFile(Env* env, const std::string& file,
 
 // ReplaceFile for a file in a folder that others may write to: the file is a
 // new one, which only its owner can read. Returns InvalidArgument if `file` is
-// anything but a plain file, such as a symbolic link. `owner`, unless it is
-// nullptr, says to whom the file is given.
+// anything but a plain file, such as a symbolic link.
 Status WriteNewFile(Env* env, const std::string& file,
-                    const std::string& contents,
-                    const struct stat* owner = nullptr);
+                    const std::string& contents);
 
 // ReplaceFile for a file that a command line names: a character device or a
 // pipe, such as a terminal, is written to directly.
