@@ -260,22 +260,23 @@ char* FilterBlockWriter::AddSecondUnit(uint64_t payload_size) {
   return Add(payload_size, &parts_.back().units[1]);
 }
 
-char* FilterBlockWriter::Add(uint64_t payload_size, Unit* unit) {
-  unit->payload_size = payload_size;
-  unit->bytes.reset(new char[unit->size()]());
+char* FilterBlockWriter::Add(uint64_t payload_size, std::string* unit) {
+  unit->resize(payload_size + FilterDirectory::kUnitOverhead);
   part_bytes_ += unit->size();
-  return unit->bytes.get();
+  return unit->data();
 }
 
 void FilterBlockWriter::FinishPart(const FilterSalt& salt) {
   const auto number = static_cast<uint32_t>(parts_.size() - 1);
-  for (const Unit& unit : parts_.back().units) {
-    if (unit.bytes == nullptr) continue;
-    char* const behind = unit.bytes.get() + unit.payload_size;
+  for (const size_t i : {0, 1}) {
+    std::string& unit = parts_.back().units[i];
+    if (unit.empty()) continue;
+    const Slice payload(unit.data(),
+                        unit.size() - FilterDirectory::kUnitOverhead);
+    char* const behind = unit.data() + payload.size();
     EncodeFixed32(behind + kPartNumberOffset, number);
-    behind[kUnitNumberOffset] = &unit == parts_.back().units ? 0 : 1;
-    EncodeFixed32(
-        behind, UnitChecksum(salt, Slice(unit.bytes.get(), unit.payload_size)));
+    behind[kUnitNumberOffset] = static_cast<char>(i);
+    EncodeFixed32(behind, UnitChecksum(salt, payload));
   }
 }
 
@@ -289,8 +290,9 @@ std::string FilterBlockWriter::Directory(
     PutLengthPrefixedSlice(&out, design);
   }
   for (const Part& part : parts_) {
-    for (const Unit& unit : part.units) {
-      PutVarint32(&out, static_cast<uint32_t>(unit.payload_size));
+    for (const std::string& unit : part.units) {
+      const size_t overhead = unit.empty() ? 0 : FilterDirectory::kUnitOverhead;
+      PutVarint32(&out, static_cast<uint32_t>(unit.size() - overhead));
     }
     PutVarint32(&out, static_cast<uint32_t>(part.num_keys));
     out.push_back(static_cast<char>(header.kind));
@@ -314,12 +316,10 @@ void FilterBlockWriter::Write(const FilterBlockHeader& header, char* block) {
   const std::string directory = Directory(header);
   memcpy(block, directory.data(), directory.size());
   block += directory.size();
-  for (size_t i : {0, 1}) {
+  for (const size_t i : {0, 1}) {
     for (Part& part : parts_) {
-      Unit& unit = part.units[i];
-      if (unit.bytes == nullptr) continue;
-      memcpy(block, unit.bytes.get(), unit.size());
-      unit.bytes.reset();
+      const std::string unit = std::move(part.units[i]);
+      memcpy(block, unit.data(), unit.size());
       block += unit.size();
     }
   }

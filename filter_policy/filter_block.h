@@ -221,26 +221,18 @@ class FilterBlockWriter {
   void Write(const FilterBlockHeader& header, char* block);
 
  private:
-  struct Unit {
-    uint64_t payload_size = 0;
-    std::unique_ptr<char[]> bytes;  // nullptr if there is no unit
-
-    uint64_t size() const {
-      return payload_size + FilterDirectory::kUnitOverhead;
-    }
-  };
   struct Part {
     uint64_t num_keys;
     std::string begin;
     size_t design;
-    Unit units[2];
+    std::string units[2];  // empty if there is no such unit
   };
   // The maximum size of the smallest and the largest key, and of the number of
   // designs.
   static constexpr uint64_t kMaxKeysSize =
       2 * (1 + FilterBlockHeader::kMaxStoredKey) + 5;
 
-  char* Add(uint64_t payload_size, Unit* unit);
+  char* Add(uint64_t payload_size, std::string* unit);
   std::string Directory(const FilterBlockHeader& header) const;
 
   std::vector<Part> parts_;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "db/dbformat.h"
-#include "filter_policy/open_db/get_tally.h"
+#include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"

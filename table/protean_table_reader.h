@@ -11,7 +11,7 @@
 //  2. Unless the filter denies the key, or it is known that the file does not
 //     have it, the table looks it up. If the reader has asked the filter, the
 //     table skips it; else the table asks.
-//  3. What the file has told is counted (filter_policy/open_db/get_tally.h). A
+//  3. What the file has told is counted (filter_policy/open_db/level_sums.h). A
 //     key that was not found may become a sample, and is remembered if the
 //     filter had let it through (filter_policy/open_db/miss_cache.h).
 //

@@ -138,7 +138,7 @@ void FileFilterBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
 void FileFilterBuilder::NoteMemory() {
   unnoted_bytes_ = 0;
   charge_.Set(Memory());
-  if (builder_->IsFull() || IsPartFull()) {
+  if (builder_ != nullptr && (builder_->IsFull() || IsPartFull())) {
     Timed([&] { EndBuilder(/*more_follow=*/true); });
   }
 }
@@ -179,10 +179,7 @@ void FileFilterBuilder::AddDescending(const Slice& key) {
   if (order == 0) return;
   if (order > 0) return FailAt(key);
   descending_.Add(key);
-  unnoted_bytes_ += key.size();
-  if (unnoted_bytes_ < kUsualNoteBytes) return;
-  unnoted_bytes_ = 0;
-  charge_.Set(Memory());
+  NoteAdded(key);
 }
 
 void FileFilterBuilder::CountKey(const Slice& key) {

@@ -141,39 +141,28 @@ void TreeFilters::Remove(const Tree& tree, Files::iterator file) {
 
 // ---- Tree plan ----
 
-namespace {
-
-// The bits per key that the budget would now give a file.
-double BudgetedBitsNow(const ProteanFilterPolicy& policy,
-                       const std::string& column_family, const FileFilter& file,
-                       Env* env) {
-  const BlockBasedTableOptions table;
-  // Without a log, the file is not counted as written.
-  FilterBuildingContext context(table);
-  context.column_family_name = column_family;
-  context.level_at_creation = file.level;
-  context.reason = TableFileCreationReason::kCompaction;
-  return FileBudget(policy.Filters(), std::make_shared<BudgetLog>(),
-                    policy.Samples(), policy.FilterMemory(), context, env)
-      .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
-}
-
-}  // namespace
-
 double BitsOfFileNow(const ProteanFilterPolicy& policy,
                      const TreeFilters::Tree& tree, const FileFilter& file,
                      Env* env) {
   const auto filters = policy.Filters();
   if (filters == nullptr) return 0;
-  if (policy.FilterMemory() > 0) {
-    return BudgetedBitsNow(policy, tree.column_family, file, env);
+  if (policy.FilterMemory() == 0) {
+    const double average = policy.AverageBits();
+    return average <= 0
+               ? 0
+               : BitsOfFile(filters->FiltersOf(tree),
+                            {file.level, /*is_bottommost=*/false, file.keys},
+                            average);
   }
-  const double bits_per_key = policy.AverageBits();
-  return bits_per_key <= 0
-             ? 0
-             : BitsOfFile(filters->FiltersOf(tree),
-                          {file.level, /*is_bottommost=*/false, file.keys},
-                          bits_per_key);
+  const BlockBasedTableOptions table;
+  // Without a log, the file is not counted as written.
+  FilterBuildingContext context(table);
+  context.column_family_name = tree.column_family;
+  context.level_at_creation = file.level;
+  context.reason = TableFileCreationReason::kCompaction;
+  return FileBudget(filters, std::make_shared<BudgetLog>(), policy.Samples(),
+                    policy.FilterMemory(), context, env)
+      .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
 TreePlan::TreePlan(const ProteanFilterPolicy& policy,

@@ -2,9 +2,9 @@
 
 //  What an open DB knows of its files: the column families with their open
 //  files, the queues of sample queries that the DB uses, its false positives
-//  (miss_cache.h), and how its filters were refreshed (refresh_memory.h). A
-//  file that is closed leaves its counts to its level, so that the sums of a
-//  level never fall while the DB is open.
+//  (miss_cache.h), and how its filters were refreshed. A file that is closed
+//  leaves its counts to its level, so that the sums of a level never fall while
+//  the DB is open.
 //
 //  Now and then the DB's log gets a line with these sums. RocksDB does not call
 //  a plugin when it dumps its own statistics, and a thread for this would
@@ -14,7 +14,9 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,10 +31,8 @@
 #include "cache/cache_reservation_manager.h"
 #include "filter_policy/false_positive_price.h"
 #include "filter_policy/open_db/file_budget.h"
-#include "filter_policy/open_db/get_tally.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/miss_cache.h"
-#include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/samples/sample_store.h"
@@ -100,6 +100,46 @@ class FileReadTime {
   uint64_t count_ = 0;
   uint64_t sum_ = 0;
   double micros_ = 0;
+};
+
+// ---- Refresh memory ----
+
+// What RefreshFilters (plugin/refresh_filters.h) remembers of its calls while a
+// DB is open, so that the next call need not do the same again.
+
+// The part of a file's sample queries that its filter lets through. Some of
+// them may be true positives.
+struct PassedSamples {
+  double share = 0;
+  double samples = 0;  // their number; 0 if there are none
+
+  // Returns true if the shares differ by at least `least`, and by more than
+  // chance explains: three standard deviations.
+  bool DiffersFrom(const PassedSamples& other, double least) const {
+    if (samples == 0 || other.samples == 0) return samples != other.samples;
+    const double all = samples + other.samples;
+    const double mean = (share * samples + other.share * other.samples) / all;
+    const double deviation =
+        std::sqrt(mean * (1 - mean) * (1 / samples + 1 / other.samples));
+    return std::fabs(share - other.share) >= std::max(least, 3 * deviation);
+  }
+};
+
+// A file whose keys were read, and whose filter a new one could not replace
+// with enough gain.
+struct RejectedRefresh {
+  PassedSamples passed;
+  // What the new filter would have gained: in its false positive rate (0 if
+  // that may be chance), and as a share of all questions to filters.
+  double gain = 0;
+  double saved = 0;
+};
+
+// What is remembered of a column family.
+struct RefreshMemory {
+  std::string policy;  // its options: all else holds only while they are these
+  uint64_t runs = 0;
+  std::map<std::string, RejectedRefresh> futile;  // by the name of the file
 };
 
 // ---- DB session ----
