@@ -103,10 +103,7 @@ void DeletionStretchesBuilder::DropShort() {
 
 std::string DeletionStretchesBuilder::Finish() {
   // The last key's own deletion may hide values in the next file.
-  if (deletions_ > 0) {
-    deletions_--;
-    Keep(last_.slice());
-  }
+  if (deletions_ > 0) EndStretch(last_.slice());
   std::string encoded;
   if (kept_.empty()) return encoded;
   PutVarint32(&encoded, static_cast<uint32_t>(kept_.size()));

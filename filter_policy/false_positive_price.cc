@@ -17,15 +17,14 @@ constexpr double kNanosPerMilli = 1000 * 1000;
 
 }  // namespace
 
-double PriceOfFalsePositive(const RecentReads& reads) {
+double PriceOfFalsePositive(const ReadCounts& reads, double file_micros) {
   constexpr double kMinFileMicros = 20;
   constexpr double kMaxFileMicros = 10 * 1000;
   if (reads.all() < kMinReadsForPrice) return kUsualPrice;
   const double of_file =
-      reads.file_micros > 0
-          ? kNanosPerMicro *
-                std::clamp(reads.file_micros, kMinFileMicros, kMaxFileMicros)
-          : static_cast<double>(kUsualPrice);
+      file_micros > 0 ? kNanosPerMicro * std::clamp(file_micros, kMinFileMicros,
+                                                    kMaxFileMicros)
+                      : static_cast<double>(kUsualPrice);
   const double share =
       static_cast<double>(reads.from_file) / static_cast<double>(reads.all());
   return share * of_file + (1 - share) * static_cast<double>(kCachedPrice);

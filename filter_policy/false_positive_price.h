@@ -14,6 +14,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -29,25 +30,28 @@ inline constexpr uint64_t kCachedPrice = 2 * 1000;
 inline constexpr uint64_t kMinPrice = 1000;
 inline constexpr uint64_t kMaxPrice = 100 * 1000 * 1000;
 
-// The reads of a level's files since some time.
-struct RecentReads {
-  // Reads that found their blocks in the block cache, and all others.
+// Reads of a level's files that a filter has let through.
+struct ReadCounts {
   uint64_t from_cache = 0;
   uint64_t from_file = 0;
-  // Mean time of a read from a file, which may come from the operating system's
-  // cache; 0 if it is unknown.
-  double file_micros = 0;
 
   uint64_t all() const { return from_cache + from_file; }
+  // The reads since an earlier count. While threads read, a read may be counted
+  // as one from the cache first, so that either number may seem to fall.
+  ReadCounts Since(const ReadCounts& before) const {
+    return {from_cache - std::min(from_cache, before.from_cache),
+            from_file - std::min(from_file, before.from_file)};
+  }
 };
 
 // Fewer reads tell nothing of what a read costs.
 constexpr uint64_t kMinReadsForPrice = 64;
 
-// The mean cost of one of the reads; kUsualPrice if they are too few. Reads
-// from files count with 20 us to 10 ms, or with kUsualPrice if their time is
-// unknown.
-double PriceOfFalsePositive(const RecentReads& reads);
+// The mean cost of one of the reads; kUsualPrice if they are too few. A read
+// from a file takes `file_micros` on average, perhaps from the operating
+// system's cache; it counts with 20 us to 10 ms, or with kUsualPrice if that is
+// 0, which is unknown.
+double PriceOfFalsePositive(const ReadCounts& reads, double file_micros);
 
 // The class of prices for reads that cost `price` on average: 2 us, 20 us, 200
 // us or 2 ms. `before` is the class until now, or 0 if there is none, which

@@ -29,7 +29,7 @@ constexpr size_t kNumPartsOffset = 44;
 constexpr size_t kPartNumberOffset = 4;
 constexpr size_t kUnitNumberOffset = 8;
 // The minimum size of an entry.
-constexpr size_t kMinEntrySize = 7;
+constexpr size_t kMinEntrySize = 6;
 
 Slice StoredPart(const Slice& key) {
   return Slice(key.data(),
@@ -145,11 +145,11 @@ bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
   };
   for (FilterPart& part : parts_) {
     uint32_t num_keys, design;
-    uint8_t kind, entries;
+    uint8_t kind;
     if (!GetVarint32(&input, &part.first.payload_size) ||
         !GetVarint32(&input, &part.second.payload_size) ||
         !GetVarint32(&input, &num_keys) || !GetByte(&input, &kind) ||
-        !GetByte(&input, &entries) || !GetVarint32(&input, &design) ||
+        !GetVarint32(&input, &design) ||
         !GetLengthPrefixedSlice(&input, &part.begin) ||
         design >= designs.size()) {
       return false;
@@ -157,14 +157,12 @@ bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
     place(&part.first);
     part.num_keys = num_keys;
     part.keys_before = keys;
-    part.kind = static_cast<FilterKind>(kind);
-    part.entries = static_cast<PartEntries>(entries);
     part.design = designs[design];
     const bool ascends = &part == parts_.data()
                              ? part.begin.empty()
                              : part.begin.compare((&part)[-1].begin) > 0;
     if (!ascends || num_keys == 0 ||
-        (part.entries == PartEntries::kAll && part.kind != header_.kind)) {
+        static_cast<FilterKind>(kind) != header_.kind) {
       return false;
     }
     heads_.push_back(LoadBigEndian(part.begin.data(), part.begin.size()));
@@ -196,7 +194,6 @@ size_t FilterDirectory::Find(const Slice& key) const {
 
 Status FilterDirectory::OpenUnit(const UnitName& name, const Slice& bytes,
                                  std::unique_ptr<RangeFilter>* filter) const {
-  const FilterPart& entry = parts_[name.part];
   const FilterUnit& unit = UnitOf(name);
   if (bytes.size() != unit.size()) return Damaged("has a part cut short");
   const Slice payload(bytes.data(), unit.payload_size);
@@ -205,11 +202,7 @@ Status FilterDirectory::OpenUnit(const UnitName& name, const Slice& bytes,
       DecodeFixed32(behind) != UnitChecksum(header_.salt, payload)) {
     return Damaged("has a part with the wrong checksum");
   }
-  const FilterType* const type = FindFilterType(entry.kind);
-  if (type == nullptr || entry.entries != PartEntries::kAll) {
-    return Status::NotSupported("filter block has a part of an unknown kind");
-  }
-  return type->open(ContentsOf(name, bytes), filter);
+  return FindFilterType(header_.kind)->open(ContentsOf(name, bytes), filter);
 }
 
 Status FilterDirectory::OpenBoth(size_t part, const Slice& first,
@@ -217,7 +210,7 @@ Status FilterDirectory::OpenBoth(size_t part, const Slice& first,
                                  std::unique_ptr<RangeFilter>* filter) const {
   PartContents contents = ContentsOf({part, false}, first);
   contents.second = ContentsOf({part, true}, second).payload;
-  return FindFilterType(parts_[part].kind)->open(contents, filter);
+  return FindFilterType(header_.kind)->open(contents, filter);
 }
 
 PartContents FilterDirectory::ContentsOf(const UnitName& name,
@@ -247,9 +240,8 @@ UnitName FilterDirectory::NameOf(const Slice& bytes) const {
 
 // ---- Writing ----
 
-char* FilterBlockWriter::AddPart(FilterKind kind, uint64_t num_keys,
-                                 const Slice& begin, const Slice& design,
-                                 uint64_t payload_size) {
+char* FilterBlockWriter::AddPart(uint64_t num_keys, const Slice& begin,
+                                 const Slice& design, uint64_t payload_size) {
   const auto same = std::find(designs_.rbegin(), designs_.rend(), design);
   Part& part = parts_.emplace_back();
   part.design = static_cast<size_t>(designs_.rend() - same) - 1;
@@ -259,7 +251,6 @@ char* FilterBlockWriter::AddPart(FilterKind kind, uint64_t num_keys,
     entries_bytes_ += 5 + design.size();
   }
   entries_bytes_ += FilterDirectory::kMaxEntrySize + begin.size();
-  part.kind = kind;
   part.num_keys = num_keys;
   part.begin = begin.ToString();
   return Add(payload_size, &part.units[0]);
@@ -269,22 +260,23 @@ char* FilterBlockWriter::AddSecondUnit(uint64_t payload_size) {
   return Add(payload_size, &parts_.back().units[1]);
 }
 
-char* FilterBlockWriter::Add(uint64_t payload_size, Unit* unit) {
-  unit->payload_size = payload_size;
-  unit->bytes.reset(new char[unit->size()]());
+char* FilterBlockWriter::Add(uint64_t payload_size, std::string* unit) {
+  unit->resize(payload_size + FilterDirectory::kUnitOverhead);
   part_bytes_ += unit->size();
-  return unit->bytes.get();
+  return unit->data();
 }
 
 void FilterBlockWriter::FinishPart(const FilterSalt& salt) {
   const auto number = static_cast<uint32_t>(parts_.size() - 1);
-  for (const Unit& unit : parts_.back().units) {
-    if (unit.bytes == nullptr) continue;
-    char* const behind = unit.bytes.get() + unit.payload_size;
+  for (const size_t i : {0, 1}) {
+    std::string& unit = parts_.back().units[i];
+    if (unit.empty()) continue;
+    const Slice payload(unit.data(),
+                        unit.size() - FilterDirectory::kUnitOverhead);
+    char* const behind = unit.data() + payload.size();
     EncodeFixed32(behind + kPartNumberOffset, number);
-    behind[kUnitNumberOffset] = &unit == parts_.back().units ? 0 : 1;
-    EncodeFixed32(
-        behind, UnitChecksum(salt, Slice(unit.bytes.get(), unit.payload_size)));
+    behind[kUnitNumberOffset] = static_cast<char>(i);
+    EncodeFixed32(behind, UnitChecksum(salt, payload));
   }
 }
 
@@ -293,22 +285,19 @@ std::string FilterBlockWriter::Directory(
   std::string out(FilterDirectory::kFixedSize, '\0');
   PutLengthPrefixedSlice(&out, StoredPart(header.smallest));
   PutLengthPrefixedSlice(&out, StoredPart(header.largest));
-  const bool holds_keys = header.kind != FilterKind::kAlwaysTrue;
-  PutVarint32(&out, holds_keys ? static_cast<uint32_t>(designs_.size()) : 0);
-  if (holds_keys) {
-    for (const std::string& design : designs_) {
-      PutLengthPrefixedSlice(&out, design);
+  PutVarint32(&out, static_cast<uint32_t>(designs_.size()));
+  for (const std::string& design : designs_) {
+    PutLengthPrefixedSlice(&out, design);
+  }
+  for (const Part& part : parts_) {
+    for (const std::string& unit : part.units) {
+      const size_t overhead = unit.empty() ? 0 : FilterDirectory::kUnitOverhead;
+      PutVarint32(&out, static_cast<uint32_t>(unit.size() - overhead));
     }
-    for (const Part& part : parts_) {
-      for (const Unit& unit : part.units) {
-        PutVarint32(&out, static_cast<uint32_t>(unit.payload_size));
-      }
-      PutVarint32(&out, static_cast<uint32_t>(part.num_keys));
-      out.push_back(static_cast<char>(part.kind));
-      out.push_back(static_cast<char>(PartEntries::kAll));
-      PutVarint32(&out, static_cast<uint32_t>(part.design));
-      PutLengthPrefixedSlice(&out, part.begin);
-    }
+    PutVarint32(&out, static_cast<uint32_t>(part.num_keys));
+    out.push_back(static_cast<char>(header.kind));
+    PutVarint32(&out, static_cast<uint32_t>(part.design));
+    PutLengthPrefixedSlice(&out, part.begin);
   }
   memcpy(out.data(), kMagic, sizeof(kMagic));
   out[kVersionOffset] = kVersion;
@@ -318,28 +307,19 @@ std::string FilterBlockWriter::Directory(
   EncodeFixed64(&out[kNumKeysOffset], header.num_keys);
   EncodeSalt(header.salt, &out[kSaltOffset]);
   EncodeFixed32(&out[kKeyLengthsOffset], header.key_lengths);
-  EncodeFixed32(&out[kNumPartsOffset],
-                holds_keys ? static_cast<uint32_t>(parts_.size()) : 0);
+  EncodeFixed32(&out[kNumPartsOffset], static_cast<uint32_t>(parts_.size()));
   EncodeFixed32(&out[kChecksumOffset], DirectoryChecksum(out));
   return out;
-}
-
-uint64_t FilterBlockWriter::Size(const FilterBlockHeader& header) const {
-  const bool holds_keys = header.kind != FilterKind::kAlwaysTrue;
-  return Directory(header).size() + (holds_keys ? part_bytes_ : 0);
 }
 
 void FilterBlockWriter::Write(const FilterBlockHeader& header, char* block) {
   const std::string directory = Directory(header);
   memcpy(block, directory.data(), directory.size());
-  if (header.kind == FilterKind::kAlwaysTrue) return;
   block += directory.size();
-  for (size_t i : {0, 1}) {
+  for (const size_t i : {0, 1}) {
     for (Part& part : parts_) {
-      Unit& unit = part.units[i];
-      if (unit.bytes == nullptr) continue;
-      memcpy(block, unit.bytes.get(), unit.size());
-      unit.bytes.reset();
+      const std::string unit = std::move(part.units[i]);
+      memcpy(block, unit.data(), unit.size());
       block += unit.size();
     }
   }

@@ -26,8 +26,7 @@
 //                   kind understands it
 //                   an entry for each part: varints of the size of its payload,
 //                   of that of its second unit, or 0 if it has none, and of the
-//                   number of its keys; a byte with the kind of its filter; a
-//                   byte with the entries of the file that it speaks of; a
+//                   number of its keys; a byte with the kind of the block; a
 //                   varint with the index of its design; and, behind its
 //                   length, a string that is not above the keys of the part,
 //                   and above those of the parts before (empty for the first)
@@ -96,11 +95,6 @@ struct FilterBlockHeader {
   static constexpr size_t kMaxStoredKey = 64;
 };
 
-// The entries of a file that a part speaks of: its keys are those of all, or of
-// some. A reader lets all keys through of a part whose entries it does not
-// know.
-enum class PartEntries : uint8_t { kAll = 0 };
-
 // Bytes that are loaded by themselves.
 struct FilterUnit {
   uint64_t offset = 0;  // of the payload in the block
@@ -116,8 +110,6 @@ struct FilterPart {
   FilterUnit second;  // without payload if the part has one unit
   uint64_t num_keys = 0;
   uint64_t keys_before = 0;  // in the parts before
-  FilterKind kind = FilterKind::kAlwaysTrue;
-  PartEntries entries = PartEntries::kAll;
   Slice design;
   Slice begin;
 
@@ -142,7 +134,7 @@ class FilterDirectory {
   // part has in the directory besides its beginning.
   static constexpr size_t kUnitTrailer = 5;
   static constexpr size_t kUnitOverhead = kReadPadding + kUnitTrailer;
-  static constexpr size_t kMaxEntrySize = 5 + 5 + 5 + 2 + 5 + 5;
+  static constexpr size_t kMaxEntrySize = 5 + 5 + 5 + 1 + 5 + 5;
 
   // Stores the size of the directory of a block, of which `front` has the first
   // kFixedSize bytes. Corruption, or NotSupported for another version.
@@ -207,8 +199,8 @@ class FilterBlockWriter {
   // Adds a part, and returns where the payload of its first unit belongs:
   // `payload_size` zero bytes, followed by kReadPadding zero bytes. Once the
   // payloads are there, FinishPart() completes the part.
-  char* AddPart(FilterKind kind, uint64_t num_keys, const Slice& begin,
-                const Slice& design, uint64_t payload_size);
+  char* AddPart(uint64_t num_keys, const Slice& begin, const Slice& design,
+                uint64_t payload_size);
   // Adds the part's second unit, and returns where its payload belongs.
   char* AddSecondUnit(uint64_t payload_size);
   void FinishPart(const FilterSalt& salt);
@@ -217,37 +209,30 @@ class FilterBlockWriter {
   // The bytes of all units so far.
   uint64_t part_bytes() const { return part_bytes_; }
   // The size of the block with this header.
-  uint64_t Size(const FilterBlockHeader& header) const;
+  uint64_t Size(const FilterBlockHeader& header) const {
+    return Directory(header).size() + part_bytes_;
+  }
   // The maximum size of the directory of these parts.
   uint64_t MaxDirectorySize() const {
     return FilterDirectory::kFixedSize + kMaxKeysSize + entries_bytes_;
   }
-  // Writes the block to Size() bytes, and frees the parts. With the kind
-  // kAlwaysTrue, it has none.
+  // Writes the block to Size() bytes, and frees the parts. REQUIRES: there are
+  // none if the kind is kAlwaysTrue.
   void Write(const FilterBlockHeader& header, char* block);
 
  private:
-  struct Unit {
-    uint64_t payload_size = 0;
-    std::unique_ptr<char[]> bytes;  // nullptr if there is no unit
-
-    uint64_t size() const {
-      return payload_size + FilterDirectory::kUnitOverhead;
-    }
-  };
   struct Part {
-    FilterKind kind;
     uint64_t num_keys;
     std::string begin;
     size_t design;
-    Unit units[2];
+    std::string units[2];  // empty if there is no such unit
   };
   // The maximum size of the smallest and the largest key, and of the number of
   // designs.
   static constexpr uint64_t kMaxKeysSize =
       2 * (1 + FilterBlockHeader::kMaxStoredKey) + 5;
 
-  char* Add(uint64_t payload_size, Unit* unit);
+  char* Add(uint64_t payload_size, std::string* unit);
   std::string Directory(const FilterBlockHeader& header) const;
 
   std::vector<Part> parts_;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -14,56 +13,45 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Sums over the sorted runs of a tree.
-class Shape {
- public:
+struct Shape {
   Shape(const std::vector<FileFilter>& tree, double bits_per_key) {
-    std::map<int, double> by_level;
+    double more_bits = 0;
+    double takers = 0;  // keys of files that have more than their share
     for (const FileFilter& file : tree) {
-      by_level[file.level] += static_cast<double>(file.keys);
-      bits_ += static_cast<double>(file.bits);
-      const double more = static_cast<double>(file.bits) -
-                          bits_per_key * static_cast<double>(file.keys);
-      if (more > 0) {
-        taken_ += more;
-        takers_ += static_cast<double>(file.keys);
+      const auto file_keys = static_cast<double>(file.keys);
+      const auto file_bits = static_cast<double>(file.bits);
+      down_to[file.level] += file_keys;
+      bits += file_bits;
+      if (file_bits > bits_per_key * file_keys) {
+        more_bits += file_bits - bits_per_key * file_keys;
+        takers += file_keys;
       }
     }
-    for (const auto& [level, keys] : by_level) {
-      keys_ += keys;
-      down_to_[level] = keys_;
-    }
+    for (auto& [level, of_level] : down_to) of_level = keys += of_level;
+    taken = more_bits / std::max(1.0, keys - takers);
     for (const FileFilter& file : tree) {
       if (file.keys == 0) continue;
-      const auto keys = static_cast<double>(file.keys);
-      mean_height_ +=
-          Height(file.level == 0 ? keys : DownTo(file.level)) * keys / keys_;
+      const auto run = static_cast<double>(file.keys);
+      mean_height +=
+          Height(file.level == 0 ? run : DownTo(file.level)) * run / keys;
     }
   }
-
-  double keys() const { return keys_; }
-  double bits() const { return bits_; }
-  double mean_height() const { return mean_height_; }
-
-  // The bits that files have beyond their share, per key of the other files.
-  double taken() const { return taken_ / std::max(1.0, keys_ - takers_); }
 
   // The number of keys in a level and in all levels above it.
   double DownTo(int level) const {
-    const auto below = down_to_.upper_bound(level);
-    return below == down_to_.begin() ? 0 : std::prev(below)->second;
+    const auto below = down_to.upper_bound(level);
+    return below == down_to.begin() ? 0 : std::prev(below)->second;
   }
   // The height of a run with the number of keys.
   double Height(double run) const {
-    return run < keys_ ? std::log2(keys_ / run) : 0;
+    return run < keys ? std::log2(keys / run) : 0;
   }
 
- private:
-  double keys_ = 0;
-  double bits_ = 0;
-  double mean_height_ = 0;
-  double taken_ = 0;
-  double takers_ = 0;
-  std::map<int, double> down_to_;
+  double keys = 0;
+  double bits = 0;
+  double mean_height = 0;
+  double taken = 0;  // bits beyond their share, per key of the other files
+  std::map<int, double> down_to;
 };
 
 }  // namespace
@@ -72,23 +60,22 @@ double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
                   double bits_per_key) {
   if (file.level < 0 || file.keys == 0) return bits_per_key;
   const Shape shape(tree, bits_per_key);
-  if (shape.keys() == 0) return bits_per_key;
+  if (shape.keys == 0) return bits_per_key;
   double run = static_cast<double>(file.keys);
   if (file.is_bottommost) {
-    run = std::max(run, shape.keys());
+    run = std::max(run, shape.keys);
   } else if (file.level > 0) {
     run = std::max(run, shape.DownTo(file.level));
   }
   // The last level has height 0, so it gives up the mean height.
   const double scale =
-      std::min(1.0, kMaxGiven / std::max(kMaxGiven, shape.mean_height()));
+      std::min(1.0, kMaxGiven / std::max(kMaxGiven, shape.mean_height));
   const double more =
-      std::min(kMaxTaken, scale * (shape.Height(run) - shape.mean_height()));
-  if (more <= 0) return bits_per_key - std::min(-more, shape.taken());
+      std::min(kMaxTaken, scale * (shape.Height(run) - shape.mean_height));
+  if (more <= 0) return bits_per_key - std::min(-more, shape.taken);
   // All files of the run may ask before the first of them is part of the tree,
   // so what is left is divided among all keys of the run.
-  const double left =
-      (1 + kTolerance) * bits_per_key * shape.keys() - shape.bits();
+  const double left = (1 + kTolerance) * bits_per_key * shape.keys - shape.bits;
   return bits_per_key + std::clamp(left / run, 0.0, more);
 }
 
@@ -98,16 +85,16 @@ std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
                                     double bits_per_key) {
   constexpr int kRewritten = 10;  // times, after which nothing changes
   std::vector<FileFilter> tree;
-  std::map<int, uint64_t> levels;
   for (const FileFilter& file : files) {
-    if (file.level > 0) {
-      levels[file.level] += file.keys;
-    } else {
+    const auto level =
+        std::find_if(tree.begin(), tree.end(), [&file](const FileFilter& f) {
+          return f.level > 0 && f.level == file.level;
+        });
+    if (level == tree.end()) {
       tree.push_back({file.level, file.keys, 0, "", ""});
+    } else {
+      level->keys += file.keys;
     }
-  }
-  for (const auto& [level, keys] : levels) {
-    tree.push_back({level, keys, 0, "", ""});
   }
   const auto set_bits = [](double per_key, FileFilter* file) {
     file->bits =
@@ -124,16 +111,17 @@ std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
 }
 
 uint64_t UsualKeys(const std::vector<FileFilter>& tree, int level) {
-  uint64_t keys[2] = {0, 0};  // in all levels, and in this one
-  uint64_t files[2] = {0, 0};
+  const bool has_level = std::any_of(
+      tree.begin(), tree.end(),
+      [level](const FileFilter& file) { return file.level == level; });
+  uint64_t keys = 0;
+  uint64_t files = 0;
   for (const FileFilter& file : tree) {
-    for (int i = 0; i <= (file.level == level ? 1 : 0); i++) {
-      keys[i] += file.keys;
-      files[i]++;
-    }
+    if (has_level && file.level != level) continue;
+    keys += file.keys;
+    files++;
   }
-  const int chosen = files[1] > 0 ? 1 : 0;
-  return files[chosen] == 0 ? 0 : keys[chosen] / files[chosen];
+  return files == 0 ? 0 : keys / files;
 }
 
 // ---- Filter budget ----
@@ -204,7 +192,8 @@ class TreeAfter {
     }
     keys_.clear();
     for (const Remains& file : files_) keys_[file.file->level] += file.keys;
-    const double emptied = all_keys - in_level - below - KeysAbove(by.level);
+    const double above = keys() - KeysFrom(by.level);
+    const double emptied = all_keys - in_level - below - above;
     const double expected =
         all_keys + std::clamp(emptied, 0.0, by.level > 0 ? in_level : 0.0);
     expected_ = is_bottommost ? expected : std::max(expected_, expected);
@@ -334,9 +323,6 @@ class TreeAfter {
       sum += it->second;
     }
     return sum;
-  }
-  double KeysAbove(int level) const {
-    return KeysFrom(std::numeric_limits<int>::min()) - KeysFrom(level);
   }
 
   const BudgetedTree& tree_;

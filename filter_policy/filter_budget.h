@@ -126,7 +126,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // neither T nor the number of levels in use, nor the size of the tree. A fixed
 // surplus for all levels but the last would either be too small to gain
 // anything (if all files are on level 0, 2 % of 12 bits is 0.24 bits), or
-// break the promise. So the open files are counted (open_db/tree_filters.h).
+// break the promise. So the open files are counted (open_db/file_budget.h).
 
 // A file of the tree, and the size of its filter.
 struct FileFilter {

@@ -2,8 +2,6 @@
 
 #include "filter_policy/filter_kinds.h"
 
-#include <array>
-
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/object_registry.h"
 
@@ -11,35 +9,25 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-struct TypeList {
-  std::vector<const FilterType*> all;
-  std::array<const FilterType*, 256> by_kind{};
-
-  void Add(const FilterType* type) {
-    all.push_back(type);
-    by_kind[static_cast<uint8_t>(type->kind)] = type;
-  }
-};
-
-TypeList& Types() {
-  static TypeList* const types = [] {
-    auto* list = new TypeList;
-    for (const FilterType* type : OwnFilterTypes()) list->Add(type);
-    return list;
-  }();
+std::vector<const FilterType*>& Types() {
+  static auto* const types =
+      new std::vector<const FilterType*>(OwnFilterTypes());
   return *types;
 }
 
 }  // namespace
 
-const std::vector<const FilterType*>& FilterTypes() { return Types().all; }
+const std::vector<const FilterType*>& FilterTypes() { return Types(); }
 
 const FilterType* FindFilterType(FilterKind kind) {
-  return Types().by_kind[static_cast<uint8_t>(kind)];
+  for (const FilterType* type : Types()) {
+    if (type->kind == kind) return type;
+  }
+  return nullptr;
 }
 
 void RegisterFilterType(const FilterType* type) {
-  Types().Add(type);
+  Types().push_back(type);
   RegisterPolicies(*type, ObjectLibrary::Default().get());
 }
 

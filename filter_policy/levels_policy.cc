@@ -31,41 +31,40 @@ Status Refuse(const std::string& list, const std::string& why) {
       "such as bloomfilter:10,proteus:12");
 }
 
-// Returns the position at which the brace at `begin` is closed.
-size_t EndOfBraces(const std::string& text, size_t begin) {
+// Returns the number of braces that are open after each character.
+std::vector<int> DepthsOf(const std::string& text) {
+  std::vector<int> depths;
+  depths.reserve(text.size());
   int depth = 0;
-  for (size_t i = begin; i < text.size(); i++) {
-    depth += text[i] == '{' ? 1 : text[i] == '}' ? -1 : 0;
-    if (depth == 0) return i;
+  for (const char c : text) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    depths.push_back(depth);
   }
-  return std::string::npos;
+  return depths;
 }
 
 // Returns the list without braces around all of it. Some versions of RocksDB
 // remove them from a value before they pass it on, others do not. The braces of
 // a single policy with options stay.
 std::string WithoutBraces(const std::string& list) {
+  const std::vector<int> depths = DepthsOf(list);
   if (list.empty() || list[0] != '{' ||
-      EndOfBraces(list, 0) != list.size() - 1) {
+      std::find(depths.begin(), depths.end(), 0) != depths.end() - 1) {
     return list;
   }
-  const std::string inner = list.substr(1, list.size() - 2);
-  for (size_t i = 0; i < inner.size(); i++) {
-    if (inner[i] == '=') return list;
-    if (inner[i] == '{') i = std::min(EndOfBraces(inner, i), inner.size());
+  for (size_t i = 0; i < list.size(); i++) {
+    if (list[i] == '=' && depths[i] == 1) return list;
   }
-  return inner;
+  return list.substr(1, list.size() - 2);
 }
 
 // RocksDB accepts an object whose braces do not match, but cannot read it back
 // once it is written as a part of other options.
 bool BracesMatch(const std::string& text) {
-  int depth = 0;
-  for (const char c : text) {
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (depth < 0) return false;
-  }
-  return depth == 0;
+  const std::vector<int> depths = DepthsOf(text);
+  return depths.empty() ||
+         (depths.back() == 0 &&
+          *std::min_element(depths.begin(), depths.end()) == 0);
 }
 
 // Escapes # as RocksDB does in strings, since it begins a comment in an OPTIONS
@@ -183,14 +182,13 @@ Status Parse(const std::string& spec,
 }  // namespace
 
 std::vector<std::string> SplitPolicies(const std::string& list) {
+  const std::vector<int> depths = DepthsOf(list);
   std::vector<std::string> parts(1);
-  int depth = 0;
-  for (const char c : list) {
-    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
-    if (c == ',' && depth == 0) {
+  for (size_t i = 0; i < list.size(); i++) {
+    if (list[i] == ',' && depths[i] == 0) {
       parts.emplace_back();
     } else {
-      parts.back() += c;
+      parts.back() += list[i];
     }
   }
   return parts;

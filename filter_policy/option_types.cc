@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <iomanip>
 #include <locale>
 #include <numeric>
+#include <set>
 #include <sstream>
-#include <stdexcept>
-
-#include "util/string_util.h"
+#include <unordered_set>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -69,20 +69,24 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// Describes an option that is stored as a `Stored`: `parse` sets it to what a
-// text says, and `print` returns its text.
-template <class Stored, class Parse, class Print>
+// Describes an option that is stored as a `Stored`, which holds a `T`.
+// `allowed` is a range, or choices.
+template <class Stored, class T, class Allowed>
 OptionTypeInfo Described(int offset, OptionType type, OptionTypeFlags flags,
-                         const Parse& parse, const Print& print) {
+                         const Allowed& allowed) {
   OptionTypeInfo info(offset, type, OptionVerificationType::kNormal, flags);
-  info.SetParseFunc(
-      [parse](const ConfigOptions& /*config*/, const std::string& /*name*/,
-              const std::string& text,
-              void* addr) { return parse(text, static_cast<Stored*>(addr)); });
-  info.SetSerializeFunc([print](const ConfigOptions& /*config*/,
-                                const std::string& /*name*/, const void* addr,
-                                std::string* text) {
-    *text = print(*static_cast<const Stored*>(addr));
+  info.SetParseFunc([allowed](const ConfigOptions& /*config*/,
+                              const std::string& /*name*/,
+                              const std::string& text, void* addr) {
+    typename Allowed::Value value = 0;
+    const Status s = allowed.Parse(text, &value);
+    if (s.ok()) *static_cast<Stored*>(addr) = static_cast<T>(value);
+    return s;
+  });
+  info.SetSerializeFunc([allowed](const ConfigOptions& /*config*/,
+                                  const std::string& /*name*/, const void* addr,
+                                  std::string* text) {
+    *text = allowed.Text(T{*static_cast<const Stored*>(addr)});
     return Status::OK();
   });
   info.SetEqualsFunc([](const ConfigOptions& /*config*/,
@@ -93,35 +97,20 @@ OptionTypeInfo Described(int offset, OptionType type, OptionTypeFlags flags,
   return info;
 }
 
-template <class Stored, class T>
-OptionTypeInfo WholeNumber(int offset, OptionType type, OptionTypeFlags flags,
-                           const WholeNumberRange& range) {
-  return Described<Stored>(
-      offset, type, flags,
-      [range](const std::string& text, Stored* stored) {
-        uint64_t value = 0;
-        const Status s = range.Parse(text, &value);
-        if (s.ok()) *stored = static_cast<T>(value);
-        return s;
-      },
-      [](const Stored& stored) { return std::to_string(T{stored}); });
-}
+// Choices that are asked for each time.
+struct LateChoices {
+  using Value = size_t;
 
-// The name of `known` that is nearest to `name`; empty if more than half of the
-// letters differ.
-std::string NearestName(const std::string& name,
-                        const std::vector<std::string>& known) {
-  std::string nearest;
-  size_t least = name.size() / 2 + 1;
-  for (const std::string& candidate : known) {
-    const size_t distance = EditDistance(name, candidate);
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
+  const char* owner;
+  Choices (*choices)(const char* owner);
+
+  Status Parse(const std::string& text, size_t* position) const {
+    return choices(owner).Parse(text, position);
   }
-  return nearest;
-}
+  std::string Text(size_t position) const {
+    return choices(owner).NameOf(position);
+  }
+};
 
 }  // namespace
 
@@ -132,20 +121,17 @@ bool ParseBoolean(const std::string& text, bool* value) {
 }
 
 bool ParseWholeNumber(const std::string& text, uint64_t* number) {
-  const size_t digits =
-      std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string unit = Lower(text.substr(digits));
+  uint64_t units = 0;
+  const char* const end = text.data() + text.size();
+  const auto [digits_end, error] = std::from_chars(text.data(), end, units);
+  const std::string unit = Lower(std::string(digits_end, end));
   const size_t power = unit.empty() ? 0 : std::string("kmgt").find(unit) + 1;
-  if (digits == 0 || unit.size() > 1 || (!unit.empty() && power == 0)) {
+  if (error != std::errc() || unit.size() > 1 ||
+      (!unit.empty() && power == 0)) {
     return false;
   }
-  try {
-    const uint64_t units = ParseUint64(text.substr(0, digits));
-    *number = ParseUint64(text);
-    return *number >> (10 * power) == units;
-  } catch (const std::out_of_range&) {
-    return false;
-  }
+  *number = units << (10 * power);
+  return *number >> (10 * power) == units;
 }
 
 size_t EditDistance(const std::string& a, const std::string& b) {
@@ -177,9 +163,13 @@ Status WholeNumberRange::Parse(const std::string& text, uint64_t* value) const {
   return Status::OK();
 }
 
+std::string DecimalRange::Text(double value) const {
+  return DecimalText(value, kDigits);
+}
+
 Status DecimalRange::Check(double value) const {
-  if (value >= min && value <= max) return Status::OK();
-  return Refuse(*this, DecimalText(value, kDigits));
+  return value >= min && value <= max ? Status::OK()
+                                      : Refuse(*this, Text(value));
 }
 
 Status DecimalRange::Parse(const std::string& text, double* value) const {
@@ -211,66 +201,55 @@ Status Choices::Parse(const std::string& text, size_t* position) const {
 }
 
 OptionTypeInfo MutableUInt32(int offset, const WholeNumberRange& range) {
-  return WholeNumber<MutableOption<uint32_t>, uint32_t>(
+  return Described<MutableOption<uint32_t>, uint32_t>(
       offset, OptionType::kUInt32T, OptionTypeFlags::kMutable, range);
 }
 
 OptionTypeInfo MutableUInt64(int offset, const WholeNumberRange& range) {
-  return WholeNumber<MutableOption<uint64_t>, uint64_t>(
+  return Described<MutableOption<uint64_t>, uint64_t>(
       offset, OptionType::kUInt64T, OptionTypeFlags::kMutable, range);
 }
 
 OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range) {
-  return WholeNumber<uint32_t, uint32_t>(offset, OptionType::kUInt32T,
-                                         OptionTypeFlags::kNone, range);
+  return Described<uint32_t, uint32_t>(offset, OptionType::kUInt32T,
+                                       OptionTypeFlags::kNone, range);
 }
 
 OptionTypeInfo MutableDouble(int offset, const DecimalRange& range) {
-  using Stored = MutableOption<double>;
-  return Described<Stored>(
-      offset, OptionType::kDouble, OptionTypeFlags::kMutable,
-      [range](const std::string& text, Stored* stored) {
-        double value = 0;
-        const Status s = range.Parse(text, &value);
-        if (s.ok()) *stored = value;
-        return s;
-      },
-      [](const Stored& stored) { return DecimalText(stored, kDigits); });
+  return Described<MutableOption<double>, double>(
+      offset, OptionType::kDouble, OptionTypeFlags::kMutable, range);
 }
 
 OptionTypeInfo MutableChoice(int offset, const char* owner,
                              Choices (*choices)(const char* owner)) {
-  using Stored = MutableOption<uint32_t>;
-  return Described<Stored>(
+  return Described<MutableOption<uint32_t>, uint32_t>(
       offset, OptionType::kEnum, OptionTypeFlags::kMutable,
-      [owner, choices](const std::string& text, Stored* stored) {
-        size_t position = 0;
-        const Status s = choices(owner).Parse(text, &position);
-        if (s.ok()) *stored = static_cast<uint32_t>(position);
-        return s;
-      },
-      [owner, choices](const Stored& stored) {
-        return choices(owner).NameOf(stored);
-      });
+      LateChoices{owner, choices});
 }
 
 Status CheckOptionNames(
-    const std::string& owner,
-    const std::unordered_map<std::string, std::string>& given,
-    const std::vector<std::string>& known) {
-  for (const auto& option : given) {
-    const std::string& name = option.first;
-    if (name == OptionTypeInfo::kIdPropName() ||
-        std::find(known.begin(), known.end(), name) != known.end()) {
+    const Customizable& object, const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& given) {
+  std::unordered_set<std::string> names;
+  const Status s = object.GetOptionNames(config, &names);
+  if (!s.ok()) return s;
+  for (const auto& [name, value] : given) {
+    if (name == OptionTypeInfo::kIdPropName() || names.count(name) > 0) {
       continue;
     }
     std::string list;
-    for (const std::string& candidate : known) {
-      list += (list.empty() ? "" : ", ") + candidate;
+    std::string nearest;  // empty if more than half of the letters differ
+    size_t least = name.size() / 2 + 1;
+    for (const std::string& known : std::set(names.begin(), names.end())) {
+      list += (list.empty() ? "" : ", ") + known;
+      const size_t distance = EditDistance(name, known);
+      if (distance < least) {
+        least = distance;
+        nearest = known;
+      }
     }
-    const std::string nearest = NearestName(name, known);
     return Status::InvalidArgument(
-        owner + ": there is no option " + name +
+        std::string(object.Name()) + ": there is no option " + name +
         (nearest.empty() ? "" : "; did you mean " + nearest + "?") +
         "; allowed: " + list);
   }

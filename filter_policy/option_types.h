@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rocksdb/customizable.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/utilities/options_type.h"
 
@@ -71,6 +72,8 @@ size_t EditDistance(const std::string& a, const std::string& b);
 // A whole number from min to max, or 0 as well if `or_zero`. `owner` is the
 // object that the option belongs to, such as "protean.SuRF".
 struct WholeNumberRange {
+  using Value = uint64_t;
+
   const char* owner;
   const char* option;
   uint64_t min;
@@ -82,10 +85,13 @@ struct WholeNumberRange {
   // Stores the number that `text` says. InvalidArgument if it says none, or one
   // outside of the range.
   Status Parse(const std::string& text, uint64_t* value) const;
+  std::string Text(uint64_t value) const { return std::to_string(value); }
 };
 
 // A decimal fraction from min to max.
 struct DecimalRange {
+  using Value = double;
+
   const char* owner;
   const char* option;
   double min;
@@ -94,6 +100,7 @@ struct DecimalRange {
 
   Status Check(double value) const;
   Status Parse(const std::string& text, double* value) const;
+  std::string Text(double value) const;
 };
 
 // One of a few words, by its position.
@@ -119,11 +126,10 @@ OptionTypeInfo MutableChoice(int offset, const char* owner,
 // An option that is set before the policy is used, stored as a uint32_t.
 OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range);
 
-// InvalidArgument if `given` has a name that is not in `known`; the message has
-// the nearest one.
+// InvalidArgument if `given` has a name that is no option of `object`; the
+// message has the nearest one.
 Status CheckOptionNames(
-    const std::string& owner,
-    const std::unordered_map<std::string, std::string>& given,
-    const std::vector<std::string>& known);
+    const Customizable& object, const ConfigOptions& config,
+    const std::unordered_map<std::string, std::string>& given);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -27,7 +27,7 @@ const RangeFilter* Empty() {
 
 }  // namespace
 
-void PartedFilter::SetUp(const RangeFilter* only, bool can_filter) {
+void FileRangeFilter::SetUp(const RangeFilter* only, bool can_filter) {
   const FilterBlockHeader& header = directory_.header();
   can_filter_ = can_filter && header.kind != FilterKind::kAlwaysTrue;
   const FilterType* const type = FindFilterType(header.kind);
@@ -41,15 +41,15 @@ void PartedFilter::SetUp(const RangeFilter* only, bool can_filter) {
 
 // Returns true if the range ends before the smallest key, or begins after the
 // largest one.
-bool PartedFilter::IsOutside(const Slice& lo, const Slice& hi,
-                             bool hi_inclusive) const {
+bool FileRangeFilter::IsOutside(const Slice& lo, const Slice& hi,
+                                bool hi_inclusive) const {
   // The stored part of the smallest key is never above that key.
   const int order = hi.compare(header().smallest);
   return order < 0 || (order == 0 && !hi_inclusive) || IsAbove(lo);
 }
 
-void PartedFilter::KeysMayMatch(size_t num_keys, Slice** keys,
-                                bool* may_match) const {
+void FileRangeFilter::KeysMayMatch(size_t num_keys, Slice** keys,
+                                   bool* may_match) const {
   if (!can_filter_) {
     std::fill_n(may_match, num_keys, true);
     return;
@@ -71,19 +71,14 @@ void PartedFilter::KeysMayMatch(size_t num_keys, Slice** keys,
   }
 }
 
-bool PartedFilter::RangeMayMatch(const Slice& lo, const Slice& hi,
-                                 bool hi_inclusive) const {
+bool FileRangeFilter::RangeMayMatch(const Slice& lo, const Slice& hi,
+                                    bool hi_inclusive) const {
   if (!can_filter_) return true;
   // The first bytes usually decide.
   const bool inside = LoadBigEndian(hi.data(), hi.size()) > smallest_head_ &&
                       LoadBigEndian(lo.data(), lo.size()) < largest_head_;
   if (!inside && IsOutside(lo, hi, hi_inclusive)) return false;
-  return only_ != nullptr ? only_->RangeMayMatch(lo, hi, hi_inclusive)
-                          : PartsMayMatch(lo, hi, hi_inclusive);
-}
-
-bool PartedFilter::PartsMayMatch(const Slice& lo, const Slice& hi,
-                                 bool hi_inclusive) const {
+  if (only_ != nullptr) return only_->RangeMayMatch(lo, hi, hi_inclusive);
   size_t index = directory_.Find(lo);
   const RangeFilter* part = PartOf(index);
   if (part == nullptr || part->RangeMayMatch(lo, hi, hi_inclusive)) return true;
@@ -96,7 +91,7 @@ bool PartedFilter::PartsMayMatch(const Slice& lo, const Slice& hi,
          part->RangeMayMatch(directory_.parts()[index].begin, hi, hi_inclusive);
 }
 
-bool PartedFilter::PrefixMayMatch(const Slice& prefix) const {
+bool FileRangeFilter::PrefixMayMatch(const Slice& prefix) const {
   if (!can_filter_ ||
       (header().flags & FilterBlockHeader::kPrefixesUnknown) != 0) {
     return true;
@@ -106,7 +101,8 @@ bool PartedFilter::PrefixMayMatch(const Slice& prefix) const {
          RangeMayMatch(prefix, end, /*hi_inclusive=*/false);
 }
 
-bool PartedFilter::LowerBound(const Slice& target, std::string* bound) const {
+bool FileRangeFilter::LowerBound(const Slice& target,
+                                 std::string* bound) const {
   if (!can_filter_) {
     bound->assign(target.data(), target.size());
     return true;
@@ -127,8 +123,8 @@ bool PartedFilter::LowerBound(const Slice& target, std::string* bound) const {
   return true;
 }
 
-bool PartedFilter::LowerBoundInParts(const Slice& target,
-                                     std::string* bound) const {
+bool FileRangeFilter::LowerBoundInParts(const Slice& target,
+                                        std::string* bound) const {
   const std::vector<FilterPart>& parts = directory_.parts();
   const size_t first = directory_.Find(target);
   for (size_t i = first; i < parts.size(); i++) {
@@ -147,8 +143,8 @@ bool PartedFilter::LowerBoundInParts(const Slice& target,
   return false;
 }
 
-bool PartedFilter::CountRange(const Slice& lo, const Slice& hi,
-                              bool hi_inclusive, RangeCount* count) const {
+bool FileRangeFilter::CountRange(const Slice& lo, const Slice& hi,
+                                 bool hi_inclusive, RangeCount* count) const {
   if (!can_filter_) return false;
   if (IsOutside(lo, hi, hi_inclusive)) {
     *count = RangeCount();
@@ -172,8 +168,8 @@ void LimitTo(const Slice& begin, std::string* limit) {
 
 }  // namespace
 
-bool PartedFilter::CountInParts(const Slice& lo, const Slice& hi,
-                                bool hi_inclusive, RangeCount* count) const {
+bool FileRangeFilter::CountInParts(const Slice& lo, const Slice& hi,
+                                   bool hi_inclusive, RangeCount* count) const {
   const std::vector<FilterPart>& parts = directory_.parts();
   const size_t first = directory_.Find(lo);
   const size_t last = std::max(first, directory_.Find(hi));
@@ -211,7 +207,7 @@ bool PartedFilter::CountInParts(const Slice& lo, const Slice& hi,
   return true;
 }
 
-FilterBlock::FilterBlock(const Slice& contents) : PartedFilter(directory_) {
+FilterBlock::FilterBlock(const Slice& contents) : FileRangeFilter(directory_) {
   status_ = directory_.Read(contents, contents.size());
   parts_.resize(directory_.parts().size());
   bool can_filter = parts_.empty();

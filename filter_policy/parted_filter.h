@@ -25,8 +25,15 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class PartedFilter : public FileRangeFilter {
+// What a seek or a count asks the filter of an SST file, whether the filter is
+// one block (FilterBlock) or many parts in the block cache
+// (table/rocksdb_internals/cached_filter.h). Keys are user keys without
+// timestamps in bytewise order. Errors are one-sided: where a function says
+// "certainly", a filter that cannot be read says no.
+class FileRangeFilter {
  public:
+  virtual ~FileRangeFilter() = default;
+
   const FilterDirectory& directory() const { return directory_; }
   const FilterBlockHeader& header() const { return directory_.header(); }
 
@@ -34,18 +41,17 @@ class PartedFilter : public FileRangeFilter {
   // filters, and neither the directory nor all parts are damaged.
   bool CanFilter() const { return can_filter_; }
 
-  bool KeyMayMatch(const Slice& key) const override {
+  // These answer as the functions of RangeFilter do, and also use what is known
+  // of the smallest and the largest key.
+  bool KeyMayMatch(const Slice& key) const {
     if (!can_filter_) return true;
     if (!LengthMayMatch(key)) return false;
-    const RangeFilter* const part =
-        only_ != nullptr ? only_ : PartOf(directory_.Find(key));
+    const RangeFilter* const part = PartWith(key);
     return part == nullptr || part->KeyMayMatch(key);
   }
-  // Stores an answer for each of the `num_keys` keys. Keys that are in order
-  // are looked up part by part.
+  // Keys that are in order are looked up part by part.
   void KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const;
-  bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override;
+  bool RangeMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   // False if certainly no key starts with `prefix`.
   bool PrefixMayMatch(const Slice& prefix) const;
   // Answers what RocksDB asks: for a key, or with a prefix extractor for a
@@ -56,47 +62,56 @@ class PartedFilter : public FileRangeFilter {
                : KeyMayMatch(entry);
   }
 
-  bool LowerBound(const Slice& target, std::string* bound) const override;
-  bool QuickLowerBound(const Slice& target, std::string* bound) const override {
+  // A stored bound above `target` is not above the largest key.
+  bool LowerBound(const Slice& target, std::string* bound) const;
+  // A quick LowerBound: it uses nothing but what is known of the smallest and
+  // the largest key.
+  bool QuickLowerBound(const Slice& target, std::string* bound) const {
     const bool is_below = target.compare(header().smallest) < 0;
     const Slice& first = is_below ? header().smallest : target;
     bound->assign(first.data(), first.size());
     return MayHaveKeyAtOrAbove(target);
   }
-  bool LowerBoundIsLoose() const override {
+  bool LowerBoundIsLoose() const {
     return only_ != nullptr ? only_->LowerBoundIsLoose() : parts_may_be_loose_;
   }
-  bool LowerBoundIsSlow(const Slice& target) const override {
+  // Returns true if LowerBound(target) is slow.
+  bool LowerBoundIsSlow(const Slice& target) const {
     if (!can_filter_) return false;
-    const RangeFilter* const part =
-        only_ != nullptr ? only_ : PartOf(directory_.Find(target));
+    const RangeFilter* const part = PartWith(target);
     return part != nullptr && part->LowerBoundIsSlow();
   }
+  // Filters of every kind can count a range that encloses all keys.
   bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                  RangeCount* count) const override;
+                  RangeCount* count) const;
 
-  bool MayHaveKeyAtOrAbove(const Slice& bound) const override {
+  // False if certainly all keys are below, or above, `bound`.
+  bool MayHaveKeyAtOrAbove(const Slice& bound) const {
     return !can_filter_ || !IsAbove(bound);
   }
-  bool MayHaveKeyAtOrBelow(const Slice& bound) const override {
+  bool MayHaveKeyAtOrBelow(const Slice& bound) const {
     return header().smallest.compare(bound) <= 0;
   }
-  bool HasKeyBelow(const Slice& bound) const override {
+  // True only if the file certainly holds a key below, or not below, `bound`.
+  bool HasKeyBelow(const Slice& bound) const {
     return can_filter_ && HasKeys() && IsAbove(bound, header().smallest);
   }
-  bool HasKeyAtOrAbove(const Slice& bound) const override {
+  bool HasKeyAtOrAbove(const Slice& bound) const {
     return can_filter_ && HasKeys() && header().largest.compare(bound) >= 0;
   }
-  bool HasKeys() const override { return header().num_keys > 0; }
-  Slice smallest() const override { return header().smallest; }
-  Slice largest() const override { return header().largest; }
+  // True only if the file certainly holds a key.
+  bool HasKeys() const { return header().num_keys > 0; }
+  // The smallest and the largest key, or the first
+  // FilterBlockHeader::kMaxStoredKey bytes of them.
+  Slice smallest() const { return header().smallest; }
+  Slice largest() const { return header().largest; }
 
  protected:
   // The directory is read, and outlives this object.
-  explicit PartedFilter(const FilterDirectory& directory)
+  explicit FileRangeFilter(const FilterDirectory& directory)
       : directory_(directory) {}
-  PartedFilter(const PartedFilter&) = delete;
-  PartedFilter& operator=(const PartedFilter&) = delete;
+  FileRangeFilter(const FileRangeFilter&) = delete;
+  FileRangeFilter& operator=(const FileRangeFilter&) = delete;
   // Called by the constructor once the directory is read. A filter whose one
   // part stays the same names it. Without `can_filter`, no part can be used.
   void SetUp(const RangeFilter* only, bool can_filter);
@@ -123,7 +138,10 @@ class PartedFilter : public FileRangeFilter {
   bool IsAbove(const Slice& key) const {
     return IsAbove(key, header().largest);
   }
-  bool PartsMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
+  // The part that has the key if the file has it.
+  const RangeFilter* PartWith(const Slice& key) const {
+    return only_ != nullptr ? only_ : PartOf(directory_.Find(key));
+  }
   bool LowerBoundInParts(const Slice& target, std::string* bound) const;
   bool CountInParts(const Slice& lo, const Slice& hi, bool hi_inclusive,
                     RangeCount* count) const;
@@ -140,7 +158,7 @@ class PartedFilter : public FileRangeFilter {
 
 // A filter block that is in memory with all its parts. Immutable and thread
 // safe.
-class FilterBlock final : public PartedFilter {
+class FilterBlock final : public FileRangeFilter {
  public:
   // Never fails: of a block that is damaged, or whose version or kind is
   // unknown to this version of Protean, what cannot be used lets all keys

@@ -2,10 +2,8 @@
 
 #include "filter_policy/protean_filter_policy.h"
 
-#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <unordered_set>
 
 #include "filter_policy/option_types.h"
 #include "rocksdb/convenience.h"
@@ -58,13 +56,7 @@ Status ProteanFilterPolicy::ConfigureOptions(
     const std::unordered_map<std::string, std::string>& options,
     std::unordered_map<std::string, std::string>* unused) {
   if (!config.ignore_unknown_options && unused == nullptr) {
-    std::unordered_set<std::string> names;
-    Status s = GetOptionNames(config, &names);
-    if (s.ok()) {
-      std::vector<std::string> sorted(names.begin(), names.end());
-      std::sort(sorted.begin(), sorted.end());
-      s = CheckOptionNames(Name(), options, sorted);
-    }
+    const Status s = CheckOptionNames(*this, config, options);
     if (!s.ok()) return s;
   }
   return FilterPolicy::ConfigureOptions(config, options, unused);

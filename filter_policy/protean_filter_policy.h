@@ -15,13 +15,14 @@
 
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+class TreeFilters;
 
 // The parsed filter of an SST file, as it lives in the block cache. The plain
 // block-based table asks it for keys (and, with a prefix extractor, for
@@ -122,6 +123,9 @@ class ProteanFilterPolicy : public FilterPolicy {
   // The size in bytes that all of Protean's filters of a tree may take; 0 if
   // there is no limit.
   virtual uint64_t FilterMemory() const { return 0; }
+  // The bits per key that the files of a tree have on average, if each file's
+  // depend on the others and there is no such limit; else 0.
+  virtual double AverageBits() const { return 0; }
 
  protected:
   // Names an option that does not exist, and the nearest one.

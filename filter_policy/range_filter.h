@@ -83,13 +83,11 @@ class KeyList {
   std::vector<size_t> ends_;
 };
 
-// ---- Ascending keys ----
+// ---- Comparison of keys ----
 
-// The first and the last of ascending keys, and how the next key compares with
-// the last one. Every key of a file passes here, so nothing is done twice: the
-// comparison that puts a key in order also tells what the keys share.
-
-// How two keys compare.
+// How two keys compare. Every key of a file is compared with the one before it,
+// so nothing is done twice: the comparison that puts a key in order also tells
+// what the two share.
 struct KeyComparison {
   // Negative, zero or positive as the first key is below, equal to or above the
   // second one in bytewise order.
@@ -102,60 +100,34 @@ struct KeyComparison {
   size_t shared_bits = 0;
 };
 
-// Not thread safe.
-class AscendingKeys {
- public:
-  uint64_t count() const { return count_; }
-  Slice first() const { return first_.slice(); }
-  Slice last() const { return last_.slice(); }
-  size_t MemoryUsage() const { return first_.capacity() + last_.capacity(); }
-
-  // Compares a key with the last one. Any key is above none.
-  KeyComparison Compare(const Slice& key) const {
-    return count_ == 0 ? KeyComparison() : Compare(key, last_.slice());
+// Compares keys that are known to share their first `begin` bytes.
+[[gnu::noinline]] inline KeyComparison CompareBytes(const Slice& a,
+                                                    const Slice& b,
+                                                    size_t begin) {
+  const size_t shorter = std::min(a.size(), b.size());
+  const size_t i = SharedBytes(a.data(), b.data(), shorter, begin);
+  if (i == shorter) {
+    const int order = a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
+    return {order, false, 8 * i};
   }
-  void Take(const Slice& key) {
-    if (count_++ == 0) TakeFirst(key);
-    last_.Assign(key);
-  }
-  void Clear() { count_ = 0; }
+  const auto byte_a = static_cast<uint8_t>(a[i]);
+  const auto byte_b = static_cast<uint8_t>(b[i]);
+  return {byte_a < byte_b ? -1 : 1, true,
+          8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b))};
+}
 
- private:
-  [[gnu::noinline]] void TakeFirst(const Slice& key) { first_.Assign(key); }
-
-  static KeyComparison Compare(const Slice& a, const Slice& b) {
-    const size_t shorter = std::min(a.size(), b.size());
-    for (size_t i = 0; i + 8 <= shorter; i += 8) {
-      const uint64_t word_a = LoadBigEndian(a.data() + i, 8);
-      const uint64_t word_b = LoadBigEndian(b.data() + i, 8);
-      if (word_a != word_b) {
-        return {
-            word_a < word_b ? -1 : 1, true,
-            8 * i + static_cast<unsigned>(__builtin_clzll(word_a ^ word_b))};
-      }
+inline KeyComparison CompareKeys(const Slice& a, const Slice& b) {
+  const size_t shorter = std::min(a.size(), b.size());
+  for (size_t i = 0; i + 8 <= shorter; i += 8) {
+    const uint64_t word_a = LoadBigEndian(a.data() + i, 8);
+    const uint64_t word_b = LoadBigEndian(b.data() + i, 8);
+    if (word_a != word_b) {
+      return {word_a < word_b ? -1 : 1, true,
+              8 * i + static_cast<unsigned>(__builtin_clzll(word_a ^ word_b))};
     }
-    return CompareBytes(a, b, shorter / 8 * 8);
   }
-  // Compare, if it is known that the keys share `begin` bytes.
-  [[gnu::noinline]] static KeyComparison CompareBytes(const Slice& a,
-                                                      const Slice& b,
-                                                      size_t begin) {
-    const size_t shorter = std::min(a.size(), b.size());
-    const size_t i = SharedBytes(a.data(), b.data(), shorter, begin);
-    if (i == shorter) {
-      const int order = a.size() == b.size() ? 0 : a.size() < b.size() ? -1 : 1;
-      return {order, false, 8 * i};
-    }
-    const auto byte_a = static_cast<uint8_t>(a[i]);
-    const auto byte_b = static_cast<uint8_t>(b[i]);
-    return {byte_a < byte_b ? -1 : 1, true,
-            8 * i + 8 - BitsFor(static_cast<uint8_t>(byte_a ^ byte_b))};
-  }
-
-  KeyCopy first_;
-  KeyCopy last_;
-  uint64_t count_ = 0;
-};
+  return CompareBytes(a, b, shorter / 8 * 8);
+}
 
 // ---- Range filter ----
 
@@ -300,23 +272,24 @@ class RangeFilterBuilder {
   // bytewise order. A repetition of the last key is ignored, too, but returns
   // true.
   bool AddKey(const Slice& key) {
-    const KeyComparison to_last = keys_.Compare(key);
-    if (to_last.order <= 0) return to_last.order == 0;
-    if (keys_.count() > 0) {
-      Add(keys_.last(), to_previous_.shared_bits / 8, to_last.shared_bits / 8);
+    KeyComparison to_last;
+    if (num_keys_ == 0) {
+      TakeFirst(key);
+    } else {
+      to_last = CompareKeys(key, last_key());
+      if (to_last.order <= 0) return to_last.order == 0;
+      Add(last_key(), to_previous_.shared_bits / 8, to_last.shared_bits / 8);
     }
     to_previous_ = to_last;
-    keys_.Take(key);
+    last_.Assign(key);
+    num_keys_++;
     return true;
   }
-  // Forgets the only key that has been added. The builder has not processed it
-  // yet.
-  void UndoFirstKey() { keys_.Clear(); }
 
-  uint64_t num_keys() const { return keys_.count(); }
+  uint64_t num_keys() const { return num_keys_; }
   // The smallest and the largest key.
-  Slice first_key() const { return keys_.first(); }
-  Slice last_key() const { return keys_.last(); }
+  Slice first_key() const { return first_.slice(); }
+  Slice last_key() const { return last_.slice(); }
 
   // Returns true if the builder wants no more keys, since they take much
   // memory.
@@ -328,7 +301,7 @@ class RangeFilterBuilder {
   // Ends the keys and plans the parts, of which the payloads are then written.
   // An error means that no filter can hold these keys.
   Status Finish(const KeysEnd& end, std::vector<PlannedPart>* parts) {
-    if (num_keys() > 0) AddLast(keys_.last(), to_previous_.shared_bits / 8);
+    if (num_keys_ > 0) AddLast(last_key(), to_previous_.shared_bits / 8);
     return Plan(end, parts);
   }
 
@@ -340,7 +313,9 @@ class RangeFilterBuilder {
   virtual void WriteSecond(size_t /*part*/, char* /*payload*/) {}
 
   // Bytes allocated at present, and the maximum that Finish will allocate.
-  size_t MemoryUsage() const { return keys_.MemoryUsage() + Memory(); }
+  size_t MemoryUsage() const {
+    return first_.capacity() + last_.capacity() + Memory();
+  }
 
   // After Finish, the filter's report. The opened filter may report more.
   virtual FilterReport Report() const { return FilterReport(); }
@@ -371,57 +346,16 @@ class RangeFilterBuilder {
   const FilterSalt& salt() const { return task_.salt; }
 
  private:
+  [[gnu::noinline]] void TakeFirst(const Slice& key) { first_.Assign(key); }
+
   const FilterTask task_;
+  KeyCopy first_;
   // The last key is not processed before its successor is known, which decides
   // how long a prefix tells the two apart.
-  AscendingKeys keys_;
+  KeyCopy last_;
+  uint64_t num_keys_ = 0;
   // The last key, compared with the key before it.
   KeyComparison to_previous_;
-};
-
-// ---- File range filter ----
-
-// What a seek or a count asks the filter of an SST file, whether the filter is
-// one block (filter_block.h) or many parts (table/partitioned_filter.h). Keys
-// are user keys without timestamps in bytewise order. Errors are one-sided:
-// where a function says "certainly", a filter that cannot be read says no.
-
-class FileRangeFilter {
- public:
-  virtual ~FileRangeFilter() = default;
-
-  // These answer as the functions of RangeFilter do, and also use what is known
-  // of the smallest and the largest key.
-  virtual bool KeyMayMatch(const Slice& key) const = 0;
-  virtual bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                             bool hi_inclusive) const = 0;
-  // A stored bound above `target` is not above the largest key.
-  virtual bool LowerBound(const Slice& target, std::string* bound) const = 0;
-  virtual bool LowerBoundIsLoose() const = 0;
-  // Returns true if LowerBound(target) is slow.
-  virtual bool LowerBoundIsSlow(const Slice& target) const = 0;
-  // A quick LowerBound: it uses nothing but what is known of the smallest and
-  // the largest key.
-  virtual bool QuickLowerBound(const Slice& target,
-                               std::string* bound) const = 0;
-  // Filters of every kind can count a range that encloses all keys.
-  virtual bool CountRange(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                          RangeCount* count) const = 0;
-
-  // False if certainly all keys are below, or above, `bound`.
-  virtual bool MayHaveKeyAtOrAbove(const Slice& bound) const = 0;
-  virtual bool MayHaveKeyAtOrBelow(const Slice& bound) const = 0;
-  // True only if the file certainly holds a key below, or not below, `bound`.
-  virtual bool HasKeyBelow(const Slice& bound) const = 0;
-  virtual bool HasKeyAtOrAbove(const Slice& bound) const = 0;
-  // True only if the file certainly holds a key.
-  virtual bool HasKeys() const = 0;
-
-  // The smallest and the largest key, or the first
-  // FilterBlockHeader::kMaxStoredKey bytes of them. Valid until the next call
-  // of any function.
-  virtual Slice smallest() const = 0;
-  virtual Slice largest() const = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

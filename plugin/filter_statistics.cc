@@ -244,11 +244,11 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
   statistics->db = db->GetName();
   statistics->column_family = column_family->GetName();
   statistics->live_files = LiveFiles(db, column_family);
-  const void* const family = FamilyOf(column_family);
   if (const std::shared_ptr<DBSession> open = SessionOf(db); open != nullptr) {
-    AddFiles(open->families()->StateOf(family), statistics);
-    statistics->refresh = StatisticsOf(open->refreshes()->Of(family));
-    statistics->builds = BuildsOf(open->BuiltFor(family));
+    const FamilyState state = open->StateOf(FamilyOf(column_family));
+    AddFiles(state, statistics);
+    statistics->refresh = StatisticsOf(state.refreshes);
+    statistics->builds = BuildsOf(state.builds);
     if (const MissCache* const misses = open->misses()) {
       const MissCacheCounts counts = misses->Counts();
       statistics->miss_cache = {counts.bytes, counts.stored, counts.hits};

@@ -176,7 +176,7 @@ RefreshMemory RecallRefreshes(const ProteanFilterPolicy& policy,
   RefreshMemory memory;
   const std::shared_ptr<DBSession> session = SessionOf(run->db());
   if (session != nullptr) {
-    memory = session->refresh_memories()->Of(FamilyOf(run->column_family()));
+    memory = session->RefreshMemoryOf(FamilyOf(run->column_family()));
   }
   const std::string text = policy.DesignOptions();
   if (memory.policy != text) memory = RefreshMemory();
@@ -193,8 +193,8 @@ std::map<int, uint64_t> FindPrices(RefreshRun* run) {
   for (const RefreshedFile& file : run->result()->files) {
     if (prices.count(file.level) > 0) continue;
     prices[file.level] =
-        session->families()->PriceOf(FamilyOf(run->column_family()), file.level,
-                                     run->family_options().statistics.get());
+        session->PriceOf(FamilyOf(run->column_family()), file.level,
+                         run->family_options().statistics.get());
   }
   return prices;
 }
@@ -247,7 +247,7 @@ void RememberRefresh(RedesignState* state) {
     if (trial != memory.futile.end()) futile.insert(*trial);
   }
   memory.futile = std::move(futile);
-  session->refresh_memories()->Set(FamilyOf(run.column_family()), memory);
+  session->SetRefreshMemory(FamilyOf(run.column_family()), memory);
 }
 
 // ---- Redesign candidate ----

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "filter_policy/filter_budget.h"
-#include "filter_policy/open_db/refresh_memory.h"
+#include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_queue.h"
 #include "plugin/refresh_run.h"

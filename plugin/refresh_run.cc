@@ -33,7 +33,7 @@ RefreshRecord::RefreshRecord(DB* db, ColumnFamilyHandle* column_family,
     : session_(dry_run ? nullptr : SessionOf(db)),
       family_(FamilyOf(column_family)) {
   if (session_ == nullptr) return;
-  session_->refreshes()->Enter(family_, [](RefreshCounts* counts) {
+  session_->EnterRefresh(family_, [](RefreshCounts* counts) {
     counts->running++;
     counts->began = std::chrono::steady_clock::now();
     counts->bytes = 0;
@@ -43,7 +43,7 @@ RefreshRecord::RefreshRecord(DB* db, ColumnFamilyHandle* column_family,
 
 RefreshRecord::~RefreshRecord() {
   if (session_ == nullptr) return;
-  session_->refreshes()->Enter(family_, [this](RefreshCounts* counts) {
+  session_->EnterRefresh(family_, [this](RefreshCounts* counts) {
     counts->running--;
     counts->runs++;
     if (failed_) counts->failures++;
@@ -56,7 +56,7 @@ RefreshRecord::~RefreshRecord() {
 void RefreshRecord::Report(const RefreshProgress& progress,
                            uint64_t files_rewritten) {
   if (session_ == nullptr) return;
-  session_->refreshes()->Enter(family_, [&](RefreshCounts* counts) {
+  session_->EnterRefresh(family_, [&](RefreshCounts* counts) {
     counts->files_rewritten += files_rewritten - files_reported_;
     counts->bytes_read += progress.bytes_read - reported_.bytes_read;
     counts->bytes_rewritten +=

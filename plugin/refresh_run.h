@@ -27,7 +27,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Refresh record ----
 
 // Enters one call of RefreshFilters in the ledger of the open DB
-// (refresh_memory.h), from which the statistics are.
+// (level_sums.h), from which the statistics are.
 
 // The session of an open DB; nullptr if none of its files has been opened by a
 // reader of ProteanTable. The caller must not hold it any longer than the DB is

@@ -105,8 +105,11 @@ void FilteredFile::OpenFilter() {
       if (!s.ok()) ReportDamagedPart(s);
     } else {
       held_ = nullptr;
-      if (!s.ok()) file_->CountFailedLoad();
-      if (!s.ok() && open_file_.ReportDamage(s)) CountDamage(s);
+      if (!s.ok()) {
+        file_->CountFailedLoad();
+        open_file_.SetUse(FilterUse::kDamaged);
+        if (open_file_.ReportDamage("its filter", s)) CountDamage(s);
+      }
     }
   }
   if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnfilterable);
@@ -128,7 +131,7 @@ void FilteredFile::ReportUnreadPart(const Status& why) const {
   if (!why.IsCorruption() && !why.IsIOError() && !why.IsMemoryLimit()) return;
   file_->CountFailedLoad();
   if (why.IsCorruption()) {
-    open_file_.ReportDamagedPart(why);
+    open_file_.ReportDamage("a part of its filter", why);
   } else {
     open_file_.ReportFailedPart(why);
   }
@@ -136,7 +139,7 @@ void FilteredFile::ReportUnreadPart(const Status& why) const {
 
 void FilteredFile::ReportDamagedPart(const Status& why) const {
   file_->CountFailedLoad();
-  if (open_file_.ReportDamagedPart(why)) CountDamage(why);
+  if (open_file_.ReportDamage("a part of its filter", why)) CountDamage(why);
 }
 
 // RocksDB counts only the damage that it finds itself.

@@ -5,7 +5,6 @@
 #include <mutex>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "filter_policy/option_types.h"
 #include "filter_policy/protean_filter_policy.h"
@@ -89,14 +88,10 @@ Status SetOptionOf(const FilterPolicy* policy, const ConfigOptions& config,
                    const std::string& name, const std::string& value) {
   ConfigOptions mutable_only = config;
   mutable_only.mutable_options_only = true;
-  Status s = const_cast<FilterPolicy*>(policy)->ConfigureOption(mutable_only,
-                                                                name, value);
-  std::unordered_set<std::string> known;
-  if (s.IsNotFound() && policy->GetOptionNames(config, &known).ok()) {
-    s = CheckOptionNames(policy->Name(), {{name, value}},
-                         std::vector<std::string>(known.begin(), known.end()));
-  }
-  return s;
+  const Status s = const_cast<FilterPolicy*>(policy)->ConfigureOption(
+      mutable_only, name, value);
+  return s.IsNotFound() ? CheckOptionNames(*policy, config, {{name, value}})
+                        : s;
 }
 
 // RocksDB copies what is written of these options when text changes the factory

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "db/dbformat.h"
-#include "filter_policy/open_db/get_tally.h"
-#include "filter_policy/range_filter.h"
+#include "filter_policy/open_db/level_sums.h"
+#include "filter_policy/parted_filter.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/slice_transform.h"
 #include "table/rocksdb_internals/versions.h"

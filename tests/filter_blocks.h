@@ -92,7 +92,7 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
   if (header.num_keys == 0) plan.clear();
   FilterBlockWriter writer;
   for (size_t i = 0; i < plan.size(); i++) {
-    char* const payload = writer.AddPart(kind, plan[i].num_keys, plan[i].begin,
+    char* const payload = writer.AddPart(plan[i].num_keys, plan[i].begin,
                                          plan[i].design, plan[i].payload_size);
     builder->Write(i, payload);
     if (plan[i].second_size > 0) {
@@ -149,8 +149,8 @@ inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
     if (first > 0) ShortestBegin(keys[first - 1], keys[first], &begin);
     std::vector<PlannedPart> plan;
     if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
-    builder.Write(0, writer.AddPart(kSurfKind, plan[0].num_keys, begin,
-                                    plan[0].design, plan[0].payload_size));
+    builder.Write(0, writer.AddPart(plan[0].num_keys, begin, plan[0].design,
+                                    plan[0].payload_size));
     writer.FinishPart(salt);
   }
   std::string block(writer.Size(header), '\0');

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/range_filter.h"
+#include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "table/filter_trial.h"
 #include "tools/read_truth.h"

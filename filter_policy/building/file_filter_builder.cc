@@ -40,34 +40,27 @@ void BuildingCharge::Set(size_t bytes) {
 
 // ---- File report ----
 
-void FileReport::Add(FilterKind kind, uint64_t keys, uint64_t bytes,
-                     const FilterReport& report) {
-  keys_ += keys;
-  bytes_ += bytes;
+void FileReport::Add(uint64_t keys, const FilterReport& report) {
   model_micros_ += report.model_micros;
   if (report.predicted_fpr >= 0) {
     predicted_ += report.predicted_fpr * static_cast<double>(keys);
     predicted_keys_ += keys;
   }
   for (Design& design : designs_) {
-    if (design.report.design != report.design || design.kind != kind) continue;
+    if (design.report.design != report.design) continue;
     design.keys += keys;
     return;
   }
-  designs_.push_back({report, kind, keys});
+  designs_.push_back({report, keys});
 }
 
-void FileReport::Replace(FilterKind kind, uint64_t keys, uint64_t bytes,
-                         const FilterReport& report) {
-  *this = FileReport();
-  Add(kind, keys, bytes, report);
-}
-
-UserCollectedProperties FileReport::Properties() const {
-  const auto most = std::max_element(
-      designs_.begin(), designs_.end(),
-      [](const Design& a, const Design& b) { return a.keys < b.keys; });
-  FilterReport report = most->report;
+FilterReport FileReport::Whole() const {
+  if (designs_.empty()) return FilterReport();
+  FilterReport report = std::max_element(designs_.begin(), designs_.end(),
+                                         [](const Design& a, const Design& b) {
+                                           return a.keys < b.keys;
+                                         })
+                            ->report;
   report.model_micros = model_micros_;
   if (predicted_keys_ > 0) {
     report.predicted_fpr = predicted_ / static_cast<double>(predicted_keys_);
@@ -75,11 +68,7 @@ UserCollectedProperties FileReport::Properties() const {
   if (designs_.size() > 1) {
     report.design += " and " + std::to_string(designs_.size() - 1) + " more";
   }
-  return MakeFilterProperties(
-      FindFilterType(most->kind)->name,
-      8.0 * static_cast<double>(bytes_) /
-          static_cast<double>(std::max<uint64_t>(keys_, 1)),
-      report);
+  return report;
 }
 
 // ---- File filter builder ----
@@ -149,7 +138,7 @@ void FileFilterBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
 void FileFilterBuilder::NoteMemory() {
   unnoted_bytes_ = 0;
   charge_.Set(Memory());
-  if (builder_->IsFull() || IsPartFull()) {
+  if (builder_ != nullptr && (builder_->IsFull() || IsPartFull())) {
     Timed([&] { EndBuilder(/*more_follow=*/true); });
   }
 }
@@ -190,10 +179,7 @@ void FileFilterBuilder::AddDescending(const Slice& key) {
   if (order == 0) return;
   if (order > 0) return FailAt(key);
   descending_.Add(key);
-  unnoted_bytes_ += key.size();
-  if (unnoted_bytes_ < kUsualNoteBytes) return;
-  unnoted_bytes_ = 0;
-  charge_.Set(Memory());
+  NoteAdded(key);
 }
 
 void FileFilterBuilder::CountKey(const Slice& key) {
@@ -244,9 +230,9 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
   const uint64_t bytes_before = writer_.part_bytes();
   for (size_t i = 0; i < plan.size(); i++) {
     const PlannedPart& part = plan[i];
-    char* const payload = writer_.AddPart(kind_, part.num_keys,
-                                          i == 0 ? builder_begin_ : part.begin,
-                                          part.design, part.payload_size);
+    char* const payload =
+        writer_.AddPart(part.num_keys, i == 0 ? builder_begin_ : part.begin,
+                        part.design, part.payload_size);
     // Writing the first part builds what all of them share.
     if (i <= 1) charge_.Set(Memory());
     builder_->Write(i, payload);
@@ -257,7 +243,7 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
   }
   const uint64_t bytes = writer_.part_bytes() - bytes_before;
   fill_ = static_cast<double>(bytes) / static_cast<double>(max_size);
-  Report(builder_->num_keys(), bytes);
+  Report();
   last_key_ = builder_->last_key().ToString();
   header_.num_keys += builder_->num_keys();
   builder_.reset();
@@ -337,36 +323,38 @@ uint64_t FileFilterBuilder::MaxSize() const {
 
 // ---- Reports ----
 
-// Adds the parts of a builder to the report.
-void FileFilterBuilder::Report(uint64_t keys, uint64_t bytes) {
+void FileFilterBuilder::Report() {
   const FilterReport report = builder_->Report();
   if (const std::string text = LogLine(report); !text.empty()) {
     Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
   }
   is_kept_ = is_kept_ || report.origin == DesignOrigin::kKept;
-  report_.Add(kind_, keys, bytes, report);
+  report_.Add(builder_->num_keys(), report);
 }
 
 void FileFilterBuilder::PublishReport(uint64_t bytes) {
-  if (HoldsNoKeys()) {
-    FilterReport none;
-    none.design = failure_;
-    report_.Replace(FilterKind::kAlwaysTrue, header_.num_keys, bytes, none);
-  } else {
-    if (header_.num_keys == 0) report_.Add(kind_, 0, 0, FilterReport());
-    report_.SetBytes(bytes);
-  }
   if (built_ == nullptr) return;
-  built_->properties = report_.Properties();
-  if (builders_.keep_range && in_order_ && header_.num_keys > 0) {
+  FilterReport report;
+  if (HoldsNoKeys()) {
+    report.design = failure_;
+  } else {
+    report = report_.Whole();
+  }
+  const uint64_t keys = header_.num_keys;
+  built_->properties =
+      MakeFilterProperties(FindFilterType(header_.kind)->name,
+                           8.0 * static_cast<double>(bytes) /
+                               static_cast<double>(std::max<uint64_t>(keys, 1)),
+                           report);
+  if (builders_.keep_range && in_order_ && keys > 0) {
     AddKeyRange(smallest_, last_key_, &built_->properties);
   }
   if (is_kept_) built_->properties[kKeptDesignProperty] = "1";
   BuildCounts& counts = built_->counts;
   counts.filters = 1;
-  counts.keys = report_.keys();
-  counts.bytes = report_.bytes();
-  counts.model_nanos = uint64_t{1000} * report_.model_micros();
+  counts.keys = keys;
+  counts.bytes = bytes;
+  counts.model_nanos = uint64_t{1000} * report.model_micros;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -65,34 +65,16 @@ class BuildingCharge {
 
 class FileReport {
  public:
-  // Adds what a builder has built: parts of that kind, with that number of keys
-  // and bytes.
-  void Add(FilterKind kind, uint64_t keys, uint64_t bytes,
-           const FilterReport& report);
-
-  // Sets the bytes of the whole block.
-  void SetBytes(uint64_t bytes) { bytes_ = bytes; }
-  // Forgets what has been added, and adds this.
-  void Replace(FilterKind kind, uint64_t keys, uint64_t bytes,
-               const FilterReport& report);
-
-  // The sums.
-  uint64_t keys() const { return keys_; }
-  uint64_t bytes() const { return bytes_; }
-  uint32_t model_micros() const { return model_micros_; }
-
-  // REQUIRES: something has been added.
-  UserCollectedProperties Properties() const;
+  // Adds the report of a builder of that number of keys.
+  void Add(uint64_t keys, const FilterReport& report);
+  FilterReport Whole() const;
 
  private:
   struct Design {
     FilterReport report;
-    FilterKind kind;
     uint64_t keys;
   };
 
-  uint64_t keys_ = 0;
-  uint64_t bytes_ = 0;
   uint32_t model_micros_ = 0;
   double predicted_ = 0;
   uint64_t predicted_keys_ = 0;
@@ -221,7 +203,8 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // Counts a key that no filter holds.
   void CountKey(const Slice& key);
 
-  void Report(uint64_t keys, uint64_t bytes);
+  // Adds the present builder to the report.
+  void Report();
   // Stores the report where it was asked for.
   void PublishReport(uint64_t bytes);
 

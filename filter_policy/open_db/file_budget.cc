@@ -6,72 +6,170 @@
 
 #include <algorithm>
 #include <cinttypes>
-#include <cstdlib>
 #include <set>
-#include <string>
 
-#include "filter_policy/filter_budget.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Tree plan ----
+// ---- Tree filters ----
 
 namespace {
 
-// The bits per key that the files of a tree have on average under a policy with
-// level_bits=kAuto; 0 for other policies.
-double AverageBits(const ProteanFilterPolicy& policy) {
-  const ConfigOptions config;
-  std::string text;
-  if (policy.FilterMemory() > 0 ||
-      !policy.GetOption(config, "level_bits", &text).ok() || text != "kAuto" ||
-      !policy.GetOption(config, "bits_per_key", &text).ok()) {
-    return 0;
-  }
-  return strtod(text.c_str(), nullptr);
-}
+// All objects of this process. Its mutex is locked before theirs.
+struct AllTreeFilters {
+  std::mutex mutex;
+  std::set<const TreeFilters*> all;
+};
 
-// The bits per key that the budget would now give a file.
-double BudgetedBitsNow(const ProteanFilterPolicy& policy,
-                       const std::string& column_family, const FileFilter& file,
-                       Env* env) {
-  const BlockBasedTableOptions table;
-  // Without a log, the file is not counted as written.
-  FilterBuildingContext context(table);
-  context.column_family_name = column_family;
-  context.level_at_creation = file.level;
-  context.reason = TableFileCreationReason::kCompaction;
-  return FileBudget(policy.Filters(), std::make_shared<BudgetLog>(),
-                    policy.Samples(), policy.FilterMemory(), context, env)
-      .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
+AllTreeFilters& All() {
+  static auto* const all = new AllTreeFilters;
+  return *all;
 }
 
 }  // namespace
+
+TreeFilters::TreeFilters() {
+  const Lock lock(All().mutex);
+  All().all.insert(this);
+}
+
+TreeFilters::~TreeFilters() {
+  const Lock lock(All().mutex);
+  All().all.erase(this);
+}
+
+std::vector<FileFilter> TreeFilters::FiltersOf(const Tree& tree) const {
+  std::vector<FileFilter> found;
+  const Lock lock(mutex_);
+  const State* const state = Find(tree);
+  if (state == nullptr) return found;
+  if (state->plan.has_value()) return *state->plan;
+  found.reserve(state->files.size());
+  for (const auto& file : state->files) {
+    found.push_back({file->level, file->keys, file->bits, "", ""});
+  }
+  return found;
+}
+
+std::vector<TreeFilters::Tree> TreeFilters::TreesWith(const Tree& tree) const {
+  const Lock lock(mutex_);
+  std::vector<Tree> trees;
+  for (const auto& [other, state] : states_) {
+    const bool is_other = other < tree || tree < other;
+    if (is_other && !state.files.empty()) trees.push_back(other);
+  }
+  trees.push_back(tree);
+  return trees;
+}
+
+TreeFilters::Tree TreeFilters::FindTree(
+    const std::string& column_family) const {
+  const Lock lock(mutex_);
+  const Tree unknown = {nullptr, column_family};
+  Tree found = unknown;
+  for (const auto& [tree, state] : states_) {
+    if (tree.column_family != column_family || state.files.empty()) continue;
+    if (found.info_log != nullptr) return unknown;
+    found = tree;
+  }
+  return found;
+}
+
+BudgetedTree TreeFilters::Budgeted(const Tree& tree, int level,
+                                   FileFilter* before) const {
+  BudgetedTree result;
+  {
+    const Lock lock(mutex_);
+    const State* const state = Find(tree);
+    if (state != nullptr && state->plan.has_value()) {
+      for (const FileFilter& file : *state->plan) {
+        result.files.push_back(std::make_shared<const FileFilter>(file));
+      }
+      return result;
+    }
+  }
+  const Lock lock_all(All().mutex);
+  for (const TreeFilters* filters : All().all) {
+    // Without a log, trees of different DBs are not told apart.
+    if (filters != this && tree.info_log == nullptr) continue;
+    const Lock lock(filters->mutex_);
+    const State* const state = filters->Find(tree);
+    if (state == nullptr) continue;
+    if (filters == this) result.expected_keys = state->expected_keys;
+    result.files.insert(result.files.end(), state->files.begin(),
+                        state->files.end());
+    for (const auto& [writer, sum] : state->written) {
+      if (writer == std::make_pair(level, std::this_thread::get_id())) {
+        AddTo(before, sum);
+      } else {
+        result.written.push_back(sum);
+      }
+    }
+  }
+  return result;
+}
+
+void TreeFilters::AddWritten(const Tree& tree, const FileFilter& file) {
+  const Lock lock(mutex_);
+  AddTo(&states_[tree].written[{file.level, std::this_thread::get_id()}], file);
+}
+
+TreeFilters::Files::iterator TreeFilters::Add(const Tree& tree,
+                                              const FileFilter& file) {
+  const Lock lock(mutex_);
+  State& state = states_[tree];
+  for (auto sum = state.written.begin(); sum != state.written.end();) {
+    sum = sum->first.first == file.level ? state.written.erase(sum)
+                                         : std::next(sum);
+  }
+  return state.files.insert(state.files.end(),
+                            std::make_shared<const FileFilter>(file));
+}
+
+void TreeFilters::Remove(const Tree& tree, Files::iterator file) {
+  const Lock lock(mutex_);
+  const auto found = states_.find(tree);
+  State& state = found->second;
+  state.files.erase(file);
+  if (!state.files.empty()) return;
+  // Another DB may get a log at the same address.
+  state.expected_keys = 0;
+  if (!state.plan.has_value() && state.written.empty()) states_.erase(found);
+}
+
+// ---- Tree plan ----
 
 double BitsOfFileNow(const ProteanFilterPolicy& policy,
                      const TreeFilters::Tree& tree, const FileFilter& file,
                      Env* env) {
   const auto filters = policy.Filters();
   if (filters == nullptr) return 0;
-  if (policy.FilterMemory() > 0) {
-    return BudgetedBitsNow(policy, tree.column_family, file, env);
+  if (policy.FilterMemory() == 0) {
+    const double average = policy.AverageBits();
+    return average <= 0
+               ? 0
+               : BitsOfFile(filters->FiltersOf(tree),
+                            {file.level, /*is_bottommost=*/false, file.keys},
+                            average);
   }
-  const double bits_per_key = AverageBits(policy);
-  return bits_per_key <= 0
-             ? 0
-             : BitsOfFile(filters->FiltersOf(tree),
-                          {file.level, /*is_bottommost=*/false, file.keys},
-                          bits_per_key);
+  const BlockBasedTableOptions table;
+  // Without a log, the file is not counted as written.
+  FilterBuildingContext context(table);
+  context.column_family_name = tree.column_family;
+  context.level_at_creation = file.level;
+  context.reason = TableFileCreationReason::kCompaction;
+  return FileBudget(filters, std::make_shared<BudgetLog>(), policy.Samples(),
+                    policy.FilterMemory(), context, env)
+      .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
 TreePlan::TreePlan(const ProteanFilterPolicy& policy,
                    const TreeFilters::Tree& tree,
                    const std::vector<FileFilter>& files)
     : tree_(tree) {
-  const double bits_per_key = AverageBits(policy);
+  const double bits_per_key = policy.AverageBits();
   const bool has_budget = policy.FilterMemory() > 0;
   if (files.empty() || (bits_per_key <= 0 && !has_budget)) return;
   filters_ = policy.Filters();
@@ -157,9 +255,8 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   added.is_flush = is_flush_;
   added.is_bottommost = is_bottommost_;
   for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
-    FileFilter before;
-    trees.push_back(filters_->Budgeted(tree, file_.level, &before));
-    added.before = before;  // that of tree_, which comes last
+    added.before = FileFilter();  // that of tree_, which comes last
+    trees.push_back(filters_->Budgeted(tree, file_.level, &added.before));
     std::vector<std::string>* const queries = &trees.back().queries;
     for (SampleQuery& query :
          samples_->Queue(tree.column_family, env_, /*logger=*/nullptr)
@@ -179,10 +276,8 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   // What has been counted of this file is planned again.
   added.before.keys -= std::min(added.before.keys, file_.keys);
   added.before.bits -= std::min(added.before.bits, file_.bits);
-  added.file.level = file_.level;
-  added.file.keys = keys;
-  added.file.smallest = smallest.ToString();
-  added.file.largest = largest.ToString();
+  added.file = {file_.level, keys, /*bits=*/0, smallest.ToString(),
+                largest.ToString()};
   const BudgetedBits planned = PlanBits(trees, trees.size() - 1, added,
                                         8 * static_cast<double>(memory_));
   planned_keys_ = keys;
@@ -216,16 +311,13 @@ double FileBudget::BitsFor(uint64_t keys, bool more_follow,
                            const Slice& smallest, const Slice& largest) {
   if (keys > planned_keys_) Plan(keys, more_follow, smallest, largest);
   if (info_log_ != nullptr) {
-    FileFilter more;
-    more.level = file_.level;
-    more.keys = keys - file_.keys;
-    more.bits =
-        static_cast<uint64_t>(bits_per_key_ * static_cast<double>(more.keys));
-    more.smallest = smallest.ToString();
-    more.largest = largest.ToString();
-    filters_->AddWritten(tree_, more);
-    file_.keys += more.keys;
-    file_.bits += more.bits;
+    const uint64_t more = keys - file_.keys;
+    const auto bits =
+        static_cast<uint64_t>(bits_per_key_ * static_cast<double>(more));
+    filters_->AddWritten(tree_, {file_.level, more, bits, smallest.ToString(),
+                                 largest.ToString()});
+    file_.keys += more;
+    file_.bits += bits;
   }
   return bits_per_key_;
 }

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The bits per key of one file's filter, if the filters have a budget: what
-//  filter_budget.h decides, for the tree as it is known when the file's keys
-//  have come.
+//  The bits per key of one file's filter, where they depend on the filters of
+//  the other files: what filter_budget.h decides, for the tree as it is known
+//  when the file's keys have come.
+//
+//  RocksDB does not tell a filter policy what is in the tree; the readers of
+//  the SST files do. With max_open_files = -1, RocksDB's default, all files are
+//  open; otherwise only the most recently used ones are listed.
+//
+//  A budget in bytes also depends on files that other policies have opened, as
+//  after a change of options, and on files that have been written but are not
+//  open yet: RocksDB opens the files of a compaction when all of them are
+//  written.
 
 #pragma once
 
 #include <atomic>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -17,18 +28,121 @@
 #include <vector>
 
 #include "filter_policy/filter_budget.h"
-#include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/env.h"
 #include "rocksdb/filter_policy.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- Tree filters ----
+
+// The filters of the trees of one filter policy. Thread safe.
+class TreeFilters {
+ public:
+  // A column family of a DB. The log tells apart the DBs that share a policy.
+  struct Tree {
+    const Logger* info_log = nullptr;
+    std::string column_family;
+
+    bool operator<(const Tree& other) const {
+      return std::tie(info_log, column_family) <
+             std::tie(other.info_log, other.column_family);
+    }
+  };
+
+  TreeFilters();
+  ~TreeFilters();
+  TreeFilters(const TreeFilters&) = delete;
+  TreeFilters& operator=(const TreeFilters&) = delete;
+
+  // The sizes of the filters of the tree: those of its plan if it has one, else
+  // those of its open files. The rule of levels asks for them with each file
+  // that is written, so the keys of open files are not copied.
+  std::vector<FileFilter> FiltersOf(const Tree& tree) const;
+
+  // The trees with files, and `tree`, which comes last.
+  std::vector<Tree> TreesWith(const Tree& tree) const;
+  // The tree of the column family if there is exactly one; else without a log.
+  Tree FindTree(const std::string& column_family) const;
+
+  // The open files of a tree, whichever policy has opened them, and the files
+  // that have been written to it. `*before` is the sum of those that this
+  // thread has written to `level`, which are not in the result. If the tree has
+  // a plan, only the files of that.
+  BudgetedTree Budgeted(const Tree& tree, int level, FileFilter* before) const;
+
+  // Counts a file that this thread has written, until a file of its level is
+  // opened.
+  void AddWritten(const Tree& tree, const FileFilter& file);
+
+  // Stores the number of keys that a tree is planned for, which Budgeted
+  // returns.
+  void Expect(const Tree& tree, double keys) {
+    const Lock lock(mutex_);
+    states_[tree].expected_keys = keys;
+  }
+
+  // Plans a tree. If it is planned twice at a time, the later plan counts until
+  // either ends.
+  void Plan(const Tree& tree, std::vector<FileFilter> files) {
+    const Lock lock(mutex_);
+    states_[tree].plan = std::move(files);
+  }
+  void EndPlan(const Tree& tree) {
+    const Lock lock(mutex_);
+    states_[tree].plan.reset();
+  }
+
+ private:
+  friend class TreeEntry;
+  using Lock = std::lock_guard<std::mutex>;
+  using Files = std::list<std::shared_ptr<const FileFilter>>;
+
+  // What is known of a tree.
+  struct State {
+    Files files;
+    std::optional<std::vector<FileFilter>> plan;  // of a TreePlan
+    // The sums of what each thread has written to each level.
+    std::map<std::pair<int, std::thread::id>, FileFilter> written;
+    double expected_keys = 0;
+  };
+
+  // Requires mutex_.
+  const State* Find(const Tree& tree) const {
+    const auto found = states_.find(tree);
+    return found == states_.end() ? nullptr : &found->second;
+  }
+  Files::iterator Add(const Tree& tree, const FileFilter& file);
+  void Remove(const Tree& tree, Files::iterator file);
+
+  mutable std::mutex mutex_;
+  std::map<Tree, State> states_;
+};
+
+// One file's filter, listed in its tree for as long as this object lives.
+class TreeEntry {
+ public:
+  TreeEntry(std::shared_ptr<TreeFilters> trees, TreeFilters::Tree tree,
+            const FileFilter& file)
+      : trees_(std::move(trees)),
+        tree_(std::move(tree)),
+        place_(trees_->Add(tree_, file)) {}
+  ~TreeEntry() { trees_->Remove(tree_, place_); }
+
+  TreeEntry(const TreeEntry&) = delete;
+  TreeEntry& operator=(const TreeEntry&) = delete;
+
+ private:
+  const std::shared_ptr<TreeFilters> trees_;
+  const TreeFilters::Tree tree_;
+  const TreeFilters::Files::iterator place_;
+};
+
 // ---- Tree plan ----
 
 // The tree as it will be once all of its files have been rewritten under a
-// policy whose filters share their memory: level_bits=kAuto (filter_budget.h)
-// or filter_budget_bytes (filter_budget.h). The bits of a file depend on the
+// policy whose filters share their memory: level_bits=kAuto or
+// filter_budget_bytes (filter_budget.h). The bits of a file depend on the
 // filters of all others, so files that are rewritten one after the other,
 // beginning under another policy, would reach their sizes only when all have
 // been rewritten several times. While a plan lives, each new file gets its

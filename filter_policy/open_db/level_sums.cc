@@ -4,52 +4,138 @@
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/option_types.h"
+#include "monitoring/perf_level_imp.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
+// ---- Get tally ----
 
-void AddNumber(const char* name, const std::string& number, std::string* line) {
-  *line += std::string(line->back() == ':' ? " " : ", ") + name + " " + number;
+void ThreadPerf::Find() {
+  context_ = get_perf_context();
+#if defined(NPERF_CONTEXT)
+  // RocksDB has been compiled without perf contexts: nothing counts.
+  static constexpr PerfLevel kNothing = PerfLevel::kDisable;
+  level_ = &kNothing;
+#else
+  level_ = &perf_level;
+#endif
 }
 
-void AddSeeks(const std::string& kind, const SeekCounts& seeks, SeekKind of,
-              std::string* line) {
-  const auto add = [&](const char* name, SeekEvent event) {
-    AddNumber((kind + "." + name).c_str(), std::to_string(seeks(of, event)),
-              line);
+GetTally::Row& GetTally::MakeRow() {
+  Row* const row = new Row;
+  row->tally = this;
+  rows_.Reset(row);
+  return *row;
+}
+
+// RocksDB holds a mutex here and in Fold. If a thread ends while rows are added
+// up, they are added up again, so that its row is in the sums once.
+void GetTally::EndRow(void* ended) {
+  Row* const row = static_cast<Row*>(ended);
+  for (size_t i = 0; i < kNumbers; i++) {
+    Add(i, row->numbers[i].load(std::memory_order_relaxed),
+        &row->tally->ended_);
+  }
+  row->tally->threads_ended_.fetch_add(1, std::memory_order_release);
+  delete row;
+}
+
+GetTally::Sums GetTally::SumRows() const {
+  Sums sums = {};
+  const auto add = [](void* row, void* to) {
+    for (size_t i = 0; i < kNumbers; i++) {
+      (*static_cast<Sums*>(to))[i] +=
+          static_cast<const Row*>(row)->numbers[i].load(
+              std::memory_order_relaxed);
+    }
   };
-  add("negatives", SeekEvent::kNegative);
-  add("passed", SeekEvent::kPassed);
-  add("true_positives", SeekEvent::kTruePositive);
-  add("false_positives", SeekEvent::kFalsePositive);
+  for (uint64_t ended = ~uint64_t{0}; ended != threads_ended_;) {
+    ended = threads_ended_;
+    sums = {};
+    add(const_cast<Row*>(&ended_), &sums);
+    rows_.Fold(add, &sums);
+  }
+  return sums;
 }
+
+GetCounts GetTally::Load() const {
+  const Sums sums = SumRows();
+  GetCounts counts;
+  counts.unasked = sums[kNoAnswer] + sums[kFound + kNoAnswer];
+  counts.negatives = sums[kNegative] + sums[kFound + kNegative];
+  counts.positives = sums[kPositive] + sums[kFound + kPositive];
+  counts.true_positives = sums[kFound + kPositive] + sums[kFoundLater];
+  return counts;
+}
+
+ReadCounts GetTally::LoadReads() const {
+  const Sums sums = SumRows();
+  // Threads count on meanwhile.
+  uint64_t gets = sums[kPositive] + sums[kFound + kPositive];
+  gets -= std::min(gets, sums[kGetUnknown]);
+  const uint64_t gets_from_file = std::min(gets, sums[kGetFromFile]);
+  return {sums[kSeekFromCache] + gets - gets_from_file,
+          sums[kSeekFromFile] + gets_from_file};
+}
+
+void GetTally::CountBatch(const FilterAnswers& answers, size_t keys,
+                          size_t found) {
+  const uint64_t negatives = answers.negatives();
+  const uint64_t positives = answers.positives();
+  // Keys for which the filter was not asked, or could not be read.
+  const uint64_t unasked =
+      keys - std::min<uint64_t>(keys, negatives + positives);
+  // If some keys got an answer and others none, it is unknown which were found.
+  const uint64_t true_positives = std::min<uint64_t>(found, positives);
+  Row& row = RowOfThread();
+  Add(kNoAnswer, unasked, &row);
+  Add(kNegative, negatives, &row);
+  Add(kPositive, positives - true_positives, &row);
+  Add(kFound + kPositive, true_positives, &row);
+  CountGetsFromFile(answers, &row);
+}
+
+void GetTally::CountGetsFromFile(const FilterAnswers& answers, Row* row) {
+  Add(kGetFromFile, std::min(answers.positives(), answers.blocks()), row);
+}
+
+void GetTally::CountBatchOfFilter(const FilterAnswers& answers) {
+  Row& row = RowOfThread();
+  Add(kNegative, answers.negatives(), &row);
+  Add(kPositive, answers.positives(), &row);
+  Add(kGetUnknown, answers.positives(), &row);
+}
+
+// ---- Level sums ----
+
+namespace {
 
 // The numbers have the names that they have in plugin/filter_statistics.h.
 std::string LevelToString(int level, const LevelSums& sums) {
   std::string line =
       " L" + (level < 0 ? std::string("?") : std::to_string(level)) + ":";
-  AddNumber("open_files", std::to_string(sums.files), &line);
-  AddNumber("used_files", std::to_string(sums.used()), &line);
-  AddNumber("bits_per_key", DecimalText(sums.BitsPerKey(), 1), &line);
-  AddSeeks("bounded_seeks", sums.counts.seeks, SeekKind::kClosed, &line);
-  AddSeeks("unbounded_seeks", sums.counts.seeks, SeekKind::kOpen, &line);
+  const auto add = [&line](const std::string& name, const std::string& number) {
+    line += (line.back() == ':' ? " " : ", ") + name + " " + number;
+  };
+  add("open_files", std::to_string(sums.files));
+  add("used_files", std::to_string(sums.used()));
+  add("bits_per_key", DecimalText(sums.BitsPerKey(), 1));
+  for (const auto& [kind, name] :
+       {std::make_pair(SeekKind::kClosed, "bounded_seeks."),
+        std::make_pair(SeekKind::kOpen, "unbounded_seeks.")}) {
+    for (const auto& [event, outcome] :
+         {std::make_pair(SeekEvent::kNegative, "negatives"),
+          std::make_pair(SeekEvent::kPassed, "passed"),
+          std::make_pair(SeekEvent::kTruePositive, "true_positives"),
+          std::make_pair(SeekEvent::kFalsePositive, "false_positives")}) {
+      add(std::string(name) + outcome,
+          std::to_string(sums.counts.seeks(kind, event)));
+    }
+  }
   return line;
 }
 
 }  // namespace
-
-const char* ToString(DesignBasis basis) {
-  switch (basis) {
-    case DesignBasis::kSamples:
-      return "samples";
-    case DesignBasis::kKeys:
-      return "keys";
-    case DesignBasis::kPrescribed:
-      return "prescribed";
-  }
-  return "unknown";
-}
 
 DesignBasis BasisOf(const UserCollectedProperties& properties) {
   if (PropertyNumber(properties, kSamplesProperty, 0) > 0) {

@@ -22,47 +22,38 @@ MissCache::Slot* MissCache::SetOf(uint64_t file, const Slice& key) const {
 }
 
 bool MissCache::Gap::EndIsAbove(const Slice& key) const {
-  const size_t shared = this->shared();
   const int order =
-      Slice(bytes, shared)
-          .compare(Slice(key.data(), std::min(key.size(), shared)));
+      Slice(bytes(), shared())
+          .compare(Slice(key.data(), std::min(key.size(), shared())));
   if (order != 0) return order > 0;
-  return Slice(bytes + lo_size(), rest_size())
-             .compare(Slice(key.data() + shared, key.size() - shared)) > 0;
+  return rest().compare(Slice(key.data() + shared(), key.size() - shared())) >
+         0;
 }
 
 bool MissCache::Read(const Slot& slot, uint64_t file, Gap* gap) {
-  const uint64_t version = slot.words[0].load(std::memory_order_acquire);
+  const uint64_t version = slot.version.load(std::memory_order_acquire);
   if ((version & 1) != 0 ||
-      slot.words[1].load(std::memory_order_acquire) != file) {
+      slot.words[0].load(std::memory_order_acquire) != file) {
     return false;
   }
-  gap->file = file;
-  gap->sizes = slot.words[2].load(std::memory_order_acquire);
-  for (size_t i = 0; i < kWords - kHeadWords; i++) {
-    const uint64_t word =
-        slot.words[kHeadWords + i].load(std::memory_order_acquire);
-    memcpy(gap->bytes + 8 * i, &word, 8);
+  for (size_t i = 0; i < kWords; i++) {
+    gap->words[i] = slot.words[i].load(std::memory_order_acquire);
   }
-  return slot.words[0].load(std::memory_order_relaxed) == version;
+  return slot.version.load(std::memory_order_relaxed) == version;
 }
 
 void MissCache::Write(const Gap& gap, Slot* slot) {
-  uint64_t version = slot->words[0].load(std::memory_order_relaxed);
+  uint64_t version = slot->version.load(std::memory_order_relaxed);
   // Another thread writes: one of the two gaps is forgotten.
   if ((version & 1) != 0 ||
-      !slot->words[0].compare_exchange_strong(version, version + 1,
-                                              std::memory_order_acq_rel)) {
+      !slot->version.compare_exchange_strong(version, version + 1,
+                                             std::memory_order_acq_rel)) {
     return;
   }
-  slot->words[1].store(gap.file, std::memory_order_release);
-  slot->words[2].store(gap.sizes, std::memory_order_release);
-  for (size_t i = 0; i < kWords - kHeadWords; i++) {
-    uint64_t word;
-    memcpy(&word, gap.bytes + 8 * i, 8);
-    slot->words[kHeadWords + i].store(word, std::memory_order_release);
+  for (size_t i = 0; i < kWords; i++) {
+    slot->words[i].store(gap.words[i], std::memory_order_release);
   }
-  slot->words[0].store(version + 2, std::memory_order_release);
+  slot->version.store(version + 2, std::memory_order_release);
 }
 
 void MissCache::Add(uint64_t file, const Slice& lo, const Slice& hi) {
@@ -70,19 +61,16 @@ void MissCache::Add(uint64_t file, const Slice& lo, const Slice& hi) {
   if (lo.compare(hi) >= 0 || lo.size() >= kMaxBytes) return;
   const size_t shared = SharedBytes(lo, hi);
   const size_t rest = std::min(hi.size() - shared, kMaxBytes - lo.size());
-  Gap gap;
-  gap.file = file;
-  gap.sizes = lo.size() | shared << 16 | uint64_t{rest} << 32;
-  memset(gap.bytes, 0, kMaxBytes);
-  memcpy(gap.bytes, lo.data(), lo.size());
-  memcpy(gap.bytes + lo.size(), hi.data() + shared, rest);
+  Gap gap = {{file, lo.size() | shared << 16 | uint64_t{rest} << 32}};
+  memcpy(gap.bytes(), lo.data(), lo.size());
+  memcpy(gap.bytes() + lo.size(), hi.data() + shared, rest);
   const uint64_t stored = stored_.fetch_add(1, std::memory_order_relaxed);
   Slot* const set = SetOf(file, lo);
   Slot* replaced = &set[stored % kWays];
   for (size_t way = 0; way < kWays; way++) {
     // A part of the new gap, or an empty slot.
     Gap other;
-    if (set[way].words[0].load(std::memory_order_relaxed) == 0 ||
+    if (set[way].version.load(std::memory_order_relaxed) == 0 ||
         (Read(set[way], file, &other) && other.lo().compare(lo) >= 0 &&
          gap.EndIsAbove(other.lo()))) {
       replaced = &set[way];
@@ -98,7 +86,8 @@ bool MissCache::Find(uint64_t file, const Slice& key, std::string* end) const {
   for (size_t way = 0; way < kWays; way++) {
     if (Read(set[way], file, &gap) && gap.lo().compare(key) <= 0 &&
         gap.EndIsAbove(key)) {
-      gap.AssignEnd(end);
+      end->assign(gap.bytes(), gap.shared());
+      end->append(gap.rest().data(), gap.rest().size());
       return true;
     }
   }

@@ -68,30 +68,29 @@ class MissCache {
 
  private:
   static constexpr size_t kWays = 4;
-  static constexpr size_t kWords = 16;
-  static constexpr size_t kHeadWords = 3;
+  static constexpr size_t kWords = 15;
 
-  // Words: the version, the file, the sizes (of `lo`, of what `hi` shares with
-  // it, of the rest of `hi`; 16 bits each), and the bytes of `lo` and of that
-  // rest.
-  struct alignas(64) Slot {
-    std::atomic<uint64_t> words[kWords] = {};
-  };
-  // A copy of a slot.
+  // Words: the file, the sizes (of `lo`, of what `hi` shares with it, of the
+  // rest of `hi`; 16 bits each), and the bytes of `lo` and of that rest.
   struct Gap {
-    uint64_t file = 0;
-    uint64_t sizes = 0;
-    char bytes[kMaxBytes];
+    uint64_t words[kWords];
 
-    size_t lo_size() const { return sizes & 0xffff; }
-    size_t shared() const { return sizes >> 16 & 0xffff; }
-    size_t rest_size() const { return sizes >> 32 & 0xffff; }
-    Slice lo() const { return Slice(bytes, lo_size()); }
-    void AssignEnd(std::string* end) const {
-      end->assign(bytes, shared());
-      end->append(bytes + lo_size(), rest_size());
+    char* bytes() { return reinterpret_cast<char*>(words + 2); }
+    const char* bytes() const {
+      return reinterpret_cast<const char*>(words + 2);
+    }
+    size_t lo_size() const { return words[1] & 0xffff; }
+    size_t shared() const { return words[1] >> 16 & 0xffff; }
+    Slice lo() const { return Slice(bytes(), lo_size()); }
+    Slice rest() const {
+      return Slice(bytes() + lo_size(), words[1] >> 32 & 0xffff);
     }
     bool EndIsAbove(const Slice& key) const;
+  };
+  static_assert(sizeof(Gap) == 2 * sizeof(uint64_t) + kMaxBytes);
+  struct alignas(64) Slot {
+    std::atomic<uint64_t> version{0};
+    std::atomic<uint64_t> words[kWords] = {};
   };
 
   Slot* SetOf(uint64_t file, const Slice& key) const;

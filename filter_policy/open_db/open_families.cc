@@ -10,16 +10,39 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- DB session ----
+
 namespace {
 
-std::string NameOf(const OpenFamilies::Family& family) {
+struct OpenSessions {
+  std::mutex mutex;
+  // A session removes its entry in its destructor, so all pointers are valid
+  // while the mutex is held. The last shared_ptr may be gone by then.
+  std::map<std::string, DBSession*> by_id;
+
+  struct Built {
+    std::string family_name;
+    BuildCounts counts;
+  };
+  // The filters that were built for the column families of a DB. The first one
+  // is built before the DB opens a file, and so before there is a session.
+  std::map<std::string, std::map<const void*, Built>> built;
+};
+
+OpenSessions& All() {
+  static auto* const all = new OpenSessions;
+  return *all;
+}
+
+std::string NameOf(const DBSession::Family& family) {
   return family.name.empty() ? "unknown" : family.name;
 }
 
 }  // namespace
 
-FamilyState OpenFamilies::StateOf(const Family& family) {
+FamilyState DBSession::StateOf(const Family& family) {
   FamilyState state;
+  state.refreshes = family.refreshes;
   for (const auto& [number, level] : family.levels) {
     // A file that was opened only to be inspected leaves no trace.
     if (!level.closed_files.IsZero()) {
@@ -30,33 +53,64 @@ FamilyState OpenFamilies::StateOf(const Family& family) {
     }
   }
   state.open_files.reserve(family.open_files.size());
-  for (const File* file : family.open_files) {
+  for (const OpenFile* file : family.open_files) {
     state.open_files.push_back(file->State());
   }
   return state;
 }
 
-FamilyState OpenFamilies::StateOf(const void* family) const {
+FamilyState DBSession::StateOf(const void* family) const {
+  const std::lock_guard<std::mutex> lock_all(All().mutex);
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto found = families_.find(family);
-  return found == families_.end() ? FamilyState() : StateOf(found->second);
+  FamilyState state =
+      found == families_.end() ? FamilyState() : StateOf(found->second);
+  const auto db = All().built.find(id_);
+  if (db == All().built.end()) return state;
+  const auto built = db->second.find(family);
+  if (built != db->second.end()) state.builds = built->second.counts;
+  return state;
 }
 
-std::vector<FamilyState> OpenFamilies::StatesIn(
-    const PathFilter& selects) const {
+// No shared_ptr is taken, because releasing the last one saves the queues,
+// which needs the Env and the Logger of a DB that may be closed meanwhile.
+std::vector<FamilyState> DBSession::StatesIn(const PathFilter& selects) {
   std::vector<FamilyState> found;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  for (const auto& [id, family] : families_) {
-    const bool is_there = std::any_of(
-        family.open_files.begin(), family.open_files.end(),
-        [&](const File* file) { return selects(file->description.path); });
-    if (is_there) found.push_back(StateOf(family));
+  const std::lock_guard<std::mutex> lock_all(All().mutex);
+  for (const auto& [id, db] : All().by_id) {
+    const std::lock_guard<std::mutex> lock(db->mutex_);
+    for (const auto& [address, family] : db->families_) {
+      const bool is_there =
+          std::any_of(family.open_files.begin(), family.open_files.end(),
+                      [&](const OpenFile* file) {
+                        return selects(file->description_.path);
+                      });
+      if (is_there) found.push_back(StateOf(family));
+    }
   }
   return found;
 }
 
-uint64_t OpenFamilies::PriceOf(const void* family, int level,
-                               const Statistics* statistics) {
+void DBSession::EnterRefresh(
+    const void* family, const std::function<void(RefreshCounts*)>& change) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  change(&families_[family].refreshes);
+}
+
+RefreshMemory DBSession::RefreshMemoryOf(const void* family) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = families_.find(family);
+  return found == families_.end() ? RefreshMemory()
+                                  : found->second.refresh_memory;
+}
+
+void DBSession::SetRefreshMemory(const void* family, RefreshMemory memory) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  families_[family].refresh_memory = std::move(memory);
+}
+
+uint64_t DBSession::PriceOf(const void* family, int level,
+                            const Statistics* statistics) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const double file_micros = file_read_time_.Update(statistics);
   const auto found = families_.find(family);
@@ -67,8 +121,8 @@ uint64_t OpenFamilies::PriceOf(const void* family, int level,
                                        file_micros);
 }
 
-void OpenFamilies::Add(File* file) {
-  const FileDescription& description = file->description;
+void DBSession::Add(OpenFile* file) {
+  const FileDescription& description = file->description_;
   if (description.log_period_seconds > 0) {
     log_period_seconds_.store(description.log_period_seconds,
                               std::memory_order_relaxed);
@@ -82,23 +136,23 @@ void OpenFamilies::Add(File* file) {
     }
     family.name = description.family_name;
   }
-  file->family = &family;
-  file->level = &family.levels[description.level];
+  file->family_ = &family;
+  file->level_ = &family.levels[description.level];
   family.open_files.insert(file);
 }
 
-void OpenFamilies::Remove(File* file) {
+void DBSession::Remove(const OpenFile& file) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  file->family->open_files.erase(file);
-  file->level->closed_files += file->Counts();
+  file.family_->open_files.erase(&file);
+  file.level_->closed_files += file.Counts();
 }
 
-void OpenFamilies::LogIfDue(const File& file) {
+void DBSession::LogIfDue(const OpenFile& file) {
   constexpr uint64_t kMicrosPerSecond = 1000 * 1000;
-  const FileDescription& description = file.description;
+  const FileDescription& description = file.description_;
   const uint64_t period = log_period_seconds_.load(std::memory_order_relaxed);
   if (period == 0) return;
-  Family* const family = file.family;
+  Family* const family = file.family_;
   const uint64_t period_micros = period * kMicrosPerSecond;
   const uint64_t now = description.env->NowMicros();
   uint64_t due = family->next_line_micros.load(std::memory_order_relaxed);
@@ -139,108 +193,6 @@ bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded) {
   return unbounded >= kEnough && unbounded >= kNearlyAll * bounded;
 }
 
-// ---- Open file ----
-
-OpenFile::OpenFile(const std::string& db_session_id,
-                   FileDescription description, FilterUse use,
-                   const ProteanFilterPolicy* policy)
-    : db_(DBSession::Join(
-          DBSession::IdOf(db_session_id, description.info_log))),
-      file_(std::move(description), use) {
-  const FileDescription& file = file_.description;
-  // A file that was written outside of the DB names no column family.
-  const std::string& family =
-      file.family_name.empty() ? kDefaultColumnFamilyName : file.family_name;
-  const auto samples = policy == nullptr ? nullptr : policy->Samples();
-  if (samples != nullptr) {
-    samples_ = db_->Queue(samples, family, file.env, file.info_log);
-  }
-  const auto trees = policy == nullptr || use != FilterUse::kUsed
-                         ? nullptr
-                         : policy->Filters();
-  if (trees != nullptr && file.level >= 0) {
-    FileFilter filter;
-    filter.level = file.level;
-    filter.keys = file.properties->num_filter_entries;
-    filter.bits = 8 * file.properties->filter_size;
-    GetKeyRange(file.properties->user_collected_properties, &filter.smallest,
-                &filter.largest);
-    tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
-                        filter);
-  }
-  db_->families()->Add(&file_);
-  db_->families()->LogIfDue(file_);
-}
-
-OpenFile::~OpenFile() {
-  db_->families()->LogIfDue(file_);
-  db_->families()->Remove(&file_);
-}
-
-double OpenFile::ShareReadInVain(AskedFor asked_for) const {
-  uint64_t found = 0;
-  uint64_t in_vain = 0;
-  if (asked_for == AskedFor::kGet) {
-    const GetCounts gets = file_.level->gets.Load();
-    found = gets.true_positives;
-    in_vain = gets.positives - gets.true_positives;
-  } else {
-    const SeekCounts seeks = file_.counts.Load();
-    found = seeks(SeekKind::kClosed, SeekEvent::kTruePositive);
-    in_vain = seeks(SeekKind::kClosed, SeekEvent::kFalsePositive);
-  }
-  if (found + in_vain == 0) return 1;
-  const ReadCounts reads = file_.level->gets.LoadReads();
-  const uint64_t all_reads = reads.from_cache + reads.from_file;
-  const double from_file = all_reads == 0
-                               ? 1
-                               : static_cast<double>(reads.from_file) /
-                                     static_cast<double>(all_reads);
-  return from_file * static_cast<double>(in_vain) /
-         static_cast<double>(found + in_vain);
-}
-
-bool OpenFile::LogDamage(const char* what, const Status& status) {
-  if (damage_reported_.exchange(true)) return false;
-  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
-      "ProteanTable: %s is read without %s: %s", file_.description.path.c_str(),
-      what, status.ToString().c_str());
-  return true;
-}
-
-void OpenFile::LogFailure(const char* what, const Status& status) {
-  if (failure_reported_.exchange(true)) return;
-  Log(InfoLogLevel::WARN_LEVEL, file_.description.info_log,
-      "ProteanTable: %s is read without %s while that cannot be read: %s",
-      file_.description.path.c_str(), what, status.ToString().c_str());
-}
-
-// ---- Db session ----
-
-namespace {
-
-struct OpenSessions {
-  std::mutex mutex;
-  // A session removes its entry in its destructor, so all pointers are valid
-  // while the mutex is held. The last shared_ptr may be gone by then.
-  std::map<std::string, DBSession*> by_id;
-
-  struct Built {
-    std::string family_name;
-    BuildCounts counts;
-  };
-  // The filters that were built for the column families of a DB. The first one
-  // is built before the DB opens a file, and so before there is a session.
-  std::map<std::string, std::map<const void*, Built>> built;
-};
-
-OpenSessions& All() {
-  static auto* const all = new OpenSessions;
-  return *all;
-}
-
-}  // namespace
-
 std::shared_ptr<DBSession> DBSession::Join(const std::string& id) {
   if (id.empty()) return std::shared_ptr<DBSession>(new DBSession(id));
   const std::lock_guard<std::mutex> lock(All().mutex);
@@ -261,20 +213,6 @@ std::shared_ptr<DBSession> DBSession::Find(const std::string& id) {
                                     : found->second->weak_from_this().lock();
 }
 
-// No shared_ptr is taken, because releasing the last one saves the queues,
-// which needs the Env and the Logger of a DB that may be closed meanwhile.
-std::vector<FamilyState> DBSession::StatesIn(
-    const OpenFamilies::PathFilter& selects) {
-  std::vector<FamilyState> all;
-  const std::lock_guard<std::mutex> lock(All().mutex);
-  for (const auto& [id, db] : All().by_id) {
-    for (FamilyState& family : db->families_.StatesIn(selects)) {
-      all.push_back(std::move(family));
-    }
-  }
-  return all;
-}
-
 uint64_t DBSession::PriceOf(const std::string& id, const void* family,
                             int level, const Statistics* statistics) {
   const std::lock_guard<std::mutex> lock(All().mutex);
@@ -282,7 +220,7 @@ uint64_t DBSession::PriceOf(const std::string& id, const void* family,
   const uint64_t price =
       found == All().by_id.end()
           ? 0
-          : found->second->families_.PriceOf(family, level, statistics);
+          : found->second->PriceOf(family, level, statistics);
   return price == 0 ? kUsualPrice : price;
 }
 
@@ -306,14 +244,6 @@ void DBSession::AddBuilt(const std::string& id, const void* family,
   of_family.counts += counts;
 }
 
-BuildCounts DBSession::BuiltFor(const void* family) const {
-  const std::lock_guard<std::mutex> lock(All().mutex);
-  const auto db = All().built.find(id_);
-  if (db == All().built.end()) return {};
-  const auto built = db->second.find(family);
-  return built == db->second.end() ? BuildCounts() : built->second.counts;
-}
-
 std::string DBSession::IdOf(const std::string& db_session_id,
                             const Logger* info_log) {
   if (!db_session_id.empty() || info_log == nullptr) return db_session_id;
@@ -321,7 +251,7 @@ std::string DBSession::IdOf(const std::string& db_session_id,
 }
 
 DBSession::~DBSession() {
-  for (UsedQueue& used : queues_) used.session.reset();
+  for (UsedQueue& used : queues_) used.queue.reset();
   const std::lock_guard<std::mutex> lock(All().mutex);
   const auto entry = All().by_id.find(id_);
   // The DB may have been joined again meanwhile.
@@ -356,10 +286,10 @@ MissCache* DBSession::RememberMisses(
 }
 
 std::vector<DBSession::UsedQueue> DBSession::TakeIdleQueues() {
-  // The count of a session that is held here alone cannot rise meanwhile: new
+  // The count of a queue that is held here alone cannot rise meanwhile: new
   // holders get it from Queue.
   const auto is_idle = [](const UsedQueue& used) {
-    return used.session.use_count() == 1;
+    return used.queue.use_count() == 1;
   };
   std::vector<UsedQueue> taken;
   auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
@@ -377,20 +307,97 @@ std::vector<DBSession::UsedQueue> DBSession::TakeIdleQueues() {
   return taken;
 }
 
-std::shared_ptr<SampleSession> DBSession::Queue(
+std::shared_ptr<QueryQueue> DBSession::Queue(
     const std::shared_ptr<SampleStore>& store, const std::string& column_family,
     Env* env, Logger* logger) {
   std::vector<UsedQueue> closed;  // destroyed, and saved, without the lock
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(queues_mutex_);
   for (const UsedQueue& used : queues_) {
     if (used.store == store && used.column_family == column_family) {
-      return used.session;
+      return used.queue;
     }
   }
   closed = TakeIdleQueues();
   queues_.push_back(
       {store, column_family, store->Open(column_family, env, logger)});
-  return queues_.back().session;
+  return queues_.back().queue;
+}
+
+// ---- Open file ----
+
+OpenFile::OpenFile(const std::string& db_session_id,
+                   FileDescription description, FilterUse use,
+                   const ProteanFilterPolicy* policy)
+    : db_(DBSession::Join(
+          DBSession::IdOf(db_session_id, description.info_log))),
+      description_(std::move(description)),
+      use_(use) {
+  const FileDescription& file = description_;
+  // A file that was written outside of the DB names no column family.
+  const std::string& family =
+      file.family_name.empty() ? kDefaultColumnFamilyName : file.family_name;
+  const auto samples = policy == nullptr ? nullptr : policy->Samples();
+  if (samples != nullptr) {
+    queue_ = db_->Queue(samples, family, file.env, file.info_log);
+  }
+  const auto trees = policy == nullptr || use != FilterUse::kUsed
+                         ? nullptr
+                         : policy->Filters();
+  if (trees != nullptr && file.level >= 0) {
+    FileFilter filter;
+    filter.level = file.level;
+    filter.keys = file.properties->num_filter_entries;
+    filter.bits = 8 * file.properties->filter_size;
+    GetKeyRange(file.properties->user_collected_properties, &filter.smallest,
+                &filter.largest);
+    tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
+                        filter);
+  }
+  db_->Add(this);
+  db_->LogIfDue(*this);
+}
+
+OpenFile::~OpenFile() {
+  db_->LogIfDue(*this);
+  db_->Remove(*this);
+}
+
+double OpenFile::ShareReadInVain(AskedFor asked_for) const {
+  uint64_t found = 0;
+  uint64_t in_vain = 0;
+  if (asked_for == AskedFor::kGet) {
+    const GetCounts gets = level_->gets.Load();
+    found = gets.true_positives;
+    in_vain = gets.positives - gets.true_positives;
+  } else {
+    const SeekCounts seeks = counts_.Load();
+    found = seeks(SeekKind::kClosed, SeekEvent::kTruePositive);
+    in_vain = seeks(SeekKind::kClosed, SeekEvent::kFalsePositive);
+  }
+  if (found + in_vain == 0) return 1;
+  const ReadCounts reads = level_->gets.LoadReads();
+  const double from_file = reads.all() == 0
+                               ? 1
+                               : static_cast<double>(reads.from_file) /
+                                     static_cast<double>(reads.all());
+  return from_file * static_cast<double>(in_vain) /
+         static_cast<double>(found + in_vain);
+}
+
+bool OpenFile::ReportDamage(const char* what, const Status& status) {
+  if (damage_reported_.exchange(true)) return false;
+  Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
+      "ProteanTable: %s is read without %s: %s", description_.path.c_str(),
+      what, status.ToString().c_str());
+  return true;
+}
+
+void OpenFile::ReportFailedPart(const Status& status) {
+  if (failure_reported_.exchange(true)) return;
+  Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
+      "ProteanTable: %s is read without a part of its filter while that cannot "
+      "be read: %s",
+      description_.path.c_str(), status.ToString().c_str());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The column families of an open DB and their open files. A file that is
-//  closed leaves its counts to its level, so that the sums of a level never
-//  fall while the DB is open.
+//  What an open DB knows of its files: the column families with their open
+//  files, the queues of sample queries that the DB uses, its false positives
+//  (miss_cache.h), and how its filters were refreshed. A file that is closed
+//  leaves its counts to its level, so that the sums of a level never fall while
+//  the DB is open.
 //
 //  Now and then the DB's log gets a line with these sums. RocksDB does not call
 //  a plugin when it dumps its own statistics, and a thread for this would
@@ -12,8 +14,11 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -25,12 +30,10 @@
 
 #include "cache/cache_reservation_manager.h"
 #include "filter_policy/false_positive_price.h"
-#include "filter_policy/open_db/get_tally.h"
+#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/miss_cache.h"
-#include "filter_policy/open_db/refresh_memory.h"
 #include "filter_policy/open_db/seek_backoff.h"
-#include "filter_policy/open_db/tree_filters.h"
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/samples/sample_store.h"
 #include "port/port.h"
@@ -52,10 +55,9 @@ class LevelPrice {
   // Returns the price after all reads of the level so far; 0 while they are too
   // few. Reads are counted anew when they are enough for the price.
   uint64_t Update(const ReadCounts& so_far, double file_micros) {
-    const ReadCounts since = so_far.Since(before_);
-    const RecentReads recent = {since.from_cache, since.from_file, file_micros};
+    const ReadCounts recent = so_far.Since(before_);
     if (recent.all() >= kMinReadsForPrice) {
-      price_ = PriceClassOf(PriceOfFalsePositive(recent), price_);
+      price_ = PriceClassOf(PriceOfFalsePositive(recent, file_micros), price_);
       before_ = so_far;
     }
     return price_;
@@ -100,7 +102,47 @@ class FileReadTime {
   double micros_ = 0;
 };
 
-// ---- Open families ----
+// ---- Refresh memory ----
+
+// What RefreshFilters (plugin/refresh_filters.h) remembers of its calls while a
+// DB is open, so that the next call need not do the same again.
+
+// The part of a file's sample queries that its filter lets through. Some of
+// them may be true positives.
+struct PassedSamples {
+  double share = 0;
+  double samples = 0;  // their number; 0 if there are none
+
+  // Returns true if the shares differ by at least `least`, and by more than
+  // chance explains: three standard deviations.
+  bool DiffersFrom(const PassedSamples& other, double least) const {
+    if (samples == 0 || other.samples == 0) return samples != other.samples;
+    const double all = samples + other.samples;
+    const double mean = (share * samples + other.share * other.samples) / all;
+    const double deviation =
+        std::sqrt(mean * (1 - mean) * (1 / samples + 1 / other.samples));
+    return std::fabs(share - other.share) >= std::max(least, 3 * deviation);
+  }
+};
+
+// A file whose keys were read, and whose filter a new one could not replace
+// with enough gain.
+struct RejectedRefresh {
+  PassedSamples passed;
+  // What the new filter would have gained: in its false positive rate (0 if
+  // that may be chance), and as a share of all questions to filters.
+  double gain = 0;
+  double saved = 0;
+};
+
+// What is remembered of a column family.
+struct RefreshMemory {
+  std::string policy;  // its options: all else holds only while they are these
+  uint64_t runs = 0;
+  std::map<std::string, RejectedRefresh> futile;  // by the name of the file
+};
+
+// ---- DB session ----
 
 // What a file's reader tells when it opens the file.
 struct FileDescription {
@@ -118,104 +160,9 @@ struct FileDescription {
   uint64_t log_period_seconds = 0;  // 0 if unknown, or if no lines are wanted
 };
 
-// Thread safe.
-class OpenFamilies {
- public:
-  struct File;
+class OpenFile;
 
-  struct Level {
-    // Shared by the iterators over the level's files.
-    SeekBackoff::Shared backoff{0};
-    SeekBackoff::CachedReads cached_reads{0};
-    // Counts of the level's files that have been closed.
-    FileCounts closed_files;
-    // What files of the level answered to Get, open or closed, and where reads
-    // of them found their blocks.
-    GetTally gets;
-    // What a false positive costs. Not used without OpenFamilies.
-    LevelPrice price;
-  };
-
-  // RocksDB does not tell a plugin that a column family is dropped, so its
-  // entry stays behind.
-  struct Family {
-    std::string name;
-    std::set<const File*> open_files;
-    std::map<int, Level> levels;
-    std::atomic<uint64_t> next_line_micros{0};
-    // Whether the log has had the warning that seeks come without bounds.
-    std::atomic<bool> warned_of_unbounded{false};
-  };
-
-  // An open file.
-  struct File {
-    File(FileDescription file, FilterUse filter_use)
-        : description(std::move(file)), use(filter_use) {}
-    FileState State() const {
-      return {description.path, description.level,
-              use.load(std::memory_order_relaxed), description.properties,
-              Counts()};
-    }
-    FileCounts Counts() const {
-      const auto& loads = description.filter_loads;
-      return {counts.Load(), loads == nullptr ? FilterLoads() : loads->Load()};
-    }
-
-    const FileDescription description;
-    std::atomic<FilterUse> use;
-    // Set by Add. Only members that are atomic may be used without
-    // OpenFamilies.
-    Family* family = nullptr;
-    Level* level = nullptr;
-    // On a cache line apart from the members above, which every seek reads.
-    alignas(CACHE_LINE_SIZE) SharedSeekCounts counts;
-  };
-
-  OpenFamilies() = default;
-  OpenFamilies(const OpenFamilies&) = delete;
-  OpenFamilies& operator=(const OpenFamilies&) = delete;
-
-  // `file` must be removed before it is destroyed.
-  void Add(File* file);
-  void Remove(File* file);
-
-  // Writes the line of the file's column family to the log if it is due.
-  void LogIfDue(const File& file);
-
-  // What a false positive costs in files of a level, in a class of prices
-  // (false_positive_price.h), by its reads since the price was last found; 0 if
-  // there have been too few. The times of reads from files are those in
-  // `statistics`, unless this is nullptr.
-  uint64_t PriceOf(const void* family, int level, const Statistics* statistics);
-
-  // Empty if the column family (FileDescription::family) has had no file.
-  FamilyState StateOf(const void* family) const;
-  // Returns the column families that have an open file with a path that
-  // `selects` says yes to.
-  using PathFilter = std::function<bool(const std::string&)>;
-  std::vector<FamilyState> StatesIn(const PathFilter& selects) const;
-
- private:
-  // Requires mutex_.
-  static FamilyState StateOf(const Family& family);
-
-  // RocksDB does not tell the period to all table factories. The period that
-  // one of the DB's files knows is used for all of them.
-  std::atomic<uint64_t> log_period_seconds_{0};
-  mutable std::mutex mutex_;
-  FileReadTime file_read_time_;
-  std::map<const void*, Family> families_;  // by FileDescription::family
-};
-
-// Returns true if there are many seeks and nearly all have no upper bound,
-// which the log then warns of.
-bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
-
-// ---- Db session ----
-
-// What an open DB knows of its files: the column families with their open
-// files (open_families.h), the queues of sample queries that the DB uses, and
-// how its filters were refreshed (refresh_memory.h).
+// What is shared by the files of an open DB.
 //
 // RocksDB tells neither a filter policy nor a table factory when a DB opens or
 // closes. The readers of its SST files tell: each holds the DB's session
@@ -223,10 +170,36 @@ bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
 // is closed or has no file left. A reader that is evicted from a small table
 // cache (max_open_files) does not end the session, because the reader that
 // takes its place is open by then.
-
-// Thread safe.
+//
+// Thread safe. A column family is identified as in FileDescription::family.
 class DBSession : public std::enable_shared_from_this<DBSession> {
  public:
+  struct Level {
+    // Shared by the iterators over the level's files.
+    SeekBackoff::Shared backoff;
+    SeekBackoff::CachedReads cached_reads{0};
+    // Counts of the level's files that have been closed.
+    FileCounts closed_files;
+    // What files of the level answered to Get, open or closed, and where reads
+    // of them found their blocks.
+    GetTally gets;
+    // What a false positive costs. Requires the session's mutex.
+    LevelPrice price;
+  };
+
+  // RocksDB does not tell a plugin that a column family is dropped, so its
+  // entry stays behind.
+  struct Family {
+    std::string name;
+    std::set<const OpenFile*> open_files;
+    std::map<int, Level> levels;
+    RefreshCounts refreshes;
+    RefreshMemory refresh_memory;
+    std::atomic<uint64_t> next_line_micros{0};
+    // Whether the log has had the warning that seeks come without bounds.
+    std::atomic<bool> warned_of_unbounded{false};
+  };
+
   // The session of the open DB with the id, made if there is none. An empty id,
   // for files that are read outside of a DB, makes a session that is not
   // shared.
@@ -235,11 +208,6 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // The session of the open DB with the id, or nullptr. The caller must not
   // hold it any longer than the DB is open.
   static std::shared_ptr<DBSession> Find(const std::string& id);
-
-  // Column families of all DBs of this process that have an open file with a
-  // path that `selects` says yes to.
-  static std::vector<FamilyState> StatesIn(
-      const OpenFamilies::PathFilter& selects);
 
   // The id for Join and Find. Where RocksDB does not tell readers the session
   // id, as in secondary instances, the DB's log identifies it.
@@ -252,30 +220,51 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   DBSession(const DBSession&) = delete;
   DBSession& operator=(const DBSession&) = delete;
 
-  // The DB's use of the queue of a column family in `store`. Never nullptr. The
-  // use lasts until this session ends, or until it is held nowhere else and
-  // more than kMaxIdleQueues are like that: column families come and go, and
-  // RocksDB does not tell a plugin when one is dropped. `env` and `logger` are
-  // the DB's.
-  std::shared_ptr<SampleSession> Queue(
-      const std::shared_ptr<SampleStore>& store,
-      const std::string& column_family, Env* env, Logger* logger);
-  static constexpr size_t kMaxIdleQueues = 64;
+  // Called by an open file when it is made, and before it is destroyed.
+  void Add(OpenFile* file);
+  void Remove(const OpenFile& file);
 
-  // The price of a false positive in files of a level of the DB with the id
-  // (OpenFamilies::PriceOf); kUsualPrice if nothing is known of it.
+  // Writes the line of the file's column family to the log if it is due.
+  void LogIfDue(const OpenFile& file);
+
+  // The state of a column family; empty if it has had no file.
+  FamilyState StateOf(const void* family) const;
+  // Column families of all DBs of this process that have an open file with a
+  // path that `selects` says yes to. Without what has been built.
+  using PathFilter = std::function<bool(const std::string&)>;
+  static std::vector<FamilyState> StatesIn(const PathFilter& selects);
+
+  // What a false positive costs in files of a level, in a class of prices
+  // (false_positive_price.h), by its reads since the price was last found; 0 if
+  // there have been too few. The times of reads from files are those in
+  // `statistics`, unless this is nullptr.
+  uint64_t PriceOf(const void* family, int level, const Statistics* statistics);
+  // PriceOf for the DB with the id; kUsualPrice if nothing is known.
   static uint64_t PriceOf(const std::string& id, const void* family, int level,
                           const Statistics* statistics);
 
   // Counts a filter that has been built for a file of a column family of the DB
-  // with the id, which may not have opened any file yet. A column family is
-  // identified as in FileDescription.
+  // with the id, which may not have opened any file yet.
   static void AddBuilt(const std::string& id, const void* family,
                        const std::string& family_name,
                        const BuildCounts& counts);
-  // The filters that have been built for the column family since the DB was
-  // opened.
-  BuildCounts BuiltFor(const void* family) const;
+
+  // Changes the counts of a column family's refreshes.
+  void EnterRefresh(const void* family,
+                    const std::function<void(RefreshCounts*)>& change);
+  RefreshMemory RefreshMemoryOf(const void* family) const;
+  // If refreshes of a column family overlap, the one that ends last counts.
+  void SetRefreshMemory(const void* family, RefreshMemory memory);
+
+  // The queue of a column family in `store`, as SampleStore::Open returns it.
+  // The DB holds it until this session ends, or until it is held nowhere else
+  // and more than kMaxIdleQueues are like that: column families come and go,
+  // and RocksDB does not tell a plugin when one is dropped. `env` and `logger`
+  // are the DB's.
+  std::shared_ptr<QueryQueue> Queue(const std::shared_ptr<SampleStore>& store,
+                                    const std::string& column_family, Env* env,
+                                    Logger* logger);
+  static constexpr size_t kMaxIdleQueues = 64;
 
   // The DB's cache of false positives; nullptr before the first call of
   // RememberMisses.
@@ -285,35 +274,41 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   MissCache* RememberMisses(size_t bytes,
                             const std::shared_ptr<Cache>& block_cache);
 
-  OpenFamilies* families() { return &families_; }
-  RefreshLedger* refreshes() { return &refreshes_; }
-  RefreshMemories* refresh_memories() { return &refresh_memories_; }
-
  private:
   explicit DBSession(std::string id) : id_(std::move(id)) {}
 
   struct UsedQueue {
     std::shared_ptr<SampleStore> store;
     std::string column_family;
-    std::shared_ptr<SampleSession> session;
+    std::shared_ptr<QueryQueue> queue;
   };
 
+  // Requires mutex_.
+  static FamilyState StateOf(const Family& family);
   // Removes and returns the idle queues in excess of kMaxIdleQueues, for the
-  // caller to close once mutex_ is unlocked. Requires mutex_.
+  // caller to close once queues_mutex_ is unlocked. Requires queues_mutex_.
   std::vector<UsedQueue> TakeIdleQueues();
 
   const std::string id_;
-  std::mutex mutex_;
+  // RocksDB does not tell the period to all table factories. The period that
+  // one of the DB's files knows is used for all of them.
+  std::atomic<uint64_t> log_period_seconds_{0};
+  mutable std::mutex mutex_;
+  FileReadTime file_read_time_;
+  std::map<const void*, Family> families_;
+  // Locked while a queue is restored from its file, and locked first.
+  std::mutex queues_mutex_;
   // In order of first use, which is also the order in which they are saved: the
   // latest policy's queue is saved last.
   std::vector<UsedQueue> queues_;
-  OpenFamilies families_;
-  RefreshLedger refreshes_;
-  RefreshMemories refresh_memories_;
   std::unique_ptr<CacheReservationManager> misses_charge_;
   std::unique_ptr<MissCache> owned_misses_;
   std::atomic<MissCache*> misses_{nullptr};
 };
+
+// Returns true if there are many seeks and nearly all have no upper bound,
+// which the log then warns of.
+bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
 
 // ---- Open file ----
 
@@ -338,12 +333,10 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
 
   // The queue for queries that found nothing in this file, or nullptr.
-  QueryQueue* queue() const {
-    return samples_ == nullptr ? nullptr : samples_->queue();
-  }
+  QueryQueue* queue() const { return queue_.get(); }
 
   // Where reads of files of this level are counted.
-  GetTally* gets() { return &file_.level->gets; }
+  GetTally* gets() { return &level_->gets; }
 
   DBSession* db() const { return db_.get(); }
 
@@ -352,17 +345,17 @@ class OpenFile {
   // share what they know of how cheap reads are.
   SeekBackoff NewBackoff() {
     return SeekBackoff(
-        file_.description.level > 0 ? &file_.level->backoff : &file_backoff_,
-        &file_.level->cached_reads);
+        description_.level > 0 ? &level_->backoff : &file_backoff_,
+        &level_->cached_reads);
   }
 
   // Adds an iterator's tally, which sums up to `events`.
   void Add(const SeekTally& seeks, uint32_t events) {
-    file_.counts.Add(seeks, events);
+    counts_.Add(seeks, events);
     // Concurrent calls may lose steps, which does not matter.
     const uint32_t steps = 1 + hand_overs_.load(std::memory_order_relaxed);
     hand_overs_.store(steps, std::memory_order_relaxed);
-    if (steps % kHandOversPerLook == 0) db_->families()->LogIfDue(file_);
+    if (steps % kHandOversPerLook == 0) db_->LogIfDue(*this);
   }
 
   // Returns how many of the queries that filters let through have read the file
@@ -372,41 +365,48 @@ class OpenFile {
 
   // Called with what is found out only when the filter is read.
   void SetUse(FilterUse use) {
-    if (file_.use.load(std::memory_order_relaxed) != use) {
-      file_.use.store(use, std::memory_order_relaxed);
+    if (use_.load(std::memory_order_relaxed) != use) {
+      use_.store(use, std::memory_order_relaxed);
     }
   }
 
-  // The filter or a part of it is damaged, or cannot be read this time. Only
-  // the first call about damage, and the first one about failure, is logged.
-  // Returns whether this is the first.
-  bool ReportDamage(const Status& status) {
-    SetUse(FilterUse::kDamaged);
-    return LogDamage("its filter", status);
-  }
-  bool ReportDamagedPart(const Status& status) {
-    return LogDamage("a part of its filter", status);
-  }
-  void ReportFailure(const Status& status) { LogFailure("its filter", status); }
-  void ReportFailedPart(const Status& status) {
-    LogFailure("a part of its filter", status);
-  }
+  // `what`, such as "its filter", is damaged. Only the first call is logged.
+  // Returns true if this is the first.
+  bool ReportDamage(const char* what, const Status& status);
+  // A part of the filter cannot be read this time. The first call is logged.
+  void ReportFailedPart(const Status& status);
 
  private:
-  bool LogDamage(const char* what, const Status& status);
-  void LogFailure(const char* what, const Status& status);
+  friend class DBSession;
 
   // Calls of Add between two looks at the clock.
   static constexpr uint32_t kHandOversPerLook = 64;
 
+  FileState State() const {
+    return {description_.path, description_.level,
+            use_.load(std::memory_order_relaxed), description_.properties,
+            Counts()};
+  }
+  FileCounts Counts() const {
+    const auto& loads = description_.filter_loads;
+    return {counts_.Load(), loads == nullptr ? FilterLoads() : loads->Load()};
+  }
+
   const std::shared_ptr<DBSession> db_;
-  OpenFamilies::File file_;
-  std::atomic<uint32_t> hand_overs_{0};
-  SeekBackoff::Shared file_backoff_{0};
+  const FileDescription description_;
+  std::atomic<FilterUse> use_;
+  // Set by DBSession::Add. Only members that are atomic may be used without the
+  // session's mutex.
+  DBSession::Family* family_ = nullptr;
+  DBSession::Level* level_ = nullptr;
+  SeekBackoff::Shared file_backoff_;
   std::atomic<bool> damage_reported_{false};
   std::atomic<bool> failure_reported_{false};
-  std::shared_ptr<SampleSession> samples_;
+  std::shared_ptr<QueryQueue> queue_;
   std::optional<TreeEntry> tree_entry_;
+  // On a cache line apart from the members above, which every seek reads.
+  alignas(CACHE_LINE_SIZE) SharedSeekCounts counts_;
+  std::atomic<uint32_t> hand_overs_{0};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

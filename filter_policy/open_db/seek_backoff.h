@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <cstring>
 
 #include "rocksdb/rocksdb_namespace.h"
 
@@ -23,10 +22,21 @@ namespace ROCKSDB_NAMESPACE::protean {
 // One iterator's backoff state; loaded from and stored to the level's, so that
 // each iterator starts with what earlier iterators have learned.
 class SeekBackoff {
+  struct State {
+    uint32_t pause = 0;  // seeks until the next one that waits
+    uint16_t debt = 0;   // cost of waits so far, less the reads they spared
+    uint16_t cheap = 0;  // whether reads were cheap at the latest update
+    bool operator==(const State& other) const {
+      return pause == other.pause && debt == other.debt && cheap == other.cheap;
+    }
+  };
+
  public:
   // The state that iterators share. Concurrent iterators may overwrite each
   // other's updates, which costs little.
-  using Shared = std::atomic<uint64_t>;
+  struct Shared {
+    std::atomic<State> state{State()};
+  };
   // Consecutive reads from the cache, of any file of a level. All iterators
   // over the level see a read at once, because on level 0 each of many files is
   // read rarely.
@@ -35,11 +45,11 @@ class SeekBackoff {
   SeekBackoff(Shared* shared, CachedReads* cached)
       : shared_(shared),
         cached_(cached),
-        state_(Unpack(shared->load(std::memory_order_relaxed))),
+        state_(shared->state.load(std::memory_order_relaxed)),
         loaded_(state_) {}
   ~SeekBackoff() {
     if (!(state_ == loaded_)) {
-      shared_->store(Pack(state_), std::memory_order_relaxed);
+      shared_->state.store(state_, std::memory_order_relaxed);
     }
   }
   SeekBackoff(const SeekBackoff&) = delete;
@@ -77,33 +87,12 @@ class SeekBackoff {
   }
 
  private:
-  struct State {
-    uint32_t pause = 0;  // seeks until the next one that waits
-    uint16_t debt = 0;   // cost of waits so far, less the reads they spared
-    uint16_t cheap = 0;  // whether reads were cheap at the latest update
-    bool operator==(const State& other) const {
-      return pause == other.pause && debt == other.debt && cheap == other.cheap;
-    }
-  };
-  static_assert(sizeof(State) == sizeof(uint64_t));
-
   // Starts over when blocks come from the disk again: what was learned with
   // cached blocks says nothing about reads from a disk.
   void UpdateReadCost() {
     const bool cheap = ReadsAreCheap();
     if (state_.cheap && !cheap) state_ = State();
     state_.cheap = cheap;
-  }
-
-  static State Unpack(uint64_t word) {
-    State state;
-    memcpy(static_cast<void*>(&state), &word, sizeof(state));
-    return state;
-  }
-  static uint64_t Pack(const State& state) {
-    uint64_t word;
-    memcpy(&word, &state, sizeof(word));
-    return word;
   }
 
   // A read from a disk is worth the time of 64 waits, a read from the cache

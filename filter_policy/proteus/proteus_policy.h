@@ -164,6 +164,12 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   uint64_t FilterMemory() const override {
     return options_.filter_budget_bytes;
   }
+  double AverageBits() const override {
+    return FilterMemory() == 0 &&
+                   options_.level_bits == ProteusPolicyOptions::kAutoLevelBits
+               ? options_.bits_per_key.get()
+               : 0;
+  }
 
  protected:
   Status ParseOption(const ConfigOptions& config, const OptionTypeInfo& info,

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -31,6 +31,18 @@ Status CheckKind(const std::string& file, mode_t mode) {
       return Status::OK();
   }
 }
+
+Status CheckLocal(const std::string& file) {
+  struct stat found = {};
+  return stat(file.c_str(), &found) == 0 ? CheckKind(file, found.st_mode)
+                                         : Status::OK();
+}
+
+// Returns true if the files are the operating system's, under their own names.
+bool HasLocalFiles(const FileSystem& fs) {
+  return fs.IsInstanceOf(FileSystem::kDefaultName());
+}
+bool HasLocalFiles(Env* env) { return HasLocalFiles(*env->GetFileSystem()); }
 
 // Appends what `read` stores in a buffer, until that is nothing.
 Status ReadToEnd(const std::string& file, uint64_t max_bytes,
@@ -113,15 +125,8 @@ Status ReadFromFileSystem(FileSystem* fs, const std::string& file,
 
 }  // namespace
 
-bool HasLocalFiles(const FileSystem& fs) {
-  return fs.IsInstanceOf(FileSystem::kDefaultName());
-}
-
-Status CheckNoDevice(const FileSystem& fs, const std::string& file) {
-  struct stat found = {};
-  return HasLocalFiles(fs) && stat(file.c_str(), &found) == 0
-             ? CheckKind(file, found.st_mode)
-             : Status::OK();
+Status CheckNoDevice(Env* env, const std::string& file) {
+  return HasLocalFiles(env) ? CheckLocal(file) : Status::OK();
 }
 
 Status ReadPlainFile(FileSystem* fs, const std::string& file,
@@ -131,7 +136,7 @@ Status ReadPlainFile(FileSystem* fs, const std::string& file,
     return ReadFromFileSystem(fs, file, max_bytes, contents);
   }
   // Opening some devices has effects.
-  const Status s = CheckNoDevice(*fs, file);
+  const Status s = CheckLocal(file);
   return s.ok() ? ReadLocal(file, max_bytes, contents) : s;
 }
 
@@ -141,22 +146,15 @@ namespace {
 
 constexpr char kTemporary[] = ".tmp";
 
-// The type of a file, following symbolic links; 0 if there is no such file.
-mode_t KindOf(const std::string& file) {
-  struct stat found;
-  return stat(file.c_str(), &found) == 0 ? found.st_mode & S_IFMT : 0;
-}
-
 // The path that symbolic links lead to, whether it exists or not.
 std::string Resolved(std::string file) {
   constexpr int kMaxLinks = 40;  // as in Linux
-  char link[PATH_MAX];
+  std::error_code error;
   for (int i = 0; i < kMaxLinks; i++) {
-    const ssize_t size = readlink(file.c_str(), link, sizeof(link));
-    if (size <= 0) break;  // not a link
-    const size_t slash = link[0] == '/' ? std::string::npos : file.rfind('/');
-    file.resize(slash == std::string::npos ? 0 : slash + 1);
-    file.append(link, static_cast<size_t>(size));
+    const std::filesystem::path link =
+        std::filesystem::read_symlink(file, error);
+    if (error) break;  // not a link
+    file = std::filesystem::path(file).replace_filename(link).string();
   }
   return file;
 }
@@ -216,19 +214,16 @@ Status CopyAttributes(int fd, const std::string& file, const struct stat& of) {
              : WriteErrorOf(file);
 }
 
-// Finishes an open file whose contents are written.
-using Finish = std::function<Status(int fd, const std::string& file)>;
-
-// Writes a file that is not there yet, and that its owner alone can read unless
-// `finish` changes that.
+// Writes a file that is not there yet, with the owner and the permissions of
+// another one. If that is nullptr, its owner alone can read it.
 Status WriteLocal(const std::string& file, const std::string& contents,
-                  const Finish& finish) {
+                  const struct stat* as) {
   const int fd =
       open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
            S_IRUSR | S_IWUSR);
   if (fd < 0) return WriteErrorOf(file);
   Status s = WriteAll(fd, file, contents);
-  if (s.ok()) s = finish(fd, file);
+  if (s.ok() && as != nullptr) s = CopyAttributes(fd, file, *as);
   if (s.ok() && fsync(fd) != 0) s = WriteErrorOf(file);
   if (close(fd) != 0 && s.ok()) s = WriteErrorOf(file);
   return s;
@@ -236,12 +231,12 @@ Status WriteLocal(const std::string& file, const std::string& contents,
 
 // Writes a temporary file, and gives it the name of the one that it replaces.
 Status WriteAndRename(Env* env, const std::string& file,
-                      const std::string& contents, const Finish& finish) {
+                      const std::string& contents, const struct stat* as) {
   DeleteAbandoned(env, file);
   // A unique name, since another process may write the same file.
   const std::string temporary =
       file + "." + env->GenerateUniqueId() + kTemporary;
-  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents, finish)
+  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents, as)
                                 : WriteStringToFile(env, contents, temporary,
                                                     /*should_sync=*/true);
   if (s.ok()) s = env->RenameFile(temporary, file);
@@ -258,32 +253,25 @@ Status ReplaceFile(Env* env, const std::string& file,
   const std::string replaced = HasLocalFiles(env) ? Resolved(file) : file;
   struct stat old = {};
   const bool is_new = stat(replaced.c_str(), &old) != 0;
-  return WriteAndRename(
-      env, replaced, contents, [&](int fd, const std::string& temporary) {
-        return is_new ? Status::OK() : CopyAttributes(fd, temporary, old);
-      });
+  return WriteAndRename(env, replaced, contents, is_new ? nullptr : &old);
 }
 
 Status WriteNewFile(Env* env, const std::string& file,
-                    const std::string& contents, const struct stat* owner) {
+                    const std::string& contents) {
   struct stat found = {};
   if (HasLocalFiles(env) && lstat(file.c_str(), &found) == 0 &&
       !S_ISREG(found.st_mode)) {
     return Status::InvalidArgument(
         file, "is a link, a pipe, or another thing that is not a plain file");
   }
-  return WriteAndRename(
-      env, file, contents, [owner](int fd, const std::string& temporary) {
-        return owner == nullptr || fchown(fd, owner->st_uid, owner->st_gid) == 0
-                   ? Status::OK()
-                   : WriteErrorOf(temporary);
-      });
+  return WriteAndRename(env, file, contents, /*as=*/nullptr);
 }
 
 Status WriteOutput(Env* env, const std::string& file,
                    const std::string& contents) {
-  const mode_t kind = HasLocalFiles(env) ? KindOf(file) : 0;
-  if (kind != S_IFCHR && kind != S_IFIFO) {
+  struct stat found = {};
+  if (!HasLocalFiles(env) || stat(file.c_str(), &found) != 0 ||
+      (!S_ISCHR(found.st_mode) && !S_ISFIFO(found.st_mode))) {
     return ReplaceFile(env, file, contents);
   }
   const int fd = open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);

@@ -6,8 +6,6 @@
 
 #pragma once
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <string>
 
@@ -17,21 +15,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Returns true if the files of `fs` are the operating system's, under their own
-// names.
-bool HasLocalFiles(const FileSystem& fs);
-inline bool HasLocalFiles(Env* env) {
-  return HasLocalFiles(*env->GetFileSystem());
-}
-
 // Returns InvalidArgument if `file` is a device, a pipe or a socket, or a
 // symbolic link to one: reading it may block forever, or never end. Returns OK
-// if the files of `fs` are not the operating system's, which alone has such
+// if the files of `env` are not the operating system's, which alone has such
 // files.
-Status CheckNoDevice(const FileSystem& fs, const std::string& file);
-inline Status CheckNoDevice(Env* env, const std::string& file) {
-  return CheckNoDevice(*env->GetFileSystem(), file);
-}
+Status CheckNoDevice(Env* env, const std::string& file);
 
 // Reads a whole file of at most `max_bytes`, and never waits. Returns
 // InvalidArgument, without reading, if `file` is not a plain file or a symbolic
@@ -60,11 +48,9 @@ Status ReplaceFile(Env* env, const std::string& file,
 
 // ReplaceFile for a file in a folder that others may write to: the file is a
 // new one, which only its owner can read. Returns InvalidArgument if `file` is
-// anything but a plain file, such as a symbolic link. `owner`, unless it is
-// nullptr, says to whom the file is given.
+// anything but a plain file, such as a symbolic link.
 Status WriteNewFile(Env* env, const std::string& file,
-                    const std::string& contents,
-                    const struct stat* owner = nullptr);
+                    const std::string& contents);
 
 // ReplaceFile for a file that a command line names: a character device or a
 // pipe, such as a terminal, is written to directly.

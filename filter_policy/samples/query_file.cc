@@ -210,13 +210,4 @@ Status WriteQueryFile(Env* env, const std::string& file,
   return s;
 }
 
-Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint) {
-  *fingerprint = 0;
-  if (env->FileExists(file).IsNotFound()) return Status::OK();
-  std::string contents;
-  const Status s = ReadPlainFile(env, file, kMaxBytes, &contents);
-  if (s.ok()) *fingerprint = Fingerprint(contents);
-  return s;
-}
-
 }  // namespace ROCKSDB_NAMESPACE::protean

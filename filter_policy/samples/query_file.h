@@ -36,7 +36,7 @@ Status ReadQueryFile(Env* env, const std::string& file,
 // in `*refused`, too; only in a file without WriteQueryFile's first line they
 // are InvalidArgument. Returns RocksDB's error if the file cannot be read at
 // all. If it can be read, `*fingerprint` gets the fingerprint of its contents,
-// which is not 0.
+// by which a change is noticed; it is not 0.
 Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<SampleQuery>* queries,
                         std::vector<std::string>* refused,
@@ -64,10 +64,6 @@ Status ParseSeeds(const std::string& option, std::vector<SampleQuery>* queries);
 inline constexpr size_t kMaxSeeds = 5000;
 inline constexpr size_t kMaxSeedBytes = 1 << 20;
 std::string SeedsText(const std::vector<SampleQuery>& queries);
-
-// Stores a fingerprint of a file's contents, by which a change is noticed: 0 if
-// there is no such file.
-Status FingerprintOf(Env* env, const std::string& file, uint64_t* fingerprint);
 
 // Stores the key in a field of such a file: text, or hexadecimal digits behind
 // 0x. Returns false if these are no hexadecimal digits, or not in pairs.

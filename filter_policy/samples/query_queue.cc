@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "filter_policy/bits/bit_util.h"
+#include "util/coding.h"
 #include "util/hash.h"
+#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -145,21 +148,9 @@ uint64_t QueryQueue::Fingerprint() const {
 
 namespace {
 
-// The 8 bytes of `key` from `begin` on as a big-endian number, with zeros for
-// missing bytes.
-uint64_t NumberAt(const Slice& key, size_t begin) {
-  uint64_t number = 0;
-  for (size_t i = begin; i < begin + 8; i++) {
-    number = number << 8 | (i < key.size() ? static_cast<uint8_t>(key[i]) : 0);
-  }
-  return number;
-}
-
 std::string WithNumber(const Slice& prefix, uint64_t number) {
   std::string key = prefix.ToString();
-  for (int shift = 56; shift >= 0; shift -= 8) {
-    key += static_cast<char>(number >> shift);
-  }
+  PutFixed64(&key, EndianSwapValue(number));
   return key;
 }
 
@@ -172,8 +163,10 @@ void GapQueries::Pass(const Slice& key) {
 
 void GapQueries::AddBetween(const Slice& low, const Slice& high) {
   const size_t shared = low.difference_offset(high);
-  const uint64_t below = NumberAt(low, shared);
-  const uint64_t above = NumberAt(high, shared);
+  const uint64_t below =
+      LoadBigEndian(low.data() + shared, low.size() - shared);
+  const uint64_t above =
+      LoadBigEndian(high.data() + shared, high.size() - shared);
   if (above < below + 2) return;  // no room within these 8 bytes
   const uint64_t lo = below + 1 + random_.Uniform(above - below - 1);
   // Every other query is a point.

@@ -125,7 +125,7 @@ void SampleStore::ForgetIdle() {
   size_t samples = 0;
   auto oldest = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
-    if (it->second.sessions > 0) continue;
+    if (it->second.holders > 0) continue;
     idle++;
     samples += it->second.queue->size();
     if (oldest == entries_.end() || it->second.left < oldest->second.left) {
@@ -173,13 +173,16 @@ std::shared_ptr<QueryQueue> SampleStore::Queue(const std::string& column_family,
   return GetEntry(column_family, env, logger)->queue;
 }
 
-std::unique_ptr<SampleSession> SampleStore::Open(
-    const std::string& column_family, Env* env, Logger* logger) {
+std::shared_ptr<QueryQueue> SampleStore::Open(const std::string& column_family,
+                                              Env* env, Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry* const entry = GetEntry(column_family, env, logger);
-  entry->sessions++;
-  return std::unique_ptr<SampleSession>(new SampleSession(
-      shared_from_this(), entry->queue, column_family, env, logger));
+  entry->holders++;
+  const auto close = [store = shared_from_this(), queue = entry->queue,
+                      column_family, env, logger](QueryQueue*) {
+    store->Close(column_family, env, logger);
+  };
+  return {entry->queue.get(), close};
 }
 
 Status SampleStore::Save(const std::string& column_family, Env* env) {
@@ -196,31 +199,21 @@ Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
   if (!entry->may_save || recorded == entry->saved) return Status::OK();
   const std::string file = SamplesFile(column_family);
   std::vector<SampleQuery> queries = entry->queue->Snapshot();
+  std::vector<SampleQuery> others;
+  std::vector<std::string> refused;
   uint64_t fingerprint = 0;
-  Status s = FingerprintOf(env, file, &fingerprint);
+  Status s = ReadIfExists(env, file, &others, &refused, &fingerprint);
   if (s.ok() && fingerprint != 0 && fingerprint != entry->file) {
     const size_t added =
         std::min<uint64_t>(recorded - entry->saved, queries.size());
-    queries.erase(queries.begin(),
-                  queries.end() - static_cast<ptrdiff_t>(added));
-    s = PutAfterOthers(env, file, &queries);
+    others.insert(others.end(), queries.end() - static_cast<ptrdiff_t>(added),
+                  queries.end());
+    QueryQueue all(options_.capacity);
+    for (SampleQuery& query : others) all.Add(std::move(query));
+    queries = all.Snapshot();
   }
   if (s.ok()) s = WriteQueryFile(env, file, queries, &entry->file);
   if (s.ok()) entry->saved = recorded;
-  return s;
-}
-
-Status SampleStore::PutAfterOthers(Env* env, const std::string& file,
-                                   std::vector<SampleQuery>* queries) const {
-  std::vector<SampleQuery> others;
-  std::vector<std::string> refused;
-  const Status s = ReadSavedQueries(env, file, &others, &refused);
-  if (!s.ok()) return s;
-  QueryQueue all(options_.capacity);
-  for (std::vector<SampleQuery>* part : {&others, queries}) {
-    for (SampleQuery& query : *part) all.Add(std::move(query));
-  }
-  *queries = all.Snapshot();
   return s;
 }
 
@@ -228,7 +221,7 @@ void SampleStore::Close(const std::string& column_family, Env* env,
                         Logger* logger) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry& entry = entries_[column_family];
-  if (--entry.sessions > 0) return;
+  if (--entry.holders > 0) return;
   entry.left = ++closes_;
   const Status s = SaveEntry(column_family, &entry, env);
   if (!s.ok()) {

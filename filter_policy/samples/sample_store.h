@@ -40,8 +40,6 @@ struct SampleStoreOptions {
   std::string samples_file;
 };
 
-class SampleSession;
-
 // Thread safe. The Env and the Logger that functions take are those of the DB;
 // the logger may be nullptr.
 class SampleStore : public std::enable_shared_from_this<SampleStore> {
@@ -68,11 +66,11 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
-  // A session for an open DB to hold; the queue is saved when the last session
-  // ends. Requires that a shared_ptr owns this store. `env` and `logger` must
-  // live until the session ends.
-  std::unique_ptr<SampleSession> Open(const std::string& column_family,
-                                      Env* env, Logger* logger);
+  // The queue of a column family, for an open DB to hold; it is saved when no
+  // DB holds it any more. Requires that a shared_ptr owns this store. `env` and
+  // `logger` must live as long as the result.
+  std::shared_ptr<QueryQueue> Open(const std::string& column_family, Env* env,
+                                   Logger* logger);
 
   // Saves the queue of a column family if it has new queries and a samples file
   // is configured. If the file was written from elsewhere since it was restored
@@ -86,12 +84,10 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   const SampleStoreOptions& options() const { return options_; }
 
  private:
-  friend class SampleSession;
-
   struct Entry {
     std::shared_ptr<QueryQueue> queue;
-    size_t sessions = 0;
-    uint64_t left = 0;      // closes_ when the last session ended
+    size_t holders = 0;     // DBs that hold the queue
+    uint64_t left = 0;      // closes_ when the last of them was closed
     uint64_t saved = 0;     // recorded() at the latest save or restore
     uint64_t file = 0;      // the samples file's fingerprint at that time
     bool may_save = false;  // false if saving would destroy a bad file
@@ -108,10 +104,6 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   void ForgetIdle();
   void ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
-  // Inserts the queries of a file in front, as far as a queue holds them.
-  Status PutAfterOthers(Env* env, const std::string& file,
-                        std::vector<SampleQuery>* queries) const;
-
   void Close(const std::string& column_family, Env* env, Logger* logger);
 
   SampleStoreOptions options_;  // after construction, changed under mutex_
@@ -123,35 +115,6 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   bool seeds_read_ = false;
   std::vector<SampleQuery> seeds_;
   std::vector<std::string> bad_seeds_;  // until a logger can report them
-};
-
-// An open DB's use of a queue.
-class SampleSession {
- public:
-  ~SampleSession() { store_->Close(column_family_, env_, logger_); }
-
-  SampleSession(const SampleSession&) = delete;
-  SampleSession& operator=(const SampleSession&) = delete;
-
-  QueryQueue* queue() const { return queue_.get(); }
-
- private:
-  friend class SampleStore;
-
-  SampleSession(std::shared_ptr<SampleStore> store,
-                std::shared_ptr<QueryQueue> queue, std::string column_family,
-                Env* env, Logger* logger)
-      : store_(std::move(store)),
-        queue_(std::move(queue)),
-        column_family_(std::move(column_family)),
-        env_(env),
-        logger_(logger) {}
-
-  const std::shared_ptr<SampleStore> store_;
-  const std::shared_ptr<QueryQueue> queue_;
-  const std::string column_family_;
-  Env* const env_;
-  Logger* const logger_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -169,13 +169,13 @@ class CachedFilter final
 // One caller's view of the filter, which holds the last two parts that it has
 // asked: questions about a range go from one part to the next and back. Not
 // thread safe.
-class CachedFilterView final : public PartedFilter {
+class CachedFilterView final : public FileRangeFilter {
  public:
   // All arguments outlive the object. `get_context` may be nullptr.
   CachedFilterView(const CachedFilter& filter, AskedFor asked_for,
                    const ReadOptions& read_options, GetContext* get_context,
                    BlockCacheLookupContext* lookup_context)
-      : PartedFilter(filter.directory()),
+      : FileRangeFilter(filter.directory()),
         filter_(filter),
         asked_for_(asked_for),
         read_{read_options, get_context, lookup_context} {

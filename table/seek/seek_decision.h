@@ -18,7 +18,7 @@
 
 #include "db/dbformat.h"
 #include "filter_policy/deletion_stretches.h"
-#include "filter_policy/range_filter.h"
+#include "filter_policy/parted_filter.h"
 #include "table/seek/run_search.h"
 #include "util/math.h"
 

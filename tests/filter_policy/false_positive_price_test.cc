@@ -16,19 +16,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 TEST(FalsePositivePriceTest, PriceOfReads) {
   // Too few reads tell nothing.
-  EXPECT_EQ(200000, PriceOfFalsePositive({}));
-  EXPECT_EQ(200000, PriceOfFalsePositive({63, 0, 0}));
-  EXPECT_EQ(200000, PriceOfFalsePositive({0, 63, 5000}));
-  EXPECT_EQ(2000, PriceOfFalsePositive({64, 0, 0}));
-  EXPECT_EQ(2000, PriceOfFalsePositive({64, 0, 100}));
+  EXPECT_EQ(200000, PriceOfFalsePositive({}, 0));
+  EXPECT_EQ(200000, PriceOfFalsePositive({63, 0}, 0));
+  EXPECT_EQ(200000, PriceOfFalsePositive({0, 63}, 5000));
+  EXPECT_EQ(2000, PriceOfFalsePositive({64, 0}, 0));
+  EXPECT_EQ(2000, PriceOfFalsePositive({64, 0}, 100));
   // The time of reads from files is unknown, or between the limits.
-  EXPECT_EQ(200000, PriceOfFalsePositive({0, 64, 0}));
-  EXPECT_EQ(90000, PriceOfFalsePositive({0, 64, 90}));
-  EXPECT_EQ(20000, PriceOfFalsePositive({0, 64, 3}));
-  EXPECT_EQ(10e6, PriceOfFalsePositive({0, 64, 12000}));
+  EXPECT_EQ(200000, PriceOfFalsePositive({0, 64}, 0));
+  EXPECT_EQ(90000, PriceOfFalsePositive({0, 64}, 90));
+  EXPECT_EQ(20000, PriceOfFalsePositive({0, 64}, 3));
+  EXPECT_EQ(10e6, PriceOfFalsePositive({0, 64}, 12000));
   // The mean of both kinds.
-  EXPECT_EQ(101000, PriceOfFalsePositive({500, 500, 0}));
-  EXPECT_EQ(11800, PriceOfFalsePositive({900, 100, 100}));
+  EXPECT_EQ(101000, PriceOfFalsePositive({500, 500}, 0));
+  EXPECT_EQ(11800, PriceOfFalsePositive({900, 100}, 100));
 }
 
 TEST(FalsePositivePriceTest, NearestClass) {

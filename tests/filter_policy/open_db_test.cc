@@ -53,8 +53,7 @@ void Count(SeekKind kind, SeekEvent event, uint16_t times, OpenFile* file) {
 
 FamilyState StateOf(int family = 0, const std::string& id = "open_db_test") {
   const auto db = DBSession::Find(id);
-  return db == nullptr ? FamilyState()
-                       : db->families()->StateOf(&kFamilies[family]);
+  return db == nullptr ? FamilyState() : db->StateOf(&kFamilies[family]);
 }
 
 void LearnThatReadsAreCheap(OpenFile* file) {
@@ -109,16 +108,16 @@ TEST(DBSessionTest, FiltersBuilt) {
     DBSession::AddBuilt("db", &family, "a", counts);
     DBSession::AddBuilt("db", &other, "b", counts);
     DBSession::AddBuilt("", &family, "a", counts);
-    const BuildCounts sum = session->BuiltFor(&family);
+    const BuildCounts sum = session->StateOf(&family).builds;
     EXPECT_EQ(2u, sum.filters);
     EXPECT_EQ(40u, sum.keys);
     EXPECT_EQ(600u, sum.bytes);
     EXPECT_EQ(8000u, sum.nanos);
     EXPECT_EQ(100u, sum.model_nanos);
-    EXPECT_EQ(1u, session->BuiltFor(&other).filters);
+    EXPECT_EQ(1u, session->StateOf(&other).builds.filters);
     // A column family at the address of one that was dropped.
     DBSession::AddBuilt("db", &other, "c", counts);
-    EXPECT_EQ(1u, session->BuiltFor(&other).filters);
+    EXPECT_EQ(1u, session->StateOf(&other).builds.filters);
     // DBs that are closed before they open a file are forgotten in the end.
     size_t kept = 0;
     for (int i = 0; i < 200; i++) {
@@ -126,14 +125,14 @@ TEST(DBSessionTest, FiltersBuilt) {
     }
     for (int i = 0; i < 200; i++) {
       kept += DBSession::Join("closed" + std::to_string(i))
-                  ->BuiltFor(&family)
-                  .filters;
+                  ->StateOf(&family)
+                  .builds.filters;
     }
     EXPECT_LE(kept, 70u);
     EXPECT_GE(kept, 1u);
-    EXPECT_EQ(2u, session->BuiltFor(&family).filters);
+    EXPECT_EQ(2u, session->StateOf(&family).builds.filters);
   }
-  EXPECT_EQ(0u, DBSession::Join("db")->BuiltFor(&family).filters);
+  EXPECT_EQ(0u, DBSession::Join("db")->StateOf(&family).builds.filters);
 }
 
 // Counts answers of a filter to this thread, as RocksDB does.
@@ -211,7 +210,7 @@ TEST(GetTallyTest, ThreadsThatEnd) {
   EXPECT_EQ(2u, level.Load().unasked);
 }
 
-TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
+TEST(DBSessionTest, ClosedFilesLeaveTheirCounts) {
   const auto loads = std::make_shared<SharedFilterLoads>();
   FileDescription loaded = Describe(4);
   loaded.filter_loads = loads;
@@ -261,7 +260,7 @@ TEST(OpenFamiliesTest, ClosedFilesLeaveTheirCounts) {
 
 // An iterator learns from earlier ones over the same sorted run, and from all
 // over the level how cheap reads are.
-TEST(OpenFamiliesTest, IteratorsLearnByLevel) {
+TEST(DBSessionTest, IteratorsLearnByLevel) {
   const auto level1 = Open(Describe(1));
   const auto beside = Open(Describe(1));
   const auto level2 = Open(Describe(2));
@@ -285,7 +284,7 @@ TEST(OpenFamiliesTest, IteratorsLearnByLevel) {
 }
 
 // What has been learned outlasts the files, as the counts do.
-TEST(OpenFamiliesTest, LevelsOutlastTheirFiles) {
+TEST(DBSessionTest, LevelsOutlastTheirFiles) {
   auto a = Open(Describe(1));
   const auto other = Open(Describe(2));
   LearnNotToWait(a.get());
@@ -296,7 +295,7 @@ TEST(OpenFamiliesTest, LevelsOutlastTheirFiles) {
 
 // Column families come and go while the DB is open, and one may be where
 // another has been in memory.
-TEST(OpenFamiliesTest, AColumnFamilyAfterAnotherStartsAfresh) {
+TEST(DBSessionTest, AColumnFamilyAfterAnotherStartsAfresh) {
   const auto held = Open(Describe(1, /*family=*/1));
   for (int i = 0; i < 3; i++) {
     const auto file = Open(Describe(1, /*family=*/0, std::to_string(i)));
@@ -308,7 +307,7 @@ TEST(OpenFamiliesTest, AColumnFamilyAfterAnotherStartsAfresh) {
   EXPECT_EQ(1u, StateOf().closed_files.size());
 }
 
-TEST(OpenFamiliesTest, FamiliesInAFolder) {
+TEST(DBSessionTest, FamiliesInAFolder) {
   FileDescription description = Describe(-1);
   description.path = "/folder/1.sst";
   const auto a = Open(description);
@@ -442,7 +441,7 @@ TEST(TreeFiltersTest, TreesAreToldApart) {
 }
 
 // Seeks with bounds, or too few without, give no reason to warn.
-TEST(OpenFamiliesTest, SeeksWithoutBounds) {
+TEST(DBSessionTest, SeeksWithoutBounds) {
   EXPECT_TRUE(SeeksAreUnbounded(10'000, 0));
   EXPECT_TRUE(SeeksAreUnbounded(1'000'000, 50'000));
   EXPECT_FALSE(SeeksAreUnbounded(1'000'000, 50'001));

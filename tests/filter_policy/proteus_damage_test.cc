@@ -65,7 +65,6 @@ const std::set<std::string>& ExactNumbers() {
       "number of keys",
       "number of parts",
       "kind of a part",
-      "entries of a part",
       "number of a part",
       "compression of a part",
       "trailer of a part",
@@ -342,7 +341,7 @@ TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {
     EXPECT_TRUE(header.DecodeFrom(part.design));
     change(&header.design);
     FilterBlockWriter writer;
-    memcpy(writer.AddPart(part.kind, part.num_keys, part.begin, header.Encode(),
+    memcpy(writer.AddPart(part.num_keys, part.begin, header.Encode(),
                           part.first.payload_size),
            &block_[payload_], part.first.payload_size);
     writer.FinishPart(intact.header().salt);

@@ -215,8 +215,8 @@ class SampleStoreTest : public QueryFileTest {
     if (save) options.samples_file = file_;
     return std::make_shared<SampleStore>(options);
   }
-  std::unique_ptr<SampleSession> Open(SampleStore* store,
-                                      const std::string& name = kDefault) {
+  std::shared_ptr<QueryQueue> Open(SampleStore* store,
+                                   const std::string& name = kDefault) {
     return store->Open(name, env_, nullptr);
   }
   Queries Held(SampleStore* store, const std::string& name = kDefault) {
@@ -236,11 +236,11 @@ TEST_F(SampleStoreTest, QueuesOfColumnFamilies) {
   const auto a = Open(store.get(), "a");
   const auto b = Open(store.get(), "b");
   const auto again = Open(store.get(), "a");
-  EXPECT_EQ(a->queue(), again->queue());
-  EXPECT_NE(a->queue(), b->queue());
-  EXPECT_EQ(3u, a->queue()->capacity());
-  EXPECT_EQ(1u, a->queue()->sample_every());
-  a->queue()->Record("k", "k", true);
+  EXPECT_EQ(a, again);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(3u, a->capacity());
+  EXPECT_EQ(1u, a->sample_every());
+  a->Record("k", "k", true);
   EXPECT_EQ(Queries{Point("k")}, Held(store.get(), "a"));
   EXPECT_TRUE(Held(store.get(), "b").empty());
 }
@@ -250,10 +250,10 @@ TEST_F(SampleStoreTest, SavedAfterLastSession) {
   ASSERT_OK(store->Validate(env_));
   auto first = Open(store.get());
   auto second = Open(store.get());
-  first->queue()->Record("a", "b", false);
+  first->Record("a", "b", false);
   first.reset();
   EXPECT_TRUE(Files().empty());
-  second->queue()->Record("c", "c", true);
+  second->Record("c", "c", true);
   second.reset();
   EXPECT_EQ(std::vector<std::string>{"queries"}, Files());
   const Queries expected = {{"a", "b", false}, Point("c")};
@@ -271,7 +271,7 @@ TEST_F(SampleStoreTest, SessionOutlivesItsOwner) {
   auto store = NewStore(false, true);
   auto session = Open(store.get());
   store.reset();
-  session->queue()->Record("k", "k", true);
+  session->Record("k", "k", true);
   session.reset();
   EXPECT_EQ(Queries{Point("k")}, Held(NewStore(false, true).get()));
 }
@@ -288,21 +288,21 @@ TEST_F(SampleStoreTest, NothingNewIsNotSaved) {
 TEST_F(SampleStoreTest, OthersSaveToo) {
   const auto first = NewStore(false, true);
   auto session = Open(first.get());
-  session->queue()->Record("old", "old", true);
+  session->Record("old", "old", true);
   session.reset();
   const auto second = NewStore(false, true);
   session = Open(first.get());
   auto other = Open(second.get());
-  session->queue()->Record("a", "a", true);
+  session->Record("a", "a", true);
   session.reset();
-  other->queue()->Record("b", "b", true);
+  other->Record("b", "b", true);
   ASSERT_OK(second->Save(kDefault, env_));
   const auto saved = [this] { return Held(NewStore(false, true).get()); };
   EXPECT_EQ((Queries{Point("old"), Point("a"), Point("b")}), saved());
   // The queue has three places.
-  other->queue()->Record("c", "c", true);
+  other->Record("c", "c", true);
   session = Open(first.get());
-  session->queue()->Record("d", "d", true);
+  session->Record("d", "d", true);
   session.reset();
   other.reset();
   EXPECT_EQ((Queries{Point("b"), Point("d"), Point("c")}), saved());
@@ -312,14 +312,14 @@ TEST_F(SampleStoreTest, SavedOnDemand) {
   const auto store = NewStore(false, true);
   ASSERT_OK(store->Save(kDefault, env_));
   const auto session = Open(store.get());
-  session->queue()->Record("k", "k", true);
+  session->Record("k", "k", true);
   ASSERT_OK(store->Save(kDefault, env_));
   EXPECT_EQ(Queries{Point("k")}, Held(NewStore(false, true).get()));
 }
 
 TEST_F(SampleStoreTest, KeptInMemoryWithoutFile) {
   const auto store = NewStore(false, false);
-  Open(store.get())->queue()->Record("k", "k", true);
+  Open(store.get())->Record("k", "k", true);
   EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
   EXPECT_TRUE(Files().empty());
 }
@@ -334,7 +334,7 @@ TEST_F(SampleStoreTest, SeededUnlessRestored) {
     // Read once, and used for each column family.
     ASSERT_OK(env_->DeleteFile(seeds_));
     EXPECT_EQ(last, Held(store.get(), "other"));
-    Open(store.get())->queue()->Record("k", "k", true);
+    Open(store.get())->Record("k", "k", true);
   }
   Write(seeds_, "s5\n");
   const Queries saved = {Point("s3"), Point("s4"), Point("k")};
@@ -348,7 +348,7 @@ TEST_F(SampleStoreTest, FilesOfColumnFamilies) {
   const std::string odd("a/b.\0%", 6);
   for (const std::string& name :
        {std::string(kDefault), std::string("Cf1"), odd}) {
-    Open(store.get(), name)->queue()->Record(name, name, true);
+    Open(store.get(), name)->Record(name, name, true);
   }
   EXPECT_EQ((std::vector<std::string>{"queries", "queries.Cf1",
                                       "queries.a%2Fb%2E%00%25"}),
@@ -363,7 +363,7 @@ TEST_F(SampleStoreTest, FilesOfColumnFamiliesWithLongNames) {
   const std::string other = name + "!";
   const auto store = NewStore(false, true);
   for (const std::string& family : {name, other}) {
-    Open(store.get(), family)->queue()->Record(family, family, true);
+    Open(store.get(), family)->Record(family, family, true);
   }
   const std::vector<std::string> files = Files();
   ASSERT_EQ(2u, files.size());
@@ -463,7 +463,7 @@ TEST_F(SampleStoreTest, DevicesAndPipesAreRefused) {
           << s.ToString();
       // What becomes one later is neither read nor written.
       EXPECT_TRUE(Held(store.get()).empty());
-      Open(store.get())->queue()->Record("k", "k", true);
+      Open(store.get())->Record("k", "k", true);
       EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
     }
   }
@@ -474,7 +474,7 @@ TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
   Write(seeds_, "s\n");
   Write(file_, "0x0\n");
   const auto store = NewStore(true, true);
-  Open(store.get())->queue()->Record("k", "k", true);
+  Open(store.get())->Record("k", "k", true);
   EXPECT_EQ((Queries{Point("s"), Point("k")}), Held(store.get()));
   std::string contents;
   ASSERT_OK(ReadFileToString(env_, file_, &contents));
@@ -490,7 +490,7 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
   ASSERT_OK(store->Validate(env_));
   // The folder goes while the DB is open.
   ASSERT_OK(env_->DeleteDir(dir_ + "/missing"));
-  Open(store.get())->queue()->Record("k", "k", true);
+  Open(store.get())->Record("k", "k", true);
   EXPECT_NOK(store->Save(kDefault, env_));
   EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
   ASSERT_OK(env_->CreateDir(dir_ + "/missing"));
@@ -514,7 +514,7 @@ TEST_F(SampleStoreTest, TornFiles) {
     const size_t whole = lines == 0 ? 0 : lines - 1;  // the first is a comment
     EXPECT_EQ(Queries(kSaved.begin(), kSaved.begin() + whole),
               Held(store.get()));
-    Open(store.get())->queue()->Record("new", "new", true);
+    Open(store.get())->Record("new", "new", true);
     queries_.clear();
     ASSERT_OK(ReadQueryFile(env_, file_, &queries_, &refused_));
     EXPECT_EQ(std::min(whole + 1, size_t{3}), queries_.size());
@@ -550,7 +550,7 @@ TEST_F(SampleStoreTest, FilesThatCannotBeReadAreLeftAlone) {
   const auto store = NewStore(false, true);
   ASSERT_OK(store->Validate(env_));
   const auto log = std::make_shared<RecordingLogger>();
-  store->Open(kDefault, env_, log.get())->queue()->Record("k", "k", true);
+  store->Open(kDefault, env_, log.get())->Record("k", "k", true);
   EXPECT_EQ(1u, log->Lines({"samples are not restored", file_}).size());
   EXPECT_EQ(Queries{Point("k")}, Held(store.get()));
   EXPECT_OK(env_->DeleteDir(file_));
@@ -571,11 +571,11 @@ TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
     SCOPED_TRACE(queries);
     const auto store = std::make_shared<SampleStore>(options);
     const auto used = store->Open("in use", env_, nullptr);
-    used->queue()->Record("a", "b", true);
+    used->Record("a", "b", true);
     for (int i = 0; i < families; i++) {
       const auto session = store->Open(std::to_string(i), env_, nullptr);
       for (int query = 0; query < queries; query++) {
-        session->queue()->Record("a", "b", true);
+        session->Record("a", "b", true);
       }
     }
     EXPECT_EQ(1u, held(store, "in use"));

@@ -10,7 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 TEST(SeekBackoffTest, PausesWhereWaitsAreOfNoUse) {
   for (const bool from_cache : {false, true}) {
-    SeekBackoff::Shared shared{0};
+    SeekBackoff::Shared shared;
     SeekBackoff::CachedReads cached{0};
     int waits = 0;
     for (int i = 0; i < 100000; i++) {
@@ -28,7 +28,7 @@ TEST(SeekBackoffTest, PausesWhereWaitsAreOfNoUse) {
 
 TEST(SeekBackoffTest, OneInFourIsWorthIt) {
   for (const bool from_cache : {false, true}) {
-    SeekBackoff::Shared shared{0};
+    SeekBackoff::Shared shared;
     SeekBackoff::CachedReads cached{0};
     Random random(1);
     int waits = 0;
@@ -50,7 +50,7 @@ TEST(SeekBackoffTest, OneInFourIsWorthIt) {
 // What an iterator has learned with cached blocks says nothing about reads from
 // a disk.
 TEST(SeekBackoffTest, BeginsAnewWhenBlocksAreReadAgain) {
-  SeekBackoff::Shared shared{0};
+  SeekBackoff::Shared shared;
   SeekBackoff::CachedReads cached{0};
   SeekBackoff backoff(&shared, &cached);
   for (int i = 0; i < 100; i++) backoff.OnRead(/*from_cache=*/true);
@@ -63,8 +63,8 @@ TEST(SeekBackoffTest, BeginsAnewWhenBlocksAreReadAgain) {
 }
 
 TEST(SeekBackoffTest, FilesOfALevelShareWhatReadsCost) {
-  SeekBackoff::Shared shared{0};
-  SeekBackoff::Shared other_shared{0};
+  SeekBackoff::Shared shared;
+  SeekBackoff::Shared other_shared;
   SeekBackoff::CachedReads cached{0};
   SeekBackoff backoff(&shared, &cached);
   SeekBackoff other(&other_shared, &cached);

@@ -46,7 +46,7 @@ class Examiner {
       if (!OpenUnit(contents, {i, false}, &filter)) {
         all_open = false;
         CheckRefusedPart(i);
-      } else if (part.kind == kSurfKind) {
+      } else if (block_.header().kind == kSurfKind) {
         Iterate(static_cast<const Surf&>(*filter));
       }
       if (part.HasSecond() && !OpensWithSecond(contents, i)) all_open = false;
@@ -262,11 +262,11 @@ class Examiner {
   }
   // Whether a part may have one.
   bool HasTrie() const {
+    if (block_.header().kind != kProteusKind) return true;
     const std::vector<FilterPart>& parts = block_.directory().parts();
     return std::any_of(parts.begin(), parts.end(), [](const FilterPart& part) {
       ProteusHeader header;
-      return part.kind != kProteusKind || !header.DecodeFrom(part.design) ||
-             header.design.trie_bits() > 0;
+      return !header.DecodeFrom(part.design) || header.design.trie_bits() > 0;
     });
   }
 

@@ -27,7 +27,6 @@ constexpr BlockField kDirectoryFields[] = {
 
 constexpr BlockField kEntryBytes[] = {
     {"kind of a part", 0, 1},
-    {"entries of a part", 1, 1},
 };
 
 constexpr BlockField kPartEndFields[] = {

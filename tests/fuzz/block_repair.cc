@@ -602,13 +602,17 @@ bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
                                                     : begin + '\0';
     }
     const uint32_t num_keys = std::max(entry.num_keys, 1u);
-    memcpy(writer.AddPart(header.kind, num_keys, begin, design, payload.size()),
+    memcpy(writer.AddPart(num_keys, begin, design, payload.size()),
            payload.data(), payload.size());
     AddSecondUnit(damaged, unit.entry, design, random, &writer);
     writer.FinishPart(header.salt);
     keys += num_keys;
   }
-  if (header.kind != FilterKind::kAlwaysTrue) header.num_keys = keys;
+  if (header.kind == FilterKind::kAlwaysTrue) {
+    writer = FilterBlockWriter();
+  } else {
+    header.num_keys = keys;
+  }
   block->assign(writer.Size(header), '\0');
   writer.Write(header, block->data());
   return whole;

@@ -39,8 +39,8 @@ void CheckBadFile(TextEnv* env, const std::string& text) {
   const auto store = NewStore(10);
   Check(store->Validate(env).ok(), "a bad file keeps no DB from opening");
   auto session = store->Open(kDefaultColumnFamilyName, env, nullptr);
-  Check(session->queue()->size() == 0, "nothing comes of a bad file");
-  session->queue()->Record("a", "b", true);
+  Check(session->size() == 0, "nothing comes of a bad file");
+  session->Record("a", "b", true);
   session.reset();
   Check(env->files().size() == 1 && env->files()[kFile] == text,
         "a bad file stays as it is");
@@ -105,8 +105,8 @@ void Run(const uint8_t* data, size_t size) {
     const auto store = NewStore(capacity);
     Check(store->Validate(env).ok(), "a good file is not refused");
     auto session = store->Open(kDefaultColumnFamilyName, env, nullptr);
-    Check(session->queue()->Snapshot() == held, "what is read is restored");
-    session->queue()->Record("a", "b", false);
+    Check(session->Snapshot() == held, "what is read is restored");
+    session->Record("a", "b", false);
   }
   held.push_back({"a", "b", false});
   held = LastOf(held, capacity);

@@ -123,7 +123,7 @@ class FakeFile : public CountedFile {
   const std::shared_ptr<Statistics> tickers = CreateDBStatistics();
 
  private:
-  SeekBackoff::Shared backoff_{0};
+  SeekBackoff::Shared backoff_;
   SeekBackoff::CachedReads cached_reads_{0};
 };
 
