@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What plugin/refresh_filters.h declares. The choice of the files is
-//  redesign.h's or refresh_run.h's.
+//  What plugin/refresh_filters.h declares. How the files are chosen is in
+//  redesign.cc and refresh_run.cc.
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/redesign.h"
 #include "plugin/refresh_filters.h"
 #include "plugin/refresh_run.h"
 #include "plugin/request_server.h"
@@ -19,13 +18,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-using Outcome = RefreshOutcome;
-
-}  // namespace
-
 const char* ToString(RefreshOutcome outcome) {
+  using Outcome = RefreshOutcome;
   switch (outcome) {
     case Outcome::kRewritten:
       return "rewritten";
