@@ -95,7 +95,7 @@ Status GetSharedFilterPolicy(const std::string& group,
     return Status::InvalidArgument(
         "the sample group is empty; allowed: any other name");
   }
-  // By group and text, as long as someone has them.
+  // Policies by group and text, as long as someone has them.
   using Policies = std::map<std::pair<std::string, std::string>,
                             std::weak_ptr<const FilterPolicy>>;
   static auto& policies = *new Policies;

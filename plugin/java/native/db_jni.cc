@@ -120,8 +120,7 @@ class Encoder {
     Put(uint64_t{text.size()});
     bytes_ += text;
   }
-  // As Facts.java reads it. A value is a number (1), a text (2), or unknown
-  // (0).
+  // What Facts.java reads. A value is a number (1), a text (2), or unknown (0).
   void Put(const Record& record) {
     Put(uint64_t{record.values().size()});
     for (const auto& [name, value] : record.values()) {
@@ -141,7 +140,7 @@ class Encoder {
       for (const Record& element : record.List(list)) Put(element);
     }
   }
-  // As RefreshResult.java reads it.
+  // What RefreshResult.java reads.
   void Put(const Status& status, const RefreshResult& result) {
     Put(uint64_t{status.code()});
     Put(uint64_t{status.subcode()});
