@@ -262,10 +262,6 @@ const Facts<FilterStatistics>& FamilyFacts() {
   return facts;
 }
 
-bool StartsWith(const std::string& text, const std::string& start) {
-  return text.compare(0, start.size(), start) == 0;
-}
-
 Record RecordOf(const FileFilterStatistics& file) {
   Record record;
   record.Add("path", file.path);
@@ -385,14 +381,23 @@ void AddLevelRows(const std::string& level, const FilterSums& sums,
   }
 }
 
-// Appends the numbers that are known and not 0 and whose names begin with the
-// group's, as "group: name value, name value", in lines that are not too long.
+// Returns true if the table of the levels has this number.
+bool IsInTable(const std::string& name) {
+  const Slice of_total(name);
+  return of_total.starts_with("total.bounded_seeks.") ||
+         of_total.starts_with("total.unbounded_seeks.") ||
+         (of_total.starts_with("total.gets.") && name != "total.gets.unasked");
+}
+
+// Appends the numbers that are known, not 0 and not in the table, and whose
+// names begin with the group's, as "group: name value, name value", in lines
+// that are not too long.
 void AddGroup(const std::string& group, const Record& record,
               std::string* text) {
   constexpr size_t kWidth = 100;
   std::string line;
   for (const auto& [name, value] : record.values()) {
-    if (!StartsWith(name, group + ".")) continue;
+    if (!Slice(name).starts_with(group + ".") || IsInTable(name)) continue;
     const std::string number = TextOf(value);
     if (number == "-" || number.find_first_not_of("0.") == std::string::npos) {
       continue;
@@ -448,19 +453,9 @@ std::string FilterStatistics::ToString() const {
   AddLevelRows("all", total, &text);
   text += "live_files: " + std::to_string(live_files) + "\n";
   const Record record(FamilyFacts(), *this);
-  Record rest;
-  for (const auto& [name, value] : record.values()) {
-    // These stand in the table.
-    const bool is_seeks = StartsWith(name, "total.bounded_seeks.") ||
-                          StartsWith(name, "total.unbounded_seeks.");
-    const bool is_gets = StartsWith(name, "total.gets.");
-    if (!is_seeks && (!is_gets || name == "total.gets.unasked")) {
-      rest.Add(name, value);
-    }
-  }
   for (const char* group :
        {"total", "ticker_gets", "builds", "miss_cache", "samples", "refresh"}) {
-    AddGroup(group, rest, &text);
+    AddGroup(group, record, &text);
   }
   return text;
 }
@@ -470,11 +465,11 @@ const std::vector<StatisticsFact>& StatisticsFacts() {
     auto* const facts = new std::vector<StatisticsFact>;
     const std::string total = "total.";
     for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
-      const bool of_level = StartsWith(fact.name, total);
+      const bool of_level = Slice(fact.name).starts_with(total);
       facts->push_back({of_level ? fact.name.substr(total.size()) : fact.name,
                         fact.help, fact.type == kCounter,
                         of_level ? "level"
-                        : StartsWith(fact.name, "ticker_gets")
+                        : Slice(fact.name).starts_with("ticker_gets")
                             ? "db"
                             : "column_family"});
     }
@@ -487,8 +482,8 @@ std::string ToPrometheus(const std::vector<FilterStatistics>& statistics) {
   std::string text;
   if (statistics.empty()) return text;
   for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
-    if (StartsWith(fact.name, "total.")) continue;
-    const bool of_db = StartsWith(fact.name, "ticker_gets.");
+    if (Slice(fact.name).starts_with("total.")) continue;
+    const bool of_db = Slice(fact.name).starts_with("ticker_gets.");
     Metric metric(fact.name, fact.type == kCounter, fact.help, &text);
     std::set<std::string> dbs;
     for (const FilterStatistics& family : statistics) {
