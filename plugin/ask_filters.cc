@@ -41,28 +41,17 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
 }
 
 Record RecordOf(const CountResult& count) {
-  using Of = CountResult;
-  constexpr FactType kGauge = FactType::kGauge;
-  static const auto& facts = *new Facts<Of>{
-      {"count", kGauge, "Keys.", [](const Of& of) { return of.count; }},
-      {"in_memtables", kGauge, "Those of them that the memtables hold.",
-       [](const Of& of) { return of.in_memtables; }},
-      {"sorted_runs", kGauge, "Sorted runs of files that hold the others.",
-       [](const Of& of) { return of.sorted_runs; }},
-      {"files", kGauge, "Files that were asked.",
-       [](const Of& of) { return of.files; }},
-      {"files_scanned", kGauge, "Those of them that were scanned.",
-       [](const Of& of) { return of.files_scanned; }},
-      {"deletions", kGauge, "Deletions, which may hide keys.",
-       [](const Of& of) { return of.deletions; }},
-      {"deletions_left_out", kGauge, "Deleted keys that are not counted.",
-       [](const Of& of) { return of.deletions_left_out; }},
-      {"unsure", kGauge, "Whether entries that are no live keys may count.",
-       [](const Of& of) { return of.unsure; }},
-      {"is_exact", kGauge, "Whether the count is certainly right.",
-       [](const Of& of) { return of.IsExact(); }},
-  };
-  return {facts, count};
+  Record record;
+  record.Add("count", count.count);
+  record.Add("in_memtables", count.in_memtables);
+  record.Add("sorted_runs", count.sorted_runs);
+  record.Add("files", count.files);
+  record.Add("files_scanned", count.files_scanned);
+  record.Add("deletions", count.deletions);
+  record.Add("deletions_left_out", count.deletions_left_out);
+  record.Add("unsure", count.unsure);
+  record.Add("is_exact", count.IsExact());
+  return record;
 }
 
 // ---- May exist ----

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "filter_policy/option_types.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -83,17 +84,6 @@ void BeginMember(const std::string& name, std::string* json) {
   *json += Quoted(name) + ": ";
 }
 
-std::vector<std::string> PartsOf(const std::string& name) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t end; (end = name.find('.', begin)) != std::string::npos;) {
-    parts.push_back(name.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  parts.push_back(name.substr(begin));
-  return parts;
-}
-
 }  // namespace
 
 std::string TextOf(const FactValue& value) {
@@ -147,7 +137,7 @@ void Record::AppendJson(std::string* json) const {
   *json += '{';
   std::vector<std::string> open;  // the objects that the last value is in
   for (const auto& [name, value] : values_) {
-    std::vector<std::string> objects = PartsOf(name);
+    std::vector<std::string> objects = StringSplit(name, '.');
     const std::string member = objects.back();
     objects.pop_back();
     const auto shared = static_cast<size_t>(

@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -25,21 +26,37 @@ namespace ROCKSDB_NAMESPACE::protean {
 enum class FactType : uint8_t {
   kCounter,  // never falls as long as what it is about exists
   kGauge,
-  kText,
 };
 
 // std::monostate for what is unknown: null in JSON, no sample in Prometheus.
 using FactValue =
     std::variant<std::monostate, bool, uint64_t, double, std::string>;
 
-// Unknown if negative.
-inline FactValue KnownRate(double rate) {
-  return rate < 0 ? FactValue() : FactValue(rate);
+// A truth value, a number, or a text. A negative number is unknown.
+template <typename T>
+FactValue ValueOf(T value) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    if (static_cast<double>(value) < 0) return FactValue();
+  }
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+    return static_cast<uint64_t>(value);
+  } else {
+    return FactValue(std::move(value));
+  }
 }
 
 // A fact about objects of a class.
 template <typename Of>
 struct Fact {
+  // `get` is a member of the class, or a function of its objects.
+  template <typename Get>
+  Fact(std::string fact_name, FactType fact_type, std::string fact_help,
+       Get get)
+      : name(std::move(fact_name)),
+        type(fact_type),
+        help(std::move(fact_help)),
+        value([get](const Of& of) { return ValueOf(std::invoke(get, of)); }) {}
+
   std::string name;
   FactType type;
   std::string help;  // a sentence for people
@@ -48,14 +65,18 @@ struct Fact {
 template <typename Of>
 using Facts = std::vector<Fact<Of>>;
 
-// The facts of a member, behind its name.
+// The facts of a member, behind its name. If `known` is a member of the part,
+// they are unknown while that is false.
 template <typename Of, typename Part>
 void AddFactsOf(const std::string& name, Part Of::*member,
-                const Facts<Part>& part, Facts<Of>* facts) {
+                const Facts<Part>& part, Facts<Of>* facts,
+                bool Part::*known = nullptr) {
   for (const Fact<Part>& fact : part) {
     facts->push_back({name + "." + fact.name, fact.type, fact.help,
-                      [member, value = fact.value](const Of& of) {
-                        return value(of.*member);
+                      [member, known, value = fact.value](const Of& of) {
+                        return known == nullptr || of.*member.*known
+                                   ? value(of.*member)
+                                   : FactValue();
                       }});
   }
 }
@@ -67,11 +88,17 @@ class Record {
   Record() = default;
   template <typename Of>
   Record(const Facts<Of>& facts, const Of& of) {
-    for (const Fact<Of>& fact : facts) Add(fact.name, fact.value(of));
+    AddAll("", facts, of);
   }
 
-  void Add(std::string name, FactValue value) {
-    values_.emplace_back(std::move(name), std::move(value));
+  template <typename T>
+  void Add(std::string name, T value) {
+    values_.emplace_back(std::move(name), ValueOf(std::move(value)));
+  }
+  // Adds the facts about an object, each behind the prefix.
+  template <typename Of>
+  void AddAll(const std::string& prefix, const Facts<Of>& facts, const Of& of) {
+    for (const Fact<Of>& fact : facts) Add(prefix + fact.name, fact.value(of));
   }
   void AddList(std::string name, std::vector<Record> records) {
     lists_.emplace_back(std::move(name), std::move(records));
@@ -104,12 +131,12 @@ std::string TextOf(const FactValue& value);
 std::optional<double> NumberOf(const FactValue& value);
 
 // What there is to read by name. Each is what the object's ToJson() shows.
+struct CountResult;
 struct FilterStatistics;
 struct FilterSums;
-Record RecordOf(const FilterStatistics& statistics);
 struct RefreshProgress;
 struct RefreshResult;
-struct CountResult;
+Record RecordOf(const FilterStatistics& statistics);
 Record RecordOf(const FilterSums& sums);
 Record RecordOf(const RefreshProgress& progress);
 Record RecordOf(const RefreshResult& result);

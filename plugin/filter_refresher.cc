@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What plugin/refresh_filters.h declares. The choice of the files is
-//  redesign.h's or refresh_run.h's.
+//  What plugin/refresh_filters.h declares. How the files are chosen is in
+//  redesign.cc and refresh_run.cc.
 
 #include <algorithm>
 #include <atomic>
@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/redesign.h"
 #include "plugin/refresh_filters.h"
 #include "plugin/refresh_run.h"
 #include "plugin/request_server.h"
@@ -19,13 +18,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-using Outcome = RefreshOutcome;
-
-}  // namespace
-
 const char* ToString(RefreshOutcome outcome) {
+  using Outcome = RefreshOutcome;
   switch (outcome) {
     case Outcome::kRewritten:
       return "rewritten";
@@ -77,7 +71,7 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
 }
 
 // Refreshes in one thread: after each period, and when a request asks.
-class FilterRefresher::Thread : public ServedFamily {
+class FilterRefresher::Thread {
  public:
   // A limit long enough for everyone, and far from where nanoseconds overflow.
   static constexpr uint64_t kMaxSeconds = uint64_t{100} * 365 * 24 * 60 * 60;
@@ -86,28 +80,36 @@ class FilterRefresher::Thread : public ServedFamily {
          const RefreshOptions& options, uint64_t period_seconds, Report report,
          const std::string& socket)
       : db_(db),
-        column_family_(column_family),
-        options_(options),
+        served_{column_family, options,
+                [this](const RefreshOptions& asked, const Report& ended) {
+                  return Begin(asked, ended);
+                }},
         report_(std::move(report)),
         period_(std::clamp<uint64_t>(period_seconds, 1, kMaxSeconds)),
         socket_status_(socket.empty() ? Status::OK()
-                                      : Serve(db, socket, this, &server_)),
+                                      : Serve(db, socket, &served_, &server_)),
         thread_([this] { Loop(); }) {}
 
-  ~Thread() override {
+  ~Thread() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       ending_ = true;
     }
     wake_.notify_all();
     thread_.join();
-    if (server_ != nullptr) EndServing(this, &server_);
+    if (server_ != nullptr) EndServing(&served_, &server_);
   }
 
-  ColumnFamilyHandle* column_family() const override { return column_family_; }
-  const RefreshOptions& options() const override { return options_; }
   Status socket_status() const { return socket_status_; }
-  bool Begin(const RefreshOptions& options, const Report& ended) override {
+
+ private:
+  // A refresh that was asked for.
+  struct Asked {
+    RefreshOptions options;
+    Report ended;
+  };
+
+  bool Begin(const RefreshOptions& options, const Report& ended) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
       if (refreshing_ || asked_.has_value() || ending_) return false;
@@ -117,20 +119,13 @@ class FilterRefresher::Thread : public ServedFamily {
     return true;
   }
 
- private:
-  // A refresh that was asked for.
-  struct Asked {
-    RefreshOptions options;
-    Report ended;
-  };
-
   void Loop() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!ending_ || asked_.has_value()) {
       wake_.wait_for(lock, std::chrono::seconds(period_),
                      [this] { return ending_ || asked_.has_value(); });
       if (ending_ && !asked_.has_value()) return;
-      const Asked now = asked_.value_or(Asked{options_, nullptr});
+      const Asked now = asked_.value_or(Asked{served_.options, nullptr});
       asked_.reset();
       refreshing_ = true;
       lock.unlock();
@@ -145,18 +140,18 @@ class FilterRefresher::Thread : public ServedFamily {
     options.progress = [this, &asked](const RefreshProgress& progress) {
       return !ending_ &&
              (!asked.options.progress || asked.options.progress(progress)) &&
-             (!asked.ended || !options_.progress ||
-              options_.progress(progress));
+             (!asked.ended || !served_.options.progress ||
+              served_.options.progress(progress));
     };
     RefreshResult result;
-    const Status s = RefreshFilters(db_, column_family_, options, &result);
+    const Status s =
+        RefreshFilters(db_, served_.column_family, options, &result);
     if (asked.ended) asked.ended(s, result);
     if (report_) report_(s, result);
   }
 
   DB* const db_;
-  ColumnFamilyHandle* const column_family_;
-  const RefreshOptions options_;
+  const ServedFamily served_;
   const Report report_;
   const uint64_t period_;
   std::mutex mutex_;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
-#include <type_traits>
 
 #include "filter_policy/open_db/level_sums.h"
 #include "plugin/build_info.h"
@@ -19,40 +18,35 @@ namespace {
 
 constexpr FactType kCounter = FactType::kCounter;
 constexpr FactType kGauge = FactType::kGauge;
-constexpr FactType kText = FactType::kText;
 
 // ---- The facts ----
-
-FactValue LevelValue(int level) {
-  return level < 0 ? FactValue() : FactValue(static_cast<uint64_t>(level));
-}
 
 const Facts<FilterSeeks>& SeeksFacts() {
   using Of = FilterSeeks;
   static const auto& facts = *new Facts<Of>{
       {"asked", kCounter, "Seeks of SST files that asked the file's filter.",
-       [](const Of& of) { return of.asked(); }},
+       &Of::asked},
       {"negatives", kCounter,
        "Seeks whose file was not read, since the filter knew of no key.",
-       [](const Of& of) { return of.negatives; }},
+       &Of::negatives},
       {"passed", kCounter,
        "Seeks whose file was not read, since the search ended before its "
        "marker.",
-       [](const Of& of) { return of.passed; }},
+       &Of::passed},
       {"reached", kCounter,
        "Positive seeks whose file had waited for the search before it was "
        "read.",
-       [](const Of& of) { return of.reached; }},
+       &Of::reached},
       {"true_positives", kCounter, "Seeks whose file was read rightly.",
-       [](const Of& of) { return of.true_positives; }},
+       &Of::true_positives},
       {"false_positives", kCounter, "Seeks whose file was read in vain.",
-       [](const Of& of) { return of.false_positives; }},
+       &Of::false_positives},
       {"deletion_skips", kCounter,
        "Stretches of deletions that a seek or scan went past in one step.",
-       [](const Of& of) { return of.deletion_skips; }},
+       &Of::deletion_skips},
       {"fpr", kGauge,
        "False positives among the seeks for which the file had nothing.",
-       [](const Of& of) { return KnownRate(of.fpr()); }},
+       &Of::fpr},
   };
   return facts;
 }
@@ -62,19 +56,18 @@ const Facts<FilterLookups>& LookupsFacts() {
   static const auto& facts = *new Facts<Of>{
       {"unasked", kCounter,
        "Reads of SST files by Get and MultiGet that no filter answered.",
-       [](const Of& of) { return of.unasked; }},
+       &Of::unasked},
       {"asked", kCounter,
        "Reads of SST files by Get and MultiGet that asked the file's filter.",
-       [](const Of& of) { return of.asked(); }},
-      {"negatives", kCounter, "Gets whose file was not read.",
-       [](const Of& of) { return of.negatives; }},
+       &Of::asked},
+      {"negatives", kCounter, "Gets whose file was not read.", &Of::negatives},
       {"true_positives", kCounter, "Gets whose file was read rightly.",
-       [](const Of& of) { return of.true_positives; }},
+       &Of::true_positives},
       {"false_positives", kCounter, "Gets whose file was read in vain.",
-       [](const Of& of) { return of.false_positives; }},
+       &Of::false_positives},
       {"fpr", kGauge,
        "False positives among the Gets for which the file had nothing.",
-       [](const Of& of) { return KnownRate(of.fpr()); }},
+       &Of::fpr},
   };
   return facts;
 }
@@ -95,27 +88,12 @@ void AddFileCounts(const char* name, const char* help, size_t begin, size_t end,
   }
 }
 
-template <typename Of>
-void AddLoads(Facts<Of>* facts) {
-  facts->push_back({"filter_blocks_loaded", kCounter,
-                    "Filter blocks read, whole filters or parts of them.",
-                    [](const Of& of) { return of.filter_blocks_loaded; }});
-  facts->push_back({"filter_bytes_loaded", kCounter,
-                    "Bytes of the filter blocks read.",
-                    [](const Of& of) { return of.filter_bytes_loaded; }});
-  facts->push_back({"filter_loads_failed", kCounter,
-                    "Filter blocks that could not be read, or were found to be "
-                    "damaged.",
-                    [](const Of& of) { return of.filter_loads_failed; }});
-}
-
 Facts<FilterSums> MakeSumsFacts() {
   using Of = FilterSums;
   Facts<Of> facts = {
-      {"open_files", kGauge, "Open SST files.",
-       [](const Of& of) { return of.open_files; }},
+      {"open_files", kGauge, "Open SST files.", &Of::open_files},
       {"used_files", kGauge, "Open SST files whose filters are used.",
-       [](const Of& of) { return of.used_files(); }},
+       &Of::used_files},
   };
   // The first use is that of a filter that is used.
   AddFileCounts<FilterUse>("unused_files",
@@ -127,26 +105,31 @@ Facts<FilterSums> MakeSumsFacts() {
       0, kDesignBases, &Of::files_by_basis, &facts);
   const Facts<Of> filters = {
       {"entries", kGauge, "Entries of open SST files, deletions included.",
-       [](const Of& of) { return of.entries; }},
-      {"keys", kGauge, "Keys that the filters in use know.",
-       [](const Of& of) { return of.keys; }},
+       &Of::entries},
+      {"keys", kGauge, "Keys that the filters in use know.", &Of::keys},
       {"filter_bytes", kGauge, "Size of the filters in use.",
-       [](const Of& of) { return of.filter_bytes; }},
+       &Of::filter_bytes},
       {"bits_per_key", kGauge, "Size of the filters in use, by key.",
-       [](const Of& of) { return of.bits_per_key(); }},
+       &Of::bits_per_key},
       {"predicted_fpr", kGauge,
        "False positive rate that the filters were designed for, mean over "
        "keys.",
-       [](const Of& of) { return KnownRate(of.predicted_fpr); }},
+       &Of::predicted_fpr},
       {"model_micros", kGauge,
-       "Time that it took to design the filters in use.",
-       [](const Of& of) { return of.model_micros; }},
+       "Time that it took to design the filters in use.", &Of::model_micros},
       {"blocks_avoided", kCounter,
        "Data blocks that seeks did not read thanks to the filters, at least.",
-       [](const Of& of) { return of.blocks_avoided(); }},
+       &Of::blocks_avoided},
+      {"filter_blocks_loaded", kCounter,
+       "Filter blocks read, whole filters or parts of them.",
+       &Of::filter_blocks_loaded},
+      {"filter_bytes_loaded", kCounter, "Bytes of the filter blocks read.",
+       &Of::filter_bytes_loaded},
+      {"filter_loads_failed", kCounter,
+       "Filter blocks that could not be read, or were found to be damaged.",
+       &Of::filter_loads_failed},
   };
   facts.insert(facts.end(), filters.begin(), filters.end());
-  AddLoads(&facts);
   AddFactsOf("bounded_seeks", &Of::bounded_seeks, SeeksFacts(), &facts);
   AddFactsOf("unbounded_seeks", &Of::unbounded_seeks, SeeksFacts(), &facts);
   AddFactsOf("gets", &Of::gets, LookupsFacts(), &facts);
@@ -158,55 +141,21 @@ const Facts<FilterSums>& SumsFacts() {
   return facts;
 }
 
-Facts<FileFilterStatistics> MakeFileFacts() {
-  using Of = FileFilterStatistics;
-  Facts<Of> facts = {
-      {"path", kText, "", [](const Of& of) { return of.path; }},
-      {"level", kGauge, "", [](const Of& of) { return LevelValue(of.level); }},
-      {"unused", kText, "", [](const Of& of) { return of.unused; }},
-      {"entries", kGauge, "", [](const Of& of) { return of.entries; }},
-      {"keys", kGauge, "", [](const Of& of) { return of.keys; }},
-      {"filter_bytes", kGauge, "",
-       [](const Of& of) { return of.filter_bytes; }},
-      {"filter.kind", kText, "", [](const Of& of) { return of.filter.kind; }},
-      {"filter.design", kText, "",
-       [](const Of& of) { return of.filter.design; }},
-      {"filter.basis", kText, "", [](const Of& of) { return of.filter.basis; }},
-      {"filter.bits_per_key", kGauge, "",
-       [](const Of& of) { return of.filter.bits_per_key; }},
-      {"filter.predicted_fpr", kGauge, "",
-       [](const Of& of) { return KnownRate(of.filter.predicted_fpr); }},
-      {"filter.samples", kGauge, "",
-       [](const Of& of) { return of.filter.samples; }},
-      {"filter.model_micros", kGauge, "",
-       [](const Of& of) { return of.filter.model_micros; }},
-  };
-  AddLoads(&facts);
-  AddFactsOf("bounded_seeks", &Of::bounded_seeks, SeeksFacts(), &facts);
-  AddFactsOf("unbounded_seeks", &Of::unbounded_seeks, SeeksFacts(), &facts);
-  return facts;
-}
-
-// Unknown without a Statistics object.
-FactValue Ticker(const TickerGets& gets, uint64_t count) {
-  return gets.known ? FactValue(count) : FactValue();
-}
-
 const Facts<TickerGets>& TickerFacts() {
   using Of = TickerGets;
   static const auto& facts = *new Facts<Of>{
       {"negatives", kCounter,
        "Keys that filters denied to Get and MultiGet, of all column families "
        "and kinds of filters.",
-       [](const Of& of) { return Ticker(of, of.negatives); }},
+       &Of::negatives},
       {"true_positives", kCounter,
        "Keys that filters let through to Get and MultiGet, and that were "
        "there.",
-       [](const Of& of) { return Ticker(of, of.true_positives); }},
+       &Of::true_positives},
       {"false_positives", kCounter,
        "Keys that filters let through to Get and MultiGet, and that were not "
        "there.",
-       [](const Of& of) { return Ticker(of, of.false_positives); }},
+       &Of::false_positives},
   };
   return facts;
 }
@@ -214,17 +163,16 @@ const Facts<TickerGets>& TickerFacts() {
 const Facts<FilterBuilds>& BuildsFacts() {
   using Of = FilterBuilds;
   static const auto& facts = *new Facts<Of>{
-      {"filters", kCounter, "Filters built for new SST files.",
-       [](const Of& of) { return of.filters; }},
+      {"filters", kCounter, "Filters built for new SST files.", &Of::filters},
       {"keys", kCounter, "Keys of the filters built for new SST files.",
-       [](const Of& of) { return of.keys; }},
+       &Of::keys},
       {"filter_bytes", kCounter, "Size of the filters built for new SST files.",
-       [](const Of& of) { return of.filter_bytes; }},
+       &Of::filter_bytes},
       {"model_micros", kCounter, "Time to choose designs of filters.",
-       [](const Of& of) { return of.model_micros; }},
+       &Of::model_micros},
       {"build_micros", kCounter,
        "Time to build filters, once their keys and designs were known.",
-       [](const Of& of) { return of.build_micros; }},
+       &Of::build_micros},
   };
   return facts;
 }
@@ -232,47 +180,30 @@ const Facts<FilterBuilds>& BuildsFacts() {
 const Facts<MissCacheStatistics>& MissCacheFacts() {
   using Of = MissCacheStatistics;
   static const auto& facts = *new Facts<Of>{
-      {"bytes", kGauge, "Size of the DB's cache of reads in vain.",
-       [](const Of& of) { return of.bytes; }},
+      {"bytes", kGauge, "Size of the DB's cache of reads in vain.", &Of::bytes},
       {"stored", kCounter, "Reads in vain that the cache was told of.",
-       [](const Of& of) { return of.stored; }},
+       &Of::stored},
       {"hits", kCounter, "Reads of files that the cache has spared.",
-       [](const Of& of) { return of.hits; }},
+       &Of::hits},
   };
   return facts;
-}
-
-// Unknown without a queue.
-template <typename Number>
-Fact<SampleQueueStatistics> SampleFact(const char* name, FactType type,
-                                       const char* help,
-                                       Number SampleQueueStatistics::*member) {
-  using Value =
-      std::conditional_t<std::is_integral_v<Number>, uint64_t, Number>;
-  return {name, type, help, [member](const SampleQueueStatistics& of) {
-            return of.exists ? FactValue(static_cast<Value>(of.*member))
-                             : FactValue();
-          }};
 }
 
 const Facts<SampleQueueStatistics>& SamplesFacts() {
   using Of = SampleQueueStatistics;
   static const auto& facts = *new Facts<Of>{
-      SampleFact("held", kGauge, "Sample queries held.", &Of::held),
-      SampleFact("capacity", kGauge, "Sample queries that can be held.",
-                 &Of::capacity),
-      SampleFact("sample_every", kGauge,
-                 "Empty queries for each that is sampled.", &Of::sample_every),
-      SampleFact("recorded", kCounter,
-                 "Sample queries ever held, those seeded or restored included.",
-                 &Of::recorded),
-      SampleFact("sampled", kCounter, "Sample queries taken from queries.",
-                 &Of::sampled),
-      SampleFact("dropped", kCounter,
-                 "Sample queries lost to other threads, or too long.",
-                 &Of::dropped),
-      SampleFact("age_seconds", kGauge, "Time since the samples were begun.",
-                 &Of::age_seconds),
+      {"held", kGauge, "Sample queries held.", &Of::held},
+      {"capacity", kGauge, "Sample queries that can be held.", &Of::capacity},
+      {"sample_every", kGauge, "Empty queries for each that is sampled.",
+       &Of::sample_every},
+      {"recorded", kCounter,
+       "Sample queries ever held, those seeded or restored included.",
+       &Of::recorded},
+      {"sampled", kCounter, "Sample queries taken from queries.", &Of::sampled},
+      {"dropped", kCounter,
+       "Sample queries lost to other threads, or too long.", &Of::dropped},
+      {"age_seconds", kGauge, "Time since the samples were begun.",
+       &Of::age_seconds},
   };
   return facts;
 }
@@ -280,32 +211,29 @@ const Facts<SampleQueueStatistics>& SamplesFacts() {
 const Facts<RefreshStatistics>& RefreshFacts() {
   using Of = RefreshStatistics;
   static const auto& facts = *new Facts<Of>{
-      {"runs", kCounter, "Refreshes of filters that ended.",
-       [](const Of& of) { return of.runs; }},
+      {"runs", kCounter, "Refreshes of filters that ended.", &Of::runs},
       {"failures", kCounter, "Refreshes of filters that ended with an error.",
-       [](const Of& of) { return of.failures; }},
+       &Of::failures},
       {"last_end_unix_time", kGauge,
        "When the last refresh of filters ended; 0 before that.",
-       [](const Of& of) { return of.last_end_unix_time; }},
+       &Of::last_end_unix_time},
       {"files_rewritten", kCounter, "SST files rewritten for new filters.",
-       [](const Of& of) { return of.files_rewritten; }},
+       &Of::files_rewritten},
       {"bytes_read", kCounter, "Bytes of SST files read to learn their keys.",
-       [](const Of& of) { return of.bytes_read; }},
+       &Of::bytes_read},
       {"bytes_rewritten", kCounter,
-       "Bytes of SST files rewritten for new filters.",
-       [](const Of& of) { return of.bytes_rewritten; }},
+       "Bytes of SST files rewritten for new filters.", &Of::bytes_rewritten},
       {"running", kGauge, "1 while filters are refreshed, else 0.",
-       [](const Of& of) { return of.running; }},
+       &Of::running},
       {"bytes", kGauge, "Bytes of all SST files when the refresh began.",
-       [](const Of& of) { return of.bytes; }},
+       &Of::bytes},
       {"bytes_decided", kGauge,
        "Bytes of the SST files whose outcome the running refresh knows.",
-       [](const Of& of) { return of.bytes_decided; }},
+       &Of::bytes_decided},
       {"running_seconds", kGauge, "Time since the running refresh began.",
-       [](const Of& of) { return of.running_seconds; }},
+       &Of::running_seconds},
       {"seconds_left", kGauge,
-       "Time until the running refresh ends, at its pace.",
-       [](const Of& of) { return KnownRate(of.seconds_left); }},
+       "Time until the running refresh ends, at its pace.", &Of::seconds_left},
   };
   return facts;
 }
@@ -313,17 +241,18 @@ const Facts<RefreshStatistics>& RefreshFacts() {
 Facts<FilterStatistics> MakeFamilyFacts() {
   using Of = FilterStatistics;
   Facts<Of> facts = {
-      {"db", kText, "", [](const Of& of) { return of.db; }},
-      {"column_family", kText, "",
-       [](const Of& of) { return of.column_family; }},
       {"live_files", kGauge, "SST files in the tree, open or not.",
-       [](const Of& of) { return of.live_files; }},
+       &Of::live_files},
   };
   AddFactsOf("total", &Of::total, SumsFacts(), &facts);
-  AddFactsOf("ticker_gets", &Of::ticker_gets, TickerFacts(), &facts);
+  // Unknown without a Statistics object.
+  AddFactsOf("ticker_gets", &Of::ticker_gets, TickerFacts(), &facts,
+             &TickerGets::known);
   AddFactsOf("builds", &Of::builds, BuildsFacts(), &facts);
   AddFactsOf("miss_cache", &Of::miss_cache, MissCacheFacts(), &facts);
-  AddFactsOf("samples", &Of::samples, SamplesFacts(), &facts);
+  // Unknown without a queue.
+  AddFactsOf("samples", &Of::samples, SamplesFacts(), &facts,
+             &SampleQueueStatistics::exists);
   AddFactsOf("refresh", &Of::refresh, RefreshFacts(), &facts);
   return facts;
 }
@@ -333,8 +262,27 @@ const Facts<FilterStatistics>& FamilyFacts() {
   return facts;
 }
 
-bool StartsWith(const std::string& text, const std::string& start) {
-  return text.compare(0, start.size(), start) == 0;
+Record RecordOf(const FileFilterStatistics& file) {
+  Record record;
+  record.Add("path", file.path);
+  record.Add("level", file.level);
+  record.Add("unused", file.unused);
+  record.Add("entries", file.entries);
+  record.Add("keys", file.keys);
+  record.Add("filter_bytes", file.filter_bytes);
+  record.Add("filter.kind", file.filter.kind);
+  record.Add("filter.design", file.filter.design);
+  record.Add("filter.basis", file.filter.basis);
+  record.Add("filter.bits_per_key", file.filter.bits_per_key);
+  record.Add("filter.predicted_fpr", file.filter.predicted_fpr);
+  record.Add("filter.samples", file.filter.samples);
+  record.Add("filter.model_micros", file.filter.model_micros);
+  record.Add("filter_blocks_loaded", file.filter_blocks_loaded);
+  record.Add("filter_bytes_loaded", file.filter_bytes_loaded);
+  record.Add("filter_loads_failed", file.filter_loads_failed);
+  record.AddAll("bounded_seeks.", SeeksFacts(), file.bounded_seeks);
+  record.AddAll("unbounded_seeks.", SeeksFacts(), file.unbounded_seeks);
+  return record;
 }
 
 // ---- Prometheus ----
@@ -433,14 +381,23 @@ void AddLevelRows(const std::string& level, const FilterSums& sums,
   }
 }
 
-// Appends the numbers that are known and not 0 and whose names begin with the
-// group's, as "group: name value, name value", in lines that are not too long.
+// Returns true if the table of the levels has this number.
+bool IsInTable(const std::string& name) {
+  const Slice of_total(name);
+  return of_total.starts_with("total.bounded_seeks.") ||
+         of_total.starts_with("total.unbounded_seeks.") ||
+         (of_total.starts_with("total.gets.") && name != "total.gets.unasked");
+}
+
+// Appends the numbers that are known, not 0 and not in the table, and whose
+// names begin with the group's, as "group: name value, name value", in lines
+// that are not too long.
 void AddGroup(const std::string& group, const Record& record,
               std::string* text) {
   constexpr size_t kWidth = 100;
   std::string line;
   for (const auto& [name, value] : record.values()) {
-    if (!StartsWith(name, group + ".")) continue;
+    if (!Slice(name).starts_with(group + ".") || IsInTable(name)) continue;
     const std::string number = TextOf(value);
     if (number == "-" || number.find_first_not_of("0.") == std::string::npos) {
       continue;
@@ -461,18 +418,19 @@ void AddGroup(const std::string& group, const Record& record,
 }  // namespace
 
 Record RecordOf(const FilterStatistics& statistics) {
-  static const auto& file_facts =
-      *new Facts<FileFilterStatistics>(MakeFileFacts());
-  Record record(FamilyFacts(), statistics);
+  Record record;
+  record.Add("db", statistics.db);
+  record.Add("column_family", statistics.column_family);
+  record.AddAll("", FamilyFacts(), statistics);
   std::vector<Record> levels;
   for (const LevelFilterStatistics& level : statistics.levels) {
     levels.emplace_back(SumsFacts(), level.sums);
-    levels.back().Add("level", LevelValue(level.level));
+    levels.back().Add("level", level.level);
   }
   record.AddList("levels", std::move(levels));
   std::vector<Record> files;
   for (const FileFilterStatistics& file : statistics.files) {
-    files.emplace_back(file_facts, file);
+    files.push_back(RecordOf(file));
   }
   record.AddList("files", std::move(files));
   return record;
@@ -495,19 +453,9 @@ std::string FilterStatistics::ToString() const {
   AddLevelRows("all", total, &text);
   text += "live_files: " + std::to_string(live_files) + "\n";
   const Record record(FamilyFacts(), *this);
-  Record rest;
-  for (const auto& [name, value] : record.values()) {
-    // These stand in the table.
-    const bool is_seeks = StartsWith(name, "total.bounded_seeks.") ||
-                          StartsWith(name, "total.unbounded_seeks.");
-    const bool is_gets = StartsWith(name, "total.gets.");
-    if (!is_seeks && (!is_gets || name == "total.gets.unasked")) {
-      rest.Add(name, value);
-    }
-  }
   for (const char* group :
        {"total", "ticker_gets", "builds", "miss_cache", "samples", "refresh"}) {
-    AddGroup(group, rest, &text);
+    AddGroup(group, record, &text);
   }
   return text;
 }
@@ -517,12 +465,11 @@ const std::vector<StatisticsFact>& StatisticsFacts() {
     auto* const facts = new std::vector<StatisticsFact>;
     const std::string total = "total.";
     for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
-      if (fact.type == kText) continue;
-      const bool of_level = StartsWith(fact.name, total);
+      const bool of_level = Slice(fact.name).starts_with(total);
       facts->push_back({of_level ? fact.name.substr(total.size()) : fact.name,
                         fact.help, fact.type == kCounter,
                         of_level ? "level"
-                        : StartsWith(fact.name, "ticker_gets")
+                        : Slice(fact.name).starts_with("ticker_gets")
                             ? "db"
                             : "column_family"});
     }
@@ -535,8 +482,8 @@ std::string ToPrometheus(const std::vector<FilterStatistics>& statistics) {
   std::string text;
   if (statistics.empty()) return text;
   for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
-    if (fact.type == kText || StartsWith(fact.name, "total.")) continue;
-    const bool of_db = StartsWith(fact.name, "ticker_gets.");
+    if (Slice(fact.name).starts_with("total.")) continue;
+    const bool of_db = Slice(fact.name).starts_with("ticker_gets.");
     Metric metric(fact.name, fact.type == kCounter, fact.help, &text);
     std::set<std::string> dbs;
     for (const FilterStatistics& family : statistics) {

@@ -88,51 +88,6 @@ std::shared_ptr<TableFactory> NewProteanTableFactory(
 
 // ---- Shared policies ----
 
-// The filter policies of sample groups.
-
-namespace {
-
-// The policies that are shared, by group and text, as long as someone has them.
-class SharedPolicies {
- public:
-  // The policy of a group, or nullptr.
-  std::shared_ptr<const FilterPolicy> Find(const std::string& group,
-                                           const std::string& text) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = policies_.find({group, text});
-    return found == policies_.end() ? nullptr : found->second.lock();
-  }
-
-  // Adds the policy of a group, unless another thread has been faster; returns
-  // the group's policy.
-  std::shared_ptr<const FilterPolicy> Share(
-      const std::string& group, const std::string& text,
-      std::shared_ptr<const FilterPolicy> policy) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto other = policies_.begin(); other != policies_.end();) {
-      other =
-          other->second.expired() ? policies_.erase(other) : std::next(other);
-    }
-    std::weak_ptr<const FilterPolicy>& shared = policies_[{group, text}];
-    if (auto others = shared.lock()) return others;
-    shared = policy;
-    return policy;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>,
-           std::weak_ptr<const FilterPolicy>>
-      policies_;
-};
-
-SharedPolicies& AllSharedPolicies() {
-  static auto* const all = new SharedPolicies;
-  return *all;
-}
-
-}  // namespace
-
 Status GetSharedFilterPolicy(const std::string& group,
                              const std::string& policy,
                              std::shared_ptr<const FilterPolicy>* shared) {
@@ -140,18 +95,25 @@ Status GetSharedFilterPolicy(const std::string& group,
     return Status::InvalidArgument(
         "the sample group is empty; allowed: any other name");
   }
-  if (auto found = AllSharedPolicies().Find(group, policy)) {
-    *shared = std::move(found);
-    return Status::OK();
+  // Policies by group and text, as long as someone has them.
+  using Policies = std::map<std::pair<std::string, std::string>,
+                            std::weak_ptr<const FilterPolicy>>;
+  static auto& policies = *new Policies;
+  static auto& mutex = *new std::mutex;
+  const std::lock_guard<std::mutex> lock(mutex);
+  for (auto known = policies.begin(); known != policies.end();) {
+    known = known->second.expired() ? policies.erase(known) : std::next(known);
   }
-  ConfigOptions config;
-  config.ignore_unsupported_options = false;
-  std::shared_ptr<const FilterPolicy> created;
-  const Status s = FilterPolicy::CreateFromString(config, policy, &created);
+  std::shared_ptr<const FilterPolicy> found = policies[{group, policy}].lock();
+  Status s;
+  if (found == nullptr) {
+    ConfigOptions config;
+    config.ignore_unsupported_options = false;
+    s = FilterPolicy::CreateFromString(config, policy, &found);
+  }
   if (!s.ok()) return s;
-  *shared = created == nullptr
-                ? nullptr
-                : AllSharedPolicies().Share(group, policy, std::move(created));
+  policies[{group, policy}] = found;
+  *shared = std::move(found);
   return s;
 }
 

@@ -23,11 +23,12 @@
 //  case: a file that holds much more than its share is rewritten for what it
 //  gives back.
 
-#include "plugin/redesign.h"
-
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
@@ -36,8 +37,15 @@
 
 #include "db/dbformat.h"
 #include "filter_policy/false_positive_price.h"
+#include "filter_policy/filter_budget.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/file_budget.h"
+#include "filter_policy/open_db/open_families.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/query_queue.h"
+#include "filter_policy/samples/sample_store.h"
+#include "plugin/refresh_run.h"
+#include "table/filter_trial.h"
 #include "table/rocksdb_internals/handles.h"
 #include "util/random.h"
 
@@ -45,331 +53,150 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The candidate that comes first is the largest.
-struct ComesAfter {
-  bool by_level;
+using Outcome = RefreshOutcome;
 
-  bool operator()(const RedesignCandidate* a,
-                  const RedesignCandidate* b) const {
-    if (by_level) return a->file->level > b->file->level;
-    return a->Value() < b->Value();
+// ---- Samples ----
+
+// Some of the samples, ordered by lower bound.
+using SampledQueries = std::vector<const SampleQuery*>;
+
+// Lists the files that enclose the query, by the order of the files in the
+// metadata.
+//
+// A query that begins or ends outside of a file's keys, and yet overlaps it,
+// finds the file's first or last key. So a query can be empty only in a file
+// that encloses it; in all other files it is decided without a filter.
+std::vector<size_t> FilesThatEnclose(const SampleQuery& query,
+                                     const ColumnFamilyMetaData& metadata,
+                                     size_t timestamp_size) {
+  const auto user_key = [timestamp_size](const std::string& key) {
+    return StripTimestampFromUserKey(key, timestamp_size);
+  };
+  std::vector<size_t> enclosing;
+  size_t level_begin = 0;
+  for (const LevelMetaData& level : metadata.levels) {
+    const std::vector<SstFileMetaData>& files = level.files;
+    auto file = files.begin();
+    auto end = files.end();
+    if (level.level > 0) {
+      file = std::partition_point(file, end, [&](const SstFileMetaData& f) {
+        return user_key(f.largestkey).compare(query.lo) <= 0;
+      });
+      if (file != end) end = file + 1;
+    }
+    for (; file != end; ++file) {
+      if (user_key(file->smallestkey).compare(query.lo) < 0 &&
+          IsInverted(user_key(file->largestkey), query.hi,
+                     query.hi_inclusive)) {
+        enclosing.push_back(level_begin +
+                            static_cast<size_t>(file - files.begin()));
+      }
+    }
+    level_begin += files.size();
+  }
+  return enclosing;
+}
+
+// The sample queries of a column family, and the part of all questions to
+// filters that each of them stands for.
+class RefreshSamples {
+ public:
+  // Takes the samples that the policy has for the column family now.
+  RefreshSamples(const ProteanFilterPolicy& policy, DB* db,
+                 ColumnFamilyHandle* column_family) {
+    const std::shared_ptr<SampleStore> store = policy.Samples();
+    if (store == nullptr) return;
+    const std::shared_ptr<QueryQueue> queue = store->Queue(
+        column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
+    samples_ = queue->Snapshot();
+    std::sort(
+        samples_.begin(), samples_.end(),
+        [](const SampleQuery& a, const SampleQuery& b) { return a.lo < b.lo; });
+    rate_known_ = queue->sampled() > 0;
+    const std::chrono::duration<double> elapsed =
+        std::chrono::steady_clock::now() - queue->created();
+    questions_per_second_ = static_cast<double>(queue->sampled()) *
+                            queue->sample_every() /
+                            std::max(elapsed.count(), 1e-6);
+  }
+  RefreshSamples(const RefreshSamples&) = delete;
+  RefreshSamples& operator=(const RefreshSamples&) = delete;
+
+  // Their number; 0 if the policy has no use for samples.
+  size_t size() const { return samples_.size(); }
+  bool empty() const { return samples_.empty(); }
+  // Returns true if any sample is from a query since the DB was opened.
+  bool rate_known() const { return rate_known_; }
+  // The questions to filters that all samples stand for.
+  double questions_per_second() const { return questions_per_second_; }
+
+  // Returns the queries that the filter of each file decides, by the order of
+  // the files in the metadata. A query counts in equal parts for all of these
+  // files. Called once, before Share.
+  std::vector<SampledQueries> SpreadOver(const ColumnFamilyMetaData& metadata,
+                                         size_t timestamp_size) {
+    std::vector<SampledQueries> queries(metadata.file_count);
+    weights_.resize(samples_.size());
+    for (size_t i = 0; i < samples_.size(); i++) {
+      const std::vector<size_t> enclosing =
+          FilesThatEnclose(samples_[i], metadata, timestamp_size);
+      if (enclosing.empty()) continue;
+      weights_[i] = 1 / static_cast<double>(enclosing.size());
+      for (size_t file : enclosing) queries[file].push_back(&samples_[i]);
+    }
+    return queries;
+  }
+
+  // The share of the queries in all questions that the samples stand for.
+  double Share(const SampledQueries& queries) const {
+    double sum = 0;
+    for (const SampleQuery* query : queries) {
+      sum += weights_[static_cast<size_t>(query - samples_.data())];
+    }
+    return sum / static_cast<double>(samples_.size());
+  }
+
+ private:
+  std::vector<SampleQuery> samples_;  // ordered by lower bound
+  // The weight of each sample, for each file whose filter decides it.
+  std::vector<double> weights_;
+  bool rate_known_ = false;
+  double questions_per_second_ = 0;
+};
+
+// ---- Comparison of filters ----
+
+// How much better a new filter of a file does than the old one.
+struct FilterComparison {
+  // False positive rates.
+  double old_fpr = 0;
+  double new_fpr = 0;
+  // The queries that only one of the two filters denies.
+  SampledQueries denied_by_new;
+  SampledQueries denied_by_old;
+
+  // How many more queries the new filter denies than the old one.
+  double MoreDenied() const {
+    return static_cast<double>(denied_by_new.size()) -
+           static_cast<double>(denied_by_old.size());
+  }
+  // The fall of the false positive rate; 0 if that may be chance.
+  double Gain() const {
+    // If the filters were equally good, each query that only one of them denies
+    // would be denied by either with equal probability: this is two standard
+    // deviations of chance.
+    const auto differing =
+        static_cast<double>(denied_by_new.size() + denied_by_old.size());
+    const bool by_chance = MoreDenied() < 2 * std::sqrt(differing);
+    return by_chance ? 0 : old_fpr - new_fpr;
   }
 };
-using WaitingCandidates =
-    std::priority_queue<RedesignCandidate*, std::vector<RedesignCandidate*>,
-                        ComesAfter>;
 
-Status CheckRangeFilters(const RefreshRun& run) {
-  const Comparator* comparator = run.family_options().comparator;
-  if ((comparator != BytewiseComparator() &&
-       comparator != BytewiseComparatorWithU64Ts()) ||
-      !run.table().whole_key_filtering) {
-    return Status::NotSupported(
-        "range filters are off in column family " +
-        run.column_family()->GetName() + ": they need the comparator " +
-        BytewiseComparator()->Name() + " and whole_key_filtering");
-  }
-  return run.CheckWritable();
-}
-
-std::vector<FileFilter> FilesOfTree(
-    const std::vector<RedesignCandidate>& candidates) {
-  std::vector<FileFilter> files;
-  for (const RedesignCandidate& candidate : candidates) {
-    files.push_back(candidate.in_tree);
-  }
-  return files;
-}
-
-// Decides about files that were read in vain before. Now and then, reads one of
-// them, which may make all of them wait.
-Status LookAtFutile(const std::vector<RedesignCandidate*>& futile,
-                    RedesignState* state, WaitingCandidates* waiting) {
-  // Number of calls of RefreshFilters in one of which such a file is read.
-  constexpr uint64_t kRunsPerLook = 4;
-  RefreshRun& run = state->run;
-  Status s;
-  bool pays = false;
-  if (!futile.empty() && state->memory.runs % kRunsPerLook == 0) {
-    Random64 random(state->memory.runs);
-    RedesignCandidate* const drawn = futile[random.Uniform(futile.size())];
-    if (!run.ExceedsLimit(*drawn->file)) s = TryCandidate(state, drawn);
-    pays = drawn->is_tried && drawn->is_undecided();
-  }
-  for (RedesignCandidate* candidate : futile) {
-    if (!s.ok()) break;
-    if (!candidate->is_undecided()) continue;
-    if (pays) {
-      waiting->push(candidate);
-    } else {
-      run.Decide(candidate->file, RefreshOutcome::kTooLittleGain);
-    }
-  }
-  return s;
-}
-
-// Decides about files by their old filters. The others wait, or are stored if
-// they were read in vain before.
-Status ScreenAll(RedesignState* state, WaitingCandidates* waiting,
-                 std::vector<RedesignCandidate*>* futile) {
-  Status s;
-  for (RedesignCandidate& candidate : state->candidates) {
-    if (s.ok() && candidate.is_undecided()) {
-      s = ScreenCandidate(state, &candidate);
-    }
-    if (!candidate.is_undecided()) continue;
-    if (!candidate.is_due && state->IsFutile(candidate)) {
-      futile->push_back(&candidate);
-    } else {
-      waiting->push(&candidate);
-    }
-  }
-  return s;
-}
-
-// Tries and rewrites the files that wait, the best one first.
-Status RewriteBest(RedesignState* state, WaitingCandidates* waiting) {
-  Status s;
-  while (s.ok() && !waiting->empty()) {
-    RedesignCandidate* const best = waiting->top();
-    waiting->pop();
-    if (best->is_tried || state->run.ExceedsLimit(*best->file)) {
-      s = state->run.Rewrite(best->file);
-    } else {
-      s = TryCandidate(state, best);
-      if (s.ok() && best->is_undecided()) waiting->push(best);
-    }
-  }
-  return s;
-}
-
-}  // namespace
-
-Status RedesignFilters(RefreshRun* run) {
-  Status s = CheckRangeFilters(*run);
-  if (!s.ok()) return s;
-  RedesignState state(run);
-  const bool all_files = run->options().all_files;
-  const bool plans = all_files || state.policy.FilterMemory() > 0;
-  const TreePlan plan(
-      state.policy,
-      {run->family_options().info_log.get(), run->column_family()->GetName()},
-      plans ? FilesOfTree(state.candidates) : std::vector<FileFilter>());
-  const std::shared_ptr<void> searching = state.policy.SearchAllDesigns();
-  WaitingCandidates waiting(ComesAfter{all_files});
-  std::vector<RedesignCandidate*> futile;
-  s = ScreenAll(&state, &waiting, &futile);
-  if (s.ok()) s = LookAtFutile(futile, &state, &waiting);
-  if (s.ok()) s = RewriteBest(&state, &waiting);
-  s = run->Finish(s);
-  RememberRefresh(&state);
-  return s;
-}
-
-// ---- Redesign state ----
-
-namespace {
-
-// What is remembered of the column family and holds under the present policy.
-RefreshMemory RecallRefreshes(const ProteanFilterPolicy& policy,
-                              RefreshRun* run) {
-  RefreshMemory memory;
-  const std::shared_ptr<DBSession> session = SessionOf(run->db());
-  if (session != nullptr) {
-    memory = session->RefreshMemoryOf(FamilyOf(run->column_family()));
-  }
-  const std::string text = policy.DesignOptions();
-  if (memory.policy != text) memory = RefreshMemory();
-  memory.policy = text;
-  memory.runs++;
-  return memory;
-}
-
-// The prices of false positives in the levels of the files.
-std::map<int, uint64_t> FindPrices(RefreshRun* run) {
-  std::map<int, uint64_t> prices;
-  const std::shared_ptr<DBSession> session = SessionOf(run->db());
-  if (session == nullptr) return prices;
-  for (const RefreshedFile& file : run->result()->files) {
-    if (prices.count(file.level) > 0) continue;
-    prices[file.level] =
-        session->PriceOf(FamilyOf(run->column_family()), file.level,
-                         run->family_options().statistics.get());
-  }
-  return prices;
-}
-
-}  // namespace
-
-RedesignState::RedesignState(RefreshRun* refresh)
-    : run(*refresh),
-      policy(*AsProteanFilterPolicy(refresh->table().filter_policy.get())),
-      samples(policy, refresh->db(), refresh->column_family()),
-      candidates(MakeCandidates(refresh->ListFiles(), refresh, &samples)),
-      memory(RecallRefreshes(policy, refresh)),
-      prices(FindPrices(refresh)) {
-  run.result()->samples = samples.size();
-  run.result()->rate_known = samples.rate_known();
-}
-
-uint64_t RedesignState::PriceAt(int level) const {
-  const auto price = prices.find(level);
-  return price == prices.end() ? 0 : price->second;
-}
-
-bool RedesignState::PaysBack(const RefreshedFile& file, double saved) const {
-  return !samples.rate_known() ||
-         saved * samples.questions_per_second() *
-                 run.options().payback_seconds >=
-             BlocksOfRewrite(file.bytes, run.table().block_size);
-}
-
-bool RedesignState::IsFutile(const RedesignCandidate& candidate) const {
-  const auto found = memory.futile.find(candidate.file->name);
-  if (found == memory.futile.end()) return false;
-  const RejectedRefresh& trial = found->second;
-  if (candidate.passed.DiffersFrom(trial.passed, candidate.min_gain)) {
-    return false;
-  }
-  return trial.gain < candidate.min_gain || trial.saved <= 0 ||
-         !PaysBack(*candidate.file, trial.saved);
-}
-
-void RememberRefresh(RedesignState* state) {
-  RefreshRun& run = state->run;
-  const std::shared_ptr<DBSession> session = SessionOf(run.db());
-  if (session == nullptr) return;
-  RefreshMemory& memory = state->memory;
-  // Files that are gone, or have been rewritten, are forgotten.
-  std::map<std::string, RejectedRefresh> futile;
-  for (const RefreshedFile& file : run.result()->files) {
-    const auto trial = memory.futile.find(file.name);
-    if (trial != memory.futile.end()) futile.insert(*trial);
-  }
-  memory.futile = std::move(futile);
-  session->SetRefreshMemory(FamilyOf(run.column_family()), memory);
-}
-
-// ---- Redesign candidate ----
-
-std::vector<RedesignCandidate> MakeCandidates(
-    const ColumnFamilyMetaData& metadata, RefreshRun* run,
-    RefreshSamples* samples) {
-  const size_t timestamp_size =
-      run->family_options().comparator->timestamp_size();
-  const auto user_key = [timestamp_size](const std::string& key) {
-    return StripTimestampFromUserKey(key, timestamp_size).ToString();
-  };
-  std::vector<RedesignCandidate> candidates;
-  for (const LevelMetaData& level : metadata.levels) {
-    for (const SstFileMetaData& file : level.files) {
-      RedesignCandidate candidate;
-      candidate.file = &run->result()->files[candidates.size()];
-      candidate.min_gain = run->options().min_gain;
-      candidate.is_due = run->options().all_files;
-      candidate.path = file.directory + "/" + file.relative_filename;
-      candidate.in_tree = {level.level, file.num_entries, 0,
-                           user_key(file.smallestkey),
-                           user_key(file.largestkey)};
-      candidate.asked =
-          static_cast<double>(file.size) /
-          static_cast<double>(std::max<uint64_t>(metadata.size, 1));
-      candidate.saved = candidate.asked;
-      candidates.push_back(std::move(candidate));
-    }
-  }
-  if (samples->empty()) return candidates;
-  std::vector<SampledQueries> queries =
-      samples->SpreadOver(metadata, timestamp_size);
-  for (size_t i = 0; i < candidates.size(); i++) {
-    candidates[i].queries = std::move(queries[i]);
-    candidates[i].asked = samples->Share(candidates[i].queries);
-    candidates[i].file->queries = candidates[i].queries.size();
-  }
-  return candidates;
-}
-
-std::unique_ptr<FilterTrial> OpenCandidate(const RedesignCandidate& candidate,
-                                           RefreshRun* run) {
-  std::unique_ptr<FilterTrial> trial;
-  const Status s =
-      FilterTrial::Open(run->family_options(), candidate.path, &trial);
-  if (!s.ok()) {
-    run->DecideUnreadable(candidate.file, s);
-    return nullptr;
-  }
-  candidate.file->old_design = trial->old_filter().Describe();
-  return trial;
-}
-
-// ---- Redesign rules ----
-
-bool HasPriceOfNow(const ProteanFilterPolicy& policy, uint64_t known,
-                   const UserCollectedProperties& properties) {
-  // Filters without a model have no price.
-  if (PropertyText(properties, kBasisProperty).empty()) return true;
-  // The file's own price stays while nothing is known of its level's.
-  const uint64_t of_file = PriceOf(properties);
-  return of_file == policy.PriceFor(known == 0 ? of_file : known);
-}
-
-double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
-                 uint64_t known, const UserCollectedProperties& properties) {
-  if (known == 0) return min_gain;
-  const uint64_t now = std::min(policy.PriceFor(known), kUsualPrice);
-  return PriceOf(properties) < now ? std::min(min_gain, MaxRateForTime(now))
-                                   : min_gain;
-}
-
-namespace {
-
-// Small filters are less exact: their sizes are rounded, and they have headers.
-double RoundedBits(uint64_t entries) {
-  constexpr double kRoundedBits = 1024;  // of the filter
-  return kRoundedBits / std::max<double>(1, static_cast<double>(entries));
-}
-
-// A filter that has this many bits per key more than now is too large.
-constexpr double kMoreBits = 1;
-
-}  // namespace
-
-bool HasSizeOfNow(double bits, double bits_now, uint64_t entries,
-                  bool shrinks) {
-  // Where fewer bits than these are missing, more of them hardly pay.
-  constexpr double kSameBits = 0.5;
-  const double more = bits - bits_now;
-  const double rounded = RoundedBits(entries);
-  return -more < kSameBits + rounded &&
-         (!shrinks || more < kMoreBits + rounded);
-}
-
-bool HoldsTooMuch(double bits, double bits_now, uint64_t entries) {
-  // A file is not rewritten for the differences that growth always leaves.
-  constexpr double kMuch = 1.25;
-  return bits > kMuch * bits_now + kMoreBits + RoundedBits(entries);
-}
-
-double BlocksOfRewrite(uint64_t bytes, uint64_t block_size) {
-  return 2 * static_cast<double>(bytes) /
-         static_cast<double>(std::max<uint64_t>(block_size, 1));
-}
-
-// ---- Filter comparison ----
-
-double FilterComparison::Gain() const {
-  // If the filters were equally good, each query that only one of them denies
-  // would be denied by either with equal probability: this is two standard
-  // deviations of chance.
-  const auto differing =
-      static_cast<double>(denied_by_new.size() + denied_by_old.size());
-  const bool by_chance = MoreDenied() < 2 * std::sqrt(differing);
-  return by_chance ? 0 : old_fpr - new_fpr;
-}
-
-FilterComparison CompareFilters(
-    const AskedFilter& old_filter, const AskedFilter& new_filter,
-    const std::vector<const SampleQuery*>& queries) {
+// Asks both filters about the queries, which match no key of the file. There is
+// at least one.
+FilterComparison CompareFilters(const AskedFilter& old_filter,
+                                const AskedFilter& new_filter,
+                                const SampledQueries& queries) {
   FilterComparison comparison;
   uint64_t old_positives = 0;
   for (const SampleQuery* query : queries) {
@@ -383,6 +210,570 @@ FilterComparison CompareFilters(
   comparison.old_fpr = static_cast<double>(old_positives) / all;
   comparison.new_fpr = comparison.old_fpr - comparison.MoreDenied() / all;
   return comparison;
+}
+
+// ---- Rules ----
+
+// Returns true if a filter with these properties was designed for the price of
+// a false positive that the policy designs filters for now. `known` is the
+// price at the file's level, or 0 if that is unknown.
+bool HasPriceOfNow(const ProteanFilterPolicy& policy, uint64_t known,
+                   const UserCollectedProperties& properties) {
+  // Filters without a model have no price.
+  if (PropertyText(properties, kBasisProperty).empty()) return true;
+  // The file's own price stays while nothing is known of its level's.
+  const uint64_t of_file = PriceOf(properties);
+  return of_file == policy.PriceFor(known == 0 ? of_file : known);
+}
+
+// Returns by how much a new filter has to lower the false positive rate for a
+// rewrite to be worth it: by `min_gain`, or by less if the file's filter was
+// designed for cheap reads, and reads of its level are dear by now.
+double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
+                 uint64_t known, const UserCollectedProperties& properties) {
+  if (known == 0) return min_gain;
+  const uint64_t now = std::min(policy.PriceFor(known), kUsualPrice);
+  return PriceOf(properties) < now ? std::min(min_gain, MaxRateForTime(now))
+                                   : min_gain;
+}
+
+// Small filters are less exact: their sizes are rounded, and they have headers.
+double RoundedBits(uint64_t entries) {
+  constexpr double kRoundedBits = 1024;  // of the filter
+  return kRoundedBits / std::max<double>(1, static_cast<double>(entries));
+}
+
+// A filter that has this many bits per key more than now is too large.
+constexpr double kMoreBits = 1;
+
+// Returns true if a filter of `entries` entries that has `bits` per key is of
+// the size that it would get now, which is `bits_now`, or 0 if that does not
+// depend on other files. A larger one is, too, unless `shrinks`.
+bool HasSizeOfNow(double bits, double bits_now, uint64_t entries,
+                  bool shrinks) {
+  // Where fewer bits than these are missing, more of them hardly pay.
+  constexpr double kSameBits = 0.5;
+  const double more = bits - bits_now;
+  const double rounded = RoundedBits(entries);
+  return bits_now == 0 || (-more < kSameBits + rounded &&
+                           (!shrinks || more < kMoreBits + rounded));
+}
+
+// Returns true if a filter of `entries` entries that has `bits` per key holds
+// much more than its share of a budget, which is `bits_now`, or 0 without one.
+bool HoldsTooMuch(double bits, double bits_now, uint64_t entries) {
+  // A file is not rewritten for the differences that growth always leaves.
+  constexpr double kMuch = 1.25;
+  return bits_now > 0 &&
+         bits > kMuch * bits_now + kMoreBits + RoundedBits(entries);
+}
+
+// ---- Candidates ----
+
+// A file whose filter may be designed anew.
+struct Candidate {
+  RefreshedFile* file;
+  FileFilter in_tree;  // without bits
+  std::string path;
+  SampledQueries queries;  // that its filter decides
+  PassedSamples passed;    // the part of the queries
+  double asked = 0;        // its share of all questions to filters
+  double saved = 0;        // part of `asked`; an upper limit until `is_tried`
+  bool is_tried = false;
+  bool is_due = false;  // it is rewritten whatever a new filter gains
+  double min_gain;      // below which the file is not rewritten
+
+  bool is_undecided() const { return file->outcome == Outcome::kNotReached; }
+  // What rewriting the file saves per byte.
+  double Value() const {
+    return saved / static_cast<double>(std::max<uint64_t>(file->bytes, 1));
+  }
+};
+
+// The candidate that comes first is the largest.
+struct ComesAfter {
+  bool by_level;
+
+  bool operator()(const Candidate* a, const Candidate* b) const {
+    if (by_level) return a->file->level > b->file->level;
+    return a->Value() < b->Value();
+  }
+};
+
+// ---- Redesign ----
+
+class Redesign {
+ public:
+  // Lists the files of the column family, takes its samples, and recalls what
+  // earlier calls have found out.
+  explicit Redesign(RefreshRun* run)
+      : run_(*run),
+        policy_(*AsProteanFilterPolicy(run->table().filter_policy.get())),
+        samples_(policy_, run->db(), run->column_family()),
+        tree_{run->family_options().info_log.get(),
+              run->column_family()->GetName()},
+        waiting_(ComesAfter{run->options().all_files}) {
+    run_.result()->samples = samples_.size();
+    run_.result()->rate_known = samples_.rate_known();
+    MakeCandidates();
+    Recall();
+  }
+  Redesign(const Redesign&) = delete;
+  Redesign& operator=(const Redesign&) = delete;
+
+  Status Run() {
+    std::vector<FileFilter> files;
+    if (run_.options().all_files || policy_.FilterMemory() > 0) {
+      for (const Candidate& candidate : candidates_) {
+        files.push_back(candidate.in_tree);
+      }
+    }
+    const TreePlan plan(policy_, tree_, files);
+    const std::shared_ptr<void> searching = policy_.SearchAllDesigns();
+    Status s = ScreenAll();
+    if (s.ok()) s = LookAtFutile();
+    if (s.ok()) s = RewriteBest();
+    s = run_.Finish(s);
+    Remember();
+    return s;
+  }
+
+ private:
+  void MakeCandidates();
+  void Recall();
+  void Remember();
+
+  // What a false positive costs in files of the level; 0 if that is unknown.
+  uint64_t PriceAt(int level) const {
+    const auto price = prices_.find(level);
+    return price == prices_.end() ? 0 : price->second;
+  }
+  bool PaysBack(const RefreshedFile& file, double saved) const;
+  bool IsFutile(const Candidate& candidate) const;
+
+  // Opens the candidate's file, and notes the design that its filter has.
+  // Decides about the file and returns nullptr if it cannot be opened.
+  std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
+
+  // These functions return an error only if refreshing must end.
+  Status ScreenAll();
+  Status Screen(Candidate* candidate);
+  Status LookAtFutile();
+  Status RewriteBest();
+  Status Try(Candidate* candidate);
+
+  void DecideIfSame(const FilterTrial& trial, Candidate* candidate);
+  void AskOldFilter(const AskedFilter& filter, Candidate* candidate);
+  Status Build(const Candidate& candidate, FilterTrial* trial,
+               const std::function<void(const Slice&)>& on_key,
+               BuiltFilter* new_filter, Status* stopped);
+  void CompareAndDecide(const AskedFilter& old_filter,
+                        const AskedFilter& new_filter,
+                        const SampledQueries& queries, Candidate* candidate);
+
+  RefreshRun& run_;
+  const ProteanFilterPolicy& policy_;
+  RefreshSamples samples_;
+  const TreeFilters::Tree tree_;
+  std::vector<Candidate> candidates_;  // in the order of the result
+  RefreshMemory memory_;
+  std::map<int, uint64_t> prices_;  // by level, where they are known
+  std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting_;
+  std::vector<Candidate*> futile_;  // were read in vain before
+};
+
+// Lists the files with the samples that each file's filter decides. Files share
+// the questions by their sizes if there are no samples.
+void Redesign::MakeCandidates() {
+  const ColumnFamilyMetaData metadata = run_.ListFiles();
+  const size_t timestamp_size =
+      run_.family_options().comparator->timestamp_size();
+  const auto user_key = [timestamp_size](const std::string& key) {
+    return StripTimestampFromUserKey(key, timestamp_size).ToString();
+  };
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      Candidate candidate;
+      candidate.file = &run_.result()->files[candidates_.size()];
+      candidate.min_gain = run_.options().min_gain;
+      candidate.is_due = run_.options().all_files;
+      candidate.path = file.directory + "/" + file.relative_filename;
+      candidate.in_tree = {level.level, file.num_entries, 0,
+                           user_key(file.smallestkey),
+                           user_key(file.largestkey)};
+      candidate.asked =
+          static_cast<double>(file.size) /
+          static_cast<double>(std::max<uint64_t>(metadata.size, 1));
+      candidate.saved = candidate.asked;
+      candidates_.push_back(std::move(candidate));
+    }
+  }
+  if (samples_.empty()) return;
+  std::vector<SampledQueries> queries =
+      samples_.SpreadOver(metadata, timestamp_size);
+  for (size_t i = 0; i < candidates_.size(); i++) {
+    candidates_[i].queries = std::move(queries[i]);
+    candidates_[i].asked = samples_.Share(candidates_[i].queries);
+    candidates_[i].file->queries = candidates_[i].queries.size();
+  }
+}
+
+// Recalls what is known of the column family, and holds under the present
+// policy; and what false positives cost in the levels of the files.
+void Redesign::Recall() {
+  const void* const family = FamilyOf(run_.column_family());
+  DBSession* const session = run_.session();
+  if (session != nullptr) {
+    memory_ = session->RefreshMemoryOf(family);
+    for (const RefreshedFile& file : run_.result()->files) {
+      if (prices_.count(file.level) > 0) continue;
+      prices_[file.level] = session->PriceOf(
+          family, file.level, run_.family_options().statistics.get());
+    }
+  }
+  const std::string text = policy_.DesignOptions();
+  if (memory_.policy != text) memory_ = RefreshMemory();
+  memory_.policy = text;
+  memory_.runs++;
+}
+
+// Lets later calls recall what this one has found out.
+void Redesign::Remember() {
+  if (run_.session() == nullptr) return;
+  // Files that are gone, or have been rewritten, are forgotten.
+  std::map<std::string, RejectedRefresh> futile;
+  for (const RefreshedFile& file : run_.result()->files) {
+    const auto trial = memory_.futile.find(file.name);
+    if (trial != memory_.futile.end()) futile.insert(*trial);
+  }
+  memory_.futile = std::move(futile);
+  run_.session()->SetRefreshMemory(FamilyOf(run_.column_family()), memory_);
+}
+
+// Returns true if a rewrite of the file pays back in time, if that can be told,
+// with a new filter that saves this share of all questions.
+bool Redesign::PaysBack(const RefreshedFile& file, double saved) const {
+  // Rewriting reads and writes each block.
+  const double blocks =
+      2 * static_cast<double>(file.bytes) /
+      static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
+  return !samples_.rate_known() || saved * samples_.questions_per_second() *
+                                           run_.options().payback_seconds >=
+                                       blocks;
+}
+
+// Returns true if the file was read in vain before, and nothing has changed
+// since then that would make a difference.
+bool Redesign::IsFutile(const Candidate& candidate) const {
+  const auto found = memory_.futile.find(candidate.file->name);
+  if (found == memory_.futile.end()) return false;
+  const RejectedRefresh& trial = found->second;
+  if (candidate.passed.DiffersFrom(trial.passed, candidate.min_gain)) {
+    return false;
+  }
+  return trial.gain < candidate.min_gain || trial.saved <= 0 ||
+         !PaysBack(*candidate.file, trial.saved);
+}
+
+std::unique_ptr<FilterTrial> Redesign::Open(const Candidate& candidate) {
+  std::unique_ptr<FilterTrial> trial;
+  const Status s =
+      FilterTrial::Open(run_.family_options(), candidate.path, &trial);
+  if (!s.ok()) {
+    run_.DecideUnreadable(candidate.file, s);
+    return nullptr;
+  }
+  candidate.file->old_design = trial->old_filter().Describe();
+  return trial;
+}
+
+// ---- Decisions by old filters ----
+
+// Decides about files by their old filters. The others wait, or are stored if
+// they were read in vain before.
+Status Redesign::ScreenAll() {
+  Status s;
+  for (Candidate& candidate : candidates_) {
+    if (s.ok() && candidate.is_undecided()) s = Screen(&candidate);
+    if (!candidate.is_undecided()) continue;
+    if (!candidate.is_due && IsFutile(candidate)) {
+      futile_.push_back(&candidate);
+    } else {
+      waiting_.push(&candidate);
+    }
+  }
+  return s;
+}
+
+// Decides about a file that needs no new filter: it is not asked, would get the
+// filter that it has, or lets through too few queries. Otherwise finds the
+// upper limit of what a new filter saves.
+Status Redesign::Screen(Candidate* candidate) {
+  const bool has_samples = !samples_.empty();
+  // With a budget, a file may be due because of the sizes of other filters.
+  if (has_samples && candidate->queries.empty() && !candidate->is_due &&
+      policy_.FilterMemory() == 0) {
+    run_.Decide(candidate->file, Outcome::kNotAsked);
+    return Status::OK();
+  }
+  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+  if (trial == nullptr) return Status::OK();
+  DecideIfSame(*trial, candidate);
+  if (candidate->is_undecided()) {
+    // If all files are to have the filters of the policy, this one has such a
+    // filter unless it is due.
+    const bool is_done = run_.options().all_files && !candidate->is_due;
+    if (candidate->is_due || (!has_samples && !is_done)) return Status::OK();
+    if (candidate->queries.empty()) {
+      run_.Decide(candidate->file, Outcome::kNotAsked);
+    } else {
+      AskOldFilter(trial->old_filter(), candidate);
+    }
+  }
+  return run_.GoOn(trial->opened_bytes());
+}
+
+// Decides about a file that would get the filter that it has, and finds out
+// whether a file is due.
+void Redesign::DecideIfSame(const FilterTrial& trial, Candidate* candidate) {
+  RefreshedFile* const file = candidate->file;
+  const Options& options = run_.family_options();
+  std::shared_ptr<const FilterPolicy> of_level;
+  const ProteanFilterPolicy* const policy =
+      policy_.ForLevel(file->level, &of_level)
+          ? AsProteanFilterPolicy(of_level.get())
+          : &policy_;
+  if (policy == nullptr) {
+    // The level has RocksDB's filters or none.
+    if (trial.OldFilterIsLikeThatOf(
+            of_level.get(),
+            {options, run_.column_family()->GetName(), file->level})) {
+      run_.Decide(file, trial.has_old_filter() ? Outcome::kHasFilter
+                                               : Outcome::kUnfiltered);
+    }
+    return;
+  }
+  const UserCollectedProperties properties = trial.old_properties();
+  const uint64_t price = PriceAt(file->level);
+  candidate->min_gain =
+      MinGainOf(run_.options().min_gain, *policy, price, properties);
+  // The bits per key that the filter has, and that it would get now.
+  const double bits = PropertyNumber(properties, kBitsPerKeyProperty, 0);
+  const auto bits_now = [&] {
+    return BitsOfFileNow(*policy, tree_, candidate->in_tree,
+                         run_.db()->GetEnv());
+  };
+  // A filter of a budget gives back what other files lack.
+  if (policy->FilterMemory() > 0 &&
+      HoldsTooMuch(bits, bits_now(), file->entries)) {
+    candidate->is_due = true;
+    return;
+  }
+  // The filter has all that the policy gives the file now, but for what its
+  // design follows from samples, if it was designed by the same options and for
+  // the same price, and has the size that it would get.
+  const bool is_of_policy =
+      PropertyText(properties, kOptionsProperty) == HashOfOptions(*policy) &&
+      HasPriceOfNow(*policy, price, properties) &&
+      trial.OldFilterHasFormOf(options) &&
+      HasSizeOfNow(bits, bits_now(), file->entries, run_.options().all_files);
+  if (!is_of_policy) return;
+  candidate->is_due = false;
+  // A search would find the design that the filter has.
+  if (PropertyText(properties, kDesignInputsProperty) ==
+      DesignInputsHash(*policy, run_.column_family()->GetName(),
+                       run_.db()->GetEnv(), options.info_log.get())) {
+    run_.Decide(file, Outcome::kTooLittleGain);
+  }
+}
+
+// Asks the old filter about the candidate's queries. Decides about a file whose
+// filter denies most of them.
+void Redesign::AskOldFilter(const AskedFilter& filter, Candidate* candidate) {
+  SampledQueries positives;
+  for (const SampleQuery* query : candidate->queries) {
+    if (filter.MayMatch(*query)) positives.push_back(query);
+  }
+  candidate->saved = samples_.Share(positives);
+  const auto asked = static_cast<double>(candidate->queries.size());
+  RefreshedFile* const file = candidate->file;
+  file->old_fpr = static_cast<double>(positives.size()) / asked;
+  candidate->passed = {file->old_fpr, asked};
+  if (file->old_fpr < candidate->min_gain) {
+    run_.Decide(file, Outcome::kTooLittleGain);
+  }
+}
+
+// ---- Decisions by keys ----
+
+// Decides about files that were read in vain before. Now and then, reads one of
+// them, which may make all of them wait.
+Status Redesign::LookAtFutile() {
+  // Number of calls of RefreshFilters in one of which such a file is read.
+  constexpr uint64_t kRunsPerLook = 4;
+  Status s;
+  bool pays = false;
+  if (!futile_.empty() && memory_.runs % kRunsPerLook == 0) {
+    Random64 random(memory_.runs);
+    Candidate* const drawn = futile_[random.Uniform(futile_.size())];
+    if (!run_.ExceedsLimit(*drawn->file)) s = Try(drawn);
+    pays = drawn->is_tried && drawn->is_undecided();
+  }
+  for (Candidate* candidate : futile_) {
+    if (!s.ok()) break;
+    if (!candidate->is_undecided()) continue;
+    if (pays) {
+      waiting_.push(candidate);
+    } else {
+      run_.Decide(candidate->file, Outcome::kTooLittleGain);
+    }
+  }
+  return s;
+}
+
+// Tries and rewrites the files that wait, the best one first.
+Status Redesign::RewriteBest() {
+  Status s;
+  while (s.ok() && !waiting_.empty()) {
+    Candidate* const best = waiting_.top();
+    waiting_.pop();
+    if (best->is_tried || run_.ExceedsLimit(*best->file)) {
+      s = run_.Rewrite(best->file);
+    } else {
+      s = Try(best);
+      if (s.ok() && best->is_undecided()) waiting_.push(best);
+    }
+  }
+  return s;
+}
+
+// Reads the file, builds its new filter in memory, and compares it with the old
+// one. Decides about a file that is not worth a rewrite, and otherwise finds
+// what the new filter saves.
+Status Redesign::Try(Candidate* candidate) {
+  RefreshedFile* const file = candidate->file;
+  candidate->is_tried = true;
+  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+  if (trial == nullptr) return Status::OK();
+  // The queries that match no key of the file: samples, or generated ones if
+  // there are no samples.
+  EmptySamples samples(std::move(candidate->queries));
+  GapQueries gaps(file->entries);
+  const auto on_key = [&](const Slice& key) {
+    if (samples_.empty()) {
+      gaps.Pass(key);
+    } else {
+      samples.Pass(key);
+    }
+  };
+  BuiltFilter built;
+  Status stopped;
+  const Status s = Build(*candidate, trial.get(), on_key, &built, &stopped);
+  if (!stopped.ok()) return stopped;
+  if (!s.ok()) {
+    run_.DecideUnreadable(file, s);
+  } else if (built.reader == nullptr) {
+    const bool loses_filter = candidate->is_due && trial->has_old_filter();
+    if (!loses_filter) run_.Decide(file, Outcome::kUnfiltered);
+  } else {
+    SampledQueries empty = samples.Finish();
+    const std::vector<SampleQuery> generated = gaps.Finish();
+    for (const SampleQuery& query : generated) empty.push_back(&query);
+    CompareAndDecide(trial->old_filter(), built.filter, empty, candidate);
+  }
+  return Status::OK();
+}
+
+// Reads the file and builds its new filter; `on_key` is called with the keys in
+// ascending order. `*stopped` is an error if refreshing must end. Returns an
+// error if the file cannot be read.
+Status Redesign::Build(const Candidate& candidate, FilterTrial* trial,
+                       const std::function<void(const Slice&)>& on_key,
+                       BuiltFilter* new_filter, Status* stopped) {
+  const RefreshedFile& file = *candidate.file;
+  const double entry_bytes =
+      static_cast<double>(file.bytes) /
+      static_cast<double>(std::max<uint64_t>(file.entries, 1));
+  constexpr double kBytesPerReport = 64 << 10;
+  double unreported = 0;
+  const auto report = [&] {
+    const auto bytes = static_cast<uint64_t>(unreported);
+    unreported = 0;
+    run_.CountRead(bytes);
+    *stopped = run_.GoOn(bytes);
+    return stopped->ok();
+  };
+  const uint64_t price = PriceAt(file.level);
+  std::vector<BuiltFilter> built;
+  const Status s = trial->Build(
+      {run_.family_options(), run_.column_family()->GetName(), file.level,
+       price == 0 ? kUsualPrice : price},
+      {&policy_},
+      [&](const Slice& key) {
+        on_key(key);
+        unreported += entry_bytes;
+        return unreported < kBytesPerReport || report();
+      },
+      &built);
+  if (!s.ok()) return s;
+  report();
+  *new_filter = std::move(built[0]);
+  return s;
+}
+
+// Compares the filters, and notes what the new one saves. Decides about a file
+// that is not worth a rewrite.
+void Redesign::CompareAndDecide(const AskedFilter& old_filter,
+                                const AskedFilter& new_filter,
+                                const SampledQueries& queries,
+                                Candidate* candidate) {
+  RefreshedFile* const file = candidate->file;
+  file->new_design = new_filter.Describe();
+  file->queries = queries.size();
+  if (queries.empty()) {
+    if (!candidate->is_due) run_.Decide(file, Outcome::kNotAsked);
+    return;
+  }
+  const FilterComparison comparison =
+      CompareFilters(old_filter, new_filter, queries);
+  file->old_fpr = comparison.old_fpr;
+  file->new_fpr = comparison.new_fpr;
+  if (samples_.empty()) {
+    candidate->saved = candidate->asked * comparison.MoreDenied() /
+                       static_cast<double>(queries.size());
+  } else {
+    candidate->asked = samples_.Share(queries);
+    candidate->saved = samples_.Share(comparison.denied_by_new) -
+                       samples_.Share(comparison.denied_by_old);
+  }
+  if (samples_.rate_known()) {
+    const double all = samples_.questions_per_second();
+    file->asked_per_second = candidate->asked * all;
+    file->saved_reads_per_second = candidate->saved * all;
+  }
+  const double gain = comparison.Gain();
+  const bool is_worth_it = gain >= candidate->min_gain &&
+                           candidate->saved > 0 &&
+                           PaysBack(*file, candidate->saved);
+  if (is_worth_it || candidate->is_due) return;
+  run_.Decide(file, Outcome::kTooLittleGain);
+  memory_.futile[file->name] = {candidate->passed, gain, candidate->saved};
+}
+
+}  // namespace
+
+Status RedesignFilters(RefreshRun* run) {
+  const Comparator* comparator = run->family_options().comparator;
+  if ((comparator != BytewiseComparator() &&
+       comparator != BytewiseComparatorWithU64Ts()) ||
+      !run->table().whole_key_filtering) {
+    return Status::NotSupported(
+        "range filters are off in column family " +
+        run->column_family()->GetName() + ": they need the comparator " +
+        BytewiseComparator()->Name() + " and whole_key_filtering");
+  }
+  const Status s = run->CheckWritable();
+  return s.ok() ? Redesign(run).Run() : s;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <type_traits>
 #include <unordered_map>
+#include <variant>
 
 #include "filter_policy/option_types.h"
 #include "filter_policy/samples/query_file.h"
@@ -20,18 +22,15 @@ namespace {
 
 // ---- Options ----
 
-struct RefreshOption {
-  const char* name;
-  const char* allowed;
-  // Returns whether the text is one of the option's.
-  bool (*parse)(const std::string& text, RefreshOptions* options);
-  std::string (*print)(const RefreshOptions& options);
-  bool (*is_allowed)(const RefreshOptions& options);
-};
+using Options = RefreshOptions;
+using Levels = std::vector<int>;
+using Bound = std::optional<std::string>;
 
-// Appends the level that is given by one to three digits. Returns false for any
-// other text.
-bool AddLevel(const std::string& text, std::vector<int>* levels) {
+// The values of options as texts. The functions Parse return false for texts
+// that are none.
+
+// Appends the level that is given by one to three digits.
+bool AddLevel(const std::string& text, Levels* levels) {
   constexpr size_t kMaxDigits = 3;
   if (text.empty() || text.size() > kMaxDigits ||
       text.find_first_not_of("0123456789") != std::string::npos) {
@@ -41,7 +40,7 @@ bool AddLevel(const std::string& text, std::vector<int>* levels) {
   return true;
 }
 
-bool ParseLevels(const std::string& text, std::vector<int>* levels) {
+bool Parse(const std::string& text, Levels* levels) {
   levels->clear();
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
@@ -51,112 +50,101 @@ bool ParseLevels(const std::string& text, std::vector<int>* levels) {
   return text.empty() || text.back() != ',';
 }
 
-constexpr char kKeys[] =
-    "keys as text, or 0x and pairs of hexadecimal digits; nothing for none";
-
-bool ParseBound(const std::string& text, std::optional<std::string>* key) {
+bool Parse(const std::string& text, bool* flag) {
+  return ParseBoolean(text, flag);
+}
+bool Parse(const std::string& text, Bound* key) {
   key->reset();
   return text.empty() || ParseKey(text, &key->emplace());
 }
-
-std::string KeyText(const std::optional<std::string>& key) {
-  return key ? "0x" + Slice(*key).ToString(/*hex=*/true) : "";
+bool Parse(const std::string& text, uint64_t* number) {
+  return ParseWholeNumber(text, number);
+}
+bool Parse(const std::string& text, uint32_t* number) {
+  uint64_t parsed = 0;
+  if (!ParseWholeNumber(text, &parsed) || parsed > UINT32_MAX) return false;
+  *number = static_cast<uint32_t>(parsed);
+  return true;
+}
+bool Parse(const std::string& text, double* number) {
+  return ParseDecimal(text, number);
 }
 
-std::string FlagText(bool flag) { return flag ? "true" : "false"; }
+std::string Print(bool flag, int /*digits*/) { return flag ? "true" : "false"; }
+std::string Print(const Levels& levels, int /*digits*/) {
+  return LevelsText(levels);
+}
+std::string Print(const Bound& key, int /*digits*/) {
+  return key ? "0x" + Slice(*key).ToString(/*hex=*/true) : "";
+}
+std::string Print(uint64_t number, int /*digits*/) {
+  return std::to_string(number);
+}
+std::string Print(uint32_t number, int digits) {
+  return Print(uint64_t{number}, digits);
+}
+std::string Print(double number, int digits) {
+  return DecimalText(number, digits);
+}
 
-using Options = RefreshOptions;
+struct RefreshOption {
+  const char* name;
+  const char* allowed;
+  std::variant<bool Options::*, Levels Options::*, Bound Options::*,
+               uint32_t Options::*, uint64_t Options::*, double Options::*>
+      member;
+  // The limits of a number, which a long double holds exactly.
+  long double min = 0;
+  long double max = std::numeric_limits<uint64_t>::max();
+  int digits = 6;  // that are printed of a fraction
+};
 
-bool IsAlwaysAllowed(const Options& /*options*/) { return true; }
+constexpr char kFlags[] = "true or false";
+constexpr char kKeys[] =
+    "keys as text, or 0x and pairs of hexadecimal digits; nothing for none";
 
 const RefreshOption kOptions[] = {
-    {"dry_run", "true or false",
-     [](const std::string& text, Options* options) {
-       return ParseBoolean(text, &options->dry_run);
-     },
-     [](const Options& options) { return FlagText(options.dry_run); },
-     IsAlwaysAllowed},
+    {"dry_run", kFlags, &Options::dry_run},
     {"levels", "numbers of levels, such as 0,1,6; nothing for all levels",
-     [](const std::string& text, Options* options) {
-       return ParseLevels(text, &options->levels);
-     },
-     [](const Options& options) { return LevelsText(options.levels); },
-     [](const Options& options) {
-       return std::all_of(options.levels.begin(), options.levels.end(),
-                          [](int level) { return level >= 0; });
-     }},
-    {"start", kKeys,
-     [](const std::string& text, Options* options) {
-       return ParseBound(text, &options->start);
-     },
-     [](const Options& options) { return KeyText(options.start); },
-     IsAlwaysAllowed},
-    {"limit", kKeys,
-     [](const std::string& text, Options* options) {
-       return ParseBound(text, &options->limit);
-     },
-     [](const Options& options) { return KeyText(options.limit); },
-     IsAlwaysAllowed},
+     &Options::levels},
+    {"start", kKeys, &Options::start},
+    {"limit", kKeys, &Options::limit},
     {"max_parallel_rewrites", "whole numbers from 1 to 1024",
-     [](const std::string& text, Options* options) {
-       uint64_t number = 0;
-       const bool parsed = ParseWholeNumber(text, &number);
-       options->max_parallel_rewrites = static_cast<uint32_t>(
-           std::min<uint64_t>(number, Options::kMaxParallelRewrites + 1));
-       return parsed;
-     },
-     [](const Options& options) {
-       return std::to_string(options.max_parallel_rewrites);
-     },
-     [](const Options& options) {
-       return options.max_parallel_rewrites >= 1 &&
-              options.max_parallel_rewrites <= Options::kMaxParallelRewrites;
-     }},
-    {"all_files", "true or false",
-     [](const std::string& text, Options* options) {
-       return ParseBoolean(text, &options->all_files);
-     },
-     [](const Options& options) { return FlagText(options.all_files); },
-     IsAlwaysAllowed},
+     &Options::max_parallel_rewrites, 1, Options::kMaxParallelRewrites},
+    {"all_files", kFlags, &Options::all_files},
     {"max_bytes", "whole numbers, such as 1000, 64K, 20M or 2G",
-     [](const std::string& text, Options* options) {
-       return ParseWholeNumber(text, &options->max_bytes);
-     },
-     [](const Options& options) { return std::to_string(options.max_bytes); },
-     IsAlwaysAllowed},
+     &Options::max_bytes},
+    // RocksDB's rate limiter takes no more.
     {"bytes_per_second",
      "whole numbers, such as 1000, 64K, 20M or 2G; 0 for no limit",
-     [](const std::string& text, Options* options) {
-       return ParseWholeNumber(text, &options->bytes_per_second);
-     },
-     [](const Options& options) {
-       return std::to_string(options.bytes_per_second);
-     },
-     [](const Options& options) {
-       // More than RocksDB's rate limiter takes.
-       return options.bytes_per_second <=
-              static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-     }},
-    {"min_gain", "numbers from 0 to 1",
-     [](const std::string& text, Options* options) {
-       return ParseDecimal(text, &options->min_gain);
-     },
-     [](const Options& options) { return DecimalText(options.min_gain, 6); },
-     [](const Options& options) {
-       return options.min_gain >= 0 && options.min_gain <= 1;
-     }},
+     &Options::bytes_per_second, 0, std::numeric_limits<int64_t>::max()},
+    {"min_gain", "numbers from 0 to 1", &Options::min_gain, 0, 1},
     {"payback_seconds", "numbers from 0 to a century's 3153600000",
-     [](const std::string& text, Options* options) {
-       return ParseDecimal(text, &options->payback_seconds);
-     },
-     [](const Options& options) {
-       return DecimalText(options.payback_seconds, 3);
-     },
-     [](const Options& options) {
-       return options.payback_seconds >= 0 &&
-              options.payback_seconds <= Options::kMaxPaybackSeconds;
-     }},
+     &Options::payback_seconds, 0, Options::kMaxPaybackSeconds, 3},
 };
+
+bool IsAllowed(const RefreshOption& option, const Options& options) {
+  return std::visit(
+      [&](auto member) {
+        const auto& value = options.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, Levels>) {
+          return std::all_of(value.begin(), value.end(),
+                             [](int level) { return level >= 0; });
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+          return value >= option.min && value <= option.max;
+        } else {
+          return true;
+        }
+      },
+      option.member);
+}
+
+std::string Print(const RefreshOption& option, const Options& options) {
+  return std::visit(
+      [&](auto member) { return Print(options.*member, option.digits); },
+      option.member);
+}
 
 Status Refuse(const RefreshOption& option, const std::string& text) {
   return Status::InvalidArgument(std::string("RefreshOptions: ") + option.name +
@@ -167,89 +155,30 @@ Status Refuse(const RefreshOption& option, const std::string& text) {
 Status ParseOption(const RefreshOption& option, const std::string& text,
                    RefreshOptions* options) {
   RefreshOptions changed = *options;
-  if (!option.parse(text, &changed) || !option.is_allowed(changed)) {
-    return Refuse(option, text);
-  }
+  const bool is_parsed =
+      std::visit([&](auto member) { return Parse(text, &(changed.*member)); },
+                 option.member);
+  if (!is_parsed || !IsAllowed(option, changed)) return Refuse(option, text);
   *options = std::move(changed);
   return Status::OK();
 }
 
-// ---- Results ----
-
-constexpr FactType kGauge = FactType::kGauge;
-constexpr FactType kText = FactType::kText;
-
-const Facts<RefreshProgress>& ProgressFacts() {
-  using Of = RefreshProgress;
-  static const auto& facts = *new Facts<Of>{
-      {"files", kGauge, "Files of the column family.",
-       [](const Of& of) { return uint64_t{of.files}; }},
-      {"files_decided", kGauge, "Files whose outcome is known.",
-       [](const Of& of) { return uint64_t{of.files_decided}; }},
-      {"bytes", kGauge, "Bytes of all files.",
-       [](const Of& of) { return of.bytes; }},
-      {"bytes_decided", kGauge, "Bytes of the files whose outcome is known.",
-       [](const Of& of) { return of.bytes_decided; }},
-      {"bytes_read", kGauge, "Bytes read from files to learn their keys.",
-       [](const Of& of) { return of.bytes_read; }},
-      {"bytes_rewritten", kGauge, "Bytes of the files that were rewritten.",
-       [](const Of& of) { return of.bytes_rewritten; }},
-  };
-  return facts;
-}
-
-const Facts<RefreshedFile>& FileFacts() {
-  using Of = RefreshedFile;
-  static const auto& facts = *new Facts<Of>{
-      {"name", kText, "The file.", [](const Of& of) { return of.name; }},
-      {"level", kGauge, "Its level.",
-       [](const Of& of) { return static_cast<uint64_t>(of.level); }},
-      {"bytes", kGauge, "Its size.", [](const Of& of) { return of.bytes; }},
-      {"entries", kGauge, "Its entries.",
-       [](const Of& of) { return of.entries; }},
-      {"outcome", kText, "What became of it.",
-       [](const Of& of) { return std::string(ToString(of.outcome)); }},
-      {"status", kText, "Why it was not read or not rewritten.",
-       [](const Of& of) {
-         return of.status.ok() ? std::string() : of.status.ToString();
-       }},
-      {"queries", kGauge, "Sample queries that its filter decides.",
-       [](const Of& of) { return of.queries; }},
-      {"old_design", kText, "The design of its filter.",
-       [](const Of& of) { return of.old_design; }},
-      {"new_design", kText, "The design of a new filter.",
-       [](const Of& of) { return of.new_design; }},
-      {"old_fpr", kGauge, "The false positive rate of its filter.",
-       [](const Of& of) { return KnownRate(of.old_fpr); }},
-      {"new_fpr", kGauge, "The false positive rate of a new filter.",
-       [](const Of& of) { return KnownRate(of.new_fpr); }},
-      {"asked_per_second", kGauge, "Queries that its filter should deny.",
-       [](const Of& of) { return KnownRate(of.asked_per_second); }},
-      {"saved_reads_per_second", kGauge,
-       "Reads of a block that a new filter saves.",
-       [](const Of& of) { return KnownRate(of.saved_reads_per_second); }},
-  };
-  return facts;
-}
-
-const Facts<RefreshResult>& ResultFacts() {
-  using Of = RefreshResult;
-  static const auto& facts = *new Facts<Of>{
-      {"samples", kGauge, "Sample queries.",
-       [](const Of& of) { return of.samples; }},
-      {"rate_known", kGauge, "Whether rates per second are known.",
-       [](const Of& of) { return of.rate_known; }},
-      {"bytes_read", kGauge, "Bytes read from files to learn their keys.",
-       [](const Of& of) { return of.bytes_read; }},
-      {"files_rewritten", kGauge, "Files that were rewritten, or would be.",
-       [](const Of& of) { return of.files_rewritten; }},
-      {"bytes_rewritten", kGauge, "Bytes of these files.",
-       [](const Of& of) { return of.bytes_rewritten; }},
-      {"saved_reads_per_second", kGauge,
-       "Reads of a block that new filters of these files save.",
-       [](const Of& of) { return KnownRate(of.saved_reads_per_second); }},
-  };
-  return facts;
+Record RecordOf(const RefreshedFile& file) {
+  Record record;
+  record.Add("name", file.name);
+  record.Add("level", file.level);
+  record.Add("bytes", file.bytes);
+  record.Add("entries", file.entries);
+  record.Add("outcome", std::string(ToString(file.outcome)));
+  record.Add("status", file.status.ok() ? "" : file.status.ToString());
+  record.Add("queries", file.queries);
+  record.Add("old_design", file.old_design);
+  record.Add("new_design", file.new_design);
+  record.Add("old_fpr", file.old_fpr);
+  record.Add("new_fpr", file.new_fpr);
+  record.Add("asked_per_second", file.asked_per_second);
+  record.Add("saved_reads_per_second", file.saved_reads_per_second);
+  return record;
 }
 
 }  // namespace
@@ -281,27 +210,44 @@ std::string RefreshOptions::ToString() const {
   std::string text;
   for (const RefreshOption& option : kOptions) {
     text += (text.empty() ? "" : ";") + std::string(option.name) + "=" +
-            option.print(*this);
+            Print(option, *this);
   }
   return text;
 }
 
 Status RefreshOptions::Validate() const {
   for (const RefreshOption& option : kOptions) {
-    if (!option.is_allowed(*this)) return Refuse(option, option.print(*this));
+    if (!IsAllowed(option, *this)) {
+      return Refuse(option, Print(option, *this));
+    }
   }
   return Status::OK();
 }
 
+// ---- Results ----
+
 Record RecordOf(const RefreshProgress& progress) {
-  return {ProgressFacts(), progress};
+  Record record;
+  record.Add("files", progress.files);
+  record.Add("files_decided", progress.files_decided);
+  record.Add("bytes", progress.bytes);
+  record.Add("bytes_decided", progress.bytes_decided);
+  record.Add("bytes_read", progress.bytes_read);
+  record.Add("bytes_rewritten", progress.bytes_rewritten);
+  return record;
 }
 
 Record RecordOf(const RefreshResult& result) {
-  Record record(ResultFacts(), result);
+  Record record;
+  record.Add("samples", result.samples);
+  record.Add("rate_known", result.rate_known);
+  record.Add("bytes_read", result.bytes_read);
+  record.Add("files_rewritten", result.files_rewritten);
+  record.Add("bytes_rewritten", result.bytes_rewritten);
+  record.Add("saved_reads_per_second", result.saved_reads_per_second);
   std::vector<Record> files;
   for (const RefreshedFile& file : result.files) {
-    files.emplace_back(FileFacts(), file);
+    files.push_back(RecordOf(file));
   }
   record.AddList("files", std::move(files));
   return record;

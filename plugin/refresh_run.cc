@@ -17,8 +17,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Refresh record ----
-
 std::shared_ptr<DBSession> SessionOf(DB* db) {
   std::string id;
   std::shared_ptr<DBSession> open;
@@ -27,52 +25,6 @@ std::shared_ptr<DBSession> SessionOf(DB* db) {
   const DBOptions options = db->GetDBOptions();
   return DBSession::Find(DBSession::IdOf("", options.info_log.get()));
 }
-
-RefreshRecord::RefreshRecord(DB* db, ColumnFamilyHandle* column_family,
-                             bool dry_run)
-    : session_(dry_run ? nullptr : SessionOf(db)),
-      family_(FamilyOf(column_family)) {
-  if (session_ == nullptr) return;
-  session_->EnterRefresh(family_, [](RefreshCounts* counts) {
-    counts->running++;
-    counts->began = std::chrono::steady_clock::now();
-    counts->bytes = 0;
-    counts->bytes_decided = 0;
-  });
-}
-
-RefreshRecord::~RefreshRecord() {
-  if (session_ == nullptr) return;
-  session_->EnterRefresh(family_, [this](RefreshCounts* counts) {
-    counts->running--;
-    counts->runs++;
-    if (failed_) counts->failures++;
-    counts->last_end = std::chrono::duration_cast<std::chrono::seconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count();
-  });
-}
-
-void RefreshRecord::Report(const RefreshProgress& progress,
-                           uint64_t files_rewritten) {
-  if (session_ == nullptr) return;
-  session_->EnterRefresh(family_, [&](RefreshCounts* counts) {
-    counts->files_rewritten += files_rewritten - files_reported_;
-    counts->bytes_read += progress.bytes_read - reported_.bytes_read;
-    counts->bytes_rewritten +=
-        progress.bytes_rewritten - reported_.bytes_rewritten;
-    counts->bytes = progress.bytes;
-    counts->bytes_decided = progress.bytes_decided;
-  });
-  reported_ = progress;
-  files_reported_ = files_rewritten;
-}
-
-void RefreshRecord::SetOutcome(const Status& status) {
-  failed_ = !status.ok() && !status.IsIncomplete();
-}
-
-// ---- Refresh run ----
 
 namespace {
 
@@ -131,7 +83,13 @@ RefreshRun::RefreshRun(DB* db, ColumnFamilyHandle* column_family,
       options_(options),
       result_(result),
       family_options_(db->GetOptions(column_family)),
-      record_(db, column_family, options.dry_run) {
+      session_(SessionOf(db)) {
+  Enter([](RefreshCounts* counts) {
+    counts->running++;
+    counts->began = std::chrono::steady_clock::now();
+    counts->bytes = 0;
+    counts->bytes_decided = 0;
+  });
   if (options.bytes_per_second > 0) {
     // The rate limiter refills in tenths of a second.
     limiter_.reset(NewGenericRateLimiter(
@@ -139,6 +97,36 @@ RefreshRun::RefreshRun(DB* db, ColumnFamilyHandle* column_family,
         /*refill_period_us=*/100 * 1000, /*fairness=*/10,
         RateLimiter::Mode::kAllIo));
   }
+}
+
+RefreshRun::~RefreshRun() {
+  Enter([this](RefreshCounts* counts) {
+    counts->running--;
+    counts->runs++;
+    if (failed_) counts->failures++;
+    counts->last_end = std::chrono::duration_cast<std::chrono::seconds>(
+                           std::chrono::system_clock::now().time_since_epoch())
+                           .count();
+  });
+}
+
+void RefreshRun::Enter(const std::function<void(RefreshCounts*)>& change) {
+  if (session_ == nullptr || options_.dry_run) return;
+  session_->EnterRefresh(FamilyOf(column_family_), change);
+}
+
+void RefreshRun::EnterProgress() {
+  const uint64_t files_rewritten = result_->files_rewritten;
+  Enter([&](RefreshCounts* counts) {
+    counts->files_rewritten += files_rewritten - files_entered_;
+    counts->bytes_read += progress_.bytes_read - entered_.bytes_read;
+    counts->bytes_rewritten +=
+        progress_.bytes_rewritten - entered_.bytes_rewritten;
+    counts->bytes = progress_.bytes;
+    counts->bytes_decided = progress_.bytes_decided;
+  });
+  entered_ = progress_;
+  files_entered_ = files_rewritten;
 }
 
 const BlockBasedTableOptions& RefreshRun::table() const {
@@ -157,32 +145,24 @@ Status RefreshRun::CheckWritable() const {
 }
 
 ColumnFamilyMetaData RefreshRun::ListFiles() {
+  const Comparator& order = *family_options_.comparator;
   ColumnFamilyMetaData metadata;
   db_->GetColumnFamilyMetaData(column_family_, &metadata);
   for (const LevelMetaData& level : metadata.levels) {
     for (const SstFileMetaData& file : level.files) {
-      RefreshedFile listed;
+      RefreshedFile& listed = result_->files.emplace_back();
       listed.name = file.relative_filename;
       listed.level = level.level;
       listed.bytes = file.size;
       listed.entries = file.num_entries;
+      progress_.files++;
       progress_.bytes += file.size;
-      result_->files.push_back(std::move(listed));
-    }
-  }
-  progress_.files = result_->files.size();
-  RefreshedFile* listed = result_->files.data();
-  for (const LevelMetaData& level : metadata.levels) {
-    for (const SstFileMetaData& file : level.files) {
-      if (!IsSelected(options_, *family_options_.comparator, file,
-                      level.level)) {
-        Decide(listed, Outcome::kNotSelected);
+      if (!IsSelected(options_, order, file, level.level)) {
+        Decide(&listed, Outcome::kNotSelected);
       } else if (family_options_.optimize_filters_for_hits &&
-                 IsUnfiltered(*family_options_.comparator, metadata, file,
-                              level.level)) {
-        Decide(listed, Outcome::kUnfiltered);
+                 IsUnfiltered(order, metadata, file, level.level)) {
+        Decide(&listed, Outcome::kUnfiltered);
       }
-      listed++;
     }
   }
   return metadata;
@@ -206,7 +186,7 @@ void RefreshRun::DecideUnreadable(RefreshedFile* file, const Status& status) {
 }
 
 Status RefreshRun::GoOn(uint64_t bytes) {
-  record_.Report(progress_, result_->files_rewritten);
+  EnterProgress();
   do {
     if (limiter_ != nullptr && bytes > 0) {
       const uint64_t part = std::min(
@@ -295,7 +275,7 @@ void RefreshRun::CountRewritten(const RefreshedFile& file) {
 }
 
 Status RefreshRun::Record(const Status& status) {
-  record_.SetOutcome(status);
+  failed_ = !status.ok() && !status.IsIncomplete();
   return status;
 }
 
@@ -304,7 +284,7 @@ Status RefreshRun::Finish(Status status) {
     const Status ended = EndFirstRewrite();
     if (status.ok()) status = ended;
   }
-  record_.Report(progress_, result_->files_rewritten);
+  EnterProgress();
   result_->bytes_read = progress_.bytes_read;
   result_->bytes_rewritten = progress_.bytes_rewritten;
   Log(InfoLogLevel::INFO_LEVEL, family_options_.info_log,
@@ -322,8 +302,6 @@ Status RefreshRun::Finish(Status status) {
 // ---- Replace filters ----
 
 namespace {
-
-using Outcome = RefreshOutcome;
 
 Status Check(const RefreshRun& run) {
   const auto invalid = [&run](const std::string& why) {

@@ -3,12 +3,13 @@
 //  One call of RefreshFilters (refresh_filters.h), without the choice of the
 //  files: their list, the pauses, the rewriting, and the result. The choice
 //  depends on the column family's filter policy: a policy of Protean designs
-//  filters (redesign.h), a policy of RocksDB replaces Protean's
+//  filters (RedesignFilters), a policy of RocksDB replaces Protean's
 //  (ReplaceFilters).
 
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -24,54 +25,31 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Refresh record ----
-
-// Enters one call of RefreshFilters in the ledger of the open DB
-// (level_sums.h), from which the statistics are.
-
 // The session of an open DB; nullptr if none of its files has been opened by a
 // reader of ProteanTable. The caller must not hold it any longer than the DB is
 // open.
 std::shared_ptr<DBSession> SessionOf(DB* db);
 
-// Not thread safe.
-class RefreshRecord {
- public:
-  // The refresh begins. A trial (`dry_run`) is not entered.
-  RefreshRecord(DB* db, ColumnFamilyHandle* column_family, bool dry_run);
-  ~RefreshRecord();
-
-  RefreshRecord(const RefreshRecord&) = delete;
-  RefreshRecord& operator=(const RefreshRecord&) = delete;
-
-  // Enters what is new since the last call.
-  void Report(const RefreshProgress& progress, uint64_t files_rewritten);
-  // Whether the refresh has failed; being told to end is no failure.
-  void SetOutcome(const Status& status);
-
- private:
-  const std::shared_ptr<DBSession> session_;  // nullptr to enter nothing
-  const void* const family_;
-  RefreshProgress reported_;
-  uint64_t files_reported_ = 0;
-  bool failed_ = false;
-};
-
-// ---- Refresh run ----
-
-// Not thread safe.
+// Enters the call in the ledger of the open DB (level_sums.h), from which
+// the statistics are, unless it is a dry run. Not thread safe.
 class RefreshRun {
  public:
   // The arguments of RefreshFilters, which must outlive this object. `*result`
   // is new.
   RefreshRun(DB* db, ColumnFamilyHandle* column_family,
              const RefreshOptions& options, RefreshResult* result);
+  ~RefreshRun();
+
+  RefreshRun(const RefreshRun&) = delete;
+  RefreshRun& operator=(const RefreshRun&) = delete;
 
   DB* db() const { return db_; }
   ColumnFamilyHandle* column_family() const { return column_family_; }
   const RefreshOptions& options() const { return options_; }
   RefreshResult* result() { return result_; }
   const Options& family_options() const { return family_options_; }
+  // What is known of the open DB; may be nullptr.
+  DBSession* session() const { return session_.get(); }
   // The options of the table, which is a block-based one.
   const BlockBasedTableOptions& table() const;
 
@@ -80,9 +58,9 @@ class RefreshRun {
   Status CheckWritable() const;
 
   // Lists the files of the column family in the result, and returns what is
-  // known of them. Decides about the files that stay as they are: those that
-  // the options do not select, and those that would get no filter
-  // (optimize_filters_for_hits).
+  // known of them, in the same order. Decides about the files that stay as they
+  // are: those that the options do not select, and those that would get no
+  // filter (optimize_filters_for_hits).
   ColumnFamilyMetaData ListFiles();
 
   // Decides about a file; the second function about one that could not be
@@ -124,24 +102,35 @@ class RefreshRun {
   // Decides about a file by the status of its rewrite, as EndFirstRewrite does.
   Status DecideRewritten(RefreshedFile* file, const Status& s);
   void CountRewritten(const RefreshedFile& file);
+  // Changes the column family's entry in the ledger, if there is one.
+  void Enter(const std::function<void(RefreshCounts*)>& change);
+  // Enters what is new since the last call.
+  void EnterProgress();
 
   DB* const db_;
   ColumnFamilyHandle* const column_family_;
   const RefreshOptions& options_;
   RefreshResult* const result_;
   const Options family_options_;
+  const std::shared_ptr<DBSession> session_;
   std::unique_ptr<RateLimiter> limiter_;
   RefreshProgress progress_;
   std::deque<RewriteInWork> in_work_;
   uint64_t bytes_in_work_ = 0;
-  RefreshRecord record_;
+  // What has been entered in the ledger.
+  RefreshProgress entered_;
+  uint64_t files_entered_ = 0;
+  bool failed_ = false;
 };
 
-// ---- Replace filters ----
+// Rewrites the files whose filters would do better if they were built now, as
+// refresh_filters.h says. The column family has the table factory ProteanTable
+// with a filter policy of Protean. Returns what RefreshFilters returns.
+Status RedesignFilters(RefreshRun* run);
 
 // The way back from Protean: files get filters of RocksDB's own, which a
 // RocksDB without Protean asks too.
-
+//
 // Rewrites the files that have no filter of RocksDB's own, from the lowest
 // level on: files with a filter of Protean's, and files without a filter. The
 // column family has a block-based table with a filter policy of RocksDB's own,

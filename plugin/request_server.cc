@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -57,20 +56,17 @@ struct Answer {
   const char* type = "text/plain; charset=utf-8";
 };
 
-// Replaces each %XX by the byte that it stands for.
+// Replaces each %XX by the byte that it stands for. Returns false if it stands
+// for none.
 bool Unescape(const std::string& text, std::string* value) {
-  const auto is_digit = [&text](size_t i) {
-    return i < text.size() && std::isxdigit(static_cast<uint8_t>(text[i])) != 0;
-  };
   for (size_t i = 0; i < text.size(); i++) {
-    if (text[i] != '%') {
-      value->push_back(text[i]);
-      continue;
+    std::string byte(1, text[i]);
+    if (text[i] == '%') {
+      const std::string digits = text.substr(i + 1, 2);
+      if (digits.size() < 2 || !Slice(digits).DecodeHex(&byte)) return false;
+      i += 2;
     }
-    if (!is_digit(i + 1) || !is_digit(i + 2)) return false;
-    value->push_back(
-        static_cast<char>(std::stoi(text.substr(i + 1, 2), nullptr, 16)));
-    i += 2;
+    *value += byte;
   }
   return true;
 }
@@ -277,12 +273,12 @@ std::shared_ptr<SampleStore> SamplesOf(DB* db, ColumnFamilyHandle* family,
 }
 
 Answer StatisticsOf(DB* db, const Request& request,
-                    const std::vector<ServedFamily*>& families) {
+                    const std::vector<const ServedFamily*>& families) {
   std::vector<FilterStatistics> all(families.size());
   std::string body;
   for (size_t i = 0; i < families.size(); i++) {
     const Status s =
-        GetFilterStatistics(db, families[i]->column_family(), &all[i]);
+        GetFilterStatistics(db, families[i]->column_family, &all[i]);
     if (!s.ok()) return {500, s.ToString()};
     body +=
         request.format == "text" ? all[i].ToString() : all[i].ToJson() + "\n";
@@ -294,15 +290,15 @@ Answer StatisticsOf(DB* db, const Request& request,
   return {200, body, "application/x-ndjson"};
 }
 
-Answer SaveSamples(DB* db, const std::vector<ServedFamily*>& families) {
+Answer SaveSamples(DB* db, const std::vector<const ServedFamily*>& families) {
   std::string body;
   std::string names;
   for (const ServedFamily* family : families) {
-    const std::string name = family->column_family()->GetName();
+    const std::string name = family->column_family->GetName();
     names += " " + name;
     bool is_protean = false;
     const std::shared_ptr<SampleStore> store =
-        SamplesOf(db, family->column_family(), &is_protean);
+        SamplesOf(db, family->column_family, &is_protean);
     if (store == nullptr || store->options().samples_file.empty()) continue;
     const Status s = store->Save(name, db->GetEnv());
     if (!s.ok()) return {500, s.ToString()};
@@ -317,12 +313,12 @@ Answer SaveSamples(DB* db, const std::vector<ServedFamily*>& families) {
 }
 
 // The code is 0 if the refresh has begun, and answers.
-Answer BeginRefresh(DB* db, const Request& request, ServedFamily* family,
+Answer BeginRefresh(DB* db, const Request& request, const ServedFamily* family,
                     const std::shared_ptr<Connection>& connection) {
-  ColumnFamilyHandle* const handle = family->column_family();
+  ColumnFamilyHandle* const handle = family->column_family;
   const std::string name = "column family " + handle->GetName();
   RefreshOptions options;
-  const Status s = LimitRefresh(family->options(), request.refresh,
+  const Status s = LimitRefresh(family->options, request.refresh,
                                 *handle->GetComparator(), &options);
   if (!s.ok()) return {400, s.getState()};
   bool is_protean = false;  // RocksDB's filters need no design
@@ -345,7 +341,7 @@ Answer BeginRefresh(DB* db, const Request& request, ServedFamily* family,
                               const RefreshResult& result) {
     answer->End(status, result);
   };
-  if (!family->Begin(options, ended)) {
+  if (!family->begin(options, ended)) {
     return {409, "a refresh of " + name + " is running; wait for its end"};
   }
   Log(InfoLogLevel::INFO_LEVEL, db->GetDBOptions().info_log,
@@ -440,14 +436,14 @@ class RequestServer {
     return Status::OK();
   }
 
-  void Add(ServedFamily* family) {
+  void Add(const ServedFamily* family) {
     const std::lock_guard<std::mutex> lock(mutex_);
     // The last one answers if a column family has several.
-    families_[family->column_family()->GetName()] = family;
+    families_[family->column_family->GetName()] = family;
   }
-  void Remove(ServedFamily* family) {
+  void Remove(const ServedFamily* family) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const auto entry = families_.find(family->column_family()->GetName());
+    const auto entry = families_.find(family->column_family->GetName());
     if (entry != families_.end() && entry->second == family) {
       families_.erase(entry);
     }
@@ -483,7 +479,7 @@ class RequestServer {
   Answer Handle(const Request& request,
                 const std::shared_ptr<Connection>& connection) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    std::vector<ServedFamily*> chosen;
+    std::vector<const ServedFamily*> chosen;
     std::string names;
     for (const auto& [name, family] : families_) {
       names += (names.empty() ? "" : ", ") + name;
@@ -516,7 +512,7 @@ class RequestServer {
   struct stat file_ = {};  // of the socket
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
-  std::map<std::string, ServedFamily*> families_;  // by name
+  std::map<std::string, const ServedFamily*> families_;  // by name
   std::thread thread_;
 };
 
@@ -586,7 +582,7 @@ Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
   return LimitLevels(own.levels, asked.levels, &limited->levels);
 }
 
-Status Serve(DB* db, const std::string& path, ServedFamily* family,
+Status Serve(DB* db, const std::string& path, const ServedFamily* family,
              std::shared_ptr<RequestServer>* server) {
   const std::lock_guard<std::mutex> lock(servers_mutex);
   std::weak_ptr<RequestServer>& known = Servers()[path];
@@ -609,7 +605,8 @@ Status Serve(DB* db, const std::string& path, ServedFamily* family,
   return s;
 }
 
-void EndServing(ServedFamily* family, std::shared_ptr<RequestServer>* server) {
+void EndServing(const ServedFamily* family,
+                std::shared_ptr<RequestServer>* server) {
   const std::lock_guard<std::mutex> lock(servers_mutex);
   (*server)->Remove(family);
   if (server->use_count() == 1) Servers().erase((*server)->path());

@@ -12,6 +12,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -29,18 +30,16 @@ namespace ROCKSDB_NAMESPACE::protean {
 Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
                     const Comparator& order, RefreshOptions* limited);
 
-// What a FilterRefresher does for the server. Functions are thread safe.
-class ServedFamily {
- public:
-  virtual ~ServedFamily() = default;
-
-  virtual ColumnFamilyHandle* column_family() const = 0;
+// What a FilterRefresher does for the server.
+struct ServedFamily {
+  ColumnFamilyHandle* column_family;
   // The options of the application, whose limits hold for all who ask.
-  virtual const RefreshOptions& options() const = 0;
+  RefreshOptions options;
   // Begins a refresh in another thread, which calls `ended` in any case.
-  // Returns false, and begins nothing, if a refresh is running.
-  virtual bool Begin(const RefreshOptions& options,
-                     const FilterRefresher::Report& ended) = 0;
+  // Returns false, and begins nothing, if a refresh is running. Thread safe.
+  std::function<bool(const RefreshOptions& options,
+                     const FilterRefresher::Report& ended)>
+      begin;
 };
 
 class RequestServer;
@@ -49,10 +48,11 @@ class RequestServer;
 // the DB that have named it. Returns InvalidArgument if the path is too long,
 // Busy if another process or another DB is served there, or IOError. Logs what
 // has come of it. Thread safe.
-Status Serve(DB* db, const std::string& path, ServedFamily* family,
+Status Serve(DB* db, const std::string& path, const ServedFamily* family,
              std::shared_ptr<RequestServer>* server);
 // Must be called before the family is destroyed, after its refreshes have
 // ended. The last one ends the thread, and deletes the socket. Thread safe.
-void EndServing(ServedFamily* family, std::shared_ptr<RequestServer>* server);
+void EndServing(const ServedFamily* family,
+                std::shared_ptr<RequestServer>* server);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

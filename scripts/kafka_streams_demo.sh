@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Proves and measures Protean in Kafka Streams: builds it, starts a Kafka broker of its own on free ports of this machine,
-# and runs plugin/java/protean-kafka-demo, an application with a join, windows and sessions.
+# and runs docs/examples/kafka, an application with a join, windows and sessions.
 #
 #   scripts/kafka_streams_demo.sh            # 6 to 12 minutes on 2 cores, 5 GB of disk
 #   scripts/kafka_streams_demo.sh --small    # 2 to 4 minutes: shows that it works; its times are not worth much
@@ -40,9 +40,11 @@ say "building the native library and the JARs"
 # The RocksDB that Kafka brings.
 readonly rocksdbjni=10.1.3
 plugin/java/build_native.sh $rocksdbjni >/dev/null
-mvn -q -B -Dstyle.color=never -f plugin/java/pom.xml "-Drocksdbjni.version=$rocksdbjni" -pl protean-kafka-demo -am -DskipTests package
+readonly maven=(mvn -q -B -Dstyle.color=never "-Drocksdbjni.version=$rocksdbjni")
+"${maven[@]}" -f plugin/java/pom.xml -DskipTests install
+"${maven[@]}" -f docs/examples/kafka/pom.xml package
 
-readonly demo=plugin/java/protean-kafka-demo/target
+readonly demo=docs/examples/kafka/target
 readonly class_path="$demo/classes:$demo/dependencies/*"
 readonly out=build/kafka_streams_demo
 mkdir -p "$out"

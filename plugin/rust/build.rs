@@ -149,7 +149,7 @@ fn watch(protean: &Path, sources: &[PathBuf]) -> Result<(), String> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "h"));
     let here = ["build.rs", "src/register.cc"].map(PathBuf::from);
-    let folders = ["filter_policy", "table", "plugin/redesign"].map(|name| protean.join(name));
+    let folders = ["filter_policy", "table"].map(|name| protean.join(name));
     for path in here.iter().chain(&folders).chain(sources) {
         println!("cargo:rerun-if-changed={}", path.display());
     }

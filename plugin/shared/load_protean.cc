@@ -50,6 +50,12 @@ const void* StartOf(const dl_phdr_info& object) {
   return nullptr;
 }
 
+// The start of the object that contains an address, or nullptr.
+const void* BaseOf(const void* address) {
+  Dl_info info;
+  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
+}
+
 // The symbol if the object that starts at `base` defines it itself, else
 // nullptr: what a handle finds may also come from a dependency of its object.
 void* OwnSymbol(void* handle, const void* base, const char* symbol) {
@@ -106,27 +112,6 @@ void* Reopen(const Object& object) {
                 RTLD_LAZY | RTLD_NOLOAD);
 }
 
-// Stores the first RocksDB, or the one that starts at `base` unless that is
-// nullptr, and returns how many there are.
-int FindRocksDBs(const void* base, LoadedRocksDB* found) {
-  int count = 0;
-  const Objects objects;
-  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
-    if (base != nullptr && o->base != base) continue;
-    void* const handle = Reopen(*o);
-    if (handle == nullptr) continue;
-    if (OwnSymbol(handle, o->base, kRegistry) == nullptr) {
-      dlclose(handle);
-      continue;
-    }
-    if (count++ > 0) continue;
-    found->handle = handle;
-    found->base = o->base;
-    snprintf(found->name, sizeof(found->name), "%s", o->name);
-  }
-  return count;
-}
-
 // Returns true if an object is a library of Protean that uses this RocksDB.
 bool IsProteanOf(const Object& object, const LoadedRocksDB& rocksdb) {
   void* const handle = Reopen(object);
@@ -142,25 +127,23 @@ bool IsProteanOf(const Object& object, const LoadedRocksDB& rocksdb) {
 
 }  // namespace
 
-const void* BaseOf(const void* address) {
-  Dl_info info;
-  return dladdr(address, &info) == 0 ? nullptr : info.dli_fbase;
-}
-
-void* LoadedRocksDB::Find(const char* symbol) const {
-  return OwnSymbol(handle, base, symbol);
-}
-
-int FindRocksDB(LoadedRocksDB* found) { return FindRocksDBs(nullptr, found); }
-
-bool FindRocksDBAt(const void* address, LoadedRocksDB* found) {
-  const void* const base = BaseOf(address);
-  return base != nullptr && FindRocksDBs(base, found) > 0;
-}
-
-const void* GlobalRocksDB() {
-  const void* const registry = dlsym(RTLD_DEFAULT, kRegistry);
-  return registry == nullptr ? nullptr : BaseOf(registry);
+int FindRocksDB(const void* address, LoadedRocksDB* found) {
+  int count = 0;
+  const Objects objects;
+  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
+    if (address != nullptr && o->base != BaseOf(address)) continue;
+    void* const handle = Reopen(*o);
+    if (handle == nullptr) continue;
+    if (OwnSymbol(handle, o->base, kRegistry) == nullptr) {
+      dlclose(handle);
+      continue;
+    }
+    if (count++ > 0) continue;
+    found->handle = handle;
+    found->base = o->base;
+    snprintf(found->name, sizeof(found->name), "%s", o->name);
+  }
+  return count;
 }
 
 bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
@@ -175,9 +158,12 @@ bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
 }
 
 bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size) {
-  void* version = rocksdb.Find(kVersionNew);
+  const auto find = [&rocksdb](const char* symbol) {
+    return OwnSymbol(rocksdb.handle, rocksdb.base, symbol);
+  };
+  void* version = find(kVersionNew);
   const bool old_abi = version == nullptr;
-  if (old_abi) version = rocksdb.Find(kVersionOld);
+  if (old_abi) version = find(kVersionOld);
   if (version == nullptr) {
     snprintf(reason, size, "the RocksDB in %s does not tell its version",
              rocksdb.Path());
@@ -186,8 +172,8 @@ bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size) {
   using GetVersion = ReturnedString (*)(bool with_patch);
   const ReturnedString number = reinterpret_cast<GetVersion>(version)(true);
   snprintf(tag, kMaxTag, "%s%s%s%s", number.data, old_abi ? "-oldabi" : "",
-           rocksdb.Find(kSyncPoint) != nullptr ? "-assert" : "",
-           rocksdb.Find(kTypeInfo) == nullptr ? "-nortti" : "");
+           find(kSyncPoint) != nullptr ? "-assert" : "",
+           find(kTypeInfo) == nullptr ? "-nortti" : "");
   return true;
 }
 
@@ -266,12 +252,13 @@ bool LoadProtean(const LoadedRocksDB& rocksdb, const char* folder, char* reason,
     return false;
   }
 
-  const void* const global = GlobalRocksDB();
+  // A symbol of the RocksDB that is visible to all libraries, if there is one.
+  const void* const global = dlsym(RTLD_DEFAULT, kRegistry);
   if (global == nullptr) {
     return LoadDependingOn(path, rocksdb.name, reason, size) != nullptr;
   }
   // What all see comes before what a library depends on.
-  if (global != rocksdb.base) {
+  if (BaseOf(global) != rocksdb.base) {
     snprintf(reason, size,
              "Protean cannot be bound to the RocksDB in %s, since this process "
              "has another one whose symbols are visible to all libraries",

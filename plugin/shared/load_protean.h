@@ -28,21 +28,11 @@ struct LoadedRocksDB {
   const char* Path() const {
     return name[0] == '\0' ? "the program itself" : name;
   }
-
-  // The symbol if this object itself defines it, else nullptr.
-  void* Find(const char* symbol) const;
 };
 
 // Stores the first RocksDB of the process, and returns how many there are.
-int FindRocksDB(LoadedRocksDB* found);
-
-// Stores the RocksDB that contains an address. Returns false if the object that
-// contains the address shows no symbols of RocksDB.
-bool FindRocksDBAt(const void* address, LoadedRocksDB* found);
-
-// The start of the RocksDB whose symbols are visible to all libraries of the
-// process, or nullptr.
-const void* GlobalRocksDB();
+// Unless `address` is nullptr, only the object that contains it counts.
+int FindRocksDB(const void* address, LoadedRocksDB* found);
 
 // Stores the name of the loaded library of Protean that uses this RocksDB.
 // Returns false if there is none. `name` has kMaxPath bytes.
@@ -52,9 +42,6 @@ bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name);
 // (plugin/build_info.h). Returns false if RocksDB does not tell its version;
 // `reason` then says so. `tag` has kMaxTag bytes.
 bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size);
-
-// The start of the object that contains an address, or nullptr.
-const void* BaseOf(const void* address);
 
 // ---- Load protean ----
 

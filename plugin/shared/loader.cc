@@ -29,7 +29,7 @@ namespace {
 // Returns false if Protean was not loaded; `reason` then says why.
 bool Load(char* reason, size_t size) {
   LoadedRocksDB rocksdb;
-  const int count = FindRocksDB(&rocksdb);
+  const int count = FindRocksDB(nullptr, &rocksdb);
   if (count == 0) {
     snprintf(reason, size,
              "there is no RocksDB in this process that lets others see its "

@@ -57,8 +57,7 @@ for module in protean-rocksjava protean-kafka-streams; do
   cp -R plugin/java/$module/{pom.xml,src} "$work/src/$module/"
 done
 # A test compares the versions that it builds for with those that a message names.
-cp plugin/java/build_native.sh "$work/src/"
-sed '/<module>/{/protean-rocksjava\|protean-kafka-streams/!d}' plugin/java/pom.xml >"$work/src/pom.xml"
+cp plugin/java/{build_native.sh,pom.xml} "$work/src/"
 plugin/java/set_group.sh $group "$work/src" 2>/dev/null
 other_jar=$work/other/rocksdbjni-$other.jar
 if ! mvn -B -q -f "$work/src/pom.xml" --non-recursive org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \

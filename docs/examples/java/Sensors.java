@@ -17,7 +17,6 @@ import protean.rocksjava.FilterStatistics;
 import protean.rocksjava.KeyRange;
 import protean.rocksjava.Protean;
 import protean.rocksjava.ProteanTableConfig;
-import protean.rocksjava.Proteus;
 import protean.rocksjava.RefreshOptions;
 import protean.rocksjava.SearchBounds;
 import protean.rocksjava.SstFileFilter;
@@ -55,7 +54,7 @@ public final class Sensors {
   }
 
   public static void main(final String[] arguments) throws RocksDBException {
-    final ProteanTableConfig table = new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(14));
+    final ProteanTableConfig table = new ProteanTableConfig().setRangeFilter("proteus:14");
     try (Options options = new Options().setCreateIfMissing(true).setTableFormatConfig(table);
         RocksDB db = RocksDB.open(options, arguments[0]); FlushOptions flush = new FlushOptions()) {
       for (int minute = 0; minute < 30 * 24 * 60; minute++) {
@@ -81,7 +80,7 @@ public final class Sensors {
         System.out.printf("%d readings; %d readings on a day; on the day and later: [%b, %b]; in %s: %b%n", readings,
             count.count(), mayExist[0], mayExist[1], file.getFileName(), filter.rangesMayExist(List.of(day))[0]);
       }
-      final RefreshOptions refresh = new RefreshOptions().withMinGain(0.05).with("max_bytes", "1G");
+      final RefreshOptions refresh = new RefreshOptions().with("min_gain", 0.05).with("max_bytes", "1G");
       System.out.printf("%d hours are silent; %d seeks did not read; %d files have new filters%n", silent,
           statistics.count("total.bounded_seeks.negatives"), Protean.refreshFilters(db, null, refresh).filesRewritten());
     }

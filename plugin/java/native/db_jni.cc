@@ -4,10 +4,15 @@
 //  existence, statistics, options of the table, refreshing; and those of SST
 //  files of no DB, and of the bounds of a thread.
 
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plugin/approximate_count.h"
+#include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/java/native/jni_util.h"
 #include "plugin/may_exist.h"
@@ -22,66 +27,178 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+DB* AsDB(jlong handle) { return reinterpret_cast<DB*>(handle); }
+
+// The handle 0 stands for the default column family.
+ColumnFamilyHandle* AsColumnFamily(jlong db, jlong handle) {
+  return handle == 0 ? AsDB(db)->DefaultColumnFamily()
+                     : reinterpret_cast<ColumnFamilyHandle*>(handle);
+}
+
 // The handle 0 stands for the default options.
 ReadOptions AsReadOptions(jlong handle) {
   return handle == 0 ? ReadOptions() : *reinterpret_cast<ReadOptions*>(handle);
-}
-
-Status SetTableOption(DB* db, ColumnFamilyHandle* column_family,
-                      const std::string& name, const std::string& value) {
-  const auto table = db->GetOptions(column_family).table_factory;
-  if (!table->IsInstanceOf("ProteanTable")) {
-    return Status::InvalidArgument(
-        std::string("the table is not ProteanTable, but ") + table->Name());
-  }
-  return db->SetOptions(column_family, {{"table_factory." + name, value}});
 }
 
 const SstFileFilter* AsFilter(jlong handle) {
   return reinterpret_cast<const SstFileFilter*>(handle);
 }
 
-}  // namespace
+// ---- Keys and answers ----
 
-void Encode(const Record& record, Encoder* out) {
-  // A value is a number (1), a text (2), or unknown (0).
-  out->Put(uint64_t{record.values().size()});
-  for (const auto& [name, value] : record.values()) {
-    out->Put(name);
-    if (const std::optional<double> number = NumberOf(value)) {
-      out->Put(uint64_t{1});
-      out->Put(*number);
-    } else if (const auto* text = std::get_if<std::string>(&value)) {
-      out->Put(uint64_t{2});
-      out->Put(*text);
-    } else {
-      out->Put(uint64_t{0});
+// The keys of an array of arrays, each of which may be null.
+class Keys {
+ public:
+  Keys(JNIEnv* env, jobjectArray arrays) {
+    const jsize size = env->GetArrayLength(arrays);
+    for (jsize i = 0; i < size; i++) {
+      const auto bytes =
+          static_cast<jbyteArray>(env->GetObjectArrayElement(arrays, i));
+      Add(env, bytes);
+      // A call may have more arrays than the VM keeps references for.
+      env->DeleteLocalRef(bytes);
+    }
+    for (const std::optional<std::string>& key : bytes_) {
+      slices_.push_back(key ? Slice(*key) : Slice());
     }
   }
-  for (const char* list : {"levels", "files"}) {
-    out->Put(uint64_t{record.List(list).size()});
-    for (const Record& element : record.List(list)) Encode(element, out);
+  // One key.
+  Keys(JNIEnv* env, jbyteArray bytes) {
+    Add(env, bytes);
+    slices_.push_back(bytes_[0] ? Slice(*bytes_[0]) : Slice());
   }
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
+
+  size_t size() const { return slices_.size(); }
+  const Slice* data() const { return slices_.data(); }
+  // nullptr for null.
+  const Slice* at(size_t i) const { return bytes_[i] ? &slices_[i] : nullptr; }
+
+ private:
+  void Add(JNIEnv* env, jbyteArray bytes) {
+    bytes_.push_back(bytes == nullptr ? std::nullopt
+                                      : std::optional(BytesOf(env, bytes)));
+  }
+
+  std::vector<std::optional<std::string>> bytes_;
+  std::vector<Slice> slices_;
+};
+
+// Stores what `ask` answers for each of `size` questions. `ask` fills an array.
+template <typename Ask>
+Status Answer(JNIEnv* env, size_t size, jbooleanArray* array, const Ask& ask) {
+  static_assert(sizeof(jboolean) == sizeof(bool));
+  const std::unique_ptr<bool[]> answers(new bool[size]);
+  const Status s = ask(answers.get());
+  *array = env->NewBooleanArray(static_cast<jsize>(size));
+  if (*array != nullptr) {
+    env->SetBooleanArrayRegion(*array, 0, static_cast<jsize>(size),
+                               reinterpret_cast<jboolean*>(answers.get()));
+  }
+  return s;
 }
 
-void Encode(const Status& status, const RefreshResult& result, Encoder* out) {
-  out->Put(uint64_t{status.code()});
-  out->Put(uint64_t{status.subcode()});
-  out->Put(std::string(status.ok()                    ? ""
-                       : status.getState() == nullptr ? status.ToString()
-                                                      : status.getState()));
-  Encode(RecordOf(result), out);
-  out->Put(result.ToJson());
+// ---- Records ----
+
+// Encodes numbers and texts for the Java class Decoder: numbers as 8 bytes in
+// big-endian order, texts after their size.
+class Encoder {
+ public:
+  void Put(uint64_t number) {
+    for (int shift = 56; shift >= 0; shift -= 8) {
+      bytes_ += static_cast<char>(number >> shift);
+    }
+  }
+  void Put(double number) {
+    uint64_t bits;
+    static_assert(sizeof(bits) == sizeof(number));
+    memcpy(&bits, &number, sizeof(bits));
+    Put(bits);
+  }
+  void Put(const std::string& text) {
+    Put(uint64_t{text.size()});
+    bytes_ += text;
+  }
+  // What Facts.java reads. A value is a number (1), a text (2), or unknown (0).
+  void Put(const Record& record) {
+    Put(uint64_t{record.values().size()});
+    for (const auto& [name, value] : record.values()) {
+      Put(name);
+      if (const std::optional<double> number = NumberOf(value)) {
+        Put(uint64_t{1});
+        Put(*number);
+      } else if (const auto* text = std::get_if<std::string>(&value)) {
+        Put(uint64_t{2});
+        Put(*text);
+      } else {
+        Put(uint64_t{0});
+      }
+    }
+    for (const char* list : {"levels", "files"}) {
+      Put(uint64_t{record.List(list).size()});
+      for (const Record& element : record.List(list)) Put(element);
+    }
+  }
+  // What RefreshResult.java reads.
+  void Put(const Status& status, const RefreshResult& result) {
+    Put(uint64_t{status.code()});
+    Put(uint64_t{status.subcode()});
+    Put(std::string(status.ok()                    ? ""
+                    : status.getState() == nullptr ? status.ToString()
+                                                   : status.getState()));
+    Put(RecordOf(result));
+    Put(result.ToJson());
+  }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+jbyteArray EncodedRecord(JNIEnv* env, const Record& record) {
+  Encoder out;
+  out.Put(record);
+  return ToBytes(env, out.bytes());
 }
 
-bool ParseRefreshOptions(JNIEnv* env, jclass native, jbyteArray bytes,
-                         RefreshOptions* options) {
-  std::string text;
-  if (!CopyBytes(env, bytes, &text)) return false;
-  const Status s = options->Parse(text);
-  if (!s.ok()) ThrowStatus(env, native, s);
-  return s.ok();
-}
+// Refreshes, and keeps the latest result.
+class Refresher {
+ public:
+  Refresher(DB* db, ColumnFamilyHandle* column_family,
+            const RefreshOptions& options, uint64_t period_seconds,
+            const std::string& socket)
+      : refresher_(
+            db, column_family, options, period_seconds,
+            [this](const Status& s, const RefreshResult& result) {
+              const std::lock_guard<std::mutex> lock(mutex_);
+              latest_ = Encoder();
+              latest_.Put(++runs_);
+              latest_.Put(s, result);
+            },
+            socket) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (runs_ == 0) latest_.Put(runs_);
+  }
+
+  Status socket_status() const { return refresher_.socket_status(); }
+
+  // What FilterRefresher.java reads: the number of runs, and then, if there is
+  // one, the latest one's status and result.
+  std::string Latest() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return latest_.bytes();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  uint64_t runs_ = 0;
+  Encoder latest_;
+  FilterRefresher refresher_;  // ends before the members that it reports to
+};
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
@@ -90,161 +207,129 @@ using namespace ROCKSDB_NAMESPACE::protean;  // NOLINT
 
 extern "C" {
 
-// Returns an answer for each key, or null if it throws.
+// ---- Existence and counts ----
+
 JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_keysMayExist(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jlong read_options, jobjectArray key_arrays) {
-  return Guarded(env, [&]() -> jbooleanArray {
-    Keys keys;
-    if (!keys.Copy(env, key_arrays)) return nullptr;
-    Answers may_exist(keys.size());
-    const Status s = KeysMayExist(AsDB(db), AsReadOptions(read_options),
-                                  AsColumnFamily(AsDB(db), column_family),
-                                  keys.size(), keys.data(), may_exist.data());
-    if (s.ok()) return may_exist.ToBooleans(env);
-    ThrowStatus(env, native, s);
-    return nullptr;
+  return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
+    const Keys keys(env, key_arrays);
+    return Answer(env, keys.size(), result, [&](bool* may_exist) {
+      return KeysMayExist(AsDB(db), AsReadOptions(read_options),
+                          AsColumnFamily(db, column_family), keys.size(),
+                          keys.data(), may_exist);
+    });
   });
 }
 
-// Returns an answer for each range, or null if it throws.
 JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jlong read_options, jobjectArray start_arrays, jobjectArray limit_arrays) {
-  return Guarded(env, [&]() -> jbooleanArray {
-    Keys starts;
-    Keys limits;
-    if (!starts.Copy(env, start_arrays) || !limits.Copy(env, limit_arrays)) {
-      return nullptr;
-    }
+  return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
+    const Keys starts(env, start_arrays);
+    const Keys limits(env, limit_arrays);
     std::vector<RangePtr> ranges;
     for (size_t i = 0; i < starts.size(); i++) {
       ranges.emplace_back(starts.at(i), limits.at(i));
     }
-    Answers may_exist(ranges.size());
-    const Status s =
-        RangesMayExist(AsDB(db), AsReadOptions(read_options),
-                       AsColumnFamily(AsDB(db), column_family), ranges.size(),
-                       ranges.data(), may_exist.data());
-    if (s.ok()) return may_exist.ToBooleans(env);
-    ThrowStatus(env, native, s);
-    return nullptr;
+    return Answer(env, ranges.size(), result, [&](bool* may_exist) {
+      return RangesMayExist(AsDB(db), AsReadOptions(read_options),
+                            AsColumnFamily(db, column_family), ranges.size(),
+                            ranges.data(), may_exist);
+    });
   });
 }
 
-// Returns the record of a CountResult, or null if it throws.
+// Returns the record of a CountResult.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_approximateCount(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jlong read_options, jbyteArray start_bytes, jbyteArray limit_bytes) {
-  return Guarded(env, [&]() -> jbyteArray {
-    OptionalKey start;
-    OptionalKey limit;
-    if (!start.Copy(env, start_bytes) || !limit.Copy(env, limit_bytes)) {
-      return nullptr;
-    }
-    CountResult result;
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
+    const Keys start(env, start_bytes);
+    const Keys limit(env, limit_bytes);
+    CountResult count;
     const Status s = ApproximateCount(AsDB(db), AsReadOptions(read_options),
-                                      AsColumnFamily(AsDB(db), column_family),
-                                      {start.get(), limit.get()}, &result);
-    if (!s.ok()) {
-      ThrowStatus(env, native, s);
-      return nullptr;
-    }
-    Encoder out;
-    Encode(RecordOf(result), &out);
-    return ToBytes(env, out.bytes());
+                                      AsColumnFamily(db, column_family),
+                                      {start.at(0), limit.at(0)}, &count);
+    *result = EncodedRecord(env, RecordOf(count));
+    return s;
   });
 }
 
+// ---- Statistics and options ----
+
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterStatistics(
     JNIEnv* env, jclass native, jlong db, jlong column_family) {
-  return Guarded(env, [&]() -> jbyteArray {
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
     FilterStatistics statistics;
     const Status s = GetFilterStatistics(
-        AsDB(db), AsColumnFamily(AsDB(db), column_family), &statistics);
-    if (!s.ok()) {
-      ThrowStatus(env, native, s);
-      return nullptr;
-    }
+        AsDB(db), AsColumnFamily(db, column_family), &statistics);
     Encoder out;
-    Encode(RecordOf(statistics), &out);
+    out.Put(RecordOf(statistics));
     out.Put(statistics.ToString());
     out.Put(statistics.ToJson());
     out.Put(ToPrometheus({statistics}));
-    return ToBytes(env, out.bytes());
+    *result = ToBytes(env, out.bytes());
+    return s;
   });
 }
 
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterSums(
-    JNIEnv* env, jclass /*native*/, jbyteArray folder_bytes) {
-  return Guarded(env, [&]() -> jbyteArray {
-    std::string folder;
-    if (!CopyBytes(env, folder_bytes, &folder)) return nullptr;
-    Encoder out;
-    Encode(RecordOf(GetFilterSums(folder)), &out);
-    return ToBytes(env, out.bytes());
+    JNIEnv* env, jclass native, jbyteArray folder) {
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
+    *result = EncodedRecord(env, RecordOf(GetFilterSums(BytesOf(env, folder))));
+    return Status::OK();
   });
 }
 
 // The statistics of the column families in two arrays of equal length.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_prometheus(
     JNIEnv* env, jclass native, jlongArray dbs, jlongArray column_families) {
-  return Guarded(env, [&]() -> jbyteArray {
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
     const jsize size = env->GetArrayLength(dbs);
     std::vector<jlong> db_handles(static_cast<size_t>(size));
     std::vector<jlong> family_handles(static_cast<size_t>(size));
     env->GetLongArrayRegion(dbs, 0, size, db_handles.data());
-    if (env->ExceptionCheck()) return nullptr;
     env->GetLongArrayRegion(column_families, 0, size, family_handles.data());
-    if (env->ExceptionCheck()) return nullptr;
     std::vector<FilterStatistics> statistics(db_handles.size());
-    for (size_t i = 0; i < statistics.size(); i++) {
-      DB* const db = AsDB(db_handles[i]);
-      const Status s = GetFilterStatistics(
-          db, AsColumnFamily(db, family_handles[i]), &statistics[i]);
-      if (!s.ok()) {
-        ThrowStatus(env, native, s);
-        return nullptr;
-      }
+    Status s;
+    for (size_t i = 0; s.ok() && i < statistics.size(); i++) {
+      s = GetFilterStatistics(AsDB(db_handles[i]),
+                              AsColumnFamily(db_handles[i], family_handles[i]),
+                              &statistics[i]);
     }
-    return ToBytes(env, ToPrometheus(statistics));
+    *result = ToBytes(env, ToPrometheus(statistics));
+    return s;
   });
 }
 
 JNIEXPORT void JNICALL Java_protean_rocksjava_Native_setTableOption(
-    JNIEnv* env, jclass native, jlong db, jlong column_family,
-    jbyteArray name_bytes, jbyteArray value_bytes) {
-  Guarded(env, [&] {
-    std::string name;
-    std::string value;
-    if (!CopyBytes(env, name_bytes, &name) ||
-        !CopyBytes(env, value_bytes, &value)) {
-      return;
+    JNIEnv* env, jclass native, jlong db, jlong column_family, jbyteArray name,
+    jbyteArray value) {
+  Call<int>(env, native, [&](int* /*result*/) {
+    ColumnFamilyHandle* const family = AsColumnFamily(db, column_family);
+    const auto table = AsDB(db)->GetOptions(family).table_factory;
+    if (!table->IsInstanceOf("ProteanTable")) {
+      return Status::InvalidArgument(
+          std::string("the table is not ProteanTable, but ") + table->Name());
     }
-    const Status s = SetTableOption(
-        AsDB(db), AsColumnFamily(AsDB(db), column_family), name, value);
-    if (!s.ok()) ThrowStatus(env, native, s);
+    return AsDB(db)->SetOptions(
+        family, {{"table_factory." + BytesOf(env, name), BytesOf(env, value)}});
   });
 }
 
-// Returns the text of options after one of them has been set, or null if it
-// throws.
+// ---- Refreshing ----
+
+// Returns the text of options after one of them has been set.
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_setRefreshOption(
-    JNIEnv* env, jclass native, jbyteArray options_text, jbyteArray name_bytes,
-    jbyteArray value_bytes) {
-  return Guarded(env, [&]() -> jbyteArray {
+    JNIEnv* env, jclass native, jbyteArray options_text, jbyteArray name,
+    jbyteArray value) {
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
     RefreshOptions options;
-    std::string name;
-    std::string value;
-    if (!ParseRefreshOptions(env, native, options_text, &options) ||
-        !CopyBytes(env, name_bytes, &name) ||
-        !CopyBytes(env, value_bytes, &value)) {
-      return nullptr;
-    }
-    const Status s = options.Set(name, value);
-    if (s.ok()) return ToBytes(env, options.ToString());
-    ThrowStatus(env, native, s);
-    return nullptr;
+    Status s = options.Parse(BytesOf(env, options_text));
+    if (s.ok()) s = options.Set(BytesOf(env, name), BytesOf(env, value));
+    *result = ToBytes(env, options.ToString());
+    return s;
   });
 }
 
@@ -254,50 +339,75 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_setRefreshOption(
 JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_refreshFilters(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jbyteArray options_text, jobject watched) {
-  return Guarded(env, [&]() -> jbyteArray {
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
     RefreshOptions options;
-    if (!ParseRefreshOptions(env, native, options_text, &options)) {
-      return nullptr;
-    }
+    const Status parsed = options.Parse(BytesOf(env, options_text));
+    if (!parsed.ok()) return parsed;
     if (watched != nullptr) {
       const jmethodID report =
           env->GetMethodID(env->GetObjectClass(watched), "report", "([B)Z");
-      if (report == nullptr) return nullptr;
       // RefreshFilters calls this from the current thread.
       options.progress = [env, watched, report](const RefreshProgress& at) {
-        Encoder out;
-        Encode(RecordOf(at), &out);
-        const jbyteArray bytes = ToBytes(env, out.bytes());
+        if (env->ExceptionCheck()) return false;
+        const jbyteArray bytes = EncodedRecord(env, RecordOf(at));
         if (bytes == nullptr) return false;
         const jboolean goes_on = env->CallBooleanMethod(watched, report, bytes);
         env->DeleteLocalRef(bytes);
         return !env->ExceptionCheck() && goes_on == JNI_TRUE;
       };
     }
-    RefreshResult result;
-    const Status s = RefreshFilters(
-        AsDB(db), AsColumnFamily(AsDB(db), column_family), options, &result);
-    if (env->ExceptionCheck()) return nullptr;
+    RefreshResult refreshed;
+    const Status s = RefreshFilters(AsDB(db), AsColumnFamily(db, column_family),
+                                    options, &refreshed);
+    if (env->ExceptionCheck()) return s;
     Encoder out;
-    Encode(s, result, &out);
-    return ToBytes(env, out.bytes());
+    out.Put(s, refreshed);
+    *result = ToBytes(env, out.bytes());
+    return Status::OK();
+  });
+}
+
+// Returns a pointer to a Refresher, which Java owns.
+JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_openFilterRefresher(
+    JNIEnv* env, jclass native, jlong db, jlong column_family,
+    jbyteArray options_text, jlong period_seconds, jbyteArray socket) {
+  return Call<jlong>(env, native, [&](jlong* result) {
+    RefreshOptions options;
+    Status s = options.Parse(BytesOf(env, options_text));
+    if (!s.ok()) return s;
+    auto refresher = std::make_unique<Refresher>(
+        AsDB(db), AsColumnFamily(db, column_family), options,
+        static_cast<uint64_t>(period_seconds), BytesOf(env, socket));
+    s = refresher->socket_status();
+    if (s.ok()) *result = reinterpret_cast<jlong>(refresher.release());
+    return s;
+  });
+}
+
+JNIEXPORT void JNICALL Java_protean_rocksjava_Native_closeFilterRefresher(
+    JNIEnv* /*env*/, jclass /*native*/, jlong refresher) {
+  delete reinterpret_cast<Refresher*>(refresher);
+}
+
+JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_latestRefresh(
+    JNIEnv* env, jclass native, jlong refresher) {
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
+    *result = ToBytes(env, reinterpret_cast<Refresher*>(refresher)->Latest());
+    return Status::OK();
   });
 }
 
 // ---- The filter of an SST file of no DB, which Java owns ----
 
-// Returns a handle, or 0 if it throws.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_openSstFileFilter(
-    JNIEnv* env, jclass native, jlong options, jbyteArray path_bytes) {
-  return Guarded(env, [&]() -> jlong {
-    std::string path;
-    if (!CopyBytes(env, path_bytes, &path)) return 0;
+    JNIEnv* env, jclass native, jlong options, jbyteArray path) {
+  return Call<jlong>(env, native, [&](jlong* result) {
     std::unique_ptr<SstFileFilter> filter;
-    const Status s = SstFileFilter::Open(
-        *reinterpret_cast<const Options*>(options), path, &filter);
-    if (s.ok()) return reinterpret_cast<jlong>(filter.release());
-    ThrowStatus(env, native, s);
-    return 0;
+    const Status s =
+        SstFileFilter::Open(*reinterpret_cast<const Options*>(options),
+                            BytesOf(env, path), &filter);
+    *result = reinterpret_cast<jlong>(filter.release());
+    return s;
   });
 }
 
@@ -306,40 +416,35 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_closeSstFileFilter(
   delete AsFilter(filter);
 }
 
-// Returns an answer for each key, or null if it throws.
 JNIEXPORT jbooleanArray JNICALL
-Java_protean_rocksjava_Native_keysMayExistInSstFile(JNIEnv* env,
-                                                    jclass /*native*/,
+Java_protean_rocksjava_Native_keysMayExistInSstFile(JNIEnv* env, jclass native,
                                                     jlong filter,
                                                     jobjectArray key_arrays) {
-  return Guarded(env, [&]() -> jbooleanArray {
-    Keys keys;
-    if (!keys.Copy(env, key_arrays)) return nullptr;
-    Answers may_exist(keys.size());
-    for (size_t i = 0; i < keys.size(); i++) {
-      may_exist.data()[i] = AsFilter(filter)->KeyMayExist(keys.data()[i]);
-    }
-    return may_exist.ToBooleans(env);
+  return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
+    const Keys keys(env, key_arrays);
+    return Answer(env, keys.size(), result, [&](bool* may_exist) {
+      for (size_t i = 0; i < keys.size(); i++) {
+        may_exist[i] = AsFilter(filter)->KeyMayExist(keys.data()[i]);
+      }
+      return Status::OK();
+    });
   });
 }
 
-// Returns an answer for each range, or null if it throws.
 JNIEXPORT jbooleanArray JNICALL
 Java_protean_rocksjava_Native_rangesMayExistInSstFile(
-    JNIEnv* env, jclass /*native*/, jlong filter, jobjectArray start_arrays,
+    JNIEnv* env, jclass native, jlong filter, jobjectArray start_arrays,
     jobjectArray limit_arrays) {
-  return Guarded(env, [&]() -> jbooleanArray {
-    Keys starts;
-    Keys limits;
-    if (!starts.Copy(env, start_arrays) || !limits.Copy(env, limit_arrays)) {
-      return nullptr;
-    }
-    Answers may_exist(starts.size());
-    for (size_t i = 0; i < starts.size(); i++) {
-      may_exist.data()[i] =
-          AsFilter(filter)->RangeMayExist({starts.at(i), limits.at(i)});
-    }
-    return may_exist.ToBooleans(env);
+  return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
+    const Keys starts(env, start_arrays);
+    const Keys limits(env, limit_arrays);
+    return Answer(env, starts.size(), result, [&](bool* may_exist) {
+      for (size_t i = 0; i < starts.size(); i++) {
+        may_exist[i] =
+            AsFilter(filter)->RangeMayExist({starts.at(i), limits.at(i)});
+      }
+      return Status::OK();
+    });
   });
 }
 
@@ -347,18 +452,19 @@ Java_protean_rocksjava_Native_rangesMayExistInSstFile(
 
 // Returns what closeScope takes.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_SearchBounds_openScope(
-    JNIEnv* env, jclass /*search_bounds*/, jbyteArray lower, jbyteArray upper) {
-  return Guarded(env, [&]() -> jlong {
-    OptionalKey from;
-    OptionalKey to;
-    if (!from.Copy(env, lower) || !to.Copy(env, upper)) return 0;
-    return reinterpret_cast<jlong>(new SearchBoundsScope(from.get(), to.get()));
+    JNIEnv* env, jclass search_bounds, jbyteArray lower, jbyteArray upper) {
+  return Call<jlong>(env, search_bounds, [&](jlong* result) {
+    const Keys from(env, lower);
+    const Keys to(env, upper);
+    *result =
+        reinterpret_cast<jlong>(new SearchBoundsScope(from.at(0), to.at(0)));
+    return Status::OK();
   });
 }
 
 JNIEXPORT void JNICALL Java_protean_rocksjava_SearchBounds_closeScope(
-    JNIEnv* env, jclass /*search_bounds*/, jlong scope) {
-  Guarded(env, [&] { delete reinterpret_cast<SearchBoundsScope*>(scope); });
+    JNIEnv* /*env*/, jclass /*search_bounds*/, jlong scope) {
+  delete reinterpret_cast<SearchBoundsScope*>(scope);
 }
 
 }  // extern "C"

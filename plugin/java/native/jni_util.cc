@@ -27,46 +27,11 @@ void ThrowStatus(JNIEnv* env, jclass native, const Status& status) {
   if (!env->ExceptionCheck() && exception != nullptr) env->Throw(exception);
 }
 
-bool CopyBytes(JNIEnv* env, jbyteArray bytes, std::string* text) {
+std::string BytesOf(JNIEnv* env, jbyteArray bytes) {
   const jsize size = env->GetArrayLength(bytes);
-  text->resize(static_cast<size_t>(size));
-  env->GetByteArrayRegion(bytes, 0, size,
-                          reinterpret_cast<jbyte*>(&(*text)[0]));
-  return !env->ExceptionCheck();
-}
-
-bool OptionalKey::Copy(JNIEnv* env, jbyteArray bytes) {
-  if (bytes == nullptr) return true;
-  if (!CopyBytes(env, bytes, &bytes_.emplace())) return false;
-  slice_ = *bytes_;
-  return true;
-}
-
-bool Keys::Copy(JNIEnv* env, jobjectArray arrays) {
-  const jsize size = env->GetArrayLength(arrays);
-  bytes_.resize(static_cast<size_t>(size));
-  for (jsize i = 0; i < size; i++) {
-    const auto bytes =
-        static_cast<jbyteArray>(env->GetObjectArrayElement(arrays, i));
-    std::optional<std::string>& key = bytes_[static_cast<size_t>(i)];
-    if (bytes != nullptr && !CopyBytes(env, bytes, &key.emplace())) {
-      return false;
-    }
-    // A call may have more arrays than the VM keeps references for.
-    env->DeleteLocalRef(bytes);
-    slices_.push_back(key ? Slice(*key) : Slice());
-  }
-  return true;
-}
-
-jbooleanArray Answers::ToBooleans(JNIEnv* env) const {
-  static_assert(sizeof(jboolean) == sizeof(bool));
-  const auto size = static_cast<jsize>(size_);
-  const jbooleanArray array = env->NewBooleanArray(size);
-  if (array == nullptr) return nullptr;
-  env->SetBooleanArrayRegion(array, 0, size,
-                             reinterpret_cast<const jboolean*>(&values_[0]));
-  return array;
+  std::string text(static_cast<size_t>(size), '\0');
+  env->GetByteArrayRegion(bytes, 0, size, reinterpret_cast<jbyte*>(&text[0]));
+  return text;
 }
 
 jbyteArray ToBytes(JNIEnv* env, const std::string& text) {

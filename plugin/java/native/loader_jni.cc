@@ -21,7 +21,7 @@ namespace {
 void* LoadFunctions(const void* in_rocksdb, const char* folder, char* reason,
                     size_t size) {
   LoadedRocksDB rocksdb;
-  if (!FindRocksDBAt(in_rocksdb, &rocksdb)) {
+  if (FindRocksDB(in_rocksdb, &rocksdb) == 0) {
     snprintf(reason, size,
              "the RocksDB of this class loader hides its symbols");
     return nullptr;

@@ -106,7 +106,7 @@ jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
       !family->table_factory->IsInstanceOf(kProteanTable)) {
     return read_other_config(env, options_util, handle);
   }
-  return Guarded(env, [&]() -> jobject {
+  return Call<jobject>(env, options_util, [&](jobject* result) {
     std::string policy;
     std::string range_filters;
     const TableFactory& table = *family->table_factory;
@@ -116,21 +116,22 @@ jobject ReadConfig(JNIEnv* env, jclass options_util, jlong handle) {
     }
     if (!s.ok()) {
       Throw(env, "java/lang/IllegalArgumentException", s.ToString().c_str());
-      return nullptr;
+      return s;
     }
     // The binding reads all other options, which differ with its version.
     BlockBasedTableOptions options =
-        *family->table_factory->GetOptions<BlockBasedTableOptions>();
+        *table.GetOptions<BlockBasedTableOptions>();
     options.filter_policy = nullptr;
     ColumnFamilyOptions plain;
     plain.table_factory.reset(NewBlockBasedTableFactory(options));
     const jobject config =
         read_other_config(env, options_util, reinterpret_cast<jlong>(&plain));
-    if (config == nullptr || env->ExceptionCheck()) return nullptr;
+    if (config == nullptr || env->ExceptionCheck()) return s;
     const jbyteArray policy_bytes = ToBytes(env, policy);
-    if (policy_bytes == nullptr) return nullptr;
-    return env->CallStaticObjectMethod(type, config_of, config, policy_bytes,
-                                       range_filters != "false");
+    if (policy_bytes == nullptr) return s;
+    *result = env->CallStaticObjectMethod(type, config_of, config, policy_bytes,
+                                          range_filters != "false");
+    return s;
   });
 }
 
@@ -178,42 +179,33 @@ JNIEXPORT jboolean JNICALL Java_protean_rocksjava_Native_initialize(
 }
 
 JNIEXPORT jbyteArray JNICALL
-Java_protean_rocksjava_Native_version(JNIEnv* env, jclass /*native*/) {
-  return Guarded(env, [&] { return ToBytes(env, GetBuildInfo().ToString()); });
+Java_protean_rocksjava_Native_version(JNIEnv* env, jclass native) {
+  return Call<jbyteArray>(env, native, [&](jbyteArray* result) {
+    *result = ToBytes(env, GetBuildInfo().ToString());
+    return Status::OK();
+  });
 }
 
 JNIEXPORT void JNICALL Java_protean_rocksjava_Native_checkPolicy(
-    JNIEnv* env, jclass native, jbyteArray policy_bytes) {
-  Guarded(env, [&] {
-    std::string policy;
-    if (!CopyBytes(env, policy_bytes, &policy)) return;
-    const Status s = CheckPolicy(policy);
-    if (!s.ok()) ThrowStatus(env, native, s);
-  });
+    JNIEnv* env, jclass native, jbyteArray policy) {
+  Call<int>(env, native,
+            [&](int* /*result*/) { return CheckPolicy(BytesOf(env, policy)); });
 }
 
 // Takes ownership of the factory `handle`, even if this fails. The caller owns
 // the factory that is returned.
 JNIEXPORT jlong JNICALL Java_protean_rocksjava_Native_toProtean(
-    JNIEnv* env, jclass native, jlong handle, jbyteArray policy_bytes,
-    jbyteArray sample_group_bytes, jboolean range_filters) {
-  return Guarded(env, [&]() -> jlong {
+    JNIEnv* env, jclass native, jlong handle, jbyteArray policy,
+    jbyteArray sample_group, jboolean range_filters) {
+  return Call<jlong>(env, native, [&](jlong* result) {
     const std::unique_ptr<TableFactory> other(
         reinterpret_cast<TableFactory*>(handle));
-    std::string policy;
-    std::string sample_group;
-    if (!CopyBytes(env, policy_bytes, &policy) ||
-        !CopyBytes(env, sample_group_bytes, &sample_group)) {
-      return 0;
-    }
     std::unique_ptr<TableFactory> table;
-    const Status s = NewTable(other.get(), policy, sample_group,
-                              range_filters == JNI_TRUE, &table);
-    if (!s.ok()) {
-      ThrowStatus(env, native, s);
-      return 0;
-    }
-    return reinterpret_cast<jlong>(table.release());
+    const Status s =
+        NewTable(other.get(), BytesOf(env, policy), BytesOf(env, sample_group),
+                 range_filters == JNI_TRUE, &table);
+    if (s.ok()) *result = reinterpret_cast<jlong>(table.release());
+    return s;
   });
 }
 

@@ -2,7 +2,6 @@
 
 package protean.kafka;
 
-import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.query.Query;
@@ -119,11 +118,5 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
 
   private static KeyRange allOf(final Bytes key) {
     return KeyRange.sessions(key, 0, Long.MAX_VALUE);
-  }
-
-  private KeyValueIterator<Windowed<Bytes>, byte[]> find(
-      final KeyRange range, final Supplier<KeyValueIterator<Windowed<Bytes>, byte[]>> search) {
-    final KeyValueIterator<Windowed<Bytes>, byte[]> found = search().within(range, search);
-    return range == null ? found : new BoundedIterator<>(found, search(), range);
   }
 }

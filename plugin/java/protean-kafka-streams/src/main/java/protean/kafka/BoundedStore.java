@@ -4,6 +4,7 @@ package protean.kafka;
 
 import java.nio.file.Path;
 import java.util.Map;
+import java.util.function.Supplier;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.StateStoreContext;
@@ -12,6 +13,7 @@ import org.apache.kafka.streams.query.PositionBound;
 import org.apache.kafka.streams.query.Query;
 import org.apache.kafka.streams.query.QueryConfig;
 import org.apache.kafka.streams.query.QueryResult;
+import org.apache.kafka.streams.state.KeyValueIterator;
 
 /**
  * The base of the bounded stores. Everything except the end of a search is delegated to the wrapped store; as thread-safe
@@ -40,6 +42,12 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
 
   /** Wraps the iterator that a query of {@code range} has returned. */
   abstract Object bounded(Object result, KeyRange range);
+
+  /** Searches within a range; null: everywhere. */
+  final <K> KeyValueIterator<K, byte[]> find(final KeyRange range, final Supplier<KeyValueIterator<K, byte[]>> call) {
+    final KeyValueIterator<K, byte[]> found = search.within(range, call);
+    return range == null ? found : new BoundedIterator<>(found, search, range);
+  }
 
   /** The folder in which Kafka keeps the RocksDBs of this store. The folder of a segmented store is named after it. */
   Path folder(final Path stateDir) {

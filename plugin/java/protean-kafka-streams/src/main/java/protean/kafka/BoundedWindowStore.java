@@ -61,14 +61,14 @@ class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implem
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> fetch(
       final Bytes keyFrom, final Bytes keyTo, final long timeFrom, final long timeTo) {
-    return ofKeys(
+    return find(
         KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner().fetch(keyFrom, keyTo, timeFrom, timeTo));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetch(
       final Bytes keyFrom, final Bytes keyTo, final long timeFrom, final long timeTo) {
-    return ofKeys(
+    return find(
         KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner().backwardFetch(keyFrom, keyTo, timeFrom, timeTo));
   }
 
@@ -121,11 +121,5 @@ class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implem
       final KeyRange range, final Supplier<WindowStoreIterator<byte[]>> fetch) {
     final WindowStoreIterator<byte[]> found = search().within(range, fetch);
     return range == null ? found : new BoundedIterator.OfWindows<>(found, search(), range);
-  }
-
-  private KeyValueIterator<Windowed<Bytes>, byte[]> ofKeys(
-      final KeyRange range, final Supplier<KeyValueIterator<Windowed<Bytes>, byte[]>> fetch) {
-    final KeyValueIterator<Windowed<Bytes>, byte[]> found = search().within(range, fetch);
-    return range == null ? found : new BoundedIterator<>(found, search(), range);
   }
 }

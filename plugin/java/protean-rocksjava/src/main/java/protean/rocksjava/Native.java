@@ -3,6 +3,7 @@
 package protean.rocksjava;
 
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Status;
 
@@ -79,20 +80,12 @@ final class Native {
   }
 
   private static Status.Code codeOf(final int code) {
-    for (final Status.Code known : Status.Code.values()) {
-      if (known.getValue() == code) {
-        return known;
-      }
-    }
-    return Status.Code.Undefined;
+    return Arrays.stream(Status.Code.values()).filter(known -> known.getValue() == code).findFirst()
+        .orElse(Status.Code.Undefined);
   }
 
   private static Status.SubCode subCodeOf(final int subCode) {
-    for (final Status.SubCode known : Status.SubCode.values()) {
-      if (known.getValue() == subCode) {
-        return known;
-      }
-    }
-    return Status.SubCode.Undefined;
+    return Arrays.stream(Status.SubCode.values()).filter(known -> known.getValue() == subCode).findFirst()
+        .orElse(Status.SubCode.Undefined);
   }
 }

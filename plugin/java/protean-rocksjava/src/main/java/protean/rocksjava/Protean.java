@@ -251,7 +251,7 @@ public final class Protean {
    *
    * @param db an open DB
    * @param columnFamily one of its column families, whose table is a {@code ProteanTable}; null for the default one
-   * @param policy a filter policy as in {@link ProteanTableConfig#setRangeFilter(String)}; RocksDB ignores {@code nullptr}
+   * @param policy a filter policy as in {@link ProteanTableConfig#setRangeFilter}; RocksDB ignores {@code nullptr}
    * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
    *     allowed. Nothing has changed then
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of writing

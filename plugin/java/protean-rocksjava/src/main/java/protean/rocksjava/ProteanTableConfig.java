@@ -14,14 +14,14 @@ import org.rocksdb.RocksDBException;
  * The table with range filters, {@code ProteanTable}, which has all options of the block-based table:
  *
  * <pre>
- * ProteanTableConfig table = new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(12));
+ * ProteanTableConfig table = new ProteanTableConfig().setRangeFilter("proteus:12");
  * table.setBlockCache(cache);
  * options.setTableFormatConfig(table);
  * </pre>
  *
- * <p>{@link #setRangeFilter(RangeFilter)} sets which filters files get; without a call, {@value #DEFAULT_RANGE_FILTER}.
- * {@code setFilterPolicy} is refused. To have a Bloom filter, set {@code bloomfilter:10} as the range filter, or as one of
- * {@link Levels}. {@code setPartitionFilters} concerns such filters alone: where filters are in the block cache,
+ * <p>{@link #setRangeFilter} sets which filters files get; without a call, {@value #DEFAULT_RANGE_FILTER}.
+ * {@code setFilterPolicy} is refused. To have a Bloom filter, set {@code bloomfilter:10} as the range filter, or as that
+ * of some levels. {@code setPartitionFilters} concerns such filters alone: where filters are in the block cache,
  * those of Protean are always in parts.
  *
  * <p>Like RocksDB's own, an object of this class must not be changed by two threads at once, owns nothing, and can be given
@@ -46,7 +46,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * Is refused: {@link #setRangeFilter(String)} sets which filters files get.
+   * Is refused: {@link #setRangeFilter} sets which filters files get.
    *
    * @param filter any filter
    * @return nothing
@@ -62,21 +62,11 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
   }
 
   /**
-   * Sets which filters new files get.
+   * Sets which filters new files get. {@code docs/options.md} has the options of all policies.
    *
-   * @param filter a filter policy
-   * @return this
-   * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
-   *     allowed. Nothing has changed then
-   */
-  public ProteanTableConfig setRangeFilter(final RangeFilter filter) {
-    return setRangeFilter(filter.toString());
-  }
-
-  /**
-   * Sets which filters new files get.
-   *
-   * @param policy a filter policy as RocksDB reads it in an options string, such as {@code proteus:12}; {@code nullptr}: none
+   * @param policy a filter policy as RocksDB reads it in an options string: {@code proteus:12}, {@code surf:0:8}, {@code
+   *     levels:bloomfilter:10,proteus:12}, or with any options <code>{id=protean.Proteus;sample_every=10}</code>; {@code
+   *     nullptr}: none, and files that have a filter of Protean keep using it
    * @return this
    * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
    *     allowed. Nothing has changed then

@@ -2,16 +2,32 @@
 
 package protean.rocksjava;
 
-import java.time.Duration;
-import java.util.Arrays;
+import java.math.BigDecimal;
 import java.util.HexFormat;
-import java.util.stream.Collectors;
 import org.rocksdb.RocksDBException;
 
 /**
- * What {@link Protean#refreshFilters} may do, and when it is worth it. Immutable; each function returns new options, and throws
- * {@code IllegalArgumentException} for a value that is not allowed; the message says what is allowed. All throw {@code
- * UnsatisfiedLinkError} as {@link Protean#load}.
+ * What {@link Protean#refreshFilters} may do, and when it is worth it:
+ *
+ * <pre>new RefreshOptions().with("min_gain", 0.05).with("max_bytes", "1G")</pre>
+ *
+ * <p>Names, values and defaults of the options are those of the members of {@code RefreshOptions} in C++ ({@code
+ * plugin/refresh_filters.h}), and the same in all languages:
+ *
+ * <ul>
+ *   <li>{@code dry_run}: only report what would be done;
+ *   <li>{@code levels} whose files may be rewritten, such as 0,1,6; none for all levels;
+ *   <li>{@code start} and {@code limit} of the keys, see {@link #withRange};
+ *   <li>{@code max_parallel_rewrites}: the files that are rewritten at the same time, 1 to 1024;
+ *   <li>{@code all_files}: rewrite all files whose filters are not those of the policy, after a change of the policy;
+ *   <li>{@code max_bytes} of files to rewrite;
+ *   <li>{@code bytes_per_second} to read and to rewrite, on average; 0 for no limit;
+ *   <li>{@code min_gain}: the fall of a file's false positive rate that is worth a rewrite, 0 to 1;
+ *   <li>{@code payback_seconds} within which a new filter must save as many reads of a block as rewriting the file takes.
+ * </ul>
+ *
+ * <p>Immutable; each function returns new options. Those that set an option throw {@code IllegalArgumentException} for a value
+ * that is not allowed; the message says what is allowed. They throw {@code UnsatisfiedLinkError} as {@link Protean#load}.
  */
 public final class RefreshOptions {
   /** A callback that is told the progress of refreshing. */
@@ -43,53 +59,27 @@ public final class RefreshOptions {
   }
 
   /**
-   * Sets the option of a name from text. The name is that of the member in C++ ({@code plugin/refresh_filters.h}), and the same
-   * in all languages.
+   * Sets the option of a name.
    *
    * @param name such as {@code max_bytes}
-   * @param value true or false; numbers and sizes as in RocksDB's options, such as 64K; levels as 0,1,6; keys as text, or as
-   *     hexadecimal digits such as 0x6b6579, or nothing for none
+   * @param value a truth value, a number, or a text: sizes as in RocksDB's options, such as 64K; levels as 0,1,6; keys as they
+   *     are, or as hexadecimal digits such as 0x6b6579, or nothing for none
    * @return new options
    */
-  public RefreshOptions with(final String name, final String value) {
+  public RefreshOptions with(final String name, final Object value) {
     Protean.load();
     try {
       return new RefreshOptions(
-          Native.text(Native.setRefreshOption(Native.bytes(text), Native.bytes(name), Native.bytes(value))), progress);
+          Native.text(Native.setRefreshOption(Native.bytes(text), Native.bytes(name), Native.bytes(text(value)))), progress);
     } catch (final RocksDBException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
   }
 
-  /**
-   * Sets whether to report only what would be done.
-   *
-   * @param value true: nothing is rewritten
-   * @return new options
-   */
-  public RefreshOptions withDryRun(final boolean value) {
-    return with("dry_run", Boolean.toString(value));
-  }
-
-  /**
-   * Sets whether to rewrite all files whose filters are not those of the policy, from level 0 down: for a change of the policy,
-   * not of the queries. The other files are rewritten if that pays, as always.
-   *
-   * @param value true: all files
-   * @return new options
-   */
-  public RefreshOptions withAllFiles(final boolean value) {
-    return with("all_files", Boolean.toString(value));
-  }
-
-  /**
-   * Sets the levels whose files may be rewritten.
-   *
-   * @param value their numbers; none for all levels
-   * @return new options
-   */
-  public RefreshOptions withLevels(final int... value) {
-    return with("levels", Arrays.stream(value).mapToObj(Integer::toString).collect(Collectors.joining(",")));
+  /** Numbers have no exponent in RocksDB's options. */
+  private static String text(final Object value) {
+    return value instanceof Double number && Double.isFinite(number)
+        ? BigDecimal.valueOf(number).toPlainString() : String.valueOf(value);
   }
 
   /**
@@ -102,59 +92,6 @@ public final class RefreshOptions {
    */
   public RefreshOptions withRange(final byte[] start, final byte[] limit) {
     return with("start", hex(start)).with("limit", hex(limit));
-  }
-
-  /**
-   * Sets how many files are rewritten at the same time, each in a thread of its own if there is more than one.
-   *
-   * @param value 1 to 1024
-   * @return new options
-   */
-  public RefreshOptions withMaxParallelRewrites(final int value) {
-    return with("max_parallel_rewrites", Integer.toString(value));
-  }
-
-  /**
-   * Sets the maximum bytes of files to rewrite.
-   *
-   * @param value in bytes
-   * @return new options
-   */
-  public RefreshOptions withMaxBytes(final long value) {
-    return with("max_bytes", Long.toString(value));
-  }
-
-  /**
-   * Sets the maximum bytes per second to read (to learn keys) and to rewrite, on average: there is a pause before a file is
-   * rewritten, but the rewrite itself goes at full speed, or at that of the DB's rate limiter.
-   *
-   * @param value in bytes per second; 0 for no limit
-   * @return new options
-   */
-  public RefreshOptions withBytesPerSecond(final long value) {
-    return with("bytes_per_second", Long.toString(value));
-  }
-
-  /**
-   * Sets what a new filter must be worth: a file is rewritten only if its false positive rate falls by at least this much,
-   * and by more than chance explains.
-   *
-   * @param value from 0 to 1
-   * @return new options
-   */
-  public RefreshOptions withMinGain(final double value) {
-    return with("min_gain", RangeFilter.text(value));
-  }
-
-  /**
-   * Sets the time within which a new filter must save as many reads of a block as rewriting the file takes reads and writes of
-   * blocks. This condition is dropped if the rate of queries is unknown ({@code rate_known} of {@link RefreshResult}).
-   *
-   * @param value up to a century
-   * @return new options
-   */
-  public RefreshOptions withPayback(final Duration value) {
-    return with("payback_seconds", RangeFilter.text(value.toMillis() / 1000.0));
   }
 
   /**

@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -384,7 +383,7 @@ class DatabaseTest {
     }
     // Policies without samples may be refreshed from others.
     try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
-      final RefreshResult dry = Protean.refreshFilters(db, null, new RefreshOptions().withDryRun(true));
+      final RefreshResult dry = Protean.refreshFilters(db, null, new RefreshOptions().with("dry_run", true));
       assertEquals(3, dry.filesRewritten(), dry.toJson());
       assertEquals(3, dry.list("files").size());
       assertTrue(dry.list("files").stream().allMatch(file -> file.text("old_design").startsWith("proteus")), dry.toJson());
@@ -407,10 +406,10 @@ class DatabaseTest {
             throw thrown;
           }))));
 
-      final RefreshResult none = Protean.refreshFilters(db, null, new RefreshOptions().withMaxBytes(1));
+      final RefreshResult none = Protean.refreshFilters(db, null, new RefreshOptions().with("max_bytes", 1));
       assertEquals(0, none.filesRewritten());
       final RefreshResult result = Protean.refreshFilters(db, null,
-          new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)).withProgress(progress -> true));
+          new RefreshOptions().with("min_gain", 0).with("payback_seconds", 2 * 24 * 60 * 60).withProgress(progress -> true));
       assertEquals(3, result.filesRewritten(), result.toJson());
       assertEquals(dry.get("bytes_rewritten"), result.get("bytes_rewritten"));
       assertTrue(result.list("files").stream()
@@ -438,12 +437,13 @@ class DatabaseTest {
     }
     // The files have the filters of another policy.
     try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
-      final RefreshOptions all = new RefreshOptions().withAllFiles(true);
-      final RefreshOptions dry = all.withDryRun(true);
+      final RefreshOptions all = new RefreshOptions().with("all_files", true);
+      final RefreshOptions dry = all.with("dry_run", true);
       assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry)));
-      assertEquals(List.of(3), rewrittenLevels(Protean.refreshFilters(db, null, dry.withLevels(2, 3))));
-      assertEquals(List.of(0, 0), rewrittenLevels(Protean.refreshFilters(db, null, dry.withLevels(0))));
-      assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry.withLevels(0).withLevels())));
+      assertEquals(List.of(3), rewrittenLevels(Protean.refreshFilters(db, null, dry.with("levels", "2,3"))));
+      assertEquals(List.of(0, 0), rewrittenLevels(Protean.refreshFilters(db, null, dry.with("levels", "0"))));
+      assertEquals(List.of(0, 0, 3),
+          rewrittenLevels(Protean.refreshFilters(db, null, dry.with("levels", "0").with("levels", ""))));
       assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(BEHIND_LAST, null))));
       assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(null, new byte[0]))));
       assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(FIRST, BEHIND_LAST))));
@@ -453,7 +453,7 @@ class DatabaseTest {
       Arrays.fill(first, (byte) -1);
       assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, copied)));
 
-      final RefreshResult done = Protean.refreshFilters(db, null, all.withLevels(0).withMaxParallelRewrites(2));
+      final RefreshResult done = Protean.refreshFilters(db, null, all.with("levels", "0").with("max_parallel_rewrites", 2));
       assertEquals(2, done.filesRewritten(), done.toJson());
       assertTrue(done.list("files").stream()
           .anyMatch(file -> file.get("level") == 3 && file.text("outcome").equals("not selected")),
@@ -471,33 +471,34 @@ class DatabaseTest {
   void refreshOptions() {
     final RefreshOptions options = new RefreshOptions();
     assertEquals("", options.toString());
-    final String defaults = options.withDryRun(false).toString();
+    final String defaults = options.with("dry_run", false).toString();
     assertEquals("dry_run=false;levels=;start=;limit=;max_parallel_rewrites=1;all_files=false;max_bytes=18446744073709551615;"
         + "bytes_per_second=0;min_gain=0.020000;payback_seconds=86400.000", defaults);
     assertEquals("dry_run=true;levels=1,6;start=0x6B;limit=0x;max_parallel_rewrites=2;all_files=true;max_bytes=3;"
             + "bytes_per_second=4;min_gain=0.500000;payback_seconds=1.500",
-        options.withDryRun(true).withLevels(1, 6).withRange(new byte[] {'k'}, new byte[0]).withMaxParallelRewrites(2)
-            .withAllFiles(true).withMaxBytes(3).withBytesPerSecond(4).withMinGain(0.5).withPayback(Duration.ofMillis(1500))
-            .toString());
-    assertEquals(options.withMaxBytes(64 << 10).toString(), options.with("max_bytes", "64K").toString());
-    assertEquals(defaults, options.withMinGain(1).with("min_gain", "0.02").toString());
-    assertTrue(options.with("start", "a;b").withDryRun(true).toString().contains(";start=0x613B62;"));
+        options.with("dry_run", true).with("levels", "1,6").withRange(new byte[] {'k'}, new byte[0])
+            .with("max_parallel_rewrites", 2).with("all_files", true).with("max_bytes", 3).with("bytes_per_second", 4)
+            .with("min_gain", 0.5).with("payback_seconds", 1.5).toString());
+    assertTrue(options.with("min_gain", 1e-7).toString().contains(";min_gain=0.000000;"));
+    assertEquals(options.with("max_bytes", 64 << 10).toString(), options.with("max_bytes", "64K").toString());
+    assertEquals(defaults, options.with("min_gain", 1).with("min_gain", "0.02").toString());
+    assertTrue(options.with("start", "a;b").with("dry_run", true).toString().contains(";start=0x613B62;"));
     assertTrue(assertThrows(IllegalArgumentException.class, () -> options.with("gain", "1")).getMessage()
         .contains("gain is not allowed; allowed: dry_run, levels, start"));
-    assertTrue(assertThrows(IllegalArgumentException.class, () -> options.withMinGain(5)).getMessage()
+    assertTrue(assertThrows(IllegalArgumentException.class, () -> options.with("min_gain", 5)).getMessage()
         .contains("min_gain=5 is not allowed; allowed: numbers from 0 to 1"));
   }
 
   @Test
   void badRefreshOptions() {
     final RefreshOptions options = new RefreshOptions();
-    assertThrows(IllegalArgumentException.class, () -> options.withMaxBytes(-1));
-    assertThrows(IllegalArgumentException.class, () -> options.withBytesPerSecond(-1));
-    assertThrows(IllegalArgumentException.class, () -> options.withLevels(0, -1));
-    assertThrows(IllegalArgumentException.class, () -> options.withMaxParallelRewrites(0));
-    assertThrows(IllegalArgumentException.class, () -> options.withMaxParallelRewrites(1025));
-    assertThrows(IllegalArgumentException.class, () -> options.withMinGain(-0.1));
-    assertThrows(IllegalArgumentException.class, () -> options.withMinGain(Double.NaN));
-    assertThrows(IllegalArgumentException.class, () -> options.withPayback(Duration.ofSeconds(-1)));
+    assertThrows(IllegalArgumentException.class, () -> options.with("max_bytes", -1));
+    assertThrows(IllegalArgumentException.class, () -> options.with("bytes_per_second", -1));
+    assertThrows(IllegalArgumentException.class, () -> options.with("levels", "0,-1"));
+    assertThrows(IllegalArgumentException.class, () -> options.with("max_parallel_rewrites", 0));
+    assertThrows(IllegalArgumentException.class, () -> options.with("max_parallel_rewrites", 1025));
+    assertThrows(IllegalArgumentException.class, () -> options.with("min_gain", -0.1));
+    assertThrows(IllegalArgumentException.class, () -> options.with("min_gain", Double.NaN));
+    assertThrows(IllegalArgumentException.class, () -> options.with("payback_seconds", -1));
   }
 }

@@ -54,7 +54,7 @@ class FilterRefresherTest {
     }
     try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
       final FilterRefresher refresher = FilterRefresher.start(db, null,
-          new RefreshOptions().withMinGain(0).withPayback(Duration.ofDays(2)), Duration.ofSeconds(1));
+          new RefreshOptions().with("min_gain", 0).with("payback_seconds", 2 * 24 * 60 * 60), Duration.ofSeconds(1));
       try (refresher) {
         assertEquals(Optional.empty(), refresher.latest());
         assertEquals(0, Protean.filterStatistics(db, null).get("refresh.runs"));

@@ -134,7 +134,7 @@ class FilteredSeeksTest {
   @Test
   void noFilters() throws RocksDBException {
     final Records records = new Records(5);
-    try (Options options = options(new ProteanTableConfig().setRangeFilter(RangeFilter.none()));
+    try (Options options = options(new ProteanTableConfig().setRangeFilter("nullptr"));
         RocksDB db = RocksDB.open(options, folder.toString())) {
       records.write(db, 3, 1000);
       records.check(db, 500);
@@ -238,8 +238,8 @@ class FilteredSeeksTest {
   void samplesOutliveTheProcess() throws RocksDBException {
     final Path samples = folder.resolve("samples of queries");
     final Records records = new Records(8);
-    final ProteanTableConfig table =
-        new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(12).sampleEvery(1).samplesFile(samples));
+    final ProteanTableConfig table = new ProteanTableConfig()
+        .setRangeFilter("{id=protean.Proteus;bits_per_key=12;sample_every=1;samples_file=" + samples + "}");
     try (Options options = options(table); RocksDB db = RocksDB.open(options, folder.resolve("db").toString())) {
       records.write(db, 2, 1000);
       records.check(db, 500);

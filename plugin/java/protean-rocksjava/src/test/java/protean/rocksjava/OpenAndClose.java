@@ -48,7 +48,7 @@ public final class OpenAndClose {
       Protean.filterStatistics(db, family).toJson();
       Protean.prometheus(List.of(new Protean.ColumnFamily(db, family)));
       Protean.approximateCount(db, family, null, new KeyRange(Records.bytes(100), null));
-      Protean.refreshFilters(db, family, new RefreshOptions().withDryRun(true));
+      Protean.refreshFilters(db, family, new RefreshOptions().with("dry_run", true));
     }
   }
 

@@ -48,8 +48,8 @@ class OptionsFileTest {
   @Test
   @SuppressWarnings("deprecation") // there is no other way to ask for the size of the cache
   void roundTrip() throws RocksDBException {
-    final ProteanTableConfig table =
-        new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(10).prefixFilterType(Proteus.PrefixFilterType.BLOOM).sampleEvery(3));
+    final ProteanTableConfig table = new ProteanTableConfig()
+        .setRangeFilter("{id=protean.Proteus;bits_per_key=10;prefix_filter_type=kBloom;sample_every=3}");
     table.setBlockSize(2345).setFormatVersion(5).setIndexType(IndexType.kBinarySearchWithFirstKey);
     final Records records = new Records(1);
     try (Options options = new Options().setCreateIfMissing(true).setDisableAutoCompactions(true).setTableFormatConfig(table);

@@ -25,7 +25,7 @@ class ReadmeTest {
     final String path = folder.toString();
     int found = 0;
     try (Cache cache = new LRUCache(1 << 20); Options options = new Options().setCreateIfMissing(true)) {
-      ProteanTableConfig table = new ProteanTableConfig().setRangeFilter(Proteus.bitsPerKey(12));
+      ProteanTableConfig table = new ProteanTableConfig().setRangeFilter("proteus:12");
       table.setBlockCache(cache);
       options.setTableFormatConfig(table);
       try (RocksDB db = RocksDB.open(options, path)) {
