@@ -254,15 +254,13 @@ Status Advise::ReadReads(ReadSample* reads) {
 Status Advise::ReadSamples(ReadSample* reads) {
   std::string file = from_.queries;
   if (file.empty()) {
-    const std::shared_ptr<SampleStore> samples = family_.policy()->Samples();
-    if (target_.db().empty() || samples == nullptr ||
-        samples->SamplesFile(family_.name).empty()) {
+    if (target_.db().empty() || family_.samples_file().empty()) {
       return Status::InvalidArgument(
           std::string(target_.db().empty() ? "SST files have"
                                            : "this DB's options name") +
           " no file of sample queries; give --trace=FILE or --queries=FILE");
     }
-    file = samples->SamplesFile(family_.name);
+    file = family_.samples()->SamplesFile(family_.name);
     if (!Env::Default()->FileExists(file).ok()) {
       return Status::InvalidArgument(
           "the DB's samples_file " + file +
@@ -320,7 +318,7 @@ void Advise::PrintWay(bool has_policy,
   out().Line(
       "protean rollback takes the option back. An application that passes its "
       "options itself must be\nchanged, too.");
-  if (family_.table_factory != ProteanTableFactory::kClassName()) {
+  if (!family_.is_under_protean()) {
     out().Line(
         "Until files are rewritten, RocksDB's own filters still serve their "
         "Gets.");
@@ -338,10 +336,8 @@ void Advise::PrintWay(bool has_policy,
 
 void Advise::PrintAdvice(const Candidate& candidate, const ReplayReport& report,
                          size_t recommended) const {
-  const std::shared_ptr<SampleStore> samples = family_.policy()->Samples();
-  const std::string policy = PolicyText(
-      candidate, samples == nullptr ? "" : samples->options().samples_file,
-      SeedsFor(from_, family_, candidate));
+  const std::string policy = PolicyText(candidate, family_.samples_file(),
+                                        SeedsFor(from_, family_, candidate));
   const std::vector<std::string> commands =
       target_.db().empty() ? std::vector<std::string>()
                            : CommandsFor(from_, family_, candidate, policy);

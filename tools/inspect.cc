@@ -9,7 +9,6 @@
 
 #include "filter_policy/filter_properties.h"
 #include "rocksdb/env.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/inspect_page.h"
@@ -237,8 +236,7 @@ Json Inspect::InspectFamily(const TargetFamily& family) {
     all.Add(file, *facts);
   }
   if (of_protean > 0 && !family.table_factory.empty() &&
-      family.table_factory != ProteanTableFactory::kClassName() &&
-      !family.has_protean_policy) {
+      !family.is_under_protean() && !family.has_protean_policy) {
     PrintUnasked(family, of_protean);
     found_ = true;
   }
