@@ -317,9 +317,6 @@ Status Replay::Run(uint64_t max_bytes) {
   if (s.ok()) s = BuildAllFilters(order);
   if (!s.ok()) return s;
   report_.replayed = reads_.count;
-  report_.built_files =
-      static_cast<size_t>(std::count(chosen_.begin(), chosen_.end(), true));
-  report_.built_bytes = Bytes(/*all=*/false);
   std::vector<int> level_of;
   for (const TargetFile& file : family_.files) level_of.push_back(file.level);
   for (Contestant& contestant : contestants_) {

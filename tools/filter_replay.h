@@ -265,8 +265,6 @@ struct ReplayReport {
   std::vector<ReplayResult> results;
   uint64_t replayed = 0;  // reads
   uint64_t taught = 0;    // samples given to the policies
-  size_t built_files = 0;
-  uint64_t built_bytes = 0;
   size_t files_gone = 0;
   bool levels_settled = false;  // whether a policy was told the tree
   // Files whose existing filters are not asked, because the column family's
@@ -276,6 +274,9 @@ struct ReplayReport {
   // Whether filters of some chosen files were not built, since a stop was
   // requested.
   bool stopped = false;
+
+  // Has the files whose filters were built: those of any candidate.
+  const ReplaySum& built() const { return results.back().all; }
 };
 
 // Builds filters for files of at most `max_bytes` in all, chosen evenly from

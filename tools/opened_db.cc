@@ -93,6 +93,14 @@ Status LoadOptions(const std::string& path, Env* env, bool strictly,
   return s;
 }
 
+// A table factory with all of its options, as an OPTIONS file has it.
+std::string TableText(const TableFactory* table) {
+  if (table == nullptr) return "nullptr";
+  ConfigOptions config;
+  config.delimiter = ";";
+  return std::string(table->Name()) + ";" + table->ToString(config);
+}
+
 // Whether this process may create files in the folder and write to its lock.
 Status CheckAccess(const std::string& path) {
   const std::string lock = LockFileName(path);
@@ -269,13 +277,6 @@ Status OpenedDB::Close() {
 }
 
 OpenedDB::~OpenedDB() { Close().PermitUncheckedError(); }
-
-std::string TableText(const TableFactory* table) {
-  if (table == nullptr) return "nullptr";
-  ConfigOptions config;
-  config.delimiter = ";";
-  return std::string(table->Name()) + ";" + table->ToString(config);
-}
 
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,

@@ -82,9 +82,6 @@ class OpenedDB {
   std::vector<ColumnFamilyHandle*> handles_;
 };
 
-// A table factory with all of its options, as an OPTIONS file has it.
-std::string TableText(const TableFactory* table);
-
 // Gives a column family the filter policy, under ProteanTable or
 // BlockBasedTable as `table_factory` says; its other options of the table stay
 // as they are. nullptr is no policy, so new files get no filters. REQUIRES: its

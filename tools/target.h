@@ -79,7 +79,7 @@ class Target {
  public:
   // Adds --db, --column_family, --db_path and --env_uri. `by_default` says
   // which column families the command looks at if --column_family is not given.
-  void AddFlags(Arguments* arguments, const char* by_default = "all of them");
+  void AddFlags(Arguments* arguments, const char* by_default);
 
   // Finds the column families and files. Either --db is given, or `operands`,
   // which are paths of SST files. InvalidArgument or NotFound says what was
