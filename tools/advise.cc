@@ -19,7 +19,6 @@
 #include "tools/output.h"
 #include "tools/reads.h"
 #include "tools/target.h"
-#include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -185,17 +185,17 @@ Status Replay::LookAtFiles(const std::vector<uint32_t>& order) {
     if (!s.ok()) {
       return Status::Corruption(file.path + " cannot be read: " + s.ToString());
     }
-    keys_[i] = facts->keys();
+    keys_[i] = facts->keys;
     const BlockBasedFile& opened = facts->file();
-    if (facts->filter_bytes() > 0 &&
+    if (facts->filter_bytes > 0 &&
         opened.filter_state() == BlockBasedFile::FilterState::kNone) {
       report_.files_not_asked++;
     }
     report_.range_deletions +=
         opened.table()->GetTableProperties()->num_range_deletions;
     Contestant& as_it_is = contestants_[0];
-    as_it_is.sums[i].keys = static_cast<double>(facts->keys());
-    as_it_is.sums[i].filter_bytes = static_cast<double>(facts->filter_bytes());
+    as_it_is.sums[i].keys = static_cast<double>(facts->keys);
+    as_it_is.sums[i].filter_bytes = static_cast<double>(facts->filter_bytes);
     Ask(AskedFilter::Of(opened), i, &as_it_is);
     Did(file.bytes / 100);
   }

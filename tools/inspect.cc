@@ -35,14 +35,13 @@ struct Sum {
   void Add(const TargetFile& file, const FileFacts& facts) {
     files++;
     bytes += file.bytes;
-    keys += facts.keys();
-    filter_bytes += facts.filter_bytes();
-    if (!facts.unfiltered().empty()) unfiltered++;
-    if (facts.filter_bytes() > 0) filtered_keys += facts.keys();
-    if (facts.report().predicted_fpr >= 0) {
-      predicting_keys += facts.keys();
-      predicted +=
-          facts.report().predicted_fpr * static_cast<double>(facts.keys());
+    keys += facts.keys;
+    filter_bytes += facts.filter_bytes;
+    if (!facts.unfiltered.empty()) unfiltered++;
+    if (facts.filter_bytes > 0) filtered_keys += facts.keys;
+    if (facts.report.predicted_fpr >= 0) {
+      predicting_keys += facts.keys;
+      predicted += facts.report.predicted_fpr * static_cast<double>(facts.keys);
     }
   }
 
@@ -101,10 +100,10 @@ Json RowOf(const TargetFamily& family, const TargetFile& file) {
 }
 
 void AddFacts(const FileFacts& facts, Json* row) {
-  const FilterReport& report = facts.report();
-  (*row)["keys"] = facts.keys();
-  (*row)["entries"] = facts.entries();
-  (*row)["kind"] = facts.kind();
+  const FilterReport& report = facts.report;
+  (*row)["keys"] = facts.keys;
+  (*row)["entries"] = facts.entries;
+  (*row)["kind"] = facts.kind;
   (*row)["design"] = report.design;
   (*row)["basis"] = report.basis;
   const std::string price = PropertyText(
@@ -113,15 +112,15 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["false_positive_price"] =
       report.basis.empty() || price.empty() ? Json() : Json(price);
   (*row)["samples"] = report.basis.empty() ? Json() : Json(report.samples);
-  (*row)["filter_bytes"] = facts.filter_bytes();
+  (*row)["filter_bytes"] = facts.filter_bytes;
   (*row)["bits_per_key"] =
-      facts.filter_bytes() == 0 ? Json() : Json(facts.bits_per_key());
+      facts.filter_bytes == 0 ? Json() : Json(facts.bits_per_key());
   (*row)["predicted_fpr"] = OrNull(report.predicted_fpr);
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
   const SeparateFilter* const filter = facts.filter();
   (*row)["parts"] = filter == nullptr ? Json() : Json(filter->num_parts());
-  (*row)["unfiltered"] = facts.unfiltered();
+  (*row)["unfiltered"] = facts.unfiltered;
 }
 
 constexpr Command::Text kInspect = {
@@ -202,10 +201,10 @@ Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
   if (read.ok()) {
     AddFacts(**facts, &row);
     row["prefixes"] =
-        (*facts)->kind() == "SuRF"
+        (*facts)->kind == "SuRF"
             ? ""
-            : ExplainDesign((*facts)->report().design, file.smallest);
-    found_ = found_ || (*facts)->damaged();
+            : ExplainDesign((*facts)->report.design, file.smallest);
+    found_ = found_ || (*facts)->damaged;
   } else if (target_.IsMissing(family, file)) {
     row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
     found_ = true;
