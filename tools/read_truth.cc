@@ -279,7 +279,6 @@ class Search {
   // Asks all runs for their next key, until the nearest of these keys has not
   // been deleted.
   Status Seek(ReadTruth::End* end);
-  Status FindNearest(std::string* key, bool* found);
   Status VisitKey(const std::string& key, bool* deleted);
 
   bool IsInVain(const Question& question, const ReadTruth::End& end) const {
