@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cinttypes>
 #include <cmath>
@@ -12,13 +13,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 #include "filter_policy/option_types.h"
 #include "filter_policy/samples/files.h"
 #include "rocksdb/env.h"
-#include "rocksdb/threadpool.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -274,13 +275,21 @@ Interrupt::~Interrupt() {
 bool Interrupt::requested() const { return interrupted != 0; }
 
 void InParallel(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
   const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::unique_ptr<ThreadPool> threads(
-      NewThreadPool(static_cast<int>(std::min(count, cores))));
-  for (size_t i = 0; i < count; i++) {
-    threads->SubmitJob([&work, i] { work(i); });
+  std::vector<std::thread> threads;
+  try {
+    for (size_t i = 1; i < std::min(count, cores); i++) {
+      threads.emplace_back(run);
+    }
+  } catch (const std::system_error&) {
+    // No more threads can be created.
   }
-  threads->WaitForJobsAndJoinAllThreads();
+  run();
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
