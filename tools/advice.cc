@@ -63,6 +63,27 @@ size_t Best(const std::vector<ReplayResult>& results,
   }
 }
 
+// For each result, the blocks saved by each bit per key that it has beyond the
+// next smaller budget of its kind, or beyond no filter if it is the smallest;
+// -1 where there is no such number.
+std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
+  std::vector<double> saved(results.size(), -1);
+  for (size_t i = kNoFilters + 1; i < results.size(); i++) {
+    const double bits = results[i].all.BitsPerKey();
+    size_t smaller = kNoFilters;
+    for (size_t j = kNoFilters + 1; j < results.size(); j++) {
+      const double other = results[j].all.BitsPerKey();
+      if (KindOf(results[j].name) == KindOf(results[i].name) &&
+          kAsGood * other < bits && other > results[smaller].all.BitsPerKey()) {
+        smaller = j;
+      }
+    }
+    if (bits <= results[smaller].all.BitsPerKey()) continue;
+    saved[i] = SavingPerBit(results[smaller], results[i]);
+  }
+  return saved;
+}
+
 const std::vector<Column> kPolicyColumns = {
     {"policy", "policy"},
     {"bits_per_key", "bits/key"},
@@ -98,24 +119,6 @@ const std::vector<Column> kKindColumns = {
 };
 
 }  // namespace
-
-std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
-  std::vector<double> saved(results.size(), -1);
-  for (size_t i = kNoFilters + 1; i < results.size(); i++) {
-    const double bits = results[i].all.BitsPerKey();
-    size_t smaller = kNoFilters;
-    for (size_t j = kNoFilters + 1; j < results.size(); j++) {
-      const double other = results[j].all.BitsPerKey();
-      if (KindOf(results[j].name) == KindOf(results[i].name) &&
-          kAsGood * other < bits && other > results[smaller].all.BitsPerKey()) {
-        smaller = j;
-      }
-    }
-    if (bits <= results[smaller].all.BitsPerKey()) continue;
-    saved[i] = SavingPerBit(results[smaller], results[i]);
-  }
-  return saved;
-}
 
 double LimitUse::Share() const {
   if (allowed == AdviceLimits::kNoLimit) return 0;
@@ -235,7 +238,7 @@ void AdviceTables::PrintNotes(const ReadTruth& truth, size_t missing) const {
         "Filters of small levels have the size that level_bits=kAuto gives "
         "them once all files have been rewritten");
   }
-  if (report_.built_files < report_.results[kAsItIs].all.files) {
+  if (report_.built().built_files < report_.results[kAsItIs].all.files) {
     output_->Line(
         "The other files are assumed to be like these, level by level");
   }
@@ -285,8 +288,8 @@ void AdviceTables::PrintReads(const std::string& source, uint64_t seen,
       "%" PRIu64
       " of them are replayed; the others teach the filters, with "
       "%" PRIu64 " samples. Filters are built for %zu of %zu files, %s of %s",
-      report_.replayed, report_.taught, report_.built_files, all.files,
-      PrintedBytes(report_.built_bytes).c_str(),
+      report_.replayed, report_.taught, report_.built().built_files, all.files,
+      PrintedBytes(report_.built().built_bytes).c_str(),
       PrintedBytes(all.bytes).c_str()));
   size_t asking = 0;
   for (size_t i = 0; i < truth.questions.size(); i++) {
@@ -320,7 +323,7 @@ void AdviceTables::PrintKinds(size_t recommended) const {
   std::vector<Json> rows;
   std::string worse;
   for (size_t i = 0; i < report_.results.size(); i++) {
-    if (!for_programs_ && i != recommended) continue;
+    if (!output_->as_json() && i != recommended) continue;
     for (size_t k = 0; k < report_.results[i].kinds.size(); k++) {
       const ReplayKind& kind = report_.results[i].kinds[k];
       const double then = kind.BlocksPerRead();
@@ -352,7 +355,7 @@ void AdviceTables::PrintKinds(size_t recommended) const {
 void AdviceTables::PrintLevels(size_t recommended) const {
   std::vector<Json> levels;
   for (size_t i = 0; i < report_.results.size(); i++) {
-    if (!for_programs_ && i != kAsItIs && i != recommended) continue;
+    if (!output_->as_json() && i != kAsItIs && i != recommended) continue;
     const ReplayResult& result = report_.results[i];
     for (const auto& [level, sum] : result.levels) {
       Json row = {{"row", "level"}};
@@ -376,8 +379,8 @@ std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
   return value;
 }
 
-}  // namespace
-
+// The file of samples that a policy which learns is to start with; empty if
+// the policy learns nothing, or has the samples that the DB has saved.
 std::string SeedsFor(const AdviceSource& source, const TargetFamily& family,
                      const Candidate& candidate) {
   if (!source.save_samples.empty()) return source.save_samples;
@@ -396,9 +399,12 @@ std::string SeedsFor(const AdviceSource& source, const TargetFamily& family,
          ".seeds";
 }
 
-std::string PolicyText(const Candidate& candidate,
-                       const std::string& samples_file,
-                       const std::string& seed_file) {
+}  // namespace
+
+std::string PolicyText(const AdviceSource& source, const TargetFamily& family,
+                       const Candidate& candidate) {
+  const std::string samples_file = family.samples_file();
+  const std::string seed_file = SeedsFor(source, family, candidate);
   if (candidate.policy == nullptr) return kNullptrString;
   const ProteanFilterPolicy* policy =
       AsProteanFilterPolicy(candidate.policy.get());
@@ -432,8 +438,8 @@ std::string PolicyText(const Candidate& candidate,
 
 std::vector<std::string> CommandsFor(const AdviceSource& source,
                                      const TargetFamily& family,
-                                     const Candidate& candidate,
-                                     const std::string& policy) {
+                                     const Candidate& candidate) {
+  if (source.db.empty()) return {};
   const auto command = [&](const std::string& name) {
     return "protean " + name + " " + TargetFlags(source.db, family.name);
   };
@@ -449,7 +455,9 @@ std::vector<std::string> CommandsFor(const AdviceSource& source,
         ShellWord("--policies=" + candidate.name) + " " +
         ShellWord("--save_samples=" + seeds));
   }
-  commands.push_back(command("apply") + " " + ShellWord("--policy=" + policy));
+  commands.push_back(
+      command("apply") + " " +
+      ShellWord("--policy=" + PolicyText(source, family, candidate)));
   if (AsProteanFilterPolicy(candidate.policy.get()) != nullptr) {
     commands.push_back(command("refresh") + " --all");
   } else if (candidate.policy != nullptr) {

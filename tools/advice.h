@@ -28,11 +28,6 @@ constexpr size_t kNoFilters = 1;
 // less than this factor.
 constexpr double kAsGood = 1.02;
 
-// For each result, the blocks saved by each bit per key that it has beyond the
-// next smaller budget of its kind, or beyond no filter if it is the smallest;
-// -1 where there is no such number.
-std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results);
-
 // What the filters may cost. Infinity is no limit.
 struct AdviceLimits {
   static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -87,11 +82,8 @@ class AdviceTables {
  public:
   // Programs get the rows of all results, people those of the recommended one.
   AdviceTables(const TargetFamily& family, const ReplayReport& report,
-               bool for_programs, Output* output)
-      : family_(family),
-        report_(report),
-        for_programs_(for_programs),
-        output_(output) {}
+               Output* output)
+      : family_(family), report_(report), output_(output) {}
 
   // The reads that were replayed, and what limits the results. `source` is
   // where `seen` reads were found, of which `reads` were chosen. `missing`
@@ -116,7 +108,6 @@ class AdviceTables {
 
   const TargetFamily& family_;
   const ReplayReport& report_;
-  const bool for_programs_;
   Output* const output_;
 };
 
@@ -132,22 +123,15 @@ struct AdviceSource {
   uint64_t max_queries = 20000;
 };
 
-// The file of samples that a policy which learns is to start with; empty if
-// the policy learns nothing, or has the samples that the DB has saved.
-std::string SeedsFor(const AdviceSource& source, const TargetFamily& family,
-                     const Candidate& candidate);
-
 // The policy as an options string. A policy that learns gets the files that it
 // learns from.
-std::string PolicyText(const Candidate& candidate,
-                       const std::string& samples_file,
-                       const std::string& seed_file);
+std::string PolicyText(const AdviceSource& source, const TargetFamily& family,
+                       const Candidate& candidate);
 
-// The commands that give the DB the recommended filters, in their order.
-// `policy` is the candidate's PolicyText.
+// The commands that give the DB the recommended filters, in their order; none
+// without a DB.
 std::vector<std::string> CommandsFor(const AdviceSource& source,
                                      const TargetFamily& family,
-                                     const Candidate& candidate,
-                                     const std::string& policy);
+                                     const Candidate& candidate);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -19,7 +19,6 @@
 #include "tools/output.h"
 #include "tools/reads.h"
 #include "tools/target.h"
-#include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -254,15 +253,13 @@ Status Advise::ReadReads(ReadSample* reads) {
 Status Advise::ReadSamples(ReadSample* reads) {
   std::string file = from_.queries;
   if (file.empty()) {
-    const std::shared_ptr<SampleStore> samples = family_.policy()->Samples();
-    if (target_.db().empty() || samples == nullptr ||
-        samples->SamplesFile(family_.name).empty()) {
+    if (target_.db().empty() || family_.samples_file().empty()) {
       return Status::InvalidArgument(
           std::string(target_.db().empty() ? "SST files have"
                                            : "this DB's options name") +
           " no file of sample queries; give --trace=FILE or --queries=FILE");
     }
-    file = samples->SamplesFile(family_.name);
+    file = family_.samples()->SamplesFile(family_.name);
     if (!Env::Default()->FileExists(file).ok()) {
       return Status::InvalidArgument(
           "the DB's samples_file " + file +
@@ -320,7 +317,7 @@ void Advise::PrintWay(bool has_policy,
   out().Line(
       "protean rollback takes the option back. An application that passes its "
       "options itself must be\nchanged, too.");
-  if (family_.table_factory != ProteanTableFactory::kClassName()) {
+  if (!family_.is_under_protean()) {
     out().Line(
         "Until files are rewritten, RocksDB's own filters still serve their "
         "Gets.");
@@ -338,26 +335,21 @@ void Advise::PrintWay(bool has_policy,
 
 void Advise::PrintAdvice(const Candidate& candidate, const ReplayReport& report,
                          size_t recommended) const {
-  const std::shared_ptr<SampleStore> samples = family_.policy()->Samples();
-  const std::string policy = PolicyText(
-      candidate, samples == nullptr ? "" : samples->options().samples_file,
-      SeedsFor(from_, family_, candidate));
   const std::vector<std::string> commands =
-      target_.db().empty() ? std::vector<std::string>()
-                           : CommandsFor(from_, family_, candidate, policy);
-  const std::string line =
-      "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
+      CommandsFor(from_, family_, candidate);
+  const std::string line = "table_factory={id=ProteanTable;filter_policy=" +
+                           PolicyText(from_, family_, candidate) + "}";
   const ReplayResult& best = report.results[recommended];
   const ReplayResult& as_it_is = report.results[kAsItIs];
   const ReplayResult& none = report.results[kNoFilters];
   Json row = {{"row", "advice"}};
-  row.update(AdviceTables(family_, report, json_, &out())
-                 .RowOf(candidate.name, best.all));
+  row.update(
+      AdviceTables(family_, report, &out()).RowOf(candidate.name, best.all));
   row["options"] = line;
   row["commands"] = commands;
   row["reads"] = report.replayed;
   row["bytes"] = best.all.bytes;
-  row["built_bytes"] = report.built_bytes;
+  row["built_bytes"] = report.built().built_bytes;
   row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
   row["blocks_per_op_none"] = none.blocks_per_read;
   out().Row(row);
@@ -430,7 +422,7 @@ Status Advise::Replay(ReplayReport* report) const {
 }
 
 Status Advise::Recommended(const ReplayReport& report) const {
-  const AdviceTables tables(family_, report, json_, &out());
+  const AdviceTables tables(family_, report, &out());
   const Recommendation recommended =
       Recommend(report.results, limits_, min_saving_);
   const ReplayResult& chosen = report.results[recommended.result];
@@ -453,7 +445,8 @@ Status Advise::Recommended(const ReplayReport& report) const {
   return Status::Incomplete(
       Format("interrupted; the advice rests on the %zu files whose filters "
              "had been built, %s",
-             report.built_files, PrintedBytes(report.built_bytes).c_str()));
+             report.built().built_files,
+             PrintedBytes(report.built().built_bytes).c_str()));
 }
 
 Status Advise::Run() {
@@ -466,7 +459,7 @@ Status Advise::Run() {
   if (asks) s = SaveSamples();
   if (s.ok() && asks) s = Replay(&report);
   if (!s.ok()) return s;
-  if (asks && report.built_files == 0) {
+  if (asks && report.built().built_files == 0) {
     return Status::InvalidArgument(
         "no filter can be built: --max_bytes is smaller than every file, or "
         "none of the files exists");
@@ -482,7 +475,7 @@ Status Advise::Run() {
     PrintNothingMeasured(family_, source_, reads_, &out());
     return s;
   }
-  const AdviceTables tables(family_, report, json_, &out());
+  const AdviceTables tables(family_, report, &out());
   tables.PrintReads(source_, reads_seen_, reads_, truth_, missing);
   tables.PrintPolicies();
   return Recommended(report);

@@ -11,33 +11,11 @@
 #include "filter_policy/samples/query_file.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
-#include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
 #include "tools/target.h"
 #include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-Status LoadTable(const std::string& file, Env* env, const std::string& name,
-                 std::shared_ptr<TableFactory>* table) {
-  ConfigOptions config;
-  config.ignore_unknown_options = false;
-  config.ignore_unsupported_options = false;
-  config.env = env;
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
-  if (!s.ok()) {
-    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
-  }
-  for (ColumnFamilyDescriptor& family : families) {
-    if (family.name != name) continue;
-    *table = std::move(family.options.table_factory);
-    return s;
-  }
-  return Status::InvalidArgument(file + " has no column family " +
-                                 PrintedName(name));
-}
 
 Status WayCommand::CheckClosed() const {
   Status s = target_.CheckForWriting();
@@ -167,7 +145,7 @@ Status Apply::ReadSamplesOfPolicy(const SampleStore& store) {
 }
 
 Status Apply::Print() const {
-  if (family_->table_factory != ProteanTableFactory::kClassName()) {
+  if (!family_->is_under_protean()) {
     return Status::InvalidArgument(WhyNotProteanTable(*family_, policy_text_) +
                                    "; SetOptions cannot change that");
   }
@@ -193,30 +171,25 @@ Status Apply::Print() const {
 }
 
 Status Apply::Write() {
-  std::string name;
-  Status s = GetLatestOptionsFileName(target_.db(), target_.env(), &name);
-  const std::string file = target_.db() + "/" + name;
-  ColumnFamilyOptions options;
-  if (s.ok()) {
-    s = LoadTable(file, target_.env(), family_->name, &options.table_factory);
+  if (family_->table_factory.empty()) {
+    return Status::InvalidArgument(WhyNotProteanTable(*family_, policy_text_));
   }
-  if (!s.ok()) return s;
-  const std::string before = TableText(options.table_factory.get());
-  if (options.table_factory == nullptr ||
-      options.table_factory->GetOptions<BlockBasedTableOptions>() == nullptr) {
+  if (family_->filter_policy.empty()) {
     return Status::NotSupported("column family " + PrintedName(family_->name) +
                                 " has the table factory " +
                                 family_->table_factory +
                                 ", whose files have no filters");
   }
-  GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(), &options);
-  if (TableText(options.table_factory.get()) == before) {
+  const std::string present = family_->has_protean_policy
+                                  ? PolicyText(family_->policy())
+                                  : family_->filter_policy;
+  if (family_->is_under_protean() && present == PolicyText(policy_.get())) {
     out().Line("Nothing to do: the OPTIONS file has this filter policy");
-    return s;
+    return Status::OK();
   }
   const std::string kept = KeptFile(family_->id);
   std::string text;
-  s = ReadFileToString(target_.env(), file, &text);
+  Status s = ReadLatestOptions(target_.db(), target_.env(), &text);
   if (s.ok()) s = WriteNewFile(target_.env(), kept, text);
   if (!s.ok()) return s;
   Json row;
@@ -227,7 +200,8 @@ Status Apply::Write() {
   s = ChangeOptions(
       [&](ColumnFamilyDescriptor* family) {
         if (family->name != family_->name) return;
-        family->options.table_factory = options.table_factory;
+        GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),
+                         &family->options);
       },
       row);
   if (s.ok()) PrintNext();

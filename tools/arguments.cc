@@ -70,10 +70,10 @@ std::string RangeText(T min, T max) {
 
 }  // namespace
 
-Arguments::Arguments(const CommandText* text)
+Arguments::Arguments(const CommandText& text)
     : app_(std::make_unique<CLI::App>()) {
   app_->allow_extras();
-  if (text != nullptr) app_->formatter(std::make_shared<CommandHelp>(*text));
+  app_->formatter(std::make_shared<CommandHelp>(text));
 }
 
 Arguments::~Arguments() = default;

@@ -38,8 +38,8 @@ struct CommandText {
 class Arguments {
  public:
   // `text`, which must outlive this object, is what the help says besides the
-  // flags; without it, there is no help.
-  explicit Arguments(const CommandText* text = nullptr);
+  // flags.
+  explicit Arguments(const CommandText& text);
   ~Arguments();
 
   // Each Add adds a flag, in the order of the help. `value` is the placeholder

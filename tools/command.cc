@@ -63,7 +63,7 @@ void PrintUsage(std::ostream& out) {
 
 int RunCommand(Command* command, const std::vector<std::string>& rest,
                std::ostream& out, std::ostream& err) {
-  Arguments arguments(&command->text());
+  Arguments arguments(command->text());
   command->AddAllFlags(&arguments);
   for (const std::string& argument : rest) {
     if (argument == "--help" || argument == "-h") {

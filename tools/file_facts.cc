@@ -241,8 +241,10 @@ Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
   if (s.ok()) {
     *facts = std::move(read);
   } else if (s.IsCorruption()) {
-    const char* kind = OtherKindOf(family.options.env, file.path);
-    if (kind != nullptr) s = Status::NotSupported(std::string("it is ") + kind);
+    const char* other = OtherKindOf(family.options.env, file.path);
+    if (other != nullptr) {
+      s = Status::NotSupported(std::string("it is ") + other);
+    }
   } else if (s.IsNotSupported()) {
     // Something that this build of RocksDB lacks, such as a compression
     // library.
@@ -285,53 +287,53 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   using FilterState = BlockBasedFile::FilterState;
   const BlockBasedFile& file = separate_->file();
   const auto properties = file.table()->GetTableProperties();
-  entries_ = properties->num_entries;
-  keys_ = entries_;
-  filter_bytes_ = properties->filter_size;
-  if (filter_bytes_ == 0) {
-    unfiltered_ = "written without a filter";
+  entries = properties->num_entries;
+  keys = entries;
+  filter_bytes = properties->filter_size;
+  if (filter_bytes == 0) {
+    unfiltered = "written without a filter";
     if (family.options.optimize_filters_for_hits &&
         target.level == family.options.num_levels - 1) {
-      unfiltered_ += ", because of optimize_filters_for_hits in the last level";
+      unfiltered += ", because of optimize_filters_for_hits in the last level";
     } else if (properties->filter_policy_name.empty()) {
-      unfiltered_ += " policy";
+      unfiltered += " policy";
     }
     return;
   }
-  kind_ = properties->filter_policy_name;
+  kind = properties->filter_policy_name;
   if (file.filter_state() == FilterState::kUnreadable) {
-    damaged_ = true;
-    unfiltered_ = "the filter block cannot be read: " +
-                  FilterSize(file.filter_offset(), filter_bytes_);
+    damaged = true;
+    unfiltered = "the filter block cannot be read: " +
+                 FilterSize(file.filter_offset(), filter_bytes);
     return;
   }
   if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
       file.filter_state() == FilterState::kNone) {
-    unfiltered_ = "RocksDB's own filter, which filters Get only";
+    unfiltered = "RocksDB's own filter, which filters Get only";
     return;
   }
   filter_ = file.GetHeldBlock();
   if (!filter_->status().ok()) {
-    damaged_ = true;
-    unfiltered_ = filter_->status().ToString() + ": " +
-                  FilterSize(file.filter_offset(), filter_bytes_);
+    damaged = true;
+    unfiltered = filter_->status().ToString() + ": " +
+                 FilterSize(file.filter_offset(), filter_bytes);
     return;
   }
   const FilterBlockHeader& header = filter_->header();
-  keys_ = header.num_keys;
-  kind_ = FindFilterType(header.kind)->name;
-  report_ = ReportOf(file);
+  keys = header.num_keys;
+  kind = FindFilterType(header.kind)->name;
+  report = ReportOf(file);
   if (header.kind == FilterKind::kAlwaysTrue) {
-    unfiltered_ = "no filter can hold its keys";
+    unfiltered = "no filter can hold its keys";
     const auto reason =
         properties->user_collected_properties.find(kDesignProperty);
     if (reason != properties->user_collected_properties.end()) {
-      unfiltered_ += ": " + reason->second;
+      unfiltered += ": " + reason->second;
     }
   } else if (!IsBytewise(ComparatorOf(family, *properties))) {
-    unfiltered_ = "the comparator is " + ComparatorOf(family, *properties);
+    unfiltered = "the comparator is " + ComparatorOf(family, *properties);
   } else if (!file.whole_key_filtering()) {
-    unfiltered_ = "whole_key_filtering=false: the filter has prefixes only";
+    unfiltered = "whole_key_filtering=false: the filter has prefixes only";
   }
 }
 
@@ -369,7 +371,7 @@ KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
   }
   progress(check.keys % kKeysPerReport);
   check.data = it->status();
-  if (check.data.ok() && facts.filter() != nullptr && !facts.damaged() &&
+  if (check.data.ok() && facts.filter() != nullptr && !facts.damaged &&
       file.whole_key_filtering()) {
     const bool ascending = Slice(first).compare(last) <= 0;
     check.wrong_header =

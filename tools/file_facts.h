@@ -22,28 +22,15 @@ class FileFacts {
  public:
   // Opens a file. Returns NotFound or PathNotFound if it is gone, NotSupported
   // if it is another kind of table than block-based, and Corruption if the file
-  // as a whole is damaged. A damaged filter is no error: damaged() tells.
+  // as a whole is damaged. A damaged filter is no error: `damaged` tells.
   static Status Read(const TargetFamily& family, const TargetFile& file,
                      std::unique_ptr<FileFacts>* facts);
 
-  // "Proteus", "SuRF", "none", or the name of the policy of RocksDB that made
-  // the filter, such as "bloomfilter".
-  const std::string& kind() const { return kind_; }
-  // Why the file's filter is not asked for ranges; empty if it is.
-  const std::string& unfiltered() const { return unfiltered_; }
-  // Returns true if the filter is damaged.
-  bool damaged() const { return damaged_; }
-
-  uint64_t entries() const { return entries_; }
-  // Number of distinct keys if the filter knows it, else of entries.
-  uint64_t keys() const { return keys_; }
-  uint64_t filter_bytes() const { return filter_bytes_; }
   // 0 if there is no filter.
   double bits_per_key() const {
-    return 8.0 * static_cast<double>(filter_bytes_) /
-           static_cast<double>(std::max<uint64_t>(keys_, 1));
+    return 8.0 * static_cast<double>(filter_bytes) /
+           static_cast<double>(std::max<uint64_t>(keys, 1));
   }
-  const FilterReport& report() const { return report_; }
 
   // The filter if it is one of Protean's, else nullptr. The filter lives as
   // long as this object.
@@ -54,19 +41,24 @@ class FileFacts {
   std::unique_ptr<InternalIterator> NewIterator(const ReadOptions& options,
                                                 bool keys_only) const;
 
+  // "Proteus", "SuRF", "none", or the name of the policy of RocksDB that made
+  // the filter, such as "bloomfilter".
+  std::string kind = "none";
+  // Why the file's filter is not asked for ranges; empty if it is.
+  std::string unfiltered;
+  bool damaged = false;  // the filter
+  uint64_t entries = 0;
+  // Number of distinct keys if the filter knows it, else of entries.
+  uint64_t keys = 0;
+  uint64_t filter_bytes = 0;
+  FilterReport report;
+
  private:
   Status Open(const TargetFamily& family, const TargetFile& file);
   void ReadFilter(const TargetFamily& family, const TargetFile& file);
 
   std::unique_ptr<SeparateFile> separate_;
   const FilterBlock* filter_ = nullptr;
-  std::string kind_ = "none";
-  std::string unfiltered_;
-  bool damaged_ = false;
-  uint64_t entries_ = 0;
-  uint64_t keys_ = 0;
-  uint64_t filter_bytes_ = 0;
-  FilterReport report_;
 };
 
 // Returns the result of `read`, which reads a file. RocksDB trusts some sizes

@@ -41,21 +41,6 @@ FilterAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
   return answer;
 }
 
-// Adds what is known of a file whose filter was asked to the sum of its level.
-void AddFile(const TargetFile& file, const FileOutcome& outcome,
-             uint64_t in_vain, ReplaySum* level) {
-  level->built_files++;
-  level->built_bytes += file.bytes;
-  level->keys += outcome.keys;
-  level->filter_bytes += static_cast<double>(outcome.filter_bytes);
-  level->build_nanos += static_cast<double>(outcome.build_nanos);
-  level->build_memory = std::max(level->build_memory, outcome.build_memory);
-  if (outcome.predicted >= 0) {
-    level->predicted += outcome.predicted * static_cast<double>(in_vain);
-    level->predicting += in_vain;
-  }
-}
-
 // Extrapolates from the built files to all files; a level without built files
 // is assumed to be like the others.
 void ExtrapolateToAllFiles(std::map<int, ReplaySum>* levels) {
@@ -87,8 +72,8 @@ class ReadReplay {
   std::vector<bool> Visited(uint32_t read) {
     const auto [begin, end] = reads_.QuestionsOf(read);
     const FilterAnswer* answer =
-        answers_.answers.data() + reads_.FirstQuestionOf(read);
-    if (!IsForwardSeek(reads_.reads()[read])) {
+        answers_.answers.data() + reads_.first_question[read];
+    if (!IsForwardSeek(reads_.reads[read])) {
       std::vector<bool> visited;
       for (const Question* question = begin; question != end;
            question++, answer++) {
@@ -98,7 +83,7 @@ class ReadReplay {
     }
     // An open seek gives up waiting if that has been useless for a while: in a
     // level, or a file of level 0.
-    const bool is_open = reads_.reads()[read].kind == ReadKind::kOpenSeek;
+    const bool is_open = reads_.reads[read].kind == ReadKind::kOpenSeek;
     std::list<SeekBackoff> backoffs;  // until all files have been asked
     std::vector<SearchedRun> runs;
     for (const Question* question = begin; question != end;
@@ -116,7 +101,7 @@ class ReadReplay {
                       MarkerSequence(level, keys_[file]), may_wait});
     }
     std::vector<bool> visited =
-        FilesRead(runs, reads_.reads()[read], reads_.truth().ends[read]);
+        FilesRead(runs, reads_.reads[read], reads_.truth.ends[read]);
     size_t i = 0;
     for (SeekBackoff& backoff : backoffs) {
       if (runs[i].may_wait) {
@@ -141,9 +126,9 @@ class ReadReplay {
 std::vector<Slice> ReplayedAnswers::MarkersOf(const ReplayedReads& reads,
                                               uint32_t read) const {
   std::vector<Slice> markers;
-  if (!IsForwardSeek(reads.reads()[read])) return markers;
-  const size_t end = reads.FirstQuestionOf(read + 1);
-  for (size_t i = reads.FirstQuestionOf(read); i < end; i++) {
+  if (!IsForwardSeek(reads.reads[read])) return markers;
+  const size_t end = reads.first_question[read + 1];
+  for (size_t i = reads.first_question[read]; i < end; i++) {
     const SeekAnswer& answer = answers[i].seek;
     for (const std::string* marker : {&answer.marker, &answer.next}) {
       if (!marker->empty()) markers.emplace_back(*marker);
@@ -156,8 +141,8 @@ std::vector<Slice> ReplayedAnswers::MarkersOf(const ReplayedReads& reads,
 
 void ReplayedAnswers::Ask(const ReplayedReads& reads, uint32_t file,
                           const AskedFilter& filter) {
-  const std::vector<Question>& questions = reads.truth().questions;
-  const std::vector<uint32_t>& to_file = reads.QuestionsTo(file);
+  const std::vector<Question>& questions = reads.truth.questions;
+  const std::vector<uint32_t>& to_file = reads.asked[file];
   // A read asks a file once, so these are the markers of other files.
   std::vector<std::vector<Slice>> markers;
   for (const uint32_t i : to_file) {
@@ -179,11 +164,11 @@ void ReplayedAnswers::Ask(const ReplayedReads& reads, uint32_t file,
 
 std::map<int, ReplayedAnswers::RatesByKind> ReplayedAnswers::RatesOf(
     const ReplayedReads& reads, const std::vector<int>& level_of) const {
-  const ReadTruth& truth = reads.truth();
+  const ReadTruth& truth = reads.truth;
   std::map<int, RatesByKind> rates;
   for (uint32_t file = 0; file < level_of.size(); file++) {
     if (!known[file]) continue;
-    for (const uint32_t i : reads.QuestionsTo(file)) {
+    for (const uint32_t i : reads.asked[file]) {
       const Question& question = truth.questions[i];
       const ReadQuery& read = reads.ReadOf(question);
       Rates& seen = rates[level_of[file]][static_cast<size_t>(read.kind)];
@@ -216,7 +201,7 @@ std::map<int, ReplayedAnswers::RatesByKind> ReplayedAnswers::RatesOf(
 
 void ReplayedAnswers::Draw(const ReplayedReads& reads, uint32_t file,
                            uint32_t i, double read, double reach) {
-  const ReadTruth& truth = reads.truth();
+  const ReadTruth& truth = reads.truth;
   const Question& question = truth.questions[i];
   FilterAnswer& answer = answers[i];
   answer.read = DrawFor(i, file) < read;
@@ -261,9 +246,9 @@ void ReplayedAnswers::Extrapolate(const ReplayedReads& reads,
       read[kind] = share_of(level_of[file], kind, &Rates::read, 1);
       reach[kind] = share_of(level_of[file], kind, &Rates::reach, 0);
     }
-    for (const uint32_t i : reads.QuestionsTo(file)) {
+    for (const uint32_t i : reads.asked[file]) {
       const auto kind =
-          static_cast<size_t>(reads.ReadOf(reads.truth().questions[i]).kind);
+          static_cast<size_t>(reads.ReadOf(reads.truth.questions[i]).kind);
       Draw(reads, file, i, read[kind], reach[kind]);
     }
   }
@@ -297,44 +282,34 @@ double ReplaySum::PredictedRate() const {
 ReplayResult SumUp(const std::string& name, const ReplayedReads& reads,
                    const std::vector<TargetFile>& files,
                    const std::vector<uint64_t>& keys,
-                   const std::vector<FileOutcome>& outcomes,
+                   const std::vector<ReplaySum>& sums,
                    const ReplayedAnswers& answers) {
   ReplayResult result;
   result.name = name;
-  result.kinds = reads.kinds();
-  const std::vector<Question>& questions = reads.truth().questions;
+  result.kinds = reads.kinds;
   uint64_t all_asked = 0;
   for (uint32_t i = 0; i < files.size(); i++) {
-    const std::vector<uint32_t>& asked = reads.QuestionsTo(i);
-    all_asked += asked.size();
-    ReplaySum& level = result.levels[files[i].level];
-    level.files++;
-    level.bytes += files[i].bytes;
-    if (!answers.known[i]) continue;
-    const auto in_vain = static_cast<uint64_t>(std::count_if(
-        asked.begin(), asked.end(),
-        [&](uint32_t question) { return questions[question].in_vain; }));
-    AddFile(files[i], outcomes[i], in_vain, &level);
+    all_asked += reads.asked[i].size();
+    result.levels[files[i].level].Add(sums[i]);
   }
   ExtrapolateToAllFiles(&result.levels);
-  const auto replayed =
-      static_cast<double>(std::max<uint64_t>(reads.count(), 1));
+  const auto replayed = static_cast<double>(std::max<uint64_t>(reads.count, 1));
   result.asking_nanos_per_read =
       static_cast<double>(answers.asking_nanos) /
       static_cast<double>(std::max<uint64_t>(answers.asked, 1)) *
       static_cast<double>(all_asked) / replayed;
 
   ReadReplay replay(reads, files, keys, answers);
-  for (uint32_t read = 0; read < reads.reads().size(); read++) {
+  for (uint32_t read = 0; read < reads.reads.size(); read++) {
     const auto [begin, end] = reads.QuestionsOf(read);
-    if (!reads.replayed()[read] || begin == end) continue;
+    if (!reads.replayed[read] || begin == end) continue;
     const std::vector<bool> visited = replay.Visited(read);
     for (const Question* question = begin; question != end; question++) {
       const bool is_visited = visited[static_cast<size_t>(question - begin)];
       ReplaySum& level = result.levels[files[question->file].level];
       if (is_visited) {
         level.blocks += question->blocks;
-        result.kinds[reads.KindOf(read)].blocks += question->blocks;
+        result.kinds[reads.kind_of[read]].blocks += question->blocks;
       }
       if (!question->in_vain) continue;
       level.in_vain++;

@@ -77,10 +77,10 @@ class Replay {
         report_(*report),
         reads_(reads, truth, family.files.size()),
         keys_(family.files.size()) {
-    contestants_.emplace_back("as it is", nullptr, reads_, keys_.size());
+    contestants_.emplace_back("as it is", nullptr, reads_, family.files);
     for (const Candidate& candidate : candidates) {
       contestants_.emplace_back(candidate.name, candidate.policy.get(), reads_,
-                                keys_.size());
+                                family.files);
     }
   }
 
@@ -91,15 +91,20 @@ class Replay {
   // exist.
   struct Contestant {
     Contestant(std::string its_name, const FilterPolicy* its_policy,
-               const ReplayedReads& reads, size_t files)
+               const ReplayedReads& reads, const std::vector<TargetFile>& files)
         : name(std::move(its_name)),
           policy(its_policy),
-          outcomes(files),
-          answers(reads.truth().questions.size(), files) {}
+          sums(files.size()),
+          answers(reads.truth.questions.size(), files.size()) {
+      for (size_t i = 0; i < files.size(); i++) {
+        sums[i].files = 1;
+        sums[i].bytes = files[i].bytes;
+      }
+    }
 
     std::string name;
     const FilterPolicy* policy;
-    std::vector<FileOutcome> outcomes;  // by file
+    std::vector<ReplaySum> sums;  // by file
     ReplayedAnswers answers;
   };
 
@@ -112,12 +117,7 @@ class Replay {
   Status BuildFilters(uint32_t file);
   // Builds the filters of all chosen files, until a stop is requested.
   Status BuildAllFilters(const std::vector<uint32_t>& order);
-  void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant) {
-    contestant->answers.Ask(reads_, file, filter);
-    if (filter.range_filter() != nullptr) {
-      contestant->outcomes[file].predicted = filter.Report().predicted_fpr;
-    }
-  }
+  void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
 
   int LevelOf(uint32_t file) const { return family_.files[file].level; }
   // The bytes of all files, or of the chosen ones.
@@ -157,6 +157,21 @@ std::vector<uint32_t> Replay::FilesBottomUp() const {
   return order;
 }
 
+void Replay::Ask(const AskedFilter& filter, uint32_t file,
+                 Contestant* contestant) {
+  contestant->answers.Ask(reads_, file, filter);
+  ReplaySum& sum = contestant->sums[file];
+  sum.built_files = 1;
+  sum.built_bytes = sum.bytes;
+  if (filter.range_filter() == nullptr) return;
+  const double predicted = filter.Report().predicted_fpr;
+  if (predicted < 0) return;
+  for (const uint32_t question : reads_.asked[file]) {
+    sum.predicting += reads_.truth.questions[question].in_vain;
+  }
+  sum.predicted = predicted * static_cast<double>(sum.predicting);
+}
+
 Status Replay::LookAtFiles(const std::vector<uint32_t>& order) {
   for (const uint32_t i : order) {
     std::unique_ptr<FileFacts> facts;
@@ -170,17 +185,17 @@ Status Replay::LookAtFiles(const std::vector<uint32_t>& order) {
     if (!s.ok()) {
       return Status::Corruption(file.path + " cannot be read: " + s.ToString());
     }
-    keys_[i] = facts->keys();
+    keys_[i] = facts->keys;
     const BlockBasedFile& opened = facts->file();
-    if (facts->filter_bytes() > 0 &&
+    if (facts->filter_bytes > 0 &&
         opened.filter_state() == BlockBasedFile::FilterState::kNone) {
       report_.files_not_asked++;
     }
     report_.range_deletions +=
         opened.table()->GetTableProperties()->num_range_deletions;
     Contestant& as_it_is = contestants_[0];
-    as_it_is.outcomes[i].keys = static_cast<double>(facts->keys());
-    as_it_is.outcomes[i].filter_bytes = facts->filter_bytes();
+    as_it_is.sums[i].keys = static_cast<double>(facts->keys);
+    as_it_is.sums[i].filter_bytes = static_cast<double>(facts->filter_bytes);
     Ask(AskedFilter::Of(opened), i, &as_it_is);
     Did(file.bytes / 100);
   }
@@ -210,7 +225,7 @@ void Replay::TellTrees() {
 
 void Replay::Teach() {
   const std::vector<SampleQuery> samples =
-      SamplesOf(reads_.reads(), reads_.truth(), /*skip=*/reads_.replayed());
+      SamplesOf(reads_.reads, reads_.truth, /*skip=*/reads_.replayed);
   report_.taught = samples.size();
   for (const Candidate& candidate : candidates_) {
     const ProteanFilterPolicy* policy =
@@ -260,15 +275,14 @@ Status Replay::BuildFilters(uint32_t file) {
                               " cannot be built: " + s.ToString());
   }
   for (size_t i = 0; i < built.size(); i++) {
-    FileOutcome& outcome = builders[i]->outcomes[file];
-    outcome.filter_bytes = built[i].bytes;
-    outcome.build_nanos = built[i].build_nanos;
-    outcome.build_memory = built[i].build_memory;
+    ReplaySum& sum = builders[i]->sums[file];
+    sum.filter_bytes = static_cast<double>(built[i].bytes);
+    sum.build_nanos = static_cast<double>(built[i].build_nanos);
+    sum.build_memory = built[i].build_memory;
     Ask(built[i].filter, file, builders[i]);
   }
   for (size_t i = 1; i < contestants_.size(); i++) {
-    FileOutcome& outcome = contestants_[i].outcomes[file];
-    outcome.keys = static_cast<double>(keys);
+    contestants_[i].sums[file].keys = static_cast<double>(keys);
     if (contestants_[i].policy == nullptr) {
       Ask(AskedFilter(), file, &contestants_[i]);
     }
@@ -302,16 +316,13 @@ Status Replay::Run(uint64_t max_bytes) {
   Teach();
   if (s.ok()) s = BuildAllFilters(order);
   if (!s.ok()) return s;
-  report_.replayed = reads_.count();
-  report_.built_files =
-      static_cast<size_t>(std::count(chosen_.begin(), chosen_.end(), true));
-  report_.built_bytes = Bytes(/*all=*/false);
+  report_.replayed = reads_.count;
   std::vector<int> level_of;
   for (const TargetFile& file : family_.files) level_of.push_back(file.level);
   for (Contestant& contestant : contestants_) {
     contestant.answers.Extrapolate(reads_, level_of);
     report_.results.push_back(SumUp(contestant.name, reads_, family_.files,
-                                    keys_, contestant.outcomes,
+                                    keys_, contestant.sums,
                                     contestant.answers));
   }
   return s;

@@ -52,51 +52,36 @@ struct ReplayKind {
   }
 };
 
-// Immutable. `reads` and `truth` must outlive it.
-class ReplayedReads {
- public:
+// Which reads are replayed, and what they ask. Not changed once it has been
+// made. `reads` and `truth` must outlive it.
+struct ReplayedReads {
   // The reads ask some of `files` files.
   ReplayedReads(const std::vector<ReadQuery>& reads, const ReadTruth& truth,
                 size_t files);
 
-  const ReadTruth& truth() const { return truth_; }
   const ReadQuery& ReadOf(const Question& question) const {
-    return reads_[question.read];
+    return reads[question.read];
   }
-  const std::vector<ReadQuery>& reads() const { return reads_; }
+  // The begin and the end of the questions of a read.
+  std::pair<const Question*, const Question*> QuestionsOf(uint32_t read) const {
+    const Question* const all = truth.questions.data();
+    return {all + first_question[read], all + first_question[read + 1]};
+  }
 
-  // Whether each read is replayed, and how many are.
-  const std::vector<bool>& replayed() const { return replayed_; }
-  uint64_t count() const { return count_; }
-
+  const std::vector<ReadQuery>& reads;
+  const ReadTruth& truth;
+  std::vector<bool> replayed;  // by read
+  uint64_t count = 0;          // of the reads that are replayed
   // The kinds of the replayed reads, without their blocks, and the index of the
   // kind of a replayed read.
-  const std::vector<ReplayKind>& kinds() const { return kinds_; }
-  size_t KindOf(uint32_t read) const { return kind_of_[read]; }
-
+  std::vector<ReplayKind> kinds;
+  std::vector<size_t> kind_of;
+  std::vector<size_t> first_question;  // index in `truth`, by read
   // The indexes of the questions that replayed reads put to a file.
-  const std::vector<uint32_t>& QuestionsTo(uint32_t file) const {
-    return asked_[file];
-  }
-  // The begin and the end of the questions of a read, and the index of the
-  // first one.
-  std::pair<const Question*, const Question*> QuestionsOf(uint32_t read) const {
-    const Question* const all = truth_.questions.data();
-    return {all + first_question_[read], all + first_question_[read + 1]};
-  }
-  size_t FirstQuestionOf(uint32_t read) const { return first_question_[read]; }
+  std::vector<std::vector<uint32_t>> asked;  // by file
 
  private:
   void FindKinds();
-
-  const std::vector<ReadQuery>& reads_;
-  const ReadTruth& truth_;
-  std::vector<bool> replayed_;  // by read
-  uint64_t count_ = 0;
-  std::vector<ReplayKind> kinds_;
-  std::vector<size_t> kind_of_;               // by read
-  std::vector<size_t> first_question_;        // by read
-  std::vector<std::vector<uint32_t>> asked_;  // by file
 };
 
 // The samples that the reads give: the ranges in which they find nothing, one
@@ -214,8 +199,9 @@ struct ReplayedAnswers {
   std::vector<Slice> MarkersOf(const ReplayedReads& reads, uint32_t read) const;
 };
 
-// Sums over a level, or over all levels. Keys, sizes and times cover all files
-// of the level, extrapolated from the files whose filters were built.
+// Sums over a level, or over all levels; or what is known of a file. Keys,
+// sizes and times cover all files of the level, extrapolated from the files
+// whose filters were built.
 struct ReplaySum {
   size_t files = 0;
   uint64_t bytes = 0;
@@ -259,21 +245,12 @@ struct ReplayResult {
   std::vector<ReplayKind> kinds;
 };
 
-// The outcome for a file under one policy.
-struct FileOutcome {
-  double keys = 0;
-  uint64_t filter_bytes = 0;
-  uint64_t build_nanos = 0;
-  uint64_t build_memory = 0;
-  double predicted = -1;  // false positives; negative if it is not known
-};
-
-// The sums of one policy's filters. All files have answers; those that were
-// asked have an outcome, too. `keys` has the number of each file's keys.
+// Sums up one policy's filters. `sums` has what is known of each file, without
+// the reads, and `keys` the number of its keys; all files have answers.
 ReplayResult SumUp(const std::string& name, const ReplayedReads& reads,
                    const std::vector<TargetFile>& files,
                    const std::vector<uint64_t>& keys,
-                   const std::vector<FileOutcome>& outcomes,
+                   const std::vector<ReplaySum>& sums,
                    const ReplayedAnswers& answers);
 
 // ---- All of it ----
@@ -288,8 +265,6 @@ struct ReplayReport {
   std::vector<ReplayResult> results;
   uint64_t replayed = 0;  // reads
   uint64_t taught = 0;    // samples given to the policies
-  size_t built_files = 0;
-  uint64_t built_bytes = 0;
   size_t files_gone = 0;
   bool levels_settled = false;  // whether a policy was told the tree
   // Files whose existing filters are not asked, because the column family's
@@ -299,6 +274,9 @@ struct ReplayReport {
   // Whether filters of some chosen files were not built, since a stop was
   // requested.
   bool stopped = false;
+
+  // Has the files whose filters were built: those of any candidate.
+  const ReplaySum& built() const { return results.back().all; }
 };
 
 // Builds filters for files of at most `max_bytes` in all, chosen evenly from

@@ -9,7 +9,6 @@
 
 #include "filter_policy/filter_properties.h"
 #include "rocksdb/env.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/inspect_page.h"
@@ -36,14 +35,13 @@ struct Sum {
   void Add(const TargetFile& file, const FileFacts& facts) {
     files++;
     bytes += file.bytes;
-    keys += facts.keys();
-    filter_bytes += facts.filter_bytes();
-    if (!facts.unfiltered().empty()) unfiltered++;
-    if (facts.filter_bytes() > 0) filtered_keys += facts.keys();
-    if (facts.report().predicted_fpr >= 0) {
-      predicting_keys += facts.keys();
-      predicted +=
-          facts.report().predicted_fpr * static_cast<double>(facts.keys());
+    keys += facts.keys;
+    filter_bytes += facts.filter_bytes;
+    if (!facts.unfiltered.empty()) unfiltered++;
+    if (facts.filter_bytes > 0) filtered_keys += facts.keys;
+    if (facts.report.predicted_fpr >= 0) {
+      predicting_keys += facts.keys;
+      predicted += facts.report.predicted_fpr * static_cast<double>(facts.keys);
     }
   }
 
@@ -102,10 +100,10 @@ Json RowOf(const TargetFamily& family, const TargetFile& file) {
 }
 
 void AddFacts(const FileFacts& facts, Json* row) {
-  const FilterReport& report = facts.report();
-  (*row)["keys"] = facts.keys();
-  (*row)["entries"] = facts.entries();
-  (*row)["kind"] = facts.kind();
+  const FilterReport& report = facts.report;
+  (*row)["keys"] = facts.keys;
+  (*row)["entries"] = facts.entries;
+  (*row)["kind"] = facts.kind;
   (*row)["design"] = report.design;
   (*row)["basis"] = report.basis;
   const std::string price = PropertyText(
@@ -114,16 +112,16 @@ void AddFacts(const FileFacts& facts, Json* row) {
   (*row)["false_positive_price"] =
       report.basis.empty() || price.empty() ? Json() : Json(price);
   (*row)["samples"] = report.basis.empty() ? Json() : Json(report.samples);
-  (*row)["filter_bytes"] = facts.filter_bytes();
+  (*row)["filter_bytes"] = facts.filter_bytes;
   (*row)["bits_per_key"] =
-      facts.filter_bytes() == 0 ? Json() : Json(facts.bits_per_key());
+      facts.filter_bytes == 0 ? Json() : Json(facts.bits_per_key());
   (*row)["predicted_fpr"] = OrNull(report.predicted_fpr);
   (*row)["model_micros"] =
       report.basis.empty() ? Json() : Json(report.model_micros);
   const FilterBlock* const filter = facts.filter();
   (*row)["parts"] =
       filter == nullptr ? Json() : Json(filter->directory().parts().size());
-  (*row)["unfiltered"] = facts.unfiltered();
+  (*row)["unfiltered"] = facts.unfiltered;
 }
 
 constexpr Command::Text kInspect = {
@@ -204,10 +202,10 @@ Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
   if (read.ok()) {
     AddFacts(**facts, &row);
     row["prefixes"] =
-        (*facts)->kind() == "SuRF"
+        (*facts)->kind == "SuRF"
             ? ""
-            : ExplainDesign((*facts)->report().design, file.smallest);
-    found_ = found_ || (*facts)->damaged();
+            : ExplainDesign((*facts)->report.design, file.smallest);
+    found_ = found_ || (*facts)->damaged;
   } else if (target_.IsMissing(family, file)) {
     row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
     found_ = true;
@@ -238,8 +236,7 @@ Json Inspect::InspectFamily(const TargetFamily& family) {
     all.Add(file, *facts);
   }
   if (of_protean > 0 && !family.table_factory.empty() &&
-      family.table_factory != ProteanTableFactory::kClassName() &&
-      !family.has_protean_policy) {
+      !family.is_under_protean() && !family.has_protean_policy) {
     PrintUnasked(family, of_protean);
     found_ = true;
   }

@@ -2,7 +2,6 @@
 
 #include "tools/manifest.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -60,10 +59,10 @@ class ManifestState {
       family->second.comparator = edit.GetComparatorName();
     }
     for (const auto& [level, number] : edit.GetDeletedFiles()) {
-      family->second.files.erase({level, number});
+      family->second.by_place.erase({level, number});
     }
     for (const auto& [level, meta] : edit.GetNewFiles()) {
-      ManifestFile& file = family->second.files[{level, meta.fd.GetNumber()}];
+      TargetFile& file = family->second.by_place[{level, meta.fd.GetNumber()}];
       file.number = meta.fd.GetNumber();
       file.path_id = meta.fd.GetPathId();
       file.level = level;
@@ -86,22 +85,17 @@ class ManifestState {
 
   void MoveTo(std::vector<ManifestFamily>* families) {
     for (auto& [id, state] : families_) {
-      ManifestFamily family;
-      family.id = id;
-      family.name = std::move(state.name);
-      family.comparator = std::move(state.comparator);
-      for (auto& [place, file] : state.files) {
-        family.files.push_back(std::move(file));
+      state.id = id;
+      for (auto& [place, file] : state.by_place) {
+        state.files.push_back(std::move(file));
       }
-      families->push_back(std::move(family));
+      families->push_back(std::move(state));
     }
   }
 
  private:
-  struct State {
-    std::string name;
-    std::string comparator;
-    std::map<std::pair<int, uint64_t>, ManifestFile> files;
+  struct State : ManifestFamily {
+    std::map<std::pair<int, uint64_t>, TargetFile> by_place;
   };
   std::map<uint32_t, State> families_;
   bool has_log_number_ = false;
@@ -204,18 +198,6 @@ Status ReadManifest(Env* env, const std::string& path,
     if ((s.ok() && ends_whole) || s.IsCorruption()) return s;
   }
   return s;
-}
-
-bool IsListed(Env* env, const std::string& path,
-              const std::string& column_family, uint64_t number) {
-  std::vector<ManifestFamily> families;
-  if (!ReadManifest(env, path, &families).ok()) return true;
-  const auto family = std::find_if(
-      families.begin(), families.end(),
-      [&](const ManifestFamily& f) { return f.name == column_family; });
-  return family != families.end() &&
-         std::any_of(family->files.begin(), family->files.end(),
-                     [number](const auto& f) { return f.number == number; });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -13,21 +13,27 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A live SST file of a DB that need not be open.
-struct ManifestFile {
+// An SST file of a DB that need not be open, or one that is given by its path.
+struct TargetFile {
   uint64_t number = 0;
   uint32_t path_id = 0;  // in cf_paths, or in db_paths if there are none
-  int level = 0;
+  int level = -1;        // -1 if unknown, as for files given by path
   uint64_t bytes = 0;
-  std::string smallest;  // user keys
+  // User keys. The keys and the number are unknown if the level is.
+  std::string smallest;
   std::string largest;
+  // Such as 000123.sst, or the path as given. A MANIFEST has neither of the
+  // two.
+  std::string name;
+  std::string path;
 };
 // A column family of such a DB.
 struct ManifestFamily {
   uint32_t id = 0;
   std::string name;
-  std::string comparator;           // the comparator's name
-  std::vector<ManifestFile> files;  // ordered by level, then by number
+  // The name of the comparator; empty if unknown.
+  std::string comparator;
+  std::vector<TargetFile> files;  // by level and number
 };
 
 // Reads the column families and files of the DB in the folder `path` from its
@@ -41,10 +47,5 @@ struct ManifestFamily {
 Status ReadManifest(Env* env, const std::string& path,
                     std::vector<ManifestFamily>* families,
                     std::string* cut_off = nullptr);
-
-// Returns true if the MANIFEST of that DB lists an SST file of the column
-// family with this number at this moment. True if the MANIFEST cannot be read.
-bool IsListed(Env* env, const std::string& path,
-              const std::string& column_family, uint64_t number);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

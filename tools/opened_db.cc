@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdarg>
 #include <map>
-#include <mutex>
-#include <sstream>
 #include <system_error>
 
 #include "env/fs_readonly.h"
@@ -22,14 +21,16 @@
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tools/manifest.h"
+#include "util/string_util.h"
+#include "util/threadpool_imp.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// An Env that never runs compactions. The option disable_auto_compactions would
-// do the same, but RocksDB would write it to the OPTIONS file, where it would
-// stay if this process died.
+// An Env that never runs compactions: they wait for threads that there are
+// none of. The option disable_auto_compactions would do the same, but RocksDB
+// would write it to the OPTIONS file, where it would stay if this process died.
 class EnvWithoutCompactions : public EnvWrapper {
  public:
   using EnvWrapper::EnvWrapper;
@@ -40,42 +41,18 @@ class EnvWithoutCompactions : public EnvWrapper {
                 void* tag, void (*unscheduled)(void*)) override {
     if (priority == Priority::HIGH) {
       EnvWrapper::Schedule(function, argument, priority, tag, unscheduled);
-      return;
+    } else {
+      waiting_[priority].Schedule(function, argument, tag, unscheduled);
     }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    waiting_.push_back({priority, tag, argument, unscheduled});
   }
 
   int UnSchedule(void* tag, Priority priority) override {
-    if (priority == Priority::HIGH) {
-      return EnvWrapper::UnSchedule(tag, priority);
-    }
-    std::vector<Job> removed;
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      const auto first = std::stable_partition(
-          waiting_.begin(), waiting_.end(), [&](const Job& job) {
-            return job.tag != tag || job.priority != priority;
-          });
-      removed.assign(first, waiting_.end());
-      waiting_.erase(first, waiting_.end());
-    }
-    for (const Job& job : removed) {
-      if (job.unscheduled != nullptr) job.unscheduled(job.argument);
-    }
-    return static_cast<int>(removed.size());
+    return priority == Priority::HIGH ? EnvWrapper::UnSchedule(tag, priority)
+                                      : waiting_[priority].UnSchedule(tag);
   }
 
  private:
-  struct Job {
-    Priority priority;
-    void* tag;
-    void* argument;
-    void (*unscheduled)(void*);
-  };
-
-  std::mutex mutex_;
-  std::vector<Job> waiting_;
+  std::array<ThreadPoolImpl, Priority::TOTAL> waiting_;
 };
 
 class NoLog : public Logger {
@@ -114,6 +91,14 @@ Status LoadOptions(const std::string& path, Env* env, bool strictly,
   families->erase(std::remove_if(families->begin(), families->end(), is_gone),
                   families->end());
   return s;
+}
+
+// A table factory with all of its options, as an OPTIONS file has it.
+std::string TableText(const TableFactory* table) {
+  if (table == nullptr) return "nullptr";
+  ConfigOptions config;
+  config.delimiter = ";";
+  return std::string(table->Name()) + ";" + table->ToString(config);
 }
 
 // Whether this process may create files in the folder and write to its lock.
@@ -188,28 +173,6 @@ void PrintDesigns(const std::vector<Json>& rows, Output* output) {
   }
 }
 
-void AdjustAll(const OpenedDB::Adjust& adjust,
-               std::vector<ColumnFamilyDescriptor>* families) {
-  if (adjust == nullptr) return;
-  for (ColumnFamilyDescriptor& family : *families) adjust(&family);
-}
-
-using Lines = std::vector<std::string>;
-
-Lines LinesOf(const std::string& text) {
-  Lines lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
-// The text of the latest OPTIONS file.
-Status ReadLatestOptions(const std::string& path, Env* env, std::string* text) {
-  std::string name;
-  const Status s = GetLatestOptionsFileName(path, env, &name);
-  return s.ok() ? ReadFileToString(env, path + "/" + name, text) : s;
-}
-
 }  // namespace
 
 Status OpenedDB::CheckForWriting(const std::string& path, Env* env) {
@@ -225,7 +188,7 @@ Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
   std::vector<ColumnFamilyDescriptor> families;
   Status s = LoadForWriting(path, env, &options, &families);
   if (!s.ok()) return s;
-  AdjustAll(adjust, &families);
+  for (ColumnFamilyDescriptor& family : families) adjust(&family);
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   opening->env_ = std::make_unique<EnvWithoutCompactions>(options.env);
   options.env = opening->env_.get();
@@ -276,7 +239,7 @@ Status OpenedDB::OpenForReading(const std::string& path, Env* env,
   std::vector<ColumnFamilyDescriptor> families;
   Status s = LoadOptions(path, env, /*strictly=*/false, &options, &families);
   if (!s.ok()) return s;
-  AdjustAll(adjust, &families);
+  for (ColumnFamilyDescriptor& family : families) adjust(&family);
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   opening->env_ = NewCompositeEnv(
       std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
@@ -315,13 +278,6 @@ Status OpenedDB::Close() {
 
 OpenedDB::~OpenedDB() { Close().PermitUncheckedError(); }
 
-std::string TableText(const TableFactory* table) {
-  if (table == nullptr) return "nullptr";
-  ConfigOptions config;
-  config.delimiter = ";";
-  return std::string(table->Name()) + ";" + table->ToString(config);
-}
-
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
                       ColumnFamilyOptions* options) {
@@ -335,17 +291,25 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
   }
 }
 
+Status ReadLatestOptions(const std::string& path, Env* env, std::string* text) {
+  std::string name;
+  const Status s = GetLatestOptionsFileName(path, env, &name);
+  return s.ok() ? ReadFileToString(env, path + "/" + name, text) : s;
+}
+
 std::vector<std::string> DifferentLines(const std::string& old_text,
                                         const std::string& new_text) {
   // How much more often the old text has each line.
   std::map<std::string, int> more;
-  for (const std::string& line : LinesOf(old_text)) more[line]++;
-  for (const std::string& line : LinesOf(new_text)) more[line]--;
-  Lines lines;
-  for (const std::string& line : LinesOf(old_text)) {
+  const std::vector<std::string> old_lines = StringSplit(old_text, '\n');
+  const std::vector<std::string> new_lines = StringSplit(new_text, '\n');
+  for (const std::string& line : old_lines) more[line]++;
+  for (const std::string& line : new_lines) more[line]--;
+  std::vector<std::string> lines;
+  for (const std::string& line : old_lines) {
     if (more[line] > 0 && more[line]-- > 0) lines.push_back("- " + line);
   }
-  for (const std::string& line : LinesOf(new_text)) {
+  for (const std::string& line : new_lines) {
     if (more[line] < 0 && more[line]++ < 0) lines.push_back("+ " + line);
   }
   return lines;

@@ -22,6 +22,7 @@ class OpenedDB {
  public:
   // Changes the options of a column family before the DB is opened.
   using Adjust = std::function<void(ColumnFamilyDescriptor*)>;
+  static void LeaveAsIs(ColumnFamilyDescriptor* /*family*/) {}
 
   // Opens the existing DB in the folder `path` of `env`, with all of its column
   // families and the options of its latest OPTIONS file. RocksDB does what it
@@ -33,7 +34,7 @@ class OpenedDB {
   // Returns what CheckForWriting returns, without having touched anything.
   static Status OpenForWriting(const std::string& path, Env* env,
                                std::unique_ptr<OpenedDB>* opened,
-                               const Adjust& adjust = nullptr);
+                               const Adjust& adjust = LeaveAsIs);
 
   // Opens the DB as OpenForWriting does, which makes the OPTIONS file have what
   // `adjust` makes of the options, and closes it. Then reads the file as
@@ -58,7 +59,7 @@ class OpenedDB {
   // but this program does not have are left out.
   static Status OpenForReading(const std::string& path, Env* env,
                                std::unique_ptr<OpenedDB>* opened,
-                               const Adjust& adjust = nullptr);
+                               const Adjust& adjust = LeaveAsIs);
 
   ~OpenedDB();
 
@@ -81,9 +82,6 @@ class OpenedDB {
   std::vector<ColumnFamilyHandle*> handles_;
 };
 
-// A table factory with all of its options, as an OPTIONS file has it.
-std::string TableText(const TableFactory* table);
-
 // Gives a column family the filter policy, under ProteanTable or
 // BlockBasedTable as `table_factory` says; its other options of the table stay
 // as they are. nullptr is no policy, so new files get no filters. REQUIRES: its
@@ -91,6 +89,9 @@ std::string TableText(const TableFactory* table);
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
                       ColumnFamilyOptions* options);
+
+// Reads the latest OPTIONS file of the DB in the folder `path`.
+Status ReadLatestOptions(const std::string& path, Env* env, std::string* text);
 
 // The lines that one of two texts has more often than the other, wherever:
 // those of the old text, which begin with "- ", and then those of the new one

@@ -37,6 +37,9 @@ class Output {
  public:
   Output(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {}
 
+  // Returns true if programs read what is printed.
+  bool as_json() const { return as_json_; }
+
   // Prints a line for people only.
   void Line(const std::string& text = "");
 

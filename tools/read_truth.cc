@@ -3,6 +3,7 @@
 #include "tools/read_truth.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 
@@ -25,10 +26,11 @@ bool IsBackwards(ReadKind kind) {
 
 // Number of data blocks that this thread has read so far. Nothing is cached
 // while the truth is found.
-uint64_t DataBlocksRead() {
+uint32_t DataBlocksRead() {
   const PerfContext& perf = *get_perf_context();
-  return perf.block_read_count - perf.index_block_read_count -
-         perf.filter_block_read_count - perf.compression_dict_block_read_count;
+  return static_cast<uint32_t>(
+      perf.block_read_count - perf.index_block_read_count -
+      perf.filter_block_read_count - perf.compression_dict_block_read_count);
 }
 
 // The position of a read in a sorted run. One file is open at a time.
@@ -44,11 +46,8 @@ class RunCursor {
 
   // REQUIRES, for all of the following: the read has asked a file.
 
-  uint32_t file() const { return files_[asked_]; }
-  uint32_t blocks() const { return static_cast<uint32_t>(blocks_); }
-  // Returns true if the run had a key for the read; stores which.
-  bool found() const { return found_; }
-  const std::string& first_key() const { return first_key_; }
+  // All but the number of the read, and whether it asks in vain.
+  const Question& question() const { return question_; }
 
   // Returns true if the position is at a key that the read looks for.
   bool Valid() const { return valid_; }
@@ -74,21 +73,17 @@ class RunCursor {
   const std::vector<uint32_t> files_;  // in the order of their keys
   size_t* const files_gone_;
 
-  std::unique_ptr<FileFacts> open_;  // nullptr if it is gone
-  bool opened_ = false;
-  size_t open_place_ = 0;
+  // The file at `place_`, if that is one; nullptr if it is gone.
+  std::unique_ptr<FileFacts> open_;
+  size_t place_ = std::numeric_limits<size_t>::max();
 
   const ReadQuery* read_ = nullptr;
   bool backwards_ = false;
   Slice upper_;
   ReadOptions read_options_;
   std::unique_ptr<InternalIterator> it_;
-  size_t asked_ = 0;
-  size_t place_ = 0;
-  uint64_t blocks_ = 0;
+  Question question_;
   bool valid_ = false;
-  bool found_ = false;
-  std::string first_key_;
 };
 
 // The place of the file that RocksDB would look into, or the number of files if
@@ -117,12 +112,10 @@ size_t RunCursor::FileFor(const ReadQuery& read) const {
 }
 
 Status RunCursor::Open(size_t place) {
-  place_ = place;
-  if (opened_ && open_place_ == place) return Status::OK();
+  if (place_ == place) return Status::OK();
   it_.reset();
   open_.reset();
-  opened_ = true;
-  open_place_ = place;
+  place_ = place;
   const Status s = FileFacts::Read(family_, File(place), &open_);
   if (s.ok()) return s;
   if (IsGone(s)) {
@@ -137,12 +130,12 @@ Status RunCursor::Begin(const ReadQuery& read, bool* asked) {
   read_ = &read;
   backwards_ = IsBackwards(read.kind);
   valid_ = false;
-  found_ = false;
-  blocks_ = 0;
-  asked_ = FileFor(read);
-  *asked = asked_ < files_.size();
+  question_ = Question();
+  const size_t place = FileFor(read);
+  *asked = place < files_.size();
   if (!*asked) return Status::OK();
-  Status s = Open(asked_);
+  question_.file = files_[place];
+  Status s = Open(place);
   *asked = s.ok() && open_ != nullptr;
   if (!*asked) return s;
   read_options_ = ReadOptions();
@@ -151,7 +144,7 @@ Status RunCursor::Begin(const ReadQuery& read, bool* asked) {
   if (read.kind == ReadKind::kClosedSeek) {
     read_options_.iterate_upper_bound = &upper_;
   }
-  const uint64_t before = DataBlocksRead();
+  const uint32_t before = DataBlocksRead();
   it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
   if (backwards_) {
     const InternalKey target =
@@ -165,9 +158,9 @@ Status RunCursor::Begin(const ReadQuery& read, bool* asked) {
     it_->Seek(target.Encode());
   }
   s = Settle();
-  blocks_ += DataBlocksRead() - before;
-  found_ = valid_;
-  if (found_) first_key_ = user_key().ToString();
+  question_.blocks += DataBlocksRead() - before;
+  question_.found = valid_;
+  if (valid_) question_.first_key = user_key().ToString();
   return s;
 }
 
@@ -222,22 +215,22 @@ Status RunCursor::NewestVersion(SequenceNumber* number, ValueType* type) {
   Status s;
   while (s.ok() && valid_ && user_key() == key) {
     UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
-    const uint64_t before = DataBlocksRead();
+    const uint32_t before = DataBlocksRead();
     it_->Prev();
     s = Settle();
-    blocks_ += DataBlocksRead() - before;
+    question_.blocks += DataBlocksRead() - before;
   }
   return s;
 }
 
 Status RunCursor::Pass(const std::string& key) {
   Status s;
-  const uint64_t before = DataBlocksRead();
+  const uint32_t before = DataBlocksRead();
   while (s.ok() && valid_ && user_key() == key) {
     it_->Next();
     s = Settle();
   }
-  blocks_ += DataBlocksRead() - before;
+  question_.blocks += DataBlocksRead() - before;
   return s;
 }
 
@@ -272,9 +265,9 @@ class Search {
   Status Run(std::vector<Question>* questions, ReadTruth::End* end) {
     const Status s = read_.kind == ReadKind::kGet ? Get() : Seek(end);
     for (RunCursor* run : asked_) {
-      questions->push_back({number_, run->file(), run->blocks(),
-                            IsInVain(*run, *end), run->found(),
-                            run->found() ? run->first_key() : ""});
+      Question& question = questions->emplace_back(run->question());
+      question.read = number_;
+      question.in_vain = IsInVain(question, *end);
       run->End();
     }
     return s;
@@ -286,18 +279,17 @@ class Search {
   // Asks all runs for their next key, until the nearest of these keys has not
   // been deleted.
   Status Seek(ReadTruth::End* end);
-  Status FindNearest(std::string* key, bool* found);
   Status VisitKey(const std::string& key, bool* deleted);
 
-  bool IsInVain(const RunCursor& run, const ReadTruth::End& end) const {
+  bool IsInVain(const Question& question, const ReadTruth::End& end) const {
     switch (read_.kind) {
       case ReadKind::kClosedSeek:
       case ReadKind::kOpenSeek:
-        return !run.found() || (end.found && run.first_key() > end.key);
+        return !question.found || (end.found && question.first_key > end.key);
       case ReadKind::kOpenSeekForPrev:
         return false;  // RocksDB asks no filter
       default:
-        return !run.found();
+        return !question.found;
     }
   }
 

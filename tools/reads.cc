@@ -8,8 +8,6 @@
 
 #include "filter_policy/samples/query_file.h"
 #include "rocksdb/trace_reader_writer.h"
-#include "rocksdb/trace_record.h"
-#include "rocksdb/trace_record_result.h"
 #include "trace_replay/trace_replay.h"
 #include "util/coding.h"
 
@@ -21,47 +19,94 @@ namespace {
 // since 6.18.
 constexpr int kVersion = 10 * kTraceFileMajorVersion + kTraceFileMinorVersion;
 
-// Adds the reads in a record to a sample.
-class ReadCollector : public TraceRecord::Handler {
+constexpr uint64_t Parts(std::initializer_list<TracePayloadType> types) {
+  uint64_t parts = 0;
+  for (const TracePayloadType type : types) parts |= uint64_t{1} << type;
+  return parts;
+}
+
+// Adds the reads in records to a sample.
+class ReadCollector {
  public:
   ReadCollector(uint32_t column_family, ReadSample* reads, uint64_t* others)
       : column_family_(column_family), reads_(reads), others_(others) {}
 
-  Status Handle(const WriteQueryTraceRecord& /*record*/,
-                std::unique_ptr<TraceRecordResult>* /*result*/) override {
-    return Status::OK();
-  }
-  Status Handle(const GetQueryTraceRecord& record,
-                std::unique_ptr<TraceRecordResult>* /*result*/) override {
-    AddGet(record.GetColumnFamilyID(), record.GetKey());
-    return Status::OK();
-  }
-  Status Handle(const MultiGetQueryTraceRecord& record,
-                std::unique_ptr<TraceRecordResult>* /*result*/) override {
-    const std::vector<uint32_t> families = record.GetColumnFamilyIDs();
-    const std::vector<Slice> keys = record.GetKeys();
-    for (size_t i = 0; i < keys.size(); i++) AddGet(families[i], keys[i]);
-    return Status::OK();
-  }
-  Status Handle(const IteratorSeekQueryTraceRecord& record,
-                std::unique_ptr<TraceRecordResult>* /*result*/) override {
-    if (!IsAsked(record.GetColumnFamilyID())) return Status::OK();
-    if (record.GetSeekType() == IteratorSeekQueryTraceRecord::kSeek) {
-      AddSeek(record);
-    } else {
-      AddSeekForPrev(record);
+  // Adds the reads of a record, if it is one of reads. Returns false if it has
+  // not all the parts that RocksDB writes, complete: RocksDB's own parser would
+  // make up missing parts, and as many keys as the record claims to have.
+  bool Add(const Trace& trace) {
+    switch (trace.type) {
+      case kTraceGet:
+        return AddRecord(trace, Parts({kGetCFID, kGetKey}));
+      case kTraceMultiGet:
+        return AddRecord(trace,
+                         Parts({kMultiGetSize, kMultiGetCFIDs, kMultiGetKeys}));
+      case kTraceIteratorSeek:
+      case kTraceIteratorSeekForPrev:
+        return AddRecord(trace, Parts({kIterCFID, kIterKey}));
+      default:
+        return true;
     }
-    return Status::OK();
   }
 
  private:
+  bool AddRecord(const Trace& trace, uint64_t required) {
+    constexpr uint64_t kLower = Parts({kIterLowerBound});
+    constexpr uint64_t kUpper = Parts({kIterUpperBound});
+    const bool is_seek = trace.type == kTraceIteratorSeek ||
+                         trace.type == kTraceIteratorSeekForPrev;
+    // All records begin with their parts and a number, and strings follow.
+    Slice rest = trace.payload;
+    uint64_t parts = 0;
+    uint32_t number = 0;
+    if (!GetFixed64(&rest, &parts) || !GetFixed32(&rest, &number) ||
+        (is_seek ? parts & ~(kLower | kUpper) : parts) != required) {
+      return false;
+    }
+    std::vector<Slice> strings(std::bitset<64>(parts).count() - 1);
+    for (Slice& string : strings) {
+      if (!GetLengthPrefixedSlice(&rest, &string)) return false;
+    }
+    if (!rest.empty()) return false;
+    if (trace.type == kTraceMultiGet) {
+      return AddMultiGet(number, strings[0], strings[1]);
+    }
+    if (!IsAsked(number)) return true;
+    if (!is_seek) {
+      AddGet(strings[0]);
+      return true;
+    }
+    const Slice lower = (parts & kLower) != 0 ? strings[1] : Slice();
+    const Slice upper = (parts & kUpper) != 0 ? strings.back() : Slice();
+    if (trace.type == kTraceIteratorSeek) {
+      AddSeek(strings[0], lower, upper);
+    } else {
+      AddSeekForPrev(strings[0], lower, upper);
+    }
+    return true;
+  }
+
+  bool AddMultiGet(uint32_t count, Slice families, Slice rest) {
+    std::vector<Slice> keys;
+    for (Slice key; GetLengthPrefixedSlice(&rest, &key);) keys.push_back(key);
+    if (!rest.empty() || keys.size() != count ||
+        families.size() != keys.size() * sizeof(count)) {
+      return false;
+    }
+    for (const Slice& key : keys) {
+      uint32_t family = 0;
+      GetFixed32(&families, &family);
+      if (IsAsked(family)) AddGet(key);
+    }
+    return true;
+  }
+
   bool IsAsked(uint32_t column_family) {
     if (column_family != column_family_) ++*others_;
     return column_family == column_family_;
   }
 
-  void AddGet(uint32_t column_family, const Slice& key) {
-    if (!IsAsked(column_family)) return;
+  void AddGet(const Slice& key) {
     ReadQuery read;
     read.target = key.ToString();
     reads_->Add(std::move(read));
@@ -69,10 +114,7 @@ class ReadCollector : public TraceRecord::Handler {
 
   // An empty bound means no bound. The other bound acts on the target as in
   // DBIter.
-  void AddSeek(const IteratorSeekQueryTraceRecord& record) {
-    const Slice upper = record.GetUpperBound();
-    const Slice lower = record.GetLowerBound();
-    const Slice key = record.GetKey();
+  void AddSeek(const Slice& key, const Slice& lower, const Slice& upper) {
     ReadQuery read;
     read.kind = upper.empty() ? ReadKind::kOpenSeek : ReadKind::kClosedSeek;
     read.target = (key.compare(lower) < 0 ? lower : key).ToString();
@@ -81,10 +123,8 @@ class ReadCollector : public TraceRecord::Handler {
       reads_->Add(std::move(read));
     }
   }
-  void AddSeekForPrev(const IteratorSeekQueryTraceRecord& record) {
-    const Slice upper = record.GetUpperBound();
-    const Slice lower = record.GetLowerBound();
-    const Slice key = record.GetKey();
+  void AddSeekForPrev(const Slice& key, const Slice& lower,
+                      const Slice& upper) {
     ReadQuery read;
     read.kind = lower.empty() ? ReadKind::kOpenSeekForPrev
                               : ReadKind::kClosedSeekForPrev;
@@ -131,50 +171,6 @@ Status CheckHeader(const std::string& file, const std::string& record) {
                                  std::to_string(kTraceFileMajorVersion) + "." +
                                  std::to_string(kTraceFileMinorVersion) +
                                  ", which RocksDB has written since 6.18");
-}
-
-constexpr uint64_t Parts(std::initializer_list<TracePayloadType> types) {
-  uint64_t parts = 0;
-  for (const TracePayloadType type : types) parts |= uint64_t{1} << type;
-  return parts;
-}
-
-// Returns true if a record of reads has all the parts that RocksDB writes,
-// complete. Checked here because RocksDB's own parser would make up missing
-// parts, and as many keys as the record claims to have.
-bool IsWhole(const Trace& trace) {
-  constexpr uint64_t kGet = Parts({kGetCFID, kGetKey});
-  constexpr uint64_t kSeek = Parts({kIterCFID, kIterKey});
-  constexpr uint64_t kBounds = Parts({kIterLowerBound, kIterUpperBound});
-  constexpr uint64_t kMultiGet =
-      Parts({kMultiGetSize, kMultiGetCFIDs, kMultiGetKeys});
-  Slice rest = trace.payload;
-  uint64_t parts = 0;
-  if (!GetFixed64(&rest, &parts)) return false;
-  if (trace.type == kTraceGet        ? parts != kGet
-      : trace.type == kTraceMultiGet ? parts != kMultiGet
-                                     : (parts & ~kBounds) != kSeek) {
-    return false;
-  }
-  // All records begin with a number of 4 bytes, and strings follow.
-  uint32_t number = 0;
-  if (!GetFixed32(&rest, &number)) return false;
-  std::vector<Slice> strings(std::bitset<64>(parts).count() - 1);
-  for (Slice& string : strings) {
-    if (!GetLengthPrefixedSlice(&rest, &string)) return false;
-  }
-  if (trace.type != kTraceMultiGet) return rest.empty();
-  Slice& keys = strings[1];
-  Slice key;
-  uint32_t count = 0;
-  while (GetLengthPrefixedSlice(&keys, &key)) count++;
-  return rest.empty() && keys.empty() && count == number &&
-         strings[0].size() == count * sizeof(number);
-}
-
-bool IsRead(TraceType type) {
-  return type == kTraceGet || type == kTraceMultiGet ||
-         type == kTraceIteratorSeek || type == kTraceIteratorSeekForPrev;
 }
 
 }  // namespace
@@ -256,16 +252,7 @@ Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
     Trace trace;
     if (s.ok()) s = TracerHelper::DecodeTrace(bytes, &trace);
     if (s.ok() && trace.type == kTraceEnd) break;
-    std::unique_ptr<TraceRecord> record;
-    if (s.ok() && IsRead(trace.type)) {
-      s = !IsWhole(trace)
-              ? Status::Corruption()
-              : TracerHelper::DecodeTraceRecord(&trace, kVersion, &record);
-    }
-    if (s.ok() && record != nullptr) {
-      std::unique_ptr<TraceRecordResult> none;
-      s = record->Accept(&collector, &none);
-    }
+    if (s.ok() && !collector.Add(trace)) s = Status::Corruption();
     if (!s.ok()) {
       *cut_off =
           "the trace " + file + " is damaged or cut off after " +

@@ -35,17 +35,9 @@ const std::vector<Column> kFileColumns = {
     {"new_fpr", "new FPR", 5},
 };
 
-const ProteanFilterPolicy* PolicyOf(const TargetFamily& family) {
-  if (family.table_factory != ProteanTableFactory::kClassName() ||
-      !family.has_protean_policy) {
-    return nullptr;
-  }
-  return family.policy();
-}
-
 // The number of samples with which the DB would be opened.
 size_t CountSamples(const TargetFamily& family) {
-  const std::shared_ptr<SampleStore> store = family.policy()->Samples();
+  const std::shared_ptr<SampleStore> store = family.samples();
   return store == nullptr
              ? 0
              : store->Queue(family.name, Env::Default(), /*logger=*/nullptr)
@@ -55,7 +47,6 @@ size_t CountSamples(const TargetFamily& family) {
 std::string WhyNotWithoutSamples(const TargetFamily& family) {
   uint64_t bytes = 0;
   for (const TargetFile& file : family.files) bytes += file.bytes;
-  const bool takes_samples = family.policy()->Samples() != nullptr;
   return Format(
       "column family %s has no samples of queries, so its %zu files, %s, would "
       "be read and perhaps rewritten for queries that are generated from their "
@@ -63,7 +54,7 @@ std::string WhyNotWithoutSamples(const TargetFamily& family) {
       "with --dry_run",
       PrintedName(family.name).c_str(), family.files.size(),
       PrintedBytes(bytes).c_str(),
-      takes_samples ? "give --samples=FILE; or " : "");
+      family.samples() != nullptr ? "give --samples=FILE; or " : "");
 }
 
 // Adds queries to the sample queue of a column family. REQUIRES: the filter
@@ -207,14 +198,13 @@ void Refresh::AddFlags(Arguments* arguments) {
 Status Refresh::Choose(std::vector<std::string>* families) const {
   std::string why;
   for (const TargetFamily& family : target_.families()) {
-    const ProteanFilterPolicy* policy = PolicyOf(family);
-    if (policy == nullptr) {
+    if (!family.is_under_protean() || !family.has_protean_policy) {
       why = WhyNotProteanTable(family, "proteus:12");
     } else if (!family.comparator_known) {
       why = "column family " + PrintedName(family.name) +
             " has the comparator " + family.comparator +
             ", which this program does not know";
-    } else if (!samples_.empty() && policy->Samples() == nullptr) {
+    } else if (!samples_.empty() && family.samples() == nullptr) {
       why = "the filter policy of column family " + PrintedName(family.name) +
             " takes no samples; --samples needs one that does, such as "
             "filter_policy=proteus:12";
@@ -225,7 +215,7 @@ Status Refresh::Choose(std::vector<std::string>* families) const {
       families->push_back(family.name);
       WarnOfRelativeSamplesFile(family, err());
       if (!samples_.empty() && !options_.dry_run &&
-          policy->Samples()->options().samples_file.empty()) {
+          family.samples_file().empty()) {
         err() << "column family " << PrintedName(family.name)
               << " saves no samples, so files written later do not use these; "
                  "samples_file in its filter_policy would save them\n";

@@ -14,6 +14,7 @@
 #include "plugin/refresh_run.h"
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
 #include "tools/file_facts.h"
 #include "tools/output.h"
@@ -32,10 +33,6 @@ std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
   const auto* options =
       table == nullptr ? nullptr : table->GetOptions<BlockBasedTableOptions>();
   return options == nullptr ? nullptr : options->filter_policy;
-}
-
-bool IsProteanTable(const std::string& table_factory) {
-  return table_factory == ProteanTableFactory::kClassName();
 }
 
 const std::vector<Column> kFileColumns = {
@@ -78,6 +75,29 @@ Status MakeStockPolicy(const std::string& to,
   return builder == nullptr ? refused("builds no filters") : Status::OK();
 }
 
+// Loads the table factory of a column family strictly as an OPTIONS file has
+// it. InvalidArgument if that cannot be done.
+Status LoadTable(const std::string& file, Env* env, const std::string& name,
+                 std::shared_ptr<TableFactory>* table) {
+  ConfigOptions config;
+  config.ignore_unknown_options = false;
+  config.ignore_unsupported_options = false;
+  config.env = env;
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
+  if (!s.ok()) {
+    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
+  }
+  for (ColumnFamilyDescriptor& family : families) {
+    if (family.name != name) continue;
+    *table = std::move(family.options.table_factory);
+    return s;
+  }
+  return Status::InvalidArgument(file + " has no column family " +
+                                 PrintedName(name));
+}
+
 // Returns true if a file of the column family has a filter of Protean's. Files
 // that cannot be read are left to ReplaceFilters.
 bool HasProteanFilter(const TargetFamily& family) {
@@ -91,17 +111,12 @@ bool HasProteanFilter(const TargetFamily& family) {
 
 // A column family that is given back.
 struct RolledBackFamily {
-  std::string name;
-  uint32_t id = 0;
-  // Whether its OPTIONS name ProteanTable, rather than RocksDB's own table for
-  // files with filters of Protean's.
-  bool under_protean = false;
-  std::string samples_file;  // of the policy of Protean; empty if none
+  const TargetFamily* target = nullptr;
   // What its files get; nullptr if they stay as they are.
-  std::shared_ptr<const FilterPolicy> policy;
+  std::shared_ptr<const FilterPolicy> policy{};
   // The table that was there before; nullptr for RocksDB's own, with the
   // options of the present one.
-  std::shared_ptr<TableFactory> kept;
+  std::shared_ptr<TableFactory> kept{};
 };
 
 // What is to be done, or has been done, in all column families.
@@ -213,23 +228,13 @@ void Rollback::AddFlags(Arguments* arguments) {
 
 void Rollback::ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy) {
   for (const TargetFamily& family : target_.families()) {
-    RolledBackFamily chosen;
-    chosen.name = family.name;
-    chosen.id = family.id;
-    chosen.policy = policy;
-    chosen.under_protean = IsProteanTable(family.table_factory);
-    if (!chosen.under_protean && !HasProteanFilter(family)) {
-      if (target_.families().size() > 1) {
-        err() << "left out: column family " << PrintedName(family.name)
-              << " has the table factory " << family.table_factory
-              << ", and no filter of Protean's\n";
-      }
-      continue;
+    if (family.is_under_protean() || HasProteanFilter(family)) {
+      families_.push_back({&family, policy});
+    } else if (target_.families().size() > 1) {
+      err() << "left out: column family " << PrintedName(family.name)
+            << " has the table factory " << family.table_factory
+            << ", and no filter of Protean's\n";
     }
-    if (family.has_protean_policy && family.policy()->Samples() != nullptr) {
-      chosen.samples_file = family.policy()->Samples()->options().samples_file;
-    }
-    families_.push_back(std::move(chosen));
   }
 }
 
@@ -237,10 +242,7 @@ Status Rollback::ChooseKept() {
   for (const TargetFamily& family : target_.families()) {
     const std::string file = KeptFile(family.id);
     if (!target_.env()->FileExists(file).ok()) continue;
-    RolledBackFamily chosen;
-    chosen.name = family.name;
-    chosen.id = family.id;
-    chosen.under_protean = IsProteanTable(family.table_factory);
+    RolledBackFamily chosen = {&family};
     const Status s = LoadTable(file, target_.env(), family.name, &chosen.kept);
     if (!s.ok()) return s;
     const std::shared_ptr<const FilterPolicy> policy =
@@ -257,7 +259,7 @@ Status Rollback::ChooseKept() {
 
 const RolledBackFamily* Rollback::Find(const std::string& family) const {
   for (const RolledBackFamily& chosen : families_) {
-    if (chosen.name == family) return &chosen;
+    if (chosen.target->name == family) return &chosen;
   }
   return nullptr;
 }
@@ -267,7 +269,7 @@ OpenedDB::Adjust Rollback::WhileRewriting() const {
     const RolledBackFamily* const chosen = Find(family->name);
     if (chosen == nullptr || chosen->policy == nullptr) return;
     GiveFilterPolicy(chosen->policy,
-                     chosen->under_protean
+                     chosen->target->is_under_protean()
                          ? ProteanTableFactory::kClassName()
                          : TableFactory::kBlockBasedTableName(),
                      &family->options);
@@ -291,7 +293,8 @@ Status Rollback::ReplaceAll(const OpenedDB& opened,
                             const RefreshOptions& options, Progress* progress,
                             Totals* totals) const {
   for (const RolledBackFamily& family : families_) {
-    ColumnFamilyHandle* const handle = opened.Find(family.name);
+    const std::string& name = family.target->name;
+    ColumnFamilyHandle* const handle = opened.Find(name);
     // The column family may have been dropped meanwhile.
     if (handle == nullptr || family.policy == nullptr) continue;
     RefreshResult result;
@@ -300,7 +303,7 @@ Status Rollback::ReplaceAll(const OpenedDB& opened,
     totals->Add(result);
     if (progress != nullptr) {
       progress->Clear();
-      PrintRewritten(family.name, Json::parse(result.ToJson(), nullptr, false),
+      PrintRewritten(name, Json::parse(result.ToJson(), nullptr, false),
                      kFileColumns, options.dry_run, /*more=*/"", &out());
     }
     if (!s.ok()) return s;
@@ -371,11 +374,11 @@ Status Rollback::RewriteAll(const Totals& estimated, Totals* totals) const {
 Status Rollback::GiveBack() const {
   Json row;
   for (const RolledBackFamily& family : families_) {
-    row["column_families"].push_back(family.name);
+    row["column_families"].push_back(family.target->name);
   }
   Status s = ChangeOptions(AtTheEnd(), row);
   for (const RolledBackFamily& family : families_) {
-    const std::string kept = KeptFile(family.id);
+    const std::string kept = KeptFile(family.target->id);
     if (s.ok() && target_.env()->FileExists(kept).ok()) {
       s = target_.env()->DeleteFile(kept);
     }
@@ -385,7 +388,7 @@ Status Rollback::GiveBack() const {
             ? to_
             : WithoutSeeds(PolicyText(PolicyOf(family.kept.get()).get()));
     out().Line(Wrap(
-        "Column family " + PrintedName(family.name) +
+        "Column family " + PrintedName(family.target->name) +
             ": its options are now table_factory={id=" +
             (family.kept == nullptr ? "BlockBasedTable" : family.kept->Name()) +
             ";filter_policy=" + policy + "}",
@@ -393,8 +396,9 @@ Status Rollback::GiveBack() const {
     if (family.policy == nullptr) {
       out().Line("  Files keep the filters that they have got meanwhile.");
     }
-    if (family.samples_file.empty()) continue;
-    out().Line("  " + Wrap("samples_file=" + family.samples_file +
+    const std::string samples_file = family.target->samples_file();
+    if (to_.empty() || samples_file.empty()) continue;
+    out().Line("  " + Wrap("samples_file=" + samples_file +
                                " is not used any more; it holds keys",
                            2, kWidth));
   }

@@ -15,7 +15,6 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/query_queue.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
 #include "tools/output.h"
@@ -128,20 +127,18 @@ std::vector<SampleQuery> MergeSamples(
 // Stores the file in which the sample queue of a column family is saved. If
 // there is none, InvalidArgument says what to change.
 Status FindSamplesFile(const TargetFamily& family, std::string* file) {
-  if (family.table_factory != ProteanTableFactory::kClassName()) {
+  if (!family.is_under_protean()) {
     return Status::InvalidArgument(
         WhyNotProteanTable(family, "{id=protean.Proteus;samples_file=FILE}"));
   }
-  const std::shared_ptr<SampleStore> store =
-      family.has_protean_policy ? family.policy()->Samples() : nullptr;
-  if (store == nullptr || store->options().samples_file.empty()) {
+  if (family.samples_file().empty()) {
     return Status::InvalidArgument(
         "column family " + PrintedName(family.name) +
         " saves no samples; its options need filter_policy={id=protean."
         "Proteus;samples_file=FILE;...}, but have filter_policy=" +
         family.filter_policy);
   }
-  *file = store->SamplesFile(family.name);
+  *file = family.samples()->SamplesFile(family.name);
   return Status::OK();
 }
 

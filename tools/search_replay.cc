@@ -207,42 +207,45 @@ double DrawFor(uint64_t a, uint64_t b) {
          0x1p-53;
 }
 
-ReplayedReads::ReplayedReads(const std::vector<ReadQuery>& reads,
-                             const ReadTruth& truth, size_t files)
-    : reads_(reads), truth_(truth), replayed_(reads.size()), asked_(files) {
+ReplayedReads::ReplayedReads(const std::vector<ReadQuery>& its_reads,
+                             const ReadTruth& its_truth, size_t files)
+    : reads(its_reads),
+      truth(its_truth),
+      replayed(reads.size()),
+      kind_of(reads.size()),
+      first_question(reads.size() + 1),
+      asked(files) {
   // Chosen at random, not every second read: reads of different kinds may
   // alternate.
   for (size_t i = 0; i < reads.size(); i++) {
-    replayed_[i] = DrawFor(i, reads.size()) < 0.5;
-    if (replayed_[i]) count_++;
+    replayed[i] = DrawFor(i, reads.size()) < 0.5;
+    if (replayed[i]) count++;
   }
-  first_question_.assign(reads.size() + 1, 0);
   for (const Question& question : truth.questions) {
-    first_question_[question.read + 1]++;
+    first_question[question.read + 1]++;
   }
-  std::partial_sum(first_question_.begin(), first_question_.end(),
-                   first_question_.begin());
+  std::partial_sum(first_question.begin(), first_question.end(),
+                   first_question.begin());
   for (uint32_t i = 0; i < truth.questions.size(); i++) {
     const Question& question = truth.questions[i];
-    if (replayed_[question.read]) asked_[question.file].push_back(i);
+    if (replayed[question.read]) asked[question.file].push_back(i);
   }
   FindKinds();
 }
 
 void ReplayedReads::FindKinds() {
-  std::vector<bool> finds_key(reads_.size());
-  for (const Question& question : truth_.questions) {
+  std::vector<bool> finds_key(reads.size());
+  for (const Question& question : truth.questions) {
     if (!question.in_vain) finds_key[question.read] = true;
   }
   std::map<std::string, size_t> known;
-  kind_of_.resize(reads_.size());
-  for (size_t i = 0; i < reads_.size(); i++) {
-    if (!replayed_[i]) continue;
-    const std::string name = NameOfKind(reads_[i], finds_key[i]);
-    const auto [place, is_new] = known.emplace(name, kinds_.size());
-    if (is_new) kinds_.push_back({name});
-    kind_of_[i] = place->second;
-    kinds_[place->second].reads++;
+  for (size_t i = 0; i < reads.size(); i++) {
+    if (!replayed[i]) continue;
+    const std::string name = NameOfKind(reads[i], finds_key[i]);
+    const auto [place, is_new] = known.emplace(name, kinds.size());
+    if (is_new) kinds.push_back({name});
+    kind_of[i] = place->second;
+    kinds[place->second].reads++;
   }
 }
 

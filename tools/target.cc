@@ -17,7 +17,6 @@
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
 #include "tools/arguments.h"
-#include "tools/manifest.h"
 #include "tools/output.h"
 #include "util/string_util.h"
 
@@ -71,6 +70,18 @@ const ProteanFilterPolicy* TargetFamily::policy() const {
   return AsProteanFilterPolicy(table_options().filter_policy.get());
 }
 
+bool TargetFamily::is_under_protean() const {
+  return table_factory == ProteanTableFactory::kClassName();
+}
+
+std::shared_ptr<SampleStore> TargetFamily::samples() const {
+  return has_protean_policy ? policy()->Samples() : nullptr;
+}
+
+std::string TargetFamily::samples_file() const {
+  return samples() == nullptr ? "" : samples()->options().samples_file;
+}
+
 const BlockBasedTableOptions& TargetFamily::table_options() const {
   return *options.table_factory->GetOptions<BlockBasedTableOptions>();
 }
@@ -94,7 +105,7 @@ std::string WhyNotProteanTable(const TargetFamily& family,
                           (family.filter_policy.empty()
                                ? ""
                                : " with filter_policy=" + family.filter_policy);
-  if (family.table_factory == ProteanTableFactory::kClassName()) {
+  if (family.is_under_protean()) {
     return has +
            ", which is no filter policy of Protean; its options need "
            "filter_policy=" +
@@ -114,8 +125,7 @@ std::string WhyNotProteanTable(const TargetFamily& family,
 }
 
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
-  if (family.policy()->Samples() == nullptr) return;
-  const std::string& file = family.policy()->Samples()->options().samples_file;
+  const std::string file = family.samples_file();
   if (file.empty() || file[0] == '/') return;
   err << "samples_file=" << file << " of column family "
       << PrintedName(family.name)
@@ -179,15 +189,12 @@ Status Target::Open(const std::vector<std::string>& operands) {
 
 Status Target::DescribeFamily(
     const ConfigOptions& config, const Status& loaded,
-    const std::vector<ColumnFamilyDescriptor>& described, ManifestFamily* entry,
+    const std::vector<ColumnFamilyDescriptor>& described,
     TargetFamily* family) const {
-  family->id = entry->id;
-  family->name = entry->name;
-  family->comparator = entry->comparator;
   ColumnFamilyOptions options;
   const auto found =
       std::find_if(described.begin(), described.end(),
-                   [&](const auto& d) { return d.name == entry->name; });
+                   [&](const auto& d) { return d.name == family->name; });
   if (found != described.end()) options = found->options;
   family->options = Options(db_options_, options);
   if (env_ != Env::Default()) family->options.env = env_;
@@ -208,7 +215,7 @@ Status Target::DescribeFamily(
     family->options.comparator =
         family->comparator_known ? comparator : BytewiseComparator();
   }
-  const Status s = AddFiles(entry, family);
+  const Status s = NameFiles(family);
   return s.ok() ? CheckFolder(*family) : s;
 }
 
@@ -254,7 +261,8 @@ Status Target::OpenDB() {
     names += (names.empty() ? "" : ", ") + PrintedName(entry.name);
     if (!column_family_.empty() && entry.name != column_family_) continue;
     TargetFamily family;
-    s = DescribeFamily(config, loaded, described, &entry, &family);
+    static_cast<ManifestFamily&>(family) = std::move(entry);
+    s = DescribeFamily(config, loaded, described, &family);
     if (!s.ok()) return s;
     families_.push_back(std::move(family));
   }
@@ -311,8 +319,17 @@ std::string Target::LastProteanPolicy(const std::string& column_family) const {
 
 bool Target::IsMissing(const TargetFamily& family,
                        const TargetFile& file) const {
-  return !db_.empty() && env_->FileExists(file.path).IsNotFound() &&
-         IsListed(env_, db_, family.name, file.number);
+  if (db_.empty() || !env_->FileExists(file.path).IsNotFound()) return false;
+  std::vector<ManifestFamily> manifest;
+  if (!ReadManifest(env_, db_, &manifest).ok()) return true;
+  return std::any_of(manifest.begin(), manifest.end(),
+                     [&](const ManifestFamily& now) {
+                       return now.name == family.name &&
+                              std::any_of(now.files.begin(), now.files.end(),
+                                          [&](const TargetFile& listed) {
+                                            return listed.number == file.number;
+                                          });
+                     });
 }
 
 std::vector<std::string> Target::FoldersOf(const TargetFamily& family) const {
@@ -326,14 +343,11 @@ std::vector<std::string> Target::FoldersOf(const TargetFamily& family) const {
   return folders;
 }
 
-Status Target::AddFiles(ManifestFamily* listed, TargetFamily* family) const {
+Status Target::NameFiles(TargetFamily* family) const {
   std::vector<std::string> folders = FoldersOf(*family);
   if (folders.empty()) folders.push_back(db_);
-  const auto name_of = [](const std::string& path) {
-    return path.substr(path.rfind('/') + 1);
-  };
-  for (ManifestFile& meta : listed->files) {
-    if (meta.path_id >= folders.size()) {
+  for (TargetFile& file : family->files) {
+    if (file.path_id >= folders.size()) {
       return Status::InvalidArgument(
           db_ +
           " has files in several folders (db_paths or cf_paths), which "
@@ -341,15 +355,8 @@ Status Target::AddFiles(ManifestFamily* listed, TargetFamily* family) const {
           "--db_path=DIR,..., in their order, or give the SST files instead "
           "of --db");
     }
-    TargetFile file;
-    file.path = MakeTableFileName(folders[meta.path_id], meta.number);
-    file.name = name_of(file.path);
-    file.number = meta.number;
-    file.level = meta.level;
-    file.bytes = meta.bytes;
-    file.smallest = std::move(meta.smallest);
-    file.largest = std::move(meta.largest);
-    family->files.push_back(std::move(file));
+    file.path = MakeTableFileName(folders[file.path_id], file.number);
+    file.name = file.path.substr(file.path.rfind('/') + 1);
   }
   return Status::OK();
 }
@@ -359,36 +366,25 @@ Status Target::CheckFolder(const TargetFamily& family) const {
     return env_->FileExists(file.path).ok();
   };
   if (family.files.empty() ||
-      std::any_of(family.files.begin(), family.files.end(), is_there)) {
+      std::any_of(family.files.begin(), family.files.end(), is_there) ||
+      // The DB may have compacted the files meanwhile.
+      !IsMissing(family, family.files[0])) {
     return Status::OK();
   }
-  // The files may be missing because the DB has compacted them meanwhile.
-  std::vector<ManifestFamily> manifest;
-  const Status s = ReadManifest(env_, db_, &manifest);
-  if (!s.ok()) return s;
-  for (const ManifestFamily& now : manifest) {
-    if (now.id != family.id || now.files.size() != family.files.size())
-      continue;
-    const bool same = std::equal(
-        now.files.begin(), now.files.end(), family.files.begin(),
-        [](const auto& a, const auto& b) { return a.number == b.number; });
-    if (!same) continue;
-    if (!cut_off_.empty()) {
-      return Status::Corruption(
-          "none of the files that the MANIFEST lists for column family " +
-          PrintedName(family.name) + " exists, and " + cut_off_ +
-          ": restore it from a backup, or give SST files instead of --db");
-    }
-    return Status::InvalidArgument(
-        "none of the " + std::to_string(family.files.size()) +
-        " files of column family " + PrintedName(family.name) + ", such as " +
-        family.files[0].path +
-        ", exists. If the DB keeps them in another folder (db_paths or "
-        "cf_paths), which its OPTIONS file does not name, name them with "
-        "--db_path=DIR,..., or give the SST files instead of --db; otherwise "
-        "they are lost");
+  if (!cut_off_.empty()) {
+    return Status::Corruption(
+        "none of the files that the MANIFEST lists for column family " +
+        PrintedName(family.name) + " exists, and " + cut_off_ +
+        ": restore it from a backup, or give SST files instead of --db");
   }
-  return Status::OK();
+  return Status::InvalidArgument(
+      "none of the " + std::to_string(family.files.size()) +
+      " files of column family " + PrintedName(family.name) + ", such as " +
+      family.files[0].path +
+      ", exists. If the DB keeps them in another folder (db_paths or "
+      "cf_paths), which its OPTIONS file does not name, name them with "
+      "--db_path=DIR,..., or give the SST files instead of --db; otherwise "
+      "they are lost");
 }
 
 Status Target::OpenFiles(const std::vector<std::string>& paths) {

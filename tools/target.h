@@ -21,27 +21,15 @@
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
+#include "tools/manifest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class Arguments;
 class ProteanFilterPolicy;
-struct ManifestFamily;
+class SampleStore;
 
-struct TargetFile {
-  std::string name;  // such as 000123.sst, or the path as given
-  std::string path;
-  uint64_t number = 0;
-  int level = -1;  // -1 if unknown, as for files given by path
-  uint64_t bytes = 0;
-  // User keys. The keys and the number are unknown if the level is.
-  std::string smallest;
-  std::string largest;
-};
-
-struct TargetFamily {
-  uint32_t id = 0;
-  std::string name;
+struct TargetFamily : ManifestFamily {
   // The options by which the files are read: the column family's own, except
   // for the table factory. That is ProteanTable with a policy of Protean, which
   // opens all filters. For files given by path, the default options.
@@ -53,14 +41,18 @@ struct TargetFamily {
   std::string unknown_options;
   // Whether that filter policy is one of Protean's.
   bool has_protean_policy = false;
-  // The name of the comparator; empty if unknown. If this program does not know
-  // the comparator, `options` have the bytewise one instead.
-  std::string comparator;
+  // If this program does not know the comparator, `options` have the bytewise
+  // one instead.
   bool comparator_known = true;
-  std::vector<TargetFile> files;  // by level and number
 
+  // Returns true if the OPTIONS file names ProteanTable.
+  bool is_under_protean() const;
   // The policy in `options`, which is one of Protean's.
   const ProteanFilterPolicy* policy() const;
+  // The samples of the column family's own policy; nullptr if that takes none.
+  std::shared_ptr<SampleStore> samples() const;
+  // The option samples_file of that policy; empty if it has none.
+  std::string samples_file() const;
   // The table's options in `options`.
   const BlockBasedTableOptions& table_options() const;
 };
@@ -87,7 +79,7 @@ class Target {
  public:
   // Adds --db, --column_family, --db_path and --env_uri. `by_default` says
   // which column families the command looks at if --column_family is not given.
-  void AddFlags(Arguments* arguments, const char* by_default = "all of them");
+  void AddFlags(Arguments* arguments, const char* by_default);
 
   // Finds the column families and files. Either --db is given, or `operands`,
   // which are paths of SST files. InvalidArgument or NotFound says what was
@@ -134,15 +126,15 @@ class Target {
   // Sets the Env that --env_uri names.
   Status MakeEnv();
   Status OpenDB();
-  // Describes a column family that the MANIFEST lists. `described` are those of
+  // Completes a column family that the MANIFEST lists. `described` are those of
   // the OPTIONS file, and `loaded` is what loading that returned.
   Status DescribeFamily(const ConfigOptions& config, const Status& loaded,
                         const std::vector<ColumnFamilyDescriptor>& described,
-                        ManifestFamily* entry, TargetFamily* family) const;
+                        TargetFamily* family) const;
   // The folders of the family's files; empty if they are in the DB's own.
   std::vector<std::string> FoldersOf(const TargetFamily& family) const;
-  // Adds the files that the MANIFEST lists to the family.
-  Status AddFiles(ManifestFamily* listed, TargetFamily* family) const;
+  // Sets the names and paths of the family's files.
+  Status NameFiles(TargetFamily* family) const;
   // Returns InvalidArgument if none of the family's files is where it should
   // be.
   Status CheckFolder(const TargetFamily& family) const;

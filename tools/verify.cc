@@ -81,14 +81,14 @@ FileStatus StatusOfTable(const FileFacts& facts, const KeyCheck& check) {
     return FileStatus{Kind::kFixable, words, detail,
                       facts.file().filter_offset()};
   };
-  if (facts.damaged()) return fixable("damaged filter", facts.unfiltered());
+  if (facts.damaged) return fixable("damaged filter", facts.unfiltered);
   if (check.false_negatives > 0) {
     return fixable("false negatives", check.wrong_header);
   }
   if (!check.wrong_header.empty()) {
     return fixable("wrong header", check.wrong_header);
   }
-  if (check.asked || facts.filter_bytes() == 0) return {};
+  if (check.asked || facts.filter_bytes == 0) return {};
   return {Kind::kNotChecked, "ok",
           "its filter was not checked: it is partitioned, of an unknown "
           "policy, or of an unknown prefix extractor"};
@@ -145,11 +145,11 @@ void CheckFile(const Target& target, ReadMeter* meter, FileCheck* check) {
   }
   uint64_t left = file.bytes;
   if (opened.ok()) {
-    check->filter_kind = facts->kind();
+    check->filter_kind = facts->kind;
     KeyCheck& keys = check->keys.emplace();
     const double bytes_of_key =
         static_cast<double>(file.bytes) /
-        static_cast<double>(std::max<uint64_t>(facts->entries(), 1));
+        static_cast<double>(std::max<uint64_t>(facts->entries, 1));
     const auto report = [&](uint64_t read) {
       const uint64_t bytes = std::min(
           left,

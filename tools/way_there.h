@@ -16,11 +16,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Loads the table factory of a column family strictly as an OPTIONS file has
-// it. InvalidArgument if that cannot be done.
-Status LoadTable(const std::string& file, Env* env, const std::string& name,
-                 std::shared_ptr<TableFactory>* table);
-
 // What both directions share.
 class WayCommand : public Command {
  protected:

@@ -66,8 +66,9 @@ TEST_F(InspectTest, OfADBInUse) {
 
   // A file that the DB has deleted since the MANIFEST was read.
   Target target;
-  Arguments arguments;
-  target.AddFlags(&arguments);
+  const CommandText text = {"", "", "", "", ""};
+  Arguments arguments(text);
+  target.AddFlags(&arguments, text.by_default);
   std::vector<std::string> operands;
   ASSERT_OK(arguments.Parse({Db(), "--column_family=surf"}, &operands));
   ASSERT_OK(target.Open(operands));

@@ -202,7 +202,7 @@ std::vector<std::string> ToolDBTest::Files(const std::string& family) const {
   std::vector<std::string> paths;
   for (const ManifestFamily& entry : families) {
     if (entry.name != family) continue;
-    for (const ManifestFile& file : entry.files) {
+    for (const TargetFile& file : entry.files) {
       paths.push_back(MakeTableFileName(path_, file.number));
     }
   }

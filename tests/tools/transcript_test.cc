@@ -481,7 +481,7 @@ void TranscriptTest::LearnFiles() {
   if (!ReadManifest(Env::Default(), path_, &families).ok()) return;
   for (const ManifestFamily& family : families) {
     int number = 0;
-    for (const ManifestFile& file : family.files) {
+    for (const TargetFile& file : family.files) {
       const std::string name = MakeTableFileName("", file.number).substr(1);
       if (names_.count(name) > 0) continue;
       std::string label;
