@@ -158,30 +158,23 @@ FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
 
 // Descents are bounded by the height, so that not even a damaged trie can make
 // them run for long.
-inline bool FstIterator::EnterChild(Fst::Node* node) const {
-  const Cursor& top = cursors_[depth_ - 1];
-  return depth_ < fst_->height() && fst_->Follow(top.node, top.edge, node);
-}
-
-inline void FstIterator::Descend(bool forward) {
-  Fst::Node node;
-  while (EnterChild(&node)) {
-    if (!PushEnd(node, forward)) return;
-  }
+inline void FstIterator::Enter(Fst::Node node) {
+  Fst::Edge edge;
+  do {
+    if (!fst_->First(node, &edge)) return;
+    Push(node, edge);
+  } while (depth_ < fst_->height() && fst_->Follow(node, edge, &node));
   valid_ = true;
 }
 
-inline bool FstIterator::PushEnd(const Fst::Node& node, bool first) {
-  Fst::Edge edge;
-  if (!(first ? fst_->First(node, &edge) : fst_->Last(node, &edge))) {
-    return false;
+inline void FstIterator::Descend() {
+  const Cursor& top = cursors_[depth_ - 1];
+  Fst::Node child;
+  if (depth_ < fst_->height() && fst_->Follow(top.node, top.edge, &child)) {
+    Enter(child);
+  } else {
+    valid_ = true;
   }
-  Push(node, edge);
-  return true;
-}
-
-inline void FstIterator::Enter(const Fst::Node& node, bool forward) {
-  if (PushEnd(node, forward)) Descend(forward);
 }
 
 inline void FstIterator::Reset() {
@@ -190,30 +183,25 @@ inline void FstIterator::Reset() {
   valid_ = false;
 }
 
-inline void FstIterator::Move(bool forward) {
+inline void FstIterator::Move() {
   valid_ = false;
   prefix_of_target_ = false;
   while (depth_ > 0) {
     Cursor& top = cursors_[depth_ - 1];
-    if (forward ? fst_->Next(top.node, &top.edge)
-                : fst_->Prev(top.node, &top.edge)) {
-      Descend(forward);
+    if (fst_->Next(top.node, &top.edge)) {
+      Descend();
       return;
     }
     depth_--;
   }
 }
 
-void FstIterator::SeekToFirst() { SeekToEnd(/*first=*/true); }
-
-void FstIterator::SeekToLast() { SeekToEnd(/*first=*/false); }
-
-void FstIterator::SeekToEnd(bool first) {
+void FstIterator::SeekToFirst() {
   Reset();
   if (fst_->num_nodes() == 0) {
     valid_ = fst_->num_leaves() > 0;
   } else {
-    Enter(fst_->Root(), first);
+    Enter(fst_->Root());
   }
 }
 
@@ -232,12 +220,12 @@ inline void FstIterator::SeekTo(const Key& target) {
   while (depth_ < fst_->height()) {
     const int run = fst_->CompareRun(node, target, &matched);
     if (run < 0) {
-      Move(/*forward=*/true);
+      Move();
       return;
     }
     if (run > 0 || matched == target.size()) {
       // All below this node is the target or above it.
-      Enter(node, /*forward=*/true);
+      Enter(node);
       prefix_of_target_ = run == 0 && fst_->HasTerminator(node);
       prefix_length_ = matched;
       return;
@@ -245,12 +233,12 @@ inline void FstIterator::SeekTo(const Key& target) {
     const int symbol = fst_->SymbolAt(target, matched);
     Fst::Edge edge;
     if (!fst_->LowerBound(node, symbol, &edge)) {
-      Move(/*forward=*/true);
+      Move();
       return;
     }
     Push(node, edge);
     if (edge.Symbol() != symbol) {
-      Descend(/*forward=*/true);
+      Descend();
       return;
     }
     matched++;
@@ -269,9 +257,7 @@ PROTEAN_CLONED void FstIterator::Seek(const CodedKey& target) {
   SeekTo(target);
 }
 
-PROTEAN_CLONED void FstIterator::Next() { Move(/*forward=*/true); }
-
-void FstIterator::Prev() { Move(/*forward=*/false); }
+PROTEAN_CLONED void FstIterator::Next() { Move(); }
 
 Slice FstIterator::path() const {
   path_.clear();

@@ -287,7 +287,6 @@ class Surf : public RangeFilter {
 
     bool Valid() const { return it_.Valid(); }
     void SeekToFirst() { it_.SeekToFirst(); }
-    void SeekToLast() { it_.SeekToLast(); }
 
     // moveToNext (section 3.5): moves to the first key that may be at or above
     // `target`. Returns the false positive flag: true if that key may also be
@@ -295,7 +294,6 @@ class Surf : public RangeFilter {
     bool Seek(const Slice& target);
 
     void Next() { it_.Next(); }
-    void Prev() { it_.Prev(); }
 
     // The bytes of the current key that are stored. Valid until the iterator
     // moves.
