@@ -364,19 +364,11 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options,
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   key_bytes_ += key.size();
-  if (suffix_.bits() == 0) {
-    fst_.Add(key, shared, next_shared, /*value=*/0);
-    return;
-  }
-  // Out of line, so that a key without a suffix needs no registers for it.
-  const auto add_with_suffix = [&]() __attribute__((noinline)) {
-    const size_t depth = Depth(key, shared, next_shared);
-    fst_.Add(key, shared, next_shared,
-             suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
-             Draft(key, depth));
-    if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
-  };
-  add_with_suffix();
+  const size_t depth = Depth(key, shared, next_shared);
+  fst_.Add(key, shared, next_shared,
+           suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
+           Draft(key, depth));
+  if (suffix_.prefix_bits > 0) step_.Add(key.size(), shared, next_shared);
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
@@ -385,22 +377,11 @@ void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   fst_.AddLast(key, shared,
                suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
                Draft(key, depth));
-  if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, 0);
+  if (suffix_.prefix_bits > 0) step_.Add(key.size(), shared, 0);
 }
 
 uint64_t SurfBuilder::Draft(const Slice& key, size_t depth) const {
   return suffix_.prefix_bits == 0 ? 0 : drafts_.Of(key, depth, salt());
-}
-
-// What the key before this one shares with all its neighbors is now known.
-void SurfBuilder::NoteNeighbors(const Slice& key, size_t shared,
-                                size_t next_shared) {
-  last_.next = shared;
-  last_.behind_next = next_shared;
-  if (num_noted_++ > 0) step_.Add(last_);
-  last_.before_previous = last_.previous;
-  last_.previous = shared;
-  last_.key_size = key.size();
 }
 
 Status SurfBuilder::PlanTrie(uint64_t* size) {

@@ -320,8 +320,6 @@ class Surf : public RangeFilter {
                           bool hi_inclusive) const;
   void CountKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
                  const RemovedLeaves& removed, RangeCount* count) const;
-  void CountCodedKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                      const RemovedLeaves& removed, RangeCount* count) const;
 
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));
@@ -396,7 +394,6 @@ class SurfBuilder : public RangeFilterBuilder {
     return options;
   }
   uint64_t Draft(const Slice& key, size_t depth) const;
-  void NoteNeighbors(const Slice& key, size_t shared, size_t next_shared);
 
   // The size of a trie of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
@@ -411,8 +408,6 @@ class SurfBuilder : public RangeFilterBuilder {
   SurfSuffix suffix_;
   const PrefixBitDrafts drafts_;
   PrefixStepChooser step_;
-  KeyNeighborhood last_ = {};  // of the last key
-  uint64_t num_noted_ = 0;
   FstBuilder fst_;
   uint64_t key_bytes_ = 0;
 };

@@ -152,13 +152,7 @@ PROTEAN_CLONED void Surf::CountKeys(const Slice& lo, const Slice& hi,
                                     bool hi_inclusive,
                                     const RemovedLeaves& removed,
                                     RangeCount* count) const {
-  CountBetween(lo, hi, hi_inclusive, removed, count);
-}
-
-PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
-                                         bool hi_inclusive,
-                                         const RemovedLeaves& removed,
-                                         RangeCount* count) const {
+  if (!is_coded_) return CountBetween(lo, hi, hi_inclusive, removed, count);
   CodedKey coded_lo;
   CodedKey coded_hi;
   code_.Encode(lo, hi, &coded_lo, &coded_hi);
@@ -189,11 +183,7 @@ void Surf::CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
     return;
   }
   const SurfUpperBound end(hi, hi_inclusive);
-  if (is_coded_) {
-    CountCodedKeys(lo, end.hi, end.inclusive, removed, count);
-  } else {
-    CountKeys(lo, end.hi, end.inclusive, removed, count);
-  }
+  CountKeys(lo, end.hi, end.inclusive, removed, count);
   // Each bound alone leaves the key open; what the two have in common may rule
   // it out.
   if (suffix_.prefix_bits > 0 && count->count == 1 && count->low_ambiguous &&
