@@ -38,43 +38,34 @@ std::string Fst::Describe() const {
 
 std::vector<uint32_t> Fst::LevelStarts() const {
   std::vector<uint32_t> starts;
-  Node node = Root();
-  for (uint32_t begin = 0, end = 1; begin < header_.nodes;) {
-    starts.push_back(begin);
-    begin = end;
-    if (begin == header_.nodes) break;
-    // The level after the next one begins with the first child of the next
-    // level's first node.
-    node = NodeAt(begin, node);
-    end = PlaceOf(node).edges_to_nodes + 1;
-  }
+  FindLevels(&starts);
   return starts;
 }
 
-// Finds the levels one by one from the root. Their number must be the height,
-// they must hold all nodes, and end where the sections do. Then every edge
-// leads to a later node.
-bool Fst::ValidateHeight() const {
+// Finds the levels one by one from the root, and stores where they begin. Their
+// number must be the height, they must hold all nodes, and end where the
+// sections do. Then every edge leads to a later node.
+bool Fst::FindLevels(std::vector<uint32_t>* starts) const {
   uint64_t begin = 0;  // the nodes of the level
   uint64_t end = 1;
-  uint32_t level = 0;
   Node node = Root();
   for (uint32_t i = 0; i < header_.sections; i++) {
     if (sections_[i].num_levels == 0) return false;
     for (uint32_t left = sections_[i].num_levels; left > 0; left--) {
       if (begin >= end || end > sections_[i].end_node) return false;
+      starts->push_back(static_cast<uint32_t>(begin));
       uint64_t next = header_.nodes;
       if (end < header_.nodes) {
+        // The next level ends before the first child of the level after it.
         node = NodeAt(static_cast<uint32_t>(end), node);
         next = uint64_t{PlaceOf(node).edges_to_nodes} + 1;
       }
       begin = end;
       end = next;
-      level++;
     }
     if (begin != sections_[i].end_node) return false;
   }
-  return begin == header_.nodes && level == header_.height;
+  return begin == header_.nodes && starts->size() == header_.height;
 }
 
 Status Fst::OpenSections(Slice* input) {
@@ -118,8 +109,9 @@ Status Fst::OpenSections(Slice* input) {
       leaves != header_.leaves) {
     return Status::Corruption("trie: counts do not add up");
   }
-  return ValidateHeight() ? Status::OK()
-                          : Status::Corruption("trie: levels do not add up");
+  std::vector<uint32_t> starts;
+  return FindLevels(&starts) ? Status::OK()
+                             : Status::Corruption("trie: levels do not add up");
 }
 
 Status Fst::Open(Slice* input) {

@@ -319,7 +319,7 @@ class Fst {
   }
 
   Status OpenSections(Slice* input);
-  bool ValidateHeight() const;
+  bool FindLevels(std::vector<uint32_t>* starts) const;
 
   FstHeader header_;
   Alphabet alphabet_;

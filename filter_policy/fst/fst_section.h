@@ -54,8 +54,27 @@ namespace ROCKSDB_NAMESPACE::protean {
 // How a section of a Fast Succinct Trie (fst_section.h) is laid out in a
 // filter block.
 
+// The numbers of what levels hold.
+struct FstLevelCounts {
+  uint32_t nodes = 0;
+  uint32_t edges = 0;
+  uint32_t children = 0;     // edges that lead to nodes
+  uint32_t terminators = 0;  // nodes that have one
+  uint32_t runs = 0;         // nodes that have a run (fst.h)
+  uint32_t run_codes = 0;    // codes in all runs
+
+  void Add(const FstLevelCounts& level) {
+    nodes += level.nodes;
+    edges += level.edges;
+    children += level.children;
+    terminators += level.terminators;
+    runs += level.runs;
+    run_codes += level.run_codes;
+  }
+};
+
 // The part of a section in the header of a trie; the arrays follow later.
-struct FstSectionHeader {
+struct FstSectionHeader : FstLevelCounts {
   enum ChildEncoding : uint8_t {
     kHasChildBits = 0,
     kChildrenListed = 1,  // the exceptions lead to nodes
@@ -63,12 +82,6 @@ struct FstSectionHeader {
   };
 
   uint32_t levels = 0;
-  uint32_t nodes = 0;
-  uint32_t edges = 0;
-  uint32_t children = 0;     // edges that lead to nodes
-  uint32_t terminators = 0;  // nodes that have one
-  uint32_t runs = 0;         // nodes that have a run (fst.h)
-  uint32_t run_codes = 0;    // codes in all runs
   uint8_t remainder_bits = 0;
   ChildEncoding child_encoding = kHasChildBits;
   uint8_t exception_bits = 0;     // bits of each exception
