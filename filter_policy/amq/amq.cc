@@ -18,14 +18,6 @@ std::vector<const AmqType*>& Types() {
   return *types;
 }
 
-// The kinds that sets get only when they are built. No design chooses them.
-const std::vector<const AmqType*>& Forms() {
-  static auto* const forms = new std::vector<const AmqType*>{
-      &NeighbourBloomAmqType(),
-  };
-  return *forms;
-}
-
 }  // namespace
 
 const std::vector<const AmqType*>& AmqTypes() { return Types(); }
@@ -34,10 +26,8 @@ const AmqType* FindAmqType(AmqKind kind) {
   for (const AmqType* type : Types()) {
     if (type->kind == kind) return type;
   }
-  for (const AmqType* form : Forms()) {
-    if (form->kind == kind) return form;
-  }
-  return nullptr;
+  // Sets get this kind only when they are built. No design chooses it.
+  return kind == kNeighbourBloomAmq ? &NeighbourBloomAmqType() : nullptr;
 }
 
 const AmqType* FindAmqType(const std::string& name) {

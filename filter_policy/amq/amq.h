@@ -64,8 +64,6 @@ class Amq {
   void Join(const Amq* second) { second_ = second; }
 
   AmqKind kind() const { return header_.kind; }
-  // The size of the data.
-  uint64_t bytes() const { return header_.bytes; }
 
   // Returns true if the set may contain the hash. Nearly all sets are Bloom
   // filters, which are asked without a call.

@@ -81,7 +81,6 @@ class ProbesTable {
   ProbesTable() {
     for (size_t i = kSteps; i < probes_.size(); i++) {
       probes_[i] = BestProbes(static_cast<double>(i) / kSteps);
-      logs_[i] = std::log(probes_[i].rate);
     }
   }
 
@@ -106,7 +105,6 @@ class ProbesTable {
   static constexpr size_t kMaxBits = 40;
 
   std::array<Probes, kMaxBits * kSteps + 1> probes_;
-  std::array<double, kMaxBits* kSteps + 1> logs_ = {};
 };
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
@@ -270,27 +268,6 @@ class NeighbourBloomSet final : public AmqSet {
   const BloomSet bloom_;
 };
 
-class NeighbourBloomBuilder final : public AmqSetBuilder {
- public:
-  NeighbourBloomBuilder(const AmqPlan& plan, char* data)
-      : bloom_(BloomAmqType().new_builder(plan, data)) {}
-
-  void Add(const uint64_t* hashes, size_t count) override {
-    for (size_t i = 0; i < count; i++) {
-      const uint64_t mixed = NeighbourGroups::Mix(hashes[i]);
-      bloom_->Add(&mixed, 1);
-    }
-  }
-  AmqHeader Finish() override {
-    AmqHeader header = bloom_->Finish();
-    header.kind = kNeighbourBloomAmq;
-    return header;
-  }
-
- private:
-  const std::unique_ptr<AmqSetBuilder> bloom_;
-};
-
 }  // namespace
 
 const AmqType& NeighbourBloomAmqType() {
@@ -299,10 +276,6 @@ const AmqType& NeighbourBloomAmqType() {
     AmqType bloom = BloomAmqType();
     bloom.kind = kNeighbourBloomAmq;
     bloom.takes_neighbours = true;
-    bloom.new_builder = [](const AmqPlan& plan,
-                           char* data) -> std::unique_ptr<AmqSetBuilder> {
-      return std::make_unique<NeighbourBloomBuilder>(plan, data);
-    };
     bloom.open = [](const AmqHeader& header, const char* data,
                     void* memory) -> AmqSet* {
       return new (memory) NeighbourBloomSet(header, data);
@@ -312,11 +285,13 @@ const AmqType& NeighbourBloomAmqType() {
   return type;
 }
 
-AmqHeader BuildNeighbourBloom(const std::vector<uint64_t>& hashes,
-                              uint64_t bytes, char* data) {
-  const AmqPlan plan = BloomAmqType().plan(hashes.size(), bytes);
+AmqHeader BuildNeighbourBloom(std::vector<uint64_t> hashes, uint64_t bytes,
+                              char* data) {
+  AmqPlan plan = Plan(hashes.size(), bytes);
   if (plan.kind == AmqKind::kNone) return plan;
-  NeighbourBloomBuilder builder(plan, data);
+  plan.kind = kNeighbourBloomAmq;
+  for (uint64_t& hash : hashes) hash = NeighbourGroups::Mix(hash);
+  Builder builder(plan, data);
   builder.Add(hashes.data(), hashes.size());
   return builder.Finish();
 }

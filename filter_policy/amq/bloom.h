@@ -95,8 +95,8 @@ constexpr AmqKind kNeighbourBloomAmq{7};
 const AmqType& NeighbourBloomAmqType();
 
 // Builds such a set in `bytes` zero bytes at `data`, and returns its header.
-AmqHeader BuildNeighbourBloom(const std::vector<uint64_t>& hashes,
-                              uint64_t bytes, char* data);
+AmqHeader BuildNeighbourBloom(std::vector<uint64_t> hashes, uint64_t bytes,
+                              char* data);
 
 // Groups of 2^bits neighbours; bits <= kNeighbourBits.
 struct NeighbourGroups {

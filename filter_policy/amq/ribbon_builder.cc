@@ -213,7 +213,7 @@ class RibbonBuilder : public AmqSetBuilder {
     for (const std::vector<uint64_t>& shard : shards_) {
       hashes.insert(hashes.end(), shard.begin(), shard.end());
     }
-    return BuildNeighbourBloom(hashes, plan_.bytes, data_);
+    return BuildNeighbourBloom(std::move(hashes), plan_.bytes, data_);
   }
 
   const AmqPlan plan_;

@@ -84,7 +84,6 @@ struct RibbonRehasherSettings {
 };
 
 using RibbonSettings = ribbon::StandardRehasherAdapter<RibbonRehasherSettings>;
-using RibbonSolution = ribbon::SerializableInterleavedSolution<RibbonSettings>;
 using RibbonConfig =
     ribbon::BandingConfigHelper1TS<ribbon::kOneIn20, RibbonSettings>;
 
@@ -92,14 +91,7 @@ struct RibbonSizes {
   static constexpr unsigned kSegmentBytes = sizeof(RibbonSettings::CoeffRow);
   static constexpr unsigned kSlotsPerBlock = 8 * kSegmentBytes;
   static constexpr unsigned kMaxColumns = 8 * sizeof(RibbonSettings::ResultRow);
-  // RibbonSolution::RoundUpNumSlots makes at least this number.
   static constexpr uint32_t kMinBlocks = 2;
-  // The number of blocks for a number of hashes below 2^30.
-  static uint32_t BlocksFor(uint64_t hashes) {
-    return RibbonSolution::RoundUpNumSlots(RibbonConfig::GetNumSlots(
-               std::max<uint32_t>(1, static_cast<uint32_t>(hashes)))) /
-           kSlotsPerBlock;
-  }
 };
 
 // ---- Ribbon shard ----

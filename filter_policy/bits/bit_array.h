@@ -120,6 +120,10 @@ inline void SetBit(char* words, uint64_t pos) {
   StoreWord(words, pos / 64,
             LoadWord(words, pos / 64) | uint64_t{1} << (pos % 64));
 }
+inline void ClearBit(char* words, uint64_t pos) {
+  StoreWord(words, pos / 64,
+            LoadWord(words, pos / 64) & ~(uint64_t{1} << (pos % 64)));
+}
 // Writes successive numbers into bits that are zero, and leaves all other bits
 // as they are.
 class BitWriter {

@@ -2,8 +2,6 @@
 
 #include "filter_policy/bits/checksum.h"
 
-#include <nmmintrin.h>
-
 #include <mutex>
 #include <optional>
 
@@ -11,8 +9,8 @@
 #include "util/coding_lean.h"
 #include "util/crc32c.h"
 
-#if defined(__x86_64__) && !defined(__SSE4_2__)
-
+#if defined(__x86_64__)
+#include <nmmintrin.h>
 #endif
 
 namespace ROCKSDB_NAMESPACE::protean {

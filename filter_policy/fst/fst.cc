@@ -38,43 +38,34 @@ std::string Fst::Describe() const {
 
 std::vector<uint32_t> Fst::LevelStarts() const {
   std::vector<uint32_t> starts;
-  Node node = Root();
-  for (uint32_t begin = 0, end = 1; begin < header_.nodes;) {
-    starts.push_back(begin);
-    begin = end;
-    if (begin == header_.nodes) break;
-    // The level after the next one begins with the first child of the next
-    // level's first node.
-    node = NodeAt(begin, node);
-    end = PlaceOf(node).edges_to_nodes + 1;
-  }
+  FindLevels(&starts);
   return starts;
 }
 
-// Finds the levels one by one from the root. Their number must be the height,
-// they must hold all nodes, and end where the sections do. Then every edge
-// leads to a later node.
-bool Fst::ValidateHeight() const {
+// Finds the levels one by one from the root, and stores where they begin. Their
+// number must be the height, they must hold all nodes, and end where the
+// sections do. Then every edge leads to a later node.
+bool Fst::FindLevels(std::vector<uint32_t>* starts) const {
   uint64_t begin = 0;  // the nodes of the level
   uint64_t end = 1;
-  uint32_t level = 0;
   Node node = Root();
   for (uint32_t i = 0; i < header_.sections; i++) {
     if (sections_[i].num_levels == 0) return false;
     for (uint32_t left = sections_[i].num_levels; left > 0; left--) {
       if (begin >= end || end > sections_[i].end_node) return false;
+      starts->push_back(static_cast<uint32_t>(begin));
       uint64_t next = header_.nodes;
       if (end < header_.nodes) {
+        // The next level ends before the first child of the level after it.
         node = NodeAt(static_cast<uint32_t>(end), node);
         next = uint64_t{PlaceOf(node).edges_to_nodes} + 1;
       }
       begin = end;
       end = next;
-      level++;
     }
     if (begin != sections_[i].end_node) return false;
   }
-  return begin == header_.nodes && level == header_.height;
+  return begin == header_.nodes && starts->size() == header_.height;
 }
 
 Status Fst::OpenSections(Slice* input) {
@@ -118,8 +109,9 @@ Status Fst::OpenSections(Slice* input) {
       leaves != header_.leaves) {
     return Status::Corruption("trie: counts do not add up");
   }
-  return ValidateHeight() ? Status::OK()
-                          : Status::Corruption("trie: levels do not add up");
+  std::vector<uint32_t> starts;
+  return FindLevels(&starts) ? Status::OK()
+                             : Status::Corruption("trie: levels do not add up");
 }
 
 Status Fst::Open(Slice* input) {
@@ -158,30 +150,23 @@ FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
 
 // Descents are bounded by the height, so that not even a damaged trie can make
 // them run for long.
-inline bool FstIterator::EnterChild(Fst::Node* node) const {
-  const Cursor& top = cursors_[depth_ - 1];
-  return depth_ < fst_->height() && fst_->Follow(top.node, top.edge, node);
-}
-
-inline void FstIterator::Descend(bool forward) {
-  Fst::Node node;
-  while (EnterChild(&node)) {
-    if (!PushEnd(node, forward)) return;
-  }
+inline void FstIterator::Enter(Fst::Node node) {
+  Fst::Edge edge;
+  do {
+    if (!fst_->First(node, &edge)) return;
+    Push(node, edge);
+  } while (depth_ < fst_->height() && fst_->Follow(node, edge, &node));
   valid_ = true;
 }
 
-inline bool FstIterator::PushEnd(const Fst::Node& node, bool first) {
-  Fst::Edge edge;
-  if (!(first ? fst_->First(node, &edge) : fst_->Last(node, &edge))) {
-    return false;
+inline void FstIterator::Descend() {
+  const Cursor& top = cursors_[depth_ - 1];
+  Fst::Node child;
+  if (depth_ < fst_->height() && fst_->Follow(top.node, top.edge, &child)) {
+    Enter(child);
+  } else {
+    valid_ = true;
   }
-  Push(node, edge);
-  return true;
-}
-
-inline void FstIterator::Enter(const Fst::Node& node, bool forward) {
-  if (PushEnd(node, forward)) Descend(forward);
 }
 
 inline void FstIterator::Reset() {
@@ -190,30 +175,25 @@ inline void FstIterator::Reset() {
   valid_ = false;
 }
 
-inline void FstIterator::Move(bool forward) {
+inline void FstIterator::Move() {
   valid_ = false;
   prefix_of_target_ = false;
   while (depth_ > 0) {
     Cursor& top = cursors_[depth_ - 1];
-    if (forward ? fst_->Next(top.node, &top.edge)
-                : fst_->Prev(top.node, &top.edge)) {
-      Descend(forward);
+    if (fst_->Next(top.node, &top.edge)) {
+      Descend();
       return;
     }
     depth_--;
   }
 }
 
-void FstIterator::SeekToFirst() { SeekToEnd(/*first=*/true); }
-
-void FstIterator::SeekToLast() { SeekToEnd(/*first=*/false); }
-
-void FstIterator::SeekToEnd(bool first) {
+void FstIterator::SeekToFirst() {
   Reset();
   if (fst_->num_nodes() == 0) {
     valid_ = fst_->num_leaves() > 0;
   } else {
-    Enter(fst_->Root(), first);
+    Enter(fst_->Root());
   }
 }
 
@@ -232,12 +212,12 @@ inline void FstIterator::SeekTo(const Key& target) {
   while (depth_ < fst_->height()) {
     const int run = fst_->CompareRun(node, target, &matched);
     if (run < 0) {
-      Move(/*forward=*/true);
+      Move();
       return;
     }
     if (run > 0 || matched == target.size()) {
       // All below this node is the target or above it.
-      Enter(node, /*forward=*/true);
+      Enter(node);
       prefix_of_target_ = run == 0 && fst_->HasTerminator(node);
       prefix_length_ = matched;
       return;
@@ -245,12 +225,12 @@ inline void FstIterator::SeekTo(const Key& target) {
     const int symbol = fst_->SymbolAt(target, matched);
     Fst::Edge edge;
     if (!fst_->LowerBound(node, symbol, &edge)) {
-      Move(/*forward=*/true);
+      Move();
       return;
     }
     Push(node, edge);
     if (edge.Symbol() != symbol) {
-      Descend(/*forward=*/true);
+      Descend();
       return;
     }
     matched++;
@@ -269,9 +249,7 @@ PROTEAN_CLONED void FstIterator::Seek(const CodedKey& target) {
   SeekTo(target);
 }
 
-PROTEAN_CLONED void FstIterator::Next() { Move(/*forward=*/true); }
-
-void FstIterator::Prev() { Move(/*forward=*/false); }
+PROTEAN_CLONED void FstIterator::Next() { Move(); }
 
 Slice FstIterator::path() const {
   path_.clear();

@@ -260,14 +260,6 @@ class Fst {
     return Levels(node).LowerBound(node.local, 0, edge);
   }
 
-  // The edge before `*edge`, down to the terminator.
-  bool Prev(const Node& node, Edge* edge) const {
-    if (edge->is_terminator) return false;
-    if (Levels(node).Prev(node.local, edge)) return true;
-    edge->is_terminator = HasTerminator(node);
-    return edge->is_terminator;
-  }
-
   // Returns true if the edge leads to a node, which is then stored in `*child`;
   // else it ends in a leaf.
   bool Follow(const Node& node, const Edge& edge, Node* child) const {
@@ -327,7 +319,7 @@ class Fst {
   }
 
   Status OpenSections(Slice* input);
-  bool ValidateHeight() const;
+  bool FindLevels(std::vector<uint32_t>* starts) const;
 
   FstHeader header_;
   Alphabet alphabet_;
@@ -350,7 +342,6 @@ class FstIterator {
 
   bool Valid() const { return valid_; }
   void SeekToFirst();
-  void SeekToLast();
 
   // Moves to the first leaf whose path is a prefix of `target`, or `target`
   // itself, or above it. In the first two cases IsPrefixOfTarget() is true, and
@@ -366,7 +357,6 @@ class FstIterator {
 
   // REQUIRES: Valid()
   void Next();
-  void Prev();
 
   // The bytes, or digits, on the path to the leaf. Valid until the iterator
   // moves. REQUIRES: Valid()
@@ -392,23 +382,15 @@ class FstIterator {
   template <typename Key>
   void SeekTo(const Key& target);
   void Reset();
-  void SeekToEnd(bool first);
   void Push(const Fst::Node& node, const Fst::Edge& edge) {
     new (&cursors_[depth_++]) Cursor{node, edge};
   }
-  // The functions below move forward, towards later leaves, or backward.
-
-  // Pushes the first (last) edge of the node; false if it has none.
-  bool PushEnd(const Fst::Node& node, bool first);
-  // Goes down to the first (last) leaf of the node, or below the edge on top.
-  void Enter(const Fst::Node& node, bool forward);
-  void Descend(bool forward);
-  // Moves to the next (previous) leaf, from the edge on top, below which
-  // everything has been visited.
-  void Move(bool forward);
-  // Stores the node that the edge on top leads to. False if it leads to none,
-  // or too deep.
-  bool EnterChild(Fst::Node* node) const;
+  // Goes down to the first leaf of the node, or below the edge on top.
+  void Enter(Fst::Node node);
+  void Descend();
+  // Moves to the next leaf, from the edge on top, below which everything has
+  // been visited.
+  void Move();
 
   const Fst* fst_;
   Cursor* cursors_;

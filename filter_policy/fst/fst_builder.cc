@@ -250,8 +250,9 @@ bool FstBuilder::Prepare(uint64_t* size) {
     return false;
   }
   for (unsigned byte = 0; byte < 256; byte++) {
-    if (records_.Occurs(byte) || !options_.reduce_alphabet)
+    if (records_.occurs()[byte] || !options_.reduce_alphabet) {
       SetBit(alphabet_, byte);
+    }
   }
   const Alphabet reduced(alphabet_);
   code_bits_ = reduced.code_bits();
@@ -337,8 +338,6 @@ bool FstBuilder::ChooseSections(uint64_t* size) {
   return true;
 }
 
-// Each loop below does one thing, which keeps the bits it writes in registers.
-
 void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
                              const Section& section) const {
   const uint32_t begin = node.has_terminator ? 1 : 0;
@@ -346,21 +345,8 @@ void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
   char* const labels = section.arrays + section.layout.labels;
   const uint64_t first_number = uint64_t{rest.nodes} << code_bits_;
   if (remainder_bits == 0) {
-    BitWriter writer(labels, first_number);
-    if (code_bits_ == CodedKey::kDigitBits) {
-      uint64_t digits = 0;
-      for (uint32_t i = begin; i < node.num_edges; i++) {
-        digits |= uint64_t{1} << codes_[node.edge(i) & 0xff];
-      }
-      writer.Write(digits, 1u << CodedKey::kDigitBits);
-      return;
-    }
-    unsigned next = 0;
     for (uint32_t i = begin; i < node.num_edges; i++) {
-      const unsigned code = codes_[node.edge(i) & 0xff];
-      for (; next + 64 <= code; next += 64) writer.Write(0, 64);
-      writer.Write(uint64_t{1} << (code - next), code - next + 1);
-      next = code + 1;
+      SetBit(labels, first_number + codes_[node.edge(i) & 0xff]);
     }
     return;
   }
@@ -376,20 +362,11 @@ void FstBuilder::WriteLabels(const Record& node, const LevelRest& rest,
   }
   // The position of an edge's bit is the number of edges before it plus the
   // number of its quotient. The bit is still a 1.
-  uint64_t index = 0;
-  uint64_t cleared = 0;
   for (uint32_t i = begin, edge = rest.edges; i < node.num_edges; i++, edge++) {
     const uint64_t code = codes_[node.edge(i) & 0xff];
-    const uint64_t bit = edge + ((first_number | code) >> remainder_bits);
-    if (bit / 64 != index) {
-      StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
-      index = bit / 64;
-      cleared = 0;
-    }
-    cleared |= uint64_t{1} << (bit % 64);
+    ClearBit(labels, edge + ((first_number | code) >> remainder_bits));
     remainders.Write(code & mask, remainder_bits);
   }
-  StoreWord(labels, index, LoadWord(labels, index) & ~cleared);
 }
 
 void FstBuilder::WriteChildren(const Record& node, const LevelRest& rest,
@@ -400,13 +377,8 @@ void FstBuilder::WriteChildren(const Record& node, const LevelRest& rest,
   if (header.child_encoding == FstSectionHeader::kHasChildBits) {
     if (node.children() == 0) return;
     BitWriter writer(children, rest.edges);
-    for (uint32_t i = begin; i < node.num_edges; i += 64) {
-      const uint32_t edges = std::min(node.num_edges - i, 64u);
-      uint64_t bits = 0;
-      for (uint32_t j = 0; j < edges; j++) {
-        bits |= uint64_t{(node.edge(i + j) & kLeadsToNode) != 0} << j;
-      }
-      writer.Write(bits, edges);
+    for (uint32_t i = begin; i < node.num_edges; i++) {
+      writer.Write((node.edge(i) & kLeadsToNode) != 0, 1);
     }
     return;
   }

@@ -18,16 +18,6 @@ constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max() / 4;
 // index, and the memory that the reader allocates for it.
 constexpr uint64_t kSectionCost = 8 * (FstSectionHeader::kSize + 8 + 256);
 
-void AddLevel(const FstLevelCounts& level, FstSectionHeader* section) {
-  section->levels++;
-  section->nodes += level.nodes;
-  section->edges += level.edges;
-  section->children += level.children;
-  section->terminators += level.terminators;
-  section->runs += level.runs;
-  section->run_codes += level.run_codes;
-}
-
 // The sizes of a level in bits, for each FstSectionHeader::ChildEncoding,
 // without the arrays that all encodings share.
 constexpr size_t kChildEncodings = 3;
@@ -40,7 +30,7 @@ LevelSizes SizesOf(const FstLevelCounts& level, unsigned code_bits,
   if (remainder_bits == 0) {
     section.dense_group_shift = options.dense_group_shift;
   }
-  AddLevel(level, &section);
+  section.Add(level);
   const FstSectionLayout layout(section, code_bits);
   const uint64_t labels = 64 * layout.groups + layout.label_bits +
                           uint64_t{level.edges} * remainder_bits;
@@ -152,7 +142,8 @@ std::vector<FstSectionHeader> Partition(
         sections.back().dense_group_shift = options.dense_group_shift;
       }
     }
-    AddLevel(levels[depth], &sections.back());
+    sections.back().levels++;
+    sections.back().Add(levels[depth]);
   }
   return sections;
 }

@@ -10,16 +10,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The numbers of what a level holds.
-struct FstLevelCounts {
-  uint32_t nodes = 0;
-  uint32_t edges = 0;
-  uint32_t children = 0;
-  uint32_t terminators = 0;
-  uint32_t runs = 0;
-  uint32_t run_codes = 0;
-};
-
 // The encodings and devices that may be used: by default, all of them. Other
 // choices are for comparison and for tests. The answers of a trie do not depend
 // on them.

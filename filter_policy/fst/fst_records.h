@@ -158,8 +158,7 @@ class FstRecords {
   // depth of the lowest one.
   size_t open_nodes() const { return open_.size(); }
   size_t lowest_depth() const { return lowest_depth_; }
-  // Returns true if a byte occurs in any edge or run.
-  bool Occurs(unsigned byte) const { return occurs_[byte]; }
+  // Tells for each byte whether it occurs in any edge or run.
   const bool (&occurs() const)[256] { return occurs_; }
 
   // The bytes that are kept for each key.

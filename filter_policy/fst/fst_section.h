@@ -54,8 +54,27 @@ namespace ROCKSDB_NAMESPACE::protean {
 // How a section of a Fast Succinct Trie (fst_section.h) is laid out in a
 // filter block.
 
+// The numbers of what levels hold.
+struct FstLevelCounts {
+  uint32_t nodes = 0;
+  uint32_t edges = 0;
+  uint32_t children = 0;     // edges that lead to nodes
+  uint32_t terminators = 0;  // nodes that have one
+  uint32_t runs = 0;         // nodes that have a run (fst.h)
+  uint32_t run_codes = 0;    // codes in all runs
+
+  void Add(const FstLevelCounts& level) {
+    nodes += level.nodes;
+    edges += level.edges;
+    children += level.children;
+    terminators += level.terminators;
+    runs += level.runs;
+    run_codes += level.run_codes;
+  }
+};
+
 // The part of a section in the header of a trie; the arrays follow later.
-struct FstSectionHeader {
+struct FstSectionHeader : FstLevelCounts {
   enum ChildEncoding : uint8_t {
     kHasChildBits = 0,
     kChildrenListed = 1,  // the exceptions lead to nodes
@@ -63,12 +82,6 @@ struct FstSectionHeader {
   };
 
   uint32_t levels = 0;
-  uint32_t nodes = 0;
-  uint32_t edges = 0;
-  uint32_t children = 0;     // edges that lead to nodes
-  uint32_t terminators = 0;  // nodes that have one
-  uint32_t runs = 0;         // nodes that have a run (fst.h)
-  uint32_t run_codes = 0;    // codes in all runs
   uint8_t remainder_bits = 0;
   ChildEncoding child_encoding = kHasChildBits;
   uint8_t exception_bits = 0;     // bits of each exception
@@ -225,7 +238,13 @@ class FstSection {
   // The last edge.
   bool Last(uint32_t node, Edge* edge) const {
     if (remainder_bits_ == 0) {
-      return DenseBefore(node, uint32_t{1} << code_bits_, edge);
+      const uint64_t begin = DenseBit(node, 0);
+      const uint64_t end = DenseBit(uint64_t{node} + 1, 0);
+      const uint64_t bit = PrevOne(labels_, begin, end);
+      if (bit == end) return false;
+      edge->code = static_cast<uint32_t>(bit - begin);
+      edge->index = DenseIndex(node, bit);
+      return true;
     }
     if (quotient_bits_ == 0) {
       FirstOfNode(node, edge);
@@ -234,10 +253,17 @@ class FstSection {
       return true;
     }
     // The edges of the last quotient end with a 1.
-    const uint64_t quotient = (uint64_t{node} + 1) << quotient_bits_;
-    FirstOfQuotient(node, quotient, edge);
-    edge->bit--;
-    return SkipBackToEdge(node, quotient - 1, edge);
+    const uint64_t end_quotient = (uint64_t{node} + 1) << quotient_bits_;
+    FirstOfQuotient(node, end_quotient, edge);
+    const uint64_t end = edge->bit - 1;
+    const uint64_t bit = PrevZero(labels_, end);
+    if (bit == end) return false;
+    const uint64_t quotient = end_quotient - (end - bit);
+    if (quotient >> quotient_bits_ != node) return false;
+    edge->bit = static_cast<uint32_t>(bit);
+    edge->index--;
+    edge->code = Code(quotient, remainders_.Get(edge->index));
+    return true;
   }
 
   // The edge after `*edge`.
@@ -261,18 +287,6 @@ class FstSection {
     edge->bit++;
     edge->index++;
     return SkipToEdge(node, quotient, edge);
-  }
-
-  // The edge before `*edge`.
-  bool Prev(uint32_t node, Edge* edge) const {
-    if (remainder_bits_ == 0) return DenseBefore(node, edge->code, edge);
-    if (quotient_bits_ == 0) {
-      if (edge->bit == 0 || GetBit(labels_, edge->bit - 1)) return false;
-      edge->bit = --edge->index;
-      edge->code = static_cast<uint32_t>(remainders_.Get(edge->index));
-      return true;
-    }
-    return SkipBackToEdge(node, Quotient(node, edge->code), edge);
   }
 
   // The number of the node's first edge, which is also the number of edges
@@ -379,16 +393,6 @@ class FstSection {
         CountOnes(labels_, DenseBit(group << group_shift_, 0), bit));
   }
 
-  // The last edge with a code below `code`.
-  bool DenseBefore(uint32_t node, uint32_t code, Edge* edge) const {
-    const uint64_t begin = DenseBit(node, 0);
-    const uint64_t bit = PrevOne(labels_, begin, begin + code);
-    if (bit == begin + code) return false;
-    edge->code = static_cast<uint32_t>(bit - begin);
-    edge->index = DenseIndex(node, bit);
-    return true;
-  }
-
   uint64_t Quotient(uint32_t node, uint32_t code) const {
     return (uint64_t{node} << code_bits_ | code) >> remainder_bits_;
   }
@@ -475,18 +479,6 @@ class FstSection {
     quotient += bit - edge->bit;
     if (quotient >> quotient_bits_ != node) return false;
     edge->bit = static_cast<uint32_t>(bit);
-    edge->code = Code(quotient, remainders_.Get(edge->index));
-    return true;
-  }
-
-  // Moves a place within `quotient` to the edge before it.
-  bool SkipBackToEdge(uint32_t node, uint64_t quotient, Edge* edge) const {
-    const uint64_t bit = PrevZero(labels_, edge->bit);
-    if (bit == edge->bit) return false;
-    quotient -= edge->bit - bit - 1;
-    if (quotient >> quotient_bits_ != node) return false;
-    edge->bit = static_cast<uint32_t>(bit);
-    edge->index--;
     edge->code = Code(quotient, remainders_.Get(edge->index));
     return true;
   }

@@ -62,17 +62,15 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
 
 // Goes one level down from `*node`, whose path, without its run, is the first
 // `*depth` bytes of `key`. Returns false if that decides the lookup; the answer
-// is then in `*found`, and the number of the leaf that was found in `*leaf`,
-// unless that is nullptr.
+// is then in `*found`.
 template <typename Key>
 inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
-                           bool* found, uint32_t* leaf) const {
+                           bool* found) const {
   *found = false;
   if (fst_.CompareRun(*node, key, depth) != 0) return false;
   if (*depth == key.size()) {
     // A terminator stands for exactly this key, so its suffix adds nothing.
     *found = fst_.HasTerminator(*node);
-    if (leaf != nullptr) *leaf = fst_.PlaceOf(*node).leaves;
     return false;
   }
   Fst::Edge edge;
@@ -82,7 +80,6 @@ inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
     *node = child;
     return true;
   }
-  if (leaf != nullptr) *leaf = fst_.Leaf(*node, edge);
   if (suffix_.bits() == 0) {
     *found = true;
     return false;
@@ -94,11 +91,11 @@ inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
 }
 
 template <typename Key>
-inline bool Surf::FindKey(const Key& key, uint32_t* leaf) const {
+inline bool Surf::FindKey(const Key& key) const {
   Fst::Node node = fst_.Root();
   size_t depth = 0;
   bool found;
-  while (StepDown(key, &node, &depth, &found, leaf)) {
+  while (StepDown(key, &node, &depth, &found)) {
   }
   return found;
 }
@@ -112,26 +109,6 @@ PROTEAN_CLONED bool Surf::HasCodedKey(const Slice& key) const {
   CodedKey coded;
   code_.Encode(key, &coded);
   return FindKey(coded);
-}
-
-PROTEAN_CLONED bool Surf::FindLeafOfKey(const Slice& key,
-                                        uint32_t* leaf) const {
-  return FindKey(key, leaf);
-}
-
-PROTEAN_CLONED bool Surf::FindLeafOfCodedKey(const Slice& key,
-                                             uint32_t* leaf) const {
-  CodedKey coded;
-  code_.Encode(key, &coded);
-  return FindKey(coded, leaf);
-}
-
-bool Surf::FindLeaf(const Slice& key, uint32_t* leaf) const {
-  if (fst_.num_nodes() == 0) {
-    *leaf = 0;
-    return fst_.num_leaves() > 0 && key.empty();
-  }
-  return is_coded_ ? FindLeafOfCodedKey(key, leaf) : FindLeafOfKey(key, leaf);
 }
 
 // All lookups go down together, a level at a time, so that the cache misses of
@@ -387,19 +364,11 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options,
 
 void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
   key_bytes_ += key.size();
-  if (suffix_.bits() == 0) {
-    fst_.Add(key, shared, next_shared, /*value=*/0);
-    return;
-  }
-  // Out of line, so that a key without a suffix needs no registers for it.
-  const auto add_with_suffix = [&]() __attribute__((noinline)) {
-    const size_t depth = Depth(key, shared, next_shared);
-    fst_.Add(key, shared, next_shared,
-             suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
-             Draft(key, depth));
-    if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, next_shared);
-  };
-  add_with_suffix();
+  const size_t depth = Depth(key, shared, next_shared);
+  fst_.Add(key, shared, next_shared,
+           suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
+           Draft(key, depth));
+  if (suffix_.prefix_bits > 0) step_.Add(key.size(), shared, next_shared);
 }
 
 void SurfBuilder::AddLast(const Slice& key, size_t shared) {
@@ -408,22 +377,11 @@ void SurfBuilder::AddLast(const Slice& key, size_t shared) {
   fst_.AddLast(key, shared,
                suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
                Draft(key, depth));
-  if (suffix_.prefix_bits > 0) NoteNeighbors(key, shared, 0);
+  if (suffix_.prefix_bits > 0) step_.Add(key.size(), shared, 0);
 }
 
 uint64_t SurfBuilder::Draft(const Slice& key, size_t depth) const {
   return suffix_.prefix_bits == 0 ? 0 : drafts_.Of(key, depth, salt());
-}
-
-// What the key before this one shares with all its neighbors is now known.
-void SurfBuilder::NoteNeighbors(const Slice& key, size_t shared,
-                                size_t next_shared) {
-  last_.next = shared;
-  last_.behind_next = next_shared;
-  if (num_noted_++ > 0) step_.Add(last_);
-  last_.before_previous = last_.previous;
-  last_.previous = shared;
-  last_.key_size = key.size();
 }
 
 Status SurfBuilder::PlanTrie(uint64_t* size) {

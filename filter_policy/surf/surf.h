@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,71 +31,6 @@
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Leaf set ----
-
-// A set of leaves of a SuRF, by their numbers: a bit for each leaf, such as
-// the tombstones of deleted keys (SuRF paper, appendix A). Leaves can be added
-// and counted: the ones in each block of bits are summed up in a Fenwick tree.
-
-class LeafSet {
- public:
-  // An empty set takes no memory.
-  explicit LeafSet(uint32_t num_leaves) : num_leaves_(num_leaves) {}
-
-  // The number of leaves in the set.
-  uint32_t size() const { return size_; }
-
-  bool Has(uint32_t leaf) const {
-    return size_ > 0 && GetBit(words_.data(), leaf);
-  }
-
-  void Add(uint32_t leaf) {
-    if (words_.empty()) {
-      // Reading a word may load the one after it.
-      words_.resize(BitArrayBytes(num_leaves_) + 8);
-      sums_.resize(num_leaves_ / kBlockBits + 2);
-    }
-    if (GetBit(words_.data(), leaf)) return;
-    words_[leaf / 8] = static_cast<char>(
-        static_cast<uint8_t>(words_[leaf / 8]) | 1u << leaf % 8);
-    size_++;
-    for (uint32_t i = leaf / kBlockBits + 1; i < sums_.size(); i += i & -i) {
-      sums_[i]++;
-    }
-  }
-
-  // The number of leaves of the set in [begin, end).
-  uint32_t CountBetween(uint32_t begin, uint32_t end) const {
-    return size_ == 0 ? 0 : CountBelow(end) - CountBelow(begin);
-  }
-
-  // The bits, in whole words; nothing if the set is empty.
-  Slice words() const {
-    return size_ == 0 ? Slice()
-                      : Slice(words_.data(), BitArrayBytes(num_leaves_));
-  }
-
-  size_t MemoryUsage() const {
-    return words_.capacity() + sizeof(uint32_t) * sums_.capacity();
-  }
-
- private:
-  static constexpr uint32_t kBlockBits = 512;
-
-  uint32_t CountBelow(uint32_t leaf) const {
-    uint32_t count = 0;
-    for (uint32_t i = leaf / kBlockBits; i > 0; i &= i - 1) count += sums_[i];
-    return count + static_cast<uint32_t>(CountOnes(
-                       words_.data(), leaf / kBlockBits * kBlockBits, leaf));
-  }
-
-  uint32_t num_leaves_;
-  uint32_t size_ = 0;
-  std::string words_;
-  // The i-th sum, from 1 on, is of the i & -i blocks up to the i-th one.
-  std::vector<uint32_t> sums_;
-};
 
 // ---- Surf leaf ----
 
@@ -264,13 +200,11 @@ class Surf : public RangeFilter {
     CountLeaves(lo, hi, hi_inclusive, /*removed=*/nullptr, count);
     return true;
   }
-  // CountRange without the leaves in `removed`, if that is not nullptr.
+  // Tells how many of the leaves in [begin, end) are not to be counted.
+  using RemovedLeaves = std::function<uint32_t(uint32_t begin, uint32_t end)>;
+  // CountRange without the leaves that `removed` tells of, if it is given.
   void CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                   const LeafSet* removed, RangeCount* count) const;
-
-  // Stores the number of the leaf that may be that of `key`; false if there is
-  // none, as KeyMayMatch.
-  bool FindLeaf(const Slice& key, uint32_t* leaf) const;
+                   const RemovedLeaves& removed, RangeCount* count) const;
 
   FilterReport Report() const override;
   // CountRange for [lo, hi].
@@ -287,7 +221,6 @@ class Surf : public RangeFilter {
 
     bool Valid() const { return it_.Valid(); }
     void SeekToFirst() { it_.SeekToFirst(); }
-    void SeekToLast() { it_.SeekToLast(); }
 
     // moveToNext (section 3.5): moves to the first key that may be at or above
     // `target`. Returns the false positive flag: true if that key may also be
@@ -295,7 +228,6 @@ class Surf : public RangeFilter {
     bool Seek(const Slice& target);
 
     void Next() { it_.Next(); }
-    void Prev() { it_.Prev(); }
 
     // The bytes of the current key that are stored. Valid until the iterator
     // moves.
@@ -367,31 +299,27 @@ class Surf : public RangeFilter {
 
   // A Key is a Slice or, if the trie is one of digits, a CodedKey.
   template <typename Key>
-  bool StepDown(const Key& key, Fst::Node* node, size_t* depth, bool* found,
-                uint32_t* leaf = nullptr) const;
+  bool StepDown(const Key& key, Fst::Node* node, size_t* depth,
+                bool* found) const;
   template <typename Key>
-  bool FindKey(const Key& key, uint32_t* leaf = nullptr) const;
+  bool FindKey(const Key& key) const;
   template <typename Key>
   void FindKeys(size_t num_keys, const Key* const* keys, bool* found) const;
   template <typename Key>
   bool FindBetween(const Key& lo, const Key& hi, bool hi_inclusive) const;
   template <typename Key>
   void CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
-                    const LeafSet* removed, RangeCount* count) const;
+                    const RemovedLeaves& removed, RangeCount* count) const;
 
   bool HasKey(const Slice& key) const;
   bool HasCodedKey(const Slice& key) const;
-  bool FindLeafOfKey(const Slice& key, uint32_t* leaf) const;
-  bool FindLeafOfCodedKey(const Slice& key, uint32_t* leaf) const;
   void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
   void HaveCodedKeys(size_t num_keys, Slice** keys, bool* found) const;
   bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   bool HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
                           bool hi_inclusive) const;
   void CountKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                 const LeafSet* removed, RangeCount* count) const;
-  void CountCodedKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                      const LeafSet* removed, RangeCount* count) const;
+                 const RemovedLeaves& removed, RangeCount* count) const;
 
   uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
     return fst_.values().Get(fst_.Leaf(node, edge));
@@ -466,7 +394,6 @@ class SurfBuilder : public RangeFilterBuilder {
     return options;
   }
   uint64_t Draft(const Slice& key, size_t depth) const;
-  void NoteNeighbors(const Slice& key, size_t shared, size_t next_shared);
 
   // The size of a trie of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;
@@ -481,8 +408,6 @@ class SurfBuilder : public RangeFilterBuilder {
   SurfSuffix suffix_;
   const PrefixBitDrafts drafts_;
   PrefixStepChooser step_;
-  KeyNeighborhood last_ = {};  // of the last key
-  uint64_t num_noted_ = 0;
   FstBuilder fst_;
   uint64_t key_bytes_ = 0;
 };

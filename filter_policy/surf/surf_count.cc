@@ -122,7 +122,7 @@ class CountBound {
 
 template <typename Key>
 inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
-                               const LeafSet* removed,
+                               const RemovedLeaves& removed,
                                RangeCount* count) const {
   using Bound = CountBound<Key>;
   Bound low(*this, lo, Bound::kLow);
@@ -131,18 +131,16 @@ inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
     count->count += to.leaves - from.leaves;
-    if (removed != nullptr) {
-      count->count -= removed->CountBetween(from.leaves, to.leaves);
-    }
+    if (removed) count->count -= removed(from.leaves, to.leaves);
     // No node is between the two places, so the places below are the same.
     if (from.edges_to_nodes == to.edges_to_nodes && !low.on_path() &&
         !high.on_path()) {
       break;
     }
   }
-  const auto is_ambiguous = [removed](const Bound& bound) {
-    return bound.ambiguous() &&
-           (removed == nullptr || !removed->Has(bound.ambiguous_leaf()));
+  const auto is_ambiguous = [&removed](const Bound& bound) {
+    const uint32_t leaf = bound.ambiguous_leaf();
+    return bound.ambiguous() && (!removed || removed(leaf, leaf + 1) == 0);
   };
   count->low_ambiguous = is_ambiguous(low);
   count->low_shared = low.shared();
@@ -151,15 +149,10 @@ inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
 }
 
 PROTEAN_CLONED void Surf::CountKeys(const Slice& lo, const Slice& hi,
-                                    bool hi_inclusive, const LeafSet* removed,
+                                    bool hi_inclusive,
+                                    const RemovedLeaves& removed,
                                     RangeCount* count) const {
-  CountBetween(lo, hi, hi_inclusive, removed, count);
-}
-
-PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
-                                         bool hi_inclusive,
-                                         const LeafSet* removed,
-                                         RangeCount* count) const {
+  if (!is_coded_) return CountBetween(lo, hi, hi_inclusive, removed, count);
   CodedKey coded_lo;
   CodedKey coded_hi;
   code_.Encode(lo, hi, &coded_lo, &coded_hi);
@@ -178,23 +171,19 @@ PROTEAN_CLONED void Surf::CountCodedKeys(const Slice& lo, const Slice& hi,
 }
 
 void Surf::CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                       const LeafSet* removed, RangeCount* count) const {
+                       const RemovedLeaves& removed, RangeCount* count) const {
   *count = RangeCount();
   const int order = lo.compare(hi);
   if (order > 0 || (order == 0 && !hi_inclusive)) return;
   if (fst_.num_nodes() == 0) {
     // The only key, if any, is the empty one.
     const bool has_key =
-        fst_.num_leaves() > 0 && (removed == nullptr || !removed->Has(0));
+        fst_.num_leaves() > 0 && (!removed || removed(0, 1) == 0);
     count->count = has_key && lo.empty() ? 1 : 0;
     return;
   }
   const SurfUpperBound end(hi, hi_inclusive);
-  if (is_coded_) {
-    CountCodedKeys(lo, end.hi, end.inclusive, removed, count);
-  } else {
-    CountKeys(lo, end.hi, end.inclusive, removed, count);
-  }
+  CountKeys(lo, end.hi, end.inclusive, removed, count);
   // Each bound alone leaves the key open; what the two have in common may rule
   // it out.
   if (suffix_.prefix_bits > 0 && count->count == 1 && count->low_ambiguous &&

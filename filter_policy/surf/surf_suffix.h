@@ -236,16 +236,6 @@ class PrefixBitDrafts {
   uint32_t second_count_ = 0;
 };
 
-// The lengths that three successive keys share with their neighbors, and the
-// length of the middle one.
-struct KeyNeighborhood {
-  size_t before_previous;  // the previous key and the one before it
-  size_t previous;         // the key and the previous one
-  size_t next;             // the key and the next one
-  size_t behind_next;      // the next key and the one behind it
-  size_t key_size;
-};
-
 // Chooses the step of a file for queries that are like its keys: each key takes
 // its turn as a query for what is not there. If it were not in the file, its
 // search would end at the leaf of the nearer neighbor, or above it. In the
@@ -262,9 +252,17 @@ class PrefixStepChooser {
  public:
   explicit PrefixStepChooser(uint32_t bits) : bits_(bits) {}
 
-  // Takes a key of the file as a query. Not every key is looked at.
-  void Add(const KeyNeighborhood& key) {
-    if (++keys_ % kKeysPerQuery == 0) AddQuery(key);
+  // Takes the next key of the file, which shares that many bytes with its
+  // neighbors. What the key before it shares with all its neighbors is now
+  // known. Not every key is a query.
+  void Add(size_t key_size, size_t shared, size_t next_shared) {
+    last_.next = shared;
+    last_.behind_next = next_shared;
+    if (keys_ > 0 && keys_ % kKeysPerQuery == 0) AddQuery(last_);
+    keys_++;
+    last_.before_previous = last_.previous;
+    last_.previous = shared;
+    last_.key_size = key_size;
   }
 
   // The step with the fewest false positives; kUsualPrefixStep if no query came
@@ -274,9 +272,20 @@ class PrefixStepChooser {
  private:
   static constexpr uint32_t kKeysPerQuery = 8;
 
+  // The lengths that three successive keys share with their neighbors, and the
+  // length of the middle one.
+  struct KeyNeighborhood {
+    size_t before_previous;  // the previous key and the one before it
+    size_t previous;         // the key and the previous one
+    size_t next;             // the key and the next one
+    size_t behind_next;      // the next key and the one behind it
+    size_t key_size;
+  };
+
   void AddQuery(const KeyNeighborhood& key);
 
   const uint32_t bits_;
+  KeyNeighborhood last_ = {};  // of the last key
   uint64_t keys_ = 0;
   uint64_t queries_ = 0;
   // For each step, the expected number of queries that are let through.
@@ -298,7 +307,6 @@ struct SurfSuffix {
   uint32_t prefix_step = kUsualPrefixStep;
 
   uint32_t bits() const { return hash_bits + real_bits + prefix_bits; }
-  bool HasHashes() const { return hash_bits + prefix_bits > 0; }
 
   // The trie with these suffixes in words, such as "trie, 8 real bits".
   std::string Describe() const {

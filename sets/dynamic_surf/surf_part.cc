@@ -18,6 +18,15 @@ Status SurfPart::Create(std::string payload, uint64_t size,
   return s;
 }
 
+bool SurfPart::FindLeaf(const Slice& key, uint32_t* leaf) const {
+  if (!surf().KeyMayMatch(key)) return false;
+  // The leaf that may be that of the key is the first one at or above it.
+  Surf::Iterator it(&surf());
+  it.Seek(key);
+  *leaf = it.leaf();
+  return !removed_.Has(*leaf);
+}
+
 bool SurfPart::LowerBound(const Slice& target, std::string* bound) const {
   Surf::Iterator it(&surf());
   const bool may_be_below = it.Seek(target);

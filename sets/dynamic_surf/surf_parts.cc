@@ -9,12 +9,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 void SurfParts::Insert(const Slice& key) {
   FrontRecord record;
   FrontRecord frozen;
-  uint32_t leaf;
   if (!active_->Find(key, &record)) {
     if (frozen_ != nullptr && frozen_->Find(key, &frozen)) {
       // The merge takes it away if it was deleted.
       record.below = frozen.is_present ? Below::kCertainly : Below::kNo;
-    } else if (bottom_->FindLeaf(key, &leaf)) {
+    } else if (bottom_->KeyMayMatch(key)) {
       record.below = Below::kMaybe;
     }
   } else if (record.is_present) {
@@ -53,8 +52,7 @@ bool SurfParts::KeyMayMatch(const Slice& key) const {
   if (frozen_ != nullptr && frozen_->Find(key, &record)) {
     return record.is_present;
   }
-  uint32_t leaf;
-  return bottom_->FindLeaf(key, &leaf);
+  return bottom_->KeyMayMatch(key);
 }
 
 bool SurfParts::RangeMayMatch(const Slice& lo, const Slice& hi) const {

@@ -279,7 +279,7 @@ class Examiner {
       it.Seek(target);
       for (int step = 0; step < 6 && it.Valid(); step++) {
         NotePosition(it);
-        step % 3 == 2 ? it.Prev() : it.Next();
+        it.Next();
       }
     }
     constexpr int kMaxSteps = 200;
@@ -287,11 +287,6 @@ class Examiner {
     for (int step = 0; it.Valid() && step < kMaxSteps; step++) {
       NotePosition(it);
       it.Next();
-    }
-    it.SeekToLast();
-    for (int step = 0; it.Valid() && step < kMaxSteps; step++) {
-      NotePosition(it);
-      it.Prev();
     }
   }
   void NotePosition(const Surf::Iterator& it) {
