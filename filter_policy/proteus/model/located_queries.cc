@@ -38,11 +38,10 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
     last = inclusive;
   }
   *query = {};
-  std::string decoded;
   // keys_below - 1 is above all indexes if there is no key below.
   for (size_t neighbour : {keys_below - 1, next}) {
     if (neighbour >= keys.size()) continue;
-    const Slice key = keys.Get(neighbour, &decoded);
+    const Slice key = keys[neighbour];
     query->lo_shared = std::max(query->lo_shared, SharedBits(lo, key));
     query->hi_shared = std::max(query->hi_shared, SharedBits(last, key));
   }
@@ -116,7 +115,7 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
   size_t begin = *index;
   size_t step = 1;
   size_t end = begin;
-  while (end < keys.size() && keys.Compare(end, target) < 0) {
+  while (end < keys.size() && keys[end].compare(target) < 0) {
     begin = end + 1;
     end += step;
     step *= 2;
@@ -129,8 +128,8 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
 std::vector<SortedSample> SortThoseWithin(
     const KeyStore& keys, const std::vector<SampleQuery>& samples,
     uint32_t* outside) {
-  const std::string smallest = keys[0];
-  const std::string largest = keys[keys.size() - 1];
+  const Slice smallest = keys[0];
+  const Slice largest = keys[keys.size() - 1];
   std::vector<SortedSample> sorted;
   sorted.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
@@ -168,7 +167,7 @@ LocatedSamples LocateSamples(const KeyStore& keys,
     const SampleQuery& sample = is_scan ? scan : *entry.sample;
     GallopTo(keys, sample.lo, &index);
     if (index < keys.size()) {
-      const int to_hi = keys.Compare(index, sample.hi);
+      const int to_hi = keys[index].compare(sample.hi);
       if (to_hi < 0 || (to_hi == 0 && sample.hi_inclusive)) continue;
     }
     LocatedQuery query;
