@@ -4,11 +4,6 @@
 //  kMaxKeyBytes of very long keys are kept. Keys of one length take a byte more
 //  than they have, others 5 bytes more. The one byte tells what a key shares
 //  with the key before it, for the passes that count or hash prefixes.
-//
-//  RocksDB limits the size of a file on disk, where similar long keys take a
-//  few bytes each. They must not take a multiple of that here, so chunks of
-//  such keys are front coded, like RocksDB's data blocks: a key is stored as
-//  the length of what it shares with the previous key, and the rest.
 
 #pragma once
 
@@ -48,76 +43,38 @@ class KeyStore {
 
   size_t size() const { return size_; }
 
-  std::string operator[](size_t index) const {
-    std::string decoded;
-    const Slice key = Get(index, &decoded);
-    if (decoded.empty()) decoded.assign(key.data(), key.size());
-    return decoded;
-  }
-  // A key without a copy of it, unless its chunk is coded: then `decoded` has
-  // the copy.
-  Slice Get(size_t index, std::string* decoded) const {
-    const Chunk& chunk = chunks_[index / kChunkKeys];
-    const size_t place = index % kChunkKeys;
-    if (!chunk.coded) return At(chunk, place);
-    *decoded = Decode(chunk, place);
-    return *decoded;
-  }
-
-  // Compares a key, given by its index, with another one, as Slice::compare.
-  int Compare(size_t index, const Slice& key) const {
-    const Chunk& chunk = chunks_[index / kChunkKeys];
-    const size_t place = index % kChunkKeys;
-    return chunk.coded ? Slice(Decode(chunk, place)).compare(key)
-                       : At(chunk, place).compare(key);
+  // A key, which stays valid until keys are appended.
+  Slice operator[](size_t index) const {
+    return chunks_[index / kChunkKeys].keys().At(index % kChunkKeys);
   }
 
   // The index in [begin, end) of the first key that is not below `target`, or
   // `end`. The keys ascend.
   size_t LowerBound(const Slice& target, size_t begin, size_t end) const;
 
-  // Calls visit(key) for all keys in order, or visit(key, shared): the number
-  // of bits that the key shares with the key of the call before
-  // (prefix_hash.h), and 0 in the first call. A key stays valid until the call
-  // for the next one ends.
-  template <typename Visitor>
-  void ForEach(Visitor&& visit) const {
-    ForEach(0, size_, std::forward<Visitor>(visit));
-  }
-  // ForEach for the keys of the indexes in [begin, end).
+  // Calls visit(key) in order for the keys of the indexes in [begin, end), or
+  // visit(key, shared): the number of bits that the key shares with the key of
+  // the call before (prefix_hash.h), and 0 in the first call.
   template <typename Visitor>
   void ForEach(size_t begin, size_t end, Visitor&& visit) const {
-    // The last key of a chunk stays valid beside the first one of the next.
-    Plain decoded[2];
-    Slice last_of_chunk;
-    const size_t origin = begin;
-    while (begin < end) {
-      const size_t c = begin / kChunkKeys;
-      const size_t first = begin - c * kChunkKeys;
-      const size_t stop = std::min(kChunkKeys, end - c * kChunkKeys);
-      const ChunkKeys keys(chunks_[c], &decoded[c % 2]);
-      // Compiled into both of the loops that follow, with the visitor.
-      const auto visit_at = [&](size_t i, const Slice& key)
-          __attribute__((always_inline)) {
+    Slice last;
+    for (size_t at = begin; at < end;) {
+      const size_t c = at / kChunkKeys;
+      const size_t first = c * kChunkKeys;
+      const size_t stop = std::min(first + kChunkKeys, end);
+      const ChunkKeys keys = chunks_[c].keys();
+      for (; at < stop; at++) {
+        const Slice key = keys.At(at - first);
         if constexpr (std::is_invocable_v<Visitor, const Slice&, uint32_t>) {
-          visit(key, i > first         ? keys.SharedAt(i, key)
-                     : begin == origin ? 0
-                                       : SharedBits(last_of_chunk, key));
+          const uint32_t bits = keys.shared[at - first];
+          visit(key, at == begin        ? 0
+                     : bits < kManyBits ? bits
+                                        : SharedBits(last, key));
+          last = key;
         } else {
           visit(key);
         }
-      };
-      // Keys of one length have a faster loop.
-      if (keys.ends == nullptr) {
-        const char* key = keys.bytes + first * keys.key_size;
-        for (size_t i = first; i < stop; i++, key += keys.key_size) {
-          visit_at(i, Slice(key, keys.key_size));
-        }
-      } else {
-        for (size_t i = first; i < stop; i++) visit_at(i, keys.At(i));
       }
-      last_of_chunk = keys.At(stop - 1);
-      begin = c * kChunkKeys + stop;
     }
   }
 
@@ -132,10 +89,6 @@ class KeyStore {
  private:
   // The bytes of a chunk stay below 4 GB.
   static constexpr size_t kChunkKeys = 1024;
-  // A front coded chunk stores the first key of each group of this size whole.
-  static constexpr size_t kGroupKeys = 8;
-  static_assert(kChunkKeys % kGroupKeys == 0, "chunks are full when coded");
-
   // A std::string would do, but the calls that appending takes cost as much as
   // all else that is done with a short key.
   class Bytes {
@@ -150,13 +103,6 @@ class KeyStore {
       bytes_ = std::move(grown);
       capacity_ = capacity;
     }
-    // Makes room for `size` bytes, and returns where they are to be written.
-    char* Add(size_t size) {
-      if (size > capacity_ - size_) Grow(size);
-      char* const added = bytes_.get() + size_;
-      size_ += size;
-      return added;
-    }
     // Appends a key of 8 to 16 bytes if there is room.
     bool AppendShort(const Slice& key) {
       const size_t size = key.size();
@@ -165,16 +111,15 @@ class KeyStore {
       size_ += size;
       return true;
     }
+    // Grows in smaller steps than a string would.
     void Append(const Slice& key) {
-      if (key.size() > 0) memcpy(Add(key.size()), key.data(), key.size());
+      const size_t size = key.size();
+      if (size > capacity_ - size_) Reserve(size_ + size_ / 8 + size);
+      if (size > 0) memcpy(bytes_.get() + size_, key.data(), size);
+      size_ += size;
     }
 
    private:
-    // Grows in smaller steps than a string would.
-    [[gnu::noinline]] void Grow(size_t size) {
-      Reserve(size_ + size_ / 8 + size);
-    }
-
     std::unique_ptr<char[]> bytes_;
     size_t size_ = 0;
     size_t capacity_ = 0;
@@ -183,17 +128,31 @@ class KeyStore {
   // Stands for this number of shared bits or more, and for an unknown number.
   static constexpr uint8_t kManyBits = 255;
 
+  // The keys of a chunk.
+  struct ChunkKeys {
+    const char* bytes;
+    const uint32_t* ends;  // nullptr if all keys have key_size bytes
+    size_t key_size;
+    const uint8_t* shared;
+
+    Slice At(size_t i) const {
+      if (ends == nullptr) return Slice(bytes + i * key_size, key_size);
+      const uint32_t begin = i == 0 ? 0 : ends[i - 1];
+      return Slice(bytes + begin, ends[i] - begin);
+    }
+  };
+
   struct Chunk {
     Bytes bytes;
     // The bits that each key shares with the key before it, or kManyBits.
     std::unique_ptr<uint8_t[]> shared;
     size_t key_size = 0;         // length of every key, if there are no ends
     std::vector<uint32_t> ends;  // else where each key ends in `bytes`
-    // Whether the keys are front coded, each after two varints: the length of
-    // what it shares with the previous key, and the length of the rest. Then
-    // `ends` tells where each group ends, and key_size the bytes of all keys.
-    bool coded = false;
 
+    ChunkKeys keys() const {
+      return {bytes.data(), ends.empty() ? nullptr : ends.data(), key_size,
+              shared.get()};
+    }
     // Appends a short key that is as long as all others.
     bool AppendAlike(const Slice& key) {
       return key.size() == key_size && ends.empty() && bytes.AppendShort(key);
@@ -208,62 +167,9 @@ class KeyStore {
     }
   };
 
-  // The keys of a front coded chunk.
-  struct Plain {
-    std::string bytes;             // has room for more
-    std::vector<uint32_t> ends;    // where each key ends in `bytes`
-    std::vector<uint32_t> shared;  // bytes that are stored as shared
-  };
-  // What is known of the keys of other chunks.
-  static constexpr uint32_t kNoneShared[kChunkKeys] = {};
-
-  // The keys of a chunk: its own bytes, or what they are decoded to.
-  struct ChunkKeys {
-    ChunkKeys(const Chunk& chunk, Plain* decoded)
-        : bytes(chunk.bytes.data()),
-          ends(chunk.ends.empty() ? nullptr : chunk.ends.data()),
-          key_size(chunk.key_size),
-          shared(chunk.shared.get()) {
-      if (!chunk.coded) return;
-      DecodeAll(chunk, decoded);
-      bytes = decoded->bytes.data();
-      ends = decoded->ends.data();
-      known_shared = decoded->shared.data();
-    }
-
-    Slice At(size_t i) const {
-      if (ends == nullptr) return Slice(bytes + i * key_size, key_size);
-      const uint32_t begin = i == 0 ? 0 : ends[i - 1];
-      return Slice(bytes + begin, ends[i] - begin);
-    }
-    // The bits that a key but for the first one shares with the one before it.
-    uint32_t SharedAt(size_t i, const Slice& key) const {
-      const uint32_t bits = shared[i];
-      return bits < kManyBits ? bits
-                              : SharedBits(At(i - 1), key, known_shared[i]);
-    }
-
-    const char* bytes;
-    const uint32_t* ends;  // nullptr if all keys have key_size bytes
-    size_t key_size;
-    const uint8_t* shared;
-    const uint32_t* known_shared = kNoneShared;  // bytes
-  };
-
-  // A key of a chunk that is not coded.
-  static Slice At(const Chunk& chunk, size_t index) {
-    return ChunkKeys(chunk, nullptr).At(index);
-  }
-
   size_t OpenBytes() const {
     return chunks_.empty() ? 0 : chunks_.back().MemoryUsage();
   }
-  // Front codes a full chunk if that is worth it.
-  static void Encode(Chunk* chunk);
-  static std::string Decode(const Chunk& chunk, size_t index);
-  // Decodes all keys. The memory of `plain` is reused.
-  static void DecodeAll(const Chunk& chunk, Plain* plain);
-
   // Begins a chunk whose first key has `key_size` bytes.
   void AddChunk(size_t key_size);
   // Appends any key. Out of line, so that Append needs no registers for it.

@@ -147,12 +147,8 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
   return true;
 }
 
-// Completes a design whose tries have been built.
+// Chooses the design of parts whose tries are too large for them.
 void ProteusGroup::AcceptTries(DesignSearch* search) {
-  ProteusDesign& design = header_.design;
-  if (design.size() == 1) {
-    search->AddSecondLayer(bytes_, tries_size_, &design);
-  }
   if (HasDroppedTries()) {
     search->ForbidTries();
     fallback_ = search->Choose(settings_.space, bytes_);

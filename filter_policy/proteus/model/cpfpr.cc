@@ -29,16 +29,12 @@ RunRates::RunRates(double rate, size_t most)
   for (size_t i = 0; i < num_lengths_; i++) {
     power *= rate;
     all_of_[i] = power;
-    log_not_[i] = kNotKnown;
+    log_not_[i] = std::log1p(-std::min(power, 1 - 1e-16));
   }
 }
 
 double RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
   const size_t i = std::min<size_t>(lengths, num_lengths_) - 1;
-  // Most queries test one prefix.
-  if (runs > 1 && log_not_[i] == kNotKnown) {
-    log_not_[i] = std::log1p(-std::min(all_of_[i], 1 - 1e-16));
-  }
   return AnyEventOf(all_of_[i], log_not_[i], runs);
 }
 

@@ -99,12 +99,9 @@ class RunRates {
   static constexpr size_t kLengths = 32;
 
  private:
-  // No logarithm of a probability.
-  static constexpr double kNotKnown = 1;
-
   const size_t num_lengths_;
   double all_of_[kLengths];
-  mutable double log_not_[kLengths];  // std::log1p(-all_of_[i]), where needed
+  double log_not_[kLengths];  // std::log1p(-all_of_[i])
 };
 
 // ---- Query probability ----

@@ -38,11 +38,10 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
     last = inclusive;
   }
   *query = {};
-  std::string decoded;
   // keys_below - 1 is above all indexes if there is no key below.
   for (size_t neighbour : {keys_below - 1, next}) {
     if (neighbour >= keys.size()) continue;
-    const Slice key = keys.Get(neighbour, &decoded);
+    const Slice key = keys[neighbour];
     query->lo_shared = std::max(query->lo_shared, SharedBits(lo, key));
     query->hi_shared = std::max(query->hi_shared, SharedBits(last, key));
   }
@@ -61,62 +60,16 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
 namespace {
 
 struct SortedSample {
-  uint64_t word;  // of its lower bound
+  uint64_t word;  // of its lower bound, which mostly decides the order
   const SampleQuery* sample;
 };
-
-// Sorts the samples, whose first words are set, by their lower bounds.
-void SortByWords(std::vector<SortedSample>* samples) {
-  // Samples in [begin, end) have equal lower bounds before byte `from`, and the
-  // words from there on are set.
-  struct Range {
-    size_t from;
-    size_t begin;
-    size_t end;
-  };
-  const auto at = [&](size_t index) {
-    return samples->begin() + static_cast<ptrdiff_t>(index);
-  };
-  std::vector<Range> ranges = {{0, 0, samples->size()}};
-  while (!ranges.empty()) {
-    const Range range = ranges.back();
-    ranges.pop_back();
-    std::sort(at(range.begin), at(range.end),
-              [](const SortedSample& a, const SortedSample& b) {
-                return a.word < b.word;
-              });
-    const size_t next = range.from + sizeof(uint64_t);
-    for (size_t i = range.begin; i < range.end;) {
-      const size_t begin = i;
-      while (i < range.end && at(i)->word == at(begin)->word) i++;
-      if (i - begin < 2) continue;
-      // Bounds that end here precede those that go on, and differ in the number
-      // of zeros that they end with.
-      const auto longer =
-          std::partition(at(begin), at(i), [next](const SortedSample& sample) {
-            return sample.sample->lo.size() <= next;
-          });
-      std::sort(at(begin), longer,
-                [](const SortedSample& a, const SortedSample& b) {
-                  return a.sample->lo.size() < b.sample->lo.size();
-                });
-      for (auto sample = longer; sample != at(i); ++sample) {
-        sample->word = LoadBits64(sample->sample->lo, next);
-      }
-      if (longer != at(i)) {
-        ranges.push_back(
-            {next, static_cast<size_t>(longer - samples->begin()), i});
-      }
-    }
-  }
-}
 
 // Finds the first key at or above `target` from `*index` on, which advances.
 void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
   size_t begin = *index;
   size_t step = 1;
   size_t end = begin;
-  while (end < keys.size() && keys.Compare(end, target) < 0) {
+  while (end < keys.size() && keys[end].compare(target) < 0) {
     begin = end + 1;
     end += step;
     step *= 2;
@@ -129,8 +82,8 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
 std::vector<SortedSample> SortThoseWithin(
     const KeyStore& keys, const std::vector<SampleQuery>& samples,
     uint32_t* outside) {
-  const std::string smallest = keys[0];
-  const std::string largest = keys[keys.size() - 1];
+  const Slice smallest = keys[0];
+  const Slice largest = keys[keys.size() - 1];
   std::vector<SortedSample> sorted;
   sorted.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
@@ -141,7 +94,12 @@ std::vector<SortedSample> SortThoseWithin(
     }
     sorted.push_back({LoadBits64(sample.lo, 0), &sample});
   }
-  SortByWords(&sorted);
+  std::sort(sorted.begin(), sorted.end(),
+            [](const SortedSample& a, const SortedSample& b) {
+              return a.word != b.word
+                         ? a.word < b.word
+                         : Slice(a.sample->lo).compare(b.sample->lo) < 0;
+            });
   return sorted;
 }
 
@@ -168,7 +126,7 @@ LocatedSamples LocateSamples(const KeyStore& keys,
     const SampleQuery& sample = is_scan ? scan : *entry.sample;
     GallopTo(keys, sample.lo, &index);
     if (index < keys.size()) {
-      const int to_hi = keys.Compare(index, sample.hi);
+      const int to_hi = keys[index].compare(sample.hi);
       if (to_hi < 0 || (to_hi == 0 && sample.hi_inclusive)) continue;
     }
     LocatedQuery query;

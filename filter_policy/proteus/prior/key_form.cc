@@ -7,7 +7,26 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- Sampled keys ----
+
+std::vector<std::string> SampledKeys(const KeyStore& keys) {
+  std::vector<std::string> sampled;
+  const size_t count = std::min(keys.size(), kMaxSampledKeys);
+  for (size_t i = 0; i < count; i++) {
+    const size_t index =
+        count == keys.size() ? i : i * (keys.size() - 1) / (count - 1);
+    sampled.push_back(keys[index].ToString());
+  }
+  return sampled;
+}
+
 // ---- Characters ----
+
+bool ArePrintable(const std::vector<std::string>& keys) {
+  return std::all_of(keys.begin(), keys.end(), [](const std::string& key) {
+    return std::all_of(key.begin(), key.end(), IsPrintable);
+  });
+}
 
 namespace {
 
@@ -132,33 +151,17 @@ std::vector<Anchor> AnchorsOf(const std::string& key, size_t start,
 
 // ---- Key form ----
 
-namespace {
-
-// Returns true if all characters of these keys are printable.
-bool ArePrintable(const KeyStore& keys) {
-  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
-    const std::string key = keys[SampledKey(keys, i)];
-    for (size_t j = 0; j < key.size(); j++) {
-      if (!IsPrintable(key[j])) return false;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
 KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics) {
   if (statistics.shortest_key() != statistics.longest_key()) {
     return KeyForm::kText;
   }
-  if (ArePrintable(keys)) return KeyForm::kDigits;
+  if (ArePrintable(SampledKeys(keys))) return KeyForm::kDigits;
   return statistics.longest_key() <= 8 ? KeyForm::kNumber : KeyForm::kRecord;
 }
 
 std::vector<std::string> CharactersOf(const KeyStore& keys) {
   std::vector<std::string> seen(keys[0].size());
-  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
-    const std::string key = keys[SampledKey(keys, i)];
+  for (const std::string& key : SampledKeys(keys)) {
     for (size_t j = 0; j < key.size(); j++) seen[j].push_back(key[j]);
   }
   std::vector<std::string> alphabets;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What the keys of a file look like, which decides what the prior asks. All
-//  functions are pure, and look at kSampledKeys keys.
+//  functions are pure, and look at kMaxSampledKeys keys.
 
 #pragma once
 
@@ -26,15 +26,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The limit of the number of these keys, which are spread evenly over the file.
 constexpr size_t kMaxSampledKeys = 64;
 
-inline size_t NumSampledKeys(const KeyStore& keys) {
-  return std::min(keys.size(), kMaxSampledKeys);
-}
-// The index of one of these keys; number < NumSampledKeys(keys).
-inline size_t SampledKey(const KeyStore& keys, size_t number) {
-  return keys.size() <= kMaxSampledKeys
-             ? number
-             : number * (keys.size() - 1) / (kMaxSampledKeys - 1);
-}
+std::vector<std::string> SampledKeys(const KeyStore& keys);
 
 // ---- Characters ----
 
@@ -46,6 +38,8 @@ inline bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 inline bool IsPrintable(char c) { return c >= ' ' && c <= '~'; }
+// Returns true if all characters of all these keys are printable.
+bool ArePrintable(const std::vector<std::string>& keys);
 inline bool IsSeparator(char c) {
   return IsPrintable(c) && !IsDigit(c) && !IsLetter(c);
 }

@@ -20,9 +20,9 @@ bool LocateIfEmpty(const Slice& lo, const Slice& hi, bool hi_inclusive,
                    LocatedQuery* query) {
   const KeyStore& keys = source.keys;
   if (IsInverted(lo, hi, hi_inclusive)) return false;
-  if (keys_below > 0 && keys.Compare(keys_below - 1, lo) >= 0) return false;
+  if (keys_below > 0 && keys[keys_below - 1].compare(lo) >= 0) return false;
   if (next < keys.size()) {
-    const int order = keys.Compare(next, hi);
+    const int order = keys[next].compare(hi);
     if (order < 0 || (order == 0 && hi_inclusive)) return false;
   }
   return LocateQuery(lo, hi, hi_inclusive, keys, keys_below, next,
@@ -93,6 +93,10 @@ bool AddNumber(const std::string& number, std::string* key) {
   return carry == 0;
 }
 
+Slice AnyKey(PriorSource* source) {
+  return source->keys[source->random.Uniform(source->keys.size())];
+}
+
 // Counts up the character at `place` by `more`, with carries. False if there is
 // a carry out of the first place, or a character that is not in its alphabet.
 bool CountUpBy(size_t more, size_t place,
@@ -114,13 +118,11 @@ bool CountUpBy(size_t more, size_t place,
 }  // namespace
 
 uint32_t SharedWithNeighbors(const KeyStore& keys, size_t index) {
-  std::string decoded[2];
-  const Slice key = keys.Get(index, &decoded[0]);
+  const Slice key = keys[index];
   uint32_t shared = 0;
-  if (index > 0) shared = SharedBits(keys.Get(index - 1, &decoded[1]), key);
+  if (index > 0) shared = SharedBits(keys[index - 1], key);
   if (index + 1 < keys.size()) {
-    shared =
-        std::max(shared, SharedBits(key, keys.Get(index + 1, &decoded[1])));
+    shared = std::max(shared, SharedBits(key, keys[index + 1]));
   }
   return std::min(shared, BitsOf(key));
 }
@@ -146,8 +148,7 @@ bool Advance(uint32_t bit, PriorRandom* random, std::string* key) {
 }
 
 bool CountUp(size_t place, PriorSource* source, std::string* key) {
-  const std::string other =
-      source->keys[source->random.Uniform(source->keys.size())];
+  const Slice other = AnyKey(source);
   for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
   const size_t more = 1 + source->random.Uniform(2);
   return CountUpBy(more, place, source->alphabets, key);
@@ -171,10 +172,6 @@ namespace {
 
 // The ranges of short queries are less than 2^kLengthBits long.
 constexpr uint32_t kLengthBits = 5;
-
-std::string AnyKey(PriorSource* source) {
-  return source->keys[source->random.Uniform(source->keys.size())];
-}
 
 char AnyCharacter(size_t place, PriorSource* source) {
   const std::string& alphabet = source->alphabets[place];
@@ -204,7 +201,7 @@ bool ChangeKey(size_t index, PriorSource* source, std::string* key) {
     case 0:
       return Follow(index, source, key);
     case 1: {
-      const std::string other = AnyKey(source);
+      const Slice other = AnyKey(source);
       const size_t place = random.Uniform(key->size());
       if (source->form == KeyForm::kDigits) {
         (*key)[place] = AnyCharacter(place, source);
@@ -232,7 +229,7 @@ bool GoAsFarAsNeighbors(size_t index, PriorSource* source, std::string* key) {
 }  // namespace
 
 bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query) {
-  const std::string key = source->keys[index];
+  const Slice key = source->keys[index];
   std::string end;
   bool inclusive;
   const Slice hi = PointEnd(key, source->prefixes_only, &end, &inclusive);
@@ -242,7 +239,7 @@ bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query) {
 }
 
 bool MakePointAfter(size_t index, PriorSource* source, LocatedQuery* query) {
-  std::string key = source->keys[index];
+  std::string key = source->keys[index].ToString();
   if (key.empty() || !ChangeKey(index, source, &key) ||
       !LocatePoint(key, *source, query)) {
     return false;
@@ -253,13 +250,13 @@ bool MakePointAfter(size_t index, PriorSource* source, LocatedQuery* query) {
 
 bool MakePointNearTime(size_t index, PriorSource* source, LocatedQuery* query) {
   PriorRandom& random = source->random;
-  std::string key = source->keys[index];
+  std::string key = source->keys[index].ToString();
   if (random.Uniform(2) == 0) {
     return source->windows->Later(index, 1 + random.Uniform(1 << kStepBits),
                                   &key) &&
            LocatePoint(key, *source, query);
   }
-  const std::string other = AnyKey(source);
+  const Slice other = AnyKey(source);
   size_t end = 0;
   if (other.empty() || !source->windows->EndOfTime(key, &end)) return false;
   const size_t place = random.Uniform(std::min(end, other.size()));
@@ -268,9 +265,9 @@ bool MakePointNearTime(size_t index, PriorSource* source, LocatedQuery* query) {
 }
 
 bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query) {
-  const std::string lo = source->keys[index];
+  const Slice lo = source->keys[index];
   if (lo.empty()) return false;
-  std::string hi = lo;
+  std::string hi = lo.ToString();
   if (source->form == KeyForm::kDigits) {
     // The place lies where the key differs from its neighbors, or later; longer
     // ranges are more likely.
@@ -287,7 +284,7 @@ bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query) {
 }
 
 bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query) {
-  std::string lo = source->keys[index];
+  std::string lo = source->keys[index].ToString();
   if (lo.empty() || !Follow(index, source, &lo)) return false;
   std::string hi = lo;
   if (source->form == KeyForm::kDigits) {
@@ -304,10 +301,10 @@ bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query) {
 
 bool MakeRangeSpread(size_t index, PriorSource* source, LocatedQuery* query) {
   const KeyStore& keys = source->keys;
-  const std::string smallest = keys[0];
-  const std::string largest = keys[keys.size() - 1];
+  const Slice smallest = keys[0];
+  const Slice largest = keys[keys.size() - 1];
   const size_t same = SharedBits(smallest, largest) / 8;
-  std::string lo = keys[index];
+  std::string lo = keys[index].ToString();
   if (same >= lo.size()) return false;
   const uint64_t first = LoadBits64(smallest, same);
   const uint64_t span = LoadBits64(largest, same) - first;
@@ -322,15 +319,15 @@ bool MakeRangeSpread(size_t index, PriorSource* source, LocatedQuery* query) {
 }
 
 bool MakeSibling(size_t index, PriorSource* source, LocatedQuery* query) {
-  const std::string lo = source->keys[index];
-  std::string hi = lo;
+  const Slice lo = source->keys[index];
+  std::string hi = lo.ToString();
   if (hi.empty() || hi.back() == '\xff') return false;
   hi.back() = static_cast<char>(hi.back() + 1);
   return LocateInPlaceOf(index, lo, hi, true, *source, query);
 }
 
 bool MakePrefixScan(size_t index, PriorSource* source, LocatedQuery* query) {
-  const std::string key = source->keys[index];
+  const Slice key = source->keys[index];
   const size_t least = SharedWithNeighbors(source->keys, index) / 8 + 1;
   if (least > key.size()) return false;
   const size_t size = least + source->random.Uniform(key.size() - least + 1);

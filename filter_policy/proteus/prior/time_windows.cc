@@ -319,15 +319,11 @@ std::optional<TimeField> FindTimeField(const KeyStore& keys,
                                        size_t shared_bytes) {
   std::optional<TimeField> best;
   if (keys.size() == 0) return best;
-  Samples samples;
-  bool printed = true;
-  bool one_length = true;
-  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
-    samples.push_back(keys[SampledKey(keys, i)]);
-    const std::string& key = samples.back();
-    printed = printed && std::all_of(key.begin(), key.end(), IsPrintable);
-    one_length = one_length && key.size() == samples[0].size();
-  }
+  const Samples samples = SampledKeys(keys);
+  const bool printed = ArePrintable(samples);
+  const bool one_length = std::all_of(
+      samples.begin(), samples.end(),
+      [&](const std::string& key) { return key.size() == samples[0].size(); });
   const std::string& first = samples[samples.size() / 2];
   for (size_t start = 0; start < std::min(first.size(), kMaxStart); start++) {
     const std::vector<Numeral> forms = FormsAt(first, start, printed);
@@ -401,8 +397,7 @@ TimeWindows::TimeWindows(const KeyStore& keys, const TimeField& field)
   std::optional<std::string> rest;
   Numeral::Value first = ~Numeral::Value{0};
   Numeral::Value last = 0;
-  for (size_t i = 0; i < NumSampledKeys(keys); i++) {
-    const std::string key = keys[SampledKey(keys, i)];
+  for (const std::string& key : SampledKeys(keys)) {
     const std::optional<Time> time = TimeOf(key);
     if (!time) continue;
     first = std::min(first, time->value);
@@ -440,7 +435,7 @@ double TimeWindows::Spacing(size_t index, const std::string& key,
   size_t others = 0;
   // False if the key is another entity's.
   const auto visit = [&](size_t neighbor) {
-    const std::string other_key = (*keys_)[neighbor];
+    const std::string other_key = (*keys_)[neighbor].ToString();
     const std::optional<Time> other = TimeOf(other_key);
     if (!other || other->start != time.start ||
         other_key.compare(0, time.start, key, 0, time.start) != 0) {
@@ -464,7 +459,7 @@ double TimeWindows::Spacing(size_t index, const std::string& key,
 
 bool TimeWindows::Window(size_t index, double order, std::string* lo,
                          std::string* hi) const {
-  *lo = (*keys_)[index];
+  *lo = (*keys_)[index].ToString();
   const std::optional<Time> time = TimeOf(*lo);
   if (!time) return false;
   const double spacing = Spacing(index, *lo, *time);
@@ -486,7 +481,7 @@ bool TimeWindows::Window(size_t index, double order, std::string* lo,
 }
 
 bool TimeWindows::NextEntity(size_t index, std::string* prefix) const {
-  *prefix = (*keys_)[index];
+  *prefix = (*keys_)[index].ToString();
   size_t start = 0;
   if (!field_.anchor.Find(*prefix, &start)) return false;
   prefix->resize(start);
@@ -494,7 +489,7 @@ bool TimeWindows::NextEntity(size_t index, std::string* prefix) const {
 }
 
 bool TimeWindows::Later(size_t index, uint64_t more, std::string* key) const {
-  *key = (*keys_)[index];
+  *key = (*keys_)[index].ToString();
   const std::optional<Time> time = TimeOf(*key);
   if (!time || time->value + more >= field_.time.count()) return false;
   field_.time.Write(time->value + more, time->start, key);

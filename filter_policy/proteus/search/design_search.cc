@@ -120,31 +120,6 @@ void DesignSearch::Race(uint64_t bytes,
   }
 }
 
-void DesignSearch::AddSecondLayer(uint64_t bytes, uint64_t trie_bytes,
-                                  ProteusDesign* design) const {
-  constexpr uint32_t kNearest = 64;
-  const ProteusDesign alone = *design;
-  const uint32_t trie_bits = alone.trie_bits();
-  DesignCandidate candidate;
-  candidate.design = alone;
-  candidate.trie_bytes = trie_bytes;
-  judge_.Evaluate(bytes, kFirstRoundQueries, &candidate);
-  double best = candidate.fpr;
-  const uint32_t last = std::min(trie_bits + kNearest, statistics_.max_bits());
-  for (uint32_t bits = trie_bits + 1; bits <= last; bits++) {
-    candidate.design = alone;
-    candidate.design.Add(Layer::Prefixes(bits));
-    for (AmqKind kind : kinds_) {
-      candidate.design.amq = kind;
-      judge_.Evaluate(bytes, kFirstRoundQueries, &candidate);
-      if (candidate.fpr < best) {
-        best = candidate.fpr;
-        *design = candidate.design;
-      }
-    }
-  }
-}
-
 // ---- Search key sets ----
 
 // Designs with a set of whole keys: one that points ask first

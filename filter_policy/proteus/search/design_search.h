@@ -76,11 +76,6 @@ class DesignSearch {
   // a little above that if the design is faster by enough.
   ProteusDesign Choose(DesignSpace space, uint64_t bytes) const;
 
-  // Gives a design that is a trie alone a second layer in what its trie, now
-  // built and of `trie_bytes` bytes, has left of `bytes`, if that is worth it.
-  void AddSecondLayer(uint64_t bytes, uint64_t trie_bytes,
-                      ProteusDesign* design) const;
-
  private:
   // Number of queries that the first round looks at.
   static constexpr size_t kFirstRoundQueries = 4096;

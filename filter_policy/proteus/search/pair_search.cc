@@ -244,8 +244,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
 
 namespace {
 
-// Queries that the two rounds of steps look at.
-constexpr size_t kFewTwoSetQueries = 256;
+// Queries that the steps look at.
 constexpr size_t kTwoSetQueries = 1024;
 
 // Lengths that are spread evenly, and those where queries part from the keys.
@@ -284,13 +283,8 @@ int FarthestStep(const KeyStatistics& statistics) {
 // memory is shared.
 class TwoSetsClimb {
  public:
-  // Designs of `bytes` bytes are judged by `num_queries` queries.
-  TwoSetsClimb(const DesignJudge& judge, uint64_t bytes, size_t num_queries,
-               uint32_t max_bits)
-      : judge_(judge),
-        bytes_(bytes),
-        num_queries_(num_queries),
-        max_bits_(max_bits) {}
+  TwoSetsClimb(const DesignJudge& judge, uint64_t bytes, uint32_t max_bits)
+      : judge_(judge), bytes_(bytes), max_bits_(max_bits) {}
 
   // Goes on to better neighbors as long as there are any.
   void Climb(int farthest_step, DesignCandidate* best) {
@@ -350,7 +344,7 @@ class TwoSetsClimb {
     // be found again.
     if (is_new || (rate->second < 0 && -rate->second <= most)) {
       const bool is_exact =
-          judge_.Evaluate(bytes_, num_queries_, candidate, most);
+          judge_.Evaluate(bytes_, kTwoSetQueries, candidate, most);
       rate->second = is_exact ? candidate->fpr : -candidate->fpr;
     }
     candidate->fpr = std::abs(rate->second);
@@ -358,7 +352,6 @@ class TwoSetsClimb {
 
   const DesignJudge& judge_;
   const uint64_t bytes_;
-  const size_t num_queries_;
   const uint32_t max_bits_;
   // Searches from several starts meet, and turn back to where they were: the
   // rates by the kind, the lengths and the share. Those that are not exact are
@@ -366,12 +359,14 @@ class TwoSetsClimb {
   std::map<std::array<int64_t, 4>, double> known_;
 };
 
-// Drops designs whose rates cannot be expected to be below `most` on more
-// queries.
-void DropHopeless(double most, std::vector<DesignCandidate>* found) {
+// Drops designs whose rates on `num_queries` queries do not let expect rates
+// below `most` on more of them.
+void DropHopeless(double most, size_t num_queries,
+                  std::vector<DesignCandidate>* found) {
   const auto is_hopeless = [&](const DesignCandidate& candidate) {
     const double rate = std::min(candidate.fpr, 1.0);
-    const double error = std::sqrt(rate * (1 - rate) / kFewTwoSetQueries);
+    const double error =
+        std::sqrt(rate * (1 - rate) / static_cast<double>(num_queries));
     return candidate.fpr - 2 * error > most;
   };
   found->erase(std::remove_if(found->begin(), found->end(), is_hopeless),
@@ -380,9 +375,8 @@ void DropHopeless(double most, std::vector<DesignCandidate>* found) {
 
 }  // namespace
 
-// Pairs of lengths on a grid, then steps from the best ones to better
-// neighbours: first on few queries, and from those that may still become the
-// best on more of them.
+// Pairs of lengths on a grid, then steps to better neighbors from those of the
+// best ones that may still become the best of all.
 void DesignSearch::SearchTwoSets(uint64_t bytes,
                                  std::vector<DesignCandidate>* found) const {
   constexpr size_t kTwoSetStarts = 3;
@@ -411,20 +405,15 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   }
   KeepBest(kTwoSetStarts, price_, &grid);
 
-  const uint32_t max_bits = statistics_.max_bits();
-  const int farthest = FarthestStep(statistics_);
-  TwoSetsClimb rough(judge_, bytes, kFewTwoSetQueries, max_bits);
-  for (DesignCandidate& best : grid) rough.Climb(farthest, &best);
-  KeepBest(kTwoSetStarts, price_, &grid);
   // Penalties make it more than one where nothing else keeps the promise.
   double least = std::numeric_limits<double>::infinity();
   for (const DesignCandidate& other : *found) {
     least = std::min(least, other.fpr);
   }
-  DropHopeless(least + MaxRateForTime(price_), &grid);
-  TwoSetsClimb fine(judge_, bytes, kTwoSetQueries, max_bits);
+  DropHopeless(least + MaxRateForTime(price_), kGridQueries, &grid);
+  TwoSetsClimb steps(judge_, bytes, statistics_.max_bits());
   for (DesignCandidate& best : grid) {
-    fine.Climb(std::min(farthest, 4), &best);
+    steps.Climb(FarthestStep(statistics_), &best);
     found->push_back(best);
   }
 }
