@@ -67,6 +67,10 @@ class BlockBasedFile {
   int level() const { return rep()->level; }
   // The largest sequence number of the file's entries, if it is a file of a DB.
   SequenceNumber largest_seqno() const { return largest_seqno_; }
+  // Returns true if readers of the DB may see its entries in another order than
+  // that of their sequence numbers: transactions may be prepared before they
+  // are committed.
+  bool may_have_transactions() const { return rep()->ioptions.allow_2pc; }
   const std::shared_ptr<Cache>& block_cache() const {
     return rep()->table_options.block_cache;
   }

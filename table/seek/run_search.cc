@@ -7,6 +7,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "db/dbformat.h"
+#include "table/rocksdb_internals/block_based_file.h"
 #include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -98,6 +100,21 @@ bool OpenRuns::FindNextValue(OpenRun* run, const Slice& from,
   return found && from.compare(*next) < 0;
 }
 
+bool OpenRuns::FindNearest(std::string* nearest) const {
+  bool found = false;
+  for (size_t i = 0; i < size(); i++) {
+    const SearchPosition position = runs_[i]->Position();
+    if (position.kind == SearchPosition::Kind::kNone) {
+      if (!runs_[i]->HasNoMoreKeys()) return false;
+      continue;
+    }
+    if (found && position.user_key.compare(*nearest) >= 0) continue;
+    nearest->assign(position.user_key.data(), position.user_key.size());
+    found = true;
+  }
+  return found;
+}
+
 // ---- Search sampler ----
 
 void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
@@ -156,6 +173,110 @@ void SearchSampler::Finish(const OpenRuns& runs) {
   watches_.clear();
 }
 
+// ---- Dead ranges ----
+
+void DeadRangeSearch::OnSeek(const Slice& user_key, uint64_t footer,
+                             bool begins) {
+  level_goes_on_ = false;
+  ValueType type;
+  SequenceNumber sequence;
+  UnPackSequenceAndType(footer, &sequence, &type);
+  // So a user's iterator seeks. Where a range deletion ends, and behind many
+  // versions of a key, RocksDB's iterators seek in other ways.
+  const bool is_users = type == kValueTypeForSeek && sequence > 0 &&
+                        sequence < kMaxSequenceNumber;
+  if (is_users) sequence_ = sequence;
+  if (skipped_ != nullptr &&
+      (user_key.compare(from_) < 0 || sequence_ < skipped_->sequence)) {
+    skipped_.reset();
+  }
+  if (begins) {
+    footer_ = footer;
+    is_ready_ = is_users && !is_forbidden_;
+  } else if (footer != footer_) {
+    // Some runs go on at another key.
+    Stop();
+  }
+}
+
+void DeadRangeSearch::OnSeekToFirst() {
+  if (!level_goes_on_) {
+    // The user's iterator begins anew, perhaps with another snapshot.
+    Stop();
+    sequence_ = 0;
+    skipped_.reset();
+  }
+  level_goes_on_ = false;
+}
+
+bool DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
+                           SequenceNumber largest, const Slice& target,
+                           OpenRun* run) {
+  ValueType type;
+  SequenceNumber sequence;
+  UnPackSequenceAndType(ExtractInternalKeyFooter(internal_key), &sequence,
+                        &type);
+  const bool is_deletion = IsDeletion(type);
+  if (is_ready_) {
+    is_ready_ = false;
+    if (!is_deletion) return true;
+    finder_.Begin(target, /*inclusive=*/true);
+  }
+  const uint64_t file = run->DeadRangeFile();
+  const bool sees_all =
+      footer_ >= PackSequenceAndType(largest, kValueTypeForSeek);
+  return file != 0 &&
+         finder_.Pass(file, user_key, is_deletion, sequence, sees_all);
+}
+
+void DeadRangeSearch::OnSkip(const Slice& from, bool dead,
+                             const Slice& target) {
+  if (is_ready_) finder_.Begin(target, /*inclusive=*/true);
+  is_ready_ = false;
+  if (finder_.IsOn()) finder_.Skip(from, dead ? skipped_.get() : nullptr);
+}
+
+void DeadRangeSearch::Finish(const Slice& end, const OpenRuns& runs,
+                             OpenRun* run) {
+  DeadRange range;
+  if (!finder_.Finish(end, &range)) return;
+  for (size_t i = 0; i < runs.size(); i++) {
+    if (range.HasFile(runs[i]->DeadRangeFile())) runs[i]->NoteDeadRange();
+  }
+  run->KeepDeadRange(std::move(range));
+}
+
+bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
+                           const Slice& from, const OpenRuns& runs,
+                           std::string* to) {
+  if (!Sees(*range)) return false;
+  std::string end = range->end;
+  std::vector<OpenRun*> members;
+  for (size_t i = 0; i < runs.size(); i++) {
+    if (!range->HasFile(runs[i]->DeadRangeFile())) continue;
+    members.push_back(runs[i]);
+    runs[i]->LimitToFile(&end);
+  }
+  if (members.size() != range->files.size()) return false;
+  std::string next;
+  for (size_t i = 0; i < runs.size() && from.compare(end) < 0; i++) {
+    const Slice limit(end);
+    if (!range->HasFile(runs[i]->DeadRangeFile()) &&
+        runs[i]->FindNextValue(from, &limit, &next)) {
+      end = next;
+    }
+  }
+  if (from.compare(end) >= 0) return false;
+  for (OpenRun* const run : members) {
+    if (run->IsAtValue(from, end)) return false;
+  }
+  for (OpenRun* const run : members) run->NoteDeadRange();
+  skipped_ = std::move(range);
+  from_.assign(from.data(), from.size());
+  to_ = *to = end;
+  return true;
+}
+
 // ---- Run search ----
 
 namespace {
@@ -205,8 +326,25 @@ void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.
   if (sampler_.IsWatching() && run->round == round_) sampler_.Finish(runs_);
   sampler_.Forget(run);
+  const bool at_end = run->IsAtEndOfFile();
+  if (dead_ranges_.HasBegun()) FinishDeadRange(run, at_end);
+  dead_ranges_.OnLeave(at_end);
   runs_.Remove(run);
   joined_--;
+  if (run->round == 0) unsought_--;
+}
+
+void RunSearch::FinishDeadRange(OpenRun* run, bool at_end) {
+  // Where an idle run is, which is not listed, is not known.
+  if (runs_.size() + unsought_ != joined_) return dead_ranges_.Stop();
+  std::string end;
+  const std::string& passed = dead_ranges_.passed();
+  const bool found = runs_.FindNearest(&end);
+  if (!found) end = passed + '\0';
+  // The next file of the level begins after the last key that has been passed,
+  // and no run may wait above all keys of its file.
+  if (at_end && end > passed) end = passed;
+  dead_ranges_.Finish(end, runs_, run);
 }
 
 bool RunSearch::SkipDeletions(const Slice& from, OpenRun* run,

@@ -46,6 +46,8 @@
 //    key. That is known when the round is over, and then the empty range from
 //    the target to that key becomes a sample query, from which filters are
 //    designed. So filters learn the very questions that NextStop asks.
+//  - Dead ranges (DeadRangeSearch), which one run cannot skip without the
+//    others.
 //  - The bounds that the thread has set in this round (thread_bounds.h).
 //
 //  How the files find their search. RocksDB gives no name to a search, but it
@@ -75,6 +77,7 @@
 #include <utility>
 #include <vector>
 
+#include "filter_policy/open_db/dead_ranges.h"
 #include "filter_policy/range_filter.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
@@ -117,6 +120,27 @@ class OpenRun {
   // Finds where the file may have its next value (seek_decision.h).
   virtual bool FindNextValue(const Slice& from, const Slice* limit,
                              std::string* next) = 0;
+
+  // Dead ranges (DeadRangeSearch).
+
+  // The number by which dead ranges know the file; 0 if the run takes no part
+  // in them.
+  virtual uint64_t DeadRangeFile() const = 0;
+  // Returns true if the iterator stands at an entry in [from, to) that is no
+  // deletion.
+  virtual bool IsAtValue(const Slice& from, const Slice& to) const = 0;
+  // Lowers `*to` as far as the file's level may go on with another file below.
+  virtual void LimitToFile(std::string* to) = 0;
+  // Returns true if the iterator has come to the end of its file, and not to a
+  // bound or to where a range deletion ends.
+  virtual bool HasNoMoreKeys() const = 0;
+  // Returns true if the run's level goes on with the next file: its own has no
+  // more keys, as far as the search may go.
+  virtual bool IsAtEndOfFile() const = 0;
+  // The search keeps, or skips, a range with entries of the file.
+  virtual void NoteDeadRange() = 0;
+  // Keeps the range for other searches of the DB.
+  virtual void KeepDeadRange(DeadRange range) = 0;
 
   static constexpr uint32_t kNowhere = ~uint32_t{0};
 
@@ -190,6 +214,7 @@ class RunList {
 class OpenRuns {
  public:
   size_t size() const { return runs_.size(); }
+  OpenRun* operator[](size_t i) const { return runs_[i]; }
 
   // Another round begins, with this number. Of many runs, those that have not
   // been sought in the last kMaxIdleRounds rounds are removed: they are listed
@@ -224,6 +249,9 @@ class OpenRuns {
   // Stores a key below which no run has a value that is at or above `from`,
   // where `run` is. False if that would be `from` itself.
   bool FindNextValue(OpenRun* run, const Slice& from, std::string* next) const;
+  // Stores the nearest position of all runs. False if none is at a key, or if
+  // one has ended at a bound, and may have keys from there on.
+  bool FindNearest(std::string* nearest) const;
 
   // Rounds during which a run may be at a key while others are sought: the
   // search may go from one range deletion to the next of the levels below.
@@ -287,6 +315,107 @@ class SearchSampler {
   std::vector<WatchedSeek> watches_;
 };
 
+// ---- Dead ranges ----
+
+// Finds the dead ranges (filter_policy/open_db/dead_ranges.h) that a forward
+// search goes through, and skips those that are known.
+//
+// Why it is right to skip one. A search sees the files of one version of the
+// tree. If all files of a range are among them, the newest entry that they have
+// of each key in the range is a deletion, and the search sees that deletion
+// unless its snapshot is older. Entries of other files and of memtables are not
+// part of the range: if another file may have a value in it, the range is
+// skipped up to there.
+//
+// All or none. A file with deletions may only skip them if each file whose
+// values they hide skips these, too. So a range is skipped when the search
+// comes to it, and no sooner: then all runs have been sought, and none of them
+// stands at a value in it. From then on, no run of these files goes there
+// again: not in the next rounds either, since RocksDB may seek some of the runs
+// and not others. A seek to a key before, which is one of all runs, ends that.
+class DeadRangeSearch {
+ public:
+  // The search goes backwards, or cannot tell what it is for: from now on,
+  // nothing is found or skipped.
+  void Forbid() {
+    if (is_forbidden_) return;
+    is_forbidden_ = true;
+    Stop();
+    skipped_.reset();
+  }
+  // Finds nothing more in this round.
+  void Stop() {
+    is_ready_ = false;
+    finder_.Stop();
+  }
+
+  // A run is sought for this user key, whose internal key has this footer.
+  // `begins` tells whether it is the first one of a round.
+  void OnSeek(const Slice& user_key, uint64_t footer, bool begins);
+  // A run is sought for the first key of its file.
+  void OnSeekToFirst();
+  // A run has left. `at_end` tells that it has come to the end of its file, so
+  // that its level may go on at the first key of the next one.
+  void OnLeave(bool at_end) { level_goes_on_ = at_end; }
+
+  // Returns true if the entries that runs leave are wanted.
+  bool WantsEntries() const { return is_ready_ || finder_.IsOn(); }
+  bool HasBegun() const { return finder_.IsOn(); }
+  // The search leaves an entry of `run`, in the round that is for `target`.
+  // Returns false if the range that is looked for ends before the entry.
+  bool Pass(const Slice& internal_key, const Slice& user_key,
+            SequenceNumber largest, const Slice& target, OpenRun* run);
+  // The search has come to a deletion of this key, which it has not passed yet.
+  void OnDeletion(const Slice& user_key) {
+    if (!WantsEntries() && !is_forbidden_) {
+      finder_.Begin(user_key, /*inclusive=*/false);
+    }
+  }
+  // The search skips what it has at `from`: deletions that hide nothing, or if
+  // `dead`, what is in the range that is skipped.
+  void OnSkip(const Slice& from, bool dead, const Slice& target);
+  // The search has passed all entries below `end`: `run` keeps the range.
+  void Finish(const Slice& end, const OpenRuns& runs, OpenRun* run);
+  // The last key that has been passed.
+  const std::string& passed() const { return finder_.key(); }
+
+  bool IsSkipping() const { return skipped_ != nullptr; }
+  // Returns true if runs of this file may not be at `key`, and stores where
+  // they go on.
+  bool MustSkip(uint64_t file, const Slice& key, std::string* to) const {
+    if (skipped_ == nullptr || key.compare(to_) >= 0 ||
+        key.compare(from_) < 0 || !skipped_->HasFile(file)) {
+      return false;
+    }
+    *to = to_;
+    return true;
+  }
+  // Returns true if the search sees all deletions of the range.
+  bool Sees(const DeadRange& range) const {
+    return !is_forbidden_ && sequence_ >= range.sequence;
+  }
+  // The search has come to `from`, and `runs` are all of its runs. Skips what
+  // it can of the range, and stores where its files go on. False if that is
+  // nothing.
+  bool Skip(std::shared_ptr<const DeadRange> range, const Slice& from,
+            const OpenRuns& runs, std::string* to);
+
+ private:
+  bool is_forbidden_ = false;
+  bool level_goes_on_ = false;
+  // Whether the round has begun, and no entry has been left yet.
+  bool is_ready_ = false;
+  DeadRangeFinder finder_;
+  // The sequence number of the search's snapshot; 0 if it is unknown.
+  SequenceNumber sequence_ = 0;
+  // The footer of the keys for which the round seeks.
+  uint64_t footer_ = 0;
+  // The range of which [from_, to_) is skipped.
+  std::shared_ptr<const DeadRange> skipped_;
+  std::string from_;
+  std::string to_;
+};
+
 // ---- Run search ----
 
 // Not thread safe, as the user's iterator is not. Its files share it.
@@ -304,12 +433,16 @@ class RunSearch {
   size_t runs() const { return runs_.size(); }
 
   // A run becomes part of the search, in which it takes part when it is sought.
-  void Join() { joined_++; }
+  void Join() {
+    joined_++;
+    unsought_++;
+  }
 
   // `run` is about to seek, for the key `target` or, if that is nullptr, for
   // the first or last key of its file, which `file` identifies.
   void BeginSeek(const void* file, const Slice* target, OpenRun* run) {
-    if (IsNextRound(*run, file, target)) BeginRound();
+    if (IsNextRound(*run, file, target)) BeginRound(run);
+    if (run->round == 0) unsought_--;
     if (target != nullptr && first_file_ == nullptr) {
       first_file_ = file;
       first_target_.Assign(*target);
@@ -353,8 +486,40 @@ class RunSearch {
   // serves all runs: those that stand in what is skipped ask again, and get it
   // without a look at the others.
   bool SkipDeletions(const Slice& from, OpenRun* run, std::string* to);
-  // `run` has skipped deletions. This says nothing of the seek that is watched.
+  // `run`, at `from`, has skipped deletions, or what is `dead`. This says
+  // nothing of the seek that is watched.
+  void FollowSkip(const Slice& from, bool dead, OpenRun* run) {
+    runs_.Follow(run);
+    Pass(from);
+    dead_ranges_.OnSkip(from, dead, first_target_.slice());
+  }
+  // `run` reads where it has skipped to.
   void FollowSkip(OpenRun* run) { runs_.Follow(run); }
+
+  // Dead ranges.
+
+  DeadRangeSearch& dead_ranges() { return dead_ranges_; }
+  // DeadRangeSearch::OnSeek, after BeginSeek.
+  void OnSeek(const Slice& user_key, uint64_t footer) {
+    dead_ranges_.OnSeek(user_key, footer,
+                        /*begins=*/dead_ranges_round_ != round_);
+    dead_ranges_round_ = round_;
+  }
+  // `run` leaves this entry. `largest` is the largest sequence number in its
+  // file.
+  void PassEntry(const Slice& internal_key, const Slice& user_key,
+                 SequenceNumber largest, OpenRun* run) {
+    if (!dead_ranges_.Pass(internal_key, user_key, largest,
+                           first_target_.slice(), run)) {
+      dead_ranges_.Finish(user_key, runs_, run);
+    }
+  }
+  // DeadRangeSearch::Skip. Idle runs, which are not listed, may have values.
+  bool SkipDeadRange(std::shared_ptr<const DeadRange> range, const Slice& from,
+                     std::string* to) {
+    return runs_.size() == joined_ &&
+           dead_ranges_.Skip(std::move(range), from, runs_, to);
+  }
   // SearchSampler::Watch.
   void Watch(const Slice& target, bool backwards, bool inclusive,
              OpenRun* run) {
@@ -375,8 +540,10 @@ class RunSearch {
            (run.round == 0 && target != nullptr && first_file_ != nullptr &&
             (first_file_ == file || *target != first_target_.slice()));
   }
-  void BeginRound() {
+  void BeginRound(OpenRun* run) {
     if (sampler_.IsWatching()) sampler_.Finish(runs_);
+    if (dead_ranges_.HasBegun()) FinishDeadRange(run, /*at_end=*/false);
+    dead_ranges_.Stop();
     round_++;
     first_file_ = nullptr;
     runs_.BeginRound(round_);
@@ -384,8 +551,13 @@ class RunSearch {
     skipped_to_.clear();
   }
 
+  // The range that is looked for ends where the search is. `at_end` tells that
+  // `run`, which leaves, is at the end of its file.
+  void FinishDeadRange(OpenRun* run, bool at_end);
+
   const ReadOptions* const read_options_;
   size_t joined_ = 0;
+  size_t unsought_ = 0;  // of these
   uint64_t round_ = 0;
   // The first file that is sought by key in this round, and the key.
   const void* first_file_ = nullptr;
@@ -397,6 +569,8 @@ class RunSearch {
   RoundBounds bounds_;
   OpenRuns runs_;
   SearchSampler sampler_;
+  DeadRangeSearch dead_ranges_;
+  uint64_t dead_ranges_round_ = 0;  // the latest one that it knows of
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
