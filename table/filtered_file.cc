@@ -73,6 +73,11 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                            : 0),
       has_range_filter_(use == FilterUse::kUsed),
       has_range_deletions_(file_->MayHaveRangeDeletions()),
+      dead_range_number_(miss_cache_size_ > 0 && allows_markers() &&
+                                 !has_range_deletions_ &&
+                                 file_->hides_by_sequence()
+                             ? number_
+                             : 0),
       deletions_(allows_markers() ? DeletionsOf(*file_) : nullptr),
       timestamp_size_(file_->user_comparator()->timestamp_size()),
       gets_(open_file_.gets()),
@@ -91,6 +96,20 @@ void FilteredFile::AddMiss(const Slice& lo, const Slice& hi) const {
   if (!has_misses_.load(std::memory_order_relaxed)) {
     has_misses_.store(true, std::memory_order_relaxed);
   }
+}
+
+FilteredFile::~FilteredFile() {
+  if (has_dead_ranges() && open_file_.db()->misses() != nullptr) {
+    open_file_.db()->misses()->dead_ranges().Forget(dead_range_number_);
+  }
+}
+
+void FilteredFile::KeepDeadRange(DeadRange range) const {
+  if (dead_range_number_ == 0) return;
+  open_file_.db()
+      ->RememberMisses(miss_cache_size_, file_->block_cache())
+      ->dead_ranges()
+      .Add(std::move(range));
 }
 
 void FilteredFile::OpenFilter() {

@@ -86,6 +86,7 @@ class FilteredFile final : public CountedFile, private FilterOwner {
                size_t miss_cache_size);
   FilteredFile(const FilteredFile&) = delete;
   FilteredFile& operator=(const FilteredFile&) = delete;
+  ~FilteredFile();
 
   // Returns true if the filter is asked, and queries are sampled. May change at
   // any time.
@@ -123,6 +124,29 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   bool remembers_misses() const { return miss_cache_size_ > 0; }
   // Remembers, if misses are, that the file has no key in [lo, hi).
   void AddMiss(const Slice& lo, const Slice& hi) const;
+
+  // ---- Dead ranges (filter_policy/open_db/dead_ranges.h) ----
+
+  // The number by which dead ranges know the file; 0 if it takes no part in
+  // them.
+  uint64_t dead_range_number() const { return dead_range_number_; }
+  // Returns true if a known range may have entries of the file.
+  bool has_dead_ranges() const {
+    return has_dead_ranges_.load(std::memory_order_relaxed);
+  }
+  void NoteDeadRange() {
+    if (!has_dead_ranges()) {
+      has_dead_ranges_.store(true, std::memory_order_relaxed);
+    }
+  }
+  void KeepDeadRange(DeadRange range) const;
+  // The known range with entries of the file that has this key in it.
+  std::shared_ptr<const DeadRange> FindDeadRange(const Slice& key) const {
+    MissCache* const misses = open_file_.db()->misses();
+    return misses == nullptr || dead_range_number_ == 0
+               ? nullptr
+               : misses->dead_ranges().Find(dead_range_number_, key);
+  }
 
   // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
@@ -212,6 +236,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const FilterBlock* held_ = nullptr;
   const CachedFilter* cached_ = nullptr;
   const bool has_range_deletions_;
+  const uint64_t dead_range_number_;
+  std::atomic<bool> has_dead_ranges_{false};
   const std::unique_ptr<const DeletionStretches> deletions_;
   const size_t timestamp_size_;
   GetTally* const gets_;

@@ -38,6 +38,17 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
          read_options.max_skippable_internal_keys == 0 && file.allows_markers();
 }
 
+// The number by which dead ranges know the file, if the iterator may wait where
+// one ends; else 0.
+uint64_t DeadRangeFileOf(const FilteredFile& file,
+                         const ReadOptions& read_options,
+                         bool markers_allowed) {
+  return markers_allowed && !read_options.pin_data && !read_options.async_io &&
+                 read_options.table_filter == nullptr
+             ? file.dead_range_number()
+             : 0;
+}
+
 }  // namespace
 
 ProteanTableIterator::ProteanTableIterator(
@@ -46,6 +57,7 @@ ProteanTableIterator::ProteanTableIterator(
     : file_(file),
       inner_(file->file(), read_options, arguments),
       markers_allowed_(AllowsMarkers(*file, inner_)),
+      dead_range_file_(DeadRangeFileOf(*file, read_options, markers_allowed_)),
       outcomes_(file, &inner_) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
@@ -68,8 +80,11 @@ inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
   RecordPendingOutcome(still_waits);
   marker_.set_moves(0);
   has_skipped_ = false;
+  if (search_ != nullptr && backwards) search_->dead_ranges().Forbid();
   watches_deletions_ =
-      file_->deletions() != nullptr && !backwards && MaySkipDeletions();
+      !backwards &&
+      ((file_->deletions() != nullptr && MaySkipDeletions()) ||
+       (search_ != nullptr && search_->dead_ranges().IsSkipping()));
   if (watches_deletions_) ForgetDeletions();
   bounds_.Take(read_options());
   // Tailing iterators forget files in which a search has ended, and with a
@@ -200,6 +215,10 @@ void ProteanTableIterator::Seek(const Slice& target) {
                                   : marker_.moves() + 1;
   const bool still_waits = again && WaitsForSearch();
   BeginSeek(&user_key, /*backwards=*/false, still_waits);
+  if (search_ != nullptr) {
+    search_->OnSeek(user_key, ExtractInternalKeyFooter(target));
+    if (WaitForDeadRange(user_key)) return;
+  }
   marker_.set_moves(
       static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
   const SeekKind kind = bounds_.ForwardKind();
@@ -239,6 +258,7 @@ void ProteanTableIterator::SeekAgain(const Slice& target) {
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
+  if (search_ != nullptr) search_->dead_ranges().OnSeekToFirst();
   const FileRangeFilter* filter =
       bounds_.upper() != nullptr ? Filter() : nullptr;
   const bool is_asked = filter != nullptr;
@@ -249,11 +269,22 @@ void ProteanTableIterator::SeekToFirst() {
   Read()->SeekToFirst();
   StopAtUpperBound();
   if (is_asked) outcomes_.CountRead(SeekKind::kClosed, Valid());
+  if (search_ != nullptr && search_->dead_ranges().IsSkipping() && Valid()) {
+    const std::string first = file_->UserKey(key()).ToString();
+    SkipDeadRange(first, /*reads=*/true, /*may_ask=*/false);
+  }
 }
 
 // ---- Markers ----
 
 void ProteanTableIterator::LeaveMarker() {
+  if (!marker_.IsEnd() && (watches_deletions_ || file_->has_dead_ranges())) {
+    const std::string from = marker_.user_key().ToString();
+    if (SkipDeadRange(from, /*reads=*/false,
+                      /*may_ask=*/file_->has_dead_ranges())) {
+      return;
+    }
+  }
   if ((marker_.purpose() == Marker::Purpose::kProbe && MoveMarker()) ||
       (!marker_.IsEnd() && SkipMissAtMarker())) {
     if (StopAtUpperBound()) outcomes_.CountNegative(SeekKind::kClosed);
@@ -395,21 +426,30 @@ bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
 
 bool ProteanTableIterator::WatchDeletions() {
   if (!inner_->Valid()) return false;
-  if (!IsDeletion(ExtractValueType(inner_->key()))) {
+  const bool is_deletion = IsDeletion(ExtractValueType(inner_->key()));
+  if (is_deletion) {
+    deletions_++;
+  } else {
     ForgetDeletions();
-    return false;
   }
-  if (++deletions_ < ask_after_) return false;
-  ask_after_ += std::min(deletions_, kMaxDeletionsBetween);
+  DeadRangeSearch& dead_ranges = search_->dead_ranges();
+  if (is_deletion) dead_ranges.OnDeletion(file_->UserKey(inner_->key()));
+  const bool asks = is_deletion && deletions_ >= ask_after_;
+  const bool asks_first =
+      is_deletion && (asks || deletions_ == 1) && file_->has_dead_ranges();
+  if (!asks && !asks_first && !dead_ranges.IsSkipping()) return false;
   // The copy outlives the iterator's position.
   const std::string from = file_->UserKey(inner_->key()).ToString();
+  if (SkipDeadRange(from, /*reads=*/true, /*may_ask=*/asks_first)) return true;
+  if (!asks || !MaySkipDeletions()) return false;
+  ask_after_ += std::min(deletions_, kMaxDeletionsBetween);
   return SkipDeletions(from);
 }
 
 bool ProteanTableIterator::SkipDeletions(const Slice& from) {
   std::string to;
   if (!search_->SkipDeletions(from, this, &to)) return false;
-  search_->Pass(from);
+  search_->FollowSkip(from, /*dead=*/false, this);
   ForgetDeletions();
   has_skipped_ = IsReading() || has_skipped_;
   outcomes_.CountDeletionsSkipped(bounds_.ForwardKind());
@@ -418,7 +458,98 @@ bool ProteanTableIterator::SkipDeletions(const Slice& from) {
   marker_.Place(Marker::Purpose::kNextKey, file_->marker_sequence());
   SetWaiting();
   StopAtUpperBound();
-  search_->FollowSkip(this);
+  return true;
+}
+
+// ---- Dead ranges ----
+
+bool ProteanTableIterator::IsAtValue(const Slice& from, const Slice& to) const {
+  if (!IsReading() || !inner_->Valid()) return false;
+  const Slice key = file_->UserKey(inner_->key());
+  return key.compare(from) >= 0 && key.compare(to) < 0 &&
+         !IsDeletion(ExtractValueType(inner_->key()));
+}
+
+void ProteanTableIterator::LimitToFile(std::string* to) {
+  if (inner_.is_alone()) return;
+  const FileRangeFilter* const filter = Filter();
+  if (filter == nullptr) {
+    to->clear();
+  } else if (!filter->HasKeyAtOrAbove(*to) &&
+             filter->largest().compare(*to) < 0) {
+    *to = filter->largest().ToString();
+  }
+  if (IsReading()) view_.reset();
+}
+
+bool ProteanTableIterator::HasNoMoreKeys() const {
+  return IsReading() && !inner_->Valid() && inner_->status().ok() &&
+         inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
+         !file_->has_range_deletions();
+}
+
+bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {
+  if (search_->dead_ranges().IsSkipping() &&
+      SkipDeadRange(target, /*reads=*/false, /*may_ask=*/false)) {
+    return true;
+  }
+  if (!file_->has_dead_ranges() || dead_range_file_ == 0 ||
+      !MaySkipDeletions()) {
+    return false;
+  }
+  const auto range = file_->FindDeadRange(target);
+  if (range == nullptr || !search_->dead_ranges().Sees(*range) ||
+      target.compare(range->first) >= 0 ||
+      (bounds_.upper() != nullptr &&
+       bounds_.upper()->compare(range->first) <= 0)) {
+    return false;
+  }
+  *marker_.new_user_key() = range->first;
+  marker_.Place(Marker::Purpose::kNextKey, file_->marker_sequence());
+  SetWaiting();
+  return true;
+}
+
+bool ProteanTableIterator::SkipDeadRange(const Slice& from, bool reads,
+                                         bool may_ask) {
+  if (search_ == nullptr || dead_range_file_ == 0) return false;
+  std::string to;
+  if (!search_->dead_ranges().MustSkip(dead_range_file_, from, &to)) {
+    if (!may_ask || !MaySkipDeletions()) return false;
+    auto range = file_->FindDeadRange(from);
+    if (range == nullptr ||
+        !search_->SkipDeadRange(std::move(range), from, &to)) {
+      return false;
+    }
+  }
+  search_->FollowSkip(from, /*dead=*/true, this);
+  ForgetDeletions();
+  has_skipped_ = reads || has_skipped_;
+  const SeekKind kind = bounds_.ForwardKind();
+  outcomes_.CountDeletionsSkipped(kind);
+  // From there on, the file is asked as by a seek.
+  const FileRangeFilter* const filter = Filter();
+  const SeekDecision decision =
+      filter == nullptr
+          ? SeekDecision::Read()
+          : DecideSeek(*filter, to, bounds_.upper(), Waiting::kNotAtTarget,
+                       marker_.new_user_key());
+  if (decision.action == SeekDecision::Action::kEmpty) {
+    if (!has_skipped_) outcomes_.CountNegative(kind);
+    SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
+                                     : IterBoundCheck::kUnknown);
+  } else {
+    Marker::Purpose purpose = decision.purpose;
+    if (decision.action == SeekDecision::Action::kRead) {
+      marker_.new_user_key()->swap(to);
+      purpose = filter != nullptr && filter->LowerBoundIsLoose()
+                    ? Marker::Purpose::kProbe
+                    : Marker::Purpose::kNextKey;
+    }
+    SetWaiting();
+    marker_.Place(purpose, file_->marker_sequence());
+    StopAtUpperBound();
+  }
   return true;
 }
 
@@ -496,6 +627,7 @@ bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
 void ProteanTableIterator::Prepare(const MultiScanRanges* ranges) {
   if (ranges == nullptr) return;
   prepared_ = MayHoldAnyOf(*ranges);
+  if (search_ != nullptr) search_->dead_ranges().Forbid();
   if (!WaitsForSearch()) view_.reset();
   if (prepared_) inner_.Get()->Prepare(ranges);
 }

@@ -79,6 +79,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void Next() override {
     has_gap_ = false;
     if (IsReading()) {
+      PassEntry();
       inner_->Next();
       if (!StopAtUpperBound() && watches_deletions_) WatchDeletions();
     } else {
@@ -88,6 +89,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool NextAndGetResult(IterateResult* result) override {
     has_gap_ = false;
     if (IsReading()) {
+      PassEntry();
       if (!inner_->NextAndGetResult(result) || StopAtUpperBound()) {
         return false;
       }
@@ -103,6 +105,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   }
   void Prev() override {
     has_gap_ = false;
+    if (search_ != nullptr) search_->dead_ranges().Forbid();
     if (IsReading()) {
       inner_->Prev();
       StopAtLowerBound();
@@ -203,6 +206,22 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void RecordNothingFrom(const Slice& target) override;
   bool FindNextValue(const Slice& from, const Slice* limit,
                      std::string* next) override;
+  uint64_t DeadRangeFile() const override { return dead_range_file_; }
+  bool IsAtValue(const Slice& from, const Slice& to) const override;
+  void LimitToFile(std::string* to) override;
+  bool HasNoMoreKeys() const override;
+  bool IsAtEndOfFile() const override {
+    return HasNoMoreKeys() ||
+           (state_ == State::kEmpty && !file_->has_range_deletions() &&
+            bound_check_ != IterBoundCheck::kOutOfBound);
+  }
+  void NoteDeadRange() override {
+    file_->NoteDeadRange();
+    watches_deletions_ = true;
+  }
+  void KeepDeadRange(DeadRange range) override {
+    file_->KeepDeadRange(std::move(range));
+  }
 
   // Returns true if the iterator may wait. Markers are for DBIter, which
   // compares sequence numbers with that of its snapshot. Of the iterators that
@@ -269,6 +288,22 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // (seek/seek_decision.h). Returns false if there are none.
   bool SkipDeletions(const Slice& from);
 
+  // Dead ranges (DeadRangeSearch).
+
+  // The iterator leaves the key that it is at.
+  void PassEntry() {
+    if (search_ != nullptr && search_->dead_ranges().WantsEntries()) {
+      search_->PassEntry(inner_->key(), file_->UserKey(inner_->key()),
+                         file_->file().largest_seqno(), this);
+    }
+  }
+  // The iterator is to be at `from`, and to have read its file if `reads`. If
+  // that is in a dead range that the search skips, or may skip if `may_ask`, it
+  // goes on to wait after it.
+  bool SkipDeadRange(const Slice& from, bool reads, bool may_ask);
+  // The iterator waits where a dead range begins, after the target of its seek.
+  bool WaitForDeadRange(const Slice& target);
+
   // Misses (filter_policy/open_db/miss_cache.h). The filter has let a seek from
   // `begin` on through, which has read the file and seen all versions there:
   // remembers the gap that it has found, if the seek was in vain. Whether an
@@ -319,6 +354,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   State state_ = State::kEmpty;
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
   const bool markers_allowed_;
+  const uint64_t dead_range_file_;
   bool prepared_ = false;  // whether inner_ has read ahead for a MultiScan
   // Whether an open seek has found a gap, from the marker to the key at which
   // the iterator is.

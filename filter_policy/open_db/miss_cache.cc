@@ -12,8 +12,10 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 MissCache::MissCache(size_t bytes)
-    : num_sets_(std::max<size_t>(1, bytes / (kWays * sizeof(Slot)))),
-      slots_(new Slot[num_sets_ * kWays]) {}
+    : num_sets_(
+          std::max<size_t>(1, (bytes - bytes / 4) / (kWays * sizeof(Slot)))),
+      slots_(new Slot[num_sets_ * kWays]),
+      dead_ranges_(bytes / 4) {}
 
 MissCache::Slot* MissCache::SetOf(uint64_t file, const Slice& key) const {
   const size_t size = key.empty() ? 0 : key.size() - 1;

@@ -30,6 +30,7 @@
 #include <memory>
 #include <string>
 
+#include "filter_policy/open_db/dead_ranges.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/slice.h"
 
@@ -59,6 +60,9 @@ class MissCache {
   // Returns true if a known gap of the file has `key` in it, and stores the end
   // of the gap, which is above the key.
   bool Find(uint64_t file, const Slice& key, std::string* end) const;
+
+  // Ranges that reads have found to be deleted, in a quarter of the bytes.
+  DeadRanges& dead_ranges() { return dead_ranges_; }
 
   // Counts a read that was spared.
   void CountHit() { hits_.fetch_add(1, std::memory_order_relaxed); }
@@ -102,6 +106,7 @@ class MissCache {
   const std::unique_ptr<Slot[]> slots_;
   std::atomic<uint64_t> hits_{0};
   std::atomic<uint64_t> stored_{0};
+  DeadRanges dead_ranges_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

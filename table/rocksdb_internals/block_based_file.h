@@ -71,6 +71,13 @@ class BlockBasedFile {
   int level() const { return rep()->level; }
   // The largest sequence number of the file's entries, if it is a file of a DB.
   SequenceNumber largest_seqno() const { return largest_seqno_; }
+  // Returns true if newer entries of a key hide older ones from all readers
+  // that see them, and older entries do not come later: transactions that are
+  // prepared before they are committed, and files that are ingested behind, do
+  // otherwise.
+  bool hides_by_sequence() const {
+    return !rep()->ioptions.allow_2pc && !rep()->ioptions.allow_ingest_behind;
+  }
   const std::shared_ptr<Cache>& block_cache() const {
     return rep()->table_options.block_cache;
   }

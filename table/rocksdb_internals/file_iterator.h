@@ -66,6 +66,10 @@ class FileIterator {
   }
   // Returns true if the file's filter is not asked.
   bool skip_filters() const { return arguments_.skip_filters; }
+  // Returns true if the file is a sorted run by itself: RocksDB makes iterators
+  // over files of level 0 in the arena of the user's iterator, and those over
+  // the files of a level, one after the other, on the heap.
+  bool is_alone() const { return arguments_.arena != nullptr; }
   // Returns true if seeks ask only for keys with the prefix of their target.
   bool SeeksPrefixes() const {
     return prefix_extractor() != nullptr &&

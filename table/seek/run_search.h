@@ -34,8 +34,9 @@
 //  Who must know of whom. Only all files of one search together tell where it
 //  ends, but RocksDB makes an iterator for each file and tells none of them of
 //  the others. A RunSearch is what they share: the rounds in which they are
-//  sought, where they are (OpenRuns), which of their seeks may turn out to have
-//  been in vain (SearchSampler), and the bounds that the thread has set
+//  sought, where they are (open_runs.h), which of their seeks may turn out to
+//  have been in vain (SearchSampler), what they skip together
+//  (dead_range_search.h), and the bounds that the thread has set
 //  (thread_bounds.h).
 //
 //  What a round is. The user seeks again and again with one iterator, and
@@ -67,7 +68,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -75,180 +75,11 @@
 #include "filter_policy/range_filter.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
+#include "table/seek/dead_range_search.h"
+#include "table/seek/open_runs.h"
 #include "table/seek/thread_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Open run ----
-
-// Where the iterator over a file is.
-struct SearchPosition {
-  // A key is a better stop than a marker, which may have no key near it.
-  enum class Kind : uint8_t {
-    kNone,    // at no key
-    kKey,     // at this key of its file
-    kMarker,  // waits here; its file has no key below
-  };
-  Kind kind = Kind::kNone;
-  Slice user_key;
-};
-
-struct Stop;
-
-// A seek that is watched (SearchSampler).
-struct WatchedSeek {
-  std::string target;
-  std::string landing;  // the position at which the seek has ended
-  bool backwards;
-  bool inclusive;
-};
-
-// A run of a search: the iterator over one of its files. It must leave the
-// search before any part of it is destroyed.
-class OpenRun {
- public:
-  // The user key at which the iterator is or waits. The key stays valid until
-  // the iterator moves.
-  virtual SearchPosition Position() const = 0;
-
-  // Samples that the file has no key in [lo, hi], or in [lo, hi) unless
-  // `hi_inclusive`.
-  virtual void RecordEmptyRange(const Slice& lo, const Slice& hi,
-                                bool hi_inclusive) = 0;
-  // Samples that the file has no key from `target` to the end of the search, as
-  // far as the iterator's bounds tell where that is.
-  virtual void RecordNothingFrom(const Slice& target) = 0;
-
-  // Finds where the file may have its next value (seek_decision.h).
-  virtual bool FindNextValue(const Slice& from, const Slice* limit,
-                             std::string* next) = 0;
-
-  static constexpr uint32_t kNowhere = ~uint32_t{0};
-
-  uint64_t round = 0;  // the latest round in which it was sought; 0: none
-  // The run's places in the lists of the search.
-  uint32_t index = kNowhere;    // OpenRuns
-  uint32_t moved = kNowhere;    // OpenRuns: moved since the stops were noted
-  uint32_t watched = kNowhere;  // SearchSampler
-  const Stop* stop = nullptr;   // OpenRuns
-  std::unique_ptr<WatchedSeek> watch;
-
- protected:
-  OpenRun() = default;
-  ~OpenRun() = default;
-};
-
-// Where a run was when that was noted. The best stop for a file that waits
-// comes first: keys before markers, and the nearest of each.
-struct Stop {
-  SearchPosition::Kind kind;
-  std::string user_key;
-  OpenRun* run;
-
-  bool IsAt(const SearchPosition& position) const {
-    return position.kind == kind && position.user_key == user_key;
-  }
-  bool operator<(const Stop& other) const {
-    if (kind != other.kind) return kind < other.kind;
-    const int order = user_key.compare(other.user_key);
-    return order != 0 ? order < 0 : run < other.run;
-  }
-};
-
-// ---- Open runs ----
-
-// Runs that know their places in the list.
-template <uint32_t OpenRun::*kPlace>
-class RunList {
- public:
-  size_t size() const { return runs_.size(); }
-  OpenRun* operator[](size_t i) const { return runs_[i]; }
-
-  void Add(OpenRun* run) {
-    if (run->*kPlace != OpenRun::kNowhere) return;
-    run->*kPlace = static_cast<uint32_t>(size());
-    runs_.push_back(run);
-  }
-  void Remove(OpenRun* run) {
-    if (run->*kPlace == OpenRun::kNowhere) return;
-    Swap(run->*kPlace, size() - 1);
-    runs_.pop_back();
-    run->*kPlace = OpenRun::kNowhere;
-  }
-  void Swap(size_t a, size_t b) {
-    if (a == b) return;
-    std::swap(runs_[a], runs_[b]);
-    runs_[a]->*kPlace = static_cast<uint32_t>(a);
-    runs_[b]->*kPlace = static_cast<uint32_t>(b);
-  }
-
- private:
-  std::vector<OpenRun*> runs_;
-};
-
-// Where the runs of a search are.
-//
-// Iterators go on from key to key without telling, but only forward, so a stop
-// that was noted is never after its run. It is compared with where the run is
-// when it comes first. After a change of direction, a stop may be too far ahead
-// until its run is sought again: then a file goes on to wait further on than
-// need be.
-class OpenRuns {
- public:
-  size_t size() const { return runs_.size(); }
-
-  // Another round begins, with this number. Of many runs, those that have not
-  // been sought in the last kMaxIdleRounds rounds are removed: they are listed
-  // again when they are sought. With ReadOptions::pin_data, RocksDB keeps the
-  // iterator over each file of a level that it has left, without telling it.
-  void BeginRound(uint64_t round) {
-    sought_ = 0;
-    if (runs_.size() >= crowded_size_) RemoveIdle(round);
-  }
-  // A run is sought in this round. It must be removed before it is destroyed.
-  void Enter(OpenRun* run) {
-    runs_.Add(run);
-    if (run->index >= sought_) runs_.Swap(run->index, sought_++);
-    moved_.Add(run);
-  }
-  // `run`, to whose marker the search has come, has moved.
-  void Follow(OpenRun* run) {
-    if (run->index != OpenRun::kNowhere) moved_.Add(run);
-  }
-  void Remove(OpenRun* run);
-
-  // Where `run`, which leaves its `marker`, might go on to wait: after the
-  // nearest key of another run, where the search ends at the latest; if no
-  // other run is at a key, at the next marker of another run.
-  SearchPosition NextStop(OpenRun* run, const Slice& marker);
-
-  // Stores the nearest position of the runs that have been sought in this
-  // round: where the search has come to, as far as they tell. False if none of
-  // them tells.
-  bool FindEnd(bool backwards, Slice* end) const;
-
-  // Stores a key below which no run has a value that is at or above `from`,
-  // where `run` is. False if that would be `from` itself.
-  bool FindNextValue(OpenRun* run, const Slice& from, std::string* next) const;
-
-  // Rounds during which a run may be at a key while others are sought: the
-  // search may go from one range deletion to the next of the levels below.
-  static constexpr uint64_t kMaxIdleRounds = 16;
-  static constexpr size_t kMinCrowdedSize = 32;
-
- private:
-  void RemoveIdle(uint64_t round);
-  // Notes where a run is, as a stop.
-  void Note(OpenRun* run);
-  void Forget(OpenRun* run);
-
-  RunList<&OpenRun::index> runs_;  // first the sought_ runs of this round
-  size_t sought_ = 0;
-  size_t crowded_size_ = kMinCrowdedSize;
-  // Where the runs are, except for those that have moved since NextStop.
-  std::set<Stop> stops_;
-  RunList<&OpenRun::moved> moved_;
-};
 
 // ---- Search sampler ----
 
@@ -304,12 +135,16 @@ class RunSearch {
   size_t runs() const { return runs_.size(); }
 
   // A run becomes part of the search, in which it takes part when it is sought.
-  void Join() { joined_++; }
+  void Join() {
+    joined_++;
+    unsought_++;
+  }
 
   // `run` is about to seek, for the key `target` or, if that is nullptr, for
   // the first or last key of its file, which `file` identifies.
   void BeginSeek(const void* file, const Slice* target, OpenRun* run) {
-    if (IsNextRound(*run, file, target)) BeginRound();
+    if (IsNextRound(*run, file, target)) BeginRound(run);
+    if (run->round == 0) unsought_--;
     if (target != nullptr && first_file_ == nullptr) {
       first_file_ = file;
       first_target_.Assign(*target);
@@ -353,8 +188,40 @@ class RunSearch {
   // serves all runs: those that stand in what is skipped ask again, and get it
   // without a look at the others.
   bool SkipDeletions(const Slice& from, OpenRun* run, std::string* to);
-  // `run` has skipped deletions. This says nothing of the seek that is watched.
+  // `run`, at `from`, has skipped deletions, or what is `dead`. This says
+  // nothing of the seek that is watched.
+  void FollowSkip(const Slice& from, bool dead, OpenRun* run) {
+    runs_.Follow(run);
+    Pass(from);
+    dead_ranges_.OnSkip(from, dead, first_target_.slice());
+  }
+  // `run` reads where it has skipped to.
   void FollowSkip(OpenRun* run) { runs_.Follow(run); }
+
+  // Dead ranges.
+
+  DeadRangeSearch& dead_ranges() { return dead_ranges_; }
+  // DeadRangeSearch::OnSeek, after BeginSeek.
+  void OnSeek(const Slice& user_key, uint64_t footer) {
+    dead_ranges_.OnSeek(user_key, footer,
+                        /*begins=*/dead_ranges_round_ != round_);
+    dead_ranges_round_ = round_;
+  }
+  // `run` leaves this entry. `largest` is the largest sequence number in its
+  // file.
+  void PassEntry(const Slice& internal_key, const Slice& user_key,
+                 SequenceNumber largest, OpenRun* run) {
+    if (!dead_ranges_.Pass(internal_key, user_key, largest,
+                           first_target_.slice(), run)) {
+      dead_ranges_.Finish(user_key, runs_, run);
+    }
+  }
+  // DeadRangeSearch::Skip. Idle runs, which are not listed, may have values.
+  bool SkipDeadRange(std::shared_ptr<const DeadRange> range, const Slice& from,
+                     std::string* to) {
+    return runs_.size() == joined_ &&
+           dead_ranges_.Skip(std::move(range), from, runs_, to);
+  }
   // SearchSampler::Watch.
   void Watch(const Slice& target, bool backwards, bool inclusive,
              OpenRun* run) {
@@ -374,8 +241,10 @@ class RunSearch {
            (run.round == 0 && target != nullptr && first_file_ != nullptr &&
             (first_file_ == file || *target != first_target_.slice()));
   }
-  void BeginRound() {
+  void BeginRound(OpenRun* run) {
     if (sampler_.IsWatching()) sampler_.Finish(runs_);
+    if (dead_ranges_.HasBegun()) FinishDeadRange(run, /*at_end=*/false);
+    dead_ranges_.Stop();
     round_++;
     first_file_ = nullptr;
     runs_.BeginRound(round_);
@@ -383,8 +252,13 @@ class RunSearch {
     skipped_to_.clear();
   }
 
+  // The range that is looked for ends where the search is. `at_end` tells that
+  // `run`, which leaves, is at the end of its file.
+  void FinishDeadRange(OpenRun* run, bool at_end);
+
   const ReadOptions* const read_options_;
   size_t joined_ = 0;
+  size_t unsought_ = 0;  // of these
   uint64_t round_ = 0;
   // The first file that is sought by key in this round, and the key.
   const void* first_file_ = nullptr;
@@ -396,6 +270,8 @@ class RunSearch {
   RoundBounds bounds_;
   OpenRuns runs_;
   SearchSampler sampler_;
+  DeadRangeSearch dead_ranges_;
+  uint64_t dead_ranges_round_ = 0;  // the latest one that it knows of
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -68,6 +68,13 @@ class FakeMember : public OpenRun {
     *next = std::max(next_value, from.ToString());
     return limit == nullptr || limit->compare(*next) > 0;
   }
+  uint64_t DeadRangeFile() const override { return 0; }
+  bool IsAtValue(const Slice&, const Slice&) const override { return false; }
+  void LimitToFile(std::string*) override {}
+  bool HasNoMoreKeys() const override { return false; }
+  bool IsAtEndOfFile() const override { return false; }
+  void NoteDeadRange() override {}
+  void KeepDeadRange(DeadRange) override {}
 
   void SeekTo(const Slice& target, const std::string& found,
               bool waits = false) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Finds the dead ranges (filter_policy/open_db/dead_ranges.h) that a forward
+//  search goes through, and skips those that are known.
+//
+//  Why it is right to skip one. A search sees the files of one version of the
+//  tree. If all files of a range are among them, the newest entry that they
+//  have of each key in the range is a deletion, and the search sees that
+//  deletion unless its snapshot is older. Entries of other files and of
+//  memtables are not part of the range: if another file may have a value in it,
+//  the range is skipped up to there.
+//
+//  All or none. A file with deletions may only skip them if each file whose
+//  values they hide skips these, too. So a range is skipped when the search
+//  comes to it, and no sooner: then all runs have been sought, and none of them
+//  stands at a value in it. From then on, no run of these files goes there
+//  again: not in the next rounds either, since RocksDB may seek some of the
+//  runs and not others. A seek to a key before, which is one of all runs, ends
+//  that.
+
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "filter_policy/open_db/dead_ranges.h"
+#include "rocksdb/slice.h"
+#include "table/seek/open_runs.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Not thread safe, as the user's iterator is not.
+class DeadRangeSearch {
+ public:
+  // The search goes backwards, or cannot tell what it is for: from now on,
+  // nothing is found or skipped.
+  void Forbid() {
+    if (is_forbidden_) return;
+    is_forbidden_ = true;
+    Stop();
+    skipped_.reset();
+  }
+  // Finds nothing more in this round.
+  void Stop() {
+    is_ready_ = false;
+    finder_.Stop();
+  }
+
+  // A run is sought for this user key, whose internal key has this footer.
+  // `begins` tells whether it is the first one of a round.
+  void OnSeek(const Slice& user_key, uint64_t footer, bool begins);
+  // A run is sought for the first key of its file.
+  void OnSeekToFirst();
+  // A run has left. `at_end` tells that it has come to the end of its file, so
+  // that its level may go on at the first key of the next one.
+  void OnLeave(bool at_end) { level_goes_on_ = at_end; }
+
+  // Returns true if the entries that runs leave are wanted.
+  bool WantsEntries() const { return is_ready_ || finder_.IsOn(); }
+  bool HasBegun() const { return finder_.IsOn(); }
+  // The search leaves an entry of `run`, in the round that is for `target`.
+  // Returns false if the range that is looked for ends before the entry.
+  bool Pass(const Slice& internal_key, const Slice& user_key,
+            SequenceNumber largest, const Slice& target, OpenRun* run);
+  // The search has come to a deletion of this key, which it has not passed yet.
+  void OnDeletion(const Slice& user_key) {
+    if (!WantsEntries() && !is_forbidden_) {
+      finder_.Begin(user_key, /*inclusive=*/false);
+    }
+  }
+  // The search skips what it has at `from`: deletions that hide nothing, or if
+  // `dead`, what is in the range that is skipped.
+  void OnSkip(const Slice& from, bool dead, const Slice& target);
+  // The search has passed all entries below `end`: `run` keeps the range.
+  void Finish(const Slice& end, const OpenRuns& runs, OpenRun* run);
+  // The last key that has been passed.
+  const std::string& passed() const { return finder_.key(); }
+
+  bool IsSkipping() const { return skipped_ != nullptr; }
+  // Returns true if runs of this file may not be at `key`, and stores where
+  // they go on.
+  bool MustSkip(uint64_t file, const Slice& key, std::string* to) const {
+    if (skipped_ == nullptr || key.compare(to_) >= 0 ||
+        key.compare(from_) < 0 || !skipped_->HasFile(file)) {
+      return false;
+    }
+    *to = to_;
+    return true;
+  }
+  // Returns true if the search sees all deletions of the range.
+  bool Sees(const DeadRange& range) const {
+    return !is_forbidden_ && sequence_ >= range.sequence;
+  }
+  // The search has come to `from`, and `runs` are all of its runs. Skips what
+  // it can of the range, and stores where its files go on. False if that is
+  // nothing.
+  bool Skip(std::shared_ptr<const DeadRange> range, const Slice& from,
+            const OpenRuns& runs, std::string* to);
+
+ private:
+  bool is_forbidden_ = false;
+  bool level_goes_on_ = false;
+  // Whether the round has begun, and no entry has been left yet.
+  bool is_ready_ = false;
+  DeadRangeFinder finder_;
+  // The sequence number of the search's snapshot; 0 if it is unknown.
+  SequenceNumber sequence_ = 0;
+  // The footer of the keys for which the round seeks.
+  uint64_t footer_ = 0;
+  // The range of which [from_, to_) is skipped.
+  std::shared_ptr<const DeadRange> skipped_;
+  std::string from_;
+  std::string to_;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean

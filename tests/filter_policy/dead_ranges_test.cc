@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  Dead ranges: what a scan passes is one if, of each key, the newest entry is
+//  a deletion; and the table of them finds, replaces and forgets them.
+
+#include "filter_policy/open_db/dead_ranges.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+struct Entry {
+  uint64_t file;
+  std::string key;
+  bool is_deletion;
+  SequenceNumber sequence;
+};
+
+class DeadRangeFinderTest : public testing::Test {
+ public:
+  DeadRangeFinderTest() { DeadRangeFinder::SetMinEntries(1); }
+  ~DeadRangeFinderTest() override {
+    DeadRangeFinder::SetMinEntries(DeadRangeFinder::kMinEntries);
+  }
+
+  // The range from `target` to `end`, or to the first key that is not dead.
+  static std::string Find(const std::string& target,
+                          const std::vector<Entry>& entries,
+                          const std::string& end, bool sees_all = true) {
+    DeadRangeFinder finder;
+    EXPECT_FALSE(finder.IsOn());
+    finder.Begin(target, /*inclusive=*/true);
+    DeadRange range;
+    for (const Entry& entry : entries) {
+      EXPECT_TRUE(finder.IsOn());
+      if (!finder.Pass(entry.file, entry.key, entry.is_deletion, entry.sequence,
+                       sees_all)) {
+        return finder.Finish(entry.key, &range) ? Text(range) : "none";
+      }
+    }
+    const bool found = finder.Finish(end, &range);
+    EXPECT_FALSE(finder.IsOn());
+    return found ? Text(range) : "none";
+  }
+
+  // Begin, first key, end, the newest sequence number and the files.
+  static std::string Text(const DeadRange& range) {
+    std::string text = Slice(range.begin).ToString(/*hex=*/false) + "," +
+                       range.first + "," + range.end + "@" +
+                       std::to_string(range.sequence);
+    for (const uint64_t file : range.files) text += " " + std::to_string(file);
+    return text;
+  }
+};
+
+TEST_F(DeadRangeFinderTest, DeletionsHideOlderEntriesOfTheirKey) {
+  EXPECT_EQ("a,b,d@9 1 2", Find("a",
+                                {{2, "b", true, 7},
+                                 {1, "b", false, 3},
+                                 {1, "b", true, 2},
+                                 {1, "b", false, 1},
+                                 {2, "c", true, 9}},
+                                "d"));
+}
+
+TEST_F(DeadRangeFinderTest, AValueEndsTheRange) {
+  EXPECT_EQ(
+      "a,b,c@7 2",
+      Find("a", {{2, "b", true, 7}, {1, "c", false, 3}, {1, "c", true, 2}},
+           "z"));
+  EXPECT_EQ("none", Find("a", {{1, "b", false, 3}, {2, "c", true, 7}}, "z"));
+}
+
+TEST_F(DeadRangeFinderTest, TheTargetMayHaveNewerEntries) {
+  const std::string after_a("a\0", 2);
+  EXPECT_EQ(after_a + ",b,z@7 2",
+            Find("a", {{1, "a", false, 8}, {2, "b", true, 7}}, "z"));
+  EXPECT_EQ(after_a + ",b,z@7 2",
+            Find("a", {{2, "b", true, 7}}, "z", /*sees_all=*/false));
+}
+
+TEST_F(DeadRangeFinderTest, FewEntriesAreNotWorthKeeping) {
+  DeadRangeFinder::SetMinEntries(2);
+  EXPECT_EQ("none", Find("a", {{2, "b", true, 7}}, "z"));
+  EXPECT_EQ("a,b,z@7 1 2",
+            Find("a", {{2, "b", true, 7}, {1, "b", false, 3}}, "z"));
+  // The search has passed nothing below the end.
+  EXPECT_EQ("none", Find("a", {{2, "b", true, 7}, {1, "b", false, 3}}, "b"));
+}
+
+DeadRange Range(const std::string& begin, const std::string& end,
+                std::vector<uint64_t> files) {
+  DeadRange range;
+  range.begin = range.first = begin;
+  range.end = end;
+  range.files = std::move(files);
+  return range;
+}
+
+// The range of the file that has the key; "-" if there is none.
+std::string FoundIn(const DeadRanges& ranges, uint64_t file, const Slice& key) {
+  const auto range = ranges.Find(file, key);
+  return range == nullptr ? "-" : range->begin + "-" + range->end;
+}
+
+TEST(DeadRangesTest, FindsARangeByEachOfItsFiles) {
+  DeadRanges ranges(1 << 20);
+  ranges.Add(Range("b", "d", {1, 2}));
+  ranges.Add(Range("d", "f", {2, 3}));
+  EXPECT_EQ("-", FoundIn(ranges, 1, "a"));
+  EXPECT_EQ("b-d", FoundIn(ranges, 1, "b"));
+  EXPECT_EQ("b-d", FoundIn(ranges, 2, "cc"));
+  EXPECT_EQ("d-f", FoundIn(ranges, 2, "d"));
+  EXPECT_EQ("-", FoundIn(ranges, 1, "d"));
+  EXPECT_EQ("-", FoundIn(ranges, 2, "f"));
+  EXPECT_TRUE(ranges.Find(2, "c")->HasFile(1));
+  EXPECT_FALSE(ranges.Find(2, "c")->HasFile(3));
+}
+
+TEST(DeadRangesTest, ARangeReplacesThoseThatItOverlaps) {
+  DeadRanges ranges(1 << 20);
+  ranges.Add(Range("b", "d", {1, 2}));
+  ranges.Add(Range("d", "f", {2, 3}));
+  ranges.Add(Range("g", "h", {2, 3}));
+  ranges.Add(Range("a", "z", {4}));
+  ranges.Add(Range("c", "e", {2, 5}));
+  EXPECT_EQ("-", FoundIn(ranges, 1, "b"));
+  EXPECT_EQ("-", FoundIn(ranges, 3, "e"));
+  EXPECT_EQ("c-e", FoundIn(ranges, 5, "d"));
+  EXPECT_EQ("g-h", FoundIn(ranges, 3, "g"));
+  EXPECT_EQ("a-z", FoundIn(ranges, 4, "d"));
+  EXPECT_EQ(3u, ranges.size());
+}
+
+TEST(DeadRangesTest, ForgetsTheRangesOfAFile) {
+  DeadRanges ranges(1 << 20);
+  ranges.Add(Range("b", "d", {1, 2}));
+  ranges.Add(Range("e", "f", {1, 3}));
+  ranges.Add(Range("g", "h", {2, 3}));
+  ranges.Forget(1);
+  EXPECT_EQ("-", FoundIn(ranges, 2, "b"));
+  EXPECT_EQ("-", FoundIn(ranges, 3, "e"));
+  EXPECT_EQ("g-h", FoundIn(ranges, 2, "g"));
+  ranges.Forget(9);
+  EXPECT_EQ(1u, ranges.size());
+}
+
+TEST(DeadRangesTest, TheOldestRangesMakeRoom) {
+  DeadRanges ranges(1 << 14);
+  for (int i = 0; i < 1000; i++) {
+    const std::string key = std::to_string(10000 + i);
+    ranges.Add(Range(key, key + "x", {1, 2}));
+  }
+  EXPECT_LT(ranges.size(), 60u);
+  EXPECT_GT(ranges.size(), 20u);
+  EXPECT_EQ("-", FoundIn(ranges, 1, "10000"));
+  EXPECT_EQ("10999-10999x", FoundIn(ranges, 1, "10999"));
+  // One that takes much of the room is not kept.
+  ranges.Add(Range("a", std::string(4000, 'x'), {1}));
+  EXPECT_EQ("-", FoundIn(ranges, 1, "b"));
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
