@@ -17,6 +17,7 @@
 #include "table/block_based/block_based_table_reader.h"
 #include "table/get_context.h"
 #include "table/rocksdb_internals/cached_filter.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/table_reader.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -76,7 +77,8 @@ class BlockBasedFile {
   // prepared before they are committed, and files that are ingested behind, do
   // otherwise.
   bool hides_by_sequence() const {
-    return !rep()->ioptions.allow_2pc && !rep()->ioptions.allow_ingest_behind;
+    return !rep()->ioptions.allow_2pc &&
+           !AllowsIngestBehind(rep()->ioptions, 0);
   }
   const std::shared_ptr<Cache>& block_cache() const {
     return rep()->table_options.block_cache;

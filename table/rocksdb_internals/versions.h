@@ -126,4 +126,16 @@ struct Lend {
   friend typename Name::Pointer MemberOf(Name /*name*/) { return kMember; }
 };
 
+// Returns true if files may be ingested below those that the column family has.
+// In RocksDB 11, that is an option of the column family.
+template <typename Options>
+auto AllowsIngestBehind(const Options& options, int)
+    -> decltype(options.cf_allow_ingest_behind) {
+  return options.allow_ingest_behind || options.cf_allow_ingest_behind;
+}
+template <typename Options>
+bool AllowsIngestBehind(const Options& options, long) {
+  return options.allow_ingest_behind;
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean
