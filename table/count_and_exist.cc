@@ -251,16 +251,16 @@ std::string FirstEntry(const Slice& key, size_t timestamp_size) {
   return entry;
 }
 
-// The smallest or the largest key of a file, or its beginning.
-struct EndKey {
-  std::string key;
-  bool is_whole;
-};
-
 }  // namespace
 
 class RangeCounter {
  public:
+  // The smallest or the largest key of a file, or its beginning.
+  struct EndKey {
+    std::string key;
+    bool is_whole;
+  };
+
   // `options` are without bounds.
   RangeCounter(const Slice* start, const Slice* limit,
                const ReadOptions& options, const Comparator* comparator,
@@ -371,8 +371,8 @@ class CountingIterator final : public FindsNothing {
 
   RangeCounter* const counter_;
   FilteredFile* const file_;
-  std::optional<EndKey> first_;
-  std::optional<EndKey> last_;
+  std::optional<RangeCounter::EndKey> first_;
+  std::optional<RangeCounter::EndKey> last_;
   Status status_;
 };
 
@@ -420,8 +420,8 @@ bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
   }
   if (!has_limit) counted.high_ambiguous = false;
   const auto end_key = [](const Slice& stored) {
-    return EndKey{stored.ToString(),
-                  stored.size() < FilterBlockHeader::kMaxStoredKey};
+    return RangeCounter::EndKey{
+        stored.ToString(), stored.size() < FilterBlockHeader::kMaxStoredKey};
   };
   // The ends are needed where the range goes on in the next file. If the file
   // has a key behind the range, it does not.
@@ -457,7 +457,7 @@ void CountingIterator::CountByScan(const Slice* lo, uint64_t* count) {
     const Slice key = file_->UserKey(it->key());
     if (!counter_->IsBeforeLimit(key)) break;
     if (last_.has_value() && key == last_->key) continue;
-    last_ = EndKey{key.ToString(), /*is_whole=*/true};
+    last_ = RangeCounter::EndKey{key.ToString(), /*is_whole=*/true};
     if (*count == 0) first_ = last_;
     ++*count;
   }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "filter_policy/open_db/dead_ranges.h"
 #include "rocksdb/env.h"
 #include "table/seek/seek_decision.h"
 #include "tests/key_families.h"
@@ -177,6 +178,7 @@ void RandomRun::CompareEverything() {
 
 bool RandomRun::Execute() {
   DeletionSkips::SetAskAfter(dice.Of({2, 8}));
+  DeadRangeFinder::SetMinEntries(dice.Of({1, 8}));
   std::filesystem::create_directories(plan.directory);
   WriteSeeds();
   if (journal.ok()) Open();

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What one scan has found to be deleted, the next ones skip, with the values
+//  that the deletions hide (table/seek/dead_range_search.h): when they may, and
+//  when they may not. deletion_skips_test.cc has all small trees.
+
+#include "rocksdb/perf_context.h"
+#include "rocksdb/utilities/transaction_db.h"
+#include "tests/table/twin_db.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+class DeadRangesDBTest : public testing::TestWithParam<const char*> {
+ protected:
+  static constexpr int kItems = 200;
+
+  static std::string Item(int i) { return "q" + Digits(i, 3); }
+
+  void PutItems(int begin, int end) {
+    for (int i = begin; i < end; i++) dbs_.Put(Item(i), "value");
+  }
+  void DeleteItems(int begin, int end) {
+    for (int i = begin; i < end; i++) dbs_.Delete(Item(i));
+  }
+
+  // A queue whose first items have been consumed: the older run has all items,
+  // and the newer one deletions of the first half of them.
+  void MakeQueue(int older_level = 0, int newer_level = 0,
+                 uint64_t file_size = 1 << 20) {
+    dbs_.Open();
+    dbs_.Put("a", "before");
+    PutItems(0, kItems);
+    dbs_.Put("z", "after");
+    dbs_.Flush();
+    if (older_level > 0) dbs_.CompactLevel0Into(older_level, file_size);
+    dbs_.TakeSnapshot();
+    dbs_.Put("c", "before");
+    DeleteItems(0, kItems / 2);
+    dbs_.Put("y", "after");
+    dbs_.Flush();
+    if (newer_level > 0) dbs_.CompactLevel0Into(newer_level, file_size);
+  }
+
+  // Seeks to the head of the queue with a new iterator, which must find this
+  // key. Returns the entries that ProteanTable's iterator steps over.
+  uint64_t StepsToHead(const std::string& found, int snapshot = -1,
+                       const std::string& target = "q") {
+    TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false,
+                    snapshot);
+    EXPECT_EQ(found, it.Seek(target) ? it.key().ToString() : "");
+    return StepsOf(target);
+  }
+  uint64_t StepsOf(const std::string& target) {
+    const std::unique_ptr<Iterator> it(
+        dbs_.protean()->NewIterator(ReadOptions()));
+    get_perf_context()->Reset();
+    it->Seek(target);
+    return get_perf_context()->internal_delete_skipped_count +
+           get_perf_context()->internal_key_skipped_count;
+  }
+
+  // Checks that all keys are found as without filters, from the first one and
+  // from the head of the queue on, then backwards.
+  void CheckScans(int snapshot = -1) {
+    for (const char* target : {"", "q", "q050", "q0999"}) {
+      TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false,
+                      snapshot);
+      for (bool valid = it.Seek(target); valid; valid = it.Next()) {
+      }
+      it.SeekToFirst();
+      while (it.iterator(TwinDB::kPlain)->Valid()) it.Next();
+      it.Seek(target);
+      for (int i = 0; i < 3 && it.iterator(TwinDB::kPlain)->Valid(); i++) {
+        it.Prev();
+      }
+    }
+  }
+
+  static Options OptionsOf() {
+    Options options = UnthrottledFiles();
+    EXPECT_OK(AddOptions("merge_operator=stringappend", &options));
+    return options;
+  }
+
+  TwinDB dbs_{
+      "dead_ranges", OptionsOf(),
+      NewTable("ProteanTable",
+               std::string("block_size=256;filter_policy=") + GetParam()),
+      NewTable("BlockBasedTable", "block_size=256")};
+};
+
+constexpr uint64_t kFewSteps = 8;
+
+TEST_P(DeadRangesDBTest, TheSecondReadSkipsWhatTheFirstHasSteppedOver) {
+  MakeQueue();
+  EXPECT_LT(StepsToHead(Item(100)), kFewSteps);
+  CheckScans();
+  EXPECT_LT(StepsOf("q"), kFewSteps);
+  EXPECT_LT(StepsOf("d"), kFewSteps);
+  EXPECT_LT(StepsOf(Item(50)), kFewSteps);
+  // Before the first read, and with nothing to remember, each entry is a step.
+  dbs_.Reopen();
+  EXPECT_GE(StepsOf("q"), 100u);
+}
+
+TEST_P(DeadRangesDBTest, LevelsOfManyFiles) {
+  MakeQueue(/*older_level=*/3, /*newer_level=*/1, /*file_size=*/1 << 9);
+  ASSERT_GT(dbs_.NumFiles(), 8u);
+  CheckScans();
+  EXPECT_LT(StepsOf("q"), 4 * kFewSteps);
+  CheckScans();
+  CheckScans(/*snapshot=*/0);
+}
+
+// A snapshot that is older than the deletions sees the values.
+TEST_P(DeadRangesDBTest, OlderSnapshotsSeeWhatIsDeletedLater) {
+  MakeQueue();
+  StepsToHead(Item(100));
+  StepsToHead(Item(0), /*snapshot=*/0);
+  CheckScans(/*snapshot=*/0);
+  TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false);
+  EXPECT_TRUE(it.Seek("q"));
+  for (int snapshot : {0, -1, 0}) {
+    it.Refresh(&dbs_, snapshot);
+    EXPECT_TRUE(it.Seek("q050"));
+    it.Refresh(&dbs_, -1 - snapshot);
+    EXPECT_TRUE(it.SeekToFirst());
+    while (it.iterator(TwinDB::kPlain)->Valid()) it.Next();
+  }
+}
+
+// What is written later is in memtables, or in files that have no part in the
+// range.
+TEST_P(DeadRangesDBTest, LaterWritesAreSeen) {
+  MakeQueue();
+  StepsToHead(Item(100));
+  dbs_.Put(Item(60), "again");
+  dbs_.Both([](DB* db) { return db->Merge(WriteOptions(), Item(70), "m"); });
+  StepsToHead(Item(60));
+  CheckScans();
+  dbs_.Flush();
+  StepsToHead(Item(60));
+  CheckScans();
+  dbs_.Delete(Item(60));
+  StepsToHead(Item(70));
+  dbs_.Flush();
+  CheckScans();
+  StepsToHead(Item(70));
+}
+
+// RocksDB seeks the files below a range deletion at its end, and no others.
+TEST_P(DeadRangesDBTest, RangeDeletionsMoveSomeRuns) {
+  for (int level : {0, 2}) {
+    dbs_.Close();
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
+      ASSERT_OK(DestroyDB(dbs_.path(twin), dbs_.options(twin)));
+    }
+    MakeQueue(level, level == 0 ? 0 : 1, 1 << 10);
+    CheckScans();
+    dbs_.TakeSnapshot();
+    dbs_.DeleteRange(Item(20), Item(40));
+    dbs_.DeleteRange("b", Item(5));
+    dbs_.DeleteRange(Item(90), Item(110));
+    CheckScans();
+    StepsToHead(Item(110));
+    dbs_.Flush();
+    CheckScans();
+    StepsToHead(Item(110));
+    for (int snapshot = 0; snapshot < dbs_.num_snapshots(); snapshot++) {
+      CheckScans(snapshot);
+    }
+  }
+}
+
+// The files of the range are gone, and with them what was known.
+TEST_P(DeadRangesDBTest, CompactionsEndARange) {
+  MakeQueue(/*older_level=*/2, /*newer_level=*/1);
+  StepsToHead(Item(100));
+  dbs_.Compact();
+  CheckScans();
+  CheckScans(/*snapshot=*/0);
+  DeleteItems(100, 150);
+  dbs_.Flush();
+  CheckScans();
+  EXPECT_LT(StepsToHead(Item(150)), kFewSteps);
+  // One of two files is gone, and what it hid is alive.
+  dbs_.Put(Item(120), "again");
+  dbs_.Flush();
+  CheckScans();
+  StepsToHead(Item(120));
+}
+
+// What is known grows with what the queue leaves behind.
+TEST_P(DeadRangesDBTest, ARangeGrows) {
+  MakeQueue();
+  for (int head = 100; head < kItems; head += 20) {
+    EXPECT_LT(StepsToHead(Item(head)), kFewSteps) << head;
+    DeleteItems(head, head + 20);
+    if (head % 40 == 0) dbs_.Flush();
+    CheckScans();
+  }
+  CheckScans(/*snapshot=*/0);
+}
+
+// Readers of transactions that are prepared before they are committed do not
+// see entries in the order of their sequence numbers.
+TEST_P(DeadRangesDBTest, PreparedTransactions) {
+  dbs_.SetOpener([this](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+    TransactionDBOptions transactions;
+    transactions.write_policy = TxnDBWritePolicy::WRITE_PREPARED;
+    TransactionDB* opened = nullptr;
+    const Status s = TransactionDB::Open(dbs_.options(twin), transactions,
+                                         dbs_.path(twin), &opened);
+    db->reset(opened);
+    return s;
+  });
+  dbs_.Open();
+  PutItems(0, kItems);
+  dbs_.Put("z", "after");
+  dbs_.Flush();
+  std::vector<std::unique_ptr<Transaction>> transactions;
+  dbs_.Both([&](DB* db) {
+    auto* const transaction_db = static_cast<TransactionDB*>(db);
+    transactions.emplace_back(transaction_db->BeginTransaction(WriteOptions()));
+    Status s = transactions.back()->SetName("deletes");
+    for (int i = 0; s.ok() && i < kItems / 2; i++) {
+      s = transactions.back()->Delete(Item(i));
+    }
+    return s.ok() ? transactions.back()->Prepare() : s;
+  });
+  dbs_.Flush();
+  dbs_.TakeSnapshot();
+  CheckScans();
+  for (auto& transaction : transactions) ASSERT_OK(transaction->Commit());
+  CheckScans();
+  CheckScans(/*snapshot=*/0);
+  StepsToHead(Item(100));
+  transactions.clear();
+}
+
+INSTANTIATE_TEST_SUITE_P(Policies, DeadRangesDBTest,
+                         testing::Values("surf:0:8", "proteus:12"));
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
