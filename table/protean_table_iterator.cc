@@ -39,12 +39,15 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
 }
 
 // The number by which dead ranges know the file, if the iterator may wait where
-// one ends; else 0.
-uint64_t DeadRangeFileOf(const FilteredFile& file,
-                         const ReadOptions& read_options,
+// one ends, and sees all entries on the way; else 0. RocksDB may ask a filter
+// for a prefix, and show nothing of the file.
+uint64_t DeadRangeFileOf(const FilteredFile& file, const FileIterator& iterator,
                          bool markers_allowed) {
-  return markers_allowed && !read_options.pin_data && !read_options.async_io &&
-                 read_options.table_filter == nullptr
+  const ReadOptions& read_options = iterator.read_options();
+  const bool sees_all =
+      iterator.prefix_extractor() == nullptr || read_options.total_order_seek;
+  return markers_allowed && sees_all && !read_options.pin_data &&
+                 !read_options.async_io && read_options.table_filter == nullptr
              ? file.dead_range_number()
              : 0;
 }
@@ -57,7 +60,7 @@ ProteanTableIterator::ProteanTableIterator(
     : file_(file),
       inner_(file->file(), read_options, arguments),
       markers_allowed_(AllowsMarkers(*file, inner_)),
-      dead_range_file_(DeadRangeFileOf(*file, read_options, markers_allowed_)),
+      dead_range_file_(DeadRangeFileOf(*file, inner_, markers_allowed_)),
       outcomes_(file, &inner_) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
@@ -483,7 +486,8 @@ void ProteanTableIterator::LimitToFile(std::string* to) {
 }
 
 bool ProteanTableIterator::HasNoMoreKeys() const {
-  return IsReading() && !inner_->Valid() && inner_->status().ok() &&
+  return dead_range_file_ != 0 && IsReading() && !inner_->Valid() &&
+         inner_->status().ok() &&
          inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
          !file_->has_range_deletions();
 }
