@@ -260,8 +260,9 @@ void ProteanTableIterator::SeekAgain(const Slice& target) {
 // on in this one, only LevelIterator knows its target. For the same reason
 // there is no marker to wait at: the search is at this file already.
 void ProteanTableIterator::SeekToFirst() {
+  const bool is_new = round == 0;
   BeginSeek(/*target=*/nullptr, /*backwards=*/false);
-  if (search_ != nullptr) search_->dead_ranges().OnSeekToFirst();
+  if (search_ != nullptr) search_->dead_ranges().OnSeekToFirst(is_new);
   const FileRangeFilter* filter =
       bounds_.upper() != nullptr ? Filter() : nullptr;
   const bool is_asked = filter != nullptr;

@@ -34,8 +34,8 @@ void DeadRangeSearch::OnSeek(const Slice& user_key, uint64_t footer,
   }
 }
 
-void DeadRangeSearch::OnSeekToFirst() {
-  if (!level_goes_on_) {
+void DeadRangeSearch::OnSeekToFirst(bool is_new) {
+  if (!level_goes_on_ || !is_new) {
     // The user's iterator begins anew, perhaps with another snapshot.
     Stop();
     sequence_ = 0;

@@ -50,11 +50,13 @@ class DeadRangeSearch {
   // A run is sought for this user key, whose internal key has this footer.
   // `begins` tells whether it is the first one of a round.
   void OnSeek(const Slice& user_key, uint64_t footer, bool begins);
-  // A run is sought for the first key of its file.
-  void OnSeekToFirst();
-  // A run has left. `at_end` tells that it has come to the end of its file, so
-  // that its level may go on at the first key of the next one.
-  void OnLeave(bool at_end) { level_goes_on_ = at_end; }
+  // A run is sought for the first key of its file. `is_new` tells whether it is
+  // sought for the first time.
+  void OnSeekToFirst(bool is_new);
+  // A run leaves. `makes_room` tells that it has come to the end of its file,
+  // and that another run waits to be sought: its level goes on with the next
+  // file.
+  void OnLeave(bool makes_room) { level_goes_on_ = makes_room; }
 
   // Returns true if the entries that runs leave are wanted.
   bool WantsEntries() const { return is_ready_ || finder_.IsOn(); }

@@ -110,10 +110,10 @@ void RunSearch::Leave(OpenRun* run) {
   sampler_.Forget(run);
   const bool at_end = run->IsAtEndOfFile();
   if (dead_ranges_.HasBegun()) FinishDeadRange(run, at_end);
-  dead_ranges_.OnLeave(at_end);
   runs_.Remove(run);
   joined_--;
   if (run->round == 0) unsought_--;
+  dead_ranges_.OnLeave(/*makes_room=*/at_end && unsought_ > 0);
 }
 
 void RunSearch::FinishDeadRange(OpenRun* run, bool at_end) {

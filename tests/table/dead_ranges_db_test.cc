@@ -108,7 +108,7 @@ TEST_P(DeadRangesDBTest, TheSecondReadSkipsWhatTheFirstHasSteppedOver) {
 
 TEST_P(DeadRangesDBTest, LevelsOfManyFiles) {
   MakeQueue(/*older_level=*/3, /*newer_level=*/1, /*file_size=*/1 << 9);
-  ASSERT_GT(dbs_.NumFiles(), 8u);
+  ASSERT_GT(dbs_.NumFiles(), 6u);
   CheckScans();
   EXPECT_LT(StepsOf("q"), 4 * kFewSteps);
   CheckScans();
