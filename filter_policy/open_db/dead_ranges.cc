@@ -82,25 +82,43 @@ size_t DeadRanges::BytesOf(const DeadRange& range) {
          (range.files.size() + 1) * (kEntryBytes + range.end.size());
 }
 
+bool DeadRanges::MakeRoomFor(DeadRange* range) {
+  for (const uint64_t file : range->files) {
+    for (auto known = by_file_.find(file); known != by_file_.end();
+         known = by_file_.find(file)) {
+      const auto next = known->second.upper_bound(range->begin);
+      if (next == known->second.end()) break;
+      const DeadRange& other = **next->second;
+      if (other.begin >= range->end) break;
+      const bool begins_inside = other.begin > range->begin;
+      const bool ends_inside = other.end < range->end;
+      if (!begins_inside && !ends_inside) return false;
+      if (begins_inside && !ends_inside) {
+        range->end = other.begin;
+      } else if (other.begin < range->begin) {
+        range->begin = other.end;
+        range->first = std::max(range->first, range->begin);
+      } else {
+        Remove(next->second);
+      }
+      if (range->first >= range->end) return false;
+    }
+  }
+  return true;
+}
+
 void DeadRanges::Add(DeadRange range) {
   const size_t bytes = BytesOf(range);
   if (bytes > max_bytes_ / 8) return;
-  const auto added = std::make_shared<const DeadRange>(std::move(range));
   const std::lock_guard<std::mutex> lock(mutex_);
-  for (const uint64_t file : added->files) {
-    for (auto known = by_file_.find(file); known != by_file_.end();
-         known = by_file_.find(file)) {
-      const auto next = known->second.upper_bound(added->begin);
-      if (next == known->second.end() || (*next->second)->begin >= added->end) {
-        break;
-      }
-      Remove(next->second);
-    }
-  }
+  if (!MakeRoomFor(&range)) return;
   while (bytes_ + bytes > max_bytes_) Remove(ranges_.begin());
-  bytes_ += bytes;
-  const auto place = ranges_.insert(ranges_.end(), added);
-  for (const uint64_t file : added->files) by_file_[file][added->end] = place;
+  const auto place = ranges_.insert(
+      ranges_.end(), std::make_shared<const DeadRange>(std::move(range)));
+  bytes_ += BytesOf(**place);
+  for (const uint64_t file : (*place)->files) {
+    by_file_[file][(*place)->end] = place;
+  }
 }
 
 void DeadRanges::Remove(Ranges::iterator range) {

@@ -119,6 +119,9 @@ class DeadRanges {
   using Ranges = std::list<std::shared_ptr<const DeadRange>>;
 
   static size_t BytesOf(const DeadRange& range);
+  // Removes the ranges that this one contains, and cuts off what others have of
+  // it. False if nothing is left.
+  bool MakeRoomFor(DeadRange* range);
   void Remove(Ranges::iterator range);
 
   const size_t max_bytes_;

@@ -122,18 +122,28 @@ TEST(DeadRangesTest, FindsARangeByEachOfItsFiles) {
   EXPECT_FALSE(ranges.Find(2, "c")->HasFile(3));
 }
 
-TEST(DeadRangesTest, ARangeReplacesThoseThatItOverlaps) {
+TEST(DeadRangesTest, RangesOfAFileDoNotOverlap) {
   DeadRanges ranges(1 << 20);
-  ranges.Add(Range("b", "d", {1, 2}));
-  ranges.Add(Range("d", "f", {2, 3}));
-  ranges.Add(Range("g", "h", {2, 3}));
+  ranges.Add(Range("d", "f", {1, 2}));
+  // One of other files may.
   ranges.Add(Range("a", "z", {4}));
-  ranges.Add(Range("c", "e", {2, 5}));
-  EXPECT_EQ("-", FoundIn(ranges, 1, "b"));
-  EXPECT_EQ("-", FoundIn(ranges, 3, "e"));
-  EXPECT_EQ("c-e", FoundIn(ranges, 5, "d"));
-  EXPECT_EQ("g-h", FoundIn(ranges, 3, "g"));
   EXPECT_EQ("a-z", FoundIn(ranges, 4, "d"));
+  // Known already.
+  ranges.Add(Range("d", "e", {2, 3}));
+  EXPECT_EQ("-", FoundIn(ranges, 3, "d"));
+  // What is known is left out, after it and before it.
+  ranges.Add(Range("e", "h", {2, 3}));
+  EXPECT_EQ("f-h", FoundIn(ranges, 3, "g"));
+  ranges.Add(Range("c", "e", {2, 3}));
+  EXPECT_EQ("c-d", FoundIn(ranges, 3, "c"));
+  EXPECT_EQ("d-f", FoundIn(ranges, 2, "d"));
+  EXPECT_EQ(4u, ranges.size());
+  // One that contains others takes their place.
+  ranges.Add(Range("c", "g", {1, 2}));
+  EXPECT_EQ("c-f", FoundIn(ranges, 1, "d"));
+  EXPECT_EQ("c-f", FoundIn(ranges, 2, "e"));
+  EXPECT_EQ("-", FoundIn(ranges, 3, "c"));
+  EXPECT_EQ("f-h", FoundIn(ranges, 2, "g"));
   EXPECT_EQ(3u, ranges.size());
 }
 
