@@ -439,8 +439,9 @@ bool ProteanTableIterator::WatchDeletions() {
   DeadRangeSearch& dead_ranges = search_->dead_ranges();
   if (is_deletion) dead_ranges.OnDeletion(file_->UserKey(inner_->key()));
   const bool asks = is_deletion && deletions_ >= ask_after_;
-  const bool asks_first =
-      is_deletion && (asks || deletions_ == 1) && file_->has_dead_ranges();
+  const bool asks_first = is_deletion &&
+                          (asks || deletions_ <= kFirstDeletions) &&
+                          file_->has_dead_ranges();
   if (!asks && !asks_first && !dead_ranges.IsSkipping()) return false;
   // The copy outlives the iterator's position.
   const std::string from = file_->UserKey(inner_->key()).ToString();

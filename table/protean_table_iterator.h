@@ -166,6 +166,10 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   enum class State : uint8_t { kReading, kEmpty, kWaiting };
 
   static constexpr uint32_t kMaxDeletionsBetween = 64;
+  // Deletions in a row at each of which a dead range may begin that is known:
+  // where a level goes on with another file, ranges end, and begin again after
+  // a key or two.
+  static constexpr uint32_t kFirstDeletions = 3;
 
   bool IsReading() const { return state_ == State::kReading; }
   bool IsWaiting() const { return state_ == State::kWaiting; }
