@@ -84,11 +84,17 @@ void DeadRangeSearch::Finish(const Slice& end, const OpenRuns& runs,
 bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
                            const Slice& from, const OpenRuns& runs,
                            std::string* to) {
-  if (!Sees(*range)) return false;
+  if (!Sees(*range) || (IsSkipping() && from.compare(to_) < 0)) return false;
   std::string end = range->end;
   std::vector<OpenRun*> members;
   for (size_t i = 0; i < runs.size(); i++) {
     if (!range->HasFile(runs[i]->DeadRangeFile())) continue;
+    // A run may have gone ahead of the search.
+    const SearchPosition position = runs[i]->Position();
+    if (position.kind == SearchPosition::Kind::kMarker &&
+        position.user_key.compare(from) < 0) {
+      return false;
+    }
     members.push_back(runs[i]);
     runs[i]->LimitToFile(&end);
   }

@@ -205,6 +205,45 @@ TEST_P(DeadRangesDBTest, ARangeGrows) {
   CheckScans(/*snapshot=*/0);
 }
 
+// Many short reads from anywhere, next to a range that is being deleted from
+// its beginning on.
+TEST_P(DeadRangesDBTest, ReadsFromAnywhere) {
+  constexpr int kEnd = 1 << 30;
+  for (int seed = 301; seed < 321 && !HasFailure(); seed++) {
+    dbs_.Close();
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
+      ASSERT_OK(DestroyDB(dbs_.path(twin), dbs_.options(twin)));
+    }
+    dbs_.Open();
+    Random random(seed);
+    std::set<std::string> keys;
+    for (int run = 0; run < 3; run++) {
+      for (int i = 0; i < 1000; i++) {
+        const std::string key = Digits(random.Uniform(kEnd), 10);
+        keys.insert(key);
+        dbs_.Put(key, std::to_string(run));
+        const auto gone = keys.lower_bound(Digits(kEnd / 2, 10));
+        if (i % 10 < 9 || gone == keys.end()) continue;
+        dbs_.Delete(*gone);
+        keys.erase(gone);
+      }
+      dbs_.Flush();
+      for (int i = 0; i < 300 && !HasFailure(); i++) {
+        const int from = random.Uniform(kEnd - 1000);
+        {
+          TwinIterator it(&dbs_, ReadOptions(), /*lower=*/true, /*upper=*/true);
+          it.SetLower(Digits(from, 10));
+          it.SetUpper(Digits(from + 1000, 10));
+          it.Seek(Digits(from, 10));
+          it.SeekForPrev(Digits(from + 999, 10));
+        }
+        TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false);
+        if (it.Seek(Digits(from, 10))) it.Next();
+      }
+    }
+  }
+}
+
 // Readers of transactions that are prepared before they are committed do not
 // see entries in the order of their sequence numbers.
 TEST_P(DeadRangesDBTest, PreparedTransactions) {
