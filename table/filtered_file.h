@@ -112,12 +112,13 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   }
   // Counts a read that a known miss has spared.
   void CountMissHit() const { open_file_.db()->misses()->CountHit(); }
-  // Returns true if a search for this internal key sees all versions of its
-  // user key in the file. Else the file may have the key without showing it,
-  // and a search tells nothing of it: the snapshot may be older than the key,
-  // or RocksDB's iterator seeks behind all versions of a key.
-  bool SeesAllVersions(const Slice& internal_key) const {
-    return ExtractInternalKeyFooter(internal_key) >=
+  // Returns true if a search for an internal key with this footer sees all
+  // versions of its user key in the file. Else the file may have the key
+  // without showing it, and a search tells nothing of it: the snapshot may be
+  // older than the key, or RocksDB's iterator seeks behind all versions of a
+  // key.
+  bool SeesAllVersions(uint64_t footer) const {
+    return footer >=
            PackSequenceAndType(file_->largest_seqno(), kValueTypeForSeek);
   }
   // Returns true if misses are remembered.

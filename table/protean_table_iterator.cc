@@ -219,7 +219,9 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool still_waits = again && WaitsForSearch();
   BeginSeek(&user_key, /*backwards=*/false, still_waits);
   if (search_ != nullptr) {
-    search_->OnSeek(user_key, ExtractInternalKeyFooter(target));
+    search_->OnSeek(ExtractInternalKeyFooter(target));
+    // The thread's bounds may change before the next file of a level is sought.
+    if (bounds_.stops_at_upper()) search_->dead_ranges().Stop();
     if (WaitForDeadRange(user_key)) return;
   }
   marker_.set_moves(
@@ -242,9 +244,12 @@ void ProteanTableIterator::Seek(const Slice& target) {
       outcomes_.CountReached(kind, Valid());
     } else if (is_asked) {
       outcomes_.CountRead(kind, Valid());
-      if (file_->SeesAllVersions(target)) NoteGap(user_key);
+      if (file_->SeesAllVersions(ExtractInternalKeyFooter(target))) {
+        NoteGap(user_key);
+      }
     }
     if (may_wait || still_waits) outcomes_.CountUselessWait(kind);
+    if (HasLandedInDeadRange()) return;
   }
   Sample(user_key, /*backwards=*/false, /*inclusive=*/true);
 }
@@ -273,10 +278,7 @@ void ProteanTableIterator::SeekToFirst() {
   Read()->SeekToFirst();
   StopAtUpperBound();
   if (is_asked) outcomes_.CountRead(SeekKind::kClosed, Valid());
-  if (search_ != nullptr && search_->dead_ranges().IsSkipping() && Valid()) {
-    const std::string first = file_->UserKey(key()).ToString();
-    SkipDeadRange(first, /*reads=*/true, /*may_ask=*/false);
-  }
+  HasLandedInDeadRange();
 }
 
 // ---- Markers ----
@@ -322,12 +324,13 @@ void ProteanTableIterator::ReadFromMarker() {
   if (marker_.IsEnd()) return;
   if (has_skipped_) {
     search_->FollowSkip(this);
-    return;
+  } else {
+    const SeekKind kind = bounds_.ForwardKind();
+    outcomes_.CountReached(kind, Valid());
+    outcomes_.CountUselessWait(kind);
+    if (search_ != nullptr && status().ok()) search_->Follow(this);
   }
-  const SeekKind kind = bounds_.ForwardKind();
-  outcomes_.CountReached(kind, Valid());
-  outcomes_.CountUselessWait(kind);
-  if (search_ != nullptr && status().ok()) search_->Follow(this);
+  HasLandedInDeadRange();
 }
 
 void ProteanTableIterator::ReadBeforeMarker() {
@@ -492,6 +495,15 @@ bool ProteanTableIterator::HasNoMoreKeys() const {
          inner_->status().ok() &&
          inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
          !file_->has_range_deletions();
+}
+
+bool ProteanTableIterator::HasLandedInDeadRange() {
+  if (search_ == nullptr || !search_->dead_ranges().IsSkipping() ||
+      !IsReading() || !inner_->Valid()) {
+    return false;
+  }
+  const std::string at = file_->UserKey(inner_->key()).ToString();
+  return SkipDeadRange(at, /*reads=*/true, /*may_ask=*/false);
 }
 
 bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {

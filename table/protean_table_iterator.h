@@ -214,10 +214,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool IsAtValue(const Slice& from, const Slice& to) const override;
   void LimitToFile(std::string* to) override;
   bool HasNoMoreKeys() const override;
-  bool IsAtEndOfFile() const override {
-    return HasNoMoreKeys() ||
-           (state_ == State::kEmpty && !file_->has_range_deletions() &&
-            bound_check_ != IterBoundCheck::kOutOfBound);
+  bool SeesAllVersions(uint64_t footer) const override {
+    return file_->SeesAllVersions(footer);
   }
   void NoteDeadRange() override {
     file_->NoteDeadRange();
@@ -297,14 +295,16 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // The iterator leaves the key that it is at.
   void PassEntry() {
     if (search_ != nullptr && search_->dead_ranges().WantsEntries()) {
-      search_->PassEntry(inner_->key(), file_->UserKey(inner_->key()),
-                         file_->file().largest_seqno(), this);
+      search_->PassEntry(inner_->key(), file_->UserKey(inner_->key()), this);
     }
   }
   // The iterator is to be at `from`, and to have read its file if `reads`. If
   // that is in a dead range that the search skips, or may skip if `may_ask`, it
   // goes on to wait after it.
   bool SkipDeadRange(const Slice& from, bool reads, bool may_ask);
+  // The iterator, which reads, has landed somewhere. Returns true if that is in
+  // the dead range that the search skips: it waits after it.
+  bool HasLandedInDeadRange();
   // The iterator waits where a dead range begins, after the target of its seek.
   bool WaitForDeadRange(const Slice& target);
 

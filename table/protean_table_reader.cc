@@ -85,7 +85,7 @@ bool ProteanTableReader::IsKnownMiss(const Slice& internal_key) const {
 }
 
 void ProteanTableReader::NoteMiss(const Slice& internal_key) const {
-  if (!file_.SeesAllVersions(internal_key)) return;
+  if (!file_.SeesAllVersions(ExtractInternalKeyFooter(internal_key))) return;
   const Slice key = file_.UserKey(internal_key);
   std::string end(key.data(), key.size());
   end.push_back('\0');

@@ -35,7 +35,7 @@ bool DeadRangeFinder::Pass(uint64_t file, const Slice& user_key,
   if (entries_ == 0 || user_key != key_) {
     if (!is_deletion) return false;
     key_.assign(user_key.data(), user_key.size());
-    if (entries_ == 0) range_.first = key_;
+    if (entries_ == 0 || key_ < range_.first) range_.first = key_;
   }
   entries_++;
   range_.sequence = std::max(range_.sequence, sequence);
@@ -51,11 +51,13 @@ void DeadRangeFinder::AddFile(uint64_t file) {
   }
 }
 
-void DeadRangeFinder::Skip(const Slice& from, const DeadRange* range) {
+void DeadRangeFinder::Skip(const Slice& from, const DeadRange* range,
+                           bool sees_all) {
   key_.assign(from.data(), from.size());
   if (entries_ == 0) range_.first = std::max(key_, range_.begin);
   entries_++;
   if (range == nullptr) return;
+  sees_all_ = sees_all_ && sees_all;
   range_.sequence = std::max(range_.sequence, range->sequence);
   for (const uint64_t file : range->files) AddFile(file);
 }

@@ -72,13 +72,14 @@ class BlockBasedFile {
   int level() const { return rep()->level; }
   // The largest sequence number of the file's entries, if it is a file of a DB.
   SequenceNumber largest_seqno() const { return largest_seqno_; }
-  // Returns true if newer entries of a key hide older ones from all readers
-  // that see them, and older entries do not come later: transactions that are
-  // prepared before they are committed, and files that are ingested behind, do
-  // otherwise.
+  // Returns true if the order of sequence numbers tells which entries of a key
+  // hide which, from all readers that see them, and that entries in memtables
+  // are newer. Transactions that are prepared before they are committed, and
+  // files that are ingested, do otherwise.
   bool hides_by_sequence() const {
     return !rep()->ioptions.allow_2pc &&
-           !AllowsIngestBehind(rep()->ioptions, 0);
+           !AllowsIngestBehind(rep()->ioptions, 0) &&
+           properties()->external_sst_file_global_seqno_offset == 0;
   }
   const std::shared_ptr<Cache>& block_cache() const {
     return rep()->table_options.block_cache;

@@ -10,8 +10,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void DeadRangeSearch::OnSeek(const Slice& user_key, uint64_t footer,
-                             bool begins) {
+void DeadRangeSearch::OnSeek(uint64_t footer, bool begins) {
   level_goes_on_ = false;
   ValueType type;
   SequenceNumber sequence;
@@ -20,15 +19,12 @@ void DeadRangeSearch::OnSeek(const Slice& user_key, uint64_t footer,
   // versions of a key, RocksDB's iterators seek in other ways.
   const bool is_users = type == kValueTypeForSeek && sequence > 0 &&
                         sequence < kMaxSequenceNumber;
-  if (is_users) sequence_ = sequence;
-  if (skipped_ != nullptr &&
-      (user_key.compare(from_) < 0 || sequence_ < skipped_->sequence)) {
-    skipped_.reset();
-  }
   if (begins) {
     footer_ = footer;
-    is_ready_ = is_users && !is_forbidden_;
-  } else if (footer != footer_) {
+    sequence_ = is_users ? sequence : 0;
+    if (is_users) skipped_.reset();
+    may_begin_ = is_ready_ = is_users && !is_forbidden_;
+  } else if (footer != footer_ || !is_users) {
     // Some runs go on at another key.
     Stop();
   }
@@ -45,8 +41,7 @@ void DeadRangeSearch::OnSeekToFirst(bool is_new) {
 }
 
 bool DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
-                           SequenceNumber largest, const Slice& target,
-                           OpenRun* run) {
+                           const Slice& target, OpenRun* run) {
   ValueType type;
   SequenceNumber sequence;
   UnPackSequenceAndType(ExtractInternalKeyFooter(internal_key), &sequence,
@@ -58,17 +53,17 @@ bool DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
     finder_.Begin(target, /*inclusive=*/true);
   }
   const uint64_t file = run->DeadRangeFile();
-  const bool sees_all =
-      footer_ >= PackSequenceAndType(largest, kValueTypeForSeek);
-  return file != 0 &&
-         finder_.Pass(file, user_key, is_deletion, sequence, sees_all);
+  return file != 0 && finder_.Pass(file, user_key, is_deletion, sequence,
+                                   run->SeesAllVersions(footer_));
 }
 
 void DeadRangeSearch::OnSkip(const Slice& from, bool dead,
                              const Slice& target) {
   if (is_ready_) finder_.Begin(target, /*inclusive=*/true);
   is_ready_ = false;
-  if (finder_.IsOn()) finder_.Skip(from, dead ? skipped_.get() : nullptr);
+  if (finder_.IsOn()) {
+    finder_.Skip(from, dead ? skipped_.get() : nullptr, skipped_sees_all_);
+  }
 }
 
 void DeadRangeSearch::Finish(const Slice& end, const OpenRuns& runs,
@@ -81,10 +76,22 @@ void DeadRangeSearch::Finish(const Slice& end, const OpenRuns& runs,
   run->KeepDeadRange(std::move(range));
 }
 
+bool DeadRangeSearch::IsBeforeEnd(const OpenRuns& runs) const {
+  for (size_t i = 0; IsSkipping() && i < runs.size(); i++) {
+    const SearchPosition position = runs[i]->Position();
+    if (position.kind != SearchPosition::Kind::kNone &&
+        position.user_key.compare(to_) < 0 &&
+        skipped_->HasFile(runs[i]->DeadRangeFile())) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
                            const Slice& from, const OpenRuns& runs,
                            std::string* to) {
-  if (!Sees(*range) || (IsSkipping() && from.compare(to_) < 0)) return false;
+  if (!Sees(*range) || IsBeforeEnd(runs)) return false;
   std::string end = range->end;
   std::vector<OpenRun*> members;
   for (size_t i = 0; i < runs.size(); i++) {
@@ -111,7 +118,11 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
   for (OpenRun* const run : members) {
     if (run->IsAtValue(from, end)) return false;
   }
-  for (OpenRun* const run : members) run->NoteDeadRange();
+  skipped_sees_all_ = true;
+  for (OpenRun* const run : members) {
+    run->NoteDeadRange();
+    if (!run->SeesAllVersions(footer_)) skipped_sees_all_ = false;
+  }
   skipped_ = std::move(range);
   from_.assign(from.data(), from.size());
   to_ = *to = end;

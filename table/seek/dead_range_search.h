@@ -11,12 +11,12 @@
 //  the range is skipped up to there.
 //
 //  All or none. A file with deletions may only skip them if each file whose
-//  values they hide skips these, too. So a range is skipped when the search
-//  comes to it, and no sooner: then all runs have been sought, and none of them
-//  stands at a value in it. From then on, no run of these files goes there
-//  again: not in the next rounds either, since RocksDB may seek some of the
-//  runs and not others. A seek to a key before, which is one of all runs, ends
-//  that.
+//  values they hide skips these, too. So a range is skipped where the search
+//  has come to, and no sooner: then all runs have been sought, none of them
+//  stands at a value in it, and none waits before it. From then on, no run of
+//  these files goes there: wherever one lands in the range, it goes on after
+//  it. RocksDB seeks some runs and not others where a range deletion ends. The
+//  next seek of the user, which is one of all runs, begins anew.
 
 #pragma once
 
@@ -41,15 +41,16 @@ class DeadRangeSearch {
     Stop();
     skipped_.reset();
   }
-  // Finds nothing more in this round.
+  // Finds nothing more until the next seek of the user.
   void Stop() {
+    may_begin_ = false;
     is_ready_ = false;
     finder_.Stop();
   }
 
-  // A run is sought for this user key, whose internal key has this footer.
-  // `begins` tells whether it is the first one of a round.
-  void OnSeek(const Slice& user_key, uint64_t footer, bool begins);
+  // A run is sought for an internal key with this footer. `begins` tells
+  // whether it is the first one of a round.
+  void OnSeek(uint64_t footer, bool begins);
   // A run is sought for the first key of its file. `is_new` tells whether it is
   // sought for the first time.
   void OnSeekToFirst(bool is_new);
@@ -64,10 +65,10 @@ class DeadRangeSearch {
   // The search leaves an entry of `run`, in the round that is for `target`.
   // Returns false if the range that is looked for ends before the entry.
   bool Pass(const Slice& internal_key, const Slice& user_key,
-            SequenceNumber largest, const Slice& target, OpenRun* run);
+            const Slice& target, OpenRun* run);
   // The search has come to a deletion of this key, which it has not passed yet.
   void OnDeletion(const Slice& user_key) {
-    if (!WantsEntries() && !is_forbidden_) {
+    if (may_begin_ && !WantsEntries() && !IsInSkipped(user_key)) {
       finder_.Begin(user_key, /*inclusive=*/false);
     }
   }
@@ -83,10 +84,7 @@ class DeadRangeSearch {
   // Returns true if runs of this file may not be at `key`, and stores where
   // they go on.
   bool MustSkip(uint64_t file, const Slice& key, std::string* to) const {
-    if (skipped_ == nullptr || key.compare(to_) >= 0 ||
-        key.compare(from_) < 0 || !skipped_->HasFile(file)) {
-      return false;
-    }
+    if (!IsInSkipped(key) || !skipped_->HasFile(file)) return false;
     *to = to_;
     return true;
   }
@@ -101,7 +99,16 @@ class DeadRangeSearch {
             const OpenRuns& runs, std::string* to);
 
  private:
+  bool IsInSkipped(const Slice& key) const {
+    return IsSkipping() && key.compare(to_) < 0 && key.compare(from_) >= 0;
+  }
+  // Returns true if a run of the range that is skipped has not come to its end.
+  bool IsBeforeEnd(const OpenRuns& runs) const;
+
   bool is_forbidden_ = false;
+  // Whether all runs have been sought for the same key, and none for another
+  // one since then.
+  bool may_begin_ = false;
   bool level_goes_on_ = false;
   // Whether the round has begun, and no entry has been left yet.
   bool is_ready_ = false;
@@ -110,8 +117,10 @@ class DeadRangeSearch {
   SequenceNumber sequence_ = 0;
   // The footer of the keys for which the round seeks.
   uint64_t footer_ = 0;
-  // The range of which [from_, to_) is skipped.
+  // The range of which [from_, to_) is skipped, and whether the round sees all
+  // versions of its target in files of the range.
   std::shared_ptr<const DeadRange> skipped_;
+  bool skipped_sees_all_ = false;
   std::string from_;
   std::string to_;
 };

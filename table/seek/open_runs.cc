@@ -91,12 +91,13 @@ bool OpenRuns::FindNextValue(OpenRun* run, const Slice& from,
   return found && from.compare(*next) < 0;
 }
 
-bool OpenRuns::FindNearest(std::string* nearest) const {
+bool OpenRuns::FindNearest(std::string* nearest, bool* all) const {
   bool found = false;
+  *all = true;
   for (size_t i = 0; i < size(); i++) {
     const SearchPosition position = runs_[i]->Position();
     if (position.kind == SearchPosition::Kind::kNone) {
-      if (!runs_[i]->HasNoMoreKeys()) return false;
+      if (!runs_[i]->HasNoMoreKeys()) *all = false;
       continue;
     }
     if (found && position.user_key.compare(*nearest) >= 0) continue;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -71,11 +72,12 @@ class OpenRun {
   // Lowers `*to` as far as the file's level may go on with another file below.
   virtual void LimitToFile(std::string* to) = 0;
   // Returns true if the iterator has come to the end of its file, and not to a
-  // bound or to where a range deletion ends.
+  // bound or to where a range deletion ends: its level goes on with the next
+  // file.
   virtual bool HasNoMoreKeys() const = 0;
-  // Returns true if the run's level goes on with the next file: its own has no
-  // more keys, as far as the search may go.
-  virtual bool IsAtEndOfFile() const = 0;
+  // Returns true if a seek for a key with this footer sees all entries that the
+  // file has of the key.
+  virtual bool SeesAllVersions(uint64_t footer) const = 0;
   // The search keeps, or skips, a range with entries of the file.
   virtual void NoteDeadRange() = 0;
   // Keeps the range for other searches of the DB.
@@ -189,9 +191,10 @@ class OpenRuns {
   // Stores a key below which no run has a value that is at or above `from`,
   // where `run` is. False if that would be `from` itself.
   bool FindNextValue(OpenRun* run, const Slice& from, std::string* next) const;
-  // Stores the nearest position of all runs. False if none is at a key, or if
-  // one has ended at a bound, and may have keys from there on.
-  bool FindNearest(std::string* nearest) const;
+  // Stores the nearest position of all runs. False if none is at a key.
+  // `*all` tells whether the others have no more keys; if not, one has ended at
+  // a bound, and may have keys from there on.
+  bool FindNearest(std::string* nearest, bool* all) const;
 
   // Rounds during which a run may be at a key while others are sought: the
   // search may go from one range deletion to the next of the levels below.

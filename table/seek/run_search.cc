@@ -108,7 +108,7 @@ void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.
   if (sampler_.IsWatching() && run->round == round_) sampler_.Finish(runs_);
   sampler_.Forget(run);
-  const bool at_end = run->IsAtEndOfFile();
+  const bool at_end = run->HasNoMoreKeys();
   if (dead_ranges_.HasBegun()) FinishDeadRange(run, at_end);
   runs_.Remove(run);
   joined_--;
@@ -118,11 +118,14 @@ void RunSearch::Leave(OpenRun* run) {
 
 void RunSearch::FinishDeadRange(OpenRun* run, bool at_end) {
   // Where an idle run is, which is not listed, is not known.
-  if (runs_.size() + unsought_ != joined_) return dead_ranges_.Stop();
-  std::string end;
+  if (runs_.size() + unsought_ != joined_)
+    return dead_ranges_.Finish({}, runs_, run);
   const std::string& passed = dead_ranges_.passed();
-  const bool found = runs_.FindNearest(&end);
-  if (!found) end = passed + '\0';
+  std::string end;
+  bool all = false;
+  const bool found = runs_.FindNearest(&end, &all);
+  const std::string after = passed + '\0';
+  if (!found || (!all && end > after)) end = after;
   // The next file of the level begins after the last key that has been passed,
   // and no run may wait above all keys of its file.
   if (at_end && end > passed) end = passed;

@@ -202,17 +202,15 @@ class RunSearch {
 
   DeadRangeSearch& dead_ranges() { return dead_ranges_; }
   // DeadRangeSearch::OnSeek, after BeginSeek.
-  void OnSeek(const Slice& user_key, uint64_t footer) {
-    dead_ranges_.OnSeek(user_key, footer,
-                        /*begins=*/dead_ranges_round_ != round_);
+  void OnSeek(uint64_t footer) {
+    dead_ranges_.OnSeek(footer, /*begins=*/dead_ranges_round_ != round_);
     dead_ranges_round_ = round_;
   }
-  // `run` leaves this entry. `largest` is the largest sequence number in its
-  // file.
+  // `run` leaves this entry.
   void PassEntry(const Slice& internal_key, const Slice& user_key,
-                 SequenceNumber largest, OpenRun* run) {
-    if (!dead_ranges_.Pass(internal_key, user_key, largest,
-                           first_target_.slice(), run)) {
+                 OpenRun* run) {
+    if (!dead_ranges_.Pass(internal_key, user_key, first_target_.slice(),
+                           run)) {
       dead_ranges_.Finish(user_key, runs_, run);
     }
   }
@@ -244,7 +242,6 @@ class RunSearch {
   void BeginRound(OpenRun* run) {
     if (sampler_.IsWatching()) sampler_.Finish(runs_);
     if (dead_ranges_.HasBegun()) FinishDeadRange(run, /*at_end=*/false);
-    dead_ranges_.Stop();
     round_++;
     first_file_ = nullptr;
     runs_.BeginRound(round_);

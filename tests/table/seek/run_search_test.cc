@@ -72,7 +72,7 @@ class FakeMember : public OpenRun {
   bool IsAtValue(const Slice&, const Slice&) const override { return false; }
   void LimitToFile(std::string*) override {}
   bool HasNoMoreKeys() const override { return false; }
-  bool IsAtEndOfFile() const override { return false; }
+  bool SeesAllVersions(uint64_t) const override { return true; }
   void NoteDeadRange() override {}
   void KeepDeadRange(DeadRange) override {}
 
