@@ -70,7 +70,8 @@ class DeadRangeFinder {
 
   // The scan, at `from`, skips entries that are known to be dead: by `range`,
   // or if that is nullptr, since they are deletions that hide nothing.
-  void Skip(const Slice& from, const DeadRange* range);
+  // `sees_all` is as above, for all files of the range.
+  void Skip(const Slice& from, const DeadRange* range, bool sees_all);
 
   // The scan has passed all entries below `end`. Stops, and stores the range if
   // it is worth keeping.
