@@ -113,6 +113,7 @@ class DeadRanges {
   // The file is closed: removes its ranges.
   void Forget(uint64_t file);
 
+  size_t max_bytes() const { return max_bytes_; }
   // Ranges that are kept.
   size_t size() const;
 

@@ -97,7 +97,7 @@ bool MissCache::Find(uint64_t file, const Slice& key, std::string* end) const {
 }
 
 MissCacheCounts MissCache::Counts() const {
-  return {num_sets_ * kWays * sizeof(Slot),
+  return {num_sets_ * kWays * sizeof(Slot) + dead_ranges_.max_bytes(),
           stored_.load(std::memory_order_relaxed),
           hits_.load(std::memory_order_relaxed)};
 }

@@ -62,6 +62,41 @@ class DeadRangesDBTest : public testing::TestWithParam<const char*> {
            get_perf_context()->internal_key_skipped_count;
   }
 
+  // Writes a run of these entries: "a" is put, "-a" is deleted.
+  void AddRun(const Keys& entries, int level = 0) {
+    for (const std::string& entry : entries) {
+      if (entry[0] == '-') {
+        dbs_.Delete(entry.substr(1));
+      } else {
+        dbs_.Put(entry, "value");
+      }
+    }
+    dbs_.Flush();
+    if (level > 0) dbs_.CompactLevel0Into(level, 1 << 20);
+  }
+  // Entries of neighbors: "p" gives p00 to p19, and "-p" their deletions.
+  static Keys Twenty(const std::string& prefix) {
+    Keys entries;
+    for (int i = 0; i < 20; i++) entries.push_back(prefix + Digits(i, 2));
+    return entries;
+  }
+  static Keys Join(const std::vector<Keys>& parts) {
+    Keys entries;
+    for (const Keys& part : parts) {
+      entries.insert(entries.end(), part.begin(), part.end());
+    }
+    return entries;
+  }
+  // Seeks with new iterators, twice: what one finds, the next may skip.
+  void SeekTwice(const std::string& target, int steps = 1, int snapshot = -1) {
+    for (int i = 0; i < 2; i++) {
+      TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false,
+                      snapshot);
+      bool valid = it.Seek(target);
+      for (int step = 1; step < steps && valid; step++) valid = it.Next();
+    }
+  }
+
   // Checks that all keys are found as without filters, from the first one and
   // from the head of the queue on, then backwards.
   void CheckScans(int snapshot = -1) {
@@ -203,6 +238,94 @@ TEST_P(DeadRangesDBTest, ARangeGrows) {
     dbs_.Flush();
   }
   CheckScans(/*snapshot=*/0);
+}
+
+// A scan is destroyed while one file has ended at the bound, another one stands
+// at a value, and a third one is ahead of both.
+TEST_P(DeadRangesDBTest, ARangeEndsBeforeWhatIsAlive) {
+  dbs_.Open();
+  AddRun({"a", "zz"});  // at the bound
+  AddRun({"p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08c", "z"});
+  AddRun({"-p01", "-p02", "-p03", "-p04", "-p05", "-p06", "-p07", "-p08",
+          "-p09", "-p10", "-p11", "-p12"});
+  for (int i = 0; i < 3; i++) {
+    TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/true);
+    it.SetUpper("q");
+    EXPECT_TRUE(it.Seek("p"));
+  }
+  CheckScans();
+  SeekTwice("p");
+}
+
+// The file with the values waits before the range when the one with the
+// deletions comes to it.
+TEST_P(DeadRangesDBTest, ARunMayWaitBeforeARange) {
+  dbs_.Open();
+  AddRun(Join({{"a"}, Twenty("q"), {"z"}}));
+  AddRun(Join({{"c"}, Twenty("-q")}));
+  SeekTwice("q");
+  for (int i = 0; i < 3; i++) SeekTwice("c", /*steps=*/3);
+  CheckScans();
+}
+
+// While some files skip one range, others come to another one.
+TEST_P(DeadRangesDBTest, TwoRangesOfTheSameFile) {
+  dbs_.Open();
+  AddRun(Join({Twenty("d"), Twenty("r"), {"z"}}));
+  AddRun(Join({Twenty("-d"), {"e"}}));
+  AddRun(Join({{"-c"}, Twenty("-r"), {"s"}}));
+  SeekTwice("d");
+  SeekTwice("r");
+  for (int i = 0; i < 3; i++) {
+    SeekTwice("b", /*steps=*/5);
+    SeekTwice("c", /*steps=*/5);
+  }
+  CheckScans();
+}
+
+// A range deletion in the memtable moves the file with the values, and not the
+// one with the deletions, from before the range.
+TEST_P(DeadRangesDBTest, ARangeDeletionBeforeARange) {
+  for (const bool flush : {false, true}) {
+    dbs_.Close();
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
+      ASSERT_OK(DestroyDB(dbs_.path(twin), dbs_.options(twin)));
+    }
+    dbs_.Open();
+    AddRun(Join({{"c1", "c2"}, Twenty("r"), {"z"}}));
+    AddRun(Join({{"a"}, Twenty("-r"), {"y"}}));
+    SeekTwice("r");
+    SeekTwice("q");
+    dbs_.TakeSnapshot();
+    dbs_.DeleteRange("c", "d");
+    dbs_.DeleteRange("r03", "r05");
+    if (flush) dbs_.Flush();
+    for (int i = 0; i < 3; i++) SeekTwice("a", /*steps=*/4);
+    CheckScans();
+    SeekTwice("a", /*steps=*/4, /*snapshot=*/0);
+    CheckScans(/*snapshot=*/0);
+  }
+}
+
+// What a range deletion hides is passed by nobody. An older snapshot sees it.
+TEST_P(DeadRangesDBTest, WhatRangeDeletionsHideIsNotDead) {
+  dbs_.Open();
+  AddRun(Join({{"b", "q05m", "s"}, Twenty("q"), {"z"}}), 3);
+  AddRun(Join({{"c"}, Twenty("-q"), {"y"}}), 2);
+  AddRun({"e1", "t"}, 1);
+  dbs_.TakeSnapshot();
+  dbs_.DeleteRange("e", "f");
+  dbs_.DeleteRange("q05a", "q06");
+  dbs_.DeleteRange("r", "t");
+  for (int i = 0; i < 3; i++) {
+    for (const char* target : {"b", "d", "p", "q03", "q05a"}) {
+      SeekTwice(target, /*steps=*/3);
+      SeekTwice(target, /*steps=*/3, /*snapshot=*/0);
+    }
+    CheckScans();
+    CheckScans(/*snapshot=*/0);
+    if (i == 1) dbs_.Flush();
+  }
 }
 
 // Many short reads from anywhere, next to a range that is being deleted from
