@@ -79,7 +79,7 @@ const std::vector<const FilterType*>& FilterTypes();
 // The type of a kind, or nullptr if this version does not know the kind.
 const FilterType* FindFilterType(FilterKind kind);
 // Adds a type that is not part of the library, and its policies. Must be called
-// before any filter of that kind is read; not thread safe. `type` must live as
+// before any filter is read; not thread safe. `type` must live as
 // long as the process.
 void RegisterFilterType(const FilterType* type);
 

@@ -30,8 +30,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // open.
 std::shared_ptr<DBSession> SessionOf(DB* db);
 
-// Enters the call in the ledger of the open DB (level_sums.h), from which
-// the statistics are, unless it is a dry run. Not thread safe.
+// Counts the call with the open DB (DBSession::EnterRefresh), from which the
+// statistics are, unless it is a dry run. Not thread safe.
 class RefreshRun {
  public:
   // The arguments of RefreshFilters, which must outlive this object. `*result`
@@ -102,7 +102,7 @@ class RefreshRun {
   // Decides about a file by the status of its rewrite, as EndFirstRewrite does.
   Status DecideRewritten(RefreshedFile* file, const Status& s);
   void CountRewritten(const RefreshedFile& file);
-  // Changes the column family's entry in the ledger, if there is one.
+  // Changes the column family's counts, if there are any.
   void Enter(const std::function<void(RefreshCounts*)>& change);
   // Enters what is new since the last call.
   void EnterProgress();
@@ -117,7 +117,7 @@ class RefreshRun {
   RefreshProgress progress_;
   std::deque<RewriteInWork> in_work_;
   uint64_t bytes_in_work_ = 0;
-  // What has been entered in the ledger.
+  // What has been entered.
   RefreshProgress entered_;
   uint64_t files_entered_ = 0;
   bool failed_ = false;

@@ -427,7 +427,7 @@ bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
                      position.user_key.compare(from) >= 0;
   const bool found = NextValue(knows ? nullptr : Filter(), file_->deletions(),
                                position.user_key, from, limit, next);
-  if (IsReading()) view_.reset();
+  if (!WaitsForSearch()) view_.reset();
   return found;
 }
 
@@ -487,7 +487,7 @@ void ProteanTableIterator::LimitToFile(std::string* to) {
              filter->largest().compare(*to) < 0) {
     *to = filter->largest().ToString();
   }
-  if (IsReading()) view_.reset();
+  if (!WaitsForSearch()) view_.reset();
 }
 
 bool ProteanTableIterator::HasNoMoreKeys() const {

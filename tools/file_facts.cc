@@ -312,6 +312,10 @@ void FileFacts::ReadFilter(const TargetFamily& family,
     unfiltered = "RocksDB's own filter, which filters Get only";
     return;
   }
+  if (file.filter_state() == FilterState::kPartitioned) {
+    unfiltered = "partitions of RocksDB's table, which filter Get only";
+    return;
+  }
   filter_ = file.GetHeldBlock();
   if (!filter_->status().ok()) {
     damaged = true;

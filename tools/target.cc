@@ -366,11 +366,13 @@ Status Target::CheckFolder(const TargetFamily& family) const {
     return env_->FileExists(file.path).ok();
   };
   if (family.files.empty() ||
-      std::any_of(family.files.begin(), family.files.end(), is_there) ||
-      // The DB may have compacted the files meanwhile.
-      !IsMissing(family, family.files[0])) {
+      std::any_of(family.files.begin(), family.files.end(), is_there)) {
     return Status::OK();
   }
+  std::vector<ManifestFamily> manifest;
+  Status s = db_.empty() ? Status::OK() : ReadManifest(env_, db_, &manifest);
+  // The DB may have compacted the files meanwhile.
+  if (!s.ok() || !IsMissing(family, family.files[0])) return s;
   if (!cut_off_.empty()) {
     return Status::Corruption(
         "none of the files that the MANIFEST lists for column family " +

@@ -276,6 +276,7 @@ const AmqType& NeighbourBloomAmqType() {
     AmqType bloom = BloomAmqType();
     bloom.kind = kNeighbourBloomAmq;
     bloom.takes_neighbours = true;
+    bloom.new_builder = nullptr;
     bloom.open = [](const AmqHeader& header, const char* data,
                     void* memory) -> AmqSet* {
       return new (memory) NeighbourBloomSet(header, data);

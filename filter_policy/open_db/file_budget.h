@@ -90,7 +90,8 @@ class TreeFilters {
   }
   void EndPlan(const Tree& tree) {
     const Lock lock(mutex_);
-    states_[tree].plan.reset();
+    const auto state = states_.find(tree);
+    if (state != states_.end()) state->second.plan.reset();
   }
 
  private:

@@ -307,7 +307,8 @@ TEST_P(DeadRangesDBTest, ARangeDeletionBeforeARange) {
   }
 }
 
-// What a range deletion hides is passed by nobody. An older snapshot sees it.
+// A scan does not pass what a range deletion hides, and an older snapshot sees
+// it.
 TEST_P(DeadRangesDBTest, WhatRangeDeletionsHideIsNotDead) {
   dbs_.Open();
   AddRun(Join({{"b", "q05m", "s"}, Twenty("q"), {"z"}}), 3);

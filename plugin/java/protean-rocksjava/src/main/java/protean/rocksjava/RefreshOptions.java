@@ -62,9 +62,10 @@ public final class RefreshOptions {
    * Sets the option of a name.
    *
    * @param name such as {@code max_bytes}
-   * @param value a truth value, a number, or a text: sizes as in RocksDB's options, such as 64K; levels as 0,1,6; keys as they
-   *     are, or as hexadecimal digits such as 0x6b6579, or nothing for none
+   * @param value a truth value, a number, a key as bytes, or a text: sizes as in RocksDB's options, such as 64K; levels as
+   *     0,1,6; keys as they are, or as hexadecimal digits such as 0x6b6579, or nothing for none
    * @return new options
+   * @throws IllegalArgumentException if the option does not exist, or cannot have the value
    */
   public RefreshOptions with(final String name, final Object value) {
     Protean.load();
@@ -78,8 +79,19 @@ public final class RefreshOptions {
 
   /** Numbers have no exponent in RocksDB's options. */
   private static String text(final Object value) {
-    return value instanceof Double number && Double.isFinite(number)
-        ? BigDecimal.valueOf(number).toPlainString() : String.valueOf(value);
+    if (value instanceof byte[] key) {
+      return hex(key);
+    }
+    final String text = String.valueOf(value);
+    if (value instanceof CharSequence || value instanceof Boolean) {
+      return text;
+    }
+    if (value instanceof Number) {
+      final boolean hasDigits = !text.equals("NaN") && !text.endsWith("Infinity");
+      return hasDigits ? new BigDecimal(text).toPlainString() : text;
+    }
+    throw new IllegalArgumentException("a truth value, a number, a text, or a key as bytes is wanted, not "
+        + (value == null ? "null" : value.getClass().getName()));
   }
 
   /**
