@@ -222,7 +222,10 @@ void ProteanTableIterator::Seek(const Slice& target) {
     search_->OnSeek(ExtractInternalKeyFooter(target));
     // The thread's bounds may change before the next file of a level is sought.
     if (bounds_.stops_at_upper()) search_->dead_ranges().Stop();
-    if (WaitForDeadRange(user_key)) return;
+    if ((file_->has_dead_ranges() || search_->dead_ranges().IsSkipping()) &&
+        WaitForDeadRange(user_key)) {
+      return;
+    }
   }
   marker_.set_moves(
       static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));

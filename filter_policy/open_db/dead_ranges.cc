@@ -14,7 +14,6 @@ bool DeadRange::HasFile(uint64_t file) const {
 // ---- Finder ----
 
 void DeadRangeFinder::Begin(const Slice& target, bool inclusive) {
-  is_on_ = true;
   target_.assign(target.data(), target.size());
   sees_all_ = true;
   entries_ = 0;
@@ -63,7 +62,6 @@ void DeadRangeFinder::Skip(const Slice& from, const DeadRange* range,
 }
 
 bool DeadRangeFinder::Finish(const Slice& end, DeadRange* range) {
-  Stop();
   if (entries_ < min_entries_ || range_.files.empty() ||
       end.compare(range_.first) <= 0) {
     return false;

@@ -56,9 +56,6 @@ class DeadRangeFinder {
  public:
   // The scan begins at `target`, or right after it unless `inclusive`.
   void Begin(const Slice& target, bool inclusive);
-  void Stop() { is_on_ = false; }
-  // Returns true if the entries that the scan passes are wanted.
-  bool IsOn() const { return is_on_; }
   // The key of the last entry that has been passed.
   const std::string& key() const { return key_; }
 
@@ -73,8 +70,8 @@ class DeadRangeFinder {
   // `sees_all` is as above, for all files of the range.
   void Skip(const Slice& from, const DeadRange* range, bool sees_all);
 
-  // The scan has passed all entries below `end`. Stops, and stores the range if
-  // it is worth keeping.
+  // The scan has passed all entries below `end`. Stores the range if it is
+  // worth keeping.
   bool Finish(const Slice& end, DeadRange* range);
 
   // How many entries make a range worth keeping.
@@ -87,7 +84,6 @@ class DeadRangeFinder {
 
   void AddFile(uint64_t file);
 
-  bool is_on_ = false;
   std::string target_;
   bool sees_all_ = true;
   uint32_t entries_ = 0;  // passed, or skipped in one go

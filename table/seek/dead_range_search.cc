@@ -10,24 +10,20 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void DeadRangeSearch::OnSeek(uint64_t footer, bool begins) {
-  level_goes_on_ = false;
+void DeadRangeSearch::BeginRound(uint64_t footer) {
   ValueType type;
   SequenceNumber sequence;
   UnPackSequenceAndType(footer, &sequence, &type);
+  footer_ = footer;
   // So a user's iterator seeks. Where a range deletion ends, and behind many
   // versions of a key, RocksDB's iterators seek in other ways.
-  const bool is_users = type == kValueTypeForSeek && sequence > 0 &&
-                        sequence < kMaxSequenceNumber;
-  if (begins) {
-    footer_ = footer;
-    sequence_ = is_users ? sequence : 0;
-    if (is_users) skipped_.reset();
-    may_begin_ = is_ready_ = is_users && !is_forbidden_;
-  } else if (footer != footer_ || !is_users) {
-    // Some runs go on at another key.
-    Stop();
-  }
+  const bool is_users =
+      type == kValueTypeForSeek && sequence < kMaxSequenceNumber;
+  sequence_ = is_users ? sequence : 0;
+  finding_ = Finding::kOff;
+  if (sequence_ == 0) return;
+  skipped_.reset();
+  if (!is_forbidden_) finding_ = Finding::kReady;
 }
 
 void DeadRangeSearch::OnSeekToFirst(bool is_new) {
@@ -40,6 +36,12 @@ void DeadRangeSearch::OnSeekToFirst(bool is_new) {
   level_goes_on_ = false;
 }
 
+void DeadRangeSearch::Begin(const Slice& target, bool inclusive) {
+  if (finder_ == nullptr) finder_ = std::make_unique<DeadRangeFinder>();
+  finder_->Begin(target, inclusive);
+  finding_ = Finding::kBegun;
+}
+
 bool DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
                            const Slice& target, OpenRun* run) {
   ValueType type;
@@ -47,29 +49,32 @@ bool DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
   UnPackSequenceAndType(ExtractInternalKeyFooter(internal_key), &sequence,
                         &type);
   const bool is_deletion = IsDeletion(type);
-  if (is_ready_) {
-    is_ready_ = false;
+  if (finding_ == Finding::kReady) {
+    finding_ = Finding::kPaused;
     if (!is_deletion) return true;
-    finder_.Begin(target, /*inclusive=*/true);
+    Begin(target, /*inclusive=*/true);
   }
   const uint64_t file = run->DeadRangeFile();
-  return file != 0 && finder_.Pass(file, user_key, is_deletion, sequence,
-                                   run->SeesAllVersions(footer_));
+  return file != 0 && finder_->Pass(file, user_key, is_deletion, sequence,
+                                    run->SeesAllVersions(footer_));
 }
 
 void DeadRangeSearch::OnSkip(const Slice& from, bool dead,
                              const Slice& target) {
-  if (is_ready_) finder_.Begin(target, /*inclusive=*/true);
-  is_ready_ = false;
-  if (finder_.IsOn()) {
-    finder_.Skip(from, dead ? skipped_.get() : nullptr, skipped_sees_all_);
+  if (finding_ == Finding::kReady) Begin(target, /*inclusive=*/true);
+  if (!HasBegun()) return;
+  if (dead) {
+    finder_->Skip(from, skipped_->range.get(), skipped_->sees_all);
+  } else {
+    finder_->Skip(from, /*range=*/nullptr, /*sees_all=*/true);
   }
 }
 
 void DeadRangeSearch::Finish(const Slice& end, const OpenRuns& runs,
                              OpenRun* run) {
+  finding_ = Finding::kPaused;
   DeadRange range;
-  if (!finder_.Finish(end, &range)) return;
+  if (!finder_->Finish(end, &range)) return;
   for (size_t i = 0; i < runs.size(); i++) {
     if (range.HasFile(runs[i]->DeadRangeFile())) runs[i]->NoteDeadRange();
   }
@@ -80,8 +85,8 @@ bool DeadRangeSearch::IsBeforeEnd(const OpenRuns& runs) const {
   for (size_t i = 0; IsSkipping() && i < runs.size(); i++) {
     const SearchPosition position = runs[i]->Position();
     if (position.kind != SearchPosition::Kind::kNone &&
-        position.user_key.compare(to_) < 0 &&
-        skipped_->HasFile(runs[i]->DeadRangeFile())) {
+        position.user_key.compare(skipped_->to) < 0 &&
+        skipped_->range->HasFile(runs[i]->DeadRangeFile())) {
       return true;
     }
   }
@@ -118,14 +123,15 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
   for (OpenRun* const run : members) {
     if (run->IsAtValue(from, end)) return false;
   }
-  skipped_sees_all_ = true;
+  auto skipped = std::make_unique<Skipped>();
   for (OpenRun* const run : members) {
     run->NoteDeadRange();
-    if (!run->SeesAllVersions(footer_)) skipped_sees_all_ = false;
+    if (!run->SeesAllVersions(footer_)) skipped->sees_all = false;
   }
-  skipped_ = std::move(range);
-  from_.assign(from.data(), from.size());
-  to_ = *to = end;
+  skipped->range = std::move(range);
+  skipped->from = from.ToString();
+  skipped->to = *to = end;
+  skipped_ = std::move(skipped);
   return true;
 }
 

@@ -36,21 +36,24 @@ class DeadRangeSearch {
   // The search goes backwards, or cannot tell what it is for: from now on,
   // nothing is found or skipped.
   void Forbid() {
-    if (is_forbidden_) return;
     is_forbidden_ = true;
     Stop();
     skipped_.reset();
   }
   // Finds nothing more until the next seek of the user.
-  void Stop() {
-    may_begin_ = false;
-    is_ready_ = false;
-    finder_.Stop();
-  }
+  void Stop() { finding_ = Finding::kOff; }
 
   // A run is sought for an internal key with this footer. `begins` tells
   // whether it is the first one of a round.
-  void OnSeek(uint64_t footer, bool begins);
+  void OnSeek(uint64_t footer, bool begins) {
+    level_goes_on_ = false;
+    if (begins) {
+      BeginRound(footer);
+    } else if (footer != footer_ || sequence_ == 0) {
+      // Some runs go on at another key.
+      Stop();
+    }
+  }
   // A run is sought for the first key of its file. `is_new` tells whether it is
   // sought for the first time.
   void OnSeekToFirst(bool is_new);
@@ -60,32 +63,33 @@ class DeadRangeSearch {
   void OnLeave(bool makes_room) { level_goes_on_ = makes_room; }
 
   // Returns true if the entries that runs leave are wanted.
-  bool WantsEntries() const { return is_ready_ || finder_.IsOn(); }
-  bool HasBegun() const { return finder_.IsOn(); }
+  bool WantsEntries() const { return finding_ >= Finding::kReady; }
+  bool HasBegun() const { return finding_ == Finding::kBegun; }
   // The search leaves an entry of `run`, in the round that is for `target`.
   // Returns false if the range that is looked for ends before the entry.
   bool Pass(const Slice& internal_key, const Slice& user_key,
             const Slice& target, OpenRun* run);
   // The search has come to a deletion of this key, which it has not passed yet.
   void OnDeletion(const Slice& user_key) {
-    if (may_begin_ && !WantsEntries() && !IsInSkipped(user_key)) {
-      finder_.Begin(user_key, /*inclusive=*/false);
+    if (finding_ == Finding::kPaused && !IsInSkipped(user_key)) {
+      Begin(user_key, /*inclusive=*/false);
     }
   }
   // The search skips what it has at `from`: deletions that hide nothing, or if
   // `dead`, what is in the range that is skipped.
   void OnSkip(const Slice& from, bool dead, const Slice& target);
-  // The search has passed all entries below `end`: `run` keeps the range.
+  // The search has passed all entries below `end`: `run` keeps the range, which
+  // has begun.
   void Finish(const Slice& end, const OpenRuns& runs, OpenRun* run);
-  // The last key that has been passed.
-  const std::string& passed() const { return finder_.key(); }
+  // The last key that has been passed since the range has begun.
+  const std::string& passed() const { return finder_->key(); }
 
   bool IsSkipping() const { return skipped_ != nullptr; }
   // Returns true if runs of this file may not be at `key`, and stores where
   // they go on.
   bool MustSkip(uint64_t file, const Slice& key, std::string* to) const {
-    if (!IsInSkipped(key) || !skipped_->HasFile(file)) return false;
-    *to = to_;
+    if (!IsInSkipped(key) || !skipped_->range->HasFile(file)) return false;
+    *to = skipped_->to;
     return true;
   }
   // Returns true if the search sees all deletions of the range.
@@ -99,30 +103,39 @@ class DeadRangeSearch {
             const OpenRuns& runs, std::string* to);
 
  private:
+  enum class Finding : uint8_t {
+    kOff,     // some runs have gone another way
+    kPaused,  // a range may begin at a deletion
+    kReady,   // a range may begin at the target: no entry has been left yet
+    kBegun,
+  };
+  // What is skipped: [from, to) of the range.
+  struct Skipped {
+    std::shared_ptr<const DeadRange> range;
+    std::string from;
+    std::string to;
+    // Whether the round sees all versions of its target in the range's files.
+    bool sees_all = true;
+  };
+
+  void BeginRound(uint64_t footer);
+  void Begin(const Slice& target, bool inclusive);
   bool IsInSkipped(const Slice& key) const {
-    return IsSkipping() && key.compare(to_) < 0 && key.compare(from_) >= 0;
+    return IsSkipping() && key.compare(skipped_->to) < 0 &&
+           key.compare(skipped_->from) >= 0;
   }
   // Returns true if a run of the range that is skipped has not come to its end.
   bool IsBeforeEnd(const OpenRuns& runs) const;
 
+  Finding finding_ = Finding::kOff;
   bool is_forbidden_ = false;
-  // Whether all runs have been sought for the same key, and none for another
-  // one since then.
-  bool may_begin_ = false;
   bool level_goes_on_ = false;
-  // Whether the round has begun, and no entry has been left yet.
-  bool is_ready_ = false;
-  DeadRangeFinder finder_;
-  // The sequence number of the search's snapshot; 0 if it is unknown.
-  SequenceNumber sequence_ = 0;
-  // The footer of the keys for which the round seeks.
+  // The footer of the keys for which the round seeks, and the sequence number
+  // of the search's snapshot, which it tells; 0 if it does not.
   uint64_t footer_ = 0;
-  // The range of which [from_, to_) is skipped, and whether the round sees all
-  // versions of its target in files of the range.
-  std::shared_ptr<const DeadRange> skipped_;
-  bool skipped_sees_all_ = false;
-  std::string from_;
-  std::string to_;
+  SequenceNumber sequence_ = 0;
+  std::unique_ptr<DeadRangeFinder> finder_;  // made when a range begins
+  std::unique_ptr<const Skipped> skipped_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -108,18 +108,20 @@ void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.
   if (sampler_.IsWatching() && run->round == round_) sampler_.Finish(runs_);
   sampler_.Forget(run);
-  const bool at_end = run->HasNoMoreKeys();
+  if (run->round == 0) unsought_--;
+  const bool at_end =
+      (unsought_ > 0 || dead_ranges_.HasBegun()) && run->HasNoMoreKeys();
   if (dead_ranges_.HasBegun()) FinishDeadRange(run, at_end);
+  dead_ranges_.OnLeave(/*makes_room=*/at_end && unsought_ > 0);
   runs_.Remove(run);
   joined_--;
-  if (run->round == 0) unsought_--;
-  dead_ranges_.OnLeave(/*makes_room=*/at_end && unsought_ > 0);
 }
 
 void RunSearch::FinishDeadRange(OpenRun* run, bool at_end) {
   // Where an idle run is, which is not listed, is not known.
-  if (runs_.size() + unsought_ != joined_)
-    return dead_ranges_.Finish({}, runs_, run);
+  if (runs_.size() + unsought_ != joined_) {
+    return dead_ranges_.Finish(/*end=*/Slice(), runs_, run);
+  }
   const std::string& passed = dead_ranges_.passed();
   std::string end;
   bool all = false;

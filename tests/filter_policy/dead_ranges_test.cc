@@ -33,18 +33,15 @@ class DeadRangeFinderTest : public testing::Test {
                           const std::vector<Entry>& entries,
                           const std::string& end, bool sees_all = true) {
     DeadRangeFinder finder;
-    EXPECT_FALSE(finder.IsOn());
     finder.Begin(target, /*inclusive=*/true);
     DeadRange range;
     for (const Entry& entry : entries) {
-      EXPECT_TRUE(finder.IsOn());
       if (!finder.Pass(entry.file, entry.key, entry.is_deletion, entry.sequence,
                        sees_all)) {
         return finder.Finish(entry.key, &range) ? Text(range) : "none";
       }
     }
     const bool found = finder.Finish(end, &range);
-    EXPECT_FALSE(finder.IsOn());
     return found ? Text(range) : "none";
   }
 
