@@ -38,16 +38,22 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
          read_options.max_skippable_internal_keys == 0 && file.allows_markers();
 }
 
-// The number by which dead ranges know the file, if the iterator may wait where
-// one ends, and sees all entries on the way; else 0. RocksDB may ask a filter
-// for a prefix, and show nothing of the file.
+// With pin_data, RocksDB keeps the files that it has left; with a table_filter,
+// some files are not in the search (seek_decision.h).
+bool AllowsSkips(const ReadOptions& read_options, bool markers_allowed) {
+  return markers_allowed && !read_options.pin_data &&
+         read_options.table_filter == nullptr;
+}
+
+// The number by which dead ranges know the file, if the iterator sees all of
+// its entries on the way; else 0. RocksDB may ask a filter for a prefix, and
+// show nothing of the file.
 uint64_t DeadRangeFileOf(const FilteredFile& file, const FileIterator& iterator,
-                         bool markers_allowed) {
+                         bool skips_allowed) {
   const ReadOptions& read_options = iterator.read_options();
   const bool sees_all =
       iterator.prefix_extractor() == nullptr || read_options.total_order_seek;
-  return markers_allowed && sees_all && !read_options.pin_data &&
-                 !read_options.async_io && read_options.table_filter == nullptr
+  return skips_allowed && sees_all && !read_options.async_io
              ? file.dead_range_number()
              : 0;
 }
@@ -60,7 +66,8 @@ ProteanTableIterator::ProteanTableIterator(
     : file_(file),
       inner_(file->file(), read_options, arguments),
       markers_allowed_(AllowsMarkers(*file, inner_)),
-      dead_range_file_(DeadRangeFileOf(*file, inner_, markers_allowed_)),
+      skips_allowed_(AllowsSkips(read_options, markers_allowed_)),
+      dead_range_file_(DeadRangeFileOf(*file, inner_, skips_allowed_)),
       outcomes_(file, &inner_) {}
 
 ProteanTableIterator::~ProteanTableIterator() {
@@ -98,25 +105,22 @@ inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
   }
 }
 
-bool ProteanTableIterator::Apply(const SeekDecision& decision, SeekKind kind) {
-  switch (decision.action) {
-    case SeekDecision::Action::kRead:
-      return false;
-    case SeekDecision::Action::kEmpty:
-      SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
-                                       : IterBoundCheck::kUnknown);
-      outcomes_.CountNegative(kind);
-      return true;
-    case SeekDecision::Action::kWait:
-      SetWaiting();
-      marker_.Place(decision.purpose, file_->marker_sequence());
-      if (marker_.IsEnd()) {
-        view_.reset();
-        outcomes_.CountNegative(kind);
-      }
-      return true;
+void ProteanTableIterator::Act(const SeekDecision& decision) {
+  if (decision.action == SeekDecision::Action::kEmpty) {
+    SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
+                                     : IterBoundCheck::kUnknown);
+  } else {
+    SetWaiting();
+    marker_.Place(decision.purpose, file_->marker_sequence());
+    if (marker_.IsEnd()) view_.reset();
   }
-  return false;
+}
+
+bool ProteanTableIterator::Apply(const SeekDecision& decision, SeekKind kind) {
+  if (decision.action == SeekDecision::Action::kRead) return false;
+  Act(decision);
+  if (!WaitsForSearch()) outcomes_.CountNegative(kind);
+  return true;
 }
 
 void ProteanTableIterator::StopAtLowerBound() {
@@ -222,10 +226,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
     search_->OnSeek(ExtractInternalKeyFooter(target));
     // The thread's bounds may change before the next file of a level is sought.
     if (bounds_.stops_at_upper()) search_->dead_ranges().Stop();
-    if ((file_->has_dead_ranges() || search_->dead_ranges().IsSkipping()) &&
-        WaitForDeadRange(user_key)) {
-      return;
-    }
+    if (file_->has_dead_ranges() && WaitForDeadRange(user_key)) return;
   }
   marker_.set_moves(
       static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
@@ -287,12 +288,9 @@ void ProteanTableIterator::SeekToFirst() {
 // ---- Markers ----
 
 void ProteanTableIterator::LeaveMarker() {
-  if (!marker_.IsEnd() && (watches_deletions_ || file_->has_dead_ranges())) {
+  if (!marker_.IsEnd() && file_->has_dead_ranges()) {
     const std::string from = marker_.user_key().ToString();
-    if (SkipDeadRange(from, /*reads=*/false,
-                      /*may_ask=*/file_->has_dead_ranges())) {
-      return;
-    }
+    if (SkipDeadRange(from, /*may_ask=*/true)) return;
   }
   if ((marker_.purpose() == Marker::Purpose::kProbe && MoveMarker()) ||
       (!marker_.IsEnd() && SkipMissAtMarker())) {
@@ -412,8 +410,7 @@ bool ProteanTableIterator::SkipMissAtMarker() {
 // ---- Deletions ----
 
 bool ProteanTableIterator::MaySkipDeletions() const {
-  return CanWait() && !prepared_ && !read_options().pin_data &&
-         read_options().table_filter == nullptr && file_->IsOn() &&
+  return skips_allowed_ && CanWait() && !prepared_ && file_->IsOn() &&
          DeletionSkips::AreAllowed();
 }
 
@@ -451,23 +448,27 @@ bool ProteanTableIterator::WatchDeletions() {
   if (!asks && !asks_first && !dead_ranges.IsSkipping()) return false;
   // The copy outlives the iterator's position.
   const std::string from = file_->UserKey(inner_->key()).ToString();
-  if (SkipDeadRange(from, /*reads=*/true, /*may_ask=*/asks_first)) return true;
+  if (SkipDeadRange(from, /*may_ask=*/asks_first)) return true;
   if (!asks || !MaySkipDeletions()) return false;
   ask_after_ += std::min(deletions_, kMaxDeletionsBetween);
   return SkipDeletions(from);
 }
 
+void ProteanTableIterator::BeginSkip(const Slice& from, bool dead) {
+  search_->OnSkip(from, dead, this);
+  ForgetDeletions();
+  has_gap_ = false;
+  has_skipped_ = IsReading() || has_skipped_;
+  outcomes_.CountDeletionsSkipped(bounds_.ForwardKind());
+}
+
 bool ProteanTableIterator::SkipDeletions(const Slice& from) {
   std::string to;
   if (!search_->SkipDeletions(from, this, &to)) return false;
-  search_->FollowSkip(from, /*dead=*/false, this);
-  ForgetDeletions();
-  has_skipped_ = IsReading() || has_skipped_;
-  outcomes_.CountDeletionsSkipped(bounds_.ForwardKind());
+  BeginSkip(from, /*dead=*/false);
   marker_.new_user_key()->swap(to);
   // The filter knows the deleted keys, and has little to say of what follows.
-  marker_.Place(Marker::Purpose::kNextKey, file_->marker_sequence());
-  SetWaiting();
+  Act(SeekDecision::Wait(Marker::Purpose::kNextKey));
   StopAtUpperBound();
   return true;
 }
@@ -506,18 +507,14 @@ bool ProteanTableIterator::HasLandedInDeadRange() {
     return false;
   }
   const std::string at = file_->UserKey(inner_->key()).ToString();
-  return SkipDeadRange(at, /*reads=*/true, /*may_ask=*/false);
+  return SkipDeadRange(at, /*may_ask=*/false);
 }
 
 bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {
-  if (search_->dead_ranges().IsSkipping() &&
-      SkipDeadRange(target, /*reads=*/false, /*may_ask=*/false)) {
-    return true;
-  }
-  if (!file_->has_dead_ranges() || dead_range_file_ == 0 ||
-      !MaySkipDeletions()) {
-    return false;
-  }
+  if (dead_range_file_ == 0) return false;
+  SetEmpty(IterBoundCheck::kUnknown);  // wherever the last seek has ended
+  if (SkipDeadRange(target, /*may_ask=*/false)) return true;
+  if (!MaySkipDeletions()) return false;
   const auto range = file_->FindDeadRange(target);
   if (range == nullptr || !search_->dead_ranges().Sees(*range) ||
       target.compare(range->first) >= 0 ||
@@ -526,13 +523,11 @@ bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {
     return false;
   }
   *marker_.new_user_key() = range->first;
-  marker_.Place(Marker::Purpose::kNextKey, file_->marker_sequence());
-  SetWaiting();
+  Act(SeekDecision::Wait(Marker::Purpose::kNextKey));
   return true;
 }
 
-bool ProteanTableIterator::SkipDeadRange(const Slice& from, bool reads,
-                                         bool may_ask) {
+bool ProteanTableIterator::SkipDeadRange(const Slice& from, bool may_ask) {
   if (search_ == nullptr || dead_range_file_ == 0) return false;
   std::string to;
   if (!search_->dead_ranges().MustSkip(dead_range_file_, from, &to)) {
@@ -543,33 +538,26 @@ bool ProteanTableIterator::SkipDeadRange(const Slice& from, bool reads,
       return false;
     }
   }
-  search_->FollowSkip(from, /*dead=*/true, this);
-  ForgetDeletions();
-  has_skipped_ = reads || has_skipped_;
-  const SeekKind kind = bounds_.ForwardKind();
-  outcomes_.CountDeletionsSkipped(kind);
+  BeginSkip(from, /*dead=*/true);
   // From there on, the file is asked as by a seek.
   const FileRangeFilter* const filter = Filter();
-  const SeekDecision decision =
-      filter == nullptr
-          ? SeekDecision::Read()
-          : DecideSeek(*filter, to, bounds_.upper(), Waiting::kNotAtTarget,
-                       marker_.new_user_key());
-  if (decision.action == SeekDecision::Action::kEmpty) {
-    if (!has_skipped_) outcomes_.CountNegative(kind);
-    SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
-                                     : IterBoundCheck::kUnknown);
-  } else {
-    Marker::Purpose purpose = decision.purpose;
-    if (decision.action == SeekDecision::Action::kRead) {
-      marker_.new_user_key()->swap(to);
-      purpose = filter != nullptr && filter->LowerBoundIsLoose()
-                    ? Marker::Purpose::kProbe
-                    : Marker::Purpose::kNextKey;
-    }
-    SetWaiting();
-    marker_.Place(purpose, file_->marker_sequence());
+  SeekDecision decision;
+  if (filter != nullptr) {
+    decision = DecideSeek(*filter, to, bounds_.upper(), Waiting::kNotAtTarget,
+                          marker_.new_user_key());
+  }
+  if (decision.action == SeekDecision::Action::kRead) {
+    marker_.new_user_key()->swap(to);
+    decision =
+        SeekDecision::Wait(filter != nullptr && filter->LowerBoundIsLoose()
+                               ? Marker::Purpose::kProbe
+                               : Marker::Purpose::kNextKey);
+  }
+  Act(decision);
+  if (IsWaiting()) {
     StopAtUpperBound();
+  } else if (!has_skipped_) {
+    outcomes_.CountNegative(bounds_.ForwardKind());
   }
   return true;
 }

@@ -261,8 +261,10 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // may come back to them.
   const FileRangeFilter* Filter();
 
-  // Turns invalid or waits, as a seek of that kind has decided; false if the
-  // file must be read.
+  // Turns invalid or waits, at marker_.new_user_key(), as has been decided.
+  void Act(const SeekDecision& decision);
+  // Acts, and counts the outcome of a seek of that kind; false if the file must
+  // be read.
   bool Apply(const SeekDecision& decision, SeekKind kind);
 
   // Decides a forward seek by the filter. Returns false if the file must be
@@ -286,6 +288,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // The iterator, which reads, has moved to the next key. Returns true if it is
   // at a deletion after others, and has skipped some.
   bool WatchDeletions();
+  // The iterator, at `from`, is about to skip deletions, or what is `dead`.
+  void BeginSkip(const Slice& from, bool dead);
   // The iterator, at `from`, waits after the deletions that the search may skip
   // (seek/seek_decision.h). Returns false if there are none.
   bool SkipDeletions(const Slice& from);
@@ -298,10 +302,10 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       search_->PassEntry(inner_->key(), file_->UserKey(inner_->key()), this);
     }
   }
-  // The iterator is to be at `from`, and to have read its file if `reads`. If
-  // that is in a dead range that the search skips, or may skip if `may_ask`, it
-  // goes on to wait after it.
-  bool SkipDeadRange(const Slice& from, bool reads, bool may_ask);
+  // The iterator is at `from`, or is to seek it. If that is in a dead range
+  // that the search skips, or may skip if `may_ask`, it goes on to wait after
+  // it.
+  bool SkipDeadRange(const Slice& from, bool may_ask);
   // The iterator, which reads, has landed somewhere. Returns true if that is in
   // the dead range that the search skips: it waits after it.
   bool HasLandedInDeadRange();
@@ -358,6 +362,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   State state_ = State::kEmpty;
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
   const bool markers_allowed_;
+  const bool skips_allowed_;  // of deletions
   const uint64_t dead_range_file_;
   bool prepared_ = false;  // whether inner_ has read ahead for a MultiScan
   // Whether an open seek has found a gap, from the marker to the key at which

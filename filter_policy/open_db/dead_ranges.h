@@ -8,12 +8,13 @@
 //  of all entries that its files have in [begin, end), the newest one of each
 //  key is a deletion. Files never change. So this stays true for every reader
 //  that sees these files, and is not older than the deletions: it may skip the
-//  range, with the values in it (table/seek/seek_decision.h).
+//  range, with the values in it (table/seek/dead_range_search.h).
 //
 //  A DeadRangeFinder finds such a range in a scan, and DeadRanges keeps those
 //  of an open DB, until one of their files is closed. Ranges of the same file
-//  do not overlap: a new one replaces those that it overlaps, and when there is
-//  no more room, the oldest one goes.
+//  do not overlap: a new one replaces those that it contains, and leaves to
+//  others what it shares with them. When there is no more room, the oldest one
+//  goes.
 
 #pragma once
 

@@ -82,7 +82,8 @@ void DeadRangeSearch::Finish(const Slice& end, const OpenRuns& runs,
 }
 
 bool DeadRangeSearch::IsBeforeEnd(const OpenRuns& runs) const {
-  for (size_t i = 0; IsSkipping() && i < runs.size(); i++) {
+  if (!IsSkipping()) return false;
+  for (size_t i = 0; i < runs.size(); i++) {
     const SearchPosition position = runs[i]->Position();
     if (position.kind != SearchPosition::Kind::kNone &&
         position.user_key.compare(skipped_->to) < 0 &&

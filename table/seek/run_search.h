@@ -188,9 +188,9 @@ class RunSearch {
   // serves all runs: those that stand in what is skipped ask again, and get it
   // without a look at the others.
   bool SkipDeletions(const Slice& from, OpenRun* run, std::string* to);
-  // `run`, at `from`, has skipped deletions, or what is `dead`. This says
-  // nothing of the seek that is watched.
-  void FollowSkip(const Slice& from, bool dead, OpenRun* run) {
+  // `run`, at `from`, skips deletions, or what is `dead`. This says nothing of
+  // the seek that is watched.
+  void OnSkip(const Slice& from, bool dead, OpenRun* run) {
     runs_.Follow(run);
     Pass(from);
     dead_ranges_.OnSkip(from, dead, first_target_.slice());
