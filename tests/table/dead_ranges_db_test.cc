@@ -29,7 +29,7 @@ class DeadRangesDBTest : public testing::TestWithParam<const char*> {
   // and the newer one deletions of the first half of them.
   void MakeQueue(int older_level = 0, int newer_level = 0,
                  uint64_t file_size = 1 << 20) {
-    dbs_.Open();
+    dbs_.OpenAnew();
     dbs_.Put("a", "before");
     PutItems(0, kItems);
     dbs_.Put("z", "after");
@@ -62,18 +62,6 @@ class DeadRangesDBTest : public testing::TestWithParam<const char*> {
            get_perf_context()->internal_key_skipped_count;
   }
 
-  // Writes a run of these entries: "a" is put, "-a" is deleted.
-  void AddRun(const Keys& entries, int level = 0) {
-    for (const std::string& entry : entries) {
-      if (entry[0] == '-') {
-        dbs_.Delete(entry.substr(1));
-      } else {
-        dbs_.Put(entry, "value");
-      }
-    }
-    dbs_.Flush();
-    if (level > 0) dbs_.CompactLevel0Into(level, 1 << 20);
-  }
   // Entries of neighbors: "p" gives p00 to p19, and "-p" their deletions.
   static Keys Twenty(const std::string& prefix) {
     Keys entries;
@@ -189,10 +177,6 @@ TEST_P(DeadRangesDBTest, LaterWritesAreSeen) {
 // RocksDB seeks the files below a range deletion at its end, and no others.
 TEST_P(DeadRangesDBTest, RangeDeletionsMoveSomeRuns) {
   for (int level : {0, 2}) {
-    dbs_.Close();
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      ASSERT_OK(DestroyDB(dbs_.path(twin), dbs_.options(twin)));
-    }
     MakeQueue(level, level == 0 ? 0 : 1, 1 << 10);
     CheckScans();
     dbs_.TakeSnapshot();
@@ -244,10 +228,10 @@ TEST_P(DeadRangesDBTest, ARangeGrows) {
 // at a value, and a third one is ahead of both.
 TEST_P(DeadRangesDBTest, ARangeEndsBeforeWhatIsAlive) {
   dbs_.Open();
-  AddRun({"a", "zz"});  // at the bound
-  AddRun({"p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08c", "z"});
-  AddRun({"-p01", "-p02", "-p03", "-p04", "-p05", "-p06", "-p07", "-p08",
-          "-p09", "-p10", "-p11", "-p12"});
+  dbs_.WriteRun({"a", "zz"});  // at the bound
+  dbs_.WriteRun({"p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08c", "z"});
+  dbs_.WriteRun({"-p01", "-p02", "-p03", "-p04", "-p05", "-p06", "-p07", "-p08",
+                 "-p09", "-p10", "-p11", "-p12"});
   for (int i = 0; i < 3; i++) {
     TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/true);
     it.SetUpper("q");
@@ -261,8 +245,8 @@ TEST_P(DeadRangesDBTest, ARangeEndsBeforeWhatIsAlive) {
 // deletions comes to it.
 TEST_P(DeadRangesDBTest, ARunMayWaitBeforeARange) {
   dbs_.Open();
-  AddRun(Join({{"a"}, Twenty("q"), {"z"}}));
-  AddRun(Join({{"c"}, Twenty("-q")}));
+  dbs_.WriteRun(Join({{"a"}, Twenty("q"), {"z"}}));
+  dbs_.WriteRun(Join({{"c"}, Twenty("-q")}));
   SeekTwice("q");
   for (int i = 0; i < 3; i++) SeekTwice("c", /*steps=*/3);
   CheckScans();
@@ -271,9 +255,9 @@ TEST_P(DeadRangesDBTest, ARunMayWaitBeforeARange) {
 // While some files skip one range, others come to another one.
 TEST_P(DeadRangesDBTest, TwoRangesOfTheSameFile) {
   dbs_.Open();
-  AddRun(Join({Twenty("d"), Twenty("r"), {"z"}}));
-  AddRun(Join({Twenty("-d"), {"e"}}));
-  AddRun(Join({{"-c"}, Twenty("-r"), {"s"}}));
+  dbs_.WriteRun(Join({Twenty("d"), Twenty("r"), {"z"}}));
+  dbs_.WriteRun(Join({Twenty("-d"), {"e"}}));
+  dbs_.WriteRun(Join({{"-c"}, Twenty("-r"), {"s"}}));
   SeekTwice("d");
   SeekTwice("r");
   for (int i = 0; i < 3; i++) {
@@ -287,13 +271,9 @@ TEST_P(DeadRangesDBTest, TwoRangesOfTheSameFile) {
 // one with the deletions, from before the range.
 TEST_P(DeadRangesDBTest, ARangeDeletionBeforeARange) {
   for (const bool flush : {false, true}) {
-    dbs_.Close();
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      ASSERT_OK(DestroyDB(dbs_.path(twin), dbs_.options(twin)));
-    }
-    dbs_.Open();
-    AddRun(Join({{"c1", "c2"}, Twenty("r"), {"z"}}));
-    AddRun(Join({{"a"}, Twenty("-r"), {"y"}}));
+    dbs_.OpenAnew();
+    dbs_.WriteRun(Join({{"c1", "c2"}, Twenty("r"), {"z"}}));
+    dbs_.WriteRun(Join({{"a"}, Twenty("-r"), {"y"}}));
     SeekTwice("r");
     SeekTwice("q");
     dbs_.TakeSnapshot();
@@ -311,9 +291,9 @@ TEST_P(DeadRangesDBTest, ARangeDeletionBeforeARange) {
 // it.
 TEST_P(DeadRangesDBTest, WhatRangeDeletionsHideIsNotDead) {
   dbs_.Open();
-  AddRun(Join({{"b", "q05m", "s"}, Twenty("q"), {"z"}}), 3);
-  AddRun(Join({{"c"}, Twenty("-q"), {"y"}}), 2);
-  AddRun({"e1", "t"}, 1);
+  dbs_.WriteRun(Join({{"b", "q05m", "s"}, Twenty("q"), {"z"}}), 3);
+  dbs_.WriteRun(Join({{"c"}, Twenty("-q"), {"y"}}), 2);
+  dbs_.WriteRun({"e1", "t"}, 1);
   dbs_.TakeSnapshot();
   dbs_.DeleteRange("e", "f");
   dbs_.DeleteRange("q05a", "q06");
@@ -334,11 +314,7 @@ TEST_P(DeadRangesDBTest, WhatRangeDeletionsHideIsNotDead) {
 TEST_P(DeadRangesDBTest, ReadsFromAnywhere) {
   constexpr int kEnd = 1 << 30;
   for (int seed = 301; seed < 321 && !HasFailure(); seed++) {
-    dbs_.Close();
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      ASSERT_OK(DestroyDB(dbs_.path(twin), dbs_.options(twin)));
-    }
-    dbs_.Open();
+    dbs_.OpenAnew();
     Random random(seed);
     std::set<std::string> keys;
     for (int run = 0; run < 3; run++) {

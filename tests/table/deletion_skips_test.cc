@@ -246,19 +246,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 class DeletionSkipsTest : public testing::Test {
  protected:
-  // A run of these values and deletions: "a" is put, "-a" is deleted.
-  void AddRun(const Keys& entries, int level) {
-    for (const std::string& entry : entries) {
-      if (entry[0] == '-') {
-        dbs_.Delete(entry.substr(1));
-      } else {
-        dbs_.Put(entry, "value");
-      }
-    }
-    dbs_.Flush();
-    if (level > 0) dbs_.CompactLevel0Into(level, 1 << 20);
-  }
-
   // Checks that a seek finds this key, or none. Returns how often deletions
   // were skipped.
   uint64_t SkipsOfSeek(const std::string& target, const std::string& found,
@@ -280,20 +267,21 @@ class DeletionSkipsTest : public testing::Test {
 // range deletion above its keys. The next file of the level has values.
 TEST_F(DeletionSkipsTest, AFileMayEndBehindItsKeys) {
   dbs_.Open();
-  AddRun({"0", "9"}, 3);  // keeps the range deletion alive
+  dbs_.WriteRun({"0", "9"}, 3);  // keeps the range deletion alive
   dbs_.DeleteRange("1x", "1z");
-  AddRun({"1a"}, 2);
-  AddRun({"2a", "2b", "2c"}, 2);
-  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "-2c", "3"}, 1);
+  dbs_.WriteRun({"1a"}, 2);
+  dbs_.WriteRun({"2a", "2b", "2c"}, 2);
+  dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "-2c", "3"}, 1);
   EXPECT_EQ(0u, SkipsOfSeek("1c", "3"));
 }
 
 // Without the range deletion, the same deletions are skipped.
 TEST_F(DeletionSkipsTest, DeletionsThatHideNothingAreSkipped) {
   dbs_.Open();
-  AddRun({"0", "9"}, 3);
-  AddRun({"1a", "2a", "2b", "2c"}, 2);
-  AddRun({"-1c", "-1d", "-1e", "-1f", "-1g", "-1h", "-2a", "-2b", "3"}, 1);
+  dbs_.WriteRun({"0", "9"}, 3);
+  dbs_.WriteRun({"1a", "2a", "2b", "2c"}, 2);
+  dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-1g", "-1h", "-2a", "-2b", "3"},
+                1);
   EXPECT_EQ(1u, SkipsOfSeek("1c", "2c"));
   // A file that is read may keep its blocks, and is at no marker then.
   ReadOptions pinned;
@@ -307,18 +295,18 @@ TEST_F(DeletionSkipsTest, FilesWithoutFiltersMayHaveValues) {
   const auto with_filters = dbs_.options(TwinDB::kProtean).table_factory;
   dbs_.options(TwinDB::kProtean).table_factory = NewTable("ProteanTable", "");
   dbs_.Open();
-  AddRun({"0", "2a", "9"}, 3);
+  dbs_.WriteRun({"0", "2a", "9"}, 3);
   dbs_.options(TwinDB::kProtean).table_factory = with_filters;
   dbs_.Reopen();
-  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
+  dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
   EXPECT_EQ(1u, SkipsOfSeek("1c", "3"));
 }
 
 TEST_F(DeletionSkipsTest, TheLastLevelMayHaveNoFilters) {
   dbs_.options(TwinDB::kProtean).optimize_filters_for_hits = true;
   dbs_.Open();
-  AddRun({"0", "2a", "9"}, 3);
-  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
+  dbs_.WriteRun({"0", "2a", "9"}, 3);
+  dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
   EXPECT_EQ(1u, SkipsOfSeek("1c", "3"));
 }
 
@@ -326,10 +314,10 @@ TEST_F(DeletionSkipsTest, TheLastLevelMayHaveNoFilters) {
 // file that is.
 TEST_F(DeletionSkipsTest, ATableFilterLeavesFilesOut) {
   dbs_.Open();
-  AddRun({"0", "9"}, 3);
-  AddRun({"1a", "1z"}, 2);
-  AddRun({"2a", "2b", "2c"}, 2);
-  AddRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "-2c", "3"}, 1);
+  dbs_.WriteRun({"0", "9"}, 3);
+  dbs_.WriteRun({"1a", "1z"}, 2);
+  dbs_.WriteRun({"2a", "2b", "2c"}, 2);
+  dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "-2c", "3"}, 1);
   EXPECT_EQ(1u, SkipsOfSeek("1c", "1z"));
   ReadOptions filtered;
   filtered.table_filter = [](const TableProperties& properties) {
@@ -345,8 +333,8 @@ TEST_F(DeletionSkipsTest, ExistenceAndCounts) {
   Keys entries = {"a"};
   for (int i = 0; i < 100; i++) entries.push_back("-k" + Digits(i, 3));
   entries.push_back("z");
-  AddRun({"0", "zz"}, 3);
-  AddRun(entries, 1);
+  dbs_.WriteRun({"0", "zz"}, 3);
+  dbs_.WriteRun(entries, 1);
   DB* const db = dbs_.protean();
   const Slice keys[] = {"a", "k000", "k050", "k099", "m", "z"};
   bool may_exist[std::size(keys)];

@@ -75,6 +75,13 @@ class TwinDB {
     Open();
   }
 
+  // Opens the twins without the data that they have.
+  void OpenAnew() {
+    Close();
+    for (Twin twin : kTwins) ASSERT_OK(DestroyDB(paths_[twin], options_[twin]));
+    Open();
+  }
+
   // Does the same with both twins.
   void Both(const std::function<Status(DB*)>& operation) {
     for (auto& db : dbs_) ASSERT_OK(operation(db.get()));
@@ -118,6 +125,19 @@ class TwinDB {
 
   void CompactLevel0Into(int level, uint64_t file_size) {
     Both([&](DB* db) { return CompactLevel0(db, level, file_size); });
+  }
+
+  // Writes a sorted run of these entries: "a" is put, "-a" is deleted.
+  void WriteRun(const Keys& entries, int level = 0) {
+    for (const std::string& entry : entries) {
+      if (entry[0] == '-') {
+        Delete(entry.substr(1));
+      } else {
+        Put(entry, "value");
+      }
+    }
+    Flush();
+    if (level > 0) CompactLevel0Into(level, 1 << 20);
   }
 
   void TakeSnapshot() {
