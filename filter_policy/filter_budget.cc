@@ -27,7 +27,10 @@ struct Shape {
         takers += file_keys;
       }
     }
-    for (auto& [level, of_level] : down_to) of_level = keys += of_level;
+    for (auto& [level, of_level] : down_to) {
+      keys += of_level;
+      of_level = keys;
+    }
     taken = more_bits / std::max(1.0, keys - takers);
     for (const FileFilter& file : tree) {
       if (file.keys == 0) continue;

@@ -99,7 +99,7 @@ class TreeFilters {
   using Lock = std::lock_guard<std::mutex>;
   using Files = std::list<std::shared_ptr<const FileFilter>>;
 
-  // What is known of a tree.
+  // One tree.
   struct State {
     Files files;
     std::optional<std::vector<FileFilter>> plan;  // of a TreePlan

@@ -232,8 +232,8 @@ class SharedSeekCounts {
 
 // ---- Get tally ----
 
-// What the filters of a level answered to Get and MultiGet, and where reads of
-// its files found their blocks.
+// The counts of a level: the answers of its filters to Get and MultiGet, and
+// the reads of its files, by whether their blocks were in the cache.
 //
 // Counting must not slow down reads, so no two threads write to the same
 // memory: for each level, each thread has a row of counters, to which

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What an open DB knows of its files: the column families with their open
-//  files, the queues of sample queries that the DB uses, its false positives
-//  (miss_cache.h), and how its filters were refreshed. A file that is closed
-//  leaves its counts to its level, so that the sums of a level never fall while
-//  the DB is open.
+//  The state that the files of an open DB share: the column families with their
+//  open files, the queues of sample queries that the DB uses, its false
+//  positives (miss_cache.h), and how its filters were refreshed. A file that is
+//  closed leaves its counts to its level, so that the sums of a level never
+//  fall while the DB is open.
 //
 //  Now and then the DB's log gets a line with these sums. RocksDB does not call
 //  a plugin when it dumps its own statistics, and a thread for this would
@@ -104,8 +104,8 @@ class FileReadTime {
 
 // ---- Refresh memory ----
 
-// What RefreshFilters (plugin/refresh_filters.h) remembers of its calls while a
-// DB is open, so that the next call need not do the same again.
+// The memory of RefreshFilters (plugin/refresh_filters.h) while a DB is open:
+// the next call need not do again what earlier ones have done in vain.
 
 // The part of a file's sample queries that its filter lets through. Some of
 // them may be true positives.
@@ -129,13 +129,13 @@ struct PassedSamples {
 // with enough gain.
 struct RejectedRefresh {
   PassedSamples passed;
-  // What the new filter would have gained: in its false positive rate (0 if
-  // that may be chance), and as a share of all questions to filters.
+  // The gain of the new filter: the fall of the false positive rate (0 if that
+  // may be chance), and the share of all questions to filters that it saves.
   double gain = 0;
   double saved = 0;
 };
 
-// What is remembered of a column family.
+// The memory of a column family.
 struct RefreshMemory {
   std::string policy;  // its options: all else holds only while they are these
   uint64_t runs = 0;
@@ -162,7 +162,7 @@ struct FileDescription {
 
 class OpenFile;
 
-// What is shared by the files of an open DB.
+// An open DB, as its files share it.
 //
 // RocksDB tells neither a filter policy nor a table factory when a DB opens or
 // closes. The readers of its SST files tell: each holds the DB's session
@@ -183,7 +183,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
     // What files of the level answered to Get, open or closed, and where reads
     // of them found their blocks.
     GetTally gets;
-    // What a false positive costs. Requires the session's mutex.
+    // The cost of a false positive. Requires the session's mutex.
     LevelPrice price;
   };
 
@@ -234,10 +234,10 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   using PathFilter = std::function<bool(const std::string&)>;
   static std::vector<FamilyState> StatesIn(const PathFilter& selects);
 
-  // What a false positive costs in files of a level, in a class of prices
-  // (false_positive_price.h), by its reads since the price was last found; 0 if
-  // there have been too few. The times of reads from files are those in
-  // `statistics`, unless this is nullptr.
+  // Returns the cost of a false positive in files of a level, as a class of
+  // prices (false_positive_price.h), by its reads since the price was last
+  // found; 0 if there have been too few. The times of reads from files are
+  // those in `statistics`, unless this is nullptr.
   uint64_t PriceOf(const void* family, int level, const Statistics* statistics);
   // PriceOf for the DB with the id; kUsualPrice if nothing is known.
   static uint64_t PriceOf(const std::string& id, const void* family, int level,
