@@ -317,11 +317,10 @@ std::string Target::LastProteanPolicy(const std::string& column_family) const {
   return "";
 }
 
-bool Target::IsMissing(const TargetFamily& family,
-                       const TargetFile& file) const {
-  if (db_.empty() || !env_->FileExists(file.path).IsNotFound()) return false;
-  std::vector<ManifestFamily> manifest;
-  if (!ReadManifest(env_, db_, &manifest).ok()) return true;
+namespace {
+
+bool IsListed(const std::vector<ManifestFamily>& manifest,
+              const TargetFamily& family, const TargetFile& file) {
   return std::any_of(manifest.begin(), manifest.end(),
                      [&](const ManifestFamily& now) {
                        return now.name == family.name &&
@@ -330,6 +329,16 @@ bool Target::IsMissing(const TargetFamily& family,
                                             return listed.number == file.number;
                                           });
                      });
+}
+
+}  // namespace
+
+bool Target::IsMissing(const TargetFamily& family,
+                       const TargetFile& file) const {
+  if (db_.empty() || !env_->FileExists(file.path).IsNotFound()) return false;
+  std::vector<ManifestFamily> manifest;
+  return !ReadManifest(env_, db_, &manifest).ok() ||
+         IsListed(manifest, family, file);
 }
 
 std::vector<std::string> Target::FoldersOf(const TargetFamily& family) const {
@@ -370,9 +379,10 @@ Status Target::CheckFolder(const TargetFamily& family) const {
     return Status::OK();
   }
   std::vector<ManifestFamily> manifest;
-  Status s = db_.empty() ? Status::OK() : ReadManifest(env_, db_, &manifest);
+  const Status s =
+      db_.empty() ? Status::OK() : ReadManifest(env_, db_, &manifest);
   // The DB may have compacted the files meanwhile.
-  if (!s.ok() || !IsMissing(family, family.files[0])) return s;
+  if (!s.ok() || !IsListed(manifest, family, family.files[0])) return s;
   if (!cut_off_.empty()) {
     return Status::Corruption(
         "none of the files that the MANIFEST lists for column family " +
