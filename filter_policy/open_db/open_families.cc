@@ -60,11 +60,14 @@ FamilyState DBSession::StateOf(const Family& family) {
 }
 
 FamilyState DBSession::StateOf(const void* family) const {
+  FamilyState state;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = families_.find(family);
+    if (found != families_.end()) state = StateOf(found->second);
+  }
+  // Other DBs need not wait for the walk over the files.
   const std::lock_guard<std::mutex> lock_all(All().mutex);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = families_.find(family);
-  FamilyState state =
-      found == families_.end() ? FamilyState() : StateOf(found->second);
   const auto db = All().built.find(id_);
   if (db == All().built.end()) return state;
   const auto built = db->second.find(family);
