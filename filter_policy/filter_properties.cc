@@ -35,8 +35,12 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
   if (report.predicted_fpr >= 0) {
     properties[kPredictedFprProperty] = DecimalText(report.predicted_fpr, 6);
   }
-  if (report.price != kUsualPrice) {
-    properties[kPriceProperty] = PriceText(report.price);
+  if (report.demand.price != kUsualPrice) {
+    properties[kPriceProperty] = PriceText(report.demand.price);
+  }
+  if (report.demand.WasFoundLow()) {
+    properties[kQueriesPerKeyProperty] =
+        DecimalText(report.demand.queries_per_key, 3);
   }
   return properties;
 }

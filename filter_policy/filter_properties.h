@@ -28,6 +28,9 @@ inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
 // What a false positive was taken to cost, such as "2us". Absent if that was
 // kUsualPrice (false_positive_price.h).
 inline constexpr char kPriceProperty[] = "protean.false_positive_price";
+// The queries that each key of the file was taken to be asked, if they were
+// found to be so few that the time to build counts (query_demand.h).
+inline constexpr char kQueriesPerKeyProperty[] = "protean.queries_per_key";
 // Present if the design is that of a file before, which was found to be as good
 // as it was promised to be.
 inline constexpr char kKeptDesignProperty[] = "protean.kept_design";

@@ -168,8 +168,9 @@ std::string DecimalRange::Text(double value) const {
 }
 
 Status DecimalRange::Check(double value) const {
-  return value >= min && value <= max ? Status::OK()
-                                      : Refuse(*this, Text(value));
+  const bool allowed =
+      (value >= min && value <= max) || (or_zero && value == 0);
+  return allowed ? Status::OK() : Refuse(*this, Text(value));
 }
 
 Status DecimalRange::Parse(const std::string& text, double* value) const {

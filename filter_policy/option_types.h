@@ -88,7 +88,7 @@ struct WholeNumberRange {
   std::string Text(uint64_t value) const { return std::to_string(value); }
 };
 
-// A decimal fraction from min to max.
+// A decimal fraction from min to max, or 0 as well if `or_zero`.
 struct DecimalRange {
   using Value = double;
 
@@ -97,6 +97,7 @@ struct DecimalRange {
   double min;
   double max;
   const char* examples;  // such as "12 or 10.5"
+  bool or_zero = false;
 
   Status Check(double value) const;
   Status Parse(const std::string& text, double* value) const;

@@ -20,7 +20,7 @@
 
 #include "filter_policy/bits/bit_util.h"
 #include "filter_policy/bits/checksum.h"
-#include "filter_policy/false_positive_price.h"
+#include "filter_policy/query_demand.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
 
@@ -178,10 +178,9 @@ struct FilterReport {
   // Predicted false positive rate of queries like the samples that lie among
   // the keys; negative if unknown.
   double predicted_fpr = -1;
-  // Known to the builder alone. The price of a false positive is in nanoseconds
-  // (false_positive_price.h).
+  // Known to the builder alone.
   DesignOrigin origin = DesignOrigin::kSearched;
-  uint64_t price = kUsualPrice;
+  FilterDemand demand;
 };
 
 // An opened filter. Immutable, and so safe for any number of threads at once.

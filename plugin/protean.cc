@@ -56,6 +56,7 @@ std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
   copy.level_bits = static_cast<uint32_t>(options.level_bits);
   copy.point_lookups_use_whole_keys = options.point_lookups_use_whole_keys;
   copy.false_positive_cost_micros = options.false_positive_cost_micros;
+  copy.queries_per_key = options.queries_per_key;
   copy.sample_capacity = options.sample_capacity;
   copy.sample_every = options.sample_every;
   copy.seed_file = options.seed_file;

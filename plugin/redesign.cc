@@ -571,12 +571,17 @@ void Redesign::DecideIfSame(const FilterTrial& trial, Candidate* candidate) {
   }
   // The filter has all that the policy gives the file now, but for what its
   // design follows from samples, if it was designed by the same options and for
-  // the same price, and has the size that it would get.
+  // the same price, and has the size that it would get. One that was built for
+  // few queries may be smaller, and stays until samples show that there are
+  // queries.
+  const bool is_for_few = properties.count(kQueriesPerKeyProperty) > 0;
   const bool is_of_policy =
       PropertyText(properties, kOptionsProperty) == HashOfOptions(*policy) &&
       HasPriceOfNow(*policy, price, properties) &&
       trial.OldFilterHasFormOf(options) &&
-      HasSizeOfNow(bits, bits_now(), file->entries, run_.options().all_files);
+      (is_for_few ? samples_.empty()
+                  : HasSizeOfNow(bits, bits_now(), file->entries,
+                                 run_.options().all_files));
   if (!is_of_policy) return;
   candidate->is_due = false;
   // A search would find the design that the filter has.

@@ -424,8 +424,8 @@ std::string PolicyText(const AdviceSource& source, const TargetFamily& family,
       Format("%g", strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
   for (const char* name :
        {"prefix_filter_type", "level_bits", "point_lookups_use_whole_keys",
-        "false_positive_cost_micros", "filter_budget_bytes", "sample_capacity",
-        "sample_every"}) {
+        "false_positive_cost_micros", "queries_per_key", "filter_budget_bytes",
+        "sample_capacity", "sample_every"}) {
     const std::string value = OptionOf(*policy, name);
     if (value != OptionOf(*plain, name)) {
       text += std::string(";") + name + "=" + value;

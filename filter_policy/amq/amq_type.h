@@ -120,6 +120,8 @@ struct AmqType {
   // them. The design search weighs them.
   double query_nanos;
   double next_nanos;
+  // The time that building takes for each hash, measured in the same way.
+  double build_nanos;
   // Limit of the hashes per key, which bounds the time of building.
   uint32_t max_hashes_per_key;
 

@@ -231,6 +231,7 @@ const AmqType& BloomAmqType() {
       /*takes_neighbours=*/false,
       /*query_nanos=*/6,
       /*next_nanos=*/6,
+      /*build_nanos=*/18,
       /*max_hashes_per_key=*/16,
       Plan,
       [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {

@@ -279,6 +279,7 @@ const AmqType& RibbonAmqType() {
       /*takes_neighbours=*/true,
       /*query_nanos=*/25,
       /*next_nanos=*/1.5,
+      /*build_nanos=*/80,
       /*max_hashes_per_key=*/8,
       PlanRibbon,
       NewRibbonBuilder,

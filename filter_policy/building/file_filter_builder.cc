@@ -91,8 +91,12 @@ uint64_t PartBytes(const BlockBasedTableOptions& options) {
 std::string LogLine(const FilterReport& report) {
   if (report.basis.empty()) return "";
   std::string text = report.design + " " + report.basis;
-  if (report.price != kUsualPrice) {
-    text += ", at " + PriceText(report.price) + " a false positive";
+  if (report.demand.price != kUsualPrice) {
+    text += ", at " + PriceText(report.demand.price) + " a false positive";
+  }
+  if (report.demand.WasFoundLow()) {
+    text += ", for " + DecimalText(report.demand.queries_per_key, 3) +
+            " queries a key";
   }
   if (report.predicted_fpr < 0) return text;
   return text + ": predicted false positive rate " +

@@ -33,7 +33,7 @@
 #include <string>
 
 #include "filter_policy/amq/amq.h"
-#include "filter_policy/false_positive_price.h"
+#include "filter_policy/query_demand.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -221,7 +221,7 @@ struct DesignReport {
   float predicted_fpr = -1;
   uint32_t model_micros = 0;
   DesignOrigin origin = DesignOrigin::kSearched;
-  uint64_t price = kUsualPrice;  // of a false positive
+  FilterDemand demand;
 
   // What the design rests on, in words, such as "from the keys alone".
   std::string Basis() const;

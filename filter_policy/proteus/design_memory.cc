@@ -78,13 +78,14 @@ double SampleShape::Distance(const SampleShape& other) const {
 
 bool AreAlike(const DesignSituation& a, const DesignSituation& b) {
   // Twice as many keys need prefixes that are a bit longer, or more.
-  if (a.prefixes_only != b.prefixes_only || a.price != b.price ||
+  if (a.prefixes_only != b.prefixes_only || a.demand.price != b.demand.price ||
       a.key_size != b.key_size ||
       !AreWithin(1.3, static_cast<double>(a.num_keys),
                  static_cast<double>(b.num_keys)) ||
       !AreWithin(1.05, a.bits_per_key, b.bits_per_key) ||
       !AreWithin(2, static_cast<double>(a.num_samples),
                  static_cast<double>(b.num_samples)) ||
+      !AreWithin(2, a.demand.queries_per_key, b.demand.queries_per_key) ||
       !ShareAlike(a, b)) {
     return false;
   }

@@ -27,8 +27,8 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/false_positive_price.h"
 #include "filter_policy/proteus/model/cpfpr.h"
+#include "filter_policy/query_demand.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -58,7 +58,7 @@ struct DesignSituation {
   uint64_t num_keys = 0;
   double bits_per_key = 0;
   bool prefixes_only = false;
-  uint64_t price = kUsualPrice;  // of a false positive
+  FilterDemand demand;
   // The length of all keys, or 0 if they differ; and what keys share.
   size_t key_size = 0;
   std::array<uint32_t, 3> shared_by_share = {};
@@ -82,7 +82,8 @@ struct KeptDesign {
 // many, up to a factor of 1.3, and share as much; there are as many bits, up to
 // a twentieth, and as many samples, up to a factor of 2; and the samples lie at
 // the same places, as far as those that have been looked at can tell. The
-// prices of a false positive are equal.
+// prices of a false positive are equal, and the queries for each key are as
+// many, up to a factor of 2.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 
 // How much a rate that a model predicts may be off by chance, for this

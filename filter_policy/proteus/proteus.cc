@@ -152,7 +152,7 @@ FilterReport ProteusHeader::Report() const {
   text.model_micros = report.model_micros;
   text.predicted_fpr = report.predicted_fpr;
   text.origin = report.origin;
-  text.price = report.price;
+  text.demand = report.demand;
   return text;
 }
 

@@ -61,6 +61,8 @@ uint64_t BytesOfKeys(const ProteusDesign& design, uint64_t bytes) {
 
 }  // namespace
 
+ProteusSettings::ProteusSettings() = default;
+
 // Builds the tries of all parts. Returns false if a part has too many keys. A
 // trie that is too large for its part, one of several, is dropped.
 bool ProteusGroup::BuildTries(const ProteusDesign& design) {
@@ -169,7 +171,7 @@ DesignSituation ProteusGroup::SituationOf(
       8 * static_cast<double>(bytes_) /
       static_cast<double>(std::max<uint64_t>(situation.num_keys, 1));
   situation.prefixes_only = prefixes_only_;
-  situation.price = settings_.price;
+  situation.demand = header_.report.demand;
   if (statistics.shortest_key() == statistics.longest_key()) {
     situation.key_size = statistics.longest_key();
   }
@@ -224,7 +226,7 @@ void ProteusGroup::ChooseUnits(const CpfprModel& model,
 // Chooses a design after a model, and builds its tries.
 bool ProteusGroup::BuildAfter(const CpfprModel& model) {
   DesignSearch search(model, model.statistics(), settings_.kinds,
-                      settings_.price);
+                      header_.report.demand);
   // A set of whole keys does not answer for prefixes.
   if (prefixes_only_) {
     search.ForbidKeySets();
@@ -395,6 +397,11 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
         bytes * end / keys_.size() - bytes * begin / keys_.size();
     parts_.emplace_back(keys_, begin, end, share);
     bytes_ += share - std::min(share, ProteusHeader::kMaxSetHeaders);
+  }
+  if (settings_.queries_per_key != nullptr) {
+    FilterDemand& demand = header_.report.demand;
+    demand.queries_per_key = settings_.queries_per_key(keys_.size());
+    demand.is_measured = true;
   }
   const KeyStatistics statistics(keys_);
   header_.shortest_key = static_cast<uint32_t>(

@@ -25,6 +25,9 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct ProteusSettings {
+  // Not inline: GCC 12 takes the list of kinds for uninitialized where it is.
+  ProteusSettings();
+
   DesignSpace space = DesignSpace::kProteus;
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
@@ -41,8 +44,10 @@ struct ProteusSettings {
   // Whether point queries ask a set of the whole keys alone. Not with
   // kTwoPrefixFilters; without effect where keys stand for prefixes.
   bool keys_alone = false;
-  // The price of a false positive (false_positive_price.h).
-  uint64_t price = kUsualPrice;
+  FilterDemand demand;
+  // If set, gives the queries for each key of the group instead, once the
+  // number of keys is known.
+  std::function<double(uint64_t num_keys)> queries_per_key;
   // If set, the design to build for any queries, and whether its parts have two
   // units where they may.
   std::optional<ProteusDesign> forced;
@@ -64,7 +69,7 @@ class ProteusGroup {
       const Slice& smallest, const Slice& largest, size_t most)>;
   ProteusGroup(ProteusSettings settings, Samples samples)
       : settings_(std::move(settings)), samples_(std::move(samples)) {
-    header_.report.price = settings_.price;
+    header_.report.demand = settings_.demand;
   }
   ProteusGroup(const ProteusGroup&) = delete;
   ProteusGroup& operator=(const ProteusGroup&) = delete;

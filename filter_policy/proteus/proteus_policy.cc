@@ -83,6 +83,7 @@ constexpr char kTypeOption[] = "prefix_filter_type";
 constexpr char kLevelBitsOption[] = "level_bits";
 constexpr char kWholeKeysOption[] = "point_lookups_use_whole_keys";
 constexpr char kCostOption[] = "false_positive_cost_micros";
+constexpr char kDemandOption[] = "queries_per_key";
 constexpr char kCapacityOption[] = "sample_capacity";
 constexpr char kEveryOption[] = "sample_every";
 constexpr char kSeedOption[] = "seed_file";
@@ -132,6 +133,10 @@ WholeNumberRange BudgetRange(const char* owner) {
 WholeNumberRange CostRange(const char* owner) {
   return {owner, kCostOption, 0, Options::kMaxCostMicros};
 }
+DecimalRange DemandRange(const char* owner) {
+  return {owner,         kDemandOption,   kFewQueriesPerKey, kManyQueriesPerKey,
+          "0.1 or 0.05", /*or_zero=*/true};
+}
 WholeNumberRange CountRange(const char* owner, const char* option) {
   return {owner, option, 1, kMaxCount};
 }
@@ -165,6 +170,8 @@ TypeInfo MakeTypeInfo(const char* owner) {
                       OptionType::kBoolean)},
       {kCostOption, MutableUInt32(offsetof(Options, false_positive_cost_micros),
                                   CostRange(owner))},
+      {kDemandOption,
+       MutableDouble(offsetof(Options, queries_per_key), DemandRange(owner))},
       {kCapacityOption, MutableUInt32(offsetof(Options, sample_capacity),
                                       CountRange(owner, kCapacityOption))},
       {kEveryOption, MutableUInt32(offsetof(Options, sample_every),
@@ -270,6 +277,7 @@ Status ProteusFilterPolicy::CheckOptions() const {
   if (s.ok()) s = TypeChoices(owner).Check(options_.prefix_filter_type);
   if (s.ok()) s = LevelBitsChoices(owner).Check(options_.level_bits);
   if (s.ok()) s = CostRange(owner).Check(options_.false_positive_cost_micros);
+  if (s.ok()) s = DemandRange(owner).Check(options_.queries_per_key);
   if (s.ok()) {
     s = CountRange(owner, kCapacityOption).Check(options_.sample_capacity);
   }
@@ -396,7 +404,7 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
   settings.bits_per_key = options.bits_per_key;
   settings.kinds = KindsOf(options.prefix_filter_type);
   settings.keys_alone = options.point_lookups_use_whole_keys;
-  settings.price = PriceFor(price);
+  settings.demand.price = PriceFor(price);
   BitsOfFileFunction bits_of_file;
   // Files that are written outside of a DB are in no tree.
   if (options.filter_budget_bytes > 0 && context.level_at_creation >= 0) {
@@ -449,6 +457,16 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
   }
   const std::shared_ptr<QueryQueue> queue =
       Samples()->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
+  if (options.queries_per_key > 0) {
+    settings.demand.queries_per_key = options.queries_per_key;
+  } else if (keeps_designs && settings.memory_is_shared) {
+    // Not in a refresh, which searches all designs anew.
+    const double least =
+        context.is_bottommost ? kFewQueriesInLastLevel : kFewQueriesPerKey;
+    settings.queries_per_key = [queue, least](uint64_t num_keys) {
+      return std::max(least, queue->QueriesPerKey(num_keys));
+    };
+  }
   FileBuilders builders;
   builders.make = [settings, queue](const FilterTask& task) {
     return std::make_unique<ProteusBuilder>(

@@ -111,6 +111,11 @@ struct ProteusPolicyOptions {
   // stands for the mean cost of recent reads in the file's level.
   MutableOption<uint32_t> false_positive_cost_micros = 0;
 
+  // The queries that each key of a file will be asked: those that find nothing,
+  // in the file's life (query_demand.h). The fewer they are, the less time is
+  // spent on building. 0.002 to 1,000, or 0 for what is measured.
+  MutableOption<double> queries_per_key = 0;
+
   // The number of sample queries that are kept, and the number of empty queries
   // out of which one is kept. Positive.
   MutableOption<uint32_t> sample_capacity = QueryQueue::kDefaultCapacity;

@@ -107,6 +107,11 @@ void QueryQueue::Add(SampleQuery query) {
   added_.fetch_add(1, std::memory_order_relaxed);
 }
 
+double QueryQueue::QueriesPerKey(uint64_t keys) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return demand_.QueriesPerKey((recorded() + dropped()) * sample_every(), keys);
+}
+
 std::vector<SampleQuery> QueryQueue::Snapshot() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return {queries_.begin(), queries_.end()};

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/query_demand.h"
 #include "port/port.h"
 #include "rocksdb/slice.h"
 #include "util/random.h"
@@ -129,6 +130,9 @@ class QueryQueue {
     return recorded() - added_.load(std::memory_order_relaxed);
   }
   std::chrono::steady_clock::time_point created() const { return created_; }
+  // DemandCounts::QueriesPerKey for the queries that this queue has been told
+  // of, each of which stands for those that were not sampled.
+  double QueriesPerKey(uint64_t keys);
 
   size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
   uint32_t sample_every() const {
@@ -173,6 +177,7 @@ class QueryQueue {
   std::deque<SampleQuery> queries_;  // oldest first
   size_t bytes_ = 0;                 // of all queries_
   uint64_t hashes_ = 0;              // the sum of those of all queries_
+  DemandCounts demand_;
   std::atomic<uint32_t> starts_{0};
   std::atomic<size_t> size_{0};
   std::atomic<uint64_t> recorded_{0};

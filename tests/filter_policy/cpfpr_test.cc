@@ -689,7 +689,7 @@ TEST(CpfprTest, PriceOfAFalsePositive) {
     const CpfprModel model(store, statistics, c.samples);
     const uint64_t bytes = c.keys.size() * 14 / 8;
     const auto choose = [&](uint64_t price) {
-      return DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq}, price)
+      return DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq}, {price})
           .Choose(DesignSpace::kProteus, bytes);
     };
     const auto rate_of = [&](const ProteusDesign& design) {

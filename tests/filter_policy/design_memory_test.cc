@@ -145,11 +145,11 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
           double bits_per_key = 14, uint64_t price = kUsualPrice) {
         settings_.memory = std::make_shared<DesignMemory>();
         settings_.bits_per_key = 14;
-        settings_.price = kUsualPrice;
+        settings_.demand.price = kUsualPrice;
         DesignOf(keys, uniform);
         const std::string planted = Plant(odd, rates);
         settings_.bits_per_key = bits_per_key;
-        settings_.price = price;
+        settings_.demand.price = price;
         const std::string design = DesignOf(file, samples);
         if (design == planted) return true;
         EXPECT_EQ(SearchedDesignOf(file, samples), design);

@@ -97,7 +97,7 @@ class MutableOptionsTest : public OwnDBTest {
 TEST_F(MutableOptionsTest, OptionsOfAPolicy) {
   ASSERT_NO_FATAL_FAILURE(
       OpenWith("filter_policy={id=protean.Proteus;bits_per_key=10;"
-               "level_bits=kEqual;sample_every=1}"));
+               "level_bits=kEqual;sample_every=1;queries_per_key=1000}"));
   ASSERT_NO_FATAL_FAILURE(WriteFile());
   EXPECT_NEAR(10, NewestBits(), 0.6);
   ASSERT_NO_FATAL_FAILURE(AskForAbsent());

@@ -37,7 +37,7 @@ double DesignCandidate::Nanos() const {
   return nanos;
 }
 
-void KeepBest(size_t most, uint64_t price,
+void KeepBest(size_t most, const FilterDemand& demand,
               std::vector<DesignCandidate>* candidates) {
   candidates->erase(std::remove_if(candidates->begin(), candidates->end(),
                                    [](const DesignCandidate& c) {
@@ -56,20 +56,20 @@ void KeepBest(size_t most, uint64_t price,
     return static_cast<size_t>(end - candidates->begin());
   };
   size_t kept = keep(0, [](const DesignCandidate& c) { return c.fpr; });
-  kept = keep(kept,
-              [price](const DesignCandidate& c) { return CostOf(c, price); });
+  kept =
+      keep(kept, [&](const DesignCandidate& c) { return CostOf(c, demand); });
   candidates->resize(kept);
 }
 
 const DesignCandidate& BestWithin(
     const std::vector<DesignCandidate>& candidates, double more,
-    uint64_t price) {
+    const FilterDemand& demand) {
   double least = std::numeric_limits<double>::infinity();
   for (const DesignCandidate& c : candidates) least = std::min(least, c.fpr);
   const DesignCandidate* best = nullptr;
   for (const DesignCandidate& c : candidates) {
     if (c.fpr <= least + more &&
-        (best == nullptr || CostOf(c, price) < CostOf(*best, price))) {
+        (best == nullptr || CostOf(c, demand) < CostOf(*best, demand))) {
       best = &c;
     }
   }
@@ -119,12 +119,25 @@ bool DesignJudge::IsUseful(const ProteusDesign& design,
   return true;
 }
 
+double DesignJudge::BuildNanos(const ProteusDesign& design,
+                               const LayerPlans& plans) const {
+  double nanos = design.trie_bits() > 0 ? kTrieBuildNanos : 0;
+  for (size_t i = 0; i < design.size(); i++) {
+    if (!design[i].is_set()) continue;
+    nanos += FindAmqType(design.amq)->build_nanos *
+             static_cast<double>(plans.of[i].hashes) /
+             static_cast<double>(statistics_.num_keys());
+  }
+  return nanos;
+}
+
 bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
                            DesignCandidate* candidate, double most) const {
   const ProteusDesign& design = candidate->design;
   const LayerPlans plans = Plan(*candidate, bytes);
   candidate->fpr = std::numeric_limits<double>::infinity();
   if (!IsUseful(design, plans)) return true;
+  candidate->build_nanos = BuildNanos(design, plans);
   const size_t step = StepFor(num_queries);
   const DesignRates rates =
       design.first_prefix_bits() > 0

@@ -28,6 +28,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // measures it. The costs of the prefixes tested in a set are in the set's
 // AmqType.
 constexpr double kTrieNanos = 45;
+// The time that building a trie takes for each key.
+constexpr double kTrieBuildNanos = 40;
 
 struct DesignCandidate {
   ProteusDesign design;
@@ -37,28 +39,32 @@ struct DesignCandidate {
   double prefixes = 0;
   double runs = 0;
   uint64_t trie_bytes = 0;
+  // The time to build the filter, for each key, in nanoseconds.
+  double build_nanos = 0;
 
   void TestApart(double number) { prefixes = runs = number; }
   // The time that a query takes, in nanoseconds.
   double Nanos() const;
 };
 
-// The cost of false positives and of time, in false positives of this price.
-inline double CostOf(const DesignCandidate& candidate, uint64_t price) {
-  return candidate.fpr + candidate.Nanos() / static_cast<double>(price);
+// The cost of false positives and of time, in false positives.
+inline double CostOf(const DesignCandidate& candidate,
+                     const FilterDemand& demand) {
+  return candidate.fpr + candidate.Nanos() / static_cast<double>(demand.price) +
+         demand.CostOfBuilding(candidate.build_nanos);
 }
 
 // Keeps the candidates of the lowest false positive rates, the best one first,
 // and after them those of the lowest costs: `most` of each. None of infinite
 // rates.
-void KeepBest(size_t most, uint64_t price,
+void KeepBest(size_t most, const FilterDemand& demand,
               std::vector<DesignCandidate>* candidates);
 
 // The candidate of the lowest cost among those whose false positive rates are
 // at most `more` above the lowest one. REQUIRES: there are candidates
 const DesignCandidate& BestWithin(
     const std::vector<DesignCandidate>& candidates, double more,
-    uint64_t price);
+    const FilterDemand& demand);
 
 // The least of some costs or rates.
 class LeastCosts {
@@ -133,6 +139,7 @@ class DesignJudge {
                       candidate.trie_bytes);
   }
   bool IsUseful(const ProteusDesign& design, const LayerPlans& plans) const;
+  double BuildNanos(const ProteusDesign& design, const LayerPlans& plans) const;
   // The groups of the model's queries for the lengths of a design, kept for
   // other designs of these lengths.
   const QueryGroups& GroupsOf(const ProteusDesign& design, size_t step) const;

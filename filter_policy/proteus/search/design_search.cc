@@ -34,7 +34,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   const std::vector<uint32_t> lengths =
       SpreadLengths(1, max_bits, kMaxPrefixLengths);
   SearchPairs(tries, lengths, bytes, &found);
-  KeepBest(kFinalists, price_, &found);
+  KeepBest(kFinalists, demand_, &found);
   if (lengths.size() < max_bits && !found.empty()) {
     // The second round takes all lengths around the best one.
     const uint32_t spacing =
@@ -67,17 +67,17 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
       (space == DesignSpace::kProteus && allow_two_sets_ && least > kGood)) {
     SearchTwoSets(bytes, &found);
   }
-  KeepBest(kFinalists, price_, &found);
+  KeepBest(kFinalists, demand_, &found);
   if (space == DesignSpace::kProteus && allow_key_sets_) {
     SearchKeySets(bytes, &found);
-    KeepBest(kFinalists, price_, &found);
+    KeepBest(kFinalists, demand_, &found);
   }
 
   Race(bytes, &found);
-  KeepBest(kFinalists, price_, &found);
+  KeepBest(kFinalists, demand_, &found);
   // The bytes may be too few for anything.
   if (found.empty()) return ProteusDesign();
-  return BestWithin(found, MaxRateForTime(price_), price_).design;
+  return BestWithin(found, demand_.MaxRateForTime(), demand_).design;
 }
 
 // A set of whole keys, as in a plain Bloom filter, however long the keys are.
@@ -109,7 +109,7 @@ void DesignSearch::Race(uint64_t bytes,
   const double rate = std::min(best, 1.0);
   const double error =
       2 * std::sqrt(rate * (1 - rate) / static_cast<double>(kRaceQueries));
-  const double most = best + MaxRateForTime(price_) + error;
+  const double most = best + demand_.MaxRateForTime() + error;
   found->erase(
       std::remove_if(found->begin(), found->end(),
                      [&](const DesignCandidate& c) { return c.fpr > most; }),
@@ -194,7 +194,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
   const CpfprModel ranges = model_.Ranges();
   std::vector<DesignCandidate> found;
   for (AmqKind kind : kinds_) {
-    DesignSearch search(ranges, statistics_, {kind}, price_);
+    DesignSearch search(ranges, statistics_, {kind}, demand_);
     search.allow_key_sets_ = false;
     search.allow_two_sets_ = false;
     search.allow_tries_ = allow_tries_;
@@ -226,10 +226,10 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
     }
   }
   return BestWithin(found,
-                    price_ < kUsualPrice
-                        ? MaxRateForTime(price_)
+                    demand_.price < kUsualPrice
+                        ? demand_.MaxRateForTime()
                         : std::numeric_limits<double>::infinity(),
-                    price_)
+                    demand_)
       .design;
 }
 
@@ -273,7 +273,7 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
       }
     }
   }
-  KeepBest(kSeriesStarts, price_, &series);
+  KeepBest(kSeriesStarts, demand_, &series);
   for (DesignCandidate& candidate : series) {
     judge_.Evaluate(bytes, kSeriesQueries, &candidate);
   }

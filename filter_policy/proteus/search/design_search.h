@@ -37,7 +37,8 @@
 //  many pairs.
 //
 //  Among designs that are nearly as good as the best one, the time of a query
-//  decides too, at the price of a false positive (false_positive_price.h).
+//  and the time to build decide too: at the price of a false positive, and for
+//  the queries that the file is to be asked (query_demand.h).
 //  scripts/constants_table.py measures what the constants of the search are
 //  worth.
 
@@ -46,22 +47,22 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/false_positive_price.h"
 #include "filter_policy/proteus/search/design_judge.h"
+#include "filter_policy/query_demand.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class DesignSearch {
  public:
-  // `kinds` are the allowed kinds of sets, and `price` is that of a false
-  // positive. The model and the statistics must outlive the search.
+  // `kinds` are the allowed kinds of sets. The model and the statistics must
+  // outlive the search.
   DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
-               std::vector<AmqKind> kinds, uint64_t price = kUsualPrice)
+               std::vector<AmqKind> kinds, const FilterDemand& demand = {})
       : model_(model),
         statistics_(statistics),
         judge_(model, statistics),
         kinds_(std::move(kinds)),
-        price_(price) {}
+        demand_(demand) {}
 
   void ForbidKeySets() { allow_key_sets_ = false; }
   void ForbidTries() { allow_tries_ = false; }
@@ -96,7 +97,7 @@ class DesignSearch {
   // If time weighs more than usual, replaces what is only roughly known of the
   // prefixes that a query tests.
   void CountTests(uint64_t bytes, DesignCandidate* candidate) const {
-    if (price_ < kUsualPrice) judge_.CountTests(bytes, candidate);
+    if (demand_.price < kUsualPrice) judge_.CountTests(bytes, candidate);
   }
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
@@ -113,7 +114,7 @@ class DesignSearch {
   const KeyStatistics& statistics_;
   const DesignJudge judge_;
   const std::vector<AmqKind> kinds_;
-  const uint64_t price_;
+  const FilterDemand demand_;
   bool allow_key_sets_ = true;
   bool allow_tries_ = true;
   bool allow_two_sets_ = true;

@@ -194,10 +194,12 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     const Shares reached = shares_of(first);
     DesignCandidate candidate;
     candidate.trie_bytes = size.bytes;
+    const double nanos_of_trie = first > 0 ? kTrieBuildNanos : 0;
     if (first > 0) {
+      candidate.build_nanos = nanos_of_trie;
       candidate.design.Add(Layer::Trie(first, size.lead));
       candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
-      least.Add(CostOf(candidate, price_));
+      least.Add(CostOf(candidate, demand_));
       found->push_back(candidate);
     }
     candidate.design.Add(Layer());
@@ -222,6 +224,10 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         }
         const double rate = planned[kind].plan.false_positive_rate;
         if (rate > kUselessRate) continue;
+        candidate.build_nanos =
+            nanos_of_trie + FindAmqType(kinds_[kind])->build_nanos *
+                                static_cast<double>(hashes) /
+                                static_cast<double>(statistics_.num_keys());
         candidate.fpr = certain + one * rate;
         if (candidate.fpr > least.Most()) continue;
         candidate.TestApart(one);
@@ -229,7 +235,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         const double shared = shares[j].promised;
         candidate.fpr +=
             judge_.Penalty(shared + (reached.promised - shared) * rate, bytes);
-        const double cost = CostOf(candidate, price_);
+        const double cost = CostOf(candidate, demand_);
         if (cost > least.Most()) continue;
         least.Add(cost);
         found->push_back(candidate);
@@ -403,14 +409,14 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
       }
     }
   }
-  KeepBest(kTwoSetStarts, price_, &grid);
+  KeepBest(kTwoSetStarts, demand_, &grid);
 
   // Penalties make it more than one where nothing else keeps the promise.
   double least = std::numeric_limits<double>::infinity();
   for (const DesignCandidate& other : *found) {
     least = std::min(least, other.fpr);
   }
-  DropHopeless(least + MaxRateForTime(price_), kGridQueries, &grid);
+  DropHopeless(least + demand_.MaxRateForTime(), kGridQueries, &grid);
   TwoSetsClimb steps(judge_, bytes, statistics_.max_bits());
   for (DesignCandidate& best : grid) {
     steps.Climb(FarthestStep(statistics_), &best);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What a filter is worth: how many queries it will be asked, and what each of
+//  its false positives costs. A filter that lets fewer queries through often
+//  takes longer to build. That pays if the file lives long enough to be asked.
+//
+//  The time to build counts for each key, and so do queries: those that find
+//  nothing in a file, over its whole life, for each of its keys. In a tree,
+//  this number is nearly the same for files of all levels. A query asks one
+//  file of each level, and what a level holds is written anew about as often
+//  as its size is written to it; so a small level is asked no more often for
+//  each key that is written to it than a large one. Level 0, of a few runs,
+//  is asked as many times more. So one number serves a column family, and it
+//  can be measured: queries asked, by keys that filters were built for.
+//
+//  A family that is only written to thus gets filters that are built fast, and
+//  one that is read gets those that let the fewest queries through. A file of
+//  the last level may live long, whatever has been asked so far, so it counts
+//  with kFewQueriesInLastLevel at least. After a bulk load, RefreshFilters
+//  makes filters as for a family that is read.
+
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "filter_policy/false_positive_price.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+// Limits of the number of queries for each key. With the highest one, the time
+// to build hardly counts: it is taken where nothing is measured.
+inline constexpr double kManyQueriesPerKey = 1000;
+inline constexpr double kFewQueriesPerKey = 0.002;
+inline constexpr double kFewQueriesInLastLevel = 0.01;
+
+struct FilterDemand {
+  // The price of a false positive, in nanoseconds (false_positive_price.h).
+  uint64_t price = kUsualPrice;
+  double queries_per_key = kManyQueriesPerKey;
+  bool is_measured = false;
+
+  // Returns true if queries were found to be so few that building counts.
+  bool WasFoundLow() const { return is_measured && queries_per_key < 1; }
+  // What it costs to build for this time per key, in false positives per query.
+  double CostOfBuilding(double nanos_per_key) const {
+    return nanos_per_key / (queries_per_key * static_cast<double>(price));
+  }
+  // The part of false positives that may be added to save time, in queries and
+  // in building.
+  double MaxRateForTime() const {
+    // No design takes longer for a key.
+    constexpr double kMaxNanosPerKey = 2000;
+    return protean::MaxRateForTime(price) + CostOfBuilding(kMaxNanosPerKey);
+  }
+};
+
+// Queries and keys of a column family, which tell how often keys of its new
+// files will be asked for. Not thread safe.
+class DemandCounts {
+ public:
+  // Returns the queries for each key, after all `queries` that were ever
+  // counted and all keys so far. Then adds `keys` for which a filter is built.
+  double QueriesPerKey(uint64_t queries, uint64_t keys);
+
+ private:
+  // What is taken for the first files: as if this number of keys had been
+  // written, and three queries asked for each hundred of them.
+  static constexpr double kFirstKeys = 16 << 10;
+  static constexpr double kFirstQueriesPerKey = 0.03;
+  // After this number of keys, what was counted until then counts half.
+  static constexpr double kRecentKeys = 16 << 20;
+
+  double keys_ = 0;
+  double forgotten_queries_ = 0;
+};
+
+}  // namespace ROCKSDB_NAMESPACE::protean
