@@ -19,7 +19,7 @@ constexpr double kNanosPerMilli = 1000 * 1000;
 
 double PriceOfFalsePositive(const ReadCounts& reads, double file_micros) {
   constexpr double kMinFileMicros = 20;
-  constexpr double kMaxFileMicros = 10 * 1000;
+  constexpr double kMaxFileMicros = 10 * 1000 * 1000;
   if (reads.all() < kMinReadsForPrice) return kUsualPrice;
   const double of_file =
       file_micros > 0 ? kNanosPerMicro * std::clamp(file_micros, kMinFileMicros,
@@ -31,8 +31,8 @@ double PriceOfFalsePositive(const ReadCounts& reads, double file_micros) {
 }
 
 uint64_t PriceClassOf(double price, uint64_t before) {
-  constexpr uint64_t kClasses[] = {kCachedPrice, 10 * kCachedPrice, kUsualPrice,
-                                   10 * kUsualPrice};
+  constexpr uint64_t kStep = 10;
+  constexpr uint64_t kDearest = 1000 * 1000 * kCachedPrice;
   // Between two classes, and twice as far.
   constexpr double kHalfStep = 3.1623;
   constexpr double kStays = 2 * kHalfStep;
@@ -40,10 +40,12 @@ uint64_t PriceClassOf(double price, uint64_t before) {
   if (price <= kStays * now && now <= kStays * price) {
     return static_cast<uint64_t>(now);
   }
-  for (const uint64_t nearest : kClasses) {
-    if (price <= kHalfStep * static_cast<double>(nearest)) return nearest;
+  uint64_t nearest = kCachedPrice;
+  while (nearest < kDearest &&
+         price > kHalfStep * static_cast<double>(nearest)) {
+    nearest *= kStep;
   }
-  return *std::rbegin(kClasses);
+  return nearest;
 }
 
 double MaxRateForTime(uint64_t price) {

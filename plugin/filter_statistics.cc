@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -104,6 +105,10 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   statistics.bounded_seeks = SeeksOf(sums.counts.seeks, SeekKind::kClosed);
   statistics.unbounded_seeks = SeeksOf(sums.counts.seeks, SeekKind::kOpen);
   statistics.gets = LookupsOf(sums.gets);
+  statistics.reads_from_cache = sums.gets.reads.from_cache;
+  statistics.reads_from_storage = sums.gets.reads.from_file;
+  statistics.requests_saved =
+      static_cast<uint64_t>(std::llround(sums.requests_saved));
   return statistics;
 }
 
@@ -257,6 +262,11 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
   statistics->ticker_gets = GetsOf(options.statistics.get());
   statistics->samples =
       SamplesOf(options, db->GetEnv(), statistics->column_family);
+  if (const auto* table =
+          options.table_factory->GetOptions<BlockBasedTableOptions>()) {
+    const KeptMemoryUsage kept = KeptMemory::UsageOf(CapOf(*table).get());
+    statistics->kept_memory = {kept.bytes, kept.max_bytes};
+  }
   return Status::OK();
 }
 

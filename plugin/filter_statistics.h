@@ -73,6 +73,17 @@
 //  RocksDB that is built with folly; a MultiGet that is one counts for the
 //  files whose filters are asked.
 //
+//  Requests
+//
+//  Where storage is far away, a read that goes to it is a request that takes
+//  long and may have to be paid. `reads_from_storage` counts the reads of
+//  files, by seeks, Gets and MultiGets, that filters let through and that did
+//  not find all blocks in the block cache, and `reads_from_cache` the others.
+//  Each of the former is one request at least. `requests_saved` is the number
+//  of requests that there would have been without filters, besides: in each
+//  level, the reads that filters have spared, times the share of the level's
+//  reads that went to storage. It falls a bit if that share does.
+//
 //  When
 //
 //  An iterator keeps its own counts, and hands them over when it is destroyed,
@@ -214,6 +225,10 @@ struct FilterSums {
   FilterSeeks bounded_seeks;
   FilterSeeks unbounded_seeks;
   FilterLookups gets;
+  // What was read, and spared, as described above.
+  uint64_t reads_from_cache = 0;
+  uint64_t reads_from_storage = 0;
+  uint64_t requests_saved = 0;
 
   // Number of files whose filters are used.
   uint64_t used_files() const;
@@ -293,6 +308,15 @@ struct MissCacheStatistics {
   uint64_t hits = 0;    // reads that it has spared
 };
 
+// What is kept in memory beside filters: samples of queries, designs, and
+// caches of false positives. It counts where filters count: if they are in the
+// block cache, or charged to it, these are the numbers of all DBs that share
+// it, and otherwise those of the process.
+struct KeptMemoryStatistics {
+  uint64_t bytes = 0;      // that are kept
+  uint64_t max_bytes = 0;  // that may be kept
+};
+
 // What RefreshFilters (refresh_filters.h) has done to a column family since the
 // DB was opened, called by the application, by a FilterRefresher, or by an
 // operator through one. Trials (RefreshOptions::dry_run) do not count. All is 0
@@ -328,6 +352,7 @@ struct FilterStatistics {
   TickerGets ticker_gets;                     // of the whole DB
   FilterBuilds builds;                        // for the column family
   MissCacheStatistics miss_cache;             // of the whole DB
+  KeptMemoryStatistics kept_memory;           // of all DBs that share the limit
   SampleQueueStatistics samples;              // of the column family
   RefreshStatistics refresh;                  // of the column family
 

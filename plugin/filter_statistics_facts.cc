@@ -120,6 +120,16 @@ Facts<FilterSums> MakeSumsFacts() {
       {"blocks_avoided", kCounter,
        "Data blocks that seeks did not read thanks to the filters, at least.",
        &Of::blocks_avoided},
+      {"reads_from_cache", kCounter,
+       "Reads of SST files that filters let through, with all blocks in the "
+       "block cache.",
+       &Of::reads_from_cache},
+      {"reads_from_storage", kCounter,
+       "Reads of SST files that filters let through, and that went to storage.",
+       &Of::reads_from_storage},
+      {"requests_saved", kGauge,
+       "Requests to storage that filters have spared, about.",
+       &Of::requests_saved},
       {"filter_blocks_loaded", kCounter,
        "Filter blocks read, whole filters or parts of them.",
        &Of::filter_blocks_loaded},
@@ -189,6 +199,18 @@ const Facts<MissCacheStatistics>& MissCacheFacts() {
   return facts;
 }
 
+const Facts<KeptMemoryStatistics>& KeptMemoryFacts() {
+  using Of = KeptMemoryStatistics;
+  static const auto& facts = *new Facts<Of>{
+      {"bytes", kGauge,
+       "Memory kept beside filters by all DBs that share its limit.",
+       &Of::bytes},
+      {"max_bytes", kGauge, "Memory that may be kept beside filters.",
+       &Of::max_bytes},
+  };
+  return facts;
+}
+
 const Facts<SampleQueueStatistics>& SamplesFacts() {
   using Of = SampleQueueStatistics;
   static const auto& facts = *new Facts<Of>{
@@ -250,6 +272,7 @@ Facts<FilterStatistics> MakeFamilyFacts() {
              &TickerGets::known);
   AddFactsOf("builds", &Of::builds, BuildsFacts(), &facts);
   AddFactsOf("miss_cache", &Of::miss_cache, MissCacheFacts(), &facts);
+  AddFactsOf("kept_memory", &Of::kept_memory, KeptMemoryFacts(), &facts);
   // Unknown without a queue.
   AddFactsOf("samples", &Of::samples, SamplesFacts(), &facts,
              &SampleQueueStatistics::exists);
@@ -453,8 +476,8 @@ std::string FilterStatistics::ToString() const {
   AddLevelRows("all", total, &text);
   text += "live_files: " + std::to_string(live_files) + "\n";
   const Record record(FamilyFacts(), *this);
-  for (const char* group :
-       {"total", "ticker_gets", "builds", "miss_cache", "samples", "refresh"}) {
+  for (const char* group : {"total", "ticker_gets", "builds", "miss_cache",
+                            "kept_memory", "samples", "refresh"}) {
     AddGroup(group, record, &text);
   }
   return text;

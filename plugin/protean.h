@@ -69,8 +69,8 @@ struct ProteusOptions {
   // set takes bits from what answers ranges. Must be false with a prefix
   // extractor.
   bool point_lookups_use_whole_keys = false;
-  // The cost of a false positive in microseconds, 1 to 100,000: the time of the
-  // read that it causes. 0 stands for the mean cost of recent reads in the
+  // The cost of a false positive in microseconds, 1 to 10,000,000: the time of
+  // the read that it causes. 0 stands for the mean cost of recent reads in the
   // file's level. Mutable.
   uint32_t false_positive_cost_micros = 0;
   // The queries that find nothing in a file, in its life, for each of its keys,

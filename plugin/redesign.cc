@@ -228,11 +228,11 @@ bool HasPriceOfNow(const ProteanFilterPolicy& policy, uint64_t known,
 
 // Returns by how much a new filter has to lower the false positive rate for a
 // rewrite to be worth it: by `min_gain`, or by less if the file's filter was
-// designed for cheap reads, and reads of its level are dear by now.
+// designed for cheaper reads than those of its level are by now.
 double MinGainOf(double min_gain, const ProteanFilterPolicy& policy,
                  uint64_t known, const UserCollectedProperties& properties) {
   if (known == 0) return min_gain;
-  const uint64_t now = std::min(policy.PriceFor(known), kUsualPrice);
+  const uint64_t now = policy.PriceFor(known);
   return PriceOf(properties) < now ? std::min(min_gain, MaxRateForTime(now))
                                    : min_gain;
 }

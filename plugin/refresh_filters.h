@@ -89,7 +89,8 @@ struct RefreshOptions {
 
   // A file is rewritten only if its false positive rate falls by at least this
   // much, and by more than chance explains. For a filter that was designed for
-  // cheap reads, which its level has no longer, .002 are enough. 0 to 1.
+  // cheaper reads than those of its level are by now, .002 are enough, and less
+  // where these take longer than 200 us. 0 to 1.
   double min_gain = 0.02;
 
   // A file is rewritten only if, within this many seconds, the new filter saves

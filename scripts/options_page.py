@@ -36,7 +36,7 @@ ProteanTable has all options of `BlockBasedTableOptions`, and two more:
 | option | default | meaning |
 |---|---|---|
 | `range_filters` | `true` | False switches filters off: none of Protean is asked, nor are queries sampled, from the next read on. Files get filters as before. Mutable. |
-| `miss_cache_size` | `1048576` | Bytes of a table, one for each open DB, in which recent reads in vain are remembered: a query that a filter has let through wrongly is not paid again while it is there. A quarter is for ranges that scans have found to be deleted. Allocated with the first such read, at most a sixteenth of the block cache, and charged to it. The first file to need it decides. 0 switches it off. |
+| `miss_cache_size` | `1048576` | Bytes of a table, one for each open DB, in which recent reads in vain are remembered: a query that a filter has let through wrongly is not paid again while it is there. A quarter is for ranges that scans have found to be deleted. Allocated with the first such read, as far as there is [room for memory beside filters](tuning.md#one-cap-for-memory). The first file to need it decides. 0 switches it off. |
 
 The environment variable `PROTEAN_RANGE_FILTERS=off` does that for a whole process.
 """

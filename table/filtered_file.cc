@@ -44,6 +44,7 @@ FileDescription Describe(const BlockBasedFile& file,
   description.filter_loads = file.filter_loads();
   description.env = file.env();
   description.info_log = file.info_log();
+  description.memory_cap = file.memory_cap();
   description.log_period_seconds = log_period_seconds;
   return description;
 }
@@ -90,9 +91,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
 
 void FilteredFile::AddMiss(const Slice& lo, const Slice& hi) const {
   if (!remembers_misses()) return;
-  MissCache* const misses =
-      open_file_.db()->RememberMisses(miss_cache_size_, file_->block_cache());
-  misses->Add(number_, lo, hi);
+  open_file_.RememberMisses(miss_cache_size_)->Add(number_, lo, hi);
   if (!has_misses_.load(std::memory_order_relaxed)) {
     has_misses_.store(true, std::memory_order_relaxed);
   }
@@ -106,8 +105,7 @@ FilteredFile::~FilteredFile() {
 
 void FilteredFile::KeepDeadRange(DeadRange range) const {
   if (dead_range_number_ == 0) return;
-  open_file_.db()
-      ->RememberMisses(miss_cache_size_, file_->block_cache())
+  open_file_.RememberMisses(miss_cache_size_)
       ->dead_ranges()
       .Add(std::move(range));
 }

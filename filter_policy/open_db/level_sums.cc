@@ -65,11 +65,11 @@ GetCounts GetTally::Load() const {
   counts.negatives = sums[kNegative] + sums[kFound + kNegative];
   counts.positives = sums[kPositive] + sums[kFound + kPositive];
   counts.true_positives = sums[kFound + kPositive] + sums[kFoundLater];
+  counts.reads = ReadsOf(sums);
   return counts;
 }
 
-ReadCounts GetTally::LoadReads() const {
-  const Sums sums = SumRows();
+ReadCounts GetTally::ReadsOf(const Sums& sums) {
   // Threads count on meanwhile.
   uint64_t gets = sums[kPositive] + sums[kFound + kPositive];
   gets -= std::min(gets, sums[kGetUnknown]);
@@ -109,6 +109,20 @@ void GetTally::CountBatchOfFilter(const FilterAnswers& answers) {
 // ---- Level sums ----
 
 namespace {
+
+// The reads that a level's filters have spared, as requests to storage. Without
+// any read, a block is taken to be in no cache.
+double RequestsSaved(const LevelSums& level) {
+  uint64_t spared = level.gets.negatives;
+  for (const SeekKind kind : {SeekKind::kClosed, SeekKind::kOpen}) {
+    spared += level.counts.seeks(kind, SeekEvent::kNegative) +
+              level.counts.seeks(kind, SeekEvent::kPassed);
+  }
+  const ReadCounts& reads = level.gets.reads;
+  return static_cast<double>(spared) *
+         static_cast<double>(reads.from_file + 1) /
+         static_cast<double>(reads.all() + 1);
+}
 
 // The numbers have the names that they have in plugin/filter_statistics.h.
 std::string LevelToString(int level, const LevelSums& sums) {
@@ -189,6 +203,10 @@ std::map<int, LevelSums> SumByLevel(const FamilyState& family,
   for (const FileState& file : family.open_files) {
     levels[file.level].Add(file);
     total->Add(file);
+  }
+  for (auto& [level, sums] : levels) {
+    sums.requests_saved = RequestsSaved(sums);
+    total->requests_saved += sums.requests_saved;
   }
   return levels;
 }

@@ -250,17 +250,19 @@ struct GetCounts {
   uint64_t negatives = 0;
   uint64_t positives = 0;
   uint64_t true_positives = 0;  // the part of them that found something
+  ReadCounts reads;             // by Gets and by iterators
 
   GetCounts& operator+=(const GetCounts& other) {
     unasked += other.unasked;
     negatives += other.negatives;
     positives += other.positives;
     true_positives += other.true_positives;
+    reads += other.reads;
     return *this;
   }
   bool IsZero() const {
     return unasked == 0 && negatives == 0 && positives == 0 &&
-           true_positives == 0;
+           true_positives == 0 && reads.all() == 0;
   }
 };
 
@@ -321,8 +323,8 @@ class GetTally {
   GetTally& operator=(const GetTally&) = delete;
 
   GetCounts Load() const;
-  // Reads by Gets and by iterators.
-  ReadCounts LoadReads() const;
+  // The reads alone.
+  ReadCounts LoadReads() const { return ReadsOf(SumRows()); }
 
   // Counts the answer for a key, made when the filter was about to be asked.
   // `found` is whether the file has told something of the key.
@@ -375,6 +377,7 @@ class GetTally {
   // Called by RocksDB when the thread of a row, or the tally, ends.
   static void EndRow(void* row);
   Sums SumRows() const;
+  static ReadCounts ReadsOf(const Sums& sums);
 
   // Adds to a number that only this thread changes.
   static void Add(size_t number, uint64_t times, Row* row) {
@@ -463,6 +466,9 @@ struct LevelSums {
   // Counts of open files and of files that have been closed.
   FileCounts counts;
   GetCounts gets;
+  // Reads that filters have spared, each as the share of a request that reads
+  // of its level are on average.
+  double requests_saved = 0;
 
   void Add(const FileState& file);
 

@@ -264,25 +264,16 @@ DBSession::~DBSession() {
   }
 }
 
-MissCache* DBSession::RememberMisses(
-    size_t bytes, const std::shared_ptr<Cache>& block_cache) {
+MissCache* DBSession::RememberMisses(size_t bytes,
+                                     const std::shared_ptr<Cache>& cap) {
   if (MissCache* const made = misses()) return made;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (owned_misses_ == nullptr) {
-    using Charge = CacheReservationManagerImpl<CacheEntryRole::kMisc>;
-    constexpr size_t kShareOfBlockCache = 16;
-    if (block_cache != nullptr) {
-      bytes = std::min(bytes, block_cache->GetCapacity() / kShareOfBlockCache);
-    }
+    misses_memory_.emplace(cap);
+    bytes = std::min(bytes, misses_memory_->RoomForTable());
+    if (!misses_memory_->Resize(bytes)) bytes = 0;
+    // Without room, there is one set.
     owned_misses_ = std::make_unique<MissCache>(bytes);
-    // RocksDB charges in steps. One of them may be more than a small cache has.
-    const size_t charge =
-        bytes / Charge::GetDummyEntrySize() * Charge::GetDummyEntrySize();
-    if (block_cache != nullptr && charge > 0) {
-      misses_charge_ = std::make_unique<Charge>(block_cache);
-      // A full cache does not keep reads from remembering.
-      misses_charge_->UpdateCacheReservation(charge).PermitUncheckedError();
-    }
     misses_.store(owned_misses_.get(), std::memory_order_release);
   }
   return owned_misses_.get();
@@ -312,7 +303,7 @@ std::vector<DBSession::UsedQueue> DBSession::TakeIdleQueues() {
 
 std::shared_ptr<QueryQueue> DBSession::Queue(
     const std::shared_ptr<SampleStore>& store, const std::string& column_family,
-    Env* env, Logger* logger) {
+    const FileDescription& file) {
   std::vector<UsedQueue> closed;  // destroyed, and saved, without the lock
   const std::lock_guard<std::mutex> lock(queues_mutex_);
   for (const UsedQueue& used : queues_) {
@@ -322,7 +313,8 @@ std::shared_ptr<QueryQueue> DBSession::Queue(
   }
   closed = TakeIdleQueues();
   queues_.push_back(
-      {store, column_family, store->Open(column_family, env, logger)});
+      {store, column_family,
+       store->Open(column_family, file.env, file.info_log, file.memory_cap)});
   return queues_.back().queue;
 }
 
@@ -341,7 +333,7 @@ OpenFile::OpenFile(const std::string& db_session_id,
       file.family_name.empty() ? kDefaultColumnFamilyName : file.family_name;
   const auto samples = policy == nullptr ? nullptr : policy->Samples();
   if (samples != nullptr) {
-    queue_ = db_->Queue(samples, family, file.env, file.info_log);
+    queue_ = db_->Queue(samples, family, file);
   }
   const auto trees = policy == nullptr || use != FilterUse::kUsed
                          ? nullptr

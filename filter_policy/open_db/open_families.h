@@ -28,8 +28,8 @@
 #include <utility>
 #include <vector>
 
-#include "cache/cache_reservation_manager.h"
 #include "filter_policy/false_positive_price.h"
+#include "filter_policy/kept_memory.h"
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/miss_cache.h"
@@ -157,7 +157,8 @@ struct FileDescription {
   // The DB's Env and log, which outlive the reader.
   Env* env = nullptr;
   Logger* info_log = nullptr;
-  uint64_t log_period_seconds = 0;  // 0 if unknown, or if no lines are wanted
+  std::shared_ptr<Cache> memory_cap;  // what CapOf (kept_memory.h) returns
+  uint64_t log_period_seconds = 0;    // 0 if unknown, or if no lines are wanted
 };
 
 class OpenFile;
@@ -259,20 +260,19 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // The queue of a column family in `store`, as SampleStore::Open returns it.
   // The DB holds it until this session ends, or until it is held nowhere else
   // and more than kMaxIdleQueues are like that: column families come and go,
-  // and RocksDB does not tell a plugin when one is dropped. `env` and `logger`
-  // are the DB's.
+  // and RocksDB does not tell a plugin when one is dropped. The file is one of
+  // the column family's.
   std::shared_ptr<QueryQueue> Queue(const std::shared_ptr<SampleStore>& store,
-                                    const std::string& column_family, Env* env,
-                                    Logger* logger);
+                                    const std::string& column_family,
+                                    const FileDescription& file);
   static constexpr size_t kMaxIdleQueues = 64;
 
   // The DB's cache of false positives; nullptr before the first call of
   // RememberMisses.
   MissCache* misses() const { return misses_.load(std::memory_order_acquire); }
-  // Makes misses(), unless it is there: a cache of about `bytes` bytes, but at
-  // most a sixteenth of the block cache, if there is one, which is charged.
-  MissCache* RememberMisses(size_t bytes,
-                            const std::shared_ptr<Cache>& block_cache);
+  // Makes misses(), unless it is there: a cache of about `bytes` bytes, or of
+  // what there is room for in the cap (kept_memory.h).
+  MissCache* RememberMisses(size_t bytes, const std::shared_ptr<Cache>& cap);
 
  private:
   explicit DBSession(std::string id) : id_(std::move(id)) {}
@@ -301,7 +301,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   // In order of first use, which is also the order in which they are saved: the
   // latest policy's queue is saved last.
   std::vector<UsedQueue> queues_;
-  std::unique_ptr<CacheReservationManager> misses_charge_;
+  std::optional<KeptMemory> misses_memory_;
   std::unique_ptr<MissCache> owned_misses_;
   std::atomic<MissCache*> misses_{nullptr};
 };
@@ -339,6 +339,10 @@ class OpenFile {
   GetTally* gets() { return &level_->gets; }
 
   DBSession* db() const { return db_.get(); }
+  // DBSession::RememberMisses for a file of this DB.
+  MissCache* RememberMisses(size_t bytes) const {
+    return db_->RememberMisses(bytes, description_.memory_cap);
+  }
 
   // A new iterator's backoff state. Iterators share the state by sorted run:
   // the level, or the file if it is on level 0. All iterators over the level

@@ -178,7 +178,9 @@ void DesignMemory::Keep(const KeptDesign& design) {
   if (nearest == nullptr ||
       !MatchesPrediction(design.rates, nearest->kept.rates, /*chance=*/0,
                          design.rates.promised)) {
-    if (entries_.size() == kMaxDesigns) {
+    if (entries_.size() == kMaxDesigns ||
+        !memory_.Resize((entries_.size() + 1) * sizeof(Entry))) {
+      if (entries_.empty()) return;
       entries_.erase(std::min_element(entries_.begin(), entries_.end(),
                                       [](const Entry& a, const Entry& b) {
                                         return a.last_use < b.last_use;
@@ -200,10 +202,11 @@ std::vector<KeptDesign> DesignMemory::Designs() const {
 }
 
 std::shared_ptr<DesignMemory> DesignMemories::Of(
-    const void* info_log, const std::string& column_family, bool* is_shared) {
+    const void* info_log, const std::string& column_family,
+    const std::shared_ptr<Cache>& cap, bool* is_shared) {
   const std::lock_guard<std::mutex> lock(mutex_);
   *is_shared = searching_anew_ == 0;
-  if (!*is_shared) return std::make_shared<DesignMemory>();
+  if (!*is_shared) return std::make_shared<DesignMemory>(cap);
   const auto key = std::make_pair(info_log, column_family);
   if (trees_.size() == kMaxTrees && trees_.count(key) == 0) {
     trees_.erase(std::min_element(
@@ -212,9 +215,19 @@ std::shared_ptr<DesignMemory> DesignMemories::Of(
         }));
   }
   Tree& tree = trees_[key];
-  if (tree.memory == nullptr) tree.memory = std::make_shared<DesignMemory>();
+  if (tree.memory == nullptr) {
+    tree.memory = std::make_shared<DesignMemory>(cap);
+  }
   tree.last_use = ++time_;
   return tree.memory;
+}
+
+void DesignMemories::Forget(const std::string& column_family) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto tree = trees_.begin(); tree != trees_.end();) {
+    tree = tree->first.second == column_family ? trees_.erase(tree)
+                                               : std::next(tree);
+  }
 }
 
 std::shared_ptr<void> DesignMemories::SearchAnew(

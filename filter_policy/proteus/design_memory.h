@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "filter_policy/kept_memory.h"
 #include "filter_policy/proteus/model/cpfpr.h"
 #include "filter_policy/query_demand.h"
 
@@ -100,9 +101,13 @@ double ChanceOf(double rate, const CpfprModel& model);
 bool MatchesPrediction(const DesignRates& now, const DesignRates& promised,
                        double chance, double bloom_rate);
 
-// The designs of the files of one tree. Thread safe.
+// The designs of the files of one tree, whose memory counts in the cap
+// (kept_memory.h). Thread safe.
 class DesignMemory {
  public:
+  explicit DesignMemory(const std::shared_ptr<Cache>& cap = nullptr)
+      : memory_(cap) {}
+
   static constexpr size_t kMaxDesigns = 16;
   // One file in this number is searched anew, at most and at least.
   static constexpr uint32_t kMinUses = 16;
@@ -120,7 +125,7 @@ class DesignMemory {
   std::vector<KeptDesign> Recall(const DesignSituation& situation) const;
   // Counts that a file has kept the design with that number.
   void CountUse(uint64_t number);
-  // Remembers a design that has been searched.
+  // Remembers a design that has been searched, if there is room.
   void Keep(const KeptDesign& design);
   // All designs.
   std::vector<KeptDesign> Designs() const;
@@ -137,6 +142,7 @@ class DesignMemory {
 
   mutable std::mutex mutex_;
   std::vector<Entry> entries_;
+  KeptMemory memory_;
   uint64_t time_ = 0;  // counts uses and searches
 };
 
@@ -146,11 +152,15 @@ class DesignMemories {
   // A tree that goes unused for long is forgotten.
   static constexpr size_t kMaxTrees = 256;
 
-  // The memory of the tree: a column family of the DB with that log. While
-  // designs are searched anew, returns a new one, and `*is_shared` is false.
+  // The memory of the tree: a column family of the DB with that log and cap.
+  // While designs are searched anew, returns a new one, and `*is_shared` is
+  // false.
   std::shared_ptr<DesignMemory> Of(const void* info_log,
                                    const std::string& column_family,
+                                   const std::shared_ptr<Cache>& cap,
                                    bool* is_shared);
+  // Forgets the trees of a column family, which no DB has open.
+  void Forget(const std::string& column_family);
 
   // While the result lives, all designs are searched anew.
   static std::shared_ptr<void> SearchAnew(

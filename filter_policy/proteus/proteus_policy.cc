@@ -323,10 +323,20 @@ std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
     store.seed_file = options_.seed_file;
     store.seeds = options_.seeds;
     store.samples_file = options_.samples_file;
-    samples_ = std::make_shared<SampleStore>(store);
+    SetSamples(std::make_shared<SampleStore>(store));
     samples_made_.store(samples_.get(), std::memory_order_release);
   });
   return samples_;
+}
+
+void ProteusFilterPolicy::SetSamples(
+    const std::shared_ptr<SampleStore>& samples) const {
+  samples_ = samples;
+  // A DB that is closed leaves no designs. The store may outlive the policy.
+  samples->WhenClosed([designs = std::weak_ptr<DesignMemories>(designs_)](
+                          const std::string& column_family) {
+    if (const auto kept = designs.lock()) kept->Forget(column_family);
+  });
 }
 
 std::string ProteusFilterPolicy::DesignOptions() const {
@@ -435,6 +445,7 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
       context.level_at_creation >= 0 && context.info_log != nullptr;
   settings.memory =
       keeps_designs ? designs_->Of(context.info_log, ColumnFamilyOf(context),
+                                   CapOf(context.table_options),
                                    &settings.memory_is_shared)
                     : std::make_shared<DesignMemory>();
   if (bits_of_file != nullptr) {

@@ -104,11 +104,11 @@ struct ProteusPolicyOptions {
   // for 2PBF, and with a prefix extractor.
   bool point_lookups_use_whole_keys = false;
 
-  static constexpr uint32_t kMaxCostMicros = 100 * 1000;
+  static constexpr uint32_t kMaxCostMicros = 10 * 1000 * 1000;
 
   // The cost of a false positive, for which designs are chosen: the time of the
-  // read that it causes (false_positive_price.h), 1 to 100,000 microseconds. 0
-  // stands for the mean cost of recent reads in the file's level.
+  // read that it causes (false_positive_price.h), 1 to 10,000,000 microseconds.
+  // 0 stands for the mean cost of recent reads in the file's level.
   MutableOption<uint32_t> false_positive_cost_micros = 0;
 
   // The queries that each key of a file will be asked: those that find nothing,
@@ -159,7 +159,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   std::shared_ptr<SampleStore> Samples() const override;
   void ShareSamples(
       const std::shared_ptr<SampleStore>& samples) const override {
-    std::call_once(samples_made_once_, [&] { samples_ = samples; });
+    std::call_once(samples_made_once_, [&] { SetSamples(samples); });
   }
   std::shared_ptr<TreeFilters> Filters() const override { return filters_; }
   std::string DesignOptions() const override;
@@ -183,6 +183,7 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
 
  private:
   Status CheckOptions() const;
+  void SetSamples(const std::shared_ptr<SampleStore>& samples) const;
 
   const DesignSpace space_;
   ProteusPolicyOptions options_;

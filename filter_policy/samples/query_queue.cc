@@ -21,6 +21,18 @@ uint64_t NextQueueNumber() {
   return number;
 }
 
+// The memory that a query takes in a queue.
+size_t MemoryOf(const SampleQuery& query) {
+  size_t bytes = sizeof(query);
+  // A short string is in the object. What malloc adds is about that of glibc.
+  constexpr size_t kMaxInObject = 22;
+  constexpr size_t kMalloc = 16;
+  for (const std::string* bound : {&query.lo, &query.hi}) {
+    if (bound->capacity() > kMaxInObject) bytes += bound->capacity() + kMalloc;
+  }
+  return bytes;
+}
+
 uint64_t HashOf(const SampleQuery& query) {
   const uint64_t lo = Hash64(query.lo.data(), query.lo.size());
   return Hash64(query.hi.data(), query.hi.size(),
@@ -62,27 +74,70 @@ bool QueryQueue::TickSlowly(uint64_t* slot) {
   return false;
 }
 
+void QueryQueue::CountIn(const std::shared_ptr<Cache>& cap) {
+  const auto shrink = [this](size_t most) {
+    const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    while (memory_bytes_ > most) PopOldest();
+    counted_ = most;
+    return true;
+  };
+  const std::lock_guard<std::mutex> lock(mutex_);
+  memory_.reset();
+  memory_ = std::make_unique<KeptMemory>(cap, shrink);
+  counted_ = 0;
+  while (!Count(memory_bytes_, /*wait=*/true)) {
+    for (size_t i = queries_.size() / 2 + 1; i > 0; i--) PopOldest();
+  }
+}
+
+bool QueryQueue::Count(size_t bytes, bool wait) {
+  // Few queries make the count change.
+  constexpr size_t kStep = 1 << 10;
+  const size_t counted = (bytes + kStep - 1) / kStep * kStep;
+  if (counted <= counted_ && counted + kStep >= counted_) return true;
+  if (memory_ != nullptr && !memory_->Resize(counted, wait)) {
+    return counted <= counted_;
+  }
+  counted_ = counted;
+  return true;
+}
+
+SampleQuery QueryQueue::PopOldest() {
+  SampleQuery oldest = std::move(queries_.front());
+  queries_.pop_front();
+  bytes_ -= BytesOf(oldest);
+  memory_bytes_ -= MemoryOf(oldest);
+  hashes_ -= HashOf(oldest);
+  size_.store(queries_.size(), std::memory_order_relaxed);
+  return oldest;
+}
+
 SampleQuery QueryQueue::MakeRoom(size_t bytes) {
   SampleQuery room;
   while (!queries_.empty() &&
          (queries_.size() >= capacity() ||
           bytes_ + bytes > capacity() * kMaxBytesPerQuery)) {
-    bytes_ -= BytesOf(queries_.front());
-    hashes_ -= HashOf(queries_.front());
-    room = std::move(queries_.front());
-    queries_.pop_front();
+    room = PopOldest();
   }
   // A short query must not keep the memory of a long one.
   if (room.lo.capacity() + room.hi.capacity() > kMaxBytesPerQuery) room = {};
   return room;
 }
 
-void QueryQueue::Push(SampleQuery query) {
+bool QueryQueue::Push(SampleQuery query, bool wait) {
+  const size_t memory = MemoryOf(query);
+  if (!Count(memory_bytes_ + memory, wait)) {
+    if (memory > counted_) return false;
+    while (memory_bytes_ + memory > counted_) PopOldest();
+  }
   bytes_ += BytesOf(query);
+  memory_bytes_ += memory;
   hashes_ += HashOf(query);
   queries_.push_back(std::move(query));
   size_.store(queries_.size(), std::memory_order_relaxed);
   recorded_.fetch_add(1, std::memory_order_relaxed);
+  return true;
 }
 
 void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
@@ -97,14 +152,17 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
   query.lo.assign(lo.data(), lo.size());
   query.hi.assign(hi.data(), hi.size());
   query.hi_inclusive = hi_inclusive;
-  Push(std::move(query));
+  if (!Push(std::move(query), /*wait=*/false)) {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 void QueryQueue::Add(SampleQuery query) {
   const std::lock_guard<std::mutex> lock(mutex_);
   MakeRoom(BytesOf(query));
-  Push(std::move(query));
-  added_.fetch_add(1, std::memory_order_relaxed);
+  if (Push(std::move(query), /*wait=*/true)) {
+    added_.fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 double QueryQueue::QueriesPerKey(uint64_t keys) {

@@ -15,10 +15,12 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "filter_policy/kept_memory.h"
 #include "filter_policy/query_demand.h"
 #include "port/port.h"
 #include "rocksdb/slice.h"
@@ -142,6 +144,10 @@ class QueryQueue {
   // next one comes.
   void SetLimits(size_t capacity, uint32_t sample_every);
 
+  // Counts the queue's memory in a cap (kept_memory.h), or in none if that is
+  // nullptr. From now on, the queue holds no more than it has room for there.
+  void CountIn(const std::shared_ptr<Cache>& cap);
+
  private:
   // Number of queues that, made one after another, do not share a slot.
   static constexpr size_t kSlots = 64;
@@ -153,11 +159,16 @@ class QueryQueue {
   static size_t BytesOf(const SampleQuery& query) {
     return query.lo.size() + query.hi.size();
   }
+  // These functions require mutex_.
+  SampleQuery PopOldest();
   // Makes room for a query of `bytes` bytes. Returns an object for the query,
-  // whose strings may have the memory of a dropped query. Requires mutex_.
+  // whose strings may have the memory of a dropped query.
   SampleQuery MakeRoom(size_t bytes);
-  // Requires mutex_.
-  void Push(SampleQuery query);
+  // Returns false if there is no memory for the query. `wait` is as in
+  // KeptMemory.
+  bool Push(SampleQuery query, bool wait);
+  // Sets counted_, for `bytes` bytes. Returns false if there is no room.
+  bool Count(size_t bytes, bool wait);
 
   // In each slot, the upper half is the number of the queue that counts there,
   // and the lower half is the number of unsampled calls before the next
@@ -175,7 +186,9 @@ class QueryQueue {
   // On a cache line apart from the members above, which every Tick reads.
   alignas(CACHE_LINE_SIZE) mutable std::mutex mutex_;
   std::deque<SampleQuery> queries_;  // oldest first
-  size_t bytes_ = 0;                 // of all queries_
+  size_t bytes_ = 0;                 // of all bounds in queries_
+  size_t memory_bytes_ = 0;          // that queries_ take
+  size_t counted_ = 0;               // at least memory_bytes_
   uint64_t hashes_ = 0;              // the sum of those of all queries_
   DemandCounts demand_;
   std::atomic<uint32_t> starts_{0};
@@ -183,6 +196,7 @@ class QueryQueue {
   std::atomic<uint64_t> recorded_{0};
   std::atomic<uint64_t> added_{0};  // the part of recorded_ that Add has added
   std::atomic<uint64_t> dropped_{0};
+  std::unique_ptr<KeptMemory> memory_;  // nullptr if it counts nowhere
 };
 
 // ---- Empty queries ----

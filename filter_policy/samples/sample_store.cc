@@ -122,19 +122,15 @@ void SampleStore::ReadSeeds(Env* env) {
 
 void SampleStore::ForgetIdle() {
   size_t idle = 0;
-  size_t samples = 0;
   auto oldest = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
     if (it->second.holders > 0) continue;
     idle++;
-    samples += it->second.queue->size();
     if (oldest == entries_.end() || it->second.left < oldest->second.left) {
       oldest = it;
     }
   }
-  if (idle > kMaxIdle || samples > kMaxFullIdle * options_.capacity) {
-    entries_.erase(oldest);
-  }
+  if (idle > kMaxIdle) entries_.erase(oldest);
 }
 
 SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
@@ -145,6 +141,7 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
   Entry& entry = entries_[column_family];
   entry.queue =
       std::make_shared<QueryQueue>(options_.capacity, options_.sample_every);
+  entry.queue->CountIn(/*cap=*/nullptr);
   const std::string file = SamplesFile(column_family);
   std::vector<SampleQuery> restored;
   std::vector<std::string> refused;
@@ -173,11 +170,14 @@ std::shared_ptr<QueryQueue> SampleStore::Queue(const std::string& column_family,
   return GetEntry(column_family, env, logger)->queue;
 }
 
-std::shared_ptr<QueryQueue> SampleStore::Open(const std::string& column_family,
-                                              Env* env, Logger* logger) {
+std::shared_ptr<QueryQueue> SampleStore::Open(
+    const std::string& column_family, Env* env, Logger* logger,
+    const std::shared_ptr<Cache>& cap) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Entry* const entry = GetEntry(column_family, env, logger);
-  entry->holders++;
+  if (entry->holders++ == 0 && cap != nullptr) {
+    entry->queue->CountIn(cap);
+  }
   const auto close = [store = shared_from_this(), queue = entry->queue,
                       column_family, env, logger](QueryQueue*) {
     store->Close(column_family, env, logger);
@@ -223,6 +223,7 @@ void SampleStore::Close(const std::string& column_family, Env* env,
   Entry& entry = entries_[column_family];
   if (--entry.holders > 0) return;
   entry.left = ++closes_;
+  for (const auto& then : when_closed_) then(column_family);
   const Status s = SaveEntry(column_family, &entry, env);
   if (!s.ok()) {
     Warn(logger, "samples of column family " + column_family +
@@ -231,7 +232,15 @@ void SampleStore::Close(const std::string& column_family, Env* env,
     // Opening the DB again restores the file, which may have been changed
     // meanwhile.
     entries_.erase(column_family);
+    return;
   }
+  // The cache need not outlive the DB.
+  entry.queue->CountIn(/*cap=*/nullptr);
+}
+
+void SampleStore::WhenClosed(std::function<void(const std::string&)> then) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  when_closed_.push_back(std::move(then));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,6 +9,7 @@
 
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,10 +68,16 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
                                     Logger* logger);
 
   // The queue of a column family, for an open DB to hold; it is saved when no
-  // DB holds it any more. Requires that a shared_ptr owns this store. `env` and
-  // `logger` must live as long as the result.
+  // DB holds it any more. Until then, its memory counts in the cap of the first
+  // DB (kept_memory.h), which may be nullptr. Requires that a shared_ptr owns
+  // this store. `env` and `logger` must live as long as the result.
   std::shared_ptr<QueryQueue> Open(const std::string& column_family, Env* env,
-                                   Logger* logger);
+                                   Logger* logger,
+                                   const std::shared_ptr<Cache>& cap = nullptr);
+
+  // Calls `then` with the name of each column family whose queue no DB holds
+  // any more. Called before the first Open.
+  void WhenClosed(std::function<void(const std::string&)> then);
 
   // Saves the queue of a column family if it has new queries and a samples file
   // is configured. If the file was written from elsewhere since it was restored
@@ -93,10 +100,8 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
     bool may_save = false;  // false if saving would destroy a bad file
   };
 
-  // Maximum number of idle queues, which wait for a DB to be opened again, and
-  // of full queues' worth of samples in them.
+  // Maximum number of idle queues, which wait for a DB to be opened again.
   static constexpr size_t kMaxIdle = 1024;
-  static constexpr size_t kMaxFullIdle = 64;
 
   // These functions require mutex_.
   Entry* GetEntry(const std::string& column_family, Env* env, Logger* logger);
@@ -111,6 +116,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   // another DB restores it.
   std::mutex mutex_;
   std::map<std::string, Entry> entries_;
+  std::vector<std::function<void(const std::string&)>> when_closed_;
   uint64_t closes_ = 0;
   bool seeds_read_ = false;
   std::vector<SampleQuery> seeds_;

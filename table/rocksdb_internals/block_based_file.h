@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "filter_policy/kept_memory.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -81,8 +82,9 @@ class BlockBasedFile {
            !AllowsIngestBehind(rep()->ioptions, 0) &&
            properties()->external_sst_file_global_seqno_offset == 0;
   }
-  const std::shared_ptr<Cache>& block_cache() const {
-    return rep()->table_options.block_cache;
+  // The cap on memory, as CapOf (filter_policy/kept_memory.h) returns it.
+  std::shared_ptr<Cache> memory_cap() const {
+    return CapOf(rep()->table_options);
   }
   // The file's properties. If they cannot be read, or the file is older than
   // table properties, they are those of an empty file.

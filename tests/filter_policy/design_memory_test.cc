@@ -318,25 +318,26 @@ TEST(DesignMemoriesTest, TreesAndSearches) {
   const auto memories = std::make_shared<DesignMemories>();
   const int logs[DesignMemories::kMaxTrees] = {};
   bool is_shared = false;
-  const auto first = memories->Of(&logs[0], "default", &is_shared);
+  const auto first = memories->Of(&logs[0], "default", nullptr, &is_shared);
   EXPECT_TRUE(is_shared);
-  EXPECT_EQ(first, memories->Of(&logs[0], "default", &is_shared));
-  EXPECT_NE(first, memories->Of(&logs[0], "other", &is_shared));
-  EXPECT_NE(first, memories->Of(&logs[1], "default", &is_shared));
+  EXPECT_EQ(first, memories->Of(&logs[0], "default", nullptr, &is_shared));
+  EXPECT_NE(first, memories->Of(&logs[0], "other", nullptr, &is_shared));
+  EXPECT_NE(first, memories->Of(&logs[1], "default", nullptr, &is_shared));
   std::shared_ptr<void> one = DesignMemories::SearchAnew(memories);
   std::shared_ptr<void> other = DesignMemories::SearchAnew(memories);
   one.reset();
-  const auto fresh = memories->Of(&logs[0], "default", &is_shared);
+  const auto fresh = memories->Of(&logs[0], "default", nullptr, &is_shared);
   EXPECT_FALSE(is_shared);
-  EXPECT_NE(fresh, memories->Of(&logs[0], "default", &is_shared));
+  EXPECT_NE(fresh, memories->Of(&logs[0], "default", nullptr, &is_shared));
   other.reset();
-  const auto second = memories->Of(&logs[0], "default", &is_shared);
+  const auto second = memories->Of(&logs[0], "default", nullptr, &is_shared);
   EXPECT_TRUE(is_shared);
   EXPECT_NE(first, second);
-  for (const int& log : logs) memories->Of(&log, "default", &is_shared);
-  EXPECT_EQ(second, memories->Of(&logs[0], "default", &is_shared));
-  for (const int& log : logs) memories->Of(&log, "third", &is_shared);
-  EXPECT_NE(second, memories->Of(&logs[0], "default", &is_shared));
+  for (const int& log : logs)
+    memories->Of(&log, "default", nullptr, &is_shared);
+  EXPECT_EQ(second, memories->Of(&logs[0], "default", nullptr, &is_shared));
+  for (const int& log : logs) memories->Of(&log, "third", nullptr, &is_shared);
+  EXPECT_NE(second, memories->Of(&logs[0], "default", nullptr, &is_shared));
 }
 
 // Flushes and compactions run in parallel.

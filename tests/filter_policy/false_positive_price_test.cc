@@ -25,7 +25,8 @@ TEST(FalsePositivePriceTest, PriceOfReads) {
   EXPECT_EQ(200000, PriceOfFalsePositive({0, 64}, 0));
   EXPECT_EQ(90000, PriceOfFalsePositive({0, 64}, 90));
   EXPECT_EQ(20000, PriceOfFalsePositive({0, 64}, 3));
-  EXPECT_EQ(10e6, PriceOfFalsePositive({0, 64}, 12000));
+  EXPECT_EQ(50e6, PriceOfFalsePositive({0, 64}, 50000));
+  EXPECT_EQ(10e9, PriceOfFalsePositive({0, 64}, 12e6));
   // The mean of both kinds.
   EXPECT_EQ(101000, PriceOfFalsePositive({500, 500}, 0));
   EXPECT_EQ(11800, PriceOfFalsePositive({900, 100}, 100));
@@ -38,19 +39,25 @@ TEST(FalsePositivePriceTest, NearestClass) {
   EXPECT_EQ(20000u, PriceClassOf(7000, 0));
   EXPECT_EQ(20000u, PriceClassOf(20000, 0));
   EXPECT_EQ(200000u, PriceClassOf(200000, 0));
-  EXPECT_EQ(2000000u, PriceClassOf(10e6, 0));
+  EXPECT_EQ(2000000u, PriceClassOf(6e6, 0));
+  // Storage that is far away.
+  EXPECT_EQ(20000000u, PriceClassOf(10e6, 0));
+  EXPECT_EQ(20000000u, PriceClassOf(50e6, 0));
+  EXPECT_EQ(200000000u, PriceClassOf(100e6, 0));
+  EXPECT_EQ(2000000000u, PriceClassOf(3e9, 0));
+  EXPECT_EQ(2000000000u, PriceClassOf(10e9, 0));
   // Reads of an SSD of any speed are usual.
   for (const double price : {40e3, 60e3, 100e3, 300e3, 1e6}) {
     EXPECT_EQ(200000u, PriceClassOf(price, 0)) << price;
     EXPECT_EQ(200000u, PriceClassOf(price, 200000)) << price;
   }
   EXPECT_EQ(2000u, PriceClassOf(2000, 2000000));
-  EXPECT_EQ(2000000u, PriceClassOf(9e6, 2000));
+  EXPECT_EQ(2000000u, PriceClassOf(6e6, 2000));
 }
 
 // Wherever a price fluctuates by a factor of 3, the class changes once at most.
 TEST(FalsePositivePriceTest, FluctuationsChangeNothing) {
-  for (double price = 1500; price < 10e6; price *= 1.1) {
+  for (double price = 1500; price < 10e9; price *= 1.1) {
     uint64_t price_class = PriceClassOf(price, 0);
     int changes = 0;
     for (int i = 0; i < 100; i++) {
@@ -66,6 +73,7 @@ TEST(FalsePositivePriceTest, FluctuationsChangeNothing) {
 TEST(FalsePositivePriceTest, RateForTime) {
   EXPECT_EQ(0.002, MaxRateForTime(200000));
   EXPECT_EQ(0.0002, MaxRateForTime(2000000));
+  EXPECT_EQ(0.00002, MaxRateForTime(20000000));
   EXPECT_EQ(0.02, MaxRateForTime(20000));
   EXPECT_EQ(0.02, MaxRateForTime(2000));
 }
@@ -79,7 +87,9 @@ TEST(FalsePositivePriceTest, Text) {
         {"200us", 200000},
         {"1ms", 1000000},
         {"1.25ms", 1250000},
-        {"100ms", 100000000}}) {
+        {"100ms", 100000000},
+        {"2000ms", 2000000000},
+        {"10000ms", 10000000000}}) {
     uint64_t parsed = 0;
     EXPECT_TRUE(ParsePrice(text, &parsed)) << text;
     EXPECT_EQ(price, parsed) << text;
@@ -91,7 +101,7 @@ TEST(FalsePositivePriceTest, Text) {
   price = 17;
   for (const char* text :
        {"", "us", "ms", "2", "2s", "2 us", "-2us", "+2us", "2us ", "2US", "0us",
-        "0.9us", "101ms", "1e3us", "nanus", "2us2us", "1..5us",
+        "0.9us", "10001ms", "1e3us", "nanus", "2us2us", "1..5us",
         "99999999999999999999999999ms", "auto"}) {
     EXPECT_FALSE(ParsePrice(text, &price)) << text;
     EXPECT_EQ(17u, price) << text;
@@ -109,11 +119,11 @@ TEST(FalsePositivePriceTest, LevelsCountReadsAnew) {
   // A long time with cached reads is not remembered.
   EXPECT_EQ(2000u, level.Update({1000064, 64}, 0));
   EXPECT_EQ(200000u, level.Update({1000064, 164}, 0));
-  EXPECT_EQ(2000000u, level.Update({1000064, 264}, 8000));
+  EXPECT_EQ(2000000u, level.Update({1000064, 264}, 6000));
   // Counts that are read while threads go on may seem to fall.
-  EXPECT_EQ(2000000u, level.Update({1000000, 364}, 8000));
-  EXPECT_EQ(2000000u, level.Update({1000063, 300}, 8000));
-  EXPECT_EQ(2000u, level.Update({1000200, 300}, 8000));
+  EXPECT_EQ(2000000u, level.Update({1000000, 364}, 6000));
+  EXPECT_EQ(2000000u, level.Update({1000063, 300}, 6000));
+  EXPECT_EQ(2000u, level.Update({1000200, 300}, 6000));
 }
 
 TEST(FalsePositivePriceTest, TimeOfFileReads) {

@@ -565,24 +565,38 @@ TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
   SampleStoreOptions options;
   options.capacity = 10;
   options.sample_every = 1;
-  // Many that hold little, and fewer that are full.
-  for (const auto& [families, queries] :
-       std::vector<std::pair<int, int>>{{1200, 1}, {100, 10}}) {
-    SCOPED_TRACE(queries);
-    const auto store = std::make_shared<SampleStore>(options);
-    const auto used = store->Open("in use", env_, nullptr);
-    used->Record("a", "b", true);
-    for (int i = 0; i < families; i++) {
-      const auto session = store->Open(std::to_string(i), env_, nullptr);
-      for (int query = 0; query < queries; query++) {
-        session->Record("a", "b", true);
-      }
-    }
-    EXPECT_EQ(1u, held(store, "in use"));
-    EXPECT_EQ(queries,
-              static_cast<int>(held(store, std::to_string(families - 30))));
-    EXPECT_EQ(0u, held(store, "0"));
+  const auto store = std::make_shared<SampleStore>(options);
+  const auto used = store->Open("in use", env_, nullptr);
+  used->Record("a", "b", true);
+  for (int i = 0; i < 1200; i++) {
+    store->Open(std::to_string(i), env_, nullptr)->Record("a", "b", true);
   }
+  EXPECT_EQ(1u, held(store, "in use"));
+  EXPECT_EQ(1u, held(store, "1170"));
+  EXPECT_EQ(0u, held(store, "0"));
+}
+
+// What they hold has a bound, too: the latest queries of each.
+TEST_F(SampleStoreTest, IdleQueuesShareThePoolOfTheProcess) {
+  constexpr size_t kPool = 64 << 10;
+  KeptMemory::SetMaxOfProcess(kPool);
+  SampleStoreOptions options;
+  options.sample_every = 1;
+  const auto store = std::make_shared<SampleStore>(options);
+  for (int i = 0; i < 30; i++) {
+    const auto session = store->Open(std::to_string(i), env_, nullptr);
+    for (int query = 0; query < 1000; query++) {
+      session->Record(std::to_string(query), std::to_string(query), true);
+    }
+    EXPECT_LE(KeptMemory::UsageOf(nullptr).bytes, kPool);
+  }
+  for (int i = 0; i < 30; i++) {
+    const Queries queries =
+        store->Queue(std::to_string(i), env_, nullptr)->Snapshot();
+    ASSERT_GE(queries.size(), kPool / 30 / 100) << i;
+    EXPECT_EQ(Point("999"), queries.back()) << i;
+  }
+  KeptMemory::SetMaxOfProcess(KeptMemory::kMaxOfProcess);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

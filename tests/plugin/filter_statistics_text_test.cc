@@ -36,6 +36,9 @@ FilterSums SumsOf(uint64_t files) {
   sums.bounded_seeks = {100 * files, 20, 30, 40, 15};
   sums.unbounded_seeks = {9, 8, 7, 6, 5};
   sums.gets = {12, 34 * files, 56, 78};
+  sums.reads_from_cache = 91;
+  sums.reads_from_storage = 92 * files;
+  sums.requests_saved = 93;
   return sums;
 }
 
@@ -71,6 +74,7 @@ FilterStatistics SomeStatistics() {
   all.ticker_gets = {true, 81, 82, 83};
   all.builds = {7, 1000, 1250, 250000, 1500000};
   all.miss_cache = {1048576, 12, 3456};
+  all.kept_memory = {2048, 4096};
   all.samples = {true, 10, 20, 100, 31, 32, 33, 1.5};
   all.refresh.runs = 3;
   all.refresh.failures = 1;

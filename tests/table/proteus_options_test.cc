@@ -281,20 +281,20 @@ TEST_P(ProteusOptionsTest, FalsePositiveCost) {
   for (const uint64_t measured : {kUsualPrice, kCachedPrice}) {
     EXPECT_EQ(measured, ProteanPolicyOf(options)->PriceFor(measured));
   }
-  for (const uint64_t micros : {1, 2, 100, 100'000}) {
+  for (const uint64_t micros : {1, 2, 100, 10'000'000}) {
     const Options written =
         UsedAndLoaded(Object(option + "=" + std::to_string(micros)));
     EXPECT_EQ(std::to_string(micros), OptionOf(PolicyOf(written), option));
     EXPECT_EQ(1000 * micros, ProteanPolicyOf(written)->PriceFor(kUsualPrice));
   }
-  for (const std::string cost : {"2us", "-1", "100001", "1M", "cheap"}) {
-    ExpectPolicyRefused(
-        Object(option + "=" + cost),
-        {Id(), option + "=" + cost, "allowed: whole numbers from 0 to 100000"});
+  for (const std::string cost : {"2us", "-1", "10000001", "10M", "cheap"}) {
+    ExpectPolicyRefused(Object(option + "=" + cost),
+                        {Id(), option + "=" + cost,
+                         "allowed: whole numbers from 0 to 10000000"});
   }
   ProteusPolicyOptions in_code;
-  in_code.false_positive_cost_micros = 100'001;
-  ExpectOptionsRefused(in_code, {Id(), option + "=100001", "0 to 100000"});
+  in_code.false_positive_cost_micros = 10'000'001;
+  ExpectOptionsRefused(in_code, {Id(), option + "=10000001", "0 to 10000000"});
 }
 
 // Options that are misspelled are answered with the nearest one.

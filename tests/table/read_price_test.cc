@@ -185,6 +185,38 @@ TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
   EXPECT_EQ(0u, result_.files_rewritten);
 }
 
+// RocksDB's statistics tell that reads take 50 ms.
+TEST_F(ReadPriceTest, StorageIsFarAway) {
+  EXPECT_OK(policy_->ConfigureFromMap(
+      ConfigOptions(), {{"bits_per_key", "12"}, {"sample_capacity", "100000"}},
+      nullptr));
+  FillWithCache(kLarge, 100000);
+  GetKeys(20000);
+  ASSERT_OK(RefreshAll());
+  ASSERT_EQ(kCheap, Prices());
+  UseCache(kSmall);
+  Open();
+  GetKeys(5000);
+  for (int i = 0; i < 200000; i++) {
+    options_.statistics->recordInHistogram(FILE_READ_GET_MICROS, 50000);
+  }
+  ASSERT_OK(Refresh());
+  EXPECT_EQ(NumFiles(), result_.files_rewritten);
+  EXPECT_EQ(std::set<std::string>{"20ms"}, Prices());
+  EXPECT_TRUE(AnyDesignHas("ribbon"));
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(0u, result_.files_rewritten);
+  ExpectAllKeys();
+
+  // Filters spare requests.
+  const FilterSums total = StatisticsOf(db_.get()).total;
+  EXPECT_GT(total.reads_from_storage, 5000u);
+  EXPECT_GT(total.reads_from_storage, total.reads_from_cache);
+  const uint64_t avoided = total.blocks_avoided() + total.gets.negatives;
+  EXPECT_LE(total.requests_saved, avoided);
+  EXPECT_GE(total.requests_saved, avoided / 2);
+}
+
 TEST_F(ReadPriceTest, AnOptionPinsThePrice) {
   ASSERT_OK(policy_->ConfigureFromMap(
       ConfigOptions(), {{"false_positive_cost_micros", "2"}}, nullptr));

@@ -20,7 +20,8 @@ package protean.rocksjava;
  *       unused_files.REASON} and {@code files_by_basis.BASIS}, {@code entries}, {@code keys}, {@code filter_bytes}, {@code
  *       bits_per_key}, {@code predicted_fpr}, {@code model_micros}, {@code blocks_avoided}. The next ones include files that
  *       are closed now: {@code filter_blocks_loaded}, {@code filter_bytes_loaded}, {@code filter_loads_failed}, {@code
- *       bounded_seeks}, {@code unbounded_seeks} and {@code gets}.
+ *       bounded_seeks}, {@code unbounded_seeks} and {@code gets}, {@code reads_from_cache}, {@code reads_from_storage}, {@code
+ *       requests_saved}.
  *   <li>{@code bounded_seeks} and {@code unbounded_seeks}, with a bound in their direction or without: {@code asked}, {@code
  *       negatives} and {@code passed} (the file was not read), {@code true_positives} and {@code false_positives} (it was read
  *       rightly, and in vain), {@code reached}, {@code fpr}.
@@ -31,6 +32,7 @@ package protean.rocksjava;
  *       {@code build_micros}.
  *   <li>{@code samples}, the queries that filters are designed for: {@code held}, {@code capacity}, {@code sample_every},
  *       {@code recorded}, {@code sampled}, {@code dropped}, {@code age_seconds}.
+ *   <li>{@code kept_memory}, of all DBs that share its limit: {@code bytes}, {@code max_bytes}.
  *   <li>{@code refresh}, since the DB was opened: {@code runs}, {@code failures}, {@code last_end_unix_time}, {@code
  *       files_rewritten}, {@code bytes_read}, {@code bytes_rewritten}; and of one that is {@code running}: {@code bytes},
  *       {@code bytes_decided}, {@code running_seconds}, {@code seconds_left}.
