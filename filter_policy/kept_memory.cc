@@ -25,16 +25,16 @@ constexpr double kMaxOfTables = 0.5;
 // a megabyte, of which RocksDB's own entries of 256 KB fill one by chance.
 constexpr size_t kChargeStep = 16 << 10;
 
+}  // namespace
+
 // What holders have taken together.
-struct Sum {
+struct KeptMemory::Sum {
   size_t bytes = 0;
   size_t fixed = 0;    // the part of those that cannot give back
   size_t elastic = 0;  // the number of other holders with any memory
 
   size_t FixedLeft(size_t most) const { return most - std::min(most, fixed); }
 };
-
-}  // namespace
 
 std::shared_ptr<Cache> CapOf(const BlockBasedTableOptions& options) {
   const auto& roles = options.cache_usage_options.options_overrides;
@@ -80,6 +80,7 @@ struct KeptMemory::Account {
 
 struct AllKeptMemory {
   using Account = KeptMemory::Account;
+  using Sum = KeptMemory::Sum;
 
   std::mutex mutex;
   size_t max_bytes = KeptMemory::kMaxOfProcess;

@@ -71,6 +71,7 @@ class KeptMemory {
  private:
   friend struct AllKeptMemory;
   struct Account;
+  struct Sum;
 
   Account* const account_;
   const Shrink shrink_;
