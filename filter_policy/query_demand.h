@@ -5,13 +5,13 @@
 //  takes longer to build. That pays if the file lives long enough to be asked.
 //
 //  The time to build counts for each key, and so do queries: those that find
-//  nothing in a file, over its whole life, for each of its keys. In a tree,
-//  this number is nearly the same for files of all levels. A query asks one
-//  file of each level, and what a level holds is written anew about as often
-//  as its size is written to it; so a small level is asked no more often for
-//  each key that is written to it than a large one. Level 0, of a few runs,
-//  is asked as many times more. So one number serves a column family, and it
-//  can be measured: queries asked, by keys that filters were built for.
+//  nothing in a file, over its whole life, for each of its keys. A level of n
+//  keys, into which b keys are written each second, keeps a key for n / b
+//  seconds. Of the q queries that it is asked each second, a key has q / n. So
+//  a key is asked q / b times in its life, however large the level is. All
+//  levels are asked about as often, and b differs between them by their write
+//  amplification alone. So one number serves a column family, and it can be
+//  measured: files that were asked, by keys that filters were built for.
 //
 //  A family that is only written to thus gets filters that are built fast, and
 //  one that is read gets those that let the fewest queries through. A file of
