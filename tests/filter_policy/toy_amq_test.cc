@@ -91,6 +91,7 @@ const AmqType& SortedAmqType() {
       /*takes_neighbours=*/false,
       /*query_nanos=*/1,
       /*next_nanos=*/1,
+      /*build_nanos=*/1,
       /*max_hashes_per_key=*/1,
       [](uint64_t hashes, uint64_t bytes) {
         AmqPlan plan;
