@@ -10,6 +10,7 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -19,6 +20,7 @@
 
 #include "db_bench_ext/own_flags.h"
 #include "db_bench_ext/stopwatch.h"
+#include "filter_policy/bits/key_digest.h"
 #include "plugin/may_exist.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -37,6 +39,14 @@ DEFINE_string(table_factory, "ProteanTable",
 DEFINE_uint64(runs, 1,
               "Level-0 files, each of which has its share of the keys");
 DEFINE_uint64(num, 200'000, "Keys");
+DEFINE_uint64(
+    key_bytes, 8,
+    "Size of a key, at least 8. Of 8 bytes, all are random; of 16 and "
+    "more, the 8 before the last 8, and all others are the same in "
+    "all keys, so that each key's digest is its own");
+DEFINE_double(present, 0.5, "Share of the queries whose targets are stored");
+DEFINE_bool(share_digests, true,
+            "Have a query hash a long key once, and not in each filter again");
 DEFINE_uint64(queries, 10'000, "Queries");
 DEFINE_uint64(scan_length, 50, "Keys that a scan reads");
 DEFINE_string(dir, "/tmp/protean_read_paths", "Folder of the database");
@@ -57,7 +67,11 @@ std::string BigEndian(uint64_t number) {
 
 // Pseudo-random keys. The first FLAGS_num are stored.
 std::string Key(uint64_t i) {
-  return BigEndian(Hash64(reinterpret_cast<const char*>(&i), sizeof(i)));
+  const size_t more = FLAGS_key_bytes - 8;
+  const size_t behind = std::min<size_t>(more, 8);
+  return std::string(more - behind, 'k') +
+         BigEndian(Hash64(reinterpret_cast<const char*>(&i), sizeof(i))) +
+         std::string(behind, 'k');
 }
 
 std::unique_ptr<DB> Build() {
@@ -81,15 +95,21 @@ std::unique_ptr<DB> Build() {
   return db;
 }
 
-// Half of the targets are not stored.
+// Every query's target; those that are stored are spread evenly.
 std::string Target(uint64_t i) {
-  const uint64_t absent = i % 2 == 1 ? FLAGS_num : 0;
-  return Key(i * 7919 % FLAGS_num + absent);
+  const auto stored_before = [](uint64_t queries) {
+    return static_cast<uint64_t>(
+        std::ceil(FLAGS_present * static_cast<double>(queries)));
+  };
+  const bool is_stored = stored_before(i + 1) > stored_before(i);
+  return Key(i * 7919 % FLAGS_num + (is_stored ? 0 : FLAGS_num));
 }
 
 std::string EndOf(const std::string& target) {
   std::string end = target;
-  end[5] = static_cast<char>(end[5] + 1);
+  char& byte =
+      end[FLAGS_key_bytes - std::min<size_t>(FLAGS_key_bytes - 8, 8) - 3];
+  byte = static_cast<char>(byte + 1);
   return end;
 }
 
@@ -144,7 +164,7 @@ uint64_t MakeIterators(DB* db) {
   return found;
 }
 
-// Half of the points and closed ranges hold nothing.
+// Points and closed ranges with absent targets hold nothing.
 uint64_t AskQueries(DB* db) {
   if (FLAGS_path == "create" || FLAGS_path == "iterator") {
     return MakeIterators(db);
@@ -219,6 +239,13 @@ int main(int argc, char** argv) {
     fprintf(stderr, "read_paths: --path=%s; see --help\n", FLAGS_path.c_str());
     return 1;
   }
+  if (FLAGS_key_bytes < 8) {
+    fprintf(stderr, "read_paths: --key_bytes must be at least 8\n");
+    return 1;
+  }
+  // False positives are the same each time.
+  FilterSalt::Fix(FilterSalt{0x0123456789abcdef, 0xfedcba9876543210});
+  DigestMemory::SwitchOn(FLAGS_share_digests);
   const auto db = Build();
   ReadAll(db.get());
   AskQueries(db.get());

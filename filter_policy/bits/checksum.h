@@ -32,8 +32,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct FilterSalt {
   // A number of the file's own.
   uint64_t file = 0;
-  // A number that all files written by one process share, so that the hashes of
-  // long heads are the same in all of them (prefix_hash.h).
+  // A number that all files written by one process share, so that one digest of
+  // a key serves all of them (key_digest.h).
   uint64_t process = 0;
 
   bool operator==(const FilterSalt& other) const {

@@ -33,6 +33,7 @@
 #include <string>
 
 #include "filter_policy/amq/amq.h"
+#include "filter_policy/bits/key_digest.h"
 #include "filter_policy/query_demand.h"
 #include "filter_policy/range_filter.h"
 
@@ -49,7 +50,7 @@ enum class DesignSpace {
 // must not grow with the square of their length.
 constexpr uint32_t kMaxSeriesBits = 8 * 512;
 // Limit of the length of a prefix.
-constexpr uint32_t kMaxPrefixBits = 8 * (64 << 10);
+constexpr uint32_t kMaxPrefixBits = 8 * uint32_t{kMaxHashedBytes};
 // Limit of the prefixes that a query tests. If it would take more, the answer
 // is "may match".
 constexpr uint64_t kMaxPrefixProbes = 512;

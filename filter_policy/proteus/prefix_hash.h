@@ -2,12 +2,12 @@
 
 //  Hashes of key prefixes. A prefix of up to 64 bits is one word. The last 57
 //  to 64 bits of a longer one are the *window*. The whole bytes before it, the
-//  *head*, are hashed apart, so that successive prefixes cost one mixing each.
+//  *head*, have a digest of their own (key_digest.h), so that successive
+//  prefixes cost one mixing each.
 //
-//  The hashes depend on the salt of the filter: the process' part goes into the
-//  hash of the head, and the file's into the window. A window whose factor is
-//  zero would hide its head; with a salt, an attacker cannot know which window
-//  that is.
+//  The digest of the head depends on the process' part of the salt, and the
+//  window is mixed with the file's. A window whose factor is zero would hide
+//  its head; with a salt, an attacker cannot know which window that is.
 
 #pragma once
 
@@ -18,7 +18,7 @@
 
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/bits/bit_util.h"
-#include "filter_policy/bits/checksum.h"
+#include "filter_policy/bits/key_digest.h"
 #include "filter_policy/proteus/design.h"
 #include "rocksdb/slice.h"
 #include "util/math.h"
@@ -132,23 +132,7 @@ inline bool EndsBefore(const Slice& hi, size_t shortest_key) {
          (hi.size() <= shortest_key || hi[hi.size() - 1] != '\0');
 }
 
-// Mixes two words into a hash. If one is zero, so is the hash.
-inline uint64_t MixBits(uint64_t a, uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
-  const uint64_t folded =
-      static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  return (folded ^ folded >> 32) * 0xbf58476d1ce4e5b9u;
-}
-
 // ---- Prefix hash ----
-
-// The factors that MixBits is given for a window, and for the hash of a head.
-inline uint64_t WindowFactor(uint64_t window, const FilterSalt& salt) {
-  return window ^ (salt.file ^ 0x9e3779b97f4a7c15u);
-}
-inline uint64_t HeadFactor(uint64_t head_hash) {
-  return head_hash ^ 0xd1b54a32d192ed03u;
-}
 
 // The prefixes of one length, and how they are hashed: each by itself, or as
 // *neighbours* (amq_type.h), where the set can tell at once whether it contains
@@ -164,8 +148,9 @@ struct PrefixLength {
         neighbour_mask(as_neighbours && prefix_bits >= kNeighbourBits
                            ? LowBits(kNeighbourBits)
                            : 0),
-        seed(prefix_bits * 0x9e3779b97f4a7c15u + salt.process),
-        no_head(HeadFactor(seed)),
+        process(salt.process),
+        mark(prefix_bits * 0x9e3779b97f4a7c15u),
+        no_head(HeadFactor(salt.process + mark)),
         window_mask(WindowFactor(0, salt)),
         hashed_mask(HighBits(~uint64_t{0}, window_bits) &
                     ~(neighbour_mask << window_unused)) {}
@@ -181,34 +166,38 @@ struct PrefixLength {
   uint32_t window_bits;
   uint32_t window_unused;   // bits of a word behind the window
   uint64_t neighbour_mask;  // the last bits of a neighbour; else 0
-  // The seed of a head's hash: prefixes of different lengths hash differently.
-  uint64_t seed;
+  uint64_t process;         // of the salt
+  // Added to the digest of a head: prefixes of different lengths hash
+  // differently.
+  uint64_t mark;
   uint64_t no_head;      // factor of a head of no bytes
   uint64_t window_mask;  // turns a window into its factor
   uint64_t hashed_mask;  // the bits of the window that are hashed
 };
 
-// The head of a prefix of `key`, without the zeros at its end.
-inline Slice HeadOf(const Slice& key, const PrefixLength& length) {
-  return WithoutZeros(
-      Slice(key.data(), std::min<size_t>(key.size(), length.head_bytes)));
-}
-
-// The factor of the head of a prefix of `key`.
-inline uint64_t HashHead(const Slice& key, const PrefixLength& length) {
+// The factor of the head of a prefix of `key`, without the zeros at its end.
+// `digest` is DigestOf or DigestOnce.
+template <typename Digest>
+inline uint64_t HeadOf(const Slice& key, const PrefixLength& length,
+                       const Digest& digest) {
   if (length.head_bytes == 0) return length.no_head;
-  const Slice head = HeadOf(key, length);
-  return HeadFactor(HashBytes(head.data(), head.size(), length.seed));
+  if (length.head_bytes <= 8) {
+    const uint64_t head = HighBits(LoadBits64(key, 0), 8 * length.head_bytes);
+    return HeadFactor(DigestOfWord(head, length.process) + length.mark);
+  }
+  const size_t size =
+      WithoutZeros(
+          Slice(key.data(), std::min<size_t>(key.size(), length.head_bytes)))
+          .size();
+  return HeadFactor(digest(key, size, length.process) + length.mark);
 }
-
-// HashBytes(head.data(), head.size(), seed). The hash of a long head is not
-// computed again if this thread's last call had the same head: a lookup
-// asks one filter of each sorted run for the same key.
-uint64_t HashHeadOnce(const Slice& head, uint64_t seed);
-// Hash64 takes much longer from this length on.
-constexpr size_t kMinSharedHead = 241;
-// Limit of a shared head, which bounds the memory that each thread needs.
-constexpr size_t kMaxSharedHead = 1024;
+inline uint64_t HashHead(const Slice& key, const PrefixLength& length) {
+  return HeadOf(key, length, DigestOf);
+}
+// HashHead for queries.
+inline uint64_t HashHeadOnce(const Slice& key, const PrefixLength& length) {
+  return HeadOf(key, length, DigestOnce);
+}
 
 // The hash of a prefix from the factor of its head and from its window. The
 // bits of the window are the highest ones of the word; the others are ignored.
@@ -226,10 +215,10 @@ inline uint64_t HashWord(uint64_t word, const PrefixLength& length) {
   return HashWindow(word, length.no_head, length);
 }
 
-// The hash of a prefix.
+// The hash of a prefix, for queries.
 inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
-  return HashWindow(LoadBits64(key, length.head_bytes), HashHead(key, length),
-                    length);
+  return HashWindow(LoadBits64(key, length.head_bytes),
+                    HashHeadOnce(key, length), length);
 }
 
 // HashPrefix for a prefix of whole bytes that the key has, from the factor of
@@ -240,24 +229,6 @@ inline uint64_t HashOwnBytes(const Slice& key, uint64_t head,
                         ? LoadBits64(key, 0)
                         : LoadBigEndian(key.data() + length.head_bytes, 8),
                     head, length);
-}
-
-// HashPrefix for point lookups.
-inline uint64_t HashPrefixOnce(const Slice& key, const PrefixLength& length) {
-  if (length.head_bytes < kMinSharedHead) return HashPrefix(key, length);
-  const uint64_t head_hash = HashHeadOnce(HeadOf(key, length), length.seed);
-  return HashWindow(LoadBits64(key, length.head_bytes), HeadFactor(head_hash),
-                    length);
-}
-
-// The hash of a whole key, whose first kMaxPrefixBits bits count. Unlike those
-// of prefixes, the hashes of "a" and "a\0" differ.
-inline uint64_t HashKey(const Slice& key, const FilterSalt& salt) {
-  const uint64_t seed = 0xa0761d6478bd642fu + salt.process;
-  const size_t size = std::min<size_t>(key.size(), kMaxPrefixBits / 8);
-  return size <= 8 ? MixBits(WindowFactor(LoadBits64(key, 0), salt),
-                             HeadFactor(seed + size))
-                   : HashBytes(key.data(), size, seed ^ salt.file);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -289,13 +289,12 @@ inline bool Proteus::Contains(const OpenLayer& layer, const Slice& key,
     case Layer::Kind::kSeries:
       return SeriesContains(layer, key, layer.LongestPrefix(key.size()));
     case Layer::Kind::kKeys:
-      return layer.set.MayContain(HashKey(key, salt_));
+      return layer.set.MayContain(HashKeyOnce(key, word, salt_));
     case Layer::Kind::kPrefixes:
       break;
   }
-  return layer.set.MayContain(layer.bits <= 64
-                                  ? HashWord(word, layer.length)
-                                  : HashPrefixOnce(key, layer.length));
+  return layer.set.MayContain(layer.bits <= 64 ? HashWord(word, layer.length)
+                                               : HashPrefix(key, layer.length));
 }
 
 bool Proteus::KeyMayMatch(const Slice& key) const {
@@ -342,7 +341,7 @@ size_t Proteus::KeepInLayer(const OpenLayer& layer, size_t count, Slice** keys,
   for (size_t j = 0; j < count; j++) {
     const Slice& key = *keys[left[j].index];
     if (layer.kind == Layer::Kind::kKeys) {
-      left[j].hash = HashKey(key, salt_);
+      left[j].hash = HashKeyOnce(key, LoadBits64(key, 0), salt_);
     } else if (layer.kind == Layer::Kind::kPrefixes) {
       left[j].hash = HashPrefix(key, layer.length);
     } else {

@@ -98,8 +98,9 @@ class AlphabetsOfPrefixes {
 }  // namespace
 
 void ProteusPart::AddKeys(const FilterSalt& salt, AmqBuilder* set) const {
-  keys_.ForEach(begin_, end_,
-                [&](const Slice& key) { set->Add(HashKey(key, salt)); });
+  keys_.ForEach(begin_, end_, [&](const Slice& key) {
+    set->Add(HashKey(key, LoadBits64(key, 0), salt));
+  });
 }
 
 // Adds the prefixes of all keys, and writes the codes of their alphabets.

@@ -158,7 +158,7 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
     const int order = lo.compare(hi);
     if (order > 0 || (order == 0 && !hi_inclusive)) return false;
     if (order == 0 && ranges_begin_ != layers_ &&
-        !layers_[0].set.MayContain(HashKey(lo, salt_))) {
+        !layers_[0].set.MayContain(HashKeyOnce(lo, lo_word, salt_))) {
       return false;
     }
   }

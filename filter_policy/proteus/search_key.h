@@ -258,7 +258,7 @@ class ByteKey::Prefixes {
  public:
   Prefixes(const ByteKey& first, const PrefixLength& length)
       : key_(first.FirstOfPrefix(length.bits)),
-        head_(HashHead(key_.slice(), length)) {}
+        head_(HashHeadOnce(first.slice(), length)) {}
 
   const ByteKey& key() const { return key_; }
   void Move(uint64_t steps, const PrefixLength& length) {
@@ -271,7 +271,7 @@ class ByteKey::Prefixes {
     const uint64_t window = LoadBits64(key_.slice(), length.head_bytes);
     // The head has changed when the window has begun anew.
     if (HighBits(window, length.window_bits) == 0) {
-      head_ = HashHead(key_.slice(), length);
+      head_ = HashHeadOnce(key_.slice(), length);
     }
     return HashWindow(window, head_, length);
   }
@@ -333,7 +333,7 @@ class ByteKey::PossiblePrefixes {
   }
   void HashHeadOf(const PrefixLength& length) {
     memcpy(hashed_.data(), key_.bytes_.data(), length.head_bytes);
-    head_ = HashHead(key_.slice(), length);
+    head_ = HashHeadOnce(key_.slice(), length);
   }
 
   const ByteAlphabets& alphabets_;

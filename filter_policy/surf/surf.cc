@@ -86,7 +86,7 @@ inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
   }
   const LeafBound at = AtLeaf(key, *depth);
   *found =
-      ValueOf(*node, edge) == suffix_.Value(at.key, at.depth(), at.real, salt_);
+      suffix_.IsValue(ValueOf(*node, edge), at.key, at.depth(), at.real, salt_);
   return false;
 }
 

@@ -28,7 +28,7 @@
 #include <string>
 
 #include "filter_policy/bits/bit_util.h"
-#include "filter_policy/bits/checksum.h"
+#include "filter_policy/bits/key_digest.h"
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
 #include "util/math.h"
@@ -358,17 +358,16 @@ struct SurfSuffix {
     }
   }
 
-  uint64_t Hash(const Slice& key, const FilterSalt& salt) const {
-    return hash_bits == 0 ? 0
-                          : HashBytes(key.data(), key.size(), salt.file) &
-                                ((uint64_t{1} << hash_bits) - 1);
-  }
-
   // The value as far as it does not depend on the step: real << hash_bits |
   // hash.
   uint64_t WithoutPrefix(const Slice& key, uint64_t real,
                          const FilterSalt& salt) const {
-    return real << hash_bits | Hash(key, salt);
+    return hash_bits == 0
+               ? real
+               : real << hash_bits |
+                     (HashKey(key, LoadBigEndian(key.data(), key.size()),
+                              salt) &
+                      LowBits(hash_bits));
   }
   uint64_t WithPrefix(uint64_t without, uint64_t prefix) const {
     const uint64_t hash_mask = (uint64_t{1} << hash_bits) - 1;
@@ -376,15 +375,17 @@ struct SurfSuffix {
            (without & hash_mask);
   }
 
-  // The value of a key with these real bits, whose first `depth` bytes are in
-  // the trie.
-  uint64_t Value(const Slice& key, size_t depth, uint64_t real,
-                 const FilterSalt& salt) const {
-    const uint64_t without = WithoutPrefix(key, real, salt);
-    return prefix_bits == 0
-               ? without
-               : WithPrefix(without, PrefixBitsOf(key, depth, salt, prefix_bits,
-                                                  prefix_step));
+  // Returns true if `value` is that of a key with these real bits, whose first
+  // `depth` bytes are in the trie. The key is hashed only if the real bits are
+  // the same.
+  bool IsValue(uint64_t value, const Slice& key, size_t depth, uint64_t real,
+               const FilterSalt& salt) const {
+    return RealOfValue(value) == real &&
+           (hash_bits == 0 ||
+            ((value ^
+              HashKeyOnce(key, LoadBigEndian(key.data(), key.size()), salt)) &
+             LowBits(hash_bits)) == 0) &&
+           MayBe(value, key, depth, salt);
   }
 
   uint64_t RealOfValue(uint64_t value) const {

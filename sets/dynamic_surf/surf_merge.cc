@@ -55,7 +55,7 @@ class SurfMerger {
   // Returns true if the leaf may be that of `key`, which begins with its path.
   bool HasValueOf(const Slice& key, size_t depth) const {
     const SurfSuffix& suffix = part_.surf().suffix();
-    return suffix.Value(key, depth, suffix.Real(key, depth), salt_) == value();
+    return suffix.IsValue(value(), key, depth, suffix.Real(key, depth), salt_);
   }
   // Adds to `keys` those of the source that may be the key of the leaf, and are
   // not among the records.

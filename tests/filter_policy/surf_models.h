@@ -18,6 +18,16 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr FilterSalt kModelSalt = {/*file=*/17, /*process=*/4};
 
+// The value of a key with these real bits, whose first `depth` bytes are in the
+// trie.
+inline uint64_t ModelValue(const SurfSuffix& suffix, const std::string& key,
+                           size_t depth, uint64_t real) {
+  return suffix.WithPrefix(
+      suffix.WithoutPrefix(key, real, kModelSalt),
+      PrefixBitsOf(key, depth, kModelSalt, suffix.prefix_bits,
+                   suffix.prefix_step));
+}
+
 inline size_t SharedBytes(const std::string& a, const std::string& b) {
   return Slice(a).difference_offset(b);
 }
@@ -212,7 +222,7 @@ class PlainSurfModel : public SurfModel {
 
  private:
   uint64_t ValueOf(const std::string& key, size_t depth) const {
-    return suffix_.Value(key, depth, suffix_.Real(key, depth), kModelSalt);
+    return ModelValue(suffix_, key, depth, suffix_.Real(key, depth));
   }
 
   const SurfSuffix suffix_;
@@ -363,7 +373,7 @@ class CodedSurfModel : public SurfModel {
   }
   // The suffix of a key without its digit.
   uint64_t ValueAt(size_t leaf, const std::string& key) const {
-    return suffix_.Value(key, DepthIn(leaf, key), 0, kModelSalt);
+    return ModelValue(suffix_, key, DepthIn(leaf, key), 0);
   }
   // Whether the prefix bits that speak of the string alone are those of it.
   bool PrefixBitsAgree(size_t leaf, const std::string& string) const {

@@ -106,6 +106,9 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
       {"surf:8:0", false, 4, 0.05},
       {"surf:4:4", false, 4, 0.2},
       {"surf:0:0:8", false, 4, 0.12},
+      {"{id=protean.Proteus;bits_per_key=12;"
+       "point_lookups_use_whole_keys=true}",
+       false, 0, 0.05},
       {"proteus:12", false, 0, 0.45},
       {"proteus:12", true, 0, 0.45},
       {"prefixbloom:12", false, 0, 0.05},
