@@ -102,10 +102,18 @@ class DesignSearch {
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   void SearchKeySets(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+  // Adds designs, each with a set of whole keys in these shares of the memory
+  // of its sets.
+  void AddKeySets(const std::vector<DesignCandidate>& designs,
+                  const std::vector<double>& shares, uint64_t bytes,
+                  std::vector<DesignCandidate>* found) const;
 
+  // In `broken`, if given, are the best designs that do not keep what is
+  // promised of points, one for each first length.
   void SearchPairs(const std::vector<uint32_t>& first_lengths,
                    const std::vector<uint32_t>& lengths, uint64_t bytes,
-                   std::vector<DesignCandidate>* found) const;
+                   std::vector<DesignCandidate>* found,
+                   std::vector<DesignCandidate>* broken = nullptr) const;
   void SearchSeries(uint64_t bytes, double key_share,
                     std::vector<DesignCandidate>* found) const;
   void SearchTwoSets(uint64_t bytes, std::vector<DesignCandidate>* found) const;
