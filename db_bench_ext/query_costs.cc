@@ -14,6 +14,7 @@
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/stopwatch.h"
 #include "filter_policy/amq/amq.h"
+#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/search/design_search.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -81,7 +82,9 @@ class Costs {
       std::string data(plan.bytes, '\0');
       AmqBuilder set(plan, /*in_second_unit=*/false, header.data(),
                      data.data());
-      for (const std::string& key : keys_) set.Add(HashKey(key, FilterSalt()));
+      for (const std::string& key : keys_) {
+        set.Add(HashKey(key, LoadBits64(key, 0), FilterSalt()));
+      }
       set.Finish();
     });
   }
