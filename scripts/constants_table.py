@@ -36,6 +36,7 @@ CONSTANTS = {
     "prior/prior.cc": ["kMaxOfKind", "kMinOfKind", "kMaxOfKindPerKey", "kKeysPerQuery", "kManySamples",
                        "kMaxBesideSamples", "kPartsOfPromise", "kMoreKeys", "kMinWeight"],
     "prior/key_form.cc": ["kManyDigits", "kMaxDigits", "kSameBits", "kHardlyAny"],
+    "prior/prior_queries.cc": ["kWindowBits", "kFewNames"],
 }
 
 HELPER = """#pragma once

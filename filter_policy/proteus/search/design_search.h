@@ -14,7 +14,8 @@
 //       Series and pairs of sets begin with a coarse grid, judged by 128
 //       queries (SearchSeries, SearchTwoSets); from the best pairs of sets,
 //       steps go on to better neighbors. The best of all get a set of whole
-//       keys in front (SearchKeySets).
+//       keys in front (SearchKeySets); so do the best pairs that without one
+//       break the promise for points.
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
