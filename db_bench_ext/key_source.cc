@@ -117,9 +117,6 @@ constexpr NamedType kTypes[] = {
     {"user_time", KeyType::kUserTime, kDataSet | kStrings},
     {"user_window", KeyType::kUserWindow, kDataSet},
     {"sensor_time", KeyType::kSensorTime, kDataSet},
-    {"host_time", KeyType::kHostTime, kDataSet},
-    {"session", KeyType::kSession, kDataSet},
-    {"tenant_time", KeyType::kTenantTime, kDataSet},
     {"device_time", KeyType::kDeviceTime, kDataSet},
     {"log_time", KeyType::kLogTime, kDataSet},
     {"uuid1", KeyType::kUuid1, kDataSet},
@@ -127,9 +124,6 @@ constexpr NamedType kTypes[] = {
     {"uuid7", KeyType::kUuid7, kDataSet},
     {"uuid7_bytes", KeyType::kUuid7Bytes, kDataSet},
     {"ulid", KeyType::kUlid, kDataSet},
-    {"edge", KeyType::kEdge, kDataSet},
-    {"edge_text", KeyType::kEdgeText, kDataSet},
-    {"package", KeyType::kPackage, kDataSet},
     {"project", KeyType::kProject, kDataSet},
     {"order", KeyType::kOrder, kDataSet},
 };
@@ -164,8 +158,7 @@ Status ReadSource(const KeySourceOptions& options, KeySource* source) {
   return s;
 }
 
-KeySource MakeSource(KeyType type, size_t key_bytes,
-                     const WindowLengths& windows = {}) {
+KeySource MakeSource(KeyType type, size_t key_bytes) {
   switch (type) {
     case KeyType::kU64:
       return {NumberMaker(Uniform, key_bytes), key_bytes};
@@ -194,7 +187,7 @@ KeySource MakeSource(KeyType type, size_t key_bytes,
     case KeyType::kUserTime:
       return {UserTimeKey};
     default:
-      return FieldSourceOf(type, windows);
+      return FieldSourceOf(type);
   }
 }
 
@@ -204,9 +197,7 @@ Status ParseKeyType(const std::string& name, KeyType* type) {
   return Parse(name, kDataSet, "key type " + name + " is unknown", type);
 }
 
-KeySource SourceOf(KeyType type, const WindowLengths& windows) {
-  return MakeSource(type, 8, windows);
-}
+KeySource SourceOf(KeyType type) { return MakeSource(type, 8); }
 
 bool IsNumeric(KeyType type) {
   switch (type) {

@@ -50,9 +50,8 @@ Status FindWorkload(const std::string& name, bool engine,
 
 // ---- Data sets ----
 
-DataSet::DataSet(KeyType type, uint64_t num_keys, uint64_t seed,
-                 const WindowLengths& windows)
-    : type_(type), rng_(seed), source_(SourceOf(type, windows)) {
+DataSet::DataSet(KeyType type, uint64_t num_keys, uint64_t seed)
+    : type_(type), rng_(seed), source_(SourceOf(type)) {
   all_ = DrawDistinct(source_.draw, 2 * num_keys, &rng_);
   num_stored_ = (all_.size() + 1) / 2;
   if (IsNumeric(type)) MeasureNumbers();
@@ -144,7 +143,7 @@ Status Generate(WorkloadKind kind, KeyType type, const WorkloadSize& size,
   }
   const Status s = CheckNumKeys(size.keys);
   if (!s.ok()) return s;
-  DataSet data(type, size.keys, size.seed, size.windows);
+  DataSet data(type, size.keys, size.seed);
   workload->source = data.source();
   workload->source.draw = nullptr;
   workload->keys = data.StoredKeys();

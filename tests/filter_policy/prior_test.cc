@@ -252,8 +252,7 @@ constexpr WindowCase kWindowCases[] = {
     {"user_window", 0.05}, {"sensor_time", 0.05}, {"device_time", 0.02},
     {"log_time", 0.02},    {"uuid1", 0.02},       {"uuid6", 0.02},
     {"uuid7", 0.02},       {"ulid", 0.02},        {"uuid7_bytes", 0.02},
-    {"project", 0.1},      {"order", 0.05},       {"host_time", 0.03},
-    {"tenant_time", 0.05}, {"session", 0.05},     {"edge", 0.05},
+    {"project", 0.1},      {"order", 0.05},
 };
 
 class UntaughtWindowsTest : public testing::TestWithParam<WindowCase> {};

@@ -66,6 +66,12 @@ constexpr size_t kManySamples = 1000;
 constexpr size_t kMaxBesideSamples = 32;
 // The factor for queries with a promise, since that is a low rate.
 constexpr double kPartsOfPromise = 4;
+// The factor for kinds of little weight.
+constexpr double kRare = 0.125;
+
+// The factor of the weights of other queries where there are windows of time.
+constexpr double kBesideWindows = 0.01;
+
 // The usual number of queries of a kind.
 size_t QueriesOfKind(size_t num_keys, size_t num_samples) {
   return std::min(
@@ -115,8 +121,14 @@ class PriorMixture {
 
   std::vector<LocatedQuery> Make() {
     AddPointsAlike(2);
-    AddPointsAfter();
-    AddRanges();
+    if (AddWindows()) {
+      AddKind(MakeEntityScan, 0.5, kRare, /*scaled=*/true);
+      AddKind(MakePointNearTime, 0.05, kRare);
+      AddRanges(kBesideWindows, kRare);
+    } else {
+      AddPointsAfter();
+      AddRanges(1, 1);
+    }
     for (LocatedQuery& query : queries_) {
       // Sums of weights of 24 bits are exact, in any order.
       query.weight = static_cast<float>(
@@ -140,9 +152,11 @@ class PriorMixture {
     return true;
   }
 
-  // Makes the queries of a kind, which have this weight together, even where
-  // not all can be made.
-  void AddKind(QueryMaker make, double weight, double parts = 1) {
+  // Makes the queries of a kind, which have this weight together. Where not all
+  // can be made, the weight is theirs; if `scaled`, it shrinks with their
+  // number.
+  void AddKind(QueryMaker make, double weight, double parts = 1,
+               bool scaled = false) {
     const size_t begin = queries_.size();
     const size_t count = CountOf(parts);
     for (size_t i = 0; i < count; i++) {
@@ -150,6 +164,9 @@ class PriorMixture {
     }
     const size_t made = queries_.size() - begin;
     if (made == 0) return;
+    if (scaled) {
+      weight *= static_cast<double>(made) / static_cast<double>(count);
+    }
     all_ += weight;
     for (size_t i = begin; i < queries_.size(); i++) {
       queries_[i].weight =
@@ -160,18 +177,26 @@ class PriorMixture {
   // Adds queries in place of keys. Few keys are so close to others that a query
   // there is hard to resolve, but these decide between designs of low rates. So
   // every fourth query is in place of one of the closest keys of a larger
-  // number, and has less weight.
-  void AddInPlace(QueryMaker make, double weight, double parts) {
+  // number, and has less weight. Returns the number of queries, and adds none
+  // if there are fewer than `least`.
+  size_t AddInPlace(QueryMaker make, double weight, double parts,
+                    size_t least = 1) {
     constexpr size_t kMoreKeys = 8;
     if (places_.empty()) places_ = FindPlaces(kMoreKeys * of_kind_, &source_);
     const size_t count = CountOf(parts);
+    const size_t begin = queries_.size();
     const size_t closest = count / 4;
     const size_t step = (places_.size() - closest) / (count - closest);
     std::vector<uint32_t> levels;
     for (size_t i = 0; i < places_.size(); i += i < closest ? 1 : step) {
       if (AddQuery(make, places_[i].index)) levels.push_back(places_[i].level);
     }
-    if (!levels.empty()) SetWeights(levels, weight);
+    if (levels.size() < least) {
+      queries_.resize(begin);
+      return 0;
+    }
+    SetWeights(levels, weight);
+    return levels.size();
   }
 
   // Weighs the last queries, whose levels these are.
@@ -213,48 +238,42 @@ class PriorMixture {
     if (!levels.empty()) SetWeights(levels, weight);
   }
 
-  // In text and printed numbers, points behind a key are promised too. Then
-  // their weight says how much worse they may be than the others.
+  // Adds windows of time. False if there are none, or if times are so close to
+  // each other that hardly any window between them is empty.
+  bool AddWindows() {
+    return source_.windows && AddInPlace(MakeWindow, 8, 2, of_kind_ / 2) > 0;
+  }
+
+  // In printed keys, points behind a key are promised too. Then their weight
+  // says how much worse they may be than the others.
   void AddPointsAfter() {
-    switch (source_.form) {
-      case KeyForm::kNumber:
-        AddKind(MakePointAfter, 0.5);
-        break;
-      case KeyForm::kRecord:
-      case KeyForm::kFields:
-        AddKind(MakePointAfter, 0.05);
-        break;
-      case KeyForm::kDigits:
-        AddKind(MakePointAfter, 0.1, kPartsOfPromise);
-        break;
-      case KeyForm::kText:
-        AddKind(MakePointAfter, 0.18, kPartsOfPromise);
-        break;
+    if (IsPrinted(source_.form)) {
+      AddKind(MakePointAfter, source_.form == KeyForm::kText ? 0.18 : 0.1,
+              kPartsOfPromise);
+    } else {
+      AddKind(MakePointAfter, 0.5);
     }
   }
 
   // Marks the queries from that of index `begin` on as a kind of their own if
-  // they weigh enough. Windows and scans of fields are not to be alike: one
-  // entity and its times need prefixes of different lengths.
+  // they weigh enough.
   void MarkKind(size_t begin, double weight) {
     constexpr double kMinWeight = 1;
-    const bool has_fields =
-        source_.form == KeyForm::kFields || source_.form == KeyForm::kRecord;
-    if (weight < kMinWeight || has_fields) return;
+    if (weight < kMinWeight) return;
     kind_++;
     for (size_t i = begin; i < queries_.size(); i++) queries_[i].kind = kind_;
   }
 
-  void AddRanges() {
-    const auto alike = [&](QueryMaker make, double weight, double parts) {
+  void AddRanges(double weight, double parts) {
+    const auto alike = [&](QueryMaker make, double share, double size) {
       const size_t begin = queries_.size();
-      AddInPlace(make, weight, parts);
-      MarkKind(begin, weight);
+      AddInPlace(make, share * weight, size * parts);
+      MarkKind(begin, share * weight);
     };
-    const auto other = [&](QueryMaker make, double weight, double parts) {
+    const auto other = [&](QueryMaker make, double share, double size) {
       const size_t begin = queries_.size();
-      AddKind(make, weight, parts);
-      MarkKind(begin, weight);
+      AddKind(make, share * weight, size * parts);
+      MarkKind(begin, share * weight);
     };
     switch (source_.form) {
       case KeyForm::kNumber:
@@ -263,25 +282,17 @@ class PriorMixture {
         other(MakeRangeAfter, 4, 2);
         break;
       case KeyForm::kRecord:
-        alike(MakeRangeAlike, 6, 2);
-        alike(MakePrefixScan, 2, 1);
-        other(MakeFieldScan, 4, 1);
-        other(MakeRangeSpread, 0.5, 1);
-        break;
-      case KeyForm::kDigits:
-        alike(MakeRangeAlike, 6, 1);
-        alike(MakePrefixScan, 2, 1);
+        alike(MakeRangeAlike, 10, 1);
+        other(MakeRangeSpread, 1, 1);
         other(MakeRangeAfter, 0.5, 1);
         break;
-      case KeyForm::kFields:
-        alike(MakeRangeAlike, 6, 2);
-        alike(MakePrefixScan, 4, 1);
-        other(MakeFieldScan, 0.5, 1);
+      case KeyForm::kDigits:
+        alike(MakeRangeAlike, 8, 1);
+        other(MakeRangeAfter, 0.5, 1);
         break;
       case KeyForm::kText:
         alike(MakeSibling, 6, 1);
         alike(MakePrefixScan, 2, 1);
-        other(MakeFieldScan, 0.9, 1);
         break;
     }
   }
