@@ -76,7 +76,7 @@ struct ProteusOptions {
   // The queries that find nothing in a file, in its life, for each of its keys,
   // 0.002 to 1,000. The fewer they are, the less time is spent on building a
   // filter. 0 stands for what is measured. Mutable.
-  double queries_per_key = 0;
+  double queries_per_key = 1000;
 
   // The number of sample queries that are kept in memory for each column
   // family. Positive. Mutable.

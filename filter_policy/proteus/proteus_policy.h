@@ -114,7 +114,7 @@ struct ProteusPolicyOptions {
   // The queries that each key of a file will be asked: those that find nothing,
   // in the file's life (query_demand.h). The fewer they are, the less time is
   // spent on building. 0.002 to 1,000, or 0 for what is measured.
-  MutableOption<double> queries_per_key = 0;
+  MutableOption<double> queries_per_key = kManyQueriesPerKey;
 
   // The number of sample queries that are kept, and the number of empty queries
   // out of which one is kept. Positive.

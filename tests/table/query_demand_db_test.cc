@@ -16,6 +16,7 @@ class QueryDemandDBTest : public RefreshTest {
     EXPECT_OK(policy_->ConfigureFromMap(ConfigOptions(),
                                         {{"bits_per_key", "12"},
                                          {"level_bits", "kEqual"},
+                                         {"queries_per_key", "0"},
                                          {"false_positive_cost_micros", "200"}},
                                         nullptr));
   }
