@@ -318,7 +318,7 @@ double Chance(double rate, size_t queries) {
 
 Workload WorkloadOf(WorkloadKind kind, KeyType type) {
   Workload workload;
-  EXPECT_OK(Generate(kind, type, {100000, 20000, 0, 48}, &workload));
+  EXPECT_OK(Generate(kind, type, {100000, 20000, 0, 47}, &workload));
   return workload;
 }
 
