@@ -25,6 +25,9 @@ constexpr double kMaxOfTables = 0.5;
 // a megabyte, of which RocksDB's own entries of 256 KB fill one by chance.
 constexpr size_t kChargeStep = 16 << 10;
 
+// The part of a cache that is charged at most.
+size_t ShareOf(const Cache& cache) { return cache.GetCapacity() / 8; }
+
 }  // namespace
 
 // What holders have taken together.
@@ -53,7 +56,7 @@ struct KeptMemory::Account {
   // Returns false if the cache has no room.
   bool ChargeFor(size_t all_bytes) {
     if (cache == nullptr) return true;
-    const size_t count = all_bytes / kChargeStep;
+    const size_t count = std::min(all_bytes, ShareOf(*cache)) / kChargeStep;
     while (charges.size() > count) {
       cache->Release(charges.back(), /*erase_if_last_ref=*/true);
       charges.pop_back();
@@ -93,10 +96,10 @@ struct AllKeptMemory {
     return cache != nullptr && cache->GetCapacity() > 0;
   }
   size_t LimitOf(const Cache* cache) const {
-    constexpr size_t kShareOfCache = 8;
     return cache == nullptr
                ? max_bytes
-               : std::min(max_bytes, cache->GetCapacity() / kShareOfCache);
+               : std::min(max_bytes,
+                          std::max(KeptMemory::kMinOfCache, ShareOf(*cache)));
   }
   bool Fits(const Account& account, size_t more) const {
     return sum.bytes + more <= max_bytes &&

@@ -6,7 +6,9 @@
 //  It counts where filters count. If these are in the block cache, or charged
 //  to it, so is this memory (CacheEntryRole::kMisc): one capacity caps all. It
 //  takes an eighth of a cache at most, for all DBs that share it, and in the
-//  process kMaxOfProcess, for all DBs with or without such a cap.
+//  process kMaxOfProcess, for all DBs with or without such a cap. Of a small
+//  cache, it takes kMinOfCache, of which no more than an eighth of the cache is
+//  charged: filters that learn nothing cost more.
 //
 //  Some holders can give memory back: those of samples. Each may take what is
 //  free. When nothing is, a holder gets its share from those that have more
@@ -40,6 +42,7 @@ struct KeptMemoryUsage {
 class KeptMemory {
  public:
   static constexpr size_t kMaxOfProcess = 256 << 20;
+  static constexpr size_t kMinOfCache = 64 << 10;
 
   // Makes a holder have no more bytes than these. Called in any thread that
   // makes room, and must not wait: returns false if the holder is in use, and
