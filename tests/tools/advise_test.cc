@@ -262,7 +262,7 @@ class AdviseTest : public testing::Test {
   // each level has as many bits, once the printed text has been followed.
   using Kinds = std::map<std::string, MakeRead>;
   void CheckPromise(const Kinds& kinds, const std::string& policies) {
-    constexpr int kReads = 6000;
+    constexpr int kReads = 20000;
     std::map<std::string, double> before;
     StartTrace();
     for (const auto& [name, make] : kinds) {
