@@ -38,8 +38,7 @@ class Costs {
     keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
   }
 
-  // The time of a query over `prefixes` prefixes, in nanoseconds: the least of
-  // several runs, since every disturbance adds to the time.
+  // The time of a query over `prefixes` prefixes, in nanoseconds.
   Status Measure(const std::string& design, unsigned prefixes, double* nanos) {
     const auto policy = DesignPolicy::Create(design);
     if (policy == nullptr) return Status::InvalidArgument(design);
@@ -52,16 +51,13 @@ class Costs {
       queries.push_back({BigEndianKey(lo),
                          BigEndianKey(lo + (uint64_t{prefixes - 1} << kRest))});
     }
-    *nanos = INFINITY;
     uint64_t matches = 0;
-    for (int run = 0; run < kRepetitions; run++) {
-      const Stopwatch stopwatch;
+    *nanos = LeastNanos(kQueries, [&] {
       for (const Query& query : queries) {
         matches += filter.block()->RangeMayMatch(query.lo, query.hi,
                                                  /*hi_inclusive=*/true);
       }
-      *nanos = std::min(*nanos, stopwatch.Nanos() / kQueries);
-    }
+    });
     // A filter that resolves no query has not done the work to be measured.
     return matches < kRepetitions * kQueries
                ? Status::OK()
@@ -71,14 +67,15 @@ class Costs {
   // The time to build a filter, for each key.
   double BuildNanos(const std::string& design) {
     const auto policy = DesignPolicy::Create(design);
-    return LeastNanos([&] { const MemoryFilter filter(policy, keys_); });
+    return LeastNanos(keys_.size(),
+                      [&] { const MemoryFilter filter(policy, keys_); });
   }
   // The time to build a set of 14 bits a key, for each key, hashing included.
   double BuildNanosOfSet(const AmqType& type) {
     const AmqPlan plan =
         PlanAmq(type.kind, keys_.size(), 14 * keys_.size() / 8);
     std::string header(Amq::kHeaderSize, '\0');
-    return LeastNanos([&] {
+    return LeastNanos(keys_.size(), [&] {
       std::string data(plan.bytes, '\0');
       AmqBuilder set(plan, /*in_second_unit=*/false, header.data(),
                      data.data());
@@ -90,15 +87,17 @@ class Costs {
   }
 
  private:
-  template <typename Build>
-  double LeastNanos(const Build& build) const {
+  // The time of one of `count` operations, which `run` does: the least of
+  // several runs, since every disturbance adds to the time.
+  template <typename Run>
+  static double LeastNanos(size_t count, const Run& run) {
     double nanos = INFINITY;
-    for (int run = 0; run < kRepetitions; run++) {
+    for (int i = 0; i < kRepetitions; i++) {
       const Stopwatch stopwatch;
-      build();
+      run();
       nanos = std::min(nanos, stopwatch.Nanos());
     }
-    return nanos / static_cast<double>(keys_.size());
+    return nanos / static_cast<double>(count);
   }
 
   std::mt19937_64 random_;

@@ -30,7 +30,7 @@ size_t ShareOf(const Cache& cache) { return cache.GetCapacity() / 8; }
 
 }  // namespace
 
-// What holders have taken together.
+// The memory that holders have taken together.
 struct KeptMemory::Sum {
   size_t bytes = 0;
   size_t fixed = 0;    // the part of those that cannot give back

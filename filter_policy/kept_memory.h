@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The memory that Protean keeps for open DBs beside their filters: samples of
-//  queries, the designs of the last files, and tables of reads in vain.
+//  The memory that Protean keeps for open DBs beside their filters. It holds
+//  samples of queries, designs of the last files, and tables of reads in vain.
 //
 //  It counts where filters count. If these are in the block cache, or charged
 //  to it, so is this memory (CacheEntryRole::kMisc): one capacity caps all. It
@@ -31,7 +31,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // their filters count in none.
 std::shared_ptr<Cache> CapOf(const BlockBasedTableOptions& options);
 
-// What is kept in all, and the limit.
+// The memory that is kept in all, and its limit.
 struct KeptMemoryUsage {
   uint64_t bytes = 0;
   uint64_t max_bytes = 0;
@@ -62,8 +62,8 @@ class KeptMemory {
   // is about to take memory.
   bool Resize(size_t bytes, bool wait = true);
 
-  // What is left for tables of a fixed size, which take half of all at most.
-  // Each leaves as much to the next one.
+  // The memory that is left for tables of a fixed size, which take half of all
+  // at most. Each leaves as much to the next one.
   size_t RoomForTable() const;
 
   // The memory that counts in the cap; in the process if this is nullptr.

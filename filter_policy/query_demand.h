@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a filter is worth: how many queries it will be asked, and what each of
+//  The demand for a filter: how many queries it will be asked, and what each of
 //  its false positives costs. A filter that lets fewer queries through often
 //  takes longer to build. That pays if the file lives long enough to be asked.
 //
@@ -13,11 +13,12 @@
 //  amplification alone. So one number serves a column family, and it can be
 //  measured: files that were asked, by keys that filters were built for.
 //
-//  A family that is only written to thus gets filters that are built fast, and
-//  one that is read gets those that let the fewest queries through. A file of
-//  the last level may live long, whatever has been asked so far, so it counts
-//  with kFewQueriesInLastLevel at least. After a bulk load, RefreshFilters
-//  makes filters as for a family that is read.
+//  Where that is wanted (queries_per_key=0), a family that is only written to
+//  gets filters that are built fast, and one that is read gets those that let
+//  the fewest queries through. A file of the last level may live long, whatever
+//  has been asked so far, so it counts with kFewQueriesInLastLevel at least.
+//  After a bulk load, RefreshFilters makes filters as for a family that is
+//  read.
 
 #pragma once
 
@@ -42,7 +43,7 @@ struct FilterDemand {
 
   // Returns true if queries were found to be so few that building counts.
   bool WasFoundLow() const { return is_measured && queries_per_key < 1; }
-  // What it costs to build for this time per key, in false positives per query.
+  // The cost of building for this time per key, in false positives per query.
   double CostOfBuilding(double nanos_per_key) const {
     return nanos_per_key / (queries_per_key * static_cast<double>(price));
   }
@@ -64,8 +65,8 @@ class DemandCounts {
   double QueriesPerKey(uint64_t queries, uint64_t keys);
 
  private:
-  // What is taken for the first files: as if this number of keys had been
-  // written, and three queries asked for each hundred of them.
+  // The first files count as if this number of keys had been written before,
+  // and three queries asked for each hundred of them.
   static constexpr double kFirstKeys = 16 << 10;
   static constexpr double kFirstQueriesPerKey = 0.03;
   // After this number of keys, what was counted until then counts half.

@@ -225,7 +225,7 @@ struct FilterSums {
   FilterSeeks bounded_seeks;
   FilterSeeks unbounded_seeks;
   FilterLookups gets;
-  // What was read, and spared, as described above.
+  // Reads of files, and requests to storage that filters have spared.
   uint64_t reads_from_cache = 0;
   uint64_t reads_from_storage = 0;
   uint64_t requests_saved = 0;
@@ -308,7 +308,7 @@ struct MissCacheStatistics {
   uint64_t hits = 0;    // reads that it has spared
 };
 
-// What is kept in memory beside filters: samples of queries, designs, and
+// The memory that is kept beside filters: samples of queries, designs, and
 // caches of false positives. It counts where filters count: if they are in the
 // block cache, or charged to it, these are the numbers of all DBs that share
 // it, and otherwise those of the process.

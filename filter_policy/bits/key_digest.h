@@ -11,7 +11,7 @@
 //  it once, whatever the number of sorted runs, parts, units and sets that it
 //  asks (Zhu et al., Reducing Bloom Filter CPU Overhead in LSM-Trees, 2021).
 //
-//  What the salt (checksum.h) is for still holds: without the number of the
+//  The salt (checksum.h) still keeps attackers out: without the number of the
 //  process, an attacker cannot tell which keys have the same digest. Keys with
 //  different digests or rests are mixed anew in each file, so that what one
 //  filter lets through is nothing to another one. Two keys with the same rest

@@ -21,14 +21,6 @@ class QueryDemandDBTest : public RefreshTest {
                                         nullptr));
   }
 
-  // The properties of all files with that name.
-  std::set<std::string> Texts(const char* name) const {
-    std::set<std::string> texts;
-    for (const auto& [file, properties] : PropertiesOf(db_.get())) {
-      texts.insert(PropertyText(properties->user_collected_properties, name));
-    }
-    return texts;
-  }
   // The numbers of queries for each key; 1 where they are not few.
   std::vector<double> Demands() const {
     std::vector<double> demands;
@@ -82,7 +74,7 @@ TEST_F(QueryDemandDBTest, QueriesMakeFiltersThatLetFewThrough) {
       ConfigOptions(), {{"sample_every", "100"}, {"sample_capacity", "20000"}},
       nullptr));
   Fill();
-  EXPECT_EQ(kNone, Texts(kQueriesPerKeyProperty));
+  EXPECT_EQ(kNone, Properties(kQueriesPerKeyProperty));
 }
 
 // A bulk load is followed by reads, and then by one call.
@@ -94,7 +86,7 @@ TEST_F(QueryDemandDBTest, RefreshesBuildForManyQueries) {
   Run(queries);
   ASSERT_OK(RefreshAll());
   EXPECT_EQ(NumFiles(), result_.files_rewritten);
-  EXPECT_EQ(kNone, Texts(kQueriesPerKeyProperty));
+  EXPECT_EQ(kNone, Properties(kQueriesPerKeyProperty));
   EXPECT_LT(RateInDB(queries), before / 2);
   ExpectAllKeys();
   // The files have what they would get.
@@ -106,8 +98,8 @@ TEST_F(QueryDemandDBTest, AnOptionSetsIt) {
   ASSERT_OK(policy_->ConfigureFromMap(ConfigOptions(),
                                       {{"queries_per_key", "0.002"}}, nullptr));
   Fill();
-  EXPECT_EQ(kNone, Texts(kQueriesPerKeyProperty));
-  for (const std::string& design : Texts(kDesignProperty)) {
+  EXPECT_EQ(kNone, Properties(kQueriesPerKeyProperty));
+  for (const std::string& design : Properties(kDesignProperty)) {
     EXPECT_NE(std::string::npos, design.find("bloom")) << design;
   }
   ASSERT_OK(RefreshAll());
@@ -116,7 +108,7 @@ TEST_F(QueryDemandDBTest, AnOptionSetsIt) {
                                       {{"queries_per_key", "1000"}}, nullptr));
   ASSERT_OK(RefreshAll());
   EXPECT_EQ(NumFiles(), result_.files_rewritten);
-  for (const std::string& design : Texts(kDesignProperty)) {
+  for (const std::string& design : Properties(kDesignProperty)) {
     EXPECT_NE(std::string::npos, design.find("ribbon")) << design;
   }
 

@@ -13,6 +13,9 @@ namespace {
 constexpr size_t kLarge = 32 << 20;
 constexpr size_t kSmall = 32 << 10;
 
+const std::set<std::string> kUsual = {""};
+const std::set<std::string> kCheap = {"2us"};
+
 class ReadPriceTest : public RefreshTest {
  protected:
   ReadPriceTest() {
@@ -28,6 +31,16 @@ class ReadPriceTest : public RefreshTest {
     SeedSamples(policy_.get(), ShortRanges(samples));
     Fill();
     ASSERT_OK(RefreshAll());
+  }
+  // A DB whose filters of 12 bits a key were designed for a large cache.
+  void FillForCheapReads() {
+    EXPECT_OK(policy_->ConfigureFromMap(
+        ConfigOptions(),
+        {{"bits_per_key", "12"}, {"sample_capacity", "100000"}}, nullptr));
+    FillWithCache(kLarge, 100000);
+    GetKeys(20000);
+    ASSERT_OK(RefreshAll());
+    ASSERT_EQ(kCheap, Prices());
   }
   // Short ranges anywhere, for which one set of prefixes is best.
   std::vector<Query> ShortRanges(size_t count) const {
@@ -66,13 +79,6 @@ class ReadPriceTest : public RefreshTest {
       }
     }
   }
-  std::set<std::string> Properties(const char* name) const {
-    std::set<std::string> texts;
-    for (const auto& [file, properties] : PropertiesOf(db_.get())) {
-      texts.insert(PropertyText(properties->user_collected_properties, name));
-    }
-    return texts;
-  }
   std::set<std::string> Prices() const { return Properties(kPriceProperty); }
   bool AnyDesignHas(const std::string& word) const {
     for (const std::string& design : Properties(kDesignProperty)) {
@@ -81,9 +87,6 @@ class ReadPriceTest : public RefreshTest {
     return false;
   }
 };
-
-const std::set<std::string> kUsual = {""};
-const std::set<std::string> kCheap = {"2us"};
 
 }  // namespace
 
@@ -159,13 +162,7 @@ TEST_F(ReadPriceTest, NoFileIsRewrittenForItsPriceAlone) {
 // min_gain more through than others would, and are replaced all the same when
 // reads go to the disk.
 TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
-  EXPECT_OK(policy_->ConfigureFromMap(
-      ConfigOptions(), {{"bits_per_key", "12"}, {"sample_capacity", "100000"}},
-      nullptr));
-  FillWithCache(kLarge, 100000);
-  GetKeys(20000);
-  ASSERT_OK(RefreshAll());
-  ASSERT_EQ(kCheap, Prices());
+  ASSERT_NO_FATAL_FAILURE(FillForCheapReads());
   ASSERT_OK(Refresh());
   EXPECT_EQ(0u, result_.files_rewritten);
   UseCache(kSmall);
@@ -187,13 +184,7 @@ TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
 
 // RocksDB's statistics tell that reads take 50 ms.
 TEST_F(ReadPriceTest, StorageIsFarAway) {
-  EXPECT_OK(policy_->ConfigureFromMap(
-      ConfigOptions(), {{"bits_per_key", "12"}, {"sample_capacity", "100000"}},
-      nullptr));
-  FillWithCache(kLarge, 100000);
-  GetKeys(20000);
-  ASSERT_OK(RefreshAll());
-  ASSERT_EQ(kCheap, Prices());
+  ASSERT_NO_FATAL_FAILURE(FillForCheapReads());
   UseCache(kSmall);
   Open();
   GetKeys(5000);

@@ -4,8 +4,12 @@
 
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/seed_samples.h"
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/refresh_filters.h"
 #include "tests/protean_db.h"
@@ -162,6 +166,14 @@ class RefreshTest : public OwnDBTest {
     ASSERT_OK(it->status());
     EXPECT_EQ(keys_.size(), i);
     for (size_t k = 0; k < keys_.size(); k += 7) ASSERT_TRUE(Has(keys_[k]));
+  }
+  // The texts of all files' properties of that name.
+  std::set<std::string> Properties(const char* name) const {
+    std::set<std::string> texts;
+    for (const auto& [file, properties] : PropertiesOf(db_.get())) {
+      texts.insert(PropertyText(properties->user_collected_properties, name));
+    }
+    return texts;
   }
   // The number of files for each name of a filter policy.
   std::map<std::string, size_t> Policies() const {

@@ -121,12 +121,10 @@ bool DesignJudge::IsUseful(const ProteusDesign& design,
 
 double DesignJudge::BuildNanos(const ProteusDesign& design,
                                const LayerPlans& plans) const {
-  double nanos = design.trie_bits() > 0 ? kTrieBuildNanos : 0;
+  double nanos = BuildNanosOfTrie(design);
   for (size_t i = 0; i < design.size(); i++) {
     if (!design[i].is_set()) continue;
-    nanos += FindAmqType(design.amq)->build_nanos *
-             static_cast<double>(plans.of[i].hashes) /
-             static_cast<double>(statistics_.num_keys());
+    nanos += BuildNanosOfSet(design.amq, plans.of[i].hashes);
   }
   return nanos;
 }

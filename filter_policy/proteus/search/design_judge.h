@@ -114,6 +114,15 @@ class DesignJudge {
   // and false returned.
   bool Evaluate(uint64_t bytes, size_t num_queries, DesignCandidate* candidate,
                 double most = std::numeric_limits<double>::infinity()) const;
+  // The time to build a set of that number of hashes, and that of the design's
+  // trie, if it has one, for each key.
+  double BuildNanosOfSet(AmqKind kind, uint64_t hashes) const {
+    return FindAmqType(kind)->build_nanos * static_cast<double>(hashes) /
+           static_cast<double>(statistics_.num_keys());
+  }
+  static double BuildNanosOfTrie(const ProteusDesign& design) {
+    return design.trie_bits() > 0 ? kTrieBuildNanos : 0;
+  }
   // Sets what a query tests, which else is only roughly known.
   void CountTests(uint64_t bytes, DesignCandidate* candidate) const;
 

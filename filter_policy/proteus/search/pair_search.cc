@@ -145,6 +145,7 @@ struct Shares {
 struct Planned {
   uint64_t hashes = 0;
   AmqPlan plan;
+  double build_nanos = 0;
 };
 
 // Adds the queries of a pair's bins to the candidate's false positive rate, and
@@ -194,16 +195,16 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     const Shares reached = shares_of(first);
     DesignCandidate candidate;
     candidate.trie_bytes = size.bytes;
-    const double nanos_of_trie = first > 0 ? kTrieBuildNanos : 0;
     if (first > 0) {
-      candidate.build_nanos = nanos_of_trie;
       candidate.design.Add(Layer::Trie(first, size.lead));
+      candidate.build_nanos = judge_.BuildNanosOfTrie(candidate.design);
       candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
       least.Add(CostOf(candidate, demand_));
       found->push_back(candidate);
     }
     candidate.design.Add(Layer());
     Layer& second = *(candidate.design.end() - 1);
+    const double nanos_of_trie = candidate.build_nanos;
     std::vector<Planned> planned(kinds_.size());
     for (size_t j = 0; j < lengths.size(); j++) {
       if (lengths[j] <= first) continue;
@@ -220,14 +221,12 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         candidate.design.amq = kinds_[kind];
         if (planned[kind].hashes != hashes) {
           planned[kind] = {hashes,
-                           PlanAmq(kinds_[kind], hashes, bytes - size.bytes)};
+                           PlanAmq(kinds_[kind], hashes, bytes - size.bytes),
+                           judge_.BuildNanosOfSet(kinds_[kind], hashes)};
         }
         const double rate = planned[kind].plan.false_positive_rate;
         if (rate > kUselessRate) continue;
-        candidate.build_nanos =
-            nanos_of_trie + FindAmqType(kinds_[kind])->build_nanos *
-                                static_cast<double>(hashes) /
-                                static_cast<double>(statistics_.num_keys());
+        candidate.build_nanos = nanos_of_trie + planned[kind].build_nanos;
         candidate.fpr = certain + one * rate;
         if (candidate.fpr > least.Most()) continue;
         candidate.TestApart(one);
