@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "db_bench_ext/key_arithmetic.h"
+#include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -13,8 +14,10 @@ namespace {
 
 constexpr uint64_t kStartMs = 1'767'225'600'000;  // 2026-01-01
 constexpr uint64_t kSpanMs = 30ull * 24 * 3600 * 1000;
-constexpr uint64_t kMaxOfEntityMs = 10 * 60 * 1000;
-constexpr uint64_t kMaxMs = 10;
+constexpr uint64_t kSecondMs = 1000;
+constexpr uint64_t kHourMs = 3600 * kSecondMs;
+constexpr uint64_t kDayMs = 24 * kHourMs;
+constexpr uint64_t kMaxIdsMs = 500;
 
 // Operands and arguments are evaluated in any order. A key that takes several
 // draws makes each of them in a statement of its own, so that a seed gives the
@@ -60,11 +63,11 @@ std::string Iso(uint64_t ms, char between, char point) {
 
 // The range of an entity's keys within a window. `print` prints a time.
 template <typename Print>
-Query WindowOf(const std::string& entity, uint64_t least, uint64_t most,
+Query WindowOf(const std::string& entity, const WindowLengths& lengths,
                const Print& print, Rng* rng) {
   const uint64_t begin = AnyMs(rng);
-  return {entity + print(begin),
-          entity + print(begin + AnyOrder(rng, least, most))};
+  const uint64_t end = begin + AnyOrder(rng, lengths.least_ms, lengths.most_ms);
+  return {entity + print(begin), entity + print(end)};
 }
 
 std::string UserTime(uint64_t ms) { return Iso(ms, 'T', '.') + "Z"; }
@@ -72,9 +75,9 @@ std::string UserKey(Rng* rng) {
   const std::string time = UserTime(AnyMs(rng));
   return Format("user:%06llu|", static_cast<Ull>(Below(rng, 10000))) + time;
 }
-Query UserWindow(const std::string& key, Rng* rng) {
-  return WindowOf(key.substr(0, key.find('|') + 1), 1000, kMaxOfEntityMs,
-                  UserTime, rng);
+Query UserWindow(const std::string& key, const WindowLengths& lengths,
+                 Rng* rng) {
+  return WindowOf(key.substr(0, key.find('|') + 1), lengths, UserTime, rng);
 }
 
 std::string Decimal(uint64_t ms) { return std::to_string(ms); }
@@ -85,9 +88,55 @@ std::string SensorKey(Rng* rng) {
                 static_cast<Ull>(Below(rng, 300 - 5 * site))) +
          time;
 }
-Query SensorWindow(const std::string& key, Rng* rng) {
-  return WindowOf(key.substr(0, key.rfind('/') + 1), 1000, kMaxOfEntityMs,
-                  Decimal, rng);
+Query SensorWindow(const std::string& key, const WindowLengths& lengths,
+                   Rng* rng) {
+  return WindowOf(key.substr(0, key.rfind('/') + 1), lengths, Decimal, rng);
+}
+
+std::string HostTimeKey(Rng* rng) {
+  static constexpr const char* kRoles[] = {"web", "api", "sql", "job"};
+  static constexpr const char* kZones[] = {"eu-west-3", "us-east-1",
+                                           "us-west-2"};
+  const uint64_t host = Below(rng, 3000);
+  const std::string time = Iso(AnyMs(rng), ' ', ',');
+  return Format("%s-%04llu.%s.example.com ", kRoles[host % 4],
+                static_cast<Ull>(host), kZones[host % 3]) +
+         time;
+}
+Query HostWindow(const std::string& key, const WindowLengths& lengths,
+                 Rng* rng) {
+  const auto print = [](uint64_t ms) { return Iso(ms, ' ', ','); };
+  return WindowOf(key.substr(0, key.find(' ') + 1), lengths, print, rng);
+}
+
+std::string SessionKey(Rng* rng) {
+  static constexpr const char* kTopics[] = {"orders", "clicks", "payments",
+                                            "page-views", "audit"};
+  const uint64_t session = Below(rng, 20000);
+  const std::string time = Decimal(AnyMs(rng));
+  const std::string sequence = std::to_string(Skewed(rng, 1000));
+  return Format("%s-%08llx-", kTopics[session % 5],
+                static_cast<Ull>(session * 0x9e3779b97f4a7c15 >> 32)) +
+         time + "-" + sequence;
+}
+Query SessionWindow(const std::string& key, const WindowLengths& lengths,
+                    Rng* rng) {
+  const size_t time = key.rfind('-', key.rfind('-') - 1) + 1;
+  Query query = WindowOf(key.substr(0, time), lengths, Decimal, rng);
+  query.hi += "-:";
+  return query;
+}
+
+// A tenant of 20 bits and milliseconds of 44 bits, in a number.
+std::string TenantKey(Rng* rng) {
+  const uint64_t tenant = Below(rng, 5000) * 0x9e3779b1 % (1 << 20);
+  return BigEndianKey(tenant << 44 | AnyMs(rng));
+}
+Query TenantWindow(const std::string& key, const WindowLengths& lengths,
+                   Rng* rng) {
+  const uint64_t tenant = LeadingNumber(key) >> 44 << 44;
+  const auto print = [&](uint64_t ms) { return BigEndianKey(tenant | ms); };
+  return WindowOf("", lengths, print, rng);
 }
 
 std::string BinaryNs(uint64_t ms) { return BigEndianKey(ms * 1'000'000); }
@@ -96,8 +145,9 @@ std::string DeviceKey(Rng* rng) {
   const std::string time = KeyPlus(BinaryNs(AnyMs(rng)), ns);
   return BigEndianKey(Below(rng, 10000)) + time;
 }
-Query DeviceWindow(const std::string& key, Rng* rng) {
-  return WindowOf(key.substr(0, 8), 1000, kMaxOfEntityMs, BinaryNs, rng);
+Query DeviceWindow(const std::string& key, const WindowLengths& lengths,
+                   Rng* rng) {
+  return WindowOf(key.substr(0, 8), lengths, BinaryNs, rng);
 }
 
 std::string LogTime(uint64_t ms) { return Iso(ms, ' ', ','); }
@@ -108,8 +158,9 @@ std::string LogKey(Rng* rng) {
                                       static_cast<Ull>(host),
                                       static_cast<Ull>(line));
 }
-Query LogWindow(const std::string& /*key*/, Rng* rng) {
-  return WindowOf("", 1, kMaxMs, LogTime, rng);
+Query LogWindow(const std::string& /*key*/, const WindowLengths& lengths,
+                Rng* rng) {
+  return WindowOf("", lengths, LogTime, rng);
 }
 
 // ---- Time-ordered ids ----
@@ -165,11 +216,12 @@ std::string Uuid6(Rng* rng) {
   const uint64_t low = LowOfNode(rng);
   return UuidText(HighOf6(AnyTicks(rng)), low);
 }
-Query Uuid6Window(const std::string& /*key*/, Rng* rng) {
+Query Uuid6Window(const std::string& /*key*/, const WindowLengths& lengths,
+                  Rng* rng) {
   const uint64_t begin = AnyMs(rng);
+  const uint64_t end = begin + AnyOrder(rng, lengths.least_ms, lengths.most_ms);
   return {UuidText(HighOf6(Ticks(begin)), kVariant),
-          UuidText(HighOf6(Ticks(begin + AnyOrder(rng, 1, kMaxMs))),
-                   ~uint64_t{0} >> 2 | kVariant)};
+          UuidText(HighOf6(Ticks(end)), ~uint64_t{0} >> 2 | kVariant)};
 }
 
 std::string Uuid7(Rng* rng) {
@@ -177,9 +229,10 @@ std::string Uuid7(Rng* rng) {
   const uint64_t random = (*rng)();
   return UuidText(HighOf7(AnyMs(rng), random), low);
 }
-Query Uuid7Window(const std::string& /*key*/, Rng* rng) {
+Query Uuid7Window(const std::string& /*key*/, const WindowLengths& lengths,
+                  Rng* rng) {
   const uint64_t begin = AnyMs(rng);
-  const uint64_t end = begin + AnyOrder(rng, 1, kMaxMs);
+  const uint64_t end = begin + AnyOrder(rng, lengths.least_ms, lengths.most_ms);
   return {UuidText(HighOf7(begin, 0), kVariant),
           UuidText(HighOf7(end, 0xfff), ~uint64_t{0} >> 2 | kVariant)};
 }
@@ -189,9 +242,10 @@ std::string Uuid7Bytes(Rng* rng) {
   const uint64_t random = (*rng)();
   return BigEndianKey(HighOf7(AnyMs(rng), random)) + BigEndianKey(low);
 }
-Query Uuid7BytesWindow(const std::string& /*key*/, Rng* rng) {
+Query Uuid7BytesWindow(const std::string& /*key*/, const WindowLengths& lengths,
+                       Rng* rng) {
   const uint64_t begin = AnyMs(rng);
-  const uint64_t end = begin + AnyOrder(rng, 1, kMaxMs);
+  const uint64_t end = begin + AnyOrder(rng, lengths.least_ms, lengths.most_ms);
   return {BigEndianKey(HighOf7(begin, 0)) + BigEndianKey(kVariant),
           BigEndianKey(HighOf7(end, 0xfff)) +
               BigEndianKey(~uint64_t{0} >> 2 | kVariant)};
@@ -209,10 +263,12 @@ std::string Ulid(Rng* rng) {
   const uint64_t high = (*rng)();
   return Base32(AnyMs(rng), 10) + Base32(high, 8) + Base32(low, 8);
 }
-Query UlidWindow(const std::string& /*key*/, Rng* rng) {
+Query UlidWindow(const std::string& /*key*/, const WindowLengths& lengths,
+                 Rng* rng) {
   const uint64_t begin = AnyMs(rng);
+  const uint64_t end = begin + AnyOrder(rng, lengths.least_ms, lengths.most_ms);
   return {Base32(begin, 10) + std::string(16, '0'),
-          Base32(begin + AnyOrder(rng, 1, kMaxMs), 10) + std::string(16, 'Z')};
+          Base32(end, 10) + std::string(16, 'Z')};
 }
 
 // ---- Names ----
@@ -262,28 +318,96 @@ std::string Order(Rng* rng) {
   return key;
 }
 
+// All that begins with the first `size` bytes of a key.
+Query ScanOf(const std::string& key, size_t size) {
+  Query query = {key.substr(0, size), {}, /*hi_inclusive=*/false};
+  FirstAfterPrefix(query.lo, &query.hi);
+  return query;
+}
+
+// A source, a label of 16 bits and a target: all edges of one source and label.
+std::string EdgeKey(Rng* rng) {
+  const uint64_t from = Skewed(rng, 60000);
+  const uint64_t label = Skewed(rng, 24);
+  return BigEndianKey(from) + BigEndianKey(label << 48).substr(0, 2) +
+         BigEndianKey(Below(rng, 60000));
+}
+Query EdgesOf(const std::string& key, Rng* /*rng*/) { return ScanOf(key, 10); }
+
+std::string EdgeTextKey(Rng* rng) {
+  static constexpr const char* kLabels[] = {
+      "follows", "likes",    "knows",   "blocks",  "owns",
+      "created", "visited",  "rated",   "replied", "shared",
+      "tagged",  "mentions", "invited", "paid"};
+  const uint64_t from = Skewed(rng, 60000);
+  const std::string label = kLabels[Skewed(rng, std::size(kLabels))];
+  return "n" + std::to_string(from * 7919) + "/" + label + "/n" +
+         std::to_string(Below(rng, 60000) * 7919);
+}
+Query EdgesOfText(const std::string& key, Rng* /*rng*/) {
+  return ScanOf(key, key.rfind('/') + 1);
+}
+
+// Names of packages: @scope/word-word or word-word, and scans of the scope or
+// the first word.
+std::string PackageKey(Rng* rng) {
+  const uint64_t first = Skewed(rng, 40000);
+  const uint64_t words = 1 + Below(rng, 3);
+  std::string key =
+      first % 3 == 0 ? "@" + Word(first) + "/" : Word(first) + "-";
+  for (uint64_t i = 0; i < words; i++) {
+    key += (i > 0 ? "-" : "") + Word(Skewed(rng, 5000));
+  }
+  return key;
+}
+Query PackagesOf(const std::string& key, Rng* /*rng*/) {
+  return ScanOf(key, key.find_first_of("/-") + 1);
+}
+
 }  // namespace
 
-KeySource FieldSourceOf(KeyType type) {
+KeySource FieldSourceOf(KeyType type, const WindowLengths& lengths) {
+  // The ranges that are windows of these lengths; if none are given, of the
+  // usual ones.
+  const auto windows = [&lengths](const auto& make, uint64_t least,
+                                  uint64_t most) {
+    const WindowLengths chosen =
+        lengths.most_ms > 0 ? lengths : WindowLengths{least, most};
+    return [make, chosen](const std::string& key, Rng* rng) {
+      return make(key, chosen, rng);
+    };
+  };
   switch (type) {
     case KeyType::kUserWindow:
-      return {UserKey, 36, 0, UserWindow};
+      return {UserKey, 36, 0, windows(UserWindow, 60 * kSecondMs, kDayMs)};
     case KeyType::kSensorTime:
-      return {SensorKey, 0, 0, SensorWindow};
+      return {SensorKey, 0, 0, windows(SensorWindow, kSecondMs, kDayMs)};
+    case KeyType::kHostTime:
+      return {HostTimeKey, 0, 0, windows(HostWindow, kSecondMs, kDayMs)};
+    case KeyType::kSession:
+      return {SessionKey, 0, 0, windows(SessionWindow, kSecondMs, kHourMs)};
+    case KeyType::kTenantTime:
+      return {TenantKey, 8, 0, windows(TenantWindow, kSecondMs, kDayMs)};
     case KeyType::kDeviceTime:
-      return {DeviceKey, 16, 0, DeviceWindow};
+      return {DeviceKey, 16, 0, windows(DeviceWindow, kSecondMs, kDayMs)};
     case KeyType::kLogTime:
-      return {LogKey, 39, 0, LogWindow};
+      return {LogKey, 39, 0, windows(LogWindow, 1, kMaxIdsMs)};
     case KeyType::kUuid1:
       return {Uuid1, 36, 0, Uuid1Window};
     case KeyType::kUuid6:
-      return {Uuid6, 36, 0, Uuid6Window};
+      return {Uuid6, 36, 0, windows(Uuid6Window, 1, kMaxIdsMs)};
     case KeyType::kUuid7:
-      return {Uuid7, 36, 0, Uuid7Window};
+      return {Uuid7, 36, 0, windows(Uuid7Window, 1, kMaxIdsMs)};
     case KeyType::kUuid7Bytes:
-      return {Uuid7Bytes, 16, 0, Uuid7BytesWindow};
+      return {Uuid7Bytes, 16, 0, windows(Uuid7BytesWindow, 1, kMaxIdsMs)};
     case KeyType::kUlid:
-      return {Ulid, 26, 0, UlidWindow};
+      return {Ulid, 26, 0, windows(UlidWindow, 1, kMaxIdsMs)};
+    case KeyType::kEdge:
+      return {EdgeKey, 18, 0, EdgesOf};
+    case KeyType::kEdgeText:
+      return {EdgeTextKey, 0, 0, EdgesOfText};
+    case KeyType::kPackage:
+      return {PackageKey, 0, 0, PackagesOf};
     case KeyType::kProject:
       return {Path, 0, 0, ToNextByte};
     case KeyType::kOrder:

@@ -117,6 +117,9 @@ constexpr NamedType kTypes[] = {
     {"user_time", KeyType::kUserTime, kDataSet | kStrings},
     {"user_window", KeyType::kUserWindow, kDataSet},
     {"sensor_time", KeyType::kSensorTime, kDataSet},
+    {"host_time", KeyType::kHostTime, kDataSet},
+    {"session", KeyType::kSession, kDataSet},
+    {"tenant_time", KeyType::kTenantTime, kDataSet},
     {"device_time", KeyType::kDeviceTime, kDataSet},
     {"log_time", KeyType::kLogTime, kDataSet},
     {"uuid1", KeyType::kUuid1, kDataSet},
@@ -124,6 +127,9 @@ constexpr NamedType kTypes[] = {
     {"uuid7", KeyType::kUuid7, kDataSet},
     {"uuid7_bytes", KeyType::kUuid7Bytes, kDataSet},
     {"ulid", KeyType::kUlid, kDataSet},
+    {"edge", KeyType::kEdge, kDataSet},
+    {"edge_text", KeyType::kEdgeText, kDataSet},
+    {"package", KeyType::kPackage, kDataSet},
     {"project", KeyType::kProject, kDataSet},
     {"order", KeyType::kOrder, kDataSet},
 };
@@ -158,7 +164,8 @@ Status ReadSource(const KeySourceOptions& options, KeySource* source) {
   return s;
 }
 
-KeySource MakeSource(KeyType type, size_t key_bytes) {
+KeySource MakeSource(KeyType type, size_t key_bytes,
+                     const WindowLengths& windows = {}) {
   switch (type) {
     case KeyType::kU64:
       return {NumberMaker(Uniform, key_bytes), key_bytes};
@@ -187,7 +194,7 @@ KeySource MakeSource(KeyType type, size_t key_bytes) {
     case KeyType::kUserTime:
       return {UserTimeKey};
     default:
-      return FieldSourceOf(type);
+      return FieldSourceOf(type, windows);
   }
 }
 
@@ -197,7 +204,9 @@ Status ParseKeyType(const std::string& name, KeyType* type) {
   return Parse(name, kDataSet, "key type " + name + " is unknown", type);
 }
 
-KeySource SourceOf(KeyType type) { return MakeSource(type, 8); }
+KeySource SourceOf(KeyType type, const WindowLengths& windows) {
+  return MakeSource(type, 8, windows);
+}
 
 bool IsNumeric(KeyType type) {
   switch (type) {

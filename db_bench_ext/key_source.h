@@ -45,8 +45,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The type that --key_type calls `name`. InvalidArgument if there is none.
 Status ParseKeyType(const std::string& name, KeyType* type);
 
-// Keys of one type, 8 bytes if they are numbers.
-KeySource SourceOf(KeyType type);
+// Keys of one type, 8 bytes if they are numbers. The ranges that are windows of
+// time have these lengths.
+KeySource SourceOf(KeyType type, const WindowLengths& windows = {});
 
 // Whether the keys start with a 64-bit number that ranges count in.
 bool IsNumeric(KeyType type);

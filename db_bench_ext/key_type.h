@@ -32,6 +32,9 @@ enum class KeyType {
   kUserTime,
   kUserWindow,
   kSensorTime,
+  kHostTime,
+  kSession,
+  kTenantTime,
   kDeviceTime,
   kLogTime,
   kUuid1,
@@ -39,6 +42,9 @@ enum class KeyType {
   kUuid7,
   kUuid7Bytes,
   kUlid,
+  kEdge,
+  kEdgeText,
+  kPackage,
   kProject,
   kOrder,
 };
@@ -52,6 +58,13 @@ struct Query {
   std::string lo;
   std::string hi;
   bool hi_inclusive = true;
+};
+
+// The lengths of windows of time, in milliseconds; 0: those that are usual for
+// the keys.
+struct WindowLengths {
+  uint64_t least_ms = 0;
+  uint64_t most_ms = 0;
 };
 
 struct KeySource {

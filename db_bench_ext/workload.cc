@@ -50,8 +50,9 @@ Status FindWorkload(const std::string& name, bool engine,
 
 // ---- Data sets ----
 
-DataSet::DataSet(KeyType type, uint64_t num_keys, uint64_t seed)
-    : type_(type), rng_(seed), source_(SourceOf(type)) {
+DataSet::DataSet(KeyType type, uint64_t num_keys, uint64_t seed,
+                 const WindowLengths& windows)
+    : type_(type), rng_(seed), source_(SourceOf(type, windows)) {
   all_ = DrawDistinct(source_.draw, 2 * num_keys, &rng_);
   num_stored_ = (all_.size() + 1) / 2;
   if (IsNumeric(type)) MeasureNumbers();
@@ -143,7 +144,7 @@ Status Generate(WorkloadKind kind, KeyType type, const WorkloadSize& size,
   }
   const Status s = CheckNumKeys(size.keys);
   if (!s.ok()) return s;
-  DataSet data(type, size.keys, size.seed);
+  DataSet data(type, size.keys, size.seed, size.windows);
   workload->source = data.source();
   workload->source.draw = nullptr;
   workload->keys = data.StoredKeys();

@@ -51,7 +51,8 @@ class DataSet {
  public:
   // `num_keys` must be positive. If there are fewer than twice that many keys
   // of this type, fewer keys are stored.
-  DataSet(KeyType type, uint64_t num_keys, uint64_t seed);
+  DataSet(KeyType type, uint64_t num_keys, uint64_t seed,
+          const WindowLengths& windows = {});
   // `source_` refers to the data set.
   DataSet(const DataSet&) = delete;
   DataSet& operator=(const DataSet&) = delete;
@@ -86,6 +87,7 @@ struct WorkloadSize {
   uint64_t queries = 0;
   uint64_t samples = 0;
   uint64_t seed = 42;
+  WindowLengths windows = {};
 };
 
 struct Workload {

@@ -8,9 +8,14 @@ DEFINE_string(
     key_type, "u64",
     "point, range, mixed, short_range: u64 (8 bytes, big endian), "
     "dense, timeseries, uuid1, uuid6, uuid7, uuid7_bytes, ulid, "
-    "user_window, device_time, log_time; point, range, mixed, prefix: "
-    "text, url, domain, name, path, host, user_time, sensor_time, "
-    "project, order. Files hold u64 or text");
+    "user_window, device_time, log_time, tenant_time, edge; point, range, "
+    "mixed, prefix: text, url, domain, name, path, host, user_time, "
+    "sensor_time, host_time, session, edge_text, package, project, order. "
+    "Files hold u64 or text");
+DEFINE_string(window_ms, "",
+              "The lengths of windows of time, LEAST:MOST in ms, such as "
+              "1000:60000. Empty: those that are usual for the keys "
+              "(field_keys.h)");
 DEFINE_string(
     key_file, "",
     "Keys: SOSD format for numbers (a 64-bit count, then the keys, little "
@@ -197,12 +202,37 @@ std::string DescribeQueries(const QueryOptions& options,
   return text;
 }
 
+namespace {
+
+// LEAST:MOST in milliseconds.
+Status ParseWindows(const std::string& text, WindowLengths* windows) {
+  if (text.empty()) return Status::OK();
+  const size_t colon = std::min(text.find(':'), text.size());
+  Status s =
+      ParseAmount("--window_ms", text.substr(0, colon), &windows->least_ms);
+  if (s.ok()) {
+    s = ParseAmount("--window_ms",
+                    text.substr(std::min(colon + 1, text.size())),
+                    &windows->most_ms);
+  }
+  if (s.ok() &&
+      (windows->least_ms == 0 || windows->most_ms < windows->least_ms)) {
+    s = Status::InvalidArgument(
+        "--window_ms must be LEAST:MOST, from 1 ms on, such as 1000:60000");
+  }
+  return s;
+}
+
+}  // namespace
+
 Status GenerateFromFlags(const NamedWorkload& named, const WorkloadSize& size,
                          Workload* workload, WorkloadText* text) {
   if (named.family == WorkloadFamily::kDataSet) {
     KeyType type = KeyType::kU64;
     Status s = ParseKeyType(FLAGS_key_type, &type);
-    if (s.ok()) s = Generate(named.kind, type, size, workload);
+    WorkloadSize sized = size;
+    if (s.ok()) s = ParseWindows(FLAGS_window_ms, &sized.windows);
+    if (s.ok()) s = Generate(named.kind, type, sized, workload);
     *text = {FLAGS_key_type + " keys", ""};
     return s;
   }

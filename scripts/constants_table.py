@@ -34,9 +34,9 @@ CONSTANTS = {
     "proteus_part.cc": ["kSizeRatio"],
     "prior/prior.h": ["kPriorSamples"],
     "prior/prior.cc": ["kMaxOfKind", "kMinOfKind", "kMaxOfKindPerKey", "kKeysPerQuery", "kManySamples",
-                       "kMaxBesideSamples", "kPartsOfPromise", "kRare", "kBesideWindows", "kMoreKeys", "kMinWeight"],
-    "prior/time_windows.cc": ["kOtherKeys", "kMinTimes", "kControlShare", "kWindowBits", "kWindowOrders",
-                              "kLongerAreFewer", "kNeighbors"],
+                       "kMaxBesideSamples", "kPartsOfPromise", "kMoreKeys", "kMinWeight"],
+    "prior/key_form.cc": ["kManyDigits", "kMaxDigits", "kSameBits", "kHardlyAny"],
+    "prior/prior_queries.cc": ["kWindowBits", "kFewNames"],
 }
 
 HELPER = """#pragma once

@@ -33,12 +33,12 @@ namespace {
 // Smaller ones first, of those that may hold the same characters.
 constexpr std::string_view kAlphabets[] = {
     kDecimal,
-    kLowerHex,
-    kUpperHex,
+    "0123456789abcdef",
+    "0123456789ABCDEF",
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "abcdefghijklmnopqrstuvwxyz",
-    kCrockford,
-    kLowerCrockford,
+    "0123456789ABCDEFGHJKMNPQRSTVWXYZ",
+    "0123456789abcdefghjkmnpqrstvwxyz",
     "234567ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "234567abcdefghijklmnopqrstuvwxyz",
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
@@ -68,95 +68,88 @@ std::string AlphabetOf(std::string_view characters) {
   return all;
 }
 
-// ---- Numeral ----
-
-Numeral::Value Numeral::count() const {
-  Value count = 1;
-  for (const Place& place : places_) count *= place.count;
-  return count;
-}
-
-bool Numeral::Read(const Slice& key, size_t start, Value* value) const {
-  if (start > key.size() || key.size() - start < size_) return false;
-  *value = 0;
-  for (const Place& place : places_) {
-    uint64_t part = 0;
-    for (size_t i = 0; i < place.width; i++) {
-      const char c = key[start + place.at + i];
-      const size_t digit = place.alphabet.empty() ? static_cast<uint8_t>(c)
-                                                  : place.alphabet.find(c);
-      if (digit == std::string_view::npos) return false;
-      part = part * std::max<size_t>(place.alphabet.size(), 1) + digit;
-    }
-    // Unsigned numbers below the least part wrap around.
-    if (part - place.least >= place.count) return false;
-    *value = *value * place.count + (part - place.least);
-  }
-  return true;
-}
-
-void Numeral::Write(Value value, size_t start, std::string* key) const {
-  for (size_t p = places_.size(); p-- > 0;) {
-    const Place& place = places_[p];
-    auto part = static_cast<uint64_t>(value % place.count) + place.least;
-    value /= place.count;
-    for (size_t i = place.width; i-- > 0;) {
-      char* const c = &(*key)[start + place.at + i];
-      if (place.alphabet.empty()) {
-        *c = static_cast<char>(part);
-      } else {
-        *c = place.alphabet[part % place.alphabet.size()];
-        part /= place.alphabet.size();
-      }
-    }
-  }
-}
-
-// ---- Anchor ----
-
-bool Anchor::Find(const Slice& key, size_t* start) const {
-  switch (from) {
-    case From::kBegin:
-      *start = distance;
-      return distance < key.size();
-    case From::kEnd:
-      *start = key.size() - distance;
-      return distance > 0 && distance <= key.size();
-    case From::kSeparator:
-      break;
-  }
-  size_t left = distance;
-  for (size_t i = 0; i < key.size(); i++) {
-    if (key[i] == separator && --left == 0) {
-      *start = i + 1;
-      return true;
-    }
-  }
-  return false;
-}
-
-std::vector<Anchor> AnchorsOf(const std::string& key, size_t start,
-                              bool one_length) {
-  std::vector<Anchor> anchors = {{Anchor::From::kBegin, start}};
-  if (one_length) return anchors;
-  anchors.push_back({Anchor::From::kEnd, key.size() - start});
-  if (start > 0 && IsSeparator(key[start - 1])) {
-    const char separator = key[start - 1];
-    const auto before = static_cast<size_t>(
-        std::count(key.begin(), key.begin() + start, separator));
-    anchors.push_back({Anchor::From::kSeparator, before, separator});
-  }
-  return anchors;
-}
-
 // ---- Key form ----
 
-KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics) {
-  if (statistics.shortest_key() != statistics.longest_key()) {
-    return KeyForm::kText;
+namespace {
+
+// The digits of the number, such as a time, in which byte `place` lies. Single
+// separators may part them, as in 2026-01-01T12:34.
+size_t DigitsAround(const std::string& key, size_t place) {
+  const auto is_digit = [&](size_t i) {
+    return i < key.size() && IsDigit(key[i]);
+  };
+  const auto goes_on = [&](size_t i) {
+    return is_digit(i) || (i > 0 && is_digit(i - 1) && is_digit(i + 1));
+  };
+  size_t digits = 0;
+  for (size_t i = place; goes_on(i); i++) digits += is_digit(i) ? 1 : 0;
+  for (size_t i = place; i-- > 0 && goes_on(i);) digits += is_digit(i) ? 1 : 0;
+  return digits;
+}
+
+// Returns true if most of the keys part from their neighbors in a number of
+// many digits.
+bool PartInNumbers(const KeyStore& keys) {
+  constexpr size_t kManyDigits = 8;
+  size_t parted = 0;
+  const size_t count = std::min(keys.size(), kMaxSampledKeys);
+  for (size_t i = 0; i < count; i++) {
+    const size_t index = i * keys.size() / count;
+    if (index + 1 == keys.size()) continue;
+    const std::string key = keys[index].ToString();
+    const size_t place = Slice(key).difference_offset(keys[index + 1]);
+    if (DigitsAround(key, place) >= kManyDigits) parted++;
   }
-  if (ArePrintable(SampledKeys(keys))) return KeyForm::kDigits;
-  return statistics.longest_key() <= 8 ? KeyForm::kNumber : KeyForm::kRecord;
+  return parted > count / 2;
+}
+
+}  // namespace
+
+KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics,
+                  bool has_fields) {
+  // A printed number of 64 bits has this many digits at most.
+  constexpr size_t kMaxDigits = 20;
+  const bool printed = ArePrintable(SampledKeys(keys));
+  if (statistics.shortest_key() != statistics.longest_key()) {
+    return printed && PartInNumbers(keys) ? KeyForm::kFields : KeyForm::kText;
+  }
+  if (printed) {
+    return statistics.longest_key() <= kMaxDigits ? KeyForm::kDigits
+                                                  : KeyForm::kFields;
+  }
+  return statistics.longest_key() <= 8 && !has_fields ? KeyForm::kNumber
+                                                      : KeyForm::kRecord;
+}
+
+std::vector<uint32_t> FieldEndsOf(const KeyStatistics& statistics) {
+  // A border is followed by this many bits that tell hardly any keys apart.
+  constexpr uint32_t kSameBits = 4;
+  constexpr uint64_t kHardlyAny = 1000;
+  std::vector<uint32_t> ends;
+  if (statistics.shortest_key() != statistics.longest_key()) return ends;
+  const auto is_flat = [&](uint32_t bits) {
+    const uint64_t prefixes = statistics.Prefixes(bits);
+    return statistics.Prefixes(bits + kSameBits) - prefixes <=
+           prefixes / kHardlyAny;
+  };
+  // Longer keys have fields of whole bytes.
+  const uint32_t step = statistics.longest_key() > 8 ? 8 : 1;
+  const uint32_t bits =
+      std::min<uint32_t>(static_cast<uint32_t>(8 * statistics.longest_key()),
+                         statistics.max_bits());
+  const uint64_t most = statistics.num_keys() - statistics.num_keys() / 50;
+  for (uint32_t end = step; end + kSameBits < bits; end += step) {
+    const uint64_t prefixes = statistics.Prefixes(end);
+    if (prefixes > 1 && prefixes < most && is_flat(end) && !is_flat(end - 1)) {
+      ends.push_back(end);
+    }
+  }
+  return ends;
+}
+
+bool HasPlaces(KeyForm form, const KeyStatistics& statistics) {
+  return IsPrinted(form) &&
+         statistics.shortest_key() == statistics.longest_key();
 }
 
 std::vector<std::string> CharactersOf(const KeyStore& keys) {
@@ -166,7 +159,10 @@ std::vector<std::string> CharactersOf(const KeyStore& keys) {
   }
   std::vector<std::string> alphabets;
   for (const std::string& characters : seen) {
-    alphabets.push_back(AlphabetOf(characters));
+    const bool same =
+        characters.find_first_not_of(characters[0]) == std::string::npos;
+    alphabets.push_back(same ? characters.substr(0, 1)
+                             : AlphabetOf(characters));
   }
   return alphabets;
 }

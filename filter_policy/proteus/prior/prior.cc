@@ -66,12 +66,6 @@ constexpr size_t kManySamples = 1000;
 constexpr size_t kMaxBesideSamples = 32;
 // The factor for queries with a promise, since that is a low rate.
 constexpr double kPartsOfPromise = 4;
-// The factor for kinds of little weight.
-constexpr double kRare = 0.125;
-
-// The factor of the weights of other queries where there are windows of time.
-constexpr double kBesideWindows = 0.01;
-
 // The usual number of queries of a kind.
 size_t QueriesOfKind(size_t num_keys, size_t num_samples) {
   return std::min(
@@ -121,14 +115,8 @@ class PriorMixture {
 
   std::vector<LocatedQuery> Make() {
     AddPointsAlike(2);
-    if (AddWindows()) {
-      AddKind(MakeEntityScan, 0.5, kRare, /*scaled=*/true);
-      AddKind(MakePointNearTime, 0.05, kRare);
-      AddRanges(kBesideWindows, kRare);
-    } else {
-      AddPointsAfter();
-      AddRanges(1, 1);
-    }
+    AddPointsAfter();
+    AddRanges();
     for (LocatedQuery& query : queries_) {
       // Sums of weights of 24 bits are exact, in any order.
       query.weight = static_cast<float>(
@@ -152,11 +140,9 @@ class PriorMixture {
     return true;
   }
 
-  // Makes the queries of a kind, which have this weight together. Where not all
-  // can be made, the weight is theirs; if `scaled`, it shrinks with their
-  // number.
-  void AddKind(QueryMaker make, double weight, double parts = 1,
-               bool scaled = false) {
+  // Makes the queries of a kind, which have this weight together, even where
+  // not all can be made.
+  void AddKind(QueryMaker make, double weight, double parts = 1) {
     const size_t begin = queries_.size();
     const size_t count = CountOf(parts);
     for (size_t i = 0; i < count; i++) {
@@ -164,9 +150,6 @@ class PriorMixture {
     }
     const size_t made = queries_.size() - begin;
     if (made == 0) return;
-    if (scaled) {
-      weight *= static_cast<double>(made) / static_cast<double>(count);
-    }
     all_ += weight;
     for (size_t i = begin; i < queries_.size(); i++) {
       queries_[i].weight =
@@ -177,26 +160,18 @@ class PriorMixture {
   // Adds queries in place of keys. Few keys are so close to others that a query
   // there is hard to resolve, but these decide between designs of low rates. So
   // every fourth query is in place of one of the closest keys of a larger
-  // number, and has less weight. Returns the number of queries, and adds none
-  // if there are fewer than `least`.
-  size_t AddInPlace(QueryMaker make, double weight, double parts,
-                    size_t least = 1) {
+  // number, and has less weight.
+  void AddInPlace(QueryMaker make, double weight, double parts) {
     constexpr size_t kMoreKeys = 8;
     if (places_.empty()) places_ = FindPlaces(kMoreKeys * of_kind_, &source_);
     const size_t count = CountOf(parts);
-    const size_t begin = queries_.size();
     const size_t closest = count / 4;
     const size_t step = (places_.size() - closest) / (count - closest);
     std::vector<uint32_t> levels;
     for (size_t i = 0; i < places_.size(); i += i < closest ? 1 : step) {
       if (AddQuery(make, places_[i].index)) levels.push_back(places_[i].level);
     }
-    if (levels.size() < least) {
-      queries_.resize(begin);
-      return 0;
-    }
-    SetWeights(levels, weight);
-    return levels.size();
+    if (!levels.empty()) SetWeights(levels, weight);
   }
 
   // Weighs the last queries, whose levels these are.
@@ -218,7 +193,7 @@ class PriorMixture {
       return;
     }
     std::vector<uint32_t> levels;
-    if (source_.form == KeyForm::kText) {
+    if (source_.statistics.shortest_key() != source_.statistics.longest_key()) {
       // The length of a key counts, too.
       const auto count = static_cast<size_t>(kPartsOfPromise) * of_kind_;
       for (size_t i = 0; i < count; i++) {
@@ -238,42 +213,48 @@ class PriorMixture {
     if (!levels.empty()) SetWeights(levels, weight);
   }
 
-  // Adds windows of time. False if there are none, or if times are so close to
-  // each other that hardly any window between them is empty.
-  bool AddWindows() {
-    return source_.windows && AddInPlace(MakeWindow, 8, 2, of_kind_ / 2) > 0;
-  }
-
-  // In printed keys, points behind a key are promised too. Then their weight
-  // says how much worse they may be than the others.
+  // In text and printed numbers, points behind a key are promised too. Then
+  // their weight says how much worse they may be than the others.
   void AddPointsAfter() {
-    if (IsPrinted(source_.form)) {
-      AddKind(MakePointAfter, source_.form == KeyForm::kText ? 0.18 : 0.1,
-              kPartsOfPromise);
-    } else {
-      AddKind(MakePointAfter, 0.5);
+    switch (source_.form) {
+      case KeyForm::kNumber:
+        AddKind(MakePointAfter, 0.5);
+        break;
+      case KeyForm::kRecord:
+      case KeyForm::kFields:
+        AddKind(MakePointAfter, 0.05);
+        break;
+      case KeyForm::kDigits:
+        AddKind(MakePointAfter, 0.1, kPartsOfPromise);
+        break;
+      case KeyForm::kText:
+        AddKind(MakePointAfter, 0.18, kPartsOfPromise);
+        break;
     }
   }
 
   // Marks the queries from that of index `begin` on as a kind of their own if
-  // they weigh enough.
+  // they weigh enough. Windows and scans of fields are not to be alike: one
+  // entity and its times need prefixes of different lengths.
   void MarkKind(size_t begin, double weight) {
     constexpr double kMinWeight = 1;
-    if (weight < kMinWeight) return;
+    const bool has_fields =
+        source_.form == KeyForm::kFields || source_.form == KeyForm::kRecord;
+    if (weight < kMinWeight || has_fields) return;
     kind_++;
     for (size_t i = begin; i < queries_.size(); i++) queries_[i].kind = kind_;
   }
 
-  void AddRanges(double weight, double parts) {
-    const auto alike = [&](QueryMaker make, double share, double size) {
+  void AddRanges() {
+    const auto alike = [&](QueryMaker make, double weight, double parts) {
       const size_t begin = queries_.size();
-      AddInPlace(make, share * weight, size * parts);
-      MarkKind(begin, share * weight);
+      AddInPlace(make, weight, parts);
+      MarkKind(begin, weight);
     };
-    const auto other = [&](QueryMaker make, double share, double size) {
+    const auto other = [&](QueryMaker make, double weight, double parts) {
       const size_t begin = queries_.size();
-      AddKind(make, share * weight, size * parts);
-      MarkKind(begin, share * weight);
+      AddKind(make, weight, parts);
+      MarkKind(begin, weight);
     };
     switch (source_.form) {
       case KeyForm::kNumber:
@@ -282,17 +263,25 @@ class PriorMixture {
         other(MakeRangeAfter, 4, 2);
         break;
       case KeyForm::kRecord:
-        alike(MakeRangeAlike, 10, 1);
-        other(MakeRangeSpread, 1, 1);
-        other(MakeRangeAfter, 0.5, 1);
+        alike(MakeRangeAlike, 6, 2);
+        alike(MakePrefixScan, 2, 1);
+        other(MakeFieldScan, 4, 1);
+        other(MakeRangeSpread, 0.5, 1);
         break;
       case KeyForm::kDigits:
-        alike(MakeRangeAlike, 8, 1);
+        alike(MakeRangeAlike, 6, 1);
+        alike(MakePrefixScan, 2, 1);
         other(MakeRangeAfter, 0.5, 1);
+        break;
+      case KeyForm::kFields:
+        alike(MakeRangeAlike, 6, 2);
+        alike(MakePrefixScan, 4, 1);
+        other(MakeFieldScan, 0.1, 1);
         break;
       case KeyForm::kText:
         alike(MakeSibling, 6, 1);
         alike(MakePrefixScan, 2, 1);
+        other(MakeFieldScan, 0.9, 1);
         break;
     }
   }

@@ -14,18 +14,27 @@
 //             one; in text, also with a byte more or less. In printed keys,
 //             digits are counted up
 //    spread   anywhere between the first and the last key
+//    field    all keys with the first fields of a key, which all count as
+//             absent
 //
 //  A query in place of a key stands for all keys that share as much with their
 //  neighbors, and has their weight. The statistics of the keys tell how many
 //  these are.
 //
-//  Ranges have all lengths from one to about the distance of the keys around
-//  them, in orders of magnitude; longer ones are more likely. Behind a key,
-//  they are short. Keys of different lengths are text: then ranges go from a
-//  key to its last byte + 1, or over all keys that begin with a prefix. The
-//  weight of each kind is in prior.cc. With these weights, at 14 bits per key,
-//  one design serves all kinds that a filter of that size can serve at once
-//  (docs/results/engine.md).
+//  The prior is robust rather than sure. Ranges have all lengths from one to
+//  the distance of the keys around them, and all orders of magnitude are
+//  equally likely: a window counts up any place behind the one in which its key
+//  parts from its neighbors, be it of a time, a sequence number or a random id.
+//  Places that no query counts in cost nothing but weight, since a design that
+//  resolves the longer windows resolves those too. A design for short windows
+//  alone lets all longer ones through, and loses by these.
+//
+//  Behind a key, ranges are short. Keys of different lengths are text: then
+//  ranges go from a key to its last byte + 1, or over all keys that begin with
+//  a prefix; unless keys part in long numbers, which are fields. The weight of
+//  each kind is in prior.cc. With these weights, one design serves all kinds
+//  that a filter of that size can serve at once (docs/results/first_file.md,
+//  docs/results/engine.md).
 //
 //  The prior depends on the keys alone: equal keys give equal priors.
 

@@ -3,6 +3,7 @@
 #include "filter_policy/proteus/prior/prior_queries.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "filter_policy/range_filter.h"
 #include "filter_policy/samples/query_queue.h"
@@ -37,12 +38,10 @@ PriorSource::PriorSource(const KeyStore& its_keys,
     : keys(its_keys),
       statistics(its_statistics),
       prefixes_only(asks_prefixes_only),
-      form(KeyFormOf(keys, statistics)),
-      alphabets(form == KeyForm::kDigits ? CharactersOf(keys)
-                                         : std::vector<std::string>()),
-      windows(form == KeyForm::kNumber
-                  ? std::nullopt
-                  : TimeWindows::Find(keys, statistics.NeighbourBits() / 8)),
+      field_ends(FieldEndsOf(statistics)),
+      form(KeyFormOf(keys, statistics, !field_ends.empty())),
+      alphabets(HasPlaces(form, statistics) ? CharactersOf(keys)
+                                            : std::vector<std::string>()),
       random(keys.size()) {}
 
 bool LocateInPlaceOf(size_t index, const Slice& lo, const Slice& hi,
@@ -62,6 +61,10 @@ bool LocateAnywhere(const Slice& lo, const Slice& hi, bool hi_inclusive,
 
 namespace {
 
+// Windows of records and in print are at least 2^-kWindowBits as long as the
+// distance of the keys: 30 s if that is a year. What resolves these resolves
+// the shorter ones, too.
+constexpr uint32_t kWindowBits = 20;
 // Limit of the digits of printed numbers that are counted up.
 constexpr size_t kStepDigits = 3;
 
@@ -97,6 +100,17 @@ Slice AnyKey(PriorSource* source) {
   return source->keys[source->random.Uniform(source->keys.size())];
 }
 
+// The characters that the places of a key count in: digits in text.
+std::vector<std::string> AlphabetsOf(const std::string& key,
+                                     const PriorSource& source) {
+  if (!source.alphabets.empty()) return source.alphabets;
+  std::vector<std::string> alphabets;
+  for (char c : key) {
+    alphabets.push_back(IsDigit(c) ? std::string(kDecimal) : std::string(1, c));
+  }
+  return alphabets;
+}
+
 // Counts up the character at `place` by `more`, with carries. False if there is
 // a carry out of the first place, or a character that is not in its alphabet.
 bool CountUpBy(size_t more, size_t place,
@@ -109,7 +123,9 @@ bool CountUpBy(size_t more, size_t place,
       (*key)[i] = alphabet[digit + more];
       return true;
     }
-    (*key)[i] = alphabet.front();
+    // A place of one character does not count.
+    if (alphabet.size() == 1) continue;
+    (*key)[i] = alphabet[(digit + more) % alphabet.size()];
     more = 1;
   }
   return false;
@@ -132,14 +148,12 @@ uint32_t LastBitOfNumber(uint32_t shared, uint32_t bits) {
 }
 
 uint32_t ChooseLengthBit(uint32_t shared, uint32_t bits, PriorSource* source) {
-  const uint32_t last = LastBitOfNumber(shared, bits);
   const bool number = source->form == KeyForm::kNumber;
+  uint32_t last = LastBitOfNumber(shared, bits);
+  if (!number) last = std::min(last, shared + kWindowBits);
   const uint32_t first = std::min(shared + (number ? 3 : 0), last);
-  const uint64_t range = last - first + 1;
-  const uint64_t more = source->random.Uniform(range);
   return first +
-         static_cast<uint32_t>(
-             number ? more : std::min(more, source->random.Uniform(range)));
+         static_cast<uint32_t>(source->random.Uniform(last - first + 1));
 }
 
 bool Advance(uint32_t bit, PriorRandom* random, std::string* key) {
@@ -156,7 +170,7 @@ bool CountUp(size_t place, PriorSource* source, std::string* key) {
 
 bool Follow(size_t index, PriorSource* source, std::string* key) {
   PriorRandom& random = source->random;
-  if (source->form == KeyForm::kDigits) {
+  if (!source->alphabets.empty()) {
     const size_t digits = random.Uniform(std::min(kStepDigits, key->size()));
     return CountUp(key->size() - 1 - digits, source, key);
   }
@@ -203,7 +217,7 @@ bool ChangeKey(size_t index, PriorSource* source, std::string* key) {
     case 1: {
       const Slice other = AnyKey(source);
       const size_t place = random.Uniform(key->size());
-      if (source->form == KeyForm::kDigits) {
+      if (!source->alphabets.empty()) {
         (*key)[place] = AnyCharacter(place, source);
       } else if (place < other.size()) {
         (*key)[place] = other[place];
@@ -219,11 +233,29 @@ bool ChangeKey(size_t index, PriorSource* source, std::string* key) {
   }
 }
 
-// Moves a key to the end of a range that begins with it.
+// Moves a key to the end of a range that begins with it. All orders of
+// magnitude are equally likely, from the distance of the neighbors to one.
 bool GoAsFarAsNeighbors(size_t index, PriorSource* source, std::string* key) {
+  PriorRandom& random = source->random;
+  if (IsPrinted(source->form)) {
+    const std::vector<std::string> alphabets = AlphabetsOf(*key, *source);
+    std::vector<size_t> places;
+    uint32_t bits = 0;
+    for (size_t i = SharedWithNeighbors(source->keys, index) / 8;
+         i < key->size() && bits < kWindowBits; i++) {
+      if (alphabets[i].size() == 1) continue;
+      places.push_back(i);
+      bits += BitsFor(alphabets[i].size() - 1);
+    }
+    if (places.empty()) return false;
+    const size_t place = places[random.Uniform(places.size())];
+    const auto more = static_cast<size_t>(std::pow(
+        static_cast<double>(alphabets[place].size()), random.Fraction()));
+    return CountUpBy(more, place, alphabets, key);
+  }
   const uint32_t bit = ChooseLengthBit(SharedWithNeighbors(source->keys, index),
                                        BitsOf(*key), source);
-  return Advance(bit, &source->random, key);
+  return Advance(bit, &random, key);
 }
 
 }  // namespace
@@ -244,41 +276,15 @@ bool MakePointAfter(size_t index, PriorSource* source, LocatedQuery* query) {
       !LocatePoint(key, *source, query)) {
     return false;
   }
-  query->promised = IsPrinted(source->form);
+  query->promised =
+      source->form == KeyForm::kDigits || source->form == KeyForm::kText;
   return true;
-}
-
-bool MakePointNearTime(size_t index, PriorSource* source, LocatedQuery* query) {
-  PriorRandom& random = source->random;
-  std::string key = source->keys[index].ToString();
-  if (random.Uniform(2) == 0) {
-    return source->windows->Later(index, 1 + random.Uniform(1 << kStepBits),
-                                  &key) &&
-           LocatePoint(key, *source, query);
-  }
-  const Slice other = AnyKey(source);
-  size_t end = 0;
-  if (other.empty() || !source->windows->EndOfTime(key, &end)) return false;
-  const size_t place = random.Uniform(std::min(end, other.size()));
-  key[place] = other[place];
-  return LocatePoint(key, *source, query);
 }
 
 bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query) {
   const Slice lo = source->keys[index];
   if (lo.empty()) return false;
   std::string hi = lo.ToString();
-  if (source->form == KeyForm::kDigits) {
-    // The place lies where the key differs from its neighbors, or later; longer
-    // ranges are more likely.
-    const size_t first = std::min<size_t>(
-        SharedWithNeighbors(source->keys, index) / 8, lo.size() - 1);
-    const size_t places = lo.size() - first;
-    const size_t place = first + std::min(source->random.Uniform(places),
-                                          source->random.Uniform(places));
-    return CountUp(place, source, &hi) &&
-           LocateInPlaceOf(index, lo, hi, true, *source, query);
-  }
   return GoAsFarAsNeighbors(index, source, &hi) &&
          LocateInPlaceOf(index, lo, hi, true, *source, query);
 }
@@ -287,7 +293,7 @@ bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query) {
   std::string lo = source->keys[index].ToString();
   if (lo.empty() || !Follow(index, source, &lo)) return false;
   std::string hi = lo;
-  if (source->form == KeyForm::kDigits) {
+  if (!source->alphabets.empty()) {
     return CountUp(hi.size() - 1, source, &hi) &&
            LocateAnywhere(lo, hi, true, *source, query);
   }
@@ -338,18 +344,51 @@ bool MakePrefixScan(size_t index, PriorSource* source, LocatedQuery* query) {
   return LocateInPlaceOf(index, lo, hi, false, *source, query);
 }
 
-bool MakeWindow(size_t index, PriorSource* source, LocatedQuery* query) {
-  std::string lo;
-  std::string hi;
-  return source->windows->Window(index, source->random.Fraction(), &lo, &hi) &&
-         LocateInPlaceOf(index, lo, hi, true, *source, query);
+namespace {
+
+// The first bits of a key, and zeros or ones after them.
+std::string FirstBits(const Slice& key, uint32_t bits, bool ones) {
+  std::string first = key.ToString();
+  for (size_t i = bits / 8; i < first.size(); i++) {
+    const unsigned behind = i == bits / 8 ? 0xff >> bits % 8 : 0xff;
+    const auto byte = static_cast<uint8_t>(first[i]);
+    first[i] = static_cast<char>(ones ? byte | behind : byte & ~behind);
+  }
+  return first;
 }
 
-bool MakeEntityScan(size_t index, PriorSource* source, LocatedQuery* query) {
-  std::string lo;
-  std::string hi;
-  return source->windows->NextEntity(index, &lo) && FirstAfterPrefix(lo, &hi) &&
-         LocateAnywhere(lo, hi, false, *source, query);
+}  // namespace
+
+bool MakeFieldScan(size_t index, PriorSource* source, LocatedQuery* query) {
+  const KeyStore& keys = source->keys;
+  const Slice key = keys[index];
+  std::vector<uint32_t> ends = source->field_ends;
+  if (IsPrinted(source->form)) {
+    ends.clear();
+    for (size_t i = 1; i < key.size(); i++) {
+      // The digits of one number, such as a time, may have separators.
+      const bool in_number = i > 1 && IsDigit(key[i - 2]) && IsDigit(key[i]);
+      if (IsSeparator(key[i - 1]) && !in_number) {
+        ends.push_back(static_cast<uint32_t>(8 * i));
+      }
+    }
+  }
+  if (ends.empty()) return false;
+  const uint32_t bits = ends[source->random.Uniform(ends.size())];
+  std::string lo = FirstBits(key, bits, false);
+  std::string hi = FirstBits(key, bits, true);
+  const bool inclusive = !IsPrinted(source->form);
+  if (!inclusive) {
+    lo.resize(bits / 8);
+    if (!FirstAfterPrefix(lo, &hi)) return false;
+  }
+  const size_t first = keys.LowerBound(lo, 0, index + 1);
+  size_t next = keys.LowerBound(hi, index, keys.size());
+  if (next < keys.size() && inclusive && keys[next] == hi) next++;
+  // Applications know a few names that have many keys each.
+  constexpr size_t kFewNames = 256;
+  return next - first <= 1 + keys.size() / kFewNames &&
+         LocateIfEmpty(lo, hi, inclusive, first, next, *source, query);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

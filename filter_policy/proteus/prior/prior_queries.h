@@ -11,14 +11,12 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "filter_policy/proteus/model/located_queries.h"
 #include "filter_policy/proteus/prior/key_form.h"
-#include "filter_policy/proteus/prior/time_windows.h"
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -66,10 +64,11 @@ struct PriorSource {
   const KeyStatistics& statistics;
   // Whether a point query asks for all keys that start with its key.
   const bool prefixes_only;
+  // Where fields of binary keys end, in bits.
+  const std::vector<uint32_t> field_ends;
   const KeyForm form;
-  // For KeyForm::kDigits, the characters at each place.
+  // For printed keys of one length, the characters at each place.
   const std::vector<std::string> alphabets;
-  const std::optional<TimeWindows> windows;
   PriorRandom random;
 };
 
@@ -103,8 +102,8 @@ uint32_t SharedWithNeighbors(const KeyStore& keys, size_t index);
 uint32_t LastBitOfNumber(uint32_t shared, uint32_t bits);
 
 // Chooses the highest bit of the length of a range: from the distance to the
-// nearest key, which shares `shared` bits, down to one. For numbers, the
-// longest is an eighth of that; for others, longer lengths are more likely.
+// nearest key, which shares `shared` bits, down to one, all of them equally
+// likely. For numbers, the longest is an eighth of that.
 uint32_t ChooseLengthBit(uint32_t shared, uint32_t bits, PriorSource* source);
 
 // The functions below return false if there is no such key.
@@ -136,12 +135,8 @@ bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query);
 // A key a little after it, or one with a byte of another key; in text, also one
 // with a byte more or less. In printed keys, such points are promised too.
 bool MakePointAfter(size_t index, PriorSource* source, LocatedQuery* query);
-// A key at a time that is a little later, or with another key's byte in its
-// first fields or its time.
-// REQUIRES: there are windows
-bool MakePointNearTime(size_t index, PriorSource* source, LocatedQuery* query);
-
-// From the key to one that is nearer than its neighbor.
+// A window: from the key to one that is nearer than its neighbor. All orders of
+// magnitude are equally likely, whatever stands behind the place that counts.
 bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query);
 // A short range.
 bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query);
@@ -152,12 +147,9 @@ bool MakeRangeSpread(size_t index, PriorSource* source, LocatedQuery* query);
 bool MakeSibling(size_t index, PriorSource* source, LocatedQuery* query);
 // All keys with a prefix that only this key has.
 bool MakePrefixScan(size_t index, PriorSource* source, LocatedQuery* query);
-
-// From the key's time to a later one (time_windows.h).
-// REQUIRES: there are windows
-bool MakeWindow(size_t index, PriorSource* source, LocatedQuery* query);
-// All keys of the next entity.
-// REQUIRES: there are windows
-bool MakeEntityScan(size_t index, PriorSource* source, LocatedQuery* query);
+// All keys with the first fields of this key. All of these count as absent.
+// Fields end with a separator, or as FieldEndsOf finds them. False if many keys
+// have these fields.
+bool MakeFieldScan(size_t index, PriorSource* source, LocatedQuery* query);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -33,7 +33,11 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   const uint32_t max_bits = statistics_.max_bits();
   const std::vector<uint32_t> lengths =
       SpreadLengths(1, max_bits, kMaxPrefixLengths);
-  SearchPairs(tries, lengths, bytes, &found);
+  const bool has_key_sets = space == DesignSpace::kProteus && allow_key_sets_;
+  std::vector<DesignCandidate> broken;
+  SearchPairs(tries, lengths, bytes, &found, has_key_sets ? &broken : nullptr);
+  // A set of whole keys may keep what these break.
+  AddKeySets(broken, {0.15, 0.3}, bytes, &found);
   KeepBest(kFinalists, demand_, &found);
   if (lengths.size() < max_bits && !found.empty()) {
     // The second round takes all lengths around the best one.
@@ -68,7 +72,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, demand_, &found);
-  if (space == DesignSpace::kProteus && allow_key_sets_) {
+  if (has_key_sets) {
     SearchKeySets(bytes, &found);
     KeepBest(kFinalists, demand_, &found);
   }
@@ -136,8 +140,6 @@ constexpr size_t kKeySetQueries = 512;
 // of their sets, and tries such a set alone.
 void DesignSearch::SearchKeySets(uint64_t bytes,
                                  std::vector<DesignCandidate>* found) const {
-  constexpr double kShares[] = {0.2, 0.25, 0.3, 0.34, 0.37,
-                                0.4, 0.45, 0.5, 0.6};
   std::vector<DesignCandidate> with_keys = *found;
   for (AmqKind kind : kinds_) {
     DesignCandidate keys_only;
@@ -145,11 +147,19 @@ void DesignSearch::SearchKeySets(uint64_t bytes,
     keys_only.TestApart(1);
     with_keys.push_back(keys_only);
   }
-  for (DesignCandidate& candidate : with_keys) {
+  AddKeySets(with_keys,
+             {0.1, 0.15, 0.2, 0.25, 0.3, 0.34, 0.37, 0.4, 0.45, 0.5, 0.6},
+             bytes, found);
+}
+
+void DesignSearch::AddKeySets(const std::vector<DesignCandidate>& designs,
+                              const std::vector<double>& shares, uint64_t bytes,
+                              std::vector<DesignCandidate>* found) const {
+  for (DesignCandidate candidate : designs) {
     ProteusDesign& design = candidate.design;
     if (design.first_prefix_bits() > 0) continue;
     if (design.keys() == nullptr) design.AddKeys(0);
-    for (double share : kShares) {
+    for (double share : shares) {
       design[0].share = share *
                         static_cast<double>(bytes - candidate.trie_bytes) /
                         static_cast<double>(bytes);

@@ -14,7 +14,8 @@
 //       Series and pairs of sets begin with a coarse grid, judged by 128
 //       queries (SearchSeries, SearchTwoSets); from the best pairs of sets,
 //       steps go on to better neighbors. The best of all get a set of whole
-//       keys in front (SearchKeySets).
+//       keys in front (SearchKeySets); so do the best pairs that without one
+//       break the promise for points.
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
@@ -102,10 +103,18 @@ class DesignSearch {
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   void SearchKeySets(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+  // Adds designs, each with a set of whole keys in these shares of the memory
+  // of its sets.
+  void AddKeySets(const std::vector<DesignCandidate>& designs,
+                  const std::vector<double>& shares, uint64_t bytes,
+                  std::vector<DesignCandidate>* found) const;
 
+  // In `broken`, if given, are the best designs that do not keep what is
+  // promised of points, one for each first length.
   void SearchPairs(const std::vector<uint32_t>& first_lengths,
                    const std::vector<uint32_t>& lengths, uint64_t bytes,
-                   std::vector<DesignCandidate>* found) const;
+                   std::vector<DesignCandidate>* found,
+                   std::vector<DesignCandidate>* broken = nullptr) const;
   void SearchSeries(uint64_t bytes, double key_share,
                     std::vector<DesignCandidate>* found) const;
   void SearchTwoSets(uint64_t bytes, std::vector<DesignCandidate>* found) const;

@@ -169,7 +169,8 @@ void AddBins(const PairCounts::Bin* bins, double total, double rate_of_set,
 void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
                                const std::vector<uint32_t>& lengths,
                                uint64_t bytes,
-                               std::vector<DesignCandidate>* found) const {
+                               std::vector<DesignCandidate>* found,
+                               std::vector<DesignCandidate>* broken) const {
   const QuerySample& sample =
       judge_.SampleOf(judge_.StepFor(kFirstRoundQueries));
   const PairCounts counts(sample, statistics_.alphabets(), first_lengths,
@@ -202,6 +203,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       least.Add(CostOf(candidate, demand_));
       found->push_back(candidate);
     }
+    DesignCandidate best_broken;
     candidate.design.Add(Layer());
     Layer& second = *(candidate.design.end() - 1);
     const double nanos_of_trie = candidate.build_nanos;
@@ -232,13 +234,20 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
         candidate.TestApart(one);
         AddBins(counts.BinsOf(i, j), total, rate, &candidate);
         const double shared = shares[j].promised;
-        candidate.fpr +=
+        const double penalty =
             judge_.Penalty(shared + (reached.promised - shared) * rate, bytes);
+        if (penalty > 0 && candidate.fpr < best_broken.fpr) {
+          best_broken = candidate;
+        }
+        candidate.fpr += penalty;
         const double cost = CostOf(candidate, demand_);
         if (cost > least.Most()) continue;
         least.Add(cost);
         found->push_back(candidate);
       }
+    }
+    if (broken != nullptr && best_broken.fpr < 1) {
+      broken->push_back(best_broken);
     }
   }
 }
