@@ -43,12 +43,12 @@
 //  counts again. Seeks that do not ask the filter are not counted: unbounded
 //  seeks backwards, seeks to the first key without an upper bound, seeks in
 //  files whose filter is not used, and unbounded seeks while waiting does not
-//  pay (see docs/design_reads.md). Neither are the seeks of a MultiScan, which
-//  asks the filter about all ranges at once, nor seeks that end with an error
-//  or wait for a block. Prefix seeks without an upper bound are handled by
-//  RocksDB, and counted in its own statistics. With an upper bound, the filter
-//  is asked about the range first, and then, by RocksDB, about the prefix; if
-//  either is denied without a read, the outcome is negative.
+//  pay (see docs/internals/reads.md). Neither are the seeks of a MultiScan,
+//  which asks the filter about all ranges at once, nor seeks that end with an
+//  error or wait for a block. Prefix seeks without an upper bound are handled
+//  by RocksDB, and counted in its own statistics. With an upper bound, the
+//  filter is asked about the range first, and then, by RocksDB, about the
+//  prefix; if either is denied without a read, the outcome is negative.
 //
 //  Gets
 //

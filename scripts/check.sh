@@ -13,7 +13,7 @@
 #
 #   scripts/check.sh MODE --help   prints the options of a mode
 #
-# docs/torture.md describes the modes, docs/results/torture.md what they have found. Builds and logs are kept in $PROTEAN_CACHE
+# docs/internals/torture.md describes the modes, docs/results/torture.md what they have found. Builds and logs are kept in $PROTEAN_CACHE
 # (default: protean in the user's cache folder). PROTEAN_JOBS is the number of compilers and tests that run at once (default:
 # one for each core).
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"

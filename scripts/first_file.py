@@ -36,7 +36,7 @@ UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1000, "s"), (1, 
 
 PAGE = """# The first file
 
-What a filter of Proteus lets through that was designed [before any query had come](../design_proteus.md#before-there-are-samples-the-prior).
+What a filter of Proteus lets through that was designed [before any query had come](../internals/proteus.md#before-there-are-samples-the-prior).
 `scripts/first_file.py` wrote this page. It has {num} keys a family (`db_bench_ext/field_keys.h` describes them), 20,000 queries of which
 those count that find nothing, and seed {seed}; the prior was tuned with others. Windows begin anywhere in 30 days, and each
 order of magnitude of their lengths is equally likely. The prior knows neither these lengths nor what a time is.

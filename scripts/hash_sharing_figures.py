@@ -45,11 +45,11 @@ Made by `{command}`: {num} keys, {queries} queries.
 - *Keys of up to 119 bytes* have heads of less than 112 bytes, which are hashed in each filter. So both columns are the same.
 - *Each filter mixes the digest with its own salt*, which the stock filter does not. That is part of both columns.
 - *A digest that is remembered is the one that would be computed.* So both columns of Protean read the same blocks.
-- *MultiGet* hashes each key in each filter ([why](../design_proteus.md#hashing-a-key-once)).
+- *MultiGet* hashes each key in each filter ([why](../internals/proteus.md#hashing-a-key-once)).
 - *Files of RocksDB's own filters* in the same tree hash the key for themselves. Their builders and readers take keys, not
   hashes, and no public function of theirs takes a hash.
 
-[How it works](../design_proteus.md#hashing-a-key-once)
+[How it works](../internals/proteus.md#hashing-a-key-once)
 """
 
 

@@ -4,7 +4,8 @@
 //  anything, and samples the seeks that find nothing. In a file without a
 //  filter that ranges can be asked of, it reads, and samples.
 //  table/seek/seek_decision.h decides what a seek does; this iterator acts on
-//  it (docs/design_reads.md). RocksDB's iterators see one of three positions:
+//  it (docs/internals/reads.md). RocksDB's iterators see one of three
+//  positions:
 //
 //  - A key of the file.
 //  - Nothing, if the filter says that the file has no key in the range of the

@@ -2,11 +2,12 @@
 
 //  The reader of an SST file. RocksDB's block-based table does the work. A Get
 //  asks the filter, has the table look the key up, and counts what the file has
-//  told (docs/design_reads.md). If the table keeps the whole filter in memory,
-//  the reader asks it in the table's place, and counts the answer as the table
-//  would. Most files do not have the key, and the way to the filter through the
-//  table costs more than the answer: with it, a Get takes 3 % more instructions
-//  over one run, and 10 % more over four (scripts/count_instructions.sh
+//  told (docs/internals/reads.md). If the table keeps the whole filter in
+//  memory, the reader asks it in the table's place, and counts the answer as
+//  the table would. Most files do not have the key, and the way to the filter
+//  through the table costs more than the answer: with it, a Get takes 3 % more
+//  instructions over one run, and 10 % more over four
+//  (scripts/count_instructions.sh
 //  --paths=point proteus:12).
 //
 //  MultiGet leaves all but the counting to the table. Only iterators

@@ -26,8 +26,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // absent keys that it lets through, and make each lookup a read (Naor and
 // Yogev, Bloom Filters in Adversarial Environments, 2015).
 //
-// The hashes are fast, not cryptographic; docs/design.md says what an attacker
-// can still do.
+// The hashes are fast, not cryptographic; docs/internals/overview.md says what
+// an attacker can still do.
 
 struct FilterSalt {
   // A number of the file's own.

@@ -11,7 +11,7 @@
 //  the page has any. Entries that are neither one insertion nor one deletion
 //  are listed at the end.
 //
-//  docs/file_format.md has the layout.
+//  docs/internals/file_format.md has the layout.
 
 #pragma once
 

@@ -6,7 +6,7 @@
 //  The first fingerprint of each page, its fence, is kept in memory, 8 bytes
 //  for 4 KiB, so that a lookup reads the one page in which the fingerprint can
 //  be. The fences follow the pages in the file, and the last 4 KiB of the file
-//  say how much there is of each (docs/file_format.md).
+//  say how much there is of each (docs/internals/file_format.md).
 
 #pragma once
 

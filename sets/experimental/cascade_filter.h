@@ -13,7 +13,7 @@
 //  inserts go to a quotient filter in memory; when it is full, it is written to
 //  flash as a sorted run, and runs are merged as a log-structured merge tree
 //  does it. All writing is sequential. A lookup reads a page of 4 KiB of each
-//  run at most. docs/design_cascade.md has the design.
+//  run at most. docs/internals/cascade.md has the design.
 
 #pragma once
 

@@ -9,7 +9,7 @@
 //  ordered map of whole keys takes inserts, and is merged into a SuRF from time
 //  to time; deleted keys of the SuRF get a tombstone each until then. After a
 //  merge, the SuRF is the same as one that is built anew of the same keys, so
-//  its false positives are the same, too. docs/design_updates.md has the
+//  its false positives are the same, too. docs/internals/updates.md has the
 //  design.
 //
 //  A SuRF stores only the first bytes of a key. Where a new key begins with

@@ -8,7 +8,7 @@
 //  Kuszmaul et al., "Don't Thrash: How to Cache Your Hash on Flash" (HotStorage
 //  2011): a sorted array of fingerprints, p bits of each key's hash, in a form
 //  that takes p - log2(slots) + 2.5 bits a slot. An operation touches two or
-//  three adjacent cache lines. docs/design_quotient.md has the design.
+//  three adjacent cache lines. docs/internals/quotient.md has the design.
 
 #pragma once
 

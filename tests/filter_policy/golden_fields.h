@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a golden block of SuRF holds, read as docs/file_format.md says, by code
-//  that shares nothing with the reader.
+//  What a golden block of SuRF holds, read as docs/internals/file_format.md
+//  says, by code that shares nothing with the reader.
 
 #pragma once
 

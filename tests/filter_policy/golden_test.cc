@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The filter blocks in golden/*.block were written once and freeze the file
-//  format (docs/file_format.md). Blocks like these lie in the files of
-//  applications: every later reader must read them, and answer as it did.
+//  format (docs/internals/file_format.md). Blocks like these lie in the files
+//  of applications: every later reader must read them, and answer as it did.
 //
 //  Each block comes of a recipe (golden_recipes.h). Two kinds of tests fail for
 //  two reasons:

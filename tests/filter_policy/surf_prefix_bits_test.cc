@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The prefix bits of SuRF, one by one: they are what docs/file_format.md says,
-//  a key and a string agree as long as they share bytes, and then like tossed
-//  coins; and the step of a file fits its keys.
+//  The prefix bits of SuRF, one by one: they are what
+//  docs/internals/file_format.md says, a key and a string agree as long as they
+//  share bytes, and then like tossed coins; and the step of a file fits its
+//  keys.
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Locates the pieces of a filter block, as docs/file_format.md describes them.
-//  Mutators know the format from here only: a new field of a header is a line
-//  in a table of block_layout.cc.
+//  Locates the pieces of a filter block, as docs/internals/file_format.md
+//  describes them. Mutators know the format from here only: a new field of a
+//  header is a line in a table of block_layout.cc.
 
 #pragma once
 

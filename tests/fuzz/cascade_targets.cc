@@ -164,7 +164,7 @@ std::string Forge(FuzzInput input) {
     fences += fence;
     file += PageOf(input.Bytes(input.Number16()), {kRunId, page});
   }
-  // docs/file_format.md.
+  // docs/internals/file_format.md.
   std::string footer = BaseRuns()[0].file;
   footer.erase(0, footer.size() - kPageBytes);
   for (size_t i = 0; i < entries.size(); i++) footer[24 + i] = entries[i];
@@ -283,7 +283,7 @@ std::vector<std::string> RunSeeds() {
 
 const char kFolder[] = "folder";
 
-// docs/file_format.md.
+// docs/internals/file_format.md.
 constexpr size_t kManifestChecksumAt = 12;
 constexpr size_t kBodyAt = 16;
 constexpr size_t kNumRunsAt = 36;

@@ -149,7 +149,7 @@ namespace {
 // Adds tests of `prefixes` prefixes that follow each other, which are made with
 // this probability.
 void AddRun(double probability, uint64_t prefixes, PrefixTests* tests) {
-  // Sets keep that many neighbors together (design_proteus.md).
+  // Sets keep that many neighbors together (internals/proteus.md).
   constexpr uint64_t kNeighbors = 64;
   const uint64_t tested = std::min(prefixes, kMaxPrefixProbes);
   tests->prefixes += probability * static_cast<double>(tested);

@@ -22,11 +22,11 @@ import org.rocksdb.RocksIterator;
 import org.rocksdb.Slice;
 import protean.rocksjava.ProteanTableConfig;
 
-/** What docs/kafka_upstream.md proposes for Kafka itself returns what Kafka's iterators return. */
+/** What docs/internals/kafka_upstream.md proposes for Kafka itself returns what Kafka's iterators return. */
 class ReadOptionsBoundsTest {
   @TempDir Path folder;
 
-  /** The class that docs/kafka_upstream.md proposes. */
+  /** The class that docs/internals/kafka_upstream.md proposes. */
   private static final class RangeReadOptions implements AutoCloseable {
     private final ReadOptions options = new ReadOptions();
     private final Slice lower;
