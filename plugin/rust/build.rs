@@ -96,7 +96,7 @@ fn rocksdb_source() -> Result<PathBuf, String> {
         return Err(
             "librocksdb-sys has not compiled RocksDB but links another one \
             (ROCKSDB_LIB_DIR); Protean is compiled for RocksDB's own sources only. To a shared \
-            RocksDB, libprotean.so can be bound: docs/binding.md"
+            RocksDB, libprotean.so can be bound: docs/install.md"
                 .into(),
         );
     }

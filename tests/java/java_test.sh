@@ -79,7 +79,7 @@ if grep -q 'COMPILATION WARNING' "$work/maven.log"; then
   die "the Java compiler warns"
 fi
 
-# The example, as README.md and docs/bindings_of_languages.md have it.
+# The example, as README.md and docs/languages.md have it.
 mvn -B -q -f "$work/src/pom.xml" --non-recursive org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy \
   "-Dartifact=org.rocksdb:rocksdbjni:$rocksdbjni" "-DoutputDirectory=$work/example" >"$work/example.log" 2>&1 ||
   { cat "$work/example.log"; die "rocksdbjni $rocksdbjni cannot be fetched"; }

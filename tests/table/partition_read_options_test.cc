@@ -401,7 +401,7 @@ TEST_F(PartitionReadOptionsTest, PartsAreNotPutIntoTheCache) {
 
 // With kBlockCacheTier, what is not in the cache makes a read incomplete. Parts
 // that are there answer alone. A MultiGet of RocksDB may read data all the same
-// (docs/limitations.md), but no parts.
+// (docs/rocksdb_defects.md), but no parts.
 TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
   ReadOptions cached;
   cached.read_tier = kBlockCacheTier;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The defects of stock RocksDB 9.10 that docs/limitations.md tells of, among
-//  them one of a prefix_extractor that is set to nullptr. Each is shown with
-//  RocksDB's own table, and Protean's tables answer in the same way. Where a
-//  later version of RocksDB has mended a defect, its test is skipped: then the
-//  page should say so.
+//  The defects of stock RocksDB 9.10 that docs/rocksdb_defects.md tells of,
+//  among them one of a prefix_extractor that is set to nullptr. Each is shown
+//  with RocksDB's own table, and Protean's tables answer in the same way. Where
+//  a later version of RocksDB has mended a defect, its test is skipped: then
+//  the page should say so.
 
 #include <atomic>
 #include <chrono>
