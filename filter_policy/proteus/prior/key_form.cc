@@ -159,7 +159,10 @@ std::vector<std::string> CharactersOf(const KeyStore& keys) {
   }
   std::vector<std::string> alphabets;
   for (const std::string& characters : seen) {
+    // A separator stays what it is. A digit counts, although the numbers of
+    // these keys may be multiples of ten.
     const bool same =
+        !IsDigit(characters[0]) &&
         characters.find_first_not_of(characters[0]) == std::string::npos;
     alphabets.push_back(same ? characters.substr(0, 1)
                              : AlphabetOf(characters));

@@ -80,7 +80,7 @@ inline bool IsPrinted(KeyForm form) {
 }
 
 // The alphabets of the places of keys of one length. Where the sampled keys
-// have the same character, it is alone.
+// have the same character, and no digit, it is alone.
 std::vector<std::string> CharactersOf(const KeyStore& keys);
 
 }  // namespace ROCKSDB_NAMESPACE::protean
