@@ -43,9 +43,9 @@ namespace {
 using MakeCommand = std::unique_ptr<Command> (*)();
 
 // All commands, in the order of the help.
-constexpr MakeCommand kCommands[] = {NewInspect, NewAdvise,    NewApply,
-                                     NewRefresh, NewRollback,  NewVerify,
-                                     NewSamples, NewStatistics};
+constexpr MakeCommand kCommands[] = {
+    NewPreflight, NewInspect,  NewExplain, NewAdvise,  NewApply,
+    NewRefresh,   NewRollback, NewVerify,  NewSamples, NewStatistics};
 
 void PrintUsage(std::ostream& out) {
   out << "Usage: protean COMMAND [FLAGS]\n\n"

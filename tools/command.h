@@ -63,7 +63,9 @@ class Command {
   std::ostream* err_ = nullptr;
 };
 
+std::unique_ptr<Command> NewPreflight();
 std::unique_ptr<Command> NewInspect();
+std::unique_ptr<Command> NewExplain();
 std::unique_ptr<Command> NewAdvise();
 std::unique_ptr<Command> NewApply();
 std::unique_ptr<Command> NewRefresh();

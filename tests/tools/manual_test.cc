@@ -42,10 +42,10 @@ void ExpectContains(const std::string& text, const std::string& part) {
 
 TEST(ManualTest, EachCommandHasAHelp) {
   const std::vector<std::string> commands = Commands();
-  EXPECT_EQ(
-      (std::vector<std::string>{"inspect", "advise", "apply", "refresh",
-                                "rollback", "verify", "samples", "statistics"}),
-      commands);
+  EXPECT_EQ((std::vector<std::string>{"preflight", "inspect", "explain",
+                                      "advise", "apply", "refresh", "rollback",
+                                      "verify", "samples", "statistics"}),
+            commands);
   EXPECT_EQ(RunTool({"--help"}).out, RunTool({"help"}).out);
   EXPECT_EQ(kCouldNot, RunTool({}).code);
   for (const std::string& command : commands) {

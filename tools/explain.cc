@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  protean explain: which files a read would look at, and why.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "db/dbformat.h"
+#include "filter_policy/filter_block.h"
+#include "filter_policy/samples/query_file.h"
+#include "rocksdb/comparator.h"
+#include "tools/command.h"
+#include "tools/file_facts.h"
+#include "tools/output.h"
+#include "tools/target.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+const std::vector<Column> kColumns = {
+    {"file", "file"},   {"level", "level"},   {"design", "filter"},
+    {"answer", "says"}, {"outcome", "read?"}, {"why", "because"},
+};
+
+// What becomes of a file in a read.
+constexpr char kNotOpened[] = "no";
+constexpr char kSkipped[] = "skipped";
+constexpr char kRead[] = "read";
+constexpr char kInVain[] = "in vain";
+
+// [start, limit), or one key if it is a Get.
+struct ReadRange {
+  std::string start;
+  std::string limit;
+  bool is_get = false;
+
+  bool Holds(const Slice& key) const {
+    return key.compare(start) >= 0 &&
+           (is_get ? key == start : key.compare(limit) < 0);
+  }
+  // False if the file's first and last keys say that nothing is there.
+  bool Overlaps(const TargetFile& file) const {
+    return Slice(file.largest).compare(start) >= 0 &&
+           (is_get ? Slice(file.smallest).compare(start) <= 0
+                   : Slice(file.smallest).compare(limit) < 0);
+  }
+};
+
+// Stores the first key of the range in the file, deletions included. False if
+// there is none.
+Status FirstKey(const FileFacts& facts, const ReadRange& range, bool* found,
+                std::string* key) {
+  const ReadOptions options;  // outlives the iterator
+  const std::unique_ptr<InternalIterator> it =
+      facts.NewIterator(options, /*keys_only=*/true);
+  it->Seek(
+      InternalKey(range.start, kMaxSequenceNumber, kValueTypeForSeek).Encode());
+  *found = it->Valid() && range.Holds(ExtractUserKey(it->key()));
+  if (*found) *key = ExtractUserKey(it->key()).ToString();
+  return it->status();
+}
+
+// Asks the filter that such a read asks, and stores its answer. False if there
+// is none.
+bool Ask(const FileFacts& facts, const TargetFamily& family,
+         const ReadRange& range, bool* may_match) {
+  const BlockBasedFile& file = facts.file();
+  if (!range.is_get) {
+    if (!facts.unfiltered.empty() || !family.is_under_protean()) return false;
+    *may_match = facts.filter()->RangeMayMatch(range.start, range.limit,
+                                               /*hi_inclusive=*/false);
+    return true;
+  }
+  if (facts.damaged || !file.whole_key_filtering()) return false;
+  if (facts.filter() != nullptr) {
+    *may_match = facts.filter()->KeyMayMatch(range.start);
+    return true;
+  }
+  // RocksDB's own filter.
+  if (file.filter_state() != BlockBasedFile::FilterState::kFull) return false;
+  *may_match = file.GetHeldFilter()->MayMatch(range.start);
+  return true;
+}
+
+constexpr Command::Text kExplain = {
+    "explain",
+    "Explains a read: which files it looks at, what each filter says, and "
+    "which reads are in vain.",
+    "--db=DIR --start=KEY [--limit=KEY]", "default",
+    R"(Prints for each SST file, in the order in which a read meets them, what becomes of it in a seek to --start
+with the upper bound --limit, or without --limit in a Get of --start:
+
+  no        the file's first and last keys say that nothing is there
+  skipped   the filter says so
+  read      a data block is read, and has something in the range, if only a deletion
+  in vain   a data block is read, and has nothing there: a false positive, or no filter is asked
+
+A key is text, or 0x and hexadecimal digits. What is in memtables or in the block cache is not known. A Get
+stops at the first file that has the key; the files after it are listed, too. The DB may be in use.
+
+Exit code: 0 if nothing is read in vain; 1 if something is; 2 if the command failed.
+
+Examples:
+  protean explain --db=/data/db --start=user:42 --limit=user:43
+  protean explain --db=/data/db --column_family=events --start=0x00000065
+)"};
+
+class Explain : public Command {
+ public:
+  Explain() : Command(kExplain) {}
+
+ private:
+  void AddFlags(Arguments* arguments) override;
+  Status Run() override;
+
+  Status ReadRangeOf(const TargetFamily& family, ReadRange* range) const;
+  Status ExplainFile(const TargetFamily& family, const TargetFile& file,
+                     const ReadRange& range, Json* row) const;
+
+  std::string start_;
+  std::string limit_;
+};
+
+void Explain::AddFlags(Arguments* arguments) {
+  arguments->Add("start", "KEY", "the key of a Get, or where a seek begins",
+                 &start_);
+  arguments->Add("limit", "KEY",
+                 "the upper bound of a seek, which does not belong to the "
+                 "range",
+                 &limit_);
+}
+
+Status Explain::ReadRangeOf(const TargetFamily& family,
+                            ReadRange* range) const {
+  if (start_.empty()) {
+    return Status::InvalidArgument(
+        "give --start=KEY, and --limit=KEY for a range; 0x is the empty key");
+  }
+  for (const auto& [text, key] : {std::make_pair(&start_, &range->start),
+                                  std::make_pair(&limit_, &range->limit)}) {
+    if (!ParseKey(*text, key)) {
+      return Status::InvalidArgument(
+          *text + " is no key: after 0x come pairs of hexadecimal digits");
+    }
+  }
+  range->is_get = limit_.empty();
+  if (!range->is_get && range->start >= range->limit) {
+    return Status::InvalidArgument("--limit=" + limit_ +
+                                   " must be greater than --start=" + start_);
+  }
+  if (!family.comparator.empty() &&
+      family.comparator != BytewiseComparator()->Name()) {
+    return Status::NotSupported(
+        "column family " + PrintedName(family.name) + " has the comparator " +
+        family.comparator +
+        "; only reads in bytewise order, without timestamps, are explained");
+  }
+  return Status::OK();
+}
+
+Status Explain::ExplainFile(const TargetFamily& family, const TargetFile& file,
+                            const ReadRange& range, Json* row) const {
+  *row = {{"column_family", family.name},
+          {"file", file.name},
+          {"level", OrNull(file.level)},
+          {"design", ""},
+          {"answer", ""},
+          {"outcome", kNotOpened},
+          {"first_key", Json()},
+          {"why", ""}};
+  if (!range.Overlaps(file)) {
+    (*row)["why"] = "its keys are from " + PrintedKey(file.smallest) + " to " +
+                    PrintedKey(file.largest);
+    return Status::OK();
+  }
+  std::unique_ptr<FileFacts> facts;
+  Status s = FileFacts::Read(family, file, &facts);
+  bool found = false;
+  std::string first;
+  if (s.ok()) s = FirstKey(*facts, range, &found, &first);
+  if (!s.ok()) return s;
+  bool may_match = true;
+  const bool asked = Ask(*facts, family, range, &may_match);
+  (*row)["outcome"] = !may_match ? kSkipped : found ? kRead : kInVain;
+  if (asked) {
+    (*row)["design"] =
+        facts->report.design.empty() ? facts->kind : facts->report.design;
+    (*row)["answer"] = may_match ? "perhaps" : "nothing there";
+  }
+  if (found) {
+    (*row)["first_key"] = PrintedKey(first);
+    (*row)["why"] = "it has " + PrintedKey(first);
+  } else if (!asked) {
+    (*row)["why"] =
+        "no filter is asked: " + (facts->unfiltered.empty()
+                                      ? "the table is " + family.table_factory
+                                      : facts->unfiltered);
+  } else if (may_match) {
+    (*row)["why"] = "a false positive" +
+                    (facts->report.basis.empty()
+                         ? std::string()
+                         : "; the filter was designed " + facts->report.basis);
+  }
+  return Status::OK();
+}
+
+Status Explain::Run() {
+  Status s = OpenTarget(/*or_files=*/false);
+  const TargetFamily* family = nullptr;
+  if (s.ok()) s = target_.DefaultFamily(&family);
+  ReadRange range;
+  if (s.ok()) s = ReadRangeOf(*family, &range);
+  if (!s.ok()) return s;
+  for (const std::string& note : target_.notes()) err() << note << '\n';
+  std::vector<TargetFile> files = family->files;
+  // The newest files of level 0 are read first.
+  std::stable_sort(
+      files.begin(), files.end(), [](const TargetFile& a, const TargetFile& b) {
+        return a.level != b.level ? a.level < b.level
+                                  : a.level == 0 && a.number > b.number;
+      });
+  std::vector<Json> rows;
+  size_t not_opened = 0;
+  size_t skipped = 0;
+  size_t in_vain = 0;
+  for (const TargetFile& file : files) {
+    Json row;
+    s = ExplainFile(*family, file, range, &row);
+    if (IsGone(s) && !target_.IsMissing(*family, file)) continue;  // compacted
+    if (!s.ok()) return s;
+    not_opened += row["outcome"] == kNotOpened;
+    skipped += row["outcome"] == kSkipped;
+    in_vain += row["outcome"] == kInVain;
+    // Most files of a large DB are of no interest to people.
+    if (json_ || row["outcome"] != kNotOpened) rows.push_back(std::move(row));
+  }
+  found_ = in_vain > 0;
+  out().Table(kColumns, rows);
+  const size_t opened = files.size() - not_opened;
+  out().Line(
+      Format("%zu of %zu files may have such keys; filters skip %zu, "
+             "%zu are read, %zu of them in vain",
+             opened, files.size(), skipped, opened - skipped, in_vain));
+  if (in_vain > 0) {
+    out().Line("What new filters would change: protean refresh " +
+               TargetFlags(target_.db(), family->name) +
+               " --dry_run, and protean advise");
+  }
+  return Status::OK();
+}
+
+}  // namespace
+
+std::unique_ptr<Command> NewExplain() { return std::make_unique<Explain>(); }
+
+}  // namespace ROCKSDB_NAMESPACE::protean
