@@ -8,7 +8,7 @@ foreach(rule CREATE_STATIC_LIBRARY CREATE_SHARED_LIBRARY LINK_EXECUTABLE)
 endforeach()
 
 # Most of the time goes to RocksDB's headers. The benchmarks and what tests share get those precompiled that tests have: they
-# have the same definitions, and do not differ in how they address their code. The library and the tools do without, as in
+# have the same definitions, and do not differ in how they address their code. The library, the tools and the example do without, as in
 # every build, so that an include that is missing there is found.
 add_compile_definitions(GTEST_HAS_PTHREAD=1)
 set(CMAKE_CXX_COMPILE_OPTIONS_PIC "")
@@ -25,7 +25,7 @@ function(share_precompiled_headers)
     get_target_property(own ${target} PRECOMPILE_HEADERS)
     get_target_property(shared ${target} PRECOMPILE_HEADERS_REUSE_FROM)
     if(type MATCHES "LIBRARY|EXECUTABLE" AND libraries MATCHES "rocksdb|protean|bench_common" AND NOT own AND NOT shared
-      AND NOT target MATCHES "^protean(_objects|_shared|_tools|_tool)?$")
+      AND NOT target MATCHES "^(protean(_objects|_shared|_tools|_tool)?|events)$")
       target_precompile_headers(${target} REUSE_FROM precompiled)
     endif()
   endforeach()
