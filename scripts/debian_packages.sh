@@ -12,7 +12,7 @@ build=build
 parse_options --build=DIR -- "$@"
 cd "$project"
 
-targets=(protean protean_shared protean_loader protean_tool manual)
+targets=(protean protean_shared protean_loader protean_sets protean_tool manual)
 if [ "$build" = build ]; then
   # Before the build, which takes minutes.
   install_packages lintian dpkg-dev file
