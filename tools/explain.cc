@@ -9,6 +9,7 @@
 #include "db/dbformat.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/samples/query_file.h"
+#include "filter_policy/samples/query_queue.h"
 #include "rocksdb/comparator.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
@@ -24,63 +25,55 @@ const std::vector<Column> kColumns = {
     {"answer", "says"}, {"outcome", "read?"}, {"why", "because"},
 };
 
-// What becomes of a file in a read.
+// The outcomes of a file in a read.
 constexpr char kNotOpened[] = "no";
 constexpr char kSkipped[] = "skipped";
 constexpr char kRead[] = "read";
 constexpr char kInVain[] = "in vain";
 
-// [start, limit), or one key if it is a Get.
-struct ReadRange {
-  std::string start;
-  std::string limit;
-  bool is_get = false;
+// Returns true if the file's first and last keys let it have keys of a read.
+bool Overlaps(const TargetFile& file, const SampleQuery& read) {
+  const int order = Slice(file.smallest).compare(read.hi);
+  return Slice(file.largest).compare(read.lo) >= 0 &&
+         (order < 0 || (order == 0 && read.hi_inclusive));
+}
 
-  bool Holds(const Slice& key) const {
-    return key.compare(start) >= 0 &&
-           (is_get ? key == start : key.compare(limit) < 0);
-  }
-  // False if the file's first and last keys say that nothing is there.
-  bool Overlaps(const TargetFile& file) const {
-    return Slice(file.largest).compare(start) >= 0 &&
-           (is_get ? Slice(file.smallest).compare(start) <= 0
-                   : Slice(file.smallest).compare(limit) < 0);
-  }
-};
-
-// Stores the first key of the range in the file, deletions included. False if
-// there is none.
-Status FirstKey(const FileFacts& facts, const ReadRange& range, bool* found,
+// Stores whether the file has a key of the read, deletions included, and the
+// first such key.
+Status FirstKey(const FileFacts& facts, const SampleQuery& read, bool* found,
                 std::string* key) {
   const ReadOptions options;  // outlives the iterator
   const std::unique_ptr<InternalIterator> it =
       facts.NewIterator(options, /*keys_only=*/true);
   it->Seek(
-      InternalKey(range.start, kMaxSequenceNumber, kValueTypeForSeek).Encode());
-  *found = it->Valid() && range.Holds(ExtractUserKey(it->key()));
-  if (*found) *key = ExtractUserKey(it->key()).ToString();
+      InternalKey(read.lo, kMaxSequenceNumber, kValueTypeForSeek).Encode());
+  *found = false;
+  if (it->Valid()) {
+    *key = ExtractUserKey(it->key()).ToString();
+    *found = *key < read.hi || (read.hi_inclusive && *key == read.hi);
+  }
   return it->status();
 }
 
-// Asks the filter that such a read asks, and stores its answer. False if there
-// is none.
+// Asks the filter that such a read asks, and stores its answer. Returns false
+// if there is no such filter. A Get asks for one key, inclusive.
 bool Ask(const FileFacts& facts, const TargetFamily& family,
-         const ReadRange& range, bool* may_match) {
+         const SampleQuery& read, bool* may_match) {
   const BlockBasedFile& file = facts.file();
-  if (!range.is_get) {
+  if (!read.hi_inclusive) {
     if (!facts.unfiltered.empty() || !family.is_under_protean()) return false;
-    *may_match = facts.filter()->RangeMayMatch(range.start, range.limit,
+    *may_match = facts.filter()->RangeMayMatch(read.lo, read.hi,
                                                /*hi_inclusive=*/false);
     return true;
   }
   if (facts.damaged || !file.whole_key_filtering()) return false;
   if (facts.filter() != nullptr) {
-    *may_match = facts.filter()->KeyMayMatch(range.start);
+    *may_match = facts.filter()->KeyMayMatch(read.lo);
     return true;
   }
   // RocksDB's own filter.
   if (file.filter_state() != BlockBasedFile::FilterState::kFull) return false;
-  *may_match = file.GetHeldFilter()->MayMatch(range.start);
+  *may_match = file.GetHeldFilter()->MayMatch(read.lo);
   return true;
 }
 
@@ -115,9 +108,9 @@ class Explain : public Command {
   void AddFlags(Arguments* arguments) override;
   Status Run() override;
 
-  Status ReadRangeOf(const TargetFamily& family, ReadRange* range) const;
+  Status MakeRead(const TargetFamily& family, SampleQuery* read) const;
   Status ExplainFile(const TargetFamily& family, const TargetFile& file,
-                     const ReadRange& range, Json* row) const;
+                     const SampleQuery& read, Json* row) const;
 
   std::string start_;
   std::string limit_;
@@ -132,21 +125,22 @@ void Explain::AddFlags(Arguments* arguments) {
                  &limit_);
 }
 
-Status Explain::ReadRangeOf(const TargetFamily& family,
-                            ReadRange* range) const {
+Status Explain::MakeRead(const TargetFamily& family, SampleQuery* read) const {
   if (start_.empty()) {
     return Status::InvalidArgument(
         "give --start=KEY, and --limit=KEY for a range; 0x is the empty key");
   }
-  for (const auto& [text, key] : {std::make_pair(&start_, &range->start),
-                                  std::make_pair(&limit_, &range->limit)}) {
+  const bool is_get = limit_.empty();
+  for (const auto& [text, key] :
+       {std::make_pair(&start_, &read->lo),
+        std::make_pair(is_get ? &start_ : &limit_, &read->hi)}) {
     if (!ParseKey(*text, key)) {
       return Status::InvalidArgument(
           *text + " is no key: after 0x come pairs of hexadecimal digits");
     }
   }
-  range->is_get = limit_.empty();
-  if (!range->is_get && range->start >= range->limit) {
+  read->hi_inclusive = is_get;
+  if (!is_get && read->lo >= read->hi) {
     return Status::InvalidArgument("--limit=" + limit_ +
                                    " must be greater than --start=" + start_);
   }
@@ -161,7 +155,7 @@ Status Explain::ReadRangeOf(const TargetFamily& family,
 }
 
 Status Explain::ExplainFile(const TargetFamily& family, const TargetFile& file,
-                            const ReadRange& range, Json* row) const {
+                            const SampleQuery& read, Json* row) const {
   *row = {{"column_family", family.name},
           {"file", file.name},
           {"level", OrNull(file.level)},
@@ -170,7 +164,7 @@ Status Explain::ExplainFile(const TargetFamily& family, const TargetFile& file,
           {"outcome", kNotOpened},
           {"first_key", Json()},
           {"why", ""}};
-  if (!range.Overlaps(file)) {
+  if (!Overlaps(file, read)) {
     (*row)["why"] = "its keys are from " + PrintedKey(file.smallest) + " to " +
                     PrintedKey(file.largest);
     return Status::OK();
@@ -179,10 +173,10 @@ Status Explain::ExplainFile(const TargetFamily& family, const TargetFile& file,
   Status s = FileFacts::Read(family, file, &facts);
   bool found = false;
   std::string first;
-  if (s.ok()) s = FirstKey(*facts, range, &found, &first);
+  if (s.ok()) s = FirstKey(*facts, read, &found, &first);
   if (!s.ok()) return s;
   bool may_match = true;
-  const bool asked = Ask(*facts, family, range, &may_match);
+  const bool asked = Ask(*facts, family, read, &may_match);
   (*row)["outcome"] = !may_match ? kSkipped : found ? kRead : kInVain;
   if (asked) {
     (*row)["design"] =
@@ -210,8 +204,8 @@ Status Explain::Run() {
   Status s = OpenTarget(/*or_files=*/false);
   const TargetFamily* family = nullptr;
   if (s.ok()) s = target_.DefaultFamily(&family);
-  ReadRange range;
-  if (s.ok()) s = ReadRangeOf(*family, &range);
+  SampleQuery read;
+  if (s.ok()) s = MakeRead(*family, &read);
   if (!s.ok()) return s;
   for (const std::string& note : target_.notes()) err() << note << '\n';
   std::vector<TargetFile> files = family->files;
@@ -227,7 +221,7 @@ Status Explain::Run() {
   size_t in_vain = 0;
   for (const TargetFile& file : files) {
     Json row;
-    s = ExplainFile(*family, file, range, &row);
+    s = ExplainFile(*family, file, read, &row);
     if (IsGone(s) && !target_.IsMissing(*family, file)) continue;  // compacted
     if (!s.ok()) return s;
     not_opened += row["outcome"] == kNotOpened;

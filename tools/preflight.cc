@@ -21,7 +21,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What becomes of a property of the DB.
+// The outcomes of a property of the DB.
 constexpr char kWorks[] = "works";
 constexpr char kPartly[] = "partly";  // some reads are as without Protean
 constexpr char kOff[] = "off";        // all range reads are
@@ -35,7 +35,7 @@ const std::vector<Column> kColumns = {
     {"advice", "note"},
 };
 
-// What the files of a column family tell.
+// The sums over the files of a column family.
 struct FilesSeen {
   size_t files = 0;
   uint64_t keys = 0;
@@ -275,7 +275,7 @@ void Preflight::CheckFamily(const TargetFamily& family) {
   found_ = found_ || findings.any();
 }
 
-// What concerns all column families.
+// Checks the properties that all column families have in common.
 void Preflight::CheckDB() {
   Findings findings("");
   const std::string version = VersionOf(target_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a file's keys look like: their alphabets, forms and fields.
+//  The alphabets, forms and fields of a file's keys.
 
 #include "filter_policy/proteus/prior/key_form.h"
 

@@ -148,7 +148,7 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
            100 * with);
     EXPECT_EQ(1.0, without);
     EXPECT_LT(with, c.most);
-    // What `mine` lets through says no more about a third DB than about
+    // A query that `mine` lets through says no more about a third DB than about
     // the second one: four standard deviations.
     EXPECT_LT(with, by_both + 4 * std::sqrt(0.25 / kAttacks));
 

@@ -68,7 +68,7 @@ KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics,
                   bool has_fields);
 
 // Where the fields of binary keys of one length end, in bits: numbers do not
-// fill their fields, so the first bits behind a border tell no keys apart.
+// fill their fields, so the first bits after a border tell no keys apart.
 std::vector<uint32_t> FieldEndsOf(const KeyStatistics& statistics);
 
 // Returns true if all keys have places, of one alphabet each.

@@ -213,7 +213,7 @@ class PriorMixture {
     if (!levels.empty()) SetWeights(levels, weight);
   }
 
-  // In text and printed numbers, points behind a key are promised too. Then
+  // In text and printed numbers, points after a key are promised too. Then
   // their weight says how much worse they may be than the others.
   void AddPointsAfter() {
     switch (source_.form) {

@@ -23,13 +23,13 @@
 //
 //  The prior is robust rather than sure. Ranges have all lengths from one to
 //  the distance of the keys around them, and all orders of magnitude are
-//  equally likely: a window counts up any place behind the one in which its key
+//  equally likely: a window counts up any place after the one in which its key
 //  parts from its neighbors, be it of a time, a sequence number or a random id.
 //  Places that no query counts in cost nothing but weight, since a design that
 //  resolves the longer windows resolves those too. A design for short windows
 //  alone lets all longer ones through, and loses by these.
 //
-//  Behind a key, ranges are short. Keys of different lengths are text: then
+//  After a key, ranges are short. Keys of different lengths are text: then
 //  ranges go from a key to its last byte + 1, or over all keys that begin with
 //  a prefix; unless keys part in long numbers, which are fields. The weight of
 //  each kind is in prior.cc. With these weights, one design serves all kinds

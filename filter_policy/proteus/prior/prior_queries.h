@@ -136,7 +136,7 @@ bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query);
 // with a byte more or less. In printed keys, such points are promised too.
 bool MakePointAfter(size_t index, PriorSource* source, LocatedQuery* query);
 // A window: from the key to one that is nearer than its neighbor. All orders of
-// magnitude are equally likely, whatever stands behind the place that counts.
+// magnitude are equally likely, whatever stands after the place that counts.
 bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query);
 // A short range.
 bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query);
