@@ -4,27 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string_view>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr size_t kCodes = 20;
-constexpr size_t kFirstUsual = 10;
-// Codes are part of the format. An alphabet comes before all that contain it.
-constexpr std::string_view kUsual[kCodes - kFirstUsual] = {
-    "0123456789abcdef",
-    "0123456789ABCDEF",
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "abcdefghijklmnopqrstuvwxyz",
-    "0123456789ABCDEFGHJKMNPQRSTVWXYZ",
-    "234567ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "0123456789abcdefghijklmnopqrstuvwxyz",
-    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-    "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz",
-    "+/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-};
+// Codes are part of the format.
+constexpr size_t kFirstUsual = 9;
+constexpr size_t kCodes = kFirstUsual + std::size(kUsualAlphabets);
 
 // Codes from here on stand for any byte.
 constexpr size_t kAllCodes = '~' + 1;
@@ -34,7 +23,7 @@ bool IsCharacter(size_t code) { return code >= ' ' && code <= '~'; }
 std::string AlphabetOfCode(size_t code) {
   if (IsCharacter(code)) return std::string(1, static_cast<char>(code));
   if (code >= kFirstUsual && code < kCodes) {
-    return std::string(kUsual[code - kFirstUsual]);
+    return std::string(kUsualAlphabets[code - kFirstUsual]);
   }
   const bool digits = code > 0 && code < kFirstUsual;
   const unsigned last = digits ? static_cast<unsigned>('0' + code) : 255;

@@ -13,8 +13,8 @@
 //  An alphabet is stored in a byte, its code:
 //
 //    0         any byte
-//    1 to 9    the digits from 0 to this one
-//    10 to 19  usual alphabets (byte_alphabets.cc)
+//    1 to 8    the digits from 0 to this one
+//    9 to 22   kUsualAlphabets
 //    ' ' to ~  this character and no other
 //
 //  Codes that are not known stand for any byte. All functions are pure.
@@ -24,11 +24,33 @@
 #include <bitset>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "filter_policy/proteus/prefix_hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// What printed keys are usually written in, each in ascending order: decimal
+// and hexadecimal digits, letters of one case, base32 (Crockford's and RFC
+// 4648's), digits and letters, base62 and base64. An alphabet comes before all
+// that contain it.
+inline constexpr std::string_view kUsualAlphabets[] = {
+    "0123456789",
+    "0123456789abcdef",
+    "0123456789ABCDEF",
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "abcdefghijklmnopqrstuvwxyz",
+    "0123456789ABCDEFGHJKMNPQRSTVWXYZ",
+    "0123456789abcdefghjkmnpqrstvwxyz",
+    "234567ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "234567abcdefghijklmnopqrstuvwxyz",
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    "0123456789abcdefghijklmnopqrstuvwxyz",
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+    "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz",
+    "+/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+};
 
 // The bytes seen at a place.
 using BytesSeen = std::bitset<256>;

@@ -60,6 +60,9 @@ TEST(ByteAlphabetsTest, HoldTheBytesSeen) {
       {"AF0", "0123456789ABCDEF"},
       {"xyz", "abcdefghijklmnopqrstuvwxyz"},
       {"AZ9", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"},
+      {"ilu9", "0123456789abcdefghijklmnopqrstuvwxyz"},
+      {"ah9", "0123456789abcdefghjkmnpqrstvwxyz"},
+      {"aZ9", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"},
       {"-a_Z",
        "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
        "abcdefghijklmnopqrstuvwxyz"},
@@ -73,7 +76,7 @@ TEST(ByteAlphabetsTest, HoldTheBytesSeen) {
     EXPECT_EQ(0, AlphabetCodeOf(Seen(seen))) << Hex(seen);
   }
   // Codes of later versions.
-  for (unsigned code : {20, 31, 127, 255}) {
+  for (unsigned code : {23, 31, 127, 255}) {
     EXPECT_EQ(256u, BytesOf(static_cast<char>(code)).size());
   }
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "filter_policy/proteus/byte_alphabets.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Sampled keys ----
@@ -28,29 +30,8 @@ bool ArePrintable(const std::vector<std::string>& keys) {
   });
 }
 
-namespace {
-
-// Smaller ones first, of those that may hold the same characters.
-constexpr std::string_view kAlphabets[] = {
-    kDecimal,
-    "0123456789abcdef",
-    "0123456789ABCDEF",
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "abcdefghijklmnopqrstuvwxyz",
-    "0123456789ABCDEFGHJKMNPQRSTVWXYZ",
-    "0123456789abcdefghjkmnpqrstvwxyz",
-    "234567ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "234567abcdefghijklmnopqrstuvwxyz",
-    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    "0123456789abcdefghijklmnopqrstuvwxyz",
-    "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz",
-    "+/0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
-};
-
-}  // namespace
-
 std::string AlphabetOf(std::string_view characters) {
-  for (std::string_view alphabet : kAlphabets) {
+  for (std::string_view alphabet : kUsualAlphabets) {
     if (characters.find_first_not_of(alphabet) == std::string_view::npos) {
       return std::string(alphabet);
     }

@@ -44,12 +44,8 @@ inline bool IsSeparator(char c) {
   return IsPrintable(c) && !IsDigit(c) && !IsLetter(c);
 }
 
-inline constexpr std::string_view kDecimal = "0123456789";
-
-// The smallest alphabet, in ascending order, that has all of `characters`:
-// decimal digits, hexadecimal ones, letters of one case, base32 (Crockford's or
-// RFC 4648's), base64, or else all bytes from the lowest to the highest of
-// `characters`, which may not be empty.
+// The first of kUsualAlphabets that has all of `characters`, or else all bytes
+// from the lowest to the highest of them. `characters` may not be empty.
 std::string AlphabetOf(std::string_view characters);
 
 // ---- Key form ----

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/range_filter.h"
 #include "filter_policy/samples/query_queue.h"
 
@@ -106,7 +107,8 @@ std::vector<std::string> AlphabetsOf(const std::string& key,
   if (!source.alphabets.empty()) return source.alphabets;
   std::vector<std::string> alphabets;
   for (char c : key) {
-    alphabets.push_back(IsDigit(c) ? std::string(kDecimal) : std::string(1, c));
+    alphabets.push_back(IsDigit(c) ? std::string(kUsualAlphabets[0])
+                                   : std::string(1, c));
   }
   return alphabets;
 }
