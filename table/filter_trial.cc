@@ -157,7 +157,7 @@ bool AskedFilter::IsCutAsWith(const BlockBasedTableOptions& table,
   }
   const uint64_t large = 2 * table.metadata_block_size;
   const bool is_cut = block_->directory().parts().size() * large > filter_size;
-  return filter_size < large || is_cut == table.cache_index_and_filter_blocks;
+  return filter_size < large || is_cut == CutsFilters(table);
 }
 
 std::string AskedFilter::Describe() const {

@@ -11,6 +11,24 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- Where filters are kept ----
+
+PinningTier FilterPinning(const BlockBasedTableOptions& options) {
+  const MetadataCacheOptions& pinning = options.metadata_cache_options;
+  const PinningTier tier = options.partition_filters
+                               ? pinning.partition_pinning
+                               : pinning.unpartitioned_pinning;
+  if (tier != PinningTier::kFallback) return tier;
+  return options.pin_l0_filter_and_index_blocks_in_cache
+             ? PinningTier::kFlushedAndSimilar
+             : PinningTier::kNone;
+}
+
+bool CutsFilters(const BlockBasedTableOptions& options) {
+  return options.cache_index_and_filter_blocks &&
+         FilterPinning(options) != PinningTier::kAll;
+}
+
 // ---- Building charge ----
 
 BuildingCharge::BuildingCharge(const BlockBasedTableOptions& options,
@@ -119,7 +137,7 @@ FileFilterBuilder::FileFilterBuilder(FilterKind kind, FileBuilders builders,
       verify_(context.table_options.detect_filter_construct_corruption),
       charge_(context.table_options, context.info_log) {
   task_.salt = FilterSalt::Draw();
-  if (context.table_options.cache_index_and_filter_blocks) {
+  if (CutsFilters(context.table_options)) {
     task_.part_bytes = PartBytes(context.table_options);
   }
   note_bytes_ = task_.part_bytes == 0

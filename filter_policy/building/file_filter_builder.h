@@ -29,6 +29,17 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// ---- Where filters are kept ----
+
+// Which filters stay in memory as long as their files are open: what the
+// options say of an unpartitioned filter, or of parts where they ask for parts.
+PinningTier FilterPinning(const BlockBasedTableOptions& options);
+
+// Returns true if filters are cut into parts, each of which comes and goes in
+// the block cache by itself. A filter that is pinned stays whole: parts would
+// only make it larger.
+bool CutsFilters(const BlockBasedTableOptions& options);
+
 // ---- Finished filter ----
 
 // The properties and the counts of a finished filter, which its builder shares

@@ -3,6 +3,7 @@
 #include "table/rocksdb_internals/block_based_file.h"
 
 #include "db/merge_context.h"
+#include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "monitoring/perf_context_imp.h"
@@ -118,14 +119,7 @@ struct PartPinning {
 PartPinning PinningOf(const BlockBasedTableOptions& table,
                       const TableReaderOptions& options, uint64_t file_size,
                       bool prefetch) {
-  const MetadataCacheOptions& pinning = table.metadata_cache_options;
-  PinningTier tier = table.partition_filters ? pinning.partition_pinning
-                                             : pinning.unpartitioned_pinning;
-  if (tier == PinningTier::kFallback) {
-    tier = table.pin_l0_filter_and_index_blocks_in_cache
-               ? PinningTier::kFlushedAndSimilar
-               : PinningTier::kNone;
-  }
+  const PinningTier tier = FilterPinning(table);
   const bool maybe_flushed =
       options.level == 0 && file_size <= options.max_file_size_for_l0_meta_pin;
   PartPinning result;

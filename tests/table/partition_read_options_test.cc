@@ -461,11 +461,10 @@ TEST_F(PartitionReadOptionsTest, PartsAreReadAheadUnlessTheyAreMapped) {
   for (const bool mapped : {false, true}) {
     SCOPED_TRACE(mapped);
     options_.allow_mmap_reads = mapped;
-    ASSERT_NO_FATAL_FAILURE(
-        Make(kProtean[1],
-             "block_cache=8M;metadata_cache_options={partition_pinning=kAll;"
-             "unpartitioned_pinning=kAll};"));
+    ASSERT_NO_FATAL_FAILURE(Make(kProtean[1], "block_cache=8M;"));
     Close();
+    options_.table_factory->GetOptions<BlockBasedTableOptions>()
+        ->metadata_cache_options.partition_pinning = PinningTier::kAll;
     // Reads of a footer, an index or a directory are smaller than the parts.
     constexpr size_t kOthers = 8192;
     size_t read_ahead = 0;
