@@ -160,6 +160,13 @@ expect_none "classes of one name; give one of them another name, or, if it is no
       file[name] = FILENAME
     }' "${test_files[@]}")"
 
+# ---- The version: plugin/version.h has it, and whatever is published by itself repeats it ----
+
+version=$(sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p' plugin/version.h)
+expect_none "plugin/version.h has the version $version, which these do not name" \
+  "$(grep -LF "$version" plugin/java/{,*/}pom.xml plugin/java/README.md plugin/rust/Cargo.toml docs/examples/kafka/pom.xml \
+    docs/kafka_streams.md docs/languages.md || true)"
+
 # ---- Pages and comments ----
 
 expect_none "the pages" "$(python3 scripts/check_pages.py 2>/dev/null || true)"
