@@ -18,13 +18,14 @@
 #   deb        Debian packages for the distribution of this machine (scripts/debian_packages.sh)
 #   jar        the JARs for rocksdbjni and Kafka Streams, with native libraries
 #   crate      the Rust crate, with the sources that it compiles. Its test compiles RocksDB, which takes up to an hour
+#   wheel      the Python package
 #   container  an image with the command protean and the demo (scripts/container/Dockerfile), by docker or podman
 #
 # Prints what was made, and what was not and why. Ends with 0 if all was made and passed its test, but for what --skip names.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
-readonly names=(source deb jar crate container)
+readonly names=(source deb jar crate wheel container)
 dry_run=0 skip=() output=$project/build/release natives=(linux-x86_64 linux-aarch64) rocksdbjni=() here=0
 parse_options --dry_run --skip=NAME,... --output=DIR --natives=PLATFORM,... --rocksdbjni=VERSION,... --here -- "$@"
 for name in "${skip[@]}"; do
@@ -82,6 +83,12 @@ make_crate() {
   cp "$logs/cargo/package/protean-rocksdb-$release.crate" "$output/"
 }
 
+make_wheel() {
+  install_optional python3-venv
+  python3 -m venv "$logs/venv"
+  "$logs/venv/bin/pip" wheel --no-deps --wheel-dir="$output" plugin/python
+}
+
 # Prints the program that builds images, if one works here.
 container_engine() {
   for engine in docker podman; do
@@ -133,6 +140,25 @@ test_crate() {
   tar -xf "$output/protean-rocksdb-$release.crate" -C "$logs/crate"
   cd "$logs/crate/protean-rocksdb-$release"
   CARGO_TARGET_DIR=$logs/cargo cargo run --example sensors -- "$logs/crate/db" | grep '^21600 readings'
+}
+
+# The example, in an environment that has nothing but the wheel, with the RocksDB and the library that the source archive builds.
+test_wheel() {
+  local rocksdb
+  scripts/setup.sh --targets=protean_shared
+  rocksdb=$(scripts/provision_rocksdb.sh | tail -n 1)
+  if [ -e "$rocksdb/librocksdb.so" ]; then
+    rocksdb=$(realpath "$rocksdb/librocksdb.so")
+  else
+    c++ -shared -o "$logs/librocksdb.so.9.10" -Wl,--whole-archive "$rocksdb/librocksdb.a" -Wl,--no-whole-archive \
+      -lgflags -lsnappy -llz4 -lzstd -lbz2 -lz -lpthread -ldl
+    rocksdb=$logs/librocksdb.so.9.10
+  fi
+  python3 -m venv "$logs/user"
+  "$logs/user/bin/pip" install --no-index "$output"/protean_rocksdb-*.whl
+  cd "$logs"
+  user/bin/python "$tree/docs/examples/python/filters.py" "$logs/python_db" "$rocksdb" "$(realpath "$tree"/build/libprotean-rocksdb-*.so.1)" |
+    tee /dev/stderr | grep '^21600 readings'
 }
 
 test_container() {
