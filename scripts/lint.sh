@@ -171,6 +171,7 @@ expect_none "plugin/version.h has the version $version, which these do not name"
 
 expect_none "the pages" "$(python3 scripts/check_pages.py 2>/dev/null || true)"
 expect_none "the page of all options" "$(scripts/options_page.py --check 2>&1 || true)"
+expect_none "the table of tested versions; scripts/tested_versions.py makes it" "$(scripts/tested_versions.py --check 2>&1 || true)"
 advice=$(python3 scripts/check_comments.py 2>/dev/null || true)
 [ -z "$advice" ] || printf 'advice on comments, which may be ignored:\n%s\n' "$advice"
 
