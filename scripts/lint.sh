@@ -164,7 +164,7 @@ expect_none "classes of one name; give one of them another name, or, if it is no
 
 version=$(sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p' plugin/version.h)
 expect_none "plugin/version.h has the version $version, which these do not name" \
-  "$(grep -LF "$version" plugin/java/{,*/}pom.xml plugin/java/README.md plugin/rust/Cargo.toml plugin/python/pyproject.toml docs/examples/kafka/pom.xml \
+  "$(grep -LF "$version" plugin/java/{,*/}pom.xml plugin/java/README.md plugin/rust/Cargo.toml plugin/python/pyproject.toml docs/examples/{kafka,spark}/pom.xml \
     docs/kafka_streams.md docs/languages.md || true)"
 
 # ---- Pages and comments ----

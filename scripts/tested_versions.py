@@ -46,6 +46,8 @@ def rows():
     yield ("`rocksdbjni`", ", ".join(version for version in jni if version != tested_jni),
            "an example runs with the JAR of the release, with every change (`scripts/release.sh`)")
     yield "Kafka Streams", kafka, "with every change (`java_test`)"
+    spark = found("docs/examples/spark/pom.xml", r"<spark.version>(.*)</spark.version>")[0]
+    yield "Spark", f"{spark}, with `rocksdbjni` {tested_jni}", "each night, and with every change where Maven has it (`spark_test`)"
     yield "Java", f"Debian's; {java} or later is needed", "with every change (`java_test`)"
     yield ("Rust", f"`rocksdb` {cargo['rocksdb']}, `librocksdb-sys` {cargo['librocksdb-sys']}; Rust {cargo['rust-version']} or later is needed",
            "an example runs with the crate of the release, with every change (`scripts/release.sh`)")
