@@ -43,6 +43,7 @@ elif [[ $version = *-* ]] || [ "$(git tag --points-at HEAD --list "v$version")" 
 fi
 [ -z "$(git status --porcelain --untracked-files=no)" ] || say "changes that are not committed are left out"
 
+[ ! -e "$output" ] || [ -d "$output/work" ] || [ -z "$(ls -A "$output")" ] || die "$output has something else in it"
 rm -rf "$output"
 mkdir -p "$output"
 readonly tree=$output/work/protean-$release logs=$output/work
@@ -51,7 +52,7 @@ mkdir -p "$tree"
 # The tree has the version with the commit wherever it names the version. Its files are new, so that no build from an earlier
 # tree is taken for theirs.
 git archive HEAD | tar -x --touch -C "$tree"
-grep -rlF "$version" "$tree"/{README.md,CHANGELOG.md,plugin,docs} | xargs sed -i "s/${version//./\\.}/$release/g"
+grep -rlF "$version" "$tree"/{README.md,plugin,docs} | xargs sed -i "s/${version//./\\.}/$release/g"
 
 # ---- What is made. Each function runs in a subshell, in the tree; what it says last is the reason if it fails. ----
 
