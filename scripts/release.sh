@@ -100,6 +100,7 @@ make_container() {
   local engine tag=protean:${release/+/-}
   engine=$(container_engine)
   [ -n "$engine" ] || die "neither docker nor podman works here"
+  [ -f "$output/protean-$release.tar.gz" ] || die "the container is made from the source archive, which --skip leaves out"
   mkdir "$logs/container"
   tar -xf "$output/protean-$release.tar.gz" -C "$logs/container"
   $engine build -t "$tag" -f scripts/container/Dockerfile "$logs/container/protean-$release"
