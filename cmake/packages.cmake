@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# cpack -G DEB: the packages libprotean, libprotean-dev and protean-tools, for the RocksDB of the distribution. Made by
-# scripts/debian_packages.sh, which configures the build for /usr.
+# cpack -G DEB: the packages libprotean, libprotean-dev and protean-tools, for the RocksDB of the distribution. Where that is
+# another version, protean-tools alone, with RocksDB in it. Made by scripts/debian_packages.sh, which configures the build for
+# /usr.
 
 set(PROTEAN_PACKAGE_CONTACT "Protean developers <protean@packages.debian.org>" CACHE STRING "Who maintains the packages")
 
@@ -12,7 +13,17 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_PACKAGE_CONTACT "${PROTEAN_PACKAGE_CONTACT}")
 set(CPACK_PACKAGING_INSTALL_PREFIX "${CMAKE_INSTALL_PREFIX}")
 set(CPACK_PACKAGE_DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/packages")
-set(CPACK_COMPONENTS_ALL runtime development tools)
+if(PROTEAN_FOUND_SHARED_ROCKSDB)
+  set(CPACK_COMPONENTS_ALL runtime development tools)
+  set(bundled_copyright "")
+else()
+  set(CPACK_COMPONENTS_ALL tools)
+  set(bundled_copyright "
+Files: usr/bin/protean
+Copyright: 2011-present Facebook, Inc. and the other authors of RocksDB, which is linked in
+License: Apache-2.0
+")
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PROTEAN_STRIP "${CMAKE_STRIP}")
@@ -27,7 +38,13 @@ if(CMAKE_CROSSCOMPILING)
       OUTPUT_VARIABLE CPACK_DEBIAN_PACKAGE_ARCHITECTURE OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   endif()
 endif()
-set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+# A version that follows a hyphen precedes the release. Packages of two distributions have two names.
+string(REPLACE "-" "~" CPACK_PACKAGE_VERSION "${protean_full_version}")
+file(STRINGS /etc/os-release distribution REGEX "^(VERSION_)?ID=")
+list(TRANSFORM distribution REPLACE "^[A-Z_]+=|\"" "")
+list(SORT distribution COMPARE NATURAL ORDER DESCENDING)
+list(JOIN distribution "" distribution)
+set(CPACK_DEBIAN_PACKAGE_RELEASE "1~${distribution}")
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

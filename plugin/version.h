@@ -11,5 +11,6 @@
 // Raised by a correction.
 #define PROTEAN_VERSION_PATCH 0
 
-// The three numbers as a string; the build refuses another one.
-#define PROTEAN_VERSION "1.0.0"
+// The three numbers as a string; between releases, "-dev" follows, and in what
+// scripts/release.sh makes, the commit. The build refuses other numbers.
+#define PROTEAN_VERSION "1.0.0-dev"

@@ -4,12 +4,13 @@
 # Debian's official images (/etc/apt/sources.list.d/debian.sources and no other), an empty cache and a fresh clone of what is
 # committed here.
 #
-#   scripts/clean_room.sh [bookworm|trixie] [demo|test|packages|stress|fuzz] [--root] [--keep]
+#   scripts/clean_room.sh [bookworm|trixie] [demo|test|packages|install|stress|fuzz] [--packages=DIR] [--root] [--keep]
 #
 # Without a release or a command, the two commands are run on all releases, one after the other. Prints what the command
 # prints, and at the end a line for each run with the time that it took.
 #
-#   packages   makes Debian packages (trixie only), and uses them in a second room
+#   packages   makes Debian packages, and uses them in a second room
+#   install    uses the Debian packages in --packages=DIR
 #   stress     scripts/check.sh stress, for 20 minutes besides its build
 #   fuzz       scripts/check.sh fuzz
 #
@@ -21,18 +22,20 @@
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/rooms.sh"
 
-releases=() commands=() user=builder root=0 keep=0
-parse_options 'bookworm|trixie|demo|test|packages|stress|fuzz...' --root --keep -- "$@"
+releases=() commands=() packages="" user=builder root=0 keep=0
+parse_options 'bookworm|trixie|demo|test|packages|install|stress|fuzz...' --packages=DIR --root --keep -- "$@"
 for argument in "${arguments[@]}"; do
   case $argument in
     bookworm | trixie) releases+=("$argument") ;;
-    demo | test | packages | stress | fuzz) commands+=("$argument") ;;
-    *) die "unknown argument '$argument'; known: bookworm trixie demo test packages stress fuzz --root --keep --help" ;;
+    demo | test | packages | install | stress | fuzz) commands+=("$argument") ;;
+    *) die "unknown argument '$argument'; known: bookworm trixie demo test packages install stress fuzz --packages=DIR --root --keep --help" ;;
   esac
 done
 [ $root = 0 ] || user=root
 [ ${#releases[@]} -gt 0 ] || releases=(bookworm trixie)
 [ ${#commands[@]} -gt 0 ] || commands=(demo test)
+
+[[ " ${commands[*]} " != *" install "* ]] || compgen -G "$packages/*.deb" >/dev/null || die "--packages=DIR names no packages to install"
 
 [ "$(id -u)" = 0 ] || die "making a room takes root: sudo $0 $*"
 prepare_rooms
@@ -58,10 +61,10 @@ furnish() {
   fi
 }
 
-summary=() room="" packages=""
+summary=() room="" made=""
 finish() {
   [ -z "$room" ] || [ $keep = 1 ] || rm -rf --one-file-system "$room"
-  [ -z "$packages" ] || rm -rf --one-file-system "$packages"
+  [ -z "$made" ] || rm -rf --one-file-system "$made"
   for line in "${summary[@]}"; do say "$line"; done
 }
 trap finish EXIT
@@ -76,8 +79,8 @@ run_as_user() {
   fi
 }
 
-# Runs a program in a new room. $1: the release; $2: the program, in the project, with its arguments; $3: a folder of packages
-# to bring along, or nothing; $4: the folder of the project whose packages are kept afterwards, or nothing.
+# Runs a program in a new room. $1: the release; $2: the program, in the project, with its arguments; $3: a folder whose packages are
+# brought along, or nothing; $4: the folder of the project whose packages are kept afterwards, or nothing.
 run_in_room() {
   local release=$1 program=$2 bring=$3 take=$4 home start=$SECONDS outcome=passed
   room=$(mktemp -d "${TMPDIR:-/var/tmp}/protean-clean-room.XXXXXX")
@@ -86,13 +89,13 @@ run_in_room() {
   furnish "$room" "$release"
   home=$(enter "$room" bash -c "echo ~$user")
   git clone --quiet --no-hardlinks "$project" "$room$home/protean"
-  [ -z "$bring" ] || cp -r "$bring" "$room$home/packages"
+  [ -z "$bring" ] || { mkdir "$room$home/packages"; cp "$bring"/*.deb "$room$home/packages/"; }
   enter "$room" chown -R "$user" "$home"
   say "$release: $program as $user"
   start=$SECONDS
   run_as_user "$program" || outcome="FAILED with code $?"
   summary+=("$release, $program as $user: $outcome, $(((SECONDS - start) / 60)) min $(((SECONDS - start) % 60)) s")
-  if [ -n "$take" ] && [ "$outcome" = passed ]; then cp "$room$home/protean/$take"/*.deb "$packages/"; fi
+  if [ -n "$take" ] && [ "$outcome" = passed ]; then cp "$room$home/protean/$take"/*.deb "$made/"; fi
   if [ $keep = 1 ] || [ "$outcome" != passed ]; then
     say "the room is left in $room"
   else
@@ -105,10 +108,11 @@ for release in "${releases[@]}"; do
   for command in "${commands[@]}"; do
     case $command in
       packages)
-        packages=$(mktemp -d)
+        made=$(mktemp -d)
         run_in_room "$release" scripts/debian_packages.sh "" build/packages
-        run_in_room "$release" "tests/shared/packages_test.sh ../packages" "$packages" ""
+        run_in_room "$release" "tests/shared/packages_test.sh ../packages" "$made" ""
         ;;
+      install) run_in_room "$release" "tests/shared/packages_test.sh ../packages" "$packages" "" ;;
       stress) run_in_room "$release" "scripts/check.sh stress --minutes=20" "" "" ;;
       fuzz) run_in_room "$release" "scripts/check.sh fuzz" "" "" ;;
       *) run_in_room "$release" "scripts/$command.sh" "" "" ;;

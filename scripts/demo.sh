@@ -6,11 +6,12 @@
 #
 #   scripts/demo.sh [ARGUMENTS OF PROTEAN_BENCH...]    such as --num=1000000 or --filters=bloom:14,surf:0:8
 #
-# build/protean_bench --help lists the arguments, once this script or scripts/setup.sh has built it.
+# build/protean_bench --help lists the arguments, once this script or scripts/setup.sh has built it. With PROTEAN_BUILT=1 in the
+# environment, as in the container, nothing is set up or built.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 parse_options ARGUMENTS... -- "$@"
 cd "$project"
-scripts/setup.sh --targets=protean_bench
+[ "${PROTEAN_BUILT:-0}" = 1 ] || scripts/setup.sh --targets=protean_bench
 
 out=build/demo
 mkdir -p "$out"

@@ -160,10 +160,18 @@ expect_none "classes of one name; give one of them another name, or, if it is no
       file[name] = FILENAME
     }' "${test_files[@]}")"
 
+# ---- The version: plugin/version.h has it, and whatever is published by itself repeats it ----
+
+version=$(sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p' plugin/version.h)
+expect_none "plugin/version.h has the version $version, which these do not name" \
+  "$(grep -LF "$version" plugin/java/{,*/}pom.xml plugin/java/README.md plugin/rust/Cargo.toml plugin/python/pyproject.toml docs/examples/{kafka,spark}/pom.xml \
+    docs/kafka_streams.md docs/languages.md || true)"
+
 # ---- Pages and comments ----
 
 expect_none "the pages" "$(python3 scripts/check_pages.py 2>/dev/null || true)"
 expect_none "the page of all options" "$(scripts/options_page.py --check 2>&1 || true)"
+expect_none "the table of tested versions; scripts/tested_versions.py makes it" "$(scripts/tested_versions.py --check 2>&1 || true)"
 advice=$(python3 scripts/check_comments.py 2>/dev/null || true)
 [ -z "$advice" ] || printf 'advice on comments, which may be ignored:\n%s\n' "$advice"
 

@@ -19,6 +19,6 @@ old=$(sed -nE '/<groupId>/{s/.*<groupId>(.*)<\/groupId>.*/\1/p;q}' "$folder/pom.
 [ -n "$old" ] || die "$folder/pom.xml has no groupId"
 
 files=("$folder"/pom.xml "$folder"/*/pom.xml)
-[ ${#arguments[@]} = 2 ] || files+=("$folder/README.md" "$project"/docs/{kafka_streams.md,examples/kafka/pom.xml})
+[ ${#arguments[@]} = 2 ] || files+=("$folder/README.md" "$project"/docs/{kafka_streams.md,examples/kafka/pom.xml,examples/spark/pom.xml})
 sed -i "s/\(<groupId>\|\`\)${old//./\\.}\(<\/groupId>\|:\)/\1$group\2/" "${files[@]}"
 say "the groupId is $group; it was $old"

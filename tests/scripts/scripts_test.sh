@@ -321,5 +321,27 @@ else
   echo "rooms are not tested: root is needed, and namespaces"
 fi
 
+# ---- A release ----
+
+if git rev-parse --verify --quiet HEAD >/dev/null; then
+  release() { scripts/release.sh --dry_run --output="$work/release" "$@" >"$work/released" 2>"$work/err" || echo "exit code $?"; }
+  expect "a part that there is not" "exit code 93
+release: --skip=test_jars is not allowed; allowed: $(sed -n 's/^readonly names=(\(.*\))/\1/p' scripts/release.sh |
+    awk '{ print; gsub(/[a-z]+/, "test_&"); print }' | paste -sd' ')" "$(release --skip=test_jars; cat "$work/err")"
+  expect "the source archive alone" "" "$(release --skip=test_source,deb,jar,crate,wheel,container)"
+  named=$(sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p' plugin/version.h)+$(git rev-parse --short=10 HEAD)
+  expect "its version" "$named" "$(tar -xOf "$work/release/protean-$named.tar.gz" "protean-$named/plugin/version.h" |
+    sed -n 's/^#define PROTEAN_VERSION "\(.*\)"/\1/p')"
+  expect "its sums" "" "$(cd "$work/release" && sha256sum --quiet --check SHA256SUMS 2>&1)"
+  mkdir "$work/home_folder"
+  touch "$work/home_folder/file"
+  expect "a folder with something else" "exit code 93 file" \
+    "$(release --skip=source --output="$work/home_folder" | paste -sd' ') $(ls "$work/home_folder")"
+  expect "what cannot be made" "exit code 93 1" "$(release --skip=source,deb,crate,wheel,container --rocksdbjni=9.9.9 | paste -sd' ') $(
+    grep -c '^NOT MADE jar ' "$work/release/MANIFEST")"
+else
+  echo "a release is not tested: there is no commit"
+fi
+
 echo "$passed passed, $failures failed"
 [ $failures = 0 ] || exit 1

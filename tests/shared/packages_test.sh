@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Installs Debian packages that scripts/debian_packages.sh has made on a machine that has nothing else, and uses them with the
-# distribution's own RocksDB and its tools. Run by scripts/clean_room.sh; changes the machine that it runs on.
+# distribution's own RocksDB and its tools: with those of a version that has no libraries of Protean, the command alone. Run by
+# scripts/clean_room.sh; changes the machine that it runs on.
 #
 #   packages_test.sh FOLDER    which has the packages
 . "$(dirname "${BASH_SOURCE[0]}")/../../scripts/common.sh"
@@ -16,8 +17,24 @@ run() {
 }
 
 as_root "to install packages" apt-get -q update
-run as_root "to install packages" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$packages"/libprotean_*.deb \
+libraries=()
+! compgen -G "$packages/libprotean_*.deb" >/dev/null || libraries=("$packages"/libprotean_*.deb)
+run as_root "to install packages" env DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "${libraries[@]}" \
   "$packages"/protean-tools_*.deb rocksdb-tools
+
+if [ ${#libraries[@]} = 0 ]; then
+  # A DB of the distribution's RocksDB, of which the command says which filters it should have.
+  run protean --version
+  run db_bench --db=db --benchmarks=fillrandom,flush --num=100000 --value_size=100 >/dev/null
+  run protean inspect --db=db | tail -n 3
+  # Ranges between keys, which are numbers, big-endian, with zeros after them.
+  for ((i = 0; i < 1000; i++)); do printf '0x%016x31\t0x%016x32\n' $((i * 100)) $((i * 100)); done >queries
+  run protean advise --db=db --queries=queries | tee said | tail -n 3
+  grep -q 'table_factory=.*ProteanTable' said || die "protean advise names no options"
+  say "passed"
+  exit
+fi
+
 library=$(dpkg -L libprotean | grep '/libprotean\.so\.1$')
 rocksdb=$(dpkg -L librocksdb9.10 | grep -m 1 '/librocksdb\.so\.')
 say "Protean: $library; RocksDB: $rocksdb"

@@ -144,7 +144,16 @@ examples=$project/docs/examples
 compile "$work/sensors.o" -o "$work/sensors" "$binding" "$shared"
 expect_readings C "$work/sensors" "$work/sensors_db"
 if command -v python3 >/dev/null; then
+  export PYTHONPATH=$project/plugin/python PYTHONDONTWRITEBYTECODE=1
   expect_readings Python python3 "$examples/python/filters.py" "$work/python_db" "$shared" "$binding"
+  # With the names that the package looks for by itself.
+  mkdir "$work/names"
+  ln -s "$shared" "$work/names/librocksdb.so.9.10"
+  ln -s "$binding" "$work/names/libprotean-rocksdb-9.10.0.so.1"
+  expect "the notebook" "" "" env PATH="$(realpath "$build"):$PATH" LD_LIBRARY_PATH="$work/names" TMPDIR="$work" \
+    python3 notebook.py "$examples/python/choose_a_filter.ipynb"
+  expect "a policy that there is none" "" "^protean_rocksdb.Error: .*: Not implemented: Could not load FilterPolicy: none:1$" \
+    env LD_LIBRARY_PATH="$work/names" bash -c "set -o pipefail; python3 -c 'import protean_rocksdb; protean_rocksdb.DB(\"$work/python_db\", \"none:1\")' 2> >(tail -n 1 >&2)"
 fi
 if command -v go >/dev/null; then
   mkdir "$work/go"
