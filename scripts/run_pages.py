@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-PAGES = ["docs/tutorial.md", "docs/operating.md"]
+PAGES = [f"docs/{name}.md" for name in ("tutorial", "operating", "troubleshooting", "upgrading")]
 DATA = re.compile(r"(?<![\w/])/data\b")
 
 
