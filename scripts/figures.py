@@ -168,11 +168,6 @@ def draw_lines(panel, lines, behind=False):
     panel.grid(alpha=0.3)
 
 
-def legend_above(panel, count):
-    """A legend in one row above the panel, which loses its frame."""
-    panel.legend(fontsize=8, frameon=False, ncol=count, loc="lower center", bbox_to_anchor=(0.5, 1))
-
-
 def save(figure, out, name, legend=True):
     """Saves a figure. With `legend`, it has one legend for all panels, which must have the same lines then."""
     figure.tight_layout()

@@ -220,9 +220,6 @@ Status Explain::ExplainFile(const TargetFamily& family, const TargetFile& file,
 
 Status Explain::AddRefresh(const TargetFamily& family, const SampleQuery& read,
                            std::vector<Json>* rows) const {
-  if (!family.is_under_protean() || !family.has_protean_policy) {
-    return Status::InvalidArgument(WhyNotProteanTable(family, "proteus:12"));
-  }
   RefreshOptions options;
   options.dry_run = true;
   options.start = read.lo;
@@ -231,10 +228,10 @@ Status Explain::AddRefresh(const TargetFamily& family, const SampleQuery& read,
   std::unique_ptr<OpenedDB> opened;
   RefreshResult result;
   Status s = OpenedDB::OpenForReading(target_.db(), target_.env(), &opened);
-  if (s.ok()) {
-    s = RefreshFilters(opened->db(), opened->Find(family.name), options,
-                       &result);
-  }
+  if (!s.ok()) return s;
+  ColumnFamilyHandle* const handle = opened->Find(family.name);
+  if (handle == nullptr) return Status::InvalidArgument("it has been dropped");
+  s = RefreshFilters(opened->db(), handle, options, &result);
   if (!s.ok()) return s;
   for (const RefreshedFile& file : result.files) {
     for (Json& row : *rows) {

@@ -189,15 +189,18 @@ void Inspect::AddFlags(Arguments* arguments) {
 
 Status Inspect::AddAdvice(Json* page) const {
   if (advice_file_.empty()) return Status::OK();
+  if (html_file_.empty()) {
+    return Status::InvalidArgument("--advice needs --html=FILE");
+  }
   std::string text;
   const Status s = ReadFileToString(Env::Default(), advice_file_, &text);
   if (!s.ok()) return s;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (row.is_object() && row.value("row", "") == "policy") {
-      (*page)["advice"].push_back(row);
-    }
+    const bool is_policy =
+        row.is_object() && row.contains("row") && row["row"] == "policy";
+    if (is_policy) (*page)["advice"].push_back(row);
   }
   return page->contains("advice")
              ? s
@@ -301,20 +304,15 @@ Json Inspect::InspectFamily(const TargetFamily& family) {
 }
 
 Status Inspect::Run() {
+  Json page;
   Status s = OpenTarget(/*or_files=*/true);
+  if (s.ok()) s = AddAdvice(&page);
   if (!s.ok()) return s;
   found_ = !target_.cut_off().empty();
-  Json page;
   for (const TargetFamily& family : target_.families()) {
     page["families"].push_back(InspectFamily(family));
   }
-  if (html_file_.empty()) {
-    return advice_file_.empty()
-               ? s
-               : Status::InvalidArgument("--advice needs --html=FILE");
-  }
-  s = AddAdvice(&page);
-  if (!s.ok()) return s;
+  if (html_file_.empty()) return s;
   page["title"] = target_.db().empty()
                       ? Format("%zu SST files", operands_.size())
                       : target_.db();

@@ -109,9 +109,11 @@ TEST_F(InspectTest, PageWithAdvice) {
     EXPECT_OK(WriteStringToFile(Env::Default(), text, advice));
     return RunTool({"inspect", Db(), "--html=" + page, "--advice=" + advice});
   };
-  EXPECT_EQ(kFine, inspect("{\"row\":\"policy\",\"policy\":\"surf:0:4\"}\n"
-                           "{\"row\":\"kind\"}\n{\"file\":1}\n7\nno JSON\n")
-                       .code);
+  EXPECT_EQ(
+      kFine,
+      inspect("{\"row\":\"policy\",\"policy\":\"surf:0:4\"}\n"
+              "{\"row\":\"kind\"}\n{\"row\":1}\n{\"file\":1}\n7\nno JSON\n")
+          .code);
   std::string html;
   ASSERT_OK(ReadFileToString(Env::Default(), page, &html));
   const Json data = DataOf(html);
