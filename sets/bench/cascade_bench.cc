@@ -55,6 +55,9 @@ DEFINE_string(filters, "cascade,elevator,elevator_chunks,bloom",
 DEFINE_bool(direct, true, "Whether the cascade filter uses direct I/O");
 DEFINE_uint64(page_cache, 0,
               "Bytes of a page cache for the cascade filter's lookups");
+DEFINE_string(timeline, "",
+              "File for the insertions into the cascade filter over time: "
+              "seconds and keys, tab-separated, every 10 ms");
 DEFINE_string(dir, "/tmp/protean_cascade_bench",
               "Folder of the filters, which is emptied");
 
@@ -186,17 +189,27 @@ void InsertShare(CascadeFilter* filter, uint64_t thread, uint64_t deletes_every,
   done->fetch_add(count % 1024);
 }
 
-// Shows how many keys have been inserted, until it is stopped.
-void ShowProgress(const std::atomic<uint64_t>& done,
-                  const std::atomic<bool>& stop) {
+// Notes every 10 ms how many keys have been inserted.
+void WriteTimeline(const std::atomic<uint64_t>& done,
+                   const std::atomic<bool>& stop) {
+  FILE* const file =
+      FLAGS_timeline.empty() ? nullptr : fopen(FLAGS_timeline.c_str(), "w");
+  if (!FLAGS_timeline.empty() && file == nullptr) {
+    Check(Status::IOError(FLAGS_timeline, strerror(errno)));
+  }
   ProgressLine progress;
   progress.SetTitle("cascade");
+  const Stopwatch stopwatch;
   while (!stop) {
+    if (file != nullptr) {
+      fprintf(file, "%.3f\t%" PRIu64 "\n", stopwatch.Seconds(), done.load());
+    }
     progress.Show("inserting", static_cast<double>(done.load()) /
                                    static_cast<double>(FLAGS_num));
     Env::Default()->SleepForMicroseconds(10000);
   }
   progress.Clear();
+  if (file != nullptr) fclose(file);
 }
 
 void PrintDetails(const std::string& name,
@@ -234,7 +247,7 @@ Row RunCascade(const std::string& name) {
   HistogramImpl nanos;
   std::atomic<uint64_t> done{0};
   std::atomic<bool> stop{false};
-  std::thread progress([&] { ShowProgress(done, stop); });
+  std::thread timeline([&] { WriteTimeline(done, stop); });
   const Stopwatch stopwatch;
   std::vector<std::thread> threads;
   for (uint64_t thread = 0; thread < FLAGS_threads; thread++) {
@@ -247,7 +260,7 @@ Row RunCascade(const std::string& name) {
   row.insert_seconds = stopwatch.Seconds();
   const CascadeFilterStatistics inserted = filter->GetStatistics();
   stop = true;
-  progress.join();
+  timeline.join();
   row.bytes_written = inserted.bytes_written;
   printf("  %s: %" PRIu64
          " runs when the last key was flushed, merged "
