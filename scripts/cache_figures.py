@@ -1,23 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws blocks and bytes read over the size of the block cache, from 1 % of all filters' bytes on, and prints them as
-tables: absent keys, closed seeks and open seeks, with RocksDB's Bloom filters, whole and partitioned, and with Proteus.
-Absent keys are measured twice: with filters that have learned from such Gets alone, and from all three kinds of reads. Runs
-protean_bench, which must be built: about 5 minutes on 2 cores, most of it for whole filters.
+"""Draws the blocks that reads take over the size of the block cache, from 1 % of all filters' bytes on, and writes tables of
+blocks and bytes into docs/results/cache_sizes.md: absent keys, bounded and unbounded seeks, with RocksDB's Bloom filters,
+whole and partitioned, and with Proteus. Absent keys are measured twice: with filters that have learned from such Gets alone,
+and from all three kinds of reads. All figures are in cache_sizes.txt, in the build folder. Runs protean_bench, which must be
+built: about 5 minutes on 2 cores, most of it for whole filters.
 """
 
+import argparse
 import os
 import shlex
 import sys
 
-from figures import add_report_options, machine, parser, plt, positive, run_rows, save, save_report, table
+from charts import lines
+from figures import add_report_options, machine, markdown, positive, run_rows, save_report, save_tables, table
 
-FILTERS = {"none+partitioned": "grey", "bloom:12": "C1", "bloom:12+partitioned": "C0", "proteus:12": "C3"}
-PARTITIONED_BLOOM, PROTEUS = list(FILTERS)[2:]
+LABELS = {"no filter": "none+partitioned", "Bloom, whole": "bloom:12", "Bloom, partitioned": "bloom:12+partitioned",
+          "Proteus": "proteus:12"}
+PARTITIONED_BLOOM, PROTEUS = list(LABELS.values())[2:]
 PERCENTS = (1, 5, 10, 25, 50, 100, 150)
 ALL = "point,closed_seek,open_seek"
 # What is measured: the kinds of queries that are asked, and taught, and the one that is shown.
 PANELS = {"Get, absent key; filters taught by Gets": ("point", "point"), "Get, absent key": (ALL, "point"),
           "Seek with a bound, 99 % empty": (ALL, "closed_seek"), "Seek, no bound": (ALL, "open_seek")}
+DRAWN = ("Get, absent key", "Seek with a bound, 99 % empty", "Seek, no bound")
 DISTRIBUTIONS = {"zipf": "Zipf .99", "uniform": "uniform"}
 FIELDS = {"block_reads_per_op": ("blocks read", 1), "bytes_read_per_op": ("KB read", 1 / 1024)}
 PARTS = ("filter_reads_per_op", "index_reads_per_op", "data_reads_per_op")
@@ -39,23 +44,12 @@ class Report:
         return [self.rows[asked, name, query, distribution, percent] for percent in self.percents]
 
 
-def picture(report, out):
-    figure, panels = plt.subplots(len(FIELDS), len(PANELS), figsize=(4.2 * len(PANELS), 7.5))
-    for row, (field, (label, scale)) in zip(panels, FIELDS.items()):
-        for panel, title in zip(row, PANELS):
-            for name in report.filters:
-                values = [scale * found[field] for found in report.line(name, title, "zipf")]
-                panel.plot(range(len(values)), values, marker=".", color=FILTERS.get(name, "black"), label=name)
-            panel.set_xticks(range(len(report.percents)), report.percents)
-            if field == "bytes_read_per_op":
-                panel.set_yscale("log")
-            else:
-                panel.set_ylim(bottom=0)
-            panel.set_xlabel("block cache, % of all filters")
-            panel.set_title(f"{title}\n{label}", fontsize=9)
-            panel.grid(alpha=0.3)
-    panels[0][0].legend(fontsize=8)
-    save(figure, out, "cache_sizes.png")
+def picture(report):
+    panels = {title: {label: [row["block_reads_per_op"] for row in report.line(name, title, "zipf")]
+                      for label, name in LABELS.items()} for title in DRAWN}
+    return lines("Blocks read where the block cache is smaller than all filters",
+                 "Data, filters and indexes, per operation over three sorted runs, with filters of 12 bits per key. Lower is better.",
+                 panels, "block cache, % of all filters", report.percents, LABELS)
 
 
 def figures_table(report, title, panel, distribution, cell):
@@ -73,19 +67,25 @@ def panel_tables(report, panel, distribution):
 
 
 def shares(report):
-    """What Proteus reads, divided by what partitioned Bloom filters read."""
+    """What Proteus reads, divided by what partitioned Bloom filters read: a header and rows."""
     def ratios(panel, distribution, field):
         ours, blooms = (report.line(name, panel, distribution) for name in (PROTEUS, PARTITIONED_BLOOM))
         return [f"{a[field] / b[field]:.2f}" if b[field] > 0 else None for a, b in zip(ours, blooms)]
 
-    return table(f"{PROTEUS}, as a share of {PARTITIONED_BLOOM}", ["", *(f"{percent} %" for percent in report.percents)],
-                 [[f"{panel}, {drawn}: {label}", *ratios(panel, distribution, field)]
-                  for panel in PANELS for distribution, drawn in DISTRIBUTIONS.items()
-                  for field, (label, _) in FIELDS.items()])
+    return (["", *(f"{percent} %" for percent in report.percents)],
+            [[f"{panel}, {drawn}: {label}", *ratios(panel, distribution, field)]
+             for panel in PANELS for distribution, drawn in DISTRIBUTIONS.items() for field, (label, _) in FIELDS.items()])
+
+
+def blocks(report, panel):
+    """The blocks that each filter reads in a panel, for the page."""
+    return markdown([panel, *(f"{percent} %" for percent in report.percents)],
+                    [[label, *(f"{row['block_reads_per_op']:.3f}" for row in report.line(name, panel, "zipf"))]
+                     for label, name in LABELS.items()])
 
 
 def main():
-    options = parser(__doc__)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_report_options(options)
     options.add_argument("--num", type=positive, default=1_000_000, help="records of 100 bytes (default: 1000000)")
     options.add_argument("--queries", type=positive, default=10_000,
@@ -100,22 +100,25 @@ def main():
 
     beginning = machine()
     report = Report({asked: run_rows(args.build_dir, "protean_bench", workload="cache_sizes", cache_queries=asked,
-                                     filters=",".join(FILTERS), num=args.num, queries=args.queries, value_bytes=92,
+                                     filters=",".join(LABELS.values()), num=args.num, queries=args.queries, value_bytes=92,
                                      cache_percents=args.percents, direct_reads="true", db=args.db)
                      for asked in ("point", ALL)})
     sizes = [["MB", *(f"{size / (1 << 20):.2f}" for size, _ in report.shards.values())],
              ["shards", *(shards for _, shards in report.shards.values())]]
     flags = [flag for flag in sys.argv[1:] if not flag.startswith(("--out", "--build-dir", "--db"))]
-    text = "\n".join([
-        shlex.join(["python3", "scripts/cache_figures.py", *flags]),
-        f"{args.num} records of 8-byte keys and 92-byte values; {args.queries} queries warm each cache, {args.queries} more "
-        "are measured", "direct reads; block cache: NewLRUCache with its defaults; all filters: 12 bits per record",
-        beginning, "",
-        table("the block cache", ["", *(f"{percent} %" for percent in report.percents)], sizes), shares(report),
-        *(panel_tables(report, panel, distribution) for panel in PANELS for distribution in DISTRIBUTIONS)])
+    command = shlex.join(["python3", "scripts/cache_figures.py", *flags])
+    header, rows = shares(report)
+    save_report(f"{args.build_dir}/cache_sizes.txt", "\n".join([
+        command, beginning, "", table("the block cache", header, sizes),
+        table(f"{PROTEUS}, as a share of {PARTITIONED_BLOOM}", header, rows),
+        *(panel_tables(report, panel, distribution) for panel in PANELS for distribution in DISTRIBUTIONS)]))
     os.makedirs(args.out, exist_ok=True)
-    save_report(f"{args.out}/cache_sizes.txt", text)
-    picture(report, args.out)
+    save_report(f"{args.out}/cache_sizes.svg", picture(report))
+    save_tables(f"{args.out}/cache_sizes.md", {
+        "made by": f"`{command}`: {args.num:,} records of 8-byte keys and 92-byte values; {args.queries:,} queries warm each "
+                   f"cache, and {args.queries:,} more are measured.",
+        "caches": markdown(header, sizes), "shares": markdown(header, rows),
+        "blocks": "\n\n".join(blocks(report, panel) for panel in PANELS)})
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the links and the English of the Markdown pages.
+"""Checks the links, the tables and the English of the Markdown pages, and the lists of pages in docs/ with their lengths.
 
 Prose is what stands in paragraphs and lists. Code, tables, headings and pictures are not prose.
 """
@@ -19,7 +19,10 @@ PERSON = Rule("person", "code is not nobody, somebody, anybody, everybody, or wh
 SPELLING = Rule("spelling", "American spelling, as RocksDB's")
 LENGTH = Rule("length", "a sentence has at most 36 words")
 FIGURES = Rule("figures", "a sentence has at most 6 figures: make two sentences, a list or a table")
-RULES = [LINK, PERSON, SPELLING, LENGTH, FIGURES]
+TABLE = Rule("table", "a table begins with a header and a line of dashes")
+INDEX = Rule("index", "a README in docs/ lists each page of its folder, and of folders without a README, in a table that ends with "
+             "the page's words, to within a fifth; --fix writes them")
+RULES = [LINK, PERSON, SPELLING, LENGTH, FIGURES, TABLE, INDEX]
 
 MAX_WORDS = 36
 MAX_FIGURES = 6
@@ -30,6 +33,7 @@ BRITISH = re.compile(
 # A sentence ends before a word that may begin one.
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`*\[(])")
 FIGURE = re.compile(r"(?<![\w.-])\d[\d,.]*")
+LISTED = re.compile(r"^(\| \[[^\]]*\]\(([^)#]+\.md)\) .*\| )([\d,]*)( \|)$", re.MULTILINE)
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 TARGET = re.compile(r"\]\(([^)\s]+)\)")
 
@@ -94,6 +98,44 @@ def check_links(root, page, text):
             yield text.count("\n", 0, match.start()) + 1, LINK, match[1]
 
 
+def check_tables(text):
+    before, lines = "", text.split("\n")
+    for number, (line, after) in enumerate(zip(lines, lines[1:]), 1):
+        if line.startswith("|") and not before.startswith("|") and not re.match(r"\|[-:| ]+\|$", after):
+            yield number, TABLE, line[:40]
+        before = line
+
+
+def check_index(index, fix):
+    """Checks the list of pages in a README of docs/."""
+    listed = set()
+
+    def check_row(row):
+        page = index.parent / row[2]
+        if not page.exists():
+            return row[0]
+        listed.add(page.resolve())
+        words = len(page.read_text(encoding="utf-8").split())
+        stated = int(row[3].replace(",", "") or 0)
+        if abs(words - stated) <= words / 5:
+            return row[0]
+        off.append((row[2], words))
+        return f"{row[1]}{max(round(words, -2), 100):,}{row[4]}"
+
+    off = []
+    text = index.read_text(encoding="utf-8")
+    fixed = LISTED.sub(check_row, text)
+    if fix and fixed != text:
+        index.write_text(fixed, encoding="utf-8")
+    elif not fix:
+        yield from ((1, INDEX, f"{page} has {words} words") for page, words in off)
+    for page in sorted(index.parent.rglob("*.md")):
+        other = any((folder / "README.md").exists() for folder in page.parents
+                    if folder != index.parent and index.parent in folder.parents)
+        if page != index and not other and page.resolve() not in listed:
+            yield 1, INDEX, f"{page.relative_to(index.parent)} is not listed"
+
+
 def check_prose(text):
     for line, words in paragraphs(text):
         words = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "Code", words))
@@ -112,6 +154,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="rules:\n" + "\n".join(f"  {rule.name:8} {rule.help}" for rule in RULES))
     parser.add_argument("--count", action="store_true", help="print the number of faults by rule, not each fault")
+    parser.add_argument("--fix", action="store_true", help="write the lengths of pages where they are listed")
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent,
                         help="the tree to check (default: this script's)")
     parser.add_argument("paths", nargs="*", metavar="PATH", help="file or folder, relative to the root (default: everything)")
@@ -121,7 +164,9 @@ def main():
     pages = pages_to_check(root, arguments.paths)
     for page in pages:
         text = without_code(page.read_text(encoding="utf-8"))
-        faults = [*check_links(root, page, text), *check_prose(text)]
+        faults = [*check_links(root, page, text), *check_tables(text), *check_prose(text)]
+        if page.name == "README.md" and root / "docs" in page.parents:
+            faults += check_index(page, arguments.fix)
         for line, rule, words in sorted(faults, key=lambda fault: fault[0]):
             counts[rule.name] += 1
             if not arguments.count:

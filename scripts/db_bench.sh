@@ -9,13 +9,10 @@
 #
 #   --reads=N   number of reads of each kind; default: 20000
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-. "$(dirname "${BASH_SOURCE[0]}")/packages.sh"
 
 reads=20000
 parse_options --reads=N -- "$@"
 cd "$project"
-# For the picture.
-install_packages python3-matplotlib
 scripts/setup.sh --targets=db_bench,protean_tool
 
 out=build/db_bench_run

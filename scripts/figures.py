@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -111,7 +112,39 @@ def save_report(path, text):
     print("wrote", path, file=sys.stderr)
 
 
+def markdown(header, rows):
+    """A table of a page: the first column is of words, the others of numbers; None is a dash."""
+    lines = [header, *(["–" if cell is None else str(cell) for cell in row] for row in rows)]
+    head, *body = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([head, "|---|" + "---:|" * (len(header) - 1), *body])
+
+
+def save_tables(path, tables):
+    """Writes tables into a page, each between the lines <!-- NAME --> and <!-- end -->. All else of the page stays. If there
+    is no page, it consists of the tables."""
+    page = "\n\n".join(f"<!-- {name} -->\n<!-- end -->" for name in tables) + "\n"
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            page = file.read()
+    for name, lines in tables.items():
+        begin, marks, rest = page.partition(f"<!-- {name} -->\n")
+        if not marks:
+            sys.exit(f"{path} has no line <!-- {name} -->")
+        page = f"{begin}{marks}\n{lines}\n\n{rest[rest.index('<!-- end -->'):]}"
+    save_report(path, page)
+
+
 # ---- Plots ----
+
+# The color of each filter in all pictures, by how its name begins: Okabe and Ito's palette, whose colors can also be told apart
+# by readers who are color-blind. RocksDB's Bloom filter with another layout or index is darker.
+COLORS = {r"none": "#999999", r"oracle": "#595959", r"bloom.*\+": "#a86f00", r"bloom": "#e69f00", r"ribbon": "#f0e442",
+          r"surf": "#56b4e9", r"proteus": "#0072b2", r"prefixbloom2": "#cc79a7", r"prefixbloom": "#d55e00"}
+
+
+def color_of(name):
+    """The color of a filter, such as proteus:12."""
+    return next((color for pattern, color in COLORS.items() if re.match(pattern, name)), "#1b1f24")
 
 
 def draw_bars(panel, series, group_names, width=0.8, labels=None, label_size=7, **ticks):
@@ -133,11 +166,6 @@ def draw_lines(panel, lines, behind=False):
         panel.plot(*(zip(*points) if points else ([], [])), marker="o", markersize=4, color=f"C{i}", label=label,
                    zorder=-i if behind else 2)
     panel.grid(alpha=0.3)
-
-
-def legend_above(panel, count):
-    """A legend in one row above the panel, which loses its frame."""
-    panel.legend(fontsize=8, frameon=False, ncol=count, loc="lower center", bbox_to_anchor=(0.5, 1))
 
 
 def save(figure, out, name, legend=True):

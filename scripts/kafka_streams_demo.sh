@@ -11,7 +11,7 @@
 # 2. Alarms are joined with readings of days, which are in the state; most of them find none. It is measured with stock
 #    stores, SuRF and Proteus, once with a block cache much smaller than the state and direct reads, once all in memory.
 #
-# The tables, and the logs, are kept in build/kafka_streams_demo. The first time, the libraries take some minutes more.
+# The tables, a picture of them, and the logs are kept in build/kafka_streams_demo. The first time, the libraries take some minutes more.
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 small=0
 parse_options --small -- "$@"
@@ -207,4 +207,5 @@ $([ $direct = 1 ] && echo yes || echo no)"
     sed 's/^/      /' "$logs/inspect-${policy%%:*}.txt"
   done
 } | tee "$out/report.md"
-say "done in $((SECONDS / 60)) min $((SECONDS % 60)) s; the tables are in $out/report.md"
+python3 scripts/plot_kafka.py "$out/report.md" "$out"
+say "done in $((SECONDS / 60)) min $((SECONDS % 60)) s; the tables are in $out/report.md, and a picture is in $out/kafka_streams.svg"

@@ -3,7 +3,7 @@
 # Checks what a compiler does not, in seconds: license lines, format, which folder includes which, names of classes of tests,
 # and the pages. Prints what scripts/check_comments.py advises on comments, too, which decides nothing.
 #
-#   scripts/lint.sh [--fix]   with --fix, adds missing license lines and formats
+#   scripts/lint.sh [--fix]   with --fix, adds missing license lines, formats, and writes the lengths of pages into lists of pages
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 fix=0
 parse_options --fix -- "$@"
@@ -169,6 +169,7 @@ expect_none "plugin/version.h has the version $version, which these do not name"
 
 # ---- Pages and comments ----
 
+[ $fix = 0 ] || python3 scripts/check_pages.py --fix >/dev/null 2>&1 || true
 expect_none "the pages" "$(python3 scripts/check_pages.py 2>/dev/null || true)"
 expect_none "the page of all options" "$(scripts/options_page.py --check 2>&1 || true)"
 expect_none "the table of tested versions; scripts/tested_versions.py makes it" "$(scripts/tested_versions.py --check 2>&1 || true)"

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints a table of the outputs of db_bench in a run of scripts/db_bench.sh, and draws a picture of it."""
 
+import argparse
 import os
 import re
 import sys
 
-from figures import cpu_name, draw_bars, legend_above, parser, plt, read_rows, save, save_report
+from charts import bars
+from figures import cpu_name, read_rows, save_report
 
 FILTERS = {"bloom12": "Bloom", "bloom12_first_key": "Bloom, first-key index", "surf04": "SuRF",
            "proteus12": "Proteus", "proteus12_taught": "Proteus, taught"}
+# What the picture shows, each with the filter whose color it has.
+DRAWN = {"bloom12": "bloom:12", "bloom12_first_key": "bloom:12+first_key", "surf04": "surf:0:4", "proteus12": "proteus:12"}
 
-WORKLOADS = {"get": "Get,\n99.9 % absent", "closed10": "seek, bound,\n99 % empty",
-             "closed1000": "seek, bound,\n37 % empty", "open": "seek,\nno bound", "scan10": "seek and\n10 Next",
-             "window10": "sensor's window,\n99 % empty", "next": "sensor's\nnext record",
-             "timeseries": "timeseries,\nwhile writing"}
+WORKLOADS = {"get": "Get, 99.9 % absent", "closed10": "seek, bound, 99 % empty", "closed1000": "seek, bound, 37 % empty",
+             "open": "seek, no bound", "scan10": "seek and 10 Next", "window10": "sensor's window, 99 % empty",
+             "next": "sensor's next record", "timeseries": "timeseries, while writing"}
 
 
 def number(pattern, text, path):
@@ -70,11 +73,10 @@ def check(results):
             sys.exit(f"{workload}: the filters disagree on how many keys there are: {found}")
 
 
-def markdown(results, bits):
+def table(results, bits):
     lines = ["| | filter | bits per key | operations per second | blocks used | blocks read | files spared |",
              "|---|---|---:|---:|---:|---:|---:|"]
     for workload, title in WORKLOADS.items():
-        title = title.replace("\n", " ")
         for name, label in FILTERS.items():
             row = results[name, workload]
             if row:
@@ -86,32 +88,24 @@ def markdown(results, bits):
     return "\n".join(lines)
 
 
-def draw(results, folder):
-    figure, panels = plt.subplots(2, 1, figsize=(11, 6.5), sharex=True)
-    for panel, field, label in ((panels[0], "used", "data blocks used by an operation"),
-                                (panels[1], "ops", "operations per second")):
-        series = {title: [results[name, w][field] or None if results[name, w] else None for w in WORKLOADS]
-                  for name, title in FILTERS.items()}
-        draw_bars(panel, series, list(WORKLOADS.values()), width=0.84, labels="%.2f" if field == "used" else None,
-                  label_size=6, fontsize=8)
-        panel.set_ylabel(label)
-        panel.spines[["top", "right"]].set_visible(False)
-    panels[1].set_yscale("log")
-    legend_above(panels[0], len(FILTERS))
-    save(figure, folder, "db_bench.png", legend=False)
+def draw(results):
+    groups = {title: [results[name, workload] and results[name, workload]["used"] for name in DRAWN]
+              for workload, title in WORKLOADS.items()}
+    return bars("Data blocks used by an operation of db_bench", "A million records in three sorted runs. Lower is better.",
+                groups, {FILTERS[name]: color for name, color in DRAWN.items()})
 
 
 def main():
-    options = parser(__doc__)
+    options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("folder", metavar="FOLDER", help="the folder of the run")
     folder = options.parse_args().folder
     results = {(name, workload): read(folder, name, workload) for name in FILTERS for workload in WORKLOADS}
     check(results)
     bits = {key: bits_per_key(folder, *key) for key, row in results.items() if row and key[1] != "timeseries"}
-    table = markdown(results, bits)
-    print(table)
-    save_report(os.path.join(folder, "db_bench.md"), f"{cpu_name()}, {os.cpu_count()} cores\n\n{table}\n")
-    draw(results, folder)
+    text = table(results, bits)
+    print(text)
+    save_report(os.path.join(folder, "db_bench.md"), f"{cpu_name()}, {os.cpu_count()} cores\n\n{text}\n")
+    save_report(os.path.join(folder, "db_bench.svg"), draw(results))
 
 
 if __name__ == "__main__":

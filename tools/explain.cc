@@ -10,9 +10,11 @@
 #include "filter_policy/filter_block.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/query_queue.h"
+#include "plugin/refresh_filters.h"
 #include "rocksdb/comparator.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
+#include "tools/opened_db.h"
 #include "tools/output.h"
 #include "tools/target.h"
 
@@ -21,8 +23,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 const std::vector<Column> kColumns = {
-    {"file", "file"},   {"level", "level"},   {"design", "filter"},
-    {"answer", "says"}, {"outcome", "read?"}, {"why", "because"},
+    {"file", "file"},
+    {"level", "level"},
+    {"design", "filter"},
+    {"answer", "says"},
+    {"outcome", "read?"},
+    {"why", "because"},
+    {"refresh", "in a refresh"},
+    {"old_fpr", "old FPR", 5},
+    {"new_fpr", "new FPR", 5},
 };
 
 // The outcomes of a file in a read.
@@ -90,6 +99,10 @@ with the upper bound --limit, or without --limit in a Get of --start:
   read      a data block is read, and has something in the range, if only a deletion
   in vain   a data block is read, and has nothing there: a false positive, or no filter is asked
 
+With --refresh, it also prints what protean refresh would do with each of these files, for all of the DB's
+samples: whether it would be rewritten, and the false positive rates of its old and its new filter. That takes
+reading the keys of the files.
+
 A key is text, or 0x and hexadecimal digits. What is in memtables or in the block cache is not known. A Get
 stops at the first file that has the key; the files after it are listed, too. The DB may be in use.
 
@@ -97,7 +110,7 @@ Exit code: 0 if nothing is read in vain; 1 if something is; 2 if the command fai
 
 Examples:
   protean explain --db=/data/db --start=user:42 --limit=user:43
-  protean explain --db=/data/db --column_family=events --start=0x00000065
+  protean explain --db=/data/db --column_family=events --start=0x00000065 --refresh
 )"};
 
 class Explain : public Command {
@@ -111,9 +124,13 @@ class Explain : public Command {
   Status MakeRead(const TargetFamily& family, SampleQuery* read) const;
   Status ExplainFile(const TargetFamily& family, const TargetFile& file,
                      const SampleQuery& read, Json* row) const;
+  // Adds to the rows what a refresh would do with their files.
+  Status AddRefresh(const TargetFamily& family, const SampleQuery& read,
+                    std::vector<Json>* rows) const;
 
   std::string start_;
   std::string limit_;
+  bool refresh_ = false;
 };
 
 void Explain::AddFlags(Arguments* arguments) {
@@ -123,6 +140,7 @@ void Explain::AddFlags(Arguments* arguments) {
                  "the upper bound of a seek, which does not belong to the "
                  "range",
                  &limit_);
+  arguments->Add("refresh", "also say what a refresh would change", &refresh_);
 }
 
 Status Explain::MakeRead(const TargetFamily& family, SampleQuery* read) const {
@@ -200,6 +218,32 @@ Status Explain::ExplainFile(const TargetFamily& family, const TargetFile& file,
   return Status::OK();
 }
 
+Status Explain::AddRefresh(const TargetFamily& family, const SampleQuery& read,
+                           std::vector<Json>* rows) const {
+  RefreshOptions options;
+  options.dry_run = true;
+  options.start = read.lo;
+  options.limit = read.hi;
+  if (read.hi_inclusive) options.limit->push_back('\0');
+  std::unique_ptr<OpenedDB> opened;
+  RefreshResult result;
+  Status s = OpenedDB::OpenForReading(target_.db(), target_.env(), &opened);
+  if (!s.ok()) return s;
+  ColumnFamilyHandle* const handle = opened->Find(family.name);
+  if (handle == nullptr) return Status::InvalidArgument("it has been dropped");
+  s = RefreshFilters(opened->db(), handle, options, &result);
+  if (!s.ok()) return s;
+  for (const RefreshedFile& file : result.files) {
+    for (Json& row : *rows) {
+      if (row["file"] != file.name || row["outcome"] == kNotOpened) continue;
+      row["refresh"] = ToString(file.outcome);
+      row["old_fpr"] = OrNull(file.old_fpr);
+      row["new_fpr"] = OrNull(file.new_fpr);
+    }
+  }
+  return opened->Close();
+}
+
 Status Explain::Run() {
   Status s = OpenTarget(/*or_files=*/false);
   const TargetFamily* family = nullptr;
@@ -231,16 +275,16 @@ Status Explain::Run() {
     if (json_ || row["outcome"] != kNotOpened) rows.push_back(std::move(row));
   }
   found_ = in_vain > 0;
+  if (refresh_) s = AddRefresh(*family, read, &rows);
+  if (!s.ok()) return s;
   out().Table(kColumns, rows);
   const size_t opened = files.size() - not_opened;
   out().Line(
       Format("%zu of %zu files may have such keys; filters skip %zu, "
              "%zu are read, %zu of them in vain",
              opened, files.size(), skipped, opened - skipped, in_vain));
-  if (in_vain > 0) {
-    out().Line("What new filters would change: protean refresh " +
-               TargetFlags(target_.db(), family->name) +
-               " --dry_run, and protean advise");
+  if (in_vain > 0 && !refresh_) {
+    out().Line("What new filters would change: --refresh, and protean advise");
   }
   return Status::OK();
 }

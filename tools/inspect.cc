@@ -4,6 +4,7 @@
 
 #include <ctime>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -144,6 +145,7 @@ Examples:
   protean inspect --db=/data/db --column_family=events --levels_only
   protean inspect /backup/000123.sst /backup/000124.sst
   protean inspect --db=/data/db --json | jq 'select(.unfiltered != "") | .file'
+  protean advise --db=/data/db --json > advice && protean inspect --db=/data/db --html=page.html --advice=advice
 )"};
 
 class Inspect : public Command {
@@ -159,12 +161,16 @@ class Inspect : public Command {
               std::unique_ptr<FileFacts>* facts);
   // Prints the files and the levels, and returns them for the page.
   Json InspectFamily(const TargetFamily& family);
+  // Adds to the page what `protean advise --json` has measured: the rows of the
+  // file --advice, without those that are not of policies.
+  Status AddAdvice(Json* page) const;
   // Says that no read asks this many filters of Protean, because of the OPTIONS
   // file, and how to go on.
   void PrintUnasked(const TargetFamily& family, size_t filters) const;
 
   bool levels_only_ = false;
   std::string html_file_;
+  std::string advice_file_;
 };
 
 void Inspect::AddFlags(Arguments* arguments) {
@@ -175,6 +181,31 @@ void Inspect::AddFlags(Arguments* arguments) {
       "write the same facts, with charts, to an HTML page that needs "
       "no other file",
       &html_file_);
+  arguments->Add("advice", "FILE",
+                 "also draw on the page what advise --json has measured and "
+                 "printed to this file: blocks per read over bits per key",
+                 &advice_file_);
+}
+
+Status Inspect::AddAdvice(Json* page) const {
+  if (advice_file_.empty()) return Status::OK();
+  if (html_file_.empty()) {
+    return Status::InvalidArgument("--advice needs --html=FILE");
+  }
+  std::string text;
+  const Status s = ReadFileToString(Env::Default(), advice_file_, &text);
+  if (!s.ok()) return s;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    const bool is_policy =
+        row.is_object() && row.contains("row") && row["row"] == "policy";
+    if (is_policy) (*page)["advice"].push_back(row);
+  }
+  return page->contains("advice")
+             ? s
+             : Status::InvalidArgument("--advice=" + advice_file_ +
+                                       " has no rows of advise --json");
 }
 
 void Inspect::PrintUnasked(const TargetFamily& family, size_t filters) const {
@@ -273,10 +304,11 @@ Json Inspect::InspectFamily(const TargetFamily& family) {
 }
 
 Status Inspect::Run() {
+  Json page;
   Status s = OpenTarget(/*or_files=*/true);
+  if (s.ok()) s = AddAdvice(&page);
   if (!s.ok()) return s;
   found_ = !target_.cut_off().empty();
-  Json page;
   for (const TargetFamily& family : target_.families()) {
     page["families"].push_back(InspectFamily(family));
   }

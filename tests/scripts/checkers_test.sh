@@ -109,14 +109,25 @@ One two three four five six seven eight nine ten one two three four five six sev
 seven eight nine ten one two three four five six seven.
 END
 printf '## B\n' >"$work/pages/other.md"
-expect "faults in pages" "page.md:3 link #nothing
+mkdir -p "$work/pages/docs/results" "$work/pages/docs/internals"
+printf '# A\n\n| [one.md](one.md) | 1 |\n|---|---|\n\n| lost |\n' \
+  >"$work/pages/docs/README.md"
+printf '# Results\n\n| page | words |\n|---|---|\n| [two.md](two.md) | in its folder | 700 |\n' >"$work/pages/docs/results/README.md"
+for page in one results/two internals/three; do
+  printf 'One two. %.0s' {1..200} >"$work/pages/docs/$page.md"
+done
+expect "faults in pages" "docs/README.md:1 index one.md has 400 words
+docs/README.md:1 index internals/three.md is not listed
+docs/README.md:6 table | lost |
+docs/results/README.md:1 index two.md has 400 words
+page.md:3 link #nothing
 page.md:3 link nothing.md#a
 page.md:3 link ../
 page.md:8 person nobody
 page.md:8 spelling neighbour
 page.md:13 figures Take 1, 2, 3, 4.0, 5, 6 and ...
 page.md:22 length One two three four five six seven eight ..." "$(faults pages)"
-expect "counts of faults in pages" "link 3 person 1 spelling 1 length 1 figures 1" "$(counts pages)"
+expect "counts of faults in pages" "link 3 person 1 spelling 1 length 1 figures 1 table 1 index 3" "$(counts pages)"
 
 [ $failures = 0 ] || exit 1
 echo passed

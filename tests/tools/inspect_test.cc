@@ -101,6 +101,29 @@ TEST_F(InspectTest, Page) {
   EXPECT_EQ(std::string::npos, html.find("url("));
 }
 
+TEST_F(InspectTest, PageWithAdvice) {
+  Fill();
+  const std::string page = path_ + ".html";
+  const std::string advice = path_ + ".advice";
+  const auto inspect = [&](const std::string& text) {
+    EXPECT_OK(WriteStringToFile(Env::Default(), text, advice));
+    return RunTool({"inspect", Db(), "--html=" + page, "--advice=" + advice});
+  };
+  EXPECT_EQ(
+      kFine,
+      inspect("{\"row\":\"policy\",\"policy\":\"surf:0:4\"}\n"
+              "{\"row\":\"kind\"}\n{\"row\":1}\n{\"file\":1}\n7\nno JSON\n")
+          .code);
+  std::string html;
+  ASSERT_OK(ReadFileToString(Env::Default(), page, &html));
+  const Json data = DataOf(html);
+  ASSERT_EQ(1u, data["advice"].size());
+  EXPECT_EQ("surf:0:4", data["advice"][0]["policy"]);
+  const ToolRun none = inspect("{}");
+  EXPECT_EQ(kCouldNot, none.code);
+  EXPECT_NE(std::string::npos, none.err.find("has no rows of advise --json"));
+}
+
 TEST(InspectPageTest, NoTextEndsTheScript) {
   const std::string title = "a</script><!--<script>alert(1)</script>\xff";
   const Json page = {{"title", title}, {"families", {{{"name", title}}}}};
