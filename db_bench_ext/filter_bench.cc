@@ -61,9 +61,9 @@ using Json = nlohmann::ordered_json;
 // Asks the filter, as a peer does.
 PeerAnswers Ask(const MemoryFilter& filter, const std::vector<Query>& queries) {
   PeerAnswers answers;
-  const Stopwatch stopwatch;
+  const CpuStopwatch stopwatch;
   for (const Query& query : queries) answers.matches += filter.MayMatch(query);
-  answers.ns = stopwatch.Nanos();
+  answers.ns = 1e9 * stopwatch.Seconds();
   return answers;
 }
 
