@@ -397,7 +397,7 @@ TEST(DataSetTest, HalfOfTheQueriesFindNothing) {
   }
 }
 
-// By Zipf's law with an exponent of nearly 1, the most popular of n keys has a
+// Zipf's law with an exponent of nearly 1 gives the most popular of n keys a
 // share of 1 / (ln n + .577) of the queries, the second one half of that.
 TEST(DataSetTest, AccessByZipfsLaw) {
   DataSet data(KeyType::kU64, /*num_keys=*/5000, /*seed=*/7, {}, /*zipf=*/true);
