@@ -42,7 +42,7 @@ def section_sizes(bench):
     """SuRF by number of keys and access."""
     filters = ["surf:0:0", "surf:4:0", "surf:0:4"]
     rows, ours = [], {}
-    for key_type, counts in (("u64", bench.pick((2000,), (100_000, 1_000_000, 4_000_000),
+    for key_type, counts in (("u64", bench.pick((2000,), (100_000, 1_000_000, 4_000_000, 10_000_000),
                                                 (100_000, 1_000_000, 4_000_000, 10_000_000, 50_000_000))),
                              ("text", bench.pick((2000,), (100_000, 1_000_000), (100_000, 1_000_000, 10_000_000)))):
         for num in counts:
