@@ -239,7 +239,7 @@ def atomics(bench):
     command = ["scripts/count_instructions.sh", f"--build={bench.args.build_dir}", "--locked", "--queries=2000",
                "--paths=point,range,open_seek"]
     lines = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.splitlines()
-    return ["A filter itself has no atomic instruction. Atomic instructions of a query of a DB whose blocks are all cached, "
+    return ["Atomic instructions of a query of a DB whose blocks are all cached, "
             "which are what many cores have in each other's way:",
             md_table(["policy", "sorted runs", *lines[0].split()[2:]], [line.split() for line in lines[1:]])]
 
