@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/own_flags.h"
+#include "db_bench_ext/peer_filter.h"
 #include "db_bench_ext/seed_samples.h"
 #include "db_bench_ext/stopwatch.h"
 #include "db_bench_ext/workload.h"
@@ -21,6 +23,10 @@
 DEFINE_string(filter, "bloom:10,surf:0:0,surf:8:0,surf:0:8",
               ROCKSDB_NAMESPACE::protean::FiltersHelp(
                   "The flag may be repeated. Filters to compare"));
+DEFINE_string(peer, "",
+              "A command that builds and asks a filter of its own, which is "
+              "peer:BITS_PER_KEY in --filter; docs/benchmarks.md describes its "
+              "arguments and output");
 DEFINE_string(designs, "",
               "After the filters, all designs of a space: 1pbf, 2pbf or "
               "proteus, then :BITS_PER_KEY, then perhaps :bloom or :ribbon");
@@ -52,47 +58,76 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Average time of a query in ns, and the number of answers "may match".
-std::pair<double, uint64_t> Time(const MemoryFilter& filter,
-                                 const std::vector<Query>& queries) {
-  uint64_t matches = 0;
-  const Stopwatch stopwatch;
-  for (const Query& query : queries) matches += filter.MayMatch(query);
-  const double ns = stopwatch.Nanos();
-  return {queries.empty() ? 0 : ns / static_cast<double>(queries.size()),
-          matches};
+// Asks the filter, as a peer does.
+PeerAnswers Ask(const MemoryFilter& filter, const std::vector<Query>& queries) {
+  PeerAnswers answers;
+  const CpuStopwatch stopwatch;
+  for (const Query& query : queries) answers.matches += filter.MayMatch(query);
+  answers.ns = 1e9 * stopwatch.Seconds();
+  return answers;
 }
 
-Json Measure(const std::string& spec, const MemoryFilter& filter,
-             const Workload& workload, const std::vector<Query>& empty,
-             const std::vector<Query>& positive) {
-  const auto [empty_ns, false_positives] = Time(filter, empty);
-  const auto [positive_ns, true_positives] = Time(filter, positive);
-  uint64_t false_negatives = positive.size() - true_positives;
-  for (const std::string& key : workload.keys) {
-    false_negatives += !filter.MayMatch({key, key});
-  }
-  const auto keys = static_cast<double>(workload.keys.size());
+// The queries of a workload, and its keys as points.
+struct QueryLists {
+  std::vector<Query> empty;
+  std::vector<Query> positive;
+  std::vector<Query> keys;
+};
+
+Json RowOf(const std::string& spec, const PeerResult& result,
+           const QueryLists& lists) {
+  const auto average = [](double sum, const std::vector<Query>& queries) {
+    return queries.empty() ? 0 : sum / static_cast<double>(queries.size());
+  };
+  const auto& [empty, positive, keys] = lists;
+  const auto& answers = result.answers;
   Json row;
   row["filter"] = spec;
-  row["keys"] = workload.keys.size();
-  row["bits_per_key"] =
-      8.0 * static_cast<double>(filter.contents().size()) / keys;
-  row["fpr"] = empty.empty() ? 0
-                             : static_cast<double>(false_positives) /
-                                   static_cast<double>(empty.size());
-  row["false_negatives"] = false_negatives;
-  row["query_ns"] = empty_ns;
-  row["positive_query_ns"] = positive_ns;
-  row["build_ns_per_key"] = filter.build_ns() / keys;
-  const FilterReport& report = filter.report();
-  row["model_ms"] = static_cast<double>(report.model_micros) / 1000;
-  row["predicted_fpr"] =
-      report.predicted_fpr < 0 ? Json(nullptr) : Json(report.predicted_fpr);
-  row["design"] = report.design;
-  row["empty_queries"] = empty.size();
-  row["positive_queries"] = positive.size();
+  row["keys"] = keys.size();
+  row["bits_per_key"] = average(8.0 * static_cast<double>(result.bytes), keys);
+  row["fpr"] = average(static_cast<double>(answers[0].matches), empty);
+  row["false_negatives"] =
+      positive.size() - answers[1].matches + keys.size() - answers[2].matches;
+  row["query_ns"] = average(answers[0].ns, empty);
+  row["positive_query_ns"] = average(answers[1].ns, positive);
+  row["build_ns_per_key"] = average(result.build_ns, keys);
   return row;
+}
+
+// Builds and asks a filter of ours, or the peer's.
+Status Measure(const std::string& spec, const Workload& workload,
+               const QueryLists& lists, Json* row) {
+  PeerResult result;
+  FilterReport report;
+  if (!FLAGS_peer.empty() && spec.rfind("peer:", 0) == 0) {
+    const Status s =
+        RunPeer(FLAGS_peer, spec.substr(5), workload.keys, workload.samples,
+                {&lists.empty, &lists.positive, &lists.keys}, &result);
+    if (!s.ok()) return s;
+  } else {
+    std::shared_ptr<const FilterPolicy> policy;
+    const Status s = MakeFilterPolicy(spec, &policy);
+    if (!s.ok()) return s;
+    if (policy == nullptr) {
+      return Status::InvalidArgument("filter none cannot be measured here");
+    }
+    SeedSamples(policy.get(), workload.samples);
+    const MemoryFilter filter(policy, workload.keys);
+    result.bytes = filter.contents().size();
+    result.build_ns = filter.build_ns();
+    for (const auto* queries : {&lists.empty, &lists.positive, &lists.keys}) {
+      result.answers.push_back(Ask(filter, *queries));
+    }
+    report = filter.report();
+  }
+  *row = RowOf(spec, result, lists);
+  (*row)["model_ms"] = static_cast<double>(report.model_micros) / 1000;
+  (*row)["predicted_fpr"] =
+      report.predicted_fpr < 0 ? Json(nullptr) : Json(report.predicted_fpr);
+  (*row)["design"] = report.design;
+  (*row)["empty_queries"] = lists.empty.size();
+  (*row)["positive_queries"] = lists.positive.size();
+  return Status::OK();
 }
 
 // `width` is that of the column of filters.
@@ -205,29 +240,26 @@ int Run(const std::string& filters) {
   }
   size_t width = 14;
   for (const std::string& spec : specs) width = std::max(width, spec.size());
-  const auto [empty, positive] = SplitByTruth(workload.keys, workload.queries);
+  QueryLists lists;
+  std::tie(lists.empty, lists.positive) =
+      SplitByTruth(workload.keys, workload.queries);
+  for (const std::string& key : workload.keys) lists.keys.push_back({key, key});
   if (FLAGS_report == "table") {
     printf("%s; %zu keys, %zu empty and %zu other queries, %zu samples\n",
-           title.c_str(), workload.keys.size(), empty.size(), positive.size(),
-           workload.samples.size());
+           title.c_str(), workload.keys.size(), lists.empty.size(),
+           lists.positive.size(), workload.samples.size());
     printf("%-*s %9s  %9s %9s %9s %9s %9s  %s\n", static_cast<int>(width),
            "filter", "bits/key", "fpr", "false neg", "ns/empty", "ns/other",
            "build/key", "design");
   }
   bool wrong = false;
   for (const std::string& spec : specs) {
-    std::shared_ptr<const FilterPolicy> policy;
-    Status made = MakeFilterPolicy(spec, &policy);
-    if (made.ok() && policy == nullptr) {
-      made = Status::InvalidArgument("filter none cannot be measured here");
-    }
-    if (!made.ok()) {
-      fprintf(stderr, "filter_bench: %s\n", made.ToString().c_str());
+    Json row;
+    const Status measured = Measure(spec, workload, lists, &row);
+    if (!measured.ok()) {
+      fprintf(stderr, "filter_bench: %s\n", measured.ToString().c_str());
       return 1;
     }
-    SeedSamples(policy.get(), workload.samples);
-    const MemoryFilter filter(policy, workload.keys);
-    const Json row = Measure(spec, filter, workload, empty, positive);
     Print(row, static_cast<int>(width));
     wrong = wrong || row["false_negatives"] != 0;
   }

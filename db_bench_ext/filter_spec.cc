@@ -8,6 +8,7 @@
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/fst_steps.h"
 #include "db_bench_ext/oracle.h"
+#include "db_bench_ext/rosetta.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/object_registry.h"
@@ -51,6 +52,7 @@ double BitsPerKey(const std::string& spec) {
 
 void RegisterComparisonPolicies() {
   RegisterOracle();
+  RegisterRosetta();
   // Filters of Proteus' kind, which is registered; their policies alone are
   // new.
   static const bool registered = [] {

@@ -29,9 +29,9 @@ Slice BuildFilter(const FilterPolicy& policy,
 MemoryFilter::MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
                            const std::vector<std::string>& keys)
     : policy_(std::move(policy)) {
-  const Stopwatch stopwatch;
+  const CpuStopwatch stopwatch;
   contents_ = BuildFilter(*policy_, keys, &owner_, &report_);
-  build_ns_ = stopwatch.Nanos();
+  build_ns_ = 1e9 * stopwatch.Seconds();
   reader_.reset(policy_->GetFilterBitsReader(contents_));
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy_.get());
   if (own == nullptr) return;

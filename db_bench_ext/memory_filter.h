@@ -52,6 +52,7 @@ class MemoryFilter {
   // The filter if it is a Proteus, 1PBF or 2PBF; nullptr for any other kind.
   const Proteus* proteus() const { return proteus_; }
 
+  // Processor time.
   double build_ns() const { return build_ns_; }
 
  private:

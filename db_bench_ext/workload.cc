@@ -3,6 +3,7 @@
 #include "db_bench_ext/workload.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "db_bench_ext/key_arithmetic.h"
 
@@ -24,6 +25,15 @@ constexpr NamedWorkload kWorkloads[] = {
     {"queue", WorkloadFamily::kEngine, {}},
     {"write", WorkloadFamily::kEngine, {}},
 };
+
+// Draws a rank below `num` by Zipf's law, from the integral of the law.
+size_t ZipfRank(size_t num, Rng* rng) {
+  const double power = 1 - kZipfExponent;
+  const double least = std::pow(0.5, power);
+  const double most = std::pow(static_cast<double>(num) + 0.5, power);
+  const double at = std::uniform_real_distribution<double>(least, most)(*rng);
+  return std::min(num - 1, static_cast<size_t>(std::pow(at, 1 / power) - 0.5));
+}
 
 Status CheckNumKeys(uint64_t num_keys) {
   return num_keys > 0
@@ -51,13 +61,15 @@ Status FindWorkload(const std::string& name, bool engine,
 // ---- Data sets ----
 
 DataSet::DataSet(KeyType type, uint64_t num_keys, uint64_t seed,
-                 const WindowLengths& windows)
+                 const WindowLengths& windows, bool zipf)
     : type_(type), rng_(seed), source_(SourceOf(type, windows)) {
   all_ = DrawDistinct(source_.draw, 2 * num_keys, &rng_);
   num_stored_ = (all_.size() + 1) / 2;
   if (IsNumeric(type)) MeasureNumbers();
   std::shuffle(all_.begin(), all_.end(), rng_);
-  source_.draw = [this](Rng* rng) {
+  source_.draw = [this, zipf](Rng* rng) {
+    // Which keys have which rank is random, since all are shuffled.
+    if (zipf) return all_[ZipfRank(all_.size(), rng)];
     return all_[std::uniform_int_distribution<size_t>(0,
                                                       all_.size() - 1)(*rng)];
   };
@@ -144,7 +156,7 @@ Status Generate(WorkloadKind kind, KeyType type, const WorkloadSize& size,
   }
   const Status s = CheckNumKeys(size.keys);
   if (!s.ok()) return s;
-  DataSet data(type, size.keys, size.seed, size.windows);
+  DataSet data(type, size.keys, size.seed, size.windows, size.zipf);
   workload->source = data.source();
   workload->source.draw = nullptr;
   workload->keys = data.StoredKeys();

@@ -50,9 +50,10 @@ Status FindWorkload(const std::string& name, bool engine,
 class DataSet {
  public:
   // `num_keys` must be positive. If there are fewer than twice that many keys
-  // of this type, fewer keys are stored.
+  // of this type, fewer keys are stored. With `zipf`, queries are drawn from
+  // the keys by Zipf's law, and else from all alike.
   DataSet(KeyType type, uint64_t num_keys, uint64_t seed,
-          const WindowLengths& windows = {});
+          const WindowLengths& windows = {}, bool zipf = false);
   // `source_` refers to the data set.
   DataSet(const DataSet&) = delete;
   DataSet& operator=(const DataSet&) = delete;
@@ -88,6 +89,7 @@ struct WorkloadSize {
   uint64_t samples = 0;
   uint64_t seed = 42;
   WindowLengths windows = {};
+  bool zipf = false;  // data sets: see DataSet
 };
 
 struct Workload {

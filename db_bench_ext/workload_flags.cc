@@ -12,6 +12,9 @@ DEFINE_string(
     "mixed, prefix: text, url, domain, name, path, host, user_time, "
     "sensor_time, host_time, session, edge_text, package, project, order. "
     "Files hold u64 or text");
+DEFINE_string(access, "uniform",
+              "point, range, mixed, prefix: how often keys of the data set are "
+              "queried: uniform, zipf (as the papers' YCSB, exponent 0.99)");
 DEFINE_string(window_ms, "",
               "The lengths of windows of time, LEAST:MOST in ms, such as "
               "1000:60000. Empty: those that are usual for the keys "
@@ -231,6 +234,11 @@ Status GenerateFromFlags(const NamedWorkload& named, const WorkloadSize& size,
     KeyType type = KeyType::kU64;
     Status s = ParseKeyType(FLAGS_key_type, &type);
     WorkloadSize sized = size;
+    sized.zipf = FLAGS_access == "zipf";
+    if (!sized.zipf && FLAGS_access != "uniform") {
+      return Status::InvalidArgument("--access=" + FLAGS_access +
+                                     " is unknown; allowed: uniform, zipf");
+    }
     if (s.ok()) s = ParseWindows(FLAGS_window_ms, &sized.windows);
     if (s.ok()) s = Generate(named.kind, type, sized, workload);
     *text = {FLAGS_key_type + " keys", ""};

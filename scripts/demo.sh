@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sets up, builds, and runs the time-series workload of the SuRF paper (section 6) on a real RocksDB, once for each
 # filter. Prints the table, and draws the picture of the README from this run: build/demo/timeseries.svg, for any browser.
-# scripts/timeseries_figures.py draws the paper's figures 12 and 13 from it.
+# scripts/paper_figures.sh surf draws the paper's figures 12 and 13.
 #
 #   scripts/demo.sh [ARGUMENTS OF PROTEAN_BENCH...]    such as --num=1000000 or --filters=bloom:14,surf:0:8
 #

@@ -19,6 +19,10 @@ class _Pyplot:
         import matplotlib  # pylint: disable=import-outside-toplevel
 
         matplotlib.use("Agg")
+        # Okabe and Ito's palette, whose colors can also be told apart by readers who are color-blind. Text stays text.
+        colors = ["#0072b2", "#e69f00", "#56b4e9", "#d55e00", "#cc79a7", "#009e73", "#999999", "#595959"]
+        matplotlib.rcParams.update({"axes.prop_cycle": matplotlib.cycler(color=colors), "svg.fonttype": "none",
+                                    "svg.hashsalt": "protean", "axes.grid": True, "grid.alpha": 0.3})
         import matplotlib.pyplot  # pylint: disable=import-outside-toplevel
 
         return getattr(matplotlib.pyplot, name)
@@ -159,23 +163,35 @@ def draw_bars(panel, series, group_names, width=0.8, labels=None, label_size=7, 
     panel.set_xticks(range(len(group_names)), group_names, **ticks)
 
 
+# What has the same color in all pictures of the papers.
+LABEL_COLORS = {"Proteus": "#0072b2", "Proteus, Bloom": "#004c78", "2PBF": "#cc79a7", "2PBF, Bloom": "#cc79a7",
+                "1PBF, Bloom": "#d55e00", "Rosetta": "#009e73", "SuRF": "#56b4e9", "SuRF-Real 4": "#56b4e9", "Bloom": "#e69f00",
+                "Hash": "#0072b2", "Real": "#56b4e9", "Mixed": "#009e73", "exact": "#595959"}
+
+
 def draw_lines(panel, lines, behind=False):
     """Draws a line for each label through its points. Lines without points only have a place in the legend. With `behind`,
     each line is drawn below the one before it."""
     for i, (label, points) in enumerate(lines.items()):
-        panel.plot(*(zip(*points) if points else ([], [])), marker="o", markersize=4, color=f"C{i}", label=label,
-                   zorder=-i if behind else 2)
+        panel.plot(*(zip(*points) if points else ([], [])), marker="o", markersize=4, color=LABEL_COLORS.get(label, f"C{i}"),
+                   label=label, zorder=-i if behind else 2)
     panel.grid(alpha=0.3)
 
 
-def save(figure, out, name, legend=True):
+def legend_above(panel, count):
+    """A legend in one row above the panel, which loses its frame."""
+    panel.legend(fontsize=8, frameon=False, ncol=count, loc="lower center", bbox_to_anchor=(0.5, 1))
+
+
+def save(figure, out, name, legend=True, tight=True):
     """Saves a figure. With `legend`, it has one legend for all panels, which must have the same lines then."""
-    figure.tight_layout()
+    if tight:
+        figure.tight_layout()
     if legend:
         handles, labels = figure.axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="upper center", bbox_to_anchor=(0.5, 0), ncol=len(labels))
     path = os.path.join(out, name)
-    figure.savefig(path, dpi=120, bbox_inches="tight")
+    figure.savefig(path, dpi=120, bbox_inches="tight", metadata={"Date": None} if name.endswith(".svg") else None)
     plt.close(figure)
     print("wrote", path, file=sys.stderr)
 

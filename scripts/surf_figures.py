@@ -1,255 +1,328 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints figures 7, 8, 9 and 14 of the SuRF paper as tables, and draws them: what each part of the trie gains, false
-positive rates and throughput against bits per key, and how throughput grows with threads. Runs filter_bench and
-filter_micro, which must be built.
+"""Makes the page of the SuRF paper: its sizes and false positives by number of keys, figures 7, 8, 9, 12, 13 and 14, and
+SuRF's side of table 1. Runs filter_bench, filter_micro, protean_bench and, for atomic instructions, scripts/count_instructions.sh.
 """
 
 import functools
 import json
 import os
-import shlex
 import statistics
+import subprocess
 import sys
 
-from figures import (add_report_options, draw_bars, draw_lines, machine, parser, percent, plt, positive, run, run_rows, save,
-                     save_report, table)
+from figures import draw_bars, draw_lines, plt, run, save
+from papers import SURFS, Claim, Section, best_within, claims, main_of, md_table, number, percent, picture
+
+HEAD = """# SuRF: its paper's figures
+
+*What did the paper measure, and what does Protean's SuRF give?*
+
+The paper is Zhang et al., "SuRF: Practical Range Query Filtering with Fast Succinct Tries", SIGMOD 2018. Made by
+`scripts/paper_figures.sh surf`; each section names its commit, its scale and the machine. Half of a random data set is
+stored, and queries are drawn from all of it: 64-bit integers, and emails, host first, which are generated (the paper has a
+list of real ones). The notation `surf:H:R` is SuRF with H hash bits and R real bits; a third number is prefix bits, which
+the paper does not have.
+
+- A *point* query is a key K.
+- A *range* query is [K + r, K + 2r] for integers, where r is such that as many ranges hold a key as in the paper. For emails,
+  it is [K, K with its last byte + 1].
+- *Mixed* is half of each. All bits per key are measured.
+"""
 
 KEY_TYPES = {"u64": "64-bit integers", "text": "emails"}
 WORKLOADS = {"point": "point queries", "range": "range queries", "mixed": "mixed queries"}
-SHORT_RANGES = "ranges of up to 2^10"
-SUFFIX_BITS = range(9)
-
-# The filter of a variant by its number of suffix bits, or None if there is no such filter.
-VARIANTS = {
-    "Base": lambda bits: "surf:0:0" if bits == 0 else None,
-    "Hash": lambda bits: f"surf:{bits}:0" if bits > 0 else None,
-    "Real": lambda bits: f"surf:0:{bits}" if bits > 0 else None,
-    "Mixed": lambda bits: f"surf:{bits // 2}:{bits // 2}" if bits > 0 and bits % 2 == 0 else None,
-}
-COLUMNS = (*VARIANTS, "Bloom")
-
-# False positive rates of the paper's own code, by key type, workload, variant and suffix bits.
-PAPER_CODE = {
-    ("u64", "point"): {"Hash": {1: .027, 3: .0066, 5: .0016}, "Real": {1: .042, 3: .013, 5: .0034}},
-    ("u64", "short_range"): {"Real": {1: .028, 3: .0072, 5: .0019}},
-}
-
-THREADED_OPERATIONS = {"PointAbsent": "absent keys", "PointPresent": "stored keys", "Range": "empty ranges",
-                       "RangePositive": "other ranges"}
-
-# The parts of the trie, each added to those before it (db_bench_ext/fst_steps.h).
-STEPS = ("sparse", "dense", "quotient", "exceptions", "alphabet", "runs")
-STEP_KEY_TYPES = {"u64": "64-bit integers", "text": "emails", "url": "URLs"}
-STEP_OPERATIONS = {"PointAbsent": "absent key", "Range": "empty range", "Seek": "seek", "Build": "build a key"}
+VARIANTS = {"Base": ["surf:0:0"], "Hash": [f"surf:{bits}:0" for bits in range(1, 9)],
+            "Real": [f"surf:0:{bits}" for bits in range(1, 9)], "Mixed": [f"surf:{bits}:{bits}" for bits in range(1, 5)]}
 
 
-class Programs:
-    """Runs the benchmarks, each of them once."""
+# ---- Numbers of keys ----
 
-    def __init__(self, args):
-        self.args = args
 
-    def filter_bench(self, key_type, workload, filters):
-        """One row for each filter, its times the median of the repeats."""
-        repeats = {}
-        for row in run_rows(self.args.build_dir, "filter_bench", key_type=key_type, workload=workload, num=self.args.num,
-                            queries=self.args.queries, filter=",".join(filters * self.args.repeats)):
-            repeats.setdefault(row["filter"], []).append(row)
-        return {name: rows[0] | {"mops": statistics.median(map(mega_ops, rows))} for name, rows in repeats.items()}
+def section_sizes(bench):
+    """SuRF by number of keys and access."""
+    filters = ["surf:0:0", "surf:4:0", "surf:0:4"]
+    rows, ours = [], {}
+    for key_type, counts in (("u64", bench.pick((2000,), (100_000, 1_000_000, 4_000_000, 10_000_000),
+                                                (100_000, 1_000_000, 4_000_000, 10_000_000, 50_000_000))),
+                             ("text", bench.pick((2000,), (100_000, 1_000_000), (100_000, 1_000_000, 10_000_000)))):
+        for num in counts:
+            queries = min(num, bench.pick(2000, 200_000, 1_000_000))
+            results = {access: bench.filters(filters, key_type=key_type, workload="point", num=num, queries=queries,
+                                             access=access, samples=0) for access in ("uniform", "zipf")}
+            for name in filters:
+                uniform, zipf = (results[access][name] for access in ("uniform", "zipf"))
+                ours[key_type, num, name] = uniform
+                rows.append([f"{KEY_TYPES[key_type]}, {num:,}", name, f"{uniform['bits_per_key']:.2f}",
+                             percent(uniform["fpr"]), percent(zipf["fpr"]), number(uniform["query_ns"]),
+                             number(zipf["query_ns"])])
+    most = {key_type: max(num for kind, num, _ in ours if kind == key_type) for key_type in KEY_TYPES}
+    ints, emails = (ours[key_type, most[key_type], "surf:0:0"] for key_type in KEY_TYPES)
+    more = "the rate swings with the number of keys, see the table; the paper has 50 million"
+    return [claims(
+        Claim("bits per key of SuRF-Base, integers", 10, ints["bits_per_key"], "", True, "digits and runs in the trie", True),
+        Claim("bits per key of SuRF-Base, emails", 14, emails["bits_per_key"], "", True, "digits; emails are generated", True),
+        Claim("false positives of SuRF-Base, integers", 4, 100 * ints["fpr"], " %", True, more),
+        Claim("false positives of SuRF-Base, emails", 25, 100 * emails["fpr"], " %", True,
+              "the trie is smaller; figure 8 compares equal sizes"),
+        Claim("time of a query, integers", 200, ints["query_ns"], " ns", True, "the paper's talk has 100 million keys",
+              is_time=True)),
+            f"The numbers are those of the most keys: {most['u64']:,} integers and {most['text']:,} emails.",
+            md_table(["keys", "filter", "bits/key", "false positives, uniform %", "Zipf %", "ns/query, uniform", "Zipf"], rows)]
 
-    @functools.cache
-    def variants(self, key_type, workload):
-        """Rows by (column, suffix bits). Bloom filters are as large as SuRF with that number of suffix bits."""
-        names = {(variant, bits): name(bits)
-                 for variant, name in VARIANTS.items() for bits in SUFFIX_BITS if name(bits)}
-        surf = self.filter_bench(key_type, workload, list(names.values()))
-        base_size = surf["surf:0:0"]["bits_per_key"]
-        blooms = {("Bloom", bits): f"bloom:{base_size + bits:.3f}" for bits in SUFFIX_BITS}
-        rows = surf | self.filter_bench(key_type, workload, list(blooms.values()))
-        return {key: rows[name] for key, name in (names | blooms).items()}
 
-    def filter_micro(self, key_types, operations, threads, filters=()):
-        """Rows of single runs: each benchmark has a row for each repeat."""
-        output = run(self.args.build_dir, "filter_micro", "--benchmark_format=json",
-                     f"--benchmark_min_time={self.args.min_time}", f"--benchmark_repetitions={self.args.repeats}",
-                     f"--benchmark_filter=^({'|'.join(operations)})/", f"--key_types={','.join(key_types)}",
-                     f"--num={self.args.num}", f"--threads={','.join(map(str, threads))}",
-                     *([f"--filters={','.join(filters)}"] if filters else []))
-        results = json.loads(output)["benchmarks"]
-        for result in results:
-            if "error_message" in result:
-                sys.exit(f"{result['name']}: {result['error_message']}")
-        return [result for result in results if result["run_type"] == "iteration"]
+# ---- Figures 8 and 9 ----
+
+
+@functools.lru_cache
+def variants(bench, key_type, workload):
+    """All variants, and a Bloom filter as large as each of them, by filter; Bloom filters by the name of the other."""
+    flags = {"key_type": key_type, "workload": workload, "num": bench.pick(2000, 200_000, 1_000_000),
+             "queries": bench.pick(2000, 200_000, 1_000_000), "samples": 0}
+    names = [name for variant in VARIANTS.values() for name in variant]
+    repeats = bench.pick(1, 3, 3)
+    rows = bench.filters(names * repeats, **flags)
+    blooms = {name: f"bloom:{row['bits_per_key']:.2f}" for name, row in rows.items()}
+    measured = bench.filters(list(dict.fromkeys(blooms.values())) * repeats, **flags)
+    return rows, {name: measured[bloom] for name, bloom in blooms.items()}
 
 
 def mega_ops(row):
-    """Millions of queries a second, over all queries, whether or not they find a key."""
+    """Millions of queries a second, over all queries."""
     ns = row["empty_queries"] * row["query_ns"] + row["positive_queries"] * row["positive_query_ns"]
     return 1e3 * (row["empty_queries"] + row["positive_queries"]) / ns
 
 
-def variants_table(title, rows, cell, reference=None):
-    """A line for each number of suffix bits; `cell` makes a cell's text from a row."""
-    reference = reference or {}
-    header = ["suffix bits", "bits/key", *COLUMNS, *(f"{variant}, paper's code" for variant in reference)]
-    lines = []
-    for bits in SUFFIX_BITS:
-        size = rows["Bloom", bits]["bits_per_key"] if bits else rows["Base", 0]["bits_per_key"]
-        values = [cell(column, rows[column, bits]) if (column, bits) in rows else None for column in COLUMNS]
-        lines.append([bits, f"{size:.2f}", *values, *(percent(known.get(bits)) for known in reference.values())])
-    return table(title, header, lines)
-
-
-def variants_plot(programs, y_of, y_label, log, name):
-    """A panel for each key type and workload; `y_of` gives None for what is not drawn."""
+def variants_section(bench, value, cell, name, label, log):
+    """Tables and a picture of all variants. `value` is drawn, and `cell` is its text."""
     figure, panels = plt.subplots(len(KEY_TYPES), len(WORKLOADS), figsize=(13, 7), sharey="all" if log else "none")
-    for row, (key_type, keys) in zip(panels, KEY_TYPES.items()):
-        for panel, (workload, queries) in zip(row, WORKLOADS.items()):
-            rows = programs.variants(key_type, workload)
-            lines = {}
-            for column in COLUMNS:
-                # Every variant of SuRF starts from the base.
-                line = [rows["Base", 0]] * (column != "Bloom")
-                line += [rows[column, bits] for bits in SUFFIX_BITS if (column, bits) in rows and column != "Base"]
-                points = [(r["bits_per_key"], y_of(column, workload, r)) for r in line]
-                lines[column] = [point for point in points if point[1] is not None]
-            draw_lines(panel, lines, behind=True)
+    blocks = []
+    for line, (key_type, keys) in zip(panels, KEY_TYPES.items()):
+        results = {workload: variants(bench, key_type, workload) for workload in WORKLOADS}
+        table = []
+        for spec, row in results["point"][0].items():
+            table.append([spec, f"{row['bits_per_key']:.2f}", *(cell(value(results[w][0][spec])) for w in WORKLOADS),
+                          cell(value(results["point"][1][spec]))])
+        blocks += [f"{keys[0].upper()}{keys[1:]}, {row['keys']:,} stored:",
+                   md_table(["filter", "bits/key", *WORKLOADS.values(), "Bloom of that size, point queries"], table)]
+        for panel, (workload, queries) in zip(line, WORKLOADS.items()):
+            rows, blooms = results[workload]
+            lines = {variant: sorted((rows[n]["bits_per_key"], value(rows[n]) or 1e-5) for n in [*VARIANTS["Base"], *names])
+                     for variant, names in VARIANTS.items() if variant != "Base"}
+            lines["Bloom"] = sorted((r["bits_per_key"], value(r) or 1e-5) for r in blooms.values()) * (workload == "point")
+            draw_lines(panel, lines)
             panel.set_title(f"{keys}, {queries}")
-            panel.set_xlabel("Bits per key")
-            panel.set_ylabel(y_label)
+            panel.set_xlabel("bits per key")
+            panel.set_ylabel(label)
             if log:
                 panel.set_yscale("log")
                 panel.yaxis.set_major_formatter("{x:g}")
             else:
                 panel.set_ylim(bottom=0)
-    save(figure, programs.args.out, name)
+    save(figure, bench.args.out, name)
+    return [*blocks, picture(name, label)]
 
 
-def figure_7(programs):
-    """What each part of the trie gains."""
-    speeds = {}  # by key type, then step and operation
-    sizes = {}
-    for result in programs.filter_micro(STEP_KEY_TYPES, STEP_OPERATIONS, [1], [f"fst:{step}" for step in STEPS]):
+def section_fpr(bench):
+    """Figure 8."""
+    ours = {key_type: variants(bench, key_type, "point")[0] for key_type in KEY_TYPES}
+    one_percent = min((row["bits_per_key"] for row in ours["u64"].values() if row["fpr"] <= 0.01), default=None)
+    at_base = best_within(ours["text"].values(), 14)
+    return [claims(
+        Claim("bits per key for 1 % of false positives, integers", 12, one_percent, "", True,
+              f"{ours['u64']['surf:0:0']['keys']:,} keys; the trie's rate swings with their number", True),
+        Claim("false positives with 14 bits per key, emails", 25, at_base and 100 * at_base["fpr"], " %", True,
+              f"there is room for suffixes beside the trie: {at_base['filter']}" if at_base else "", True)),
+            "False positives in percent of the queries that find nothing. A Bloom filter knows nothing of ranges.",
+            *variants_section(bench, lambda row: row["fpr"], percent, "paper_surf_fig8.svg", "share of false positives", True)]
+
+
+def section_speed(bench):
+    """Figure 9."""
+    rows, blooms = variants(bench, "u64", "point")
+    text, text_blooms = variants(bench, "text", "point")
+    why = "RocksDB's Bloom filter reads one cache line today"
+
+    def ratio(some, bloom):
+        return mega_ops(some["surf:0:4"]) / mega_ops(bloom["surf:0:4"])
+
+    return [claims(
+        Claim("throughput of point queries over Bloom's, integers", 1, ratio(rows, blooms), "", False, why, True,
+              True),
+        Claim("throughput of point queries over Bloom's, emails", 0.5, ratio(text, text_blooms), "", False,
+              f"{why}; the paper's value is read from its picture", is_time=True),
+        Claim("building over Bloom's, integers", 1, rows["surf:0:4"]["build_ns_per_key"] /
+              blooms["surf:0:4"]["build_ns_per_key"], "", True, "the paper says comparable", is_time=True)),
+            "Millions of queries a second of one thread, for queries that find something and for those that do not.",
+            *variants_section(bench, mega_ops, number, "paper_surf_fig9.svg", "millions of queries a second", False)]
+
+
+# ---- Figure 7, figure 14 ----
+
+
+def micro(bench, key_types, operations, threads, filters=()):
+    """Rows of filter_micro: each benchmark has a row for each repeat."""
+    flags = {"benchmark_format": "json", "benchmark_min_time": bench.pick(0.001, 0.05, 0.2),
+             "benchmark_repetitions": bench.pick(1, 3, 5), "benchmark_filter": f"^({'|'.join(operations)})/",
+             "key_types": ",".join(key_types), "num": bench.pick(2000, 200_000, 1_000_000),
+             "threads": ",".join(map(str, threads)), **({"filters": ",".join(filters)} if filters else {})}
+    results = json.loads(run(bench.args.build_dir, "filter_micro",
+                             *(f"--{name}={value}" for name, value in flags.items())))["benchmarks"]
+    for result in results:
+        if "error_message" in result:
+            sys.exit(f"{result['name']}: {result['error_message']}")
+    return [result for result in results if result["run_type"] == "iteration"]
+
+
+# The parts of the trie, each added to those before it (db_bench_ext/fst_steps.h).
+STEPS = ("sparse", "dense", "quotient", "exceptions", "alphabet", "runs", "digits")
+STEP_KEYS = {"u64": "64-bit integers", "text": "emails", "url": "URLs"}
+STEP_OPERATIONS = {"PointAbsent": "absent key", "Range": "empty range", "Seek": "seek", "Build": "build a key"}
+
+
+def section_steps(bench):
+    """Figure 7: what each part of the trie gains."""
+    times, sizes = {}, {}
+    for result in micro(bench, STEP_KEYS, STEP_OPERATIONS, [1], [f"fst:{step}" for step in STEPS]):
         operation, key_type, _, name = result["name"].split("/")[:4]
-        step = name.split(":")[1]
-        speeds.setdefault(key_type, {}).setdefault((step, operation), []).append(result["ns/op"])
-        sizes[key_type, step] = result["bits_per_key"]
-    header = ["up to", "bits/key", *(f"{text}, ns" for text in STEP_OPERATIONS.values())]
-    tables = []
-    figure, panels = plt.subplots(1, len(STEP_KEY_TYPES), figsize=(15, 4))
-    for panel, (key_type, keys) in zip(panels, STEP_KEY_TYPES.items()):
-        times = {key: statistics.median(values) for key, values in speeds[key_type].items()}
-        rows = [[step, f"{sizes[key_type, step]:.2f}", *(f"{times[step, operation]:.0f}" for operation in STEP_OPERATIONS)]
-                for step in STEPS]
-        tables.append(table(keys, header, rows))
-        draw_bars(panel, {text: [times[step, operation] for step in STEPS] for operation, text in STEP_OPERATIONS.items()},
-                  [f"{step}\n{sizes[key_type, step]:.1f}" for step in STEPS], fontsize=8)
+        times.setdefault((key_type, name.split(":")[1], operation), []).append(result["ns/op"])
+        sizes[key_type, name.split(":")[1]] = result["bits_per_key"]
+    times = {key: statistics.median(values) for key, values in times.items()}
+    figure, panels = plt.subplots(1, len(STEP_KEYS), figsize=(15, 4))
+    rows = []
+    for panel, (key_type, keys) in zip(panels, STEP_KEYS.items()):
+        rows += [[keys, step, f"{sizes[key_type, step]:.2f}",
+                  *(number(times[key_type, step, operation]) for operation in STEP_OPERATIONS)] for step in STEPS]
+        draw_bars(panel, {text: [times[key_type, step, operation] for step in STEPS]
+                          for operation, text in STEP_OPERATIONS.items()},
+                  [f"{step}\n{sizes[key_type, step]:.1f}" for step in STEPS], fontsize=7)
         panel.set_title(f"{keys}; bits per key below")
         panel.set_ylabel("ns per operation")
-        panel.grid(alpha=0.3, axis="y")
-    save(figure, programs.args.out, "surf_steps.png")
-    return "\n".join(["Figure 7: SuRF-Base with more and more parts of its trie, one thread\n", *tables])
+    save(figure, bench.args.out, "paper_surf_fig7.svg")
+    return ["SuRF-Base with more and more parts of its trie, one thread. [The trie](../internals/trie.md#encodings) explains "
+            "each. The paper's first step is LOUDS-Dense, too. Its others, rank, select, SIMD and prefetching, gain 3 to 12 % "
+            "together there; they cannot be switched off here.",
+            md_table(["keys", "up to", "bits/key", *(f"{text}, ns" for text in STEP_OPERATIONS.values())], rows),
+            picture("paper_surf_fig7.svg", "Time of an operation by the parts of the trie")]
 
 
-def figure_8(programs):
-    """False positive rates."""
-    tables = []
-    panels = [(key_type, workload, queries) for key_type in KEY_TYPES for workload, queries in WORKLOADS.items()]
-    for key_type, workload, queries in [*panels, ("u64", "short_range", SHORT_RANGES)]:
-        tables.append(variants_table(f"{KEY_TYPES[key_type]}, {queries}", programs.variants(key_type, workload),
-                                     lambda _, row: percent(row["fpr"]), PAPER_CODE.get((key_type, workload))))
-    variants_plot(programs, lambda _column, _workload, row: 100 * row["fpr"] or None, "False positives (%)", True,
-                  "surf_fpr.png")
-    return "\n".join(["Figure 8: false positives in % of the queries that find nothing\n", *tables])
+THREADED = {"PointAbsent": "absent keys", "PointPresent": "stored keys", "Range": "empty ranges",
+            "RangePositive": "other ranges"}
 
 
-def figure_9(programs):
-    """Throughput. Bloom filters let every range through without a look, which is no throughput."""
-    def speed(column, workload, row):
-        return row["mops"] if column != "Bloom" or workload == "point" else None
-
-    def cell(workload, column, row):
-        mops = speed(column, workload, row)
-        return None if mops is None else f"{mops:.2f}"
-
-    tables = [variants_table(f"{keys}, {queries}", programs.variants(key_type, workload),
-                             functools.partial(cell, workload))
-              for key_type, keys in KEY_TYPES.items() for workload, queries in WORKLOADS.items()]
-    variants_plot(programs, speed, "Millions of queries per second", False, "surf_throughput.png")
-    return "\n".join(["Figure 9: millions of queries per second on one thread\n", *tables])
-
-
-def thread_counts():
-    """Powers of two up to the number of cores; two at least, to see what threads do to each other."""
+def section_threads(bench):
+    """Figure 14, and what threads can have in each other's way."""
     cores = max(2, os.cpu_count() or 1)
-    return [1 << i for i in range(cores.bit_length()) if 1 << i <= cores]
-
-
-def figure_14(programs):
-    """Throughput of all threads together."""
-    threads = thread_counts()
-    repeats = {}
-    for result in programs.filter_micro(KEY_TYPES, THREADED_OPERATIONS, threads):
+    threads = [1 << i for i in range(cores.bit_length()) if 1 << i <= cores]
+    speeds = {}
+    for result in micro(bench, KEY_TYPES, THREADED, threads):
         operation, key_type, _, name = result["name"].split("/")[:4]
-        repeats.setdefault((key_type, operation, name, result["threads"]), []).append(result["items_per_second"] / 1e6)
-    speeds = {}  # by key type and operation, then filter, then number of threads
-    for (key_type, operation, name, count), values in repeats.items():
-        speeds.setdefault((key_type, operation), {}).setdefault(name, {})[count] = statistics.median(values)
-    header = ["filter", *(f"{count} thread{'s' * (count > 1)}" for count in threads), f"{threads[-1]} to 1"]
-    tables = []
-    for (key_type, operation), filters in speeds.items():
-        rows = [[name, *(f"{by_threads[count]:.2f}" for count in threads),
-                 f"{by_threads[threads[-1]] / by_threads[1]:.2f}"] for name, by_threads in filters.items()]
-        tables.append(table(f"{KEY_TYPES[key_type]}, {THREADED_OPERATIONS[operation]}", header, rows))
-    threads_plot(speeds, threads, programs.args.out)
-    return "\n".join([f"Figure 14: millions of queries per second of all threads, {os.cpu_count()} cores\n", *tables])
+        by_count = speeds.setdefault((key_type, operation, name), {})
+        by_count.setdefault(result["threads"], []).append(result["items_per_second"] / 1e6)
+    rows = []
+    for (key_type, operation, name), by_count in speeds.items():
+        medians = {count: statistics.median(values) for count, values in by_count.items()}
+        rows.append([KEY_TYPES[key_type], THREADED[operation], name, *(number(medians[count]) for count in threads),
+                     number(medians[threads[-1]] / medians[1])])
+    surf = statistics.median(float(row[-1]) for row in rows if row[2].startswith("surf"))
+    blocks = []
+    if bench.args.scale != "tiny":  # callgrind and objdump take minutes
+        blocks = atomics(bench)
+    return [claims(Claim(f"throughput of {threads[-1]} threads over one", threads[-1], surf, "", False,
+                         "the machine has no more cores; the paper's picture ends at 20 threads", is_time=True)),
+            "Millions of queries a second of all threads, which share one filter:",
+            md_table(["keys", "queries", "filter", *(f"{count} thread{'s' * (count > 1)}" for count in threads),
+                      f"{threads[-1]} to 1"], rows), *blocks]
 
 
-def threads_plot(speeds, threads, out):
-    """A panel for each key type and operation, a group of bars for each filter."""
-    figure, panels = plt.subplots(len(KEY_TYPES), len(THREADED_OPERATIONS), figsize=(15, 7))
-    for row, (key_type, keys) in zip(panels, KEY_TYPES.items()):
-        for panel, (operation, queries) in zip(row, THREADED_OPERATIONS.items()):
-            filters = speeds[key_type, operation]
-            draw_bars(panel, {f"{count} thread{'s' * (count > 1)}": [by_threads[count] for by_threads in filters.values()]
-                              for count in threads}, list(filters))
-            panel.set_title(f"{keys}, {queries}")
-            panel.set_ylabel("Millions of queries per second")
-            panel.grid(alpha=0.3, axis="y")
-    save(figure, out, "surf_threads.png")
+def atomics(bench):
+    """Atomic instructions of a query."""
+    command = ["scripts/count_instructions.sh", f"--build={bench.args.build_dir}", "--locked", "--queries=2000",
+               "--paths=point,range,open_seek"]
+    lines = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.splitlines()
+    return ["Atomic instructions of a query of a DB whose blocks are all cached, "
+            "which are what many cores have in each other's way:",
+            md_table(["policy", "sorted runs", *lines[0].split()[2:]], [line.split() for line in lines[1:]])]
 
 
-# Each runs what it needs, saves its plot and returns its tables.
-SECTIONS = (figure_7, figure_8, figure_9, figure_14)
+# ---- Table 1 ----
 
 
-def parse_args():
-    options = parser(__doc__)
-    options.add_argument("--num", type=positive, help="stored keys of each key type (default: 1000000; quick: 50000)")
-    options.add_argument("--queries", type=positive, help="queries of each workload (default: 1000000; quick: 50000)")
-    add_report_options(options)
-    options.add_argument("--quick", action="store_true", help="a trial in seconds, in which each filter is measured once")
-    args = options.parse_args()
-    args.num = args.num or (50000 if args.quick else 1000000)
-    args.queries = args.queries or (50000 if args.quick else 1000000)
-    args.repeats = 1 if args.quick else 3
-    args.min_time = 0.02 if args.quick else 0.2
-    return args
+def section_arf(bench):
+    """SuRF's side of table 1."""
+    num = bench.pick(2000, 1_000_000, 5_000_000)
+    rows = bench.filters(["surf:0:4", "surf:0:6", *SURFS], workload="range", num=num, queries=bench.pick(2000, 500_000, 5_000_000),
+                         samples=0, access="zipf")
+    same, best = rows["surf:0:4"], best_within(rows.values(), 14)
+    return [claims(
+        Claim("false positives of ranges, 4 real bits", 2.2, 100 * same["fpr"], " %", True,
+              f"{same['bits_per_key']:.1f} bits per key, the paper 14"),
+        Claim("false positives of ranges, 14 bits per key", 2.2, 100 * best["fpr"], " %", True, best["filter"], True),
+        Claim("millions of ranges a second", 3.3, mega_ops(same), "", False, "another machine", is_time=True),
+        Claim("seconds to build, for each million keys", 0.24, same["build_ns_per_key"] / 1e3, "", True, "another machine",
+              is_time=True)),
+            f"{num:,} integers, ranges that begin after keys by Zipf's law. ARF itself, which has 12 times as many false "
+            "positives as SuRF in the paper and takes 20 times as long, is not here."]
 
 
-def main():
-    args = parse_args()
-    os.makedirs(args.out, exist_ok=True)
-    programs = Programs(args)
-    parts = [f"python3 {shlex.join(sys.argv)}\n"
-             f"{args.num} keys of each type, {args.queries} queries of each workload\n"
-             f"{machine()}\n"]
-    print(parts[0])
-    for section in SECTIONS:
-        parts.append(section(programs))
-        print(parts[-1])
-    save_report(os.path.join(args.out, "surf_figures.txt"), "\n".join(parts))
+# ---- Figures 12 and 13 ----
 
+PERCENTS = (10, 30, 50, 70, 90, 99)
+
+
+def section_engine(bench):
+    """Figures 12 and 13: time series in RocksDB."""
+    filters = bench.pick(["none", "bloom:14", "surf:0:4"],
+                         ["none", "bloom:14", "bloom:14+first_key", "surf:0:4", "surf:4:0", "proteus:14", "oracle"],
+                         ["none", "bloom:14", "bloom:14+first_key", "surf:0:4", "surf:4:0", "surf:0:6", "proteus:14", "oracle"])
+    rows = bench.engine(filters, workload="timeseries", num=bench.pick(2000, 100_000, 2_000_000),
+                        queries=bench.pick(200, 5000, 25_000), sensors=bench.pick(20, 500, 2000), direct_reads="true",
+                        empty_percents=",".join(map(str, PERCENTS)))
+    by_query = {(row["filter"], row["query"], round(100 * row["empty_share"])): row for row in rows}
+
+    def get(name, query, share=0):
+        return next(row for (f, q, s), row in by_query.items()
+                    if f == name and q == query and (q != "closed_seek" or s == share))
+
+    def speedup(query, share=0):
+        return get("surf:0:4", query, share)["ops_per_sec"] / get("bloom:14", query, share)["ops_per_sec"]
+
+    table = []
+    for name in filters:
+        cells = [get(name, "point"), get(name, "open_seek"), *(get(name, "closed_seek", share) for share in (50, 90, 99))]
+        table.append([name, f"{cells[0]['bits_per_key']:.1f}", *(f"{row['block_reads_per_op']:.3f}" for row in cells),
+                      *(number(row["ops_per_sec"]) for row in cells)])
+    kinds = ["absent Get", "open seek", "closed seek, 50 % empty", "90 %", "99 %"]
+    figure, panels = plt.subplots(1, 2, figsize=(11, 4))
+    for panel, (field, label) in zip(panels, (("ops_per_sec", "operations a second"), ("block_reads_per_op", "blocks read"))):
+        draw_lines(panel, {name: [(share, get(name, "closed_seek", share)[field]) for share in PERCENTS] for name in filters})
+        panel.set_xlabel("closed seeks with empty results (%)")
+        panel.set_ylabel(label)
+        panel.set_ylim(bottom=0)
+    save(figure, bench.args.out, "paper_surf_fig13.svg")
+    real = "surf:0:4 over bloom:14, which takes more bits"
+    return [claims(
+        Claim("throughput of closed seeks, 99 % empty, over Bloom's", 5, speedup("closed_seek", 99), "", False, real, True, True),
+        Claim("throughput of open seeks over Bloom's", 1.5, speedup("open_seek"), "", False, real, True, True),
+        Claim("blocks read by an open seek", 1.023, get("surf:0:4", "open_seek")["block_reads_per_op"], "", True,
+              "a marker waits where the filter says the next key is", True),
+        Claim("throughput of Gets of absent keys over Bloom's", 0.6, speedup("point"), "", False,
+              "the paper has 40 % less at worst", is_time=True)),
+            f"Keys of a time and a sensor, 1,000 bytes of values, three sorted runs that no compaction has merged, direct "
+            f"reads, {bench.pick(2000, 100_000, 2_000_000):,} records. The paper has 100 million and Snappy; values here are not "
+            "compressed. Blocks read do not depend on what else the machine does.",
+            md_table(["filter", "bits/key", *(f"{kind}: blocks" for kind in kinds), *(f"{kind}: a second" for kind in kinds)],
+                     table), picture("paper_surf_fig13.svg", "Closed seeks by the share of empty results")]
+
+
+SECTIONS = {
+    "sizes": Section("Sizes and false positives by number of keys", section_sizes),
+    "fig7": Section("Figure 7: the parts of the trie", section_steps, timed=True),
+    "fig8": Section("Figure 8: false positives", section_fpr),
+    "fig9": Section("Figure 9: throughput", section_speed, timed=True),
+    "fig12": Section("Figures 12 and 13: time series in RocksDB", section_engine, timed=True),
+    "fig14": Section("Figure 14: threads", section_threads, timed=True),
+    "table1": Section("Table 1: beside ARF", section_arf, timed=True),
+}
 
 if __name__ == "__main__":
-    main()
+    main_of("surf", __doc__, HEAD, SECTIONS)

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "db_bench_ext/key_arithmetic.h"
@@ -394,6 +395,22 @@ TEST(DataSetTest, HalfOfTheQueriesFindNothing) {
       ASSERT_FALSE(Holds(workload.keys, sample));
     }
   }
+}
+
+// Zipf's law with an exponent of nearly 1 gives the most popular of n keys a
+// share of 1 / (ln n + .577) of the queries, the second one half of that.
+TEST(DataSetTest, AccessByZipfsLaw) {
+  DataSet data(KeyType::kU64, /*num_keys=*/5000, /*seed=*/7, {}, /*zipf=*/true);
+  std::map<std::string, int> times;
+  for (const Query& query : data.MakeQueries(WorkloadKind::kPoint, 100000)) {
+    times[query.lo]++;
+  }
+  std::vector<int> most;
+  for (const auto& key : times) most.push_back(key.second);
+  std::sort(most.rbegin(), most.rend());
+  EXPECT_NEAR(100000 / (std::log(10000) + .577), most[0], 1500);
+  EXPECT_NEAR(most[0] / 2.0, most[1], 1500);
+  EXPECT_GT(most.size(), 7000u);
 }
 
 TEST(DataSetTest, RangesLieBehindKeysAndMixedOnesTakeTurns) {

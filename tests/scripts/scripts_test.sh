@@ -222,7 +222,7 @@ expect_installed "$build_packages" scripts/db_bench.sh
 # A script that draws with matplotlib installs it, where it is missing, before it does anything else. -S hides what is there.
 for path in $(grep -lE '^from figures import.*\bplt\b' scripts/*.py); do
   arguments=()
-  case $path in *timeseries_figures.py) arguments=("$work/none" "$work") ;; esac
+  case $path in *plot_db_bench.py) arguments=("$work") ;; esac
   expect_installed "$build_packages python3-matplotlib" python3 -S "$path" "${arguments[@]}"
   expect "$path ends" "the plots need matplotlib" "$(tail -n 1 "$work/out")"
 done
