@@ -25,8 +25,11 @@ PinningTier FilterPinning(const BlockBasedTableOptions& options) {
 }
 
 bool CutsFilters(const BlockBasedTableOptions& options) {
-  return options.cache_index_and_filter_blocks &&
-         FilterPinning(options) != PinningTier::kAll;
+  // RocksDB's table pins a whole filter if unpartitioned ones are pinned.
+  const bool are_pinned =
+      FilterPinning(options) == PinningTier::kAll &&
+      options.metadata_cache_options.unpartitioned_pinning == PinningTier::kAll;
+  return options.cache_index_and_filter_blocks && !are_pinned;
 }
 
 // ---- Building charge ----

@@ -89,6 +89,12 @@ class FilterUnitsTest : public NumberedDBTest {
     WriteNumbers(1, kKeys);
     for (uint64_t i = 0; i < 2000; i++) GetAbsent(7 * i);
     Compact();
+    ASSERT_NO_FATAL_FAILURE(ReadDirectory());
+    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
+    ASSERT_GT(parts().size(), 5u);
+    EXPECT_LE(8 * block_.size(), 12 * kKeys);
+  }
+  void ReadDirectory() {
     file_ = OneFile();
     FilterLocation location;
     ASSERT_NO_FATAL_FAILURE(FindFilter(file_, &location));
@@ -96,9 +102,6 @@ class FilterUnitsTest : public NumberedDBTest {
     ASSERT_OK(ReadFileToString(Env::Default(), file_, &bytes));
     block_ = bytes.substr(location.handle.offset(), location.handle.size());
     ASSERT_OK(directory_.Read(block_, block_.size()));
-    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
-    ASSERT_GT(parts().size(), 5u);
-    EXPECT_LE(8 * block_.size(), 12 * kKeys);
   }
   // Opens the DB again, with an empty cache.
   void Reopen(const std::string& more = "") {
@@ -157,7 +160,27 @@ TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
   for (uint64_t i = 0; i < kKeys; i += 7) GetPresent(i);
 }
 
-// What is pinned is whole.
+// A filter that RocksDB's table pins is not cut into parts.
+TEST_F(FilterUnitsTest, PinnedFiltersStayWhole) {
+  ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
+  const auto parts_with = [&](const std::string& options) {
+    Reopen(options);
+    WriteNumbers(1, kKeys);
+    Compact();
+    ReadDirectory();
+    Reopen(options);
+    for (uint64_t i = 0; i < 1000; i++) GetAbsent(i);
+    return parts().size();
+  };
+  EXPECT_EQ(1u,
+            parts_with("metadata_cache_options={unpartitioned_pinning=kAll};"));
+  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
+  EXPECT_LT(5u, parts_with("partition_filters=true;metadata_cache_options={"
+                           "partition_pinning=kAll;};"));
+  EXPECT_LT(5u, parts_with("metadata_cache_options={unpartitioned_pinning="
+                           "kFlushedAndSimilar};"));
+}
+
 TEST_F(FilterUnitsTest, PinsBothUnits) {
   ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
   ASSERT_NO_FATAL_FAILURE(

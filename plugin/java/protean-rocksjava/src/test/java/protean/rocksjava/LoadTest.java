@@ -59,7 +59,7 @@ class LoadTest {
   }
 
   private static void assertLoaded(final String said) {
-    assertTrue(said.matches("(?s)(.*\n)?version: protean [0-9.]+ for RocksDB " + version.replace(".", "\\.") + ",.*"), said);
+    assertTrue(said.matches("(?s)(.*\n)?version: protean [0-9.]+(-dev)? for RocksDB " + version.replace(".", "\\.") + ",.*"), said);
     assertFalse(said.contains("not registered"), said);
   }
 
