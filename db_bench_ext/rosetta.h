@@ -2,7 +2,9 @@
 
 //  Rosetta, the baseline of the Proteus paper (Luo et al., "Rosetta: A Robust
 //  Space-Time Optimized Range Filter for Key-Value Stores", SIGMOD 2020), for
-//  keys of 8 bytes. For benchmarks only.
+//  keys of 8 bytes. For benchmarks only. It is not its authors' code, and how
+//  it shares memory among its levels is our reading of the paper's
+//  descriptions.
 //
 //  A level of the binary tree over the key space, counted from the keys, is a
 //  Bloom filter of all prefixes that lack as many bits as the level says. A

@@ -25,7 +25,8 @@ each section names its commit, its scale and the machine. [benchmarks.md](../ben
 - `proteus:B` chooses between Bloom and Ribbon for its sets; *Proteus, Bloom* has Bloom filters only, as in the paper.
 - *SuRF* is the best of 43 variants whose measured size fits: hash, real and prefix bits, and hash and real bits in equal
   parts. A dash means that the trie alone does not fit.
-- *Rosetta* is written after its paper for the benchmarks ([rosetta.h](../../db_bench_ext/rosetta.h)).
+- *Rosetta* is written for the benchmarks after the descriptions of it, not its authors' code
+  ([rosetta.h](../../db_bench_ext/rosetta.h)): how it shares memory among its levels is our reading.
 - The books, Facebook, domain and text keys are generated, after the distributions of the paper's data sets.
 """
 
