@@ -40,8 +40,8 @@
 //  Among designs that are nearly as good as the best one, the time of a query
 //  and the time to build decide too: at the price of a false positive, and for
 //  the queries that the file is to be asked (query_demand.h).
-//  scripts/constants_table.py measures what the constants of the search are
-//  worth.
+//  docs/results/constants.md tells what halving and doubling each constant of
+//  the search does (scripts/constants_table.py).
 
 #pragma once
 
