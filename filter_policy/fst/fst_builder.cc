@@ -27,6 +27,10 @@ constexpr uint64_t kMinDigitGain = 8;
 // Longer runs are always kept: as nodes they would be as many levels.
 constexpr size_t kLongRun = 32;
 
+// What all keys begin with is kept, too, from this length on: as nodes, it
+// would be as many levels of one edge each.
+constexpr size_t kMinRunOfRoot = 4;
+
 // A number in a record. At least the end of the record follows it.
 uint64_t NumberAt(const char* at, unsigned bits) {
   const uint64_t number = DecodeFixed64(at);
@@ -73,7 +77,9 @@ uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
   while (reader.Next(&record)) {
     while (!path.empty() && path.back() == 0) path.pop_back();
     if (!path.empty()) path.back()--;
-    if (split_runs_) {
+    const bool is_kept =
+        options_.runs && path.empty() && record.run.size() >= kMinRunOfRoot;
+    if (split_runs_ && !is_kept) {
       for (size_t i = 0; i < record.run.size(); i++) {
         char edge[Record::kEdgeBytes];
         EncodeFixed16(edge, static_cast<uint8_t>(record.run[i]) | kLeadsToNode);
@@ -236,7 +242,11 @@ uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
   const bool may_split =
       !options_.runs || (2 * records_.run_bytes() < records_.nodes() + open &&
                          records_.longest_run() <= kLongRun);
-  const uint64_t split = may_split ? size_of(run_bytes, 0, 0) : 0;
+  // The root may be a section of its own, with its run.
+  constexpr uint64_t kRootSection = FstSectionHeader::kSize + 64;
+  const uint64_t split =
+      may_split ? size_of(run_bytes, 0, 0) + (options_.runs ? kRootSection : 0)
+                : 0;
   const uint64_t kept = options_.runs ? size_of(0, runs, run_bytes) : 0;
   return std::max(split, kept) + PackedArray::Bytes(leaves, value_bits_);
 }

@@ -353,7 +353,9 @@ class FstBuilder {
   FstRecords records_;
 
   // The decisions of Prepare.
-  bool split_runs_ = false;  // whether each byte of a run becomes a node
+  // Whether each byte of a run becomes a node, but for a long one
+  // of the root.
+  bool split_runs_ = false;
   unsigned code_bits_ = 8;
   char alphabet_[Alphabet::kSize] = {};
   uint8_t codes_[256] = {};

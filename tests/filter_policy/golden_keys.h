@@ -40,6 +40,14 @@ inline Keys Counters(uint32_t count, uint32_t step) {
   return keys;
 }
 
+// The same after a few bytes, which become the run of the root.
+inline Keys CountersAfter(const std::string& begin, uint32_t count,
+                          uint32_t step) {
+  Keys keys = Counters(count, step);
+  for (std::string& key : keys) key = begin + key;
+  return keys;
+}
+
 inline Keys Emails(size_t count) {
   Lcg random(2);
   std::set<std::string> keys;

@@ -128,6 +128,8 @@ inline const std::vector<Recipe>& Recipes() {
       {"integers_real", RandomIntegers(2500), Policy(0, 8), kNone},
       {"integers_both", RandomIntegers(200), Policy(32, 32), kNone},
       {"counters", Counters(4000, 3), Policy(0, 0), kNone},
+      {"counters_after_a_beginning",
+       CountersAfter("\x80\x01\x02\x03\x04", 4000, 3), Policy(0, 0), kNone},
       {"wide_top", WideTop(), Policy(0, 0), kNone},
       {"emails", Emails(1500), Policy(0, 4), kNone},
       {"emails_prefix_bits", Emails(1500),
