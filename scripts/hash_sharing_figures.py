@@ -20,7 +20,7 @@ The paper is Zhu et al., "Reducing Bloom Filter CPU Overhead in LSM-Trees on Mod
 `scripts/paper_figures.sh hash_sharing`; each section names its commit, its scale and the machine.
 
 Instructions of a `Get` (callgrind), with all data in the block cache. Stock is RocksDB's block-based table with its Bloom
-filter. Protean is `ProteanTable` with Bloom filters of whole keys (`point_lookups_use_whole_keys=true`), which hash the key
+filter. Protean is `ProteanTable` with sets of whole keys (`point_lookups_use_whole_keys=true`; Ribbon, as Proteus chooses), which hash the key
 in each filter (*apart*), or once (*once*, as always outside of this measurement). *Saved* compares these two. Unless a table
 says otherwise, keys have 512 bytes, there are 7 sorted runs of level 0, 10 bits per key, and no key is found. The 8 bytes
 before the last 8 of a key are random, and all others the same in all keys. So each key has a digest of its own, and
