@@ -40,7 +40,7 @@ inline Keys Counters(uint32_t count, uint32_t step) {
   return keys;
 }
 
-// The same after a few bytes, which become the run of the root.
+// Counters after a few bytes, which become the run of the root.
 inline Keys CountersAfter(const std::string& begin, uint32_t count,
                           uint32_t step) {
   Keys keys = Counters(count, step);
