@@ -8,8 +8,8 @@ foreach(rule CREATE_STATIC_LIBRARY CREATE_SHARED_LIBRARY LINK_EXECUTABLE)
 endforeach()
 
 # Most of the time goes to RocksDB's headers. The benchmarks and what tests share get those precompiled that tests have: they
-# have the same definitions, and do not differ in how they address their code. The library, the tools and the example do without, as in
-# every build, so that an include that is missing there is found.
+# have the same definitions, and do not differ in how they address their code. The library, the tools and the example do without,
+# as in every build, so that an include that is missing there is found.
 add_compile_definitions(GTEST_HAS_PTHREAD=1)
 set(CMAKE_CXX_COMPILE_OPTIONS_PIC "")
 set(CMAKE_CXX_COMPILE_OPTIONS_PIE "")

@@ -29,7 +29,7 @@ void WriteQueries(const std::string& path, const std::vector<Query>& queries) {
   }
 }
 
-// What the command writes to its standard output.
+// Runs a shell command, and appends its standard output to `output`.
 Status OutputOf(const std::string& command, std::string* output) {
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return Status::Aborted(command, "cannot be started");

@@ -37,7 +37,8 @@ bool ToNumbers(const Slice& lo, const Slice& hi, bool hi_inclusive,
                uint64_t* first, uint64_t* last) {
   *first = HeadOf(lo);
   *last = HeadOf(hi);
-  // A bound of fewer bytes lies below the key that has zeros behind them.
+  // A shorter bound is below its own bytes followed by zeros, so an upper bound
+  // of fewer than 8 bytes is excluded.
   const bool excluded = hi.size() < 8 || (hi.size() == 8 && !hi_inclusive);
   if (excluded && *last == 0) return false;
   *last -= excluded ? 1 : 0;

@@ -9,8 +9,8 @@ import os
 import re
 import tempfile
 
-from figures import plt, run, save
-from papers import Claim, Section, claims, main_of, md_table, number, picture
+from figures import markdown, plt, run, save
+from papers import Claim, Section, claims, main_of, number, picture
 
 HEAD = """# Quotient and cascade filters: their paper's figures
 
@@ -102,7 +102,7 @@ def section_cascade(bench):
         Claim("share of the drive's bandwidth while inserting", 8.4 / 110,
               cascade["mbs"] / float(re.search(r"([\d.]+) MB/s of sequential", head)[1]), "", True,
               "less: the processor is the bound, as in the paper", is_time=True)),
-            "```\n" + head.strip() + "\n```", md_table(HEADER, [cells(row) for row in rows.values()]),
+            "```\n" + head.strip() + "\n```", markdown(HEADER, [cells(row) for row in rows.values()]),
             "The Bloom filters are stopped after some seconds, since their rate does not change, and then filled by half with "
             "random bits, so that lookups find them as they are with all keys.",
             picture("paper_cascade_fig3.svg", "Insertions into a cascade filter over time")]
@@ -129,7 +129,7 @@ def section_tombstones(bench):
         Claim("insertions of two threads over one", 1, best["2 threads, 2 merges"] / best["1 thread, 2 merges"], "", False,
               "the paper has one thread; merges need a core, too", is_time=True)),
             f"{size[0]:,} keys, the fastest of {repeats} runs each. Merges run beside the insertions.",
-            md_table(["", "insertions a second", "least", "bits per key", "pages of an absent key"],
+            markdown(["", "insertions a second", "least", "bits per key", "pages of an absent key"],
                      [[name, f"{best[name]:,.0f}", f"{min(row['inserts'] for row in repeats):,.0f}",
                        f"{repeats[-1]['bits']:.1f}", f"{repeats[-1]['absent_reads']:.2f}"] for name, repeats in rows.items()])]
 

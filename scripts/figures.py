@@ -106,10 +106,6 @@ def table(title, header, rows):
     return "\n".join([title, *lines, ""])
 
 
-def percent(share):
-    return None if share is None else f"{100 * share:.3f}"
-
-
 def save_report(path, text):
     with open(path, "w", encoding="utf-8") as report:
         report.write(text)
@@ -117,10 +113,15 @@ def save_report(path, text):
 
 
 def markdown(header, rows):
-    """A table of a page: the first column is of words, the others of numbers; None is a dash."""
-    lines = [header, *(["–" if cell is None else str(cell) for cell in row] for row in rows)]
-    head, *body = (f"| {' | '.join(line)} |" for line in lines)
-    return "\n".join([head, "|---|" + "---:|" * (len(header) - 1), *body])
+    """A table of a page. The first column is aligned to the left, and the others to the right, unless they hold words; None is
+    a dash."""
+    def is_word(cell):
+        return cell is not None and re.search(r"[A-Za-z]{3}", str(cell)) is not None
+
+    columns = list(zip(*rows)) or [()] * len(header)
+    rule = ["---" if i == 0 or any(map(is_word, cells)) else "---:" for i, cells in enumerate(columns)]
+    lines = [header, rule, *rows]
+    return "\n".join("| " + " | ".join("–" if cell is None else str(cell) for cell in line) + " |" for line in lines)
 
 
 def save_tables(path, tables):
@@ -176,11 +177,6 @@ def draw_lines(panel, lines, behind=False):
         panel.plot(*(zip(*points) if points else ([], [])), marker="o", markersize=4, color=LABEL_COLORS.get(label, f"C{i}"),
                    label=label, zorder=-i if behind else 2)
     panel.grid(alpha=0.3)
-
-
-def legend_above(panel, count):
-    """A legend in one row above the panel, which loses its frame."""
-    panel.legend(fontsize=8, frameon=False, ncol=count, loc="lower center", bbox_to_anchor=(0.5, 1))
 
 
 def save(figure, out, name, legend=True, tight=True):

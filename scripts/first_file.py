@@ -11,6 +11,8 @@ import json
 import os
 import subprocess
 
+from figures import markdown
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # The ranges, and the shortest and longest window in milliseconds.
@@ -71,13 +73,6 @@ def decades(least, most):
     return parts
 
 
-def markdown(header, rows):
-    lines = [header, *rows]
-    rule = "|---|" + "---:|" * (len(header) - 1) + "\n"
-    first, *others = ("| " + " | ".join(map(str, line)) + " |\n" for line in lines)
-    return "".join([first, rule, *others])
-
-
 def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--build-dir", default="build", help="where filter_bench is (default: build)")
@@ -122,9 +117,9 @@ def main():
             continue
         table = [[f"{bits} bits", *(f"{rates[family, 'range', 0, f'{begin}:{end}', ours][i]:.4f}" for begin, end in parts)]
                  for i, bits in enumerate(BITS)]
-        lengths += markdown([f"`{family}`", *(f"{length(begin)} to {length(end)}" for begin, end in parts)], table) + "\n"
+        lengths += markdown([f"`{family}`", *(f"{length(begin)} to {length(end)}" for begin, end in parts)], table) + "\n\n"
     with open(options.out, "w", encoding="utf-8") as page:
-        page.write(PAGE.format(num=f"{options.num:,}", seed=options.seed, rates=markdown(header, rows), lengths=lengths).rstrip() + "\n")
+        page.write(PAGE.format(num=f"{options.num:,}", seed=options.seed, rates=markdown(header, rows) + "\n", lengths=lengths).rstrip() + "\n")
 
 
 if __name__ == "__main__":

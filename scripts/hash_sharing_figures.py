@@ -9,8 +9,8 @@ import os
 import re
 import tempfile
 
-from figures import run
-from papers import Claim, Section, claims, main_of, md_table
+from figures import markdown, run
+from papers import Claim, Section, claims, main_of
 
 HEAD = """# Hash sharing: its paper's figures
 
@@ -20,11 +20,11 @@ The paper is Zhu et al., "Reducing Bloom Filter CPU Overhead in LSM-Trees on Mod
 `scripts/paper_figures.sh hash_sharing`; each section names its commit, its scale and the machine.
 
 Instructions of a `Get` (callgrind), with all data in the block cache. Stock is RocksDB's block-based table with its Bloom
-filter. Protean is `ProteanTable` with sets of whole keys (`point_lookups_use_whole_keys=true`; Ribbon, as Proteus chooses), which hash the key
-in each filter (*apart*), or once (*once*, as always outside of this measurement). *Saved* compares these two. Unless a table
-says otherwise, keys have 512 bytes, there are 7 sorted runs of level 0, 10 bits per key, and no key is found. The 8 bytes
-before the last 8 of a key are random, and all others the same in all keys. So each key has a digest of its own, and
-comparing keys takes longest.
+filter. Protean is `ProteanTable` with sets of whole keys (`point_lookups_use_whole_keys=true`; Ribbon, as Proteus chooses),
+which hash the key in each filter (*apart*), or once (*once*, as always outside of this measurement). *Saved* compares these
+two. Unless a table says otherwise, keys have 512 bytes, there are 7 sorted runs of level 0, 10 bits per key, and no key is
+found. The 8 bytes before the last 8 of a key are random, and all others the same in all keys. So each key has a digest of
+its own, and comparing keys takes longest.
 
 - *Keys of up to 119 bytes* have heads of less than 112 bytes, which are hashed in each filter. So both columns are the same.
 - *Each filter mixes the digest with its own salt*, which the stock filter does not. That is part of both columns.
@@ -116,12 +116,12 @@ def section(label, field, values, tiny, claims_of=None, more=()):
             return apart / once
 
         header = [label, "stock", "Protean, apart", "Protean, once", "saved"]
-        blocks = [md_table(header, lines_of(bench, field, chosen, USUAL))]
+        blocks = [markdown(header, lines_of(bench, field, chosen, USUAL))]
         for title, changes in more[:bench.pick(0, len(more), len(more))]:
-            blocks += [title, md_table(header, lines_of(bench, field, chosen, {**USUAL, **changes}))]
+            blocks += [title, markdown(header, lines_of(bench, field, chosen, {**USUAL, **changes}))]
         if bench.args.scale == "full" and field == "present":
             for runs, bits, present in itertools.product(RUNS, BITS, PRESENT):
-                blocks += [f"{runs} runs, {bits} bits, a share of {present} found, by length of the key:", md_table(
+                blocks += [f"{runs} runs, {bits} bits, a share of {present} found, by length of the key:", markdown(
                     ["bytes", *header[1:]],
                     lines_of(bench, "key_bytes", KEY_BYTES, {"runs": runs, "bits": bits, "present": present}))]
         return ([claims(*claims_of(gain, chosen))] if claims_of else []) + blocks

@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Callable
 
-from figures import add_report_options, machine, parser, run_rows, save_report
+from figures import add_report_options, machine, markdown, parser, run_rows, save_report
 
 SCALES = ("tiny", "small", "full")
 PAPERS = ("surf", "proteus", "hash_sharing", "cascade")
@@ -35,17 +35,6 @@ def number(value, digits=3):
 def percent(share):
     """A share in percent."""
     return number(None if share is None else 100 * share)
-
-
-def md_table(header, rows):
-    """A table in Markdown. The first column is aligned to the left, and the others to the right, unless they hold words."""
-    def is_word(cell):
-        return re.search(r"[A-Za-z]{3}", str(cell)) is not None
-
-    columns = list(zip(*rows)) or [()] * len(header)
-    rule = ["---" if i == 0 or any(map(is_word, cells)) else "---:" for i, cells in enumerate(columns)]
-    lines = [header, rule, *rows]
-    return "\n".join("| " + " | ".join("–" if cell is None else str(cell) for cell in line) + " |" for line in lines)
 
 
 @dataclasses.dataclass
@@ -76,7 +65,7 @@ CLAIM_HEADER = ("number", "paper", "Protean", "ratio", "", "what differs")
 
 def claims(*rows):
     """A table of claims. Equal is within 10 %."""
-    return md_table(CLAIM_HEADER, [row.row() for row in rows])
+    return markdown(CLAIM_HEADER, [row.row() for row in rows])
 
 
 # ---- Benchmarks ----
@@ -202,7 +191,7 @@ def write_headlines(folder):
                     rows.append([f"[{paper}]({os.path.basename(page)})", cells[0].strip("*"), *cells[1:]])
     with open(path, encoding="utf-8") as page:
         text = page.read()
-    table = md_table(["paper", *CLAIM_HEADER], rows)
+    table = markdown(["paper", *CLAIM_HEADER], rows)
     save_report(path, HEADLINES.sub(lambda found: f"{found[1]}{table}\n{found[2]}", text))
 
 

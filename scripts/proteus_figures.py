@@ -12,8 +12,8 @@ import struct
 import subprocess
 import tempfile
 
-from figures import draw_lines, plt, save
-from papers import SURFS, Claim, Section, best_within, claims, main_of, md_table, number, percent, picture
+from figures import draw_lines, markdown, plt, save
+from papers import SURFS, Claim, Section, best_within, claims, main_of, number, percent, picture
 
 HEAD = """# Proteus: its paper's figures
 
@@ -73,7 +73,7 @@ def section_1(bench):
     best = sum(rates["Proteus"][place] <= min(by_place[place] for by_place in rates.values()) for place in rates["Proteus"])
     return [f"Uniform 64-bit keys, {FIG1_BITS} bits per key; the darker, the fewer false positives. Proteus is the best of the "
             f"four, or as good, in {best} of {len(rates['Proteus'])} places.",
-            md_table(["", *rates], [["mean share of false positives, %", *map(percent, means.values())]]),
+            markdown(["", *rates], [["mean share of false positives, %", *map(percent, means.values())]]),
             picture("paper_proteus_fig1.svg", "False positives over lengths of ranges and distances from the keys")]
 
 
@@ -102,7 +102,7 @@ def section_samples(bench):
             "here. The last column is what was observed: the largest difference between the prediction and the rate of other "
             "queries, over several seeds. The design lets half of the queries through. The paper's table has 0.00425 for 10,000 "
             "samples and an error of .01, where its formula gives the 0.042 below.",
-            md_table(["samples", "error .01, rate 10 %", "error .02, rate 10 %", "error .01, rate 50 %", "largest difference"], rows)]
+            markdown(["samples", "error .01, rate 10 %", "error .02, rate 10 %", "error .01, rate 50 %", "largest difference"], rows)]
 
 
 # ---- Figure 4: the model against the truth, for all designs ----
@@ -214,7 +214,7 @@ def section_4(bench):
         Claim("false positives of 2PBF's choice", 12.3, 100 * observed["2pbf"], " %", True, "the memory is shared freely")),
             f"All designs of each space at {FIG4_BITS} bits per key, 10,000 samples, the predicted rate beside the observed one. "
             f"No design differs by more than {number(largest)}, and the choice loses at most {number(100 * lost, 2)} points to "
-            "the best design of two layers.", md_table(MODEL_HEADER, lines),
+            "the best design of two layers.", markdown(MODEL_HEADER, lines),
             picture("paper_proteus_fig4.svg", "Predicted and observed rates of all designs")]
 
 
@@ -271,7 +271,7 @@ def budget_section(bench, workloads, name):
         for j, panel in enumerate(row):
             panel.set_visible((row_names[i], columns[j]) in workloads)
     save(figure, bench.args.out, name)
-    return results, [md_table(["keys and queries", "bits/key", *(f"{curve} %" for curve in CURVES), "Proteus chose",
+    return results, [markdown(["keys and queries", "bits/key", *(f"{curve} %" for curve in CURVES), "Proteus chose",
                                "SuRF took, bits/key"], lines), picture(name, "False positives against bits per key")]
 
 
@@ -399,7 +399,7 @@ def engine_section(bench, workloads, name, papers, keys_text):
             f"filters, indexes and a sixteenth of the data. SuRF is the one of {len(ENGINE_SURFS)} variants that reads the "
             "fewest blocks and fits. The paper has 50 million keys, or 20 million domains, values that compress by half, and "
             "the page cache.",
-            md_table(["keys and queries", "budget", "filter", "bits/key", "blocks a seek", "false positives %", "us a seek"], lines),
+            markdown(["keys and queries", "budget", "filter", "bits/key", "blocks a seek", "false positives %", "us a seek"], lines),
             picture(name, "Blocks and time of a closed seek that finds nothing")]
 
 
@@ -456,7 +456,7 @@ def shift_section(bench, shift, name):
     save(figure, bench.args.out, name)
     return [f"{num:,} records of 512 bytes, twice as many written among {count:,} closed seeks that find nothing, 12 bits per "
             f"key, direct reads. *Fast queue* is `{SCALED}`, whose samples are replaced as often as in the paper.",
-            md_table(["workload", "filter", "false positives, first batch %", "largest %", "last batch %", "blocks a seek",
+            markdown(["workload", "filter", "false positives, first batch %", "largest %", "last batch %", "blocks a seek",
                       "seconds", "flushes and compactions"], lines), picture(name, "Queries that shift")]
 
 
@@ -519,7 +519,7 @@ def section_costs(bench):
               "another machine", is_time=True)),
             "Normal keys, correlated queries, 10 bits per key. Numbers have ranges of 2^2 to 2^20 and CORRDEGREE 2^10. Strings "
             "have RMAX 2^30 and CORRDEGREE 2^29. Building has copies of the keys and modeling in it.",
-            md_table(["keys", "filter", "modeling, ms", "building, ms", "to RocksDB's Bloom", "modeling, %", "false positives %",
+            markdown(["keys", "filter", "modeling, ms", "building, ms", "to RocksDB's Bloom", "modeling, %", "false positives %",
                       "predicted %"], lines)]
 
 
@@ -588,7 +588,7 @@ def section_real(bench):
     return ["A random half of the keys is stored, and queries begin with keys of the other half. Ranges of text go to the last "
             "byte + 1, those of times up to a millisecond. Words are those of the Perl library where there is no dictionary. Another "
             "machine has other keys.",
-            md_table(["keys, queries", "stored", "proteus:8 %", "proteus:12 %", "bloom:12 %", "SuRF within 12 bits %", "which",
+            markdown(["keys, queries", "stored", "proteus:8 %", "proteus:12 %", "bloom:12 %", "SuRF within 12 bits %", "which",
                       "surf:0:0, bits/key", "its %"], lines)]
 
 

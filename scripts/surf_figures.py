@@ -10,8 +10,8 @@ import statistics
 import subprocess
 import sys
 
-from figures import draw_bars, draw_lines, plt, run, save
-from papers import SURFS, Claim, Section, best_within, claims, main_of, md_table, number, percent, picture
+from figures import draw_bars, draw_lines, markdown, plt, run, save
+from papers import SURFS, Claim, Section, best_within, claims, main_of, number, percent, picture
 
 HEAD = """# SuRF: its paper's figures
 
@@ -67,7 +67,7 @@ def section_sizes(bench):
         Claim("time of a query, integers", 200, ints["query_ns"], " ns", True, "the paper's talk has 100 million keys",
               is_time=True)),
             f"The numbers are those of the most keys: {most['u64']:,} integers and {most['text']:,} emails.",
-            md_table(["keys", "filter", "bits/key", "false positives, uniform %", "Zipf %", "ns/query, uniform", "Zipf"], rows)]
+            markdown(["keys", "filter", "bits/key", "false positives, uniform %", "Zipf %", "ns/query, uniform", "Zipf"], rows)]
 
 
 # ---- Figures 8 and 9 ----
@@ -103,7 +103,7 @@ def variants_section(bench, value, cell, name, label, log):
             table.append([spec, f"{row['bits_per_key']:.2f}", *(cell(value(results[w][0][spec])) for w in WORKLOADS),
                           cell(value(results["point"][1][spec]))])
         blocks += [f"{keys[0].upper()}{keys[1:]}, {row['keys']:,} stored:",
-                   md_table(["filter", "bits/key", *WORKLOADS.values(), "Bloom of that size, point queries"], table)]
+                   markdown(["filter", "bits/key", *WORKLOADS.values(), "Bloom of that size, point queries"], table)]
         for panel, (workload, queries) in zip(line, WORKLOADS.items()):
             rows, blooms = results[workload]
             lines = {variant: sorted((rows[n]["bits_per_key"], value(rows[n]) or 1e-5) for n in [*VARIANTS["Base"], *names])
@@ -201,7 +201,7 @@ def section_steps(bench):
     return ["SuRF-Base with more and more parts of its trie, one thread. [The trie](../internals/trie.md#encodings) explains "
             "each. The paper's first step is LOUDS-Dense, too. Its others, rank, select, SIMD and prefetching, gain 3 to 12 % "
             "together there; they cannot be switched off here.",
-            md_table(["keys", "up to", "bits/key", *(f"{text}, ns" for text in STEP_OPERATIONS.values())], rows),
+            markdown(["keys", "up to", "bits/key", *(f"{text}, ns" for text in STEP_OPERATIONS.values())], rows),
             picture("paper_surf_fig7.svg", "Time of an operation by the parts of the trie")]
 
 
@@ -230,7 +230,7 @@ def section_threads(bench):
     return [claims(Claim(f"throughput of {threads[-1]} threads over one", threads[-1], surf, "", False,
                          "the machine has no more cores; the paper's picture ends at 20 threads", is_time=True)),
             "Millions of queries a second of all threads, which share one filter:",
-            md_table(["keys", "queries", "filter", *(f"{count} thread{'s' * (count > 1)}" for count in threads),
+            markdown(["keys", "queries", "filter", *(f"{count} thread{'s' * (count > 1)}" for count in threads),
                       f"{threads[-1]} to 1"], rows), *blocks]
 
 
@@ -241,7 +241,7 @@ def atomics(bench):
     lines = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.splitlines()
     return ["Atomic instructions of a query of a DB whose blocks are all cached, "
             "which are what many cores have in each other's way:",
-            md_table(["policy", "sorted runs", *lines[0].split()[2:]], [line.split() for line in lines[1:]])]
+            markdown(["policy", "sorted runs", *lines[0].split()[2:]], [line.split() for line in lines[1:]])]
 
 
 # ---- Table 1 ----
@@ -310,7 +310,7 @@ def section_engine(bench):
             f"Keys of a time and a sensor, 1,000 bytes of values, three sorted runs that no compaction has merged, direct "
             f"reads, {bench.pick(2000, 100_000, 2_000_000):,} records. The paper has 100 million and Snappy; values here are not "
             "compressed. Blocks read do not depend on what else the machine does.",
-            md_table(["filter", "bits/key", *(f"{kind}: blocks" for kind in kinds), *(f"{kind}: a second" for kind in kinds)],
+            markdown(["filter", "bits/key", *(f"{kind}: blocks" for kind in kinds), *(f"{kind}: a second" for kind in kinds)],
                      table), picture("paper_surf_fig13.svg", "Closed seeks by the share of empty results")]
 
 

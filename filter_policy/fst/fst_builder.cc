@@ -27,8 +27,8 @@ constexpr uint64_t kMinDigitGain = 8;
 // Longer runs are always kept: as nodes they would be as many levels.
 constexpr size_t kLongRun = 32;
 
-// What all keys begin with is kept, too, from this length on: as nodes, it
-// would be as many levels of one edge each.
+// The root's run is kept, too, from this length on: as nodes, it would be as
+// many levels of one edge each.
 constexpr size_t kMinRunOfRoot = 4;
 
 // A number in a record. At least the end of the record follows it.
@@ -242,11 +242,12 @@ uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
   const bool may_split =
       !options_.runs || (2 * records_.run_bytes() < records_.nodes() + open &&
                          records_.longest_run() <= kLongRun);
-  // The root may be a section of its own, with its run.
-  constexpr uint64_t kRootSection = FstSectionHeader::kSize + 64;
-  const uint64_t split =
-      may_split ? size_of(run_bytes, 0, 0) + (options_.runs ? kRootSection : 0)
-                : 0;
+  uint64_t split = may_split ? size_of(run_bytes, 0, 0) : 0;
+  if (options_.runs && records_.root_depth() >= kMinRunOfRoot) {
+    // The root may be a section of its own, with its run.
+    constexpr uint64_t kRootSection = FstSectionHeader::kSize + 64;
+    split += kRootSection;
+  }
   const uint64_t kept = options_.runs ? size_of(0, runs, run_bytes) : 0;
   return std::max(split, kept) + PackedArray::Bytes(leaves, value_bits_);
 }

@@ -353,8 +353,7 @@ class FstBuilder {
   FstRecords records_;
 
   // The decisions of Prepare.
-  // Whether each byte of a run becomes a node, but for a long one
-  // of the root.
+  // True if each byte of a run becomes a node, but for a long run of the root.
   bool split_runs_ = false;
   unsigned code_bits_ = 8;
   char alphabet_[Alphabet::kSize] = {};

@@ -158,6 +158,8 @@ class FstRecords {
   // depth of the lowest one.
   size_t open_nodes() const { return open_.size(); }
   size_t lowest_depth() const { return lowest_depth_; }
+  // The bytes that all keys so far begin with.
+  size_t root_depth() const { return open_.empty() ? 0 : open_[0].depth; }
   // Tells for each byte whether it occurs in any edge or run.
   const bool (&occurs() const)[256] { return occurs_; }
 

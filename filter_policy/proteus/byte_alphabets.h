@@ -31,10 +31,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What printed keys are usually written in, each in ascending order: decimal
-// and hexadecimal digits, letters of one case, base32 (Crockford's and RFC
-// 4648's), digits and letters, base62 and base64. An alphabet comes before all
-// that contain it.
+// The alphabets that printed keys are usually written in, each in ascending
+// order: decimal and hexadecimal digits, letters of one case, base32
+// (Crockford's and RFC 4648's), digits and letters, base62 and base64. An
+// alphabet comes before all that contain it.
 inline constexpr std::string_view kUsualAlphabets[] = {
     "0123456789",
     "0123456789abcdef",

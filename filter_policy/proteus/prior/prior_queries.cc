@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/range_filter.h"
 #include "filter_policy/samples/query_queue.h"
 
@@ -107,8 +106,8 @@ std::vector<std::string> AlphabetsOf(const std::string& key,
   if (!source.alphabets.empty()) return source.alphabets;
   std::vector<std::string> alphabets;
   for (char c : key) {
-    alphabets.push_back(IsDigit(c) ? std::string(kUsualAlphabets[0])
-                                   : std::string(1, c));
+    const std::string alone(1, c);
+    alphabets.push_back(IsDigit(c) ? AlphabetOf(alone) : alone);
   }
   return alphabets;
 }
