@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <map>
+#include <numeric>
 #include <random>
 #include <thread>
 
@@ -18,6 +19,7 @@
 #include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/table.h"
+#include "rocksdb/utilities/checkpoint.h"
 #include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -27,6 +29,8 @@ namespace {
 constexpr uint64_t kFileBytes = 16 << 20;
 // Minimum number of flushes among the writes after loading.
 constexpr uint64_t kMinFlushes = 100;
+// Both papers warm the block cache with as many.
+constexpr size_t kMaxWarmUpGets = 1000000;
 
 // If data is written after loading, the tree has about as many files as in the
 // Proteus paper, section 6.4.
@@ -83,6 +87,10 @@ class SlowFileSystem : public FileSystemWrapper {
  private:
   const uint32_t latency_us_;
 };
+
+std::string CompactedPath(const std::string& path) {
+  return path + "_compacted";
+}
 
 }  // namespace
 
@@ -141,8 +149,8 @@ Status BenchDb::Count(const Slice& lo, const Slice& hi, uint64_t* count) const {
   return it->status();
 }
 
-Status BenchDb::Create(const BenchDbOptions& options,
-                       std::unique_ptr<BenchDb>* db) {
+Status BenchDb::Make(const BenchDbOptions& options,
+                     std::unique_ptr<BenchDb>* db) {
   std::unique_ptr<BenchDb> bench(new BenchDb);
   bench->options_ = options;
   bench->statistics_ = CreateDBStatistics();
@@ -158,10 +166,15 @@ Status BenchDb::Create(const BenchDbOptions& options,
         Env::Default(),
         std::make_shared<SlowFileSystem>(options.read_latency_us));
   }
-  s = DestroyDB(options.path, Options());
-  if (s.ok()) s = bench->Open(/*loaded=*/false);
-  if (s.ok()) *db = std::move(bench);
+  *db = std::move(bench);
   return s;
+}
+
+Status BenchDb::Create(const BenchDbOptions& options,
+                       std::unique_ptr<BenchDb>* db) {
+  Status s = Make(options, db);
+  if (s.ok()) s = DestroyDB(options.path, Options());
+  return s.ok() ? (*db)->Open(/*loaded=*/false) : s;
 }
 
 Status BenchDb::Reopen() { return Open(/*loaded=*/true); }
@@ -190,8 +203,6 @@ Status BenchDb::Open(bool loaded) {
   db_options.statistics = statistics_;
   db_options.compression = kNoCompression;
   db_options.disable_auto_compactions = true;
-  db_options.level0_slowdown_writes_trigger = 1 << 30;
-  db_options.level0_stop_writes_trigger = 1 << 30;
   db_options.target_file_size_base = FileBytes(options_);
   db_options.write_buffer_size = 4 * kFileBytes;
   db_options.max_background_jobs = 2;
@@ -208,6 +219,19 @@ Status BenchDb::Open(bool loaded) {
     db_options.write_buffer_size = std::clamp<uint64_t>(
         options_.written_bytes / kMinFlushes, 64 << 10, 4 * kFileBytes);
   }
+  if (options_.compacted) {
+    const Options defaults;
+    db_options.num_levels = defaults.num_levels;
+    db_options.target_file_size_base = defaults.target_file_size_base;
+    db_options.write_buffer_size = defaults.write_buffer_size;
+    db_options.compression_per_level = {kNoCompression, kNoCompression,
+                                        kLZ4Compression, kZSTD};
+    db_options.disable_auto_compactions = loaded;
+    db_options.max_background_jobs = 4;
+  } else {
+    db_options.level0_slowdown_writes_trigger = 1 << 30;
+    db_options.level0_stop_writes_trigger = 1 << 30;
+  }
   db_options.use_direct_reads = options_.direct_reads;
   return OpenDB(&db_, db_options, options_.path);
 }
@@ -220,8 +244,15 @@ BenchDb::~BenchDb() {
   DestroyDB(options_.path, options).PermitUncheckedError();
 }
 
+Status BenchDb::RemoveCompacted(const std::string& path) {
+  return DestroyDB(CompactedPath(path), Options());
+}
+
 Status BenchDb::Load(const std::vector<uint8_t>& runs,
                      const RecordSource& records, const Progress& progress) {
+  if (options_.compacted) {
+    return LoadCompacted(runs.size(), records, progress);
+  }
   Status s;
   const uint32_t count = options_.runs.count;
   for (size_t run = 0; run < count && s.ok(); run++) {
@@ -229,14 +260,49 @@ Status BenchDb::Load(const std::vector<uint8_t>& runs,
       progress((static_cast<double>(run) + done) / count);
     });
   }
-  for (uint32_t i = 0; i < options_.rewrites && s.ok(); i++) s = RewriteRuns();
+  for (uint32_t i = 0; i < options_.rewrites && s.ok(); i++) {
+    s = RewriteLevels();
+  }
   return s;
 }
 
-Status BenchDb::RewriteRuns() {
+Status BenchDb::LoadCompacted(size_t num_records, const RecordSource& records,
+                              const Progress& progress) {
+  BenchDbOptions without_filters = options_;
+  without_filters.path = CompactedPath(options_.path);
+  without_filters.filter = "none";
+  without_filters.pin_filters = false;
+  std::unique_ptr<BenchDb> original;
+  Status s = Make(without_filters, &original);
+  if (!s.ok()) return s;
+  if (Env::Default()->FileExists(without_filters.path + "/CURRENT").ok()) {
+    s = original->Open(/*loaded=*/true);
+  } else {
+    std::vector<uint32_t> order(num_records);
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::mt19937_64(num_records));
+    s = original->Open(/*loaded=*/false);
+    if (s.ok()) s = original->Write(order, records, progress);
+    const WaitForCompactOptions wait;
+    if (s.ok()) s = original->db_->WaitForCompact(wait);
+    // The paper's level 0 is empty.
+    if (s.ok()) s = original->CompactLevel(0, 1);
+    if (s.ok()) s = original->db_->WaitForCompact(wait);
+  }
+  db_.reset();
+  if (s.ok()) s = DestroyDB(options_.path, Options());
+  Checkpoint* checkpoint = nullptr;
+  if (s.ok()) s = Checkpoint::Create(original->db(), &checkpoint);
+  const std::unique_ptr<Checkpoint> owned(checkpoint);
+  if (s.ok()) s = checkpoint->CreateCheckpoint(options_.path);
+  original->db_.reset();  // so that its files stay
+  if (s.ok()) s = Open(/*loaded=*/true);
+  return s.ok() ? RewriteLevels() : s;
+}
+
+Status BenchDb::RewriteLevels() {
   Status s;
-  for (uint32_t run = 0; run < options_.runs.count && s.ok(); run++) {
-    const int level = options_.runs.Level(run);
+  for (int level = db_->NumberLevels() - 1; level > 0 && s.ok(); level--) {
     s = CompactLevel(level, level);
   }
   return s;
@@ -244,25 +310,32 @@ Status BenchDb::RewriteRuns() {
 
 Status BenchDb::LoadRun(size_t run, const std::vector<uint8_t>& runs,
                         const RecordSource& records, const Progress& progress) {
+  std::vector<uint32_t> of_run;
+  for (size_t i = 0; i < runs.size(); i++) {
+    if (runs[i] == run) of_run.push_back(static_cast<uint32_t>(i));
+  }
+  const Status s = Write(of_run, records, progress);
+  return s.ok() ? CompactLevel(0, options_.runs.Level(run)) : s;
+}
+
+Status BenchDb::Write(const std::vector<uint32_t>& order,
+                      const RecordSource& records, const Progress& progress) {
   WriteOptions write_options;
   write_options.disableWAL = true;
   WriteBatch batch;
   std::string key;
   std::string value;
   Status s;
-  for (size_t i = 0; i < runs.size() && s.ok(); i++) {
-    if (runs[i] == run) {
-      records(i, &key, &value);
-      s = batch.Put(key, value);
-    }
-    if (s.ok() && (batch.Count() == 64 || i + 1 == runs.size())) {
+  for (size_t i = 0; i < order.size() && s.ok(); i++) {
+    records(order[i], &key, &value);
+    s = batch.Put(key, value);
+    if (s.ok() && (batch.Count() == 64 || i + 1 == order.size())) {
       s = db_->Write(write_options, &batch);
       batch.Clear();
-      progress(static_cast<double>(i) / static_cast<double>(runs.size()));
+      progress(static_cast<double>(i) / static_cast<double>(order.size()));
     }
   }
-  if (s.ok()) s = db_->Flush(FlushOptions());
-  return s.ok() ? CompactLevel(0, options_.runs.Level(run)) : s;
+  return s.ok() ? db_->Flush(FlushOptions()) : s;
 }
 
 Status BenchDb::CompactLevel(int from, int to) {
@@ -273,8 +346,9 @@ Status BenchDb::CompactLevel(int from, int to) {
     if (file.level == from) names.push_back(file.name);
   }
   CompactionOptions compaction;
-  compaction.compression = kNoCompression;
-  compaction.output_file_size_limit = FileBytes(options_);
+  compaction.compression =
+      options_.compacted ? kDisableCompressionOption : kNoCompression;
+  compaction.output_file_size_limit = db_->GetOptions().target_file_size_base;
   return names.empty() ? Status::OK()
                        : db_->CompactFiles(compaction, names, to);
 }
@@ -285,7 +359,8 @@ Status BenchDb::WarmUp(size_t num_records, const RecordSource& records,
   std::string key;
   std::string value;
   Status s;
-  for (size_t i = 0; i < num_records / 8 && s.ok(); i++) {
+  const size_t gets = std::min<size_t>(num_records / 8, kMaxWarmUpGets);
+  for (size_t i = 0; i < gets && s.ok(); i++) {
     records(rng() % num_records, &key, &value);
     s = db_->Get(ReadOptions(), key, &value);
   }

@@ -37,6 +37,11 @@ struct SortedRuns {
 
 struct BenchDbOptions {
   std::string path;
+  // The tree is the one that compactions make of records in random order, with
+  // RocksDB's sizes of levels and the compression of the Proteus paper, section
+  // 6.1. It is made once, at `path` + "_compacted", without filters; each
+  // filter gets a copy, and rewrites its levels. `runs` is not used then.
+  bool compacted = false;
   std::string filter;            // as in filter_spec.h, perhaps with suffixes
   uint64_t cache_bytes = 0;      // block cache
   bool direct_reads = false;     // past the page cache
@@ -81,15 +86,17 @@ class BenchDb {
                        std::unique_ptr<BenchDb>* db);
   // Closes the database and removes its files.
   ~BenchDb();
+  // Removes the tree that the databases at `path` are copied from.
+  static Status RemoveCompacted(const std::string& path);
 
-  // Writes all records, record i into sorted run runs[i]. There are no other
-  // compactions than those of this function, so the tree's shape depends on the
-  // data alone.
+  // Writes all records, record i into sorted run runs[i] unless the tree is
+  // compacted. There are no other compactions than those of this function, so
+  // the tree's shape depends on the data alone.
   Status Load(const std::vector<uint8_t>& runs, const RecordSource& records,
               const Progress& progress);
 
-  // Writes each sorted run once more, the last level first.
-  Status RewriteRuns();
+  // Writes each level once more, the last one first.
+  Status RewriteLevels();
   // Compacts the files of a level to a level.
   Status CompactLevel(int from, int to);
 
@@ -131,9 +138,18 @@ class BenchDb {
  private:
   BenchDb() = default;
 
+  // Makes one without opening a database.
+  static Status Make(const BenchDbOptions& options,
+                     std::unique_ptr<BenchDb>* db);
   Status Open(bool loaded);
   Status LoadRun(size_t run, const std::vector<uint8_t>& runs,
                  const RecordSource& records, const Progress& progress);
+  // Writes the records in this order, and flushes.
+  Status Write(const std::vector<uint32_t>& order, const RecordSource& records,
+               const Progress& progress);
+  // Writes the records in random order, and waits for RocksDB's compactions.
+  Status LoadCompacted(size_t num_records, const RecordSource& records,
+                       const Progress& progress);
   BenchDbOptions options_;
   // All opens share the policy, as it may hold sample queries.
   std::shared_ptr<const FilterPolicy> policy_;

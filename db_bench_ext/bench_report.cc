@@ -70,6 +70,7 @@ void BenchReport::Row(const QueryResult& result) {
        {"false_positives_per_op", result.false_positives_per_op, "fp/op", 9, 5},
        {"bits_per_key", filter_.files.FilterBitsPerKey(), "bits/key", 9, 2},
        {"filter_bytes", filter_.files.filter_bytes},
+       {"tree", shape_},
        {"index_bits_per_key", filter_.files.IndexBitsPerKey(), "index b/k", 9,
         2},
        {"filter_bytes_in_cache", filter_.filter_bytes_in_cache, "cached MB", 10,

@@ -64,7 +64,7 @@ Status OpenSeekWorkload::Run(BenchDb* db, BenchReport* report,
   line->Clear();
   report->Row(untaught);
   line->Show("rewriting all files", 0);
-  Status s = db->RewriteRuns();
+  Status s = db->RewriteLevels();
   if (s.ok()) s = db->Reopen();
   if (s.ok()) s = WarmUp(db);
   if (!s.ok()) return s;

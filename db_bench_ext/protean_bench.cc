@@ -45,6 +45,9 @@ DEFINE_string(
         "keeps reads in vain from being remembered. Filters to compare"));
 DEFINE_uint64(num, 250000, "Records; of 1 KB each in timeseries");
 DEFINE_uint64(queries, 10000, "Queries of each kind");
+DEFINE_uint64(query_rounds, 1,
+              "timeseries: number of times that all queries are drawn and "
+              "asked; each is a row");
 DEFINE_uint64(repeats, 0,
               "ranges, strings, point, range, mixed, short_range: asks this "
               "many times as many queries, each of them one of the --queries, "
@@ -74,6 +77,10 @@ DEFINE_uint64(value_bytes, 512, "All but timeseries: size of a value");
 DEFINE_uint32(sorted_runs, 3, "Sorted runs of the tree that is loaded, 1 to 8");
 DEFINE_uint32(size_ratio, 2,
               "Size of a sorted run in sizes of the run above it, 2 to 100");
+DEFINE_string(tree, "runs",
+              "runs: --sorted_runs of --size_ratio; compacted: what RocksDB's "
+              "compactions make of records in random order, with LZ4 on level "
+              "2 and ZSTD below. Values of timeseries then compress by half");
 DEFINE_uint32(rewrites, 0,
               "Number of times each run is rewritten when all are loaded, as "
               "compactions do in the long run");
@@ -132,6 +139,7 @@ Status RunFilter(const std::string& filter, const std::string& path,
   options.cache_bytes = CacheBytes(workload);
   options.direct_reads = FLAGS_direct_reads;
   options.read_latency_us = FLAGS_read_latency_us;
+  options.compacted = FLAGS_tree == "compacted";
   options.runs = RunsFromFlags();
   options.rewrites = FLAGS_rewrites;
   options.loaded_bytes = workload.loaded_records() * workload.record_bytes();
@@ -208,11 +216,15 @@ Status MakeTimeseries(std::unique_ptr<DbWorkload>* workload) {
   options.sensors = FLAGS_sensors;
   options.queries = FLAGS_queries;
   options.samples = FLAGS_samples;
+  options.compacted = FLAGS_tree == "compacted";
+  options.rounds = FLAGS_query_rounds;
   options.runs = RunsFromFlags();
   options.seed = FLAGS_seed;
-  if (FLAGS_num < 100 || FLAGS_sensors < 1 || FLAGS_queries < 1) {
+  if (FLAGS_num < 100 || FLAGS_sensors < 1 || FLAGS_queries < 1 ||
+      FLAGS_query_rounds < 1) {
     return Status::InvalidArgument(
-        "--num must be at least 100, --sensors and --queries at least 1");
+        "--num must be at least 100, --sensors, --queries and --query_rounds "
+        "at least 1");
   }
   const Status s = ParsePercents("--empty_percents", FLAGS_empty_percents, 99,
                                  &options.empty_percents);
@@ -377,6 +389,10 @@ Status MakeWorkload(std::unique_ptr<DbWorkload>* workload) {
     return Status::InvalidArgument(
         "--sorted_runs must be from 1 to 8, --size_ratio from 2 to 100");
   }
+  if (FLAGS_tree != "runs" && FLAGS_tree != "compacted") {
+    return Status::InvalidArgument("--tree=" + FLAGS_tree +
+                                   " is unknown; allowed: runs, compacted");
+  }
   const NamedWorkload* named = nullptr;
   const Status s = FindWorkload(FLAGS_workload, /*engine=*/true, &named);
   if (!s.ok()) return s;
@@ -452,12 +468,14 @@ Status Run(BenchReport* report) {
   s = folder.Create();
   if (!s.ok()) return s;
 
+  const std::string path = folder.path() + "/db";
+  s = BenchDb::RemoveCompacted(path);
   ProgressLine line;
   for (const std::string& filter : filters) {
-    s = RunFilter(filter, folder.path() + "/db", *workload, report, &line);
+    if (s.ok()) s = RunFilter(filter, path, *workload, report, &line);
     line.Clear();
-    if (!s.ok()) return s;
   }
+  BenchDb::RemoveCompacted(path).PermitUncheckedError();
   return s;
 }
 

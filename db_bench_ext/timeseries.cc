@@ -16,7 +16,7 @@ Timeseries::Timeseries(const TimeseriesOptions& options)
     : options_(options),
       rng_(options.seed),
       records_(MakeRecords()),
-      values_(kValueSize, &rng_) {
+      values_(kValueSize, &rng_, options.compacted) {
   for (size_t i = 0; i < records_.size(); i++) {
     runs_.push_back(options_.runs.Pick(rng_()));
   }
@@ -191,13 +191,13 @@ bool Timeseries::RunQuery(BenchDb* db, QueryKind kind,
 }
 
 QueryResult Timeseries::RunKind(BenchDb* db, QueryKind kind, int empty_percent,
-                                ProgressLine* line) const {
+                                uint64_t seed, ProgressLine* line) const {
   const std::vector<Query> queries =
       MakeQueries(kind, empty_percent,
                   kind == QueryKind::kCount
                       ? std::max<uint64_t>(1, options_.queries / kSeeksPerCount)
                       : options_.queries,
-                  options_.seed);
+                  seed);
   QueryMeter meter(db, kind);
   for (size_t i = 0; i < queries.size(); i++) {
     meter.Time([&] { return RunQuery(db, kind, queries[i]); });
@@ -209,16 +209,20 @@ QueryResult Timeseries::RunKind(BenchDb* db, QueryKind kind, int empty_percent,
   uint64_t with_answer = 0;
   for (const Query& query : queries) with_answer += RunsWithAnswer(kind, query);
   QueryResult result = meter.Finish(with_answer);
+  if (options_.compacted && with_answer > 0) result.filter_fpr = -1;
   result.empty_share = empty_percent / 100.0;
   return result;
 }
 
 Status Timeseries::Run(BenchDb* db, BenchReport* report,
                        ProgressLine* line) const {
-  for (const auto& [kind, percent] : Kinds()) {
-    const QueryResult result = RunKind(db, kind, percent, line);
-    line->Clear();
-    report->Row(result);
+  for (uint64_t round = 0; round < options_.rounds; round++) {
+    for (const auto& [kind, percent] : Kinds()) {
+      const QueryResult result =
+          RunKind(db, kind, percent, options_.seed + round, line);
+      line->Clear();
+      report->Row(result);
+    }
   }
   return Status::OK();
 }

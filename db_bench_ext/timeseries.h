@@ -24,6 +24,10 @@ struct TimeseriesOptions {
   uint64_t samples = 20000;  // of point queries and closed seeks together
   std::vector<int> empty_percents = {10, 25, 50, 75, 90, 99};
   SortedRuns runs;
+  // The tree is BenchDbOptions::compacted, and half of each value is zero. The
+  // run of a record is then not known, and neither is the filters' rate.
+  bool compacted = false;
+  uint64_t rounds = 1;  // of all queries, with another seed each
   uint64_t seed = 42;
 };
 
@@ -66,10 +70,10 @@ class Timeseries : public DbWorkload {
                                  uint64_t num_queries, uint64_t seed) const;
   // Queries that are drawn as the measured ones are and find nothing.
   std::vector<protean::Query> MakeSamples() const;
-  // Runs one kind of query. For point queries and closed seeks, `empty_percent`
-  // is the share that finds nothing.
+  // Runs one kind of query, drawn from `seed`. For point queries and closed
+  // seeks, `empty_percent` is the share that finds nothing.
   QueryResult RunKind(BenchDb* db, QueryKind kind, int empty_percent,
-                      ProgressLine* line) const;
+                      uint64_t seed, ProgressLine* line) const;
   // Index of the first record at or after the time.
   size_t FirstAtOrAfter(uint64_t time) const;
   // Number of sorted runs with a record that answers the query.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Values of one size, all different but cheap to make: cut from random bytes.
+//  The first half of compressible ones is zero (Proteus paper, section 6.2).
 
 #pragma once
 
@@ -13,7 +14,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class Values {
  public:
-  Values(size_t size, Rng* rng) : size_(size) {
+  Values(size_t size, Rng* rng, bool compressible = false)
+      : size_(size), zeros_(compressible ? size / 2 : 0) {
     while (random_bytes_.size() < size + (32 << 10)) {
       random_bytes_ += BigEndianKey((*rng)());
     }
@@ -25,10 +27,12 @@ class Values {
   void Fill(uint64_t number, std::string* value) const {
     value->assign(random_bytes_, number % (random_bytes_.size() - size_),
                   size_);
+    value->replace(0, zeros_, zeros_, '\0');
   }
 
  private:
   const size_t size_;
+  const size_t zeros_;
   std::string random_bytes_;
 };
 

@@ -26,6 +26,8 @@ check_arguments() {
 }
 check_arguments "${arguments[@]}"
 cd "$project"
+# For the benchmark of ordered indexes.
+install_optional libabsl-dev libjudy-dev
 scripts/setup.sh
 # Debian 12 has the project's version of clang-format. With that, doxygen takes 12 MB more; by itself it would take 66.
 install_optional clang-format-14
