@@ -133,18 +133,21 @@ SeekResult BenchDb::SeekFirst(const Slice& lo, const Slice* upper_bound) const {
   return result;
 }
 
-Status BenchDb::Count(const Slice& lo, const Slice& hi, uint64_t* count) const {
+Status BenchDb::Count(const Slice& lo, const Slice& hi, uint64_t* count,
+                      bool* estimated) const {
   if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
     CountResult result;
     const Status s =
         ApproximateCount(db_.get(), ReadOptions(), db_->DefaultColumnFamily(),
                          {&lo, &hi}, &result);
     *count = result.count;
+    *estimated = result.files_estimated > 0;
     return s;
   }
   const SeekOptions options(layout_, lo, &hi);
   const std::unique_ptr<Iterator> it(db_->NewIterator(options.get()));
   *count = 0;
+  *estimated = false;
   for (it->Seek(lo); it->Valid(); it->Next()) ++*count;
   return it->status();
 }

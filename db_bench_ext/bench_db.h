@@ -114,8 +114,10 @@ class BenchDb {
   SeekResult SeekFirst(const Slice& lo, const Slice* upper_bound) const;
 
   // Counts the records with keys in [lo, hi): from the filters if they are
-  // Protean's, else in a scan.
-  Status Count(const Slice& lo, const Slice& hi, uint64_t* count) const;
+  // Protean's, else in a scan. `*estimated` says whether any file's share is an
+  // estimate.
+  Status Count(const Slice& lo, const Slice& hi, uint64_t* count,
+               bool* estimated) const;
 
   // For the options of iterators.
   const TableLayoutOptions& layout() const { return layout_; }

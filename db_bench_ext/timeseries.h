@@ -49,6 +49,7 @@ class Timeseries : public DbWorkload {
  private:
   static constexpr size_t kValueSize = 1024;
   static constexpr double kCounted = 1000;
+  static constexpr double kMaxCountError = .05;  // of estimates
   // A scan of kCounted records takes as long as kSeeksPerCount seeks.
   static constexpr uint64_t kSeeksPerCount = 10;
   static constexpr double kMeanGapNs = 0.2e9;  // between events of one sensor

@@ -23,11 +23,14 @@ struct CountResult {
   uint64_t in_memtables = 0;
   // Number of sorted runs that hold the other keys: an L0 file, or a level.
   uint64_t sorted_runs = 0;
-  // Number of SST files that were asked, and the number of these that had to be
-  // scanned between the bounds because their filters cannot count. Only SuRF
-  // can count, but files that lie wholly within the range are never scanned.
+  // Number of SST files that were asked, and of these the number whose filter
+  // cannot count: only SuRF can, and any filter if all of the file lies within
+  // the range. Such a file is scanned if less than 64 KB of it lie between the
+  // bounds. Otherwise its index tells which share of it they are, with an error
+  // of a block at each bound, and its keys are taken to be spread evenly.
   uint64_t files = 0;
   uint64_t files_scanned = 0;
+  uint64_t files_estimated = 0;
   // Number of deletions: anywhere in the files asked, within the range in the
   // memtables, and all range deletions. Each may be counted as a key, and may
   // hide others that are counted.
@@ -43,7 +46,7 @@ struct CountResult {
 
   // Returns true if `count` is certainly the number of live keys.
   bool IsExact() const {
-    return deletions == 0 && !unsure &&
+    return deletions == 0 && !unsure && files_estimated == 0 &&
            sorted_runs + (in_memtables > 0 ? 1 : 0) <= 1;
   }
 };
@@ -51,8 +54,8 @@ struct CountResult {
 // Counts the keys in [*range.start, *range.limit) of a column family whose
 // table factory is ProteanTable; nullptr stands for no bound on that side. Keys
 // come without timestamps. Reads about one block for each bound from each
-// sorted run, besides the filters and indexes, and scans the files that are
-// counted in CountResult::files_scanned. Counts the present state of the DB,
+// sorted run, besides the filters and indexes, and at most 64 KB of a file that
+// is counted in CountResult::files_scanned. Counts the present state of the DB,
 // without regard to timestamps. `*result` is overwritten.
 //
 // All reads of files obey `read_options`: deadline, io_timeout, read_tier,

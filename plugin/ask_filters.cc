@@ -34,6 +34,7 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
   result->sorted_runs = totals.sorted_runs;
   result->files = totals.files;
   result->files_scanned = totals.files_scanned;
+  result->files_estimated = totals.files_estimated;
   result->deletions = totals.deletions;
   result->deletions_left_out = totals.deletions_left_out;
   result->unsure = totals.unsure;
@@ -47,6 +48,7 @@ Record RecordOf(const CountResult& count) {
   record.Add("sorted_runs", count.sorted_runs);
   record.Add("files", count.files);
   record.Add("files_scanned", count.files_scanned);
+  record.Add("files_estimated", count.files_estimated);
   record.Add("deletions", count.deletions);
   record.Add("deletions_left_out", count.deletions_left_out);
   record.Add("unsure", count.unsure);

@@ -350,6 +350,9 @@ class CountingIterator final : public FindsNothing {
   // From `lo` on, or from the beginning of the file if that is nullptr.
   void Count(const Slice* lo);
   bool CountByFilter(const Slice& lo, uint64_t* count);
+  // Estimates from where the index says that the range begins and ends. Returns
+  // false if these places are close.
+  bool CountByIndex(const Slice* lo, uint64_t* count);
   void CountByScan(const Slice* lo, uint64_t* count);
   // Takes off the keys of stretches of deletions that lie within the range.
   void LeaveOutDeletions(const Slice* lo, uint64_t* count);
@@ -382,8 +385,12 @@ void CountingIterator::Count(const Slice* lo) {
   last_.reset();
   uint64_t count = 0;
   if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
-    counter_->totals()->files_scanned++;
-    CountByScan(lo, &count);
+    if (CountByIndex(lo, &count)) {
+      counter_->totals()->files_estimated++;
+    } else if (status_.ok()) {
+      counter_->totals()->files_scanned++;
+      CountByScan(lo, &count);
+    }
   }
   if (!status_.ok()) return;
   LeaveOutDeletions(lo, &count);
@@ -443,6 +450,31 @@ bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
     if (!status_.ok()) return false;
     if (high_is_above) --*count;
   }
+  return true;
+}
+
+bool CountingIterator::CountByIndex(const Slice* lo, uint64_t* count) {
+  constexpr double kMinBytes = 64 << 10;
+  const auto size = static_cast<double>(file_->file().file_size());
+  // The share of the file that is before the block where a bound lies.
+  const auto share_before = [&](const Slice& bound) {
+    const std::string entry = FirstEntry(bound, counter_->timestamp_size());
+    // The offset alone does not tell of errors.
+    const KeyIterator it = NewKeyIterator();
+    it->Seek(entry);
+    if (status_.ok()) status_ = it->status();
+    return static_cast<double>(file_->file().table()->ApproximateOffsetOf(
+               counter_->options(), entry,
+               TableReaderCaller::kUserApproximateSize)) /
+           size;
+  };
+  const Slice* const hi = counter_->limit();
+  const double begin = lo == nullptr ? 0 : share_before(*lo);
+  const double end = hi == nullptr ? 1 : share_before(*hi);
+  const double share = end - begin;
+  if (!status_.ok() || share * size < kMinBytes) return false;
+  const auto entries = file_->file().properties()->num_entries;
+  *count = static_cast<uint64_t>(share * static_cast<double>(entries) + .5);
   return true;
 }
 

@@ -111,6 +111,7 @@ struct CountTotals {
   uint64_t sorted_runs = 0;
   uint64_t files = 0;
   uint64_t files_scanned = 0;
+  uint64_t files_estimated = 0;
   uint64_t deletions = 0;
   uint64_t deletions_left_out = 0;
   // Whether something has been counted of which it is not known whether it is a

@@ -56,6 +56,7 @@ class BlockBasedFile {
   TableReader* table() const { return table_.get(); }
 
   const std::string& name() const { return rep()->file->file_name(); }
+  uint64_t file_size() const { return rep()->file_size; }
   Env* env() const { return rep()->ioptions.env; }
   Logger* info_log() const { return rep()->ioptions.logger; }
   Statistics* statistics() const { return rep()->ioptions.stats; }

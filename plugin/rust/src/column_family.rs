@@ -22,7 +22,7 @@ pub struct Count {
     /// Whether `count` is certainly the number of live keys.
     pub is_exact: bool,
     /// All members of `CountResult` in `plugin/approximate_count.h`: `in_memtables`, `sorted_runs`, `files`,
-    /// `files_scanned`, `deletions`, `deletions_left_out`, `unsure`, and these two.
+    /// `files_scanned`, `files_estimated`, `deletions`, `deletions_left_out`, `unsure`, and these two.
     pub record: Record,
 }
 

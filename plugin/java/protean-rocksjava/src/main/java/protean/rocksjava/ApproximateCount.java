@@ -9,8 +9,9 @@ package protean.rocksjava;
  * <ul>
  *   <li>{@code in_memtables}: the part of {@code count} that the memtables hold;
  *   <li>{@code sorted_runs} that hold the other keys: a file of level 0, or a level;
- *   <li>{@code files} that were asked, and {@code files_scanned}, those of them that had to be scanned between the bounds
- *       because their filters cannot count. Only SuRF can count, but files that lie wholly within the range are never scanned;
+ *   <li>{@code files} that were asked, and those of them whose filters cannot count: {@code files_scanned} between the bounds,
+ *       because these are less than 64 KB apart, and {@code files_estimated} from their indexes, which is not exact. Only SuRF can
+ *       count, and any filter if all of the file lies within the range;
  *   <li>{@code deletions}: anywhere in the files asked, within the range in the memtables, and all range deletions. Each may
  *       be counted as a key, and may hide others that are counted;
  *   <li>{@code deletions_left_out}: deleted keys in the range that {@code count} leaves out, in long stretches of deletions;
