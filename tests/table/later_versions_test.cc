@@ -87,11 +87,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Iterators of SST files with embedded blobs are of another class than all
 // others, and must be used accordingly.
-class EmbeddedBlobTest : public NumberedDBTest,
-                         public ::testing::WithParamInterface<const char*> {
+class EmbeddedBlobTest : public NumberedDBTest {
  protected:
   EmbeddedBlobTest() {
-    SetPolicy(GetParam());
+    SetPolicy("surf:0:16");
     // Every other value is a blob.
     for (uint64_t i = 1; i <= 2000; i++) {
       truth_[Key(i)] =
@@ -108,43 +107,40 @@ class EmbeddedBlobTest : public NumberedDBTest,
     Env::Default()->DeleteFile(file_).PermitUncheckedError();
   }
 
-  // In both directions, and from every key.
-  void ExpectTruth(Iterator* it) {
-    auto expected = truth_.begin();
-    for (it->SeekToFirst(); it->Valid(); it->Next(), ++expected) {
-      ASSERT_NE(truth_.end(), expected);
-      ASSERT_EQ(expected->first, it->key().ToString());
-      ASSERT_EQ(expected->second, it->value().ToString());
-    }
-    ASSERT_OK(it->status());
-    ASSERT_EQ(truth_.end(), expected);
-    auto back = truth_.rbegin();
-    for (it->SeekToLast(); it->Valid(); it->Prev(), ++back) {
-      ASSERT_NE(truth_.rend(), back);
-      ASSERT_EQ(back->first, it->key().ToString());
-      ASSERT_EQ(back->second, it->value().ToString());
-    }
-    ASSERT_EQ(truth_.rend(), back);
-    for (const auto& [key, value] : truth_) {
-      it->Seek(key);
-      ASSERT_TRUE(it->Valid());
-      ASSERT_EQ(key, it->key().ToString());
-      ASSERT_EQ(value, it->value().ToString());
-    }
-  }
-
   const std::string file_ = path_ + ".sst";
   Records truth_;
 };
 
-TEST_P(EmbeddedBlobTest, FilesOutsideOfADB) {
+TEST_F(EmbeddedBlobTest, FilesOutsideOfADB) {
   SstFileReader reader(options_);
   ASSERT_OK(reader.Open(file_));
+  // In both directions, and from every key.
   const std::unique_ptr<Iterator> it(reader.NewIterator(ReadOptions()));
-  ExpectTruth(it.get());
+  const auto expect = [&it](const Records::value_type& record) {
+    ASSERT_TRUE(it->Valid());
+    ASSERT_EQ(record.first, it->key().ToString());
+    ASSERT_EQ(record.second, it->value().ToString());
+  };
+  it->SeekToFirst();
+  for (const auto& record : truth_) {
+    ASSERT_NO_FATAL_FAILURE(expect(record));
+    it->Next();
+  }
+  ASSERT_FALSE(it->Valid());
+  ASSERT_OK(it->status());
+  it->SeekToLast();
+  for (auto back = truth_.rbegin(); back != truth_.rend(); ++back) {
+    ASSERT_NO_FATAL_FAILURE(expect(*back));
+    it->Prev();
+  }
+  ASSERT_FALSE(it->Valid());
+  for (const auto& record : truth_) {
+    it->Seek(record.first);
+    ASSERT_NO_FATAL_FAILURE(expect(record));
+  }
 }
 
-TEST_P(EmbeddedBlobTest, IngestedFiles) {
+TEST_F(EmbeddedBlobTest, IngestedFiles) {
   Open();
   ASSERT_OK(db_->IngestExternalFile({file_}, IngestExternalFileOptions()));
   ExpectRecords(db_.get(), truth_);
@@ -157,12 +153,8 @@ TEST_P(EmbeddedBlobTest, IngestedFiles) {
   EXPECT_EQ(truth_.size() - 1, FilteredSeeks());
   EXPECT_EQ(0u, BlocksRead());
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  ExpectTruth(it.get());
+  ExpectRecords(db_.get(), truth_);
 }
-
-INSTANTIATE_TEST_SUITE_P(Policies, EmbeddedBlobTest,
-                         ::testing::Values("surf:0:16"));
 
 #endif
 

@@ -5,7 +5,6 @@
 #include "filter_policy/levels_policy.h"
 
 #include "plugin/filter_properties.h"
-#include "plugin/refresh_filters.h"
 #include "rocksdb/sst_file_reader.h"
 #include "tests/protean_db.h"
 
@@ -110,14 +109,6 @@ TEST_F(LevelsPolicyTest, NoFilterInALevel) {
   EXPECT_EQ("protean.Proteus 12", policies[1]);
   EXPECT_EQ("protean.Proteus 12", policies[2]);
   SeekInGaps();
-
-  RefreshResult result;
-  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(),
-                           RefreshOptions(), &result));
-  for (const RefreshedFile& file : result.files) {
-    EXPECT_EQ(file.level == 0, file.outcome == RefreshOutcome::kUnfiltered)
-        << file.name << ": " << ToString(file.outcome);
-  }
 }
 
 // A policy of RocksDB has no part in files that only the last policy builds.
@@ -267,22 +258,6 @@ TEST_F(LevelsPolicyTest, FiltersOutliveTheirPolicy) {
     EXPECT_EQ(policy == "nullptr" ? " 0" : "bloomfilter 10", policies.at(2));
     Destroy();
   }
-}
-
-TEST_F(LevelsPolicyTest, ChangedInAnOpenDB) {
-  ASSERT_OK(Set("proteus:12"));
-  Open();
-  AddFile(0);
-  ASSERT_OK(db_->SetOptions(
-      {{"table_factory.filter_policy", "levels:bloomfilter:10,surf:0:8"}}));
-  AddFile(1);
-  const TablePropertiesCollection tables = PropertiesOf(db_.get());
-  std::set<std::string> names;
-  for (const auto& [path, table] : tables) {
-    names.insert(table->filter_policy_name);
-  }
-  EXPECT_EQ((std::set<std::string>{"protean.Proteus", "bloomfilter"}), names);
-  SeekInGaps();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -48,6 +48,25 @@ class MayExistTest : public NumberedDBTest {
                      const ReadOptions& read = {}) {
     return RangeMayExist(Between(lo, hi), read);
   }
+  // The filters of all files, opened one by one.
+  using Filters = std::vector<std::unique_ptr<SstFileFilter>>;
+  Filters OpenFiles() {
+    Filters filters;
+    for (const LiveFileMetaData& file : Files()) {
+      filters.emplace_back();
+      EXPECT_OK(SstFileFilter::Open(options_, PathOf(file), &filters.back()));
+    }
+    EXPECT_FALSE(filters.empty());
+    return filters;
+  }
+  // How many of `ask`'s answers are yes.
+  template <typename Ask>
+  static uint64_t Count(const Filters& filters, const Ask& ask) {
+    uint64_t yes = 0;
+    for (const auto& filter : filters) yes += ask(*filter);
+    return yes;
+  }
+
   static uint64_t DataBlockReads() {
     const PerfContext& counters = *get_perf_context();
     return counters.block_read_count - counters.filter_block_read_count -
@@ -87,6 +106,32 @@ TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
     EXPECT_FALSE(RangeMayExist(Key(7), Key(7)));
     EXPECT_FALSE(RangeMayExist(Key(7), Key(3)));
     EXPECT_TRUE(RangeMayExist("", Key(5 * kNum)));
+    // The filters of the files alone say the same.
+    Flush();
+    const Filters filters = OpenFiles();
+    const auto count_keys = [&filters](const std::string& key) {
+      return Count(filters, [&](auto& f) { return f.KeyMayExist(key); });
+    };
+    const auto count_ranges = [&filters](const Slice& lo, const Slice& hi) {
+      return Count(filters, [range = Between(lo, hi)](auto& f) {
+        return f.RangeMayExist(range);
+      });
+    };
+    uint64_t in_vain = 0;
+    for (uint64_t i = 1; i <= 4 * kNum; i++) {
+      const std::string after = Gap(i, kGap / 2);
+      ASSERT_GE(count_keys(Key(i)), 1u);
+      ASSERT_GE(count_ranges(Key(i), after), 1u);
+      EXPECT_EQ(0u, count_ranges(after, Key(i)));
+      in_vain += count_keys(after);
+      in_vain += count_ranges(after, Gap(i, kGap / 2 + 9));
+    }
+    EXPECT_LT(in_vain, 2 * kNum * 4 / 10);
+    // Reads after a check read as ever.
+    std::string value;
+    ASSERT_OK(db_->Get(ReadOptions(), Key(5), &value));
+    EXPECT_EQ("some value of it", value);
+    EXPECT_EQ(Key(5), FirstFrom(Key(5)));
   }
 }
 
@@ -213,21 +258,19 @@ TEST_F(MayExistTest, OtherFiltersAndTables) {
 }
 
 TEST_F(MayExistTest, PrefixExtractorsAndReversedOrder) {
-  options_.prefix_extractor.reset(NewFixedPrefixTransform(6));
-  Open();
-  Fill(1000);
-  for (uint64_t i = 1; i <= 4000; i++) {
-    ASSERT_TRUE(KeyMayExist(Key(i))) << i;
-    ASSERT_TRUE(RangeMayExist(Key(i), Gap(i))) << i;
-  }
-  Destroy();
-  options_.prefix_extractor.reset();
-  options_.comparator = ReverseBytewiseComparator();
-  Open();
-  Fill(1000);
-  for (uint64_t i = 1; i <= 4000; i++) {
-    ASSERT_TRUE(KeyMayExist(Key(i))) << i;
-    ASSERT_TRUE(RangeMayExist(Key(i), BigEndian(kGap * i - 1))) << i;
+  for (const bool reversed : {false, true}) {
+    SCOPED_TRACE(reversed);
+    Destroy();
+    if (reversed) options_.comparator = ReverseBytewiseComparator();
+    options_.prefix_extractor.reset(reversed ? nullptr
+                                             : NewFixedPrefixTransform(6));
+    Open();
+    Fill(1000);
+    for (uint64_t i = 1; i <= 4000; i++) {
+      const std::string next = reversed ? BigEndian(kGap * i - 1) : Gap(i);
+      ASSERT_TRUE(KeyMayExist(Key(i))) << i;
+      ASSERT_TRUE(RangeMayExist(Key(i), next)) << i;
+    }
   }
   EXPECT_FALSE(RangeMayExist(Key(1), Key(2)));
 }
@@ -240,11 +283,10 @@ TEST_F(MayExistTest, RandomOperations) {
         "kTwoLevelIndexSearch;metadata_block_size=256"}) {
     for (uint32_t seed = 1; seed <= 3; seed++) {
       SCOPED_TRACE(table + std::to_string(seed));
-      Destroy();
       SetTable(table);
-      Open();
+      OpenNew();
       Random random(seed);
-      std::map<std::string, int> truth;
+      std::set<std::string> truth;
       const auto any = [&] {
         std::string key(1 + random.Uniform(3), 'a');
         for (char& c : key) c = static_cast<char>('a' + random.Uniform(12));
@@ -256,7 +298,7 @@ TEST_F(MayExistTest, RandomOperations) {
         const std::string b = any();
         if (what < 30) {
           Put(a, "v");
-          truth[a] = 1;
+          truth.insert(a);
         } else if (what < 40) {
           Delete(a);
           truth.erase(a);
@@ -272,16 +314,12 @@ TEST_F(MayExistTest, RandomOperations) {
           }
         } else if (what < 70) {
           const bool may_exist = KeyMayExist(a);
-          if (truth.count(a) > 0) {
-            ASSERT_TRUE(may_exist) << a;
-          }
+          ASSERT_TRUE(may_exist || truth.count(a) == 0) << a;
         } else if (a < b) {
           const auto first = truth.lower_bound(a);
-          const bool exists = first != truth.end() && first->first < b;
+          const bool exists = first != truth.end() && *first < b;
           const bool may_exist = RangeMayExist(a, b);
-          if (exists) {
-            ASSERT_TRUE(may_exist) << a << " " << b;
-          }
+          ASSERT_TRUE(may_exist || !exists) << a << " " << b;
         }
       }
     }
@@ -309,79 +347,10 @@ TEST_F(MayExistTest, OpenRanges) {
   }
 }
 
-// Reads after a check read as ever.
-TEST_F(MayExistTest, ReadsAfterwardsReadAgain) {
-  Open();
-  Fill(500);
-  Flush();
-  EXPECT_TRUE(KeyMayExist(Key(5)));
-  EXPECT_TRUE(RangeMayExist(Key(5), Key(6)));
-  std::string value;
-  ASSERT_OK(db_->Get(ReadOptions(), Key(5), &value));
-  EXPECT_EQ("some value of it", value);
-  EXPECT_EQ(Key(5), FirstFrom(Key(5)));
-}
-
 // ---- Files ----
 
-// What the filters of all files of the DB say, opened one by one.
-class FilesMayExistTest : public MayExistTest {
- protected:
-  using Filters = std::vector<std::unique_ptr<SstFileFilter>>;
-  Filters OpenFiles() {
-    Filters filters;
-    for (const LiveFileMetaData& file : Files()) {
-      filters.emplace_back();
-      EXPECT_OK(SstFileFilter::Open(options_, PathOf(file), &filters.back()));
-    }
-    EXPECT_FALSE(filters.empty());
-    return filters;
-  }
-  // How many of `ask`'s answers are yes.
-  template <typename Ask>
-  static int Count(const Filters& filters, const Ask& ask) {
-    int yes = 0;
-    for (const auto& filter : filters) yes += ask(*filter);
-    return yes;
-  }
-};
-
-TEST_F(FilesMayExistTest, AsInTheDB) {
-  constexpr uint64_t kNum = 1000;
-  for (const char* table :
-       {"filter_policy=surf:0:12", "filter_policy=proteus:16",
-        "filter_policy=proteus:16;partition_filters=true;"
-        "index_type=kTwoLevelIndexSearch;metadata_block_size=1024"}) {
-    SCOPED_TRACE(table);
-    ASSERT_NO_FATAL_FAILURE(Refill(table, kNum));
-    Flush();
-    const Filters filters = OpenFiles();
-    int in_vain = 0;
-    for (uint64_t i = 1; i <= 4 * kNum; i++) {
-      const std::string behind = Gap(i, kGap / 2);
-      ASSERT_GE(
-          Count(filters, [&](const auto& f) { return f.KeyMayExist(Key(i)); }),
-          1);
-      ASSERT_GE(Count(filters,
-                      [&](const auto& f) {
-                        return f.RangeMayExist(Between(Key(i), behind));
-                      }),
-                1);
-      EXPECT_EQ(0, Count(filters, [&](const auto& f) {
-                  return f.RangeMayExist(Between(behind, Key(i)));
-                }));
-      in_vain +=
-          Count(filters, [&](const auto& f) { return f.KeyMayExist(behind); });
-      in_vain += Count(filters, [&](const auto& f) {
-        return f.RangeMayExist(Between(behind, Gap(i, kGap / 2 + 9)));
-      });
-    }
-    EXPECT_LT(in_vain, 800);
-  }
-}
-
 // Where the filters do not know the keys in their order, anything may exist.
-TEST_F(FilesMayExistTest, WithoutAFilterAnythingMayExist) {
+TEST_F(MayExistTest, FilesWithoutAFilterAnythingMayExist) {
   for (const char* table :
        {"filter_policy=bloomfilter:10", "whole_key_filtering=false", ""}) {
     for (const Comparator* comparator :
@@ -412,7 +381,7 @@ TEST_F(FilesMayExistTest, WithoutAFilterAnythingMayExist) {
   }
 }
 
-TEST_F(FilesMayExistTest, BadFiles) {
+TEST_F(MayExistTest, BadFiles) {
   std::unique_ptr<SstFileFilter> filter;
   EXPECT_TRUE(SstFileFilter::Open(options_, path_ + "/none.sst", &filter)
                   .IsPathNotFound());

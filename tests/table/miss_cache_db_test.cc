@@ -28,6 +28,13 @@ class MissCacheDBTest : public testing::TestWithParam<const char*> {
     }
   }
   static std::string KeyOf(uint64_t number) { return Digits(number, 8); }
+  // The i-th of 500 numbers, nearly all of which are no keys.
+  static uint64_t Target(int i) { return i * 977 % (1 << 20); }
+  void GetTargets() {
+    Keys keys;
+    for (int i = 0; i < 500; i++) keys.push_back(KeyOf(Target(i)));
+    CompareGets(&dbs_, keys);
+  }
 
   // The files that filters have let through in vain.
   uint64_t InVain() {
@@ -53,19 +60,14 @@ class MissCacheDBTest : public testing::TestWithParam<const char*> {
 
 TEST_P(MissCacheDBTest, ReadsInVainArePaidOnce) {
   Fill();
-  const auto gets = Repeat(3, [this] {
-    Keys keys;
-    for (int i = 0; i < 500; i++) keys.push_back(KeyOf(i * 977 % (1 << 20)));
-    CompareGets(&dbs_, keys);
-  });
+  const auto gets = Repeat(3, [this] { GetTargets(); });
   EXPECT_GT(gets[0], 20u);
   EXPECT_LE(gets[1] + gets[2], gets[0] / 50);
   const auto bounded = Repeat(3, [this] {
     TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/true);
     for (int i = 0; i < 500; i++) {
-      const uint64_t target = i * 977 % (1 << 20);
-      it.SetUpper(KeyOf(target + 8));
-      it.Seek(KeyOf(target));
+      it.SetUpper(KeyOf(Target(i) + 8));
+      it.Seek(KeyOf(Target(i)));
     }
   });
   EXPECT_GT(bounded[0], 20u);
@@ -78,7 +80,7 @@ TEST_P(MissCacheDBTest, UnboundedSeeksGoOnBehindGaps) {
   const auto unbounded = Repeat(3, [this] {
     TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false);
     for (int i = 0; i < 500; i++) {
-      if (it.Seek(KeyOf(i * 977 % (1 << 20))) && i % 3 == 0) it.Next();
+      if (it.Seek(KeyOf(Target(i))) && i % 3 == 0) it.Next();
     }
   });
   EXPECT_GT(unbounded[0], 20u);
@@ -91,7 +93,7 @@ TEST_P(MissCacheDBTest, WhatIsKnownToBeAbsentDoesNotExist) {
   DB* const db = dbs_.protean();
   uint64_t wrong = 0;
   for (int i = 0; i < 500; i++) {
-    const std::string key = KeyOf(i * 977 % (1 << 20));
+    const std::string key = KeyOf(Target(i));
     const Slice key_slice = key;
     std::string value;
     if (!db->Get(ReadOptions(), key, &value).IsNotFound()) continue;
@@ -165,9 +167,7 @@ TEST_P(MissCacheDBTest, AnswersAreThoseOfPlainRocksDB) {
 
 TEST_P(MissCacheDBTest, CanBeSwitchedOff) {
   Fill(";miss_cache_size=0");
-  Keys keys;
-  for (int i = 0; i < 500; i++) keys.push_back(KeyOf(i * 977 % (1 << 20)));
-  const auto gets = Repeat(2, [&] { CompareGets(&dbs_, keys); });
+  const auto gets = Repeat(2, [this] { GetTargets(); });
   EXPECT_GT(gets[0], 20u);
   EXPECT_EQ(gets[0], gets[1]);
   EXPECT_EQ(0u, MissesOf(dbs_.protean()).bytes);

@@ -20,16 +20,23 @@ class OpenSeeksTest : public OwnDBTest {
   }
 
   // One run of these keys; at the bottom of the tree or on level 0.
-  void AddRun(const std::vector<std::string>& keys, bool bottom = false) {
+  void AddRun(const Keys& keys, bool bottom = false) {
     WriteFile(keys, /*level=*/0, std::string(100, 'v'));
     model_.insert(keys.begin(), keys.end());
     if (bottom) CompactLevel0Into(3, 1 << 30);
   }
   // Numbers that are spread out.
   void AddNumbers(size_t count, bool bottom = false) {
-    std::vector<std::string> keys(count);
+    Keys keys(count);
     for (std::string& key : keys) key = BigEndian(random_.Next());
     AddRun(keys, bottom);
+  }
+
+  // Reads all blocks.
+  void Scan() {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    }
   }
 
   // Checks that an iterator at `target` and some steps on is where it should
@@ -39,10 +46,10 @@ class OpenSeeksTest : public OwnDBTest {
     it->Seek(target);
     for (int i = 0; i <= steps; i++) {
       ASSERT_OK(it->status());
-      ASSERT_EQ(expected != model_.end(), it->Valid())
-          << Slice(target).ToString(true);
-      if (!it->Valid() || i == steps) return;
-      ASSERT_EQ(Slice(*expected).ToString(true), it->key().ToString(true));
+      ASSERT_EQ(expected != model_.end(), it->Valid()) << Hex(target);
+      if (!it->Valid()) return;
+      ASSERT_EQ(Hex(*expected), Hex(it->key()));
+      if (i == steps) return;
       it->Next();
       ++expected;
     }
@@ -88,13 +95,19 @@ TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
 // RocksDB's iterator seeks anew when it has skipped some versions of a key, and
 // takes markers at one place for such.
 TEST_F(OpenSeeksTest, MoreRunsThanItSkips) {
-  for (const uint64_t max_skip : {0, 1, 8}) {
+  for (const auto& [policy, max_skip] :
+       {std::pair<std::string, uint64_t>{"proteus:12", 0},
+        {"proteus:12", 1},
+        {"proteus:12", 8},
+        {"surf:0:0", 0},
+        {"prefixbloom:12", 0}}) {
+    SCOPED_TRACE(policy + ", " + std::to_string(max_skip));
     Destroy();
     options_.max_sequential_skip_in_iterations = max_skip;
     model_.clear();
-    OpenWith(std::string("filter_policy=proteus:12") + kSmallCache);
+    OpenWith("filter_policy=" + policy + kSmallCache);
     for (int run = 0; run < 24; run++) {
-      std::vector<std::string> keys;
+      Keys keys;
       for (int i = 0; i < 50; i++) {
         // Also keys that others begin with, which go on with zeros.
         std::string key = BigEndian(random_.Next() & ~uint64_t{0xffff});
@@ -122,6 +135,12 @@ TEST_F(OpenSeeksTest, MoreRunsThanItSkips) {
           break;
       }
       Check(it.get(), target, static_cast<int>(random_.Uniform(4)));
+      // Backwards, over markers.
+      if (!it->Valid() || it->key() == *model_.begin()) continue;
+      const auto before = std::prev(model_.find(it->key().ToString()));
+      it->Prev();
+      ASSERT_TRUE(it->Valid());
+      ASSERT_EQ(Hex(*before), Hex(it->key()));
     }
   }
 }
@@ -183,11 +202,7 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
            seeks;
   };
   EXPECT_GT(filtered(1000), 2);
-  // Loads all.
-  std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
-  }
-  it.reset();
+  Scan();
   BlocksPerSeek(1000, /*seed=*/2);
   EXPECT_LT(filtered(1000), 0.1);
   // Now they are on the disk again.
@@ -205,11 +220,7 @@ TEST_F(OpenSeeksTest, FilesOfLevelZeroLearnTogetherThatReadsAreCheap) {
   constexpr int kRuns = 100;
   OpenWith("filter_policy=proteus:12;block_cache=64M");
   for (int run = 0; run < kRuns; run++) AddNumbers(200);
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    }
-  }
+  Scan();
   const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
   const auto seek = [&](int seeks) {
     const uint64_t before = get_perf_context()->bloom_sst_miss_count;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  How Protean is selected: by options strings, OPTIONS files, and code; and
-//  what is refused.
+//  How Protean and its policies are selected: by options strings, OPTIONS
+//  files, and code; and what is refused.
 
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/proteus/proteus_policy.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/protean_table_factory.h"
 #include "tests/protean_db.h"
@@ -15,27 +17,51 @@ namespace {
 
 class OptionsTest : public OwnDBTest {
  protected:
-  static Status Parse(const std::string& table, ColumnFamilyOptions* options) {
-    *options = ColumnFamilyOptions();
-    return AddOptions("table_factory={id=ProteanTable;" + table + "}", options);
-  }
   static ColumnFamilyOptions Parsed(const std::string& table) {
     ColumnFamilyOptions options;
-    EXPECT_OK(Parse(table, &options));
+    EXPECT_OK(
+        AddOptions("table_factory={id=ProteanTable;" + table + "}", &options));
     return options;
   }
   static const BlockBasedTableOptions& TableOf(
       const ColumnFamilyOptions& options) {
     return *options.table_factory->GetOptions<BlockBasedTableOptions>();
   }
-  // What the policy says of SuRF's bits.
-  static Keys SurfBits(const std::string& table) {
-    const ColumnFamilyOptions options = Parsed(table);
-    const FilterPolicy* policy = PolicyOf(options);
-    EXPECT_STREQ("protean.SuRF", policy->Name());
-    return {OptionOf(policy, "hash_suffix_bits"),
-            OptionOf(policy, "real_suffix_bits"),
-            OptionOf(policy, "prefix_suffix_bits")};
+  // The option of a policy with that text.
+  static std::string OptionIn(const std::string& policy,
+                              const std::string& name) {
+    const ColumnFamilyOptions options = Parsed("filter_policy=" + policy);
+    return OptionOf(PolicyOf(options), name);
+  }
+  void UsePolicy(std::shared_ptr<const FilterPolicy> policy) {
+    BlockBasedTableOptions table;
+    table.filter_policy = std::move(policy);
+    options_.table_factory = NewProteanTableFactory(table);
+  }
+  // Opens the DB and writes a file.
+  Status Use() {
+    Status s = TryOpen();
+    if (s.ok()) s = db_->Put(WriteOptions(), "k", "v");
+    if (s.ok()) s = db_->Flush(FlushOptions());
+    Close();
+    return s;
+  }
+
+  // Such options are refused when they are parsed and, if RocksDB ignores what
+  // it cannot parse, when the DB is opened.
+  void ExpectPolicyRefused(const std::string& policy, const Keys& words) {
+    SCOPED_TRACE(policy);
+    for (bool ignore : {false, true}) {
+      ConfigOptions config;
+      config.ignore_unsupported_options = true;
+      config.ignore_unknown_options = ignore;
+      options_.table_factory.reset(NewBlockBasedTableFactory());
+      Status s = GetColumnFamilyOptionsFromString(
+          config, ColumnFamilyOptions(), ProteanTableText(policy), &options_);
+      options_.create_if_missing = true;
+      if (ignore && s.ok()) s = Use();
+      ExpectRefused(s, words);
+    }
   }
 };
 
@@ -53,10 +79,12 @@ TEST_F(OptionsTest, WithoutAPolicy) {
     ASSERT_OK(AddOptions(line, &options));
     EXPECT_EQ(nullptr, PolicyOf(options));
   }
+  for (const std::string policy : {"bloomfilter", "ribbonfilter"}) {
+    EXPECT_EQ(policy,
+              PolicyOf(Parsed("filter_policy=" + policy + ":10"))->Name());
+  }
   for (const bool filters : {true, false}) {
-    BlockBasedTableOptions table;
-    if (filters) table.filter_policy = NewProteusFilterPolicy({});
-    options_.table_factory = NewProteanTableFactory(table);
+    UsePolicy(filters ? NewProteusFilterPolicy({}) : nullptr);
     EXPECT_EQ(filters, PolicyOf(options_) != nullptr);
     OpenNew();
     const Options loaded = OptionsOnDisk();
@@ -66,63 +94,52 @@ TEST_F(OptionsTest, WithoutAPolicy) {
 }
 
 TEST_F(OptionsTest, ShortAndLongForms) {
-  const ColumnFamilyOptions options = Parsed("filter_policy=surf:4:7");
-  EXPECT_STREQ("ProteanTable", options.table_factory->Name());
-  EXPECT_TRUE(options.table_factory->IsInstanceOf("BlockBasedTable"));
-  EXPECT_EQ((Keys{"4", "7", "0"}), SurfBits("filter_policy=surf:4:7"));
-  EXPECT_EQ((Keys{"0", "2", "8"}), SurfBits("filter_policy=surf:0:2:8"));
-  const std::string object =
-      "block_size=8192;filter_policy={id=protean.SuRF;hash_suffix_bits=3;"
-      "real_suffix_bits=0}";
-  EXPECT_EQ((Keys{"3", "0", "0"}), SurfBits(object));
-  EXPECT_EQ(8192u, TableOf(Parsed(object)).block_size);
-}
-
-TEST_F(OptionsTest, RocksDBsOwnPolicies) {
-  EXPECT_STREQ("bloomfilter",
-               PolicyOf(Parsed("filter_policy=bloomfilter:10"))->Name());
-  EXPECT_NE(nullptr, PolicyOf(Parsed("filter_policy=ribbonfilter:10")));
-  EXPECT_EQ(nullptr, PolicyOf(Parsed("filter_policy=nullptr")));
-}
-
-TEST_F(OptionsTest, BadPoliciesAreRefused) {
-  for (bool ignore : {false, true}) {
-    ConfigOptions config;
-    config.ignore_unsupported_options = true;
-    config.ignore_unknown_options = ignore;
-    // If RocksDB ignores what it cannot parse, the error comes when the DB is
-    // opened.
-    auto parse = [&](const std::string& policy) {
-      const Status s = GetColumnFamilyOptionsFromString(
-          config, ColumnFamilyOptions(), ProteanTableText(policy), &options_);
-      options_.create_if_missing = true;
-      return ignore && s.ok() ? TryOpen() : s;
-    };
-    ExpectRefused(parse("surf:33:0"), {"hash_suffix_bits", "33", "0 to 32"});
-    ExpectRefused(parse("surf:0:99"), {"real_suffix_bits", "99", "0 to 32"});
-    ExpectRefused(parse("surf:0:-1"), {"real_suffix_bits", "-1", "0 to 32"});
-    ExpectRefused(parse("surf:0:x"), {"real_suffix_bits", "x", "0 to 32"});
-    ExpectRefused(parse("surf:4"), {"surf:4", "surf[:HASH_BITS:REAL_BITS"});
-    ExpectRefused(parse("surf:4:4:4:4"), {"surf:4:4:4:4", "[:PREFIX_BITS]"});
-    ExpectRefused(parse("surf:4:4:"), {"surf:4:4:"});
-    ExpectRefused(parse("surf:0:0:17"),
-                  {"prefix_suffix_bits", "17", "0 to 16"});
-    ExpectRefused(parse("surf:32:32:1"),
-                  {"hash_suffix_bits", "real_suffix_bits", "prefix_suffix_bits",
-                   "65", "up to 64"});
-    ExpectRefused(parse("{id=protean.SuRF;prefix_suffix_bits=20}"),
-                  {"prefix_suffix_bits", "20", "0 to 16"});
-    ExpectRefused(parse("{id=protean.SuRF;no_such_option=1}"),
-                  {"no_such_option"});
+  for (const auto& [text, bits] :
+       {std::pair<std::string, Keys>{"surf:4:7", {"4", "7", "0"}},
+        {"surf:0:2:8", {"0", "2", "8"}},
+        {"{id=protean.SuRF;hash_suffix_bits=3;real_suffix_bits=0}",
+         {"3", "0", "0"}}}) {
+    SCOPED_TRACE(text);
+    const ColumnFamilyOptions options =
+        Parsed("block_size=8192;filter_policy=" + text);
+    EXPECT_STREQ("ProteanTable", options.table_factory->Name());
+    EXPECT_TRUE(options.table_factory->IsInstanceOf("BlockBasedTable"));
+    EXPECT_EQ(8192u, TableOf(options).block_size);
+    const FilterPolicy* policy = PolicyOf(options);
+    EXPECT_STREQ("protean.SuRF", policy->Name());
+    EXPECT_EQ(bits, (Keys{OptionOf(policy, "hash_suffix_bits"),
+                          OptionOf(policy, "real_suffix_bits"),
+                          OptionOf(policy, "prefix_suffix_bits")}));
   }
 }
 
-// What options allow one by one, but not together, is refused by DB::Open.
-TEST_F(OptionsTest, TooManySuffixBitsInAll) {
+TEST_F(OptionsTest, BadPoliciesAreRefused) {
+  for (const auto& [policy, words] :
+       {std::pair<const char*, Keys>{"surf:33:0",
+                                     {"hash_suffix_bits", "33", "0 to 32"}},
+        {"surf:0:99", {"real_suffix_bits", "99", "0 to 32"}},
+        {"surf:0:-1", {"real_suffix_bits", "-1", "0 to 32"}},
+        {"surf:0:x", {"real_suffix_bits", "x", "0 to 32"}},
+        {"surf:4", {"surf:4", "surf[:HASH_BITS:REAL_BITS"}},
+        {"surf:4:4:4:4", {"surf:4:4:4:4", "[:PREFIX_BITS]"}},
+        {"surf:4:4:", {"surf:4:4:"}},
+        {"surf:0:0:17", {"prefix_suffix_bits", "17", "0 to 16"}},
+        {"surf:32:32:1",
+         {"hash_suffix_bits", "real_suffix_bits", "prefix_suffix_bits", "65",
+          "up to 64"}},
+        {"{id=protean.SuRF;prefix_suffix_bits=20}",
+         {"prefix_suffix_bits", "20", "0 to 16"}},
+        {"{id=protean.SuRF;no_such_option=1}", {"no_such_option"}}}) {
+    ExpectPolicyRefused(policy, words);
+  }
+  // What options allow one by one, but not together, is refused by DB::Open, as
+  // is what code has set.
   SetPolicy(
       "{id=protean.SuRF;hash_suffix_bits=32;real_suffix_bits=32;"
       "prefix_suffix_bits=16}");
   ExpectRefused(TryOpen(), {"hash_suffix_bits", "80", "up to 64"});
+  UsePolicy(NewSurfFilterPolicy({0, 40}));
+  ExpectRefused(TryOpen(), {"real_suffix_bits", "40", "0 to 32"});
 }
 
 namespace {
@@ -151,9 +168,7 @@ TEST_F(OptionsTest, PoliciesOfThePrograms) {
   for (const bool in_constructor : {true, false}) {
     const auto policy = std::make_shared<PolicyOfProgram>(
         in_constructor ? "PolicyInConstructor" : "PolicyAfterwards");
-    BlockBasedTableOptions table;
-    if (in_constructor) table.filter_policy = policy;
-    options_.table_factory = NewProteanTableFactory(table);
+    UsePolicy(in_constructor ? policy : nullptr);
     options_.table_factory->GetOptions<BlockBasedTableOptions>()
         ->filter_policy = policy;
     // Writes an OPTIONS file, and reads it back to check it.
@@ -168,7 +183,7 @@ TEST_F(OptionsTest, PoliciesOfThePrograms) {
   }
   // All other names are refused as without Protean.
   ColumnFamilyOptions parsed;
-  ExpectRefused(Parse("filter_policy=PolicyOfNobody", &parsed),
+  ExpectRefused(AddOptions(ProteanTableText("PolicyOfNobody"), &parsed),
                 {"PolicyOfNobody", "surf[:HASH_BITS:REAL_BITS",
                  "proteus[:BITS_PER_KEY", "{id=protean.Proteus;...}"});
 }
@@ -185,11 +200,8 @@ TEST_F(OptionsTest, PoliciesAreValidatedOnce) {
     mutable int validations = 0;
   };
   const auto policy = std::make_shared<Counting>();
-  BlockBasedTableOptions table;
-  table.filter_policy = policy;
-  ColumnFamilyOptions options;
-  options.table_factory = NewProteanTableFactory(table);
-  ASSERT_OK(options.table_factory->ValidateOptions(DBOptions(), options));
+  UsePolicy(policy);
+  ASSERT_OK(options_.table_factory->ValidateOptions(options_, options_));
   EXPECT_EQ(1, policy->validations);
 }
 
@@ -207,19 +219,30 @@ TEST_F(OptionsTest, OptionsOfAnOpenDB) {
   // Files written from then on have the new filter; the other files keep
   // theirs.
   WriteFile({"a"});
-  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", "proteus:12"}}));
-  EXPECT_STREQ("protean.Proteus", PolicyOf(db_->GetOptions())->Name());
+  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy",
+                              "{id=protean.Proteus;filter_budget_bytes=3M}"}}));
+  for (const Options& options : {db_->GetOptions(), OptionsOnDisk()}) {
+    EXPECT_STREQ("protean.Proteus", PolicyOf(options)->Name());
+    EXPECT_EQ("3145728", OptionOf(PolicyOf(options), "filter_budget_bytes"));
+  }
   WriteFile({"b"});
+  ASSERT_OK(db_->SetOptions(
+      {{"table_factory.filter_policy", "levels:bloomfilter:10,surf:0:8"}}));
+  WriteFile({"c"});
   std::set<std::string> policies;
   for (const auto& [file, properties] : PropertiesOf(db_.get())) {
     policies.insert(properties->filter_policy_name);
   }
-  EXPECT_EQ((std::set<std::string>{"protean.SuRF", "protean.Proteus"}),
-            policies);
-  EXPECT_TRUE(Has("a"));
-  EXPECT_TRUE(Has("b"));
+  EXPECT_EQ(
+      (std::set<std::string>{"bloomfilter", "protean.SuRF", "protean.Proteus"}),
+      policies);
+  for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(Has(key)) << key;
   ExpectRefused(db_->SetOptions({{"table_factory.filter_policy", "surf:99:0"}}),
                 {"hash_suffix_bits", "99"});
+  ExpectRefused(
+      db_->SetOptions({{"table_factory.filter_policy",
+                        "{id=protean.Proteus;filter_budget_bytes=3}"}}),
+      {"filter_budget_bytes", "3"});
 }
 
 // RocksDB ignores partition_filters without a two-level index, and Protean
@@ -240,34 +263,44 @@ TEST_F(OptionsTest, PartitionFiltersIsOfTheIndex) {
   }
 }
 
-TEST_F(OptionsTest, BadNumbersInCodeAreRefusedAtOpen) {
-  BlockBasedTableOptions table;
-  table.filter_policy = NewSurfFilterPolicy({0, 40});
-  options_.table_factory = NewProteanTableFactory(table);
-  ExpectRefused(TryOpen(), {"real_suffix_bits", "40", "0 to 32"});
-}
-
-// An SstFileWriter does not validate options: it must do without a filter.
-TEST_F(OptionsTest, BadNumbersInSstFileWriter) {
-  const std::string name = path_ + ".sst";
-  std::set<uint64_t> filter_sizes;
+// An SstFileWriter does not validate options: it must do without a filter, or
+// have the one of the default options.
+TEST_F(OptionsTest, BadOptionsInSstFileWriter) {
+  std::vector<std::shared_ptr<const FilterPolicy>> policies;
   // The default options are the first ones.
   for (const auto& [hash_bits, real_bits] :
        {std::pair<uint32_t, uint32_t>{0, 8}, {33, 0}, {0, 200}, {~0u, ~0u}}) {
-    BlockBasedTableOptions table;
-    table.filter_policy = NewSurfFilterPolicy({hash_bits, real_bits});
-    options_.table_factory = NewProteanTableFactory(table);
+    policies.push_back(NewSurfFilterPolicy({hash_bits, real_bits}));
+  }
+  const size_t num_surf = policies.size();
+  for (int bad = 0; bad < 5; bad++) {
+    ProteusPolicyOptions options;
+    if (bad == 0) options.prefix_filter_type = 3;
+    if (bad == 1) options.bits_per_key = 1e300;
+    if (bad == 2) options.bits_per_key = std::nan("");
+    if (bad == 3) options.seed_file = path_ + "_missing";
+    if (bad == 4) options.level_bits = 2;
+    policies.push_back(
+        std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options));
+  }
+  const std::string name = path_ + ".sst";
+  std::set<uint64_t> surf_sizes;
+  for (size_t i = 0; i < policies.size(); i++) {
+    SCOPED_TRACE(i);
+    UsePolicy(policies[i]);
     WriteSstFile(options_, name, {"a", "abc", "abd", "b"});
     SstFileReader reader(options_);
     ASSERT_OK(reader.Open(name));
-    filter_sizes.insert(reader.GetTableProperties()->filter_size);
+    if (i < num_surf) {
+      surf_sizes.insert(reader.GetTableProperties()->filter_size);
+    }
     const std::unique_ptr<Iterator> it(reader.NewIterator(ReadOptions()));
     it->Seek("abd");
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ("abd", it->key());
     ASSERT_OK(Env::Default()->DeleteFile(name));
   }
-  EXPECT_EQ(1u, filter_sizes.size());
+  EXPECT_EQ(1u, surf_sizes.size());
 }
 
 TEST_F(OptionsTest, OptionsFileRoundTrip) {
@@ -295,6 +328,331 @@ TEST_F(OptionsTest, CloneKeepsItsOwnOptions) {
   ASSERT_OK(clone->ConfigureFromString(ConfigOptions(), "block_size=1024"));
   EXPECT_EQ(1024u, clone->GetOptions<BlockBasedTableOptions>()->block_size);
   EXPECT_EQ(2048u, TableOf(options).block_size);
+}
+
+// ---- Proteus, 1PBF and 2PBF ----
+
+namespace {
+
+struct Names {
+  const char* short_name;
+  const char* id;
+};
+
+void PrintTo(const Names& names, std::ostream* out) { *out << names.id; }
+
+class ProteusOptionsTest : public OptionsTest,
+                           public testing::WithParamInterface<Names> {
+ protected:
+  std::string Id() const { return GetParam().id; }
+  std::string ShortName() const { return GetParam().short_name; }
+  std::string Object(const std::string& options) const {
+    return "{id=" + Id() + ";" + options + "}";
+  }
+  static double BitsIn(const std::string& policy) {
+    return std::stod(OptionIn(policy, "bits_per_key"));
+  }
+  // Opens a new DB with the policy, and returns what its OPTIONS file says.
+  Options UsedAndLoaded(const std::string& policy) {
+    Destroy();
+    SetPolicy(policy);
+    EXPECT_OK(Use());
+    return OptionsOnDisk();
+  }
+
+  // Such options are refused when the DB is opened, by either table.
+  void ExpectOptionsRefused(const ProteusPolicyOptions& options,
+                            const Keys& words) {
+    BlockBasedTableOptions table;
+    for (DesignSpace space :
+         {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
+          DesignSpace::kProteus}) {
+      if (ProteusFilterPolicy::ClassName(space) != Id()) continue;
+      table.filter_policy =
+          std::make_shared<ProteusFilterPolicy>(space, options);
+    }
+    ASSERT_NE(nullptr, table.filter_policy);
+    options_.table_factory = NewProteanTableFactory(table);
+    ExpectRefused(Use(), words);
+    options_.table_factory.reset(NewBlockBasedTableFactory(table));
+    ExpectRefused(Use(), words);
+  }
+
+  const std::string file_ = path_ + "_queries";
+};
+
+}  // namespace
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, ProteusOptionsTest,
+    testing::Values(Names{"proteus", "protean.Proteus"},
+                    Names{"prefixbloom", "protean.PrefixBloom"},
+                    Names{"prefixbloom2", "protean.TwoPrefixBloom"}),
+    [](const auto& test) { return std::string(test.param.short_name); });
+
+TEST_P(ProteusOptionsTest, ShortForm) {
+  const ColumnFamilyOptions options =
+      Parsed("filter_policy=" + ShortName() + ":14");
+  const FilterPolicy* policy = PolicyOf(options);
+  EXPECT_EQ(Id(), policy->Name());
+  EXPECT_EQ(14, BitsIn(ShortName() + ":14"));
+  for (const auto& [name, value] : {std::pair("prefix_filter_type", "kAuto"),
+                                    {"level_bits", "kAuto"},
+                                    {"point_lookups_use_whole_keys", "false"},
+                                    {"sample_capacity", "20000"},
+                                    {"sample_every", "100"}}) {
+    EXPECT_EQ(value, OptionOf(policy, name)) << name;
+  }
+  for (const std::string type : {"Bloom", "Ribbon", "Auto"}) {
+    for (const std::string& spelled :
+         {"k" + type, type,
+          static_cast<char>(tolower(type[0])) + type.substr(1)}) {
+      const std::string text = ShortName() + ":10.5:" + spelled;
+      EXPECT_EQ(10.5, BitsIn(text));
+      EXPECT_EQ("k" + type, OptionIn(text, "prefix_filter_type"));
+    }
+  }
+  EXPECT_EQ(12, BitsIn(ShortName()));
+  EXPECT_EQ(2, BitsIn(ShortName() + ":2"));
+  EXPECT_EQ(64, BitsIn(ShortName() + ":64"));
+}
+
+TEST_P(ProteusOptionsTest, ObjectForm) {
+  const ColumnFamilyOptions options = Parsed(
+      "filter_policy=" +
+      Object("bits_per_key=9.75;prefix_filter_type=kRibbon;sample_capacity=17;"
+             "sample_every=3;level_bits=kEqual"));
+  const FilterPolicy* policy = PolicyOf(options);
+  EXPECT_EQ(Id(), policy->Name());
+  EXPECT_EQ(9.75, std::stod(OptionOf(policy, "bits_per_key")));
+  EXPECT_EQ("kRibbon", OptionOf(policy, "prefix_filter_type"));
+  EXPECT_EQ("kEqual", OptionOf(policy, "level_bits"));
+  const auto samples = ProteanPolicyOf(options)->Samples();
+  EXPECT_EQ(17u, samples->options().capacity);
+  EXPECT_EQ(3u, samples->options().sample_every);
+}
+
+TEST_P(ProteusOptionsTest, FilterBudget) {
+  const std::string option = "filter_budget_bytes";
+  EXPECT_EQ("0", OptionIn(ShortName() + ":12", option));
+  for (const auto& [size, bytes] :
+       {std::pair<std::string, const char*>{"0", "0"},
+        {"1024", "1024"},
+        {"1K", "1024"},
+        {"3k", "3072"},
+        {"512M", "536870912"},
+        {"2G", "2147483648"},
+        {"1T", "1099511627776"},
+        {"1048576T", "1152921504606846976"}}) {
+    SCOPED_TRACE(size);
+    const std::string text =
+        Object("bits_per_key=9;filter_budget_bytes=" + size);
+    EXPECT_EQ(bytes, OptionIn(text, option));
+    EXPECT_EQ(9, BitsIn(text));
+  }
+  // A budget is not one letter away from bits per key.
+  ExpectPolicyRefused(ShortName() + ":12M",
+                      {Id(), "bits_per_key=12M", "filter_budget_bytes=2G"});
+  for (const char* size : {"1", "1023", "-1", "-2G", "2X", "2GG", "G", "1.5G",
+                           "1152921504606846977", "1048577T", "2GB", "5000B",
+                           "99999999999999999999", "2 G", "0x400", "many"}) {
+    ExpectPolicyRefused(
+        Object("filter_budget_bytes=" + std::string(size)),
+        {Id(), "filter_budget_bytes", size, "0, or whole numbers from 1024"});
+  }
+  ProteusPolicyOptions in_code;
+  in_code.filter_budget_bytes = 1000;
+  ExpectOptionsRefused(in_code,
+                       {Id(), "filter_budget_bytes=1000", "from 1024"});
+}
+
+TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
+  ASSERT_OK(WriteStringToFile(Env::Default(), "some key\na\tb\n", file_));
+  struct Case {
+    std::string policy;
+    double bits;
+    std::string type;
+    std::string every;
+    std::string level_bits;
+    std::string filter_budget_bytes = "0";
+  };
+  for (const Case& c : {
+           Case{ShortName() + ":11", 11, "kAuto", "100", "kAuto"},
+           {ShortName() + ":10.123:bloom", 10.123, "kBloom", "100", "kAuto"},
+           {Object(
+                "bits_per_key=7.5;prefix_filter_type=kRibbon;level_bits=kEqual;"
+                "sample_every=5;seed_file=" +
+                file_ + ";samples_file=" + file_ + ".saved"),
+            7.5, "kRibbon", "5", "kEqual"},
+           {Object("bits_per_key=10;filter_budget_bytes=2G"), 10, "kAuto",
+            "100", "kAuto", "2147483648"},
+       }) {
+    SCOPED_TRACE(c.policy);
+    const Options written = UsedAndLoaded(c.policy);
+    EXPECT_STREQ("ProteanTable", written.table_factory->Name());
+    const FilterPolicy* policy = PolicyOf(written);
+    ASSERT_NE(nullptr, policy);
+    EXPECT_EQ(Id(), policy->Name());
+    EXPECT_NEAR(c.bits, std::stod(OptionOf(policy, "bits_per_key")), 1e-5);
+    EXPECT_EQ(c.type, OptionOf(policy, "prefix_filter_type"));
+    EXPECT_EQ(c.every, OptionOf(policy, "sample_every"));
+    EXPECT_EQ(c.level_bits, OptionOf(policy, "level_bits"));
+    EXPECT_EQ(c.filter_budget_bytes, OptionOf(policy, "filter_budget_bytes"));
+    for (const char* file : {"seed_file", "samples_file"}) {
+      EXPECT_EQ(OptionOf(PolicyOf(options_), file), OptionOf(policy, file));
+    }
+    options_.table_factory = written.table_factory;
+    Open();
+    EXPECT_TRUE(Has("k"));
+  }
+}
+
+// 2PBF has no place for a set of whole keys.
+TEST_P(ProteusOptionsTest, PointLookupsUseWholeKeys) {
+  const std::string option = "point_lookups_use_whole_keys";
+  ProteusPolicyOptions in_code;
+  in_code.point_lookups_use_whole_keys = true;
+  if (Id() == "protean.TwoPrefixBloom") {
+    const std::vector<std::string> words = {Id(), option + "=true",
+                                            "allowed: false"};
+    SetPolicy(Object(option + "=true"));
+    ExpectRefused(Use(), words);
+    ExpectOptionsRefused(in_code, words);
+    return;
+  }
+  for (const std::string value : {"false", "true"}) {
+    const Options written =
+        UsedAndLoaded(Object("bits_per_key=14;" + option + "=" + value));
+    EXPECT_EQ(value, OptionOf(PolicyOf(options_), option));
+    EXPECT_EQ(value, OptionOf(PolicyOf(written), option));
+    options_.prefix_extractor.reset(NewFixedPrefixTransform(3));
+    if (value == "true") {
+      const std::vector<std::string> words = {Id(), option + "=true",
+                                              "prefix extractor"};
+      ExpectRefused(Use(), words);
+      ExpectOptionsRefused(in_code, words);
+    } else {
+      EXPECT_OK(Use());
+    }
+    options_.prefix_extractor.reset();
+  }
+}
+
+TEST_P(ProteusOptionsTest, FalsePositiveCost) {
+  const std::string option = "false_positive_cost_micros";
+  const ColumnFamilyOptions options = Parsed("filter_policy=" + ShortName());
+  EXPECT_EQ("0", OptionOf(PolicyOf(options), option));
+  for (const uint64_t measured : {kUsualPrice, kCachedPrice}) {
+    EXPECT_EQ(measured, ProteanPolicyOf(options)->PriceFor(measured));
+  }
+  for (const uint64_t micros : {1, 2, 100, 10'000'000}) {
+    const Options written =
+        UsedAndLoaded(Object(option + "=" + std::to_string(micros)));
+    EXPECT_EQ(std::to_string(micros), OptionOf(PolicyOf(written), option));
+    EXPECT_EQ(1000 * micros, ProteanPolicyOf(written)->PriceFor(kUsualPrice));
+  }
+  for (const std::string cost : {"2us", "-1", "10000001", "10M", "cheap"}) {
+    ExpectPolicyRefused(Object(option + "=" + cost),
+                        {Id(), option + "=" + cost,
+                         "allowed: whole numbers from 0 to 10000000"});
+  }
+  ProteusPolicyOptions in_code;
+  in_code.false_positive_cost_micros = 10'000'001;
+  ExpectOptionsRefused(in_code, {Id(), option + "=10000001", "0 to 10000000"});
+}
+
+TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
+  for (const char* bits :
+       {"1", "1.99", "64.5", "65", "0", "-3", "x", "12x", "nan", "inf", "1e1",
+        "0x10", "99999999999999999999", "1.2.3", "."}) {
+    ExpectPolicyRefused(ShortName() + ":" + bits,
+                        {Id(), "bits_per_key", bits, "2 to 64"});
+    ExpectPolicyRefused(Object("bits_per_key=" + std::string(bits)),
+                        {Id(), "bits_per_key", "2 to 64"});
+  }
+  const std::string form = ShortName() + "[:BITS_PER_KEY";
+  for (const std::string& spec :
+       {ShortName() + ":", ShortName() + ":12:bloom:3", ShortName() + ":12:"}) {
+    ExpectPolicyRefused(spec, {spec});
+  }
+  ExpectPolicyRefused(ShortName() + "::", {ShortName()});
+  ExpectPolicyRefused(ShortName() + ":12:", {form});
+  const std::string types = "kAuto, kBloom, kRibbon";
+  for (const char* type : {"cuckoo", "kkBloom", "none", "bloom,ribbon"}) {
+    ExpectPolicyRefused(ShortName() + ":12:" + type,
+                        {Id(), "prefix_filter_type", type, types});
+    ExpectPolicyRefused(Object("prefix_filter_type=" + std::string(type)),
+                        {Id(), "prefix_filter_type", type, types});
+  }
+  for (const char* level_bits : {"k", "monkey", "on", "equal,auto"}) {
+    ExpectPolicyRefused(Object("level_bits=" + std::string(level_bits)),
+                        {Id(), "level_bits", level_bits, "kAuto, kEqual"});
+  }
+  for (const char* number : {"0", "-1", "4294967296", "many", "1.5"}) {
+    for (const std::string option : {"sample_capacity", "sample_every"}) {
+      ExpectPolicyRefused(Object(option + "=" + number),
+                          {Id(), option, number, "1 to 4294967295"});
+    }
+  }
+  ExpectPolicyRefused(Object("no_such_option=1"), {"no_such_option"});
+  // Options that are misspelled are answered with the nearest one.
+  ExpectPolicyRefused(Object("bit_per_key=12"),
+                      {Id(), "bit_per_key", "did you mean bits_per_key?"});
+  ExpectPolicyRefused(Object("amq=bloom"),
+                      {Id(), "amq", "allowed: bits_per_key, "});
+}
+
+TEST_P(ProteusOptionsTest, BadOptionsInCodeAreRefusedAtOpen) {
+  using Policy = ProteusPolicyOptions;
+  for (const double bits : {1.5, 65.0, 0.0, -1.0, 1e300, std::nan("")}) {
+    Policy options;
+    options.bits_per_key = bits;
+    ExpectOptionsRefused(options, {Id(), "bits_per_key", "2 to 64"});
+  }
+  using Set = std::function<void(Policy*)>;
+  for (const auto& [set, words] :
+       {std::pair<Set, Keys>{
+            [](Policy* p) { p->prefix_filter_type = 3; },
+            {Id(), "prefix_filter_type=3", "kAuto, kBloom, kRibbon"}},
+        {[](Policy* p) { p->level_bits = 2; },
+         {Id(), "level_bits=2", "kAuto, kEqual"}},
+        {[](Policy* p) { p->sample_capacity = 0; },
+         {Id(), "sample_capacity", "0", "1 to "}},
+        {[](Policy* p) { p->sample_every = 0; },
+         {Id(), "sample_every", "0", "1 to "}},
+        {[](Policy* p) { p->samples_file = "a\\b"; },
+         {Id(), "samples_file=a\\b", "backslash"}},
+        {[](Policy* p) { p->seed_file = "a\\b"; },
+         {Id(), "seed_file=a\\b", "backslash"}},
+        {[](Policy* p) { p->samples_file = "relative"; },
+         {"samples_file=relative", "absolute path"}},
+        {[this](Policy* p) { p->samples_file = path_ + "_no_folder/file"; },
+         {"samples_file=", "does not exist"}},
+        {[](Policy* p) { p->seed_file = "/dev/zero"; },
+         {"seed_file=/dev/zero", "allowed: "}},
+        {[](Policy* p) { p->samples_file = "/dev/zero"; },
+         {"samples_file=/dev/zero", "allowed: "}},
+        {[](Policy* p) { p->seeds = "0x61,0x1"; },
+         {"seeds, query 2 ", "allowed: "}}}) {
+    Policy options;
+    set(&options);
+    ExpectOptionsRefused(options, words);
+  }
+}
+
+// A backup has no such files, and a restart finds them as others have left
+// them.
+TEST_P(ProteusOptionsTest, BadFilesKeepNoDBClosed) {
+  for (const bool missing : {true, false}) {
+    for (const std::string option : {"seed_file=", "samples_file="}) {
+      SCOPED_TRACE(option);
+      if (!missing) {
+        ASSERT_OK(WriteStringToFile(Env::Default(), "good\n0x1\n", file_));
+      }
+      SetPolicy(Object(option + file_));
+      ASSERT_OK(Use());
+    }
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -31,6 +31,7 @@ constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:14";
 constexpr const char* kProtean[] = {
     "id=ProteanTable;miss_cache_size=0;filter_policy=proteus:14",
     "id=ProteanTable;miss_cache_size=0;filter_policy=surf:0:16"};
+constexpr const char* kTables[] = {kStock, kProtean[0], kProtean[1]};
 constexpr char kNoRoom[] = "block_cache={capacity=1;num_shard_bits=0};";
 
 class PartitionReadOptionsTest : public NumberedDBTest {
@@ -75,11 +76,8 @@ class PartitionReadOptionsTest : public NumberedDBTest {
             cache,
         &options_.table_factory));
     Open();
-    for (const int level : {3, 2, 0}) {
-      for (uint64_t i = 1; i <= kKeys; i++) {
-        if (LevelOf(i) != level) continue;
-        Put(Key(i), ValueOf(i));
-      }
+    for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
+      for (uint64_t i = first; i <= kKeys; i += 3) Put(Key(i), ValueOf(i));
       Flush();
       if (level > 0) CompactLevel0Into(level, 1 << 20);
     }
@@ -93,10 +91,6 @@ class PartitionReadOptionsTest : public NumberedDBTest {
   Cache& block_cache() {
     return *options_.table_factory->GetOptions<BlockBasedTableOptions>()
                 ->block_cache;
-  }
-  static int LevelOf(uint64_t i) {
-    const int levels[] = {0, 3, 2};
-    return levels[i % 3];
   }
   static std::string ValueOf(uint64_t i) {
     return "value " + std::to_string(i);
@@ -131,63 +125,42 @@ class PartitionReadOptionsTest : public NumberedDBTest {
         check(i, exists, s, value);
         ends.gets.push_back(s.code());
       }
-      MultiGet(i, fresh(),
-               [&](uint64_t number, bool exists, const Status& s,
-                   const Slice& value) {
-                 check(number, exists, s, value);
-                 ends.multi_gets.push_back(s.code());
-               });
+      Keys keys;
+      for (uint64_t k = 0; k < 8; k++) {
+        keys.push_back(BigEndian(kGap * (i / 2 + k * 300) + k % 2 * kGap / 2));
+      }
+      std::vector<PinnableSlice> values;
+      const std::vector<Status> statuses =
+          MultiGet(db_.get(), keys, &values, fresh(), /*sorted=*/true);
+      for (uint64_t k = 0; k < 8; k++) {
+        const uint64_t number = i / 2 + k * 300;
+        const bool exists = k % 2 == 0 && number > 0 && number <= kKeys;
+        check(number, exists, statuses[k], values[k]);
+        ends.multi_gets.push_back(statuses[k].code());
+      }
+      // Expects the key, or none if it is empty.
+      const auto seek = [&](bool back, const std::string& target,
+                            const std::string& end, const std::string& key) {
+        ReadOptions bounded = fresh();
+        const Slice upper = end;
+        if (!end.empty()) bounded.iterate_upper_bound = &upper;
+        const std::unique_ptr<Iterator> it(db_->NewIterator(bounded));
+        back ? it->SeekForPrev(target) : it->Seek(target);
+        ends.seeks.push_back(it->status().code());
+        if (!it->status().ok() || key.empty()) {
+          EXPECT_FALSE(it->Valid()) << i;
+        } else {
+          ASSERT_TRUE(it->Valid()) << "overlooked: " << i;
+          EXPECT_EQ(key, it->key().ToString());
+        }
+      };
       // Ranges with and without a key, and without an end.
-      Seek(i, Gap(i, 450), Gap(i, 550), "", fresh(), &ends);
-      Seek(i, BigEndian(kGap * i - 1), Gap(i), Key(i), fresh(), &ends);
-      Seek(i, Gap(i), "", Key(i + 1), fresh(), &ends);
-      SeekBack(i, fresh(), &ends);
+      seek(false, Gap(i, 450), Gap(i, 550), "");
+      seek(false, BigEndian(kGap * i - 1), Gap(i), Key(i));
+      seek(false, Gap(i), "", Key(i + 1));
+      seek(true, Gap(i), "", Key(i));
     }
     return ends;
-  }
-
-  template <typename Note>
-  void MultiGet(uint64_t i, const ReadOptions& options, const Note& note) {
-    Keys keys;
-    for (uint64_t k = 0; k < 8; k++) {
-      const uint64_t number = i / 2 + k * 300;
-      keys.push_back(BigEndian(kGap * number + k % 2 * kGap / 2));
-    }
-    std::vector<PinnableSlice> values;
-    const std::vector<Status> statuses =
-        protean::MultiGet(db_.get(), keys, &values, options, /*sorted=*/true);
-    for (uint64_t k = 0; k < 8; k++) {
-      const uint64_t number = i / 2 + k * 300;
-      const bool exists = k % 2 == 0 && number > 0 && number <= kKeys;
-      note(number, exists, statuses[k], values[k]);
-    }
-  }
-
-  // Expects the key, or none if it is empty.
-  void Seek(uint64_t i, const std::string& target, const std::string& end,
-            const std::string& key, ReadOptions options, Ends* ends) {
-    const Slice upper = end;
-    if (!end.empty()) options.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->Seek(target);
-    CheckAt(i, *it, key, ends);
-  }
-  void SeekBack(uint64_t i, const ReadOptions& options, Ends* ends) {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->SeekForPrev(Gap(i));
-    CheckAt(i, *it, Key(i), ends);
-  }
-  static void CheckAt(uint64_t i, const Iterator& it, const std::string& key,
-                      Ends* ends) {
-    ends->seeks.push_back(it.status().code());
-    if (!it.status().ok()) {
-      EXPECT_FALSE(it.Valid());
-    } else if (key.empty()) {
-      EXPECT_FALSE(it.Valid()) << i;
-    } else {
-      ASSERT_TRUE(it.Valid()) << "overlooked: " << i;
-      EXPECT_EQ(key, it.key().ToString());
-    }
   }
 
   // Reads as they should end.
@@ -218,7 +191,6 @@ class PartitionReadOptionsTest : public NumberedDBTest {
 TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
   constexpr std::chrono::hours hour(1);
   for (const bool noticed : {false, true}) {
-    Ends stock;
     const auto read = [&] {
       // Reads begin with an hour left, and the read of a part takes ten.
       file_system_->on_read = [&](const FaultFileSystem::Reading& one) {
@@ -236,7 +208,7 @@ TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
       });
     };
     ASSERT_NO_FATAL_FAILURE(Make(kStock, kNoRoom));
-    stock = read();
+    const Ends stock = read();
     EXPECT_GT(Ends::CountOf(stock.gets, Status::kTimedOut), 60u);
     for (const char* table : kProtean) {
       SCOPED_TRACE(std::string(table) + (noticed ? " noticed" : ""));
@@ -261,7 +233,7 @@ TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
   ReadOptions options;
   options.io_timeout = std::chrono::milliseconds(200);
   Ends stock;
-  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+  for (const char* table : kTables) {
     SCOPED_TRACE(table);
     ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
     uint64_t late = 0;
@@ -275,7 +247,7 @@ TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
     EXPECT_GT(late, 100u);
     ExpectAllAnswered(ends);
     ExpectNothingSaid();
-    if (table == kStock) stock = ends;
+    if (table == kTables[0]) stock = ends;
     EXPECT_EQ(stock.gets, ends.gets);
     EXPECT_EQ(stock.multi_gets, ends.multi_gets);
     // An iterator asks again once the part can be read.
@@ -317,7 +289,7 @@ TEST_F(PartitionReadOptionsTest, AnyReadMayBeLate) {
 
 // The bytes of parts are charged at the priority of the read.
 TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
-  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+  for (const char* table : kTables) {
     SCOPED_TRACE(table);
     options_.rate_limiter.reset(
         NewGenericRateLimiter(int64_t{1} << 40, /*refill_period_us=*/100 * 1000,
@@ -358,7 +330,7 @@ TEST_F(PartitionReadOptionsTest, AsyncIO) {
   // ReadAll seeks 240 times in three files. Where RocksDB takes a sample of a
   // seek, the file is read, and a part more or less with it.
   const uint64_t sampled = MostSampledSeeks(2 * 240 * 3);
-  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+  for (const char* table : kTables) {
     SCOPED_TRACE(table);
     uint64_t filters_read[2];
     for (const bool async_io : {false, true}) {
@@ -379,7 +351,7 @@ TEST_F(PartitionReadOptionsTest, AsyncIO) {
 
 // With fill_cache=false, the cache has no part more than before.
 TEST_F(PartitionReadOptionsTest, PartsAreNotPutIntoTheCache) {
-  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+  for (const char* table : kTables) {
     SCOPED_TRACE(table);
     ASSERT_NO_FATAL_FAILURE(Make(table, "block_cache=8M;"));
     ReadOptions options;
@@ -405,30 +377,25 @@ TEST_F(PartitionReadOptionsTest, PartsAreNotPutIntoTheCache) {
 TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
   ReadOptions cached;
   cached.read_tier = kBlockCacheTier;
-  for (const std::string table : {kStock, kProtean[0], kProtean[1]}) {
+  for (const char* table : kTables) {
     SCOPED_TRACE(table);
     uint64_t parts_read = 0;
     const auto count = [&](const FaultFileSystem::Reading& one) {
       parts_read += one.kind == BlockKind::kFilter;
       return IOStatus::OK();
     };
-    // The index of the parts is in memory, and no part is.
-    ASSERT_NO_FATAL_FAILURE(
-        Make(table, "block_cache=8M;pin_top_level_index_and_filter=true;"));
-    file_system_->on_read = count;
-    const Ends pinned = ReadAll(cached);
-    for (const auto* ends : {&pinned.gets, &pinned.multi_gets, &pinned.seeks}) {
-      EXPECT_EQ(ends->size(), Ends::CountOf(*ends, Status::kIncomplete));
+    // No part is in memory; nor is their index, unless it is pinned.
+    for (const char* pinned : {"true", "false"}) {
+      ASSERT_NO_FATAL_FAILURE(Make(
+          table, std::string("block_cache=8M;pin_top_level_index_and_filter=") +
+                     pinned + ";"));
+      file_system_->on_read = count;
+      const Ends empty = ReadAll(cached);
+      for (const auto* ends : {&empty.gets, &empty.multi_gets, &empty.seeks}) {
+        EXPECT_EQ(ends->size(), Ends::CountOf(*ends, Status::kIncomplete));
+      }
+      EXPECT_EQ(0u, get_perf_context()->block_read_count);
     }
-    EXPECT_EQ(0u, get_perf_context()->block_read_count);
-
-    ASSERT_NO_FATAL_FAILURE(Make(table, "block_cache=8M;"));
-    file_system_->on_read = count;
-    const Ends empty = ReadAll(cached);
-    for (const auto* ends : {&empty.gets, &empty.multi_gets, &empty.seeks}) {
-      EXPECT_EQ(ends->size(), Ends::CountOf(*ends, Status::kIncomplete));
-    }
-    EXPECT_EQ(0u, get_perf_context()->block_read_count);
 
     // Gets of absent keys bring the parts, and hardly any data.
     for (uint64_t i = 1; i < kKeys; i += 10) {

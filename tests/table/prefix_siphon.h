@@ -18,6 +18,7 @@
 
 #include <cmath>
 
+#include "filter_policy/filter_properties.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -74,9 +75,8 @@ class OneFileDB : private OwnDB {
   std::string Design() const {
     const TablePropertiesCollection files = PropertiesOf(db_.get());
     if (files.size() != 1) return "several files";
-    const auto& properties = files.begin()->second->user_collected_properties;
-    const auto design = properties.find("protean.design");
-    return design == properties.end() ? "" : design->second;
+    return PropertyText(files.begin()->second->user_collected_properties,
+                        kDesignProperty);
   }
 
  private:

@@ -4,7 +4,6 @@
 //  that there is nothing, and only one sorted run where the next key is looked
 //  for.
 
-#include "rocksdb/utilities/debug.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -31,13 +30,24 @@ class ReadsTest : public NumberedDBTest {
     ASSERT_OK(options_.statistics->Reset());
     get_perf_context()->Reset();
   }
+  // Seeks in empty ranges between the keys.
+  void SeekInGaps(uint64_t step = 1) {
+    for (uint64_t i = 1; i < kKeys; i += step) {
+      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
+    }
+  }
+  // The number of keys from there on.
+  uint64_t CountFrom(const Slice& lo, const ReadOptions& options = {}) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    uint64_t keys = 0;
+    for (it->Seek(lo); it->Valid(); it->Next()) keys++;
+    return keys;
+  }
 };
 
 TEST_F(ReadsTest, EmptyClosedSeeksUseNoBlock) {
   FillLevels();
-  for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
-  }
+  SeekInGaps();
   EXPECT_EQ("", FirstIn(Gap(kKeys), "\xff"));
   EXPECT_EQ("", FirstIn(BigEndian(1), Key(1)));
   // SeekToFirst.
@@ -45,8 +55,32 @@ TEST_F(ReadsTest, EmptyClosedSeeksUseNoBlock) {
     EXPECT_EQ("", FirstIn("", BigEndian(hi)));
   }
   EXPECT_EQ(0u, BlocksUsed());
+  EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), kKeys / 2);
+  EXPECT_GT(Ticks(NON_LAST_LEVEL_SEEK_FILTERED), kKeys);
+  for (Tickers ticker :
+       {LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH,
+        LAST_LEVEL_SEEK_DATA, NON_LAST_LEVEL_SEEK_DATA}) {
+    EXPECT_EQ(0u, Ticks(ticker)) << ticker;
+  }
   EXPECT_EQ(Key(1), FirstIn("", Gap(1)));
   EXPECT_GT(BlocksUsed(), 0u);
+}
+
+TEST_F(ReadsTest, SeeksThatFindKeysAreCounted) {
+  FillLevels();
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_EQ(Key(i), FirstIn(Key(i), Gap(i)));
+  }
+  // A third of the keys is in the last level, the others above it.
+  for (const auto& [ticker, expected] :
+       {std::pair<Tickers, uint64_t>{LAST_LEVEL_SEEK_FILTER_MATCH, kKeys / 3},
+        {NON_LAST_LEVEL_SEEK_FILTER_MATCH, kKeys * 2 / 3},
+        {LAST_LEVEL_SEEK_DATA_USEFUL_FILTER_MATCH, kKeys / 3},
+        {NON_LAST_LEVEL_SEEK_DATA_USEFUL_FILTER_MATCH, kKeys * 2 / 3}}) {
+    EXPECT_NEAR(expected, Ticks(ticker), 3) << ticker;
+  }
+  EXPECT_EQ(0u, Ticks(LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
+  EXPECT_EQ(0u, Ticks(NON_LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
 }
 
 // With indexes and filters in the block cache, no data block is used. (RocksDB
@@ -58,9 +92,7 @@ TEST_F(ReadsTest, EmptyClosedSeeksWithCachedFilters) {
   FillLevels();
   for (bool warm : {false, true}) {
     get_perf_context()->Reset();
-    for (uint64_t i = 1; i < kKeys; i += 7) {
-      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
-    }
+    SeekInGaps(/*step=*/7);
     const PerfContext& perf = *get_perf_context();
     EXPECT_LE(perf.block_read_count, warm ? 0 : 2 * NumFiles());
     EXPECT_EQ(perf.block_read_count,
@@ -128,32 +160,6 @@ TEST_F(ReadsTest, GetsOfAbsentKeys) {
   EXPECT_GE(get_perf_context()->bloom_sst_miss_count, kKeys);
 }
 
-TEST_F(ReadsTest, SeeksAreCounted) {
-  FillLevels();
-  for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
-  }
-  EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), kKeys / 2);
-  EXPECT_GT(Ticks(NON_LAST_LEVEL_SEEK_FILTERED), kKeys);
-  for (Tickers ticker :
-       {LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH,
-        LAST_LEVEL_SEEK_DATA, NON_LAST_LEVEL_SEEK_DATA}) {
-    EXPECT_EQ(0u, Ticks(ticker)) << ticker;
-  }
-
-  for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_EQ(Key(i), FirstIn(Key(i), Gap(i)));
-  }
-  // A third of the keys is in the last level, the others above it.
-  EXPECT_NEAR(kKeys / 3, Ticks(LAST_LEVEL_SEEK_FILTER_MATCH), 3);
-  EXPECT_NEAR(kKeys * 2 / 3, Ticks(NON_LAST_LEVEL_SEEK_FILTER_MATCH), 3);
-  EXPECT_NEAR(kKeys / 3, Ticks(LAST_LEVEL_SEEK_DATA_USEFUL_FILTER_MATCH), 3);
-  EXPECT_NEAR(kKeys * 2 / 3,
-              Ticks(NON_LAST_LEVEL_SEEK_DATA_USEFUL_FILTER_MATCH), 3);
-  EXPECT_EQ(0u, Ticks(LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
-  EXPECT_EQ(0u, Ticks(NON_LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
-}
-
 // ---- Open seeks ----
 
 // Each of the three runs has a key next to the target, and only the run of the
@@ -183,10 +189,7 @@ TEST_F(ReadsTest, ScansReadEachBlockOnce) {
     ReadOptions read_options;
     read_options.max_skippable_internal_keys = filtered ? 0 : 1000000;
     get_perf_context()->Reset();
-    const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
-    uint64_t keys = 0;
-    for (it->Seek(BigEndian(1)); it->Valid(); it->Next()) keys++;
-    EXPECT_EQ(kKeys, keys);
+    EXPECT_EQ(kKeys, CountFrom(BigEndian(1), read_options));
     blocks[filtered] = BlocksUsed();
   }
   EXPECT_EQ(blocks[false], blocks[true]);
@@ -213,56 +216,6 @@ TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
   // Forward and back, over runs that wait.
   it->Prev();
   ASSERT_EQ(BigEndian(3000059), it->key().ToString());
-}
-
-// Markers of many files at the same place make RocksDB's iterator seek again;
-// this must end.
-TEST_F(ReadsTest, ManyMarkersInOnePlace) {
-  options_.max_sequential_skip_in_iterations = 0;
-  for (const char* policy : {"surf:0:0", "proteus:12", "prefixbloom:12"}) {
-    SCOPED_TRACE(policy);
-    SetPolicy(policy);
-    Open();
-    for (int run = 0; run < 20; run++) {
-      Put("a", "");
-      Put("k" + std::to_string(run), "");
-      Put("z", "");
-      Flush();
-    }
-    EXPECT_EQ("k0", FirstFrom("b"));
-    EXPECT_EQ("k2", FirstFrom("k19\x01"));
-    EXPECT_EQ("z", FirstFrom("k99"));
-    std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    int keys = 0;
-    for (it->Seek("b"); it->Valid(); it->Next()) keys++;
-    EXPECT_EQ(21, keys);
-    for (it->Seek("k5"); it->Valid(); it->Prev()) keys--;
-    EXPECT_EQ(21 - 17, keys);
-    it.reset();
-    Destroy();
-  }
-}
-
-// A limit of skipped keys does not count markers, and iterators over all
-// versions do not see markers.
-TEST_F(ReadsTest, MarkersAreNotSeen) {
-  FillLevels();
-  ReadOptions options;
-  options.max_skippable_internal_keys = 1;
-  for (uint64_t i = 1; i < 200; i++) {
-    ASSERT_EQ(Key(i + 1), FirstFrom(Gap(i, 7), options));
-  }
-  std::vector<KeyVersion> versions;
-  ASSERT_OK(GetAllKeyVersions(&*db_, BigEndian(7), BigEndian(kGap * 100), 1000,
-                              &versions));
-  ASSERT_EQ(100u, versions.size());
-  for (uint64_t i = 0; i < 100; i++) {
-    EXPECT_EQ(Key(i + 1), versions[i].user_key);
-    EXPECT_LT(versions[i].sequence, 2 * kKeys);
-  }
-  options = ReadOptions();
-  options.tailing = true;
-  EXPECT_EQ(BigEndian(kGap * 51), FirstFrom(BigEndian(kGap * 50 + 7), options));
 }
 
 // ---- Backwards ----
@@ -310,10 +263,7 @@ TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
   options.timestamp = &now;
   get_perf_context()->Reset();
   for (uint64_t i = 1; i < 1000; i++) {
-    const std::string end = Gap(i, 700);
-    const Slice upper = end;
-    options.iterate_upper_bound = &upper;
-    ASSERT_EQ("", FirstFrom(Gap(i), options));
+    ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700), options));
   }
   EXPECT_EQ(0u, BlocksUsed());
 }
@@ -362,24 +312,17 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
     SetPolicy(policy);
     Open();
     for (uint64_t i = 1; i <= kKeys; i++) Put(Key(i));
-    for (const Slice key : {Slice(""), Slice("\0", 1), Slice("\xff")}) {
-      Put(key);
-    }
+    const std::array<Slice, 3> ends = {Slice(""), Slice("\0", 1), "\xff"};
+    for (const Slice& key : ends) Put(key);
     Flush();
     ASSERT_OK(options_.statistics->Reset());
     for (uint64_t i = 1; i < kKeys; i++) {
       ASSERT_FALSE(Has(Gap(i, 500)));
       ASSERT_TRUE(Has(Key(i)));
     }
-    for (const Slice key : {Slice(""), Slice("\0", 1), Slice("\xff")}) {
-      ASSERT_TRUE(Has(key));
-    }
+    for (const Slice& key : ends) ASSERT_TRUE(Has(key));
     EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys * 97 / 100);
-    std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    size_t keys = 0;
-    for (it->SeekToFirst(); it->Valid(); it->Next()) keys++;
-    EXPECT_EQ(kKeys + 3, keys);
-    it.reset();
+    EXPECT_EQ(kKeys + 3, CountFrom("\xff\xff"));
     Destroy();
   }
 }

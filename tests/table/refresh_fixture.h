@@ -40,6 +40,7 @@ class RefreshTest : public OwnDBTest {
  protected:
   RefreshTest() : OwnDBTest(ManySmallFiles(4)) {
     options_.target_file_size_base = kSstBytes;
+    options_.max_file_opening_threads = 1;
     policy_options_.sample_every = 1;
     policy_options_.sample_capacity = 2000;
     NewPolicy();
@@ -144,10 +145,22 @@ class RefreshTest : public OwnDBTest {
     return RefreshFilters(db_.get(), db_->DefaultColumnFamily(), options,
                           &result_);
   }
-  Status RefreshAll() {
+  Status RefreshAll() { return Refresh(AllFiles()); }
+  // The number of files that are rewritten by a refresh that does not fail, or
+  // would be.
+  size_t Rewritten(const RefreshOptions& options = {}) {
+    EXPECT_OK(Refresh(options));
+    return result_.files_rewritten;
+  }
+  static RefreshOptions AllFiles() {
     RefreshOptions options;
     options.all_files = true;
-    return Refresh(options);
+    return options;
+  }
+  static RefreshOptions DryRun() {
+    RefreshOptions options;
+    options.dry_run = true;
+    return options;
   }
   size_t Count(Outcome outcome) const {
     return static_cast<size_t>(std::count_if(
@@ -182,14 +195,6 @@ class RefreshTest : public OwnDBTest {
       policies[properties->filter_policy_name]++;
     }
     return policies;
-  }
-
-  // The rate per second, if that number of questions has been asked since the
-  // queue was created.
-  double QuestionsPerSecond(double questions) const {
-    const std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - queue()->created();
-    return questions / elapsed.count();
   }
 
   QueryQueue* queue() const {

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  A refresh preserves the tree of files, its keys, snapshots and column
-//  families, and does not disturb other threads.
+//  families, and does not disturb other threads. RewriteFile, by which it does
+//  so, is last.
 
-#include <condition_variable>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "rocksdb/env_encryption.h"
+#include "rocksdb/utilities/stackable_db.h"
 #include "rocksdb/utilities/transaction_db.h"
+#include "table/rewrite_file.h"
 #include "tests/open_secondary.h"
 #include "tests/table/refresh_fixture.h"
 
@@ -22,28 +25,30 @@ class RefreshStyleTest : public RefreshTest,
                          public ::testing::WithParamInterface<CompactionStyle> {
 };
 
-std::string StyleName(const ::testing::TestParamInfo<CompactionStyle>& info) {
-  return info.param == kCompactionStyleLevel       ? "Level"
-         : info.param == kCompactionStyleUniversal ? "Universal"
-                                                   : "Fifo";
-}
-
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Styles, RefreshStyleTest,
                          ::testing::Values(kCompactionStyleLevel,
                                            kCompactionStyleUniversal,
                                            kCompactionStyleFIFO),
-                         StyleName);
+                         [](const auto& test) {
+                           return test.param == kCompactionStyleLevel ? "Level"
+                                  : test.param == kCompactionStyleUniversal
+                                      ? "Universal"
+                                      : "Fifo";
+                         });
 
-// Overlapping files keep their levels, and their order in level 0.
+// Overlapping files keep their levels, and their order in level 0; deletions
+// and snapshots keep what they hide and show.
 TEST_P(RefreshStyleTest, FilesStayInTheirLevels) {
   options_.compaction_style = GetParam();
   const bool fifo = GetParam() == kCompactionStyleFIFO;
   if (fifo) options_.num_levels = 1;
   SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
   Open();
-  std::map<std::string, std::string> model;
+  Records model;
+  Records model_before;
+  ReadOptions before_deletion;
   Random64 random(5);
   for (int round = 0; round < 5; round++) {
     for (const std::string& key : keys_) {
@@ -55,6 +60,12 @@ TEST_P(RefreshStyleTest, FilesStayInTheirLevels) {
         Delete(key);
       }
     }
+    if (round == 2) {
+      model_before = model;
+      before_deletion.snapshot = db_->GetSnapshot();
+      ASSERT_OK(db_->DeleteRange(WriteOptions(), keys_[100], keys_[200]));
+      model.erase(model.lower_bound(keys_[100]), model.lower_bound(keys_[200]));
+    }
     Flush();
     if (!fifo && round < 2) CompactLevel0Into(3 - round, kSstBytes);
   }
@@ -65,7 +76,6 @@ TEST_P(RefreshStyleTest, FilesStayInTheirLevels) {
   };
   const auto before = count_levels();
   EXPECT_EQ(fifo ? 5u : 3u, before.at(0));
-  const auto names_before = Levels();
   Run(Queries(/*close=*/true, 2));
 
   ASSERT_OK(Refresh());
@@ -83,6 +93,8 @@ TEST_P(RefreshStyleTest, FilesStayInTheirLevels) {
     EXPECT_GT(rewritten[3], 0u);
   }
   ExpectRecords(db_.get(), model);
+  ExpectRecords(db_.get(), model_before, before_deletion);
+  db_->ReleaseSnapshot(before_deletion.snapshot);
 }
 
 // The versions of a key that snapshots hold lie in two files: both are
@@ -106,38 +118,15 @@ TEST_F(RefreshTest, NeighboursThatShareAKey) {
   const size_t files = NumFiles();
   ASSERT_GT(files, 4u);
   Run(Queries(/*close=*/true, 2, 3000, 1.0));
-  ASSERT_OK(Refresh());
-  EXPECT_GT(result_.files_rewritten, 1u);
+  EXPECT_GT(Rewritten(), 1u);
   EXPECT_NEAR(static_cast<double>(files), static_cast<double>(NumFiles()), 2);
   for (const Snapshot* snapshot : snapshots) {
     ReadOptions read;
     read.snapshot = snapshot;
-    std::string found;
-    ASSERT_OK(db_->Get(read, keys_[1000], &found));
+    ASSERT_TRUE(Has(keys_[1000], read));
     db_->ReleaseSnapshot(snapshot);
   }
   ExpectAllKeys();
-}
-
-TEST_F(RefreshTest, SnapshotsAndDeletions) {
-  FillForWide();
-  const Snapshot* snapshot = db_->GetSnapshot();
-  for (size_t i = 0; i < keys_.size(); i += 3) Delete(keys_[i]);
-  ASSERT_OK(db_->DeleteRange(WriteOptions(), keys_[100], keys_[200]));
-  Flush();
-  const std::vector<Query> close = Queries(/*close=*/true, 2);
-  Run(close);
-  ASSERT_OK(Refresh());
-  EXPECT_GT(result_.files_rewritten, 1u);
-  for (size_t i = 0; i < keys_.size(); i++) {
-    std::string value;
-    ReadOptions old;
-    old.snapshot = snapshot;
-    ASSERT_TRUE(Has(keys_[i], old));
-    ASSERT_EQ(i % 3 == 0 || (i >= 100 && i < 200),
-              db_->Get(ReadOptions(), keys_[i], &value).IsNotFound());
-  }
-  db_->ReleaseSnapshot(snapshot);
 }
 
 TEST_F(RefreshTest, SeveralPaths) {
@@ -145,9 +134,7 @@ TEST_F(RefreshTest, SeveralPaths) {
   options_.db_paths = {{path_, 1 << 30}, {other, 1 << 30}};
   SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
   Open();
-  for (const std::string& key : keys_)
-    Put(key, "a value of thirty bytes or so");
-  Flush();
+  WriteFile(keys_, /*level=*/0, "a value of thirty bytes or so");
   CompactionOptions compaction;
   compaction.output_file_size_limit = kSstBytes;
   for (const int path : {0, 1}) {
@@ -161,62 +148,24 @@ TEST_F(RefreshTest, SeveralPaths) {
   const auto before = paths();
   EXPECT_GT(before.count(other), 0u);
   Run(Queries(/*close=*/true, 2));
-  ASSERT_OK(Refresh());
-  EXPECT_GT(result_.files_rewritten, 0u);
+  EXPECT_GT(Rewritten(), 0u);
   EXPECT_EQ(before, paths());
+  Open();
   ExpectAllKeys();
-  RateInDB({});
 }
 
 TEST_F(RefreshTest, OptimizeFiltersForHits) {
   options_.optimize_filters_for_hits = true;
   FillForWideAndAskClose();
   ASSERT_OK(Refresh());
-  EXPECT_EQ(result_.files.size(), Count(Outcome::kUnfiltered));
+  EXPECT_EQ(NumFiles(), Count(Outcome::kUnfiltered));
+  ASSERT_OK(
+      db_->SetOptions({{"table_factory.filter_policy", "bloomfilter:10"}}));
+  ASSERT_OK(Refresh());
+  EXPECT_EQ(NumFiles(), Count(Outcome::kUnfiltered));
 }
 
 // ---- What others do meanwhile ----
-
-TEST_F(RefreshTest, ConcurrentWritesAndCompactions) {
-  options_.disable_auto_compactions = false;
-  options_.write_buffer_size = 64 << 10;
-  options_.max_bytes_for_level_base = 256 << 10;
-  options_.level0_file_num_compaction_trigger = 2;
-  SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
-  Open();
-  // None of these keys is within a query.
-  std::atomic<bool> done{false};
-  std::thread writer([&] {
-    Random64 random(9);
-    for (int i = 0; i < 100000; i++) {
-      const std::string& key = keys_[random.Uniform(keys_.size())];
-      Put(key, std::to_string(i));
-    }
-    for (const std::string& key : keys_) Put(key, "the last");
-    done = true;
-  });
-  int calls = 0;
-  std::map<Outcome, size_t> outcomes;
-  for (bool close = true; !done; close = !close) {
-    Run(Queries(close, 10 + static_cast<uint64_t>(calls), 300));
-    ASSERT_OK(Refresh());
-    calls++;
-    for (const RefreshedFile& file : result_.files) {
-      outcomes[file.outcome]++;
-      EXPECT_NE(Outcome::kDamaged, file.outcome);
-      EXPECT_NE(Outcome::kFailed, file.outcome) << file.status.ToString();
-      EXPECT_NE(Outcome::kNotReached, file.outcome);
-    }
-  }
-  writer.join();
-  for (const auto& outcome : outcomes) {
-    printf("%s: %zu\n", ToString(outcome.first), outcome.second);
-  }
-  EXPECT_GT(calls, 1);
-  EXPECT_GT(outcomes[Outcome::kRewritten], 0u);
-  ExpectAllKeys();
-  ASSERT_OK(db_->VerifyChecksum());
-}
 
 TEST_F(RefreshTest, FilesThatAreGone) {
   FillForWideAndAskClose();
@@ -229,8 +178,7 @@ TEST_F(RefreshTest, FilesThatAreGone) {
     }
     return true;
   };
-  ASSERT_OK(Refresh(options));
-  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_EQ(0u, Rewritten(options));
   EXPECT_GT(Count(Outcome::kGone), 2u);
   EXPECT_EQ(0u, Count(Outcome::kFailed));
   ExpectAllKeys();
@@ -270,23 +218,20 @@ TEST_F(RefreshTest, FilesThatAreBeingCompacted) {
     EXPECT_OK(db_->CompactRange(force, &begin, &end));
   });
   hold->begun.Wait();
-  ASSERT_OK(Refresh());
+  EXPECT_GT(Rewritten(), 2u);
   hold->may_go_on.Set();
   compactor.join();
   EXPECT_EQ(1u, Count(Outcome::kBeingCompacted));
   for (const RefreshedFile& file : result_.files) {
     EXPECT_EQ(file.name == first, file.outcome == Outcome::kBeingCompacted);
   }
-  EXPECT_GT(result_.files_rewritten, 2u);
   options_.listeners.clear();
 }
 
 TEST_F(RefreshTest, DamagedFile) {
   options_.paranoid_checks = false;
   FillForWideAndAskClose();
-  RefreshOptions dry;
-  dry.dry_run = true;
-  ASSERT_OK(Refresh(dry));
+  ASSERT_OK(Refresh(DryRun()));
   const std::string damaged = result_.files.front().name;
   ASSERT_EQ(Outcome::kWouldRewrite, result_.files.front().outcome);
   {
@@ -296,12 +241,10 @@ TEST_F(RefreshTest, DamagedFile) {
     file.write("damage", 6);
     ASSERT_TRUE(file.good());
   }
-  const auto before = Levels();
-  ASSERT_OK(Refresh());
+  EXPECT_GT(Rewritten(), 2u);
   EXPECT_EQ(Outcome::kDamaged, result_.files.front().outcome);
   EXPECT_TRUE(result_.files.front().status.IsCorruption());
   EXPECT_EQ(1u, Count(Outcome::kDamaged));
-  EXPECT_GT(result_.files_rewritten, 2u);
   EXPECT_EQ(1u, Levels().count(damaged));
   // The DB has not noticed, and continues to write.
   Put("key");
@@ -311,31 +254,30 @@ TEST_F(RefreshTest, DamagedFile) {
 // ---- Column families ----
 
 TEST_F(RefreshTest, RefusesOthers) {
-  const auto expect = [this](const std::string& table,
-                             const std::string& words) {
+  const auto expect_refused = [this](const std::string& table,
+                                     const std::string& words) {
     SetTable(table, table.empty() ? "BlockBasedTable" : "ProteanTable");
     Open();
-    return Refresh().ToString().find(words) != std::string::npos;
+    const std::string refused = Refresh().ToString();
+    EXPECT_NE(std::string::npos, refused.find(words)) << table << refused;
   };
-  EXPECT_TRUE(expect("",
-                     "Invalid argument: RefreshFilters needs the table "
-                     "factory ProteanTable, not BlockBasedTable"));
-  EXPECT_TRUE(expect("filter_policy=bloomfilter:0",
-                     "Invalid argument: RefreshFilters needs a filter policy "
-                     "that builds filters"));
-  EXPECT_TRUE(
-      expect("filter_policy=bloomfilter:10;whole_key_filtering=false",
-             "Invalid argument: RefreshFilters needs a filter policy that "
-             "builds filters"));
-  EXPECT_TRUE(expect("filter_policy=nullptr",
-                     "Invalid argument: RefreshFilters needs a filter policy "
-                     "of Protean, or one of RocksDB's own"));
-  EXPECT_TRUE(expect("filter_policy=proteus:10;whole_key_filtering=false",
-                     "Not implemented: range filters are off"));
+  const std::string needs = "Invalid argument: RefreshFilters needs ";
+  for (const auto& [table, words] :
+       {std::pair<std::string, std::string>{
+            "", needs + "the table factory ProteanTable, not BlockBasedTable"},
+        {"filter_policy=bloomfilter:0",
+         needs + "a filter policy that builds filters"},
+        {"filter_policy=bloomfilter:10;whole_key_filtering=false",
+         needs + "a filter policy that builds filters"},
+        {"filter_policy=nullptr",
+         needs + "a filter policy of Protean, or one of RocksDB's own"},
+        {"filter_policy=proteus:10;whole_key_filtering=false",
+         "Not implemented: range filters are off"}}) {
+    expect_refused(table, words);
+  }
   Destroy();
   options_.comparator = ReverseBytewiseComparator();
-  EXPECT_TRUE(
-      expect("filter_policy=proteus:10", "Not implemented: range filters"));
+  expect_refused("filter_policy=proteus:10", "Not implemented: range filters");
 }
 
 // With a policy without samples, only files whose filters are worse are
@@ -343,45 +285,50 @@ TEST_F(RefreshTest, RefusesOthers) {
 TEST_F(RefreshTest, PolicyWithoutSamples) {
   SetTable("filter_policy=surf:0:0");
   Fill();
-  const auto refresh_with = [this](const std::string& policy) {
+  const auto rewritten_with = [this](const std::string& policy) {
     SetPolicy(policy);
     Open();
-    return Refresh();
+    return Rewritten();
   };
-  ASSERT_OK(refresh_with("surf:0:0"));
+  EXPECT_EQ(0u, rewritten_with("surf:0:0"));
   EXPECT_EQ(0u, result_.samples);
-  EXPECT_EQ(0u, result_.files_rewritten);
-  EXPECT_EQ(result_.files.size(), Count(Outcome::kTooLittleGain));
-  ASSERT_OK(refresh_with("surf:0:8"));
-  EXPECT_EQ(result_.files.size(), result_.files_rewritten);
+  EXPECT_EQ(NumFiles(), Count(Outcome::kTooLittleGain));
+  EXPECT_EQ(NumFiles(), rewritten_with("surf:0:8"));
   for (const RefreshedFile& file : result_.files) {
     EXPECT_EQ(0u, file.new_design.find("surf: "));
     EXPECT_GT(file.old_fpr, 0.1);
     EXPECT_LT(file.new_fpr, file.old_fpr / 2);
     EXPECT_LT(file.saved_reads_per_second, 0);
   }
-  ASSERT_OK(refresh_with("surf:0:8"));
-  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_EQ(0u, rewritten_with("surf:0:8"));
   // Worse filters are not built.
-  ASSERT_OK(refresh_with("surf:0:0"));
-  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_EQ(0u, rewritten_with("surf:0:0"));
   ExpectAllKeys();
 }
 
-// Files without a filter, or with a filter of RocksDB.
+// Files without a filter, or with a filter of RocksDB, which denies points.
 TEST_F(RefreshTest, OtherFiltersAndNone) {
-  const auto own = options_.table_factory;
-  for (const bool bloom : {true, false}) {
-    SCOPED_TRACE(bloom);
+  for (const auto& [bloom, points] :
+       {std::pair(true, false), {false, false}, {true, true}}) {
+    SCOPED_TRACE(std::string(bloom ? "Bloom" : "none") +
+                 (points ? ", points" : ""));
     Destroy();
     SetTable(bloom ? "filter_policy=bloomfilter:12" : "", "BlockBasedTable");
     Fill();
-    db_.reset();
-    options_.table_factory = own;
-    SeedSamples(policy_.get(), Queries(/*close=*/true, 2));
+    NewPolicy();
+    std::vector<Query> queries = Queries(/*close=*/true, 2);
+    if (points) {
+      for (Query& query : queries) query.hi = query.lo;
+    }
+    SeedSamples(policy_.get(), queries);
     Open();
-    ASSERT_OK(Refresh());
-    EXPECT_GT(result_.files_rewritten, 2u);
+    const size_t rewritten = Rewritten();
+    if (points) {
+      EXPECT_EQ(0u, rewritten);
+      EXPECT_GT(Count(Outcome::kTooLittleGain), 2u);
+      continue;
+    }
+    EXPECT_GT(rewritten, 2u);
     EXPECT_LE(result_.bytes_rewritten, Bytes() / 2);
     for (const RefreshedFile& file : result_.files) {
       if (file.outcome != Outcome::kRewritten) continue;
@@ -392,22 +339,6 @@ TEST_F(RefreshTest, OtherFiltersAndNone) {
     }
     EXPECT_LT(RateInDB(Queries(/*close=*/true, 4)), 0.2);
   }
-}
-
-// RocksDB's Bloom filters deny points, too.
-TEST_F(RefreshTest, BloomFiltersForPoints) {
-  const auto own = options_.table_factory;
-  SetTable("filter_policy=bloomfilter:12", "BlockBasedTable");
-  Fill();
-  db_.reset();
-  options_.table_factory = own;
-  std::vector<Query> points = Queries(/*close=*/true, 2);
-  for (Query& point : points) point.hi = point.lo;
-  SeedSamples(policy_.get(), points);
-  Open();
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(0u, result_.files_rewritten);
-  EXPECT_GT(Count(Outcome::kTooLittleGain), 2u);
 }
 
 TEST_F(RefreshTest, Timestamps) {
@@ -424,8 +355,7 @@ TEST_F(RefreshTest, Timestamps) {
   Flush();
   CompactLevel0Into(3, kSstBytes);
   SeedSamples(policy_.get(), Queries(/*close=*/true, 2));
-  ASSERT_OK(Refresh());
-  EXPECT_GT(result_.files_rewritten, 2u);
+  EXPECT_GT(Rewritten(), 2u);
   EXPECT_LE(result_.bytes_rewritten, Bytes() / 2);
   for (const RefreshedFile& file : result_.files) {
     if (file.outcome != Outcome::kRewritten) continue;
@@ -437,9 +367,7 @@ TEST_F(RefreshTest, Timestamps) {
   const Slice timestamp(now);
   ReadOptions read;
   read.timestamp = &timestamp;
-  for (const std::string& key : keys_) {
-    ASSERT_TRUE(Has(key, read));
-  }
+  for (const std::string& key : keys_) ASSERT_TRUE(Has(key, read));
 }
 
 TEST_F(RefreshTest, EncryptedFiles) {
@@ -449,8 +377,7 @@ TEST_F(RefreshTest, EncryptedFiles) {
   const std::unique_ptr<Env> env(NewEncryptedEnv(Env::Default(), provider));
   options_.env = env.get();
   FillForWideAndAskClose();
-  ASSERT_OK(Refresh());
-  EXPECT_GT(result_.files_rewritten, 2u);
+  EXPECT_GT(Rewritten(), 2u);
   ExpectAllKeys();
   Destroy();
   options_.env = Env::Default();
@@ -493,9 +420,7 @@ TEST_F(RefreshTest, InstancesThatOnlyRead) {
     Run(Queries(/*close=*/true, 2));
     db_.reset();
     ASSERT_OK(OpenReadOnly(&db_, options_, path_));
-    RefreshOptions dry;
-    dry.dry_run = true;
-    ASSERT_OK(Refresh(dry));
+    ASSERT_OK(Refresh(DryRun()));
     EXPECT_GT(Count(Outcome::kWouldRewrite), 2u);
     EXPECT_TRUE(Refresh().IsNotSupported());
     EXPECT_TRUE(result_.files.empty());
@@ -507,26 +432,104 @@ TEST_F(RefreshTest, InstancesThatOnlyRead) {
     ASSERT_OK(DestroyDB(secondary, Options()));
     Open();
   }
+  // A policy of RocksDB's own.
+  db_.reset();
+  SetTable("filter_policy=bloomfilter:10");
+  ASSERT_OK(OpenReadOnly(&db_, options_, path_));
+  EXPECT_TRUE(Refresh().IsNotSupported());
 }
 
 // A refresh neither adds samples nor saves them.
 TEST_F(RefreshTest, SamplesFileIsLeftAlone) {
-  ProteusPolicyOptions policy;
-  policy.sample_every = 1;
-  policy.samples_file = path_ + ".samples";
-  Env::Default()->DeleteFile(policy.samples_file).PermitUncheckedError();
-  policy_ =
-      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy);
-  UsePolicy(policy_);
+  const std::string samples = path_ + ".samples";
+  Env::Default()->DeleteFile(samples).PermitUncheckedError();
+  policy_options_.samples_file = samples;
+  NewPolicy();
   FillForWideAndAskClose();
   const uint64_t recorded = queue()->recorded();
-  ASSERT_OK(Refresh());
-  EXPECT_GT(result_.files_rewritten, 2u);
+  EXPECT_GT(Rewritten(), 2u);
   EXPECT_EQ(recorded, queue()->recorded());
-  EXPECT_TRUE(Env::Default()->FileExists(policy.samples_file).IsNotFound());
+  EXPECT_TRUE(Env::Default()->FileExists(samples).IsNotFound());
   db_.reset();
-  ASSERT_OK(Env::Default()->FileExists(policy.samples_file));
-  ASSERT_OK(Env::Default()->DeleteFile(policy.samples_file));
+  ASSERT_OK(Env::Default()->FileExists(samples));
+  ASSERT_OK(Env::Default()->DeleteFile(samples));
+}
+
+// ---- RewriteFile ----
+
+namespace {
+
+// Runs `before` once, between the look at the tree and the first compaction.
+class RacingDB : public StackableDB {
+ public:
+  RacingDB(DB* db, std::function<void()> before)
+      : StackableDB(std::shared_ptr<DB>(db, [](DB*) {})),
+        before_(std::move(before)) {}
+
+  using StackableDB::CompactFiles;
+  Status CompactFiles(const CompactionOptions& options,
+                      ColumnFamilyHandle* column_family,
+                      const std::vector<std::string>& names, int level,
+                      int path, std::vector<std::string>* output,
+                      CompactionJobInfo* info) override {
+    if (before_) std::exchange(before_, nullptr)();
+    return StackableDB::CompactFiles(options, column_family, names, level, path,
+                                     output, info);
+  }
+
+ private:
+  std::function<void()> before_;
+};
+
+class RewriteFileTest : public OwnDBTest {
+ protected:
+  Status Rewrite(const std::string& name, std::function<void()> before) {
+    RacingDB racing(db_.get(), std::move(before));
+    return RewriteFile(&racing, db_->DefaultColumnFamily(), name);
+  }
+  LiveFileMetaData OnlyFile() const { return Files().at(0); }
+};
+
+}  // namespace
+
+// A trivial move gives the same file another level.
+TEST_F(RewriteFileTest, FollowsAFileThatIsMoved) {
+  options_.num_levels = 5;
+  Open();
+  WriteFile({"a", "key"}, /*level=*/3);
+  for (const bool moved : {false, true}) {
+    SCOPED_TRACE(moved);
+    const LiveFileMetaData before = OnlyFile();
+    ASSERT_EQ(3, before.level);
+    const std::function<void()> move = [&] {
+      CompactRangeOptions compact;
+      compact.change_level = true;
+      compact.target_level = 4;
+      compact.bottommost_level_compaction = BottommostLevelCompaction::kSkip;
+      ASSERT_OK(db_->CompactRange(compact, nullptr, nullptr));
+      ASSERT_EQ(before.relative_filename, OnlyFile().relative_filename);
+      ASSERT_EQ(4, OnlyFile().level);
+    };
+    EXPECT_OK(Rewrite(before.relative_filename, moved ? move : nullptr));
+    EXPECT_EQ(1u, NumFiles());
+    const LiveFileMetaData after = OnlyFile();
+    EXPECT_NE(before.relative_filename, after.relative_filename);
+    EXPECT_EQ(moved ? 4 : 3, after.level);
+    EXPECT_EQ("a", after.smallestkey);
+    EXPECT_EQ("key", after.largestkey);
+    EXPECT_TRUE(Has("key"));
+  }
+}
+
+TEST_F(RewriteFileTest, FindsNoFileThatIsGone) {
+  Open();
+  WriteFile({"key"});
+  const std::string name = OnlyFile().relative_filename;
+  EXPECT_TRUE(Rewrite("000000.sst", nullptr).IsNotFound());
+  EXPECT_TRUE(Rewrite(name, [&] {
+                EXPECT_OK(
+                    RewriteFile(db_.get(), db_->DefaultColumnFamily(), name));
+              }).IsNotFound());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

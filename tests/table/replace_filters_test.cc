@@ -1,21 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The way back from Protean in a running DB: the filter policy is set to one
-//  of RocksDB's, RefreshFilters gives its filters to all files, and a RocksDB
-//  without Protean asks them.
+//  A refresh to a policy of RocksDB's own, which rewrites all files: the way
+//  back from Protean in a running DB, after which a RocksDB without Protean
+//  asks the filters; refreshes of chosen levels or keys, and of several files
+//  at the same time.
 
+#include <condition_variable>
 #include <functional>
 
-#include "rocksdb/utilities/stackable_db.h"
-#include "table/rewrite_file.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
 class ReplaceFiltersTest : public RefreshTest {
  protected:
+  // Which of Protean's filters are replaced makes no difference.
+  ReplaceFiltersTest() { SetPolicy("surf:0:8"); }
+
   void ChangePolicy(const std::string& policy) {
     ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", policy}}));
+  }
+  void FillAndChangePolicy(const std::string& policy = "bloomfilter:10") {
+    Fill();
+    ChangePolicy(policy);
+  }
+  // Writes every `step`-th key once more, into a file of level 0.
+  void WriteLevel0(size_t step) {
+    for (size_t i = 0; i < keys_.size(); i += step)
+      Put(keys_[i], "of step " + std::to_string(step));
+    Flush();
   }
 
   // Opens the DB as RocksDB does without Protean, and checks that the filters
@@ -31,68 +46,79 @@ class ReplaceFiltersTest : public RefreshTest {
     EXPECT_LT(absent.size() * 9 / 10, get_perf_context()->bloom_sst_miss_count);
     ExpectAllKeys();
   }
+
+  std::map<std::string, LiveFileMetaData> FilesByName() const {
+    std::map<std::string, LiveFileMetaData> files;
+    for (const LiveFileMetaData& file : Files()) {
+      files[file.relative_filename] = file;
+    }
+    return files;
+  }
+  // Refreshes, and checks that exactly the files that `selects` are rewritten.
+  void ExpectRewritten(
+      const RefreshOptions& options,
+      const std::function<bool(const LiveFileMetaData&)>& selects) {
+    const auto before = FilesByName();
+    ASSERT_OK(Refresh(options));
+    const auto after = FilesByName();
+    size_t selected = 0;
+    for (const RefreshedFile& file : result_.files) {
+      const bool is_selected = selects(before.at(file.name));
+      EXPECT_EQ(is_selected ? Outcome::kRewritten : Outcome::kNotSelected,
+                file.outcome)
+          << file.name << ": " << ToString(file.outcome);
+      EXPECT_EQ(is_selected, after.count(file.name) == 0) << file.name;
+      if (is_selected) selected++;
+    }
+    EXPECT_EQ(selected, result_.files_rewritten);
+    EXPECT_GT(selected, 0u);
+    EXPECT_LT(selected, result_.files.size());
+  }
 };
 
+}  // namespace
+
 TEST_F(ReplaceFiltersTest, InARunningDB) {
+  UsePolicy(policy_);
   FillForWide();
   const size_t files = NumFiles();
   ChangePolicy("bloomfilter:10");
-  RefreshOptions dry;
-  dry.dry_run = true;
-  ASSERT_OK(Refresh(dry));
+  EXPECT_EQ(files, Rewritten(DryRun()));
   EXPECT_EQ(files, Count(Outcome::kWouldRewrite));
   EXPECT_EQ(Bytes(), result_.bytes_rewritten);
   EXPECT_EQ(0u, Policies()["bloomfilter"]);
-  ASSERT_OK(Refresh());
+  EXPECT_EQ(files, Rewritten());
   EXPECT_EQ(files, Count(Outcome::kRewritten));
   EXPECT_EQ((std::map<std::string, size_t>{{"bloomfilter", NumFiles()}}),
             Policies());
   ExpectAllKeys();
-  // Nothing is done twice.
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(NumFiles(), Count(Outcome::kHasFilter));
-  EXPECT_EQ(0u, result_.files_rewritten);
-  ExpectStockFilters();
-}
-
-TEST_F(ReplaceFiltersTest, OtherPoliciesOfRocksDB) {
-  FillForWide();
-  ChangePolicy("ribbonfilter:10");
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(NumFiles(), Policies()["ribbonfilter"]);
-  // A filter of RocksDB's stays, whichever it is.
-  ChangePolicy("bloomfilter:10");
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(0u, result_.files_rewritten);
+  // Nothing is done twice, and a filter of RocksDB's stays, whichever it is.
+  for (const char* policy : {"bloomfilter:10", "ribbonfilter:10"}) {
+    ChangePolicy(policy);
+    EXPECT_EQ(0u, Rewritten()) << policy;
+    EXPECT_EQ(NumFiles(), Count(Outcome::kHasFilter)) << policy;
+  }
   ExpectStockFilters();
 }
 
 TEST_F(ReplaceFiltersTest, FilesWithoutAFilter) {
-  const auto own = options_.table_factory;
   SetTable("filter_policy=nullptr");
-  Fill();
-  SetTable("filter_policy=bloomfilter:10");
-  Open();
+  FillAndChangePolicy();
   // A file of range deletions alone has no key for a filter.
   ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
                              std::string(1, '\0'), std::string(2, '\0')));
   Flush();
-  const size_t files = NumFiles();
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(files - 1, Count(Outcome::kRewritten));
+  EXPECT_EQ(NumFiles() - 1, Rewritten());
   EXPECT_EQ(1u, Count(Outcome::kUnfiltered));
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(0u, result_.files_rewritten);
+  EXPECT_EQ(0u, Rewritten());
 }
 
 TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
-  FillForWide();
-  ChangePolicy("bloomfilter:10");
+  FillAndChangePolicy("ribbonfilter:10");
   const size_t files = NumFiles();
   RefreshOptions options;
   options.max_bytes = Bytes() / 2;
-  ASSERT_OK(Refresh(options));
-  const size_t first = result_.files_rewritten;
+  const size_t first = Rewritten(options);
   EXPECT_GT(first, 0u);
   EXPECT_EQ(files - first, Count(Outcome::kLimitReached));
   EXPECT_LE(result_.bytes_rewritten, options.max_bytes);
@@ -104,129 +130,264 @@ TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
   EXPECT_TRUE(Refresh(options).IsIncomplete());
   EXPECT_EQ(1u, result_.files_rewritten);
   EXPECT_EQ(first, Count(Outcome::kHasFilter));
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(files - first - 1, result_.files_rewritten);
+  EXPECT_EQ(files - first - 1, Rewritten());
+  EXPECT_EQ(NumFiles(), Policies()["ribbonfilter"]);
   ExpectStockFilters();
-}
-
-TEST_F(ReplaceFiltersTest, LevelWithoutFilters) {
-  options_.optimize_filters_for_hits = true;
-  FillForWide();
-  ChangePolicy("bloomfilter:10");
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(NumFiles(), Count(Outcome::kUnfiltered));
 }
 
 // The filters of files whose keys have another order, which answer Get only,
 // are replaced, too.
 TEST_F(ReplaceFiltersTest, OtherComparator) {
   options_.comparator = ReverseBytewiseComparator();
-  FillForWide();
-  ChangePolicy("bloomfilter:10");
-  ASSERT_OK(Refresh());
+  FillAndChangePolicy();
+  EXPECT_EQ(NumFiles(), Rewritten());
   EXPECT_EQ(NumFiles(), Policies()["bloomfilter"]);
 }
 
-TEST_F(ReplaceFiltersTest, InstancesThatOnlyRead) {
-  FillForWide();
-  db_.reset();
-  SetTable("filter_policy=bloomfilter:10");
-  ASSERT_OK(OpenReadOnly(&db_, options_, path_));
-  EXPECT_TRUE(Refresh().IsNotSupported());
+// ---- Selection ----
+
+TEST_F(ReplaceFiltersTest, Levels) {
+  Fill();
+  WriteLevel0(5);
+  WriteLevel0(3);
+  ChangePolicy("bloomfilter:10");
+  RefreshOptions options;
+  for (const int level : {0, 3}) {
+    SCOPED_TRACE(level);
+    options.levels = {level, 5};
+    ExpectRewritten(options, [level](const LiveFileMetaData& file) {
+      return file.level == level;
+    });
+    if (level == 0) {
+      // A second pass finds nothing to do in this level.
+      EXPECT_EQ(0u, Rewritten(options));
+      EXPECT_EQ(2u, Count(Outcome::kHasFilter));
+    }
+  }
+  ExpectAllKeys();
+  options.levels = {1, 2};
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(result_.files.size(), Count(Outcome::kNotSelected));
 }
 
-// ---- RewriteFile, by which all files are refreshed ----
+// Levels whose policy is RocksDB's, or that have no filters, are done with once
+// their files have what the policy gives.
+TEST_F(ReplaceFiltersTest, LevelsOfRocksDB) {
+  Fill();
+  WriteLevel0(5);
+  const auto open = [this](const std::string& policies, bool in_parts = false) {
+    SetPolicy("{id=protean.Levels;policies=" + policies + "}",
+              in_parts ? "partition_filters=true;index_type="
+                         "kTwoLevelIndexSearch;metadata_block_size=1024"
+                       : "");
+    Open();
+  };
+  // Each line differs from the one before it in both levels.
+  const std::vector<std::pair<std::string, bool>> lines = {
+      {"surf:0:4,bloomfilter:10", false},
+      {"bloomfilter:10,bloomfilter:14", false},
+      {"ribbonfilter:10,bloomfilter:10", false},
+      {"nullptr,ribbonfilter:10", false},
+      {"surf:0:4,nullptr", false},
+      {"bloomfilter:10,ribbonfilter:14", true}};
+  for (const auto& [policies, in_parts] : lines) {
+    SCOPED_TRACE(policies);
+    open(policies, in_parts);
+    EXPECT_EQ(NumFiles(), Rewritten(AllFiles()));
+    EXPECT_EQ(0u, Rewritten(AllFiles()));
+    EXPECT_LT(result_.bytes_read, Bytes() / 5);
+    for (const RefreshedFile& file : result_.files) {
+      const std::string of_level =
+          policies.substr(file.level == 0 ? 0 : policies.find(',') + 1);
+      const std::string outcome = ToString(file.outcome);
+      EXPECT_EQ(of_level[0] == 's'   ? ToString(Outcome::kTooLittleGain)
+                : of_level[0] == 'n' ? ToString(Outcome::kUnfiltered)
+                                     : ToString(Outcome::kHasFilter),
+                outcome);
+    }
+  }
+  open("bloomfilter:10,ribbonfilter:14");
+  EXPECT_EQ(NumFiles(), Rewritten(AllFiles()));
+  ExpectAllKeys();
+}
+
+TEST_F(ReplaceFiltersTest, Ranges) {
+  FillAndChangePolicy();
+  const auto check = [this](const RefreshOptions& options) {
+    ExpectRewritten(options, [&options](const LiveFileMetaData& file) {
+      return (!options.start || file.largestkey >= *options.start) &&
+             (!options.limit || file.smallestkey < *options.limit);
+    });
+  };
+  RefreshOptions options;
+  options.limit = keys_[kKeys / 10];
+  check(options);
+  options.start = keys_[kKeys * 9 / 10];
+  options.limit.reset();
+  check(options);
+  // One key, which is the first one of a file or not.
+  options.start = keys_[kKeys / 2];
+  options.limit = keys_[kKeys / 2] + '\0';
+  check(options);
+  EXPECT_EQ(1u, result_.files_rewritten);
+  // The limit is outside of the range, and the start is in it.
+  const auto files = FilesByName();
+  const auto file =
+      std::find_if(files.begin(), files.end(), [this](const auto& named) {
+        return named.second.smallestkey > keys_[kKeys / 5];
+      });
+  ASSERT_NE(files.end(), file);
+  options.start = file->second.smallestkey;
+  options.limit = file->second.smallestkey;
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(result_.files.size(), Count(Outcome::kNotSelected));
+  options.start = file->second.largestkey;
+  options.limit = file->second.largestkey + '\0';
+  check(options);
+  EXPECT_EQ(1u, result_.files_rewritten);
+  ExpectAllKeys();
+}
+
+// ---- Several at the same time ----
 
 namespace {
 
-// Runs `before` once, between the look at the tree and the first compaction.
-class RacingDB : public StackableDB {
+// How many files are written at the same time. The first one waits for another:
+// RocksDB does not tell listeners of compactions that CompactFiles makes.
+class Overlap : public EventListener {
  public:
-  RacingDB(DB* db, std::function<void()> before)
-      : StackableDB(std::shared_ptr<DB>(db, [](DB*) {})),
-        before_(std::move(before)) {}
+  explicit Overlap(bool waits) : waits_(waits) {}
 
-  using StackableDB::CompactFiles;
-  Status CompactFiles(const CompactionOptions& options,
-                      ColumnFamilyHandle* column_family,
-                      const std::vector<std::string>& names, int level,
-                      int path, std::vector<std::string>* output,
-                      CompactionJobInfo* info) override {
-    if (before_) std::exchange(before_, nullptr)();
-    return StackableDB::CompactFiles(options, column_family, names, level, path,
-                                     output, info);
+  void OnTableFileCreationStarted(
+      const TableFileCreationBriefInfo& /*file*/) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    largest_ = std::max(largest_, ++running_);
+    changed_.notify_all();
+    if (waits_) {
+      changed_.wait_for(lock, std::chrono::minutes(10),
+                        [this] { return largest_ > 1; });
+    }
+  }
+  void OnTableFileCreated(const TableFileCreationInfo& /*file*/) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    running_--;
+  }
+
+  int largest() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return largest_;
   }
 
  private:
-  std::function<void()> before_;
+  const bool waits_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int running_ = 0;
+  int largest_ = 0;
 };
 
-class RewriteFileTest : public RefreshTest {
- protected:
-  Status Rewrite(const std::string& name, std::function<void()> before) {
-    RacingDB racing(db_.get(), std::move(before));
-    return RewriteFile(&racing, db_->DefaultColumnFamily(), name);
-  }
-
-  LiveFileMetaData FirstFile() {
-    std::vector<LiveFileMetaData> files = Files();
-    return files.at(0);
-  }
-
-  bool IsLive(const std::string& name) {
-    std::vector<LiveFileMetaData> files = Files();
-    return std::any_of(files.begin(), files.end(), [&](const auto& file) {
-      return file.relative_filename == name;
-    });
-  }
-};
+RefreshOptions Parallel(uint32_t rewrites) {
+  RefreshOptions options;
+  options.max_parallel_rewrites = rewrites;
+  return options;
+}
 
 }  // namespace
 
-TEST_F(RewriteFileTest, StaysInItsLevel) {
-  Fill();
-  const LiveFileMetaData file = FirstFile();
-  ASSERT_EQ(file.level, 3);
-  EXPECT_OK(Rewrite(file.relative_filename, nullptr));
-  EXPECT_FALSE(IsLive(file.relative_filename));
-  const LiveFileMetaData rewritten = FirstFile();
-  EXPECT_EQ(rewritten.level, 3);
-  EXPECT_EQ(rewritten.smallestkey, file.smallestkey);
-  EXPECT_EQ(rewritten.largestkey, file.largestkey);
+TEST_F(ReplaceFiltersTest, OneByOneOrInParallel) {
+  for (const uint32_t rewrites : {1u, 3u}) {
+    SCOPED_TRACE(rewrites);
+    const auto overlap = std::make_shared<Overlap>(/*waits=*/rewrites > 1);
+    Destroy();
+    options_.listeners.clear();
+    Fill();
+    options_.listeners = {overlap};
+    Open();
+    ChangePolicy("bloomfilter:10");
+    const size_t files = NumFiles();
+    EXPECT_EQ(files, Rewritten(Parallel(rewrites)));
+    EXPECT_EQ(files, Count(Outcome::kRewritten));
+    EXPECT_LE(rewrites > 1 ? 2 : 1, overlap->largest());
+    EXPECT_GE(static_cast<int>(rewrites), overlap->largest());
+    ExpectAllKeys();
+    EXPECT_EQ(0u, Rewritten(Parallel(rewrites)));
+    EXPECT_EQ(files, Count(Outcome::kHasFilter));
+  }
 }
 
-// A trivial move gives the same file another level.
-TEST_F(RewriteFileTest, FollowsAFileThatIsMoved) {
-  options_.num_levels = 5;
+// Where a policy of Protean designs the filters, in parallel and in a range.
+TEST_F(ReplaceFiltersTest, RedesignOfARangeInParallel) {
+  UsePolicy(policy_);
+  FillForWide();
+  const std::vector<Query> close_again = Queries(/*close=*/true, 4);
+  const double before = RateInDB(close_again);
+  Run(Queries(/*close=*/true, 2));
+  RefreshOptions options = Parallel(4);
+  options.limit = keys_[kKeys / 5];
+  const auto files = FilesByName();
+  EXPECT_GT(Rewritten(options), 1u);
+  for (const RefreshedFile& file : result_.files) {
+    EXPECT_EQ(files.at(file.name).smallestkey < *options.limit,
+              file.outcome != Outcome::kNotSelected)
+        << file.name;
+  }
+  ExpectAllKeys();
+  EXPECT_GT(Rewritten(Parallel(4)), 1u);
+  EXPECT_EQ(result_.files_rewritten, Count(Outcome::kRewritten));
+  EXPECT_EQ(0u, Count(Outcome::kBeingCompacted) + Count(Outcome::kFailed));
+  ExpectAllKeys();
+  EXPECT_LT(RateInDB(close_again), before / 2);
+}
+
+// Files of level 0 overlap, and RocksDB may refuse to compact two of them at
+// the same time. All are rewritten, and keep their order.
+TEST_F(ReplaceFiltersTest, Level0InParallel) {
   Open();
-  Put("key");
-  Flush();
-  const std::string name = FirstFile().relative_filename;
-  const auto move = [&] {
-    CompactRangeOptions compact;
-    compact.change_level = true;
-    compact.target_level = 4;
-    compact.bottommost_level_compaction = BottommostLevelCompaction::kSkip;
-    ASSERT_OK(db_->CompactRange(compact, nullptr, nullptr));
-    ASSERT_EQ(FirstFile().relative_filename, name);
-    ASSERT_EQ(FirstFile().level, 4);
-  };
-  EXPECT_OK(Rewrite(name, move));
-  EXPECT_FALSE(IsLive(name));
-  EXPECT_EQ(FirstFile().level, 4);
+  for (const size_t step : {1, 2, 3, 4, 5}) WriteLevel0(step);
+  ChangePolicy("bloomfilter:10");
+  EXPECT_EQ(5u, Rewritten(Parallel(4)));
+  EXPECT_EQ(5u, Count(Outcome::kRewritten));
+  EXPECT_EQ(5u, NumFiles());
+  for (const auto& file : Levels()) EXPECT_EQ(0, file.second);
   std::string value;
-  EXPECT_OK(db_->Get(ReadOptions(), "key", &value));
-  EXPECT_EQ(value, "value");
+  for (size_t i = 0; i < keys_.size(); i += 10) {
+    ASSERT_OK(db_->Get(ReadOptions(), keys_[i], &value));
+    EXPECT_EQ("of step 5", value);
+  }
+  ASSERT_OK(db_->Get(ReadOptions(), keys_[7], &value));
+  EXPECT_EQ("of step 1", value);
+  ExpectAllKeys();
 }
 
-TEST_F(RewriteFileTest, FindsNoFileThatIsGone) {
-  Fill();
-  const std::string name = FirstFile().relative_filename;
-  EXPECT_TRUE(Rewrite("000000.sst", nullptr).IsNotFound());
-  EXPECT_TRUE(Rewrite(name, [&] {
-                EXPECT_OK(
-                    RewriteFile(db_.get(), db_->DefaultColumnFamily(), name));
-              }).IsNotFound());
+// Files in work are finished and counted if the refresh is told to end, and
+// count against the limit of bytes.
+TEST_F(ReplaceFiltersTest, EndAndLimitInParallel) {
+  FillAndChangePolicy();
+  RefreshOptions options = Parallel(3);
+  options.progress = [](const RefreshProgress& progress) {
+    return progress.files_decided < 2;
+  };
+  EXPECT_TRUE(Refresh(options).IsIncomplete());
+  const size_t rewritten = Count(Outcome::kRewritten);
+  EXPECT_GE(rewritten, 2u);
+  EXPECT_LE(rewritten, 4u);
+  EXPECT_EQ(rewritten, result_.files_rewritten);
+  EXPECT_EQ(result_.files.size(), rewritten + Count(Outcome::kNotReached));
+  const auto levels = Levels();
+  for (const RefreshedFile& file : result_.files) {
+    EXPECT_EQ(file.outcome == Outcome::kRewritten,
+              levels.count(file.name) == 0);
+  }
+  ExpectAllKeys();
+
+  options = Parallel(4);
+  options.max_bytes = Bytes() / 3;
+  ASSERT_OK(Refresh(options));
+  EXPECT_EQ(rewritten, Count(Outcome::kHasFilter));
+  EXPECT_LE(result_.bytes_rewritten, options.max_bytes);
+  EXPECT_GT(result_.bytes_rewritten, options.max_bytes - 2 * kSstBytes);
+  EXPECT_GT(Count(Outcome::kLimitReached), 0u);
+  ExpectAllKeys();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
