@@ -7,6 +7,7 @@
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_layout.h"
 #include "tests/fuzz/block_repair.h"
+#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -312,74 +313,26 @@ void SetKind(char kind, std::string* block) {
 
 // ---- Queries ----
 
-std::vector<std::string> ParseQueries(const std::string& bytes) {
-  FuzzInput input(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  std::vector<std::string> queries;
-  while (!input.empty()) {
-    const Slice before = input.rest();
-    input.String();
-    queries.emplace_back(before.data(), before.size() - input.rest().size());
-  }
-  return queries;
-}
-
-std::string MakeQuery(const std::string& block, FuzzRandom* random) {
-  std::string query;
-  if (!block.empty() && random->OneIn(2)) {
-    // The first bytes contain keys.
-    const size_t begin = random->Below(
-        std::min<size_t>(block.size(), 4 * FilterDirectory::kFixedSize));
-    query = block.substr(begin, random->Below(24));
-  } else if (random->OneIn(16)) {
-    return {static_cast<char>(FuzzInput::kMaxLength + 1 + random->Below(55)),
-            random->Byte()};
-  } else {
-    const char bytes[] = {'\0', '\xff', 'a', random->Byte()};
-    for (size_t left = random->Below(12); left > 0; left--) {
-      query.push_back(bytes[random->Below(std::size(bytes))]);
-    }
-  }
-  return static_cast<char>(query.size()) + query;
-}
-
 void MutateQueries(BlockInput* input, FuzzRandom* random,
                    GenericMutator generic) {
-  std::vector<std::string> queries = ParseQueries(input->queries);
-  const size_t at = random->Below(queries.size());
-  switch (queries.empty() ? 0 : random->Below(5)) {
-    case 0:
-      queries.insert(queries.begin() + static_cast<ptrdiff_t>(at),
-                     MakeQuery(input->block, random));
-      break;
-    case 1:
-      queries.erase(queries.begin() + static_cast<ptrdiff_t>(at));
-      break;
-    case 2:
-      queries.push_back(queries[at]);
-      [[fallthrough]];
-    case 3: {
-      std::string& query = queries.back();
-      if (query.size() > 1) {
-        query[1 + random->Below(query.size() - 1)] += random->OneIn(2) ? 1 : -1;
-      }
-      break;
-    }
-    default: {
-      // The length byte stays out of the mutation.
-      std::string& query = queries[at];
-      std::string text = query.substr(1);
-      const size_t size = text.size();
-      text.resize(FuzzInput::kMaxLength);
-      text.resize(generic(reinterpret_cast<uint8_t*>(text.data()), size,
-                          std::min<size_t>(FuzzInput::kMaxLength, size + 16)));
-      query = static_cast<char>(text.size()) + text;
-    }
+  const Slice stored = input->queries;
+  Strings queries = ParseStrings(FuzzInput(
+      reinterpret_cast<const uint8_t*>(stored.data()), stored.size()));
+  if (random->OneIn(4) && !input->block.empty()) {
+    // The first bytes contain keys.
+    const size_t begin = random->Below(
+        std::min<size_t>(input->block.size(), 4 * FilterDirectory::kFixedSize));
+    queries.insert(queries.begin(),
+                   input->block.substr(begin, random->Below(24)));
+  } else if (random->OneIn(32)) {
+    const size_t repeats = 1 + random->Below(255 - FuzzInput::kMaxLength);
+    queries.insert(
+        queries.begin(),
+        std::string(repeats * FuzzInput::kRepeatUnit, random->Byte()));
+  } else {
+    MutateStrings(&queries, random, generic);
   }
-  input->queries.clear();
-  for (const std::string& query : queries) {
-    if (input->queries.size() + query.size() > kMaxQueryBytes) break;
-    input->queries += query;
-  }
+  input->queries = StoreStrings(queries, kMaxQueryBytes);
 }
 
 size_t Store(const std::string& bytes, uint8_t* out) {

@@ -4,7 +4,7 @@
 
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_mutator.h"
-#include "tests/fuzz/list_input.h"
+#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -84,15 +84,12 @@ Keys Times() {
 FilterSalt SaltOf(size_t turn) { return {0x0123456789abcdef, turn}; }
 
 std::string WithQueries(const std::string& block, const Keys& keys) {
-  BlockInput input;
+  Strings queries;
   for (const size_t i : {size_t{0}, keys.size() / 2, keys.size() - 1}) {
-    if (i < keys.size() && keys[i].size() <= 64) {
-      AppendString(keys[i], &input.queries);
-    }
+    if (i < keys.size() && keys[i].size() <= 64) queries.push_back(keys[i]);
   }
-  AppendString("a", &input.queries);
-  input.block = block;
-  return input.Join();
+  queries.push_back("a");
+  return BlockInput{StoreStrings(queries), block}.Join();
 }
 
 // Filters of times, with up to eight alphabets.

@@ -9,7 +9,7 @@
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/list_input.h"
+#include "tests/fuzz/string_input.h"
 #include "tests/guarded_block.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -71,11 +71,8 @@ std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
   input.parameters[BuildInput::kNumQueries] = static_cast<char>(num_queries);
   input.parameters[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
   input.parameters[BuildInput::kPartKeys] = static_cast<char>(part_keys);
-  for (const std::string& string : strings) {
-    input.strings.emplace_back();
-    AppendString(string, &input.strings.back());
-  }
-  return input.Join(~size_t{0});
+  input.strings = strings;
+  return input.Join();
 }
 
 // Checks the promises of both kinds of filters about each key, and each pair of

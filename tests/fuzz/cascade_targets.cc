@@ -3,7 +3,6 @@
 //  The files of a cascade filter: a page whose checksum is right and whose
 //  contents are not, a run, and a manifest.
 
-#include <atomic>
 #include <set>
 
 #include "sets/cascade/manifest.h"
@@ -129,7 +128,7 @@ std::string WriteRun(const std::vector<Entry>& entries) {
   }
   if (s.ok()) s = writer->Finish();
   Check(s.ok(), "a run is written");
-  return files.text->files()[kFile];
+  return files.text->Read(kFile);
 }
 
 struct BaseRun {
@@ -145,15 +144,16 @@ const std::vector<BaseRun>& BaseRuns() {
   return *runs;
 }
 
-void Damage(FuzzInput input, std::string* file) {
+std::string Damaged(std::string file, FuzzInput input) {
   while (!input.empty()) {
     const uint32_t low = input.Number16();
     const uint32_t at = low | input.Byte() << 16;
-    (*file)[at % file->size()] ^= static_cast<char>(input.Byte());
+    file[at % file.size()] ^= static_cast<char>(input.Byte());
   }
+  return file;
 }
 
-std::string Forge(FuzzInput input) {
+std::string Forged(FuzzInput input) {
   const Slice entries = input.Bytes(sizeof(uint64_t));
   const uint32_t pages = input.Byte() % (kMaxPages + 1);
   std::string file;
@@ -213,13 +213,8 @@ void RunFile(const uint8_t* data, size_t size) {
   const uint32_t how = input.Byte();
   const BaseRun* base =
       how % 2 == 0 ? &BaseRuns()[how / 2 % BaseRuns().size()] : nullptr;
-  std::string& file = files->text->files()[kFile];
-  if (base != nullptr) {
-    file = base->file;
-    Damage(input, &file);
-  } else {
-    file = Forge(input);
-  }
+  files->text->Write(
+      kFile, base != nullptr ? Damaged(base->file, input) : Forged(input));
   std::shared_ptr<FlashRun> run;
   const Status s = FlashRun::Open(files->runs, kFile, /*file_number=*/1, kRunId,
                                   /*cache=*/nullptr, &run);
@@ -311,12 +306,11 @@ std::string WriteManifest(TextFileSystem* fs, const CascadeManifest& manifest) {
   Check(WriteCascadeManifest(fs, kFolder, manifest, &may_be_written).ok() &&
             may_be_written,
         "a manifest is written");
-  return fs->files()[CascadeManifestPath(kFolder)];
+  return fs->Read(CascadeManifestPath(kFolder));
 }
 
 void ReadManifest(TextFileSystem* fs, const std::string& file) {
-  fs->files().clear();
-  fs->files()[CascadeManifestPath(kFolder)] = file;
+  fs->Write(CascadeManifestPath(kFolder), file);
   CascadeManifest manifest;
   const Status s = ReadCascadeManifest(fs, kFolder, &manifest);
   if (!s.ok()) {
@@ -333,7 +327,7 @@ void ReadManifest(TextFileSystem* fs, const std::string& file) {
   }
   Check(WriteManifest(fs, manifest) == file,
         "what is read is written unchanged");
-  Check(fs->files().size() == 1, "no temporary file is left");
+  Check(fs->HasOneFile(kFolder), "no temporary file is left");
 }
 
 void RunManifest(const uint8_t* data, size_t size) {

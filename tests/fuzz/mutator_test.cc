@@ -13,7 +13,7 @@
 #include "tests/fuzz/block_mutator.h"
 #include "tests/fuzz/block_repair.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/list_input.h"
+#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

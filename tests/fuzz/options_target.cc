@@ -16,8 +16,8 @@
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/string_input.h"
 #include "tests/fuzz/text_env.h"
-#include "tests/fuzz/text_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -89,9 +89,8 @@ bool IsValid(const std::shared_ptr<ProteanTableFactory>& table) {
     return options;
   }();
   static auto* const cf_options = new ColumnFamilyOptions;
-  env->files().clear();
-  env->files()["good"] = "0x61\t0x62\n";
-  env->files()["bad"] = "0xg";
+  env->files().Write("good", "0x61\t0x62\n");
+  env->files().Write("bad", "0xg");
   cf_options->table_factory = table;
   const FilterPolicy* policy = PolicyOf(*table);
   const Status s = AsProteanFilterPolicy(policy) == nullptr

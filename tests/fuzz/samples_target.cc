@@ -6,14 +6,14 @@
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/db.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/string_input.h"
 #include "tests/fuzz/text_env.h"
-#include "tests/fuzz/text_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const char kFile[] = "/samples";
+const char kFile[] = "/folder/samples";
 
 using Queries = std::vector<SampleQuery>;
 
@@ -29,7 +29,7 @@ const std::string& Header() {
   static const auto* const header = [] {
     TextEnv env;
     Check(WriteQueryFile(&env, kFile, {}).ok(), "an empty file is written");
-    return new std::string(env.files()[kFile]);
+    return new std::string(env.files().Read(kFile));
   }();
   return *header;
 }
@@ -42,7 +42,7 @@ void CheckBadFile(TextEnv* env, const std::string& text) {
   Check(session->size() == 0, "nothing comes of a bad file");
   session->Record("a", "b", true);
   session.reset();
-  Check(env->files().size() == 1 && env->files()[kFile] == text,
+  Check(env->files().HasOneFile("/folder") && env->files().Read(kFile) == text,
         "a bad file stays as it is");
 }
 
@@ -65,8 +65,7 @@ Queries LastOf(const Queries& queries, size_t capacity) {
 void Run(const uint8_t* data, size_t size) {
   static auto* const env = new TextEnv;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  env->files().clear();
-  env->files()[kFile] = text;
+  env->files().Write(kFile, text);
 
   Queries written;
   std::vector<std::string> refused;
@@ -110,7 +109,7 @@ void Run(const uint8_t* data, size_t size) {
   }
   held.push_back({"a", "b", false});
   held = LastOf(held, capacity);
-  Check(env->files().size() == 1, "no temporary file is left");
+  Check(env->files().HasOneFile("/folder"), "no temporary file is left");
   Queries again;
   std::vector<std::string> refused_again;
   Check(ReadQueryFile(env, kFile, &again, &refused_again).ok() &&

@@ -26,6 +26,7 @@
 #include "test_util/testharness.h"
 #include "tests/own_folder.h"
 #include "tests/table/concurrency/round.h"
+#include "tests/table/differential/dice.h"
 
 DEFINE_uint64(seed, 0, "Of all choices; 0: a random one");
 DEFINE_uint64(seconds, 60,
@@ -57,7 +58,7 @@ TEST(ConcurrencyTest, AllAtOnce) {
         static_cast<double>(passed.count()) / static_cast<double>(all.count()));
     const milliseconds duration =
         std::min(all - passed, milliseconds(1000 + dice.Below(4000)));
-    Round(&persistent, dice.Next()).Run(duration);
+    RunRound(&persistent, dice.Next(), duration);
     passed += duration;
   }
   progress.Clear();

@@ -15,7 +15,6 @@
 #include "rocksdb/utilities/transaction_db.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/table/differential/dice.h"
-#include "tests/table/differential/journal.h"
 #include "tests/table/differential/random_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -56,7 +55,6 @@ struct FamilyPlan {
   // These are drawn again when the DBs are reopened.
   ColumnFamilyOptions options;
   std::array<std::string, 2> tables;  // strings of the table factories
-  bool forward_only;                  // the memtable has no way back
   bool multi_scans;                   // may be read by CompareMultiScan
 
   // The keys of `pool` that are put only when they are absent, and deleted by
