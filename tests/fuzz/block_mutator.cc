@@ -248,10 +248,10 @@ class ChunkMutator {
   void ChangeGenerically() {
     const BlockPiece* piece = PickData();
     if (piece == nullptr) return;
-    std::string copy = bytes_.substr(piece->offset, piece->size);
-    copy.resize(piece->size);
-    generic_(reinterpret_cast<uint8_t*>(copy.data()), copy.size(), copy.size());
-    bytes_.replace(piece->offset, piece->size, copy);
+    std::string changed = MutateGenerically(
+        Slice(At(piece->offset), piece->size), piece->size, generic_);
+    changed.resize(piece->size);
+    bytes_.replace(piece->offset, piece->size, changed);
   }
 
   std::string& bytes_;
@@ -315,9 +315,7 @@ void SetKind(char kind, std::string* block) {
 
 void MutateQueries(BlockInput* input, FuzzRandom* random,
                    GenericMutator generic) {
-  const Slice stored = input->queries;
-  Strings queries = ParseStrings(FuzzInput(
-      reinterpret_cast<const uint8_t*>(stored.data()), stored.size()));
+  Strings queries = ParseStrings(FuzzInput(input->queries));
   if (random->OneIn(4) && !input->block.empty()) {
     // The first bytes contain keys.
     const size_t begin = random->Below(
@@ -335,16 +333,10 @@ void MutateQueries(BlockInput* input, FuzzRandom* random,
   input->queries = StoreStrings(queries, kMaxQueryBytes);
 }
 
-size_t Store(const std::string& bytes, uint8_t* out) {
-  memcpy(out, bytes.data(), bytes.size());
-  return bytes.size();
-}
-
 }  // namespace
 
 BlockInput BlockInput::Parse(const Slice& input) {
-  FuzzInput pieces(reinterpret_cast<const uint8_t*>(input.data()),
-                   input.size());
+  FuzzInput pieces(input);
   BlockInput result;
   result.queries = pieces.Bytes(pieces.Number16()).ToString();
   result.block = pieces.rest().ToString();
@@ -357,11 +349,10 @@ std::string BlockInput::Join() const {
   return input + queries + block;
 }
 
-size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
-                        BlockCare care, FuzzRandom* random,
-                        GenericMutator generic) {
-  const BlockInput original =
-      BlockInput::Parse(Slice(reinterpret_cast<const char*>(data), size));
+std::string MutateBlockInput(const Slice& bytes, size_t max_size,
+                             BlockCare care, FuzzRandom* random,
+                             GenericMutator generic) {
+  const BlockInput original = BlockInput::Parse(bytes);
   // A mutation may be too large.
   for (int tries = 0; tries < 4; tries++) {
     BlockInput input = original;
@@ -379,9 +370,9 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
       input.block = Repair(std::move(block), care, random);
     }
     const std::string joined = input.Join();
-    if (joined.size() <= max_size) return Store(joined, data);
+    if (joined.size() <= max_size) return joined;
   }
-  return size;
+  return bytes.ToString();
 }
 
 namespace {
@@ -414,12 +405,12 @@ void CrossChunks(const Chunk& here, const Chunk& there, FuzzRandom* random) {
 
 }  // namespace
 
-size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
-                        size_t max_size, FuzzRandom* random) {
+std::string CrossBlockInputs(const Slice& a, const Slice& b, size_t max_size,
+                             FuzzRandom* random) {
   BlockInput input = BlockInput::Parse(a);
   const BlockInput other = BlockInput::Parse(b);
   if (random->OneIn(3)) input.queries = other.queries;
-  if (input.block.empty()) return 0;
+  if (input.block.empty()) return "";
   SplitBlock here(input.block);
   SplitBlock there(other.block);
   if (here.units.empty() || there.units.empty() || random->OneIn(4)) {
@@ -431,7 +422,7 @@ size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
   SetKind(KindOf(input.block), &here.directory);
   input.block = Repair(std::move(here), BlockCare::kPayload, random);
   const std::string joined = input.Join();
-  return joined.size() <= max_size ? Store(joined, out) : 0;
+  return joined.size() <= max_size ? joined : "";
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -19,6 +19,12 @@ Slice WithoutPadding(const std::string& payload) {
   return Slice(payload.data(), payload.size() - kReadPadding);
 }
 
+// Adds or removes bytes at the end of an array.
+void Resize(std::string* payload, size_t begin, size_t end, uint64_t size) {
+  if (begin + size < end) payload->erase(begin + size, end - begin - size);
+  if (begin + size > end) payload->insert(end, begin + size - end, '\x5a');
+}
+
 void ClearBit(char* words, uint64_t pos) {
   words[pos / 8] = static_cast<char>(static_cast<uint8_t>(words[pos / 8]) &
                                      ~(1u << pos % 8));
@@ -311,12 +317,7 @@ class TrieRepair {
     const uint32_t bits = std::min(trie_.fields.value_bits, 64u);
     Store(trie_.header, 16, bits);
     const size_t size = static_cast<size_t>(BitArrayBytes(leaves * bits));
-    const size_t before = trie_.end - trie_.values;
-    if (size > before) {
-      payload_.insert(trie_.end, size - before, '\x5a');
-    } else {
-      payload_.erase(trie_.values + size, before - size);
-    }
+    Resize(&payload_, trie_.values, trie_.end, size);
   }
 
   std::string& payload_;
@@ -391,12 +392,7 @@ bool FitUniform(const PayloadLayout& layout, std::string* payload,
       BitArrayBytes(SuffixBits(*payload, uniform, fst.leaves));
   // A wrong table needs far more bytes than there are.
   if (size > 2 * payload->size()) return false;
-  const size_t before = uniform.end - uniform.suffixes;
-  if (size > before) {
-    payload->insert(uniform.end, size - before, '\x5a');
-  } else {
-    payload->erase(uniform.suffixes + size, before - size);
-  }
+  Resize(payload, uniform.suffixes, uniform.end, size);
   for (Layer& layer : *design) {
     if (layer.is_set()) continue;
     if (layer.lead > 7 || uniform.prefix_bits > 64 ||

@@ -21,17 +21,16 @@ using Keys = std::vector<std::string>;
 // The parameters, then queries, then keys.
 class BuildInput {
  public:
-  BuildInput(const uint8_t* data, size_t size)
-      : input_(data, size),
+  explicit BuildInput(const Slice& input)
+      : input_(input),
         parameters_(input_.Bytes(ListInput::kParameters).ToString()) {
     parameters_.resize(ListInput::kParameters);
     while (queries_.size() < Parameter(kNumQueries) % 10) {
       queries_.push_back(input_.String());
     }
     queries_.emplace_back();
-    while (!input_.empty()) keys_.push_back(input_.String());
-    std::sort(keys_.begin(), keys_.end());
-    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+    keys_ = ParseStrings(input_);
+    SortUnique(&keys_);
   }
 
   // The last parameters; the first ones are the filter's.
@@ -88,17 +87,8 @@ void CheckKeys(const FilterBlock& block, const Keys& keys) {
     Check(block.HasKeyAtOrAbove(key) || key.size() > 64,
           "the largest key is known");
   }
-  Slice slices[64];
-  Slice* pointers[64];
-  bool answers[64];
-  const size_t count = std::min<size_t>(keys.size(), 64);
-  for (size_t i = 0; i < count; i++) {
-    slices[i] = keys[i];
-    pointers[i] = &slices[i];
-  }
-  block.KeysMayMatch(count, pointers, answers);
-  Check(std::count(answers, answers + count, true) ==
-            static_cast<ptrdiff_t>(count),
+  const std::vector<bool> answers = AnswersToBatch(block, keys);
+  Check(std::count(answers.begin(), answers.end(), false) == 0,
         "keys are found together");
 }
 
@@ -136,8 +126,8 @@ void CheckQueries(const FilterBlock& block, const Keys& keys,
 
 // ---- SuRF ----
 
-void BuildSurf(const uint8_t* data, size_t size) {
-  const BuildInput input(data, size);
+void BuildSurf(const Slice& data) {
+  const BuildInput input(data);
   SurfSuffix suffix;
   suffix.hash_bits = input.Parameter(0) % (SurfSuffix::kMaxHashBits + 1);
   suffix.real_bits = input.Parameter(1) % (SurfSuffix::kMaxRealBits + 1);
@@ -255,16 +245,16 @@ void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
   CheckQueries(block, input.keys(), input.queries());
 }
 
-void BuildProteus(const uint8_t* data, size_t size) {
-  const BuildInput input(data, size);
+void BuildProteus(const Slice& data) {
+  const BuildInput input(data);
   ProteusSettings settings;
   settings.bits_per_key = 1 + input.Parameter(8);
   settings.forced = DesignOf(input);
   CheckProteus(input, settings, {});
 }
 
-void DesignProteus(const uint8_t* data, size_t size) {
-  const BuildInput input(data, size);
+void DesignProteus(const Slice& data) {
+  const BuildInput input(data);
   ProteusSettings settings;
   settings.bits_per_key = 1 + input.Parameter(0) % 64;
   settings.space = static_cast<DesignSpace>(input.Parameter(1) % 3);

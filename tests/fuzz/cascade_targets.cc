@@ -44,9 +44,8 @@ std::string PageOf(const Slice& contents, const PageId& id) {
 
 constexpr PageId kPageId{0x1122334455667788, 3};
 
-void RunPage(const uint8_t* data, size_t size) {
-  std::string page =
-      PageOf(Slice(reinterpret_cast<const char*>(data), size), kPageId);
+void RunPage(const Slice& contents) {
+  std::string page = PageOf(contents, kPageId);
   page.resize(kPageBytes + kReadPadding);
   PageView view;
   if (!view.Open(page.data(), kPageId)) return;
@@ -207,9 +206,9 @@ uint64_t ReadAll(const FlashRun& run, bool* is_ok) {
   return count;
 }
 
-void RunFile(const uint8_t* data, size_t size) {
+void RunFile(const Slice& bytes) {
   static const auto* const files = new Files;
-  FuzzInput input(data, size);
+  FuzzInput input(bytes);
   const uint32_t how = input.Byte();
   const BaseRun* base =
       how % 2 == 0 ? &BaseRuns()[how / 2 % BaseRuns().size()] : nullptr;
@@ -330,9 +329,9 @@ void ReadManifest(TextFileSystem* fs, const std::string& file) {
   Check(fs->HasOneFile(kFolder), "no temporary file is left");
 }
 
-void RunManifest(const uint8_t* data, size_t size) {
+void RunManifest(const Slice& bytes) {
   static auto* const fs = new TextFileSystem;
-  const std::string file(reinterpret_cast<const char*>(data), size);
+  const std::string file = bytes.ToString();
   ReadManifest(fs, file);
   ReadManifest(fs, WithManifestChecksum(file));
   ReadManifest(fs, WithManifestChecksum(WithNumberOfRuns(file)));

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "rocksdb/slice.h"
@@ -27,8 +26,7 @@ inline void Check(bool holds, const char* what) {
 // Reads an input piece by piece.
 class FuzzInput {
  public:
-  FuzzInput(const uint8_t* data, size_t size)
-      : rest_(reinterpret_cast<const char*>(data), size) {}
+  explicit FuzzInput(const Slice& input) : rest_(input) {}
 
   bool empty() const { return rest_.empty(); }
   uint32_t Byte() {
@@ -87,26 +85,33 @@ class FuzzRandom {
 // their new number, at most `max_size`: LLVMFuzzerMutate, or a substitute.
 using GenericMutator = size_t (*)(uint8_t* data, size_t size, size_t max_size);
 
+inline std::string MutateGenerically(const Slice& input, size_t max_size,
+                                     GenericMutator generic) {
+  std::string bytes(input.data(), std::min(input.size(), max_size));
+  const size_t size = bytes.size();
+  bytes.resize(max_size);
+  bytes.resize(
+      generic(reinterpret_cast<uint8_t*>(bytes.data()), size, max_size));
+  return bytes;
+}
+
 // ---- Inputs that are plain bytes ----
 //
 // They are changed by the engine alone, since the target itself makes right
 // what would otherwise be refused, such as checksums.
 
 // The functions of a FuzzTarget.
-inline size_t MutateBytes(uint8_t* data, size_t size, size_t max_size,
-                          FuzzRandom* /*random*/, GenericMutator generic) {
-  return generic(data, size, max_size);
+inline std::string MutateBytes(const Slice& input, size_t max_size,
+                               FuzzRandom* /*random*/, GenericMutator generic) {
+  return MutateGenerically(input, max_size, generic);
 }
 
 // The beginning of one input and the end of another.
-inline size_t CrossBytes(const Slice& a, const Slice& b, uint8_t* out,
-                         size_t max_size, FuzzRandom* random) {
+inline std::string CrossBytes(const Slice& a, const Slice& b, size_t max_size,
+                              FuzzRandom* random) {
   const size_t size = std::min({a.size(), b.size(), max_size});
-  if (size == 0) return 0;
-  const size_t cut = random->Next() % size;
-  memcpy(out, a.data(), cut);
-  memcpy(out + cut, b.data() + cut, size - cut);
-  return size;
+  const size_t cut = random->Below(size);
+  return std::string(a.data(), cut) + std::string(b.data() + cut, size - cut);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -62,9 +62,9 @@ Queries LastOf(const Queries& queries, size_t capacity) {
   return Queries(begin, queries.end());
 }
 
-void Run(const uint8_t* data, size_t size) {
+void Run(const Slice& input) {
   static auto* const env = new TextEnv;
-  const std::string text(reinterpret_cast<const char*>(data), size);
+  const std::string text = input.ToString();
   env->files().Write(kFile, text);
 
   Queries written;
@@ -98,7 +98,7 @@ void Run(const uint8_t* data, size_t size) {
   }
 
   // The restored queries, with one more, are saved and restored again.
-  const size_t capacity = 1 + size % 11;
+  const size_t capacity = 1 + text.size() % 11;
   Queries held = LastOf(queries, capacity);
   {
     const auto store = NewStore(capacity);
@@ -153,14 +153,14 @@ const TextLanguage& Language() {
   return *language;
 }
 
-size_t Mutate(uint8_t* data, size_t size, size_t max_size, FuzzRandom* random,
-              GenericMutator generic) {
-  return MutateText(Language(), data, size, max_size, random, generic);
+std::string Mutate(const Slice& input, size_t max_size, FuzzRandom* random,
+                   GenericMutator generic) {
+  return MutateText(Language(), input, max_size, random, generic);
 }
 
-size_t Cross(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
-             FuzzRandom* random) {
-  return CrossTexts(Language(), a, b, out, max_size, random);
+std::string Cross(const Slice& a, const Slice& b, size_t max_size,
+                  FuzzRandom* random) {
+  return CrossTexts(Language(), a, b, max_size, random);
 }
 
 std::vector<std::string> Seeds() {

@@ -2,7 +2,6 @@
 
 #include "tests/fuzz/string_input.h"
 
-#include <cstring>
 #include <iterator>
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -10,15 +9,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr size_t kMaxLength = FuzzInput::kMaxLength;
-
-Slice SliceOf(const uint8_t* data, size_t size) {
-  return Slice(reinterpret_cast<const char*>(data), size);
-}
-
-size_t Store(const std::string& bytes, uint8_t* out) {
-  memcpy(out, bytes.data(), bytes.size());
-  return bytes.size();
-}
 
 class StringsMutator {
  public:
@@ -150,10 +140,8 @@ class StringsMutator {
   }
   void ChangeGenerically() {
     std::string& string = Pick();
-    const size_t size = std::min(string.size(), kMaxLength - 8);
-    string.resize(kMaxLength);
-    string.resize(
-        generic_(reinterpret_cast<uint8_t*>(string.data()), size, size + 8));
+    string.resize(std::min(string.size(), kMaxLength - 8));
+    string = MutateGenerically(string, string.size() + 8, generic_);
   }
 
   Strings& strings_;
@@ -210,8 +198,7 @@ void MutateStrings(Strings* strings, FuzzRandom* random,
 }
 
 ListInput ListInput::Parse(const Slice& input) {
-  FuzzInput pieces(reinterpret_cast<const uint8_t*>(input.data()),
-                   input.size());
+  FuzzInput pieces(input);
   ListInput list;
   list.parameters = pieces.Bytes(kParameters).ToString();
   list.parameters.resize(kParameters);
@@ -224,9 +211,9 @@ std::string ListInput::Join(size_t max_size) const {
   return input + StoreStrings(strings, max_size - input.size());
 }
 
-size_t MutateListInput(uint8_t* data, size_t size, size_t max_size,
-                       FuzzRandom* random, GenericMutator generic) {
-  ListInput input = ListInput::Parse(SliceOf(data, size));
+std::string MutateListInput(const Slice& data, size_t max_size,
+                            FuzzRandom* random, GenericMutator generic) {
+  ListInput input = ListInput::Parse(data);
   for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
     if (!random->OneIn(10)) {
       MutateStrings(&input.strings, random, generic);
@@ -241,18 +228,18 @@ size_t MutateListInput(uint8_t* data, size_t size, size_t max_size,
                           random->Byte()};
     byte = bytes[random->Below(std::size(bytes))];
   }
-  return Store(input.Join(max_size), data);
+  return input.Join(max_size);
 }
 
-size_t CrossListInputs(const Slice& a, const Slice& b, uint8_t* out,
-                       size_t max_size, FuzzRandom* random) {
+std::string CrossListInputs(const Slice& a, const Slice& b, size_t max_size,
+                            FuzzRandom* random) {
   ListInput input = ListInput::Parse(a);
   const ListInput other = ListInput::Parse(b);
   if (random->OneIn(4)) input.parameters = other.parameters;
   if (!other.strings.empty()) {
     input.strings = CrossStrings(input.strings, other.strings, random);
   }
-  return Store(input.Join(max_size), out);
+  return input.Join(max_size);
 }
 
 // ---- Texts ----
@@ -272,28 +259,28 @@ Strings Split(const TextLanguage& language, const Slice& text) {
   return tokens;
 }
 
-size_t StoreText(const Strings& tokens, uint8_t* out, size_t max_size) {
+std::string JoinTokens(const Strings& tokens, size_t max_size) {
   std::string text;
   for (const std::string& token : tokens) text += token;
-  return Store(text.substr(0, max_size), out);
+  return text.substr(0, max_size);
 }
 
 }  // namespace
 
-size_t MutateText(const TextLanguage& language, uint8_t* data, size_t size,
-                  size_t max_size, FuzzRandom* random, GenericMutator generic) {
-  Strings tokens = Split(language, SliceOf(data, size));
+std::string MutateText(const TextLanguage& language, const Slice& text,
+                       size_t max_size, FuzzRandom* random,
+                       GenericMutator generic) {
+  Strings tokens = Split(language, text);
   StringsMutator mutator(&tokens, &language, random, generic);
   for (uint64_t left = 1 + random->Below(3); left > 0; left--) mutator.Mutate();
-  return StoreText(tokens, data, max_size);
+  return JoinTokens(tokens, max_size);
 }
 
-size_t CrossTexts(const TextLanguage& language, const Slice& a, const Slice& b,
-                  uint8_t* out, size_t max_size, FuzzRandom* random) {
+std::string CrossTexts(const TextLanguage& language, const Slice& a,
+                       const Slice& b, size_t max_size, FuzzRandom* random) {
   const Strings others = Split(language, b);
-  if (others.empty()) return 0;
-  return StoreText(CrossStrings(Split(language, a), others, random), out,
-                   max_size);
+  if (others.empty()) return "";
+  return JoinTokens(CrossStrings(Split(language, a), others, random), max_size);
 }
 
 std::string DictionaryOf(const TextLanguage& language) {

@@ -38,10 +38,10 @@ struct ListInput {
 };
 
 // The functions of a FuzzTarget.
-size_t MutateListInput(uint8_t* data, size_t size, size_t max_size,
-                       FuzzRandom* random, GenericMutator generic);
-size_t CrossListInputs(const Slice& a, const Slice& b, uint8_t* out,
-                       size_t max_size, FuzzRandom* random);
+std::string MutateListInput(const Slice& input, size_t max_size,
+                            FuzzRandom* random, GenericMutator generic);
+std::string CrossListInputs(const Slice& a, const Slice& b, size_t max_size,
+                            FuzzRandom* random);
 
 // ---- Texts ----
 
@@ -53,10 +53,11 @@ struct TextLanguage {
   Strings words;
 };
 
-size_t MutateText(const TextLanguage& language, uint8_t* data, size_t size,
-                  size_t max_size, FuzzRandom* random, GenericMutator generic);
-size_t CrossTexts(const TextLanguage& language, const Slice& a, const Slice& b,
-                  uint8_t* out, size_t max_size, FuzzRandom* random);
+std::string MutateText(const TextLanguage& language, const Slice& text,
+                       size_t max_size, FuzzRandom* random,
+                       GenericMutator generic);
+std::string CrossTexts(const TextLanguage& language, const Slice& a,
+                       const Slice& b, size_t max_size, FuzzRandom* random);
 
 // The words as a dictionary file of libFuzzer.
 std::string DictionaryOf(const TextLanguage& language);
