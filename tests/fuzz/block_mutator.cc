@@ -45,7 +45,7 @@ Chunk EndOf(SplitBlock* block, size_t unit) {
 }
 
 // A random chunk.
-Chunk PickChunk(SplitBlock* block, BlockCare care, FuzzRandom* random) {
+Chunk PickChunk(SplitBlock* block, BlockCare care, Dice* random) {
   const bool any = care == BlockCare::kEnvelope;
   if (block->units.empty() || random->OneIn(any ? 2 : 6)) {
     return DirectoryOf(block);
@@ -56,7 +56,7 @@ Chunk PickChunk(SplitBlock* block, BlockCare care, FuzzRandom* random) {
 
 class ChunkMutator {
  public:
-  ChunkMutator(const Chunk& chunk, FuzzRandom* random, GenericMutator generic)
+  ChunkMutator(const Chunk& chunk, Dice* random, GenericMutator generic)
       : bytes_(*chunk.bytes),
         pieces_(chunk.pieces),
         random_(*random),
@@ -138,22 +138,11 @@ class ChunkMutator {
         size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * size) - 1;
     const uint64_t other = Load(*PickNumber());
     const uint64_t bit = random_.Below(8 * size);
-    const uint64_t values[] = {
-        0,
-        1,
-        max,
-        max / 2,
-        max / 2 + 1,
-        old + 1,
-        old - 1,
-        old + 8,
-        old - 8,
-        2 * old,
-        old ^ uint64_t{1} << bit,
-        other - 1 + random_.Below(3),
-        random_.Next() >> random_.Below(64),
-    };
-    Store(*piece, values[random_.Below(std::size(values))]);
+    Store(*piece, random_.Of<uint64_t>({0, 1, max, max / 2, max / 2 + 1,
+                                        old + 1, old - 1, old + 8, old - 8,
+                                        2 * old, old ^ uint64_t{1} << bit,
+                                        other - 1 + random_.Below(3),
+                                        random_.Next() >> random_.Below(64)}));
   }
 
   // Adds to one number and subtracts from another, as if a node had an edge
@@ -203,8 +192,8 @@ class ChunkMutator {
     if (piece == nullptr) return;
     const size_t begin = random_.Below(piece->size);
     const size_t size = 1 + random_.Below(piece->size - begin);
-    const char bytes[] = {'\0', '\xff', '\x01', '\x80', random_.Byte()};
-    const char byte = bytes[random_.Below(std::size(bytes))];
+    const char byte =
+        random_.Of({'\0', '\xff', '\x01', '\x80', random_.Byte()});
     const bool any = random_.OneIn(3);
     for (size_t i = begin; i < begin + size; i++) {
       *At(piece->offset + i) = any ? random_.Byte() : byte;
@@ -256,7 +245,7 @@ class ChunkMutator {
 
   std::string& bytes_;
   const std::vector<BlockPiece> pieces_;
-  FuzzRandom& random_;
+  Dice& random_;
   const GenericMutator generic_;
 };
 
@@ -264,7 +253,7 @@ class ChunkMutator {
 
 // Swaps two units, leaves one out, or repeats one. The directory, which is left
 // alone, then tells lies.
-void MutateUnits(std::vector<SplitBlock::Unit>* units, FuzzRandom* random) {
+void MutateUnits(std::vector<SplitBlock::Unit>* units, Dice* random) {
   const size_t a = random->Below(units->size());
   const auto at = units->begin() + static_cast<ptrdiff_t>(a);
   switch (random->Below(3)) {
@@ -281,7 +270,7 @@ void MutateUnits(std::vector<SplitBlock::Unit>* units, FuzzRandom* random) {
   }
 }
 
-void MutateBlock(SplitBlock* block, BlockCare care, FuzzRandom* random,
+void MutateBlock(SplitBlock* block, BlockCare care, Dice* random,
                  GenericMutator generic) {
   if (!block->units.empty() && random->OneIn(16)) {
     MutateUnits(&block->units, random);
@@ -291,7 +280,7 @@ void MutateBlock(SplitBlock* block, BlockCare care, FuzzRandom* random,
 }
 
 // Whatever the directory says of them, the units end where they did.
-std::string Repair(SplitBlock block, BlockCare care, FuzzRandom* random) {
+std::string Repair(SplitBlock block, BlockCare care, Dice* random) {
   const uint64_t lot = random->Below(16);
   std::string repaired;
   if (lot < (care == BlockCare::kPayload ? 14 : 3)) {
@@ -313,8 +302,7 @@ void SetKind(char kind, std::string* block) {
 
 // ---- Queries ----
 
-void MutateQueries(BlockInput* input, FuzzRandom* random,
-                   GenericMutator generic) {
+void MutateQueries(BlockInput* input, Dice* random, GenericMutator generic) {
   Strings queries = ParseStrings(FuzzInput(input->queries));
   if (random->OneIn(4) && !input->block.empty()) {
     // The first bytes contain keys.
@@ -350,7 +338,7 @@ std::string BlockInput::Join() const {
 }
 
 std::string MutateBlockInput(const Slice& bytes, size_t max_size,
-                             BlockCare care, FuzzRandom* random,
+                             BlockCare care, Dice* random,
                              GenericMutator generic) {
   const BlockInput original = BlockInput::Parse(bytes);
   // A mutation may be too large.
@@ -378,7 +366,7 @@ std::string MutateBlockInput(const Slice& bytes, size_t max_size,
 namespace {
 
 // Replaces consecutive pieces with those of the same names in another chunk.
-void CrossChunks(const Chunk& here, const Chunk& there, FuzzRandom* random) {
+void CrossChunks(const Chunk& here, const Chunk& there, Dice* random) {
   const std::vector<BlockPiece>& pieces = here.pieces;
   const std::vector<BlockPiece>& others = there.pieces;
   if (pieces.empty()) return;
@@ -406,7 +394,7 @@ void CrossChunks(const Chunk& here, const Chunk& there, FuzzRandom* random) {
 }  // namespace
 
 std::string CrossBlockInputs(const Slice& a, const Slice& b, size_t max_size,
-                             FuzzRandom* random) {
+                             Dice* random) {
   BlockInput input = BlockInput::Parse(a);
   const BlockInput other = BlockInput::Parse(b);
   if (random->OneIn(3)) input.queries = other.queries;

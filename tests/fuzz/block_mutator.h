@@ -38,9 +38,9 @@ enum class BlockCare {
 
 // The functions of a FuzzTarget.
 std::string MutateBlockInput(const Slice& input, size_t max_size,
-                             BlockCare care, FuzzRandom* random,
+                             BlockCare care, Dice* random,
                              GenericMutator generic);
 std::string CrossBlockInputs(const Slice& a, const Slice& b, size_t max_size,
-                             FuzzRandom* random);
+                             Dice* random);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -35,7 +35,7 @@ void ClearTail(char* words, uint64_t size) {
 }
 
 // Sets or clears bits among the first `size`, until `ones` of them are set.
-void FitOnes(char* words, uint64_t size, uint64_t ones, FuzzRandom* random) {
+void FitOnes(char* words, uint64_t size, uint64_t ones, Dice* random) {
   uint64_t found = size == 0 ? 0 : CountOnes(words, 0, size);
   const bool set = found < ones;
   for (uint64_t pos = random->Below(size); found != ones;
@@ -64,8 +64,7 @@ void StorePacked(char* words, uint64_t index, unsigned width, uint64_t value) {
 
 class TrieRepair {
  public:
-  TrieRepair(std::string* payload, const PayloadLayout& layout,
-             FuzzRandom* random)
+  TrieRepair(std::string* payload, const PayloadLayout& layout, Dice* random)
       : payload_(*payload), trie_(*layout.trie()), random_(random) {}
 
   // Where the trie ends may change: the number of values follows the sections.
@@ -322,19 +321,18 @@ class TrieRepair {
 
   std::string& payload_;
   PayloadLayout::Trie trie_;
-  FuzzRandom* const random_;
+  Dice* const random_;
   std::vector<uint32_t> children_of_;
 };
 
 // ---- SuRF ----
 
-bool FitTrie(const PayloadLayout& layout, std::string* payload,
-             FuzzRandom* random) {
+bool FitTrie(const PayloadLayout& layout, std::string* payload, Dice* random) {
   return layout.trie().has_value() &&
          TrieRepair(payload, layout, random).Repair();
 }
 
-bool FitSurf(std::string* payload, FuzzRandom* random) {
+bool FitSurf(std::string* payload, Dice* random) {
   const auto lay_out = [payload] {
     return PayloadLayout(WithoutPadding(*payload),
                          static_cast<uint8_t>(kSurfKind), Slice());
@@ -466,7 +464,7 @@ size_t FitAlphabets(char* header, uint32_t bits, size_t room) {
   return count;
 }
 
-bool FitProteus(std::string* design, std::string* payload, FuzzRandom* random) {
+bool FitProteus(std::string* design, std::string* payload, Dice* random) {
   ProteusHeader header;
   if (!header.DecodeFrom(*design)) return false;
   FitDesign(&header.design);
@@ -510,7 +508,7 @@ bool FitProteus(std::string* design, std::string* payload, FuzzRandom* random) {
 
 // The design is adapted to the payload.
 bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
-                FuzzRandom* random) {
+                Dice* random) {
   payload->append(kReadPadding, '\0');
   const bool whole = kind == kSurfKind ? FitSurf(payload, random)
                      : kind == kProteusKind
@@ -523,7 +521,7 @@ bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
 // Adds the second unit of a part, if there is one that fits the design that the
 // part has got.
 void AddSecondUnit(const SplitBlock& damaged, size_t entry,
-                   const std::string& design, FuzzRandom* random,
+                   const std::string& design, Dice* random,
                    FilterBlockWriter* writer) {
   ProteusHeader header;
   const auto unit = std::find_if(
@@ -572,8 +570,7 @@ void RepairSums(SplitBlock* block) {
   *block = SplitBlock(joined);
 }
 
-bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
-                 std::string* block) {
+bool RepairBlock(const SplitBlock& damaged, Dice* random, std::string* block) {
   const DirectoryLayout directory(damaged.directory);
   FilterBlockHeader header = directory.header();
   FilterBlockWriter writer;

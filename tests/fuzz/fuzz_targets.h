@@ -17,10 +17,10 @@ struct FuzzTarget {
   void (*run)(const Slice& input);
   // Returns a changed input, and a combination of two, of at most `max_size`
   // bytes. The combination is empty if there is none.
-  std::string (*mutate)(const Slice& input, size_t max_size, FuzzRandom* random,
+  std::string (*mutate)(const Slice& input, size_t max_size, Dice* random,
                         GenericMutator generic);
   std::string (*cross)(const Slice& a, const Slice& b, size_t max_size,
-                       FuzzRandom* random);
+                       Dice* random);
   // The first inputs of a corpus.
   std::vector<std::string> (*seeds)();
   // A dictionary of libFuzzer, or nullptr.

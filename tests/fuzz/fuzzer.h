@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                unsigned int seed) {
   using namespace ROCKSDB_NAMESPACE::protean;
-  FuzzRandom random(seed);
+  Dice random(seed);
   return Store(TheTarget().mutate(SliceOf(data, size), max_size, &random,
                                   LLVMFuzzerMutate),
                data);
@@ -88,7 +88,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
                                  uint8_t* out, size_t max_size,
                                  unsigned int seed) {
   using namespace ROCKSDB_NAMESPACE::protean;
-  FuzzRandom random(seed);
+  Dice random(seed);
   return Store(TheTarget().cross(SliceOf(data1, size1), SliceOf(data2, size2),
                                  max_size, &random),
                out);

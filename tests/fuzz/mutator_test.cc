@@ -20,13 +20,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // A substitute for the engine: it knows nothing of the bytes that it changes.
-FuzzRandom& EngineRandom() {
-  static FuzzRandom random(99);
+Dice& EngineRandom() {
+  static Dice random(99);
   return random;
 }
 
 size_t ChangeAnything(uint8_t* data, size_t size, size_t max_size) {
-  FuzzRandom& random = EngineRandom();
+  Dice& random = EngineRandom();
   if (size == 0) return 0;
   for (uint64_t left = 1 + random.Below(3); left > 0; left--) {
     const size_t at = random.Below(size);
@@ -82,7 +82,7 @@ constexpr size_t kMaxSize = 4096;
 
 std::string MutateOnce(const FuzzTarget& target, const std::string& input,
                        uint64_t seed) {
-  FuzzRandom random(seed);
+  Dice random(seed);
   return target.mutate(input, kMaxSize, &random, ChangeAnything);
 }
 
@@ -133,7 +133,7 @@ TEST(BlockLayoutTest, KnowsAlphabets) {
 
 // Redundant data is computed again, with the same result.
 TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
-  FuzzRandom random(1);
+  Dice random(1);
   for (const BlockInput& input : BlockSeeds(*GetParam())) {
     const BlockLayout layout{Slice(input.block)};
     std::string block = input.block;
@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(All, MutatorTest, testing::ValuesIn(FuzzTargets()),
 
 // Inputs are arbitrary bytes, or empty.
 TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
-  FuzzRandom random(5);
+  Dice random(5);
   std::vector<std::string> inputs = SeedsOf(*GetParam());
   inputs.emplace_back();
   for (int i = 0; i < 200; i++) {
@@ -273,7 +273,7 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
     std::string input = inputs[i];
     for (uint64_t step = 0; step < 30; step++) {
       const size_t max_size = std::max<size_t>(input.size() + 2, 64);
-      FuzzRandom lots(step + 100 * i);
+      Dice lots(step + 100 * i);
       input = GetParam()->mutate(input, max_size, &lots, ChangeAnything);
       ASSERT_LE(input.size(), max_size);
       const std::string& other = inputs[lots.Below(inputs.size())];
@@ -287,9 +287,9 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
 
 TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
   for (const std::string& seed : SeedsOf(*GetParam())) {
-    EngineRandom() = FuzzRandom(1);
+    EngineRandom() = Dice(1);
     const std::string once = MutateOnce(*GetParam(), seed, 17);
-    EngineRandom() = FuzzRandom(1);
+    EngineRandom() = Dice(1);
     EXPECT_EQ(MutateOnce(*GetParam(), seed, 17), once);
   }
 }

@@ -38,7 +38,7 @@ void Open(const Slice& bytes) {
 }
 
 template <BlockCare kCare>
-std::string Mutate(const Slice& input, size_t max_size, FuzzRandom* random,
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
                    GenericMutator generic) {
   return MutateBlockInput(input, max_size, kCare, random, generic);
 }
@@ -49,7 +49,7 @@ using Keys = std::vector<std::string>;
 
 // The inputs are small, so that a second takes many of them.
 std::vector<Keys> KeySets() {
-  FuzzRandom random(7);
+  Dice random(7);
   std::vector<Keys> sets = {
       {"a"},
       {""},

@@ -158,7 +158,7 @@ Slice TextOf(const Slice& input) {
   return Slice(input.data() + 1, input.size() - 1);
 }
 
-std::string Mutate(const Slice& input, size_t max_size, FuzzRandom* random,
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
                    GenericMutator generic) {
   if (input.empty() || random->OneIn(64)) {
     return (random->OneIn(2) ? "t" : "p") +
@@ -169,7 +169,7 @@ std::string Mutate(const Slice& input, size_t max_size, FuzzRandom* random,
 }
 
 std::string Cross(const Slice& a, const Slice& b, size_t max_size,
-                  FuzzRandom* random) {
+                  Dice* random) {
   if (a.empty() || b.empty()) return "";
   return a[0] +
          CrossTexts(Language(), TextOf(a), TextOf(b), max_size - 1, random);

@@ -153,13 +153,13 @@ const TextLanguage& Language() {
   return *language;
 }
 
-std::string Mutate(const Slice& input, size_t max_size, FuzzRandom* random,
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
                    GenericMutator generic) {
   return MutateText(Language(), input, max_size, random, generic);
 }
 
 std::string Cross(const Slice& a, const Slice& b, size_t max_size,
-                  FuzzRandom* random) {
+                  Dice* random) {
   return CrossTexts(Language(), a, b, max_size, random);
 }
 

@@ -13,8 +13,8 @@ constexpr size_t kMaxLength = FuzzInput::kMaxLength;
 class StringsMutator {
  public:
   // Without a language, the strings are keys.
-  StringsMutator(Strings* strings, const TextLanguage* language,
-                 FuzzRandom* random, GenericMutator generic)
+  StringsMutator(Strings* strings, const TextLanguage* language, Dice* random,
+                 GenericMutator generic)
       : strings_(*strings),
         language_(language),
         random_(*random),
@@ -59,11 +59,10 @@ class StringsMutator {
     return {begin, begin + 1 + random_.Below(std::min(most, left))};
   }
   std::string AnyString() {
-    std::string any;
-    const char bytes[] = {'\0', '\xff', 'a', 'b', random_.Byte()};
-    for (uint64_t left = random_.Below(12); left > 0; left--) {
-      any.push_back(random_.OneIn(2) ? random_.Byte()
-                                     : bytes[random_.Below(std::size(bytes))]);
+    std::string any(random_.Below(12), random_.Byte());
+    for (char& c : any) {
+      c = random_.OneIn(2) ? random_.Byte()
+                           : random_.Of({'\0', '\xff', 'a', 'b', c});
     }
     return any;
   }
@@ -73,7 +72,7 @@ class StringsMutator {
     if (random_.OneIn(4)) {
       return std::string(1, separators[random_.Below(separators.size())]);
     }
-    return language_->words[random_.Below(language_->words.size())];
+    return random_.In(language_->words);
   }
 
   void Insert(const std::string& string) {
@@ -129,14 +128,18 @@ class StringsMutator {
   void Swap() { std::swap(Pick(), Pick()); }
   void ChangeNumber() {
     std::string& word = Pick();
-    const char* const numbers[] = {
-        "0",  "1",  "2",          "32",         "33",
-        "64", "65", "4294967295", "4294967296", "18446744073709551616",
-        "-1", "+1", "1e3",        "1.5",        "2.0000001",
-        "00", ".",  "63.9999999", "0x10",       "1.9999999"};
     word = word.find_first_of("0123456789") == std::string::npos
                ? NewString()
-               : numbers[random_.Below(std::size(numbers))];
+               : random_.Of({"0",          "1",
+                             "2",          "32",
+                             "33",         "64",
+                             "65",         "4294967295",
+                             "4294967296", "18446744073709551616",
+                             "-1",         "+1",
+                             "1e3",        "1.5",
+                             "2.0000001",  "00",
+                             ".",          "63.9999999",
+                             "0x10",       "1.9999999"});
   }
   void ChangeGenerically() {
     std::string& string = Pick();
@@ -146,12 +149,12 @@ class StringsMutator {
 
   Strings& strings_;
   const TextLanguage* const language_;
-  FuzzRandom& random_;
+  Dice& random_;
   const GenericMutator generic_;
 };
 
 // A range of one list in the place of a range of the other, which may be empty.
-Strings CrossStrings(const Strings& a, const Strings& b, FuzzRandom* random) {
+Strings CrossStrings(const Strings& a, const Strings& b, Dice* random) {
   const size_t begin = random->Below(b.size());
   const size_t end = begin + 1 + random->Below(b.size() - begin);
   const size_t at = random->Below(a.size() + 1);
@@ -192,8 +195,7 @@ std::string StoreStrings(const Strings& strings, size_t max_size) {
   return stored;
 }
 
-void MutateStrings(Strings* strings, FuzzRandom* random,
-                   GenericMutator generic) {
+void MutateStrings(Strings* strings, Dice* random, GenericMutator generic) {
   StringsMutator(strings, /*language=*/nullptr, random, generic).Mutate();
 }
 
@@ -211,8 +213,8 @@ std::string ListInput::Join(size_t max_size) const {
   return input + StoreStrings(strings, max_size - input.size());
 }
 
-std::string MutateListInput(const Slice& data, size_t max_size,
-                            FuzzRandom* random, GenericMutator generic) {
+std::string MutateListInput(const Slice& data, size_t max_size, Dice* random,
+                            GenericMutator generic) {
   ListInput input = ListInput::Parse(data);
   for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
     if (!random->OneIn(10)) {
@@ -220,19 +222,14 @@ std::string MutateListInput(const Slice& data, size_t max_size,
       continue;
     }
     char& byte = input.parameters[random->Below(ListInput::kParameters)];
-    const char bytes[] = {'\0',
-                          '\x01',
-                          '\xff',
-                          static_cast<char>(byte + 1),
-                          static_cast<char>(byte - 1),
-                          random->Byte()};
-    byte = bytes[random->Below(std::size(bytes))];
+    byte = random->Of({'\0', '\x01', '\xff', static_cast<char>(byte + 1),
+                       static_cast<char>(byte - 1), random->Byte()});
   }
   return input.Join(max_size);
 }
 
 std::string CrossListInputs(const Slice& a, const Slice& b, size_t max_size,
-                            FuzzRandom* random) {
+                            Dice* random) {
   ListInput input = ListInput::Parse(a);
   const ListInput other = ListInput::Parse(b);
   if (random->OneIn(4)) input.parameters = other.parameters;
@@ -268,8 +265,7 @@ std::string JoinTokens(const Strings& tokens, size_t max_size) {
 }  // namespace
 
 std::string MutateText(const TextLanguage& language, const Slice& text,
-                       size_t max_size, FuzzRandom* random,
-                       GenericMutator generic) {
+                       size_t max_size, Dice* random, GenericMutator generic) {
   Strings tokens = Split(language, text);
   StringsMutator mutator(&tokens, &language, random, generic);
   for (uint64_t left = 1 + random->Below(3); left > 0; left--) mutator.Mutate();
@@ -277,7 +273,7 @@ std::string MutateText(const TextLanguage& language, const Slice& text,
 }
 
 std::string CrossTexts(const TextLanguage& language, const Slice& a,
-                       const Slice& b, size_t max_size, FuzzRandom* random) {
+                       const Slice& b, size_t max_size, Dice* random) {
   const Strings others = Split(language, b);
   if (others.empty()) return "";
   return JoinTokens(CrossStrings(Split(language, a), others, random), max_size);

@@ -23,8 +23,7 @@ Strings ParseStrings(FuzzInput input);
 std::string StoreStrings(const Strings& strings, size_t max_size = ~size_t{0});
 
 // Makes one change.
-void MutateStrings(Strings* strings, FuzzRandom* random,
-                   GenericMutator generic);
+void MutateStrings(Strings* strings, Dice* random, GenericMutator generic);
 
 // A few parameters and a list of strings.
 struct ListInput {
@@ -38,10 +37,10 @@ struct ListInput {
 };
 
 // The functions of a FuzzTarget.
-std::string MutateListInput(const Slice& input, size_t max_size,
-                            FuzzRandom* random, GenericMutator generic);
+std::string MutateListInput(const Slice& input, size_t max_size, Dice* random,
+                            GenericMutator generic);
 std::string CrossListInputs(const Slice& a, const Slice& b, size_t max_size,
-                            FuzzRandom* random);
+                            Dice* random);
 
 // ---- Texts ----
 
@@ -54,10 +53,9 @@ struct TextLanguage {
 };
 
 std::string MutateText(const TextLanguage& language, const Slice& text,
-                       size_t max_size, FuzzRandom* random,
-                       GenericMutator generic);
+                       size_t max_size, Dice* random, GenericMutator generic);
 std::string CrossTexts(const TextLanguage& language, const Slice& a,
-                       const Slice& b, size_t max_size, FuzzRandom* random);
+                       const Slice& b, size_t max_size, Dice* random);
 
 // The words as a dictionary file of libFuzzer.
 std::string DictionaryOf(const TextLanguage& language);

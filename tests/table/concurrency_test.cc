@@ -24,9 +24,9 @@
 
 #include "db_bench_ext/progress_line.h"
 #include "test_util/testharness.h"
+#include "tests/dice.h"
 #include "tests/own_folder.h"
 #include "tests/table/concurrency/round.h"
-#include "tests/table/differential/dice.h"
 
 DEFINE_uint64(seed, 0, "Of all choices; 0: a random one");
 DEFINE_uint64(seconds, 60,

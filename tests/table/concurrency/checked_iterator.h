@@ -11,8 +11,8 @@
 #include <string>
 
 #include "rocksdb/db.h"
+#include "tests/dice.h"
 #include "tests/table/concurrency/truth.h"
-#include "tests/table/differential/dice.h"
 #include "tests/table/set_search_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

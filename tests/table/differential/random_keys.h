@@ -10,7 +10,7 @@
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
-#include "tests/table/differential/dice.h"
+#include "tests/dice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -14,7 +14,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "table/rocksdb_internals/versions.h"
-#include "tests/table/differential/dice.h"
+#include "tests/dice.h"
 #include "tests/table/differential/random_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "tests/table/differential/dice.h"
+#include "tests/dice.h"
 #include "tests/table/differential/random_options.h"
 #include "tests/table/differential/twins.h"
 
