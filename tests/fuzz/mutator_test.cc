@@ -295,6 +295,9 @@ TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
 }
 
 TEST(ListInputTest, JoinsWhatItParses) {
+  const Strings strings = {"", "a", std::string(FuzzInput::kMaxLength, 'b'),
+                           std::string(55 * FuzzInput::kRepeatUnit, 'c')};
+  EXPECT_EQ(strings, ParseStrings(FuzzInput(StoreStrings(strings))));
   for (const FuzzTarget* target : {&kSurfBuildTarget, &kProteusBuildTarget}) {
     for (const std::string& seed : SeedsOf(*target)) {
       EXPECT_EQ(ListInput::Parse(seed).Join(seed.size()), seed);

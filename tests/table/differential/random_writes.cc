@@ -240,11 +240,11 @@ void WriteBatchOf(RandomRun* run, size_t size) {
 }
 
 Transaction* Begin(RandomRun* run, Twin twin) {
-  if (TransactionDB* db = run->twins.transaction_db(twin)) {
-    return db->BeginTransaction(WriteOptions());
-  }
-  return static_cast<OptimisticTransactionDB*>(run->twins.db(twin))
-      ->BeginTransaction(WriteOptions());
+  DB* const db = run->twins.db(twin);
+  return run->plan.Pessimistic()
+             ? static_cast<TransactionDB*>(db)->BeginTransaction(WriteOptions())
+             : static_cast<OptimisticTransactionDB*>(db)->BeginTransaction(
+                   WriteOptions());
 }
 
 void ReadThrough(RandomRun* run, const OpenTransaction& open) {

@@ -131,10 +131,6 @@ void Twins::Close() {
   }
 }
 
-TransactionDB* Twins::transaction_db(Twin twin) const {
-  return plan_->Pessimistic() ? static_cast<TransactionDB*>(db(twin)) : nullptr;
-}
-
 Options Twins::options(Twin twin, size_t family) const {
   return Options(db_options_[twin], families_[twin][family].options);
 }

@@ -70,7 +70,6 @@ class Twins {
   void Close();
 
   DB* db(Twin twin) const { return dbs_[twin].get(); }
-  TransactionDB* transaction_db(Twin twin) const;
   ColumnFamilyHandle* handle(Twin twin, size_t family) const {
     return handles_[twin][family];
   }
