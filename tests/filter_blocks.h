@@ -58,7 +58,7 @@ std::vector<bool> AnswersToBatch(const Filter& filter,
   std::vector<Slice> slices(keys.begin(), keys.end());
   std::vector<Slice*> pointers;
   for (Slice& slice : slices) pointers.push_back(&slice);
-  const std::unique_ptr<bool[]> answers(new bool[keys.size()]);
+  const std::unique_ptr<bool[]> answers(new bool[keys.size()]());
   filter.KeysMayMatch(keys.size(), pointers.data(), answers.get());
   return std::vector<bool>(answers.get(), answers.get() + keys.size());
 }

@@ -163,15 +163,19 @@ void WriteSstFile(const Options& options, const std::string& path,
   ASSERT_OK(writer.Finish());
 }
 
-Status CompactLevel0(DB* db, int level, uint64_t file_size) {
+Status CompactLevel0(DB* db, int level, uint64_t file_size,
+                     ColumnFamilyHandle* family) {
+  if (family == nullptr) family = db->DefaultColumnFamily();
+  ColumnFamilyMetaData metadata;
+  db->GetColumnFamilyMetaData(family, &metadata);
   Keys names;
-  for (const LiveFileMetaData& file : FilesOf(db)) {
-    if (file.level == 0) names.push_back(file.name);
+  for (const SstFileMetaData& file : metadata.levels[0].files) {
+    names.push_back(file.name);
   }
   if (names.empty()) return Status::OK();
   CompactionOptions options;
   options.output_file_size_limit = file_size;
-  return db->CompactFiles(options, names, level);
+  return db->CompactFiles(options, family, names, level);
 }
 
 Status MakeCheckpoint(DB* db, const std::string& path) {

@@ -145,7 +145,8 @@ void WriteSstFile(const Options& options, const std::string& path,
                   const Keys& keys, const Slice& value = "value");
 
 // Compacts all files of level 0, and what they overlap, into a level.
-Status CompactLevel0(DB* db, int level, uint64_t file_size);
+Status CompactLevel0(DB* db, int level, uint64_t file_size,
+                     ColumnFamilyHandle* family = nullptr);
 // A copy of the DB in another folder, by links.
 Status MakeCheckpoint(DB* db, const std::string& path);
 // Rewrites all files.

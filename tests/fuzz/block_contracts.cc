@@ -7,6 +7,7 @@
 
 #include "filter_policy/proteus/proteus.h"
 #include "filter_policy/surf/surf.h"
+#include "tests/filter_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -171,18 +172,13 @@ class Examiner {
 
   void CheckBatches() {
     // More than filters ask for at once, and a rest.
-    const size_t count = std::max<size_t>(strings_.size(), 37);
-    std::vector<Slice> slices(count);
-    std::vector<Slice*> pointers(count);
-    const std::unique_ptr<bool[]> answers(new bool[count]);
-    for (size_t i = 0; i < count; i++) {
-      slices[i] = strings_[i % strings_.size()];
-      pointers[i] = &slices[i];
+    std::vector<std::string> keys = strings_;
+    for (size_t i = 0; keys.size() < 37; i++) {
+      keys.push_back(strings_[i % strings_.size()]);
     }
-    std::fill_n(answers.get(), count, false);
-    block_.KeysMayMatch(count, pointers.data(), answers.get());
-    for (size_t i = 0; i < count; i++) {
-      Expect(answers[i] == block_.KeyMayMatch(*pointers[i]),
+    const std::vector<bool> answers = AnswersToBatch(block_, keys);
+    for (size_t i = 0; i < keys.size(); i++) {
+      Expect(answers[i] == block_.KeyMayMatch(keys[i]),
              "a key has one answer, alone or among others");
     }
   }

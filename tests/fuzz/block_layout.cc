@@ -12,73 +12,63 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr BlockField kDirectoryFields[] = {
-    {"magic", 0, 4},
-    {"version", kVersionOffset, 1},
-    {"kind", kKindOffset, 1},
-    {"flags", kFlagsOffset, 2},
-    {"checksum", kChecksumOffset, 4},
-    {"size of the directory", kDirectorySizeOffset, 4},
-    {"number of keys", kNumKeysOffset, 8},
-    {"salt of the file", kSaltOffset, 8},
-    {"salt of the process", kSaltOffset + 8, 8},
-    {"key lengths", kKeyLengthsOffset, 4},
-    {"number of parts", kNumPartsOffset, 4},
-};
-
-constexpr BlockField kEntryBytes[] = {
-    {"kind of a part", 0, 1},
+    {"magic", 4},
+    {"version", 1},
+    {"kind", 1},
+    {"flags", 2},
+    {"checksum", 4},
+    {"size of the directory", 4},
+    {"number of keys", 8},
+    {"salt of the file", 8},
+    {"salt of the process", 8},
+    {"key lengths", 4},
+    {"number of parts", 4},
 };
 
 constexpr BlockField kPartEndFields[] = {
-    {"checksum of a part", 0, 4},     {"number of a part", 4, 4},
-    {"number of a unit", 8, 1},       {"zeros of a part", 9, 7},
-    {"compression of a part", 16, 1}, {"trailer of a part", 17, 4},
+    {"checksum of a part", 4},    {"number of a part", 4},
+    {"number of a unit", 1},      {"zeros of a part", 7},
+    {"compression of a part", 1}, {"trailer of a part", 4},
 };
 
 constexpr BlockField kSurfFields[] = {
-    {"hash bits", 0, 1},   {"real bits", 1, 1}, {"prefix bits", 2, 1},
-    {"prefix step", 3, 1}, {"zeros", 4, 4},
+    {"hash bits", 1},   {"real bits", 1}, {"prefix bits", 1},
+    {"prefix step", 1}, {"zeros", 4},
 };
 
 constexpr BlockField kCodeFields[] = {
-    {"longest path", 0, 4},
-    {"bytes that occur", 4, 1},
-    {"codes", 5, 1},
-    {"zero of a code", 6, 2},
+    {"longest path", 4},
+    {"bytes that occur", 1},
+    {"codes", 1},
+    {"zero of a code", 2},
 };
 
 constexpr BlockField kSetFields[] = {
-    {"kind of set", 0, 1},
-    {"probes or seed", 1, 1},
-    {"lines", 2, 1},
-    {"marks of the set", 3, 1},
-    {"blocks of the set", 4, 4},
-    {"size of the set", 8, 8},
+    {"kind of set", 1},      {"probes or seed", 1},    {"lines", 1},
+    {"marks of the set", 1}, {"blocks of the set", 4}, {"size of the set", 8},
 };
 
-constexpr BlockField kUniformFields[] = {
-    {"prefix bits", 0, 4},
-    {"levels", 4, 4},
-};
+constexpr BlockField kUniformFields[] = {{"prefix bits", 4}, {"levels", 4}};
 
 constexpr BlockField kFstFields[] = {
-    {"height", 0, 4},    {"nodes", 4, 4},       {"leaves", 8, 4},
-    {"sections", 12, 4}, {"value bits", 16, 4}, {"zero", 20, 4},
+    {"height", 4},   {"nodes", 4},      {"leaves", 4},
+    {"sections", 4}, {"value bits", 4}, {"zero", 4},
 };
 
 constexpr BlockField kSectionFields[] = {
-    {"section levels", 0, 4},  {"section nodes", 4, 4},
-    {"section edges", 8, 4},   {"section children", 12, 4},
-    {"terminators", 16, 4},    {"runs", 20, 4},
-    {"run codes", 24, 4},      {"remainder bits", 28, 1},
-    {"child encoding", 29, 1}, {"exception bits", 30, 1},
-    {"group shift", 31, 1},
+    {"section levels", 4},   {"section nodes", 4},  {"section edges", 4},
+    {"section children", 4}, {"terminators", 4},    {"runs", 4},
+    {"run codes", 4},        {"remainder bits", 1}, {"child encoding", 1},
+    {"exception bits", 1},   {"group shift", 1},
 };
 
 template <size_t kCount>
 constexpr size_t SizeOf(const BlockField (&fields)[kCount]) {
-  return fields[kCount - 1].offset + fields[kCount - 1].size;
+  size_t size = 0;
+  for (const BlockField& field : fields) size += field.size;
+  return size;
 }
+static_assert(SizeOf(kDirectoryFields) == FilterDirectory::kFixedSize);
 static_assert(SizeOf(kPartEndFields) == FilterDirectory::kUnitOverhead);
 
 }  // namespace
@@ -174,12 +164,11 @@ bool DirectoryLayout::AddEntry() {
   Entry entry;
   if (!AddVarint("size of a payload", &entry.payload_size) ||
       !AddVarint("size of a second payload", &entry.second_size) ||
-      !AddVarint("keys of a part", &entry.num_keys) ||
-      !Fits(SizeOf(kEntryBytes))) {
+      !AddVarint("keys of a part", &entry.num_keys) || !Fits(1)) {
     return false;
   }
   entry.kind = static_cast<uint8_t>(*At(at_));
-  AddFields(kEntryBytes);
+  Add("kind of a part", BlockPiece::kNumber, 1);
   if (!AddVarint("design of a part", &entry.design) ||
       !AddString("length of a beginning", "beginning of a part",
                  &entry.begin)) {

@@ -21,7 +21,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // A field of a header.
 struct BlockField {
   const char* name;
-  uint32_t offset;  // in its header
   uint32_t size;
 };
 

@@ -7,6 +7,7 @@
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_layout.h"
 #include "tests/fuzz/block_repair.h"
+#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -44,7 +45,7 @@ Chunk EndOf(SplitBlock* block, size_t unit) {
 }
 
 // A random chunk.
-Chunk PickChunk(SplitBlock* block, BlockCare care, FuzzRandom* random) {
+Chunk PickChunk(SplitBlock* block, BlockCare care, Dice* random) {
   const bool any = care == BlockCare::kEnvelope;
   if (block->units.empty() || random->OneIn(any ? 2 : 6)) {
     return DirectoryOf(block);
@@ -55,7 +56,7 @@ Chunk PickChunk(SplitBlock* block, BlockCare care, FuzzRandom* random) {
 
 class ChunkMutator {
  public:
-  ChunkMutator(const Chunk& chunk, FuzzRandom* random, GenericMutator generic)
+  ChunkMutator(const Chunk& chunk, Dice* random, GenericMutator generic)
       : bytes_(*chunk.bytes),
         pieces_(chunk.pieces),
         random_(*random),
@@ -137,22 +138,11 @@ class ChunkMutator {
         size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * size) - 1;
     const uint64_t other = Load(*PickNumber());
     const uint64_t bit = random_.Below(8 * size);
-    const uint64_t values[] = {
-        0,
-        1,
-        max,
-        max / 2,
-        max / 2 + 1,
-        old + 1,
-        old - 1,
-        old + 8,
-        old - 8,
-        2 * old,
-        old ^ uint64_t{1} << bit,
-        other - 1 + random_.Below(3),
-        random_.Next() >> random_.Below(64),
-    };
-    Store(*piece, values[random_.Below(std::size(values))]);
+    Store(*piece, random_.Of<uint64_t>({0, 1, max, max / 2, max / 2 + 1,
+                                        old + 1, old - 1, old + 8, old - 8,
+                                        2 * old, old ^ uint64_t{1} << bit,
+                                        other - 1 + random_.Below(3),
+                                        random_.Next() >> random_.Below(64)}));
   }
 
   // Adds to one number and subtracts from another, as if a node had an edge
@@ -202,8 +192,8 @@ class ChunkMutator {
     if (piece == nullptr) return;
     const size_t begin = random_.Below(piece->size);
     const size_t size = 1 + random_.Below(piece->size - begin);
-    const char bytes[] = {'\0', '\xff', '\x01', '\x80', random_.Byte()};
-    const char byte = bytes[random_.Below(std::size(bytes))];
+    const char byte =
+        random_.Of({'\0', '\xff', '\x01', '\x80', random_.Byte()});
     const bool any = random_.OneIn(3);
     for (size_t i = begin; i < begin + size; i++) {
       *At(piece->offset + i) = any ? random_.Byte() : byte;
@@ -247,15 +237,15 @@ class ChunkMutator {
   void ChangeGenerically() {
     const BlockPiece* piece = PickData();
     if (piece == nullptr) return;
-    std::string copy = bytes_.substr(piece->offset, piece->size);
-    copy.resize(piece->size);
-    generic_(reinterpret_cast<uint8_t*>(copy.data()), copy.size(), copy.size());
-    bytes_.replace(piece->offset, piece->size, copy);
+    std::string changed = MutateGenerically(
+        Slice(At(piece->offset), piece->size), piece->size, generic_);
+    changed.resize(piece->size);
+    bytes_.replace(piece->offset, piece->size, changed);
   }
 
   std::string& bytes_;
   const std::vector<BlockPiece> pieces_;
-  FuzzRandom& random_;
+  Dice& random_;
   const GenericMutator generic_;
 };
 
@@ -263,7 +253,7 @@ class ChunkMutator {
 
 // Swaps two units, leaves one out, or repeats one. The directory, which is left
 // alone, then tells lies.
-void MutateUnits(std::vector<SplitBlock::Unit>* units, FuzzRandom* random) {
+void MutateUnits(std::vector<SplitBlock::Unit>* units, Dice* random) {
   const size_t a = random->Below(units->size());
   const auto at = units->begin() + static_cast<ptrdiff_t>(a);
   switch (random->Below(3)) {
@@ -280,7 +270,7 @@ void MutateUnits(std::vector<SplitBlock::Unit>* units, FuzzRandom* random) {
   }
 }
 
-void MutateBlock(SplitBlock* block, BlockCare care, FuzzRandom* random,
+void MutateBlock(SplitBlock* block, BlockCare care, Dice* random,
                  GenericMutator generic) {
   if (!block->units.empty() && random->OneIn(16)) {
     MutateUnits(&block->units, random);
@@ -290,7 +280,7 @@ void MutateBlock(SplitBlock* block, BlockCare care, FuzzRandom* random,
 }
 
 // Whatever the directory says of them, the units end where they did.
-std::string Repair(SplitBlock block, BlockCare care, FuzzRandom* random) {
+std::string Repair(SplitBlock block, BlockCare care, Dice* random) {
   const uint64_t lot = random->Below(16);
   std::string repaired;
   if (lot < (care == BlockCare::kPayload ? 14 : 3)) {
@@ -312,86 +302,29 @@ void SetKind(char kind, std::string* block) {
 
 // ---- Queries ----
 
-std::vector<std::string> ParseQueries(const std::string& bytes) {
-  FuzzInput input(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
-  std::vector<std::string> queries;
-  while (!input.empty()) {
-    const Slice before = input.rest();
-    input.String();
-    queries.emplace_back(before.data(), before.size() - input.rest().size());
-  }
-  return queries;
-}
-
-std::string MakeQuery(const std::string& block, FuzzRandom* random) {
-  std::string query;
-  if (!block.empty() && random->OneIn(2)) {
+void MutateQueries(BlockInput* input, Dice* random, GenericMutator generic) {
+  Strings queries = ParseStrings(FuzzInput(input->queries));
+  if (random->OneIn(4) && !input->block.empty()) {
     // The first bytes contain keys.
     const size_t begin = random->Below(
-        std::min<size_t>(block.size(), 4 * FilterDirectory::kFixedSize));
-    query = block.substr(begin, random->Below(24));
-  } else if (random->OneIn(16)) {
-    return {static_cast<char>(FuzzInput::kMaxLength + 1 + random->Below(55)),
-            random->Byte()};
+        std::min<size_t>(input->block.size(), 4 * FilterDirectory::kFixedSize));
+    queries.insert(queries.begin(),
+                   input->block.substr(begin, random->Below(24)));
+  } else if (random->OneIn(32)) {
+    const size_t repeats = 1 + random->Below(255 - FuzzInput::kMaxLength);
+    queries.insert(
+        queries.begin(),
+        std::string(repeats * FuzzInput::kRepeatUnit, random->Byte()));
   } else {
-    const char bytes[] = {'\0', '\xff', 'a', random->Byte()};
-    for (size_t left = random->Below(12); left > 0; left--) {
-      query.push_back(bytes[random->Below(std::size(bytes))]);
-    }
+    MutateStrings(&queries, random, generic);
   }
-  return static_cast<char>(query.size()) + query;
-}
-
-void MutateQueries(BlockInput* input, FuzzRandom* random,
-                   GenericMutator generic) {
-  std::vector<std::string> queries = ParseQueries(input->queries);
-  const size_t at = random->Below(queries.size());
-  switch (queries.empty() ? 0 : random->Below(5)) {
-    case 0:
-      queries.insert(queries.begin() + static_cast<ptrdiff_t>(at),
-                     MakeQuery(input->block, random));
-      break;
-    case 1:
-      queries.erase(queries.begin() + static_cast<ptrdiff_t>(at));
-      break;
-    case 2:
-      queries.push_back(queries[at]);
-      [[fallthrough]];
-    case 3: {
-      std::string& query = queries.back();
-      if (query.size() > 1) {
-        query[1 + random->Below(query.size() - 1)] += random->OneIn(2) ? 1 : -1;
-      }
-      break;
-    }
-    default: {
-      // The length byte stays out of the mutation.
-      std::string& query = queries[at];
-      std::string text = query.substr(1);
-      const size_t size = text.size();
-      text.resize(FuzzInput::kMaxLength);
-      text.resize(generic(reinterpret_cast<uint8_t*>(text.data()), size,
-                          std::min<size_t>(FuzzInput::kMaxLength, size + 16)));
-      query = static_cast<char>(text.size()) + text;
-    }
-  }
-  input->queries.clear();
-  for (const std::string& query : queries) {
-    if (input->queries.size() + query.size() > kMaxQueryBytes) break;
-    input->queries += query;
-  }
-}
-
-size_t Store(const std::string& bytes, uint8_t* out) {
-  memcpy(out, bytes.data(), bytes.size());
-  return bytes.size();
+  input->queries = StoreStrings(queries, kMaxQueryBytes);
 }
 
 }  // namespace
 
 BlockInput BlockInput::Parse(const Slice& input) {
-  FuzzInput pieces(reinterpret_cast<const uint8_t*>(input.data()),
-                   input.size());
+  FuzzInput pieces(input);
   BlockInput result;
   result.queries = pieces.Bytes(pieces.Number16()).ToString();
   result.block = pieces.rest().ToString();
@@ -404,11 +337,10 @@ std::string BlockInput::Join() const {
   return input + queries + block;
 }
 
-size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
-                        BlockCare care, FuzzRandom* random,
-                        GenericMutator generic) {
-  const BlockInput original =
-      BlockInput::Parse(Slice(reinterpret_cast<const char*>(data), size));
+std::string MutateBlockInput(const Slice& bytes, size_t max_size,
+                             BlockCare care, Dice* random,
+                             GenericMutator generic) {
+  const BlockInput original = BlockInput::Parse(bytes);
   // A mutation may be too large.
   for (int tries = 0; tries < 4; tries++) {
     BlockInput input = original;
@@ -426,15 +358,15 @@ size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
       input.block = Repair(std::move(block), care, random);
     }
     const std::string joined = input.Join();
-    if (joined.size() <= max_size) return Store(joined, data);
+    if (joined.size() <= max_size) return joined;
   }
-  return size;
+  return bytes.ToString();
 }
 
 namespace {
 
 // Replaces consecutive pieces with those of the same names in another chunk.
-void CrossChunks(const Chunk& here, const Chunk& there, FuzzRandom* random) {
+void CrossChunks(const Chunk& here, const Chunk& there, Dice* random) {
   const std::vector<BlockPiece>& pieces = here.pieces;
   const std::vector<BlockPiece>& others = there.pieces;
   if (pieces.empty()) return;
@@ -461,12 +393,12 @@ void CrossChunks(const Chunk& here, const Chunk& there, FuzzRandom* random) {
 
 }  // namespace
 
-size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
-                        size_t max_size, FuzzRandom* random) {
+std::string CrossBlockInputs(const Slice& a, const Slice& b, size_t max_size,
+                             Dice* random) {
   BlockInput input = BlockInput::Parse(a);
   const BlockInput other = BlockInput::Parse(b);
   if (random->OneIn(3)) input.queries = other.queries;
-  if (input.block.empty()) return 0;
+  if (input.block.empty()) return "";
   SplitBlock here(input.block);
   SplitBlock there(other.block);
   if (here.units.empty() || there.units.empty() || random->OneIn(4)) {
@@ -478,7 +410,7 @@ size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
   SetKind(KindOf(input.block), &here.directory);
   input.block = Repair(std::move(here), BlockCare::kPayload, random);
   const std::string joined = input.Join();
-  return joined.size() <= max_size ? Store(joined, out) : 0;
+  return joined.size() <= max_size ? joined : "";
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

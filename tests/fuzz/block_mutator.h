@@ -36,14 +36,11 @@ enum class BlockCare {
               // most others tell lies
 };
 
-// Mutates the `size` bytes at `data` in place and returns their new number, at
-// most `max_size`.
-size_t MutateBlockInput(uint8_t* data, size_t size, size_t max_size,
-                        BlockCare care, FuzzRandom* random,
-                        GenericMutator generic);
-
-// Combines two inputs into one of at most `max_size` bytes.
-size_t CrossBlockInputs(const Slice& a, const Slice& b, uint8_t* out,
-                        size_t max_size, FuzzRandom* random);
+// The functions of a FuzzTarget.
+std::string MutateBlockInput(const Slice& input, size_t max_size,
+                             BlockCare care, Dice* random,
+                             GenericMutator generic);
+std::string CrossBlockInputs(const Slice& a, const Slice& b, size_t max_size,
+                             Dice* random);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

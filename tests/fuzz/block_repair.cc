@@ -19,6 +19,12 @@ Slice WithoutPadding(const std::string& payload) {
   return Slice(payload.data(), payload.size() - kReadPadding);
 }
 
+// Adds or removes bytes at the end of an array.
+void Resize(std::string* payload, size_t begin, size_t end, uint64_t size) {
+  if (begin + size < end) payload->erase(begin + size, end - begin - size);
+  if (begin + size > end) payload->insert(end, begin + size - end, '\x5a');
+}
+
 void ClearBit(char* words, uint64_t pos) {
   words[pos / 8] = static_cast<char>(static_cast<uint8_t>(words[pos / 8]) &
                                      ~(1u << pos % 8));
@@ -29,7 +35,7 @@ void ClearTail(char* words, uint64_t size) {
 }
 
 // Sets or clears bits among the first `size`, until `ones` of them are set.
-void FitOnes(char* words, uint64_t size, uint64_t ones, FuzzRandom* random) {
+void FitOnes(char* words, uint64_t size, uint64_t ones, Dice* random) {
   uint64_t found = size == 0 ? 0 : CountOnes(words, 0, size);
   const bool set = found < ones;
   for (uint64_t pos = random->Below(size); found != ones;
@@ -58,8 +64,7 @@ void StorePacked(char* words, uint64_t index, unsigned width, uint64_t value) {
 
 class TrieRepair {
  public:
-  TrieRepair(std::string* payload, const PayloadLayout& layout,
-             FuzzRandom* random)
+  TrieRepair(std::string* payload, const PayloadLayout& layout, Dice* random)
       : payload_(*payload), trie_(*layout.trie()), random_(random) {}
 
   // Where the trie ends may change: the number of values follows the sections.
@@ -311,29 +316,23 @@ class TrieRepair {
     const uint32_t bits = std::min(trie_.fields.value_bits, 64u);
     Store(trie_.header, 16, bits);
     const size_t size = static_cast<size_t>(BitArrayBytes(leaves * bits));
-    const size_t before = trie_.end - trie_.values;
-    if (size > before) {
-      payload_.insert(trie_.end, size - before, '\x5a');
-    } else {
-      payload_.erase(trie_.values + size, before - size);
-    }
+    Resize(&payload_, trie_.values, trie_.end, size);
   }
 
   std::string& payload_;
   PayloadLayout::Trie trie_;
-  FuzzRandom* const random_;
+  Dice* const random_;
   std::vector<uint32_t> children_of_;
 };
 
 // ---- SuRF ----
 
-bool FitTrie(const PayloadLayout& layout, std::string* payload,
-             FuzzRandom* random) {
+bool FitTrie(const PayloadLayout& layout, std::string* payload, Dice* random) {
   return layout.trie().has_value() &&
          TrieRepair(payload, layout, random).Repair();
 }
 
-bool FitSurf(std::string* payload, FuzzRandom* random) {
+bool FitSurf(std::string* payload, Dice* random) {
   const auto lay_out = [payload] {
     return PayloadLayout(WithoutPadding(*payload),
                          static_cast<uint8_t>(kSurfKind), Slice());
@@ -391,12 +390,7 @@ bool FitUniform(const PayloadLayout& layout, std::string* payload,
       BitArrayBytes(SuffixBits(*payload, uniform, fst.leaves));
   // A wrong table needs far more bytes than there are.
   if (size > 2 * payload->size()) return false;
-  const size_t before = uniform.end - uniform.suffixes;
-  if (size > before) {
-    payload->insert(uniform.end, size - before, '\x5a');
-  } else {
-    payload->erase(uniform.suffixes + size, before - size);
-  }
+  Resize(payload, uniform.suffixes, uniform.end, size);
   for (Layer& layer : *design) {
     if (layer.is_set()) continue;
     if (layer.lead > 7 || uniform.prefix_bits > 64 ||
@@ -470,7 +464,7 @@ size_t FitAlphabets(char* header, uint32_t bits, size_t room) {
   return count;
 }
 
-bool FitProteus(std::string* design, std::string* payload, FuzzRandom* random) {
+bool FitProteus(std::string* design, std::string* payload, Dice* random) {
   ProteusHeader header;
   if (!header.DecodeFrom(*design)) return false;
   FitDesign(&header.design);
@@ -514,7 +508,7 @@ bool FitProteus(std::string* design, std::string* payload, FuzzRandom* random) {
 
 // The design is adapted to the payload.
 bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
-                FuzzRandom* random) {
+                Dice* random) {
   payload->append(kReadPadding, '\0');
   const bool whole = kind == kSurfKind ? FitSurf(payload, random)
                      : kind == kProteusKind
@@ -527,7 +521,7 @@ bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
 // Adds the second unit of a part, if there is one that fits the design that the
 // part has got.
 void AddSecondUnit(const SplitBlock& damaged, size_t entry,
-                   const std::string& design, FuzzRandom* random,
+                   const std::string& design, Dice* random,
                    FilterBlockWriter* writer) {
   ProteusHeader header;
   const auto unit = std::find_if(
@@ -576,8 +570,7 @@ void RepairSums(SplitBlock* block) {
   *block = SplitBlock(joined);
 }
 
-bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
-                 std::string* block) {
+bool RepairBlock(const SplitBlock& damaged, Dice* random, std::string* block) {
   const DirectoryLayout directory(damaged.directory);
   FilterBlockHeader header = directory.header();
   FilterBlockWriter writer;

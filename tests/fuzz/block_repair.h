@@ -26,7 +26,6 @@ void RepairSums(SplitBlock* block);
 // Repairs the directory and the payloads, and stores the block. False if a
 // payload still contradicts itself; all else is right then. `random` chooses
 // the bits to change.
-bool RepairBlock(const SplitBlock& damaged, FuzzRandom* random,
-                 std::string* block);
+bool RepairBlock(const SplitBlock& damaged, Dice* random, std::string* block);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

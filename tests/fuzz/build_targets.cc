@@ -9,7 +9,7 @@
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/list_input.h"
+#include "tests/fuzz/string_input.h"
 #include "tests/guarded_block.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -21,17 +21,16 @@ using Keys = std::vector<std::string>;
 // The parameters, then queries, then keys.
 class BuildInput {
  public:
-  BuildInput(const uint8_t* data, size_t size)
-      : input_(data, size),
+  explicit BuildInput(const Slice& input)
+      : input_(input),
         parameters_(input_.Bytes(ListInput::kParameters).ToString()) {
     parameters_.resize(ListInput::kParameters);
     while (queries_.size() < Parameter(kNumQueries) % 10) {
       queries_.push_back(input_.String());
     }
     queries_.emplace_back();
-    while (!input_.empty()) keys_.push_back(input_.String());
-    std::sort(keys_.begin(), keys_.end());
-    keys_.erase(std::unique(keys_.begin(), keys_.end()), keys_.end());
+    keys_ = ParseStrings(input_);
+    SortUnique(&keys_);
   }
 
   // The last parameters; the first ones are the filter's.
@@ -71,11 +70,8 @@ std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
   input.parameters[BuildInput::kNumQueries] = static_cast<char>(num_queries);
   input.parameters[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
   input.parameters[BuildInput::kPartKeys] = static_cast<char>(part_keys);
-  for (const std::string& string : strings) {
-    input.strings.emplace_back();
-    AppendString(string, &input.strings.back());
-  }
-  return input.Join(~size_t{0});
+  input.strings = strings;
+  return input.Join();
 }
 
 // Checks the promises of both kinds of filters about each key, and each pair of
@@ -91,17 +87,8 @@ void CheckKeys(const FilterBlock& block, const Keys& keys) {
     Check(block.HasKeyAtOrAbove(key) || key.size() > 64,
           "the largest key is known");
   }
-  Slice slices[64];
-  Slice* pointers[64];
-  bool answers[64];
-  const size_t count = std::min<size_t>(keys.size(), 64);
-  for (size_t i = 0; i < count; i++) {
-    slices[i] = keys[i];
-    pointers[i] = &slices[i];
-  }
-  block.KeysMayMatch(count, pointers, answers);
-  Check(std::count(answers, answers + count, true) ==
-            static_cast<ptrdiff_t>(count),
+  const std::vector<bool> answers = AnswersToBatch(block, keys);
+  Check(std::count(answers.begin(), answers.end(), false) == 0,
         "keys are found together");
 }
 
@@ -139,8 +126,8 @@ void CheckQueries(const FilterBlock& block, const Keys& keys,
 
 // ---- SuRF ----
 
-void BuildSurf(const uint8_t* data, size_t size) {
-  const BuildInput input(data, size);
+void BuildSurf(const Slice& data) {
+  const BuildInput input(data);
   SurfSuffix suffix;
   suffix.hash_bits = input.Parameter(0) % (SurfSuffix::kMaxHashBits + 1);
   suffix.real_bits = input.Parameter(1) % (SurfSuffix::kMaxRealBits + 1);
@@ -258,16 +245,16 @@ void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
   CheckQueries(block, input.keys(), input.queries());
 }
 
-void BuildProteus(const uint8_t* data, size_t size) {
-  const BuildInput input(data, size);
+void BuildProteus(const Slice& data) {
+  const BuildInput input(data);
   ProteusSettings settings;
   settings.bits_per_key = 1 + input.Parameter(8);
   settings.forced = DesignOf(input);
   CheckProteus(input, settings, {});
 }
 
-void DesignProteus(const uint8_t* data, size_t size) {
-  const BuildInput input(data, size);
+void DesignProteus(const Slice& data) {
+  const BuildInput input(data);
   ProteusSettings settings;
   settings.bits_per_key = 1 + input.Parameter(0) % 64;
   settings.space = static_cast<DesignSpace>(input.Parameter(1) % 3);

@@ -3,7 +3,6 @@
 //  The files of a cascade filter: a page whose checksum is right and whose
 //  contents are not, a run, and a manifest.
 
-#include <atomic>
 #include <set>
 
 #include "sets/cascade/manifest.h"
@@ -45,9 +44,8 @@ std::string PageOf(const Slice& contents, const PageId& id) {
 
 constexpr PageId kPageId{0x1122334455667788, 3};
 
-void RunPage(const uint8_t* data, size_t size) {
-  std::string page =
-      PageOf(Slice(reinterpret_cast<const char*>(data), size), kPageId);
+void RunPage(const Slice& contents) {
+  std::string page = PageOf(contents, kPageId);
   page.resize(kPageBytes + kReadPadding);
   PageView view;
   if (!view.Open(page.data(), kPageId)) return;
@@ -129,7 +127,7 @@ std::string WriteRun(const std::vector<Entry>& entries) {
   }
   if (s.ok()) s = writer->Finish();
   Check(s.ok(), "a run is written");
-  return files.text->files()[kFile];
+  return files.text->Read(kFile);
 }
 
 struct BaseRun {
@@ -145,15 +143,16 @@ const std::vector<BaseRun>& BaseRuns() {
   return *runs;
 }
 
-void Damage(FuzzInput input, std::string* file) {
+std::string Damaged(std::string file, FuzzInput input) {
   while (!input.empty()) {
     const uint32_t low = input.Number16();
     const uint32_t at = low | input.Byte() << 16;
-    (*file)[at % file->size()] ^= static_cast<char>(input.Byte());
+    file[at % file.size()] ^= static_cast<char>(input.Byte());
   }
+  return file;
 }
 
-std::string Forge(FuzzInput input) {
+std::string Forged(FuzzInput input) {
   const Slice entries = input.Bytes(sizeof(uint64_t));
   const uint32_t pages = input.Byte() % (kMaxPages + 1);
   std::string file;
@@ -207,19 +206,14 @@ uint64_t ReadAll(const FlashRun& run, bool* is_ok) {
   return count;
 }
 
-void RunFile(const uint8_t* data, size_t size) {
+void RunFile(const Slice& bytes) {
   static const auto* const files = new Files;
-  FuzzInput input(data, size);
+  FuzzInput input(bytes);
   const uint32_t how = input.Byte();
   const BaseRun* base =
       how % 2 == 0 ? &BaseRuns()[how / 2 % BaseRuns().size()] : nullptr;
-  std::string& file = files->text->files()[kFile];
-  if (base != nullptr) {
-    file = base->file;
-    Damage(input, &file);
-  } else {
-    file = Forge(input);
-  }
+  files->text->Write(
+      kFile, base != nullptr ? Damaged(base->file, input) : Forged(input));
   std::shared_ptr<FlashRun> run;
   const Status s = FlashRun::Open(files->runs, kFile, /*file_number=*/1, kRunId,
                                   /*cache=*/nullptr, &run);
@@ -311,12 +305,11 @@ std::string WriteManifest(TextFileSystem* fs, const CascadeManifest& manifest) {
   Check(WriteCascadeManifest(fs, kFolder, manifest, &may_be_written).ok() &&
             may_be_written,
         "a manifest is written");
-  return fs->files()[CascadeManifestPath(kFolder)];
+  return fs->Read(CascadeManifestPath(kFolder));
 }
 
 void ReadManifest(TextFileSystem* fs, const std::string& file) {
-  fs->files().clear();
-  fs->files()[CascadeManifestPath(kFolder)] = file;
+  fs->Write(CascadeManifestPath(kFolder), file);
   CascadeManifest manifest;
   const Status s = ReadCascadeManifest(fs, kFolder, &manifest);
   if (!s.ok()) {
@@ -333,12 +326,12 @@ void ReadManifest(TextFileSystem* fs, const std::string& file) {
   }
   Check(WriteManifest(fs, manifest) == file,
         "what is read is written unchanged");
-  Check(fs->files().size() == 1, "no temporary file is left");
+  Check(fs->HasOneFile(kFolder), "no temporary file is left");
 }
 
-void RunManifest(const uint8_t* data, size_t size) {
+void RunManifest(const Slice& bytes) {
   static auto* const fs = new TextFileSystem;
-  const std::string file(reinterpret_cast<const char*>(data), size);
+  const std::string file = bytes.ToString();
   ReadManifest(fs, file);
   ReadManifest(fs, WithManifestChecksum(file));
   ReadManifest(fs, WithManifestChecksum(WithNumberOfRuns(file)));

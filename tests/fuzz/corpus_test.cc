@@ -19,8 +19,7 @@ class CorpusTest : public testing::TestWithParam<const FuzzTarget*> {
   // The memory ends where the input does.
   void Replay(const std::string& input) {
     const GuardedBlock copy(input);
-    GetParam()->run(reinterpret_cast<const uint8_t*>(copy.slice().data()),
-                    copy.slice().size());
+    GetParam()->run(copy.slice());
   }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Common parts of fuzz targets and mutators: reading an input, random numbers,
-//  and reporting a finding.
+//  Common parts of fuzz targets and mutators: reading an input, and
+//  reporting a finding.
 
 #pragma once
 
@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 
 #include "rocksdb/slice.h"
+#include "tests/dice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -27,8 +27,7 @@ inline void Check(bool holds, const char* what) {
 // Reads an input piece by piece.
 class FuzzInput {
  public:
-  FuzzInput(const uint8_t* data, size_t size)
-      : rest_(reinterpret_cast<const char*>(data), size) {}
+  explicit FuzzInput(const Slice& input) : rest_(input) {}
 
   bool empty() const { return rest_.empty(); }
   uint32_t Byte() {
@@ -63,29 +62,19 @@ class FuzzInput {
   Slice rest_;
 };
 
-// Random numbers (splitmix64) that depend on the seed only.
-class FuzzRandom {
- public:
-  explicit FuzzRandom(uint64_t seed) : state_(seed) {}
-
-  uint64_t Next() {
-    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-  }
-  // Below `bound`, or 0.
-  uint64_t Below(uint64_t bound) { return bound == 0 ? 0 : Next() % bound; }
-  bool OneIn(uint64_t n) { return Below(n) == 0; }
-  char Byte() { return static_cast<char>(Next()); }
-
- private:
-  uint64_t state_;
-};
-
 // Changes the `size` bytes at `data` without knowing their meaning, and returns
 // their new number, at most `max_size`: LLVMFuzzerMutate, or a substitute.
 using GenericMutator = size_t (*)(uint8_t* data, size_t size, size_t max_size);
+
+inline std::string MutateGenerically(const Slice& input, size_t max_size,
+                                     GenericMutator generic) {
+  std::string bytes(input.data(), std::min(input.size(), max_size));
+  const size_t size = bytes.size();
+  bytes.resize(max_size);
+  bytes.resize(
+      generic(reinterpret_cast<uint8_t*>(bytes.data()), size, max_size));
+  return bytes;
+}
 
 // ---- Inputs that are plain bytes ----
 //
@@ -93,20 +82,17 @@ using GenericMutator = size_t (*)(uint8_t* data, size_t size, size_t max_size);
 // what would otherwise be refused, such as checksums.
 
 // The functions of a FuzzTarget.
-inline size_t MutateBytes(uint8_t* data, size_t size, size_t max_size,
-                          FuzzRandom* /*random*/, GenericMutator generic) {
-  return generic(data, size, max_size);
+inline std::string MutateBytes(const Slice& input, size_t max_size,
+                               Dice* /*random*/, GenericMutator generic) {
+  return MutateGenerically(input, max_size, generic);
 }
 
 // The beginning of one input and the end of another.
-inline size_t CrossBytes(const Slice& a, const Slice& b, uint8_t* out,
-                         size_t max_size, FuzzRandom* random) {
+inline std::string CrossBytes(const Slice& a, const Slice& b, size_t max_size,
+                              Dice* random) {
   const size_t size = std::min({a.size(), b.size(), max_size});
-  if (size == 0) return 0;
-  const size_t cut = random->Next() % size;
-  memcpy(out, a.data(), cut);
-  memcpy(out + cut, b.data() + cut, size - cut);
-  return size;
+  const size_t cut = random->Below(size);
+  return std::string(a.data(), cut) + std::string(b.data() + cut, size - cut);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

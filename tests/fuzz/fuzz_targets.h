@@ -14,14 +14,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 struct FuzzTarget {
   const char* name;
-  void (*run)(const uint8_t* data, size_t size);
-  // Changes the `size` bytes at `data` and returns their new number, at most
-  // `max_size`.
-  size_t (*mutate)(uint8_t* data, size_t size, size_t max_size,
-                   FuzzRandom* random, GenericMutator generic);
-  // Combines two inputs. Returns 0 if they cannot be combined.
-  size_t (*cross)(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
-                  FuzzRandom* random);
+  void (*run)(const Slice& input);
+  // Returns a changed input, and a combination of two, of at most `max_size`
+  // bytes. The combination is empty if there is none.
+  std::string (*mutate)(const Slice& input, size_t max_size, Dice* random,
+                        GenericMutator generic);
+  std::string (*cross)(const Slice& a, const Slice& b, size_t max_size,
+                       Dice* random);
   // The first inputs of a corpus.
   std::vector<std::string> (*seeds)();
   // A dictionary of libFuzzer, or nullptr.
@@ -68,8 +67,12 @@ extern const FuzzTarget kSamplesTarget;
 // written, and made again unchanged; an invalid one is InvalidArgument.
 extern const FuzzTarget kOptionsTarget;
 
-const std::vector<const FuzzTarget*>& FuzzTargets();
-// The target of this name, or nullptr.
-const FuzzTarget* FindFuzzTarget(const std::string& name);
+// For tests: a fuzzer has one target only.
+inline std::vector<const FuzzTarget*> FuzzTargets() {
+  return {&kSurfTarget,       &kProteusTarget,         &kEnvelopeTarget,
+          &kSurfBuildTarget,  &kProteusBuildTarget,    &kDesignTarget,
+          &kSamplesTarget,    &kOptionsTarget,         &kCascadeTarget,
+          &kCascadeRunTarget, &kCascadeManifestTarget, &kQuotientTarget};
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

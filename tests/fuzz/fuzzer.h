@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -18,6 +19,15 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 inline const FuzzTarget& TheTarget() { return PROTEAN_FUZZ_TARGET; }
+
+inline Slice SliceOf(const uint8_t* data, size_t size) {
+  return Slice(reinterpret_cast<const char*>(data), size);
+}
+
+inline size_t Store(const std::string& bytes, uint8_t* out) {
+  memcpy(out, bytes.data(), bytes.size());
+  return bytes.size();
+}
 
 inline bool WriteFile(const std::filesystem::path& file,
                       const std::string& bytes) {
@@ -59,27 +69,29 @@ int LLVMFuzzerInitialize(int* /*argc*/, char*** /*argv*/) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  ROCKSDB_NAMESPACE::protean::TheTarget().run(data, size);
+  using namespace ROCKSDB_NAMESPACE::protean;
+  TheTarget().run(SliceOf(data, size));
   return 0;
 }
 
 size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                unsigned int seed) {
-  ROCKSDB_NAMESPACE::protean::FuzzRandom random(seed);
-  return ROCKSDB_NAMESPACE::protean::TheTarget().mutate(
-      data, size, max_size, &random, LLVMFuzzerMutate);
+  using namespace ROCKSDB_NAMESPACE::protean;
+  Dice random(seed);
+  return Store(TheTarget().mutate(SliceOf(data, size), max_size, &random,
+                                  LLVMFuzzerMutate),
+               data);
 }
 
 size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
                                  const uint8_t* data2, size_t size2,
                                  uint8_t* out, size_t max_size,
                                  unsigned int seed) {
-  using ROCKSDB_NAMESPACE::Slice;
-  ROCKSDB_NAMESPACE::protean::FuzzRandom random(seed);
-  return ROCKSDB_NAMESPACE::protean::TheTarget().cross(
-      Slice(reinterpret_cast<const char*>(data1), size1),
-      Slice(reinterpret_cast<const char*>(data2), size2), out, max_size,
-      &random);
+  using namespace ROCKSDB_NAMESPACE::protean;
+  Dice random(seed);
+  return Store(TheTarget().cross(SliceOf(data1, size1), SliceOf(data2, size2),
+                                 max_size, &random),
+               out);
 }
 
 }  // extern "C"

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Opens filter blocks that may be damaged, and asks them.
+//  Opens filter blocks that may be damaged, and asks them. The seeds are blocks
+//  as builders write them, of every encoding and every design, of one part and
+//  of several, with queries about their keys.
 
 #include "filter_policy/parted_filter.h"
+#include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_mutator.h"
-#include "tests/fuzz/block_seeds.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -14,13 +17,12 @@ namespace {
 
 constexpr size_t kMaxQueries = 8;
 
-void Open(const uint8_t* data, size_t size) {
-  FuzzInput input(data, size);
+void Open(const Slice& bytes) {
+  FuzzInput input(bytes);
   const Slice query_bytes = input.Bytes(input.Number16());
   const Slice contents = input.rest();
   const FilterBlock block(contents);
-  FuzzInput query_input(reinterpret_cast<const uint8_t*>(query_bytes.data()),
-                        query_bytes.size());
+  FuzzInput query_input(query_bytes);
   std::vector<std::string> queries;
   while (queries.size() < kMaxQueries && !query_input.empty()) {
     queries.push_back(query_input.String());
@@ -36,9 +38,228 @@ void Open(const uint8_t* data, size_t size) {
 }
 
 template <BlockCare kCare>
-size_t Mutate(uint8_t* data, size_t size, size_t max_size, FuzzRandom* random,
-              GenericMutator generic) {
-  return MutateBlockInput(data, size, max_size, kCare, random, generic);
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
+                   GenericMutator generic) {
+  return MutateBlockInput(input, max_size, kCare, random, generic);
+}
+
+// ---- Seeds ----
+
+using Keys = std::vector<std::string>;
+
+// The inputs are small, so that a second takes many of them.
+std::vector<Keys> KeySets() {
+  Dice random(7);
+  std::vector<Keys> sets = {
+      {"a"},
+      {""},
+      {"", "a", "b"},
+      {"a", "ab", "abc", std::string("abc\0", 4), "abcd", "b"},
+      {"com.acm@x", "com.acm@y", "com.acm@yz", "com.example@one",
+       "com.example@two", "org.acm@one", "org.example@someone",
+       "org.example@somewhere"},
+      {std::string(3, '\0'), std::string(4, '\0'), std::string(30, '\0'), "m",
+       std::string(3, '\xff'), std::string(30, '\xff')},
+  };
+  for (const uint64_t size : {6, 24, 50}) {
+    Keys integers;
+    Keys dense;
+    Keys paths;
+    for (uint64_t i = 0; i < size; i++) {
+      integers.push_back(BigEndian(random.Next()));
+      dense.push_back(BigEndian((uint64_t{3} << 40) + i * 5));
+      paths.push_back("/home/" + std::string(1, "abc"[i % 3]) +
+                      "/a/long/path/" + std::to_string(i));
+    }
+    sets.insert(sets.end(), {integers, dense, paths});
+  }
+  Keys bytes;
+  for (int byte = 0; byte < 256; byte++) {
+    bytes.push_back(std::string(1, static_cast<char>(byte)));
+  }
+  sets.push_back(bytes);
+  // This set has several groups, and several blocks of rank and select.
+  Keys many;
+  while (many.size() < 700) {
+    const uint64_t number = random.Below(1 << 14);
+    many.push_back(BigEndian(number).substr(6));
+    if (number % 3 != 0) continue;
+    many.push_back(many.back() + "run");
+    many.push_back(many.back() + "1");
+  }
+  sets.push_back(many);
+  for (Keys& keys : sets) SortUnique(&keys);
+  return sets;
+}
+
+// Printed times: keys of which a filter that is large enough stores alphabets.
+Keys Times() {
+  Keys times;
+  for (uint64_t i = 0; i < 24; i++) {
+    const uint64_t seconds = 1000 * i + i * i;
+    char time[16];
+    snprintf(time, sizeof(time), "%02u:%02u:%02u",
+             static_cast<unsigned>(seconds / 3600 % 24),
+             static_cast<unsigned>(seconds / 60 % 60),
+             static_cast<unsigned>(seconds % 60));
+    times.push_back(time);
+  }
+  return times;
+}
+
+FilterSalt SaltOf(size_t turn) { return {0x0123456789abcdef, turn}; }
+
+std::string WithQueries(const std::string& block, const Keys& keys) {
+  Strings queries;
+  for (const size_t i : {size_t{0}, keys.size() / 2, keys.size() - 1}) {
+    if (i < keys.size() && keys[i].size() <= 64) queries.push_back(keys[i]);
+  }
+  queries.push_back("a");
+  return BlockInput{StoreStrings(queries), block}.Join();
+}
+
+// Adds a block, unless it is large, or cannot be built.
+bool AddSmall(const std::string& block, const Keys& keys,
+              std::vector<std::string>* seeds) {
+  if (block.empty() || block.size() > 3000) return false;
+  seeds->push_back(WithQueries(block, keys));
+  return true;
+}
+
+// Filters of times, with up to eight alphabets.
+std::vector<std::string> SeedsOfAlphabets() {
+  constexpr double kBitsPerKey = 400;
+  const Keys times = Times();
+  std::vector<std::string> seeds;
+  size_t turn = 0;
+  for (const ProteusDesign& design :
+       {TrieAndSet(0, 60), TrieAndSet(18, 40), TwoSets(24, 64),
+        TwoSets(20, 56, kRibbonAmq)}) {
+    const FilterSalt salt = SaltOf(turn++);
+    seeds.push_back(WithQueries(
+        BuildProteusBlock(times, design, kBitsPerKey, salt), times));
+    seeds.push_back(
+        WithQueries(BuildPartedProteus(times, times.size() / 2, design,
+                                       2 * kBitsPerKey, salt),
+                    times));
+  }
+  return seeds;
+}
+
+// A block without parts: of no filter, or of the filter of no keys.
+std::string BuildWithoutParts(FilterKind kind, uint64_t num_keys) {
+  FilterBlockHeader header;
+  header.kind = kind;
+  header.num_keys = num_keys;
+  FilterBlockWriter writer;
+  std::string block(writer.Size(header), '\0');
+  writer.Write(header, block.data());
+  return block;
+}
+
+std::vector<std::string> SurfSeeds() {
+  std::vector<std::string> seeds;
+  size_t turn = 0;
+  for (const Keys& keys : KeySets()) {
+    // Each encoding alone, and the mixture that the builder chooses.
+    for (uint32_t remainder_bits = 0; remainder_bits <= 8;
+         remainder_bits += 2) {
+      turn++;
+      SurfSuffix suffix;
+      suffix.hash_bits = turn % 3 * 3;
+      suffix.real_bits = turn % 4 * 2;
+      suffix.prefix_bits = turn % 6 * 3;
+      FstOptions options;
+      options.runs = turn % 5 != 0;
+      options.list_exceptions = turn % 2 == 0;
+      options.reduce_alphabet = turn % 7 != 0;
+      if (remainder_bits > 0) {
+        options.forced.assign(1 + turn % 4, remainder_bits - turn % 3);
+      }
+      if (!AddSmall(BuildSurfBlock(keys, suffix, options, SaltOf(turn)), keys,
+                    &seeds)) {
+        continue;
+      }
+      if (turn % 4 != 0 || keys.size() < 3) continue;
+      seeds.push_back(
+          WithQueries(BuildPartedSurf(keys, keys.size() / 3 + 1, suffix,
+                                      options, SaltOf(turn)),
+                      keys));
+    }
+    // A trie of digits.
+    turn++;
+    SurfSuffix suffix;
+    suffix.hash_bits = turn % 3 * 3;
+    suffix.prefix_bits = turn % 4 * 4;
+    FstOptions options;
+    options.digits = FstOptions::kIfPossible;
+    AddSmall(BuildSurfBlock(keys, suffix, options, SaltOf(turn)), keys, &seeds);
+  }
+  return seeds;
+}
+
+std::vector<std::string> ProteusSeeds() {
+  const ProteusDesign designs[] = {
+      TrieAndSet(5, 0),
+      TrieAndSet(20, 0),
+      TrieAndSet(64, 0),
+      TrieAndSet(90, 0),
+      TrieAndSet(9, 33),
+      TrieAndSet(16, 24, kRibbonAmq),
+      TrieAndSet(30, 100),
+      TrieAndSet(70, 96, kBloomAmq, 8),
+      TrieAndSet(0, 7),
+      TrieAndSet(0, 40, kRibbonAmq),
+      TrieAndSet(0, 64),
+      TrieAndSet(0, 16, kBloomAmq, 8),
+      TrieAndSet(0, 200),
+      TwoSets(10, 30),
+      TwoSets(30, 64, kRibbonAmq),
+      TwoSets(40, 100),
+      WithKeys(TrieAndSet(12, 0), 0),
+      WithKeys(TrieAndSet(0, 24), 0.4),
+      WithKeys(TrieAndSet(12, 24), 0.5, /*alone=*/true),
+  };
+  std::vector<std::string> seeds;
+  size_t turn = 0;
+  for (const Keys& keys : KeySets()) {
+    for (const ProteusDesign& design : designs) {
+      // Small sets of keys have a third of the designs.
+      if (turn++ % 3 != 0 && keys.size() < 20) continue;
+      if (!AddSmall(BuildProteusBlock(keys, design, 12, SaltOf(turn)), keys,
+                    &seeds)) {
+        continue;
+      }
+      if (turn % 4 != 0 || keys.size() < 20) continue;
+      // Each part has room for sets.
+      const size_t num_parts = 2 + turn % 3;
+      const double bits_per_key = 2400.0 * static_cast<double>(num_parts) /
+                                  static_cast<double>(keys.size());
+      seeds.push_back(WithQueries(
+          BuildPartedProteus(keys, keys.size() / num_parts + 1, design,
+                             bits_per_key, SaltOf(turn), turn % 8 == 0),
+          keys));
+    }
+  }
+  const std::vector<std::string> others = SeedsOfAlphabets();
+  seeds.insert(seeds.end(), others.begin(), others.end());
+  return seeds;
+}
+
+// Some of both kinds, and blocks without parts.
+std::vector<std::string> EnvelopeSeeds() {
+  std::vector<std::string> seeds;
+  for (const auto& all : {SurfSeeds(), ProteusSeeds()}) {
+    for (size_t i = 0; i < all.size(); i += 4) {
+      if (all[i].size() < 600) seeds.push_back(all[i]);
+    }
+  }
+  for (const std::string& block :
+       {BuildWithoutParts(FilterKind::kAlwaysTrue, 5),
+        BuildWithoutParts(kSurfKind, 0)}) {
+    seeds.push_back(WithQueries(block, {"a", "b"}));
+  }
+  return seeds;
 }
 
 }  // namespace

@@ -16,8 +16,8 @@
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/string_input.h"
 #include "tests/fuzz/text_env.h"
-#include "tests/fuzz/text_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -89,9 +89,8 @@ bool IsValid(const std::shared_ptr<ProteanTableFactory>& table) {
     return options;
   }();
   static auto* const cf_options = new ColumnFamilyOptions;
-  env->files().clear();
-  env->files()["good"] = "0x61\t0x62\n";
-  env->files()["bad"] = "0xg";
+  env->files().Write("good", "0x61\t0x62\n");
+  env->files().Write("bad", "0xg");
   cf_options->table_factory = table;
   const FilterPolicy* policy = PolicyOf(*table);
   const Status s = AsProteanFilterPolicy(policy) == nullptr
@@ -102,16 +101,16 @@ bool IsValid(const std::shared_ptr<ProteanTableFactory>& table) {
   return s.ok();
 }
 
-void Run(const uint8_t* data, size_t size) {
-  if (size == 0) return;
+void Run(const Slice& input) {
+  if (input.empty()) return;
   static const int registered = register_protean(*ObjectLibrary::Default(), "");
   Check(registered > 0, "the policies are known");
   static const auto* const config = new ConfigOptions(Config());
-  const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const std::string text(input.data() + 1, input.size() - 1);
   // A cache allocates the size that its option says at once.
   if (text.find("cache") != std::string::npos) return;
   const auto table = NewTable();
-  if (data[0] == 't') {
+  if (input[0] == 't') {
     if (!table->ConfigureFromString(*config, text).ok()) return;
   } else {
     const Status s = table->ConfigureOption(*config, "filter_policy", text);
@@ -154,24 +153,26 @@ const TextLanguage& Language() {
   return *language;
 }
 
-// The first byte is rarely changed.
-size_t Mutate(uint8_t* data, size_t size, size_t max_size, FuzzRandom* random,
-              GenericMutator generic) {
-  if (size == 0 || max_size < 2 || random->OneIn(64)) {
-    data[0] = random->OneIn(2) ? 't' : 'p';
-    return std::max<size_t>(size, 1);
-  }
-  return 1 + MutateText(Language(), data + 1, size - 1, max_size - 1, random,
-                        generic);
+// What follows the first byte, which is rarely changed.
+Slice TextOf(const Slice& input) {
+  return Slice(input.data() + 1, input.size() - 1);
 }
 
-size_t Cross(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
-             FuzzRandom* random) {
-  if (a.empty() || b.empty() || max_size < 2) return 0;
-  out[0] = static_cast<uint8_t>(a[0]);
-  return 1 + CrossTexts(Language(), Slice(a.data() + 1, a.size() - 1),
-                        Slice(b.data() + 1, b.size() - 1), out + 1,
-                        max_size - 1, random);
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
+                   GenericMutator generic) {
+  if (input.empty() || random->OneIn(64)) {
+    return (random->OneIn(2) ? "t" : "p") +
+           (input.empty() ? "" : TextOf(input).ToString());
+  }
+  return input[0] +
+         MutateText(Language(), TextOf(input), max_size - 1, random, generic);
+}
+
+std::string Cross(const Slice& a, const Slice& b, size_t max_size,
+                  Dice* random) {
+  if (a.empty() || b.empty()) return "";
+  return a[0] +
+         CrossTexts(Language(), TextOf(a), TextOf(b), max_size - 1, random);
 }
 
 std::vector<std::string> Seeds() {

@@ -182,8 +182,8 @@ void Open(const std::string& bytes, bool is_whole) {
   CheckChanges(bytes, filter.get(), fingerprints);
 }
 
-void Run(const uint8_t* data, size_t size) {
-  const std::string bytes(reinterpret_cast<const char*>(data), size);
+void Run(const Slice& input) {
+  const std::string bytes = input.ToString();
   Open(bytes, /*is_whole=*/false);
   Open(WithChecksum(bytes), /*is_whole=*/false);
   Open(Repaired(bytes), /*is_whole=*/true);

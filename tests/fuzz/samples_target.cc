@@ -6,14 +6,14 @@
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/db.h"
 #include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/string_input.h"
 #include "tests/fuzz/text_env.h"
-#include "tests/fuzz/text_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const char kFile[] = "/samples";
+const char kFile[] = "/folder/samples";
 
 using Queries = std::vector<SampleQuery>;
 
@@ -29,7 +29,7 @@ const std::string& Header() {
   static const auto* const header = [] {
     TextEnv env;
     Check(WriteQueryFile(&env, kFile, {}).ok(), "an empty file is written");
-    return new std::string(env.files()[kFile]);
+    return new std::string(env.files().Read(kFile));
   }();
   return *header;
 }
@@ -42,7 +42,7 @@ void CheckBadFile(TextEnv* env, const std::string& text) {
   Check(session->size() == 0, "nothing comes of a bad file");
   session->Record("a", "b", true);
   session.reset();
-  Check(env->files().size() == 1 && env->files()[kFile] == text,
+  Check(env->files().HasOneFile("/folder") && env->files().Read(kFile) == text,
         "a bad file stays as it is");
 }
 
@@ -62,11 +62,10 @@ Queries LastOf(const Queries& queries, size_t capacity) {
   return Queries(begin, queries.end());
 }
 
-void Run(const uint8_t* data, size_t size) {
+void Run(const Slice& input) {
   static auto* const env = new TextEnv;
-  const std::string text(reinterpret_cast<const char*>(data), size);
-  env->files().clear();
-  env->files()[kFile] = text;
+  const std::string text = input.ToString();
+  env->files().Write(kFile, text);
 
   Queries written;
   std::vector<std::string> refused;
@@ -99,7 +98,7 @@ void Run(const uint8_t* data, size_t size) {
   }
 
   // The restored queries, with one more, are saved and restored again.
-  const size_t capacity = 1 + size % 11;
+  const size_t capacity = 1 + text.size() % 11;
   Queries held = LastOf(queries, capacity);
   {
     const auto store = NewStore(capacity);
@@ -110,7 +109,7 @@ void Run(const uint8_t* data, size_t size) {
   }
   held.push_back({"a", "b", false});
   held = LastOf(held, capacity);
-  Check(env->files().size() == 1, "no temporary file is left");
+  Check(env->files().HasOneFile("/folder"), "no temporary file is left");
   Queries again;
   std::vector<std::string> refused_again;
   Check(ReadQueryFile(env, kFile, &again, &refused_again).ok() &&
@@ -154,14 +153,14 @@ const TextLanguage& Language() {
   return *language;
 }
 
-size_t Mutate(uint8_t* data, size_t size, size_t max_size, FuzzRandom* random,
-              GenericMutator generic) {
-  return MutateText(Language(), data, size, max_size, random, generic);
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
+                   GenericMutator generic) {
+  return MutateText(Language(), input, max_size, random, generic);
 }
 
-size_t Cross(const Slice& a, const Slice& b, uint8_t* out, size_t max_size,
-             FuzzRandom* random) {
-  return CrossTexts(Language(), a, b, out, max_size, random);
+std::string Cross(const Slice& a, const Slice& b, size_t max_size,
+                  Dice* random) {
+  return CrossTexts(Language(), a, b, max_size, random);
 }
 
 std::vector<std::string> Seeds() {

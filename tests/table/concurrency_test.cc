@@ -24,6 +24,7 @@
 
 #include "db_bench_ext/progress_line.h"
 #include "test_util/testharness.h"
+#include "tests/dice.h"
 #include "tests/own_folder.h"
 #include "tests/table/concurrency/round.h"
 
@@ -57,7 +58,7 @@ TEST(ConcurrencyTest, AllAtOnce) {
         static_cast<double>(passed.count()) / static_cast<double>(all.count()));
     const milliseconds duration =
         std::min(all - passed, milliseconds(1000 + dice.Below(4000)));
-    Round(&persistent, dice.Next()).Run(duration);
+    RunRound(&persistent, dice.Next(), duration);
     passed += duration;
   }
   progress.Clear();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/table/differential/random_keys.h"
-
 #include <algorithm>
 
 #include "tests/key_families.h"
+#include "tests/table/differential/random_options.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

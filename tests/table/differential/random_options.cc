@@ -11,6 +11,7 @@
 #include "rocksdb/memtablerep.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
+#include "tests/table/differential/twins.h"
 #include "utilities/merge_operators.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -95,22 +96,6 @@ std::string Option(const std::string& name, const std::string& value) {
 
 std::string Bool(bool value) { return value ? "true" : "false"; }
 
-const char* KindName(DbKind kind) {
-  switch (kind) {
-    case DbKind::kPlain:
-      return "DB";
-    case DbKind::kOptimistic:
-      return "OptimisticTransactionDB";
-    case DbKind::kWriteCommitted:
-      return "TransactionDB, write committed";
-    case DbKind::kWritePrepared:
-      return "TransactionDB, write prepared";
-    case DbKind::kWriteUnprepared:
-      return "TransactionDB, write unprepared";
-  }
-  return "";
-}
-
 }  // namespace
 
 const SliceTransform* FamilyPlan::Domain() const {
@@ -164,15 +149,10 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
       db_options.use_direct_reads = true;
     }
   }
-  switch (kind) {
-    case DbKind::kWritePrepared:
-      transaction_options.write_policy = WRITE_PREPARED;
-      break;
-    case DbKind::kWriteUnprepared:
-      transaction_options.write_policy = WRITE_UNPREPARED;
-      break;
-    default:
-      break;
+  if (kind == DbKind::kWritePrepared) {
+    transaction_options.write_policy = WRITE_PREPARED;
+  } else if (kind == DbKind::kWriteUnprepared) {
+    transaction_options.write_policy = WRITE_UNPREPARED;
   }
   SetCommitCacheBits(&transaction_options, 10);
   // No thread can release a lock while this one waits for it.
@@ -290,19 +270,11 @@ void RunPlan::DrawExtractor(Dice* dice, FamilyPlan* family) {
   const size_t length = family->shortest_key > 0 && dice->Percent(80)
                             ? 1 + dice->Below(family->shortest_key)
                             : static_cast<size_t>(dice->Of({1, 2, 4, 8}));
-  const SliceTransform* extractor = nullptr;
-  switch (dice->Below(6)) {
-    case 0:
-      extractor = NewNoopTransform();
-      break;
-    case 1:
-    case 2:
-      extractor = NewCappedPrefixTransform(length);
-      break;
-    default:
-      extractor = NewFixedPrefixTransform(length);
-  }
-  family->options.prefix_extractor.reset(extractor);
+  const size_t kind_of_extractor = dice->Below(6);
+  family->options.prefix_extractor.reset(
+      kind_of_extractor == 0  ? NewNoopTransform()
+      : kind_of_extractor < 3 ? NewCappedPrefixTransform(length)
+                              : NewFixedPrefixTransform(length));
 }
 
 void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
@@ -311,7 +283,6 @@ void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
   const bool look_ahead = dice->OneIn(6) && family->Domain() != nullptr;
   options.memtable_factory =
       std::make_shared<SkipListFactory>(look_ahead ? 3 : 0);
-  family->forward_only = false;
   options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
   options.memtable_whole_key_filtering = dice->OneIn(2);
   // Hashed memtables are left out: they assert that every key asked for has a
@@ -321,19 +292,17 @@ void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
 std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
   const std::string bits =
       std::to_string(dice->Of({2, 4, 8, 10, 12, 14, 20, 40}));
-  switch (dice->Below(10)) {
-    case 0:
-    case 1:
-    case 2:
-      return dice->Of({"surf:0:0", "surf:4:0", "surf:0:4", "surf:0:8",
-                       "surf:4:4", "surf:0:16", "surf:16:0", "surf:3:11",
-                       "surf:0:0:8", "surf:2:3:12"});
-    case 3:
-      return dice->Of({"proteus:", "prefixbloom:", "prefixbloom2:"}) + bits;
-    case 4:
-      return dice->Of({"bloomfilter:8", "ribbonfilter:8", "nullptr"});
-    default:
-      break;
+  const size_t kind_of_policy = dice->Below(10);
+  if (kind_of_policy < 3) {
+    return dice->Of({"surf:0:0", "surf:4:0", "surf:0:4", "surf:0:8", "surf:4:4",
+                     "surf:0:16", "surf:16:0", "surf:3:11", "surf:0:0:8",
+                     "surf:2:3:12"});
+  }
+  if (kind_of_policy == 3) {
+    return dice->Of({"proteus:", "prefixbloom:", "prefixbloom2:"}) + bits;
+  }
+  if (kind_of_policy == 4) {
+    return dice->Of({"bloomfilter:8", "ribbonfilter:8", "nullptr"});
   }
   std::string policy =
       "{" +
@@ -388,18 +357,12 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     add("index_type", "kHashSearch");
     hash_index = true;
   } else {
-    switch (dice->Below(3)) {
-      case 0:
-        add("index_type", "kBinarySearch");
-        break;
-      case 1:
-        add("index_type", "kBinarySearchWithFirstKey");
-        break;
-      case 2:
-        add("index_type", "kTwoLevelIndexSearch");
-        add("metadata_block_size", dice->Of({"64", "256", "4096"}));
-        partitioned = true;
-        break;
+    const std::string index = dice->Of(
+        {"kBinarySearch", "kBinarySearchWithFirstKey", "kTwoLevelIndexSearch"});
+    add("index_type", index);
+    partitioned = index == "kTwoLevelIndexSearch";
+    if (partitioned) {
+      add("metadata_block_size", dice->Of({"64", "256", "4096"}));
     }
     add("index_block_restart_interval", dice->Of({"1", "4"}));
   }
@@ -442,7 +405,10 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
 }
 
 std::string RunPlan::ToString() const {
-  std::string result = std::string("kind: ") + KindName(kind) +
+  static const char* const kKinds[] = {
+      "DB", "OptimisticTransactionDB", "TransactionDB, write committed",
+      "TransactionDB, write prepared", "TransactionDB, write unprepared"};
+  std::string result = std::string("kind: ") + kKinds[static_cast<int>(kind)] +
                        (frozen ? ", frozen" : ", live") +
                        (in_memory ? ", in memory" : "") +
                        (disable_wal ? ", without WAL" : "") + "\n";

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "rocksdb/comparator.h"
 #include "rocksdb/options.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "table/rocksdb_internals/versions.h"
-#include "tests/table/differential/dice.h"
-#include "tests/table/differential/journal.h"
-#include "tests/table/differential/random_keys.h"
+#include "tests/dice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -37,6 +37,42 @@ constexpr bool kHasMultiScan = PROTEAN_TESTS_MULTI_SCAN != 0;
 // Draw options of iterators at a snapshot that RocksDB 9.10 does not have.
 void DrawNewerOptions(Dice* dice, ReadOptions* options);
 
+// ---- Keys (random_keys.cc) ----
+
+// The keys of a column family, out of families that hurt, and strings around
+// them.
+class KeyPool {
+ public:
+  KeyPool() = default;
+  // Keys of one family, about `size` of them, of `shortest` bytes or more.
+  KeyPool(Dice* dice, const Comparator* order, size_t size, size_t shortest);
+
+  const std::vector<std::string>& keys() const { return keys_; }
+  const Comparator* order() const { return order_; }
+  const std::string& name() const { return name_; }
+
+  bool Less(const std::string& a, const std::string& b) const {
+    return order_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
+                                           /*b_has_ts=*/false) < 0;
+  }
+
+  const std::string& Pick(Dice* dice) const { return dice->In(keys_); }
+  // A key, a string next to one, or one that has nothing to do with them; if
+  // there is a `domain`, one that lies in it.
+  std::string PickAround(Dice* dice,
+                         const SliceTransform* domain = nullptr) const;
+  // A key after `from`, mostly within a few keys.
+  std::string PickAfter(Dice* dice, const std::string& from) const;
+
+ private:
+  std::string AnyString(Dice* dice) const;
+
+  std::vector<std::string> keys_;  // in the order of order_
+  const Comparator* order_ = nullptr;
+  size_t shortest_ = 0;
+  std::string name_;
+};
+
 // ---- Plans ----
 
 enum class DbKind {
@@ -56,7 +92,6 @@ struct FamilyPlan {
   // These are drawn again when the DBs are reopened.
   ColumnFamilyOptions options;
   std::array<std::string, 2> tables;  // strings of the table factories
-  bool forward_only;                  // the memtable has no way back
   bool multi_scans;                   // may be read by CompareMultiScan
 
   // The keys of `pool` that are put only when they are absent, and deleted by

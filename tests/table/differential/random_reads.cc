@@ -6,7 +6,6 @@
 
 #include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
-#include "tests/table/differential/random_options.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -15,9 +14,26 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-ReadOptions DrawReadOptions(RandomRun* run) {
+// A point read of some keys.
+struct Query {
+  const View& view;
+  ReadOptions options = {};
+  ReadPoint at = {};
+  Strings keys = {};
+  bool sorted = true;
+  bool cached_only = false;  // Protean's twin may not read
+
+  ReadOptions OptionsOf(Twin twin) const {
+    ReadOptions result = options;
+    at.Set(twin, &result);
+    if (cached_only && twin == kProtean) result.read_tier = kBlockCacheTier;
+    return result;
+  }
+};
+
+void Draw(RandomRun* run, bool many, Query* query) {
   Dice& dice = run->dice;
-  ReadOptions options;
+  ReadOptions& options = query->options;
   options.verify_checksums = !dice.OneIn(4);
   options.fill_cache = !dice.OneIn(4);
   options.async_io = dice.OneIn(4);
@@ -25,247 +41,197 @@ ReadOptions DrawReadOptions(RandomRun* run) {
   // Point reads ignore these options.
   options.total_order_seek = dice.OneIn(4);
   options.auto_prefix_mode = dice.OneIn(8);
-  return options;
-}
-
-Status Get(const View& view, Twin twin, const ReadOptions& options,
-           const std::string& key, std::string* value, std::string* timestamp) {
-  Transaction* transaction = view.transactions[twin];
-  ColumnFamilyHandle* handle = view.handles[twin];
-  if (transaction != nullptr) {
-    return transaction->Get(options, handle, key, value);
-  }
-  return view.family->timestamps
-             ? view.dbs[twin]->Get(options, handle, key, value, timestamp)
-             : view.dbs[twin]->Get(options, handle, key, value);
-}
-
-std::string DescribeGet(const View& view, Twin twin, const ReadOptions& options,
-                        const std::string& key) {
-  std::string value;
-  std::string timestamp;
-  const Status s = Get(view, twin, options, key, &value, &timestamp);
-  if (!s.ok()) return Describe(s);
-  return value + (timestamp.empty() ? "" : " @" + Hex(timestamp));
-}
-
-void CompareGet(RandomRun* run, const View& view, const ReadOptions& options,
-                const ReadPoint& at) {
-  const std::string key = view.family->pool.PickAround(&run->dice);
-  ReadOptions base = options;
-  // Without a WAL, memtables do not count as persisted.
-  if (view.same_shape && !run->plan.Transactional() && run->dice.OneIn(12)) {
-    base.read_tier = kPersistedTier;
-  }
-  Pair<std::string> results;
-  for (Twin twin : kTwins) {
-    ReadOptions twins = base;
-    at.Set(twin, &twins);
-    results[twin] = DescribeGet(view, twin, twins, key);
-  }
-  run->journal.Expect("Get " + Brief(key) + at.ToString() + " on " + view.name,
-                      results[kPlain], results[kProtean]);
-}
-
-// Data that is not in memory may be missing, but nothing may be wrong.
-void CompareCachedGet(RandomRun* run, const View& view,
-                      const ReadOptions& options, const ReadPoint& at) {
-  const std::string key = view.family->pool.PickAround(&run->dice);
-  Pair<std::string> results;
-  for (Twin twin : kTwins) {
-    ReadOptions twins = options;
-    at.Set(twin, &twins);
-    if (twin == kProtean) twins.read_tier = kBlockCacheTier;
-    results[twin] = DescribeGet(view, twin, twins, key);
-  }
-  if (results[kProtean].find("incomplete") != std::string::npos) return;
-  run->journal.Expect("cached Get " + Brief(key) + at.ToString(),
-                      results[kPlain], results[kProtean]);
-}
-
-Strings DrawKeys(RandomRun* run, const View& view, bool sorted) {
-  const KeyPool& pool = view.family->pool;
-  Strings keys(1 + run->dice.Below(run->dice.OneIn(4) ? 60 : 10));
-  for (std::string& key : keys) key = pool.PickAround(&run->dice);
-  if (sorted) {
-    std::sort(keys.begin(), keys.end(),
+  query->at.Draw(run, query->view);
+  const KeyPool& pool = query->view.family->pool;
+  query->keys.resize(many ? 1 + dice.Below(dice.OneIn(4) ? 60 : 10) : 1);
+  for (std::string& key : query->keys) key = pool.PickAround(&dice);
+  query->sorted = dice.OneIn(2);
+  if (query->sorted) {
+    std::sort(query->keys.begin(), query->keys.end(),
               [&pool](const std::string& a, const std::string& b) {
                 return pool.Less(a, b);
               });
   }
-  return keys;
 }
 
-Strings MultiGet(const View& view, Twin twin, const ReadOptions& options,
-                 const Strings& keys, bool sorted) {
-  const size_t size = keys.size();
-  const std::vector<Slice> slices(keys.begin(), keys.end());
+// ---- Ways to read: the answers of a twin, as texts ----
+
+// Calls `read` with the transaction, if there is one, or the DB.
+template <typename Read>
+auto Ask(const View& view, Twin twin, const Read& read) {
+  return view.transactions[twin] != nullptr ? read(view.transactions[twin])
+                                            : read(view.dbs[twin]);
+}
+
+Status GetOne(const Query& query, Twin twin, const std::string& key,
+              std::string* value, std::string* timestamp) {
+  const View& view = query.view;
+  const ReadOptions options = query.OptionsOf(twin);
+  if (view.family->timestamps) {
+    return view.dbs[twin]->Get(options, view.handles[twin], key, value,
+                               timestamp);
+  }
+  return Ask(view, twin, [&](auto* reader) {
+    return reader->Get(options, view.handles[twin], key, value);
+  });
+}
+
+Strings Get(const Query& query, Twin twin) {
+  Strings answers;
+  for (const std::string& key : query.keys) {
+    std::string value;
+    std::string timestamp;
+    const Status s = GetOne(query, twin, key, &value, &timestamp);
+    answers.push_back(s.ok() ? value + " @" + Hex(timestamp) : Describe(s));
+  }
+  return answers;
+}
+
+Strings GetEntity(const Query& query, Twin twin) {
+  const View& view = query.view;
+  Strings answers;
+  for (const std::string& key : query.keys) {
+    PinnableWideColumns columns;
+    const Status s = Ask(view, twin, [&](auto* reader) {
+      return reader->GetEntity(query.OptionsOf(twin), view.handles[twin], key,
+                               &columns);
+    });
+    answers.push_back(Describe(s) + " " + Describe(columns.columns()));
+  }
+  return answers;
+}
+
+Strings MultiGet(const Query& query, Twin twin) {
+  const View& view = query.view;
+  const ReadOptions options = query.OptionsOf(twin);
+  const size_t size = query.keys.size();
+  const std::vector<Slice> keys(query.keys.begin(), query.keys.end());
   std::vector<PinnableSlice> values(size);
   Strings timestamps(size);
   std::vector<Status> statuses(size);
-  if (view.transactions[twin] != nullptr) {
-    view.transactions[twin]->MultiGet(options, view.handles[twin], size,
-                                      slices.data(), values.data(),
-                                      statuses.data(), sorted);
+  if (view.family->timestamps) {
+    view.dbs[twin]->MultiGet(options, view.handles[twin], size, keys.data(),
+                             values.data(), timestamps.data(), statuses.data(),
+                             query.sorted);
   } else {
-    view.dbs[twin]->MultiGet(
-        options, view.handles[twin], size, slices.data(), values.data(),
-        view.family->timestamps ? timestamps.data() : nullptr, statuses.data(),
-        sorted);
+    Ask(view, twin, [&](auto* reader) {
+      reader->MultiGet(options, view.handles[twin], size, keys.data(),
+                       values.data(), statuses.data(), query.sorted);
+    });
   }
-  Strings results;
+  Strings answers;
   for (size_t i = 0; i < size; i++) {
-    results.push_back(statuses[i].ok()
+    answers.push_back(statuses[i].ok()
                           ? values[i].ToString() + " @" + Hex(timestamps[i])
                           : Describe(statuses[i]));
   }
-  return results;
+  return answers;
 }
 
-Strings MultiGetEntity(const View& view, Twin twin, const ReadOptions& options,
-                       const Strings& keys, bool sorted) {
-  const size_t size = keys.size();
-  const std::vector<Slice> slices(keys.begin(), keys.end());
+Strings MultiGetEntity(const Query& query, Twin twin) {
+  const View& view = query.view;
+  const size_t size = query.keys.size();
+  const std::vector<Slice> keys(query.keys.begin(), query.keys.end());
   std::vector<PinnableWideColumns> columns(size);
   std::vector<Status> statuses(size);
-  if (view.transactions[twin] != nullptr) {
-    view.transactions[twin]->MultiGetEntity(options, view.handles[twin], size,
-                                            slices.data(), columns.data(),
-                                            statuses.data(), sorted);
-  } else {
-    view.dbs[twin]->MultiGetEntity(options, view.handles[twin], size,
-                                   slices.data(), columns.data(),
-                                   statuses.data(), sorted);
-  }
-  Strings results;
+  Ask(view, twin, [&](auto* reader) {
+    reader->MultiGetEntity(query.OptionsOf(twin), view.handles[twin], size,
+                           keys.data(), columns.data(), statuses.data(),
+                           query.sorted);
+  });
+  Strings answers;
   for (size_t i = 0; i < size; i++) {
-    results.push_back(Describe(statuses[i]) + " " +
+    answers.push_back(Describe(statuses[i]) + " " +
                       Describe(columns[i].columns()));
   }
-  return results;
+  return answers;
 }
 
-// With timestamps, stock MultiGet checks whether the result of a row cache is
-// visible, but gives it the highest sequence number, so that no result is.
-bool CanReadMany(const RandomRun& run, const View& view) {
-  return run.plan.db_options.row_cache == nullptr || !view.family->timestamps;
-}
+// ---- Comparisons ----
 
-template <typename Read>
-void CompareMany(RandomRun* run, const View& view, const ReadOptions& options,
-                 const ReadPoint& at, const std::string& what, Read read) {
-  if (!CanReadMany(*run, view)) return;
-  const bool sorted = run->dice.OneIn(2);
-  const Strings keys = DrawKeys(run, view, sorted);
-  Pair<Strings> results;
-  for (Twin twin : kTwins) {
-    ReadOptions twins = options;
-    at.Set(twin, &twins);
-    results[twin] = read(view, twin, twins, keys, sorted);
+void Compare(RandomRun* run, const Query& query, const std::string& what,
+             Strings (*read)(const Query&, Twin)) {
+  // With timestamps, stock MultiGet checks whether the result of a row cache is
+  // visible, but gives it the highest sequence number, so that no result is.
+  if ((read == MultiGet || read == MultiGetEntity) &&
+      run->plan.db_options.row_cache != nullptr &&
+      query.view.family->timestamps) {
+    return;
   }
-  for (size_t i = 0; i < keys.size(); i++) {
-    if (!run->journal.Expect(what + " of " + std::to_string(keys.size()) +
-                                 " keys" + at.ToString() + " on " + view.name +
-                                 ", " + Brief(keys[i]),
-                             results[kPlain][i], results[kProtean][i])) {
+  const Strings protean = read(query, kProtean);
+  const Strings plain = read(query, kPlain);
+  for (size_t i = 0; i < query.keys.size(); i++) {
+    // Data that is not in memory may be missing, but nothing may be wrong.
+    if (query.cached_only &&
+        protean[i].find("incomplete") != std::string::npos) {
+      continue;
+    }
+    if (!run->journal.Expect(what + " of " + std::to_string(query.keys.size()) +
+                                 " keys" + query.at.ToString() + " on " +
+                                 query.view.name + ", " + Brief(query.keys[i]),
+                             plain[i], protean[i])) {
       return;
     }
   }
-}
-
-void CompareGetEntity(RandomRun* run, const View& view,
-                      const ReadOptions& options, const ReadPoint& at) {
-  const std::string key = view.family->pool.PickAround(&run->dice);
-  Pair<std::string> results;
-  for (Twin twin : kTwins) {
-    ReadOptions twins = options;
-    at.Set(twin, &twins);
-    PinnableWideColumns columns;
-    const Status s = view.transactions[twin] != nullptr
-                         ? view.transactions[twin]->GetEntity(
-                               twins, view.handles[twin], key, &columns)
-                         : view.dbs[twin]->GetEntity(twins, view.handles[twin],
-                                                     key, &columns);
-    results[twin] = Describe(s) + " " + Describe(columns.columns());
-  }
-  run->journal.Expect("GetEntity " + Brief(key) + at.ToString(),
-                      results[kPlain], results[kProtean]);
 }
 
 // KeyMayExist may return true for an absent key, but not false for an existing
-// one.
-void CompareKeyMayExist(RandomRun* run, const View& view,
-                        const ReadOptions& options, const ReadPoint& at) {
-  if (view.transactions[kProtean] != nullptr) return;
-  const std::string key = view.family->pool.PickAround(&run->dice);
-  ReadOptions plain = options;
-  at.Set(kPlain, &plain);
+// one. The value, if any, is not compared: RocksDB says of some values that
+// they were found where they were not.
+void CheckKeyMayExist(RandomRun* run, const Query& query) {
+  const View& view = query.view;
+  const std::string& key = query.keys[0];
   std::string expected;
   std::string timestamp;
-  if (!Get(view, kPlain, plain, key, &expected, &timestamp).ok()) return;
-  Pair<bool> found;
-  Pair<std::string> values;
-  const std::string what = "KeyMayExist " + Brief(key) + at.ToString();
+  if (view.transactions[kProtean] != nullptr ||
+      !GetOne(query, kPlain, key, &expected, &timestamp).ok()) {
+    return;
+  }
   for (Twin twin : kTwins) {
-    ReadOptions twins = options;
-    at.Set(twin, &twins);
+    bool found;
+    std::string value;
     if (!view.dbs[twin]->KeyMayExist(
-            twins, view.handles[twin], key, &values[twin],
-            view.family->timestamps ? &timestamp : nullptr, &found[twin])) {
-      run->journal.Differ(what + ": it does, with the value " + expected);
+            query.OptionsOf(twin), view.handles[twin], key, &value,
+            view.family->timestamps ? &timestamp : nullptr, &found)) {
+      run->journal.Differ("KeyMayExist " + Brief(key) + query.at.ToString() +
+                          ": it does, with the value " + expected);
       return;
     }
   }
-  // The value, if any, is not compared: RocksDB says of some values that they
-  // were found where they were not.
 }
 
 }  // namespace
 
 void ComparePointRead(RandomRun* run, const View& view) {
-  const ReadOptions options = DrawReadOptions(run);
-  ReadPoint at;
-  at.Draw(run, view);
   const size_t kind = run->dice.Below(12);
+  Query query{view};
+  Draw(run, /*many=*/kind >= 5 && kind < 9, &query);
   if (kind < 4) {
-    CompareGet(run, view, options, at);
+    // Without a WAL, memtables do not count as persisted.
+    if (view.same_shape && !run->plan.Transactional() && run->dice.OneIn(12)) {
+      query.options.read_tier = kPersistedTier;
+    }
+    Compare(run, query, "Get", Get);
   } else if (kind < 5) {
-    CompareCachedGet(run, view, options, at);
+    query.cached_only = true;
+    Compare(run, query, "cached Get", Get);
   } else if (kind < 8) {
-    CompareMany(run, view, options, at, "MultiGet", MultiGet);
+    Compare(run, query, "MultiGet", MultiGet);
   } else if (kind < 9) {
-    CompareMany(run, view, options, at, "MultiGetEntity", MultiGetEntity);
+    Compare(run, query, "MultiGetEntity", MultiGetEntity);
   } else if (kind < 10) {
-    CompareGetEntity(run, view, options, at);
+    Compare(run, query, "GetEntity", GetEntity);
   } else {
-    CompareKeyMayExist(run, view, options, at);
+    CheckKeyMayExist(run, query);
   }
 }
 
 void CompareAllKeys(RandomRun* run, const View& view) {
-  const Strings& keys = view.family->pool.keys();
-  Pair<Strings> gets;
-  Pair<Strings> multi_gets;
-  for (Twin twin : kTwins) {
-    const std::string latest = MaxU64Ts().ToString();
-    const Slice timestamp = latest;
-    ReadOptions options;
-    if (view.family->timestamps) options.timestamp = &timestamp;
-    for (const std::string& key : keys) {
-      gets[twin].push_back(DescribeGet(view, twin, options, key));
-    }
-    if (CanReadMany(*run, view)) {
-      multi_gets[twin] = MultiGet(view, twin, options, keys, /*sorted=*/true);
-    }
-  }
-  for (size_t i = 0; i < keys.size(); i++) {
-    run->journal.Expect("last Get " + Brief(keys[i]), gets[kPlain][i],
-                        gets[kProtean][i]);
-  }
-  for (size_t i = 0; i < multi_gets[kPlain].size(); i++) {
-    run->journal.Expect("last MultiGet " + Brief(keys[i]),
-                        multi_gets[kPlain][i], multi_gets[kProtean][i]);
-  }
+  Query query{view};
+  query.at.SetLatest(view);
+  query.keys = view.family->pool.keys();
+  Compare(run, query, "last Get", Get);
+  Compare(run, query, "last MultiGet", MultiGet);
 }
 
 // ---- Scans of several ranges ----

@@ -1,425 +1,447 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/table/differential/random_walk.h"
-
 #include "rocksdb/table_properties.h"
 #include "tests/key_families.h"
-#include "tests/table/differential/random_options.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::string NextName(RandomRun* run, const View& view) {
-  return "iterator " + std::to_string(run->journal.lines().size()) + " on " +
-         view.name;
-}
-
 bool IsFixed(const SliceTransform* extractor) {
   return extractor != nullptr &&
          Slice(extractor->Name()).starts_with("rocksdb.FixedPrefix");
 }
 
-}  // namespace
-
-RandomWalk::RandomWalk(RandomRun* run, const View& view)
-    : run_(run),
-      view_(view),
-      name_(NextName(run, view)),
-      extractor_(view.family->options.prefix_extractor.get()),
-      lower_slice_(lower_),
-      upper_slice_(upper_) {
-  DrawMode();
-  DrawOptions();
-  DrawBounds();
-  for (Twin twin : kTwins) {
-    ReadOptions options = options_;
-    at_.Set(twin, &options);
-    if (cached_only_ && twin == kProtean) options.read_tier = kBlockCacheTier;
-    iterators_[twin] = view_.NewIterator(twin, options);
-  }
-}
-
-RandomWalk::~RandomWalk() {
-  for (const auto& [slice, copy] : pins_) {
-    if (slice != copy) {
-      run_->journal.Differ(name_ + ": the pinned key " + Brief(copy) +
-                           " has become " + Brief(slice));
+class RandomWalk : public Walk {
+ public:
+  RandomWalk(RandomRun* run, const View& view)
+      : run_(run),
+        view_(view),
+        name_("iterator " + std::to_string(run->journal.lines().size()) +
+              " on " + view.name),
+        extractor_(view.family->options.prefix_extractor.get()),
+        lower_slice_(lower_),
+        upper_slice_(upper_) {
+    DrawMode();
+    DrawOptions();
+    DrawBounds();
+    for (Twin twin : kTwins) {
+      ReadOptions options = options_;
+      at_.Set(twin, &options);
+      if (cached_only_ && twin == kProtean) options.read_tier = kBlockCacheTier;
+      iterators_[twin] = view_.NewIterator(twin, options);
     }
   }
-}
 
-void RandomWalk::DrawMode() {
-  Dice& dice = run_->dice;
-  const SliceTransform* all_keys = view_.family->Domain();
-  const bool opt_in =
-      run_->plan.db_options.prefix_seek_opt_in_only && !view_.total_order;
-  // Without a prefix extractor, or where prefix seeks must be asked for, the
-  // total order is the default.
-  options_.total_order_seek = dice.OneIn(2);
-  if (extractor_ == nullptr) return;
-  if (view_.total_order || dice.OneIn(3)) {
-    options_.total_order_seek = true;
-    return;
-  }
-  if (dice.OneIn(3) && all_keys != nullptr && IsFixed(extractor_) &&
-      view_.family->options.comparator == BytewiseComparator()) {
-    // The answers are those of total order if all keys and bounds have a whole
-    // prefix. (RocksDB documents wrong answers where they do not.)
-    mode_ = Mode::kAutoPrefix;
-    options_.auto_prefix_mode = true;
-    options_.total_order_seek = false;
-    domain_ = all_keys;
-  } else if (dice.OneIn(2) && all_keys != nullptr) {
-    // RocksDB takes the prefix of all keys that it passes, and of the target.
-    mode_ = Mode::kSamePrefix;
-    options_.prefix_same_as_start = true;
-    options_.total_order_seek = false;  // files are filtered all the same
-    domain_ = all_keys;
-  } else if (opt_in) {
-    options_.total_order_seek = false;
-  } else {
-    // A target out of the domain has no prefix, so nothing is promised.
-    mode_ = Mode::kImplicitPrefix;
-    options_.total_order_seek = false;
-    domain_ = extractor_;
-  }
-}
-
-void RandomWalk::DrawOptions() {
-  Dice& dice = run_->dice;
-  const RunPlan& plan = run_->plan;
-  at_.Draw(run_, view_);
-  // All versions are shown with their types, and a value becomes a blob when it
-  // is flushed.
-  if (view_.family->timestamps && dice.OneIn(4) &&
-      (plan.frozen || !view_.family->options.enable_blob_files)) {
-    at_.DrawStart(run_);
-  }
-
-  // Some memtables cannot go backwards. Some of these have an iterator for the
-  // total order that can, but not all.
-  forward_only_ = view_.family->forward_only && view_.file_iterator == nullptr;
-  // The Bloom filter of a memtable hides its keys but not its range tombstones,
-  // and going backwards, RocksDB asserts that both are there.
-  if (plan.range_deletes && mode_ == Mode::kImplicitPrefix) {
-    forward_only_ = true;
-  }
-  // When such an iterator changes direction, RocksDB seeks again among files
-  // that are filtered by prefix, and misses keys with its own filters as well.
-  if (mode_ == Mode::kSamePrefix) forward_only_ = true;
-
-  // Backwards through all versions, stock RocksDB also returns versions written
-  // after the iterator was created, if it holds their memtable; in live runs,
-  // that is nondeterministic.
-  if (at_.has_start() && !plan.frozen) forward_only_ = true;
-
-  // Tailing iterators do not support going backwards, range tombstones, or
-  // snapshots. As memtables are flushed meanwhile, they may return old values,
-  // in stock RocksDB too. They look up blobs in the files of the time when they
-  // were created. They take the prefix of every target and key.
-  const SliceTransform* all_keys = view_.family->Domain();
-  if (plan.frozen && !view_.family->options.enable_blob_files &&
-      mode_ == Mode::kTotalOrder && !plan.range_deletes &&
-      !plan.Transactional() && view_.snapshots &&
-      at_.snapshot(kPlain) == nullptr && !view_.family->timestamps &&
-      dice.OneIn(6) && (extractor_ == nullptr || all_keys != nullptr)) {
-    options_.tailing = true;
-    options_.total_order_seek = true;
-    domain_ = all_keys;
-    forward_only_ = true;
-  }
-  options_.verify_checksums = !dice.OneIn(4);
-  options_.fill_cache = !dice.OneIn(4);
-  // Only a DB's iterators ask again for data that is being read asynchronously.
-  options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr;
-  options_.adaptive_readahead = dice.OneIn(5);
-  options_.auto_readahead_size = dice.OneIn(2);
-  if (dice.OneIn(5)) options_.readahead_size = 1 + dice.Below(4096);
-  options_.background_purge_on_iterator_cleanup = dice.OneIn(8);
-  if (!options_.tailing && dice.OneIn(4)) {
-    options_.pin_data = true;
-    // Blocks that are not cached, perhaps because they must not be, cannot be
-    // pinned. Blocks of files that are mapped, or in memory, are cached if a
-    // flush or a readahead did it, as long as there is room, which filters also
-    // take.
-    same_pins_ = view_.same_shape && options_.fill_cache &&
-                 !plan.db_options.allow_mmap_reads && !plan.in_memory;
-  }
-  // With blobs under merges, stock RocksDB returns freed memory when it goes
-  // backwards.
-  if (dice.OneIn(6)) {
-    options_.allow_unprepared_value = true;
-    values_ = dice.OneIn(2);
-  }
-  cached_only_ = !options_.tailing && dice.OneIn(12);
-  if (view_.same_shape && !options_.tailing) {
-    // These options let old versions through, or count them, so answers depend
-    // on how far the files are compacted.
-    if (dice.OneIn(8)) options_.ignore_range_deletions = true;
-    if (dice.OneIn(8)) options_.max_skippable_internal_keys = 1 + dice.Below(8);
-    if (dice.OneIn(8)) {
-      options_.table_filter = [](const TableProperties& properties) {
-        return properties.num_entries % 3 != 0;
-      };
+  // Compares the keys that were pinned with what they were.
+  ~RandomWalk() override {
+    for (const auto& [slice, copy] : pins_) {
+      if (slice != copy) {
+        run_->journal.Differ(name_ + ": the pinned key " + Brief(copy) +
+                             " has become " + Brief(slice));
+      }
     }
   }
-  refresh_ = view_.refresh && !options_.ignore_range_deletions &&
-             options_.max_skippable_internal_keys == 0 &&
-             options_.table_filter == nullptr;
-  // Such an iterator picks up changes below it, between two steps.
-  if (refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data) {
-    DrawNewerOptions(&dice, &options_);
-  }
-  has_lower_ = dice.OneIn(3);
-  has_upper_ = dice.OneIn(2);
-  if (has_lower_) options_.iterate_lower_bound = &lower_slice_;
-  if (has_upper_) options_.iterate_upper_bound = &upper_slice_;
 
-  std::string line = name_ + " new" + at_.ToString();
-  if (options_.total_order_seek) line += " total_order";
-  if (options_.auto_prefix_mode) line += " auto_prefix";
-  if (options_.prefix_same_as_start) line += " same_prefix";
-  if (options_.tailing) line += " tailing";
-  if (options_.async_io) line += " async_io";
-  if (options_.auto_readahead_size) line += " auto_readahead";
-  if (options_.pin_data) line += " pin_data";
-  if (options_.allow_unprepared_value) line += " unprepared";
-  if (cached_only_) line += " cached_only";
-  if (options_.ignore_range_deletions) line += " ignore_range_deletions";
-  if (options_.table_filter != nullptr) line += " table_filter";
-  if (options_.max_skippable_internal_keys > 0) {
-    line += " max_skippable " +
-            std::to_string(options_.max_skippable_internal_keys);
+  void Step() override {
+    if (!run_->journal.ok()) return;
+    Dice& dice = run_->dice;
+    // A tailing iterator sees new writes, but when it does depends on the
+    // blocks that it holds.
+    if (options_.tailing && writes_at_seek_ != run_->num_writes)
+      must_seek_ = true;
+    if (must_seek_ || dice.OneIn(6)) {
+      DrawSeek();
+      return;
+    }
+    const bool back = !forward_only_ && dice.Percent(42);
+    Move(back ? "Prev" : "Next",
+         [back](Iterator* it) { back ? it->Prev() : it->Next(); });
   }
-  run_->journal.Note(line);
-}
 
-void RandomWalk::DrawBounds() {
-  Dice& dice = run_->dice;
-  const KeyPool& pool = view_.family->pool;
-  // The prefix of a bound is taken if the bound replaces the target.
-  const SliceTransform* domain = domain_;
-  lower_ = pool.PickAround(&dice, domain);
-  upper_ = dice.OneIn(2) ? pool.PickAfter(&dice, lower_)
-                         : pool.PickAround(&dice, domain);
-  if (domain != nullptr && !domain->InDomain(upper_)) {
-    upper_ = pool.PickAround(&dice, domain);
+  bool Uses(const Snapshot* snapshot) const override {
+    return at_.snapshot(kPlain) == snapshot ||
+           refreshed_to_[kPlain] == snapshot;
   }
-  // Sometimes the bounds are reversed, so that the range is empty.
-  if (pool.Less(upper_, lower_) && !dice.OneIn(16)) std::swap(lower_, upper_);
-  if (has_lower_ && !has_upper_ && dice.OneIn(2)) lower_ = pool.keys().front();
-  lower_slice_ = lower_;
-  upper_slice_ = upper_;
-  must_seek_ = true;
-  if (has_lower_ || has_upper_) {
-    run_->journal.Note(name_ + " bounds " + (has_lower_ ? Brief(lower_) : "-") +
-                       " " + (has_upper_ ? Brief(upper_) : "-"));
-  }
-}
 
-std::string RandomWalk::DrawTarget() {
-  Dice& dice = run_->dice;
-  if (has_lower_ && dice.OneIn(4)) return lower_;
-  if (has_upper_ && dice.OneIn(6)) return upper_;
-  if (has_upper_ && has_lower_ && dice.OneIn(2)) {
-    const std::string target = view_.family->pool.PickAfter(&dice, lower_);
-    if (domain_ == nullptr || domain_->InDomain(target)) return target;
-  }
-  return view_.family->pool.PickAround(&dice, domain_);
-}
+ private:
+  enum class Mode {
+    kTotalOrder,
+    kAutoPrefix,
+    kSamePrefix,
+    kImplicitPrefix,
+  };
 
-void RandomWalk::Step() {
-  if (!run_->journal.ok()) return;
-  Dice& dice = run_->dice;
-  // A tailing iterator sees new writes, but when it does depends on the blocks
-  // that it holds.
-  if (options_.tailing && writes_at_seek_ != run_->num_writes)
+  void DrawMode() {
+    Dice& dice = run_->dice;
+    const SliceTransform* all_keys = view_.family->Domain();
+    const bool opt_in =
+        run_->plan.db_options.prefix_seek_opt_in_only && !view_.total_order;
+    // Without a prefix extractor, or where prefix seeks must be asked for, the
+    // total order is the default.
+    options_.total_order_seek = dice.OneIn(2);
+    if (extractor_ == nullptr) return;
+    if (view_.total_order || dice.OneIn(3)) {
+      options_.total_order_seek = true;
+      return;
+    }
+    if (dice.OneIn(3) && all_keys != nullptr && IsFixed(extractor_) &&
+        view_.family->options.comparator == BytewiseComparator()) {
+      // The answers are those of total order if all keys and bounds have a
+      // whole prefix. (RocksDB documents wrong answers where they do not.)
+      mode_ = Mode::kAutoPrefix;
+      options_.auto_prefix_mode = true;
+      options_.total_order_seek = false;
+      domain_ = all_keys;
+    } else if (dice.OneIn(2) && all_keys != nullptr) {
+      // RocksDB takes the prefix of all keys that it passes, and of the target.
+      mode_ = Mode::kSamePrefix;
+      options_.prefix_same_as_start = true;
+      options_.total_order_seek = false;  // files are filtered all the same
+      domain_ = all_keys;
+    } else if (opt_in) {
+      options_.total_order_seek = false;
+    } else {
+      // A target out of the domain has no prefix, so nothing is promised.
+      mode_ = Mode::kImplicitPrefix;
+      options_.total_order_seek = false;
+      domain_ = extractor_;
+    }
+  }
+
+  void DrawOptions() {
+    Dice& dice = run_->dice;
+    const RunPlan& plan = run_->plan;
+    at_.Draw(run_, view_);
+    // All versions are shown with their types, and a value becomes a blob when
+    // it is flushed.
+    if (view_.family->timestamps && dice.OneIn(4) &&
+        (plan.frozen || !view_.family->options.enable_blob_files)) {
+      at_.DrawStart(run_);
+    }
+
+    // The Bloom filter of a memtable hides its keys but not its range
+    // tombstones, and going backwards, RocksDB asserts that both are there.
+    if (plan.range_deletes && mode_ == Mode::kImplicitPrefix) {
+      forward_only_ = true;
+    }
+    // When such an iterator changes direction, RocksDB seeks again among files
+    // that are filtered by prefix, and misses keys with its own filters as
+    // well.
+    if (mode_ == Mode::kSamePrefix) forward_only_ = true;
+
+    // Backwards through all versions, stock RocksDB also returns versions
+    // written after the iterator was created, if it holds their memtable; in
+    // live runs, that is nondeterministic.
+    if (at_.has_start() && !plan.frozen) forward_only_ = true;
+
+    // Tailing iterators do not support going backwards, range tombstones, or
+    // snapshots. As memtables are flushed meanwhile, they may return old
+    // values, in stock RocksDB too. They look up blobs in the files of the time
+    // when they were created. They take the prefix of every target and key.
+    const SliceTransform* all_keys = view_.family->Domain();
+    if (plan.frozen && !view_.family->options.enable_blob_files &&
+        mode_ == Mode::kTotalOrder && !plan.range_deletes &&
+        !plan.Transactional() && view_.snapshots &&
+        at_.snapshot(kPlain) == nullptr && !view_.family->timestamps &&
+        dice.OneIn(6) && (extractor_ == nullptr || all_keys != nullptr)) {
+      options_.tailing = true;
+      options_.total_order_seek = true;
+      domain_ = all_keys;
+      forward_only_ = true;
+    }
+    options_.verify_checksums = !dice.OneIn(4);
+    options_.fill_cache = !dice.OneIn(4);
+    // Only a DB's iterators ask again for data that is being read
+    // asynchronously.
+    options_.async_io = dice.OneIn(5) && view_.file_iterator == nullptr;
+    options_.adaptive_readahead = dice.OneIn(5);
+    options_.auto_readahead_size = dice.OneIn(2);
+    if (dice.OneIn(5)) options_.readahead_size = 1 + dice.Below(4096);
+    options_.background_purge_on_iterator_cleanup = dice.OneIn(8);
+    if (!options_.tailing && dice.OneIn(4)) {
+      options_.pin_data = true;
+      // Blocks that are not cached, perhaps because they must not be, cannot be
+      // pinned. Blocks of files that are mapped, or in memory, are cached if a
+      // flush or a readahead did it, as long as there is room, which filters
+      // also take.
+      same_pins_ = view_.same_shape && options_.fill_cache &&
+                   !plan.db_options.allow_mmap_reads && !plan.in_memory;
+    }
+    // With blobs under merges, stock RocksDB returns freed memory when it goes
+    // backwards.
+    if (dice.OneIn(6)) {
+      options_.allow_unprepared_value = true;
+      values_ = dice.OneIn(2);
+    }
+    cached_only_ = !options_.tailing && dice.OneIn(12);
+    if (view_.same_shape && !options_.tailing) {
+      // These options let old versions through, or count them, so answers
+      // depend on how far the files are compacted.
+      if (dice.OneIn(8)) options_.ignore_range_deletions = true;
+      if (dice.OneIn(8))
+        options_.max_skippable_internal_keys = 1 + dice.Below(8);
+      if (dice.OneIn(8)) {
+        options_.table_filter = [](const TableProperties& properties) {
+          return properties.num_entries % 3 != 0;
+        };
+      }
+    }
+    refresh_ = view_.refresh && !options_.ignore_range_deletions &&
+               options_.max_skippable_internal_keys == 0 &&
+               options_.table_filter == nullptr;
+    // Such an iterator picks up changes below it, between two steps.
+    if (refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data) {
+      DrawNewerOptions(&dice, &options_);
+    }
+    has_lower_ = dice.OneIn(3);
+    has_upper_ = dice.OneIn(2);
+    if (has_lower_) options_.iterate_lower_bound = &lower_slice_;
+    if (has_upper_) options_.iterate_upper_bound = &upper_slice_;
+
+    std::string line = name_ + " new" + at_.ToString();
+    if (options_.total_order_seek) line += " total_order";
+    if (options_.auto_prefix_mode) line += " auto_prefix";
+    if (options_.prefix_same_as_start) line += " same_prefix";
+    if (options_.tailing) line += " tailing";
+    if (options_.async_io) line += " async_io";
+    if (options_.auto_readahead_size) line += " auto_readahead";
+    if (options_.pin_data) line += " pin_data";
+    if (options_.allow_unprepared_value) line += " unprepared";
+    if (cached_only_) line += " cached_only";
+    if (options_.ignore_range_deletions) line += " ignore_range_deletions";
+    if (options_.table_filter != nullptr) line += " table_filter";
+    if (options_.max_skippable_internal_keys > 0) {
+      line += " max_skippable " +
+              std::to_string(options_.max_skippable_internal_keys);
+    }
+    run_->journal.Note(line);
+  }
+
+  void DrawBounds() {
+    Dice& dice = run_->dice;
+    const KeyPool& pool = view_.family->pool;
+    // The prefix of a bound is taken if the bound replaces the target.
+    const SliceTransform* domain = domain_;
+    lower_ = pool.PickAround(&dice, domain);
+    upper_ = dice.OneIn(2) ? pool.PickAfter(&dice, lower_)
+                           : pool.PickAround(&dice, domain);
+    if (domain != nullptr && !domain->InDomain(upper_)) {
+      upper_ = pool.PickAround(&dice, domain);
+    }
+    // Sometimes the bounds are reversed, so that the range is empty.
+    if (pool.Less(upper_, lower_) && !dice.OneIn(16)) std::swap(lower_, upper_);
+    if (has_lower_ && !has_upper_ && dice.OneIn(2))
+      lower_ = pool.keys().front();
+    lower_slice_ = lower_;
+    upper_slice_ = upper_;
     must_seek_ = true;
-  if (must_seek_ || dice.OneIn(6)) {
-    DrawSeek();
-    return;
-  }
-  const bool back =
-      promised_ == kBackward ||
-      (promised_ == kPrefix && !forward_only_ && dice.Percent(42));
-  if (back) {
-    Move("Prev", [](Iterator* it) { it->Prev(); });
-  } else {
-    Move("Next", [](Iterator* it) { it->Next(); });
-  }
-}
-
-void RandomWalk::DrawSeek() {
-  Dice& dice = run_->dice;
-  if (dice.OneIn(4)) DrawBounds();
-  if (refresh_ && dice.OneIn(8)) Refresh();
-  writes_at_seek_ = run_->num_writes;
-  promised_ = kPrefix;
-  const size_t way = dice.Below(10);
-  if (way == 0) {
-    SeekToEnd(/*last=*/false);
-  } else if (way == 1) {
-    SeekToEnd(/*last=*/true);
-  } else if (way < 4) {
-    SeekForPrev();
-  } else {
-    Seek();
-  }
-}
-
-void RandomWalk::Seek() {
-  std::string target = DrawTarget();
-  if (mode_ == Mode::kImplicitPrefix) {
-    // A lower bound replaces a target before it.
-    if (has_lower_ && view_.family->pool.Less(target, lower_)) target = lower_;
-    if (!extractor_->InDomain(target)) return;
-    prefix_ = extractor_->Transform(target).ToString();
-  }
-  Move("Seek " + Brief(target), [&](Iterator* it) { it->Seek(target); });
-}
-
-void RandomWalk::SeekForPrev() {
-  if (forward_only_) return;
-  std::string target = DrawTarget();
-  if (mode_ == Mode::kImplicitPrefix) {
-    if (has_upper_ && !view_.family->pool.Less(target, upper_)) {
-      target = upper_;
+    if (has_lower_ || has_upper_) {
+      run_->journal.Note(name_ + " bounds " +
+                         (has_lower_ ? Brief(lower_) : "-") + " " +
+                         (has_upper_ ? Brief(upper_) : "-"));
     }
-    if (!extractor_->InDomain(target)) return;
-    prefix_ = extractor_->Transform(target).ToString();
   }
-  Move("SeekForPrev " + Brief(target),
-       [&](Iterator* it) { it->SeekForPrev(target); });
-}
 
-void RandomWalk::SeekToEnd(bool last) {
-  if (last && forward_only_) return;
-  // With a filter, even RocksDB's own, the following entries may be old values:
-  // when RocksDB seeks over hidden versions, it skips files that lack the
-  // prefix.
-  if (mode_ == Mode::kImplicitPrefix || mode_ == Mode::kSamePrefix) return;
-  if (last) {
-    Move("SeekToLast", [](Iterator* it) { it->SeekToLast(); });
-  } else {
-    Move("SeekToFirst", [](Iterator* it) { it->SeekToFirst(); });
+  std::string DrawTarget() {
+    Dice& dice = run_->dice;
+    if (has_lower_ && dice.OneIn(4)) return lower_;
+    if (has_upper_ && dice.OneIn(6)) return upper_;
+    if (has_upper_ && has_lower_ && dice.OneIn(2)) {
+      const std::string target = view_.family->pool.PickAfter(&dice, lower_);
+      if (domain_ == nullptr || domain_->InDomain(target)) return target;
+    }
+    return view_.family->pool.PickAround(&dice, domain_);
   }
-}
 
-void RandomWalk::Refresh() {
-  Pair<const Snapshot*> snapshots = {};
-  const Twins& twins = run_->twins;
-  if (twins.num_snapshots() > 0 && run_->dice.OneIn(3)) {
-    snapshots = twins.snapshot(run_->dice.Below(twins.num_snapshots()));
+  void DrawSeek() {
+    Dice& dice = run_->dice;
+    if (dice.OneIn(4)) DrawBounds();
+    if (refresh_ && dice.OneIn(8)) Refresh();
+    writes_at_seek_ = run_->num_writes;
+    const size_t way = dice.Below(10);
+    if (way < 2) {
+      SeekToEnd(/*last=*/way == 1);
+    } else {
+      Seek(/*back=*/way < 4);
+    }
   }
-  run_->journal.Note(
-      name_ + " Refresh " +
-      (snapshots[kPlain] == nullptr
-           ? ""
-           : std::to_string(snapshots[kPlain]->GetSequenceNumber())));
-  Pair<std::string> statuses;
-  for (Twin twin : kTwins) {
-    statuses[twin] = Describe(snapshots[twin] == nullptr
-                                  ? iterators_[twin]->Refresh()
-                                  : iterators_[twin]->Refresh(snapshots[twin]));
+
+  void Seek(bool back) {
+    if (back && forward_only_) return;
+    std::string target = DrawTarget();
+    if (mode_ == Mode::kImplicitPrefix) {
+      // A bound replaces a target beyond it.
+      const KeyPool& pool = view_.family->pool;
+      if (!back && has_lower_ && pool.Less(target, lower_)) target = lower_;
+      if (back && has_upper_ && !pool.Less(target, upper_)) target = upper_;
+      if (!extractor_->InDomain(target)) return;
+      prefix_ = extractor_->Transform(target).ToString();
+    }
+    Move((back ? "SeekForPrev " : "Seek ") + Brief(target), [&](Iterator* it) {
+      back ? it->SeekForPrev(target) : it->Seek(target);
+    });
   }
-  run_->journal.Expect(name_ + " Refresh", statuses[kPlain],
-                       statuses[kProtean]);
-  refreshed_to_ = snapshots;
-  pins_.clear();  // their memory is gone
-  must_seek_ = true;
-}
 
-void RandomWalk::Move(const std::string& what,
-                      const std::function<void(Iterator*)>& move) {
-  movement_ = name_ + " " + what;
-  run_->journal.Note(movement_);
-  for (auto& it : iterators_) move(it.get());
-  must_seek_ = false;
-  Compare();
-}
+  void SeekToEnd(bool last) {
+    if (last && forward_only_) return;
+    // With a filter, even RocksDB's own, the following entries may be old
+    // values: when RocksDB seeks over hidden versions, it skips files that lack
+    // the prefix.
+    if (mode_ == Mode::kImplicitPrefix || mode_ == Mode::kSamePrefix) return;
+    Move(last ? "SeekToLast" : "SeekToFirst",
+         [last](Iterator* it) { last ? it->SeekToLast() : it->SeekToFirst(); });
+  }
 
-void RandomWalk::Compare() {
-  if (cached_only_ && !protean()->Valid() &&
-      protean()->status().IsIncomplete()) {
+  void Refresh() {
+    Pair<const Snapshot*> snapshots = {};
+    const Twins& twins = run_->twins;
+    if (twins.num_snapshots() > 0 && run_->dice.OneIn(3)) {
+      snapshots = twins.snapshot(run_->dice.Below(twins.num_snapshots()));
+    }
+    run_->journal.Note(
+        name_ + " Refresh " +
+        (snapshots[kPlain] == nullptr
+             ? ""
+             : std::to_string(snapshots[kPlain]->GetSequenceNumber())));
+    run_->Same(name_ + " Refresh", [&](Twin twin) {
+      return Describe(snapshots[twin] == nullptr
+                          ? iterators_[twin]->Refresh()
+                          : iterators_[twin]->Refresh(snapshots[twin]));
+    });
+    refreshed_to_ = snapshots;
+    pins_.clear();  // their memory is gone
     must_seek_ = true;
-    return;
   }
-  if (mode_ == Mode::kImplicitPrefix && promised_ == kPrefix &&
-      !CompareInPrefix()) {
-    return;
+
+  void Move(const std::string& what,
+            const std::function<void(Iterator*)>& move) {
+    movement_ = name_ + " " + what;
+    run_->journal.Note(movement_);
+    for (auto& it : iterators_) move(it.get());
+    must_seek_ = false;
+    Compare();
   }
-  if (options_.allow_unprepared_value && values_ && plain()->Valid() &&
-      protean()->Valid()) {
-    const bool plain_prepared = plain()->PrepareValue();
-    const bool protean_prepared = protean()->PrepareValue();
-    if (!protean_prepared && cached_only_ &&
+
+  void Compare() {
+    if (cached_only_ && !protean()->Valid() &&
         protean()->status().IsIncomplete()) {
       must_seek_ = true;
       return;
     }
-    if (plain_prepared != protean_prepared) {
-      run_->journal.Differ(movement_ + ": PrepareValue differs");
-      return;
+    if (mode_ == Mode::kImplicitPrefix && !CompareInPrefix()) return;
+    if (options_.allow_unprepared_value && values_ && plain()->Valid() &&
+        protean()->Valid()) {
+      const bool plain_prepared = plain()->PrepareValue();
+      const bool protean_prepared = protean()->PrepareValue();
+      if (!protean_prepared && cached_only_ &&
+          protean()->status().IsIncomplete()) {
+        must_seek_ = true;
+        return;
+      }
+      if (plain_prepared != protean_prepared) {
+        run_->journal.Differ(movement_ + ": PrepareValue differs");
+        return;
+      }
+    }
+    const std::string expected = DescribeEntry(plain());
+    const std::string got = DescribeEntry(protean());
+    if (!run_->journal.Expect(movement_, expected, got)) return;
+    if (!plain()->Valid()) {
+      must_seek_ = true;
+    } else if (options_.pin_data) {
+      ComparePinned();
     }
   }
-  const std::string expected = DescribeEntry(plain());
-  const std::string got = DescribeEntry(protean());
-  if (!run_->journal.Expect(movement_, expected, got)) return;
-  if (!plain()->Valid()) {
+
+  // RocksDB promises only the keys that share the target's prefix; the entries
+  // behind them depend on filters. Returns whether the entries must be equal.
+  bool CompareInPrefix() {
+    if (InPrefix(*plain())) return true;
     must_seek_ = true;
-  } else if (options_.pin_data) {
-    ComparePinned();
+    if (plain()->status().ok() && InPrefix(*protean())) {
+      run_->journal.Differ(movement_ + ": the plain twin is past the prefix " +
+                           Brief(prefix_) + ", the other on " +
+                           Brief(protean()->key()));
+    }
+    return false;
   }
-}
 
-// RocksDB promises only the keys that share the target's prefix; the entries
-// behind them depend on filters. Returns whether the entries must be equal.
-bool RandomWalk::CompareInPrefix() {
-  if (InPrefix(*plain())) return true;
-  must_seek_ = true;
-  if (plain()->status().ok() && InPrefix(*protean())) {
-    run_->journal.Differ(movement_ + ": the plain twin is past the prefix " +
-                         Brief(prefix_) + ", the other on " +
-                         Brief(protean()->key()));
+  bool InPrefix(const Iterator& it) const {
+    return it.Valid() && extractor_->InDomain(it.key()) &&
+           extractor_->Transform(it.key()) == prefix_;
   }
-  return false;
-}
 
-bool RandomWalk::InPrefix(const Iterator& it) const {
-  return it.Valid() && extractor_->InDomain(it.key()) &&
-         extractor_->Transform(it.key()) == prefix_;
-}
+  // A key that the iterator reports as pinned must stay in place. A key that
+  // the plain twin holds in memory is held by the other twin too, as the files
+  // are written with the same options.
+  void ComparePinned() {
+    const std::string property = "rocksdb.iterator.is-key-pinned";
+    Pair<std::string> values;
+    for (Twin twin : kTwins) {
+      const Status s = iterators_[twin]->GetProperty(property, &values[twin]);
+      if (!s.ok()) return;
+    }
+    if (same_pins_ && values[kPlain] == "1") {
+      run_->journal.Expect(movement_ + " " + property, values[kPlain],
+                           values[kProtean]);
+    }
+    if (values[kProtean] != "1") return;
+    pins_.emplace_back(protean()->key(), protean()->key().ToString());
+  }
 
-// A key that the iterator reports as pinned must stay in place. A key that the
-// plain twin holds in memory is held by the other twin too, as the files are
-// written with the same options.
-void RandomWalk::ComparePinned() {
-  const std::string property = "rocksdb.iterator.is-key-pinned";
-  Pair<std::string> values;
-  for (Twin twin : kTwins) {
-    const Status s = iterators_[twin]->GetProperty(property, &values[twin]);
-    if (!s.ok()) return;
+  std::string DescribeEntry(Iterator* it) {
+    if (!it->Valid()) return Describe(it->status());
+    std::string entry = Brief(it->key());
+    if (view_.family->timestamps) entry += " @" + Hex(it->timestamp());
+    if (values_) {
+      entry += " => " + it->value().ToString();
+      // The columns of a version other than the latest are not kept.
+      if (!at_.has_start()) entry += " " + Describe(it->columns());
+    }
+    return entry;
   }
-  if (same_pins_ && values[kPlain] == "1") {
-    run_->journal.Expect(movement_ + " " + property, values[kPlain],
-                         values[kProtean]);
-  }
-  if (values[kProtean] != "1") return;
-  pins_.emplace_back(protean()->key(), protean()->key().ToString());
-}
 
-std::string RandomWalk::DescribeEntry(Iterator* it) {
-  if (!it->Valid()) return Describe(it->status());
-  std::string entry = Brief(it->key());
-  if (view_.family->timestamps) entry += " @" + Hex(it->timestamp());
-  if (values_) {
-    entry += " => " + it->value().ToString();
-    // The columns of a version other than the latest are not kept.
-    if (!at_.has_start()) entry += " " + Describe(it->columns());
-  }
-  return entry;
+  Iterator* plain() { return iterators_[kPlain].get(); }
+  Iterator* protean() { return iterators_[kProtean].get(); }
+
+  RandomRun* const run_;
+  const View view_;
+  const std::string name_;
+  const SliceTransform* const extractor_;
+  // The range in which targets and bounds must lie.
+  const SliceTransform* domain_ = nullptr;
+  Mode mode_ = Mode::kTotalOrder;
+  bool forward_only_ = false;
+  bool cached_only_ = false;  // Protean's iterator may not read
+  bool values_ = true;        // are compared
+  bool same_pins_ = false;    // both pin the same keys
+  bool refresh_ = false;      // they can be refreshed
+  ReadOptions options_;
+  ReadPoint at_;
+  Pair<const Snapshot*> refreshed_to_ = {};
+
+  // The targets of the pointers in ReadOptions.
+  std::string lower_;
+  std::string upper_;
+  Slice lower_slice_;
+  Slice upper_slice_;
+  bool has_lower_ = false;
+  bool has_upper_ = false;
+
+  Pair<std::unique_ptr<Iterator>> iterators_;
+  std::string movement_;
+  bool must_seek_ = true;
+  uint64_t writes_at_seek_ = 0;
+  std::string prefix_;  // of the last seek, for kImplicitPrefix
+  std::vector<std::pair<Slice, std::string>> pins_;
+};
+
+}  // namespace
+
+std::unique_ptr<Walk> NewWalk(RandomRun* run, const View& view) {
+  return std::make_unique<RandomWalk>(run, view);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

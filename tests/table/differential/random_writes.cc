@@ -10,6 +10,7 @@
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/write_batch.h"
 #include "tests/key_families.h"
+#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -117,60 +118,45 @@ void Forget(RandomRun* run, const Write& write) {
 }
 
 // Puts the write into a DB, where `where` are WriteOptions and a column family,
-// or into a batch, where that is the column family.
+// into a batch or a transaction, where that is the column family, or into a
+// file. The last two do not take all kinds of writes, and no timestamps.
 template <typename To, typename... Where>
 Status Apply(const Write& write, To* to, const Where&... where) {
-  const bool ts = !write.timestamp.empty();
-  switch (write.kind) {
-    case Write::kPut:
-      return ts ? to->Put(where..., write.key, write.timestamp, write.value)
-                : to->Put(where..., write.key, write.value);
-    case Write::kDelete:
-      return ts ? to->Delete(where..., write.key, write.timestamp)
-                : to->Delete(where..., write.key);
-    case Write::kSingleDelete:
+  constexpr bool kIsTransaction = std::is_same_v<To, Transaction>;
+  constexpr bool kIsFile = std::is_same_v<To, SstFileWriter>;
+  if constexpr (!kIsTransaction && !kIsFile) {
+    if (write.kind == Write::kSingleDelete) {
       return to->SingleDelete(where..., write.key);
-    case Write::kMerge:
-      return ts ? to->Merge(where..., write.key, write.timestamp, write.value)
-                : to->Merge(where..., write.key, write.value);
-    case Write::kPutEntity:
+    }
+    if (!write.timestamp.empty()) {
+      switch (write.kind) {
+        case Write::kDelete:
+          return to->Delete(where..., write.key, write.timestamp);
+        case Write::kDeleteRange:
+          return to->DeleteRange(where..., write.key, write.end,
+                                 write.timestamp);
+        default:
+          return to->Put(where..., write.key, write.timestamp, write.value);
+      }
+    }
+  }
+  if constexpr (!kIsTransaction) {
+    if (write.kind == Write::kDeleteRange) {
+      return to->DeleteRange(where..., write.key, write.end);
+    }
+    if (write.kind == Write::kPutEntity) {
       return to->PutEntity(where..., write.key, write.Columns());
-    case Write::kDeleteRange:
-      return ts ? to->DeleteRange(where..., write.key, write.end,
-                                  write.timestamp)
-                : to->DeleteRange(where..., write.key, write.end);
+    }
   }
-  return Status::OK();
-}
-
-Status AddToTransaction(Transaction* transaction, ColumnFamilyHandle* handle,
-                        const Write& write) {
   switch (write.kind) {
     case Write::kPut:
-      return transaction->Put(handle, write.key, write.value);
+      return to->Put(where..., write.key, write.value);
     case Write::kDelete:
-      return transaction->Delete(handle, write.key);
+      return to->Delete(where..., write.key);
     case Write::kMerge:
-      return transaction->Merge(handle, write.key, write.value);
+      return to->Merge(where..., write.key, write.value);
     default:
-      return Status::OK();
-  }
-}
-
-Status AddToFile(SstFileWriter* writer, const Write& write) {
-  switch (write.kind) {
-    case Write::kPut:
-      return writer->Put(write.key, write.value);
-    case Write::kDelete:
-      return writer->Delete(write.key);
-    case Write::kMerge:
-      return writer->Merge(write.key, write.value);
-    case Write::kPutEntity:
-      return writer->PutEntity(write.key, write.Columns());
-    case Write::kDeleteRange:
-      return writer->DeleteRange(write.key, write.end);
-    default:
-      return Status::OK();
+      return Status::NotSupported();
   }
 }
 
@@ -178,9 +164,9 @@ size_t DrawFamily(RandomRun* run) {
   return run->dice.Below(run->plan.families.size());
 }
 
-WriteOptions DrawWriteOptions(RandomRun* run) {
+WriteOptions WriteOptionsOf(const RandomRun& run) {
   WriteOptions options;
-  options.disableWAL = run->plan.disable_wal;
+  options.disableWAL = run.plan.disable_wal;
   return options;
 }
 
@@ -202,12 +188,10 @@ bool MayComeBeforeTombstone(const FamilyPlan& family, const Write& point) {
 }
 
 // Neither twin can write a key that a transaction has locked.
-void WriteOne(RandomRun* run, size_t family) {
-  const Write write = DrawWrite(run, family, /*elsewhere=*/false);
-  const WriteOptions options = DrawWriteOptions(run);
+void Do(RandomRun* run, const Write& write) {
   const bool written = run->Both(write.ToString(), [&](Twin twin) {
-    return Apply(write, run->twins.db(twin), options,
-                 run->twins.handle(twin, family));
+    return Apply(write, run->twins.db(twin), WriteOptionsOf(*run),
+                 run->twins.handle(twin, write.family));
   });
   if (!written) Forget(run, write);
 }
@@ -217,10 +201,8 @@ void DeleteStretch(RandomRun* run, size_t index) {
   FamilyPlan& family = run->plan.families[index];
   const size_t keys = family.pool.keys().size();
   size_t position = run->dice.Below(keys);
-  const size_t end =
-      std::min(keys, position + 4 +
-                         run->dice.Below(std::max<size_t>(
-                             1, keys / run->dice.Of({1, 4, 16}))));
+  const size_t most = std::max<size_t>(1, keys / run->dice.Of({1, 4, 16}));
+  const size_t end = std::min(keys, position + 4 + run->dice.Below(most));
   for (; position < end; position++) {
     Write write;
     write.family = index;
@@ -233,12 +215,7 @@ void DeleteStretch(RandomRun* run, size_t index) {
       write.single_position = position;
       family.is_put[position] = false;
     }
-    const WriteOptions options = DrawWriteOptions(run);
-    const bool written = run->Both(write.ToString(), [&](Twin twin) {
-      return Apply(write, run->twins.db(twin), options,
-                   run->twins.handle(twin, index));
-    });
-    if (!written) Forget(run, write);
+    Do(run, write);
   }
 }
 
@@ -249,7 +226,6 @@ void WriteBatchOf(RandomRun* run, size_t size) {
     writes.push_back(DrawWrite(run, DrawFamily(run), /*elsewhere=*/false));
     what += "\n    " + writes.back().ToString();
   }
-  const WriteOptions options = DrawWriteOptions(run);
   const bool written = run->Both(what, [&](Twin twin) {
     WriteBatch batch;
     for (const Write& write : writes) {
@@ -257,18 +233,18 @@ void WriteBatchOf(RandomRun* run, size_t size) {
           Apply(write, &batch, run->twins.handle(twin, write.family));
       if (!s.ok()) return s;
     }
-    return run->twins.db(twin)->Write(options, &batch);
+    return run->twins.db(twin)->Write(WriteOptionsOf(*run), &batch);
   });
   if (written) return;
   for (const Write& write : writes) Forget(run, write);
 }
 
 Transaction* Begin(RandomRun* run, Twin twin) {
-  if (TransactionDB* db = run->twins.transaction_db(twin)) {
-    return db->BeginTransaction(WriteOptions());
-  }
-  return static_cast<OptimisticTransactionDB*>(run->twins.db(twin))
-      ->BeginTransaction(WriteOptions());
+  DB* const db = run->twins.db(twin);
+  return run->plan.Pessimistic()
+             ? static_cast<TransactionDB*>(db)->BeginTransaction(WriteOptions())
+             : static_cast<OptimisticTransactionDB*>(db)->BeginTransaction(
+                   WriteOptions());
 }
 
 void ReadThrough(RandomRun* run, const OpenTransaction& open) {
@@ -282,16 +258,15 @@ void ReadThrough(RandomRun* run, const OpenTransaction& open) {
     ComparePointRead(run, view);
     return;
   }
-  RandomWalk walk(run, view);
-  for (size_t steps = 1 + run->dice.Below(15); steps > 0; steps--) walk.Step();
+  WalkOnce(run, view, 1 + run->dice.Below(15));
 }
 
 void WriteThrough(RandomRun* run, const OpenTransaction& open) {
   for (size_t writes = 1 + run->dice.Below(6); writes > 0; writes--) {
     const Write write = DrawWrite(run, DrawFamily(run), /*elsewhere=*/true);
     run->Both("transaction " + write.ToString(), [&](Twin twin) {
-      return AddToTransaction(open.twins[twin].get(),
-                              run->twins.handle(twin, write.family), write);
+      return Apply(write, open.twins[twin].get(),
+                   run->twins.handle(twin, write.family));
     });
   }
 }
@@ -304,29 +279,19 @@ void End(RandomRun* run, OpenTransaction* open) {
   });
 }
 
-void CompactLevel0(RandomRun* run, size_t family) {
+void CompactIntoLevel(RandomRun* run, size_t family) {
   const FamilyPlan& plan = run->plan.families[family];
   const int level = 1 + static_cast<int>(run->dice.Below(
                             static_cast<size_t>(plan.options.num_levels - 1)));
   const uint64_t file_size = plan.options.target_file_size_base;
-  run->Both("CompactFiles of level 0 into " + std::to_string(level),
-            [&](Twin twin) {
-              ColumnFamilyMetaData metadata;
-              DB* db = run->twins.db(twin);
-              ColumnFamilyHandle* handle = run->twins.handle(twin, family);
-              db->GetColumnFamilyMetaData(handle, &metadata);
-              std::vector<std::string> names;
-              for (const SstFileMetaData& file : metadata.levels[0].files) {
-                names.push_back(file.name);
-              }
-              if (names.empty()) return Status::OK();
-              CompactionOptions options;
-              options.output_file_size_limit = file_size;
-              const Status s = db->CompactFiles(options, handle, names, level);
-              // With automatic compactions, RocksDB may be compacting the files
-              // already.
-              return run->plan.frozen ? s : Status::OK();
-            });
+  run->Both(
+      "CompactFiles of level 0 into " + std::to_string(level), [&](Twin twin) {
+        const Status s = CompactLevel0(run->twins.db(twin), level, file_size,
+                                       run->twins.handle(twin, family));
+        // With automatic compactions, RocksDB may be compacting the files
+        // already.
+        return run->plan.frozen ? s : Status::OK();
+      });
 }
 
 void CompactRange(RandomRun* run, size_t family) {
@@ -384,7 +349,7 @@ void WriteSome(RandomRun* run) {
   } else {
     const size_t family = DrawFamily(run);
     for (size_t writes = 1 + run->dice.Below(12); writes > 0; writes--) {
-      WriteOne(run, family);
+      Do(run, DrawWrite(run, family, /*elsewhere=*/false));
     }
   }
 }
@@ -395,7 +360,7 @@ void WriteMany(RandomRun* run) {
   if (run->dice.OneIn(3)) return DeleteStretch(run, family);
   const size_t keys = run->plan.families[family].pool.keys().size();
   for (size_t writes = 1 + run->dice.Below(keys); writes > 0; writes--) {
-    WriteOne(run, family);
+    Do(run, DrawWrite(run, family, /*elsewhere=*/false));
   }
 }
 
@@ -443,10 +408,10 @@ void Ingest(RandomRun* run, size_t index) {
                          with_family ? handle : nullptr);
     Status s = writer.Open(name);
     for (const auto& [key, write] : points) {
-      if (s.ok()) s = AddToFile(&writer, write);
+      if (s.ok()) s = Apply(write, &writer);
     }
     for (const Write& write : ranges) {
-      if (s.ok()) s = AddToFile(&writer, write);
+      if (s.ok()) s = Apply(write, &writer);
     }
     if (s.ok()) s = writer.Finish();
     if (!s.ok()) return s;
@@ -508,7 +473,7 @@ void Flush(RandomRun* run, size_t family) {
 void Compact(RandomRun* run, size_t family) {
   const size_t way = run->dice.Below(8);
   if (way < 5) {
-    CompactLevel0(run, family);
+    CompactIntoLevel(run, family);
   } else if (way < 7) {
     CompactRange(run, family);
   } else {

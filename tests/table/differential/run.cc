@@ -36,6 +36,12 @@ View RandomRun::Latest(size_t family) {
   return view;
 }
 
+bool RandomRun::Same(const std::string& what,
+                     const std::function<std::string(Twin)>& answer) {
+  const std::string protean = answer(kProtean);
+  return journal.Expect(what, answer(kPlain), protean);
+}
+
 bool RandomRun::Both(const std::string& what,
                      const std::function<Status(Twin)>& operation) {
   if (!journal.ok()) return false;
@@ -96,10 +102,14 @@ void RandomRun::Reopen() {
   Open();
 }
 
-void RandomRun::Walk() {
+void WalkOnce(RandomRun* run, const View& view, size_t steps) {
+  const std::unique_ptr<Walk> walk = NewWalk(run, view);
+  for (; steps > 0; steps--) walk->Step();
+}
+
+void RandomRun::MoveWalk() {
   if (walks.size() < 3 && (walks.empty() || dice.OneIn(2))) {
-    walks.push_back(std::make_unique<RandomWalk>(
-        this, Latest(dice.Below(plan.families.size()))));
+    walks.push_back(NewWalk(this, Latest(dice.Below(plan.families.size()))));
   }
   const size_t index = dice.Below(walks.size());
   for (size_t steps = 1 + dice.Below(30); steps > 0; steps--) {
@@ -146,7 +156,7 @@ void RandomRun::Operation() {
   } else if (kind < 760 && plan.families[family].multi_scans) {
     CompareMultiScan(this, Latest(family));
   } else if (kind < 960) {
-    Walk();
+    MoveWalk();
   } else if (kind < 967) {
     CompareKeyVersions(this, family);
   } else if (kind < 974) {
@@ -169,10 +179,7 @@ void RandomRun::CompareEverything() {
     const View view = Latest(family);
     CompareAllKeys(this, view);
     CompareKeyVersions(this, family);
-    for (int i = 0; i < 2; i++) {
-      RandomWalk walk(this, view);
-      for (int steps = 0; steps < 30; steps++) walk.Step();
-    }
+    for (int i = 0; i < 2; i++) WalkOnce(this, view, /*steps=*/30);
   }
 }
 

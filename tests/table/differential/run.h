@@ -9,11 +9,8 @@
 #include <memory>
 #include <string>
 
-#include "rocksdb/utilities/transaction.h"
-#include "tests/table/differential/dice.h"
-#include "tests/table/differential/journal.h"
+#include "tests/dice.h"
 #include "tests/table/differential/random_options.h"
-#include "tests/table/differential/random_walk.h"
 #include "tests/table/differential/twins.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,6 +21,19 @@ struct OpenTransaction {
   bool prepared = false;
 };
 
+// An iterator over each twin, with the same random options, which are moved in
+// the same random way and compared after every step. Nothing is compared where
+// RocksDB promises nothing.
+class Walk {
+ public:
+  virtual ~Walk() = default;
+  virtual void Step() = 0;
+  virtual bool Uses(const Snapshot* snapshot) const = 0;
+};
+std::unique_ptr<Walk> NewWalk(RandomRun* run, const View& view);
+// Some steps of a new one.
+void WalkOnce(RandomRun* run, const View& view, size_t steps);
+
 struct RandomRun {
   RandomRun(uint64_t seed, const std::string& directory, bool control,
             bool live, bool print);
@@ -33,6 +43,9 @@ struct RandomRun {
   // The latest state of a column family.
   View Latest(size_t family);
 
+  // Expects the same answer of both twins.
+  bool Same(const std::string& what,
+            const std::function<std::string(Twin)>& answer);
   // Does the same to both twins, and expects the same status. Returns whether
   // it is OK.
   bool Both(const std::string& what,
@@ -48,7 +61,7 @@ struct RandomRun {
   uint64_t num_values = 0;  // that were drawn
   std::vector<OpenTransaction> transactions;
   // Iterators that stay open while other things happen.
-  std::deque<std::unique_ptr<RandomWalk>> walks;
+  std::deque<std::unique_ptr<Walk>> walks;
 
  private:
   void WriteSeeds();
@@ -56,7 +69,7 @@ struct RandomRun {
   void CloseAll();
   void Reopen();
   void Operation();
-  void Walk();
+  void MoveWalk();
   void CompareEverything();
 };
 

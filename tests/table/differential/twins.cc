@@ -2,7 +2,7 @@
 
 #include "tests/table/differential/twins.h"
 
-#include <algorithm>
+#include <cstdio>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
@@ -12,6 +12,60 @@
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+void Journal::Note(const std::string& line) {
+  if (print_) {
+    printf("%s\n", line.c_str());
+    fflush(stdout);
+  }
+  lines_.push_back(line);
+}
+
+void Journal::Differ(const std::string& what) {
+  if (!ok()) return;
+  difference_ = what;
+  if (print_) printf("DIFFERENCE: %s\n", what.c_str());
+}
+
+bool Journal::Expect(const std::string& what, const std::string& plain,
+                     const std::string& protean) {
+  if (plain == protean) return true;
+  Differ(what + "\n  plain:   " + plain + "\n  protean: " + protean);
+  return false;
+}
+
+std::string Describe(const Status& status) {
+  if (status.ok()) return "OK";
+  return status.ToString().substr(0, status.ToString().find(": ")) + "/" +
+         std::to_string(status.subcode());
+}
+
+std::string Describe(const WideColumns& columns) {
+  std::string result;
+  for (const WideColumn& column : columns) {
+    result += Brief(column.name()) + "=" + Hex(column.value()) + ";";
+  }
+  return result;
+}
+
+std::string Brief(const Slice& bytes) {
+  std::string result = "'";
+  for (size_t i = 0; i < bytes.size();) {
+    size_t run = 1;
+    while (i + run < bytes.size() && bytes[i + run] == bytes[i]) run++;
+    const auto c = static_cast<unsigned char>(bytes[i]);
+    char one[8];
+    snprintf(one, sizeof(one),
+             c > ' ' && c < 0x7f && c != '\\' ? "%c" : "\\%02x", c);
+    if (run < 6) {
+      for (size_t j = 0; j < run; j++) result += one;
+    } else {
+      result += one + ("{" + std::to_string(run) + "}");
+    }
+    i += run;
+  }
+  return result + "'";
+}
 
 Twins::Twins(const RunPlan* plan) : plan_(plan) {
   for (Twin twin : kTwins) {
@@ -77,10 +131,6 @@ void Twins::Close() {
   }
 }
 
-TransactionDB* Twins::transaction_db(Twin twin) const {
-  return plan_->Pessimistic() ? static_cast<TransactionDB*>(db(twin)) : nullptr;
-}
-
 Options Twins::options(Twin twin, size_t family) const {
   return Options(db_options_[twin], families_[twin][family].options);
 }
@@ -140,20 +190,19 @@ void ReadPoint::Draw(RandomRun* run, const View& view) {
   if (view.snapshots && run->twins.num_snapshots() > 0 && dice.OneIn(2)) {
     snapshots_ = run->twins.snapshot(dice.Below(run->twins.num_snapshots()));
   }
-  if (view.family->timestamps) {
-    timestamps_ = true;
-    timestamp_ =
-        dice.OneIn(2)
-            ? MaxU64Ts().ToString()
-            : EncodeU64Ts(1 + dice.Below(run->clock), &timestamp_).ToString();
-    timestamp_slice_ = timestamp_;
+  SetLatest(view);
+  if (timestamps_ && dice.OneIn(2)) {
+    timestamp_slice_ = EncodeU64Ts(1 + dice.Below(run->clock), &timestamp_);
   }
 }
 
+void ReadPoint::SetLatest(const View& view) {
+  timestamps_ = view.family->timestamps;
+  timestamp_slice_ = MaxU64Ts();
+}
+
 void ReadPoint::DrawStart(RandomRun* run) {
-  std::string buffer;
-  start_ = EncodeU64Ts(run->dice.Below(run->clock + 1), &buffer).ToString();
-  start_slice_ = start_;
+  start_slice_ = EncodeU64Ts(run->dice.Below(run->clock + 1), &start_);
 }
 
 std::string ReadPoint::ToString() const {

@@ -15,15 +15,49 @@
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/transaction.h"
-#include "tests/table/differential/journal.h"
+#include "rocksdb/wide_columns.h"
 #include "tests/table/differential/random_options.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct RandomRun;
 
+enum Twin { kProtean, kPlain };
+constexpr std::array<Twin, 2> kTwins = {kProtean, kPlain};
 template <typename T>
 using Pair = std::array<T, 2>;
+
+// What a run has done so far, one line per operation, and the first difference
+// between the twins.
+class Journal {
+ public:
+  // With `print`, lines go to stdout at once, so that a crash shows them.
+  explicit Journal(bool print) : print_(print) {}
+
+  void Note(const std::string& line);
+
+  // Records a difference, unless there is one already. The rest of the run does
+  // not count then.
+  void Differ(const std::string& what);
+  // Reports a difference if the strings differ. Returns whether they agree.
+  bool Expect(const std::string& what, const std::string& plain,
+              const std::string& protean);
+
+  bool ok() const { return difference_.empty(); }
+  const std::string& difference() const { return difference_; }
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  const bool print_;
+  std::vector<std::string> lines_;
+  std::string difference_;
+};
+
+// A status without its message, which may contain the name of a file.
+std::string Describe(const Status& status);
+std::string Describe(const WideColumns& columns);
+// Bytes in printable form; long runs of the same byte are shortened.
+std::string Brief(const Slice& bytes);
 
 class Twins {
  public:
@@ -36,7 +70,6 @@ class Twins {
   void Close();
 
   DB* db(Twin twin) const { return dbs_[twin].get(); }
-  TransactionDB* transaction_db(Twin twin) const;
   ColumnFamilyHandle* handle(Twin twin, size_t family) const {
     return handles_[twin][family];
   }
@@ -89,7 +122,6 @@ struct View {
   bool same_shape = false;   // Twins::SameShape()
   bool refresh = false;      // its iterators can be refreshed
   bool total_order = false;  // no other seeks are to be made
-  bool coalescing = false;   // over all column families
 
   std::unique_ptr<Iterator> NewIterator(Twin twin,
                                         const ReadOptions& options) const;
@@ -105,6 +137,8 @@ class ReadPoint {
     if (timestamps_) options->timestamp = &timestamp_slice_;
     if (!start_.empty()) options->iter_start_ts = &start_slice_;
   }
+  // Now, which must be said where there are timestamps.
+  void SetLatest(const View& view);
   // For iterators only: all versions since some time.
   void DrawStart(RandomRun* run);
 

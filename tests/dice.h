@@ -25,10 +25,11 @@ class Dice {
     z = (z ^ z >> 27) * 0x94d049bb133111eb;
     return z ^ z >> 31;
   }
-  // A number below `end`.
-  size_t Below(size_t end) { return Next() % end; }
+  // A number below `end`, or 0.
+  size_t Below(size_t end) { return end == 0 ? 0 : Next() % end; }
   bool OneIn(size_t n) { return Below(n) == 0; }
   bool Percent(size_t percent) { return Below(100) < percent; }
+  char Byte() { return static_cast<char>(Next()); }
 
   template <typename T>
   T Of(std::initializer_list<T> choices) {
