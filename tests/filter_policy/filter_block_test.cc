@@ -23,25 +23,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- What an intact block says ----
 
-TEST(FilterBlockTest, RoundTripOfAllFamilies) {
-  for (const KeyFamily& family : KeyFamilies(2000, kBlockSeed)) {
-    SCOPED_TRACE(family.name);
-    for (const auto& [hash_bits, real_bits] :
-         {std::pair{0u, 0u}, {0, 4}, {4, 0}, {4, 4}, {0, 16}, {32, 32}}) {
-      const std::string bytes =
-          BuildBlock(family.keys, NewSurfFilterPolicy({hash_bits, real_bits}));
-      const FilterBlock block(bytes);
-      ASSERT_OK(block.status());
-      EXPECT_TRUE(block.CanFilter());
-      EXPECT_EQ(kSurfKind, block.header().kind);
-      EXPECT_EQ(family.keys.size(), block.header().num_keys);
-      ExpectNoFalseNegatives(block, family.keys);
-      ExpectReaderFinds(bytes, family.keys);
-      if (HasFatalFailure()) return;
-    }
-  }
-}
-
 // The trie would hold all bytes that the two keys of each pair share.
 TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
   Random random(kBlockSeed);

@@ -258,7 +258,7 @@ inline FstOptions WithoutRuns(FstOptions options) {
   return options;
 }
 // A trie of digits, or one of bytes where a policy would choose digits.
-inline FstOptions Digits(bool digits, FstOptions options = {}) {
+inline FstOptions WithDigits(bool digits, FstOptions options = {}) {
   options.digits = digits ? FstOptions::kIfPossible : FstOptions::kNever;
   return options;
 }
@@ -310,7 +310,7 @@ inline const std::vector<Recipe>& Recipes() {
       {"wide_top", WideTop(), Policy(0, 0), kNone},
       {"emails", Emails(1500), Policy(0, 4), kNone},
       {"emails_prefix_bits", Emails(1500),
-       Trie({0, 0, 8}, Digits(false), {5, 7}), kNone},
+       Trie({0, 0, 8}, WithDigits(false), {5, 7}), kNone},
       {"long_paths_prefix_bits", LongPaths(), Policy(3, 4, {1, 2}, 12), kNone},
       {"pairs_prefix_bits", Pairs(700), Policy(0, 0, {}, 3), kNone},
       {"pairs", Pairs(700), Policy(3, 2), kNone},
@@ -322,15 +322,15 @@ inline const std::vector<Recipe>& Recipes() {
       {"two_letters", TwoLetters(), Policy(3, 0), kNone},
       {"printable", Printable(), Policy(2, 3), kNone},
       // Encodings that a policy would not choose for these keys.
-      {"coded_words", Words(2500), Trie({0, 0}, Digits(true)), kNone},
-      {"coded_words_hash", Words(1200), Trie({6, 0}, Digits(true)), kNone},
-      {"coded_chains", PrefixChains(), Trie({4, 0}, Digits(true)), kNone},
+      {"coded_words", Words(2500), Trie({0, 0}, WithDigits(true)), kNone},
+      {"coded_words_hash", Words(1200), Trie({6, 0}, WithDigits(true)), kNone},
+      {"coded_chains", PrefixChains(), Trie({4, 0}, WithDigits(true)), kNone},
       {"coded_paths", LongPaths(),
-       Trie({0, 0}, Digits(true, WithChildBits(Forced({2, 1, 0})))), kNone},
+       Trie({0, 0}, WithDigits(true, WithChildBits(Forced({2, 1, 0})))), kNone},
       {"coded_emails_prefix_bits", Emails(1500),
-       Trie({0, 0, 8}, Digits(true), {5, 7}), kNone},
+       Trie({0, 0, 8}, WithDigits(true), {5, 7}), kNone},
       {"coded_chains_prefix_bits", PrefixChains(),
-       Trie({0, 0, 7}, Digits(true), {3, 9}), kNone},
+       Trie({0, 0, 7}, WithDigits(true), {3, 9}), kNone},
       {"annotated",
        {"app", "apple", "apply", "band"},
        Trie({4, 8}, Forced({0, 1, 8})),
