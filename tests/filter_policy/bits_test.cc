@@ -174,17 +174,11 @@ TEST(BitsTest, NumbersOfAnyWidth) {
       number = width == 0 ? 0 : rnd.Next() >> (64 - width);
     }
     std::string bytes(PackedArray::Bytes(kNumbers, width) + kReadPadding, '\0');
-    {
-      // The numbers are written from the end, in two parts, as in a trie.
-      const size_t half = kNumbers / 2 + 3;
-      BitWriter second(bytes.data(), half * width);
-      for (size_t i = half; i < kNumbers; i++) second.Write(numbers[i], width);
-    }
-    {
-      BitWriter first(bytes.data(), 0);
-      for (size_t i = 0; i < kNumbers / 2 + 3; i++) {
-        first.Write(numbers[i], width);
-      }
+    // The numbers are written from the end, in two parts, as in a trie.
+    constexpr size_t kHalf = kNumbers / 2 + 3;
+    for (const auto& [begin, end] : {std::pair{kHalf, kNumbers}, {0, kHalf}}) {
+      BitWriter writer(bytes.data(), begin * width);
+      for (size_t i = begin; i < end; i++) writer.Write(numbers[i], width);
     }
     PackedArray array;
     Slice input(bytes.data(), bytes.size() - kReadPadding);

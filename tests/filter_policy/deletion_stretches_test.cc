@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/lcg.h"
@@ -30,79 +32,71 @@ std::string ListOf(const Entries& entries) {
   return builder.Finish();
 }
 
+// Entries in words: "k0 -k1" are a value and a deletion.
+Entries EntriesOf(const std::string& words) {
+  Entries entries;
+  std::istringstream in(words);
+  for (std::string word; in >> word;) {
+    const bool is_deletion = word[0] == '-';
+    entries.push_back({word.substr(is_deletion ? 1 : 0), is_deletion});
+  }
+  return entries;
+}
+
 // "[begin, end) deletions" of each stretch.
 std::string TextOf(const Entries& entries) {
-  const DeletionStretches stretches(ListOf(entries));
+  const std::string list = ListOf(entries);
   std::string text;
-  for (const DeletionStretch& stretch : stretches) {
+  for (const DeletionStretch& stretch : DeletionStretches(list)) {
     text += "[" + stretch.begin.ToString() + ", " + stretch.end.ToString() +
-            ") " + std::to_string(stretch.deletions) + "\n";
+            ") " + std::to_string(stretch.deletions);
   }
   return text;
 }
 
-Entries Deleted(const std::vector<std::string>& keys) {
-  Entries entries;
-  for (const std::string& key : keys) entries.push_back({key, true});
-  return entries;
-}
-
-Entries Join(Entries a, const Entries& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-const Entries kFour = Deleted({"k1", "k2", "k3", "k4"});
-
-TEST(DeletionStretchesTest, EndsAreShort) {
-  EXPECT_EQ("[k, v) 4\n", TextOf(Join(Join({{"a-long-key", false}}, kFour),
-                                      {{"value-of-the-next", false}})));
-  EXPECT_EQ("[k1, k5) 4\n",
-            TextOf(Join(Join({{"k0999", false}}, kFour), {{"k50", false}})));
-}
-
-TEST(DeletionStretchesTest, NothingIsBeforeTheFirstKey) {
-  EXPECT_EQ("[, k5) 4\n", TextOf(Join(kFour, {{"k5", false}})));
-}
-
-// Whether more of the last key follows in another file is not known.
-TEST(DeletionStretchesTest, TheLastKeyOfTheFileIsNotPartOfIt) {
-  EXPECT_EQ("[, k5) 4\n", TextOf(Join(kFour, Deleted({"k5"}))));
-  EXPECT_EQ("", TextOf(kFour));
-}
-
-TEST(DeletionStretchesTest, AKeyWithAValueInAnyVersionIsNotPartOfIt) {
-  // The deletion is older than the value, and newer.
-  EXPECT_EQ("[k1, k5) 4\n",
-            TextOf(Join(Join({{"k0", false}, {"k0", true}}, kFour),
-                        {{"k5", true}, {"k5", false}, {"k5", true}})));
-  // Versions of one key count once.
-  EXPECT_EQ("", TextOf(Join(Deleted({"k1", "k2", "k2", "k2", "k3"}),
-                            {{"k4", false}})));
-}
-
-TEST(DeletionStretchesTest, EmptyKeysAndBytesOfAllKinds) {
+TEST(DeletionStretchesTest, WhatIsPartOfAStretch) {
+  const std::tuple<const char*, const char*, const char*> cases[] = {
+      {"ends are short", "a-long-key -k1 -k2 -k3 -k4 value-of-the-next",
+       "[k, v) 4"},
+      {"ends are short", "k0999 -k1 -k2 -k3 -k4 k50", "[k1, k5) 4"},
+      {"nothing is before the first key", "-k1 -k2 -k3 -k4 k5", "[, k5) 4"},
+      {"more of the last key may follow in another file", "-k1 -k2 -k3 -k4 -k5",
+       "[, k5) 4"},
+      {"more of the last key may follow in another file", "-k1 -k2 -k3 -k4",
+       ""},
+      {"a deletion may be older than a value, and newer",
+       "k0 -k0 -k1 -k2 -k3 -k4 -k5 k5 -k5", "[k1, k5) 4"},
+      {"versions of one key count once", "-k1 -k2 -k2 -k2 -k3 k4", ""},
+  };
+  for (const auto& [what, entries, stretches] : cases) {
+    EXPECT_EQ(stretches, TextOf(EntriesOf(entries))) << what << ": " << entries;
+  }
   const std::string zero(1, '\0');
-  EXPECT_EQ("[, \xff) 4\n",
-            TextOf(Join(Deleted({"", zero, zero + zero, "\xfe"}),
-                        {{"\xff\xff", false}})));
-  EXPECT_EQ("[" + zero + ", \xff\xff) 4\n",
-            TextOf(Join(Join({{"", false}},
-                             Deleted({zero, zero + zero, "\xfe", "\xff"})),
-                        {{"\xff\xff", false}})));
+  EXPECT_EQ("[, \xff) 4", TextOf({{"", true},
+                                  {zero, true},
+                                  {zero + zero, true},
+                                  {"\xfe", true},
+                                  {"\xff\xff", false}}));
+  EXPECT_EQ("[" + zero + ", \xff\xff) 4", TextOf({{"", false},
+                                                  {zero, true},
+                                                  {zero + zero, true},
+                                                  {"\xfe", true},
+                                                  {"\xff", true},
+                                                  {"\xff\xff", false}}));
 }
+
+constexpr char kTwoStretches[] = "-k1 -k2 -k3 -k4 k5 -m1 -m2 -m3 -m4 n";
 
 TEST(DeletionStretchesTest, FindsTheStretchOfAKey) {
-  const DeletionStretches stretches(
-      ListOf(Join(Join(kFour, {{"k5", false}}),
-                  Join(Deleted({"m1", "m2", "m3", "m4"}), {{"n", false}}))));
+  const std::string list = ListOf(EntriesOf(kTwoStretches));
+  const DeletionStretches stretches(list);
   ASSERT_EQ(2u, stretches.size());
-  EXPECT_TRUE(stretches.Contain(""));
-  EXPECT_TRUE(stretches.Contain("k4~"));
-  EXPECT_FALSE(stretches.Contain("k5"));
-  EXPECT_FALSE(stretches.Contain("l"));
-  EXPECT_TRUE(stretches.Contain("m"));
-  EXPECT_FALSE(stretches.Contain("n"));
+  for (const char* key : {"", "k4~", "m"}) {
+    EXPECT_TRUE(stretches.Contain(key)) << key;
+  }
+  for (const char* key : {"k5", "l", "n"}) {
+    EXPECT_FALSE(stretches.Contain(key)) << key;
+  }
   EXPECT_EQ(&stretches[1], stretches.EndingAbove("k5"));
   EXPECT_EQ(nullptr, stretches.EndingAbove("n"));
 }
@@ -135,9 +129,7 @@ TEST(DeletionStretchesTest, TheListIsSmall) {
 }
 
 TEST(DeletionStretchesTest, DamagedListsAreEmpty) {
-  const std::string list =
-      ListOf(Join(Join(kFour, {{"k5", false}}),
-                  Join(Deleted({"m1", "m2", "m3", "m4"}), {{"n", false}})));
+  const std::string list = ListOf(EntriesOf(kTwoStretches));
   for (size_t size = 1; size < list.size(); size++) {
     EXPECT_EQ(0u, DeletionStretches(Slice(list.data(), size)).size());
   }

@@ -99,18 +99,18 @@ TEST(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
 
 TEST(FilterSaltTest, IsStored) {
   const Keys keys = RandomKeys(1000, 8);
-  const auto expect_stored = [](const std::string& block,
-                                const FilterSalt& salt) {
+  const auto hash = NewSurfFilterPolicy({4, 4});
+  for (const auto& [block, salt] :
+       std::vector<std::pair<std::string, FilterSalt>>{
+           {Build(*hash, keys, kOne), kOne},
+           {Build(*hash, keys, kTwo), kTwo},
+           {BuildProteusBlock(keys, TrieAndSet(0, 64), 12, kOne), kOne},
+           // No filter: keys in no order.
+           {Build(*hash, {"b", "c", "a"}, kOne), kNone}}) {
     const FilterBlock opened(block);
     EXPECT_OK(opened.status());
     EXPECT_TRUE(salt == opened.header().salt);
-  };
-  const auto hash = NewSurfFilterPolicy({4, 4});
-  expect_stored(Build(*hash, keys, kOne), kOne);
-  expect_stored(Build(*hash, keys, kTwo), kTwo);
-  expect_stored(BuildProteusBlock(keys, TrieAndSet(0, 64), 12, kOne), kOne);
-  // No filter: bytes in no order.
-  expect_stored(Build(*hash, {"b", "c", "a"}, kOne), kNone);
+  }
 }
 
 TEST(FilterSaltTest, KeysAreFoundWithAnySalt) {

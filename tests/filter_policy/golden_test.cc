@@ -25,17 +25,155 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf.h"
 #include "test_util/testharness.h"
-#include "tests/filter_policy/golden_fields.h"
 #include "tests/filter_policy/golden_recipes.h"
 #include "tests/filter_policy/small_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// ---- What a block holds ----
+//
+// This is read as docs/internals/file_format.md says, by code that shares
+// nothing with the reader.
+
+struct SectionFields {
+  uint32_t levels, nodes, edges, children, terminators, runs, run_codes;
+  unsigned remainder_bits, child_encoding, exception_bits;
+};
+
+struct BlockFields {
+  explicit BlockFields(const std::string& block) {
+    const char* at = block.data() + PayloadOffset(block);
+    const bool is_coded = (at[0] & 0x80) != 0;
+    hash_bits = at[0] & 0x7f;
+    real_bits = static_cast<uint8_t>(at[1]);
+    prefix_bits = static_cast<uint8_t>(at[2]);
+    prefix_step = static_cast<uint8_t>(at[3]);
+    at += 8;
+    if (is_coded) {
+      const uint32_t bytes = static_cast<uint8_t>(at[4]);
+      codes = static_cast<uint8_t>(at[5]);
+      code_size = 8 + 256 + (2 * bytes + 1 + 7) / 8 * 8 +
+                  (2 * codes * (bytes + 2) + 7) / 8 * 8;
+      at += code_size;
+    }
+    height = DecodeFixed32(at);
+    nodes = DecodeFixed32(at + 4);
+    leaves = DecodeFixed32(at + 8);
+    const uint32_t num_sections = DecodeFixed32(at + 12);
+    at += 24;
+    for (int i = 0; i < 32; i++) {
+      for (int bit = 0; bit < 8; bit++) alphabet_size += at[i] >> bit & 1;
+    }
+    while ((1u << code_bits) < alphabet_size) code_bits++;
+    at += 32;
+    for (uint32_t i = 0; i < num_sections; i++, at += 32) {
+      auto number = [at](int n) { return DecodeFixed32(at + 4 * n); };
+      auto byte = [at](int n) { return static_cast<uint8_t>(at[28 + n]); };
+      sections.push_back({number(0), number(1), number(2), number(3), number(4),
+                          number(5), number(6), byte(0), byte(1), byte(2)});
+    }
+  }
+
+  unsigned hash_bits = 0;
+  unsigned real_bits = 0;
+  unsigned prefix_bits = 0;
+  unsigned prefix_step = 0;
+  unsigned codes = 0;  // of keys; 0 if the trie is one of bytes
+  size_t code_size = 0;
+  uint32_t height = 0;
+  uint32_t nodes = 0;
+  uint32_t leaves = 0;
+  unsigned alphabet_size = 0;
+  unsigned code_bits = 1;
+  std::vector<SectionFields> sections;
+};
+
+// How the edges of a section are stored, and which of them lead to nodes.
+std::string DescribeEncoding(const BlockFields& block,
+                             const SectionFields& section) {
+  const std::string labels = section.remainder_bits == 0 ? "dense"
+                             : section.remainder_bits == block.code_bits
+                                 ? "sparse"
+                                 : "quotient";
+  const char* const children[] = {"child bits", "children listed",
+                                  "leaves listed"};
+  return labels + ", " + children[section.child_encoding];
+}
+
+std::string Describe(const std::string& bytes) {
+  if (bytes[kKindOffset] == 0) return "no filter";
+  if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return "no keys";
+  const BlockFields block(bytes);
+  std::string text = std::to_string(block.leaves) + " leaves, " +
+                     std::to_string(block.nodes) + " nodes, " +
+                     std::to_string(block.alphabet_size) +
+                     (block.codes > 0 ? " digits" : " bytes");
+  if (block.codes > 0) text += " of " + std::to_string(block.codes) + " codes";
+  if (block.prefix_bits > 0) {
+    text += ", " + std::to_string(block.prefix_bits) + " prefix bits of step " +
+            std::to_string(block.prefix_step);
+  }
+  for (const SectionFields& section : block.sections) {
+    text += "; " + std::to_string(section.levels) + " levels " +
+            DescribeEncoding(block, section);
+    if (section.terminators > 0) {
+      text += ", " + std::to_string(section.terminators) + " terminators";
+    }
+    if (section.runs > 0) text += ", " + std::to_string(section.runs) + " runs";
+  }
+  return text;
+}
+
+// The first byte that differs, apart from the directory's checksum.
+std::string FirstDifference(const std::string& golden,
+                            const std::string& written) {
+  size_t offset = 0;
+  while (offset < golden.size() && offset < written.size() &&
+         (golden[offset] == written[offset] ||
+          (offset >= kChecksumOffset && offset < kDirectorySizeOffset))) {
+    offset++;
+  }
+  return "byte " + std::to_string(offset) + " (the payload begins at " +
+         std::to_string(PayloadOffset(golden)) + ")";
+}
+
+std::string SuffixFeature(const BlockFields& block) {
+  if (block.hash_bits + block.real_bits == 0) return "no suffix";
+  if (block.hash_bits + block.real_bits == 64) return "64 suffix bits";
+  if (block.hash_bits == 0) return "real suffix";
+  return block.real_bits == 0 ? "hash suffix" : "both suffixes";
+}
+
+// What a block is an example of.
+std::set<std::string> FeaturesOf(const std::string& bytes) {
+  if (bytes[kKindOffset] == 0) return {"no filter"};
+  if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return {"no keys"};
+  const BlockFields block(bytes);
+  std::set<std::string> features = {SuffixFeature(block)};
+  if (block.prefix_bits > 0) features.insert("prefix bits");
+  if (block.sections.size() > 3) features.insert("many sections");
+  if (block.sections.empty()) return features;
+  features.insert("codes of " + std::to_string(block.code_bits) + " bits");
+  for (const SectionFields& section : block.sections) {
+    features.insert(DescribeEncoding(block, section));
+    // More than one entry of the tables counts.
+    const bool many_nodes = section.nodes > 512;
+    if (many_nodes && section.terminators > 0) features.insert("terminators");
+    if (many_nodes && section.runs > 64) features.insert("runs");
+    if (section.run_codes > 100 * section.runs) features.insert("long runs");
+    if (section.child_encoding != 0 && section.exception_bits == 0) {
+      features.insert("exceptions of no bits");
+    }
+  }
+  return features;
+}
 
 // ---- Queries ----
 
@@ -100,29 +238,11 @@ Queries QueriesAbout(const Keys& keys_added) {
   return queries;
 }
 
-std::string Answers(const FilterBlock& block, const Keys& points) {
+// The answers to some questions, + for "may match".
+template <typename Queries, typename Ask>
+std::string Answers(const Queries& queries, const Ask& ask) {
   std::string answers;
-  for (const std::string& key : points) {
-    answers += block.KeyMayMatch(key) ? '+' : '.';
-  }
-  return answers;
-}
-
-std::string Answers(const FilterBlock& block,
-                    const std::vector<Range>& ranges) {
-  std::string answers;
-  for (const Range& range : ranges) {
-    answers +=
-        block.RangeMayMatch(range.lo, range.hi, range.hi_inclusive) ? '+' : '.';
-  }
-  return answers;
-}
-
-std::string PrefixAnswers(const FilterBlock& block, const Keys& prefixes) {
-  std::string answers;
-  for (const std::string& prefix : prefixes) {
-    answers += block.PrefixMayMatch(prefix) ? '+' : '.';
-  }
+  for (const auto& query : queries) answers += ask(query) ? '+' : '.';
   return answers;
 }
 
@@ -158,19 +278,16 @@ const Surf* SurfOf(const FilterBlock& block) {
 
 // ---- What is expected of a block ----
 
-size_t SharedLength(const std::string& a, const std::string& b) {
-  return Slice(a).difference_offset(b);
-}
-
 // Expects the keys, each cut off one byte past what it shares with its
 // neighbors; or, in a trie of digits, perhaps before that byte.
 void ExpectIterated(const Surf& surf, const Keys& keys, bool is_coded) {
   Surf::Iterator it(&surf);
   it.SeekToFirst();
   for (size_t i = 0; i < keys.size(); i++, it.Next()) {
-    size_t shared = i == 0 ? 0 : SharedLength(keys[i - 1], keys[i]);
+    const Slice key(keys[i]);
+    size_t shared = i == 0 ? 0 : key.difference_offset(keys[i - 1]);
     if (i + 1 < keys.size()) {
-      shared = std::max(shared, SharedLength(keys[i], keys[i + 1]));
+      shared = std::max(shared, key.difference_offset(keys[i + 1]));
     }
     ASSERT_TRUE(it.Valid());
     const Slice stored = it.key_prefix();
@@ -194,16 +311,24 @@ void ExpectCountsHoldKeys(const Surf& surf, const std::vector<Range>& ranges,
   }
 }
 
-// What the first block of a recipe holds (Describe in golden_fields.h), and
-// what a block answers to queries for what is not there, + for "may match", and
-// for the numbers of keys in ranges.
+// What the first block of a recipe holds, and what a block answers to queries
+// for what is not there, and for the numbers of keys in ranges.
 std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   const Queries queries = QueriesAbout(recipe.keys);
   const Surf* surf = SurfOf(block);
+  const auto point = [&](const std::string& key) {
+    return block.KeyMayMatch(key);
+  };
+  const auto in_range = [&](const Range& range) {
+    return block.RangeMayMatch(range.lo, range.hi, range.hi_inclusive);
+  };
+  const auto prefix = [&](const std::string& of_keys) {
+    return block.PrefixMayMatch(of_keys);
+  };
   return Describe(ReadFile(GoldenPath(recipe, 1))) + "\npoints " +
-         Answers(block, queries.points) + "\nranges " +
-         Answers(block, queries.ranges) + "\nprefixes " +
-         PrefixAnswers(block, queries.prefixes) + "\ncounts " +
+         Answers(queries.points, point) + "\nranges " +
+         Answers(queries.ranges, in_range) + "\nprefixes " +
+         Answers(queries.prefixes, prefix) + "\ncounts " +
          (surf == nullptr ? "" : Counts(*surf, CountedRanges(recipe.keys))) +
          "\n";
 }
@@ -345,6 +470,54 @@ TEST(GoldenFilesTest, HaveRecipes) {
        std::filesystem::directory_iterator(GoldenFolder())) {
     EXPECT_EQ(1u, known.count(entry.path())) << entry.path();
   }
+}
+
+// All that the format has is in some block.
+TEST(GoldenFilesTest, CoverTheFormat) {
+  std::set<std::string> found;
+  for (const Recipe& recipe : Recipes()) {
+    const std::string bytes = ReadFile(GoldenPath(recipe, 1));
+    ASSERT_FALSE(bytes.empty()) << recipe.name << " has no block yet";
+    EXPECT_LE(bytes.size(), 8192u) << "golden blocks are small";
+    found.merge(FeaturesOf(bytes));
+  }
+  std::set<std::string> wanted = {
+      "no filter",      "no keys",       "no suffix",   "hash suffix",
+      "real suffix",    "both suffixes", "prefix bits", "terminators",
+      "64 suffix bits", "runs",          "long runs",   "exceptions of no bits",
+      "many sections"};
+  for (const std::string labels : {"dense", "quotient", "sparse"}) {
+    for (const char* listed :
+         {"child bits", "children listed", "leaves listed"}) {
+      wanted.insert(labels + ", " + listed);
+    }
+  }
+  for (int bits = 1; bits <= 8; bits++) {
+    wanted.insert("codes of " + std::to_string(bits) + " bits");
+  }
+  for (const std::string& feature : wanted) {
+    EXPECT_EQ(1u, found.count(feature)) << "no block has: " << feature;
+  }
+}
+
+// golden_annotated.txt explains one block byte by byte.
+TEST(GoldenFilesTest, AnnotatedBytes) {
+  const std::string golden = ReadFile(GoldenFolder() / "annotated.block");
+  std::istringstream lines(
+      ReadFile(GoldenFolder().parent_path() / "golden_annotated.txt"));
+  size_t end = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    SCOPED_TRACE(line);
+    const size_t bar = line.find(" | ");
+    ASSERT_EQ(end, std::stoul(line.substr(0, bar)));
+    std::string hex = line.substr(bar + 3, line.find(" | ", bar + 3) - bar - 3);
+    hex.erase(std::remove(hex.begin(), hex.end(), ' '), hex.end());
+    EXPECT_EQ(hex, Hex(golden.substr(end, hex.size() / 2)));
+    end += hex.size() / 2;
+  }
+  EXPECT_GT(end, 0u);
+  EXPECT_EQ(golden.size(), end);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

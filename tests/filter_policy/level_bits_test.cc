@@ -24,12 +24,10 @@ FileFilter FileOf(int level, uint64_t keys, double bits_per_key = kBits) {
   return file;
 }
 
-NewFile New(int level, uint64_t keys, bool is_bottommost = false) {
-  NewFile file;
-  file.level = level;
-  file.keys = keys;
-  file.is_bottommost = is_bottommost;
-  return file;
+// The bits per key of a new file.
+double BitsOf(const std::vector<FileFilter>& tree, int level, uint64_t keys,
+              bool is_bottommost = false, double bits_per_key = kBits) {
+  return BitsOfFile(tree, {level, is_bottommost, keys}, bits_per_key);
 }
 
 // Returns levels `first` to `first` + 2, each `ratio` times as large as the one
@@ -56,7 +54,7 @@ void Rewrite(std::vector<FileFilter>* tree) {
     FileFilter& file = (*tree)[i];
     const bool last = i + 1 == tree->size();
     file = FileOf(file.level, file.keys,
-                  BitsOfFile(*tree, New(file.level, file.keys, last), kBits));
+                  BitsOf(*tree, file.level, file.keys, last));
   }
 }
 
@@ -64,14 +62,13 @@ void Rewrite(std::vector<FileFilter>* tree) {
 
 TEST(LevelBitsTest, UnknownMeansEqual) {
   const std::vector<FileFilter> tree = ThreeLevels(4, 10);
-  EXPECT_EQ(kBits, BitsOfFile(tree, New(-1, 1000), kBits));
-  EXPECT_EQ(kBits, BitsOfFile(tree, New(-1, 1000, true), kBits));
-  EXPECT_EQ(kBits, BitsOfFile(tree, New(0, 0), kBits));
+  EXPECT_EQ(kBits, BitsOf(tree, -1, 1000));
+  EXPECT_EQ(kBits, BitsOf(tree, -1, 1000, true));
+  EXPECT_EQ(kBits, BitsOf(tree, 0, 0));
   for (int level = 0; level < 7; level++) {
     for (bool last : {false, true}) {
-      EXPECT_EQ(kBits, BitsOfFile({}, New(level, 1000, last), kBits));
-      EXPECT_EQ(kBits,
-                BitsOfFile({FileOf(6, 0)}, New(level, 1000, last), kBits));
+      EXPECT_EQ(kBits, BitsOf({}, level, 1000, last));
+      EXPECT_EQ(kBits, BitsOf({FileOf(6, 0)}, level, 1000, last));
     }
   }
 }
@@ -81,11 +78,11 @@ TEST(LevelBitsTest, EqualRunsHaveEqualBits) {
   std::vector<FileFilter> tree;
   for (int files = 1; files < 40; files++) {
     tree.push_back(FileOf(0, 50000));
-    EXPECT_DOUBLE_EQ(kBits, BitsOfFile(tree, New(0, 50000), kBits)) << files;
+    EXPECT_DOUBLE_EQ(kBits, BitsOf(tree, 0, 50000)) << files;
   }
   const std::vector<FileFilter> last(7, FileOf(6, 1000000));
-  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(last, New(6, 1000000, true), kBits));
-  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(last, New(6, 1000000, false), kBits));
+  EXPECT_DOUBLE_EQ(kBits, BitsOf(last, 6, 1000000, true));
+  EXPECT_DOUBLE_EQ(kBits, BitsOf(last, 6, 1000000, false));
 }
 
 // The rule holds for whatever levels the tree uses, as with dynamic level
@@ -94,20 +91,17 @@ TEST(LevelBitsTest, SmallRunsGetMore) {
   for (int first : {1, 3, 4}) {
     std::vector<FileFilter> tree = ThreeLevels(first, 10);
     for (int i = 0; i < 4; i++) Rewrite(&tree);
-    const auto bits = [&](size_t i) {
-      return static_cast<double>(tree[i].bits) /
-             static_cast<double>(tree[i].keys);
-    };
+    const auto bits = [&](size_t i) { return Average({tree[i]}); };
     EXPECT_NEAR(11.75, bits(2), 0.01);
     EXPECT_NEAR(14.1, bits(1), 0.2);
     EXPECT_NEAR(16.7, bits(0), 0.3);
     EXPECT_NEAR(kBits, Average(tree), 0.05);
     // A flushed file is a run of its own, and gets the most bits.
-    EXPECT_NEAR(bits(0), BitsOfFile(tree, New(0, 100000), kBits), 0.1);
-    EXPECT_GT(BitsOfFile(tree, New(0, 10000), kBits), bits(0) + 2);
-    EXPECT_LE(BitsOfFile(tree, New(0, 1), kBits), kBits + kMaxTaken);
+    EXPECT_NEAR(bits(0), BitsOf(tree, 0, 100000), 0.1);
+    EXPECT_GT(BitsOf(tree, 0, 10000), bits(0) + 2);
+    EXPECT_LE(BitsOf(tree, 0, 1), kBits + kMaxTaken);
     // A bottommost file gives, whatever its level.
-    EXPECT_NEAR(11.75, BitsOfFile(tree, New(first, 1000, true), kBits), 0.01);
+    EXPECT_NEAR(11.75, BitsOf(tree, first, 1000, true), 0.01);
   }
 }
 
@@ -117,7 +111,7 @@ TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
       const std::vector<FileFilter> tree = ThreeLevels(2, ratio);
       for (int level = 0; level < 7; level++) {
         for (bool last : {false, true}) {
-          const double got = BitsOfFile(tree, New(level, 5000, last), bits);
+          const double got = BitsOf(tree, level, 5000, last, bits);
           EXPECT_GE(got, bits - kMaxGiven - 1e-9);
           EXPECT_LE(got, bits + kMaxTaken + 1e-9);
           if (last) {
@@ -135,7 +129,7 @@ TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
   for (uint64_t ratio : {2, 4, 10, 100}) {
     std::vector<FileFilter> tree = ThreeLevels(4, ratio);
     for (int i = 0; i < 200; i++) {
-      const double bits = BitsOfFile(tree, New(0, 20000), kBits);
+      const double bits = BitsOf(tree, 0, 20000);
       EXPECT_GE(bits, kBits - kMaxGiven - 1e-9);
       tree.push_back(FileOf(0, 20000, bits));
       EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
@@ -145,30 +139,30 @@ TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
   // their share: new files do not add to that.
   const std::vector<FileFilter> rest = {FileOf(4, 1000, 18),
                                         FileOf(5, 9000, 14)};
-  EXPECT_LE(BitsOfFile(rest, New(0, 10), kBits), kBits);
-  EXPECT_LE(BitsOfFile(rest, New(4, 1000), kBits), kBits);
+  EXPECT_LE(BitsOf(rest, 0, 10), kBits);
+  EXPECT_LE(BitsOf(rest, 4, 1000), kBits);
 }
 
 // No file gives bits if none has taken any.
 TEST(LevelBitsTest, NothingIsGivenInVain) {
   const std::vector<FileFilter> tree = ThreeLevels(4, 10);
-  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(tree, New(6, 1000, true), kBits));
+  EXPECT_DOUBLE_EQ(kBits, BitsOf(tree, 6, 1000, true));
   std::vector<FileFilter> level0;
   for (uint64_t keys = 1000; keys < 100000; keys *= 2) {
     level0.push_back(FileOf(0, keys));
   }
-  EXPECT_DOUBLE_EQ(kBits, BitsOfFile(level0, New(1, 100000, true), kBits));
+  EXPECT_DOUBLE_EQ(kBits, BitsOf(level0, 1, 100000, true));
   // If a little has been taken, a little is given.
   std::vector<FileFilter> some = tree;
   some[0] = FileOf(4, 100000, kBits + 1);
-  const double given = kBits - BitsOfFile(some, New(6, 1000, true), kBits);
+  const double given = kBits - BitsOf(some, 6, 1000, true);
   EXPECT_NEAR(1.0 / 110, given, 1e-4);
 }
 
 // The files that a compaction writes do not see each other.
 TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
   std::vector<FileFilter> tree = ThreeLevels(4, 10);
-  const double bits = BitsOfFile(tree, New(5, 10000), kBits);
+  const double bits = BitsOf(tree, 5, 10000);
   EXPECT_GT(bits, kBits + 1);
   // Levels 4 and 5 are written again in files of 10,000 keys, while the old
   // files are still there.
@@ -180,28 +174,21 @@ TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
 // average, and more of them in smaller runs.
 TEST(LevelBitsTest, SettledTreeStays) {
   constexpr double kBits = 10;
-  const std::vector<FileFilter> files = {{3, 600000, 0, "", ""},
-                                         {0, 1000, 0, "", ""},
-                                         {3, 300000, 0, "", ""},
-                                         {2, 90000, 0, "", ""},
-                                         {0, 2000, 0, "", ""}};
+  const std::vector<FileFilter> files = {
+      FileOf(3, 600000, 0), FileOf(0, 1000, 0), FileOf(3, 300000, 0),
+      FileOf(2, 90000, 0), FileOf(0, 2000, 0)};
   const std::vector<FileFilter> tree = SettledTree(files, kBits);
   ASSERT_EQ(4u, tree.size());
-  double bits = 0;
-  double keys = 0;
+  uint64_t keys = 0;
   for (const FileFilter& file : tree) {
-    const double has =
-        static_cast<double>(file.bits) / static_cast<double>(file.keys);
-    EXPECT_NEAR(BitsOfFile(tree, {file.level, false, file.keys}, kBits), has,
-                0.01)
-        << file.level;
+    const double has = Average({file});
+    EXPECT_NEAR(BitsOf(tree, file.level, file.keys, false, kBits), has, 0.01);
     EXPECT_EQ(file.level<3, has> kBits) << file.level;
-    bits += static_cast<double>(file.bits);
-    keys += static_cast<double>(file.keys);
+    keys += file.keys;
   }
-  EXPECT_EQ(993000, keys);
-  EXPECT_LE(bits, (1 + kTolerance) * kBits * keys);
-  EXPECT_GE(bits, (kBits - kMaxGiven) * keys);
+  EXPECT_EQ(993000u, keys);
+  EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
+  EXPECT_GE(Average(tree), kBits - kMaxGiven);
   EXPECT_TRUE(SettledTree({}, kBits).empty());
 }
 

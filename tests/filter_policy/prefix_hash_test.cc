@@ -53,20 +53,16 @@ uint32_t ComputedIn(const Call& call) {
 
 }  // namespace
 
-TEST(PrefixHashTest, SameBufferOtherBytes) {
+// Other bytes are in the same buffer, or the same bytes in another buffer, of
+// another process or of another size.
+TEST(PrefixHashTest, OnlyEqualHeadsShareADigest) {
   for (size_t size : kSizes) {
     std::string buffer(size, 'a');
-    ExpectSame(buffer, 7);
     for (size_t i = 0; i < size; i++) {
       buffer[i]++;
       ExpectSame(buffer, 7);
       ExpectSame(buffer, 7);
     }
-  }
-}
-
-TEST(PrefixHashTest, SameBytesOtherBufferProcessOrSize) {
-  for (size_t size : kSizes) {
     const std::string one(size, 'a');
     const std::string other = one;
     for (int i = 0; i < 100; i++) {
@@ -195,56 +191,6 @@ TEST(PrefixHashTest, AnySequenceOnAnyThread) {
   std::vector<std::thread> threads;
   for (uint32_t seed = 1; seed <= 4; seed++) threads.emplace_back(run, seed);
   for (std::thread& thread : threads) thread.join();
-}
-
-// Filters of different lengths and kinds are asked in turn for keys in one
-// buffer.
-TEST(PrefixHashTest, FiltersInTurn) {
-  Random rnd(3);
-  std::vector<std::string> keys;
-  for (int i = 0; i < 300; i++) {
-    std::string key(200 + rnd.Uniform(400), 'k');
-    for (int j = 0; j < 4; j++) {
-      key[rnd.Uniform(static_cast<int>(key.size()))] =
-          static_cast<char>('a' + rnd.Uniform(26));
-    }
-    keys.push_back(key);
-  }
-  SortUnique(&keys);
-  std::vector<std::unique_ptr<ForcedProteus>> filters;
-  for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
-    for (uint32_t bits : {64, 2000, 2400, 2401, 4000, 4800}) {
-      filters.push_back(
-          std::make_unique<ForcedProteus>(keys, TrieAndSet(0, bits, amq), 20));
-      filters.push_back(std::make_unique<ForcedProteus>(
-          keys, TwoSets(2100, 2800 + bits, amq), 20));
-    }
-    filters.push_back(std::make_unique<ForcedProteus>(
-        keys, TrieAndSet(0, 2400, amq, 80), 20));
-  }
-  std::string buffer;
-  size_t found = 0;
-  size_t asked = 0;
-  for (int round = 0; round < 5; round++) {
-    for (const std::string& key : keys) {
-      for (const bool present : {true, false}) {
-        buffer = key;
-        if (!present) buffer[rnd.Uniform(200)] = '!';
-        for (const auto& filter : filters) {
-          const bool answer = filter->block().KeyMayMatch(buffer);
-          if (present) {
-            ASSERT_TRUE(answer);
-          } else {
-            found += answer;
-            asked++;
-          }
-        }
-      }
-    }
-  }
-  // Absent keys are not taken for the previous key; prefixes of 64 bits tell
-  // few keys apart.
-  EXPECT_LT(found, asked / 4);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

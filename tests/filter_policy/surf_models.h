@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a SuRF must answer, by a plain list of its leaves that is searched one
-//  by one: of a trie over bytes, whose leaves are prefixes of keys, and of one
-//  over the digits of an order-preserving code.
+//  What a SuRF must answer, by a plain list of its leaves: of a trie over
+//  bytes, whose leaves are prefixes of keys, and of one over the digits of an
+//  order-preserving code.
 
 #pragma once
 
@@ -30,6 +30,12 @@ inline uint64_t ModelValue(const SurfSuffix& suffix, const std::string& key,
 
 inline size_t SharedBytes(const std::string& a, const std::string& b) {
   return Slice(a).difference_offset(b);
+}
+
+inline size_t SharedWithNeighbors(const std::vector<std::string>& keys,
+                                  size_t i) {
+  return std::max(i > 0 ? SharedBytes(keys[i - 1], keys[i]) : 0,
+                  i + 1 < keys.size() ? SharedBytes(keys[i], keys[i + 1]) : 0);
 }
 
 class SurfModel {
@@ -69,11 +75,7 @@ class PlainSurfModel : public SurfModel {
 
   PlainSurfModel(const Keys& keys, const SurfSuffix& suffix) : suffix_(suffix) {
     for (size_t i = 0; i < keys.size(); i++) {
-      size_t shared = 0;
-      if (i > 0) shared = SharedBytes(keys[i], keys[i - 1]);
-      if (i + 1 < keys.size()) {
-        shared = std::max(shared, SharedBytes(keys[i], keys[i + 1]));
-      }
+      const size_t shared = SharedWithNeighbors(keys, i);
       const bool whole_key = shared == keys[i].size();
       const size_t depth = whole_key ? shared : shared + 1;
       leaves_.push_back(
@@ -94,16 +96,17 @@ class PlainSurfModel : public SurfModel {
 
   // Whether all keys that the leaf may stand for are below `key`.
   bool Below(const Leaf& leaf, const std::string& key) const {
-    if (RealBelow(leaf, key)) return true;
-    return !leaf.whole_key && Slice(key).starts_with(leaf.prefix) &&
-           !MayBeIn(leaf, key, Highest(leaf.prefix));
+    return RealBelow(leaf, key) ||
+           (suffix_.prefix_bits > 0 && !leaf.whole_key &&
+            Slice(key).starts_with(leaf.prefix) &&
+            !MayBeIn(leaf, key, Highest(leaf.prefix)));
   }
 
   // Whether all these keys are above `key`, or at least not below it.
   bool Above(const Leaf& leaf, const std::string& key, bool or_equal) const {
-    if (RealAbove(leaf, key, or_equal)) return true;
-    return !or_equal && !leaf.whole_key && key == leaf.prefix &&
-           !MayBeIn(leaf, key, key);
+    return RealAbove(leaf, key, or_equal) ||
+           (!or_equal && !leaf.whole_key && key == leaf.prefix &&
+            !MayBeIn(leaf, key, key));
   }
 
   // Below and Above by the stored prefix and the real bits alone.
@@ -132,10 +135,12 @@ class PlainSurfModel : public SurfModel {
              bool hi_inclusive) const override {
     if (lo > hi || (lo == hi && !hi_inclusive)) return false;
     MakeInclusive(&hi, &hi_inclusive);
-    return std::any_of(leaves_.begin(), leaves_.end(), [&](const Leaf& leaf) {
-      return !RealBelow(leaf, lo) && !RealAbove(leaf, hi, !hi_inclusive) &&
-             (leaf.whole_key || MayLieBetween(leaf, lo, hi, hi_inclusive));
-    });
+    const auto first = First([&](const Leaf& l) { return !RealBelow(l, lo); });
+    const auto end =
+        First([&](const Leaf& l) { return RealAbove(l, hi, !hi_inclusive); });
+    return first < end && std::any_of(first, end, [&](const Leaf& leaf) {
+             return leaf.whole_key || MayLieBetween(leaf, lo, hi, hi_inclusive);
+           });
   }
 
   // Whether the prefix bits let the key of a leaf be in a range. If the bounds
@@ -143,6 +148,7 @@ class PlainSurfModel : public SurfModel {
   // the two groups are looked at one by one.
   bool MayLieBetween(const Leaf& leaf, const std::string& lo,
                      const std::string& hi, bool hi_inclusive) const {
+    if (suffix_.prefix_bits == 0) return true;
     const std::string end = hi_inclusive ? hi : LastBefore(hi);
     const size_t shared = SharedBytes(lo, hi);
     const auto may_be_in = [&](const std::string& group) {
@@ -188,10 +194,9 @@ class PlainSurfModel : public SurfModel {
   }
 
   size_t Seek(const std::string& key, bool* ambiguous) const override {
-    size_t i = 0;
-    while (i < leaves_.size() && Below(leaves_[i], key)) i++;
-    *ambiguous = i < leaves_.size() && !Above(leaves_[i], key, true);
-    return i;
+    const auto first = First([&](const Leaf& l) { return !Below(l, key); });
+    *ambiguous = first != leaves_.end() && !Above(*first, key, true);
+    return static_cast<size_t>(first - leaves_.begin());
   }
 
   RangeCount Count(const std::string& lo, std::string hi,
@@ -199,17 +204,17 @@ class PlainSurfModel : public SurfModel {
     RangeCount result;
     if (lo > hi || (lo == hi && !hi_inclusive)) return result;
     MakeInclusive(&hi, &hi_inclusive);
-    for (const Leaf& leaf : leaves_) {
-      if (Below(leaf, lo) || Above(leaf, hi, !hi_inclusive)) continue;
-      result.count++;
-      // The key is certainly in the range: it is ambiguous on neither side.
-      const bool above_lo = Above(leaf, lo, true);
-      const bool at_hi = leaf.whole_key && leaf.prefix == hi;
-      if (!above_lo) result.low_ambiguous = true;
-      if (!Below(leaf, hi) && !at_hi) result.high_ambiguous = true;
-    }
-    const bool either_end = result.low_ambiguous && result.high_ambiguous;
-    if (result.count == 1 && either_end && !Range(lo, hi, hi_inclusive)) {
+    const auto first = First([&](const Leaf& l) { return !Below(l, lo); });
+    const auto end =
+        First([&](const Leaf& l) { return Above(l, hi, !hi_inclusive); });
+    if (first >= end) return result;
+    result.count = static_cast<uint64_t>(end - first);
+    const Leaf& last = *(end - 1);
+    result.low_ambiguous = !Above(*first, lo, true);
+    result.high_ambiguous =
+        !Below(last, hi) && !(last.whole_key && last.prefix == hi);
+    if (result.count == 1 && result.low_ambiguous && result.high_ambiguous &&
+        !Range(lo, hi, hi_inclusive)) {
       return RangeCount();
     }
     return result;
@@ -221,6 +226,12 @@ class PlainSurfModel : public SurfModel {
   const std::vector<Leaf>& leaves() const { return leaves_; }
 
  private:
+  // The first leaf of which something is true, as it is of all after it.
+  template <typename Is>
+  std::vector<Leaf>::const_iterator First(const Is& is) const {
+    return std::partition_point(leaves_.begin(), leaves_.end(),
+                                [&](const Leaf& leaf) { return !is(leaf); });
+  }
   uint64_t ValueOf(const std::string& key, size_t depth) const {
     return ModelValue(suffix_, key, depth, suffix_.Real(key, depth));
   }
@@ -254,24 +265,13 @@ class CodedSurfModel : public SurfModel {
       : code_(code), suffix_(suffix) {
     Keys digits;
     for (const std::string& key : keys) digits.push_back(DigitsOf(code, key));
-    for (size_t i = 0; i < digits.size(); i++) {
-      size_t shared = 0;
-      if (i > 0) shared = SharedBytes(digits[i - 1], digits[i]);
-      if (i + 1 < digits.size()) {
-        shared = std::max(shared, SharedBytes(digits[i], digits[i + 1]));
-      }
+    for (size_t i = 0; i < keys.size(); i++) {
+      const size_t shared = SharedWithNeighbors(digits, i);
       leaves_.push_back(digits[i].substr(0, shared + 1));
       if (suffix_.real_bits > 0 && GoesOn(keys[i], shared + 1)) {
         leaves_.back() += digits[i][shared + 1];
       }
-    }
-    for (size_t i = 0; i < keys.size(); i++) {
-      size_t shared = 0;
-      if (i > 0) shared = SharedBytes(keys[i - 1], keys[i]);
-      if (i + 1 < keys.size()) {
-        shared = std::max(shared, SharedBytes(keys[i], keys[i + 1]));
-      }
-      before_last_.push_back(shared);
+      before_last_.push_back(SharedWithNeighbors(keys, i));
       values_.push_back(ValueAt(i, keys[i]));
     }
   }
@@ -287,71 +287,71 @@ class CodedSurfModel : public SurfModel {
   }
 
   size_t Seek(const std::string& key, bool* ambiguous) const override {
-    bool is_reached = false;
-    size_t i = 0;
-    while (i < leaves_.size() && Order(i, key, &is_reached) < 0) i++;
-    *ambiguous =
-        i < leaves_.size() && Order(i, key, &is_reached) == 0 && !is_reached;
+    const Bound bound(code_, key);
+    const size_t i = FirstNotBelow(bound);
+    *ambiguous = i < leaves_.size() && Order(leaves_[i], bound) == 0 &&
+                 !bound.coded.IsReachedBy(leaves_[i].size());
     return i;
   }
 
   // Prefix bits may rule out more.
   bool IsExact() const override { return suffix_.prefix_bits == 0; }
 
-  // Compares the keys that a leaf may stand for with a bound; 0 if some may be
-  // on either side, or if some may be the bound.
-  int Order(size_t leaf, const std::string& bound, bool* is_reached) const {
-    CodedKey coded;
-    code_.Encode(bound, &coded);
-    const std::string digits = DigitsOf(coded);
-    *is_reached = false;
-    if (Slice(digits).starts_with(leaves_[leaf])) {
-      *is_reached = coded.IsReachedBy(leaves_[leaf].size());
-      return coded.IsPassedBy(leaves_[leaf].size()) ? 1 : 0;
-    }
-    return leaves_[leaf] < digits ? -1 : 1;
-  }
-
   bool Range(const std::string& lo, std::string hi,
              bool hi_inclusive) const override {
     if (lo > hi || (lo == hi && !hi_inclusive)) return false;
     MakeInclusive(&hi, &hi_inclusive);
-    for (size_t i = 0; i < leaves_.size(); i++) {
-      if (MayLieBetween(i, lo, hi, hi_inclusive)) return true;
-    }
-    return false;
+    const size_t i = FirstNotBelow(Bound(code_, lo));
+    return i < leaves_.size() &&
+           MayLieBelow(leaves_[i], Bound(code_, hi), hi_inclusive);
   }
 
   // Whether a scan of all that starts with a prefix may find a key. That is not
   // sure if the only one is at the end, which the filter may know better.
   bool Scan(const std::string& prefix, const std::string& end,
             bool* is_sure) const {
-    bool found = false;
+    const Bound from(code_, prefix);
+    const Bound to(code_, end);
     *is_sure = true;
-    for (size_t i = 0; i < leaves_.size(); i++) {
-      bool is_reached;
-      if (!MayLieBetween(i, prefix, end, false)) continue;
-      const bool is_on_path = Order(i, prefix, &is_reached) == 0;
+    for (size_t i = FirstNotBelow(from); i < leaves_.size(); i++) {
+      if (!MayLieBelow(leaves_[i], to, /*or_equal=*/false)) break;
+      const bool is_on_path = Order(leaves_[i], from) == 0;
       if (is_on_path && !PrefixBitsAgree(i, prefix)) continue;
-      const bool is_at_end = Order(i, end, &is_reached) == 0;
-      if (is_on_path || !is_at_end) {
-        *is_sure = true;
-        return true;
-      }
-      found = true;
-      *is_sure = false;
+      *is_sure = is_on_path || Order(leaves_[i], to) != 0;
+      return true;
     }
-    return found;
+    return false;
   }
 
  private:
-  bool MayLieBetween(size_t leaf, const std::string& lo, const std::string& hi,
-                     bool hi_inclusive) const {
-    bool reaches_lo;
-    bool reaches_hi;
-    if (Order(leaf, lo, &reaches_lo) < 0) return false;
-    const int order = Order(leaf, hi, &reaches_hi);
-    return order < 0 || (order == 0 && (hi_inclusive || !reaches_hi));
+  struct Bound {
+    Bound(const KeyCode& code, const std::string& key) {
+      code.Encode(key, &coded);
+      digits = DigitsOf(coded);
+    }
+    CodedKey coded;
+    std::string digits;
+  };
+
+  // Compares the keys that the leaf of a path may stand for with a bound; 0 if
+  // some may be on either side, or if some may be the bound.
+  static int Order(const std::string& path, const Bound& bound) {
+    if (Slice(bound.digits).starts_with(path)) {
+      return bound.coded.IsPassedBy(path.size()) ? 1 : 0;
+    }
+    return path < bound.digits ? -1 : 1;
+  }
+  size_t FirstNotBelow(const Bound& bound) const {
+    const auto first = std::partition_point(
+        leaves_.begin(), leaves_.end(),
+        [&](const std::string& path) { return Order(path, bound) < 0; });
+    return static_cast<size_t>(first - leaves_.begin());
+  }
+  static bool MayLieBelow(const std::string& path, const Bound& bound,
+                          bool or_equal) {
+    const int order = Order(path, bound);
+    return order < 0 ||
+           (order == 0 && (or_equal || !bound.coded.IsReachedBy(path.size())));
   }
 
   // Whether the first digits of a key end within a byte, or its end.

@@ -23,6 +23,14 @@ constexpr FilterSalt kSalt = {/*file=*/91, /*process=*/0};
 
 // ---- The definition, bit by bit ----
 
+uint64_t WordOf(const std::string& bytes) {
+  uint64_t word = 0;
+  for (size_t i = 0; i < bytes.size(); i++) {
+    word |= uint64_t{static_cast<uint8_t>(bytes[i])} << (8 * i);
+  }
+  return word;
+}
+
 uint64_t Mixed(uint64_t x) {
   x *= 0x9e3779b97f4a7c15;
   return x ^ x >> 32;
@@ -30,11 +38,7 @@ uint64_t Mixed(uint64_t x) {
 
 uint64_t Finished(uint64_t state, const std::string& part, uint64_t ending) {
   constexpr uint64_t kFinal = 0xd6e8feb86659fd93;
-  uint64_t word = 0;
-  for (size_t i = 0; i < part.size(); i++) {
-    word |= uint64_t{static_cast<uint8_t>(part[i])} << (8 * i);
-  }
-  return Mixed((state ^ word) + ending * kFinal) * kFinal;
+  return Mixed((state ^ WordOf(part)) + ending * kFinal) * kFinal;
 }
 
 // Whether bit `j`, counted from 1, is set.
@@ -50,11 +54,7 @@ bool DefinedBit(const std::string& key, size_t depth, uint32_t j,
   const size_t words = ends ? hashed / 8 : (hashed - 1) / 8;
   uint64_t state = Hash64(key.data(), depth, kSalt.file);
   for (size_t i = 0; i < words; i++) {
-    uint64_t word = 0;
-    for (size_t b = 8; b-- > 0;) {
-      word = word << 8 | static_cast<uint8_t>(rest[8 * i + b]);
-    }
-    state = Mixed(state ^ word);
+    state = Mixed(state ^ WordOf(rest.substr(8 * i, 8)));
   }
   const std::string part = rest.substr(8 * words, hashed - 8 * words);
   if (!ends) {
@@ -145,28 +145,21 @@ TEST(SurfPrefixBitsTest, Within) {
 TEST(SurfPrefixBitsTest, AreCoinsFromTheFirstDifferenceOn) {
   constexpr int kRounds = 20000;
   constexpr uint32_t kBits = 12;
-  const auto other_byte = [](const std::string& key, size_t at, Random* rnd) {
-    std::string other = key;
-    other[at] = static_cast<char>(other[at] ^ (1 + rnd->Uniform(255)));
-    return other;
-  };
-  for (const char* kind : {"byte", "digit", "extension", "zero"}) {
+  for (const std::string kind : {"byte", "digit", "extension", "zero"}) {
     for (uint32_t step : {1, 2, 3, 8}) {
       Random rnd(step);
       int agree[kBits][kBits] = {};
       for (int round = 0; round < kRounds; round++) {
         const std::string key = "prefix" + BigEndian(round) +
                                 Letters(&rnd, 12) + std::string(2, '\0');
-        const bool at_end = *kind == 'e' || *kind == 'z';
-        const size_t depth = at_end ? key.size() - 3 : 14;
-        std::string other;
-        if (*kind == 'b') {
-          other = other_byte(key, depth + 4, &rnd);
-        } else if (*kind == 'd') {
-          other = key;
-          other[depth + 4] ^= 1;
+        const bool inside = kind == "byte" || kind == "digit";
+        const size_t depth = inside ? 14 : key.size() - 3;
+        std::string other = key;
+        if (inside) {
+          const int change = kind == "byte" ? 1 + rnd.Uniform(255) : 1;
+          other[depth + 4] = static_cast<char>(other[depth + 4] ^ change);
         } else {
-          other = key + (*kind == 'e' ? 'x' : '\0');
+          other += kind == "extension" ? 'x' : '\0';
         }
         const size_t shared = Slice(key).difference_offset(other) - depth;
         const uint32_t same = PrefixBitsWithin(shared, kBits, step);

@@ -4,18 +4,10 @@
 //  Options name it, files keep it, errors and help mention it, and no other
 //  line of Protean knows of it.
 
-#include <gtest/gtest.h>
-
 #include "db_bench_ext/filter_spec.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/statistics.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
-#include "util/coding.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -125,67 +117,39 @@ const FilterType& ToyFilterType() {
 TEST(ToyFilterTest, OptionsNameIt) {
   for (const char* policy : {"toy:small", "{id=protean.Toy}"}) {
     ColumnFamilyOptions options;
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), ColumnFamilyOptions(),
-        std::string("table_factory={id=ProteanTable;filter_policy=") + policy +
-            "}",
-        &options));
-    EXPECT_STREQ("protean.Toy",
-                 options.table_factory->GetOptions<BlockBasedTableOptions>()
-                     ->filter_policy->Name());
+    ASSERT_OK(AddOptions(ProteanTableText(policy), &options));
+    EXPECT_STREQ("protean.Toy", PolicyOf(options)->Name());
   }
 }
 
 TEST(ToyFilterTest, ErrorsAndHelpMentionIt) {
   ColumnFamilyOptions options;
-  const auto parse = [&](const std::string& policy) {
-    return GetColumnFamilyOptionsFromString(
-               ConfigOptions(), ColumnFamilyOptions(),
-               "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
-               &options)
-        .ToString();
-  };
-  EXPECT_NE(std::string::npos, parse("unknown:1").find("toy:SIZE"));
-  EXPECT_NE(std::string::npos, parse("unknown:1").find("{id=protean.Toy;...}"));
-  EXPECT_NE(std::string::npos, parse("toy:large").find("toy:small"));
+  ExpectRefused(AddOptions(ProteanTableText("unknown:1"), &options),
+                {"toy:SIZE", "{id=protean.Toy;...}"});
+  ExpectRefused(AddOptions(ProteanTableText("toy:large"), &options),
+                {"toy:small"});
   EXPECT_NE(std::string::npos,
             std::string(FiltersHelp("Filters")).find("toy:SIZE"));
   std::shared_ptr<const FilterPolicy> policy;
   EXPECT_OK(MakeFilterPolicy("toy:small", &policy));
 }
 
-TEST(ToyFilterTest, FilesKeepIt) {
-  const std::string path = test::PerThreadDBPath("toy_filter");
-  Options options;
-  ASSERT_OK(DestroyDB(path, options));
-  options.create_if_missing = true;
-  options.statistics = CreateDBStatistics();
-  ASSERT_OK(GetColumnFamilyOptionsFromString(
-      ConfigOptions(), ColumnFamilyOptions(options),
-      "table_factory={id=ProteanTable;filter_policy=toy:small}", &options));
+class ToyDBTest : public OwnDBTest {};
+
+TEST_F(ToyDBTest, FilesKeepIt) {
+  SetPolicy("toy:small");
   for (int opened = 0; opened < 2; opened++) {
-    std::unique_ptr<DB> db;
-    ASSERT_OK(OpenDB(&db, options, path));
-    if (opened == 0) {
-      for (int i = 0; i < 1000; i++) {
-        ASSERT_OK(db->Put(WriteOptions(), std::to_string(10 * i), "value"));
-      }
-      ASSERT_OK(db->Flush(FlushOptions()));
-    }
-    ASSERT_OK(options.statistics->Reset());
-    std::string value;
+    ASSERT_NO_FATAL_FAILURE(Open());
+    for (int i = 0; opened == 0 && i < 1000; i++) Put(std::to_string(10 * i));
+    Flush();
+    ASSERT_OK(options_.statistics->Reset());
     for (int i = 0; i < 1000; i++) {
-      ASSERT_OK(db->Get(ReadOptions(), std::to_string(10 * i), &value));
-      ASSERT_TRUE(db->Get(ReadOptions(), std::to_string(10 * i + 7), &value)
-                      .IsNotFound());
+      ASSERT_TRUE(Has(std::to_string(10 * i)));
+      ASSERT_FALSE(Has(std::to_string(10 * i + 7)));
     }
-    EXPECT_LE(998u, options.statistics->getTickerCount(BLOOM_FILTER_USEFUL));
-    const std::unique_ptr<Iterator> it(db->NewIterator(ReadOptions()));
-    int keys = 0;
-    for (it->SeekToFirst(); it->Valid(); it->Next()) keys++;
-    EXPECT_EQ(1000, keys);
+    EXPECT_LE(998u, Ticks(BLOOM_FILTER_USEFUL));
+    EXPECT_EQ(1000u, AllRecords(db_.get()).size());
   }
-  ASSERT_OK(DestroyDB(path, options));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
