@@ -23,6 +23,7 @@
 #include "plugin/protean.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/cache.h"
+#include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -93,6 +94,9 @@ class Between {
   const Slice hi_;
 };
 
+// Checks that a text has all of these words.
+void ExpectHas(const std::string& text, const Keys& words);
+
 // Checks that `s` refuses what a user has asked for, with a text that has all
 // of these words.
 void ExpectRefused(const Status& s, const Keys& words);
@@ -101,6 +105,16 @@ void ExpectRefused(const Status& s, const Keys& words);
 
 // The number in decimal digits, with as many zeros in front of it as it takes.
 std::string Digits(uint64_t number, int width = 16);
+
+// Orders keys by their last byte, by the one before it, and so on. No library
+// knows this order by its name.
+class OddComparator : public Comparator {
+ public:
+  const char* Name() const override { return "OddComparator"; }
+  int Compare(const Slice& a, const Slice& b) const override;
+  void FindShortestSeparator(std::string*, const Slice&) const override {}
+  void FindShortSuccessor(std::string*) const override {}
+};
 
 // ---- Logs, threads and files ----
 

@@ -198,17 +198,19 @@ TEST(KeySourceTest, BooksAreSkewedAndIdsAreDense) {
 
 TEST(KeySourceTest, RefusesWhatItCannotDraw) {
   KeySource source;
-  KeySourceOptions options;
-  options.distribution = "domain";
-  EXPECT_TRUE(MakeKeySource(options, &source).IsInvalidArgument());
-  options.strings = true;
-  EXPECT_OK(MakeKeySource(options, &source));
-  options.distribution = "books";
-  EXPECT_TRUE(MakeKeySource(options, &source).IsInvalidArgument());
-  options.distribution = "uniform";
-  options.key_bytes = 7;
-  EXPECT_TRUE(MakeKeySource(options, &source).IsInvalidArgument());
-
+  for (const auto& [distribution, strings, bytes, allowed] :
+       {std::tuple("domain", false, 8, false),
+        {"domain", true, 8, true},
+        {"books", true, 8, false},
+        {"uniform", true, 7, false}}) {
+    KeySourceOptions options;
+    options.distribution = distribution;
+    options.strings = strings;
+    options.key_bytes = static_cast<size_t>(bytes);
+    const Status s = MakeKeySource(options, &source);
+    EXPECT_EQ(!allowed, s.IsInvalidArgument()) << distribution;
+    EXPECT_EQ(allowed, s.ok()) << distribution;
+  }
   source.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 10); };
   Rng rng(1);
   Keys keys;
@@ -466,12 +468,11 @@ TEST(DataSetTest, PrefixesEndWithAField) {
 
 TEST(WorkloadFlagsTest, ParsesAmounts) {
   uint64_t value = 0;
-  EXPECT_OK(ParseAmount("--rmax", "1024", &value));
-  EXPECT_EQ(1024, value);
-  EXPECT_OK(ParseAmount("--rmax", "2^63", &value));
-  EXPECT_EQ(uint64_t{1} << 63, value);
-  EXPECT_OK(ParseAmount("--rmax", "0", &value));
-  EXPECT_EQ(0, value);
+  for (const auto& [text, amount] : std::map<std::string, uint64_t>{
+           {"1024", 1024}, {"2^63", uint64_t{1} << 63}, {"0", 0}}) {
+    EXPECT_OK(ParseAmount("--rmax", text, &value));
+    EXPECT_EQ(amount, value) << text;
+  }
   for (const char* text : {"", "-1", "2^64", "2^", "^2", "1e3", "2^2^2",
                            "99999999999999999999", "3^41"}) {
     EXPECT_TRUE(ParseAmount("--rmax", text, &value).IsInvalidArgument())

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 
 #include "db_bench_ext/child_process.h"
 #include "test_util/testharness.h"
@@ -61,25 +62,21 @@ TEST(ChildProcessTest, HandsOverWhatItMade) {
 }
 
 TEST(ChildProcessTest, SaysWhyItFailed) {
-  std::string text;
-  Status s = RunInChild(
-      [](std::string*) { return Status::IOError("the disk", "is full"); },
-      &text);
-  EXPECT_TRUE(s.IsAborted());
-  EXPECT_NE(std::string::npos, s.ToString().find("the disk: is full"))
-      << s.ToString();
-  s = RunInChild(
-      [](std::string*) {
-        raise(SIGKILL);
-        return Status::OK();
-      },
-      &text);
-  EXPECT_TRUE(s.IsAborted());
-  EXPECT_NE(std::string::npos, s.ToString().find("ended by signal 9"))
-      << s.ToString();
-  s = RunInChild([](std::string*) -> Status { _exit(3); }, &text);
-  EXPECT_NE(std::string::npos, s.ToString().find("ended early"))
-      << s.ToString();
+  const auto expect = [](const std::string& words,
+                         const std::function<Status()>& work) {
+    std::string text;
+    const Status s =
+        RunInChild([&work](std::string*) { return work(); }, &text);
+    EXPECT_TRUE(s.IsAborted()) << s.ToString();
+    EXPECT_NE(std::string::npos, s.ToString().find(words)) << s.ToString();
+  };
+  expect("the disk: is full",
+         [] { return Status::IOError("the disk", "is full"); });
+  expect("ended by signal 9", [] {
+    raise(SIGKILL);
+    return Status::OK();
+  });
+  expect("ended early", []() -> Status { _exit(3); });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

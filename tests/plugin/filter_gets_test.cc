@@ -8,11 +8,6 @@
 #include <thread>
 
 #include "rocksdb/merge_operator.h"
-#include "rocksdb/perf_context.h"
-#include "rocksdb/perf_level.h"
-#include "rocksdb/slice_transform.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/statistics.h"
 #include "tests/plugin/filter_statistics_fixture.h"
 #include "utilities/merge_operators.h"
 
@@ -26,15 +21,11 @@ class FilterGetsTest : public FilterStatisticsTest {
     EXPECT_TRUE(s.ok() || s.IsNotFound()) << s.ToString();
     return s.ok() ? value : "";
   }
-  void MultiGet(const std::vector<int>& keys) {
-    std::vector<std::string> names;
-    for (const int key : keys) names.push_back(Key(key));
-    const std::vector<Slice> slices(names.begin(), names.end());
-    std::vector<PinnableSlice> values(keys.size());
-    std::vector<Status> statuses(keys.size());
-    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), keys.size(),
-                  slices.data(), values.data(), statuses.data());
-    for (const Status& s : statuses) {
+  void MultiGet(const std::vector<int>& numbers) {
+    Keys keys;
+    for (const int number : numbers) keys.push_back(Key(number));
+    std::vector<PinnableSlice> values;
+    for (const Status& s : protean::MultiGet(db_.get(), keys, &values)) {
       EXPECT_TRUE(s.ok() || s.IsNotFound()) << s.ToString();
     }
   }
@@ -44,47 +35,45 @@ class FilterGetsTest : public FilterStatisticsTest {
     return {gets.unasked, gets.negatives, gets.true_positives,
             gets.false_positives};
   }
-  // The numbers of levels 0, 1 and 2.
+  // Expects these numbers of levels 0, 1 and 2.
   std::vector<Numbers> Gets() {
-    const FilterStatistics now = Now();
+    const FilterStatistics now = FilterStats();
     std::vector<Numbers> gets;
     for (int level = 0; level < 3; level++) {
       gets.push_back(NumbersOf(Level(now, level).gets));
     }
     return gets;
   }
+  void ExpectGets(const std::vector<Numbers>& expected) {
+    EXPECT_EQ(expected, Gets());
+  }
 };
 
 TEST_F(FilterGetsTest, Outcomes) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("value", Get(12));  // in level 0
-  EXPECT_EQ((std::vector<Numbers>{{0, 0, 1, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}),
-            Gets());
+  ExpectGets({{0, 0, 1, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}});
   EXPECT_EQ("", Get(13));  // nowhere
-  EXPECT_EQ((std::vector<Numbers>{{0, 1, 1, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}}),
-            Gets());
+  ExpectGets({{0, 1, 1, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}});
   EXPECT_EQ("value", Get(10));  // in level 2
-  EXPECT_EQ((std::vector<Numbers>{{0, 2, 1, 0}, {0, 2, 0, 0}, {0, 1, 1, 0}}),
-            Gets());
+  ExpectGets({{0, 2, 1, 0}, {0, 2, 0, 0}, {0, 1, 1, 0}});
   // A file is not asked for a key outside of its range.
   EXPECT_EQ("", Get(97));
-  EXPECT_EQ((std::vector<Numbers>{{0, 2, 1, 0}, {0, 2, 0, 0}, {0, 2, 1, 0}}),
-            Gets());
+  ExpectGets({{0, 2, 1, 0}, {0, 2, 0, 0}, {0, 2, 1, 0}});
   MultiGet({12, 13, 15, 10, 99});
-  EXPECT_EQ((std::vector<Numbers>{{0, 5, 2, 0}, {0, 4, 1, 0}, {0, 4, 2, 0}}),
-            Gets());
+  ExpectGets({{0, 5, 2, 0}, {0, 4, 1, 0}, {0, 4, 2, 0}});
   // Deletions answer.
-  ASSERT_OK(db_->Delete(WriteOptions(), Key(10)));
-  ASSERT_OK(db_->Flush(FlushOptions()));
+  Delete(Key(10));
+  Flush();
   EXPECT_EQ("", Get(10));
-  const FilterSums total = Now().total;
+  const FilterSums total = FilterStats().total;
   EXPECT_EQ((Numbers{0, 13, 6, 0}), NumbersOf(total.gets));
   EXPECT_EQ(19u, total.gets.asked());
   EXPECT_EQ(0, total.gets.fpr());
   // Seeks are no Gets, and Gets are no seeks.
   EXPECT_EQ(0u, total.bounded_seeks.asked() + total.unbounded_seeks.asked());
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ((Numbers{0, 13, 6, 0}), NumbersOf(Now().total.gets));
+  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+  EXPECT_EQ((Numbers{0, 13, 6, 0}), NumbersOf(FilterStats().total.gets));
   EXPECT_EQ(-1, FilterLookups().fpr());
 }
 
@@ -92,19 +81,15 @@ TEST_F(FilterGetsTest, FalsePositives) {
   SetTable("blind:1");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("value", Get(10));  // in level 2
-  EXPECT_EQ((std::vector<Numbers>{{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 1, 0}}),
-            Gets());
+  ExpectGets({{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 1, 0}});
   MultiGet({5, 6});
-  EXPECT_EQ((std::vector<Numbers>{{0, 0, 0, 3}, {0, 0, 1, 2}, {0, 0, 1, 1}}),
-            Gets());
-  EXPECT_EQ(1, Now().levels[0].sums.gets.fpr());
+  ExpectGets({{0, 0, 0, 3}, {0, 0, 1, 2}, {0, 0, 1, 1}});
+  EXPECT_EQ(1, FilterStats().levels[0].sums.gets.fpr());
   // The filter is right, but the key is too new for the snapshot.
   SetTable("exact:1");
-  Close();
-  Clean();
-  Open();
+  OpenNew();
   const Snapshot* const before = db_->GetSnapshot();
-  AddFile(db_.get(), 0, 0);
+  AddFile(0, 0);
   ReadOptions read;
   read.snapshot = before;
   EXPECT_EQ("", Get(10, read));
@@ -117,33 +102,25 @@ TEST_F(FilterGetsTest, Merges) {
   for (const char* policy : {"blind:1", "exact:1"}) {
     SCOPED_TRACE(policy);
     const bool blind = policy[0] == 'b';
-    Close();
-    Clean();
     options_.merge_operator = MergeOperators::CreateStringAppendOperator();
     SetTable(policy);
-    Open();
+    OpenNew();
     // All files have keys 0 to 9. Levels 2 and 0 know key 5.
     for (const int level : {2, 1, 0}) {
-      for (const int key : {0, 9}) {
-        ASSERT_OK(db_->Put(WriteOptions(), Key(key), "end"));
-      }
+      for (const int key : {0, 9}) Put(Key(key));
       if (level != 1) {
         ASSERT_OK(db_->Merge(WriteOptions(), Key(5), std::to_string(level)));
       }
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      if (level > 0) {
-        ASSERT_OK(CompactLevel0(db_.get(), level, 1 << 20));
-      }
+      Flush();
+      if (level > 0) CompactLevel0Into(level);
     }
     EXPECT_EQ("2,0", Get(5));
     const Numbers useless = blind ? Numbers{0, 0, 0, 1} : Numbers{0, 1, 0, 0};
-    EXPECT_EQ((std::vector<Numbers>{{0, 0, 1, 0}, useless, {0, 0, 1, 0}}),
-              Gets());
+    ExpectGets({{0, 0, 1, 0}, useless, {0, 0, 1, 0}});
     MultiGet({5});
     Numbers twice = useless;
     for (uint64_t& number : twice) number *= 2;
-    EXPECT_EQ((std::vector<Numbers>{{0, 0, 2, 0}, twice, {0, 0, 2, 0}}),
-              Gets());
+    ExpectGets({{0, 0, 2, 0}, twice, {0, 0, 2, 0}});
   }
 }
 
@@ -152,11 +129,11 @@ TEST_F(FilterGetsTest, FilesWithoutFilters) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("value", Get(5));  // in level 1
   MultiGet({5, 6});
-  EXPECT_EQ((std::vector<Numbers>{{3, 0, 0, 0}, {3, 0, 0, 0}, {1, 0, 0, 0}}),
-            Gets());
-  EXPECT_NE(std::string::npos, Now().ToString().find(", gets.unasked 7\n"))
-      << Now().ToString();
-  EXPECT_EQ(0u, Now().builds.filters);
+  ExpectGets({{3, 0, 0, 0}, {3, 0, 0, 0}, {1, 0, 0, 0}});
+  EXPECT_NE(std::string::npos,
+            FilterStats().ToString().find(", gets.unasked 7\n"))
+      << FilterStats().ToString();
+  EXPECT_EQ(0u, FilterStats().builds.filters);
 }
 
 // RocksDB's tickers count the same for the whole DB, whatever the filter.
@@ -170,14 +147,8 @@ TEST_F(FilterGetsTest, SameAsTickers) {
         "metadata_block_size=64",
         "exact:1;cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
-    Close();
-    Clean();
     options_.statistics = CreateDBStatistics();
-    const std::string text = table;
-    const size_t end =
-        std::min(text.find(';', text.find('}') + 1), text.size());
-    SetTable(text.substr(0, end),
-             end == text.size() ? "" : text.substr(end + 1));
+    SetTable(table);
     ASSERT_NO_FATAL_FAILURE(MakeTree());
     std::mt19937 random(1);
     const auto draw = [&] { return static_cast<int>(random() % 105); };
@@ -187,13 +158,13 @@ TEST_F(FilterGetsTest, SameAsTickers) {
       for (int& key : keys) key = draw();
       MultiGet(keys);
     }
-    const FilterStatistics now = Now();
-    EXPECT_LT(500u, now.ticker_gets.negatives + now.ticker_gets.true_positives +
-                        now.ticker_gets.false_positives);
-    EXPECT_LT(0u, now.ticker_gets.true_positives);
+    const FilterStatistics now = FilterStats();
+    const TickerGets& gets = now.ticker_gets;
+    EXPECT_LT(500u,
+              gets.negatives + gets.true_positives + gets.false_positives);
+    EXPECT_LT(0u, gets.true_positives);
     EXPECT_EQ(
-        (Numbers{0, now.ticker_gets.negatives, now.ticker_gets.true_positives,
-                 now.ticker_gets.false_positives}),
+        (Numbers{0, gets.negatives, gets.true_positives, gets.false_positives}),
         NumbersOf(now.total.gets));
   }
 }
@@ -204,14 +175,10 @@ TEST_F(FilterGetsTest, SameAsTickers) {
 TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
   const auto count = [this](const char* policy, const char* table,
                             bool statistics, bool by_level) {
-    Close();
-    Clean();
     options_.statistics = statistics ? CreateDBStatistics() : nullptr;
     SetTable(policy, table);
     MakeTree();
     PerfContext* const counters = get_perf_context();
-    const PerfLevel before = GetPerfLevel();
-    SetPerfLevel(kEnableCount);
     counters->Reset();
     if (by_level) counters->EnablePerLevelPerfContext();
     std::mt19937 random(1);
@@ -232,15 +199,10 @@ TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
       counters->ClearPerLevelPerfContext();
       counters->DisablePerLevelPerfContext();
     }
-    SetPerfLevel(before);
     if (statistics) {
-      for (const Tickers ticker :
-           {BLOOM_FILTER_USEFUL, BLOOM_FILTER_FULL_POSITIVE,
-            BLOOM_FILTER_FULL_TRUE_POSITIVE}) {
-        numbers.push_back(options_.statistics->getTickerCount(ticker));
-      }
-      EXPECT_EQ(numbers[1],
-                options_.statistics->getTickerCount(BLOOM_FILTER_USEFUL));
+      EXPECT_EQ(numbers[1], Ticks(BLOOM_FILTER_USEFUL));
+      numbers.insert(numbers.end(), {Ticks(BLOOM_FILTER_FULL_POSITIVE),
+                                     Ticks(BLOOM_FILTER_FULL_TRUE_POSITIVE)});
     }
     return numbers;
   };
@@ -259,17 +221,13 @@ TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
 
 TEST_F(FilterGetsTest, NoAnswerIsKnownWithoutThePerfContext) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  PerfContext* const counters = get_perf_context();
-  const PerfLevel before = GetPerfLevel();
+  get_perf_context()->Reset();
   SetPerfLevel(kDisable);
-  counters->Reset();
   EXPECT_EQ("", Get(13));       // nowhere
   EXPECT_EQ("value", Get(10));  // in level 2
-  EXPECT_EQ(0u, counters->bloom_sst_miss_count);
-  EXPECT_EQ(0u, counters->bloom_sst_hit_count);
-  SetPerfLevel(before);
-  EXPECT_EQ((std::vector<Numbers>{{2, 0, 0, 0}, {2, 0, 0, 0}, {2, 0, 0, 0}}),
-            Gets());
+  EXPECT_EQ(0u, get_perf_context()->bloom_sst_miss_count);
+  EXPECT_EQ(0u, get_perf_context()->bloom_sst_hit_count);
+  ExpectGets({{2, 0, 0, 0}, {2, 0, 0, 0}, {2, 0, 0, 0}});
 }
 
 // A key may lie between two blocks. The index then knows that none need be
@@ -277,25 +235,20 @@ TEST_F(FilterGetsTest, NoAnswerIsKnownWithoutThePerfContext) {
 TEST_F(FilterGetsTest, IndexWithFirstKeysSparesReads) {
   for (const char* where : {"", "cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(where);
-    Close();
-    Clean();
     SetTable("blind:1",
              std::string("index_type=kBinarySearchWithFirstKey;block_size=1;"
                          "index_shortening=kNoShortening;") +
                  where);
-    Open();
-    AddFile(db_.get(), 0, 0);
+    OpenNew();
+    AddFile(0, 0);
     for (int key = 1; key < 90; key++) Get(key);
     PerfContext* const counters = get_perf_context();
-    const PerfLevel before = GetPerfLevel();
-    SetPerfLevel(kEnableCount);
     counters->Reset();
     uint64_t found = 0;
     for (int key = 1; key < 90; key++) found += Get(key).empty() ? 0 : 1;
     const uint64_t data_blocks = counters->block_cache_hit_count -
                                  counters->block_cache_index_hit_count -
                                  counters->block_cache_filter_hit_count;
-    SetPerfLevel(before);
     EXPECT_EQ(8u, found);
     EXPECT_EQ(found, data_blocks + counters->block_read_count);
   }
@@ -306,40 +259,39 @@ TEST_F(FilterGetsTest, FiltersOfRocksDB) {
   SetTable("bloomfilter:20");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   SetTable("exact:1");
-  Reopen();
+  Open();
   EXPECT_EQ("value", Get(10));
-  EXPECT_EQ((std::vector<Numbers>{{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}),
-            Gets());
+  ExpectGets({{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}});
+  AddFile(0, 3);
+  const FilterSums total = FilterStats().total;
+  EXPECT_EQ((std::map<std::string, uint64_t>{{"rocksdb_filter", 3}}),
+            total.unused_files);
+  EXPECT_EQ(1u, total.used_files());
 }
 
 TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  ColumnFamilyHandle* family;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &family));
-  families_.push_back(family);
+  ColumnFamilyHandle* const family = NewFamily("other");
   ASSERT_OK(db_->Put(WriteOptions(), family, Key(1), "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), family));
   std::string value;
   ASSERT_OK(db_->Get(ReadOptions(), family, Key(1), &value));
-  EXPECT_EQ((Numbers{0, 0, 1, 0}), NumbersOf(Of(db_.get(), family).total.gets));
-  EXPECT_EQ((Numbers{0, 0, 0, 0}), NumbersOf(Now().total.gets));
+  EXPECT_EQ((Numbers{0, 0, 1, 0}),
+            NumbersOf(StatisticsOf(db_.get(), family).total.gets));
+  EXPECT_EQ((Numbers{0, 0, 0, 0}), NumbersOf(FilterStats().total.gets));
   EXPECT_EQ("", Get(13));
   // A compaction leaves the counts to the levels.
-  CompactRangeOptions all;
-  all.change_level = true;
-  all.target_level = 3;
-  ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
-  EXPECT_EQ((std::vector<Numbers>{{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}}),
-            Gets());
+  CompactTo(3);
+  ExpectGets({{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}});
   EXPECT_EQ("", Get(13));
-  EXPECT_EQ((Numbers{0, 4, 0, 0}), NumbersOf(Now().total.gets));
+  EXPECT_EQ((Numbers{0, 4, 0, 0}), NumbersOf(FilterStats().total.gets));
   EXPECT_EQ((Numbers{0, 4, 1, 0}), NumbersOf(GetFilterSums(path_).gets));
   ASSERT_OK(db_->DropColumnFamily(family));
   // Other levels had the same counters.
-  Reopen();
-  EXPECT_EQ((Numbers{0, 0, 0, 0}), NumbersOf(Now().total.gets));
+  Open();
+  EXPECT_EQ((Numbers{0, 0, 0, 0}), NumbersOf(FilterStats().total.gets));
   EXPECT_EQ("", Get(13));
-  EXPECT_EQ((Numbers{0, 1, 0, 0}), NumbersOf(Now().total.gets));
+  EXPECT_EQ((Numbers{0, 1, 0, 0}), NumbersOf(FilterStats().total.gets));
 }
 
 // All counts are there at once, while threads run and when they have ended.
@@ -362,16 +314,16 @@ TEST_F(FilterGetsTest, Threads) {
   }
   while (done < kThreads) {
     // Sums never fall.
-    const FilterLookups before = Now().total.gets;
-    EXPECT_LE(before.negatives, Now().total.gets.negatives);
+    const FilterLookups before = FilterStats().total.gets;
+    EXPECT_LE(before.negatives, FilterStats().total.gets.negatives);
   }
   const Numbers all = {0, 3 * kThreads * kGets, kThreads * kGets, 0};
-  EXPECT_EQ(all, NumbersOf(Now().total.gets));
+  EXPECT_EQ(all, NumbersOf(FilterStats().total.gets));
   seen = true;
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(all, NumbersOf(Now().total.gets));
+  EXPECT_EQ(all, NumbersOf(FilterStats().total.gets));
   std::thread([&] { EXPECT_EQ("", Get(13)); }).join();
-  EXPECT_EQ(all[1] + 3, Now().total.gets.negatives);
+  EXPECT_EQ(all[1] + 3, FilterStats().total.gets.negatives);
 }
 
 // ---- Filters built ----
@@ -381,8 +333,8 @@ TEST_F(FilterGetsTest, FiltersBuilt) {
   Open();
   // The first file is written when no file of the DB is open.
   const auto begin = std::chrono::steady_clock::now();
-  AddFile(db_.get(), 0, 0, 500);
-  FilterStatistics now = Now();
+  AddFile(0, 0, 500);
+  FilterStatistics now = FilterStats();
   const std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - begin;
   EXPECT_EQ(1u, now.builds.filters);
@@ -395,33 +347,27 @@ TEST_F(FilterGetsTest, FiltersBuilt) {
                                                      now.builds.model_micros));
   EXPECT_NE(std::string::npos,
             now.ToString().find("\nbuilds: filters 1, keys 500, "));
-  AddFile(db_.get(), 0, 5, 100);
+  AddFile(0, 5, 100);
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  const uint64_t compacted = Now().live_files;
-  const FilterBuilds builds = Now().builds;
+  const uint64_t compacted = FilterStats().live_files;
+  const FilterBuilds builds = FilterStats().builds;
   EXPECT_EQ(2 + compacted, builds.filters);
   EXPECT_EQ(500u + 100 + 600, builds.keys);
   EXPECT_LE(now.builds.build_micros, builds.build_micros);
   // Not of another column family, nor of another process.
-  ColumnFamilyHandle* family;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &family));
-  families_.push_back(family);
+  ColumnFamilyHandle* const family = NewFamily("other");
   const std::string file = path_ + "/outside.sst";
-  SstFileWriter writer(EnvOptions(), options_);
-  ASSERT_OK(writer.Open(file));
-  ASSERT_OK(writer.Put(Key(1), "value"));
-  ASSERT_OK(writer.Finish());
-  IngestExternalFileOptions ingestion;
-  ingestion.move_files = true;
-  ASSERT_OK(db_->IngestExternalFile(family, {file}, ingestion));
-  EXPECT_EQ(0u, Of(db_.get(), family).builds.filters);
+  WriteSstFile(options_, file, {Key(1)});
+  ASSERT_OK(
+      db_->IngestExternalFile(family, {file}, IngestExternalFileOptions()));
+  EXPECT_EQ(0u, StatisticsOf(db_.get(), family).builds.filters);
   ASSERT_OK(db_->Put(WriteOptions(), family, Key(2), "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), family));
-  EXPECT_EQ(1u, Of(db_.get(), family).builds.filters);
-  EXPECT_EQ(2 + compacted, Now().builds.filters);
+  EXPECT_EQ(1u, StatisticsOf(db_.get(), family).builds.filters);
+  EXPECT_EQ(2 + compacted, FilterStats().builds.filters);
   ASSERT_OK(db_->DropColumnFamily(family));
-  Reopen();
-  EXPECT_EQ(0u, Now().builds.filters);
+  Open();
+  EXPECT_EQ(0u, FilterStats().builds.filters);
 }
 
 TEST_F(FilterGetsTest, PartitionedFiltersBuilt) {
@@ -429,13 +375,13 @@ TEST_F(FilterGetsTest, PartitionedFiltersBuilt) {
            "partition_filters=true;index_type=kTwoLevelIndexSearch;"
            "metadata_block_size=64");
   Open();
-  AddFile(db_.get(), 0, 0, 500);
-  const FilterBuilds builds = Now().builds;
+  AddFile(0, 0, 500);
+  const FilterBuilds builds = FilterStats().builds;
   EXPECT_EQ(1u, builds.filters);
   EXPECT_EQ(500u, builds.keys);
   // The filter's size includes the index of the parts.
   EXPECT_LT(0u, builds.filter_bytes);
-  EXPECT_LE(builds.filter_bytes, Now().total.filter_bytes);
+  EXPECT_LE(builds.filter_bytes, FilterStats().total.filter_bytes);
   EXPECT_EQ(0u, builds.model_micros);
   EXPECT_LT(0u, builds.build_micros);
 }

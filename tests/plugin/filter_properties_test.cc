@@ -4,16 +4,9 @@
 
 #include "plugin/filter_properties.h"
 
-#include <gtest/gtest.h>
-
 #include "filter_policy/filter_properties.h"
-#include "plugin/protean.h"
-#include "rocksdb/comparator.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_reader.h"
-#include "rocksdb/sst_file_writer.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -47,50 +40,19 @@ class CountingCollectorFactory : public TablePropertiesCollectorFactory {
   }
 };
 
-// Orders keys by their last byte first.
-class OddComparator : public Comparator {
- public:
-  const char* Name() const override { return "OddComparator"; }
-  int Compare(const Slice& a, const Slice& b) const override {
-    const int order = a[a.size() - 1] - b[b.size() - 1];
-    return order != 0 ? order : a.compare(b);
-  }
-  void FindShortestSeparator(std::string*, const Slice&) const override {}
-  void FindShortSuccessor(std::string*) const override {}
-};
-
-class FilterPropertiesTest : public testing::Test {
+class FilterPropertiesTest : public OwnDBTest {
  protected:
   FilterPropertiesTest() {
-    options_.create_if_missing = true;
-    options_.disable_auto_compactions = true;
+    options_.target_file_size_base = 64 << 20;
     options_.table_properties_collector_factories.push_back(
         std::make_shared<CountingCollectorFactory>());
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
-  ~FilterPropertiesTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
   }
 
-  void SetPolicy(const std::string& policy) {
-    ASSERT_OK(GetColumnFamilyOptionsFromString(
-        ConfigOptions(), options_,
-        "table_factory={id=ProteanTable;filter_policy=" + policy + "}",
-        &options_));
-  }
-  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
-
-  void Fill(int first = 0) {
-    for (int i = 0; i < kKeys; i++) {
-      ASSERT_OK(db_->Put(WriteOptions(), Key(first + i), "value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions()));
-  }
-  static std::string Key(int i) {
-    char key[16];
-    snprintf(key, sizeof(key), "%08d", 37 * i);
-    return key;
+  static std::string Key(int i) { return Digits(37 * i, 8); }
+  static Keys SomeKeys(int first = 0) {
+    Keys keys;
+    for (int i = 0; i < kKeys; i++) keys.push_back(Key(first + i));
+    return keys;
   }
 
   std::map<std::string, FilterProperties> All() {
@@ -99,22 +61,21 @@ class FilterPropertiesTest : public testing::Test {
         GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
     return files;
   }
+  // The properties of the only file.
   FilterProperties Only() {
     const auto files = All();
     EXPECT_EQ(1u, files.size());
     return files.empty() ? FilterProperties() : files.begin()->second;
   }
-  TablePropertiesCollection Tables() {
-    TablePropertiesCollection tables;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&tables));
-    return tables;
+  // Checks the bits per key that the properties of a file tell.
+  static void ExpectBits(const TableProperties& table,
+                         const FilterProperties& filter, double tolerance) {
+    EXPECT_NEAR(8 * static_cast<double>(table.filter_size) /
+                    static_cast<double>(table.num_entries),
+                filter.bits_per_key, tolerance);
   }
 
   static constexpr int kKeys = 5000;
-
-  const std::string path_ = test::PerThreadDBPath("filter_properties");
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -122,16 +83,15 @@ class FilterPropertiesTest : public testing::Test {
 TEST_F(FilterPropertiesTest, TellsTheKindAndTheSize) {
   SetPolicy("surf:0:8");
   Open();
-  Fill();
+  WriteFile(SomeKeys());
   const FilterProperties surf = Only();
   EXPECT_EQ("SuRF", surf.kind);
   EXPECT_EQ("trie, 8 real bits", surf.design);
   EXPECT_EQ("", surf.basis);
   EXPECT_LT(surf.predicted_fpr, 0);
-  const auto tables = Tables();
+  const auto tables = PropertiesOf(db_.get());
   const TableProperties& table = *tables.begin()->second;
-  EXPECT_NEAR(8.0 * static_cast<double>(table.filter_size) / kKeys,
-              surf.bits_per_key, 0.1);
+  ExpectBits(table, surf, 0.1);
   // The application's collectors work as without Protean.
   EXPECT_EQ(std::to_string(kKeys),
             table.user_collected_properties.at("app.count"));
@@ -154,27 +114,21 @@ TEST(FilterPropertiesSizeTest, DoesNotDependOnTheClock) {
 TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   SetPolicy("{id=protean.Proteus;bits_per_key=16;sample_every=1}");
   Open();
-  Fill();
+  WriteFile(SomeKeys());
   const FilterProperties untaught = Only();
   EXPECT_EQ("Proteus", untaught.kind);
   EXPECT_EQ("from the keys alone", untaught.basis);
   EXPECT_EQ(0u, untaught.samples);
-  EXPECT_NEAR(
-      8.0 * static_cast<double>(Tables().begin()->second->filter_size) / kKeys,
-      untaught.bits_per_key, 0.1);
+  ExpectBits(*PropertiesOf(db_.get()).begin()->second, untaught, 0.1);
   EXPECT_LE(untaught.bits_per_key, 16);
   EXPECT_GE(untaught.predicted_fpr, 0);
   EXPECT_LE(untaught.predicted_fpr, 1);
   EXPECT_GT(untaught.model_micros, 0u);
 
   for (int i = 0; i < 300; i++) {
-    std::string value;
-    ASSERT_TRUE(db_->Get(ReadOptions(), Key(i).substr(0, 7) + "x", &value)
-                    .IsNotFound());
+    ASSERT_FALSE(Has(Key(i).substr(0, 7) + "x"));
   }
-  CompactRangeOptions all;
-  all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-  ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
+  Compact();
   const FilterProperties taught = Only();
   EXPECT_EQ(300u, taught.samples);
   EXPECT_EQ("from 300 sample queries and the keys", taught.basis);
@@ -188,22 +142,17 @@ TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
   options_.target_file_size_base = 40 << 10;
   options_.max_background_jobs = 4;
   options_.max_subcompactions = 4;
-  options_.compression = kNoCompression;
   Open();
-  Fill();
-  Fill(kKeys);
-  CompactRangeOptions all;
-  all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-  ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
-  Fill();
-  const auto tables = Tables();
+  WriteFile(SomeKeys());
+  WriteFile(SomeKeys(kKeys));
+  Compact();
+  WriteFile(SomeKeys());
+  const auto tables = PropertiesOf(db_.get());
   EXPECT_GT(tables.size(), 3u);
   EXPECT_EQ(tables.size(), All().size());
   for (const auto& [path, filter] : All()) {
     SCOPED_TRACE(path);
-    EXPECT_NEAR(8 * static_cast<double>(tables.at(path)->filter_size) /
-                    static_cast<double>(tables.at(path)->num_entries),
-                filter.bits_per_key, 0.3);
+    ExpectBits(*tables.at(path), filter, 0.3);
   }
 }
 
@@ -211,10 +160,7 @@ TEST_F(FilterPropertiesTest, FilesFromOutside) {
   SetPolicy("proteus:12");
   Open();
   const std::string file = path_ + "/outside.sst";
-  SstFileWriter writer(EnvOptions(), options_);
-  ASSERT_OK(writer.Open(file));
-  for (int i = 0; i < kKeys; i++) ASSERT_OK(writer.Put(Key(i), "value"));
-  ASSERT_OK(writer.Finish());
+  WriteSstFile(options_, file, SomeKeys());
   // Stock RocksDB can read the properties.
   SstFileReader reader((Options()));
   ASSERT_OK(reader.Open(file));
@@ -226,29 +172,28 @@ TEST_F(FilterPropertiesTest, FilesFromOutside) {
 }
 
 TEST_F(FilterPropertiesTest, SaysWhyThereIsNoFilter) {
-  OddComparator odd;
+  const OddComparator odd;
   options_.comparator = &odd;
   SetPolicy("proteus:12");
   Open();
-  Fill();
+  WriteFile(SomeKeys());
   const FilterProperties none = Only();
   EXPECT_EQ("none", none.kind);
   EXPECT_NE(std::string::npos, none.design.find("order")) << none.design;
-  db_.reset();
+  Destroy();  // while there is the comparator
 }
 
 TEST_F(FilterPropertiesTest, OtherFiltersHaveNone) {
   for (const char* policy : {"bloomfilter:10", "nullptr"}) {
     SCOPED_TRACE(policy);
     SetPolicy(policy);
-    Open();
-    Fill();
-    EXPECT_EQ(1u, Tables().size());
+    OpenNew();
+    WriteFile(SomeKeys());
+    EXPECT_EQ(1u, PropertiesOf(db_.get()).size());
     EXPECT_TRUE(All().empty());
-    EXPECT_EQ(1u, Tables().begin()->second->user_collected_properties.count(
-                      "app.count"));
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
+    EXPECT_EQ(1u, PropertiesOf(db_.get())
+                      .begin()
+                      ->second->user_collected_properties.count("app.count"));
   }
 }
 

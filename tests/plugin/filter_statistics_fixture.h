@@ -6,14 +6,9 @@
 
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <deque>
-#include <optional>
-#include <set>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/filter_statistics.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,29 +19,30 @@ constexpr FilterKind kExactKind{201};
 constexpr FilterKind kBlindKind{202};
 constexpr size_t kKeySize = 4;
 
-class Exact : public RangeFilter {
+template <bool kBlind>
+class TestFilter : public RangeFilter {
  public:
-  explicit Exact(const Slice& payload) {
-    for (size_t i = 0; i < payload.size(); i += kKeySize) {
-      keys_.emplace(payload.data() + i, kKeySize);
-    }
-  }
   static Status Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
-    filter->reset(new Exact(part.payload));
+    auto opened = std::make_unique<TestFilter>();
+    for (size_t i = 0; i < part.payload.size(); i += kKeySize) {
+      opened->keys_.emplace(part.payload.data() + i, kKeySize);
+    }
+    *filter = std::move(opened);
     return Status::OK();
   }
   bool KeyMayMatch(const Slice& key) const override {
-    return keys_.count(key.ToString()) > 0;
+    return kBlind || keys_.count(key.ToString()) > 0;
   }
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override {
-    const auto next = keys_.lower_bound(lo.ToString());
-    if (next == keys_.end()) return false;
-    const int order = Slice(*next).compare(hi);
+    std::string next = lo.ToString();
+    if (!kBlind && !LowerBound(lo, &next)) return false;
+    const int order = Slice(next).compare(hi);
     return hi_inclusive ? order <= 0 : order < 0;
   }
   bool LowerBound(const Slice& target, std::string* bound) const override {
+    if (kBlind) return RangeFilter::LowerBound(target, bound);
     const auto next = keys_.lower_bound(target.ToString());
     if (next == keys_.end()) return false;
     *bound = *next;
@@ -55,20 +51,6 @@ class Exact : public RangeFilter {
 
  private:
   std::set<std::string> keys_;
-};
-
-class Blind : public RangeFilter {
- public:
-  static Status Open(const PartContents& /*part*/,
-                     std::unique_ptr<RangeFilter>* filter) {
-    filter->reset(new Blind);
-    return Status::OK();
-  }
-  bool KeyMayMatch(const Slice&) const override { return true; }
-  bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override {
-    return hi_inclusive ? lo.compare(hi) <= 0 : lo.compare(hi) < 0;
-  }
 };
 
 class KeysBuilder : public RangeFilterBuilder {
@@ -123,32 +105,28 @@ class TestPolicy : public RangeFilterPolicy {
     *policy = Make();
     return Status::OK();
   }
+  static void Register() {
+    static const FilterType type = {
+        kBlind ? kBlindKind : kExactKind,
+        kBlind ? "Blind" : "Exact",
+        TestFilter<kBlind>::Open,
+        {{kBlind ? "protean.Blind" : "protean.Exact",
+          kBlind ? "blind" : "exact", kBlind ? "blind:1" : "exact:1", Make,
+          Parse}}};
+    RegisterFilterType(&type);
+  }
 };
 
 [[maybe_unused]] inline const bool registered = [] {
-  using ExactPolicy = TestPolicy<false>;
-  using BlindPolicy = TestPolicy<true>;
-  static const FilterType exact = {kExactKind,
-                                   "Exact",
-                                   Exact::Open,
-                                   {{"protean.Exact", "exact", "exact:1",
-                                     ExactPolicy::Make, ExactPolicy::Parse}}};
-  static const FilterType blind = {kBlindKind,
-                                   "Blind",
-                                   Blind::Open,
-                                   {{"protean.Blind", "blind", "blind:1",
-                                     BlindPolicy::Make, BlindPolicy::Parse}}};
-  RegisterFilterType(&exact);
-  RegisterFilterType(&blind);
+  TestPolicy<false>::Register();
+  TestPolicy<true>::Register();
   return true;
 }();
 
 // ---- The tree ----
 
 inline std::string Key(int i) {
-  char key[kKeySize + 1];
-  snprintf(key, sizeof(key), "%04d", i);
-  return key;
+  return Digits(static_cast<uint64_t>(i), kKeySize);
 }
 
 // A clock that stands still between calls of Advance and SetTo.
@@ -164,41 +142,16 @@ class StoppedClock : public EnvWrapper {
   std::atomic<uint64_t> now_{1000 * 1000};
 };
 
-class FilterStatisticsTest : public testing::Test {
+class FilterStatisticsTest : public OwnDBTest {
  protected:
   FilterStatisticsTest() {
-    options_ = UnthrottledFiles();
-    options_.create_if_missing = true;
-    options_.info_log = log_;
+    options_.statistics = nullptr;
     SetTable("exact:1");
-    Clean();
-  }
-  ~FilterStatisticsTest() override {
-    Close();
-    Clean();
-  }
-  void Clean() {
-    for (const char* name : {"", "_other", "_log", "_outside"}) {
-      EXPECT_OK(DestroyDB(path_ + name, Options()));
-    }
   }
 
   // Reads in vain are not remembered, so that they count each time.
   void SetTable(const std::string& policy, const std::string& more = "") {
-    options_.table_factory =
-        NewTable("ProteanTable",
-                 "filter_policy=" + policy + ";miss_cache_size=0;" + more);
-  }
-  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
-  void Close() {
-    for (ColumnFamilyHandle* family : families_) delete family;
-    families_.clear();
-    db_.reset();
-  }
-  // Counts start at 0 again.
-  void Reopen() {
-    Close();
-    Open();
+    SetPolicy(policy, "miss_cache_size=0;" + more);
   }
 
   // Adds a file in the level, with keys from `first` on, 10 apart.
@@ -211,30 +164,20 @@ class FilterStatisticsTest : public testing::Test {
       ASSERT_OK(CompactLevel0(db, level, 1 << 20));
     }
   }
+  void AddFile(int level, int first, int keys = 10) {
+    AddFile(db_.get(), level, first, keys);
+  }
   // Keys 0002, ..., 0092 in level 0, 0005, ..., 0095 in level 1, and 0000, ...,
-  // 0100 in level 2.
+  // 0100 in level 2. Counts start at 0 when the DB is opened again.
   void MakeTree() {
+    OpenNew();
+    before_ = {};
+    AddFile(2, 0, 11);
+    AddFile(1, 5);
+    AddFile(0, 2);
     Open();
-    AddFile(db_.get(), 2, 0, 11);
-    AddFile(db_.get(), 1, 5);
-    AddFile(db_.get(), 0, 2);
-    Reopen();
   }
 
-  // ---- Seeks ----
-
-  using Bound = std::optional<std::string>;
-
-  // The key that a seek finds, or an empty string. The iterator is destroyed.
-  std::string Find(const std::string& target, const Bound& upper,
-                   ReadOptions read = {}) {
-    const Slice bound = upper.has_value() ? Slice(*upper) : Slice();
-    if (upper.has_value()) read.iterate_upper_bound = &bound;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
-    it->Seek(target);
-    EXPECT_OK(it->status());
-    return it->Valid() ? it->key().ToString() : "";
-  }
   // Read options with this upper bound.
   ReadOptions UpTo(int key) {
     bounds_.push_back(Key(key));
@@ -243,28 +186,8 @@ class FilterStatisticsTest : public testing::Test {
     read.iterate_upper_bound = &bound_slices_.back();
     return read;
   }
-  std::string FindBackwards(const Bound& target, const std::string& lower) {
-    const Slice bound = lower;
-    ReadOptions read;
-    read.iterate_lower_bound = &bound;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
-    if (target.has_value()) {
-      it->SeekForPrev(*target);
-    } else {
-      it->SeekToLast();
-    }
-    EXPECT_OK(it->status());
-    return it->Valid() ? it->key().ToString() : "";
-  }
 
   // ---- Statistics ----
-
-  static FilterStatistics Of(DB* db, ColumnFamilyHandle* family) {
-    FilterStatistics statistics;
-    EXPECT_OK(GetFilterStatistics(db, family, &statistics));
-    return statistics;
-  }
-  FilterStatistics Now() { return Of(db_.get(), db_->DefaultColumnFamily()); }
 
   static FilterSums Level(const FilterStatistics& statistics, int level) {
     for (const LevelFilterStatistics& l : statistics.levels) {
@@ -281,17 +204,16 @@ class FilterStatisticsTest : public testing::Test {
   }
   // What each level has counted since the last ExpectNews.
   std::vector<Numbers> News(bool open) {
-    const FilterStatistics now = Now();
+    const auto of = [open](const FilterStatistics& statistics, int level) {
+      const FilterSums sums = Level(statistics, level);
+      return NumbersOf(open ? sums.unbounded_seeks : sums.bounded_seeks);
+    };
+    const FilterStatistics now = FilterStats();
     std::vector<Numbers> news;
     for (int level = 0; level < 3; level++) {
-      const FilterSums new_sums = Level(now, level);
-      const FilterSums old_sums = Level(before_, level);
-      Numbers numbers =
-          NumbersOf(open ? new_sums.unbounded_seeks : new_sums.bounded_seeks);
-      const Numbers old =
-          NumbersOf(open ? old_sums.unbounded_seeks : old_sums.bounded_seeks);
-      for (size_t i = 0; i < old.size(); i++) numbers[i] -= old[i];
-      news.push_back(numbers);
+      news.push_back(of(now, level));
+      const Numbers old = of(before_, level);
+      for (size_t i = 0; i < old.size(); i++) news.back()[i] -= old[i];
     }
     return news;
   }
@@ -299,7 +221,7 @@ class FilterStatisticsTest : public testing::Test {
   void ExpectNews(bool open, const std::vector<Numbers>& expected) {
     EXPECT_EQ(expected, News(open));
     EXPECT_EQ(std::vector<Numbers>(3, kNothing), News(!open));
-    before_ = Now();
+    before_ = FilterStats();
   }
   void ExpectClosed(const std::vector<Numbers>& e) { ExpectNews(false, e); }
   void ExpectOpen(const std::vector<Numbers>& e) { ExpectNews(true, e); }
@@ -311,12 +233,6 @@ class FilterStatisticsTest : public testing::Test {
   inline static const Numbers kFalse = {0, 0, 0, 1, 0};
   inline static const Numbers kReachedTrue = {0, 0, 1, 0, 1};
 
-  const std::string path_ = test::PerThreadDBPath("filter_statistics");
-  const std::shared_ptr<RecordingLogger> log_ =
-      std::make_shared<RecordingLogger>();
-  Options options_;
-  std::unique_ptr<DB> db_;
-  std::vector<ColumnFamilyHandle*> families_;
   FilterStatistics before_;
   std::deque<std::string> bounds_;  // of UpTo
   std::deque<Slice> bound_slices_;

@@ -8,15 +8,13 @@
 #include <chrono>
 #include <functional>
 #include <regex>
-#include <set>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/statistics.h"
 #include "rocksdb/utilities/stackable_db.h"
 #include "tests/open_secondary.h"
 #include "tests/plugin/filter_statistics_fixture.h"
+#include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -24,18 +22,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(Key(2), Find(Key(1), {}));
-  const FilterStatistics old = Now();
+  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+  EXPECT_EQ(Key(2), FirstFrom(Key(1)));
+  const FilterStatistics old = FilterStats();
   EXPECT_EQ(3u, old.total.open_files);
   EXPECT_EQ(3u, old.live_files);
   EXPECT_EQ(31u, old.total.keys);
   EXPECT_EQ(31u, old.total.entries);
-  CompactRangeOptions all;
-  all.change_level = true;
-  all.target_level = 3;
-  ASSERT_OK(db_->CompactRange(all, nullptr, nullptr));
-  FilterStatistics now = Now();
+  CompactTo(3);
+  FilterStatistics now = FilterStats();
   EXPECT_EQ(1u, now.total.open_files);
   EXPECT_EQ(1u, now.live_files);
   EXPECT_EQ(1u, now.files.size());
@@ -46,8 +41,8 @@ TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
     EXPECT_EQ(NumbersOf(Level(old, level).unbounded_seeks),
               NumbersOf(Level(now, level).unbounded_seeks));
   }
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  now = Now();
+  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+  now = FilterStats();
   EXPECT_EQ(old.total.bounded_seeks.negatives + 1,
             now.total.bounded_seeks.negatives);
   EXPECT_EQ(1u, now.files[0].bounded_seeks.negatives);
@@ -57,18 +52,18 @@ TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
 TEST_F(FilterStatisticsTest, SmallTableCaches) {
   Open();
   constexpr int kFiles = 60;
-  for (int i = 0; i < kFiles; i++) AddFile(db_.get(), 0, 100 * i, 5);
+  for (int i = 0; i < kFiles; i++) AddFile(0, 100 * i, 5);
   Close();
   options_.max_open_files = 20;
   options_.skip_stats_update_on_db_open = true;
   Open();
-  EXPECT_EQ(uint64_t{kFiles}, Now().live_files);
+  EXPECT_EQ(uint64_t{kFiles}, FilterStats().live_files);
   for (int round = 0; round < 3; round++) {
     for (int i = 0; i < kFiles; i++) {
-      EXPECT_EQ("", Find(Key(100 * i + 1), Key(100 * i + 9)));
+      EXPECT_EQ("", FirstIn(Key(100 * i + 1), Key(100 * i + 9)));
     }
   }
-  const FilterStatistics now = Now();
+  const FilterStatistics now = FilterStats();
   EXPECT_LT(now.total.open_files, uint64_t{kFiles});
   // Each seek asks all files of level 0.
   EXPECT_EQ(3u * kFiles * kFiles, now.total.bounded_seeks.negatives);
@@ -79,37 +74,38 @@ TEST_F(FilterStatisticsTest, SmallTableCaches) {
 
 TEST_F(FilterStatisticsTest, TwoDBsThatShareOptions) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
+  const std::string path = path_ + "_other";
   std::unique_ptr<DB> other;
-  ASSERT_OK(OpenDB(&other, options_, path_ + "_other"));
+  ASSERT_OK(OpenDB(&other, options_, path));
   AddFile(other.get(), 0, 0);
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
-  const FilterStatistics of_other =
-      Of(other.get(), other->DefaultColumnFamily());
+  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+  EXPECT_EQ(3u, FilterStats().total.bounded_seeks.negatives);
+  const FilterStatistics of_other = StatisticsOf(other.get());
   EXPECT_EQ(1u, of_other.total.open_files);
   EXPECT_EQ(0u, of_other.total.bounded_seeks.asked());
-  EXPECT_EQ(path_ + "_other", of_other.db);
+  EXPECT_EQ(path, of_other.db);
 }
 
-TEST_F(FilterStatisticsTest, InstancesThatOnlyRead) {
+TEST_F(FilterStatisticsTest, OtherInstances) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  Close();
-  ASSERT_OK(OpenReadOnly(&db_, options_, path_));
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
-  EXPECT_EQ(3u, Now().live_files);
-  Close();
-  options_.max_open_files = -1;
-  ASSERT_OK(OpenSecondary(&db_, options_, path_, path_ + "_log"));
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
-}
-
-TEST_F(FilterStatisticsTest, WrappedDBs) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  db_.reset(new StackableDB(new StackableDB(db_.release())));
-  EXPECT_EQ("", Find(Key(6), Key(9)));
-  EXPECT_EQ(3u, Now().total.bounded_seeks.negatives);
+  options_.max_open_files = -1;  // which a secondary instance needs
+  const auto read_only = [this] { return OpenReadOnly(&db_, options_, path_); };
+  const auto secondary = [this] {
+    return OpenSecondary(&db_, options_, path_, path_ + "_log");
+  };
+  const auto wrapped = [this] {
+    const Status s = OpenDB(&db_, options_, path_);
+    db_.reset(new StackableDB(new StackableDB(db_.release())));
+    return s;
+  };
+  for (const std::function<Status()>& open :
+       std::vector<std::function<Status()>>{read_only, secondary, wrapped}) {
+    Close();
+    ASSERT_OK(open());
+    EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+    EXPECT_EQ(3u, FilterStats().total.bounded_seeks.negatives);
+    EXPECT_EQ(3u, FilterStats().live_files);
+  }
   FilterStatistics none;
   EXPECT_TRUE(GetFilterStatistics(nullptr, nullptr, &none).IsInvalidArgument());
 }
@@ -117,16 +113,10 @@ TEST_F(FilterStatisticsTest, WrappedDBs) {
 // A file that was written outside of the DB does not name its column family.
 TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  ColumnFamilyHandle* family;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &family));
-  families_.push_back(family);
-  EXPECT_EQ(0u, Of(db_.get(), family).total.open_files);
+  ColumnFamilyHandle* const family = NewFamily("other");
+  EXPECT_EQ(0u, StatisticsOf(db_.get(), family).total.open_files);
   const std::string file = path_ + "/outside.sst";
-  SstFileWriter writer(EnvOptions(), options_);
-  ASSERT_OK(writer.Open(file));
-  ASSERT_OK(writer.Put(Key(3), "value"));
-  ASSERT_OK(writer.Put(Key(7), "value"));
-  ASSERT_OK(writer.Finish());
+  WriteSstFile(options_, file, {Key(3), Key(7)});
   ASSERT_OK(
       db_->IngestExternalFile(family, {file}, IngestExternalFileOptions()));
   const ReadOptions read = UpTo(6);
@@ -134,12 +124,12 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   it->Seek(Key(4));
   EXPECT_FALSE(it->Valid());
   it.reset();
-  const FilterStatistics statistics = Of(db_.get(), family);
+  const FilterStatistics statistics = StatisticsOf(db_.get(), family);
   EXPECT_EQ("other", statistics.column_family);
   EXPECT_EQ(1u, statistics.total.open_files);
   EXPECT_EQ(1u, statistics.total.bounded_seeks.negatives);
-  EXPECT_EQ(3u, Now().total.open_files);
-  EXPECT_EQ(0u, Now().total.bounded_seeks.asked());
+  EXPECT_EQ(3u, FilterStats().total.open_files);
+  EXPECT_EQ(0u, FilterStats().total.bounded_seeks.asked());
 }
 
 // A column family may be at the address of one that was dropped.
@@ -154,11 +144,13 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
       ASSERT_OK(db_->Put(WriteOptions(), family, Key(key), "value"));
     }
     ASSERT_OK(db_->Flush(FlushOptions(), family));
-    EXPECT_EQ(0u, Of(db_.get(), family).total.bounded_seeks.asked()) << i;
+    EXPECT_EQ(0u, StatisticsOf(db_.get(), family).total.bounded_seeks.asked())
+        << i;
     std::unique_ptr<Iterator> it(db_->NewIterator(read, family));
     it->Seek(Key(4));
     it.reset();
-    EXPECT_EQ(1u, Of(db_.get(), family).total.bounded_seeks.asked()) << i;
+    EXPECT_EQ(1u, StatisticsOf(db_.get(), family).total.bounded_seeks.asked())
+        << i;
     ASSERT_OK(db_->DropColumnFamily(family));
     ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
   }
@@ -166,44 +158,42 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
 
 // ---- Filters that are not used ----
 
+using Unused = std::map<std::string, uint64_t>;
+
 TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
   struct Case {
     const char* reason;
     const char* policy;
     std::function<void(Options*)> change;
-    std::string key;
+    std::string key = "0000";
   };
   const auto nothing = [](Options*) {};
   const std::vector<Case> cases = {
-      {"", "exact:1", nothing, "0000"},
-      {"no_filter", "nullptr", nothing, "0000"},
-      {"rocksdb_filter", "bloomfilter:10", nothing, "0000"},
+      {"", "exact:1", nothing},
+      {"no_filter", "nullptr", nothing},
+      {"rocksdb_filter", "bloomfilter:10", nothing},
       {"rocksdb_filter",
        "bloomfilter:10;partition_filters=true;index_type=kTwoLevelIndexSearch",
-       nothing, "0000"},
+       nothing},
       {"other_comparator", "exact:1",
-       [](Options* o) { o->comparator = ReverseBytewiseComparator(); }, "0000"},
+       [](Options* o) { o->comparator = ReverseBytewiseComparator(); }},
       {"no_whole_keys", "exact:1;whole_key_filtering=false",
        [](Options* o) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
-       },
-       "0000"},
+       }},
       {"unfilterable_keys", "exact:1", nothing, "too long"},
       {"unfilterable_keys", "exact:1;cache_index_and_filter_blocks=true",
        nothing, "too long"},
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.policy) + " " + c.reason);
-    Close();
-    Clean();
     const Options kept = options_;
     c.change(&options_);
     SetTable(c.policy);
+    OpenNew();
+    WriteFile({c.key});
     Open();
-    ASSERT_OK(db_->Put(WriteOptions(), c.key, "value"));
-    ASSERT_OK(db_->Flush(FlushOptions()));
-    Reopen();
-    const FilterStatistics statistics = Now();
+    const FilterStatistics statistics = FilterStats();
     const bool used = std::string(c.reason).empty();
     EXPECT_EQ(1u, statistics.total.open_files);
     EXPECT_EQ(1u, statistics.total.entries);
@@ -211,49 +201,26 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
     EXPECT_EQ(used ? 1u : 0u, statistics.total.keys);
     ASSERT_EQ(1u, statistics.files.size());
     EXPECT_EQ(c.reason, statistics.files[0].unused);
-    if (!used) {
-      EXPECT_EQ((std::map<std::string, uint64_t>{{c.reason, 1}}),
-                statistics.total.unused_files);
-    }
+    EXPECT_EQ(used ? Unused() : Unused({{c.reason, 1}}),
+              statistics.total.unused_files);
     options_ = kept;
   }
-}
-
-// The files have filters of RocksDB from before Protean was configured.
-TEST_F(FilterStatisticsTest, FiltersFromBeforeProtean) {
-  SetTable("bloomfilter:10");
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  SetTable("exact:1");
-  Reopen();
-  AddFile(db_.get(), 0, 3);
-  const FilterStatistics statistics = Now();
-  EXPECT_EQ((std::map<std::string, uint64_t>{{"rocksdb_filter", 3}}),
-            statistics.total.unused_files);
-  EXPECT_EQ(1u, statistics.total.used_files());
 }
 
 TEST_F(FilterStatisticsTest, DamagedFilters) {
   for (const char* table : {"", "cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
-    Close();
-    Clean();
     SetTable("exact:1", table);
-    Open();
-    AddFile(db_.get(), 0, 0);
-    const std::string path = Now().files.at(0).path;
+    OpenNew();
+    AddFile(0, 0);
+    const std::string path = OneFile();
     Close();
-    std::string contents;
-    ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
-    const size_t filter = contents.find("PRTN");
-    ASSERT_NE(std::string::npos, filter);
-    contents[filter + 40] ^= 1;
-    ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
+    DamageFilter(path, /*where=*/40, /*right_checksum=*/false);
     SetTable("exact:1", table);  // with another block cache
     Open();
-    EXPECT_EQ("", Find(Key(6), Key(9)));
-    EXPECT_EQ((std::map<std::string, uint64_t>{{"damaged", 1}}),
-              Now().total.unused_files);
-    EXPECT_EQ(0u, Now().total.bounded_seeks.asked());
+    EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+    EXPECT_EQ(Unused({{"damaged", 1}}), FilterStats().total.unused_files);
+    EXPECT_EQ(0u, FilterStats().total.bounded_seeks.asked());
   }
 }
 
@@ -261,13 +228,12 @@ TEST_F(FilterStatisticsTest, DamagedFilters) {
 
 TEST_F(FilterStatisticsTest, Gets) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_FALSE(Now().ticker_gets.known);
+  EXPECT_FALSE(FilterStats().ticker_gets.known);
   options_.statistics = CreateDBStatistics();
-  Reopen();
-  std::string value;
-  EXPECT_OK(db_->Get(ReadOptions(), Key(12), &value));
-  EXPECT_TRUE(db_->Get(ReadOptions(), Key(13), &value).IsNotFound());
-  const TickerGets gets = Now().ticker_gets;
+  Open();
+  EXPECT_TRUE(Has(Key(12)));
+  EXPECT_FALSE(Has(Key(13)));
+  const TickerGets gets = FilterStats().ticker_gets;
   EXPECT_TRUE(gets.known);
   EXPECT_EQ(3u, gets.negatives);
   EXPECT_EQ(1u, gets.true_positives);
@@ -277,18 +243,16 @@ TEST_F(FilterStatisticsTest, Gets) {
 TEST_F(FilterStatisticsTest, Samples) {
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_FALSE(Now().samples.exists);
+  EXPECT_FALSE(FilterStats().samples.exists);
   SetTable("{id=protean.Proteus;sample_every=2;sample_capacity=10}");
-  Close();
-  Clean();
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  for (int i = 0; i < 8; i++) EXPECT_EQ("", Find(Key(6), Key(9)));
-  const FilterStatistics designed = Now();
+  for (int i = 0; i < 8; i++) EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+  const FilterStatistics designed = FilterStats();
   EXPECT_EQ("Proteus", designed.files.at(0).filter.kind);
   EXPECT_EQ(3u, designed.total.files_by_basis.at("keys"));
   EXPECT_GE(designed.total.predicted_fpr, 0);
   EXPECT_GT(designed.total.bits_per_key(), 0);
-  const SampleQueueStatistics samples = Now().samples;
+  const SampleQueueStatistics samples = FilterStats().samples;
   const std::chrono::duration<double> spent =
       std::chrono::steady_clock::now() - begin;
   EXPECT_TRUE(samples.exists);
@@ -306,10 +270,8 @@ TEST_F(FilterStatisticsTest, Samples) {
 
 TEST_F(FilterStatisticsTest, SumsOfAFolder) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  for (int i = 0; i < 5; i++) EXPECT_EQ("", Find(Key(6), Key(9)));
-  FilterStatistics statistics;
-  ASSERT_OK(
-      GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
+  for (int i = 0; i < 5; i++) EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+  const FilterStatistics statistics = FilterStats();
   const std::string above = path_.substr(0, path_.rfind('/'));
   // However the folder is spelled.
   const std::string link = path_ + ".link";
@@ -344,7 +306,7 @@ TEST_F(FilterStatisticsTest, ALineInTheLogForEachPeriod) {
     return log_->Lines({"Protean: column family default: L0:"});
   };
   const auto seek = [&] {
-    for (int i = 0; i < 200; i++) EXPECT_EQ("", Find(Key(6), Key(9)));
+    for (int i = 0; i < 200; i++) EXPECT_EQ("", FirstIn(Key(6), Key(9)));
   };
   seek();
   EXPECT_EQ(0u, lines().size());
@@ -375,7 +337,7 @@ TEST_F(FilterStatisticsTest, ALineInTheLogForEachPeriod) {
   EXPECT_EQ('.', line.back());
   // Opening or closing a file writes the line, too.
   clock.Advance(101);
-  AddFile(db_.get(), 0, 3);
+  AddFile(0, 3);
   EXPECT_EQ(4u, lines().size());
 
   // When the clock is set years ahead, and when it is set back, there is a line

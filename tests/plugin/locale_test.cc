@@ -3,8 +3,6 @@
 //  Protean in a process whose locale writes fractions with a comma, as in many
 //  JVMs.
 
-#include <gtest/gtest.h>
-
 #include <clocale>
 #include <cmath>
 #include <cstdlib>
@@ -15,13 +13,7 @@
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/option_types.h"
 #include "plugin/filter_properties.h"
-#include "plugin/filter_statistics.h"
-#include "plugin/protean.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/utilities/options_util.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -49,49 +41,25 @@ bool MakeCommaLocale(const std::string& folder) {
          setlocale(LC_NUMERIC, "comma") != nullptr;
 }
 
-class LocaleTest : public testing::Test {
+class LocaleTest : public OwnDBTest {
  protected:
   void SetUp() override {
-    EXPECT_OK(Env::Default()->CreateDirIfMissing(folder_));
-    if (!MakeCommaLocale(folder_)) {
+    const std::string folder = test::PerThreadDBPath("locale");
+    EXPECT_OK(Env::Default()->CreateDirIfMissing(folder));
+    if (!MakeCommaLocale(folder)) {
       GTEST_SKIP() << "localedef has made no locale";
     }
     ASSERT_EQ("0,500000", std::to_string(0.5));
-    options_.create_if_missing = true;
-    EXPECT_OK(DestroyDB(path_, options_));
   }
-  void TearDown() override {
-    db_.reset();
-    setlocale(LC_NUMERIC, "C");
-    EXPECT_OK(DestroyDB(path_, options_));
-  }
+  void TearDown() override { setlocale(LC_NUMERIC, "C"); }
 
-  static Options With(const std::string& table) {
-    Options options;
-    EXPECT_OK(GetOptionsFromString(
-        ConfigOptions(), options,
-        "create_if_missing=true;table_factory=" + table, &options));
-    return options;
+  // Checks that the policy in the DB's OPTIONS file has the text.
+  void ExpectStored(const std::string& text) const {
+    std::string policy;
+    EXPECT_OK(OptionsOnDisk().table_factory->GetOption(
+        ConfigOptions(), "filter_policy", &policy));
+    EXPECT_NE(std::string::npos, policy.find(text)) << policy;
   }
-
-  // The latest OPTIONS file that RocksDB has written for the DB.
-  std::string StoredPolicy() const {
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> column_families;
-    ConfigOptions config;
-    config.ignore_unsupported_options = false;
-    EXPECT_OK(LoadLatestOptions(config, path_, &db_options, &column_families));
-    if (column_families.empty()) return "";
-    std::string text;
-    EXPECT_OK(column_families[0].options.table_factory->GetOption(
-        ConfigOptions(), "filter_policy", &text));
-    return text;
-  }
-
-  const std::string folder_ = test::PerThreadDBPath("locale_test_folder");
-  const std::string path_ = test::PerThreadDBPath("locale_test");
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 TEST_F(LocaleTest, DecimalText) {
@@ -120,59 +88,42 @@ TEST_F(LocaleTest, ParseDecimal) {
 }
 
 TEST_F(LocaleTest, OptionsAreWrittenAndRead) {
-  for (const char* policy :
-       {"proteus:10.5", "prefixbloom:10.5", "prefixbloom2:10.5",
-        "{id=protean.Proteus;bits_per_key=10.5}"}) {
-    const Options options =
-        With(std::string("{id=ProteanTable;filter_policy=") + policy + "}");
+  for (const auto& [policy, stored] :
+       Records{{"proteus:10.5", "bits_per_key=10.5"},
+               {"prefixbloom:10.5", "bits_per_key=10.5"},
+               {"prefixbloom2:10.5", "bits_per_key=10.5"},
+               {"{id=protean.Proteus;bits_per_key=10.5}", "bits_per_key=10.5"},
+               {"levels:surf:0:4,proteus:10.5", "proteus:10.5"}}) {
+    SetPolicy(policy);
+    Destroy();
     for (int round = 0; round < 2; round++) {
-      ASSERT_OK(OpenDB(&db_, options, path_));
-      ASSERT_OK(db_->Put(WriteOptions(), "key", "value"));
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      db_.reset();
-      EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=10.5"))
-          << StoredPolicy();
+      Open();
+      WriteFile({"key"});
+      Close();
+      ExpectStored(stored);
     }
-    ASSERT_OK(DestroyDB(path_, options));
   }
 }
 
 TEST_F(LocaleTest, TheDefaultOpensAndChanges) {
-  BlockBasedTableOptions table;
-  table.filter_policy = NewProteusFilterPolicy();
-  options_.table_factory = NewProteanTableFactory(table);
-  ASSERT_OK(OpenDB(&db_, options_, path_));
+  SetPolicy("{id=protean.Proteus}");
+  Open();
   ASSERT_OK(db_->SetOptions({{"write_buffer_size", "1000000"}}));
   ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", "proteus:14.5"}}));
-  db_.reset();
-  EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=14.5"))
-      << StoredPolicy();
+  Close();
+  ExpectStored("bits_per_key=14.5");
   // Runs in a process with the other locale.
   setlocale(LC_NUMERIC, "C");
-  EXPECT_NE(std::string::npos, StoredPolicy().find("bits_per_key=14.5"))
-      << StoredPolicy();
-}
-
-TEST_F(LocaleTest, LevelsOpenAndLoad) {
-  const Options options =
-      With("{id=ProteanTable;filter_policy=levels:surf:0:4,proteus:10.5}");
-  ASSERT_OK(OpenDB(&db_, options, path_));
-  db_.reset();
-  EXPECT_NE(std::string::npos, StoredPolicy().find("proteus:10.5"))
-      << StoredPolicy();
+  ExpectStored("bits_per_key=14.5");
 }
 
 TEST_F(LocaleTest, PropertiesAndStatistics) {
-  BlockBasedTableOptions table;
-  table.filter_policy = NewProteusFilterPolicy();
-  options_.table_factory = NewProteanTableFactory(table);
-  ASSERT_OK(OpenDB(&db_, options_, path_));
-  for (int i = 0; i < 10000; i++) {
-    ASSERT_OK(db_->Put(WriteOptions(), std::to_string(i * 7919), "value"));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  TablePropertiesCollection files;
-  ASSERT_OK(db_->GetPropertiesOfAllTables(&files));
+  SetPolicy("{id=protean.Proteus}");
+  Open();
+  Keys keys;
+  for (int i = 0; i < 10000; i++) keys.push_back(std::to_string(i * 7919));
+  WriteFile(keys);
+  const TablePropertiesCollection files = PropertiesOf(db_.get());
   ASSERT_EQ(1u, files.size());
   const UserCollectedProperties& properties =
       files.begin()->second->user_collected_properties;
@@ -186,9 +137,7 @@ TEST_F(LocaleTest, PropertiesAndStatistics) {
   EXPECT_NE(std::floor(filter.bits_per_key), filter.bits_per_key);
   EXPECT_GT(filter.predicted_fpr, 0);
 
-  FilterStatistics statistics;
-  ASSERT_OK(
-      GetFilterStatistics(db_.get(), db_->DefaultColumnFamily(), &statistics));
+  const FilterStatistics statistics = FilterStats();
   const auto json = nlohmann::json::parse(statistics.ToJson());
   EXPECT_NEAR(filter.predicted_fpr,
               json.at("total").at("predicted_fpr").get<double>(), 1e-5);

@@ -3,42 +3,21 @@
 //  Compares the predictions of `protean advise` with what a DB then reads, and
 //  tests traces. testdata/advise.txt has what it says and refuses.
 
-#include <gtest/gtest.h>
 #include <wordexp.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <sstream>
 #include <tuple>
 
-#include "filter_policy/samples/query_file.h"
-#include "plugin/protean.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/db.h"
-#include "rocksdb/statistics.h"
 #include "rocksdb/trace_reader_writer.h"
-#include "rocksdb/utilities/options_util.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
 #include "tests/own_folder.h"
-#include "tests/tools/signal_when_caught.h"
 #include "tests/tools/tool_db.h"
 #include "tools/reads.h"
-#include "util/coding.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-using Keys = std::vector<std::string>;
-
-ToolRun Call(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "advise");
-  return RunTool(arguments);
-}
 
 std::vector<Json> Rows(const ToolRun& run) {
   EXPECT_EQ(kFine, run.code) << run.err;
@@ -46,7 +25,7 @@ std::vector<Json> Rows(const ToolRun& run) {
 }
 
 Json RowOf(const std::vector<Json>& rows, const std::string& kind,
-           const std::string& policy) {
+           const std::string& policy = "") {
   for (const Json& row : rows) {
     if (row["row"] == kind && (policy.empty() || row["policy"] == policy)) {
       return row;
@@ -56,31 +35,23 @@ Json RowOf(const std::vector<Json>& rows, const std::string& kind,
   return Json();
 }
 
+Options FourLevels() {
+  PutOwnFolderInMemory();
+  Options options = ManySmallFiles(4);
+  options.target_file_size_base = 2 << 20;
+  options.manual_wal_flush = true;  // no call of the kernel for each key
+  return options;
+}
+
 // A DB of four sorted runs, whose block reads are counted.
-class AdviseTest : public testing::Test {
+class AdviseTest : public OwnDBTest {
  protected:
-  AdviseTest() {
-    options_.create_if_missing = true;
-    options_.disable_auto_compactions = true;
-    options_.level_compaction_dynamic_level_bytes = false;
-    options_.num_levels = 4;
-    options_.compression = kNoCompression;
-    options_.target_file_size_base = 2 << 20;
-    options_.statistics = CreateDBStatistics();
-    EXPECT_OK(DestroyDB(path_, options_));
-    SetTable("table_factory={id=ProteanTable;filter_policy=proteus:12}");
-  }
-  ~AdviseTest() override {
-    db_.reset();
-    EXPECT_OK(DestroyDB(path_, options_));
-    for (const std::string& file : {trace_, seeds_, other_}) {
-      Env::Default()->DeleteFile(file).PermitUncheckedError();
-    }
+  AdviseTest() : OwnDBTest(FourLevels()) {
+    UseTable("table_factory={id=ProteanTable;filter_policy=proteus:12}");
   }
 
-  void SetTable(const std::string& table) {
-    ASSERT_OK(GetColumnFamilyOptionsFromString(ConfigOptions(), options_, table,
-                                               &options_));
+  void UseTable(const std::string& table) {
+    ASSERT_OK(AddOptions(table, &options_));
     UseSmallCaches();
   }
   // With all blocks in the cache, open seeks do not always ask the filters. And
@@ -93,7 +64,6 @@ class AdviseTest : public testing::Test {
         ->ConfigureOption(ConfigOptions(), "miss_cache_size", "0")
         .PermitUncheckedError();
   }
-  void Open() { ASSERT_OK(OpenDB(&db_, options_, path_)); }
 
   // Writes every 64th key to a file of level 0, as many to another one, an
   // eighth of the keys to level 2, and the others to level 3.
@@ -105,42 +75,29 @@ class AdviseTest : public testing::Test {
       runs[draw < 2 ? 3 - draw : draw < 10 ? 1 : 0].push_back(key);
     }
     const int levels[] = {3, 2, 0, 0};
-    WriteOptions write;
-    write.disableWAL = true;
     for (size_t i = 0; i < runs.size(); i++) {
-      for (const std::string& key : runs[i]) {
-        ASSERT_OK(db_->Put(write, key, std::string(100, 'v')));
-      }
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      if (levels[i] > 0) Move(/*from=*/0, levels[i]);
+      WriteFile(runs[i], levels[i], std::string(100, 'v'));
     }
   }
-  void Move(int from, int to) {
-    std::vector<LiveFileMetaData> files;
-    db_->GetLiveFilesMetaData(&files);
-    Keys names;
-    for (const LiveFileMetaData& file : files) {
-      if (file.level == from) names.push_back(file.name);
-    }
-    CompactionOptions compaction;
-    compaction.output_file_size_limit = options_.target_file_size_base;
-    ASSERT_OK(db_->CompactFiles(compaction, names, to));
+  void OpenWith(const Keys& keys) {
+    Open();
+    Write(keys);
   }
   // Rewrites all files, as happens to a DB that runs for a while.
   void RewriteAll() {
-    for (int i = 0; i < 3; i++) {
-      Move(2, 2);
-      Move(3, 3);
+    for (const int level : {2, 3, 2, 3, 2, 3}) {
+      Keys names;
+      for (const LiveFileMetaData& file : Files()) {
+        if (file.level == level) names.push_back(file.name);
+      }
+      CompactionOptions compaction;
+      compaction.output_file_size_limit = options_.target_file_size_base;
+      ASSERT_OK(db_->CompactFiles(compaction, names, level));
     }
   }
-  void Recreate(const std::string& table) {
-    db_.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
-    SetTable(table);
-    Open();
-  }
   void Recreate(const std::string& table, const Keys& keys) {
-    Recreate(table);
+    UseTable(table);
+    OpenNew();
     Write(keys);
   }
   // Writes with compactions of RocksDB's own, each of which ends before the
@@ -149,33 +106,20 @@ class AdviseTest : public testing::Test {
   void WriteOnly(const Keys& keys) {
     constexpr size_t kKeysPerFlush = 4000;
     for (size_t i = 0; i < keys.size(); i++) {
-      ASSERT_OK(db_->Put(WriteOptions(), keys[i], std::string(100, 'v')));
+      Put(keys[i], std::string(100, 'v'));
       if ((i + 1) % kKeysPerFlush != 0 && i + 1 != keys.size()) continue;
-      ASSERT_OK(db_->Flush(FlushOptions()));
-      ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
+      Flush();
+      WaitForCompactions();
     }
     ASSERT_OK(db_->SetOptions({{"disable_auto_compactions", "true"}}));
   }
 
-  void Get(const std::string& key) {
-    std::string value;
-    ASSERT_FALSE(db_->Get(ReadOptions(), key, &value).IsCorruption());
-  }
+  void Get(const std::string& key) { Has(key); }
   void Seek(const std::string& target, const std::string& upper) {
-    const Slice bound(upper);
-    ReadOptions read;
-    if (!upper.empty()) read.iterate_upper_bound = &bound;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
-    it->Seek(target);
-    ASSERT_OK(it->status());
+    upper.empty() ? FirstFrom(target) : FirstIn(target, upper);
   }
   void SeekForPrev(const std::string& target, const std::string& lower) {
-    const Slice bound(lower);
-    ReadOptions read;
-    if (!lower.empty()) read.iterate_lower_bound = &bound;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(read));
-    it->SeekForPrev(target);
-    ASSERT_OK(it->status());
+    LastIn(lower, target);
   }
 
   // Makes the reads; returns the average number of data blocks that a read asks
@@ -184,8 +128,7 @@ class AdviseTest : public testing::Test {
   double BlocksPerRead(uint64_t seed, int reads, const MakeRead& make) {
     Random64 random(seed);
     const auto blocks = [&] {
-      return options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
-             options_.statistics->getTickerCount(BLOCK_CACHE_DATA_MISS);
+      return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
     };
     const uint64_t before = blocks();
     for (int i = 0; i < reads; i++) make(&random);
@@ -197,31 +140,43 @@ class AdviseTest : public testing::Test {
         NewFileTraceWriter(Env::Default(), EnvOptions(), trace_, &writer));
     ASSERT_OK(db_->StartTrace(TraceOptions(), std::move(writer)));
   }
+  // Traces these reads.
+  double Trace(int reads, const MakeRead& make) {
+    StartTrace();
+    const double blocks = BlocksPerRead(/*seed=*/1, reads, make);
+    EXPECT_OK(db_->EndTrace());
+    return blocks;
+  }
+
+  // What the command advises for reads from a file, or for the traced ones.
+  ToolRun Advise(Keys more, const std::string& reads = "") const {
+    more.insert(more.begin(), {"advise", "--db=" + path_});
+    more.push_back(reads.empty() ? "--trace=" + trace_ : reads);
+    return RunTool(more);
+  }
+  std::vector<Json> AdviceRows(Keys more) const {
+    more.push_back("--json");
+    return Rows(Advise(more));
+  }
 
   // Checks that a DB reads as many blocks as predicted: as it is, under the
   // recommended policy, and under another one. With fewer reads, chance would
   // decide: those that begin alike are false positives together.
   void Check(const Keys& keys, const MakeRead& make, const std::string& other) {
     constexpr int kReads = 40000;
-    Open();
-    Write(keys);
-    StartTrace();
-    const double as_it_is = BlocksPerRead(/*seed=*/1, kReads, make);
-    ASSERT_OK(db_->EndTrace());
-    const std::vector<Json> rows = Rows(
-        Call({"--db=" + path_, "--trace=" + trace_, "--save_samples=" + seeds_,
-              "--policies=surf:0:4,proteus:8," + other, "--json"}));
+    OpenWith(keys);
+    const double as_it_is = Trace(kReads, make);
+    const std::vector<Json> rows = AdviceRows(
+        {"--save_samples=" + seeds_, "--policies=surf:0:4,proteus:8," + other});
     ExpectNear(RowOf(rows, "policy", "as it is"), as_it_is);
-    const Json advice = RowOf(rows, "advice", "");
-    std::map<std::string, std::string> tables = {
+    const Json advice = RowOf(rows, "advice");
+    Records tables = {
         {advice["policy"], advice["options"]},
-        {other,
-         "table_factory={id=ProteanTable;filter_policy=" +
-             (other == "proteus:12" ? "{id=protean.Proteus;bits_per_key=12;"
-                                      "seed_file=" +
-                                          seeds_ + "}"
-                                    : other) +
-             "}"}};
+        {other, ProteanTableText(other == "proteus:12"
+                                     ? "{id=protean.Proteus;bits_per_key=12;"
+                                       "seed_file=" +
+                                           seeds_ + "}"
+                                     : other)}};
     for (const auto& [policy, table] : tables) {
       Recreate(table, keys);
       RewriteAll();
@@ -229,6 +184,30 @@ class AdviseTest : public testing::Test {
                  BlocksPerRead(/*seed=*/2, kReads, make));
     }
   }
+  void ExpectNear(const Json& row, double blocks) {
+    const double promised = row["blocks_per_op"].get<double>();
+    EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
+    RecordProperty(row["policy"].get<std::string>(),
+                   Format("promised %.4f, read %.4f", promised, blocks));
+  }
+
+  static Keys RandomKeys(uint32_t seed, int count) {
+    Random64 random(seed);
+    Keys keys;
+    for (int i = 0; i < count; i++) keys.push_back(BigEndian(random.Next()));
+    return keys;
+  }
+
+  const std::string trace_ = path_ + ".trace";
+  const std::string seeds_ = path_ + ".seeds";
+  const std::string other_ = path_ + ".other";
+};
+
+// Following the printed text, and nothing else, gives what it promises: for
+// each kind of read, and each level.
+class FollowingAdviceTest : public AdviseTest {
+ protected:
+  using Kinds = std::map<std::string, MakeRead>;
 
   // Runs the commands that advise prints, as a shell would.
   static void Follow(const std::string& printed) {
@@ -246,21 +225,8 @@ class AdviseTest : public testing::Test {
     }
     EXPECT_GE(commands, 2u) << printed;
   }
-  // Opens the DB with what its OPTIONS file says.
-  void OpenAsItSays() {
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    ASSERT_OK(
-        LoadLatestOptions(ConfigOptions(), path_, &db_options, &families));
-    const auto statistics = options_.statistics;
-    options_ = Options(db_options, families[0].options);
-    options_.statistics = statistics;
-    UseSmallCaches();
-    Open();
-  }
   // Checks that each kind of read needs as many blocks as promised, and that
   // each level has as many bits, once the printed text has been followed.
-  using Kinds = std::map<std::string, MakeRead>;
   void CheckPromise(const Kinds& kinds, const std::string& policies) {
     constexpr int kReads = 20000;
     std::map<std::string, double> before;
@@ -269,16 +235,16 @@ class AdviseTest : public testing::Test {
       before[name] = BlocksPerRead(1, kReads, make);
     }
     ASSERT_OK(db_->EndTrace());
-    db_.reset();
-    Keys arguments = {"--db=" + path_, "--trace=" + trace_,
-                      "--policies=" + policies};
-    const ToolRun text = Call(arguments);
-    arguments.push_back("--json");
-    const std::vector<Json> rows = Rows(Call(arguments));
-    ASSERT_NO_FATAL_FAILURE(Follow(text.out));
+    Close();
+    const std::vector<Json> rows = AdviceRows({"--policies=" + policies});
+    ASSERT_NO_FATAL_FAILURE(Follow(Advise({"--policies=" + policies}).out));
     ExpectConverged();
-    OpenAsItSays();
-    const Json advice = RowOf(rows, "advice", "");
+    // Opens the DB with what its OPTIONS file says.
+    const auto statistics = options_.statistics;
+    options_ = OptionsOnDisk();
+    options_.statistics = statistics;
+    UseSmallCaches();
+    Open();
     std::map<std::string, double> promised;
     for (const Json& row : rows) {
       if (row["row"] == "kind" && row["recommended"].get<bool>()) {
@@ -301,21 +267,44 @@ class AdviseTest : public testing::Test {
     // With the filters that are there, the choice of the seeks that are
     // replayed makes a difference; and where filters are cached in parts,
     // replayed seeks read 1 to 2.5 % less.
-    const std::vector<Json> replayed = Rows(Call(
-        {"--db=" + path_, "--trace=" + trace_, "--policies=none", "--json"}));
-    EXPECT_NEAR(
-        RowOf(replayed, "kind", "as it is")["blocks_per_op"].get<double>(),
-        open_seek, 0.005 + 0.02 * open_seek);
-    for (const auto& [level, bits] : BitsOfLevels()) {
-      for (const Json& row : rows) {
-        if (row["row"] != "level" || row["level"] != level ||
-            row["policy"] != advice["policy"]) {
-          continue;
-        }
-        EXPECT_NEAR(row["bits_per_key"].get<double>(), bits, 0.5) << level;
-      }
+    EXPECT_NEAR(RowOf(AdviceRows({"--policies=none"}), "kind",
+                      "as it is")["blocks_per_op"]
+                    .get<double>(),
+                open_seek, 0.005 + 0.02 * open_seek);
+    ExpectBits(rows);
+  }
+  // Checks that a second pass reads no keys.
+  void ExpectConverged() {
+    size_t totals = 0;
+    for (const Json& row : Rows(RunTool(
+             {"refresh", "--db=" + path_, "--json", "--without_samples"}))) {
+      if (row.contains("file")) continue;
+      totals++;
+      EXPECT_EQ(0u, row["files_rewritten"]) << row;
+      EXPECT_EQ(0u, row["bytes_read"]) << row;
+    }
+    EXPECT_EQ(1u, totals);
+  }
+  // Checks the bits per key of each level.
+  void ExpectBits(const std::vector<Json>& rows) {
+    const Json policy = RowOf(rows, "advice")["policy"];
+    const TablePropertiesCollection properties = PropertiesOf(db_.get());
+    std::map<int, std::pair<double, double>> levels;  // keys and bits
+    for (const LiveFileMetaData& file : Files()) {
+      auto& [keys, bits] = levels[file.level];
+      const TableProperties& table = *properties.at(file.db_path + file.name);
+      keys += static_cast<double>(table.num_entries);
+      bits += 8 * static_cast<double>(table.filter_size);
+    }
+    for (const Json& row : rows) {
+      if (row["row"] != "level" || row["policy"] != policy) continue;
+      const auto level = levels.find(row["level"].get<int>());
+      if (level == levels.end()) continue;
+      const auto& [keys, bits] = level->second;
+      EXPECT_NEAR(row["bits_per_key"].get<double>(), bits / keys, 0.5) << row;
     }
   }
+
   // Keys of users and their items.
   static Keys TextKeys(int count) {
     Random64 random(9);
@@ -331,12 +320,12 @@ class AdviseTest : public testing::Test {
   Kinds KindsOfReads(const Keys& keys) {
     const auto near = [&keys](Random64* r) {
       return keys[r->Uniform(keys.size())].substr(0, 14) +
-             Format("%07d", static_cast<int>(r->Uniform(10000000)));
+             Digits(r->Uniform(10000000), 7);
     };
     return {
-        {"gets of absent keys", [this, near](Random64* r) { Get(near(r)); }},
+        {"gets of absent keys", [this, near](Random64* r) { Has(near(r)); }},
         {"gets of present keys",
-         [&](Random64* r) { Get(keys[r->Uniform(keys.size())]); }},
+         [&](Random64* r) { Has(keys[r->Uniform(keys.size())]); }},
         {"closed seeks",
          [this, near](Random64* r) {
            const std::string from = near(r);
@@ -344,54 +333,6 @@ class AdviseTest : public testing::Test {
          }},
         {"open seeks", [this, near](Random64* r) { Seek(near(r), ""); }}};
   }
-  // Checks that a second pass reads no keys.
-  void ExpectConverged() {
-    size_t totals = 0;
-    for (const Json& row : Rows(RunTool(
-             {"refresh", "--db=" + path_, "--json", "--without_samples"}))) {
-      if (row.contains("file")) continue;
-      totals++;
-      EXPECT_EQ(0u, row["files_rewritten"]) << row;
-      EXPECT_EQ(0u, row["bytes_read"]) << row;
-    }
-    EXPECT_EQ(1u, totals);
-  }
-  std::map<int, double> BitsOfLevels() {
-    ColumnFamilyMetaData metadata;
-    db_->GetColumnFamilyMetaData(&metadata);
-    TablePropertiesCollection all;
-    EXPECT_OK(db_->GetPropertiesOfAllTables(&all));
-    std::map<int, double> bits;
-    for (const LevelMetaData& level : metadata.levels) {
-      double keys = 0;
-      double bytes = 0;
-      for (const SstFileMetaData& file : level.files) {
-        const auto& properties = *all.at(file.db_path + file.name);
-        keys += static_cast<double>(properties.num_entries);
-        bytes += static_cast<double>(properties.filter_size);
-      }
-      if (keys > 0) bits[level.level] = 8 * bytes / keys;
-    }
-    return bits;
-  }
-  void ExpectNear(const Json& row, double blocks) {
-    const double promised = row["blocks_per_op"].get<double>();
-    EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
-    RecordProperty(row["policy"].get<std::string>(),
-                   Format("promised %.4f, read %.4f", promised, blocks));
-  }
-
-  static std::string NewFolder() {
-    PutOwnFolderInMemory();
-    return test::PerThreadDBPath("advise_test");
-  }
-
-  const std::string path_ = NewFolder();
-  const std::string trace_ = path_ + ".trace";
-  const std::string seeds_ = path_ + ".seeds";
-  const std::string other_ = path_ + ".other";
-  Options options_;
-  std::unique_ptr<DB> db_;
 };
 
 }  // namespace
@@ -414,9 +355,7 @@ TEST_F(AdviseTest, TimeSeries) {
 }
 
 TEST_F(AdviseTest, MixedReads) {
-  Random64 random(3);
-  Keys keys;
-  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
+  const Keys keys = RandomKeys(3, 50000);
   const auto make = [&](Random64* r) {
     const std::string near = keys[r->Uniform(keys.size())];
     const uint64_t anywhere = r->Next();
@@ -440,9 +379,7 @@ TEST_F(AdviseTest, MixedReads) {
   Check(keys, make, "bloomfilter:10");
 }
 
-// Following the printed text, and nothing else, gives what it promises: for
-// each kind of read, and each level.
-TEST_F(AdviseTest, FollowingThePrintedText) {
+TEST_F(FollowingAdviceTest, OfEachPolicy) {
   const Keys keys = TextKeys(100000);
   const Kinds kinds = KindsOfReads(keys);
   for (const auto& [table, policies] :
@@ -452,71 +389,47 @@ TEST_F(AdviseTest, FollowingThePrintedText) {
            {"{id=ProteanTable;filter_policy=proteus:18}", "proteus:10"},
            {"{id=BlockBasedTable;filter_policy=bloomfilter:10}", "surf:4:4"},
            {"{id=ProteanTable;filter_policy=surf:0:0}",
-            "{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}"}}) {
+            "{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}"},
+           // Filters in parts that are larger than the block cache: both
+           // before, when they are RocksDB's, and after.
+           {"{id=BlockBasedTable;filter_policy=bloomfilter:10;"
+            "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+            "cache_index_and_filter_blocks=true}",
+            "proteus:12"}}) {
     SCOPED_TRACE(policies + " after " + table);
     Recreate("table_factory=" + table, keys);
     ASSERT_NO_FATAL_FAILURE(CheckPromise(kinds, policies));
   }
 }
 
-// So it is where RocksDB itself has made the tree, and where the policy is a
-// budget for all filters.
-TEST_F(AdviseTest, FollowingThePrintedTextElsewhere) {
+// RocksDB itself has made the tree; or the policy is a budget for all filters.
+TEST_F(FollowingAdviceTest, OfOtherTreesAndBudgets) {
   const Keys keys = TextKeys(60000);
   const Kinds kinds = KindsOfReads(keys);
-  const std::string budget =
-      "{id=protean.Proteus;filter_budget_bytes=" + std::to_string(keys.size()) +
-      "}";
   const std::string bloom =
-      "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10";
-  for (const auto& [table, policies, universal] :
-       std::vector<std::tuple<std::string, std::string, bool>>{
-           {bloom + "}", "proteus:10,surf:0:8", true},
-           {bloom + "}", budget, false}}) {
-    SCOPED_TRACE(policies + " after " + table);
-    if (universal) {
-      options_.compaction_style = kCompactionStyleUniversal;
-      options_.disable_auto_compactions = false;
-      options_.write_buffer_size = 1 << 20;
-    }
-    Recreate(table);
-    universal ? WriteOnly(keys) : Write(keys);
-    ASSERT_NO_FATAL_FAILURE(CheckPromise(kinds, policies));
-    options_.compaction_style = kCompactionStyleLevel;
-    options_.disable_auto_compactions = true;
-  }
-}
-
-// So it is where filters are partitioned, and larger than the block cache: both
-// before, when they are RocksDB's, and after.
-TEST_F(AdviseTest, FollowingThePrintedTextInParts) {
-  const Keys keys = TextKeys(100000);
-  Recreate(
-      "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10;"
-      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
-      "cache_index_and_filter_blocks=true}",
-      keys);
-  CheckPromise(KindsOfReads(keys), "proteus:12");
+      "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}";
+  Recreate(bloom, keys);
+  CheckPromise(kinds, "{id=protean.Proteus;filter_budget_bytes=" +
+                          std::to_string(keys.size()) + "}");
+  UseTable(bloom);
+  options_.compaction_style = kCompactionStyleUniversal;
+  options_.disable_auto_compactions = false;
+  options_.write_buffer_size = 1 << 20;
+  OpenNew();
+  WriteOnly(keys);
+  CheckPromise(kinds, "proteus:10,surf:0:8");
 }
 
 // Keys that have been overwritten or deleted: seeks go on past them.
 TEST_F(AdviseTest, DeletedKeys) {
-  Random64 random(4);
-  Keys keys;
-  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
-  Open();
-  Write(keys);
+  const Keys keys = RandomKeys(4, 20000);
+  OpenWith(keys);
   for (size_t i = 0; i < keys.size(); i++) {
-    if (i % 3 == 0) {
-      ASSERT_OK(db_->Delete(WriteOptions(), keys[i]));
-    }
-    if (i % 7 == 0) {
-      ASSERT_OK(db_->Put(WriteOptions(), keys[i], "again"));
-    }
+    if (i % 3 == 0) Delete(keys[i]);
+    if (i % 7 == 0) Put(keys[i], "again");
   }
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  StartTrace();
-  const double blocks = BlocksPerRead(1, 10000, [&](Random64* r) {
+  Flush();
+  const double blocks = Trace(10000, [&](Random64* r) {
     const std::string near = keys[r->Uniform(keys.size())];
     switch (r->Uniform(4)) {
       case 0:
@@ -529,32 +442,23 @@ TEST_F(AdviseTest, DeletedKeys) {
         return SeekForPrev(near, near.substr(0, 1));
     }
   });
-  ASSERT_OK(db_->EndTrace());
-  const std::vector<Json> rows =
-      Rows(Call({"--db=" + path_, "--trace=" + trace_, "--policies=proteus:10",
-                 "--json"}));
-  ExpectNear(RowOf(rows, "policy", "as it is"), blocks);
+  ExpectNear(RowOf(AdviceRows({"--policies=proteus:10"}), "policy", "as it is"),
+             blocks);
 }
 
 // If only few files may be read, the others are assumed to be like them.
 TEST_F(AdviseTest, PartOfTheFiles) {
-  Random64 random(5);
-  Keys keys;
-  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
+  const Keys keys = RandomKeys(5, 50000);
   options_.target_file_size_base = 256 << 10;
-  Open();
-  Write(keys);
-  StartTrace();
-  BlocksPerRead(1, 10000, [&](Random64* r) {
+  OpenWith(keys);
+  Trace(10000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));
   });
-  ASSERT_OK(db_->EndTrace());
   const auto blocks = [&](const std::string& max_bytes) {
-    const std::vector<Json> rows =
-        Rows(Call({"--db=" + path_, "--trace=" + trace_, "--json",
-                   "--policies=proteus:8", "--max_bytes=" + max_bytes}));
-    return RowOf(rows, "policy", "proteus:8");
+    return RowOf(
+        AdviceRows({"--policies=proteus:8", "--max_bytes=" + max_bytes}),
+        "policy", "proteus:8");
   };
   const Json all = blocks("1G");
   const Json part = blocks("2M");
@@ -569,23 +473,17 @@ TEST_F(AdviseTest, PartOfTheFiles) {
 // Filters can be compared for two prices of a false positive: of a block in the
 // block cache, and of a read of a disk.
 TEST_F(AdviseTest, TwoPrices) {
-  Random64 random(5);
-  Keys keys;
-  for (int i = 0; i < 50000; i++) keys.push_back(BigEndian(random.Next()));
-  Open();
-  Write(keys);
-  StartTrace();
-  BlocksPerRead(1, 20000, [&](Random64* r) {
+  const Keys keys = RandomKeys(5, 50000);
+  OpenWith(keys);
+  Trace(20000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     Seek(BigEndian(lo), BigEndian(lo | 0xff));
   });
-  ASSERT_OK(db_->EndTrace());
   const std::string policy =
       "{id=protean.Proteus;bits_per_key=14;false_positive_cost_micros=";
   std::vector<Json> rows;
   for (const Json& row :
-       Rows(Call({"--db=" + path_, "--trace=" + trace_, "--json",
-                  "--policies=" + policy + "2}," + policy + "200}"}))) {
+       AdviceRows({"--policies=" + policy + "2}," + policy + "200}"})) {
     if (row["row"] == "policy" && row["filter_bytes"] > 0) rows.push_back(row);
   }
   ASSERT_EQ(3u, rows.size());  // the first one is as it is
@@ -602,91 +500,75 @@ TEST_F(AdviseTest, TwoPrices) {
 
 // The files whose filters were built before the interruption have to do.
 TEST_F(AdviseTest, InterruptEndsIt) {
-  Random64 random(5);
-  Keys keys;
-  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
+  const Keys keys = RandomKeys(5, 20000);
   options_.target_file_size_base = 32 << 10;
-  Open();
-  Write(keys);
+  OpenWith(keys);
+  Random64 random(6);
   std::string queries;
   for (int i = 0; i < 1000; i++) {
     const uint64_t lo = random.Next();
-    queries += "0x" + Slice(BigEndian(lo)).ToString(/*hex=*/true) + "\t0x" +
-               Slice(BigEndian(lo | 0xffffff)).ToString(true) + "\n";
+    queries += "0x" + Hex(BigEndian(lo)) + "\t0x" +
+               Hex(BigEndian(lo | 0xffffff)) + "\n";
   }
   ASSERT_OK(WriteStringToFile(Env::Default(), queries, other_));
   for (const int signal : {SIGINT, SIGTERM}) {
     SignalWhenCaught interrupter(signal);
-    const ToolRun called =
-        Call({"--db=" + path_, "--queries=" + other_, "--json"});
+    const ToolRun called = Advise({"--json"}, "--queries=" + other_);
     interrupter.Join();
     EXPECT_EQ(kCouldNot, called.code);
-    EXPECT_NE(std::string::npos, called.err.find("interrupted; the advice"))
-        << called.err;
-    EXPECT_NE(std::string::npos, called.out.find("\"row\":\"advice\""))
-        << called.out;
+    ExpectHas(called.err, {"interrupted; the advice"});
+    ExpectHas(called.out, {"\"row\":\"advice\""});
   }
 }
 
 // Without --trace and --queries, the saved samples of the DB are used, and the
 // recommended options keep their file.
 TEST_F(AdviseTest, OwnSamples) {
-  SetTable(
-      "table_factory={id=ProteanTable;filter_policy={id=protean.Proteus;"
-      "bits_per_key=10;sample_every=1;samples_file=" +
-      seeds_ + "}}");
-  Random64 random(6);
-  Keys keys;
-  for (int i = 0; i < 10000; i++) keys.push_back(BigEndian(random.Next()));
-  Open();
-  Write(keys);
-  ToolRun called = Call({"--db=" + path_});
-  EXPECT_EQ(kCouldNot, called.code);
-  EXPECT_NE(std::string::npos, called.err.find("does not exist")) << called.err;
+  UseTable(
+      ProteanTableText("{id=protean.Proteus;bits_per_key=10;sample_every=1;"
+                       "samples_file=" +
+                       seeds_ + "}"));
+  const Keys keys = RandomKeys(6, 10000);
+  OpenWith(keys);
+  const Keys advise = {"advise", "--db=" + path_, "--json"};
+  RunTool(advise).ExpectRefused({"does not exist"});
   BlocksPerRead(1, 1000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));
   });
-  db_.reset();
-  called = Call({"--db=" + path_, "--json"});
-  const Json advice = RowOf(Rows(called), "advice", "");
+  Close();
+  const Json advice = RowOf(Rows(RunTool(advise)), "advice");
   const std::string line = advice["options"];
   if (advice["policy"].get<std::string>().find("proteus") == 0) {
-    EXPECT_NE(std::string::npos, line.find("samples_file=" + seeds_)) << line;
+    ExpectHas(line, {"samples_file=" + seeds_});
   }
-  SetTable(line);
+  UseTable(line);
   Open();
 }
 
 // The process that opens the DB may have another working folder.
 TEST_F(AdviseTest, RelativeSeeds) {
-  Open();
-  Write({"a", "b", "c"});
+  OpenWith({"a", "b", "c"});
   ASSERT_OK(WriteStringToFile(Env::Default(), "aa\nbb\tbz\ncc\ndd\n", other_));
   const auto before = std::filesystem::current_path();
   const size_t slash = seeds_.rfind('/');
   std::filesystem::current_path(seeds_.substr(0, slash));
-  const ToolRun called = Call({"--db=" + path_, "--queries=" + other_,
-                               "--min_saving=0.001", "--policies=proteus:8",
-                               "--save_samples=" + seeds_.substr(slash + 1)});
+  const ToolRun called = Advise({"--min_saving=0.001", "--policies=proteus:8",
+                                 "--save_samples=" + seeds_.substr(slash + 1)},
+                                "--queries=" + other_);
   std::filesystem::current_path(before);
   EXPECT_EQ(kFine, called.code) << called.err;
-  EXPECT_NE(std::string::npos, called.out.find(";seed_file=" + seeds_ + "}"))
-      << called.out;
+  ExpectHas(called.out, {";seed_file=" + seeds_ + "}"});
   EXPECT_OK(Env::Default()->FileExists(seeds_));
 }
 
 // What is best for all reads together may be bad for some. Under a SuRF without
 // suffixes, Gets of absent keys get worse, and that is said.
 TEST_F(AdviseTest, KindsOfReads) {
-  Random64 random(8);
-  Keys keys;
-  for (int i = 0; i < 20000; i++) keys.push_back(BigEndian(random.Next()));
-  SetTable("table_factory={id=ProteanTable;filter_policy=bloomfilter:10}");
-  Open();
-  Write(keys);
-  StartTrace();
-  BlocksPerRead(1, 6000, [&](Random64* r) {
+  const Keys keys = RandomKeys(8, 20000);
+  UseTable(ProteanTableText("bloomfilter:10"));
+  OpenWith(keys);
+  Trace(6000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     const uint64_t kind = r->Uniform(4);
     if (kind == 0) Get(BigEndian(lo));
@@ -694,12 +576,7 @@ TEST_F(AdviseTest, KindsOfReads) {
     if (kind == 2) Seek(BigEndian(lo), BigEndian(lo | 0xffffffff));
     if (kind == 3) Seek(BigEndian(lo), "");
   });
-  ASSERT_OK(db_->EndTrace());
-  const std::vector<std::string> arguments = {
-      "--db=" + path_, "--trace=" + trace_, "--policies=surf:0:0"};
-  std::vector<std::string> as_json = arguments;
-  as_json.push_back("--json");
-  const std::vector<Json> rows = Rows(Call(as_json));
+  const std::vector<Json> rows = AdviceRows({"--policies=surf:0:0"});
   std::map<std::string, std::map<std::string, Json>> kinds;
   for (const Json& row : rows) {
     if (row["row"] == "kind") kinds[row["policy"]][row["kind"]] = row;
@@ -715,7 +592,7 @@ TEST_F(AdviseTest, KindsOfReads) {
       blocks += row["blocks_per_op"].get<double>() * row["reads"].get<double>();
       reads += row["reads"].get<uint64_t>();
     }
-    EXPECT_EQ(RowOf(rows, "advice", "")["reads"], reads);
+    EXPECT_EQ(RowOf(rows, "advice")["reads"], reads);
     EXPECT_NEAR(RowOf(rows, "policy", policy)["blocks_per_op"].get<double>(),
                 blocks / static_cast<double>(reads), 1e-9);
   }
@@ -728,39 +605,30 @@ TEST_F(AdviseTest, KindsOfReads) {
   EXPECT_LT(kinds["surf:0:0"]["closed seeks"]["blocks_per_op"], 1);
   EXPECT_EQ(kinds["surf:0:0"]["open seeks"]["blocks_per_op_as_it_is"],
             kinds["as it is"]["open seeks"]["blocks_per_op"]);
-  const ToolRun text = Call(arguments);
-  EXPECT_NE(std::string::npos, text.out.find("without filters"));
-  EXPECT_NE(std::string::npos,
-            text.out.find("These reads will need more blocks than now: gets"))
-      << text.out;
-  EXPECT_NE(std::string::npos, text.out.find("gets of absent keys (0."))
-      << text.out;
+  ExpectHas(
+      Advise({"--policies=surf:0:0"}).out,
+      {"without filters", "These reads will need more blocks than now: gets",
+       "gets of absent keys (0."});
 }
 
 // The recommendation obeys the limits; if no policy does, the nearest miss is
 // named. The costs of building stand beside each policy.
 TEST_F(AdviseTest, Limits) {
-  Random64 random(10);
-  Keys keys;
-  for (int i = 0; i < 30000; i++) keys.push_back(BigEndian(random.Next()));
-  Open();
-  Write(keys);
-  StartTrace();
-  BlocksPerRead(1, 4000, [&](Random64* r) {
+  const Keys keys = RandomKeys(10, 30000);
+  OpenWith(keys);
+  Trace(4000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     if (r->Uniform(2) == 0) return Get(BigEndian(lo));
     Seek(BigEndian(lo), BigEndian(lo | 0xffffffff));
   });
-  ASSERT_OK(db_->EndTrace());
   const auto call = [&](Keys more) {
-    more.insert(more.begin(),
-                {"--db=" + path_, "--trace=" + trace_,
-                 "--policies=proteus:6,proteus:10,proteus:16,surf:0:0",
+    more.insert(more.end(),
+                {"--policies=proteus:6,proteus:10,proteus:16,surf:0:0",
                  "--min_saving=0.01"});
-    return Call(more);
+    return Advise(more);
   };
   const std::vector<Json> rows = Rows(call({"--json"}));
-  const std::string best = RowOf(rows, "advice", "")["policy"];
+  const std::string best = RowOf(rows, "advice")["policy"];
   EXPECT_EQ("proteus:16", best);
   for (const char* policy : {"proteus:6", "proteus:16", "surf:0:0"}) {
     const Json row = RowOf(rows, "policy", policy);
@@ -775,11 +643,12 @@ TEST_F(AdviseTest, Limits) {
   }
   // Each limit alone.
   const auto chosen = [&](const std::string& limit) {
-    return RowOf(Rows(call({"--json", limit})), "advice", "");
+    return RowOf(Rows(call({"--json", limit})), "advice");
   };
   const double bytes = RowOf(rows, "policy", best)["filter_bytes"];
-  const Json smaller = chosen("--max_filter_memory=" +
-                              std::to_string(static_cast<int>(bytes * 0.8)));
+  const std::string memory =
+      "--max_filter_memory=" + std::to_string(static_cast<int>(bytes * 0.8));
+  const Json smaller = chosen(memory);
   EXPECT_NE(best, smaller["policy"]);
   EXPECT_LE(smaller["filter_bytes"].get<double>(), bytes * 0.8);
   std::map<std::string, double> gets;
@@ -792,34 +661,25 @@ TEST_F(AdviseTest, Limits) {
   EXPECT_EQ(best, chosen(Format("--max_get_blocks=%g",
                                 gets["proteus:16"] * 1.001 + 1e-9))["policy"]);
   EXPECT_EQ("none", chosen("--max_build_cpu=0.000001")["policy"]);
-  const ToolRun told = call(
-      {"--max_filter_memory=" + std::to_string(static_cast<int>(bytes * 0.8))});
-  EXPECT_NE(std::string::npos,
-            told.out.find("Without limits, the advice would be proteus:16, "
-                          "which takes "))
-      << told.out;
+  ExpectHas(call({memory}).out,
+            {"Without limits, the advice would be proteus:16, which takes "});
 
   // None obeys both: the one that comes nearest, and by what it misses.
-  const ToolRun none =
-      call({"--max_get_blocks=0.000001", "--max_filter_memory=40K"});
+  const Keys both = {"--max_get_blocks=0.000001", "--max_filter_memory=40K"};
+  const ToolRun none = call(both);
   EXPECT_EQ(kCouldNot, none.code);
-  EXPECT_NE(std::string::npos, none.err.find("no policy obeys the limits"))
-      << none.err;
-  EXPECT_NE(std::string::npos, none.err.find("the nearest miss is "));
-  EXPECT_NE(std::string::npos, none.err.find("--max_")) << none.err;
+  ExpectHas(none.err,
+            {"no policy obeys the limits", "the nearest miss is ", "--max_"});
   EXPECT_EQ(std::string::npos, none.out.find("Use: ")) << none.out;
-  const ToolRun as_json =
-      call({"--max_get_blocks=0.000001", "--max_filter_memory=40K", "--json"});
-  EXPECT_NE(std::string::npos, as_json.out.find("\"row\":\"miss\""));
+  ExpectHas(call({both[0], both[1], "--json"}).out, {"\"row\":\"miss\""});
 
   // Reads without Gets of absent keys cannot tell.
   ASSERT_OK(WriteStringToFile(Env::Default(),
                               "0x41\t0x42\n0x53\t0x54\n0x65\t0x66\n", other_));
-  const ToolRun blind = Call({"--db=" + path_, "--queries=" + other_,
-                              "--max_get_blocks=0.1", "--policies=proteus:6"});
+  const ToolRun blind = Advise({"--max_get_blocks=0.1", "--policies=proteus:6"},
+                               "--queries=" + other_);
   EXPECT_EQ(kCouldNot, blind.code);
-  EXPECT_NE(std::string::npos, blind.err.find("needs Gets of absent keys"))
-      << blind.err;
+  ExpectHas(blind.err, {"needs Gets of absent keys"});
 }
 
 // Where Gets are limited, filters are tried that have a set for them alone,
@@ -833,25 +693,18 @@ TEST_F(AdviseTest, PolicyForGets) {
     keys.push_back(BigEndian(numbers.back()));
   }
   Open();
-  for (const std::string& key : keys) {
-    ASSERT_OK(db_->Put(WriteOptions(), key, std::string(100, 'v')));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions()));
-  StartTrace();
-  BlocksPerRead(1, 20000, [&](Random64* r) {
+  WriteFile(keys, /*level=*/0, std::string(100, 'v'));
+  Trace(20000, [&](Random64* r) {
     const uint64_t key = numbers[r->Uniform(numbers.size())];
     if (r->Uniform(20) == 0) return Get(BigEndian(key ^ 1));
     const uint64_t lo = key + (1 << 8) + r->Uniform(1 << 16);
     Seek(BigEndian(lo), BigEndian(lo + 1 + r->Uniform(1 << 12)));
   });
-  ASSERT_OK(db_->EndTrace());
   // The least that a Get needs under any Proteus, with
   // point_lookups_use_whole_keys=true or without.
   const auto least = [&](bool for_gets, const Keys& more) {
-    Keys arguments = {"--db=" + path_, "--trace=" + trace_, "--json"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
     double blocks = 100;
-    for (const Json& row : Rows(Call(arguments))) {
+    for (const Json& row : AdviceRows(more)) {
       if (row["row"] != "kind" || row["kind"] != "gets of absent keys")
         continue;
       const std::string policy = row["policy"];
@@ -882,20 +735,16 @@ TEST_F(AdviseTest, DefaultPoliciesForText) {
     }
     keys.push_back(key + Format("file-%05d", static_cast<int>(i)));
   }
-  Open();
-  Write(keys);
-  StartTrace();
-  for (int i = 0; i < 4000; i++) {
-    std::string prefix = keys[random.Uniform(keys.size())];
+  OpenWith(keys);
+  Trace(4000, [&](Random64* r) {
+    std::string prefix = keys[r->Uniform(keys.size())];
     prefix.resize(prefix.size() - 3);
-    prefix.back() = static_cast<char>('0' + random.Uniform(10));
+    prefix.back() = static_cast<char>('0' + r->Uniform(10));
     std::string end = prefix;
     end.back()++;
     Seek(prefix, end);
-  }
-  ASSERT_OK(db_->EndTrace());
-  const std::vector<Json> rows =
-      Rows(Call({"--db=" + path_, "--trace=" + trace_, "--json"}));
+  });
+  const std::vector<Json> rows = AdviceRows({});
   const Json prefix_bits = RowOf(rows, "policy", "surf:0:0:8");
   const Json real_bits = RowOf(rows, "policy", "surf:0:8");
   EXPECT_LE(prefix_bits["bits_per_key"], real_bits["bits_per_key"]);
@@ -906,8 +755,7 @@ TEST_F(AdviseTest, DefaultPoliciesForText) {
 // Reads each kind of read from a trace, also those of other column families.
 TEST_F(AdviseTest, Trace) {
   Open();
-  ColumnFamilyHandle* other = nullptr;
-  ASSERT_OK(db_->CreateColumnFamily(options_, "other", &other));
+  ColumnFamilyHandle* const other = NewFamily("other");
   Write({"a", "b", "c"});
   StartTrace();
   Get("a");
@@ -956,21 +804,15 @@ TEST_F(AdviseTest, Trace) {
   EXPECT_EQ(2u, of_other.seen());
 
   // A column family without files, and one that the trace has no reads of.
-  EXPECT_EQ(kCouldNot, Call({"--db=" + path_, "--column_family=other",
-                             "--trace=" + trace_})
-                           .code);
-  delete other;
+  EXPECT_EQ(kCouldNot, Advise({"--column_family=other"}).code);
 }
 
 // The process that wrote the trace may have died at any moment, even at the end
 // of a record. The reads until then are used.
 TEST_F(AdviseTest, TraceThatWasCutOff) {
   constexpr uint64_t kReads = 100;
-  Open();
-  Write({"a", "b", "c"});
-  StartTrace();
-  for (uint64_t i = 0; i < kReads; i++) Seek("b", "c");
-  ASSERT_OK(db_->EndTrace());
+  OpenWith({"a", "b", "c"});
+  Trace(kReads, [this](Random64*) { Seek("b", "c"); });
   std::string trace;
   ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
   uint64_t most = 0;
@@ -987,59 +829,48 @@ TEST_F(AdviseTest, TraceThatWasCutOff) {
     if (s.ok()) {
       EXPECT_NE("", cut_off);
     } else if (s.IsCorruption()) {
-      EXPECT_NE(std::string::npos, s.ToString().find("after 0 records"))
-          << s.ToString();
+      ExpectHas(s.ToString(), {"after 0 records"});
     }
   }
   EXPECT_GT(most, kReads / 2);
   // Without the record of the end, nothing is lost.
   ASSERT_OK(WriteStringToFile(Env::Default(),
                               trace.substr(0, trace.size() - 13), other_));
-  const ToolRun called = Call({"--db=" + path_, "--trace=" + other_});
+  const ToolRun called = Advise({}, "--trace=" + other_);
   EXPECT_EQ(kFine, called.code) << called.err;
-  EXPECT_NE(std::string::npos, called.err.find("cut off after 100 records"))
-      << called.err;
-  EXPECT_NE(std::string::npos, called.out.find("100 closed seeks"))
-      << called.out;
+  ExpectHas(called.err, {"cut off after 100 records"});
+  ExpectHas(called.out, {"100 closed seeks"});
 }
 
 // A trace of another version, or none.
 TEST_F(AdviseTest, TracesThatAreRefused) {
-  Open();
-  Write({"a", "b", "c"});
-  StartTrace();
-  for (int i = 0; i < 100; i++) Seek("b", "c");
-  ASSERT_OK(db_->EndTrace());
+  OpenWith({"a", "b", "c"});
+  Trace(1, [this](Random64*) { Seek("b", "c"); });
   std::string trace;
   ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
   const std::string version = "Trace Version: 0.2";
   const size_t place = trace.find(version);
   ASSERT_NE(std::string::npos, place);
-  for (const auto& [other, words] : std::map<std::string, std::string>{
-           {"Trace Version: 0.7", "version 0.7"},
-           {"Trace Version: ...", "not a trace of queries"}}) {
+  for (const auto& [other, words] :
+       Records{{"Trace Version: 0.7", "version 0.7"},
+               {"Trace Version: ...", "not a trace of queries"}}) {
     std::string damaged = trace;
     damaged.replace(place, version.size(), other);
     ASSERT_OK(WriteStringToFile(Env::Default(), damaged, other_));
-    Call({"--db=" + path_, "--trace=" + other_}).ExpectRefused({words});
+    Advise({}, "--trace=" + other_).ExpectRefused({words});
   }
 }
 
 // No flipped bit makes a read that was not in the trace.
 TEST_F(AdviseTest, DamagedTrace) {
   constexpr uint64_t kReads = 7;
-  Open();
-  Write({"a", "b", "c"});
+  OpenWith({"a", "b", "c"});
   StartTrace();
   Get("key");
   Seek("b", "c");
-  std::string values[2];
-  for (const size_t keys : {2, 1, 2}) {
-    const Slice names[] = {"x", "y"};
-    PinnableSlice found[2];
-    Status statuses[2];
-    db_->MultiGet(ReadOptions(), db_->DefaultColumnFamily(), keys, names, found,
-                  statuses);
+  std::vector<PinnableSlice> values;
+  for (const Keys& keys : {Keys{"x", "y"}, Keys{"x"}, Keys{"x", "y"}}) {
+    MultiGet(db_.get(), keys, &values);
   }
   ASSERT_OK(db_->EndTrace());
   std::string trace;

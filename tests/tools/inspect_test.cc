@@ -2,11 +2,6 @@
 
 //  protean inspect: figures, the page, and a DB in use.
 
-#include "filter_policy/samples/query_file.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/sst_file_writer.h"
-#include "table/rocksdb_internals/versions.h"
-#include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
 #include "tools/inspect_page.h"
 #include "tools/target.h"
@@ -86,42 +81,34 @@ TEST_F(InspectTest, OfADBInUse) {
 TEST_F(InspectTest, Page) {
   Fill();
   const std::string page = path_ + ".html";
-  const ToolRun run = RunTool({"inspect", Db(), "--html=" + page});
-  EXPECT_EQ(kFine, run.code) << run.err;
-  std::string html;
-  ASSERT_OK(ReadFileToString(Env::Default(), page, &html));
-  const Json data = DataOf(html);
+  const std::string advice = path_ + ".advice";
+  // Writes the page with the rows of advise, if any; returns its data.
+  const auto inspect = [&](const std::string& rows) {
+    Keys arguments = {"inspect", Db(), "--html=" + page};
+    if (!rows.empty()) {
+      EXPECT_OK(WriteStringToFile(Env::Default(), rows, advice));
+      arguments.push_back("--advice=" + advice);
+    }
+    const ToolRun run = RunTool(arguments);
+    EXPECT_EQ(kFine, run.code) << run.err;
+    std::string html;
+    EXPECT_OK(ReadFileToString(Env::Default(), page, &html));
+    // The page refers to no other file.
+    for (const char* reference : {"src=", "<link", "url("}) {
+      EXPECT_EQ(std::string::npos, html.find(reference)) << reference;
+    }
+    return DataOf(html);
+  };
+  Json data = inspect("");
   EXPECT_EQ(path_, data["title"]);
   ASSERT_EQ(3u, data["families"].size());
   EXPECT_EQ(2u, data["families"][0]["files"].size());
   EXPECT_EQ(2u, data["families"][0]["levels"].size());
-  // The page refers to no other file.
-  EXPECT_EQ(std::string::npos, html.find("src="));
-  EXPECT_EQ(std::string::npos, html.find("<link"));
-  EXPECT_EQ(std::string::npos, html.find("url("));
-}
-
-TEST_F(InspectTest, PageWithAdvice) {
-  Fill();
-  const std::string page = path_ + ".html";
-  const std::string advice = path_ + ".advice";
-  const auto inspect = [&](const std::string& text) {
-    EXPECT_OK(WriteStringToFile(Env::Default(), text, advice));
-    return RunTool({"inspect", Db(), "--html=" + page, "--advice=" + advice});
-  };
-  EXPECT_EQ(
-      kFine,
-      inspect("{\"row\":\"policy\",\"policy\":\"surf:0:4\"}\n"
-              "{\"row\":\"kind\"}\n{\"row\":1}\n{\"file\":1}\n7\nno JSON\n")
-          .code);
-  std::string html;
-  ASSERT_OK(ReadFileToString(Env::Default(), page, &html));
-  const Json data = DataOf(html);
+  data = inspect(
+      "{\"row\":\"policy\",\"policy\":\"surf:0:4\"}\n"
+      "{\"row\":\"kind\"}\n{\"row\":1}\n{\"file\":1}\n7\nno JSON\n");
   ASSERT_EQ(1u, data["advice"].size());
   EXPECT_EQ("surf:0:4", data["advice"][0]["policy"]);
-  const ToolRun none = inspect("{}");
-  EXPECT_EQ(kCouldNot, none.code);
-  EXPECT_NE(std::string::npos, none.err.find("has no rows of advise --json"));
 }
 
 TEST(InspectPageTest, NoTextEndsTheScript) {
@@ -155,34 +142,16 @@ TEST(InspectPageTest, PrefixesOfADesign) {
 
 // Files with another order of keys can be inspected, too.
 TEST(InspectComparatorTest, AnotherOne) {
-  class Backwards : public Comparator {
-   public:
-    const char* Name() const override { return "app.Backwards"; }
-    int Compare(const Slice& a, const Slice& b) const override {
-      return b.compare(a);
-    }
-    void FindShortestSeparator(std::string*, const Slice&) const override {}
-    void FindShortSuccessor(std::string*) const override {}
-  } backwards;
-  const std::string path = test::PerThreadDBPath("inspect_comparator");
-  Options options;
-  options.create_if_missing = true;
-  options.comparator = &backwards;
-  ASSERT_OK(DestroyDB(path, options));
-  ASSERT_OK(GetColumnFamilyOptionsFromString(
-      ConfigOptions(), options,
-      "table_factory={id=ProteanTable;filter_policy=proteus}", &options));
-  std::unique_ptr<DB> db;
-  ASSERT_OK(OpenDB(&db, options, path));
-  ASSERT_OK(db->Put(WriteOptions(), "b", "1"));
-  ASSERT_OK(db->Put(WriteOptions(), "a", "1"));
-  ASSERT_OK(db->Flush(FlushOptions()));
-  const ToolRun run = RunTool({"inspect", "--db=" + path, "--json"});
+  const OddComparator odd;
+  OwnDB db;
+  db.options_.comparator = &odd;
+  db.SetPolicy("proteus");
+  db.Open();
+  db.WriteFile({"b", "a"});
+  const ToolRun run = RunTool({"inspect", "--db=" + db.path_, "--json"});
   EXPECT_EQ(kFine, run.code) << run.err;
   ASSERT_EQ(1u, run.Rows().size());
-  EXPECT_EQ("the comparator is app.Backwards", run.Rows()[0]["unfiltered"]);
-  db.reset();
-  ASSERT_OK(DestroyDB(path, options));
+  EXPECT_EQ("the comparator is OddComparator", run.Rows()[0]["unfiltered"]);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,8 +5,6 @@
 //  block cache, or left it, when half of the DB was written.
 
 #include "filter_policy/samples/query_file.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/statistics.h"
 #include "tests/filter_blocks.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
@@ -44,11 +42,8 @@ class PartitionsTest : public ToolDBTest {
     const std::string policies[] = {
         "{id=protean.Proteus;samples_file=" + path_ + ".samples}", "surf:0:8"};
     for (const size_t i : {0, 1}) {
-      ASSERT_OK(GetColumnFamilyOptionsFromString(
-          ConfigOptions(), ColumnFamilyOptions(Family(i)),
-          "table_factory={id=ProteanTable;" + more +
-              "filter_policy=" + policies[i] + "}",
-          &Family(i)));
+      Family(i).table_factory =
+          NewTable("ProteanTable", more + "filter_policy=" + policies[i]);
     }
   }
   // Makes the DB new: two thirds of the keys are in level 3, the others in
@@ -70,7 +65,7 @@ class PartitionsTest : public ToolDBTest {
     Close();
   }
 
-  ToolRun Run(const std::string& command, std::vector<std::string> more = {}) {
+  ToolRun Run(const std::string& command, Keys more = {}) {
     more.insert(more.begin(), {command, "--db=" + path_, "--json"});
     return RunTool(more);
   }
@@ -98,28 +93,14 @@ class PartitionsTest : public ToolDBTest {
       EXPECT_EQ(0u, row["false_negatives"]) << row;
     }
   }
-  // The row of a file; those of all others are fine.
-  static Json RowOf(const ToolRun& run, const std::string& path) {
-    EXPECT_EQ(kFoundSomething, run.code) << run.err;
-    Json found;
-    for (const Json& row : run.Rows()) {
-      if (row["file"] == NameOf(path)) {
-        found = row;
-      } else {
-        EXPECT_EQ("ok", row["status"]) << row;
-      }
-    }
-    return found;
-  }
-
   // Data blocks that a query asks for in the DB, which finds nothing.
   double BlocksPerQuery(size_t family,
                         const std::vector<SampleQuery>& queries) {
     options_.statistics = CreateDBStatistics();
     Open();
     for (const SampleQuery& query : queries) {
+      std::string value;
       if (query.lo == query.hi) {
-        std::string value;
         EXPECT_TRUE(db_->Get(ReadOptions(), handles_[family], query.lo, &value)
                         .IsNotFound());
         continue;
@@ -143,31 +124,25 @@ class PartitionsTest : public ToolDBTest {
     return static_cast<double>(blocks) / static_cast<double>(queries.size());
   }
 
-  // Changes a byte of the middle of a file's filter, or one of the directory,
-  // or makes all checksums right again.
-  void Damage(const std::string& path, bool directory, bool right_checksum) {
-    ASSERT_NO_FATAL_FAILURE(
-        ChangeFilter(path, right_checksum, [&](std::string* bytes) {
-          (*bytes)[directory ? 9 : bytes->size() / 2] ^= 0x10;
-        }));
-  }
-  // Only this file has a damaged filter. Where it is said, is right of a whole
-  // one, and the data is still read.
+  // Checks that only this file has a damaged filter. Where it is, is said
+  // rightly of a whole one, and the data is still read.
   void ExpectFound(const std::string& path, bool whole) {
-    const Json found = RowOf(Run("verify"), path);
-    EXPECT_EQ("damaged filter", found["status"]);
-    if (whole) {
-      FilterLocation location;
-      ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
-      EXPECT_EQ(location.handle.offset(), found["offset"]);
-      EXPECT_EQ(kKeys / 3 * 2, found["keys"]);
-    }
+    const ToolRun verify = Run("verify");
+    EXPECT_EQ(kFoundSomething, verify.code) << verify.err;
     const ToolRun inspect = Run("inspect");
     EXPECT_EQ(kFoundSomething, inspect.code) << inspect.out;
-    for (const Json& row : inspect.Rows()) {
-      EXPECT_EQ(row["file"] == NameOf(path),
-                row["column_family"] != "bloom" && row["unfiltered"] != "")
-          << row;
+    for (auto& [file, row] : verify.FileRows()) {
+      const bool damaged = file == NameOf(path);
+      EXPECT_EQ(damaged ? "damaged filter" : "ok", row["status"]) << row;
+      const Json inspected = inspect.FileRows()[file];
+      EXPECT_EQ(damaged, inspected["column_family"] != "bloom" &&
+                             inspected["unfiltered"] != "")
+          << inspected;
+      if (!damaged || !whole) continue;
+      FilterLocation location;
+      ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
+      EXPECT_EQ(location.handle.offset(), row["offset"]);
+      EXPECT_EQ(kKeys / 3 * 2, row["keys"]);
     }
   }
 };
@@ -203,29 +178,24 @@ TEST_F(PartitionsTest, Refresh) {
     SCOPED_TRACE(history.name);
     ASSERT_NO_FATAL_FAILURE(Make(history));
     // Parts this small are not always better than a whole filter before.
-    std::vector<std::string> flags = {"--column_family=default",
-                                      "--samples=" + samples, "--all",
-                                      "--min_gain=0.001"};
-    const ToolRun run = Run("refresh", flags);
+    const ToolRun run =
+        Run("refresh", {"--column_family=default", "--samples=" + samples,
+                        "--all", "--min_gain=0.001"});
     EXPECT_EQ(kFine, run.code) << run.err;
-    std::map<std::string, size_t> outcomes;
-    for (const Json& row : run.Rows()) {
-      if (!row.contains("file")) continue;
-      outcomes[row["outcome"]]++;
+    EXPECT_EQ(2u, run.FileRows().size()) << run.out;
+    for (const auto& [file, row] : run.FileRows()) {
+      EXPECT_EQ("rewritten", row["outcome"]) << row;
       EXPECT_GT(row["old_fpr"], row["new_fpr"]) << row;
       EXPECT_LT(row["new_fpr"], 0.05) << row;
     }
-    EXPECT_EQ((std::map<std::string, size_t>{{"rewritten", 2}}), outcomes)
-        << run.out;
     EXPECT_EQ((std::map<int, bool>{{0, history.now}, {3, history.now}}),
               PartedLevels("default"));
     ExpectVerified();
     ExpectAllKeys(0);
     // Nothing is left to gain.
-    for (const Json& row : Run("refresh", {"--column_family=default"}).Rows()) {
-      if (row.contains("file")) {
-        EXPECT_EQ("too little gain", row["outcome"]) << row;
-      }
+    for (const auto& [file, row] :
+         Run("refresh", {"--column_family=default"}).FileRows()) {
+      EXPECT_EQ("too little gain", row["outcome"]) << row;
     }
   }
 }
@@ -303,25 +273,29 @@ TEST_F(PartitionsTest, Advise) {
 // 0.
 TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
   for (const History& history : {kHistories[0], kHistories[1]}) {
-    for (const char* family : {"default", "surf"}) {
+    ASSERT_NO_FATAL_FAILURE(Make(history));
+    const std::map<int, bool> parted = {{0, history.now}, {3, history.now}};
+    for (const size_t family : {0, 1}) {
       for (const size_t file : {0, 1}) {
         for (const bool directory : {false, true}) {
           if (!history.lower && (file == 0 || directory)) continue;
           for (const bool right_checksum : {false, true}) {
-            SCOPED_TRACE(std::string(history.name) + " " + family + " " +
+            const std::string name = families_[family].name;
+            SCOPED_TRACE(std::string(history.name) + " " + name + " " +
                          std::to_string(file) +
                          (directory ? ", directory" : ", part") +
                          (right_checksum ? ", right checksum" : ""));
-            ASSERT_NO_FATAL_FAILURE(Make(history));
-            const std::string path = Files(family)[file];
-            ASSERT_NO_FATAL_FAILURE(Damage(path, directory, right_checksum));
+            const std::string path = Files(name)[file];
+            ASSERT_NO_FATAL_FAILURE(
+                ChangeFilter(path, right_checksum, [&](std::string* bytes) {
+                  (*bytes)[directory ? 9 : bytes->size() / 2] ^= 0x10;
+                }));
             ExpectFound(path, /*whole=*/!history.lower);
             const ToolRun fix = Run("verify", {"--fix"});
             EXPECT_EQ(kFine, fix.code) << fix.out << fix.err;
             ExpectVerified();
-            EXPECT_EQ((std::map<int, bool>{{0, history.now}, {3, history.now}}),
-                      PartedLevels(family));
-            ExpectAllKeys(family == std::string("surf") ? 1 : 0);
+            EXPECT_EQ(parted, PartedLevels(name));
+            ExpectAllKeys(family);
           }
         }
       }

@@ -6,18 +6,14 @@
 
 #pragma once
 
-#include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <map>
-#include <memory>
-#include <set>
-#include <string>
-#include <vector>
+#include <chrono>
+#include <csignal>
+#include <thread>
 
 #include "filter_policy/samples/query_queue.h"
-#include "rocksdb/db.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
+#include "tests/protean_db.h"
 #include "tools/command.h"
 #include "tools/manifest.h"
 #include "tools/output.h"
@@ -31,16 +27,37 @@ struct ToolRun {
 
   // The rows in the output of --json.
   std::vector<Json> Rows() const;
+  // The rows of files, by their names.
+  std::map<std::string, Json> FileRows() const;
   // Checks that the command failed, with one line on stderr that has these
   // words.
-  void ExpectRefused(const std::vector<std::string>& words) const;
+  void ExpectRefused(const Keys& words) const;
 };
 
-ToolRun RunTool(const std::vector<std::string>& arguments);
+ToolRun RunTool(const Keys& arguments);
 
 // Runs the tool in a process of its own whose stderr is a terminal, on which
 // progress is shown. The output to stdout is dropped.
-ToolRun RunToolOnTerminal(const std::vector<std::string>& arguments);
+ToolRun RunToolOnTerminal(const Keys& arguments);
+
+// Sends a signal, such as that of Ctrl-C, to this process as soon as the
+// command that runs in it catches that signal.
+class SignalWhenCaught {
+ public:
+  explicit SignalWhenCaught(int signal)
+      : thread_([signal] {
+          struct sigaction action = {};
+          while (action.sa_handler == SIG_DFL) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            sigaction(signal, nullptr, &action);
+          }
+          kill(getpid(), signal);
+        }) {}
+  void Join() { thread_.join(); }
+
+ private:
+  std::thread thread_;
+};
 
 class ToolDBTest : public testing::Test {
  protected:
@@ -83,14 +100,14 @@ class ToolDBTest : public testing::Test {
   }
 
   // The paths of these column families' files.
-  std::set<std::string> FilesOf(const std::vector<std::string>& families) const;
+  std::set<std::string> FilesOf(const Keys& families) const;
   // Runs the command in a process of its own, and sends the signal to it as
   // soon as `count` files of the column families are not among `old`. Returns
   // those that are not when it has ended, and how it has.
-  std::set<std::string> EndOnceRewritten(
-      const std::vector<std::string>& command,
-      const std::vector<std::string>& families,
-      const std::set<std::string>& old, size_t count, int signal, int* ended);
+  std::set<std::string> EndOnceRewritten(const Keys& command,
+                                         const Keys& families,
+                                         const std::set<std::string>& old,
+                                         size_t count, int signal, int* ended);
 
   // Names and contents of the DB's files, except for the lock and logs of what
   // happened.

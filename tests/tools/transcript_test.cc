@@ -22,19 +22,16 @@
 //  RocksDB's version: one with a fraction, a unit, or five digits.
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <set>
 #include <sstream>
 
 #include "file/filename.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/table.h"
-#include "rocksdb/utilities/options_util.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
 #include "tools/opened_db.h"
@@ -43,7 +40,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Words = std::vector<std::string>;
+using Words = Keys;
 
 constexpr char kFolder[] = PROTEAN_SOURCE_DIR "/tests/tools/testdata/";
 
@@ -70,15 +67,14 @@ std::vector<Section> SectionsOf(const std::string& file) {
 }
 
 std::vector<Section> AllSections() {
-  std::vector<Section> all;
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
     files.insert(entry.path().filename());
   }
+  std::vector<Section> all;
   for (const std::string& file : files) {
-    for (const Section& section : SectionsOf(file)) {
-      if (!section.name.empty()) all.push_back(section);
-    }
+    const std::vector<Section> sections = SectionsOf(file);
+    all.insert(all.end(), sections.begin() + 1, sections.end());
   }
   return all;
 }
@@ -132,6 +128,24 @@ Words Split(const std::string& line) {
   return words;
 }
 
+// Runs a program of RocksDB alone. Returns what it prints to stdout, and its
+// exit code in brackets if that is not 0.
+std::string RunStock(const Words& program) {
+  std::string command;
+  for (const std::string& word : program) command += "'" + word + "' ";
+  std::string text;
+  FILE* const pipe = popen((command + " 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return "it cannot be run";
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+    text.append(buffer, n);
+  }
+  const int ended = pclose(pipe);
+  if (!WIFEXITED(ended)) return text + "[crashed]\n";
+  const int code = WEXITSTATUS(ended);
+  return code == 0 ? text : text + "[" + std::to_string(code) + "]\n";
+}
+
 // Sorts the options in {id=protean.NAME;...}: RocksDB prints them in any order.
 void SortOptions(std::string* text) {
   for (size_t at = 0;
@@ -155,10 +169,7 @@ class TranscriptTest : public ToolDBTest,
                        public testing::WithParamInterface<Section> {
  protected:
   TranscriptTest() : ToolDBTest("transcript") {}
-  ~TranscriptTest() override {
-    refreshers_.clear();
-    options_.env = Env::Default();
-  }
+  ~TranscriptTest() override { refreshers_.clear(); }
 
   // Runs the lines of a section; returns them with the answers that came.
   std::string Run(const std::string& text);
@@ -312,6 +323,23 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
     }
   } else if (verb == "read_all_keys") {  // FAMILY
     ExpectAllKeys(IndexOf(words.at(1)));
+  } else if (verb == "seek_above_keys") {  // FAMILY: a third of the gaps
+    const std::vector<SampleQuery> queries = QueriesAboveKeys();
+    for (size_t i = 0; i < queries.size() / 3; i++) {
+      const Slice bound = queries[i].hi;
+      ReadOptions read;
+      read.iterate_upper_bound = &bound;
+      const std::unique_ptr<Iterator> it(
+          db_->NewIterator(read, handles_[IndexOf(words.at(1))]));
+      it->Seek(queries[i].lo);
+      EXPECT_FALSE(it->Valid());
+    }
+  } else if (verb == "stock_gets") {  // stock_gets.cc
+    *answer = RunStock({STOCK_GETS, path_});
+  } else if (verb == "stock_ldb") {  // ARGUMENTS...
+    Words program = {STOCK_LDB, "--db=" + path_};
+    program.insert(program.end(), words.begin() + 1, words.end());
+    *answer = RunStock(program);
   } else if (verb == "changes_of_options") {  // since the last time
     const std::string options = OptionsOnDisk();
     for (const std::string& line : DifferentLines(last_options_, options)) {
@@ -369,10 +397,10 @@ std::string TranscriptTest::Ask(const std::string& line) {
 
 std::string TranscriptTest::AskOnce(const std::string& line,
                                     const Words& filter) {
-  LearnFiles();
   const bool exists = Exists();
-  const auto before = exists ? Disk() : std::map<std::string, std::string>();
+  const auto before = exists ? Disk() : Records();
   const ToolRun run = RunTool(Split(Expand(line)));
+  LearnFiles();
   last_out_ = run.out;
   const bool grep = !filter.empty() && filter[0] == "grep";
   std::string answer;
@@ -443,7 +471,6 @@ std::string TranscriptTest::Expand(std::string line) {
 }
 
 std::string TranscriptTest::Normal(std::string text) {
-  LearnFiles();
   SortOptions(&text);
   for (const auto& [file, name] : names_) {
     ReplaceAll(Folder() + "/" + file, name, &text);
@@ -452,7 +479,7 @@ std::string TranscriptTest::Normal(std::string text) {
   ReplaceAll(path_, "{db}", &text);
   ReplaceAll(path_.substr(0, path_.rfind('/')), "{folder}", &text);
   ReplaceAll(std::filesystem::current_path(), "{cwd}", &text);
-  const std::pair<std::regex, const char*> kVarying[] = {
+  static const std::pair<std::regex, const char*> kVarying[] = {
       // What RocksDB says, up to a name or to what Protean adds.
       {std::regex("(IO error|NotFound|Corruption): (?!\\{db\\}/CURRENT)[^;{]*"),
        "$1: ..."},
