@@ -206,6 +206,7 @@ class Round {
   Options RandomOptions(Dice* dice) {
     Options options;
     options.create_if_missing = true;
+    options.allow_fallocate = false;  // for speed in memory
     options.max_background_jobs = 4;
     all_files_open_ = dice->OneIn(2);
     options.max_open_files = all_files_open_ ? -1 : 15;
@@ -788,6 +789,7 @@ class Round {
       Options options;
       UseSmallFiles(&options);
       options.create_if_missing = true;
+      options.allow_fallocate = false;
       BlockBasedTableOptions table;
       table.filter_policy = policy_;
       options.table_factory = NewProteanTableFactory(table);
