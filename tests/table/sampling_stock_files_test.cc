@@ -49,21 +49,10 @@ class StockFilesSamplingTest : public SamplingTest,
   void FillRuns() {
     Open();
     for (uint64_t run = 0; run < 3; run++) {
-      for (uint64_t i = 1 + run; i <= kKeys; i += 3) Put(Key(i), "a value");
-      Flush();
+      WriteNumbers(1 + run, kKeys, 3);
       if (run == 0) CompactLevel0Into(2, 2 << 10);
     }
     ASSERT_GE(NumFiles(), 5u);
-  }
-
-  // Runs the reads, and returns what they have left in the queue.
-  Keys SampledBy(const std::function<void()>& reads) {
-    const uint64_t before = queue()->recorded();
-    reads();
-    EXPECT_EQ(0u, queue()->dropped());
-    const Queries all = queue()->Snapshot();
-    const auto added = static_cast<ptrdiff_t>(queue()->recorded() - before);
-    return Lines(Queries(all.end() - added, all.end()));
   }
 
   // Random reads of each kind; the same ones each time.
@@ -140,11 +129,8 @@ TEST_P(StockFilesSamplingTest, ScansFindAllKeys) {
   for (const bool forward : {true, false}) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     uint64_t found = 0;
-    if (forward) {
-      for (it->SeekToFirst(); it->Valid(); it->Next()) found++;
-    } else {
-      for (it->SeekToLast(); it->Valid(); it->Prev()) found++;
-    }
+    forward ? it->SeekToFirst() : it->SeekToLast();
+    for (; it->Valid(); forward ? it->Next() : it->Prev()) found++;
     ASSERT_OK(it->status());
     EXPECT_EQ(kKeys, found);
   }
@@ -157,12 +143,7 @@ TEST_P(StockFilesSamplingTest, PrefixSeeks) {
   options_.prefix_extractor.reset(NewFixedPrefixTransform(7));
   FillWithStock();
   const std::string target = BigEndian(kGap * 5 + 300);
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    it->Seek(target);
-    ASSERT_OK(it->status());
-    EXPECT_EQ(!GetParam(), it->Valid());
-  }
+  EXPECT_EQ(GetParam(), FirstFrom(target).empty());
   ASSERT_GE(queue()->recorded(), 1u);
   for (const SampleQuery& sample : queue()->Snapshot()) {
     EXPECT_EQ(GetParam() ? target.substr(0, 7) : target, sample.lo);
@@ -242,7 +223,7 @@ TEST_P(StockFilesRefreshTest, DesignedByCompaction) {
   Compact();
   std::map<std::string, FilterProperties> files;
   ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
-  uint64_t taught = 0;
+  size_t taught = 0;
   for (const auto& [path, filter] : files) taught += filter.samples > 0;
   // The queries lie among the lowest two fifths of the keys.
   EXPECT_GT(taught, files.size() / 4);
