@@ -16,6 +16,7 @@ namespace {
 class CHandlesTest : public ::testing::Test {
  protected:
   CHandlesTest() {
+    EXPECT_OK(CheckHandles());
     rocksdb_options_set_create_if_missing(options_, 1);
     rocksdb_destroy_db(options_, path_.c_str(), &error_);
   }
@@ -34,7 +35,6 @@ class CHandlesTest : public ::testing::Test {
 }  // namespace
 
 TEST_F(CHandlesTest, DatabasesAndColumnFamilies) {
-  ASSERT_OK(CheckHandles());
   rocksdb_t* const db = rocksdb_open(options_, path_.c_str(), &error_);
   ASSERT_NE(nullptr, db) << error_;
   rocksdb_column_family_handle_t* const family =
@@ -49,7 +49,6 @@ TEST_F(CHandlesTest, DatabasesAndColumnFamilies) {
 
 // The handle of the DB inside a TransactionDB is a struct like all others.
 TEST_F(CHandlesTest, TransactionDatabases) {
-  ASSERT_OK(CheckHandles());
   rocksdb_transactiondb_options_t* const transactions =
       rocksdb_transactiondb_options_create();
   rocksdb_transactiondb_t* const db = rocksdb_transactiondb_open(
@@ -63,7 +62,6 @@ TEST_F(CHandlesTest, TransactionDatabases) {
 }
 
 TEST_F(CHandlesTest, OptionsAreThoseOfTheHandle) {
-  ASSERT_OK(CheckHandles());
   rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
   rocksdb_readoptions_set_fill_cache(read, 0);
   rocksdb_readoptions_set_iterate_upper_bound(read, "bound", 5);

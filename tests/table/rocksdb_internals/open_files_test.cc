@@ -53,44 +53,34 @@ class ProteanReadersTest : public ContractTest {
 };
 
 // All readers of an open DB are told the same session id, which is another one
-// each time the DB is opened: see DBSession.
-TEST_F(ProteanReadersTest, KnowTheirDB) {
+// each time the DB is opened: see DBSession. The address of the options
+// identifies the column family, for its handles and for the readers of its
+// files: see BlockBasedFile::family().
+TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
-  ShowReaders([&](const TableReaderOptions& options, TableReader*) {
+  std::set<const void*> families;
+  ShowReaders([&](const TableReaderOptions& options, TableReader* reader) {
     ids.insert(options.cur_db_session_id);
+    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
   });
   for (int opened = 1; opened <= 2; opened++) {
     Open();
     std::string id;
     ASSERT_OK(db_->GetDbSessionId(id));
     ids.clear();
-    AddFile(db_.get(), 0, {"a"});
     ColumnFamilyHandle* const other = NewFamily(std::to_string(opened));
-    ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
-    ASSERT_OK(db_->Flush(FlushOptions(), other));
+    for (ColumnFamilyHandle* const family :
+         {db_->DefaultColumnFamily(), other}) {
+      families.clear();
+      ASSERT_OK(db_->Put(WriteOptions(), family, "a", "value"));
+      ASSERT_OK(db_->Flush(FlushOptions(), family));
+      EXPECT_EQ(std::set<const void*>({FamilyOf(family)}), families);
+    }
+    EXPECT_NE(FamilyOf(db_->DefaultColumnFamily()), FamilyOf(other));
     EXPECT_LE(2u, ids.size());
     EXPECT_EQ(ids.size(), ids.count(id));
     ASSERT_OK(db_->DropColumnFamily(other));
   }
-}
-
-// The address of the options identifies the column family, for its handles and
-// for the readers of its files: see BlockBasedFile::family().
-TEST_F(ProteanReadersTest, NameTheSameColumnFamilyAsHandles) {
-  std::set<const void*> families;
-  ShowReaders([&](const TableReaderOptions&, TableReader* reader) {
-    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
-  });
-  Open();
-  AddFile(db_.get(), 0, {"a"});
-  EXPECT_EQ(std::set<const void*>({FamilyOf(db_->DefaultColumnFamily())}),
-            families);
-  ColumnFamilyHandle* const other = NewFamily("other");
-  families.clear();
-  ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
-  ASSERT_OK(db_->Flush(FlushOptions(), other));
-  EXPECT_EQ(std::set<const void*>({FamilyOf(other)}), families);
-  EXPECT_NE(FamilyOf(db_->DefaultColumnFamily()), FamilyOf(other));
 }
 
 // ---- Iterators ----
