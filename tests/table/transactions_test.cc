@@ -226,30 +226,6 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
   }
 }
 
-TEST_P(TransactionsTest, GetForUpdateLocks) {
-  const auto dbs = NewTransactionTree(WRITE_COMMITTED);
-  const TwinTransaction first = Begin(dbs.get());
-  const TwinTransaction second = Begin(dbs.get(), "second");
-  for (TwinDB::Twin twin : TwinDB::kTwins) {
-    second[twin]->SetLockTimeout(0);
-  }
-  ExpectFilteredGets([&] {
-    for (size_t i = 0; i < queries_.size(); i += 9) {
-      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
-        return first[twin]->GetForUpdate(ReadOptions(), queries_[i], value,
-                                         /*exclusive=*/true);
-      });
-      const Status s = second.Both(
-          [&](Transaction* t) { return t->Put(queries_[i], "locked"); });
-      EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
-    }
-  });
-  ASSERT_OK(first.Rollback());
-  Write(second, 0, 9);
-  ASSERT_OK(second.Commit());
-  CompareReads(dbs.get(), queries_);
-}
-
 // A copy of a DB in the middle of three prepared transactions, as a crash would
 // leave it: one is committed, one rolled back, and one left open.
 TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
