@@ -73,27 +73,28 @@ class SearchBoundsTest : public OwnDBTest {
 // that does not exist.
 class BoundedWalk {
  public:
-  BoundedWalk(Iterator* it, const std::set<std::string>& model,
-              const std::string* lower, const std::string* upper)
-      : it_(it), lower_(lower), upper_(upper) {
-    for (const std::string& key : model) {
-      if (!IsBelow(key) && !IsAbove(key)) keys_.push_back(key);
-    }
-  }
+  BoundedWalk(Iterator* it, const Keys& all, const std::string* lower,
+              const std::string* upper)
+      : it_(it),
+        lower_(lower),
+        upper_(upper),
+        begin_(all.data() + (lower == nullptr ? 0 : IndexOf(all, *lower))),
+        end_(all.data() +
+             (upper == nullptr ? all.size() : IndexOf(all, *upper))) {}
 
   // Seeks to a target, which may be outside of the bounds.
   void Seek(const std::string& target) {
     it_->Seek(target);
     Note(" Seek " + Hex(target),
-         std::lower_bound(keys_.begin(), keys_.end(), target) - keys_.begin());
+         std::lower_bound(begin_, end_, target) - begin_);
   }
   void SeekForPrev(const std::string& target) {
     it_->SeekForPrev(target);
     while (it_->Valid() && upper_ != nullptr && it_->key() == *upper_) {
       it_->Prev();
     }
-    const auto after = std::upper_bound(keys_.begin(), keys_.end(), target);
-    Note(" SeekForPrev " + Hex(target), after - keys_.begin() - 1);
+    Note(" SeekForPrev " + Hex(target),
+         std::upper_bound(begin_, end_, target) - begin_ - 1);
   }
   void SeekToFirst() {
     it_->SeekToFirst();
@@ -103,7 +104,7 @@ class BoundedWalk {
   void SeekToLast() {
     it_->SeekToLast();
     while (it_->Valid() && IsAbove(it_->key())) it_->Prev();
-    Note(" SeekToLast", static_cast<ptrdiff_t>(keys_.size()) - 1);
+    Note(" SeekToLast", end_ - begin_ - 1);
   }
   void Next() {
     it_->Next();
@@ -117,18 +118,20 @@ class BoundedWalk {
   // Whether the iterator is at a key, as expected.
   bool IsAtKey() const {
     EXPECT_OK(it_->status());
-    const bool expected =
-        at_ >= 0 && at_ < static_cast<ptrdiff_t>(keys_.size());
+    const bool expected = at_ >= 0 && at_ < end_ - begin_;
     const bool valid =
         it_->Valid() && !IsBelow(it_->key()) && !IsAbove(it_->key());
     EXPECT_EQ(expected, valid)
-        << at_ << " of " << keys_.size() << " after" << done_;
+        << at_ << " of " << end_ - begin_ << " after" << done_;
     if (!expected || !valid) return false;
-    EXPECT_EQ(Hex(keys_[static_cast<size_t>(at_)]), Hex(it_->key()));
+    EXPECT_EQ(Hex(begin_[at_]), Hex(it_->key()));
     return true;
   }
 
  private:
+  static size_t IndexOf(const Keys& all, const std::string& bound) {
+    return std::lower_bound(all.begin(), all.end(), bound) - all.begin();
+  }
   bool IsBelow(const Slice& key) const {
     return lower_ != nullptr && key.compare(*lower_) < 0;
   }
@@ -143,8 +146,9 @@ class BoundedWalk {
   Iterator* const it_;
   const std::string* const lower_;
   const std::string* const upper_;
-  Keys keys_;
-  ptrdiff_t at_ = 0;
+  const std::string* const begin_;  // the first key within the bounds
+  const std::string* const end_;
+  ptrdiff_t at_ = 0;  // from begin_
   std::string done_;
 };
 
@@ -186,7 +190,8 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
       }
       if (level >= 0) FlushTo(level);
     }
-    ASSERT_GT(model_.size(), 100);
+    const Keys all(model_.begin(), model_.end());
+    ASSERT_GT(all.size(), 100);
 
     std::unique_ptr<Iterator> it = NewIterator();
     for (int search = 0; search < 3000 && !HasFailure(); search++) {
@@ -203,7 +208,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
       if (rnd.OneIn(3)) it = NewIterator();
       SCOPED_TRACE((lo != nullptr ? lower_slice.ToString(true) : "-") + ".." +
                    (hi != nullptr ? upper_slice.ToString(true) : "-"));
-      BoundedWalk walk(it.get(), model_, lo, hi);
+      BoundedWalk walk(it.get(), all, lo, hi);
       std::string target = rnd.OneIn(2) ? lower : any_key();
       if (lo != nullptr && target < lower) target = lower;
       if (hi != nullptr && target > upper) target = upper;
@@ -211,27 +216,28 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
         walk.SeekToFirst();
       } else if (rnd.OneIn(hi == nullptr ? 4 : 20)) {
         walk.SeekToLast();
-      } else
+      } else {
         rnd.OneIn(2) ? walk.SeekForPrev(target) : walk.Seek(target);
+      }
       const uint32_t back = rnd.Uniform(4);  // in four
       while (walk.IsAtKey() && !rnd.OneIn(20)) {
         rnd.Uniform(4) < back ? walk.Prev() : walk.Next();
       }
       // A seek that begins beyond the bounds and leads away from them is not
       // affected, nor is a seek without bounds.
-      BoundedWalk elsewhere(it.get(), model_, nullptr, nullptr);
+      BoundedWalk elsewhere(it.get(), all, nullptr, nullptr);
       target = any_key();
-      if (hi != nullptr && target > upper) {
-        elsewhere.Seek(target);
-        while (elsewhere.IsAtKey() && !rnd.OneIn(10)) elsewhere.Next();
-      } else if (lo != nullptr && target < lower) {
-        elsewhere.SeekForPrev(target);
-        while (elsewhere.IsAtKey() && !rnd.OneIn(10)) elsewhere.Prev();
-      } else if (rnd.OneIn(4)) {
-        ClearSearchBounds();
-        rnd.OneIn(2) ? elsewhere.Seek(target) : elsewhere.SeekForPrev(target);
+      const bool is_above = hi != nullptr && target > upper;
+      const bool is_below = lo != nullptr && target < lower;
+      const bool is_anywhere = !is_above && !is_below && rnd.OneIn(4);
+      if (is_anywhere) ClearSearchBounds();
+      if (is_above || is_below || is_anywhere) {
+        const auto forward = [&] {
+          return is_above || (is_anywhere && rnd.OneIn(2));
+        };
+        forward() ? elsewhere.Seek(target) : elsewhere.SeekForPrev(target);
         while (elsewhere.IsAtKey() && !rnd.OneIn(10)) {
-          rnd.OneIn(2) ? elsewhere.Prev() : elsewhere.Next();
+          forward() ? elsewhere.Next() : elsewhere.Prev();
         }
       }
       ClearSearchBounds();

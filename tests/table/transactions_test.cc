@@ -143,7 +143,7 @@ class TransactionsTest : public FeatureTest {
 
 PROTEAN_FEATURE_TEST(TransactionsTest);
 
-TEST_P(TransactionsTest, CommitAndRollback) {
+TEST_P(TransactionsTest, CommitRollbackAndSavePoints) {
   for (TxnDBWritePolicy write_policy : WritePolicies()) {
     SCOPED_TRACE(write_policy);
     const auto dbs = NewTransactionTree(write_policy);
@@ -154,6 +154,16 @@ TEST_P(TransactionsTest, CommitAndRollback) {
         Compare(dbs.get(), transaction);
         dbs->Flush();  // some write uncommitted keys into a file
         Compare(dbs.get(), transaction);
+        if (commit) {
+          for (TwinDB::Twin twin : TwinDB::kTwins) {
+            transaction[twin]->SetSavePoint();
+          }
+          Write(transaction, 1, 9);
+          Compare(dbs.get(), transaction);
+          ASSERT_OK(transaction.Both(
+              [](Transaction* t) { return t->RollbackToSavePoint(); }));
+          Compare(dbs.get(), transaction);
+        }
         ASSERT_OK(transaction.Prepare());
         dbs->Flush();
         Compare(dbs.get(), transaction);
@@ -164,25 +174,6 @@ TEST_P(TransactionsTest, CommitAndRollback) {
     });
     dbs->Compact();
     ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  }
-}
-
-TEST_P(TransactionsTest, SavePoints) {
-  for (TxnDBWritePolicy write_policy : WritePolicies()) {
-    SCOPED_TRACE(write_policy);
-    const auto dbs = NewTransactionTree(write_policy);
-    const TwinTransaction transaction = Begin(dbs.get());
-    Write(transaction, 0, 9);
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      transaction[twin]->SetSavePoint();
-    }
-    Write(transaction, 1, 9);
-    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
-    ASSERT_OK(transaction.Both(
-        [](Transaction* t) { return t->RollbackToSavePoint(); }));
-    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
-    ASSERT_OK(transaction.Commit());
-    CompareReads(dbs.get(), queries_);
   }
 }
 

@@ -149,12 +149,10 @@ class TuningTest : public FeatureTest {
                      ? "block_size=512"
                      : "block_size=256;block_cache=32M;" + setting.table);
     for (TwinDB::Twin twin : TwinDB::kTwins) {
-      Options* const of_twin = &dbs->options(twin);
-      if (setting.more) {
-        setting.more(
-            of_twin,
-            of_twin->table_factory->GetOptions<BlockBasedTableOptions>());
-      }
+      Options& own = dbs->options(twin);
+      auto* const table =
+          own.table_factory->GetOptions<BlockBasedTableOptions>();
+      if (setting.more) setting.more(&own, table);
     }
     ReadOptions read_options;
     read_options.total_order_seek = options.prefix_extractor != nullptr;
@@ -167,6 +165,7 @@ PROTEAN_FEATURE_TEST(TuningTest);
 TEST_P(TuningTest, AnswersStayRight) {
   for (const Topic& topic : AllTopics()) {
     if (topic.name == std::string("direct reads") && !HasDirectReads()) {
+      printf("No direct I/O here: it is not tested.\n");
       continue;
     }
     ASSERT_OK(statistics_->Reset());
@@ -185,7 +184,7 @@ TEST_P(TuningTest, AnswersStayRight) {
 
 // ---- How reads are made ----
 
-TEST_P(TuningTest, MultiGetOptions) {
+TEST_P(TuningTest, OptionsOfPointReads) {
   const auto dbs = NewTree();
   for (bool async : {false, true}) {
     for (bool for_io : {false, true}) {
@@ -199,20 +198,17 @@ TEST_P(TuningTest, MultiGetOptions) {
     }
   }
   // Batches are sorted already or not, and some keys occur twice.
-  ReadOptions options;
   for (bool sorted : {false, true}) {
     ExpectFilteredGets([&] {
       for (size_t i = 0; i + 20 <= queries_.size(); i += 20) {
+        Keys batch;
+        for (size_t k = 0; k < 20; k++) {
+          batch.insert(batch.end(), k % 3 == 0 ? 2 : 1, queries_[i + k]);
+        }
         dbs->Same([&](TwinDB::Twin twin) {
-          DB* db = dbs->db(twin);
-          std::vector<Slice> batch;
-          for (size_t k = 0; k < 20; k++) {
-            batch.insert(batch.end(), k % 3 == 0 ? 2 : 1, queries_[i + k]);
-          }
-          std::vector<PinnableSlice> values(batch.size());
-          std::vector<Status> statuses(batch.size());
-          db->MultiGet(options, db->DefaultColumnFamily(), batch.size(),
-                       batch.data(), values.data(), statuses.data(), sorted);
+          std::vector<PinnableSlice> values;
+          const std::vector<Status> statuses =
+              MultiGet(dbs->db(twin), batch, &values, ReadOptions(), sorted);
           std::string described;
           for (size_t k = 0; k < batch.size(); k++) {
             described += statuses[k].ToString() + values[k].ToString() + " ";
@@ -222,6 +218,31 @@ TEST_P(TuningTest, MultiGetOptions) {
       }
     });
   }
+  // Gets are answered from memtables or the WAL only.
+  ReadOptions persisted;
+  persisted.read_tier = kPersistedTier;
+  CompareGets(dbs.get(), queries_, -1, persisted);
+  CompareMultiGets(dbs.get(), queries_, -1, persisted);
+  ReadOptions in_memtable;
+  in_memtable.read_tier = kMemtableTier;
+  CompareGets(dbs.get(), queries_, -1, in_memtable);
+
+  // An existing key may exist; most absent keys are known not to.
+  dbs->Compact();
+  size_t absent = 0;
+  size_t known = 0;
+  for (const std::string& key : queries_) {
+    std::string value;
+    const bool may = dbs->protean()->KeyMayExist(ReadOptions(), key, &value);
+    if (Has(dbs->plain(), key)) {
+      EXPECT_TRUE(may) << Hex(key);
+    } else {
+      absent++;
+      known += may ? 0 : 1;
+    }
+  }
+  EXPECT_GT(absent, 100u);
+  EXPECT_GT(known, absent / 4);
 }
 
 // Reads that may not access files are right, or say that they are incomplete.
@@ -244,29 +265,29 @@ TEST_P(TuningTest, BlockCacheTier) {
     };
     const auto compare = [&] {
       for (size_t i = 0; i + 1 < queries_.size(); i++) {
+        SCOPED_TRACE(Hex(queries_[i]));
         std::string expected;
         std::string got;
-        Status s = dbs->protean()->Get(in_memory, queries_[i], &got);
+        const Status s = dbs->protean()->Get(in_memory, queries_[i], &got);
         if (count(s)) {
           EXPECT_EQ(dbs->plain()->Get(ReadOptions(), queries_[i], &expected),
                     s);
           EXPECT_EQ(expected, got);
         }
         const Slice upper(queries_[i + 1]);
-        ReadOptions closed;
+        ReadOptions closed = in_memory;
         closed.iterate_upper_bound = &upper;
+        const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(closed));
+        it->Seek(queries_[i]);
+        if (!count(it->status())) continue;
+        closed.read_tier = kReadAllTier;
         const std::unique_ptr<Iterator> plain(
             dbs->plain()->NewIterator(closed));
         plain->Seek(queries_[i]);
-        closed.read_tier = kBlockCacheTier;
-        const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(closed));
-        it->Seek(queries_[i]);
-        if (count(it->status())) {
-          ASSERT_EQ(plain->Valid(), it->Valid()) << Hex(queries_[i]);
-          if (it->Valid()) {
-            EXPECT_EQ(plain->key(), it->key());
-            EXPECT_EQ(plain->value(), it->value());
-          }
+        ASSERT_EQ(plain->Valid(), it->Valid());
+        if (it->Valid()) {
+          EXPECT_EQ(plain->key(), it->key());
+          EXPECT_EQ(plain->value(), it->value());
         }
       }
     };
@@ -278,40 +299,6 @@ TEST_P(TuningTest, BlockCacheTier) {
     EXPECT_GT(complete, 0u);
     EXPECT_EQ(0u, incomplete);
   }
-}
-
-// Gets are answered from memtables or the WAL only.
-TEST_P(TuningTest, OtherReadTiers) {
-  const auto dbs = NewTree();
-  for (ReadTier tier : {kPersistedTier, kMemtableTier}) {
-    ReadOptions options;
-    options.read_tier = tier;
-    CompareGets(dbs.get(), queries_, -1, options);
-    if (tier == kPersistedTier) {
-      CompareMultiGets(dbs.get(), queries_, -1, options);
-    }
-  }
-}
-
-// An existing key may exist; most absent keys are known not to.
-TEST_P(TuningTest, KeyMayExist) {
-  const auto dbs = NewTree();
-  dbs->Compact();
-  size_t absent = 0;
-  size_t known = 0;
-  for (const std::string& key : queries_) {
-    std::string value;
-    const bool there = dbs->plain()->Get(ReadOptions(), key, &value).ok();
-    const bool may = dbs->protean()->KeyMayExist(ReadOptions(), key, &value);
-    if (there) {
-      EXPECT_TRUE(may) << Hex(key);
-    } else {
-      absent++;
-      known += may ? 0 : 1;
-    }
-  }
-  EXPECT_GT(absent, 100u);
-  EXPECT_GT(known, absent / 4);
 }
 
 TEST_P(TuningTest, OtherCompactionStyles) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  In whatever way records are written and deleted, ProteanTable reads the same
-//  as the plain table.
+//  as the plain table: what random writes (differential_test) do seldom or not
+//  at all.
 
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/merge_operator.h"
@@ -34,24 +35,6 @@ class WritesTest : public FeatureTest {
 PROTEAN_FEATURE_TEST(WritesTest);
 
 // ---- Deletions ----
-
-// Deletions of arbitrary ranges, over many files of several levels. Their
-// tombstones are cut at the borders of the files they are compacted into.
-TEST_P(WritesTest, RangeTombstonesOverFileBorders) {
-  const auto dbs = OpenTwins();
-  Random rnd(12);
-  FillTree(dbs.get(), keys_, [&](int round) {
-    for (int i = 0; round > 0 && i < 12; i++) {
-      const size_t begin = rnd.Uniform(static_cast<int>(queries_.size()));
-      const size_t end = begin + rnd.Uniform(i == 0 ? 300 : 12);
-      if (end < queries_.size() && begin < end) {
-        dbs->DeleteRange(queries_[begin], queries_[end]);
-      }
-    }
-    dbs->TakeSnapshot();
-  });
-  CompareThroughLife(dbs.get());
-}
 
 // A file whose filter rules it out still deletes keys in the levels below it.
 TEST_P(WritesTest, TombstonesOfFilteredFiles) {
@@ -103,26 +86,6 @@ TEST_P(WritesTest, TombstonesBehindTheLastKey) {
   });
 }
 
-// Each key is written once before it is deleted, as SingleDelete requires.
-TEST_P(WritesTest, SingleDelete) {
-  const auto dbs = OpenTwins();
-  for (size_t part = 0; part < 3; part++) {
-    for (size_t i = part; i < keys_.size(); i += 3) dbs->Put(keys_[i], "once");
-    // Deletes keys of the previous part, which are in deeper levels by now.
-    for (size_t i = (part + 2) % 3; part > 0 && i < keys_.size(); i += 6) {
-      dbs->Both(
-          [&](DB* db) { return db->SingleDelete(WriteOptions(), keys_[i]); });
-    }
-    dbs->TakeSnapshot();
-    dbs->Flush();
-    if (part < 2) {
-      dbs->CompactLevel0Into(2 - static_cast<int>(part), kFileSize);
-    }
-    CompareReads(dbs.get(), queries_);
-  }
-  CompareThroughLife(dbs.get());
-}
-
 // ---- Merge operators ----
 
 TEST_P(WritesTest, MergesOverSeveralLevels) {
@@ -151,7 +114,9 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
       const Status s =
           db->GetMergeOperands(ReadOptions(), db->DefaultColumnFamily(), key,
                                operands.data(), &merges, &number);
-      for (int i = 0; i < number; i++) *described += operands[i].ToString();
+      for (int i = 0; i < number; i++) {
+        *described += " " + operands[i].ToString();
+      }
       return s;
     });
   }
@@ -186,65 +151,6 @@ TEST_P(WritesTest, CompactionFilters) {
   const size_t before = CompareScans(dbs.get());
   CompareThroughLife(dbs.get());
   EXPECT_LT(CompareScans(dbs.get()), before);
-}
-
-// ---- Wide columns ----
-
-TEST_P(WritesTest, WideColumns) {
-  const auto dbs = OpenTwins();
-  Random rnd(14);
-  FillTree(dbs.get(), keys_, [&](int round) {
-    for (const std::string& key : keys_) {
-      if (!rnd.OneIn(3)) continue;
-      const std::string value = "entity " + std::to_string(round);
-      WideColumns columns = {{"a", value}, {"b", "constant"}};
-      if (rnd.OneIn(2)) columns.insert(columns.begin(), {"", value});
-      dbs->Both([&](DB* db) {
-        return db->PutEntity(WriteOptions(), db->DefaultColumnFamily(), key,
-                             columns);
-      });
-    }
-  });
-
-  for (int life = 0; life < 2; life++) {
-    ExpectFilteredGets([&] {
-      for (const std::string& key : queries_) {
-        dbs->SameValue([&](TwinDB::Twin twin, std::string* described) {
-          DB* db = dbs->db(twin);
-          PinnableWideColumns result;
-          Status s = db->GetEntity(ReadOptions(), db->DefaultColumnFamily(),
-                                   key, &result);
-          *described = DescribeColumns(result.columns());
-          return s;
-        });
-      }
-    });
-    ExpectFilteredGets([&] {
-      for (size_t i = 0; i + 32 <= queries_.size(); i += 32) {
-        dbs->Same([&](TwinDB::Twin twin) {
-          DB* db = dbs->db(twin);
-          const std::vector<Slice> batch(queries_.begin() + i,
-                                         queries_.begin() + i + 32);
-          std::vector<PinnableWideColumns> results(32);
-          std::vector<Status> statuses(32);
-          db->MultiGetEntity(ReadOptions(), db->DefaultColumnFamily(), 32,
-                             batch.data(), results.data(), statuses.data());
-          std::string described;
-          for (size_t k = 0; k < 32; k++) {
-            described +=
-                statuses[k].ToString() + DescribeColumns(results[k].columns());
-          }
-          return described;
-        });
-      }
-    });
-    TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
-    it.CompareAlso(
-        [](const Iterator& at) { return DescribeColumns(at.columns()); });
-    ExpectFilteredSeeks([&] { Walk(&it, queries_, WalkOptions::Bounded()); });
-    CompareReads(dbs.get(), queries_);
-    dbs->Compact();
-  }
 }
 
 // ---- Blob files ----

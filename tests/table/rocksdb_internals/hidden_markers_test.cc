@@ -145,10 +145,12 @@ class MarkersTest : public ContractTest {
   void ExpectHidden(DB* db) {
     EXPECT_LT(8u, truth_.size());
     ExpectOnly(truth_, db);
-    if (snapshot_ == nullptr) return;
+    if (snapshot_ != nullptr) ExpectOnly(snapshot_truth_, db, At(snapshot_));
+  }
+  static ReadOptions At(const Snapshot* snapshot) {
     ReadOptions options;
-    options.snapshot = snapshot_;
-    ExpectOnly(snapshot_truth_, db, options);
+    options.snapshot = snapshot;
+    return options;
   }
   void Release(DB* db) {
     if (snapshot_ != nullptr) db->ReleaseSnapshot(snapshot_);
@@ -239,9 +241,7 @@ TEST_F(MarkersTest, Transactions) {
     {
       ManagedSnapshot snapshot(db.get());
       ASSERT_OK(db->Delete(WriteOptions(), "f"));
-      ReadOptions old;
-      old.snapshot = snapshot.snapshot();
-      ExpectOnly(mine, db.get(), old);
+      ExpectOnly(mine, db.get(), At(snapshot.snapshot()));
     }
     open.reset();
     db.reset();

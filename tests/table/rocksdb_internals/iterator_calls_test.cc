@@ -203,20 +203,10 @@ TEST_F(CallsTest, AsynchronousSeeksAreRepeated) {
 // positions them, and only DBIter compares sequence numbers with a snapshot. So
 // an iterator without a manager must not wait at a marker.
 TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
-  const auto managers = [this] {
-    size_t count = 0;
-    for (const std::string& call : script_.calls) {
-      count += call.find("SetPinnedItersMgr") != std::string::npos;
-    }
-    return count;
-  };
   script_.calls.clear();
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    it->Seek("a2");
-  }
-  ASSERT_EQ(2u, script_.calls.size());
-  EXPECT_EQ("a: SetPinnedItersMgr", script_.calls[0]);
+  EXPECT_EQ("a2", FirstFrom("a2"));
+  EXPECT_EQ((Keys{"a: SetPinnedItersMgr", "a: Seek a2@snapshot"}),
+            script_.calls);
 
   script_.calls.clear();
   {
@@ -228,15 +218,15 @@ TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
     it->SeekToFirst();
     EXPECT_TRUE(it->Valid());
   }
-  EXPECT_FALSE(script_.calls.empty());
-  EXPECT_EQ(0u, managers());
-
-  script_.calls.clear();
+  const size_t calls_of_version = script_.calls.size();
+  EXPECT_GT(calls_of_version, 0u);
   std::vector<KeyVersion> versions;
   ASSERT_OK(GetAllKeyVersions(db_.get(), "", "z", 100, &versions));
   EXPECT_EQ(9u, versions.size());
-  EXPECT_FALSE(script_.calls.empty());
-  EXPECT_EQ(0u, managers());
+  EXPECT_GT(script_.calls.size(), calls_of_version);
+  for (const std::string& call : script_.calls) {
+    EXPECT_EQ(std::string::npos, call.find("SetPinnedItersMgr")) << call;
+  }
 }
 
 // ---- Searches ----
