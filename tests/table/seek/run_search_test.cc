@@ -428,6 +428,51 @@ TEST_F(RunSearchTest, TargetsRightAfterAPassedMarkerAreKnown) {
   EXPECT_FALSE(search->HasPassed(""));
 }
 
+class RoundBoundsTest : public testing::Test {
+ protected:
+  ~RoundBoundsTest() override { ThreadBounds::SetCurrent(nullptr); }
+  static void Set(const Slice& lower, const Slice& upper) {
+    ThreadBounds::SetCurrent(
+        std::make_shared<const ThreadBounds>(&lower, &upper));
+  }
+  RoundBounds bounds_;
+};
+
+TEST_F(RoundBoundsTest, SeeksWithinAreUnderTheThreadsBounds) {
+  Set("c", "f");
+  const Slice inside("d");
+  const Slice outside("g");
+  bounds_.BeginRound();
+  EXPECT_EQ(ThreadBounds::Current(), bounds_.Take(&inside, false));
+  EXPECT_EQ(ThreadBounds::Current(), bounds_.Take(nullptr, false));
+  EXPECT_EQ(nullptr, bounds_.Take(&outside, false));
+  EXPECT_EQ(nullptr, bounds_.Take(nullptr, false)) << "the rest of the round";
+  const Slice upper("f");
+  bounds_.BeginRound();
+  EXPECT_EQ(nullptr, bounds_.Take(&upper, false));
+  bounds_.BeginRound();
+  EXPECT_EQ(ThreadBounds::Current(), bounds_.Take(&upper, true));
+}
+
+TEST_F(RoundBoundsTest, FilesReachedByNextAreUnderTheBoundsOfTheirSearch) {
+  Set("c", "f");
+  const Slice inside("d");
+  bounds_.BeginRound();
+  EXPECT_NE(nullptr, bounds_.Take(&inside, false));
+  Set("a", "z");
+  EXPECT_EQ(nullptr, bounds_.Take(nullptr, false));
+  Set("c", "f");
+  EXPECT_EQ(nullptr, bounds_.Take(nullptr, false)) << "another search's";
+}
+
+TEST_F(RoundBoundsTest, AFewFilesMayBeSkippedInARound) {
+  int skipped = 0;
+  while (bounds_.MaySkip() && skipped < 100) skipped++;
+  EXPECT_EQ(8, skipped);
+  bounds_.BeginRound();
+  EXPECT_TRUE(bounds_.MaySkip());
+}
+
 }  // namespace
 
 // ---- Deletions ----

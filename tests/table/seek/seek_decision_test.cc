@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Seek decisions against the truth: all small sets of short keys over two
-//  letters, under filters of several kinds, for all targets and bounds. What
-//  comes of them is counted.
+//  letters, under filters of several kinds, for all targets and bounds. Where
+//  bounds come from, and what of the outcomes is counted.
 
 #include "table/seek/seek_decision.h"
 
@@ -13,6 +13,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_statistics.h"
+#include "table/seek/thread_bounds.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 
@@ -254,10 +255,63 @@ TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
       MoveOn(block, {SearchPosition::Kind::kKey, "f"}, kSequence, &marker))
       << "prefixes are tried";
   EXPECT_EQ("e", marker.user_key());
-  *marker.new_user_key() = "b";
-  marker.Place(Marker::Purpose::kNextKey, kSequence);
-  EXPECT_FALSE(MoveOn(block, at_key, kSequence, &marker));
-  EXPECT_EQ("b", marker.user_key());
+  // Other markers stay where they are, at a key that no write has.
+  for (const auto purpose :
+       {Marker::Purpose::kNextKey, Marker::Purpose::kEnd}) {
+    *marker.new_user_key() = "b";
+    marker.Place(purpose, kSequence);
+    EXPECT_EQ(purpose == Marker::Purpose::kEnd, marker.IsEnd());
+    EXPECT_FALSE(MoveOn(block, at_key, kSequence, &marker));
+    ParsedInternalKey parsed;
+    ASSERT_OK(ParseInternalKey(marker.key(), &parsed, /*log_err_key=*/true));
+    EXPECT_EQ("b", parsed.user_key);
+    EXPECT_EQ(kSequence, parsed.sequence);
+    EXPECT_EQ(kTypeValue, parsed.type);
+  }
+}
+
+// ---- Bounds ----
+
+TEST(SeekBoundsTest, AreThoseOfTheReadOptionsAtTheTimeOfTheSeek) {
+  Slice lower("b");
+  Slice upper("d");
+  ReadOptions read_options;
+  read_options.iterate_lower_bound = &lower;
+  read_options.iterate_upper_bound = &upper;
+  SeekBounds bounds;
+  EXPECT_EQ(SeekKind::kOpen, bounds.ForwardKind());
+  bounds.Take(read_options);
+  upper = "e";
+  bounds.Take(read_options);
+  EXPECT_EQ(SeekKind::kClosed, bounds.ForwardKind());
+  EXPECT_FALSE(bounds.IsAtOrAboveUpper("d"));
+  EXPECT_TRUE(bounds.IsAtOrAboveUpper("e"));
+  EXPECT_FALSE(bounds.IsBelowLower("b"));
+  EXPECT_TRUE(bounds.IsBelowLower("a"));
+  EXPECT_FALSE(bounds.stops_at_upper()) << "RocksDB's iterators do that";
+  EXPECT_FALSE(bounds.stops_at_lower());
+}
+
+TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
+  const Slice own("d");
+  const Slice threads_lower("c");
+  const Slice threads_upper("f");
+  ReadOptions read_options;
+  read_options.iterate_upper_bound = &own;
+  SeekBounds bounds;
+  bounds.Take(read_options);
+  bounds.Add(
+      std::make_shared<const ThreadBounds>(&threads_lower, &threads_upper));
+  EXPECT_EQ("d", *bounds.upper());
+  EXPECT_FALSE(bounds.stops_at_upper());
+  EXPECT_EQ("c", *bounds.lower()) << "kept by the seek's bounds alone";
+  EXPECT_TRUE(bounds.stops_at_lower());
+  bounds.WaiveLower();
+  EXPECT_FALSE(bounds.stops_at_lower());
+  bounds.Take(ReadOptions());
+  bounds.Add(nullptr);
+  EXPECT_EQ(nullptr, bounds.upper());
+  EXPECT_EQ(nullptr, bounds.lower());
 }
 
 // ---- Outcomes ----
