@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <functional>
+
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "tests/protean_db.h"
@@ -25,21 +27,14 @@ class SampledSurf : public SurfFilterPolicy {
 
 // A DB with the keys 1000, 2000, ..., big endian, in one sorted run of many
 // files.
-class SamplingTest : public OwnDBTest {
+class SamplingTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 2000;
-  static constexpr uint64_t kGap = 1000;
 
-  SamplingTest() : OwnDBTest(ManySmallFiles(3)) {
+  SamplingTest() : NumberedDBTest(ManySmallFiles(3)) {
     for (const std::string& file : {file_, file_ + ".other"}) {
       env_->DeleteFile(file).PermitUncheckedError();
     }
-  }
-
-  // The i-th key, and a string between it and the next one.
-  static std::string Key(uint64_t i) { return BigEndian(kGap * i); }
-  static std::string Gap(uint64_t i, uint64_t after = 1) {
-    return BigEndian(kGap * i + after);
   }
 
   void SetPolicy(uint32_t sample_every, const std::string& samples_file = "") {
@@ -57,8 +52,7 @@ class SamplingTest : public OwnDBTest {
   void Fill(uint32_t sample_every, const std::string& samples_file = "") {
     SetPolicy(sample_every, samples_file);
     Open();
-    for (uint64_t i = 1; i <= kKeys; i++) Put(Key(i), "a value");
-    Flush();
+    WriteNumbers(1, kKeys);
     CompactLevel0Into(2, 8 << 10);
     ASSERT_GE(NumFiles(), 4u);
   }
@@ -87,6 +81,16 @@ class SamplingTest : public OwnDBTest {
         protean::MultiGet(db_.get(), keys, &values);
     return std::count_if(statuses.begin(), statuses.end(),
                          [](const Status& s) { return s.ok(); });
+  }
+
+  // Runs the reads, and returns the samples that they have left.
+  Keys SampledBy(const std::function<void()>& reads) {
+    const uint64_t before = queue()->recorded();
+    reads();
+    EXPECT_EQ(0u, queue()->dropped());
+    const Queries all = queue()->Snapshot();
+    const auto added = static_cast<ptrdiff_t>(queue()->recorded() - before);
+    return Lines(Queries(all.end() - added, all.end()));
   }
 
   // Checks that these queries are saved in the file.

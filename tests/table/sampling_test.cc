@@ -8,16 +8,82 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-TEST_F(SamplingTest, AbsentGets) {
+TEST_F(SamplingTest, WhatIsSampled) {
   Fill(1);
   Queries expected;
-  for (uint64_t i = 1; i < kKeys; i += 7) {
-    EXPECT_TRUE(Has(Key(i)));
-    const std::string absent = Gap(i, 500);
-    EXPECT_FALSE(Has(absent));
-    if (IsCovered(absent)) expected.push_back(Point(absent));
-  }
-  ExpectSampled(expected);
+  const Keys gets = SampledBy([&] {
+    for (uint64_t i = 1; i < kKeys; i += 7) {
+      EXPECT_TRUE(Has(Key(i)));
+      const std::string absent = Gap(i, 500);
+      EXPECT_FALSE(Has(absent));
+      if (IsCovered(absent)) expected.push_back(Point(absent));
+    }
+  });
+  EXPECT_EQ(Lines(expected), gets);
+
+  expected.clear();
+  size_t found = 0;
+  const Keys multi_gets = SampledBy([&] {
+    for (uint64_t i = 1; i + 40 < kKeys; i += 40) {
+      Keys batch;
+      for (uint64_t j = 0; j < 40; j++) {
+        const bool present = j % 3 == 0;
+        batch.push_back(Gap(i + j, present ? 0 : 1));
+        found += present;
+        if (!present && IsCovered(batch.back())) {
+          expected.push_back(Point(batch.back()));
+        }
+      }
+      found -= MultiGet(batch);
+    }
+  });
+  EXPECT_EQ(0u, found);
+  EXPECT_EQ(Lines(expected), multi_gets);
+
+  expected.clear();
+  const Keys closed_seeks = SampledBy([&] {
+    for (uint64_t i = 1; i < kKeys; i++) {
+      EXPECT_TRUE(Seek(Key(i), Gap(i)));
+      EXPECT_FALSE(Seek(Gap(i), Key(i + 1)));
+      EXPECT_TRUE(Seek(Gap(i), Key(i + 1) + '\0'));
+      expected.push_back({Gap(i), Key(i + 1), false});
+    }
+  });
+  EXPECT_EQ(Lines(expected), closed_seeks);
+
+  const Keys none = SampledBy([&] {
+    for (uint64_t i = 1; i < kKeys; i += 100) {
+      const std::string lo = Gap(i);
+      const std::string hi = Gap(i, 2);
+      // Open.
+      const std::unique_ptr<Iterator> open(db_->NewIterator(ReadOptions()));
+      open->Seek(lo);
+      open->SeekForPrev(lo);
+      open->Seek("\xff");
+      open->SeekToFirst();
+      // Backward, and without a target.
+      ReadOptions options;
+      Slice upper(hi);
+      options.iterate_upper_bound = &upper;
+      const std::unique_ptr<Iterator> closed(db_->NewIterator(options));
+      closed->SeekForPrev(lo);
+      closed->SeekToLast();
+      const std::string before_all = BigEndian(1);
+      upper = before_all;
+      closed->SeekToFirst();
+      EXPECT_FALSE(closed->Valid());
+    }
+    // A scan that leaves a file at its end goes on in the next one, which has
+    // not been asked by the user.
+    const std::string last = Key(kKeys);
+    const Slice upper(last);
+    ReadOptions options;
+    options.iterate_upper_bound = &upper;
+    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
+    for (it->Seek(BigEndian(1)); it->Valid(); it->Next()) found++;
+    EXPECT_EQ(kKeys - 1, found);
+  });
+  EXPECT_EQ(Keys(), none);
 }
 
 TEST_F(SamplingTest, EveryNthAbsentGet) {
@@ -40,40 +106,6 @@ TEST_F(SamplingTest, EveryNthAbsentGet) {
     expected.push_back(Point(Gap(i, 500)));
     ASSERT_EQ(Lines(expected), Lines(queue()->Snapshot()));
   }
-}
-
-TEST_F(SamplingTest, MultiGets) {
-  Fill(1);
-  Queries expected;
-  size_t found = 0;
-  for (uint64_t i = 1; i + 40 < kKeys; i += 40) {
-    Keys batch;
-    for (uint64_t j = 0; j < 40; j++) {
-      const bool present = j % 3 == 0;
-      batch.push_back(BigEndian(kGap * (i + j) + (present ? 0 : 1)));
-      found += present;
-      if (!present && IsCovered(batch.back())) {
-        expected.push_back(Point(batch.back()));
-      }
-    }
-    found -= MultiGet(batch);
-  }
-  EXPECT_EQ(0u, found);
-  ExpectSampled(expected);
-}
-
-TEST_F(SamplingTest, EmptyClosedSeeks) {
-  Fill(1);
-  Queries expected;
-  for (uint64_t i = 1; i < kKeys; i++) {
-    EXPECT_TRUE(Seek(Key(i), Gap(i)));
-    const std::string lo = Gap(i);
-    const std::string hi = Key(i + 1);
-    EXPECT_FALSE(Seek(lo, hi));
-    EXPECT_TRUE(Seek(lo, hi + '\0'));
-    expected.push_back({lo, hi, false});
-  }
-  ExpectSampled(expected);
 }
 
 // Empty queries that a filter lets through are found empty by the table.
@@ -106,33 +138,6 @@ TEST_F(SamplingTest, FalsePositives) {
   }
 }
 
-TEST_F(SamplingTest, OtherSeeksAreNotSampled) {
-  Fill(1);
-  for (uint64_t i = 1; i < kKeys; i += 100) {
-    const std::string lo = Gap(i);
-    const std::string hi = Gap(i, 2);
-    // Open.
-    const std::unique_ptr<Iterator> open(db_->NewIterator(ReadOptions()));
-    open->Seek(lo);
-    open->SeekForPrev(lo);
-    open->Seek("\xff");
-    open->SeekToFirst();
-    // Backward, and without a target.
-    ReadOptions options;
-    Slice upper(hi);
-    options.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> closed(db_->NewIterator(options));
-    closed->SeekForPrev(lo);
-    closed->SeekToLast();
-    const std::string before_all = BigEndian(1);
-    upper = before_all;
-    closed->SeekToFirst();
-    EXPECT_FALSE(closed->Valid());
-  }
-  EXPECT_EQ(0u, queue()->recorded());
-  EXPECT_EQ(0u, queue()->dropped());
-}
-
 TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
   table_.no_block_cache = true;
   real_suffix_bits_ = 0;
@@ -153,21 +158,6 @@ TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
   EXPECT_EQ(0u, queue()->recorded());
 }
 
-// A scan that leaves a file at its end goes on in the next one, which has not
-// been asked by the user.
-TEST_F(SamplingTest, ScansAreNotSampled) {
-  Fill(1);
-  const std::string hi = Key(kKeys);
-  const Slice upper(hi);
-  ReadOptions options;
-  options.iterate_upper_bound = &upper;
-  const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-  size_t found = 0;
-  for (it->Seek(BigEndian(1)); it->Valid(); it->Next()) found++;
-  EXPECT_EQ(kKeys - 1, found);
-  EXPECT_EQ(0u, queue()->recorded());
-}
-
 // Three sorted runs, of which each holds every third key.
 class OpenSeekSamplingTest : public SamplingTest {
  protected:
@@ -177,59 +167,57 @@ class OpenSeekSamplingTest : public SamplingTest {
     SetPolicy(1);
     Open();
     for (uint64_t run = 0; run < kRuns; run++) {
-      for (uint64_t i = run; i < kKeys; i += kRuns) Put(Key(i), "a value");
-      Flush();
+      WriteNumbers(run, kKeys - 1, kRuns);
     }
   }
 
-  // Checks that there are `count` samples, and that all of them lie in [lo, hi]
-  // and end at `hi`.
-  void ExpectSamples(size_t count, const std::string& lo,
-                     const std::string& hi) {
-    const Queries samples = queue()->Snapshot();
-    EXPECT_EQ(count, samples.size());
-    for (const SampleQuery& sample : samples) {
-      EXPECT_EQ(lo, sample.lo) << QueryLine(sample);
-      EXPECT_EQ(hi, sample.hi) << QueryLine(sample);
-      EXPECT_TRUE(sample.hi_inclusive);
-    }
+  // What a new iterator leaves when it is destroyed; it samples nothing before.
+  Keys SampledBy(const std::function<void(Iterator*)>& walk) {
+    return SamplingTest::SampledBy([&] {
+      const uint64_t before = queue()->recorded();
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+      walk(it.get());
+      EXPECT_OK(it->status());
+      EXPECT_EQ(before, queue()->recorded());
+    });
   }
 };
 
-// The run that has the next key is not sampled; the others were asked in vain.
-TEST_F(OpenSeekSamplingTest, UpToTheNextKey) {
+TEST_F(OpenSeekSamplingTest, UpToWhereTheSearchEnds) {
   const std::string target = Gap(99);
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    it->Seek(target);
-    ASSERT_TRUE(it->Valid());
-    EXPECT_EQ(0u, queue()->recorded());
-  }
-  ExpectSamples(kRuns - 1, target, Key(100));
-}
-
-// A run whose key was passed by was of use.
-TEST_F(OpenSeekSamplingTest, UpToWhereTheScanEnds) {
-  const std::string target = Gap(99);
+  const std::string to_next = QueryLine({target, Key(100), true});
+  // The run that has the next key is not sampled; the others were asked in
+  // vain.
+  EXPECT_EQ(Keys(kRuns - 1, to_next), SampledBy([&](Iterator* it) {
+              it->Seek(target);
+              EXPECT_EQ(Key(100), it->key());
+            }));
+  // An upper bound that the search does not come to changes nothing.
+  EXPECT_EQ(Keys(kRuns - 1, to_next), SamplingTest::SampledBy([&] {
+              EXPECT_TRUE(Seek(target, Key(110)));
+            }));
+  // A run whose key was passed by was of use.
+  EXPECT_EQ(Keys(), SampledBy([&](Iterator* it) {
+              it->Seek(target);
+              for (uint64_t i = 0; i < 3 * kRuns; i++) it->Next();
+            }));
+  // Backwards, the search steps over the key that it finds, to be sure that
+  // there is no newer version of it: it ends at the key before.
+  const std::string above = Gap(99, kGap - 1);
+  EXPECT_EQ(Keys(kRuns - 2, QueryLine({Key(98), above, true})),
+            SampledBy([&](Iterator* it) {
+              it->SeekForPrev(above);
+              EXPECT_EQ(Key(99), it->key());
+            }));
+  // Another seek of the iterator ends the search, too.
   const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  it->Seek(target);
-  it->Next();
-  ASSERT_TRUE(it->Valid());
-  EXPECT_EQ(Key(101), it->key());
-  it->Seek(Key(500));
-  ASSERT_GE(queue()->recorded(), 1u);
-  const SampleQuery sample = queue()->Snapshot().front();
-  EXPECT_EQ(target, sample.lo);
-  EXPECT_EQ(Key(101), sample.hi);
-}
-
-TEST_F(OpenSeekSamplingTest, ScanThroughAllRuns) {
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    it->Seek(Gap(99));
-    for (uint64_t i = 0; i < 3 * kRuns; i++) it->Next();
-  }
-  EXPECT_EQ(0u, queue()->recorded());
+  EXPECT_EQ(Keys(1, QueryLine({target, Key(101), true})),
+            SamplingTest::SampledBy([&] {
+              it->Seek(target);
+              it->Next();
+              EXPECT_EQ(Key(101), it->key());
+              it->Seek(Key(500));
+            }));
 }
 
 // Where an iterator comes to another file of each level in each search, one
@@ -264,27 +252,6 @@ TEST_F(OpenSeekSamplingTest, OtherFilesInEverySearch) {
   for (const SampleQuery& sample : queue()->Snapshot()) {
     EXPECT_EQ(1u, expected.count(QueryLine(sample))) << QueryLine(sample);
   }
-}
-
-// Backwards, the search steps over the key that it finds, to be sure that there
-// is no newer version of it: it ends at the key before.
-TEST_F(OpenSeekSamplingTest, Backwards) {
-  const std::string target = BigEndian(kGap * 100 - 1);
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    it->SeekForPrev(target);
-    ASSERT_TRUE(it->Valid());
-    EXPECT_EQ(Key(99), it->key());
-  }
-  ExpectSamples(kRuns - 2, BigEndian(kGap * 98), target);
-}
-
-// An open seek under an upper bound that the search does not come to.
-TEST_F(OpenSeekSamplingTest, UnderABound) {
-  const std::string target = Gap(99);
-  const std::string hi = Key(110);
-  EXPECT_TRUE(Seek(target, hi));
-  ExpectSamples(kRuns - 1, target, Key(100));
 }
 
 // Samples are empty for the run that has been asked: the truth of all of them,
@@ -324,14 +291,9 @@ TEST_F(SamplingTest, PrefixSeeks) {
   Open();
   for (uint64_t i = 0; i < kKeys; i++) Put(BigEndian(1024 * i), "a value");
   Flush();
-  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  it->Seek(BigEndian(1024 * 5 + 256 + 7));
-  EXPECT_FALSE(it->Valid());
-  ASSERT_EQ(1u, queue()->recorded());
-  const SampleQuery sample = queue()->Snapshot().front();
-  EXPECT_EQ(BigEndian(1024 * 5 + 256).substr(0, 7), sample.lo);
-  EXPECT_EQ(BigEndian(1024 * 5 + 512).substr(0, 7), sample.hi);
-  EXPECT_FALSE(sample.hi_inclusive);
+  EXPECT_EQ("", FirstFrom(BigEndian(1024 * 5 + 256 + 7)));
+  ExpectSampled({{BigEndian(1024 * 5 + 256).substr(0, 7),
+                  BigEndian(1024 * 5 + 512).substr(0, 7), false}});
 }
 
 TEST_F(SamplingTest, PolicyWithoutSamples) {

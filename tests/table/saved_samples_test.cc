@@ -10,6 +10,22 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
+// Writes a file of a column family with the keys "a" and "c".
+void WriteFamily(DB* db, ColumnFamilyHandle* family) {
+  for (const char* key : {"a", "c"}) {
+    ASSERT_OK(db->Put(WriteOptions(), family, key, "value"));
+  }
+  ASSERT_OK(db->Flush(FlushOptions(), family));
+}
+void GetInVain(DB* db, ColumnFamilyHandle* family) {
+  std::string value;
+  EXPECT_TRUE(db->Get(ReadOptions(), family, "b", &value).IsNotFound());
+}
+
+}  // namespace
+
 // The Options, and the policy with them, outlive the DB.
 TEST_F(SamplingTest, SavedAtCloseAndRestored) {
   Fill(1, file_);
@@ -35,16 +51,13 @@ TEST_F(SamplingTest, SavedAtCloseAndRestored) {
 TEST_F(SamplingTest, ColumnFamilies) {
   Fill(1, file_);
   ColumnFamilyHandle* const other = NewFamily("other");
-  ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
-  ASSERT_OK(db_->Put(WriteOptions(), other, "c", "value"));
-  ASSERT_OK(db_->Flush(FlushOptions(), other));
-  std::string value;
-  EXPECT_TRUE(db_->Get(ReadOptions(), other, "b", &value).IsNotFound());
+  WriteFamily(db_.get(), other);
+  GetInVain(db_.get(), other);
   EXPECT_FALSE(Has(Gap(1)));
-  ExpectSampled(Queries{Point(Gap(1))});
-  EXPECT_EQ(Lines(Queries{Point("b")}), Lines(queue("other")->Snapshot()));
+  ExpectSampled({Point(Gap(1))});
+  EXPECT_EQ(Lines({Point("b")}), Lines(queue("other")->Snapshot()));
   Close();
-  ExpectSaved(Queries{Point("b")}, file_ + ".other");
+  ExpectSaved({Point("b")}, file_ + ".other");
 }
 
 // A policy that takes another one's place, with the same samples file: what
@@ -77,18 +90,12 @@ TEST_F(SamplingTest, SmallTableCache) {
   SetPolicy(1, file_);
   Open();
   ColumnFamilyHandle* const other = NewFamily("other");
-  for (const char* key : {"a", "c"}) {
-    ASSERT_OK(db_->Put(WriteOptions(), other, key, "value"));
-  }
-  ASSERT_OK(db_->Flush(FlushOptions(), other));
+  WriteFamily(db_.get(), other);
   for (int i = 0; i < kFiles; i++) {
-    Put(BigEndian(10 * i));
-    Put(BigEndian(10 * i + 5));
-    Flush();
+    WriteFile({BigEndian(10 * i), BigEndian(10 * i + 5)});
   }
   for (int round = 0; round < 3; round++) {
-    std::string value;
-    EXPECT_TRUE(db_->Get(ReadOptions(), other, "b", &value).IsNotFound());
+    GetInVain(db_.get(), other);
     for (int i = 0; i < kFiles; i++) EXPECT_FALSE(Has(BigEndian(10 * i + 1)));
   }
   // Nothing has been written, or lost, by a reader.
@@ -104,19 +111,14 @@ TEST_F(SamplingTest, SmallTableCache) {
 // An Env that says when it is used although its DB is closed.
 class MortalEnv : public EnvWrapper {
  public:
-  explicit MortalEnv(Env* base) : EnvWrapper(base) {}
-  static const char* kClassName() { return "MortalEnv"; }
-  const char* Name() const override { return kClassName(); }
-
-  void Die() { dead_ = true; }
-  void Live() { dead_ = false; }
+  using EnvWrapper::EnvWrapper;
+  const char* Name() const override { return "MortalEnv"; }
   Status FileExists(const std::string& name) override {
-    EXPECT_FALSE(dead_) << name;
+    EXPECT_FALSE(is_dead) << name;
     return EnvWrapper::FileExists(name);
   }
 
- private:
-  bool dead_ = false;
+  bool is_dead = false;
 };
 
 TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
@@ -126,15 +128,12 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
   UsePolicy(
       std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus));
   for (const bool flushed : {false, true}) {
-    env.Live();
+    env.is_dead = false;
     options_.env = &env;
     Open();
-    if (flushed) {
-      Put("a", "a value");
-      Flush();
-    }
+    if (flushed) WriteFile({"a"});
     Close();
-    env.Die();
+    env.is_dead = true;
     options_.env = env_;
     const std::string file = path_ + ".sst";
     WriteSstFile(options_, file, {"b"});
@@ -153,9 +152,8 @@ TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   options_.env = env.get();
   ASSERT_OK(OpenDB(&db_, options_, "/db"));
   // A handful of keys is not worth a look at samples.
-  for (int i = 0; i < 20; i++) Put("a" + std::to_string(i), "a value");
-  Put("d", "a value");
-  Flush();
+  for (int i = 0; i < 20; i++) Put("a" + std::to_string(i));
+  WriteFile({"d"});
   std::map<std::string, FilterProperties> files;
   ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
   ASSERT_EQ(1u, files.size());
@@ -170,20 +168,13 @@ TEST_F(SamplingTest, ColumnFamiliesThatGo) {
   constexpr int kFamilies = DBSession::kMaxIdleQueues + 8;
   SetPolicy(1, file_);
   Open();
-  // One stays.
-  Put("a", "a value");
-  Flush();
+  WriteFile({"a"});  // in a family that stays
   const auto name = [](int i) { return "family" + std::to_string(i); };
   for (int i = 0; i < kFamilies; i++) {
     ColumnFamilyHandle* family;
     ASSERT_OK(db_->CreateColumnFamily(options_, name(i), &family));
-    for (const uint64_t key : {1, 3}) {
-      ASSERT_OK(db_->Put(WriteOptions(), family, BigEndian(key), "a value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions(), family));
-    std::string value;
-    ASSERT_TRUE(
-        db_->Get(ReadOptions(), family, BigEndian(2), &value).IsNotFound());
+    WriteFamily(db_.get(), family);
+    GetInVain(db_.get(), family);
     ASSERT_OK(db_->DropColumnFamily(family));
     ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
   }
@@ -200,7 +191,7 @@ TEST_F(SamplingTest, FilesFromOutside) {
   Open();
   Ingest({"a", "c"});
   EXPECT_FALSE(Has("b"));
-  ExpectSampled(Queries{Point("b")});
+  ExpectSampled({Point("b")});
 }
 
 // The DB opens, and the file stays for its owner to repair.
@@ -224,17 +215,14 @@ TEST_F(SamplingTest, BadFilesAreLoggedAndLeftAlone) {
 }
 
 // A seed file that is gone is missed once, and the DB learns from its queries.
-TEST_F(SamplingTest, MissingSeedFiles) {
+TEST_F(SamplingTest, SeedFiles) {
   samples_.seed_file = file_;
   Fill(1);
   EXPECT_FALSE(Has(Gap(1)));
-  ExpectSampled(Queries{Point(Gap(1))});
+  ExpectSampled({Point(Gap(1))});
   EXPECT_EQ(1u,
             log_->Lines({"the DB does without its seed_file", file_}).size());
-}
-
-TEST_F(SamplingTest, SeedsAndRefusedLinesOfThem) {
-  samples_.seed_file = file_;
+  Destroy();
   ASSERT_OK(WriteStringToFile(env_, "a\tb\nz\ty\n", file_));
   Fill(1);
   ExpectSampled({{"a", "b", true}});
@@ -252,9 +240,10 @@ TEST_F(SamplingTest, FailingSaveIsLogged) {
   ASSERT_OK(env_->DeleteDir(folder));
   EXPECT_FALSE(Has(Gap(1)));
   Close();
-  EXPECT_EQ(1u, log_->Lines({"samples of column family default are not saved",
-                             samples_.samples_file})
-                    .size());
+  const Keys lines =
+      log_->Lines({"samples of column family default are not saved",
+                   samples_.samples_file});
+  EXPECT_EQ(1u, lines.size());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

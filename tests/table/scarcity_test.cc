@@ -57,12 +57,15 @@ class ScarcityTest : public KnownDBTest {
     }
   }
   void WriteAll(int round) {
-    for (const std::string& key : keys_)
+    for (const std::string& key : keys_) {
       Put(key, "a value of round " + std::to_string(round));
+    }
     Flush();
   }
-  // Writes all keys to one file.
-  void Fill() {
+  // Opens a DB of one file with all keys.
+  void Make(const std::string& table) {
+    Forget();
+    UseTable(table, 8 << 20);
     Open();
     WriteAll(0);
     Compact();
@@ -96,9 +99,7 @@ TEST_F(ScarcityTest, StrictCaches) {
           "metadata_block_size=256"}) {
       SCOPED_TRACE(filters.name + keeping);
       const std::string table = filters.table + keeping;
-      Forget();
-      UseTable(table, 8 << 20);
-      ASSERT_NO_FATAL_FAILURE(Fill());
+      ASSERT_NO_FATAL_FAILURE(Make(table));
       bool failed = false;
       for (size_t capacity = 0; capacity <= 1 << 20;
            capacity = capacity == 0 ? 512 : 2 * capacity) {
@@ -142,11 +143,9 @@ TEST_F(ScarcityTest, StrictCaches) {
 TEST_F(ScarcityTest, FiltersThatDoNotFit) {
   for (const Filters& filters : kFilters) {
     SCOPED_TRACE(filters.name);
-    Forget();
     const std::string table =
         std::string(filters.table) + kInCache + ";metadata_block_size=1M";
-    UseTable(table, 8 << 20);
-    ASSERT_NO_FATAL_FAILURE(Fill());
+    ASSERT_NO_FATAL_FAILURE(Make(table));
     // Room for the index, the data block that is read, the one after it, and
     // the cache's own bytes for each.
     const size_t capacity = index_bytes_ + 2 * 4096 + 3 * 300;
@@ -159,15 +158,14 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
     reads.Seeks(asked_, 3, 300);
     EXPECT_EQ(0u, reads.answers().failed());
     EXPECT_GT(reads.answers().right, asked_.size());
-    const bool is_stock = filters.name == std::string("stock");
-    EXPECT_EQ(is_stock ? 0u : 1u,
-              log_->Lines({"is read without a part of its filter"}).size());
+    const size_t lines =
+        log_->Lines({"is read without a part of its filter"}).size();
+    EXPECT_EQ(filters.name == std::string("stock") ? 0u : 1u, lines);
     FaultReport::Line& line =
         FaultReport::At("filter larger than a strict cache", filters.name);
     line.injected++;
     line.Count("right answers", reads.answers().right);
-    line.Count("lines in the log",
-               log_->Lines({"is read without a part of its filter"}).size());
+    line.Count("lines in the log", lines);
   }
 }
 
@@ -185,8 +183,7 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     const Answers answers = ReadAll(asked_, 3);
     EXPECT_EQ(0u, answers.failed());
-    const TablePropertiesCollection properties = PropertiesOf(db_.get());
-    for (const auto& [file, of_file] : properties) {
+    for (const auto& [file, of_file] : PropertiesOf(db_.get())) {
       EXPECT_GT(of_file->filter_size, 0u) << file;
     }
     // One line for each of the four files with a filter of Protean.
@@ -213,7 +210,7 @@ class JumpingClock : public SystemClockWrapper {
   const char* Name() const override { return "JumpingClock"; }
   uint64_t NowMicros() override {
     const std::lock_guard<std::mutex> lock(mutex_);
-    jumps_++;
+    jumps++;
     constexpr uint64_t kYear = 365ull * 24 * 60 * 60 * 1000 * 1000;
     return 10 * kYear + random_.Uniform(40 * kYear);
   }
@@ -222,12 +219,12 @@ class JumpingClock : public SystemClockWrapper {
     *seconds = static_cast<int64_t>(NowMicros() / (1000 * 1000));
     return Status::OK();
   }
-  uint64_t jumps() const { return jumps_; }
+
+  std::atomic<uint64_t> jumps{0};
 
  private:
   std::mutex mutex_;
   Random64 random_;
-  std::atomic<uint64_t> jumps_{0};
 };
 
 }  // namespace
@@ -281,7 +278,7 @@ TEST_F(ScarcityTest, JumpingClocks) {
     EXPECT_EQ(0u, ReadAll(asked_, 9).failed());
     Close();
     FaultReport::Line& line = FaultReport::At("clock jumps", filters.name);
-    line.injected += clock->jumps();
+    line.injected += clock->jumps;
     line.Count("right answers", right);
     line.Count("lines of statistics", lines);
     options_.env = Env::Default();

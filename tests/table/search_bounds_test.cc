@@ -45,13 +45,13 @@ class SearchBoundsTest : public OwnDBTest {
     OpenWith("surf:0:8");
     for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
     FlushTo(2);
-    ASSERT_GT(FilesIn(2), 8u);
+    ASSERT_GT(NumFiles(), 8u);
   }
-  size_t FilesIn(int level) const {
-    const std::vector<LiveFileMetaData> files = Files();
-    return static_cast<size_t>(
-        std::count_if(files.begin(), files.end(),
-                      [level](const auto& f) { return f.level == level; }));
+  // Opens a DB whose only file has these keys.
+  void OpenWithFile(const std::string& policy, const Keys& keys) {
+    OpenWith(policy);
+    for (const std::string& key : keys) Put(key);
+    Flush();
   }
   FilterSeeks Closed() { return FilterStats().total.bounded_seeks; }
   // Does something under these bounds of the thread.
@@ -73,83 +73,82 @@ class SearchBoundsTest : public OwnDBTest {
 // that does not exist.
 class BoundedWalk {
  public:
-  BoundedWalk(Iterator* it, const std::set<std::string>& model,
-              const std::string* lower, const std::string* upper)
-      : it_(it), lower_(lower), upper_(upper) {
-    for (const std::string& key : model) {
-      if (!IsOutside(key)) keys_.push_back(key);
-    }
-  }
+  BoundedWalk(Iterator* it, const Keys& all, const std::string* lower,
+              const std::string* upper)
+      : it_(it),
+        lower_(lower),
+        upper_(upper),
+        begin_(all.data() + (lower == nullptr ? 0 : IndexOf(all, *lower))),
+        end_(all.data() +
+             (upper == nullptr ? all.size() : IndexOf(all, *upper))) {}
 
   // Seeks to a target, which may be outside of the bounds.
   void Seek(const std::string& target) {
-    done_ += " Seek " + Slice(target).ToString(true);
     it_->Seek(target);
-    at_ = std::lower_bound(keys_.begin(), keys_.end(), target) - keys_.begin();
+    Note(" Seek " + Hex(target),
+         std::lower_bound(begin_, end_, target) - begin_);
   }
   void SeekForPrev(const std::string& target) {
-    done_ += " SeekForPrev " + Slice(target).ToString(true);
     it_->SeekForPrev(target);
-    at_ = std::upper_bound(keys_.begin(), keys_.end(), target) - keys_.begin() -
-          1;
     while (it_->Valid() && upper_ != nullptr && it_->key() == *upper_) {
       it_->Prev();
     }
+    Note(" SeekForPrev " + Hex(target),
+         std::upper_bound(begin_, end_, target) - begin_ - 1);
   }
   void SeekToFirst() {
-    done_ += " SeekToFirst";
     it_->SeekToFirst();
-    at_ = 0;
-    while (it_->Valid() && lower_ != nullptr &&
-           it_->key().compare(*lower_) < 0) {
-      it_->Next();
-    }
+    while (it_->Valid() && IsBelow(it_->key())) it_->Next();
+    Note(" SeekToFirst", 0);
   }
   void SeekToLast() {
-    done_ += " SeekToLast";
     it_->SeekToLast();
-    at_ = static_cast<ptrdiff_t>(keys_.size()) - 1;
-    while (it_->Valid() && upper_ != nullptr &&
-           it_->key().compare(*upper_) >= 0) {
-      it_->Prev();
-    }
+    while (it_->Valid() && IsAbove(it_->key())) it_->Prev();
+    Note(" SeekToLast", end_ - begin_ - 1);
   }
   void Next() {
-    done_ += " Next";
     it_->Next();
-    at_++;
+    Note(" Next", at_ + 1);
   }
   void Prev() {
-    done_ += " Prev";
     it_->Prev();
-    at_--;
+    Note(" Prev", at_ - 1);
   }
 
   // Whether the iterator is at a key, as expected.
   bool IsAtKey() const {
     EXPECT_OK(it_->status());
-    const bool expected =
-        at_ >= 0 && at_ < static_cast<ptrdiff_t>(keys_.size());
-    const bool valid = it_->Valid() && !IsOutside(it_->key());
+    const bool expected = at_ >= 0 && at_ < end_ - begin_;
+    const bool valid =
+        it_->Valid() && !IsBelow(it_->key()) && !IsAbove(it_->key());
     EXPECT_EQ(expected, valid)
-        << at_ << " of " << keys_.size() << " after " << done_;
+        << at_ << " of " << end_ - begin_ << " after" << done_;
     if (!expected || !valid) return false;
-    EXPECT_EQ(Slice(keys_[static_cast<size_t>(at_)]).ToString(true),
-              it_->key().ToString(true));
+    EXPECT_EQ(Hex(begin_[at_]), Hex(it_->key()));
     return true;
   }
 
  private:
-  bool IsOutside(const Slice& key) const {
-    return (lower_ != nullptr && key.compare(*lower_) < 0) ||
-           (upper_ != nullptr && key.compare(*upper_) >= 0);
+  static size_t IndexOf(const Keys& all, const std::string& bound) {
+    return std::lower_bound(all.begin(), all.end(), bound) - all.begin();
+  }
+  bool IsBelow(const Slice& key) const {
+    return lower_ != nullptr && key.compare(*lower_) < 0;
+  }
+  bool IsAbove(const Slice& key) const {
+    return upper_ != nullptr && key.compare(*upper_) >= 0;
+  }
+  void Note(const std::string& move, ptrdiff_t at) {
+    done_ += move;
+    at_ = at;
   }
 
   Iterator* const it_;
   const std::string* const lower_;
   const std::string* const upper_;
-  Keys keys_;
-  ptrdiff_t at_ = 0;
+  const std::string* const begin_;  // the first key within the bounds
+  const std::string* const end_;
+  ptrdiff_t at_ = 0;  // from begin_
   std::string done_;
 };
 
@@ -191,7 +190,8 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
       }
       if (level >= 0) FlushTo(level);
     }
-    ASSERT_GT(model_.size(), 100);
+    const Keys all(model_.begin(), model_.end());
+    ASSERT_GT(all.size(), 100);
 
     std::unique_ptr<Iterator> it = NewIterator();
     for (int search = 0; search < 3000 && !HasFailure(); search++) {
@@ -208,7 +208,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
       if (rnd.OneIn(3)) it = NewIterator();
       SCOPED_TRACE((lo != nullptr ? lower_slice.ToString(true) : "-") + ".." +
                    (hi != nullptr ? upper_slice.ToString(true) : "-"));
-      BoundedWalk walk(it.get(), model_, lo, hi);
+      BoundedWalk walk(it.get(), all, lo, hi);
       std::string target = rnd.OneIn(2) ? lower : any_key();
       if (lo != nullptr && target < lower) target = lower;
       if (hi != nullptr && target > upper) target = upper;
@@ -216,27 +216,28 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
         walk.SeekToFirst();
       } else if (rnd.OneIn(hi == nullptr ? 4 : 20)) {
         walk.SeekToLast();
-      } else
+      } else {
         rnd.OneIn(2) ? walk.SeekForPrev(target) : walk.Seek(target);
+      }
       const uint32_t back = rnd.Uniform(4);  // in four
       while (walk.IsAtKey() && !rnd.OneIn(20)) {
         rnd.Uniform(4) < back ? walk.Prev() : walk.Next();
       }
       // A seek that begins beyond the bounds and leads away from them is not
       // affected, nor is a seek without bounds.
-      BoundedWalk elsewhere(it.get(), model_, nullptr, nullptr);
+      BoundedWalk elsewhere(it.get(), all, nullptr, nullptr);
       target = any_key();
-      if (hi != nullptr && target > upper) {
-        elsewhere.Seek(target);
-        while (elsewhere.IsAtKey() && !rnd.OneIn(10)) elsewhere.Next();
-      } else if (lo != nullptr && target < lower) {
-        elsewhere.SeekForPrev(target);
-        while (elsewhere.IsAtKey() && !rnd.OneIn(10)) elsewhere.Prev();
-      } else if (rnd.OneIn(4)) {
-        ClearSearchBounds();
-        rnd.OneIn(2) ? elsewhere.Seek(target) : elsewhere.SeekForPrev(target);
+      const bool is_above = hi != nullptr && target > upper;
+      const bool is_below = lo != nullptr && target < lower;
+      const bool is_anywhere = !is_above && !is_below && rnd.OneIn(4);
+      if (is_anywhere) ClearSearchBounds();
+      if (is_above || is_below || is_anywhere) {
+        const auto forward = [&] {
+          return is_above || (is_anywhere && rnd.OneIn(2));
+        };
+        forward() ? elsewhere.Seek(target) : elsewhere.SeekForPrev(target);
         while (elsewhere.IsAtKey() && !rnd.OneIn(10)) {
-          rnd.OneIn(2) ? elsewhere.Prev() : elsewhere.Next();
+          forward() ? elsewhere.Next() : elsewhere.Prev();
         }
       }
       ClearSearchBounds();
@@ -287,15 +288,8 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
   std::vector<int> found;
   for (int i = 0; i < 12; i++) {
     iterators.push_back(NewIterator());
-    switch (i % 3) {
-      case 0:
-        break;
-      case 1:
-        SetSearchBounds(&first, &end);
-        break;
-      case 2:
-        SetSearchBounds(nullptr, &end);
-    }
+    if (i % 3 == 1) SetSearchBounds(&first, &end);
+    if (i % 3 == 2) SetSearchBounds(nullptr, &end);
     i % 2 == 0 ? iterators.back()->Seek(first)
                : iterators.back()->SeekForPrev("k10999");
     ClearSearchBounds();
@@ -348,32 +342,30 @@ TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
 // A backward seek with a lower bound does not go through all files below it,
 // whether or not filters can be asked.
 TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
-  for (const char* policy : {"surf:0:8", "proteus:12", "nullptr", ""}) {
+  for (const std::string policy : {"surf:0:8", "proteus:12", "nullptr", ""}) {
     SCOPED_TRACE(policy);
-    const bool filtered = *policy != '\0' && strcmp(policy, "nullptr") != 0;
-    if (*policy == '\0') {
+    if (policy.empty()) {
       options_.prefix_extractor.reset(NewFixedPrefixTransform(2));
     }
-    OpenWith(*policy == '\0' ? "surf:0:8" : policy);
+    OpenWith(policy.empty() ? "surf:0:8" : policy);
     for (int i = 0; i < 20000; i++) Put("k" + std::to_string(1000000 + 10 * i));
     FlushTo(2);
-    ASSERT_GT(FilesIn(2), 100u);
+    ASSERT_GT(NumFiles(), 100u);
     for (const bool from_last : {false, true}) {
       const FilterSeeks before = Closed();
       const uint64_t read = BlocksRead();
       const std::unique_ptr<Iterator> it = NewIterator();
-      const std::string lower = from_last ? "l" : "k1199901";
-      const std::string upper = from_last ? "m" : "k1199905";
-      const Slice lower_slice(lower);
-      const Slice upper_slice(upper);
-      SetSearchBounds(&lower_slice, from_last ? nullptr : &upper_slice);
+      const Slice lower(from_last ? "l" : "k1199901");
+      const Slice upper("k1199905");
+      SetSearchBounds(&lower, from_last ? nullptr : &upper);
       from_last ? it->SeekToLast() : it->SeekForPrev(upper);
       ClearSearchBounds();
       ASSERT_OK(it->status());
       EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
       EXPECT_LE(Closed().negatives - before.negatives, 10u);
       // An index block, and one or two data blocks; or as many for each file.
-      EXPECT_LE(BlocksRead() - read, filtered ? 4u : 30u);
+      EXPECT_LE(BlocksRead() - read,
+                policy.empty() || policy == "nullptr" ? 30u : 4u);
     }
   }
 }
@@ -387,7 +379,7 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
     for (const char* key : {"k0xxxx", "k1xxxx", "k5xxxx"}) Put(key);
     FlushTo(0);
   }
-  ASSERT_EQ(20u, FilesIn(0));
+  ASSERT_EQ(20u, NumFiles());
   const Slice lower("k1a");
   const Slice upper("k1b");
   std::unique_ptr<Iterator> it = NewIterator();
@@ -403,20 +395,13 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
 }
 
 TEST_F(SearchBoundsTest, ScopesEndWithTheirBounds) {
-  OpenWith("surf:0:0");
-  for (const char* key : {"a", "m", "z"}) Put(key);
-  FlushTo(0);
+  OpenWithFile("surf:0:0", {"a", "m", "z"});
   const Slice lower("b");
   const Slice upper("c");
   const Slice wide("zz");
   // Whether a seek to the lower bound finds the next key, which is outside of
   // the range.
-  const auto finds_beyond = [&] {
-    const std::unique_ptr<Iterator> it = NewIterator();
-    it->Seek(lower);
-    EXPECT_OK(it->status());
-    return it->Valid();
-  };
+  const auto finds_beyond = [&] { return !FirstFrom(lower).empty(); };
   EXPECT_TRUE(finds_beyond());
   {
     const SearchBoundsScope outer(&lower, &wide);
@@ -440,7 +425,7 @@ TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
     Put(prefix + std::to_string(1000000 + 10 * i));
   }
   FlushTo(2);
-  ASSERT_GT(FilesIn(2), 50u);
+  ASSERT_GT(NumFiles(), 50u);
   const FilterSeeks before = Closed();
   const std::unique_ptr<Iterator> it = NewIterator();
   const std::string lower = prefix + "1000101";
@@ -473,21 +458,17 @@ TEST_F(SearchBoundsTest, AreClosedSeeks) {
 
 // Bounds in ReadOptions come first.
 TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
-  OpenWith("surf:0:8");
-  for (const char* key : {"a", "b", "c", "d"}) Put(key);
-  FlushTo(0);
+  OpenWithFile("surf:0:8", {"a", "b", "c", "d"});
   const Slice narrow("b");
   SetSearchBounds(nullptr, &narrow);
   const Slice wide("d");
   ReadOptions read_options;
   read_options.iterate_upper_bound = &wide;
   const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
-  Keys found;
-  for (it->Seek("a"); it->Valid(); it->Next()) {
-    found.push_back(it->key().ToString());
-  }
+  std::string found;
+  for (it->Seek("a"); it->Valid(); it->Next()) found += it->key().ToString();
   ASSERT_OK(it->status());
-  EXPECT_EQ(Keys({"a", "b", "c"}), found);
+  EXPECT_EQ("abc", found);
 }
 
 // Tailing iterators forget a file in which a search has ended, and do not come
@@ -502,23 +483,20 @@ TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
   read_options.tailing = true;
   const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
   Within("a1", "b", [&] { it->Seek("a1"); });
-  it->Seek("a2");
-  ASSERT_TRUE(it->Valid());
-  EXPECT_EQ("c", it->key().ToString());
-  it->Seek("d");
-  ASSERT_TRUE(it->Valid());
-  EXPECT_EQ("e", it->key().ToString());
+  for (const auto& [target, next] : Records{{"a2", "c"}, {"d", "e"}}) {
+    it->Seek(target);
+    ASSERT_TRUE(it->Valid());
+    EXPECT_EQ(next, it->key());
+  }
 }
 
 // Deletions beyond the bounds are not walked over.
 TEST_F(SearchBoundsTest, SearchesEndThere) {
   OpenWith("surf:0:8");
   Put("b");
-  for (int i = 0; i < 5000; i++) Put("c" + BigEndian(static_cast<uint64_t>(i)));
+  for (uint64_t i = 0; i < 5000; i++) Put("c" + BigEndian(i));
   FlushTo(0);
-  for (int i = 0; i < 5000; i++) {
-    Delete("c" + BigEndian(static_cast<uint64_t>(i)));
-  }
+  for (uint64_t i = 0; i < 5000; i++) Delete("c" + BigEndian(i));
   Put("d");
   FlushTo(0);
   const std::unique_ptr<Iterator> it = NewIterator();
@@ -540,21 +518,12 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
 }
 
 TEST_F(SearchBoundsTest, BelongToTheThread) {
-  OpenWith("surf:0:8");
-  for (const char* key : {"a", "z"}) Put(key);
-  FlushTo(0);
+  OpenWithFile("surf:0:8", {"a", "z"});
   const Slice lower("b");
   const Slice upper("c");
   SetSearchBounds(&lower, &upper);
-  std::thread([this] {
-    const std::unique_ptr<Iterator> it = NewIterator();
-    it->Seek("b");
-    ASSERT_TRUE(it->Valid());
-    EXPECT_EQ("z", it->key().ToString());
-  }).join();
-  const std::unique_ptr<Iterator> it = NewIterator();
-  it->Seek("b");
-  EXPECT_FALSE(it->Valid());
+  std::thread([this] { EXPECT_EQ("z", FirstFrom("b")); }).join();
+  EXPECT_EQ("", FirstFrom("b"));
   // Compactions see everything, also on this thread.
   Put("bb");
   Flush();

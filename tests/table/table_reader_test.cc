@@ -113,12 +113,9 @@ TEST_F(TableReaderTest, StepsFromMarkers) {
     }
     ExpectSame(*expected, *it);
     for (int step = rnd.Uniform(5); step > 0 && expected->Valid(); step--) {
-      if (rnd.OneIn(2)) {
-        it->Next();
-        expected->Next();
-      } else {
-        it->Prev();
-        expected->Prev();
+      const bool forward = rnd.OneIn(2);
+      for (InternalIterator* const both : {it.get(), expected.get()}) {
+        forward ? both->Next() : both->Prev();
       }
       ExpectSame(*expected, *it);
     }
@@ -136,7 +133,7 @@ TEST_F(TableReaderTest, StepsFromMarkers) {
 // has left. A search does not look at all of them for ever.
 TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
   PinnedIteratorsManager pinned;
-  const std::shared_ptr<RunSearch> search = RunSearch::Of(read_options_);
+  std::shared_ptr<RunSearch> search = RunSearch::Of(read_options_);
   std::vector<std::unique_ptr<InternalIterator>> iterators;
   const auto seek = [&](InternalIterator* it, int target) {
     it->Seek(Target(target));
@@ -168,18 +165,12 @@ TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
   for (int round = 0; round < 100; round++) seek(first, round);
   iterators.clear();
   EXPECT_EQ(0, search->runs());
-}
-
-// Each search has iterators of its own here.
-TEST_F(TableReaderTest, SetsIteratorsOfEarlierSearchesAside) {
-  PinnedIteratorsManager pinned;
-  const std::shared_ptr<RunSearch> search = RunSearch::Of(read_options_);
-  std::vector<std::unique_ptr<InternalIterator>> iterators;
+  // Iterators of earlier searches, two for each key, which are not sought any
+  // more.
+  search.reset();
+  search = RunSearch::Of(read_options_);
   for (int i = 0; i < 4 * kKeys; i++) {
-    iterators.push_back(NewIterator(reader_));
-    iterators.back()->SetPinnedItersMgr(&pinned);
-    // Twice for the same key.
-    iterators.back()->Seek(Target(i / 2));
+    new_iterator()->Seek(Target(i / 2));
     EXPECT_LE(search->runs(), 50u) << i;
   }
 }

@@ -34,6 +34,9 @@ class TwinTransaction {
     EXPECT_EQ(expected.ToString(), got.ToString());
     return expected;
   }
+  Status Prepare() const { return Both(std::mem_fn(&Transaction::Prepare)); }
+  Status Commit() const { return Both(std::mem_fn(&Transaction::Commit)); }
+  Status Rollback() const { return Both(std::mem_fn(&Transaction::Rollback)); }
 
   // The transaction's iterators, which merge its writes with those of the DB.
   TwinIterator::Source Iterators(bool at_snapshot = false) const {
@@ -46,17 +49,15 @@ class TwinTransaction {
 
   void CompareGets(const Keys& keys, bool at_snapshot = false) const {
     for (const std::string& key : keys) {
-      std::array<std::string, 2> values;
-      std::array<std::string, 2> statuses;
+      std::array<std::string, 2> found;
       for (TwinDB::Twin twin : TwinDB::kTwins) {
         ReadOptions options;
         if (at_snapshot) options.snapshot = (*this)[twin]->GetSnapshot();
-        statuses[twin] =
-            (*this)[twin]->Get(options, key, &values[twin]).ToString();
+        std::string value;
+        found[twin] =
+            (*this)[twin]->Get(options, key, &value).ToString() + value;
       }
-      ASSERT_EQ(statuses[TwinDB::kPlain], statuses[TwinDB::kProtean])
-          << Hex(key);
-      ASSERT_EQ(values[TwinDB::kPlain], values[TwinDB::kProtean]) << Hex(key);
+      ASSERT_EQ(found[TwinDB::kPlain], found[TwinDB::kProtean]) << Hex(key);
     }
   }
 
@@ -121,11 +122,14 @@ class TransactionsTest : public FeatureTest {
     }
   }
 
+  void CompareShortly(TwinDB* dbs, int snapshot = -1) {
+    CompareReads(dbs, queries_, snapshot, ReadOptions(), ShortWalk());
+  }
   // Compares what the transaction sees, and what others see.
   void Compare(TwinDB* dbs, const TwinTransaction& transaction) {
     transaction.CompareGets(queries_);
     CompareWalks(transaction.Iterators(), queries_, ReadOptions(), ShortWalk());
-    CompareReads(dbs, queries_, -1, ReadOptions(), ShortWalk());
+    CompareShortly(dbs);
   }
 
   // To save time, not all write policies are combined with all filters.
@@ -139,7 +143,7 @@ class TransactionsTest : public FeatureTest {
 
 PROTEAN_FEATURE_TEST(TransactionsTest);
 
-TEST_P(TransactionsTest, CommitAndRollback) {
+TEST_P(TransactionsTest, CommitRollbackAndSavePoints) {
   for (TxnDBWritePolicy write_policy : WritePolicies()) {
     SCOPED_TRACE(write_policy);
     const auto dbs = NewTransactionTree(write_policy);
@@ -150,38 +154,26 @@ TEST_P(TransactionsTest, CommitAndRollback) {
         Compare(dbs.get(), transaction);
         dbs->Flush();  // some write uncommitted keys into a file
         Compare(dbs.get(), transaction);
-        ASSERT_OK(
-            transaction.Both([](Transaction* t) { return t->Prepare(); }));
+        if (commit) {
+          for (TwinDB::Twin twin : TwinDB::kTwins) {
+            transaction[twin]->SetSavePoint();
+          }
+          Write(transaction, 1, 9);
+          Compare(dbs.get(), transaction);
+          ASSERT_OK(transaction.Both(
+              [](Transaction* t) { return t->RollbackToSavePoint(); }));
+          Compare(dbs.get(), transaction);
+        }
+        ASSERT_OK(transaction.Prepare());
         dbs->Flush();
         Compare(dbs.get(), transaction);
-        ASSERT_OK(transaction.Both([&](Transaction* t) {
-          return commit ? t->Commit() : t->Rollback();
-        }));
-        CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+        ASSERT_OK(commit ? transaction.Commit() : transaction.Rollback());
+        CompareShortly(dbs.get());
       }
-      CompareReads(dbs.get(), queries_, 2, ReadOptions(), ShortWalk());
+      CompareShortly(dbs.get(), 2);
     });
     dbs->Compact();
     ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  }
-}
-
-TEST_P(TransactionsTest, SavePoints) {
-  for (TxnDBWritePolicy write_policy : WritePolicies()) {
-    SCOPED_TRACE(write_policy);
-    const auto dbs = NewTransactionTree(write_policy);
-    const TwinTransaction transaction = Begin(dbs.get());
-    Write(transaction, 0, 9);
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      transaction[twin]->SetSavePoint();
-    }
-    Write(transaction, 1, 9);
-    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
-    ASSERT_OK(transaction.Both(
-        [](Transaction* t) { return t->RollbackToSavePoint(); }));
-    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
-    ASSERT_OK(transaction.Both([](Transaction* t) { return t->Commit(); }));
-    CompareReads(dbs.get(), queries_);
   }
 }
 
@@ -220,33 +212,9 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
         EXPECT_EQ(i % 4 == 0, s.IsBusy()) << i << s.ToString();
       }
     });
-    ASSERT_OK(transaction.Both([](Transaction* t) { return t->Commit(); }));
-    CompareReads(dbs.get(), queries_, -1, ReadOptions(), ShortWalk());
+    ASSERT_OK(transaction.Commit());
+    CompareShortly(dbs.get());
   }
-}
-
-TEST_P(TransactionsTest, GetForUpdateLocks) {
-  const auto dbs = NewTransactionTree(WRITE_COMMITTED);
-  const TwinTransaction first = Begin(dbs.get());
-  const TwinTransaction second = Begin(dbs.get(), "second");
-  for (TwinDB::Twin twin : TwinDB::kTwins) {
-    second[twin]->SetLockTimeout(0);
-  }
-  ExpectFilteredGets([&] {
-    for (size_t i = 0; i < queries_.size(); i += 9) {
-      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
-        return first[twin]->GetForUpdate(ReadOptions(), queries_[i], value,
-                                         /*exclusive=*/true);
-      });
-      const Status s = second.Both(
-          [&](Transaction* t) { return t->Put(queries_[i], "locked"); });
-      EXPECT_TRUE(s.IsTimedOut()) << s.ToString();
-    }
-  });
-  ASSERT_OK(first.Both([](Transaction* t) { return t->Rollback(); }));
-  Write(second, 0, 9);
-  ASSERT_OK(second.Both([](Transaction* t) { return t->Commit(); }));
-  CompareReads(dbs.get(), queries_);
 }
 
 // A copy of a DB in the middle of three prepared transactions, as a crash would
@@ -259,7 +227,7 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
     for (size_t i = 0; i < 3; i++) {
       open.push_back(Begin(dbs.get(), "transaction " + std::to_string(i)));
       Write(open[i], i, 9);
-      ASSERT_OK(open[i].Both([](Transaction* t) { return t->Prepare(); }));
+      ASSERT_OK(open[i].Prepare());
       if (i == 1) dbs->Flush();
     }
     TwinDB copies("crashed", dbs->options(TwinDB::kPlain),
@@ -270,15 +238,13 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
       return MakeCheckpoint(dbs->db(twin), copies.path(twin));
     });
     for (const TwinTransaction& transaction : open) {
-      ASSERT_OK(transaction.Both([](Transaction* t) { return t->Rollback(); }));
+      ASSERT_OK(transaction.Rollback());
     }
     open.clear();
     dbs->Close();
 
     OpenTransactions(&copies, write_policy);
-    const auto compare = [&] {
-      CompareReads(&copies, queries_, -1, ReadOptions(), ShortWalk());
-    };
+    const auto compare = [&] { CompareShortly(&copies); };
     ExpectFiltered(compare);
     const auto prepared = [&](const std::string& name) {
       return TwinTransaction([&](TwinDB::Twin twin) {
@@ -286,13 +252,9 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
             ->GetTransactionByName(name);
       });
     };
-    ASSERT_OK(prepared("transaction 0").Both([](Transaction* t) {
-      return t->Commit();
-    }));
+    ASSERT_OK(prepared("transaction 0").Commit());
     compare();
-    ASSERT_OK(prepared("transaction 1").Both([](Transaction* t) {
-      return t->Rollback();
-    }));
+    ASSERT_OK(prepared("transaction 1").Rollback());
     copies.Flush();
     {
       const TwinTransaction left = prepared("transaction 2");
@@ -301,7 +263,7 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
         CompareWalks(left.Iterators(), queries_, ReadOptions(), ShortWalk());
         compare();
       });
-      ASSERT_OK(left.Both([](Transaction* t) { return t->Rollback(); }));
+      ASSERT_OK(left.Rollback());
     }
     copies.Compact();
     compare();
@@ -339,8 +301,7 @@ TEST_P(TransactionsTest, Optimistic) {
     Write(transaction, 0, 10);
     ExpectFiltered([&] { Compare(dbs.get(), transaction); });
     if (conflict) dbs->Put(queries_[5], "behind its back");
-    const Status s =
-        transaction.Both([](Transaction* t) { return t->Commit(); });
+    const Status s = transaction.Commit();
     EXPECT_EQ(conflict, s.IsBusy()) << s.ToString();
     CompareReads(dbs.get(), queries_);
     dbs->Flush();

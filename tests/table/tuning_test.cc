@@ -5,60 +5,186 @@
 
 #include <unordered_map>
 
-#include "rocksdb/slice_transform.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class TuningOptionsTest : public FeatureTest {
- protected:
-  using SetOptions = std::function<void(Options*)>;
-  void CompareOptions(const std::vector<SetOptions>& options) {
-    for (size_t i = 0; i < options.size(); i++) {
-      if (options.size() > 1 && !IsMyTurn(i)) continue;
-      SCOPED_TRACE(i);
-      const auto dbs = NewTwins();
-      for (TwinDB::Twin twin : TwinDB::kTwins) {
-        options[i](&dbs->options(twin));
-      }
-      CompareTuned(dbs.get());
-      if (HasFailure()) return;
-    }
-  }
+namespace {
+
+// What is set beside the options of every feature test.
+struct Setting {
+  std::string options = "";
+  std::string table = "";
+  std::function<void(Options*, BlockBasedTableOptions*)> more = {};
 };
 
-PROTEAN_FEATURE_TEST(TuningOptionsTest);
+// Settings of one kind, and tickers that must count with them. If there are
+// several, each policy that designs its filters gets every other one.
+struct Topic {
+  const char* name;
+  std::vector<Setting> settings;
+  std::vector<Tickers> counted = {};
+};
 
-// ---- How files are read ----
+const std::string kFiltersInCache = "cache_index_and_filter_blocks=true;";
+const std::string kPartedIndex =
+    "index_type=kTwoLevelIndexSearch;metadata_block_size=128;";
 
-TEST_P(TuningOptionsTest, MmapReads) {
-  CompareOptions({[](Options* options) { options->allow_mmap_reads = true; }});
+std::vector<Topic> AllTopics() {
+  return {
+      // How files are read. RocksDB makes 20 of one open file, of which 10 are
+      // for files: they are opened and closed all the time.
+      {"mmap", {{"allow_mmap_reads=true"}}},
+      {"direct reads",
+       {{"use_direct_reads=true;"
+         "use_direct_io_for_flush_and_compaction=true"}}},
+      {"few open files", {{"max_open_files=1;table_cache_numshardbits=0"}}},
+
+      // How the tree is shaped and held. With few skips, iterators seek anew
+      // instead of going over old versions of a key.
+      {"row cache",
+       {{"", "",
+         [](Options* options, BlockBasedTableOptions*) {
+           options->row_cache = NewLRUCache(1 << 20);
+         }}},
+       {ROW_CACHE_HIT}},
+      {"compression",
+       {{"compression=kLZ4Compression;bottommost_compression=kZSTD;"
+         "bottommost_compression_opts={enabled=true;max_dict_bytes=4096}"}}},
+      {"filters of memtables",
+       {{"memtable_whole_key_filtering=true;"
+         "memtable_prefix_bloom_size_ratio=0.1"}}},
+      {"reseeks",
+       {{"max_sequential_skip_in_iterations=0"},
+        {"max_sequential_skip_in_iterations=1"}},
+       {NUMBER_OF_RESEEKS_IN_ITERATION}},
+      {"no filters in the last level",
+       {{"optimize_filters_for_hits=true"}},
+       {NON_LAST_LEVEL_SEEK_FILTERED}},
+      {"dynamic levels",
+       {{"level_compaction_dynamic_level_bytes=true;max_subcompactions=2;"
+         "paranoid_file_checks=true"}}},
+
+      // Where blocks are held.
+      {"filter blocks in the cache",
+       {{"", kFiltersInCache},
+        {"", kFiltersInCache + "block_cache=8K"},
+        {"", kFiltersInCache + "pin_l0_filter_and_index_blocks_in_cache=true"},
+        {"", kFiltersInCache + "metadata_cache_options={"
+                               "unpartitioned_pinning=kAll;"
+                               "top_level_index_pinning=kAll}"},
+        {"", "no_block_cache=true"},
+        {"", kFiltersInCache + "prepopulate_block_cache=kFlushOnly"}}},
+      {"clock caches",
+       {{"", kFiltersInCache,
+         [](Options*, BlockBasedTableOptions* table) {
+           HyperClockCacheOptions options(/*capacity=*/64 << 10, 0);
+           table->block_cache = options.MakeSharedCache();
+         }},
+        {"", "cache_index_and_filter_blocks=false",
+         [](Options*, BlockBasedTableOptions* table) {
+           HyperClockCacheOptions options(/*capacity=*/1 << 20, 256);
+           table->block_cache = options.MakeSharedCache();
+         }}}},
+      // Blocks come back from it, filters too.
+      {"secondary cache",
+       {{"", kFiltersInCache,
+         [](Options*, BlockBasedTableOptions* table) {
+           CompressedSecondaryCacheOptions secondary;
+           secondary.capacity = 4 << 20;
+           LRUCacheOptions options(/*_capacity=*/8 << 10, /*_num_shard_bits=*/0,
+                                   /*_strict_capacity_limit=*/false,
+                                   /*_high_pri_pool_ratio=*/0.5);
+           options.secondary_cache = secondary.MakeSharedSecondaryCache();
+           table->block_cache = options.MakeSharedCache();
+         }}},
+       {SECONDARY_CACHE_HITS, SECONDARY_CACHE_FILTER_HITS}},
+
+      // How files are laid out.
+      {"indexes",
+       {{"", kPartedIndex},
+        {"", kPartedIndex + kFiltersInCache +
+                 "pin_top_level_index_and_filter=false"},
+        {"",
+         "index_type=kBinarySearchWithFirstKey;"
+         "index_shortening=kNoShortening"},
+        {"",
+         "index_shortening=kShortenSeparatorsAndSuccessor;"
+         "enable_index_compression=false;index_block_restart_interval=8"}}},
+      {"hash index", {{"prefix_extractor=capped:2", "index_type=kHashSearch"}}},
+      {"blocks",
+       {{"",
+         "data_block_index_type=kDataBlockBinaryAndHash;format_version=6;"
+         "checksum=kNoChecksum"},
+        {"",
+         "format_version=2;checksum=kCRC32c;block_restart_interval=1;"
+         "read_amp_bytes_per_bit=8"},
+        {"",
+         "use_delta_encoding=false;block_align=true;"
+         "optimize_filters_for_memory=true;"
+         "detect_filter_construct_corruption=true"}}}};
 }
 
-TEST_P(TuningOptionsTest, DirectReads) {
+bool HasDirectReads() {
   const std::string probe = test::PerThreadDBPath("direct_reads");
-  ASSERT_OK(WriteStringToFile(Env::Default(), std::string(4096, 'x'), probe));
+  EXPECT_OK(WriteStringToFile(Env::Default(), std::string(4096, 'x'), probe));
   EnvOptions direct;
   direct.use_direct_reads = true;
   std::unique_ptr<RandomAccessFile> file;
   const Status s = Env::Default()->NewRandomAccessFile(probe, &file, direct);
-  ASSERT_OK(Env::Default()->DeleteFile(probe));
-  if (!s.ok()) GTEST_SKIP() << "no direct I/O here: " << s.ToString();
-  CompareOptions({[](Options* options) {
-    options->use_direct_reads = true;
-    options->use_direct_io_for_flush_and_compaction = true;
-  }});
+  EXPECT_OK(Env::Default()->DeleteFile(probe));
+  return s.ok();
 }
 
-// Files are opened and closed all the time.
-TEST_P(TuningOptionsTest, FewOpenFiles) {
-  CompareOptions({[](Options* options) {
-    options->max_open_files = 1;  // RocksDB takes 20, of which 10 are for files
-    options->table_cache_numshardbits = 0;
-  }});
+}  // namespace
+
+class TuningTest : public FeatureTest {
+ protected:
+  void CompareSetting(const Setting& setting) {
+    Options options;
+    ASSERT_OK(GetOptionsFromString(ManySmallFiles(kLevels), setting.options,
+                                   &options));
+    const auto dbs = NewTwins(
+        options, setting.table.empty()
+                     ? "block_size=512"
+                     : "block_size=256;block_cache=32M;" + setting.table);
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
+      Options& own = dbs->options(twin);
+      auto* const table =
+          own.table_factory->GetOptions<BlockBasedTableOptions>();
+      if (setting.more) setting.more(&own, table);
+    }
+    ReadOptions read_options;
+    read_options.total_order_seek = options.prefix_extractor != nullptr;
+    CompareTuned(dbs.get(), read_options);
+  }
+};
+
+PROTEAN_FEATURE_TEST(TuningTest);
+
+TEST_P(TuningTest, AnswersStayRight) {
+  for (const Topic& topic : AllTopics()) {
+    if (topic.name == std::string("direct reads") && !HasDirectReads()) {
+      printf("No direct I/O here: it is not tested.\n");
+      continue;
+    }
+    ASSERT_OK(statistics_->Reset());
+    const bool in_turns = topic.settings.size() > 1;
+    for (size_t i = 0; i < topic.settings.size(); i++) {
+      if (in_turns && !IsMyTurn(i)) continue;
+      SCOPED_TRACE(topic.name + std::string(" ") + std::to_string(i));
+      CompareSetting(topic.settings[i]);
+      if (HasFailure()) return;
+    }
+    for (const Tickers ticker : topic.counted) {
+      EXPECT_GT(Ticks(ticker), 0u) << topic.name << ", ticker " << ticker;
+    }
+  }
 }
 
-TEST_P(TuningOptionsTest, MultiGetOptions) {
+// ---- How reads are made ----
+
+TEST_P(TuningTest, OptionsOfPointReads) {
   const auto dbs = NewTree();
   for (bool async : {false, true}) {
     for (bool for_io : {false, true}) {
@@ -72,20 +198,17 @@ TEST_P(TuningOptionsTest, MultiGetOptions) {
     }
   }
   // Batches are sorted already or not, and some keys occur twice.
-  ReadOptions options;
   for (bool sorted : {false, true}) {
     ExpectFilteredGets([&] {
       for (size_t i = 0; i + 20 <= queries_.size(); i += 20) {
+        Keys batch;
+        for (size_t k = 0; k < 20; k++) {
+          batch.insert(batch.end(), k % 3 == 0 ? 2 : 1, queries_[i + k]);
+        }
         dbs->Same([&](TwinDB::Twin twin) {
-          DB* db = dbs->db(twin);
-          std::vector<Slice> batch;
-          for (size_t k = 0; k < 20; k++) {
-            batch.insert(batch.end(), k % 3 == 0 ? 2 : 1, queries_[i + k]);
-          }
-          std::vector<PinnableSlice> values(batch.size());
-          std::vector<Status> statuses(batch.size());
-          db->MultiGet(options, db->DefaultColumnFamily(), batch.size(),
-                       batch.data(), values.data(), statuses.data(), sorted);
+          std::vector<PinnableSlice> values;
+          const std::vector<Status> statuses =
+              MultiGet(dbs->db(twin), batch, &values, ReadOptions(), sorted);
           std::string described;
           for (size_t k = 0; k < batch.size(); k++) {
             described += statuses[k].ToString() + values[k].ToString() + " ";
@@ -95,10 +218,35 @@ TEST_P(TuningOptionsTest, MultiGetOptions) {
       }
     });
   }
+  // Gets are answered from memtables or the WAL only.
+  ReadOptions persisted;
+  persisted.read_tier = kPersistedTier;
+  CompareGets(dbs.get(), queries_, -1, persisted);
+  CompareMultiGets(dbs.get(), queries_, -1, persisted);
+  ReadOptions in_memtable;
+  in_memtable.read_tier = kMemtableTier;
+  CompareGets(dbs.get(), queries_, -1, in_memtable);
+
+  // An existing key may exist; most absent keys are known not to.
+  dbs->Compact();
+  size_t absent = 0;
+  size_t known = 0;
+  for (const std::string& key : queries_) {
+    std::string value;
+    const bool may = dbs->protean()->KeyMayExist(ReadOptions(), key, &value);
+    if (Has(dbs->plain(), key)) {
+      EXPECT_TRUE(may) << Hex(key);
+    } else {
+      absent++;
+      known += may ? 0 : 1;
+    }
+  }
+  EXPECT_GT(absent, 100u);
+  EXPECT_GT(known, absent / 4);
 }
 
 // Reads that may not access files are right, or say that they are incomplete.
-TEST_P(TuningOptionsTest, BlockCacheTier) {
+TEST_P(TuningTest, BlockCacheTier) {
   for (bool cached : {false, true}) {
     const auto dbs = NewTwins(ManySmallFiles(kLevels),
                               std::string("block_cache=32M;block_size=256;"
@@ -117,29 +265,29 @@ TEST_P(TuningOptionsTest, BlockCacheTier) {
     };
     const auto compare = [&] {
       for (size_t i = 0; i + 1 < queries_.size(); i++) {
+        SCOPED_TRACE(Hex(queries_[i]));
         std::string expected;
         std::string got;
-        Status s = dbs->protean()->Get(in_memory, queries_[i], &got);
+        const Status s = dbs->protean()->Get(in_memory, queries_[i], &got);
         if (count(s)) {
           EXPECT_EQ(dbs->plain()->Get(ReadOptions(), queries_[i], &expected),
                     s);
           EXPECT_EQ(expected, got);
         }
         const Slice upper(queries_[i + 1]);
-        ReadOptions closed;
+        ReadOptions closed = in_memory;
         closed.iterate_upper_bound = &upper;
+        const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(closed));
+        it->Seek(queries_[i]);
+        if (!count(it->status())) continue;
+        closed.read_tier = kReadAllTier;
         const std::unique_ptr<Iterator> plain(
             dbs->plain()->NewIterator(closed));
         plain->Seek(queries_[i]);
-        closed.read_tier = kBlockCacheTier;
-        const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(closed));
-        it->Seek(queries_[i]);
-        if (count(it->status())) {
-          ASSERT_EQ(plain->Valid(), it->Valid()) << Hex(queries_[i]);
-          if (it->Valid()) {
-            EXPECT_EQ(plain->key(), it->key());
-            EXPECT_EQ(plain->value(), it->value());
-          }
+        ASSERT_EQ(plain->Valid(), it->Valid());
+        if (it->Valid()) {
+          EXPECT_EQ(plain->key(), it->key());
+          EXPECT_EQ(plain->value(), it->value());
         }
       }
     };
@@ -153,90 +301,7 @@ TEST_P(TuningOptionsTest, BlockCacheTier) {
   }
 }
 
-// Gets are answered from memtables or the WAL only.
-TEST_P(TuningOptionsTest, OtherReadTiers) {
-  const auto dbs = NewTree();
-  for (ReadTier tier : {kPersistedTier, kMemtableTier}) {
-    ReadOptions options;
-    options.read_tier = tier;
-    CompareGets(dbs.get(), queries_, -1, options);
-    if (tier == kPersistedTier) {
-      CompareMultiGets(dbs.get(), queries_, -1, options);
-    }
-  }
-}
-
-// An existing key may exist; most absent keys are known not to.
-TEST_P(TuningOptionsTest, KeyMayExist) {
-  const auto dbs = NewTree();
-  dbs->Compact();
-  size_t absent = 0;
-  size_t known = 0;
-  for (const std::string& key : queries_) {
-    std::string value;
-    const bool there = dbs->plain()->Get(ReadOptions(), key, &value).ok();
-    const bool may = dbs->protean()->KeyMayExist(ReadOptions(), key, &value);
-    if (there) {
-      EXPECT_TRUE(may) << Hex(key);
-    } else {
-      absent++;
-      known += may ? 0 : 1;
-    }
-  }
-  EXPECT_GT(absent, 100u);
-  EXPECT_GT(known, absent / 4);
-}
-
-// ---- How the tree is shaped and held ----
-
-TEST_P(TuningOptionsTest, RowCache) {
-  CompareOptions(
-      {[](Options* options) { options->row_cache = NewLRUCache(1 << 20); }});
-  EXPECT_GT(Ticks(ROW_CACHE_HIT), 0u);
-}
-
-TEST_P(TuningOptionsTest, Compression) {
-  CompareOptions({[](Options* options) {
-    options->compression = kLZ4Compression;
-    options->bottommost_compression = kZSTD;
-    options->bottommost_compression_opts.enabled = true;
-    options->bottommost_compression_opts.max_dict_bytes = 4096;
-  }});
-}
-
-TEST_P(TuningOptionsTest, Memtables) {
-  CompareOptions({[](Options* options) {
-    options->memtable_whole_key_filtering = true;
-    options->memtable_prefix_bloom_size_ratio = 0.1;
-  }});
-}
-
-// Iterators seek anew instead of going over old versions of a key.
-TEST_P(TuningOptionsTest, Reseeks) {
-  CompareOptions(
-      {[](Options* options) { options->max_sequential_skip_in_iterations = 0; },
-       [](Options* options) {
-         options->max_sequential_skip_in_iterations = 1;
-       }});
-  EXPECT_GT(Ticks(NUMBER_OF_RESEEKS_IN_ITERATION), 0u);
-}
-
-// The last level has no filters, the others do.
-TEST_P(TuningOptionsTest, OptimizeFiltersForHits) {
-  CompareOptions(
-      {[](Options* options) { options->optimize_filters_for_hits = true; }});
-  EXPECT_GT(Ticks(NON_LAST_LEVEL_SEEK_FILTERED), 0u);
-}
-
-TEST_P(TuningOptionsTest, DynamicLevels) {
-  CompareOptions({[](Options* options) {
-    options->level_compaction_dynamic_level_bytes = true;
-    options->max_subcompactions = 2;
-    options->paranoid_file_checks = true;
-  }});
-}
-
-TEST_P(TuningOptionsTest, OtherCompactionStyles) {
+TEST_P(TuningTest, OtherCompactionStyles) {
   for (CompactionStyle style :
        {kCompactionStyleUniversal, kCompactionStyleFIFO}) {
     SCOPED_TRACE(style);
@@ -269,7 +334,7 @@ TEST_P(TuningOptionsTest, OtherCompactionStyles) {
 
 // ---- Options that change while the DB is open ----
 
-TEST_P(TuningOptionsTest, ChangedTableOptions) {
+TEST_P(TuningTest, ChangedTableOptions) {
   const auto dbs = NewTree();
   using Change = std::unordered_map<std::string, std::string>;
   for (const Change& change :
@@ -291,7 +356,7 @@ TEST_P(TuningOptionsTest, ChangedTableOptions) {
 
 // The policy is changed to another one, none, RocksDB's own table, and back,
 // while all files are open. Open files keep the filters that they have.
-TEST_P(TuningOptionsTest, ChangedPolicies) {
+TEST_P(TuningTest, ChangedPolicies) {
   const auto dbs = NewTree();
   DB* db = dbs->protean();
   for (const std::string& change :
@@ -320,166 +385,6 @@ TEST_P(TuningOptionsTest, ChangedPolicies) {
   dbs->Put("new", "value");
   dbs->Flush();
   ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-}
-
-// ---- Options of the table ----
-
-class TuningTableTest : public FeatureTest {
- protected:
-  using SetTable = std::function<void(BlockBasedTableOptions*)>;
-
-  // `set` is called for each of the twins, so that they share no cache.
-  std::unique_ptr<TwinDB> NewTunedTwins(const Options& options,
-                                        const SetTable& set) {
-    auto dbs = NewTwins(options);
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      BlockBasedTableOptions table;
-      table.block_size = 256;
-      set(&table);
-      auto& factory = dbs->options(twin).table_factory;
-      if (twin == TwinDB::kPlain) {
-        factory.reset(NewBlockBasedTableFactory(table));
-        continue;
-      }
-      EXPECT_OK(FilterPolicy::CreateFromString(
-          ConfigOptions(), GetParam().filter_policy, &table.filter_policy));
-      factory = NewProteanTableFactory(table);
-    }
-    return dbs;
-  }
-
-  void CompareTables(const std::vector<SetTable>& tables,
-                     const Options& options = ManySmallFiles(kLevels),
-                     const ReadOptions& read_options = {}) {
-    for (size_t i = 0; i < tables.size(); i++) {
-      if (tables.size() > 1 && !IsMyTurn(i)) continue;
-      SCOPED_TRACE(i);
-      const auto dbs = NewTunedTwins(options, tables[i]);
-      CompareTuned(dbs.get(), read_options);
-      if (HasFailure()) return;
-    }
-  }
-};
-
-PROTEAN_FEATURE_TEST(TuningTableTest);
-
-// ---- Where blocks are held ----
-
-TEST_P(TuningTableTest, FilterBlocksInTheCache) {
-  const SetTable cached = [](BlockBasedTableOptions* table) {
-    table->cache_index_and_filter_blocks = true;
-  };
-  const SetTable cached_in_little = [&](BlockBasedTableOptions* table) {
-    cached(table);
-    table->block_cache = NewLRUCache(8 << 10);
-  };
-  const SetTable level0_pinned = [&](BlockBasedTableOptions* table) {
-    cached(table);
-    table->pin_l0_filter_and_index_blocks_in_cache = true;
-  };
-  const SetTable all_pinned = [&](BlockBasedTableOptions* table) {
-    cached(table);
-    table->metadata_cache_options.unpartitioned_pinning = PinningTier::kAll;
-    table->metadata_cache_options.top_level_index_pinning = PinningTier::kAll;
-  };
-  const SetTable no_cache = [](BlockBasedTableOptions* table) {
-    table->no_block_cache = true;
-  };
-  const SetTable filled_at_flush = [&](BlockBasedTableOptions* table) {
-    cached(table);
-    table->prepopulate_block_cache =
-        BlockBasedTableOptions::PrepopulateBlockCache::kFlushOnly;
-  };
-  CompareTables({cached, cached_in_little, level0_pinned, all_pinned, no_cache,
-                 filled_at_flush});
-}
-
-TEST_P(TuningTableTest, KindsOfCache) {
-  CompareTables({[](BlockBasedTableOptions* table) {
-                   table->cache_index_and_filter_blocks = true;
-                   HyperClockCacheOptions options(/*capacity=*/64 << 10, 0);
-                   table->block_cache = options.MakeSharedCache();
-                 },
-                 [](BlockBasedTableOptions* table) {
-                   HyperClockCacheOptions options(/*capacity=*/1 << 20, 256);
-                   table->block_cache = options.MakeSharedCache();
-                 }});
-}
-
-// Blocks come back from a secondary cache, filters too.
-TEST_P(TuningTableTest, SecondaryCache) {
-  CompareTables({[](BlockBasedTableOptions* table) {
-    table->cache_index_and_filter_blocks = true;
-    CompressedSecondaryCacheOptions secondary;
-    secondary.capacity = 4 << 20;
-    LRUCacheOptions options(/*_capacity=*/8 << 10, /*_num_shard_bits=*/0,
-                            /*_strict_capacity_limit=*/false,
-                            /*_high_pri_pool_ratio=*/0.5);
-    options.secondary_cache = secondary.MakeSharedSecondaryCache();
-    table->block_cache = options.MakeSharedCache();
-  }});
-  EXPECT_GT(Ticks(SECONDARY_CACHE_HITS), 0u);
-  EXPECT_GT(Ticks(SECONDARY_CACHE_FILTER_HITS), 0u);
-}
-
-// ---- How files are laid out ----
-
-TEST_P(TuningTableTest, Indexes) {
-  using Table = BlockBasedTableOptions;
-  CompareTables(
-      {[](Table* table) {
-         table->index_type = Table::kTwoLevelIndexSearch;
-         table->metadata_block_size = 128;
-       },
-       [](Table* table) {
-         table->index_type = Table::kTwoLevelIndexSearch;
-         table->metadata_block_size = 128;
-         table->cache_index_and_filter_blocks = true;
-         table->pin_top_level_index_and_filter = false;
-       },
-       [](Table* table) {
-         table->index_type = Table::kBinarySearchWithFirstKey;
-         table->index_shortening = Table::IndexShorteningMode::kNoShortening;
-       },
-       [](Table* table) {
-         table->index_shortening =
-             Table::IndexShorteningMode::kShortenSeparatorsAndSuccessor;
-         table->enable_index_compression = false;
-         table->index_block_restart_interval = 8;
-       }});
-}
-
-TEST_P(TuningTableTest, HashIndex) {
-  Options options = ManySmallFiles(kLevels);
-  options.prefix_extractor.reset(NewCappedPrefixTransform(2));
-  ReadOptions read_options;
-  read_options.total_order_seek = true;
-  CompareTables({[](BlockBasedTableOptions* table) {
-                  table->index_type = BlockBasedTableOptions::kHashSearch;
-                }},
-                options, read_options);
-}
-
-TEST_P(TuningTableTest, Blocks) {
-  using Table = BlockBasedTableOptions;
-  CompareTables({[](Table* table) {
-                   table->data_block_index_type =
-                       Table::kDataBlockBinaryAndHash;
-                   table->format_version = 6;
-                   table->checksum = kNoChecksum;
-                 },
-                 [](Table* table) {
-                   table->format_version = 2;
-                   table->checksum = kCRC32c;
-                   table->block_restart_interval = 1;
-                   table->read_amp_bytes_per_bit = 8;
-                 },
-                 [](Table* table) {
-                   table->use_delta_encoding = false;
-                   table->block_align = true;
-                   table->optimize_filters_for_memory = true;
-                   table->detect_filter_construct_corruption = true;
-                 }});
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -12,10 +12,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-constexpr size_t kVersionOffset = 4;  // in a filter block
-}  // namespace
-
 class UpgradingTest : public RefreshTest {
  protected:
   UpgradingTest() {
@@ -40,8 +36,9 @@ class UpgradingTest : public RefreshTest {
 // Files of samples are Protean's own, and RocksDB copies only what it knows,
 // even if they are in the folder of the DB.
 TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
+  Env* const env = Env::Default();
   const std::string samples = path_ + "/queries.samples";
-  ASSERT_OK(Env::Default()->CreateDirIfMissing(path_));
+  ASSERT_OK(env->CreateDirIfMissing(path_));
   ProteusPolicyOptions policy;
   policy.sample_every = 1;
   policy.samples_file = samples;
@@ -50,8 +47,7 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
       table_);
   Fill();
   Run(Queries(/*close=*/true, 2));
-  db_.reset();
-  Env* const env = Env::Default();
+  Close();
   ASSERT_OK(env->FileExists(samples));
 
   Open();
@@ -123,14 +119,12 @@ TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
 // A block of a later version of the format is not asked, and every key is
 // found. A file that is written again has a filter that this version asks.
 TEST_F(UpgradingTest, FiltersOfALaterVersion) {
+  constexpr size_t kVersionOffset = 4;  // in a filter block
   FillForWide();
-  std::vector<std::string> paths;
-  for (const LiveFileMetaData& file : Files()) {
-    paths.push_back(PathOf(file));
-  }
-  db_.reset();
-  for (const std::string& path : paths) {
-    ChangeFilter(path, /*right_checksum=*/true,
+  const std::vector<LiveFileMetaData> files = Files();
+  Close();
+  for (const LiveFileMetaData& file : files) {
+    ChangeFilter(PathOf(file), /*right_checksum=*/true,
                  [](std::string* filter) { (*filter)[kVersionOffset] = 99; });
   }
   Open();
@@ -153,24 +147,22 @@ class Workers : public CompactionService {
   const char* Name() const override { return "Workers"; }
 
   CompactionServiceScheduleResponse Schedule(
-      const CompactionServiceJobInfo& /*info*/,
-      const std::string& compaction_service_input) override {
-    jobs_++;
-    input_ = compaction_service_input;
+      const CompactionServiceJobInfo&, const std::string& input) override {
+    jobs++;
+    input_ = input;
     return {"job", CompactionServiceJobStatus::kSuccess};
   }
-  CompactionServiceJobStatus Wait(const std::string& /*scheduled_job_id*/,
+  CompactionServiceJobStatus Wait(const std::string&,
                                   std::string* result) override {
     return compact_(input_, result) ? CompactionServiceJobStatus::kSuccess
                                     : CompactionServiceJobStatus::kUseLocal;
   }
 
-  int jobs() const { return jobs_; }
+  int jobs = 0;
 
  private:
   const Compact compact_;
   std::string input_;
-  int jobs_ = 0;
 };
 
 class RemoteCompactionTest : public UpgradingTest {
@@ -181,7 +173,7 @@ class RemoteCompactionTest : public UpgradingTest {
     options_.disable_auto_compactions = true;
   }
   ~RemoteCompactionTest() override {
-    db_.reset();
+    Close();
     EXPECT_OK(DestroyDB(out_, Options()));
   }
 
@@ -190,7 +182,7 @@ class RemoteCompactionTest : public UpgradingTest {
     options_.compaction_service = workers;
     FillForWide();
     Compact();
-    EXPECT_GT(workers->jobs(), 0);
+    EXPECT_GT(workers->jobs, 0);
     ExpectAllKeys();
     EXPECT_LT(BlocksPerAbsentGet(), 0.1);
   }
@@ -205,9 +197,10 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
   CompactBy([this](const std::string& input, std::string* result) {
     Env* const env = Env::Default();
     EXPECT_OK(WriteStringToFile(env, input, out_ + "/input"));
-    const std::string command = std::string(STOCK_WORKER) + " " + path_ + " " +
-                                out_ + " " + out_ + "/input " + out_ +
-                                "/result";
+    const std::string files = out_ + "/input " + out_ + "/result";
+    const std::string folders = path_ + " " + out_;
+    const std::string command =
+        std::string(STOCK_WORKER) + " " + folders + " " + files;
     EXPECT_EQ(0, std::system(command.c_str()));
     EXPECT_OK(ReadFileToString(env, out_ + "/result", result));
     for (const char* name : {"/input", "/result"}) {
@@ -224,27 +217,24 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
   EXPECT_GT(result_.files_rewritten, 0u);
 }
 
+// A worker whose override names ProteanTable builds Protean's filters, and
 // RocksDB compacts itself what a worker could not compact.
-TEST_F(RemoteCompactionTest, WorkerThatFails) {
-  CompactBy([](const std::string& /*input*/, std::string* /*result*/) {
-    return false;
-  });
-  for (const auto& [policy, files] : Policies()) {
-    EXPECT_EQ(0u, policy.find("protean.")) << policy;
-  }
-}
-
-// A worker whose override names ProteanTable builds Protean's filters.
-TEST_F(RemoteCompactionTest, WorkerWithProtean) {
-  CompactBy([this](const std::string& input, std::string* result) {
-    CompactionServiceOptionsOverride options;
-    options.table_factory = NewTable("ProteanTable", "filter_policy=surf:0:8");
-    const Status s = DB::OpenAndCompact(path_, out_, input, result, options);
-    EXPECT_OK(s);
-    return s.ok();
-  });
-  for (const auto& [policy, files] : Policies()) {
-    EXPECT_EQ(0u, policy.find("protean.")) << policy;
+TEST_F(RemoteCompactionTest, WorkersWithProteanAndThatFail) {
+  for (const bool works : {true, false}) {
+    SCOPED_TRACE(works);
+    Destroy();
+    CompactBy([&](const std::string& input, std::string* result) {
+      if (!works) return false;
+      CompactionServiceOptionsOverride options;
+      options.table_factory =
+          NewTable("ProteanTable", "filter_policy=surf:0:8");
+      const Status s = DB::OpenAndCompact(path_, out_, input, result, options);
+      EXPECT_OK(s);
+      return s.ok();
+    });
+    for (const auto& [policy, files] : Policies()) {
+      EXPECT_EQ(0u, policy.find("protean.")) << policy;
+    }
   }
 }
 

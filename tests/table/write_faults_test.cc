@@ -4,9 +4,8 @@
 //  refreshes and saved samples. Errors are reported, everything stays readable,
 //  the DB continues or opens again, and the next compaction makes filters.
 //
-//      build/write_faults_test                         all of it, as in the
-//      tests build/write_faults_test --gtest_filter=*Random* --seed=0
-//      --seconds=3600
+//      build/write_faults_test     all of it, as in the tests
+//      build/write_faults_test --gtest_filter=*Random* --seed=0 --seconds=3600
 
 #include "env/composite_env_wrapper.h"
 #include "filter_policy/proteus/proteus_policy.h"
@@ -146,6 +145,15 @@ class WriteFaultsTest : public KnownDBTest {
     return RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result_);
   }
 
+  // Has the n-th mutation of `act` fail, and counts those that have failed.
+  uint64_t FailedIn(const Trouble& trouble, uint64_t n,
+                    const std::function<void()>& act) {
+    const uint64_t before = file_system_->failed_mutations();
+    file_system_->FailMutations(n, trouble.error, trouble.stays);
+    act();
+    return file_system_->failed_mutations() - before;
+  }
+
   // Prepares and does something repeatedly, each time with a fault from the
   // next mutation on, until it ends before the fault.
   void TroubleAtEachPoint(const Trouble& trouble, const std::string& where,
@@ -159,10 +167,8 @@ class WriteFaultsTest : public KnownDBTest {
       SCOPED_TRACE(filters_.name + std::string(", ") + where + ", " +
                    trouble.name + " at " + std::to_string(n));
       ASSERT_NO_FATAL_FAILURE(prepare());
-      const uint64_t failed_before = file_system_->failed_mutations();
-      file_system_->FailMutations(n, trouble.error, trouble.stays);
-      const Status s = act();
-      const uint64_t failed = file_system_->failed_mutations() - failed_before;
+      Status s;
+      const uint64_t failed = FailedIn(trouble, n, [&] { s = act(); });
       line.injected += failed;
       if (failed > 0) {
         line.Count(s.ok() ? "done all the same" : "reported, " + CodeOf(s));
@@ -225,23 +231,19 @@ INSTANTIATE_TEST_SUITE_P(Filters, WriteFaultsOfFiltersTest,
                            return std::string(test.param.name);
                          });
 
-TEST_P(WriteFaultsOfFiltersTest, Flush) {
-  // Level 0 then has filters of RocksDB.
-  if (GetParam().name == std::string("levels")) return;
+TEST_P(WriteFaultsOfFiltersTest, FlushAndCompaction) {
+  Random rnd(1);
   for (const Trouble& trouble : {FullDisk(), FailedWrite(), RetryableWrite()}) {
-    ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
-    Random rnd(1);
-    TroubleAtEachPoint(
-        trouble, "flush", [&] { WriteSome(&rnd); },
-        [&] { return db_->Flush(FlushOptions()); });
+    // Level 0 of that policy has filters of RocksDB.
+    if (GetParam().name != std::string("levels")) {
+      ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
+      TroubleAtEachPoint(
+          trouble, "flush", [&] { WriteSome(&rnd); },
+          [&] { return db_->Flush(FlushOptions()); });
+    }
     if (HasFailure()) return;
-  }
-}
-
-TEST_P(WriteFaultsOfFiltersTest, Compaction) {
-  for (const Trouble& trouble : {FullDisk(), RetryableWrite()}) {
+    if (!trouble.stays) continue;
     ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
-    Random rnd(1);
     TroubleAtEachPoint(
         trouble, "compaction",
         [&] {
@@ -273,9 +275,7 @@ TEST_P(WriteFaultsOfFiltersTest, Refresh) {
         [&] {
           const Status s = Refresh();
           EXPECT_GT(result_.files.size(), 1u);
-          if (s.ok()) {
-            EXPECT_GT(result_.files_rewritten, 0u);
-          }
+          EXPECT_TRUE(!s.ok() || result_.files_rewritten > 0);
           return s;
         });
     if (HasFailure()) return;
@@ -293,6 +293,11 @@ TEST_F(WriteFaultsTest, SavedSamples) {
   ProteusPolicyOptions policy_options;
   policy_options.sample_every = 1;
   policy_options.samples_file = file;
+  const auto contents_of_file = [&file] {
+    std::string contents;
+    ReadFileToString(Env::Default(), file, &contents).PermitUncheckedError();
+    return contents;
+  };
   for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(kFilters[1]));
     const auto policy = std::make_shared<ProteusFilterPolicy>(
@@ -310,20 +315,18 @@ TEST_F(WriteFaultsTest, SavedSamples) {
     for (bool over = false; !over; n++) {
       SCOPED_TRACE(trouble.name + std::string(" at ") + std::to_string(n));
       for (size_t i = n; i < keys_.size(); i += 50) {
-        const std::string key = keys_[i] + '\x01' + std::to_string(n);
-        EXPECT_FALSE(Has(key));
+        EXPECT_FALSE(Has(keys_[i] + '\x01' + std::to_string(n)));
       }
-      const uint64_t failed_before = file_system_->failed_mutations();
-      file_system_->FailMutations(n, trouble.error, trouble.stays);
-      const Status s =
-          policy->Samples()->Save(kDefaultColumnFamilyName, env_.get());
-      const uint64_t failed = file_system_->failed_mutations() - failed_before;
+      const auto save = [&] {
+        return policy->Samples()->Save(kDefaultColumnFamilyName, env_.get());
+      };
+      Status s;
+      const uint64_t failed = FailedIn(trouble, n, [&] { s = save(); });
       line.injected += failed;
       over = failed == 0;
       EXPECT_EQ(over, s.ok());
       file_system_->HealMutations();
-      std::string after;
-      ReadFileToString(Env::Default(), file, &after).PermitUncheckedError();
+      const std::string after = contents_of_file();
       if (!over) {
         EXPECT_EQ(before, after);
         line.Count("reported, " + CodeOf(s));
@@ -340,14 +343,14 @@ TEST_F(WriteFaultsTest, SavedSamples) {
       Close();
       file_system_->HealMutations();
       if (!over) {
-        EXPECT_EQ(1u, log_->Lines({"samples of column family default are not "
-                                   "saved"})
-                          .size());
+        const Keys lines =
+            log_->Lines({"samples of column family default are not saved"});
+        EXPECT_EQ(1u, lines.size());
         line.Count("logged at close");
       }
       Open();
-      ASSERT_OK(policy->Samples()->Save(kDefaultColumnFamilyName, env_.get()));
-      ReadFileToString(Env::Default(), file, &before).PermitUncheckedError();
+      ASSERT_OK(save());
+      before = contents_of_file();
       if (HasFailure()) return;
     }
     // Create, append, sync, close, rename.
@@ -365,31 +368,28 @@ TEST_F(WriteFaultsTest, Random) {
     options_.write_buffer_size = 64 << 10;
     options_.level0_file_num_compaction_trigger = 2;
     Open();
-    const std::vector<Trouble> troubles = {FullDisk(), FailedWrite(),
-                                           RetryableWrite()};
+    const Trouble troubles[] = {FullDisk(), FailedWrite(), RetryableWrite()};
     for (int i = 0; i < 10; i++) {
-      const Trouble& trouble =
-          troubles[rnd.Uniform(static_cast<int>(troubles.size()))];
+      const Trouble& trouble = troubles[rnd.Uniform(std::size(troubles))];
       FaultReport::Line& line = FaultReport::At(trouble.name, "random writes");
       const uint64_t n = 1 + rnd.Skewed(11);
       SCOPED_TRACE(filters_.name + std::string(", ") + trouble.name + " at " +
                    std::to_string(n));
-      const uint64_t failed_before = file_system_->failed_mutations();
-      file_system_->FailMutations(n, trouble.error, trouble.stays);
       // The failed write may be there later, or not.
       std::string failed_key;
       Status s;
-      for (int w = 0; w < 2000 && s.ok(); w++) {
-        const std::string& key = Pick(keys_, &rnd);
-        const std::string value(rnd.Uniform(300), static_cast<char>('a' + i));
-        s = db_->Put(WriteOptions(), key, value);
-        if (s.ok()) {
-          contents_[key] = value;
-        } else {
-          failed_key = key;
+      line.injected += FailedIn(trouble, n, [&] {
+        for (int w = 0; w < 2000 && s.ok(); w++) {
+          const std::string& key = Pick(keys_, &rnd);
+          const std::string value(rnd.Uniform(300), static_cast<char>('a' + i));
+          s = db_->Put(WriteOptions(), key, value);
+          if (s.ok()) {
+            contents_[key] = value;
+          } else {
+            failed_key = key;
+          }
         }
-      }
-      line.injected += file_system_->failed_mutations() - failed_before;
+      });
       if (!s.ok()) line.Count("reported, " + CodeOf(s));
       file_system_->HealMutations();
       if (rnd.OneIn(2) || !db_->Resume().ok()) {

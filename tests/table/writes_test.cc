@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  In whatever way records are written and deleted, ProteanTable reads the same
-//  as the plain table.
+//  as the plain table: what random writes (differential_test) do seldom or not
+//  at all.
 
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/merge_operator.h"
@@ -12,6 +13,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class WritesTest : public FeatureTest {
  protected:
+  std::unique_ptr<TwinDB> OpenTwins(
+      const Options& options = ManySmallFiles(kLevels)) {
+    std::unique_ptr<TwinDB> dbs = NewTwins(options);
+    dbs->Open();
+    return dbs;
+  }
   // Compares the tree as it is, reopened with the data of its log, and
   // compacted.
   void CompareThroughLife(TwinDB* dbs) {
@@ -29,39 +36,17 @@ PROTEAN_FEATURE_TEST(WritesTest);
 
 // ---- Deletions ----
 
-// Deletions of arbitrary ranges, over many files of several levels. Their
-// tombstones are cut at the borders of the files they are compacted into.
-TEST_P(WritesTest, RangeTombstonesOverFileBorders) {
-  const auto dbs = NewTwins();
-  dbs->Open();
-  Random rnd(12);
-  FillTree(dbs.get(), keys_, [&](int round) {
-    for (int i = 0; round > 0 && i < 12; i++) {
-      const size_t begin = rnd.Uniform(static_cast<int>(queries_.size()));
-      const size_t end = begin + rnd.Uniform(i == 0 ? 300 : 12);
-      if (end < queries_.size() && begin < end) {
-        dbs->DeleteRange(queries_[begin], queries_[end]);
-      }
-    }
-    dbs->TakeSnapshot();
-  });
-  CompareThroughLife(dbs.get());
-}
-
 // A file whose filter rules it out still deletes keys in the levels below it.
 TEST_P(WritesTest, TombstonesOfFilteredFiles) {
-  const auto dbs = NewTwins();
-  dbs->Open();
+  const auto dbs = OpenTwins();
   for (int i = 0; i < 300; i++) {
     dbs->Put("key" + std::to_string(1000 + i), "value");
   }
   dbs->Flush();
   dbs->CompactLevel0Into(2, kFileSize);
   // One file has keys far from its tombstones, the other has tombstones only.
-  dbs->Put("a", "value");
   dbs->DeleteRange("key1010", "key1050");
-  dbs->Put("z", "value");
-  dbs->Flush();
+  dbs->WriteRun({"a", "z"});
   dbs->DeleteRange("key1100", "key1150");
   dbs->Flush();
 
@@ -82,19 +67,11 @@ TEST_P(WritesTest, TombstonesOfFilteredFiles) {
 // A file that reaches past its last key because of a tombstone, and is filtered
 // there: the seek goes on in the next file of the level.
 TEST_P(WritesTest, TombstonesBehindTheLastKey) {
-  const auto dbs = NewTwins();
-  dbs->Open();
-  for (const char* key : {"c", "d", "g"}) dbs->Put(key, "last level");
-  dbs->Flush();
-  dbs->CompactLevel0Into(2, kFileSize);
-  dbs->Put("a", "first file");
+  const auto dbs = OpenTwins();
+  dbs->WriteRun({"c", "d", "g"}, 2);
   dbs->DeleteRange("b", "f");
-  dbs->Flush();
-  dbs->CompactLevel0Into(1, kFileSize);
-  dbs->Put("g2", "second file");
-  dbs->Put("z", "second file");
-  dbs->Flush();
-  dbs->CompactLevel0Into(1, kFileSize);
+  dbs->WriteRun({"a"}, 1);
+  dbs->WriteRun({"g2", "z"}, 1);
   ASSERT_EQ(3u, dbs->NumFiles());
   TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/true);
   it.SetUpper("h");
@@ -109,35 +86,13 @@ TEST_P(WritesTest, TombstonesBehindTheLastKey) {
   });
 }
 
-// Each key is written once before it is deleted, as SingleDelete requires.
-TEST_P(WritesTest, SingleDelete) {
-  const auto dbs = NewTwins();
-  dbs->Open();
-  for (size_t part = 0; part < 3; part++) {
-    for (size_t i = part; i < keys_.size(); i += 3) dbs->Put(keys_[i], "once");
-    // Deletes keys of the previous part, which are in deeper levels by now.
-    for (size_t i = (part + 2) % 3; part > 0 && i < keys_.size(); i += 6) {
-      dbs->Both(
-          [&](DB* db) { return db->SingleDelete(WriteOptions(), keys_[i]); });
-    }
-    dbs->TakeSnapshot();
-    dbs->Flush();
-    if (part < 2) {
-      dbs->CompactLevel0Into(2 - static_cast<int>(part), kFileSize);
-    }
-    CompareReads(dbs.get(), queries_);
-  }
-  CompareThroughLife(dbs.get());
-}
-
 // ---- Merge operators ----
 
 TEST_P(WritesTest, MergesOverSeveralLevels) {
   Options options = ManySmallFiles(kLevels);
   ASSERT_OK(MergeOperator::CreateFromString(ConfigOptions(), "stringappend",
                                             &options.merge_operator));
-  const auto dbs = NewTwins(options);
-  dbs->Open();
+  const auto dbs = OpenTwins(options);
   Random rnd(13);
   FillTree(dbs.get(), keys_, [&](int round) {
     for (const std::string& key : keys_) {
@@ -150,7 +105,7 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
   });
   // The operands, one by one.
   for (const std::string& key : queries_) {
-    dbs->Same([&](TwinDB::Twin twin) {
+    dbs->SameValue([&](TwinDB::Twin twin, std::string* described) {
       DB* db = dbs->db(twin);
       GetMergeOperandsOptions merges;
       merges.expected_max_number_of_operands = 10;
@@ -159,11 +114,10 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
       const Status s =
           db->GetMergeOperands(ReadOptions(), db->DefaultColumnFamily(), key,
                                operands.data(), &merges, &number);
-      std::string described = s.ToString();
       for (int i = 0; i < number; i++) {
-        described += " " + operands[i].ToString();
+        *described += " " + operands[i].ToString();
       }
-      return described;
+      return s;
     });
   }
   CompareThroughLife(dbs.get());
@@ -175,25 +129,16 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
 class SomeFilter : public CompactionFilter {
  public:
   const char* Name() const override { return "test.SomeFilter"; }
-  Decision FilterV2(int level, const Slice& key, ValueType type,
-                    const Slice& value, std::string* new_value,
+  Decision FilterV2(int, const Slice& key, ValueType, const Slice&,
+                    std::string* new_value,
                     std::string* skip_until) const override {
-    switch (Hash(key.data(), key.size(), 1) % 40) {
-      case 0:
-        *skip_until = key.ToString() + "\xff\xff";
-        return Decision::kRemoveAndSkipUntil;
-      case 1:
-      case 2:
-      case 3:
-      case 4:
-        return Decision::kRemove;
-      case 5:
-      case 6:
-        *new_value = "changed";
-        return Decision::kChangeValue;
-      default:
-        return Decision::kKeep;
-    }
+    const uint32_t dice = Hash(key.data(), key.size(), 1) % 40;
+    *skip_until = key.ToString() + "\xff\xff";
+    *new_value = "changed";
+    return dice == 0   ? Decision::kRemoveAndSkipUntil
+           : dice <= 4 ? Decision::kRemove
+           : dice <= 6 ? Decision::kChangeValue
+                       : Decision::kKeep;
   }
 };
 
@@ -201,72 +146,11 @@ TEST_P(WritesTest, CompactionFilters) {
   const SomeFilter filter;
   Options options = ManySmallFiles(kLevels);
   options.compaction_filter = &filter;
-  const auto dbs = NewTwins(options);
-  dbs->Open();
+  const auto dbs = OpenTwins(options);
   FillTree(dbs.get(), keys_);
   const size_t before = CompareScans(dbs.get());
   CompareThroughLife(dbs.get());
   EXPECT_LT(CompareScans(dbs.get()), before);
-}
-
-// ---- Wide columns ----
-
-TEST_P(WritesTest, WideColumns) {
-  const auto dbs = NewTwins();
-  dbs->Open();
-  Random rnd(14);
-  FillTree(dbs.get(), keys_, [&](int round) {
-    for (const std::string& key : keys_) {
-      if (!rnd.OneIn(3)) continue;
-      const std::string value = "entity " + std::to_string(round);
-      WideColumns columns = {{"a", value}, {"b", "constant"}};
-      if (rnd.OneIn(2)) columns.insert(columns.begin(), {"", value});
-      dbs->Both([&](DB* db) {
-        return db->PutEntity(WriteOptions(), db->DefaultColumnFamily(), key,
-                             columns);
-      });
-    }
-  });
-
-  for (int life = 0; life < 2; life++) {
-    ExpectFilteredGets([&] {
-      for (const std::string& key : queries_) {
-        dbs->Same([&](TwinDB::Twin twin) {
-          DB* db = dbs->db(twin);
-          PinnableWideColumns result;
-          const Status s = db->GetEntity(
-              ReadOptions(), db->DefaultColumnFamily(), key, &result);
-          return s.ToString() + DescribeColumns(result.columns());
-        });
-      }
-    });
-    ExpectFilteredGets([&] {
-      for (size_t i = 0; i + 32 <= queries_.size(); i += 32) {
-        dbs->Same([&](TwinDB::Twin twin) {
-          DB* db = dbs->db(twin);
-          const std::vector<Slice> batch(queries_.begin() + i,
-                                         queries_.begin() + i + 32);
-          std::vector<PinnableWideColumns> results(32);
-          std::vector<Status> statuses(32);
-          db->MultiGetEntity(ReadOptions(), db->DefaultColumnFamily(), 32,
-                             batch.data(), results.data(), statuses.data());
-          std::string described;
-          for (size_t k = 0; k < 32; k++) {
-            described +=
-                statuses[k].ToString() + DescribeColumns(results[k].columns());
-          }
-          return described;
-        });
-      }
-    });
-    const WalkOptions walk = WalkOptions::Bounded();
-    TwinIterator it(dbs.get(), ReadOptions(), true, true);
-    it.CompareAlso(
-        [](const Iterator& at) { return DescribeColumns(at.columns()); });
-    ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
-    CompareReads(dbs.get(), queries_);
-    dbs->Compact();
-  }
 }
 
 // ---- Blob files ----
@@ -300,8 +184,7 @@ class TimestampTest : public WritesTest {
     options.comparator = BytewiseComparatorWithU64Ts();
     options.persist_user_defined_timestamps = persisted;
     options.allow_concurrent_memtable_write = false;
-    auto dbs = NewTwins(options);
-    dbs->Open();
+    auto dbs = OpenTwins(options);
     Random rnd(15);
     for (int round = 0; round < 4; round++) {
       std::string buffer;
@@ -311,17 +194,12 @@ class TimestampTest : public WritesTest {
         if (key.empty()) continue;
         const bool put = rnd.OneIn(2);
         const bool gone = rnd.OneIn(10);
+        if (!put && !gone) continue;
         dbs->Both([&](DB* db) {
           ColumnFamilyHandle* family = db->DefaultColumnFamily();
-          Status s;
-          if (put) {
-            s = db->Put(WriteOptions(), family, key, time,
-                        "at " + std::to_string(round));
-          }
-          if (s.ok() && gone && !put) {
-            s = db->Delete(WriteOptions(), family, key, time);
-          }
-          return s;
+          return put ? db->Put(WriteOptions(), family, key, time,
+                               "at " + std::to_string(round))
+                     : db->Delete(WriteOptions(), family, key, time);
         });
       }
       for (size_t i = 10 * round;
@@ -342,7 +220,9 @@ class TimestampTest : public WritesTest {
     return " at " + Hex(at.timestamp());
   }
 
-  void CompareAt(TwinDB* dbs, const ReadOptions& options) {
+  void CompareAt(TwinDB* dbs, const Slice& time) {
+    ReadOptions options;
+    options.timestamp = &time;
     CompareGets(dbs, queries_, -1, options);
     CompareMultiGets(dbs, queries_, -1, options);
     CompareWalks(TwinIterator::Of(dbs), queries_, options, {}, Time);
@@ -353,63 +233,53 @@ PROTEAN_FEATURE_TEST(TimestampTest);
 
 TEST_P(TimestampTest, AsOfAnyTime) {
   const auto dbs = NewTimestampedTree(/*persisted=*/true);
+  {
+    // All versions within a span of time.
+    std::string first_buffer;
+    std::string last_buffer;
+    const Slice first = EncodeU64Ts(15, &first_buffer);
+    const Slice last = EncodeU64Ts(35, &last_buffer);
+    ReadOptions options;
+    options.timestamp = &last;
+    options.iter_start_ts = &first;
+    CompareWalks(TwinIterator::Of(dbs.get()), queries_, options, {}, Time);
+  }
+  std::string buffer;
   for (bool compacted : {false, true}) {
     if (compacted) dbs->Compact();
     for (uint64_t at : {5, 10, 25, 40, 1000}) {
-      std::string buffer;
-      const Slice time = EncodeU64Ts(at, &buffer);
-      ReadOptions options;
-      options.timestamp = &time;
-      ExpectFilteredGets([&] { CompareAt(dbs.get(), options); });
+      SCOPED_TRACE(at);
+      ExpectFilteredGets(
+          [&] { CompareAt(dbs.get(), EncodeU64Ts(at, &buffer)); });
     }
   }
-}
-
-// All versions within a span of time.
-TEST_P(TimestampTest, VersionsSinceATime) {
-  const auto dbs = NewTimestampedTree(/*persisted=*/true);
-  std::string first_buffer;
-  std::string last_buffer;
-  const Slice first = EncodeU64Ts(15, &first_buffer);
-  const Slice last = EncodeU64Ts(35, &last_buffer);
+  // Old versions are dropped as full_history_ts_low rises. Reads as of a time
+  // before it fail.
+  std::string low;
+  const Slice low_slice = EncodeU64Ts(30, &low);
+  CompactRangeOptions trim;
+  trim.full_history_ts_low = &low_slice;
+  trim.bottommost_level_compaction = BottommostLevelCompaction::kForce;
+  dbs->Compact(trim);
+  const Slice before = EncodeU64Ts(20, &buffer);
   ReadOptions options;
-  options.timestamp = &last;
-  options.iter_start_ts = &first;
-  CompareWalks(TwinIterator::Of(dbs.get()), queries_, options, {}, Time);
+  options.timestamp = &before;
+  CompareGets(dbs.get(), queries_, -1, options);
+  for (uint64_t at : {30, 50}) {
+    SCOPED_TRACE(at);
+    CompareAt(dbs.get(), EncodeU64Ts(at, &buffer));
+  }
 }
 
 // Timestamps that are dropped when memtables are flushed.
 TEST_P(TimestampTest, NotPersisted) {
   const auto dbs = NewTimestampedTree(/*persisted=*/false);
-  const Slice time = MaxU64Ts();
-  ReadOptions options;
-  options.timestamp = &time;
   for (bool compacted : {false, true}) {
     if (compacted) dbs->Compact();
-    ExpectFilteredGets([&] { CompareAt(dbs.get(), options); });
+    ExpectFilteredGets([&] { CompareAt(dbs.get(), MaxU64Ts()); });
   }
   dbs->Reopen();
-  ExpectFilteredGets([&] { CompareAt(dbs.get(), options); });
-}
-
-// Old versions are dropped as full_history_ts_low rises.
-TEST_P(TimestampTest, FullHistoryLow) {
-  const auto dbs = NewTimestampedTree(/*persisted=*/true);
-  std::string low;
-  EncodeU64Ts(30, &low);
-  const Slice low_slice(low);
-  CompactRangeOptions trim;
-  trim.full_history_ts_low = &low_slice;
-  dbs->Compact(trim);
-  for (uint64_t at : {20, 30, 50}) {
-    std::string buffer;
-    const Slice time = EncodeU64Ts(at, &buffer);
-    ReadOptions options;
-    options.timestamp = &time;
-    // Reads as of a time before full_history_ts_low fail.
-    CompareGets(dbs.get(), queries_, -1, options);
-    if (at >= 30) CompareAt(dbs.get(), options);
-  }
+  ExpectFilteredGets([&] { CompareAt(dbs.get(), MaxU64Ts()); });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

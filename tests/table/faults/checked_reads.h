@@ -102,25 +102,22 @@ class CheckedReads {
       const bool bounded_above = !rnd.OneIn(3);
       if (bounded_below) read.iterate_lower_bound = &lower;
       if (bounded_above) read.iterate_upper_bound = &upper;
-      auto first = contents_.begin();
-      auto end = contents_.end();
-      if (bounded_below) first = contents_.lower_bound(lo);
-      if (bounded_above) end = contents_.lower_bound(hi);
+      const auto first =
+          bounded_below ? contents_.lower_bound(lo) : contents_.begin();
+      const auto end =
+          bounded_above ? contents_.lower_bound(hi) : contents_.end();
       const std::unique_ptr<Iterator> it(db_->NewIterator(read));
       const int steps = static_cast<int>(rnd.Uniform(9));
       const bool back = rnd.OneIn(3);
+      // Where the first key is or, backwards, the key after the last one at or
+      // below hi and within the bounds.
+      const auto next = !back           ? contents_.lower_bound(lo)
+                        : bounded_above ? end
+                                        : contents_.upper_bound(hi);
       const auto seek = [&] {
-        if (back) {
-          it->SeekForPrev(hi);
-          // The last key at or below hi and within the bounds.
-          const auto after = bounded_above ? end : contents_.upper_bound(hi);
-          CheckWalk("SeekForPrev ", hi, it.get(), first, end, after, steps,
-                    back);
-        } else {
-          it->Seek(lo);
-          CheckWalk("Seek ", lo, it.get(), first, end,
-                    contents_.lower_bound(lo), steps, back);
-        }
+        back ? it->SeekForPrev(hi) : it->Seek(lo);
+        CheckWalk(back ? "SeekForPrev " : "Seek ", back ? hi : lo, it.get(),
+                  first, end, next, steps, back);
       };
       seek();
       // A failed iterator can be used again.
@@ -132,14 +129,12 @@ class CheckedReads {
     const int all = static_cast<int>(contents_.size()) + 1;
     const auto begin = contents_.begin();
     const auto end = contents_.end();
-    std::unique_ptr<Iterator> it(db_->NewIterator(options_));
-    it->SeekToFirst();
-    CheckWalk("scan", "", it.get(), begin, end, begin, all,
-              /*back=*/false);
-    it.reset(db_->NewIterator(options_));
-    it->SeekToLast();
-    CheckWalk("backward scan", "", it.get(), begin, end, end, all,
-              /*back=*/true);
+    for (const bool back : {false, true}) {
+      const std::unique_ptr<Iterator> it(db_->NewIterator(options_));
+      back ? it->SeekToLast() : it->SeekToFirst();
+      CheckWalk(back ? "backward scan" : "scan", "", it.get(), begin, end,
+                back ? end : begin, all, back);
+    }
   }
 
   void Counts(const Keys& keys, uint32_t seed) {
@@ -188,12 +183,9 @@ class CheckedReads {
         Note(what, target, it->status(), over);
         return;
       }
-      if (over) {
-        Note(what, target, Status::OK(), false);
-        return;
-      }
-      const auto expected = back ? std::prev(next) : next;
-      if (it->key() != expected->first || it->value() != expected->second) {
+      const auto expected = back && !over ? std::prev(next) : next;
+      if (over || it->key() != expected->first ||
+          it->value() != expected->second) {
         Note(what, target, Status::OK(), false);
         return;
       }

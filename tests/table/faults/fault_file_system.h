@@ -99,8 +99,6 @@ inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
                           options, ReadOptions(), &properties);
   if (!s.ok()) return s;
 
-  // The parts in the order in which they are written; each ends where the next
-  // existing part begins.
   const auto handle_of = [&](const std::string& name) {
     BlockHandle handle;
     const Status found =
@@ -108,36 +106,34 @@ inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
                             options, ReadOptions(), name, &handle);
     return found.ok() && !handle.IsNull() ? handle : BlockHandle(size, 0);
   };
-  const auto begin_of = [&](const std::string& name) {
-    return handle_of(name).offset();
-  };
   uint64_t filter = size;
   uint64_t filter_end = size;
   uint64_t filter_index_end = size;
-  for (const char* policy :
+  for (const std::string policy :
        {".protean.RangeFilter", ".rocksdb.BuiltinBloomFilter"}) {
-    if (const uint64_t begin = begin_of(std::string("fullfilter") + policy);
-        begin < size) {
-      filter = begin;
-      filter_end = filter_index_end = begin + properties->filter_size;
+    const BlockHandle full = handle_of("fullfilter" + policy);
+    if (full.offset() < size) {
+      filter = full.offset();
+      filter_end = filter_index_end = filter + properties->filter_size;
     }
-    const BlockHandle filter_index =
-        handle_of(std::string("partitionedfilter") + policy);
-    if (filter_index.offset() < size) {
+    const BlockHandle parts_index = handle_of("partitionedfilter" + policy);
+    if (parts_index.offset() < size) {
       // The parts come right behind the data.
       filter = properties->data_size;
-      filter_end = filter_index.offset();
-      filter_index_end = filter_end + filter_index.size();
+      filter_end = parts_index.offset();
+      filter_index_end = filter_end + parts_index.size();
     }
   }
   Footer footer;
   s = ReadFooterFromFile(IOOptions(), file.get(), *file_system, nullptr, size,
                          &footer, kBlockBasedTableMagicNumber);
   if (!s.ok()) return s;
+  // The parts in the order in which they are written; each ends where the next
+  // existing part begins.
   const uint64_t meta_index = footer.metaindex_handle().offset();
-  const uint64_t properties_begin = begin_of(kPropertiesBlockName);
+  const uint64_t properties_begin = handle_of(kPropertiesBlockName).offset();
   const uint64_t deletions =
-      std::min(begin_of(kRangeDelBlockName), properties_begin);
+      std::min(handle_of(kRangeDelBlockName).offset(), properties_begin);
   const uint64_t data_end = std::min(properties->data_size, filter);
   const uint64_t index = filter < size ? filter_index_end : data_end;
   for (const FilePart& part :
@@ -164,13 +160,6 @@ enum class Mutation {
   kDelete,
   kSyncFolder,
 };
-inline constexpr size_t kMutations = 7;
-
-inline const char* ToString(Mutation mutation) {
-  constexpr const char* kNames[] = {"create", "append", "sync",       "close",
-                                    "rename", "delete", "sync folder"};
-  return kNames[static_cast<size_t>(mutation)];
-}
 
 // The journal of the mutations done: a letter for the kind, and a path. Each
 // line is a single write, so that a killed process leaves complete lines.
@@ -205,20 +194,18 @@ class FaultFileSystem : public FileSystemWrapper {
   // `where` chooses the flipped bit.
   void FailReads(BlockKind kind, ReadFault fault, uint64_t where = 0,
                  uint64_t limit = UINT64_MAX) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    read_kind_ = kind;
-    only_file_.clear();
-    read_fault_ = fault;
-    flip_where_ = where;
-    reads_to_fail_ = limit;
+    FailReadsOf("", {kind, 0, 0}, fault, where, limit);
   }
   // From now on, reads that include this part of this file fail, and no others.
   void FailReadsOf(const std::string& name, const FilePart& part,
-                   ReadFault fault) {
-    FailReads(part.kind, fault);
+                   ReadFault fault, uint64_t where = 0,
+                   uint64_t limit = UINT64_MAX) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    only_file_ = name;
-    only_part_ = part;
+    failing_file_ = name;
+    failing_part_ = part;
+    read_fault_ = fault;
+    flip_where_ = where;
+    reads_to_fail_ = limit;
   }
   void HealReads() { FailReads(BlockKind::kData, ReadFault::kError, 0, 0); }
   // A read, by the part in which it begins.
@@ -249,10 +236,6 @@ class FaultFileSystem : public FileSystemWrapper {
   }
   void HealMutations() { FailMutations(UINT64_MAX / 2, IOStatus::OK(), false); }
   uint64_t failed_mutations() const { return failed_mutations_; }
-  // The kind of the first mutation that has failed since FailMutations.
-  uint64_t failed_mutations(Mutation mutation) const {
-    return failed_by_kind_[static_cast<size_t>(mutation)];
-  }
 
   // Kills the process at the n-th mutation, counted from 1: an append after
   // half of its data, all others before they are done.
@@ -427,56 +410,45 @@ class FaultFileSystem : public FileSystemWrapper {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (reads_to_fail_ == 0) return IOStatus::OK();
     const uint64_t end = offset + result->size();
-    const std::vector<FilePart> only(1, only_part_);
-    const std::vector<FilePart>& candidates = only_file_.empty() ? parts : only;
-    if (!only_file_.empty() && name != only_file_) return IOStatus::OK();
-    const auto part = std::find_if(
-        candidates.begin(), candidates.end(), [&](const FilePart& candidate) {
-          return candidate.kind == read_kind_ && candidate.begin < end &&
-                 candidate.end > offset;
-        });
-    if (part == candidates.end()) return IOStatus::OK();
-    const IOStatus error = IOStatus::IOError("injected into a read");
-    const auto cut_at = [&](uint64_t where) {
-      *result = Slice(result->data(), where - offset);
+    const auto fails = [&](const FilePart& part) {
+      return part.kind == failing_part_.kind && part.begin < end &&
+             part.end > offset;
     };
-    switch (read_fault_) {
-      case ReadFault::kError:
-        CountRead(name);
-        return error;
-      case ReadFault::kBadSector:
-        CountRead(name);
-        if (offset >= part->begin) return error;
-        cut_at(part->begin);
-        return IOStatus::OK();
-      case ReadFault::kShort: {
-        // In the middle of the bytes that the read and the part have in common.
-        CountRead(name);
-        const uint64_t from = std::max(offset, part->begin);
-        cut_at(from + (std::min(end, part->end) - from) / 2);
-        return IOStatus::OK();
-      }
-      case ReadFault::kFlip: {
-        const uint64_t bits = 8 * (part->end - part->begin);
-        const uint64_t bit = flip_where_ % bits;
-        const uint64_t byte = part->begin + bit / 8;
-        if (byte < offset || byte >= end) return IOStatus::OK();
-        CountRead(name);
-        if (result->data() != scratch) {
-          memcpy(scratch, result->data(), result->size());
-          *result = Slice(scratch, result->size());
-        }
-        scratch[byte - offset] ^= static_cast<char>(1 << bit % 8);
-        return IOStatus::OK();
-      }
+    FilePart part = failing_part_;
+    if (failing_file_.empty()) {
+      const auto found = std::find_if(parts.begin(), parts.end(), fails);
+      if (found == parts.end()) return IOStatus::OK();
+      part = *found;
+    } else if (name != failing_file_ || !fails(part)) {
+      return IOStatus::OK();
     }
-    return IOStatus::OK();
-  }
-
-  void CountRead(const std::string& name) {
+    const uint64_t bit = flip_where_ % (8 * (part.end - part.begin));
+    const uint64_t byte = part.begin + bit / 8;
+    const bool flips = read_fault_ == ReadFault::kFlip;
+    if (flips && (byte < offset || byte >= end)) return IOStatus::OK();
     failed_reads_++;
     files_with_failed_reads_.insert(name);
     reads_to_fail_--;
+    if (flips) {
+      if (result->data() != scratch) {
+        memcpy(scratch, result->data(), result->size());
+        *result = Slice(scratch, result->size());
+      }
+      scratch[byte - offset] ^= static_cast<char>(1 << bit % 8);
+      return IOStatus::OK();
+    }
+    if (read_fault_ == ReadFault::kError ||
+        (read_fault_ == ReadFault::kBadSector && offset >= part.begin)) {
+      return IOStatus::IOError("injected into a read");
+    }
+    uint64_t cut = part.begin;
+    if (read_fault_ == ReadFault::kShort) {
+      // In the middle of the bytes that the read and the part have in common.
+      const uint64_t from = std::max(offset, part.begin);
+      cut = from + (std::min(end, part.end) - from) / 2;
+    }
+    *result = Slice(result->data(), cut - offset);
+    return IOStatus::OK();
   }
 
   // ---- Files that are written ----
@@ -491,13 +463,12 @@ class FaultFileSystem : public FileSystemWrapper {
 
     IOStatus Append(const Slice& data, const IOOptions& options,
                     IODebugContext* dbg) override {
-      const auto write_half = [&] {
-        // Writes as much as a full disk, or a dying process, may have written.
+      const IOStatus s = file_system_->Mutate(Mutation::kAppend, [&] {
+        // Writes what a full disk, or a dying process, may have written.
         target()
             ->Append(Slice(data.data(), data.size() / 2), options, dbg)
             .PermitUncheckedError();
-      };
-      const IOStatus s = file_system_->Mutate(Mutation::kAppend, write_half);
+      });
       if (!s.ok()) return s;
       size_ += data.size();
       return target()->Append(data, options, dbg);
@@ -574,7 +545,6 @@ class FaultFileSystem : public FileSystemWrapper {
     }
     if (!fails) return IOStatus::OK();
     failed_mutations_++;
-    failed_by_kind_[static_cast<size_t>(mutation)]++;
     return error_;
   }
 
@@ -586,10 +556,9 @@ class FaultFileSystem : public FileSystemWrapper {
   std::shared_mutex unnoted_;
   mutable std::mutex mutex_;
   std::map<std::string, std::vector<FilePart>> parts_;
-  BlockKind read_kind_ = BlockKind::kData;
-  // Only this part of this file fails, unless the name is empty.
-  std::string only_file_;
-  FilePart only_part_{};
+  // This part of this file fails; if the name is empty, all parts of its kind.
+  std::string failing_file_;
+  FilePart failing_part_{};
   ReadFault read_fault_ = ReadFault::kError;
   uint64_t flip_where_ = 0;
   uint64_t reads_to_fail_ = 0;
@@ -601,7 +570,6 @@ class FaultFileSystem : public FileSystemWrapper {
   bool stays_ = false;
   IOStatus error_;
   std::atomic<uint64_t> failed_mutations_{0};
-  std::atomic<uint64_t> failed_by_kind_[kMutations] = {};
   uint64_t kill_at_ = 0;
   std::function<void(uint64_t, Mutation)> observer_;
   std::unique_ptr<MutationJournal> journal_;

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class PowerFailure {
  public:
   explicit PowerFailure(const std::string& journal) {
     std::ifstream lines(journal);
-    for (std::string line; std::getline(lines, line);) Replay(Fields(line));
+    for (std::string line; std::getline(lines, line);) Replay(line);
   }
 
   void Strike(Random* rnd) {
@@ -71,54 +72,41 @@ class PowerFailure {
     return std::filesystem::exists(path);
   }
 
-  static std::vector<std::string> Fields(const std::string& line) {
-    std::vector<std::string> fields(1);
-    for (const char c : line) {
-      if (c == '\t') {
-        fields.emplace_back();
-      } else {
-        fields.back() += c;
-      }
+  void Replay(const std::string& line) {
+    std::istringstream fields(line);
+    std::string what;
+    std::string path;
+    std::string more;  // bytes, or the old name
+    std::string replaced;
+    for (std::string* field : {&what, &path, &more, &replaced}) {
+      std::getline(fields, *field, '\t');
     }
-    return fields;
-  }
-
-  static bool IsIn(const std::string& folder, const std::string& path) {
-    return std::filesystem::path(path).parent_path() ==
-           std::filesystem::path(folder + "/").parent_path();
-  }
-
-  void Replay(const std::vector<std::string>& fields) {
-    const std::string& path = fields[1];
-    switch (fields[0][0]) {
-      case 'C':
-        files_[path] = 0;
-        unsynced_.push_back({path, "", ""});
-        break;
-      case 'S':
-        files_[path] = std::stoull(fields[2]);
-        break;
-      case 'R':
-        files_[path] = files_[fields[2]];
-        files_.erase(fields[2]);
-        unsynced_.push_back({path, fields[2], fields[3]});
-        break;
-      case 'D':
-        files_.erase(path);
-        unsynced_.erase(std::remove_if(unsynced_.begin(), unsynced_.end(),
-                                       [&](const Change& change) {
-                                         return change.path == path;
-                                       }),
-                        unsynced_.end());
-        break;
-      case 'F':
-        unsynced_.erase(std::remove_if(unsynced_.begin(), unsynced_.end(),
-                                       [&](const Change& change) {
-                                         return IsIn(path, change.path);
-                                       }),
-                        unsynced_.end());
-        break;
+    if (what == "C") {
+      files_[path] = 0;
+      unsynced_.push_back({path, "", ""});
+    } else if (what == "S") {
+      files_[path] = std::stoull(more);
+    } else if (what == "R") {
+      files_[path] = files_[more];
+      files_.erase(more);
+      unsynced_.push_back({path, more, replaced});
+    } else if (what == "D") {
+      files_.erase(path);
+      Forget([&](const std::string& changed) { return changed == path; });
+    } else if (what == "F") {
+      const auto folder = std::filesystem::path(path + "/").parent_path();
+      Forget([&](const std::filesystem::path& changed) {
+        return changed.parent_path() == folder;
+      });
     }
+  }
+  // Changes of these paths are not lost any more.
+  template <typename Predicate>
+  void Forget(const Predicate& is_synced) {
+    const auto synced = std::remove_if(
+        unsynced_.begin(), unsynced_.end(),
+        [&](const Change& change) { return is_synced(change.path); });
+    unsynced_.erase(synced, unsynced_.end());
   }
 
   std::map<std::string, uint64_t> files_;  // the bytes of each that are synced

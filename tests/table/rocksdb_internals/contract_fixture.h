@@ -30,9 +30,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Iterators of the test's own ----
 
-// Creates the iterator of a file. `inner` is the iterator of the table itself,
-// `caller` what it is for, with these ReadOptions. The caller owns the returned
-// iterator.
+// A file whose iterator is made: `inner` is the iterator of the table itself,
+// `caller` what it is for, with these ReadOptions.
 struct SpiedFile {
   const std::string name;
   std::unique_ptr<InternalIterator> inner;

@@ -4,9 +4,13 @@
 
 #include <functional>
 
+#include "db/column_family.h"
+#include "db/version_set.h"
 #include "rocksdb/utilities/debug.h"
+#include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/handles.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
+#include "util/cast_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -35,29 +39,18 @@ class ScriptedIterator : public SpyIterator {
     return hidden_ ? result_ : SpyIterator::UpperBoundCheckResult();
   }
   void Seek(const Slice& target) override {
-    Note("Seek " + Describe(target));
-    Hide();
-    trying_ = script_->slow.erase(name_) > 0;
-    if (trying_) {
-      hidden_ = true;
-      result_ = IterBoundCheck::kUnknown;
-    }
-    if (!hidden_) SpyIterator::Seek(target);
+    if (Begin("Seek " + Describe(target))) SpyIterator::Seek(target);
   }
   void SeekToFirst() override {
-    Note("SeekToFirst");
-    Hide();
-    if (!hidden_) SpyIterator::SeekToFirst();
+    if (Begin("SeekToFirst")) SpyIterator::SeekToFirst();
   }
   void SeekForPrev(const Slice& target) override {
-    Note("SeekForPrev " + Describe(target));
-    Hide();
-    if (!hidden_) SpyIterator::SeekForPrev(target);
+    if (Begin("SeekForPrev " + Describe(target))) {
+      SpyIterator::SeekForPrev(target);
+    }
   }
   void SeekToLast() override {
-    Note("SeekToLast");
-    Hide();
-    if (!hidden_) SpyIterator::SeekToLast();
+    if (Begin("SeekToLast")) SpyIterator::SeekToLast();
   }
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     if (manager != nullptr) Note("SetPinnedItersMgr");
@@ -75,11 +68,15 @@ class ScriptedIterator : public SpyIterator {
   void Note(const std::string& call) {
     script_->calls.push_back(name_ + ": " + call);
   }
-  void Hide() {
-    trying_ = false;
+  // Returns true unless the script wants this seek to find nothing.
+  bool Begin(const std::string& seek) {
+    Note(seek);
+    trying_ = script_->slow.erase(name_) > 0;
     const auto filtered = script_->filtered.find(name_);
-    hidden_ = filtered != script_->filtered.end();
-    if (hidden_) result_ = filtered->second;
+    const bool is_filtered = filtered != script_->filtered.end();
+    hidden_ = trying_ || is_filtered;
+    result_ = is_filtered ? filtered->second : IterBoundCheck::kUnknown;
+    return !hidden_;
   }
 
   const std::string name_;
@@ -104,16 +101,11 @@ class CallsTest : public ContractTest {
                                                 &script_);
     });
     Open();
-    for (const char* letter : {"a", "b", "c"}) {
-      Keys keys;
-      for (const char* digit : {"1", "2", "3"}) {
-        keys.push_back(std::string(letter) + digit);
-      }
-      AddFile(db_.get(), 3, keys);
+    for (const std::string letter : {"a", "b", "c"}) {
+      AddFile(db_.get(), 3, {letter + "1", letter + "2", letter + "3"});
     }
-    std::vector<LiveFileMetaData> files = Files();
-    EXPECT_EQ(3u, files.size());
-    for (const LiveFileMetaData& file : files) EXPECT_EQ(3, file.level);
+    EXPECT_EQ(3u, NumFiles());
+    for (const LiveFileMetaData& file : Files()) EXPECT_EQ(3, file.level);
   }
 
   // The calls that position a new iterator once, without those that give it a
@@ -211,20 +203,10 @@ TEST_F(CallsTest, AsynchronousSeeksAreRepeated) {
 // positions them, and only DBIter compares sequence numbers with a snapshot. So
 // an iterator without a manager must not wait at a marker.
 TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
-  const auto managers = [this] {
-    size_t count = 0;
-    for (const std::string& call : script_.calls) {
-      count += call.find("SetPinnedItersMgr") != std::string::npos;
-    }
-    return count;
-  };
   script_.calls.clear();
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    it->Seek("a2");
-  }
-  ASSERT_EQ(2u, script_.calls.size());
-  EXPECT_EQ("a: SetPinnedItersMgr", script_.calls[0]);
+  EXPECT_EQ("a2", FirstFrom("a2"));
+  EXPECT_EQ((Keys{"a: SetPinnedItersMgr", "a: Seek a2@snapshot"}),
+            script_.calls);
 
   script_.calls.clear();
   {
@@ -236,15 +218,143 @@ TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
     it->SeekToFirst();
     EXPECT_TRUE(it->Valid());
   }
-  EXPECT_FALSE(script_.calls.empty());
-  EXPECT_EQ(0u, managers());
-
-  script_.calls.clear();
+  const size_t calls_of_version = script_.calls.size();
+  EXPECT_GT(calls_of_version, 0u);
   std::vector<KeyVersion> versions;
   ASSERT_OK(GetAllKeyVersions(db_.get(), "", "z", 100, &versions));
   EXPECT_EQ(9u, versions.size());
-  EXPECT_FALSE(script_.calls.empty());
-  EXPECT_EQ(0u, managers());
+  EXPECT_GT(script_.calls.size(), calls_of_version);
+  for (const std::string& call : script_.calls) {
+    EXPECT_EQ(std::string::npos, call.find("SetPinnedItersMgr")) << call;
+  }
 }
+
+// ---- Searches ----
+
+// Files of one search find each other by the address of their ReadOptions
+// (table/seek/run_search.h).
+TEST_F(ContractTest, ReadOptionsNameASearch) {
+  // The ReadOptions that iterators over files have been made with, by address.
+  std::multiset<const ReadOptions*> addresses;
+  SetTable([&](std::unique_ptr<SpiedFile> file) {
+    if (file->caller == TableReaderCaller::kUserIterator) {
+      addresses.insert(file->read_options);
+    }
+    return std::move(file->inner);
+  });
+  Open();
+  for (const char* key : {"a", "b", "c"}) AddFile(db_.get(), 3, {key});
+  AddFile(db_.get(), 0, {"a", "d"});
+  AddFile(db_.get(), 0, {"b", "e"});
+  constexpr size_t kFiles = 5;
+
+  // All files that one iterator reads, also those that it comes to later.
+  const ReadOptions given;
+  std::unique_ptr<Iterator> one(db_->NewIterator(given));
+  for (one->SeekToFirst(); one->Valid(); one->Next()) {
+  }
+  EXPECT_OK(one->status());
+  ASSERT_LE(kFiles, addresses.size());
+  const ReadOptions* const first = *addresses.begin();
+  EXPECT_EQ(addresses.size(), addresses.count(first));
+  EXPECT_NE(&given, first) << "the iterator has a copy";
+
+  // Another iterator has another address while the first one lives.
+  addresses.clear();
+  const std::unique_ptr<Iterator> other(db_->NewIterator(given));
+  for (other->SeekToFirst(); other->Valid(); other->Next()) one->Seek("c");
+  EXPECT_OK(other->status());
+  EXPECT_LE(kFiles, addresses.size());
+  addresses.erase(first);
+  ASSERT_FALSE(addresses.empty());
+  EXPECT_EQ(addresses.size(), addresses.count(*addresses.begin()));
+}
+
+// ---- RocksDB's samples of reads ----
+
+// A file's samples say the same as without Protean, of whatever the file's
+// iterator would have waited at.
+
+namespace {
+
+#if PROTEAN_SAMPLES_SEEKS
+
+TEST(SampledSeekTest, IsKnownBeforeRocksDBDecides) {
+  int sampled = 0;
+  for (int i = 0; i < 100 * static_cast<int>(kFileReadSampleRate); i++) {
+    const bool expected = IsSampledSeek();
+    EXPECT_EQ(expected, IsSampledSeek());
+    ASSERT_EQ(expected, should_sample_file_read());
+    sampled += expected ? 1 : 0;
+  }
+  EXPECT_GT(sampled, 50);
+  EXPECT_LT(sampled, 200);
+}
+
+class ReadSamplesTest : public NumberedDBTest {
+ protected:
+  static constexpr uint64_t kKeys = 20'000;
+  static constexpr int kSeeks = 50'000;
+  struct Samples {
+    uint64_t reads = 0;
+    uint64_t collapsible = 0;
+  };
+
+  // A level of deletions over one of values that are not deleted; returns what
+  // is sampled of the first while seeks come to the second.
+  Samples SamplesWith(const std::string& id, const std::string& table) {
+    SetTable(table, id);
+    OpenNew();
+    for (const bool deletions : {false, true}) {
+      for (uint64_t i = 0; i < kKeys; i++) {
+        deletions ? Delete(Key(2 * i + 1)) : Put(Key(2 * i));
+      }
+      Flush();
+      // A range of its own keeps the compaction from the level below.
+      CompactLevel0Into(deletions ? 1 : 2, 1 << 30);
+    }
+    Random::GetTLSInstance()->Reset(301);
+    {
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+      for (int i = 0; i < kSeeks; i++) {
+        it->Seek(
+            Key(static_cast<uint64_t>(i) * 7919 % (2 * kKeys - 2) / 2 * 2 + 1));
+        EXPECT_TRUE(it->Valid());
+      }
+    }
+    Samples samples;
+    auto* const family = static_cast_with_check<ColumnFamilyHandleImpl>(
+                             db_->DefaultColumnFamily())
+                             ->cfd();
+    const auto& files = family->current()->storage_info()->LevelFiles(1);
+    EXPECT_FALSE(files.empty());
+    for (const FileMetaData* file : files) {
+      samples.reads += file->stats.num_reads_sampled;
+      samples.collapsible += file->stats.num_collapsible_entry_reads_sampled;
+    }
+    return samples;
+  }
+};
+
+TEST_F(ReadSamplesTest, AreThoseOfStock) {
+  const Samples stock =
+      SamplesWith("BlockBasedTable", "filter_policy=bloomfilter:12");
+  ASSERT_GT(stock.collapsible, 10u * kFileReadSampleRate);
+  for (const std::string policy : {"proteus:12", "surf:0:8"}) {
+    const Samples samples =
+        SamplesWith("ProteanTable", "filter_policy=" + policy);
+    EXPECT_NEAR(stock.collapsible, samples.collapsible, .3 * stock.collapsible)
+        << policy;
+    EXPECT_NEAR(stock.reads, samples.reads, .3 * stock.reads) << policy;
+  }
+}
+
+#else
+
+TEST(SampledSeekTest, ThereIsNoneBefore11_2) { EXPECT_FALSE(IsSampledSeek()); }
+
+#endif
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

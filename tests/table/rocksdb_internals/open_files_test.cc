@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What RocksDB makes of a file that it opens: readers, iterators and versions,
-//  and what Protean's own way to open a file makes of it.
+//  and what Protean's own way to open a file makes of it. What the handles of
+//  its C API hold.
+
+#include <cstdlib>
 
 #include "memory/arena.h"
 #include "table/block_based/filter_policy_internal.h"
@@ -53,44 +56,34 @@ class ProteanReadersTest : public ContractTest {
 };
 
 // All readers of an open DB are told the same session id, which is another one
-// each time the DB is opened: see DBSession.
-TEST_F(ProteanReadersTest, KnowTheirDB) {
+// each time the DB is opened: see DBSession. The address of the options
+// identifies the column family, for its handles and for the readers of its
+// files: see BlockBasedFile::family().
+TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
-  ShowReaders([&](const TableReaderOptions& options, TableReader*) {
+  std::set<const void*> families;
+  ShowReaders([&](const TableReaderOptions& options, TableReader* reader) {
     ids.insert(options.cur_db_session_id);
+    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
   });
   for (int opened = 1; opened <= 2; opened++) {
     Open();
     std::string id;
     ASSERT_OK(db_->GetDbSessionId(id));
     ids.clear();
-    AddFile(db_.get(), 0, {"a"});
     ColumnFamilyHandle* const other = NewFamily(std::to_string(opened));
-    ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
-    ASSERT_OK(db_->Flush(FlushOptions(), other));
+    for (ColumnFamilyHandle* const family :
+         {db_->DefaultColumnFamily(), other}) {
+      families.clear();
+      ASSERT_OK(db_->Put(WriteOptions(), family, "a", "value"));
+      ASSERT_OK(db_->Flush(FlushOptions(), family));
+      EXPECT_EQ(std::set<const void*>({FamilyOf(family)}), families);
+    }
+    EXPECT_NE(FamilyOf(db_->DefaultColumnFamily()), FamilyOf(other));
     EXPECT_LE(2u, ids.size());
     EXPECT_EQ(ids.size(), ids.count(id));
     ASSERT_OK(db_->DropColumnFamily(other));
   }
-}
-
-// The address of the options identifies the column family, for its handles and
-// for the readers of its files: see BlockBasedFile::family().
-TEST_F(ProteanReadersTest, NameTheSameColumnFamilyAsHandles) {
-  std::set<const void*> families;
-  ShowReaders([&](const TableReaderOptions&, TableReader* reader) {
-    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
-  });
-  Open();
-  AddFile(db_.get(), 0, {"a"});
-  EXPECT_EQ(std::set<const void*>({FamilyOf(db_->DefaultColumnFamily())}),
-            families);
-  ColumnFamilyHandle* const other = NewFamily("other");
-  families.clear();
-  ASSERT_OK(db_->Put(WriteOptions(), other, "a", "value"));
-  ASSERT_OK(db_->Flush(FlushOptions(), other));
-  EXPECT_EQ(std::set<const void*>({FamilyOf(other)}), families);
-  EXPECT_NE(FamilyOf(db_->DefaultColumnFamily()), FamilyOf(other));
 }
 
 // ---- Iterators ----
@@ -214,6 +207,81 @@ TEST_F(SeparateFileTest, IsReadApartFromItsDB) {
   std::unique_ptr<SeparateFile> none;
   const Status s = SeparateFile::Open(options_, file_, &none);
   EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
+}
+
+// ---- Handles of the C API ----
+
+namespace {
+
+class CHandlesTest : public ::testing::Test {
+ protected:
+  CHandlesTest() {
+    EXPECT_OK(CheckHandles());
+    rocksdb_options_set_create_if_missing(options_, 1);
+    rocksdb_destroy_db(options_, path_.c_str(), &error_);
+  }
+  ~CHandlesTest() override {
+    rocksdb_destroy_db(options_, path_.c_str(), &error_);
+    rocksdb_options_destroy(options_);
+    EXPECT_EQ(nullptr, error_);
+    free(error_);
+  }
+
+  const std::string path_ = test::PerThreadDBPath("c_handles");
+  rocksdb_options_t* const options_ = rocksdb_options_create();
+  char* error_ = nullptr;
+};
+
+}  // namespace
+
+TEST_F(CHandlesTest, DatabasesAndColumnFamilies) {
+  rocksdb_t* const db = rocksdb_open(options_, path_.c_str(), &error_);
+  ASSERT_NE(nullptr, db) << error_;
+  rocksdb_column_family_handle_t* const family =
+      rocksdb_create_column_family(db, options_, "another", &error_);
+  ASSERT_NE(nullptr, family) << error_;
+  EXPECT_EQ(path_, DBOf(db)->GetName());
+  EXPECT_EQ(DBOf(db)->DefaultColumnFamily(), ColumnFamilyOf(db, nullptr));
+  EXPECT_EQ("another", ColumnFamilyOf(db, family)->GetName());
+  rocksdb_column_family_handle_destroy(family);
+  rocksdb_close(db);
+}
+
+// The handle of the DB inside a TransactionDB is a struct like all others.
+TEST_F(CHandlesTest, TransactionDatabases) {
+  rocksdb_transactiondb_options_t* const transactions =
+      rocksdb_transactiondb_options_create();
+  rocksdb_transactiondb_t* const db = rocksdb_transactiondb_open(
+      options_, transactions, path_.c_str(), &error_);
+  ASSERT_NE(nullptr, db) << error_;
+  rocksdb_t* const base = rocksdb_transactiondb_get_base_db(db);
+  EXPECT_EQ(path_, DBOf(base)->GetName());
+  rocksdb_transactiondb_close_base_db(base);
+  rocksdb_transactiondb_close(db);
+  rocksdb_transactiondb_options_destroy(transactions);
+}
+
+TEST_F(CHandlesTest, OptionsAreThoseOfTheHandle) {
+  rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
+  rocksdb_readoptions_set_fill_cache(read, 0);
+  rocksdb_readoptions_set_iterate_upper_bound(read, "bound", 5);
+  rocksdb_readoptions_set_deadline(read, 12345);
+  EXPECT_FALSE(ReadOptionsOf(read).fill_cache);
+  EXPECT_EQ("bound", ReadOptionsOf(read).iterate_upper_bound->ToString());
+  EXPECT_EQ(12345, ReadOptionsOf(read).deadline.count());
+  EXPECT_TRUE(ReadOptionsOf(nullptr).fill_cache);
+  rocksdb_readoptions_destroy(read);
+
+  rocksdb_options_set_num_levels(options_, 5);
+  EXPECT_EQ(5, OptionsOf(options_)->num_levels);
+  OptionsOf(options_)->write_buffer_size = 54321;
+  EXPECT_EQ(54321u, rocksdb_options_get_write_buffer_size(options_));
+
+  rocksdb_block_based_table_options_t* const table =
+      rocksdb_block_based_options_create();
+  rocksdb_block_based_options_set_whole_key_filtering(table, 0);
+  EXPECT_FALSE(TableOptionsOf(table)->whole_key_filtering);
+  rocksdb_block_based_options_destroy(table);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -17,15 +17,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-struct Recorded {
-  std::string lo;
-  std::string hi;
-  bool hi_inclusive;
-  bool operator==(const Recorded& other) const {
-    return lo == other.lo && hi == other.hi &&
-           hi_inclusive == other.hi_inclusive;
-  }
-};
+using Kind = SearchPosition::Kind;
+using Strings = std::vector<std::string>;
 
 class FakeMember : public OpenRun {
  public:
@@ -47,14 +40,13 @@ class FakeMember : public OpenRun {
     EXPECT_FALSE(has_left);
     looks++;
     if (!valid) return {};
-    return {
-        waiting ? SearchPosition::Kind::kMarker : SearchPosition::Kind::kKey,
-        key};
+    return {waiting ? Kind::kMarker : Kind::kKey, key};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) override {
     EXPECT_FALSE(has_left);
-    ranges.push_back({lo.ToString(), hi.ToString(), hi_inclusive});
+    ranges.push_back(lo.ToString() + ".." + hi.ToString() +
+                     (hi_inclusive ? "" : " exclusive"));
   }
   void RecordNothingFrom(const Slice& target) override {
     EXPECT_FALSE(has_left);
@@ -84,8 +76,11 @@ class FakeMember : public OpenRun {
     waiting = waits;
   }
 
-  void Watch(const Slice& target, bool backwards, bool inclusive) {
-    search->Watch(target, backwards, inclusive, this);
+  // SeekTo, which is watched, as all seeks are with sample_every=1.
+  void SeekWatched(const Slice& target, const std::string& found,
+                   bool waits = false, bool backwards = false) {
+    SeekTo(target, found, waits);
+    search->Watch(target, backwards, /*inclusive=*/!backwards, this);
   }
   SearchPosition NextStop(const Slice& marker) {
     return search->NextStop(marker, this);
@@ -100,8 +95,8 @@ class FakeMember : public OpenRun {
   bool waiting = false;
   std::string key;
   std::string next_value;  // empty if the file has none
-  std::vector<Recorded> ranges;
-  std::vector<std::string> nothing_from;
+  Strings ranges;
+  Strings nothing_from;
 };
 
 class RunSearchTest : public testing::Test {
@@ -114,16 +109,13 @@ class RunSearchTest : public testing::Test {
 };
 
 TEST_F(RunSearchTest, MembersWithTheSameReadOptionsShareASearch) {
-  const auto a = NewMember();
-  EXPECT_EQ(RunSearch::Of(read_options_), RunSearch::Of(read_options_));
-  const ReadOptions others;
-  EXPECT_NE(RunSearch::Of(read_options_), RunSearch::Of(others));
-}
-
-TEST_F(RunSearchTest, ASearchEndsWithItsLastMember) {
   auto a = NewMember();
   auto b = NewMember();
   const std::weak_ptr<RunSearch> search = RunSearch::Of(read_options_);
+  EXPECT_EQ(a->search, b->search);
+  EXPECT_EQ(a->search, search.lock());
+  const ReadOptions others;
+  EXPECT_NE(a->search, RunSearch::Of(others));
   a->SeekTo("k", "k");
   b->SeekTo("k", "k");
   EXPECT_EQ(2u, search.lock()->runs());
@@ -140,8 +132,8 @@ TEST_F(RunSearchTest, NoMemberIsReachedAfterItHasLeft) {
     std::vector<std::unique_ptr<FakeMember>> members;
     for (size_t i = 0; i < 4; i++) {
       members.push_back(NewMember());
-      members[i]->SeekTo("k", "k" + std::to_string(i), /*waits=*/i % 2 == 0);
-      members[i]->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+      members[i]->SeekWatched("k", "k" + std::to_string(i),
+                              /*waits=*/i % 2 == 0);
     }
     members[left]->LeaveForGood();
     for (const auto& member : members) {
@@ -153,44 +145,15 @@ TEST_F(RunSearchTest, NoMemberIsReachedAfterItHasLeft) {
       if (!member->has_left) member->SeekTo("l", "l");
     }
   }
-}
-
-// An iterator may join its search after its seek.
-TEST_F(RunSearchTest, NoMemberIsReachedThatHasLeftWithoutASeek) {
+  // An iterator may join its search after its seek.
   const auto a = NewMember();
   const auto late = NewMember();
   a->SeekTo("k", "m");
   late->key = "p";
   late->valid = true;
-  late->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  late->search->Watch("k", /*backwards=*/false, /*inclusive=*/true, late.get());
   late->LeaveForGood();
   a->SeekTo("l", "m");
-}
-
-TEST_F(RunSearchTest, StopsAtTheNearestKeyAndElseAtTheNextMarker) {
-  using Kind = SearchPosition::Kind;
-  const auto a = NewMember();
-  const auto b = NewMember();
-  const auto c = NewMember();
-  a->SeekTo("k", "m", /*waits=*/true);
-  EXPECT_EQ(Kind::kNone, a->NextStop("m").kind);
-  b->SeekTo("k", "m", /*waits=*/true);
-  EXPECT_EQ(Kind::kNone, a->NextStop("m").kind) << "not further on";
-  b->SeekTo("k", "n", /*waits=*/true);
-  a->SeekTo("k", "m", /*waits=*/true);
-  SearchPosition stop = a->NextStop("m");
-  EXPECT_EQ(Kind::kMarker, stop.kind);
-  EXPECT_EQ("n", stop.user_key);
-  c->SeekTo("k", "p");
-  stop = a->NextStop("m");
-  EXPECT_EQ(Kind::kKey, stop.kind);
-  EXPECT_EQ("p", stop.user_key);
-  b->SeekTo("k", "m");
-  stop = a->NextStop("m");
-  EXPECT_EQ(Kind::kKey, stop.kind) << "a key at the marker counts";
-  EXPECT_EQ("m", stop.user_key);
-  b->valid = false;
-  EXPECT_EQ("p", a->NextStop("m").user_key);
 }
 
 // How many runs are too many doubles whenever none of them is idle.
@@ -222,82 +185,63 @@ TEST_F(RunSearchTest, IdleRunsAreSetAsideAndComeBack) {
 TEST_F(RunSearchTest, SeeksInVainAreSampledWhenTheNextRoundBegins) {
   const auto a = NewMember();
   const auto b = NewMember();
-  a->SeekTo("k", "p");
-  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
-  b->SeekTo("k", "m");
-  b->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  a->SeekWatched("k", "p");
+  b->SeekWatched("k", "m");
   EXPECT_TRUE(a->ranges.empty());
   a->SeekTo("q", "r");
   // The search ended at "m", which is a key of b.
-  EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), a->ranges);
+  EXPECT_EQ(Strings({"k..m"}), a->ranges);
   EXPECT_TRUE(b->ranges.empty());
-}
 
-TEST_F(RunSearchTest, BackwardSeeksInVainAreSampled) {
-  const auto a = NewMember();
-  const auto b = NewMember();
-  a->SeekTo("k", "d");
-  a->Watch("k", /*backwards=*/true, /*inclusive=*/false);
-  b->SeekTo("k", "h");
-  b->Watch("k", /*backwards=*/true, /*inclusive=*/false);
+  a->SeekWatched("k", "d", /*waits=*/false, /*backwards=*/true);
+  b->SeekWatched("k", "h", /*waits=*/false, /*backwards=*/true);
   a->SeekTo("c", "b");
-  EXPECT_EQ(std::vector<Recorded>({{"h", "k", false}}), a->ranges);
+  EXPECT_EQ(Strings({"k..m", "h..k exclusive"}), a->ranges);
   EXPECT_TRUE(b->ranges.empty());
-}
 
-TEST_F(RunSearchTest, WhatHasMovedIsNotSampled) {
-  const auto a = NewMember();
-  const auto b = NewMember();
-  a->SeekTo("k", "p");
-  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  a->SeekWatched("k", "p");
   b->SeekTo("k", "m");
   a->key = "q";  // by Next
   b->SeekTo("r", "r");
-  EXPECT_TRUE(a->ranges.empty());
+  EXPECT_EQ(2u, a->ranges.size()) << "what has moved is not sampled";
 }
 
 TEST_F(RunSearchTest, AWaitThatEndsNowhereIsSampledAtOnce) {
   const auto a = NewMember();
-  a->SeekTo("k", "m", /*waits=*/true);
-  a->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  a->SeekWatched("k", "m", /*waits=*/true);
   a->key = "n";
   a->Follow();
   EXPECT_TRUE(a->nothing_from.empty());
   a->valid = false;
   a->Follow();
-  EXPECT_EQ(std::vector<std::string>({"k"}), a->nothing_from);
+  EXPECT_EQ(Strings({"k"}), a->nothing_from);
 }
 
 TEST_F(RunSearchTest, SeeksAreSampledWhenTheFirstMemberLeaves) {
   auto a = NewMember();
   const auto b = NewMember();
   a->SeekTo("k", "m");
-  b->SeekTo("k", "p");
-  b->Watch("k", /*backwards=*/false, /*inclusive=*/true);
+  b->SeekWatched("k", "p");
   a.reset();
-  EXPECT_EQ(std::vector<Recorded>({{"k", "m", true}}), b->ranges);
+  EXPECT_EQ(Strings({"k..m"}), b->ranges);
 }
 
 // A search over many runs, driven as RocksDB's iterators do. The work for each
 // run must be the same however many there are.
 class ManyRunsTest : public RunSearchTest {
  protected:
-  static std::string Key(size_t i) {
-    std::string digits = std::to_string(i);
-    return std::string(8 - digits.size(), '0') + digits;
-  }
+  static std::string Key(size_t i) { return std::to_string(10'000'000 + i); }
 
   void MakeMembers(size_t count) {
     members_.clear();
     for (size_t i = 0; i < count; i++) members_.push_back(NewMember());
   }
-  // Seeks all members, and watches each, as with sample_every=1.
+  // Seeks all members: each finds a later key or, with `at_one_place`, not.
   void SeekAll(const std::string& target, bool waits,
-               const std::function<std::string(size_t)>& found) {
+               bool at_one_place = false) {
     for (size_t i = 0; i < members_.size(); i++) {
-      members_[i]->SeekTo(target, found(i), waits);
-      members_[i]->Watch(target, /*backwards=*/false,
-                         /*inclusive=*/true);
+      members_[i]->SeekWatched(target, at_one_place ? "m" : "m" + Key(i),
+                               waits);
     }
   }
   // The search comes to the marker of a member, which reads `found`, or nothing
@@ -337,48 +281,35 @@ class ManyRunsTest : public RunSearchTest {
 };
 
 TEST_F(ManyRunsTest, WatchedSeeksCostTheSame) {
-  ExpectConstantWork([&] {
-    for (int round = 0; round < 3; round++) {
-      SeekAll("k" + std::to_string(round), /*waits=*/false,
-              [](size_t i) { return "m" + Key(i); });
+  const auto seek = [&](int rounds) {
+    for (int round = 0; round < rounds; round++) {
+      SeekAll("k" + std::to_string(round), /*waits=*/false);
     }
-  });
+  };
+  ExpectConstantWork([&] { seek(3); });
   // All but the nearest of each of 3 rounds were in vain.
   MakeMembers(1000);
-  for (int round = 0; round < 4; round++) {
-    SeekAll("k" + std::to_string(round), /*waits=*/false,
-            [](size_t i) { return "m" + Key(i); });
-  }
+  seek(4);
   for (size_t i = 0; i < members_.size(); i++) {
     EXPECT_EQ(i == 0 ? 0u : 3u, members_[i]->ranges.size()) << i;
   }
 }
 
-TEST_F(ManyRunsTest, MarkersInOrderCostTheSame) {
-  ExpectConstantWork([&] {
-    for (int round = 0; round < 3; round++) {
-      SeekAll("k" + std::to_string(round), /*waits=*/true,
-              [](size_t i) { return "m" + Key(i); });
-      for (size_t i = 0; i < members_.size(); i++) {
-        const SearchPosition stop = Reach(i, "");
-        ASSERT_EQ(i + 1 < members_.size() ? SearchPosition::Kind::kMarker
-                                          : SearchPosition::Kind::kNone,
-                  stop.kind);
-        ASSERT_EQ(i + 1 < members_.size() ? "m" + Key(i + 1) : "",
-                  stop.user_key);
+TEST_F(ManyRunsTest, MarkersCostTheSame) {
+  for (const bool at_one_place : {false, true}) {
+    SCOPED_TRACE(at_one_place);
+    ExpectConstantWork([&] {
+      for (int round = 0; round < 3; round++) {
+        SeekAll("k" + std::to_string(round), /*waits=*/true, at_one_place);
+        for (size_t i = 0; i < members_.size(); i++) {
+          const SearchPosition stop = Reach(i, "");
+          const bool has_next = !at_one_place && i + 1 < members_.size();
+          ASSERT_EQ(has_next ? Kind::kMarker : Kind::kNone, stop.kind);
+          ASSERT_EQ(has_next ? "m" + Key(i + 1) : "", stop.user_key);
+        }
       }
-    }
-  });
-}
-
-TEST_F(ManyRunsTest, MarkersAtOnePlaceCostTheSame) {
-  ExpectConstantWork([&] {
-    for (int round = 0; round < 3; round++) {
-      SeekAll("k" + std::to_string(round), /*waits=*/true,
-              [](size_t /*i*/) { return "m"; });
-      for (size_t i = 0; i < members_.size(); i++) Reach(i, "");
-    }
-  });
+    });
+  }
 }
 
 // Every other run is at a key. The search comes to a key and to a marker by
@@ -392,7 +323,7 @@ TEST_F(ManyRunsTest, ScansCostTheSame) {
     for (size_t i = 0; i + 2 < count; i += 2) {
       members_[i]->key = Key(count + i);  // by Next
       const SearchPosition stop = Reach(i + 1, Key(count + i + 1));
-      ASSERT_EQ(SearchPosition::Kind::kKey, stop.kind);
+      ASSERT_EQ(Kind::kKey, stop.kind);
       ASSERT_EQ(Key(i + 2), stop.user_key);
     }
   });
@@ -401,12 +332,10 @@ TEST_F(ManyRunsTest, ScansCostTheSame) {
 // A search goes on in a few runs only, as from one range deletion to the next.
 TEST_F(ManyRunsTest, RoundsOfFewRunsCostTheSame) {
   ExpectConstantWork([&] {
-    SeekAll("k", /*waits=*/false, [](size_t i) { return "m" + Key(i); });
+    SeekAll("k", /*waits=*/false);
     for (size_t round = 0; round < members_.size(); round++) {
       const std::string target = "l" + Key(round);
-      members_[0]->SeekTo(target, target, /*waits=*/true);
-      members_[0]->Watch(target, /*backwards=*/false,
-                         /*inclusive=*/true);
+      members_[0]->SeekWatched(target, target, /*waits=*/true);
       Reach(0, "m");
     }
   });
@@ -414,7 +343,6 @@ TEST_F(ManyRunsTest, RoundsOfFewRunsCostTheSame) {
 
 // Checks the stops against a look at all runs, over random moves.
 TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
-  using Kind = SearchPosition::Kind;
   MakeMembers(20);
   Random rnd(301);
   for (int round = 0; round < 300; round++) {

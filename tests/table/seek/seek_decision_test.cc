@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Seek decisions against the truth: all small sets of short keys over two
-//  letters, under filters of several kinds, for all targets and bounds.
+//  letters, under filters of several kinds, for all targets and bounds. Where
+//  bounds come from, and what of the outcomes is counted.
 
 #include "table/seek/seek_decision.h"
 
@@ -9,6 +10,10 @@
 
 #include <set>
 
+#include "rocksdb/sst_file_writer.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/seek/seek_statistics.h"
+#include "table/seek/thread_bounds.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 
@@ -19,17 +24,13 @@ namespace {
 using Action = SeekDecision::Action;
 using Keys = std::set<std::string>;
 
-// The strings of at most two letters 'a' and 'c', and their neighbors, which
-// are never keys.
-const std::vector<std::string>& Candidates() {
-  static const std::vector<std::string> candidates = {"a", "aa", "ac",
-                                                      "c", "ca", "cc"};
-  return candidates;
-}
+// The strings of at most two letters 'a' and 'c', and these with their
+// neighbors, which are never keys.
+constexpr const char* kCandidates[] = {"a", "aa", "ac", "c", "ca", "cc"};
 const std::vector<std::string>& Targets() {
   static const std::vector<std::string> targets = [] {
-    Keys all = {"", "b", "d", std::string("a\0", 2), std::string("cc\0", 3)};
-    for (const std::string& key : Candidates()) {
+    Keys all = {"", "b", "d"};
+    for (const std::string key : kCandidates) {
       all.insert({key, key + '\0', key + "b", key + '\xff'});
     }
     return std::vector<std::string>(all.begin(), all.end());
@@ -44,10 +45,9 @@ bool HasKeyIn(const Keys& keys, const std::string& lo, const std::string* hi) {
 
 // Filters of the keys, from exact to ignorant.
 std::vector<std::string> Blocks(const std::vector<std::string>& keys) {
-  std::vector<std::string> blocks;
-  for (const SurfSuffix suffix : {SurfSuffix{0, 0}, SurfSuffix{0, 8}}) {
-    blocks.push_back(BuildSurfBlock(keys, suffix, FstOptions()));
-  }
+  std::vector<std::string> blocks = {
+      BuildSurfBlock(keys, SurfSuffix{0, 0}, FstOptions()),
+      BuildSurfBlock(keys, SurfSuffix{0, 8}, FstOptions())};
   for (const ProteusDesign& design :
        {TrieAndSet(8, 16), TrieAndSet(0, 16), TrieAndSet(0, 8),
         TrieAndSet(8, 0), TwoSets(8, 16)}) {
@@ -62,10 +62,10 @@ class SeekDecisionTest : public testing::Test {
   template <typename Check>
   void ForAllFilters(const Check& check) {
     size_t filters = 0;
-    for (uint32_t subset = 1; subset < 1u << Candidates().size(); subset++) {
+    for (uint32_t subset = 1; subset < 1u << std::size(kCandidates); subset++) {
       std::vector<std::string> keys;
-      for (size_t i = 0; i < Candidates().size(); i++) {
-        if ((subset >> i & 1) != 0) keys.push_back(Candidates()[i]);
+      for (size_t i = 0; i < std::size(kCandidates); i++) {
+        if ((subset >> i & 1) != 0) keys.push_back(kCandidates[i]);
       }
       for (const std::string& bytes : Blocks(keys)) {
         if (bytes.empty()) continue;
@@ -235,14 +235,17 @@ TEST_F(SeekDecisionTest, MovesMissNoKey) {
 }
 
 // A file waits behind the key of another file, or at its marker.
-TEST_F(SeekDecisionTest, StopsAreKeptTo) {
-  const std::vector<std::string> keys = {"a", "e", "j", "o", "t", "z"};
-  const std::string bytes = BuildProteusBlock(keys, TrieAndSet(0, 8), 20);
+TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
+  const std::string bytes =
+      BuildProteusBlock({"a", "e", "j", "o", "t", "z"}, TrieAndSet(0, 8), 20);
   const FilterBlock block{Slice(bytes)};
+  const SearchPosition at_key = {SearchPosition::Kind::kKey, "c"};
   Marker marker = ProbeAt("b");
-  EXPECT_TRUE(
-      MoveOn(block, {SearchPosition::Kind::kKey, "c"}, kSequence, &marker));
+  EXPECT_TRUE(MoveOn(block, at_key, kSequence, &marker));
   EXPECT_EQ(Slice("c\0", 2), marker.user_key());
+  EXPECT_EQ(1, marker.moves());
+  marker.set_moves(Marker::kMaxMoves);
+  EXPECT_FALSE(MoveOn(block, at_key, kSequence, &marker));
   marker = ProbeAt("b");
   EXPECT_TRUE(
       MoveOn(block, {SearchPosition::Kind::kMarker, "c"}, kSequence, &marker));
@@ -252,24 +255,136 @@ TEST_F(SeekDecisionTest, StopsAreKeptTo) {
       MoveOn(block, {SearchPosition::Kind::kKey, "f"}, kSequence, &marker))
       << "prefixes are tried";
   EXPECT_EQ("e", marker.user_key());
+  // Other markers stay where they are, at a key that no write has.
+  for (const auto purpose :
+       {Marker::Purpose::kNextKey, Marker::Purpose::kEnd}) {
+    *marker.new_user_key() = "b";
+    marker.Place(purpose, kSequence);
+    EXPECT_EQ(purpose == Marker::Purpose::kEnd, marker.IsEnd());
+    EXPECT_FALSE(MoveOn(block, at_key, kSequence, &marker));
+    ParsedInternalKey parsed;
+    ASSERT_OK(ParseInternalKey(marker.key(), &parsed, /*log_err_key=*/true));
+    EXPECT_EQ("b", parsed.user_key);
+    EXPECT_EQ(kSequence, parsed.sequence);
+    EXPECT_EQ(kTypeValue, parsed.type);
+  }
 }
 
-TEST_F(SeekDecisionTest, OnlyProbesMoveOn) {
-  const std::string bytes =
-      BuildProteusBlock({"a", "e", "j", "o", "t", "z"}, TrieAndSet(0, 8), 20);
-  const FilterBlock block{Slice(bytes)};
-  const SearchPosition stop = {SearchPosition::Kind::kKey, "c"};
-  Marker marker;
-  *marker.new_user_key() = "b";
-  marker.Place(Marker::Purpose::kNextKey, kSequence);
-  EXPECT_FALSE(MoveOn(block, stop, kSequence, &marker));
-  EXPECT_EQ("b", marker.user_key());
-  marker = ProbeAt("b");
-  EXPECT_TRUE(MoveOn(block, stop, kSequence, &marker));
-  EXPECT_EQ(Slice("c\0", 2), marker.user_key());
-  EXPECT_EQ(1, marker.moves());
-  marker.set_moves(Marker::kMaxMoves);
-  EXPECT_FALSE(MoveOn(block, stop, kSequence, &marker));
+// ---- Bounds ----
+
+TEST(SeekBoundsTest, AreThoseOfTheReadOptionsAtTheTimeOfTheSeek) {
+  Slice lower("b");
+  Slice upper("d");
+  ReadOptions read_options;
+  read_options.iterate_lower_bound = &lower;
+  read_options.iterate_upper_bound = &upper;
+  SeekBounds bounds;
+  EXPECT_EQ(SeekKind::kOpen, bounds.ForwardKind());
+  bounds.Take(read_options);
+  upper = "e";
+  bounds.Take(read_options);
+  EXPECT_EQ(SeekKind::kClosed, bounds.ForwardKind());
+  EXPECT_FALSE(bounds.IsAtOrAboveUpper("d"));
+  EXPECT_TRUE(bounds.IsAtOrAboveUpper("e"));
+  EXPECT_FALSE(bounds.IsBelowLower("b"));
+  EXPECT_TRUE(bounds.IsBelowLower("a"));
+  EXPECT_FALSE(bounds.stops_at_upper()) << "RocksDB's iterators do that";
+  EXPECT_FALSE(bounds.stops_at_lower());
+}
+
+TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
+  const Slice own("d");
+  const Slice threads_lower("c");
+  const Slice threads_upper("f");
+  ReadOptions read_options;
+  read_options.iterate_upper_bound = &own;
+  SeekBounds bounds;
+  bounds.Take(read_options);
+  bounds.Add(
+      std::make_shared<const ThreadBounds>(&threads_lower, &threads_upper));
+  EXPECT_EQ("d", *bounds.upper());
+  EXPECT_FALSE(bounds.stops_at_upper());
+  EXPECT_EQ("c", *bounds.lower()) << "kept by the seek's bounds alone";
+  EXPECT_TRUE(bounds.stops_at_lower());
+  bounds.WaiveLower();
+  EXPECT_FALSE(bounds.stops_at_lower());
+  bounds.Take(ReadOptions());
+  bounds.Add(nullptr);
+  EXPECT_EQ(nullptr, bounds.upper());
+  EXPECT_EQ(nullptr, bounds.lower());
+}
+
+// ---- Outcomes ----
+
+class FakeFile : public CountedFile {
+ public:
+  void Add(const SeekTally&, uint32_t) override {}
+  SeekBackoff NewBackoff() override { return {&backoff, &cached_reads}; }
+  Statistics* statistics() const override { return tickers.get(); }
+  bool IsLastLevel() const override { return is_last_level; }
+
+  bool is_last_level = false;
+  const std::shared_ptr<Statistics> tickers = CreateDBStatistics();
+  SeekBackoff::Shared backoff;
+  SeekBackoff::CachedReads cached_reads{0};
+};
+
+class SeekOutcomesTest : public testing::Test {
+ protected:
+  SeekOutcomesTest() : path_(test::PerThreadDBPath("seek_decision_test.sst")) {
+    SstFileWriter writer(EnvOptions(), options_);
+    EXPECT_OK(writer.Open(path_));
+    EXPECT_OK(writer.Put("k", "value"));
+    EXPECT_OK(writer.Finish());
+    EXPECT_OK(SeparateFile::Open(options_, path_, &sst_));
+    inner_ = std::make_unique<FileIterator>(
+        sst_->file(), read_options_,
+        FileIterator::Arguments{nullptr, nullptr,
+                                TableReaderCaller::kUserIterator, false});
+    outcomes_ = std::make_unique<SeekOutcomes>(&file_, inner_.get());
+  }
+  ~SeekOutcomesTest() override {
+    inner_.reset();
+    sst_.reset();
+    EXPECT_OK(Env::Default()->DeleteFile(path_));
+  }
+
+  const Options options_;
+  const ReadOptions read_options_;
+  const std::string path_;
+  std::unique_ptr<SeparateFile> sst_;
+  std::unique_ptr<FileIterator> inner_;
+  FakeFile file_;
+  std::unique_ptr<SeekOutcomes> outcomes_;
+};
+
+TEST_F(SeekOutcomesTest, TickersAreThoseOfTheFilesLevel) {
+  inner_->Get()->Seek(
+      InternalKey("k", kMaxSequenceNumber, kValueTypeForSeek).Encode());
+  for (const bool last : {false, true}) {
+    file_.is_last_level = last;
+    outcomes_->CountNegative(SeekKind::kClosed);
+    outcomes_->CountPassed(SeekKind::kOpen);
+  }
+  outcomes_->RecordMatch();
+  outcomes_->RecordMatch();  // of the same seek
+  const Statistics& tickers = *file_.tickers;
+  EXPECT_EQ(2u, tickers.getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED));
+  EXPECT_EQ(2u, tickers.getTickerCount(LAST_LEVEL_SEEK_FILTERED));
+  EXPECT_EQ(1u, tickers.getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH));
+  EXPECT_EQ(0u, tickers.getTickerCount(NON_LAST_LEVEL_SEEK_FILTER_MATCH));
+}
+
+TEST_F(SeekOutcomesTest, UselessWaitsOfOpenSeeksLeadToAPause) {
+  for (int i = 0; i < 1000; i++) outcomes_->CountUselessWait(SeekKind::kClosed);
+  EXPECT_TRUE(outcomes_->backoff().ShouldWait());
+  for (int i = 0; i < 1000; i++) {
+    outcomes_->CountUselessWait(SeekKind::kOpen);
+    outcomes_->CountPassed(SeekKind::kOpen);
+  }
+  EXPECT_TRUE(outcomes_->backoff().ShouldWait());
+  for (int i = 0; i < 1000; i++) outcomes_->CountUselessWait(SeekKind::kOpen);
+  EXPECT_FALSE(outcomes_->backoff().ShouldWait());
 }
 
 }  // namespace
