@@ -69,6 +69,15 @@ Status Merge(const SurfParts& parts, const KeySet& keys,
                    merged, counts);
 }
 
+// The least and the most number of keys in [lo, hi), as the parts count them.
+std::pair<uint64_t, uint64_t> CountIn(const SurfParts& parts, const Slice& lo,
+                                      const Slice& hi) {
+  uint64_t least;
+  uint64_t most;
+  parts.Count(lo, hi, &least, &most);
+  return {least, most};
+}
+
 // The parts, and the keys that they should have. A key is in the source from
 // before it is inserted until after it is deleted.
 class CheckedParts {
@@ -130,9 +139,7 @@ class CheckedParts {
         if (count > 0) {
           ASSERT_TRUE(parts_.RangeMayMatch(lo, hi)) << lo << " " << hi;
         }
-        uint64_t least;
-        uint64_t most;
-        parts_.Count(lo, hi, &least, &most);
+        const auto [least, most] = CountIn(parts_, lo, hi);
         ASSERT_LE(least, count) << lo << " " << hi;
         ASSERT_GE(most, count) << lo << " " << hi;
       }
@@ -321,12 +328,9 @@ TEST(DynamicSurfPartsTest, CountsAreExact) {
       // The bounds begin with no stored key.
       const std::string from = BigEndian((lo << 40) - 1);
       const std::string to = BigEndian((hi << 40) - 1);
-      uint64_t least;
-      uint64_t most;
-      parts.parts().Count(from, to, &least, &most);
       const uint64_t count = parts.KeysIn(from, to);
-      EXPECT_EQ(most, count) << lo << " " << hi;
-      EXPECT_EQ(least, count) << lo << " " << hi;
+      EXPECT_EQ(CountIn(parts.parts(), from, to), std::pair(count, count))
+          << lo << " " << hi;
     }
   }
 }
@@ -389,11 +393,7 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
   for (const char* key : {"abc", "ad", "ae", "b"}) {
     EXPECT_TRUE(parts.KeyMayMatch(key)) << key;
   }
-  uint64_t least;
-  uint64_t most;
-  parts.Count("", "c", &least, &most);
-  EXPECT_EQ(least, 4);
-  EXPECT_EQ(most, 5);
+  EXPECT_EQ(CountIn(parts, "", "c"), std::pair(uint64_t{4}, uint64_t{5}));
 }
 
 TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
@@ -578,9 +578,7 @@ TEST(SavedSurfTest, DamageWithAChecksum) {
       opened.KeyMayMatch(key);
       opened.LowerBound(key, &bound);
       opened.RangeMayMatch(key, "ya");
-      uint64_t least;
-      uint64_t most;
-      opened.Count(key, "ya", &least, &most);
+      CountIn(opened, key, "ya");
       opened.Insert(key);
     }
   }

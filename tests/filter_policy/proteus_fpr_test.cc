@@ -91,8 +91,11 @@ class DrawnKeys {
         QuerySource(options, source_, keys_).DrawEmpty(num, &rng_, &queries));
     return queries;
   }
-  Query Positive(const QueryOptions& options) {
-    return QuerySource(options, source_, keys_).DrawPositive(&rng_);
+  std::vector<Query> Positive(const QueryOptions& options, uint64_t num) {
+    const QuerySource source(options, source_, keys_);
+    std::vector<Query> queries;
+    while (queries.size() < num) queries.push_back(source.DrawPositive(&rng_));
+    return queries;
   }
 
  private:
@@ -160,8 +163,7 @@ TEST_P(PaperTest, RateIsAsPredicted) {
       ASSERT_TRUE(filter.block()->KeyMayMatch(keys[i]));
       ASSERT_TRUE(filter.block()->RangeMayMatch(keys[i], keys[i], true));
     }
-    for (int i = 0; i < 2000; i++) {
-      const Query query = drawn.Positive(options);
+    for (const Query& query : drawn.Positive(options, 2000)) {
       ASSERT_TRUE(filter.MayMatch(query))
           << Hex(query.lo) << " " << Hex(query.hi);
     }
