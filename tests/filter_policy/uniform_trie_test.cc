@@ -126,6 +126,36 @@ TEST(UniformTrieTest, EstimatedSize) {
   }
 }
 
+TEST(UniformTrieTest, DamagedTries) {
+  const Keys keys = KeyFamilies(60, 12)[2].keys;
+  for (uint32_t bits : {5, 16, 27, 100}) {
+    const Keys prefixes = PrefixesOf(keys, bits);
+    const std::string bytes = Build(prefixes, bits);
+    for (size_t size = 0; size < bytes.size() - kReadPadding; size++) {
+      const GuardedBlock copy(bytes.substr(0, size) +
+                              std::string(kReadPadding, '\0'));
+      Slice input(copy.slice().data(), size);
+      EXPECT_NOK(UniformTrie().Open(&input, /*lead=*/0)) << size;
+    }
+    for (size_t i = 0; i < bytes.size() - kReadPadding; i++) {
+      for (int flip : {1, 0x10, 0x80, 0xff}) {
+        std::string damaged = bytes;
+        damaged[i] = static_cast<char>(damaged[i] ^ flip);
+        const GuardedBlock copy(damaged);
+        Slice input(copy.slice().data(), bytes.size() - kReadPadding);
+        UniformTrie trie;
+        if (!trie.Open(&input, /*lead=*/0).ok() || trie.prefix_bits() != bits)
+          continue;
+        for (size_t k = 0; k + 1 < prefixes.size(); k += 7) {
+          trie.Contains(prefixes[k].data());
+          trie.Find(prefixes[k].data(), prefixes[k + 1].data());
+          trie.Find(prefixes[0].data(), prefixes[k + 1].data());
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
