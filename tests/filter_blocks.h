@@ -17,6 +17,7 @@
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
+#include "test_util/testharness.h"
 #include "tests/guarded_block.h"
 #include "tests/key_families.h"
 #include "util/coding.h"
@@ -49,6 +50,17 @@ bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
   }
   std::string again;
   return block.LowerBound(bound, &again) && again == bound;
+}
+
+// Checks that the block has these keys.
+inline void ExpectHolds(const FilterBlock& block,
+                        const std::vector<std::string>& keys) {
+  ASSERT_OK(block.status());
+  for (const std::string& key : keys) {
+    ASSERT_TRUE(block.KeyMayMatch(key)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch(key, key, true)) << Hex(key);
+    ASSERT_TRUE(block.RangeMayMatch(key, key + '\0', false)) << Hex(key);
+  }
 }
 
 // The answers of a block, or of a filter, to keys that are asked at once.

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -14,15 +15,20 @@ namespace ROCKSDB_NAMESPACE::protean {
 using KeySet = std::set<std::string>;
 
 // Iterates over keys that do not change, forwards only. It fails after some
-// steps, if told so.
+// steps, and does something before each Seek, if told so.
 class SetIterator final : public Iterator {
  public:
-  explicit SetIterator(KeySet keys, int steps_to_failure = -1)
-      : keys_(std::move(keys)), it_(keys_.end()), steps_(steps_to_failure) {}
+  explicit SetIterator(KeySet keys, int steps_to_failure = -1,
+                       std::function<void()> before_seek = nullptr)
+      : keys_(std::move(keys)),
+        it_(keys_.end()),
+        steps_(steps_to_failure),
+        before_seek_(std::move(before_seek)) {}
 
   bool Valid() const override { return steps_ != 0 && it_ != keys_.end(); }
   void SeekToFirst() override { MoveTo(keys_.begin()); }
   void Seek(const Slice& target) override {
+    if (before_seek_ != nullptr) before_seek_();
     MoveTo(keys_.lower_bound(target.ToString()));
   }
   void Next() override { MoveTo(std::next(it_)); }
@@ -44,6 +50,7 @@ class SetIterator final : public Iterator {
   const KeySet keys_;
   KeySet::const_iterator it_;
   int steps_;
+  const std::function<void()> before_seek_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

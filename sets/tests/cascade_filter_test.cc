@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <random>
 #include <thread>
@@ -66,6 +65,21 @@ class CascadeFilterTest : public testing::Test {
       ASSERT_OK(filter_->Insert(std::to_string(n)));
     }
   }
+  void FlushAndMerge() {
+    ASSERT_OK(filter_->Flush());
+    ASSERT_OK(filter_->WaitForMerges());
+  }
+  // A new filter of keys from 0 on, in runs.
+  void OpenWith(uint64_t keys) {
+    Open();
+    Insert(0, keys);
+    FlushAndMerge();
+  }
+  void Close() {
+    ASSERT_OK(filter_->Close());
+    filter_.reset();
+  }
+  CascadeFilterStatistics Stats() const { return filter_->GetStatistics(); }
   // How many of the keys are found.
   uint64_t Found(uint64_t begin, uint64_t end) {
     uint64_t found = 0;
@@ -82,15 +96,22 @@ class CascadeFilterTest : public testing::Test {
     std::sort(files.begin(), files.end());
     return files;
   }
+  static std::string Contents(const std::string& file) {
+    std::string contents;
+    EXPECT_OK(ReadFileToString(Env::Default(), file, &contents));
+    return contents;
+  }
+  static void Write(const std::string& file, const Slice& contents) {
+    ASSERT_OK(WriteStringToFile(Env::Default(), contents, file));
+  }
   static void FlipByte(const std::string& file, uint64_t at) {
-    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
-    stream.seekg(static_cast<std::streamoff>(at));
-    const char byte = static_cast<char>(stream.get());
-    stream.seekp(static_cast<std::streamoff>(at));
-    stream.put(static_cast<char>(byte ^ 0x10));
+    std::string contents = Contents(file);
+    contents[at] = static_cast<char>(contents[at] ^ 0x10);
+    Write(file, contents);
   }
 
   const std::string folder_;
+  const std::string manifest_ = folder_ + "/MANIFEST";
   CascadeFilterOptions options_;
   std::unique_ptr<CascadeFilter> filter_;
 };
@@ -102,16 +123,16 @@ TEST_F(CascadeFilterTest, RefusesOptions) {
     EXPECT_NE(std::string::npos, s.ToString().find(what)) << s.ToString();
     options_ = CascadeFilterOptions();
   };
-  options_.fingerprint_bits = 23;
-  expect_refused("must be 0 or 24 to 62");
-  options_.fingerprint_bits = 63;
-  expect_refused("must be 0 or 24 to 62");
+  for (const uint32_t bits : {23, 63}) {
+    options_.fingerprint_bits = bits;
+    expect_refused("must be 0 or 24 to 62");
+  }
   options_.memory = 65535;
   expect_refused("must be at least 65536");
-  options_.max_background_merges = 0;
-  expect_refused("must be 1 to 64");
-  options_.max_background_merges = 65;
-  expect_refused("must be 1 to 64");
+  for (const int merges : {0, 65}) {
+    options_.max_background_merges = merges;
+    expect_refused("must be 1 to 64");
+  }
   options_.env = nullptr;
   expect_refused("nullptr");
 
@@ -167,9 +188,8 @@ TEST_F(CascadeFilterTest, IsAMultiset) {
   for (const auto& [key, copies] : expected) {
     ASSERT_EQ(copies > 0, filter_->MayContain(key));
   }
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
-  const CascadeFilterStatistics statistics = filter_->GetStatistics();
+  FlushAndMerge();
+  const CascadeFilterStatistics statistics = Stats();
   EXPECT_GT(statistics.flushes, 0u);
   EXPECT_EQ(0u, statistics.unreadable_pages);
   EXPECT_EQ(0u, statistics.entries_in_memory);
@@ -185,28 +205,24 @@ TEST_F(CascadeFilterTest, TombstonesGo) {
       ASSERT_OK(filter_->Delete(std::to_string(n)));
     }
   }
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
+  FlushAndMerge();
   EXPECT_EQ(0u, Found(0, kKeys));
   // In each run, a key is an entry at most.
-  EXPECT_LT(filter_->GetStatistics().entries, 3 * kKeys);
+  EXPECT_LT(Stats().entries, 3 * kKeys);
 }
 
 // A lookup reads a page of each run at most; the cache and keys in memory save
 // reads.
 TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
-  Open();
   constexpr uint64_t kKeys = 300000;
-  Insert(0, kKeys);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
-  const uint64_t runs = filter_->GetStatistics().runs;
+  OpenWith(kKeys);
+  const uint64_t runs = Stats().runs;
   EXPECT_GE(runs, 1u);
   EXPECT_LE(runs, 9u);
   EXPECT_EQ(0u, Found(kKeys, kKeys + 1000));
-  EXPECT_LE(filter_->GetStatistics().pages_read, 1000 * runs);
+  EXPECT_LE(Stats().pages_read, 1000 * runs);
   EXPECT_EQ(1000u, Found(0, 1000));
-  EXPECT_LE(filter_->GetStatistics().pages_read, 2000 * runs);
+  EXPECT_LE(Stats().pages_read, 2000 * runs);
 
   for (const bool clock : {false, true}) {
     options_.page_cache =
@@ -214,10 +230,10 @@ TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
               : NewLRUCache(32 << 20);
     Open();
     EXPECT_EQ(0u, Found(kKeys, kKeys + 1000));
-    const uint64_t before = filter_->GetStatistics().pages_read;
+    const uint64_t before = Stats().pages_read;
     EXPECT_EQ(0u, Found(kKeys, kKeys + 1000));
-    EXPECT_EQ(before, filter_->GetStatistics().pages_read);
-    EXPECT_GT(filter_->GetStatistics().pages_in_cache, 0u);
+    EXPECT_EQ(before, Stats().pages_read);
+    EXPECT_GT(Stats().pages_in_cache, 0u);
   }
 }
 
@@ -225,10 +241,7 @@ TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
 // for all of them, with a page cache that holds few pages.
 TEST_F(CascadeFilterTest, ReadsAPageOnceForManyKeys) {
   options_.page_cache = NewLRUCache(64 << 10, /*num_shard_bits=*/0);
-  Open();
-  Insert(0, 200000);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
+  OpenWith(200000);
   for (uint64_t n = 0; n < 200000; n += 3) {
     ASSERT_OK(filter_->Delete(std::to_string(n)));
   }
@@ -236,9 +249,9 @@ TEST_F(CascadeFilterTest, ReadsAPageOnceForManyKeys) {
   std::vector<std::string> keys;
   for (uint64_t n = 0; n < 400000; n++) keys.push_back(std::to_string(n));
   std::vector<bool> may_contain(7, true);
-  const uint64_t before = filter_->GetStatistics().pages_read;
+  const uint64_t before = Stats().pages_read;
   filter_->MayContainEach({keys.begin(), keys.end()}, &may_contain);
-  const CascadeFilterStatistics after = filter_->GetStatistics();
+  const CascadeFilterStatistics after = Stats();
   EXPECT_LE(after.pages_read - before, after.flash_bytes / 4096);
   ASSERT_EQ(keys.size(), may_contain.size());
   for (uint64_t n = 0; n < keys.size(); n++) {
@@ -268,7 +281,7 @@ TEST_F(CascadeFilterTest, ManyCopiesOfAKey) {
   constexpr int kCopies = 300000;
   for (int i = 0; i < kCopies; i++) ASSERT_OK(filter_->Insert("again"));
   ASSERT_OK(filter_->Flush());
-  EXPECT_EQ(1u, filter_->GetStatistics().entries);
+  EXPECT_EQ(1u, Stats().entries);
   for (int i = 0; i < kCopies; i++) {
     ASSERT_TRUE(filter_->MayContain("again"));
     ASSERT_OK(filter_->Delete("again"));
@@ -305,7 +318,7 @@ TEST_F(CascadeFilterTest, Threads) {
         const uint64_t n = writer * kKeysEach + random() % end;
         wrong += filter_->MayContain(std::to_string(n)) != (n % 2 == 0);
         wrong += filter_->MayContain("-" + std::to_string(n));
-        filter_->GetStatistics();
+        Stats();
       }
     });
   }
@@ -321,49 +334,36 @@ TEST_F(CascadeFilterTest, Threads) {
 // ---- Bad files ----
 
 TEST_F(CascadeFilterTest, DamagedManifest) {
-  Open();
-  Insert(0, 10000);
-  ASSERT_OK(filter_->Close());
-  filter_.reset();
-  const std::string manifest = folder_ + "/MANIFEST";
-  const uint64_t size = std::filesystem::file_size(manifest);
-  for (uint64_t at = 0; at < size; at++) {
-    FlipByte(manifest, at);
+  OpenWith(10000);
+  Close();
+  const std::string contents = Contents(manifest_);
+  for (size_t at = 0; at < contents.size(); at++) {
+    FlipByte(manifest_, at);
     EXPECT_TRUE(TryOpen().IsCorruption()) << at;
-    FlipByte(manifest, at);
+    Write(manifest_, Slice(contents.data(), at));
+    EXPECT_TRUE(TryOpen().IsCorruption()) << "cut to " << at;
+    Write(manifest_, contents);
   }
-  std::string contents;
-  ASSERT_OK(ReadFileToString(options_.env, manifest, &contents));
-  for (uint64_t cut = 0; cut < size; cut++) {
-    ASSERT_OK(
-        WriteStringToFile(options_.env, Slice(contents.data(), cut), manifest));
-    EXPECT_TRUE(TryOpen().IsCorruption()) << cut;
-  }
-  ASSERT_OK(options_.env->DeleteFile(manifest));
-  ASSERT_EQ(0, mkfifo(manifest.c_str(), 0600));
+  std::filesystem::remove(manifest_);
+  ASSERT_EQ(0, mkfifo(manifest_.c_str(), 0600));
   EXPECT_FALSE(TryOpen().ok());
-  ASSERT_OK(options_.env->DeleteFile(manifest));
-  ASSERT_OK(WriteStringToFile(options_.env, contents, manifest));
+  std::filesystem::remove(manifest_);
+  Write(manifest_, contents);
   Open();
   EXPECT_EQ(10000u, Found(0, 10000));
 }
 
 TEST_F(CascadeFilterTest, MissingAndSwappedRuns) {
-  Open();
-  Insert(0, 20000);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
+  OpenWith(20000);
   // A merge in the background may take a small run with it.
   uint64_t end = 20000;
   while (RunFiles().size() < 2) {
     ASSERT_LT(end, 40000u);
     Insert(end, end + 100);
     end += 100;
-    ASSERT_OK(filter_->Flush());
-    ASSERT_OK(filter_->WaitForMerges());
+    FlushAndMerge();
   }
-  ASSERT_OK(filter_->Close());
-  filter_.reset();
+  Close();
   const std::vector<std::string> runs = RunFiles();
   ASSERT_GE(runs.size(), 2u);
   const auto swap = [&] {
@@ -382,101 +382,80 @@ TEST_F(CascadeFilterTest, MissingAndSwappedRuns) {
   EXPECT_NE(std::string::npos, s.ToString().find(runs[0])) << s.ToString();
   std::filesystem::rename(folder_ + "/kept", runs[0]);
   // What is not the filter's stays, and what a process that died has left goes.
-  ASSERT_OK(WriteStringToFile(options_.env, "mine", folder_ + "/notes.txt"));
-  ASSERT_OK(WriteStringToFile(options_.env, "left", folder_ + "/999999.run"));
+  Write(folder_ + "/notes.txt", "mine");
+  Write(folder_ + "/999999.run", "left");
   Open();
   EXPECT_EQ(end, Found(0, end));
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/notes.txt"));
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/999999.run"));
 }
 
-// Any key may be in a damaged page. Merges leave its run alone, and go on with
-// the others.
-TEST_F(CascadeFilterTest, DamagedPage) {
-  Open();
+// Any key may be in a damaged page, or in a run that cannot be read to its end.
+// Merges leave such a run alone, and go on with the others.
+TEST_F(CascadeFilterTest, DamagedRuns) {
   constexpr uint64_t kKeys = 40000;
-  Insert(0, kKeys);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
-  ASSERT_OK(filter_->Close());
-  filter_.reset();
-  std::string largest;
-  for (const std::string& run : RunFiles()) {
-    if (largest.empty() ||
-        std::filesystem::file_size(run) > std::filesystem::file_size(largest)) {
-      largest = run;
+  for (const bool is_cut : {false, true}) {
+    SCOPED_TRACE(is_cut);
+    filter_.reset();
+    std::filesystem::remove_all(folder_);
+    OpenWith(kKeys);
+    std::string largest;
+    uint64_t damaged = 0;
+    for (const std::string& run : RunFiles()) {
+      const uint64_t size = std::filesystem::file_size(run);
+      if (largest.empty() || size > std::filesystem::file_size(largest)) {
+        largest = run;
+      }
+      if (!is_cut || size < 5 * 4096) continue;
+      std::filesystem::resize_file(run, 4096);
+      damaged++;
     }
+    if (!is_cut) {
+      Close();
+      FlipByte(largest, 4096 + 1000);
+      damaged = 1;
+      Open();
+    }
+    EXPECT_EQ(kKeys, Found(0, kKeys));
+    const uint64_t perhaps = Found(kKeys, 2 * kKeys);
+    EXPECT_GT(perhaps, 0u);
+    EXPECT_TRUE(is_cut || perhaps < kKeys / 4) << perhaps;
+    EXPECT_GE(Stats().unreadable_pages, perhaps);
+    Insert(kKeys, 4 * kKeys);
+    FlushAndMerge();
+    EXPECT_EQ(4 * kKeys, Found(0, 4 * kKeys));
+    EXPECT_GE(Stats().damaged_runs, 1u);
+    EXPECT_LE(Stats().damaged_runs, damaged);
+    EXPECT_LT(Stats().runs, 12u);
+    EXPECT_TRUE(std::filesystem::exists(largest));
   }
-  FlipByte(largest, 4096 + 1000);
-  Open();
-  EXPECT_EQ(kKeys, Found(0, kKeys));
-  const uint64_t perhaps = Found(kKeys, 2 * kKeys);
-  EXPECT_GT(perhaps, 0u);
-  EXPECT_LT(perhaps, kKeys / 4);
-  EXPECT_GE(filter_->GetStatistics().unreadable_pages, perhaps);
-  Insert(kKeys, 4 * kKeys);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
-  EXPECT_EQ(4 * kKeys, Found(0, 4 * kKeys));
-  const CascadeFilterStatistics statistics = filter_->GetStatistics();
-  EXPECT_EQ(1u, statistics.damaged_runs);
-  EXPECT_LT(statistics.runs, 12u);
-  EXPECT_TRUE(std::filesystem::exists(largest));
-}
-
-// A run that cannot be read to its end is like one with a damaged page.
-TEST_F(CascadeFilterTest, UnreadableRun) {
-  Open();
-  constexpr uint64_t kKeys = 40000;
-  Insert(0, kKeys);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
-  uint64_t cut = 0;
-  for (const std::string& run : RunFiles()) {
-    if (std::filesystem::file_size(run) < 5 * 4096) continue;
-    std::filesystem::resize_file(run, 4096);
-    cut++;
-  }
-  ASSERT_GT(cut, 0u);
-  EXPECT_EQ(kKeys, Found(0, kKeys));
-  Insert(kKeys, 4 * kKeys);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
-  EXPECT_EQ(4 * kKeys, Found(0, 4 * kKeys));
-  EXPECT_GT(filter_->GetStatistics().unreadable_pages, 0u);
-  EXPECT_LE(filter_->GetStatistics().damaged_runs, cut);
 }
 
 // Without its manifest, a filter is not taken for a new one, and nothing of it
 // is deleted but by Destroy.
 TEST_F(CascadeFilterTest, LostManifest) {
-  Open();
-  Insert(0, 10000);
-  ASSERT_OK(filter_->Close());
+  OpenWith(10000);
+  Close();
   const std::vector<std::string> runs = RunFiles();
-  std::filesystem::rename(folder_ + "/MANIFEST", folder_ + "/kept");
+  const std::string old = Contents(manifest_);
+  std::filesystem::remove(manifest_);
   EXPECT_TRUE(TryOpen().IsCorruption());
   EXPECT_EQ(runs, RunFiles());
-  std::filesystem::rename(folder_ + "/kept", folder_ + "/MANIFEST");
+  Write(manifest_, old);
   Open();
   EXPECT_EQ(10000u, Found(0, 10000));
   // An old manifest, of runs that are gone, deletes none of the new ones.
-  const std::string manifest = folder_ + "/MANIFEST";
-  std::string old;
-  ASSERT_OK(ReadFileToString(options_.env, manifest, &old));
   Insert(10000, 60000);
-  ASSERT_OK(filter_->Flush());
-  ASSERT_OK(filter_->WaitForMerges());
-  ASSERT_OK(filter_->Close());
-  std::string current;
-  ASSERT_OK(ReadFileToString(options_.env, manifest, &current));
-  ASSERT_OK(WriteStringToFile(options_.env, old, manifest));
+  FlushAndMerge();
+  Close();
+  const std::string current = Contents(manifest_);
+  Write(manifest_, old);
   EXPECT_TRUE(TryOpen().IsCorruption());
-  ASSERT_OK(WriteStringToFile(options_.env, current, manifest));
+  Write(manifest_, current);
   Open();
   EXPECT_EQ(60000u, Found(0, 60000));
-  ASSERT_OK(filter_->Close());
-  std::filesystem::remove(manifest);
+  Close();
+  std::filesystem::remove(manifest_);
   EXPECT_OK(CascadeFilter::Destroy(options_.env, folder_));
   EXPECT_FALSE(std::filesystem::exists(folder_));
 }
@@ -546,7 +525,7 @@ TEST_F(CascadeFaultsTest, AnyWriteFails) {
       ASSERT_OK(filter_->WaitForMerges());
     }
     // The write that failed may have been the deletion of a file.
-    EXPECT_LE(RunFiles().size(), filter_->GetStatistics().runs + 1) << at;
+    EXPECT_LE(RunFiles().size(), Stats().runs + 1) << at;
     fs_->HealMutations();
     Open();
     EXPECT_EQ(kKeys, Found(0, kKeys)) << at;

@@ -299,6 +299,23 @@ TEST(MemoryTableSizeTest, IsFullWhenItIs) {
 
 // ---- Choosing merges ----
 
+// Adds a run, and merges as long as a merge is due. Returns the entries that
+// were written.
+uint64_t AddRun(uint64_t entries, std::vector<RunState>* runs) {
+  runs->insert(runs->begin(), RunState{entries, false});
+  uint64_t written = 0;
+  while (const auto choice = ChooseMerge(*runs)) {
+    const auto begin = runs->begin() + static_cast<ptrdiff_t>(choice->begin);
+    const auto end = runs->begin() + static_cast<ptrdiff_t>(choice->end);
+    uint64_t sum = 0;
+    for (auto run = begin; run != end; ++run) sum += run->entries;
+    *begin = {sum, false};
+    runs->erase(begin + 1, end);
+    written += sum;
+  }
+  return written;
+}
+
 // Without anything that runs at the same time, the runs are those of a binary
 // counter.
 TEST(ChooseMergeTest, CountsInBinary) {
@@ -306,16 +323,7 @@ TEST(ChooseMergeTest, CountsInBinary) {
   uint64_t written = 0;
   constexpr uint64_t kFlushes = 4096;
   for (uint64_t flush = 1; flush <= kFlushes; flush++) {
-    runs.insert(runs.begin(), RunState{1, false});
-    while (const auto choice = ChooseMerge(runs)) {
-      uint64_t sum = 0;
-      for (size_t i = choice->begin; i < choice->end; i++) {
-        sum += runs[i].entries;
-      }
-      written += sum;
-      runs.erase(runs.begin() + choice->begin, runs.begin() + choice->end);
-      runs.insert(runs.begin() + choice->begin, RunState{sum, false});
-    }
+    written += AddRun(1, &runs);
     ASSERT_EQ(__builtin_popcountll(flush), static_cast<int>(runs.size()));
   }
   EXPECT_LE(written, 12 * kFlushes);  // log2
@@ -362,17 +370,8 @@ TEST(ChooseMergeTest, RunsOfAnySizes) {
       if (kind == 1) size = 1 + random() % 1000000;
       if (kind == 2)
         size = static_cast<uint64_t>(1e9 / std::pow(1.3, flush % 60));
-      runs.insert(runs.begin(), RunState{size, false});
       flushed += static_cast<double>(size);
-      while (const auto choice = ChooseMerge(runs)) {
-        uint64_t sum = 0;
-        for (size_t i = choice->begin; i < choice->end; i++) {
-          sum += runs[i].entries;
-        }
-        written += static_cast<double>(sum);
-        runs.erase(runs.begin() + choice->begin, runs.begin() + choice->end);
-        runs.insert(runs.begin() + choice->begin, RunState{sum, false});
-      }
+      written += static_cast<double>(AddRun(size, &runs));
       uint64_t newer = 0;
       for (const RunState& run : runs) {
         ASSERT_GT(run.entries, newer);
@@ -400,6 +399,15 @@ class RunTest : public testing::Test {
   }
   Status Open(std::shared_ptr<FlashRun>* run) const {
     return FlashRun::Open(files_, path_, 1, kId, nullptr, run);
+  }
+
+  std::string Contents() const {
+    std::string contents;
+    EXPECT_OK(ReadFileToString(files_.fs.get(), path_, &contents));
+    return contents;
+  }
+  void Replace(const Slice& contents) const {
+    ASSERT_OK(WriteStringToFile(files_.fs.get(), contents, path_));
   }
 
   static constexpr unsigned kBits = 40;
@@ -444,15 +452,13 @@ TEST_F(RunTest, FindsInOnePage) {
 TEST_F(RunTest, CutOffAnywhere) {
   std::mt19937_64 random(2);
   Write(RandomEntries(3000, kBits, /*only_inserts=*/true, &random));
-  std::string contents;
-  ASSERT_OK(ReadFileToString(files_.fs.get(), path_, &contents));
+  std::string contents = Contents();
   std::shared_ptr<FlashRun> run;
   for (size_t size = 0; size < contents.size(); size += 509) {
-    ASSERT_OK(WriteStringToFile(files_.fs.get(), Slice(contents.data(), size),
-                                path_));
+    Replace(Slice(contents.data(), size));
     EXPECT_TRUE(Open(&run).IsCorruption()) << size;
   }
-  ASSERT_OK(WriteStringToFile(files_.fs.get(), contents, path_));
+  Replace(contents);
   EXPECT_OK(Open(&run));
   EXPECT_TRUE(
       FlashRun::Open(files_, path_, 1, kId + 1, nullptr, &run).IsCorruption());
@@ -465,11 +471,10 @@ TEST_F(RunTest, FlippedBits) {
   const Entries entries =
       RandomEntries(3000, kBits, /*only_inserts=*/true, &random);
   Write(entries);
-  std::string contents;
-  ASSERT_OK(ReadFileToString(files_.fs.get(), path_, &contents));
+  std::string contents = Contents();
   for (size_t at = 0; at < contents.size(); at += 97) {
     contents[at] ^= 4;
-    ASSERT_OK(WriteStringToFile(files_.fs.get(), contents, path_));
+    Replace(contents);
     contents[at] ^= 4;
     std::shared_ptr<FlashRun> run;
     const Status s = Open(&run);

@@ -59,6 +59,25 @@ std::unique_ptr<SurfPart> NewPart(const KeySet& keys,
   return part;
 }
 
+// Merges the frozen part of the front with the bottom.
+Status Merge(const SurfParts& parts, const KeySet& keys,
+             std::unique_ptr<SurfPart>* merged, SurfMergeCounts* counts,
+             bool is_cancelled = false) {
+  SetIterator source(keys);
+  const std::atomic<bool> cancelled{is_cancelled};
+  return MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source, cancelled,
+                   merged, counts);
+}
+
+// The least and the most number of keys in [lo, hi), as the parts count them.
+std::pair<uint64_t, uint64_t> CountIn(const SurfParts& parts, const Slice& lo,
+                                      const Slice& hi) {
+  uint64_t least;
+  uint64_t most;
+  parts.Count(lo, hi, &least, &most);
+  return {least, most};
+}
+
 // The parts, and the keys that they should have. A key is in the source from
 // before it is inserted until after it is deleted.
 class CheckedParts {
@@ -69,7 +88,6 @@ class CheckedParts {
         parts_(NewPart(keys_, suffix), std::make_unique<Front>()) {}
 
   bool Has(const std::string& key) const { return keys_.count(key) > 0; }
-  const KeySet& keys() const { return keys_; }
   bool IsMerging() const { return parts_.frozen() != nullptr; }
   const SurfParts& parts() const { return parts_; }
 
@@ -86,12 +104,10 @@ class CheckedParts {
     parts_.Freeze();
   }
   void EndMerge() {
-    SetIterator source(source_);
     SurfMergeCounts counts;
     std::unique_ptr<SurfPart> merged;
     std::unique_ptr<Front> front;
-    ASSERT_OK(MergeSurf(parts_.bottom(), kSalt, *parts_.frozen(), &source,
-                        never_, &merged, &counts));
+    ASSERT_OK(Merge(parts_, source_, &merged, &counts));
     EXPECT_EQ(counts.not_found, 0);
     EXPECT_EQ(counts.extra, 0);
     parts_.Install(std::move(merged), &front);
@@ -116,25 +132,24 @@ class CheckedParts {
       }
     }
   }
-  void CheckRange(const std::string& lo, const std::string& hi) const {
-    const auto begin = keys_.lower_bound(lo);
-    const auto end = keys_.lower_bound(hi);
-    const auto count = lo < hi
-                           ? static_cast<uint64_t>(std::distance(begin, end))
-                           : uint64_t{0};
-    if (count > 0) {
-      ASSERT_TRUE(parts_.RangeMayMatch(lo, hi)) << lo << " " << hi;
-    }
-    uint64_t least;
-    uint64_t most;
-    parts_.Count(lo, hi, &least, &most);
-    ASSERT_LE(least, count) << lo << " " << hi;
-    ASSERT_GE(most, count) << lo << " " << hi;
-  }
   void CheckRanges(const Strings& bounds) const {
     for (const std::string& lo : bounds) {
-      for (const std::string& hi : bounds) CheckRange(lo, hi);
+      for (const std::string& hi : bounds) {
+        const uint64_t count = KeysIn(lo, hi);
+        if (count > 0) {
+          ASSERT_TRUE(parts_.RangeMayMatch(lo, hi)) << lo << " " << hi;
+        }
+        const auto [least, most] = CountIn(parts_, lo, hi);
+        ASSERT_LE(least, count) << lo << " " << hi;
+        ASSERT_GE(most, count) << lo << " " << hi;
+      }
     }
+  }
+  // The number of keys in [lo, hi).
+  uint64_t KeysIn(const std::string& lo, const std::string& hi) const {
+    if (hi <= lo) return 0;
+    return static_cast<uint64_t>(
+        std::distance(keys_.lower_bound(lo), keys_.lower_bound(hi)));
   }
 
   // Once all is merged, the SuRF is the one that is built anew.
@@ -153,7 +168,6 @@ class CheckedParts {
   KeySet keys_;
   KeySet source_;  // when the merge began
   SurfParts parts_;
-  const std::atomic<bool> never_{false};
 };
 
 // ---- All sequences ----
@@ -314,13 +328,9 @@ TEST(DynamicSurfPartsTest, CountsAreExact) {
       // The bounds begin with no stored key.
       const std::string from = BigEndian((lo << 40) - 1);
       const std::string to = BigEndian((hi << 40) - 1);
-      uint64_t least;
-      uint64_t most;
-      parts.parts().Count(from, to, &least, &most);
-      const auto count = static_cast<uint64_t>(std::distance(
-          parts.keys().lower_bound(from), parts.keys().lower_bound(to)));
-      EXPECT_EQ(most, count) << lo << " " << hi;
-      EXPECT_EQ(least, count) << lo << " " << hi;
+      const uint64_t count = parts.KeysIn(from, to);
+      EXPECT_EQ(CountIn(parts.parts(), from, to), std::pair(count, count))
+          << lo << " " << hi;
     }
   }
 }
@@ -372,12 +382,9 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
                   std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
-  SetIterator source({"abc", "ad", "ae", "b"});
   SurfMergeCounts counts;
   std::unique_ptr<SurfPart> merged;
-  const std::atomic<bool> never{false};
-  ASSERT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source, never,
-                      &merged, &counts));
+  ASSERT_OK(Merge(parts, {"abc", "ad", "ae", "b"}, &merged, &counts));
   EXPECT_EQ(counts.sought, 1);
   EXPECT_EQ(counts.extra, 1);
   std::unique_ptr<Front> front;
@@ -386,11 +393,7 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
   for (const char* key : {"abc", "ad", "ae", "b"}) {
     EXPECT_TRUE(parts.KeyMayMatch(key)) << key;
   }
-  uint64_t least;
-  uint64_t most;
-  parts.Count("", "c", &least, &most);
-  EXPECT_EQ(least, 4);
-  EXPECT_EQ(most, 5);
+  EXPECT_EQ(CountIn(parts, "", "c"), std::pair(uint64_t{4}, uint64_t{5}));
 }
 
 TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
@@ -398,12 +401,9 @@ TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
                   std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
-  SetIterator source({"ad", "b"});
   SurfMergeCounts counts;
   std::unique_ptr<SurfPart> merged;
-  const std::atomic<bool> never{false};
-  ASSERT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source, never,
-                      &merged, &counts));
+  ASSERT_OK(Merge(parts, {"ad", "b"}, &merged, &counts));
   EXPECT_EQ(counts.not_found, 1);
   EXPECT_EQ(merged->surf().fst().num_leaves(), 2);
 }
@@ -420,18 +420,13 @@ TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
     parts.Insert(key);
   }
   parts.Freeze();
-  SetIterator source(keys);
   SurfMergeCounts counts;
   std::unique_ptr<SurfPart> merged;
-  std::atomic<bool> is_cancelled{false};
-  ASSERT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
-                      is_cancelled, &merged, &counts));
+  ASSERT_OK(Merge(parts, keys, &merged, &counts));
   EXPECT_EQ(merged->payload(), FreshPayload(keys, Suffix(0, 8)));
   EXPECT_LT(counts.sought, 600);
   EXPECT_GT(counts.sought, 0);
-  is_cancelled = true;
-  EXPECT_TRUE(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
-                        is_cancelled, &merged, &counts)
+  EXPECT_TRUE(Merge(parts, keys, &merged, &counts, /*is_cancelled=*/true)
                   .IsShutdownInProgress());
 }
 
@@ -515,63 +510,59 @@ TEST(FrontTest, KeysInOrderFillTheirChunks) {
 
 // ---- The saved form ----
 
-std::string Saved(const CheckedParts& parts) {
-  return EncodeDynamicSurf(kSalt, parts.parts().bottom(),
-                           parts.parts().active());
-}
+struct Saved {
+  Status Load(const Slice& from) {
+    front = std::make_unique<Front>();
+    return DecodeDynamicSurf(from, &salt, &part, front.get());
+  }
 
-CheckedParts SomeParts() {
-  return CheckedParts(Suffix(2, 5), {"", "a", "ab", "abc", "x", "yellow"});
-}
+  FilterSalt salt;
+  std::unique_ptr<SurfPart> part;
+  std::unique_ptr<Front> front;
+};
 
-TEST(SavedSurfTest, ComesBack) {
-  CheckedParts parts = SomeParts();
+// The bytes of a SuRF with a deleted and an inserted key, and of one that came
+// and went.
+std::string SavedParts() {
+  CheckedParts parts(Suffix(2, 5), {"", "a", "ab", "abc", "x", "yellow"});
   parts.Delete("ab");
   parts.Insert("abcd");
   parts.Insert("x");
   parts.Delete("x");
-  FilterSalt salt;
-  std::unique_ptr<SurfPart> part;
-  Front front;
-  ASSERT_OK(DecodeDynamicSurf(Saved(parts), &salt, &part, &front));
-  EXPECT_EQ(salt, kSalt);
-  EXPECT_EQ(EncodeDynamicSurf(salt, *part, front), Saved(parts));
-  EXPECT_EQ(part->removed().size(), 1);
-  EXPECT_EQ(front.size(), 2);
+  return EncodeDynamicSurf(kSalt, parts.parts().bottom(),
+                           parts.parts().active());
+}
+
+TEST(SavedSurfTest, ComesBack) {
+  Saved saved;
+  ASSERT_OK(saved.Load(SavedParts()));
+  EXPECT_EQ(saved.salt, kSalt);
+  EXPECT_EQ(EncodeDynamicSurf(saved.salt, *saved.part, *saved.front),
+            SavedParts());
+  EXPECT_EQ(saved.part->removed().size(), 1);
+  EXPECT_EQ(saved.front->size(), 2);
 }
 
 // Every flipped bit and every missing byte is noticed.
 TEST(SavedSurfTest, DamageIsCorruption) {
-  CheckedParts parts = SomeParts();
-  parts.Delete("ab");
-  parts.Insert("abcd");
-  const std::string saved = Saved(parts);
-  FilterSalt salt;
-  std::unique_ptr<SurfPart> part;
-  for (size_t i = 0; i < 8 * saved.size(); i++) {
-    std::string damaged = saved;
+  const std::string bytes = SavedParts();
+  Saved saved;
+  for (size_t i = 0; i < 8 * bytes.size(); i++) {
+    std::string damaged = bytes;
     damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << i % 8));
-    Front front;
-    ASSERT_TRUE(
-        DecodeDynamicSurf(damaged, &salt, &part, &front).IsCorruption());
+    ASSERT_TRUE(saved.Load(damaged).IsCorruption()) << i;
   }
-  for (size_t size = 0; size < saved.size(); size++) {
-    Front front;
-    ASSERT_TRUE(
-        DecodeDynamicSurf(Slice(saved.data(), size), &salt, &part, &front)
-            .IsCorruption());
+  for (size_t size = 0; size < bytes.size(); size++) {
+    ASSERT_TRUE(saved.Load(Slice(bytes.data(), size)).IsCorruption()) << size;
   }
 }
 
 // Damaged contents with a checksum that fits crash nothing.
 TEST(SavedSurfTest, DamageWithAChecksum) {
-  CheckedParts parts = SomeParts();
-  parts.Delete("ab");
-  parts.Insert("abcd");
-  const std::string saved = Saved(parts);
+  const std::string bytes = SavedParts();
   std::mt19937 random(1);
   for (int i = 0; i < 20000; i++) {
-    std::string damaged = saved;
+    std::string damaged = bytes;
     for (uint32_t flips = 1 + random() % 3; flips > 0; flips--) {
       damaged[16 + random() % (damaged.size() - 16)] =
           static_cast<char>(random());
@@ -579,19 +570,15 @@ TEST(SavedSurfTest, DamageWithAChecksum) {
     if (random() % 8 == 0) damaged.resize(16 + random() % damaged.size());
     EncodeFixed32(&damaged[12], crc32c::Mask(crc32c::Value(
                                     damaged.data() + 16, damaged.size() - 16)));
-    FilterSalt salt;
-    std::unique_ptr<SurfPart> part;
-    auto front = std::make_unique<Front>();
-    if (!DecodeDynamicSurf(damaged, &salt, &part, front.get()).ok()) continue;
-    SurfParts opened(std::move(part), std::move(front));
+    Saved saved;
+    if (!saved.Load(damaged).ok()) continue;
+    SurfParts opened(std::move(saved.part), std::move(saved.front));
     for (const char* key : {"", "a", "ab", "abc", "abcd", "yellow", "z"}) {
       std::string bound;
       opened.KeyMayMatch(key);
       opened.LowerBound(key, &bound);
       opened.RangeMayMatch(key, "ya");
-      uint64_t least;
-      uint64_t most;
-      opened.Count(key, "ya", &least, &most);
+      CountIn(opened, key, "ya");
       opened.Insert(key);
     }
   }

@@ -9,17 +9,12 @@
 #include <sys/stat.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <filesystem>
-#include <mutex>
 #include <random>
 #include <thread>
-#include <vector>
 
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
 #include "tests/own_folder.h"
+#include "tests/protean_db.h"
 #include "tests/set_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -51,21 +46,20 @@ class DynamicSurfTest : public testing::Test {
     const std::lock_guard<std::mutex> lock(mutex_);
     keys_.erase(key);
   }
-  void ExpectKeys() {
+  // The keys are found. After a merge, all of them count once.
+  void ExpectKeys(bool exactly = false) {
     for (const std::string& key : keys_) {
       ASSERT_TRUE(filter_->MayContain(key)) << key;
     }
     const DynamicSurfCount count = filter_->Count(Range("", kEnd));
     EXPECT_LE(count.least, keys_.size());
     EXPECT_GE(count.most, keys_.size());
+    if (exactly) {
+      EXPECT_EQ(count.least, count.most);
+    }
   }
-  // After a merge, all keys count once.
-  void ExpectExactly() {
-    ExpectKeys();
-    const DynamicSurfCount count = filter_->Count(Range("", kEnd));
-    EXPECT_EQ(count.least, keys_.size());
-    EXPECT_EQ(count.most, keys_.size());
-  }
+  void ExpectExactly() { ExpectKeys(/*exactly=*/true); }
+  DynamicSurfStatistics Stats() const { return filter_->GetStatistics(); }
 
   DynamicSurfOptions options_;
   std::mutex mutex_;  // protects the source
@@ -75,33 +69,24 @@ class DynamicSurfTest : public testing::Test {
 };
 
 TEST_F(DynamicSurfTest, OptionsOutOfBounds) {
-  const auto is_refused = [](const DynamicSurfOptions& options) {
-    std::unique_ptr<DynamicSurf> filter;
-    const bool by_load =
-        DynamicSurf::Load(options, "no file", &filter).IsInvalidArgument();
-    return DynamicSurf::Build(options, &filter).IsInvalidArgument() &&
-           filter == nullptr && by_load;
-  };
-  DynamicSurfOptions options = options_;
-  options.source = nullptr;
-  EXPECT_TRUE(is_refused(options));
-  options = options_;
-  options.env = nullptr;
-  EXPECT_TRUE(is_refused(options));
-  for (uint32_t ratio : {0, 1001}) {
-    options = options_;
-    options.merge_ratio = ratio;
-    EXPECT_TRUE(is_refused(options));
+  using Options = DynamicSurfOptions;
+  for (const auto& change :
+       std::initializer_list<std::function<void(Options*)>>{
+           [](Options* o) { o->source = nullptr; },
+           [](Options* o) { o->env = nullptr; },
+           [](Options* o) { o->merge_ratio = 0; },
+           [](Options* o) { o->merge_ratio = 1001; },
+           [](Options* o) { o->hash_suffix_bits = 33; },
+           [](Options* o) { o->real_suffix_bits = 33; }}) {
+    Options options = options_;
+    change(&options);
+    EXPECT_TRUE(
+        DynamicSurf::Load(options, "no file", &filter_).IsInvalidArgument());
+    EXPECT_TRUE(DynamicSurf::Build(options, &filter_).IsInvalidArgument());
+    EXPECT_EQ(filter_, nullptr);
   }
-  options = options_;
-  options.hash_suffix_bits = 33;
-  EXPECT_TRUE(is_refused(options));
-  options = options_;
-  options.real_suffix_bits = 33;
-  EXPECT_TRUE(is_refused(options));
-  options.source = [] { return nullptr; };
-  options.real_suffix_bits = 8;
-  EXPECT_TRUE(DynamicSurf::Build(options, &filter_).IsInvalidArgument());
+  options_.source = [] { return nullptr; };
+  EXPECT_TRUE(DynamicSurf::Build(options_, &filter_).IsInvalidArgument());
 }
 
 TEST_F(DynamicSurfTest, KeysThatAreTooLong) {
@@ -119,7 +104,7 @@ TEST_F(DynamicSurfTest, EmptyAndBuilt) {
   EXPECT_FALSE(filter_->RangeMayContain(Range("", kEnd)));
   EXPECT_FALSE(filter_->LowerBound("", &bound));
   ASSERT_OK(filter_->Merge());
-  EXPECT_EQ(filter_->GetStatistics().merges, 0);
+  EXPECT_EQ(Stats().merges, 0);
   keys_ = {"", "a", "abc"};
   Build();
   ExpectExactly();
@@ -139,20 +124,20 @@ TEST_F(DynamicSurfTest, MergesInTheBackground) {
     }
   }
   ASSERT_OK(filter_->WaitForMerge());
-  EXPECT_GT(filter_->GetStatistics().merges, 2);
+  EXPECT_GT(Stats().merges, 2);
   ExpectKeys();
   ASSERT_OK(filter_->Merge());
-  EXPECT_EQ(filter_->GetStatistics().keys_in_front, 0);
-  EXPECT_EQ(filter_->GetStatistics().keys_in_surf, 30000);
+  EXPECT_EQ(Stats().keys_in_front, 0);
+  EXPECT_EQ(Stats().keys_in_surf, 30000);
   ExpectExactly();
   // Deletions of a quarter of the keys make a merge due.
-  const uint64_t merges = filter_->GetStatistics().merges;
+  const uint64_t merges = Stats().merges;
   for (uint64_t i = 0; i < 9000; i++) {
     Delete(BigEndian(i * 0x9e3779b97f4a7c15));
   }
   ASSERT_OK(filter_->WaitForMerge());
-  EXPECT_EQ(filter_->GetStatistics().merges, merges + 1);
-  EXPECT_LT(filter_->GetStatistics().keys_in_surf, 23000);
+  EXPECT_EQ(Stats().merges, merges + 1);
+  EXPECT_LT(Stats().keys_in_surf, 23000);
   ExpectKeys();
 }
 
@@ -164,7 +149,7 @@ TEST_F(DynamicSurfTest, SourceThatFails) {
   steps_to_failure_ = 3;
   EXPECT_TRUE(filter_->Merge().IsIOError());
   EXPECT_TRUE(filter_->WaitForMerge().IsIOError());
-  EXPECT_EQ(filter_->GetStatistics().merges, 0);
+  EXPECT_EQ(Stats().merges, 0);
   ExpectKeys();
   // Inserts go on, until there is no room. No merge begins by itself.
   Status s;
@@ -183,56 +168,15 @@ TEST_F(DynamicSurfTest, SourceThatFails) {
   ASSERT_OK(filter_->Insert("one more"));
   keys_.insert("one more");
   ExpectExactly();
-  EXPECT_EQ(filter_->GetStatistics().keys_not_found, 0);
+  EXPECT_EQ(Stats().keys_not_found, 0);
 }
-
-// Blocks the threads that pass it until it is opened.
-class Gate {
- public:
-  void Open() {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    is_open_ = true;
-    changed_.notify_all();
-  }
-  void Pass() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return is_open_; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool is_open_ = false;
-};
 
 // While a merge is stuck in the source, everything else goes on.
 TEST_F(DynamicSurfTest, NobodyWaitsForAMerge) {
-  class GatedIterator final : public Iterator {
-   public:
-    GatedIterator(Gate* gate, std::unique_ptr<Iterator> it)
-        : gate_(gate), it_(std::move(it)) {}
-    bool Valid() const override { return it_->Valid(); }
-    void SeekToFirst() override { it_->SeekToFirst(); }
-    void SeekToLast() override { it_->SeekToLast(); }
-    void Seek(const Slice& target) override {
-      gate_->Pass();
-      it_->Seek(target);
-    }
-    void SeekForPrev(const Slice& target) override { it_->SeekForPrev(target); }
-    void Next() override { it_->Next(); }
-    void Prev() override { it_->Prev(); }
-    Slice key() const override { return it_->key(); }
-    Slice value() const override { return it_->value(); }
-    Status status() const override { return it_->status(); }
-
-   private:
-    Gate* const gate_;
-    const std::unique_ptr<Iterator> it_;
-  };
-  Gate gate;
-  const auto source = options_.source;
-  options_.source = [&gate, source] {
-    return std::make_unique<GatedIterator>(&gate, source());
+  Event gate;
+  options_.source = [&] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return std::make_unique<SetIterator>(keys_, -1, [&gate] { gate.Wait(); });
   };
   keys_ = {"key of a leaf"};
   Build();
@@ -240,19 +184,19 @@ TEST_F(DynamicSurfTest, NobodyWaitsForAMerge) {
   for (int i = 0; i < 20000; i++) Insert("k" + std::to_string(i));
   for (int i = 0; i < 20000; i += 3) Delete("k" + std::to_string(i));
   ExpectKeys();
-  EXPECT_EQ(filter_->GetStatistics().merges, 0);
-  EXPECT_EQ(filter_->GetStatistics().waits, 0);
+  EXPECT_EQ(Stats().merges, 0);
+  EXPECT_EQ(Stats().waits, 0);
   // At eight times that number, inserts wait.
   std::thread writer([&] {
     for (int i = 20000; i < 60000; i++) Insert("k" + std::to_string(i));
   });
-  while (filter_->GetStatistics().waits == 0) std::this_thread::yield();
-  EXPECT_EQ(filter_->GetStatistics().merges, 0);
-  gate.Open();
+  while (Stats().waits == 0) std::this_thread::yield();
+  EXPECT_EQ(Stats().merges, 0);
+  gate.Set();
   writer.join();
   ASSERT_OK(filter_->Merge());
   ExpectExactly();
-  EXPECT_EQ(filter_->GetStatistics().keys_extra, 0);
+  EXPECT_EQ(Stats().keys_extra, 0);
 }
 
 // Keys that are always there are always found, and all is exact in the end.
@@ -303,7 +247,7 @@ TEST_F(DynamicSurfTest, ReadersAndWriters) {
   std::thread merger([&] {
     while (!is_done) {
       ASSERT_OK(filter_->Merge());
-      filter_->GetStatistics();
+      Stats();
     }
   });
   for (std::thread& writer : writers) writer.join();
@@ -311,52 +255,47 @@ TEST_F(DynamicSurfTest, ReadersAndWriters) {
   for (std::thread& reader : readers) reader.join();
   merger.join();
   ASSERT_OK(filter_->Merge());
-  EXPECT_EQ(filter_->GetStatistics().keys_not_found, 0);
+  EXPECT_EQ(Stats().keys_not_found, 0);
   ExpectKeys();
   // Keys that were being changed when a merge looked may stay.
   const DynamicSurfCount count = filter_->Count(Range("", kEnd));
   EXPECT_EQ(count.least, count.most);
-  EXPECT_LE(count.most, keys_.size() + filter_->GetStatistics().keys_extra);
+  EXPECT_LE(count.most, keys_.size() + Stats().keys_extra);
 }
 
 TEST_F(DynamicSurfTest, OverADb) {
   PutOwnFolderInMemory();
-  const std::string folder = test::PerThreadDBPath("dynamic_surf");
-  Options options;
-  options.create_if_missing = true;
-  ASSERT_OK(DestroyDB(folder, options));
-  std::unique_ptr<DB> db;
-  ASSERT_OK(OpenDB(&db, options, folder));
-  options_.source = [&db] {
-    return std::unique_ptr<Iterator>(db->NewIterator(ReadOptions()));
+  OwnDB own;
+  own.OpenNew();
+  options_.source = [&own] {
+    return std::unique_ptr<Iterator>(own.db_->NewIterator(ReadOptions()));
   };
   Build();
   for (int i = 0; i < 20000; i++) {
     const std::string key = "user " + std::to_string(i * 7919 % 20011);
-    ASSERT_OK(db->Put(WriteOptions(), key, "value"));
+    own.Put(key);
     ASSERT_OK(filter_->Insert(key));
     if (i % 3 != 0) continue;
     ASSERT_OK(filter_->Delete(key));
-    ASSERT_OK(db->Delete(WriteOptions(), key));
+    own.Delete(key);
   }
   ASSERT_OK(filter_->Merge());
-  std::unique_ptr<Iterator> it(db->NewIterator(ReadOptions()));
-  uint64_t keys = 0;
-  for (it->SeekToFirst(); it->Valid(); it->Next(), keys++) {
-    ASSERT_TRUE(filter_->MayContain(it->key()));
-  }
-  EXPECT_EQ(filter_->Count(Range("", kEnd)).least, keys);
-  EXPECT_EQ(filter_->Count(Range("", kEnd)).most, keys);
+  const Records records = AllRecords(own.db_.get());
+  for (const auto& [key, value] : records)
+    ASSERT_TRUE(filter_->MayContain(key));
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).least, records.size());
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).most, records.size());
 
+  const std::string& folder = own.path_;
   const std::string file = folder + "/filter";
   ASSERT_OK(filter_->Insert("not merged"));
   ASSERT_OK(filter_->Save(file));
-  const DynamicSurfStatistics saved = filter_->GetStatistics();
+  const DynamicSurfStatistics saved = Stats();
   ASSERT_OK(DynamicSurf::Load(options_, file, &filter_));
-  EXPECT_EQ(filter_->GetStatistics().keys_in_surf, saved.keys_in_surf);
-  EXPECT_EQ(filter_->GetStatistics().keys_in_front, 1);
+  EXPECT_EQ(Stats().keys_in_surf, saved.keys_in_surf);
+  EXPECT_EQ(Stats().keys_in_front, 1);
   EXPECT_TRUE(filter_->MayContain("not merged"));
-  EXPECT_EQ(filter_->GetStatistics().surf_bytes, saved.surf_bytes);
+  EXPECT_EQ(Stats().surf_bytes, saved.surf_bytes);
 
   EXPECT_TRUE(
       DynamicSurf::Load(options_, folder + "/none", &filter_).IsIOError() ||
@@ -375,7 +314,6 @@ TEST_F(DynamicSurfTest, OverADb) {
   EXPECT_TRUE(filter_->Save(pipe).IsInvalidArgument());
   ASSERT_OK(options_.env->DeleteFile(pipe));
   filter_.reset();
-  it.reset();
 }
 
 }  // namespace

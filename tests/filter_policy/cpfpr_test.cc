@@ -14,12 +14,11 @@
 
 #include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/model/query_sample.h"
-#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/search/design_judge.h"
 #include "filter_policy/proteus/search/design_search.h"
 #include "tests/filter_blocks.h"
-#include "tests/key_families.h"
+#include "tests/filter_policy/prefixes.h"
 #include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -28,23 +27,36 @@ namespace {
 
 using Keys = std::vector<std::string>;
 
-std::string PrefixOf(std::string key, uint32_t bits) {
-  key.resize(BytesForBits(bits));
-  if (bits % 8 != 0) {
-    key.back() = static_cast<char>(static_cast<uint8_t>(key.back()) &
-                                   0xff << (8 - bits % 8));
-  }
-  return key;
-}
+// The model of keys and samples, and of a prior if that is asked for.
+struct Modeled {
+  explicit Modeled(const Keys& keys,
+                   const std::vector<SampleQuery>& samples = {},
+                   bool with_prior = false)
+      : store(Stored(keys)),
+        statistics(store),
+        model(store, statistics, samples,
+              with_prior ? MakePrior(store, statistics, 0, false)
+                         : std::vector<LocatedQuery>()) {}
 
-std::set<std::string> PrefixesOf(const Keys& keys, uint32_t bits,
-                                 size_t shortest_key = 0) {
-  std::set<std::string> prefixes;
-  for (const std::string& key : keys) {
-    if (key.size() >= shortest_key) prefixes.insert(PrefixOf(key, bits));
+  // The bytes of the trie of a design.
+  uint64_t TrieBytes(const ProteusDesign& design, uint64_t bytes) const {
+    return design.trie_bits() == 0
+               ? 0
+               : statistics.SizeOfTrie(design.trie_bits(), bytes).bytes;
   }
-  return prefixes;
-}
+  // The rate that the model predicts for a design.
+  double RateOf(const ProteusDesign& design, uint64_t bytes) const {
+    return model.Evaluate(design, bytes, TrieBytes(design, bytes));
+  }
+  ProteusDesign Choose(DesignSpace space, uint64_t bytes,
+                       const std::vector<AmqKind>& kinds) const {
+    return DesignSearch(model, statistics, kinds).Choose(space, bytes);
+  }
+
+  const KeyStore store;
+  const KeyStatistics statistics;
+  const CpfprModel model;
+};
 
 std::vector<KeyFamily> Families() {
   std::vector<KeyFamily> families = KeyFamilies(150, 21);
@@ -62,12 +74,11 @@ std::vector<KeyFamily> Families() {
   return families;
 }
 
-}  // namespace
-
 // ---- Key statistics ----
 
-TEST(KeyStatisticsTest, CountsOfPrefixes) {
+TEST(KeyStatisticsTest, CountsOfPrefixesAndSeries) {
   for (const KeyFamily& family : Families()) {
+    SCOPED_TRACE(family.name);
     const KeyStore store = Stored(family.keys);
     const KeyStatistics statistics(store);
     EXPECT_EQ(family.keys.size(), statistics.num_keys());
@@ -82,22 +93,13 @@ TEST(KeyStatisticsTest, CountsOfPrefixes) {
     const auto last = static_cast<uint32_t>(8 * longest + 20);
     for (uint32_t bits = 0; bits <= last; bits += bits < 300 ? 1 : 41) {
       ASSERT_EQ(PrefixesOf(family.keys, bits).size(), statistics.Prefixes(bits))
-          << family.name << " " << bits;
+          << bits;
     }
-  }
-}
-
-TEST(KeyStatisticsTest, CountsOfSeries) {
-  for (const KeyFamily& family : Families()) {
-    const KeyStore store = Stored(family.keys);
-    const KeyStatistics statistics(store);
-    const size_t longest = statistics.longest_key();
     std::map<uint32_t, uint64_t> counts;  // of keys at least as long
     for (size_t bytes = 1; bytes <= longest; bytes++) {
       const auto bits = static_cast<uint32_t>(8 * bytes);
       counts[bits] = PrefixesOf(family.keys, bits, bytes).size();
-      ASSERT_EQ(counts[bits], statistics.PrefixesOfLongKeys(bits))
-          << family.name << " " << bits;
+      ASSERT_EQ(counts[bits], statistics.PrefixesOfLongKeys(bits)) << bits;
     }
     for (uint32_t first = 8; first <= 8 * longest; first += 8) {
       for (uint32_t stride : {0, 8, 16, 24, 64}) {
@@ -107,7 +109,7 @@ TEST(KeyStatisticsTest, CountsOfSeries) {
           expected += counts[bits];
         }
         ASSERT_EQ(expected, statistics.PrefixesOfSeries(first, stride))
-            << family.name << " " << first << "+" << stride;
+            << first << "+" << stride;
       }
       if (first > 200) first += 160;
     }
@@ -115,13 +117,11 @@ TEST(KeyStatisticsTest, CountsOfSeries) {
 }
 
 TEST(KeyStatisticsTest, NoKeys) {
-  const KeyStore store;
-  const KeyStatistics statistics(store);
-  EXPECT_EQ(0u, statistics.num_keys());
-  EXPECT_EQ(0u, statistics.Prefixes(0));
-  EXPECT_EQ(0u, statistics.Prefixes(64));
-  const CpfprModel model(store, statistics, {{"a", "b", true}});
-  EXPECT_TRUE(model.queries().empty());
+  const Modeled none({}, {{"a", "b", true}});
+  EXPECT_EQ(0u, none.statistics.num_keys());
+  EXPECT_EQ(0u, none.statistics.Prefixes(0));
+  EXPECT_EQ(0u, none.statistics.Prefixes(64));
+  EXPECT_TRUE(none.model.queries().empty());
 }
 
 // Keys that differ only after the last bits that are counted are distinct.
@@ -135,8 +135,6 @@ TEST(KeyStatisticsTest, LongSharedPrefixes) {
   EXPECT_EQ(1u, statistics.Prefixes(KeyStatistics::kMaxBits));
   EXPECT_EQ(256u, statistics.Prefixes(8 * 602));
 }
-
-namespace {
 
 // Counts the levels of a trie of prefixes that all differ.
 std::vector<FstLevelCounts> CountLevels(const Keys& keys, uint32_t bits,
@@ -165,8 +163,6 @@ std::vector<FstLevelCounts> CountLevels(const Keys& keys, uint32_t bits,
   return levels;
 }
 
-}  // namespace
-
 TEST(KeyStatisticsTest, LevelsOfTries) {
   size_t compared = 0;
   for (const KeyFamily& family : Families()) {
@@ -194,8 +190,6 @@ TEST(KeyStatisticsTest, LevelsOfTries) {
 }
 
 // ---- The model ----
-
-namespace {
 
 // Keys and queries as numbers of a few bits.
 struct SmallSpace {
@@ -226,12 +220,10 @@ struct SmallSpace {
         possible.lower_bound(bits == 0 ? 0 : prefix << (8 * bytes - bits));
     return it != possible.end() && Prefix(*it, bits) == prefix;
   }
-  bool IsEmpty(uint32_t lo, uint32_t hi) const {
+  // Returns true if a range lies between two keys.
+  bool Counts(uint32_t lo, uint32_t hi) const {
     const auto it = keys.lower_bound(lo);
-    return it == keys.end() || *it > hi;
-  }
-  bool IsOutside(uint32_t lo, uint32_t hi) const {
-    return hi < *keys.begin() || lo > *keys.rbegin();
+    return it != keys.begin() && it != keys.end() && *it > hi;
   }
 
   // The probability that a design takes an empty query for one that is not,
@@ -266,13 +258,20 @@ struct SmallSpace {
   }
 };
 
-void CompareWithEnumeration(
-    const SmallSpace& space, const std::vector<SampleQuery>& samples,
-    const std::vector<std::pair<uint32_t, uint32_t>>& ranges) {
-  const KeyStore store = Stored(space.AllKeys());
-  const KeyStatistics statistics(store);
-  const CpfprModel model(store, statistics, samples);
-  ASSERT_EQ(ranges.size(), model.queries().size());
+// Ranges of numbers, both ends included.
+using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
+
+// Compares what the model says of these ranges, which count as samples, with
+// what an enumeration says, for all designs.
+void CompareWithEnumeration(const SmallSpace& space, const Ranges& ranges,
+                            bool hi_inclusive = true) {
+  std::vector<SampleQuery> samples;
+  for (const auto& [lo, hi] : ranges) {
+    samples.push_back(
+        {space.Key(lo), space.Key(hi_inclusive ? hi : hi + 1), hi_inclusive});
+  }
+  const Modeled modeled(space.AllKeys(), samples);
+  ASSERT_EQ(ranges.size(), modeled.model.queries().size());
   // These rates matter for filters of any size.
   const uint64_t bytes = 128;
   const uint32_t max_bits = 8 * space.bytes;
@@ -291,7 +290,7 @@ void CompareWithEnumeration(
     }
   }
   for (const ProteusDesign& design : designs) {
-    const LayerPlans plans = PlanLayers(design, statistics, bytes, 0);
+    const LayerPlans plans = PlanLayers(design, modeled.statistics, bytes, 0);
     const double first_rate = plans.of[0].false_positive_rate;
     const double rate =
         plans.of[design.outer_bits() > 0 ? 1 : 0].false_positive_rate;
@@ -305,12 +304,10 @@ void CompareWithEnumeration(
     }
     if (!countable) continue;
     EXPECT_NEAR(sum / static_cast<double>(ranges.size()),
-                model.Evaluate(design, bytes, 0), 1e-9)
+                modeled.model.Evaluate(design, bytes, 0), 1e-9)
         << design.Describe();
   }
 }
-
-}  // namespace
 
 TEST(CpfprTest, AllQueriesOnKeysOfOneByte) {
   Random rnd(31);
@@ -321,17 +318,13 @@ TEST(CpfprTest, AllQueriesOnKeysOfOneByte) {
     }
     for (bool inclusive : {true, false}) {
       SCOPED_TRACE(std::to_string(odds) + (inclusive ? "" : ", exclusive"));
-      std::vector<SampleQuery> samples;
-      std::vector<std::pair<uint32_t, uint32_t>> ranges;
+      Ranges ranges;
       for (uint32_t lo = 0; lo < 256; lo += 1 + rnd.Uniform(4)) {
         for (uint32_t hi = lo; hi < 255; hi += 1 + rnd.Uniform(4)) {
-          if (!space.IsEmpty(lo, hi) || space.IsOutside(lo, hi)) continue;
-          ranges.push_back({lo, hi});
-          samples.push_back(
-              {space.Key(lo), space.Key(inclusive ? hi : hi + 1), inclusive});
+          if (space.Counts(lo, hi)) ranges.push_back({lo, hi});
         }
       }
-      CompareWithEnumeration(space, samples, ranges);
+      CompareWithEnumeration(space, ranges, inclusive);
     }
   }
 }
@@ -344,20 +337,15 @@ TEST(CpfprTest, QueriesOnKeysOfTwoBytes) {
       space.keys.insert(rnd.Uniform(1 << 16));
     }
     for (uint32_t width : {0u, 30u, 300u}) {
-      std::vector<SampleQuery> samples;
-      std::vector<std::pair<uint32_t, uint32_t>> ranges;
+      Ranges ranges;
       while (ranges.size() < 40) {
         const uint32_t lo = rnd.Uniform(1 << 16);
         const uint32_t hi = lo + (width == 0 ? 0 : rnd.Uniform(width));
-        if (hi > 0xffff || !space.IsEmpty(lo, hi) || space.IsOutside(lo, hi)) {
-          continue;
-        }
-        ranges.push_back({lo, hi});
-        samples.push_back({space.Key(lo), space.Key(hi), true});
+        if (space.Counts(lo, hi)) ranges.push_back({lo, hi});
       }
       SCOPED_TRACE(std::to_string(num_keys) + " keys, " +
                    std::to_string(width));
-      CompareWithEnumeration(space, samples, ranges);
+      CompareWithEnumeration(space, ranges);
     }
   }
 }
@@ -377,56 +365,54 @@ TEST(CpfprTest, QueriesOnPrintedKeys) {
     while (space.keys.size() < static_cast<size_t>(num_keys)) {
       space.keys.insert(digits[rnd.Uniform(16)] << 8 | ('a' + rnd.Uniform(26)));
     }
-    std::vector<SampleQuery> samples;
-    std::vector<std::pair<uint32_t, uint32_t>> ranges;
+    Ranges ranges;
     while (ranges.size() < 200) {
       const uint32_t lo = rnd.Uniform(1 << 16);
       const uint32_t hi = lo + rnd.Uniform(rnd.OneIn(2) ? 5 << 8 : 60 << 8);
-      if (hi > 0xffff || !space.IsEmpty(lo, hi) || space.IsOutside(lo, hi)) {
-        continue;
-      }
+      if (!space.Counts(lo, hi)) continue;
       // The model takes the bits that the bounds share to be possible.
       uint32_t shared = 16;
       while (space.Prefix(lo, shared) != space.Prefix(hi, shared)) shared--;
       if (!space.IsPossible(space.Prefix(lo, shared), shared)) continue;
       ranges.push_back({lo, hi});
-      samples.push_back({space.Key(lo), space.Key(hi), true});
     }
     SCOPED_TRACE(num_keys);
-    CompareWithEnumeration(space, samples, ranges);
+    CompareWithEnumeration(space, ranges);
   }
 }
 
-TEST(CpfprTest, SamplesThatDoNotCount) {
-  const Keys keys = {"b", "d", "f"};
-  const KeyStore store = Stored(keys);
-  const KeyStatistics statistics(store);
-  const auto queries = [&](const std::vector<SampleQuery>& samples,
-                           uint32_t outside = 0) {
-    const CpfprModel model(store, statistics, samples);
-    EXPECT_EQ(outside, model.outside());
-    return model.queries().size();
+TEST(CpfprTest, SamplesThatCount) {
+  struct Case {
+    std::vector<SampleQuery> samples;
+    size_t counted;
+    uint32_t outside = 0;
   };
-  // This query holds a key.
-  EXPECT_EQ(0u, queries({{"b", "b", true}}));
-  EXPECT_EQ(0u, queries({{"a", "b", true}}));
-  EXPECT_EQ(0u, queries({{"c", "d", true}}));
-  EXPECT_EQ(0u, queries({{"d", "d\x01", false}}));
-  EXPECT_EQ(0u, queries({{"a", "z", true}, {"f", "z", true}}));
-  // This query holds no key.
-  EXPECT_EQ(1u, queries({{"c", "c", true}}));
-  EXPECT_EQ(1u, queries({{"c", "d", false}}));
-  EXPECT_EQ(1u, queries({{"d\x01", "f", false}}));
-  EXPECT_EQ(1u, queries({{"a", "z", true}, {"c", "cc", true}}));
-  // This query is an empty range.
-  EXPECT_EQ(0u, queries({{"c", "b", true}}));
-  EXPECT_EQ(0u, queries({{"c", "c", false}}));
-  EXPECT_EQ(0u, queries({{"z", "a", true}}));
-  // The file is not asked this query.
-  EXPECT_EQ(0u, queries({{"a", "a", true}}, 1));
-  EXPECT_EQ(0u, queries({{"a", "b", false}}, 1));
-  EXPECT_EQ(0u, queries({{"g", "h", true}, {"f\x01", "g", true}}, 2));
-  EXPECT_EQ(1u, queries({{"g", "h", true}, {"c", "c", true}}, 1));
+  for (const auto& [samples, counted, outside] : std::initializer_list<Case>{
+           // These hold a key.
+           {{{"b", "b", true}}, 0},
+           {{{"a", "b", true}}, 0},
+           {{{"c", "d", true}}, 0},
+           {{{"d", "d\x01", false}}, 0},
+           {{{"a", "z", true}, {"f", "z", true}}, 0},
+           // These, or one of them, hold no key.
+           {{{"c", "c", true}}, 1},
+           {{{"c", "d", false}}, 1},
+           {{{"d\x01", "f", false}}, 1},
+           {{{"a", "z", true}, {"c", "cc", true}}, 1},
+           // These are empty ranges.
+           {{{"c", "b", true}}, 0},
+           {{{"c", "c", false}}, 0},
+           {{{"z", "a", true}}, 0},
+           // The file is not asked these.
+           {{{"a", "a", true}}, 0, 1},
+           {{{"a", "b", false}}, 0, 1},
+           {{{"g", "h", true}, {"f\x01", "g", true}}, 0, 2},
+           {{{"g", "h", true}, {"c", "c", true}}, 1, 1}}) {
+    SCOPED_TRACE(samples[0].lo + " to " + samples[0].hi);
+    const Modeled modeled({"b", "d", "f"}, samples);
+    EXPECT_EQ(counted, modeled.model.queries().size());
+    EXPECT_EQ(outside, modeled.model.outside());
+  }
 }
 
 // Every sample counts once, in any order.
@@ -434,34 +420,26 @@ TEST(CpfprTest, OrderOfSamples) {
   Random rnd(33);
   const Keys keys = KeyFamilies(300, 33)[3].keys;
   std::vector<SampleQuery> samples;
+  size_t expected = 0;
   for (const std::string& key : keys) {
-    for (const std::string& other : Around(key)) {
-      samples.push_back({other, other + "\x01", !rnd.OneIn(2)});
+    for (const std::string& lo : Around(key)) {
+      samples.push_back({lo, lo + "\x01", !rnd.OneIn(2)});
+      const auto it = std::lower_bound(keys.begin(), keys.end(), lo);
+      if (it == keys.begin() || it == keys.end()) continue;
+      expected += samples.back().hi_inclusive ? *it > samples.back().hi
+                                              : *it >= samples.back().hi;
     }
   }
-  size_t expected = 0;
-  for (const SampleQuery& sample : samples) {
-    const auto it = std::lower_bound(keys.begin(), keys.end(), sample.lo);
-    const bool empty =
-        it == keys.end() ||
-        (sample.hi_inclusive ? *it > sample.hi : *it >= sample.hi);
-    expected += empty && it != keys.end() && it != keys.begin();
-  }
-  const KeyStore store = Stored(keys);
-  const KeyStatistics statistics(store);
   const ProteusDesign design = TrieAndSet(0, 480);
-  const CpfprModel model(store, statistics, samples);
-  EXPECT_EQ(expected, model.queries().size());
-  const double fpr = model.Evaluate(design, 600, 0);
+  const Modeled modeled(keys, samples);
+  EXPECT_EQ(expected, modeled.model.queries().size());
   std::reverse(samples.begin(), samples.end());
-  const CpfprModel again(store, statistics, samples);
-  EXPECT_EQ(expected, again.queries().size());
-  EXPECT_NEAR(fpr, again.Evaluate(design, 600, 0), 1e-9);
+  const Modeled again(keys, samples);
+  EXPECT_EQ(expected, again.model.queries().size());
+  EXPECT_NEAR(modeled.RateOf(design, 600), again.RateOf(design, 600), 1e-9);
 }
 
 // ---- The choice ----
-
-namespace {
 
 struct Case {
   std::string name;
@@ -500,31 +478,26 @@ std::vector<Case> CasesOfNumbers() {
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases = CasesOfNumbers();
-  Case text;
-  text.name = "text";
-  text.keys = KeyFamilies(2000, 42)[2].keys;
+  cases.push_back({"text", KeyFamilies(2000, 42)[2].keys, {}});
   const Keys asked = KeyFamilies(300, 43)[2].keys;
   for (const std::string& key : asked) {
     std::string hi = key;
     hi.back()++;
-    text.samples.push_back({key, hi, true});
+    cases.back().samples.push_back({key, hi, true});
   }
-  cases.push_back(text);
   return cases;
 }
-
-}  // namespace
 
 TEST(CpfprTest, ChoosesAmongTheBest) {
   const std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   for (const Case& c : AllCases()) {
-    const KeyStore store = Stored(c.keys);
-    const KeyStatistics statistics(store);
-    const CpfprModel model(store, statistics, c.samples);
+    const Modeled modeled(c.keys, c.samples);
+    const CpfprModel& model = modeled.model;
     ASSERT_GT(model.queries().size(), 50u);
     for (int bits_per_key : {6, 10, 16}) {
       const uint64_t bytes = c.keys.size() * bits_per_key / 8;
-      const uint32_t max_bits = std::min<uint32_t>(statistics.max_bits(), 200);
+      const uint32_t max_bits =
+          std::min<uint32_t>(modeled.statistics.max_bits(), 200);
       double best_one = 1;
       double best_two = 1;
       double best_trie = 1;
@@ -534,7 +507,8 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
               best_one, model.Evaluate(TrieAndSet(0, second, kind), bytes, 0));
           for (uint32_t first = 1; first < second; first++) {
             if (max_bits > 64 && (first + second) % 5 != 0) continue;
-            const uint64_t trie = statistics.SizeOfTrie(first, bytes).bytes;
+            const uint64_t trie =
+                modeled.TrieBytes(TrieAndSet(first, 0), bytes);
             if (trie <= bytes) {
               best_trie = std::min(
                   best_trie,
@@ -554,14 +528,9 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
            {std::pair(DesignSpace::kOnePrefixFilter, best_one),
             {DesignSpace::kTwoPrefixFilters, best_two},
             {DesignSpace::kProteus, best_trie}}) {
-        const ProteusDesign design =
-            DesignSearch(model, statistics, kinds).Choose(space, bytes);
-        const uint64_t trie =
-            design.trie_bits() > 0
-                ? statistics.SizeOfTrie(design.trie_bits(), bytes).bytes
-                : 0;
-        EXPECT_LE(trie, bytes);
-        EXPECT_LE(model.Evaluate(design, bytes, trie),
+        const ProteusDesign design = modeled.Choose(space, bytes, kinds);
+        EXPECT_LE(modeled.TrieBytes(design, bytes), bytes);
+        EXPECT_LE(modeled.RateOf(design, bytes),
                   best + std::max(0.01, 0.05 * best))
             << c.name << ", " << bits_per_key << " bits, " << design.Describe();
         EXPECT_TRUE(space == DesignSpace::kProteus || design.trie_bits() == 0);
@@ -572,29 +541,15 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
   }
 }
 
-// The model of a case, with a prior, and 12 bits per key.
-struct ModelWithPrior {
-  explicit ModelWithPrior(const Case& c)
-      : store(Stored(c.keys)),
-        statistics(store),
-        model(store, statistics, c.samples,
-              MakePrior(store, statistics, 0, false)),
-        bytes(c.keys.size() * 12 / 8) {}
-
-  const KeyStore store;
-  const KeyStatistics statistics;
-  const CpfprModel model;
-  const uint64_t bytes;
-};
-
 // Groups of queries give the rates that the queries one by one give, with a
 // prior, with whole keys, and in series.
 TEST(CpfprTest, RatesOfGroups) {
   constexpr double kRounding = 1e-12;
   for (const Case& c : AllCases()) {
-    const ModelWithPrior of_case(c);
-    const KeyStatistics& statistics = of_case.statistics;
-    const CpfprModel& model = of_case.model;
+    const Modeled modeled(c.keys, c.samples, /*with_prior=*/true);
+    const KeyStatistics& statistics = modeled.statistics;
+    const CpfprModel& model = modeled.model;
+    const uint64_t bytes = c.keys.size() * 12 / 8;
     const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 200);
     for (uint32_t bits = 8; bits <= last; bits += 8) {
       for (uint32_t stride : {0, 8, 24}) {
@@ -608,8 +563,7 @@ TEST(CpfprTest, RatesOfGroups) {
             ProteusDesign design = TrieAndSet(
                 trie, bits, way == 1 ? kRibbonAmq : kBloomAmq, stride);
             if (way > 0) design = WithKeys(design, 0.2 * way, way > 1);
-            const LayerPlans plans =
-                PlanLayers(design, statistics, of_case.bytes, 0);
+            const LayerPlans plans = PlanLayers(design, statistics, bytes, 0);
             const DesignRates one_by_one = model.Average(design, plans, step);
             const DesignRates grouped =
                 RatesOfGroups(model, groups, design, plans);
@@ -631,9 +585,10 @@ TEST(CpfprTest, RatesOfGroups) {
 TEST(CpfprTest, RatesOfTwoSets) {
   constexpr double kRounding = 1e-9;
   for (const Case& c : AllCases()) {
-    const ModelWithPrior of_case(c);
-    const KeyStatistics& statistics = of_case.statistics;
-    const CpfprModel& model = of_case.model;
+    const Modeled modeled(c.keys, c.samples, /*with_prior=*/true);
+    const KeyStatistics& statistics = modeled.statistics;
+    const CpfprModel& model = modeled.model;
+    const uint64_t bytes = c.keys.size() * 12 / 8;
     const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 120);
     for (size_t step : {1, 3}) {
       const QuerySample sample = MakeQuerySample(model, step);
@@ -641,8 +596,7 @@ TEST(CpfprTest, RatesOfTwoSets) {
       for (uint32_t first = 3; first < last; first += 11) {
         for (uint32_t bits = first + 1; bits <= last; bits += 7) {
           const ProteusDesign design = TwoSets(first, bits, kBloomAmq, 0.4);
-          const LayerPlans plans =
-              PlanLayers(design, statistics, of_case.bytes, 0);
+          const LayerPlans plans = PlanLayers(design, statistics, bytes, 0);
           const DesignRates one_by_one = model.Average(design, plans, step);
           const DesignRates of_sample =
               RatesOfTwoSets(model, sample, design, plans, /*most=*/1);
@@ -664,52 +618,30 @@ TEST(CpfprTest, RatesOfTwoSets) {
   }
 }
 
-TEST(CpfprTest, ChoosesAllowedKinds) {
-  const Case c = CasesOfNumbers()[0];
-  const KeyStore store = Stored(c.keys);
-  const KeyStatistics statistics(store);
-  const CpfprModel model(store, statistics, c.samples);
-  for (AmqKind kind : {kBloomAmq, kRibbonAmq}) {
-    for (DesignSpace space :
-         {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters}) {
-      EXPECT_EQ(
-          kind,
-          DesignSearch(model, statistics, {kind}).Choose(space, 5000).amq);
-    }
-  }
-}
-
 // Where false positives are cheap, designs are cheaper to ask, and have at most
 // MaxRateForTime more of them.
 TEST(CpfprTest, PriceOfAFalsePositive) {
+  const std::vector<AmqKind> kinds = {kBloomAmq, kRibbonAmq};
   int cheaper = 0;
   for (const Case& c : CasesOfNumbers()) {
-    const KeyStore store = Stored(c.keys);
-    const KeyStatistics statistics(store);
-    const CpfprModel model(store, statistics, c.samples);
+    const Modeled modeled(c.keys, c.samples);
     const uint64_t bytes = c.keys.size() * 14 / 8;
     const auto choose = [&](uint64_t price) {
-      return DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq}, {price})
+      return DesignSearch(modeled.model, modeled.statistics, kinds, {price})
           .Choose(DesignSpace::kProteus, bytes);
-    };
-    const auto rate_of = [&](const ProteusDesign& design) {
-      const uint64_t trie =
-          design.trie_bits() > 0
-              ? statistics.SizeOfTrie(design.trie_bits(), bytes).bytes
-              : 0;
-      return model.Evaluate(design, bytes, trie);
     };
     const ProteusDesign usual = choose(kUsualPrice);
     EXPECT_EQ(usual.Describe(),
-              DesignSearch(model, statistics, {kBloomAmq, kRibbonAmq})
-                  .Choose(DesignSpace::kProteus, bytes)
-                  .Describe());
+              modeled.Choose(DesignSpace::kProteus, bytes, kinds).Describe());
     const ProteusDesign cheap = choose(kCachedPrice);
     const ProteusDesign dear = choose(10 * kUsualPrice);
-    EXPECT_LE(rate_of(cheap), rate_of(dear) + MaxRateForTime(kCachedPrice))
+    const double rate_of_dear = modeled.RateOf(dear, bytes);
+    const double rate_of_usual = modeled.RateOf(usual, bytes);
+    const double rate_of_cheap = modeled.RateOf(cheap, bytes);
+    EXPECT_LE(rate_of_cheap, rate_of_dear + MaxRateForTime(kCachedPrice))
         << c.name << ": " << cheap.Describe() << ", not " << dear.Describe();
-    EXPECT_LE(rate_of(dear), rate_of(usual) + 1e-9) << c.name;
-    EXPECT_LE(rate_of(usual), rate_of(cheap) + 1e-9) << c.name;
+    EXPECT_LE(rate_of_dear, rate_of_usual + 1e-9) << c.name;
+    EXPECT_LE(rate_of_usual, rate_of_cheap + 1e-9) << c.name;
     if (usual.amq == kRibbonAmq && cheap.amq != kRibbonAmq) cheaper++;
   }
   EXPECT_GT(cheaper, 0);
@@ -720,15 +652,13 @@ TEST(CpfprTest, CountTests) {
   constexpr uint64_t kNeighbors = 64;
   for (const Case& c : CasesOfNumbers()) {
     SCOPED_TRACE(c.name);
-    const KeyStore store = Stored(c.keys);
-    const KeyStatistics statistics(store);
-    const CpfprModel model(store, statistics, c.samples);
-    const auto& queries = model.queries();
+    const Modeled modeled(c.keys, c.samples);
+    const auto& queries = modeled.model.queries();
     ASSERT_GT(queries.size(), 50u);
     LayerPlans plans;
     plans.of[0].false_positive_rate = 0.25;
     const auto tests_of = [&](const ProteusDesign& design) {
-      return model.CountTests(design, plans, /*step=*/1);
+      return modeled.model.CountTests(design, plans, /*step=*/1);
     };
     // The sums over queries that share at least `first` bits with a key.
     for (const uint32_t first : {0, 15, 25}) {
@@ -736,9 +666,9 @@ TEST(CpfprTest, CountTests) {
       double runs = 0;
       for (const LocatedQuery& query : queries) {
         if (query.shared() < first) continue;
-        const uint64_t count =
-            std::min(CountTested(query, statistics.alphabets(), first, 50),
-                     kMaxPrefixProbes);
+        const uint64_t count = std::min(
+            CountTested(query, modeled.statistics.alphabets(), first, 50),
+            kMaxPrefixProbes);
         prefixes += static_cast<double>(count);
         runs += static_cast<double>((count + kNeighbors - 1) / kNeighbors);
       }
@@ -765,22 +695,29 @@ TEST(CpfprTest, CountTests) {
   }
 }
 
-// No design fits.
-TEST(CpfprTest, NoBytes) {
+// A design has no kind that is not allowed, and where no design fits, one that
+// lets most through.
+TEST(CpfprTest, LittleChoice) {
   const Case c = CasesOfNumbers()[0];
-  const KeyStore store = Stored(c.keys);
-  const KeyStatistics statistics(store);
-  const CpfprModel model(store, statistics, c.samples);
+  const Modeled modeled(c.keys, c.samples);
   for (DesignSpace space :
        {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
         DesignSpace::kProteus}) {
+    for (AmqKind kind : {kBloomAmq, kRibbonAmq}) {
+      // A trie alone has no set.
+      const ProteusDesign design = modeled.Choose(space, 5000, {kind});
+      EXPECT_TRUE(design.amq == kind ||
+                  (design.num_sets() == 0 && space == DesignSpace::kProteus))
+          << design.Describe();
+    }
     for (uint64_t bytes : {0, 1, 60}) {
-      const ProteusDesign design =
-          DesignSearch(model, statistics, {kBloomAmq}).Choose(space, bytes);
-      EXPECT_GE(model.Evaluate(design, bytes, 0), 0.5);
+      const ProteusDesign design = modeled.Choose(space, bytes, {kBloomAmq});
+      EXPECT_GE(modeled.model.Evaluate(design, bytes, 0), 0.5);
       EXPECT_EQ(0u, design.trie_bits());
     }
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

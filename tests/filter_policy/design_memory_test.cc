@@ -13,6 +13,7 @@
 #include "filter_policy/proteus/prior/prior.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -20,6 +21,18 @@ namespace {
 
 using Keys = std::vector<std::string>;
 using Rates = DesignRates;
+
+std::vector<SampleQuery> EmptyQueries(const QueryOptions& options,
+                                      const KeySource& source, const Keys& keys,
+                                      size_t num, Rng* rng) {
+  std::vector<Query> queries;
+  EXPECT_OK(QuerySource(options, source, keys).DrawEmpty(num, rng, &queries));
+  std::vector<SampleQuery> samples;
+  for (const Query& query : queries) {
+    samples.push_back({query.lo, query.hi, query.hi_inclusive});
+  }
+  return samples;
+}
 
 class DesignMemoryTest : public ::testing::Test {
  protected:
@@ -44,14 +57,7 @@ class DesignMemoryTest : public ::testing::Test {
     QueryOptions options;
     options.distribution = distribution;
     options.rmax = rmax;
-    std::vector<Query> queries;
-    EXPECT_OK(
-        QuerySource(options, source_, keys).DrawEmpty(num, &rng, &queries));
-    std::vector<SampleQuery> samples;
-    for (const Query& query : queries) {
-      samples.push_back({query.lo, query.hi, true});
-    }
-    return samples;
+    return EmptyQueries(options, source_, keys, num, &rng);
   }
   // The design that a file of these keys gets, in words.
   std::string DesignOf(const Keys& keys,
@@ -74,8 +80,7 @@ class DesignMemoryTest : public ::testing::Test {
   // The rates that the model predicts for a design.
   Rates RatesOf(const ProteusDesign& design, const Keys& keys,
                 const std::vector<SampleQuery>& samples) {
-    KeyStore store;
-    for (const std::string& key : keys) store.Append(key);
+    const KeyStore store = Stored(keys);
     const KeyStatistics statistics(store);
     const CpfprModel model(store, statistics, samples,
                            MakePrior(store, statistics, samples.size(), false));
@@ -101,8 +106,6 @@ class DesignMemoryTest : public ::testing::Test {
 
 constexpr Rates kBad = {1, 1, 0};
 constexpr Rates kPerfect = {0, 0, 0};
-
-}  // namespace
 
 TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
   for (const ProteusDesign& odd :
@@ -140,49 +143,53 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   const auto uniform = Samples(keys, 2, QueryDistribution::kUniform, 1000);
   const ProteusDesign odd = TrieAndSet(0, 47);
   const Rates rates = RatesOf(odd, keys, uniform);
-  const auto is_kept =
-      [&](const Keys& file, const std::vector<SampleQuery>& samples,
-          double bits_per_key = 14, uint64_t price = kUsualPrice) {
-        settings_.memory = std::make_shared<DesignMemory>();
-        settings_.bits_per_key = 14;
-        settings_.demand.price = kUsualPrice;
-        DesignOf(keys, uniform);
-        const std::string planted = Plant(odd, rates);
-        settings_.bits_per_key = bits_per_key;
-        settings_.demand.price = price;
-        const std::string design = DesignOf(file, samples);
-        if (design == planted) return true;
-        EXPECT_EQ(SearchedDesignOf(file, samples), design);
-        EXPECT_EQ(2u, settings_.memory->Designs().size());
-        return false;
-      };
   const auto drawn = [&](QueryDistribution distribution, uint64_t rmax,
                          size_t num = 5000) {
     return Samples(keys, 3, distribution, rmax, num);
   };
-  EXPECT_TRUE(is_kept(keys, drawn(QueryDistribution::kUniform, 1000)));
-  EXPECT_FALSE(is_kept(keys, {})) << "no samples";
-  EXPECT_FALSE(is_kept(keys, drawn(QueryDistribution::kUniform, 1000, 1000)))
-      << "few samples";
-  EXPECT_FALSE(is_kept(keys, drawn(QueryDistribution::kCorrelated, 32)))
-      << "samples close to keys";
-  EXPECT_FALSE(is_kept(keys, drawn(QueryDistribution::kUniform, 1 << 30)))
-      << "long ranges";
-  EXPECT_FALSE(is_kept(keys, drawn(QueryDistribution::kUniform, 0)))
-      << "points";
-  EXPECT_FALSE(is_kept(KeysOf(4, kKeys / 3), uniform)) << "fewer keys";
-  EXPECT_FALSE(is_kept(keys, uniform, 10)) << "fewer bits";
-  EXPECT_FALSE(is_kept(keys, uniform, 14, kCachedPrice)) << "cheap reads";
   // Keys that lie closer together share more bits, and those of another length
   // are of another kind.
   Keys close = keys;
-  for (std::string& key : close)
-    key = std::string(2, '\x7f') + key.substr(0, 6);
+  for (std::string& key : close) key = "\x7f\x7f" + key.substr(0, 6);
   SortUnique(&close);
-  EXPECT_FALSE(is_kept(close, {})) << "closer keys";
   Keys longer = keys;
   for (std::string& key : longer) key += "12345678";
-  EXPECT_FALSE(is_kept(longer, uniform)) << "longer keys";
+  struct Case {
+    const char* name;
+    bool is_kept;
+    Keys file;
+    std::vector<SampleQuery> samples;
+    double bits_per_key = 14;
+    uint64_t price = kUsualPrice;
+  };
+  constexpr auto kUniform = QueryDistribution::kUniform;
+  for (const Case& c : std::initializer_list<Case>{
+           {"like the first", true, keys, drawn(kUniform, 1000)},
+           {"no samples", false, keys, {}},
+           {"few samples", false, keys, drawn(kUniform, 1000, 1000)},
+           {"samples close to keys", false, keys,
+            drawn(QueryDistribution::kCorrelated, 32)},
+           {"long ranges", false, keys, drawn(kUniform, 1 << 30)},
+           {"points", false, keys, drawn(kUniform, 0)},
+           {"fewer keys", false, KeysOf(4, kKeys / 3), uniform},
+           {"fewer bits", false, keys, uniform, 10},
+           {"cheap reads", false, keys, uniform, 14, kCachedPrice},
+           {"closer keys", false, close, {}},
+           {"longer keys", false, longer, uniform}}) {
+    SCOPED_TRACE(c.name);
+    settings_.memory = std::make_shared<DesignMemory>();
+    settings_.bits_per_key = 14;
+    settings_.demand.price = kUsualPrice;
+    DesignOf(keys, uniform);
+    const std::string planted = Plant(odd, rates);
+    settings_.bits_per_key = c.bits_per_key;
+    settings_.demand.price = c.price;
+    const std::string design = DesignOf(c.file, c.samples);
+    EXPECT_EQ(c.is_kept, design == planted);
+    if (c.is_kept) continue;
+    EXPECT_EQ(SearchedDesignOf(c.file, c.samples), design);
+    EXPECT_EQ(2u, settings_.memory->Designs().size());
+  }
 }
 
 // One file in kMinUses is searched, and fewer each time that the search finds
@@ -413,20 +420,13 @@ TEST(SampleShapeTest, SamplesOfOneDistributionAreAlike) {
   Rng rng(7);
   Keys keys;
   ASSERT_OK(DrawKeys(source, 5000, &rng, &keys));
-  KeyStore store;
-  for (const std::string& key : keys) store.Append(key);
+  const KeyStore store = Stored(keys);
   const KeyStatistics statistics(store);
   const auto situation = [&](QueryDistribution distribution, size_t num) {
     QueryOptions options;
     options.distribution = distribution;
-    std::vector<Query> queries;
-    EXPECT_OK(
-        QuerySource(options, source, keys).DrawEmpty(num, &rng, &queries));
-    std::vector<SampleQuery> samples;
-    for (const Query& query : queries) {
-      samples.push_back({query.lo, query.hi, query.hi_inclusive});
-    }
-    const CpfprModel model(store, statistics, samples);
+    const CpfprModel model(store, statistics,
+                           EmptyQueries(options, source, keys, num, &rng));
     DesignSituation result;
     result.num_keys = keys.size();
     result.bits_per_key = 12;
@@ -448,5 +448,7 @@ TEST(SampleShapeTest, SamplesOfOneDistributionAreAlike) {
   EXPECT_FALSE(AreAlike(situation(QueryDistribution::kReal, 200),
                         situation(QueryDistribution::kReal, 200)));
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

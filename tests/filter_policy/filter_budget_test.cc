@@ -129,19 +129,22 @@ double LeastCost(const std::vector<FileFilter>& tree, double budget,
 void Settle(std::vector<FileFilter>* tree, double budget,
             const std::vector<std::string>& queries = {}) {
   constexpr int kTimes = 4;
+  std::vector<BudgetedTree> trees = {TreeOf(*tree, queries)};
+  auto& files = trees[0].files;
   for (int time = 0; time < kTimes; time++) {
     for (size_t i = tree->size(); i-- > 0;) {
+      FileFilter& file = (*tree)[i];
       BudgetedFile added;
-      added.file = (*tree)[i];
+      added.file = file;
       added.file.bits = 0;
-      // The compaction that writes a file again replaces this file alone.
-      std::vector<FileFilter> others = *tree;
-      others.erase(others.begin() + static_cast<ptrdiff_t>(i));
       added.is_flush = true;
-      const BudgetedBits planned =
-          PlanBits({TreeOf(others, queries)}, 0, added, budget);
-      (*tree)[i].bits = static_cast<uint64_t>(
-          planned.per_key * static_cast<double>(added.file.keys));
+      // The compaction that writes a file again replaces this file alone.
+      files.erase(files.begin() + static_cast<ptrdiff_t>(i));
+      file.bits =
+          static_cast<uint64_t>(PlanBits(trees, 0, added, budget).per_key *
+                                static_cast<double>(file.keys));
+      files.insert(files.begin() + static_cast<ptrdiff_t>(i),
+                   std::make_shared<const FileFilter>(file));
     }
   }
 }
@@ -165,8 +168,6 @@ std::vector<FileFilter> Universal() {
   AddRun(6, 2000000, 40, &tree);
   return tree;
 }
-
-}  // namespace
 
 // A tree of which all files have been written again is within 5 % of the best
 // allocation, and uses the budget.
@@ -213,25 +214,24 @@ TEST(FilterBudgetTest, TheLargestRunGoesWithout) {
   }
 }
 
+// The bits per key of a file that is added to a tree.
+double PlannedBits(const FileFilter& file, double budget,
+                   const BudgetedTree& tree = {}, bool is_flush = true) {
+  return PlanBits({tree}, 0, {file, is_flush, false, {}}, budget).per_key;
+}
+
 TEST(FilterBudgetTest, Limits) {
   // A huge budget gives as many bits as a filter may have, and no more.
-  EXPECT_EQ(
-      kMaxBudgetedBits,
-      PlanBits({{}}, 0, {FileOf(0, 1000), true, false, {}}, 1e15).per_key);
+  EXPECT_EQ(kMaxBudgetedBits, PlannedBits(FileOf(0, 1000), 1e15));
   // No keys, no filter.
-  EXPECT_EQ(0,
-            PlanBits({{}}, 0, {FileOf(0, 0), true, false, {}}, 1e15).per_key);
+  EXPECT_EQ(0, PlannedBits(FileOf(0, 0), 1e15));
   // A budget that is far too small is outgrown.
-  const BudgetedBits none =
-      PlanBits({{}}, 0, {FileOf(0, 1000000), true, false, {}}, 8000);
-  EXPECT_EQ(0, none.per_key);
+  EXPECT_EQ(0, PlannedBits(FileOf(0, 1000000), 8000));
   // One tree alone has all of the budget, two have it together.
-  const BudgetedTree other = TreeOf({FileOf(6, 100000)});
-  const double alone =
-      PlanBits({{}}, 0, {FileOf(6, 100000), true, false, {}}, 2e6).per_key;
-  const double together =
-      PlanBits({other, {}}, 1, {FileOf(6, 100000), true, false, {}}, 2e6)
-          .per_key;
+  const double alone = PlannedBits(FileOf(6, 100000), 2e6);
+  const double together = PlanBits({TreeOf({FileOf(6, 100000)}), {}}, 1,
+                                   {FileOf(6, 100000), true, false, {}}, 2e6)
+                              .per_key;
   EXPECT_NEAR(20, alone, 0.01);
   EXPECT_NEAR(alone / 2, together, 0.01);
 }
@@ -248,10 +248,8 @@ TEST(FilterBudgetTest, OldFilesHoldTheBudget) {
       PlanBits({tree}, 0, {FileOf(0, 10000), true, false, {}}, budget);
   EXPECT_EQ(kMinBudgetedBits, flushed.per_key);
   EXPECT_NEAR(budget, flushed.excess, 0.03 * budget);
-  EXPECT_EQ(
-      kMinBudgetedBits,
-      PlanBits({tree}, 0, {FileOf(6, 100000, 0, 0.1), false, false, {}}, budget)
-          .per_key);
+  EXPECT_EQ(kMinBudgetedBits, PlannedBits(FileOf(6, 100000, 0, 0.1), budget,
+                                          tree, /*is_flush=*/false));
 }
 
 // The files of one compaction, which do not see each other in the tree, get
@@ -313,5 +311,7 @@ TEST(FilterBudgetTest, LittleDataDoesNoHarm) {
     EXPECT_LE(Cost(tree, 1), 1.05 * Cost(even, 1));
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

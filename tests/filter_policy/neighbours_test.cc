@@ -23,7 +23,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr AmqKind kKinds[] = {kRibbonAmq};
 constexpr uint64_t kGroupSize = 1 << kNeighbourBits;
 
 // Numbers that follow each other, as prefixes do, and their hashes.
@@ -46,6 +45,13 @@ struct Shape {
   std::function<Numbers(size_t)> make;
 };
 
+// Distinct numbers, each `step` after another.
+Numbers Progression(size_t count, uint64_t first, uint64_t step) {
+  Numbers numbers;
+  for (uint64_t i = 0; i < count; i++) numbers.push_back(first + step * i);
+  return numbers;
+}
+
 std::vector<Shape> Shapes() {
   return {
       {"sparse",
@@ -57,34 +63,18 @@ std::vector<Shape> Shapes() {
          return numbers;
        }},
       // All neighbours, or all second ones, or one of each group.
-      {"full",
-       [](size_t count) {
-         Numbers numbers;
-         for (uint64_t i = 0; i < count; i++) numbers.push_back(17 + i);
-         return numbers;
-       }},
-      {"half",
-       [](size_t count) {
-         Numbers numbers;
-         for (uint64_t i = 0; i < count; i++) numbers.push_back(2 * i);
-         return numbers;
-       }},
+      {"full", [](size_t count) { return Progression(count, 17, 1); }},
+      {"half", [](size_t count) { return Progression(count, 0, 2); }},
       {"aligned",
-       [](size_t count) {
-         Numbers numbers;
-         for (uint64_t i = 0; i < count; i++) {
-           numbers.push_back(kGroupSize * i + 63);
-         }
-         return numbers;
-       }},
+       [](size_t count) { return Progression(count, 63, kGroupSize); }},
       {"runs",
        [](size_t count) {
          std::mt19937_64 random(2);
          Numbers numbers;
          while (numbers.size() < count) {
            const uint64_t begin = random();
-           const uint64_t size = 1 + random() % 200;
-           for (uint64_t i = 0; i < size; i++) numbers.push_back(begin + i);
+           for (uint64_t size = 1 + random() % 200; size > 0; size--)
+             numbers.push_back(begin + size);
          }
          numbers.resize(count);
          SortUniqueNumbers(&numbers);
@@ -94,8 +84,7 @@ std::vector<Shape> Shapes() {
       {"mixed",
        [](size_t count) {
          std::mt19937_64 random(3);
-         Numbers numbers;
-         for (uint64_t i = 0; i < count / 50; i++) numbers.push_back(1000 + i);
+         Numbers numbers = Progression(count / 50, 1000, 1);
          while (numbers.size() < count) numbers.push_back(random());
          SortUniqueNumbers(&numbers);
          return numbers;
@@ -103,11 +92,12 @@ std::vector<Shape> Shapes() {
   };
 }
 
+// A set of the hashes of some numbers, which is read at an odd address.
 class Set {
  public:
-  Set(AmqKind kind, const Numbers& numbers, double bits_per_hash)
+  Set(const Numbers& numbers, double bits_per_hash)
       : plan_(PlanAmq(
-            kind, numbers.size(),
+            kRibbonAmq, numbers.size(),
             static_cast<uint64_t>(
                 bits_per_hash / 8 * static_cast<double>(numbers.size()) + 64))),
         header_(Amq::kHeaderSize, '\0'),
@@ -154,55 +144,29 @@ bool Holds(const Numbers& numbers, uint64_t first, uint64_t last) {
   return at != numbers.end() && *at <= last;
 }
 
-}  // namespace
-
 TEST(NeighboursTest, AnswersAsOneByOne) {
   std::mt19937_64 random(4);
-  for (const AmqKind kind : kKinds) {
-    for (const Shape& shape : Shapes()) {
-      for (const size_t count : {1, 2, 60, 1000, 20000, 200000}) {
-        for (const double bits : {4.0, 9.0, 14.0, 21.0}) {
-          SCOPED_TRACE(std::string(FindAmqType(kind)->name) + " " + shape.name +
-                       " " + std::to_string(count) + " " +
-                       std::to_string(bits));
-          const Numbers numbers = shape.make(count);
-          const Set set(kind, numbers, bits);
-          for (const uint64_t number : numbers) {
-            ASSERT_TRUE(set->MayContain(HashOf(number)));
-          }
-          for (int i = 0; i < 300; i++) {
-            const uint64_t near =
-                numbers[random() % numbers.size()] + random() % 256 - 128;
-            const uint64_t first = i % 3 == 0 ? random() : near;
-            const uint64_t most = kGroupSize - first % kGroupSize;
-            const uint64_t asked = 1 + random() % most;
-            const uint64_t found = set->FindNeighbours(HashOf(first), asked);
-            for (uint64_t j = 0; j < kGroupSize; j++) {
-              ASSERT_EQ(j < asked && set->MayContain(HashOf(first + j)),
-                        (found >> j & 1) != 0);
-            }
-          }
+  for (const Shape& shape : Shapes()) {
+    for (const size_t count : {1, 2, 60, 1000, 20000, 200000}) {
+      for (const double bits : {4.0, 9.0, 14.0, 21.0}) {
+        SCOPED_TRACE(shape.name + (" " + std::to_string(count)) + " " +
+                     std::to_string(bits));
+        const Numbers numbers = shape.make(count);
+        const Set set(numbers, bits);
+        for (const uint64_t number : numbers) {
+          ASSERT_TRUE(set->MayContain(HashOf(number)));
         }
-      }
-    }
-  }
-}
-
-TEST(NeighboursTest, RangesMissNothing) {
-  std::mt19937_64 random(5);
-  for (const AmqKind kind : kKinds) {
-    for (const Shape& shape : Shapes()) {
-      SCOPED_TRACE(shape.name);
-      const Numbers numbers = shape.make(5000);
-      const Set set(kind, numbers, 14);
-      for (int i = 0; i < 20000; i++) {
-        // Ranges within a group, and across many; some around all numbers.
-        const uint64_t size = random() >> (54 + random() % 10);
-        const uint64_t first =
-            numbers[random() % numbers.size()] - random() % (2 * size + 1);
-        const uint64_t last = first > ~size ? ~uint64_t{0} : first + size;
-        if (Holds(numbers, first, last)) {
-          ASSERT_TRUE(set.AnyOf(first, last));
+        for (int i = 0; i < 300; i++) {
+          const uint64_t near =
+              numbers[random() % numbers.size()] + random() % 256 - 128;
+          const uint64_t first = i % 3 == 0 ? random() : near;
+          const uint64_t most = kGroupSize - first % kGroupSize;
+          const uint64_t asked = 1 + random() % most;
+          const uint64_t found = set->FindNeighbours(HashOf(first), asked);
+          for (uint64_t j = 0; j < kGroupSize; j++) {
+            ASSERT_EQ(j < asked && set->MayContain(HashOf(first + j)),
+                      (found >> j & 1) != 0);
+          }
         }
       }
     }
@@ -221,24 +185,21 @@ TEST(NeighboursTest, FiltersMissNoKeyInARange) {
       for (const uint64_t number : numbers) {
         keys.push_back(BigEndian(number) + tail);
       }
-      for (const AmqKind kind : kKinds) {
-        for (const ProteusDesign& design :
-             {TrieAndSet(0, 64, kind), TrieAndSet(0, 61, kind),
-              TrieAndSet(9, 63, kind), TwoSets(57, 64, kind),
-              TwoSets(60, 62, kind), TwoSets(3, 59, kind)}) {
-          SCOPED_TRACE(std::string(shape.name) + tail + " " +
-                       design.Describe());
-          const ForcedProteus filter(keys, design, 16);
-          for (int i = 0; i < 2000; i++) {
-            const uint64_t size = random() >> (53 + random() % 11);
-            const uint64_t first =
-                numbers[random() % numbers.size()] - random() % (size + 2);
-            const uint64_t last =
-                first > ~uint64_t{0} - size ? ~uint64_t{0} : first + size;
-            if (!Holds(numbers, first, last)) continue;
-            ASSERT_TRUE(filter.block().RangeMayMatch(
-                BigEndian(first), BigEndian(last) + "\xff", true));
-          }
+      for (const ProteusDesign& design :
+           {TrieAndSet(0, 64, kRibbonAmq), TrieAndSet(0, 61, kRibbonAmq),
+            TrieAndSet(9, 63, kRibbonAmq), TwoSets(57, 64, kRibbonAmq),
+            TwoSets(60, 62, kRibbonAmq), TwoSets(3, 59, kRibbonAmq)}) {
+        SCOPED_TRACE(std::string(shape.name) + tail + " " + design.Describe());
+        const ForcedProteus filter(keys, design, 16);
+        for (int i = 0; i < 2000; i++) {
+          const uint64_t size = random() >> (53 + random() % 11);
+          const uint64_t first =
+              numbers[random() % numbers.size()] - random() % (size + 2);
+          const uint64_t last =
+              first > ~uint64_t{0} - size ? ~uint64_t{0} : first + size;
+          if (!Holds(numbers, first, last)) continue;
+          ASSERT_TRUE(filter.block().RangeMayMatch(
+              BigEndian(first), BigEndian(last) + "\xff", true));
         }
       }
     }
@@ -249,33 +210,29 @@ TEST(NeighboursTest, FiltersMissNoKeyInARange) {
 // are, whatever the stored numbers have in common.
 TEST(NeighboursTest, RateIsThatOfSingleHashes) {
   std::mt19937_64 random(6);
-  for (const AmqKind kind : kKinds) {
-    for (const Shape& shape : Shapes()) {
-      for (const double bits : {7.0, 14.0}) {
-        SCOPED_TRACE(std::string(FindAmqType(kind)->name) + " " + shape.name +
-                     " " + std::to_string(bits));
-        const Numbers numbers = shape.make(100000);
-        const Set set(kind, numbers, bits);
-        constexpr size_t kQueries = 100000;
-        for (const uint64_t size : {1, 20, 200}) {
-          double expected = 0;
-          double found = 0;
-          for (size_t i = 0; i < kQueries; i++) {
-            // Half of the queries are near stored numbers, and all end as the
-            // stored ones may.
-            uint64_t first = random();
-            if (i % 2 == 0) {
-              first = numbers[random() % numbers.size()] + 1 + random() % 2000;
-            }
-            if (size == 1) first |= kGroupSize - 1;
-            if (Holds(numbers, first, first + size - 1)) continue;
-            expected +=
-                -std::expm1(static_cast<double>(size) *
-                            std::log1p(-set.plan().false_positive_rate));
-            found += set.AnyOf(first, first + size - 1);
+  for (const Shape& shape : Shapes()) {
+    for (const double bits : {7.0, 14.0}) {
+      SCOPED_TRACE(shape.name + (" " + std::to_string(bits)));
+      const Numbers numbers = shape.make(100000);
+      const Set set(numbers, bits);
+      constexpr size_t kQueries = 100000;
+      for (const uint64_t size : {1, 20, 200}) {
+        double expected = 0;
+        double found = 0;
+        for (size_t i = 0; i < kQueries; i++) {
+          // Half of the queries are near stored numbers, and all end as the
+          // stored ones may.
+          uint64_t first = random();
+          if (i % 2 == 0) {
+            first = numbers[random() % numbers.size()] + 1 + random() % 2000;
           }
-          EXPECT_LE(found, 1.15 * expected + 5 * std::sqrt(expected) + 5);
+          if (size == 1) first |= kGroupSize - 1;
+          if (Holds(numbers, first, first + size - 1)) continue;
+          expected += -std::expm1(static_cast<double>(size) *
+                                  std::log1p(-set.plan().false_positive_rate));
+          found += set.AnyOf(first, first + size - 1);
         }
+        EXPECT_LE(found, 1.15 * expected + 5 * std::sqrt(expected) + 5);
       }
     }
   }
@@ -284,7 +241,7 @@ TEST(NeighboursTest, RateIsThatOfSingleHashes) {
 TEST(NeighboursTest, CrowdedGroupsAreSmaller) {
   const Shape& full = Shapes()[1];
   EXPECT_STREQ("full", full.name);
-  const Set ribbon(kRibbonAmq, full.make(20000), 14);
+  const Set ribbon(full.make(20000), 14);
   EXPECT_EQ(kRibbonAmq, ribbon->kind());
 
   for (unsigned bits = 0; bits <= kNeighbourBits; bits++) {
@@ -304,25 +261,22 @@ TEST(NeighboursTest, CrowdedGroupsAreSmaller) {
 TEST(NeighboursTest, DamagedData) {
   const Numbers numbers = Shapes()[5].make(600);
   std::mt19937_64 random(7);
-  for (const AmqKind kind : kKinds) {
-    const Set built(kind, numbers, 14);
-    GuardedMemory memory(built.data().size());
-    for (size_t round = 0; round < 4000; round++) {
-      std::string data = built.data();
-      // The tables are in front.
-      const size_t at = random() % (round % 2 == 0 ? 40 : data.size());
-      data[at] = static_cast<char>(random());
-      std::string header = built.header();
-      if (round % 5 == 0)
-        header[1 + random() % 7] = static_cast<char>(random());
-      Slice input = memory.PlaceAtEnd(data);
-      Amq amq;
-      if (!amq.DecodeHeader(header.data()).ok() || !amq.Open(&input)) continue;
-      for (uint64_t i = 0; i < 50; i++) {
-        const uint64_t hash = random() & ~(kGroupSize - 1);
-        amq.FindNeighbours(hash, 1 + random() % kGroupSize);
-        amq.MayContain(hash + random() % kGroupSize);
-      }
+  const Set built(numbers, 14);
+  GuardedMemory memory(built.data().size());
+  for (size_t round = 0; round < 4000; round++) {
+    std::string data = built.data();
+    // The tables are in front.
+    const size_t at = random() % (round % 2 == 0 ? 40 : data.size());
+    data[at] = static_cast<char>(random());
+    std::string header = built.header();
+    if (round % 5 == 0) header[1 + random() % 7] = static_cast<char>(random());
+    Slice input = memory.PlaceAtEnd(data);
+    Amq amq;
+    if (!amq.DecodeHeader(header.data()).ok() || !amq.Open(&input)) continue;
+    for (uint64_t i = 0; i < 50; i++) {
+      const uint64_t hash = random() & ~(kGroupSize - 1);
+      amq.FindNeighbours(hash, 1 + random() % kGroupSize);
+      amq.MayContain(hash + random() % kGroupSize);
     }
   }
 }
@@ -330,31 +284,31 @@ TEST(NeighboursTest, DamagedData) {
 // More hashes than planned make a Bloom set of neighbours.
 TEST(NeighboursTest, BloomInPlaceOfWhatDoesNotFit) {
   const Numbers numbers = Shapes()[0].make(3000);
-  for (const AmqKind kind : kKinds) {
-    const AmqPlan plan = PlanAmq(kind, 300, 2000);
-    std::string header(Amq::kHeaderSize, '\0');
-    std::string data(plan.bytes, '\0');
-    AmqBuilder builder(plan, /*in_second_unit=*/false, header.data(),
-                       data.data());
-    for (const uint64_t number : numbers) builder.Add(HashOf(number));
-    builder.Finish();
-    Amq amq;
-    ASSERT_OK(amq.DecodeHeader(header.data()));
-    const GuardedBlock copy(data);
-    Slice input = copy.slice();
-    ASSERT_TRUE(amq.Open(&input));
-    EXPECT_TRUE(amq.TakesNeighbours());
-    std::vector<Amq::Lookup> lookups;
-    for (const uint64_t number : numbers) {
-      ASSERT_TRUE(amq.MayContain(HashOf(number)));
-      const uint64_t first = number - number % kGroupSize;
-      ASSERT_TRUE(amq.FindNeighbours(HashOf(first), kGroupSize) >>
-                      (number % kGroupSize) &
-                  1);
-      lookups.push_back({HashOf(number), 0});
-    }
-    ASSERT_EQ(lookups.size(), amq.Keep(lookups.size(), lookups.data()));
+  const AmqPlan plan = PlanAmq(kRibbonAmq, 300, 2000);
+  std::string header(Amq::kHeaderSize, '\0');
+  std::string data(plan.bytes, '\0');
+  AmqBuilder builder(plan, /*in_second_unit=*/false, header.data(),
+                     data.data());
+  for (const uint64_t number : numbers) builder.Add(HashOf(number));
+  builder.Finish();
+  Amq amq;
+  ASSERT_OK(amq.DecodeHeader(header.data()));
+  const GuardedBlock copy(data);
+  Slice input = copy.slice();
+  ASSERT_TRUE(amq.Open(&input));
+  EXPECT_TRUE(amq.TakesNeighbours());
+  std::vector<Amq::Lookup> lookups;
+  for (const uint64_t number : numbers) {
+    ASSERT_TRUE(amq.MayContain(HashOf(number)));
+    const uint64_t first = number - number % kGroupSize;
+    ASSERT_TRUE(amq.FindNeighbours(HashOf(first), kGroupSize) >>
+                    (number % kGroupSize) &
+                1);
+    lookups.push_back({HashOf(number), 0});
   }
+  ASSERT_EQ(lookups.size(), amq.Keep(lookups.size(), lookups.data()));
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -40,23 +40,46 @@ Keys Names(size_t count) {
   return keys;
 }
 
-const Proteus& FilterOf(const FilterBlock& block) {
+const Proteus& ProteusOf(const FilterBlock& block) {
   return static_cast<const Proteus&>(*block.filter());
 }
 
 // The answers to all points, asked one by one and in batches, which must agree.
 std::vector<bool> Points(const FilterBlock& block, const Keys& points) {
-  std::vector<Slice> slices(points.begin(), points.end());
-  std::vector<Slice*> pointers;
-  for (Slice& slice : slices) pointers.push_back(&slice);
-  const std::unique_ptr<bool[]> batch(new bool[points.size()]);
-  block.KeysMayMatch(points.size(), pointers.data(), batch.get());
   std::vector<bool> answers;
-  for (size_t i = 0; i < points.size(); i++) {
-    answers.push_back(block.KeyMayMatch(points[i]));
-    EXPECT_EQ(answers.back(), batch[i]) << Hex(points[i]);
+  for (const std::string& point : points) {
+    answers.push_back(block.KeyMayMatch(point));
   }
+  EXPECT_EQ(answers, AnswersToBatch(block, points));
   return answers;
+}
+
+size_t CountPassed(const FilterBlock& block, const Keys& points) {
+  const std::vector<bool> answers = Points(block, points);
+  return static_cast<size_t>(std::count(answers.begin(), answers.end(), true));
+}
+
+// The rate of RocksDB's Bloom filter of that many bits per key, with the probes
+// of one that has others.
+double BloomRate(double bits_per_key, double bits_for_probes) {
+  return BloomMath::CacheLocalFpRate(
+      bits_per_key,
+      FastLocalBloomImpl::ChooseNumProbes(
+          static_cast<int>(1000 * bits_for_probes)),
+      512);
+}
+
+// A block of a policy that has the option, or has not.
+std::string BlockOfPolicy(const Keys& keys, bool keys_alone,
+                          double bits_per_key = 12,
+                          const BlockBasedTableOptions& table = {}) {
+  ProteusPolicyOptions options;
+  options.point_lookups_use_whole_keys = keys_alone;
+  options.bits_per_key = bits_per_key;
+  const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
+  const auto builder = NewBuilder(policy, table);
+  for (const std::string& key : keys) builder->AddKey(key);
+  return Finish(builder.get());
 }
 
 Keys AbsentPoints(const Keys& keys, size_t count) {
@@ -74,8 +97,6 @@ Keys AbsentPoints(const Keys& keys, size_t count) {
   return points;
 }
 
-}  // namespace
-
 // Whatever the layers for ranges are, points have the answers of the set.
 TEST(PointsTest, OnlyTheSetIsAsked) {
   for (const Keys& keys : {Integers(3000), Names(3000)}) {
@@ -91,13 +112,9 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
         SCOPED_TRACE(design.Describe());
         const std::string whole = BuildProteusBlock(keys, design, 50, kSalt);
         const FilterBlock block(whole);
-        ASSERT_OK(block.status());
-        EXPECT_TRUE(FilterOf(block).design().points_ask_keys_alone());
-        EXPECT_EQ(design.Describe(), FilterOf(block).design().Describe());
-        for (const std::string& key : keys) {
-          ASSERT_TRUE(block.KeyMayMatch(key));
-          ASSERT_TRUE(block.RangeMayMatch(key, key, true));
-        }
+        ASSERT_NO_FATAL_FAILURE(ExpectHolds(block, keys));
+        EXPECT_TRUE(ProteusOf(block).design().points_ask_keys_alone());
+        EXPECT_EQ(design.Describe(), ProteusOf(block).design().Describe());
         const std::vector<bool> answers = Points(block, points);
         if (expected.empty()) expected = answers;
         EXPECT_EQ(expected, answers);
@@ -107,11 +124,8 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
         const std::string all =
             BuildProteusBlock(keys, WithKeys(ranges, kShare), 50, kSalt);
         const FilterBlock all_layers(all);
-        ASSERT_OK(all_layers.status());
-        EXPECT_FALSE(FilterOf(all_layers).design().points_ask_keys_alone());
-        for (const std::string& key : keys) {
-          ASSERT_TRUE(all_layers.KeyMayMatch(key));
-        }
+        ASSERT_NO_FATAL_FAILURE(ExpectHolds(all_layers, keys));
+        EXPECT_FALSE(ProteusOf(all_layers).design().points_ask_keys_alone());
         const std::vector<bool> fewer = Points(all_layers, points);
         size_t resolved = 0;
         for (size_t i = 0; i < points.size(); i++) {
@@ -124,32 +138,14 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
   }
 }
 
-TEST(PointsTest, Parts) {
-  const Keys keys = Names(3000);
-  const ProteusDesign design =
-      WithKeys(TrieAndSet(60, 90), 0.2, /*alone=*/true);
-  const std::string parts = BuildPartedProteus(keys, 1000, design, 60, kSalt);
-  const FilterBlock block(parts);
-  ASSERT_OK(block.status());
-  EXPECT_EQ(3u, block.directory().parts().size());
-  EXPECT_EQ(design.Describe(), FilterOf(block).design().Describe());
-  for (const std::string& key : keys) ASSERT_TRUE(block.KeyMayMatch(key));
-}
-
 // Keys of one length are not told from others by it.
 TEST(PointsTest, LengthsAreNotTold) {
-  const Keys keys = Integers(1000);
   for (const bool keys_alone : {false, true}) {
-    ProteusPolicyOptions options;
-    options.point_lookups_use_whole_keys = keys_alone;
-    const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
-    const auto builder = NewBuilder(policy);
-    for (const std::string& key : keys) builder->AddKey(key);
-    const std::string bytes = Finish(builder.get());
+    const std::string bytes = BlockOfPolicy(Integers(1000), keys_alone);
     const FilterBlock block(bytes);
     ASSERT_OK(block.status());
     EXPECT_EQ(keys_alone, block.header().key_lengths == 0);
-    EXPECT_EQ(keys_alone, FilterOf(block).design().points_ask_keys_alone());
+    EXPECT_EQ(keys_alone, ProteusOf(block).design().points_ask_keys_alone());
   }
 }
 
@@ -168,19 +164,14 @@ TEST(PointsTest, ThePromiseIsKept) {
         const std::string bytes = BuildProteusBlock(keys, settings, {}, kSalt);
         const FilterBlock block(bytes);
         ASSERT_OK(block.status());
-        const ProteusDesign& design = FilterOf(block).design();
+        const ProteusDesign& design = ProteusOf(block).design();
         SCOPED_TRACE(std::to_string(bits) + " bits: " + design.Describe());
         ASSERT_TRUE(design.points_ask_keys_alone());
         EXPECT_GT(design.size(), 1u);
-        const double bloom = BloomMath::CacheLocalFpRate(
-            bits,
-            FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
-            512);
-        const std::vector<bool> answers = Points(block, points);
-        const auto passed = static_cast<double>(
-            std::count(answers.begin(), answers.end(), true));
-        const double expected = bloom * static_cast<double>(points.size());
-        EXPECT_LE(passed, expected + 4 * std::sqrt(expected));
+        const double expected =
+            BloomRate(bits, bits) * static_cast<double>(points.size());
+        EXPECT_LE(static_cast<double>(CountPassed(block, points)),
+                  expected + 4 * std::sqrt(expected));
       }
     }
   }
@@ -192,32 +183,20 @@ TEST(PointsTest, PartsKeepThePromise) {
   constexpr double kBits = 14;
   for (Keys keys : {Integers(11 * kPartKeys), Names(11 * kPartKeys)}) {
     keys.resize(10 * kPartKeys);
-    ProteusPolicyOptions options;
-    options.point_lookups_use_whole_keys = true;
-    options.bits_per_key = kBits;
-    const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
     BlockBasedTableOptions table;
     table.cache_index_and_filter_blocks = true;
     table.metadata_block_size = kPartKeys * static_cast<size_t>(kBits) / 8;
     table.block_size_deviation = 0;
-    const auto builder = NewBuilder(policy, table);
-    for (const std::string& key : keys) builder->AddKey(key);
-    const std::string bytes = Finish(builder.get());
+    const std::string bytes =
+        BlockOfPolicy(keys, /*keys_alone=*/true, kBits, table);
     const FilterBlock block(bytes);
-    ASSERT_OK(block.status());
+    ASSERT_NO_FATAL_FAILURE(ExpectHolds(block, keys));
     EXPECT_EQ(10u, block.directory().parts().size());
-    EXPECT_TRUE(FilterOf(block).design().points_ask_keys_alone());
-    for (const std::string& key : keys) ASSERT_TRUE(block.KeyMayMatch(key));
+    EXPECT_TRUE(ProteusOf(block).design().points_ask_keys_alone());
     const Keys points = AbsentPoints(keys, 200000);
-    const std::vector<bool> answers = Points(block, points);
-    const auto passed =
-        static_cast<double>(std::count(answers.begin(), answers.end(), true));
     // The directory and the headers of a part take some of its bits.
-    const double bloom = BloomMath::CacheLocalFpRate(
-        kBits - 1,
-        FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * kBits)),
-        512);
-    EXPECT_LE(passed / static_cast<double>(points.size()), bloom);
+    EXPECT_LE(static_cast<double>(CountPassed(block, points)),
+              BloomRate(kBits - 1, kBits) * static_cast<double>(points.size()));
   }
 }
 
@@ -241,7 +220,7 @@ TEST(PointsTest, SamplesShareTheMemory) {
     settings.keys_alone = true;
     const std::string bytes = BuildProteusBlock(keys, settings, samples, kSalt);
     const FilterBlock block(bytes);
-    EXPECT_TRUE(FilterOf(block).design().points_ask_keys_alone());
+    EXPECT_TRUE(ProteusOf(block).design().points_ask_keys_alone());
     size_t point_passed = 0;
     for (const SampleQuery& point : points) {
       point_passed += block.KeyMayMatch(point.lo);
@@ -280,11 +259,13 @@ TEST(PointsTest, NoEffectOnPrefixes) {
   const std::string bytes = Finish(builder.get());
   const FilterBlock block(bytes);
   ASSERT_OK(block.status());
-  EXPECT_EQ(nullptr, FilterOf(block).design().keys());
+  EXPECT_EQ(nullptr, ProteusOf(block).design().keys());
   for (const std::string& key : keys) {
     ASSERT_TRUE(block.EntryMayMatch(key));
     ASSERT_TRUE(block.EntryMayMatch(key.substr(0, 6)));
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The false positive rates that the model predicts against those observed, on
-//  the workloads of the Proteus paper; sizes; and filters without samples
-//  against RocksDB's Bloom filter.
+//  the workloads of the Proteus paper; filters that few or no samples have
+//  taught; sizes; and the built design against the chosen one.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <set>
+#include <functional>
 
-#include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/key_source.h"
-#include "db_bench_ext/memory_filter.h"
-#include "db_bench_ext/query_source.h"
-#include "db_bench_ext/seed_samples.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
+#include "db_bench_ext/workload.h"
+#include "filter_policy/proteus/proteus_policy.h"
+#include "tests/filter_blocks.h"
+#include "tests/filter_policy/spec_filter.h"
+#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -43,7 +42,7 @@ void PrintTo(const PaperWorkload& workload, std::ostream* out) {
 constexpr uint64_t kLong = uint64_t{1} << 30;
 constexpr uint64_t kVeryLong = uint64_t{1} << 45;
 
-const PaperWorkload kWorkloads[] = {
+constexpr PaperWorkload kWorkloads[] = {
     {"uniform_points", "uniform", QueryDistribution::kUniform, 0, 0, false},
     {"uniform_short", "uniform", QueryDistribution::kUniform, 32, 0, false},
     {"uniform_long", "uniform", QueryDistribution::kUniform, kLong, 0, false},
@@ -68,18 +67,58 @@ const PaperWorkload kWorkloads[] = {
 
 class PaperTest : public testing::TestWithParam<PaperWorkload> {};
 
-std::vector<std::string> Specs() {
-  return {"proteus:10",
-          "proteus:14:bloom",
-          "proteus:12:ribbon",
-          "proteus:8:auto",
-          "prefixbloom:12",
-          "prefixbloom:14:ribbon",
-          "prefixbloom2:10.5:bloom"};
+INSTANTIATE_TEST_SUITE_P(Workloads, PaperTest, testing::ValuesIn(kWorkloads),
+                         [](const auto& test) { return test.param.name; });
+
+// Keys of a distribution, and queries on them.
+class DrawnKeys {
+ public:
+  DrawnKeys(const std::string& distribution, bool strings, uint64_t num,
+            uint64_t seed)
+      : rng_(seed) {
+    KeySourceOptions options;
+    options.distribution = distribution;
+    options.strings = strings;
+    EXPECT_OK(MakeKeySource(options, &source_));
+    EXPECT_OK(DrawKeys(source_, num, &rng_, &keys_));
+  }
+
+  const Keys& keys() const { return keys_; }
+
+  std::vector<Query> Empty(const QueryOptions& options, uint64_t num) {
+    std::vector<Query> queries;
+    EXPECT_OK(
+        QuerySource(options, source_, keys_).DrawEmpty(num, &rng_, &queries));
+    return queries;
+  }
+  std::vector<Query> Positive(const QueryOptions& options, uint64_t num) {
+    const QuerySource source(options, source_, keys_);
+    std::vector<Query> queries;
+    while (queries.size() < num) queries.push_back(source.DrawPositive(&rng_));
+    return queries;
+  }
+
+ private:
+  Rng rng_;
+  KeySource source_;
+  Keys keys_;
+};
+
+QueryOptions OptionsOf(const PaperWorkload& workload) {
+  QueryOptions options;
+  options.distribution = workload.queries;
+  options.rmin = 0;
+  options.rmax = workload.rmax;
+  options.rmax_correlated = workload.rmax_correlated;
+  return options;
 }
 
 double BitsOf(const std::string& spec) {
   return std::stod(spec.substr(spec.find(':') + 1));
+}
+
+double BitsPerKey(const MemoryFilter& filter) {
+  return 8.0 * static_cast<double>(filter.contents().size()) / kKeys;
 }
 
 std::vector<Query> Asked(const Keys& keys, const std::vector<Query>& queries) {
@@ -92,124 +131,114 @@ std::vector<Query> Asked(const Keys& keys, const std::vector<Query>& queries) {
   return asked;
 }
 
-double ObservedRate(const MemoryFilter& filter,
-                    const std::vector<Query>& empty_queries) {
-  size_t positives = 0;
-  for (const Query& query : empty_queries) positives += filter.MayMatch(query);
-  return static_cast<double>(positives) /
-         static_cast<double>(empty_queries.size());
-}
-
-}  // namespace
-
-INSTANTIATE_TEST_SUITE_P(Workloads, PaperTest, testing::ValuesIn(kWorkloads),
-                         [](const auto& test) { return test.param.name; });
-
 TEST_P(PaperTest, RateIsAsPredicted) {
-  const PaperWorkload& workload = GetParam();
-  Rng rng(77);
-  KeySourceOptions key_options;
-  key_options.distribution = workload.keys;
-  key_options.strings = workload.strings;
-  KeySource source;
-  ASSERT_OK(MakeKeySource(key_options, &source));
-  Keys keys;
-  ASSERT_OK(DrawKeys(source, kKeys, &rng, &keys));
-  QueryOptions query_options;
-  query_options.distribution = workload.queries;
-  query_options.rmin = 0;
-  query_options.rmax = workload.rmax;
-  query_options.rmax_correlated = workload.rmax_correlated;
-  const QuerySource query_source(query_options, source, keys);
-  std::vector<Query> samples;
-  std::vector<Query> queries;
-  ASSERT_OK(query_source.DrawEmpty(kSamples, &rng, &samples));
-  ASSERT_OK(query_source.DrawEmpty(kQueries, &rng, &queries));
-  queries = Asked(keys, queries);
-  for (const std::string& spec : Specs()) {
+  const QueryOptions options = OptionsOf(GetParam());
+  DrawnKeys drawn(GetParam().keys, GetParam().strings, kKeys, /*seed=*/77);
+  const Keys& keys = drawn.keys();
+  const std::vector<Query> samples = drawn.Empty(options, kSamples);
+  const std::vector<Query> queries =
+      Asked(keys, drawn.Empty(options, kQueries));
+  for (const char* spec :
+       {"proteus:10", "proteus:14:bloom", "proteus:12:ribbon", "proteus:8:auto",
+        "prefixbloom:12", "prefixbloom:14:ribbon", "prefixbloom2:10.5:bloom"}) {
     SCOPED_TRACE(spec);
-    std::shared_ptr<const FilterPolicy> policy;
-    ASSERT_OK(MakeFilterPolicy(spec, &policy));
-    SeedSamples(policy.get(), samples);
-    const MemoryFilter filter(policy, keys);
+    const MemoryFilter filter = FilterOf(spec, keys, samples);
     ASSERT_OK(filter.block()->status());
     SCOPED_TRACE(filter.report().design);
     const double predicted = filter.report().predicted_fpr;
-    const double observed = ObservedRate(filter, queries);
     // Both the samples and the queries are random, so the rates may differ.
     const double noise =
         3 *
         std::sqrt(predicted * (1 - predicted) *
                   (1.0 / kSamples + 1.0 / static_cast<double>(queries.size())));
-    EXPECT_NEAR(predicted, observed, std::max(0.01, noise));
+    EXPECT_NEAR(predicted, RateOf(filter, queries), std::max(0.01, noise));
     EXPECT_GE(predicted, 0);
     EXPECT_EQ(Asked(keys, samples).size(), filter.report().samples);
-    const double bits =
-        8.0 * static_cast<double>(filter.contents().size()) / kKeys;
-    EXPECT_LE(bits, 1.02 * BitsOf(spec));
+    EXPECT_LE(BitsPerKey(filter), 1.02 * BitsOf(spec));
     // A trie may need fewer bytes.
     if (filter.proteus()->design().prefix_bits() > 0) {
-      EXPECT_GE(bits, 0.98 * BitsOf(spec));
+      EXPECT_GE(BitsPerKey(filter), 0.98 * BitsOf(spec));
     }
     for (size_t i = 0; i < keys.size(); i += 7) {
       ASSERT_TRUE(filter.block()->KeyMayMatch(keys[i]));
       ASSERT_TRUE(filter.block()->RangeMayMatch(keys[i], keys[i], true));
     }
-    for (int i = 0; i < 2000; i++) {
-      const Query query = query_source.DrawPositive(&rng);
+    for (const Query& query : drawn.Positive(options, 2000)) {
       ASSERT_TRUE(filter.MayMatch(query))
           << Hex(query.lo) << " " << Hex(query.hi);
     }
   }
 }
 
-namespace {
-
-// Keys, and absent keys of the same kind.
-struct Halves {
-  Keys keys;
-  Keys absent;
-};
-
-Halves Draw(const KeyMaker& draw, Rng* rng) {
-  std::set<std::string> all;
-  while (all.size() < 2 * kKeys) all.insert(draw(rng));
-  Halves halves;
-  for (const std::string& key : all) {
-    ((*rng)() % 2 == 0 ? halves.keys : halves.absent).push_back(key);
+// One design, chosen without any query, serves all of these queries.
+TEST(UntaughtTest, FiltersFromTheFirstFileOn) {
+  struct Case {
+    PaperWorkload workload;
+    double most;
+  };
+  constexpr auto kUniform = QueryDistribution::kUniform;
+  for (const auto& [workload, most] : std::initializer_list<Case>{
+           {{"points", "uniform", kUniform, 0, 0, false}, 0.002},
+           {{"short_ranges", "uniform", kUniform, 1 << 10, 0, false}, 0.03},
+           {{"long_ranges", "uniform", kUniform, kLong, 0, false}, 0.06},
+           {{"behind_keys", "uniform", QueryDistribution::kCorrelated, 32, 0,
+             false},
+            0.08},
+           {{"normal_split", "normal", QueryDistribution::kSplit, kLong, 32,
+             false},
+            0.08}}) {
+    SCOPED_TRACE(workload.name);
+    DrawnKeys drawn(workload.keys, workload.strings, kKeys, /*seed=*/43);
+    const MemoryFilter filter = FilterOf("proteus:14", drawn.keys());
+    EXPECT_LE(RateOf(filter, drawn.Empty(OptionsOf(workload), 20000)), most)
+        << filter.report().design;
+    EXPECT_EQ("from the keys alone", filter.report().basis);
   }
-  return halves;
 }
 
-}  // namespace
+// A few samples count, and the design still serves other queries.
+TEST(UntaughtTest, ThreeSamples) {
+  DrawnKeys drawn("uniform", /*strings=*/false, 50000, /*seed=*/44);
+  QueryOptions near;
+  near.distribution = QueryDistribution::kCorrelated;
+  near.rmax = 32;
+  const MemoryFilter filter =
+      FilterOf("proteus:14", drawn.keys(), drawn.Empty(near, 3));
+  EXPECT_EQ(3u, filter.report().samples);
+  EXPECT_EQ("from 3 sample queries and the keys", filter.report().basis);
+  QueryOptions points;
+  points.rmax = 0;
+  EXPECT_LT(RateOf(filter, drawn.Empty(points, 20000)), 0.01);
+}
 
-TEST(PriorDesignTest, NoWorseThanBloomOnPoints) {
-  Rng rng(78);
-  std::vector<std::pair<std::string, KeyMaker>> makers;
-  makers.push_back({"numbers", SourceOf(KeyType::kU64).draw});
-  makers.push_back({"text", SourceOf(KeyType::kText).draw});
-  makers.push_back({"urls", SourceOf(KeyType::kUrl).draw});
-  const KeyMaker numbers = SourceOf(KeyType::kU64).draw;
-  makers.push_back({"long", [numbers](Rng* r) {
-                      return std::string(700, 'x') + numbers(r);
-                    }});
-  for (const auto& [name, draw] : makers) {
-    const Halves halves = Draw(draw, &rng);
-    std::vector<Query> queries;
-    for (const std::string& key : halves.absent) queries.push_back({key, key});
+TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
+  struct Case {
+    KeyType type;
+    size_t before = 0;  // bytes before each key
+  };
+  for (const auto& [type, before] : {Case{KeyType::kU64},
+                                     {KeyType::kText},
+                                     {KeyType::kUrl},
+                                     {KeyType::kU64, 700}}) {
+    DataSet data(type, kKeys, /*seed=*/78);
+    Keys keys = data.StoredKeys();
+    std::vector<Query> queries =
+        SplitByTruth(keys, data.MakeQueries(WorkloadKind::kPoint, 2 * kKeys))
+            .first;
+    for (std::string& key : keys) key.insert(0, before, 'x');
+    for (Query& query : queries) {
+      query.hi = query.lo.insert(0, before, 'x');
+    }
     for (const char* bits : {"8", "12"}) {
-      std::shared_ptr<const FilterPolicy> bloom;
-      ASSERT_OK(MakeFilterPolicy(std::string("bloom:") + bits, &bloom));
       const double expected =
-          ObservedRate(MemoryFilter(bloom, halves.keys), queries);
-      for (const char* spec : {"proteus:", "prefixbloom:", "prefixbloom2:"}) {
-        std::shared_ptr<const FilterPolicy> policy;
-        ASSERT_OK(MakeFilterPolicy(std::string(spec) + bits, &policy));
-        const MemoryFilter filter(policy, halves.keys);
-        const double noise =
-            3 * std::sqrt(expected / static_cast<double>(queries.size()));
-        EXPECT_LE(ObservedRate(filter, queries), 1.1 * expected + noise)
-            << name << ", " << spec << bits << ", " << filter.report().design;
+          RateOf(FilterOf(std::string("bloom:") + bits, keys), queries);
+      const double noise =
+          3 * std::sqrt(expected / static_cast<double>(queries.size()));
+      for (const char* kind : {"proteus:", "prefixbloom:", "prefixbloom2:"}) {
+        const MemoryFilter filter = FilterOf(std::string(kind) + bits, keys);
+        EXPECT_LE(RateOf(filter, queries), 1.1 * expected + noise)
+            << keys[0] << ", " << kind << bits << ", "
+            << filter.report().design;
         EXPECT_EQ(0u, filter.report().samples);
         EXPECT_GE(filter.report().predicted_fpr, 0);
         EXPECT_EQ("from the keys alone", filter.report().basis);
@@ -219,24 +248,105 @@ TEST(PriorDesignTest, NoWorseThanBloomOnPoints) {
 }
 
 // A filter of many keys has the size it was given, with any design.
-TEST(PriorDesignTest, Sizes) {
-  Rng rng(79);
-  const Halves halves = Draw(SourceOf(KeyType::kU64).draw, &rng);
+TEST(UntaughtTest, Sizes) {
+  const DrawnKeys drawn("uniform", /*strings=*/false, kKeys, /*seed=*/79);
   for (const char* bits : {"2", "3.5", "5", "10", "12.25", "20", "40", "64"}) {
     for (const char* kind : {":bloom", ":ribbon"}) {
       const std::string spec = std::string("proteus:") + bits + kind;
-      std::shared_ptr<const FilterPolicy> policy;
-      ASSERT_OK(MakeFilterPolicy(spec, &policy));
-      const MemoryFilter filter(policy, halves.keys);
-      const double actual = 8.0 *
-                            static_cast<double>(filter.contents().size()) /
-                            static_cast<double>(halves.keys.size());
+      const double actual = BitsPerKey(FilterOf(spec, drawn.keys()));
       EXPECT_LE(actual, 1.02 * BitsOf(spec)) << spec;
       // A Ribbon never has more than 32 columns.
-      const double least = std::min(BitsOf(spec), 32.0);
-      EXPECT_GE(actual, 0.98 * least) << spec;
+      EXPECT_GE(actual, 0.98 * std::min(BitsOf(spec), 32.0)) << spec;
     }
   }
 }
+
+// ---- The built design ----
+
+// A trie that turns out larger than its estimate must not spoil the design.
+TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
+  for (KeyType type : {KeyType::kU64, KeyType::kText, KeyType::kDense,
+                       KeyType::kTimeseries, KeyType::kUrl, KeyType::kDomain}) {
+    for (uint64_t num : {300, 1500, 3000, 30000}) {
+      DataSet data(type, num, 82);
+      const Keys keys = data.StoredKeys();
+      const KeyStore store = Stored(keys);
+      const KeyStatistics statistics(store);
+      std::vector<SampleQuery> samples;
+      for (const Query& query : data.MakeQueries(WorkloadKind::kRange, 3000)) {
+        if (!Holds(keys, query)) samples.push_back({query.lo, query.hi, true});
+      }
+      const CpfprModel model(store, statistics, samples);
+      for (double bits_per_key : {4, 7, 8, 9, 10, 12, 14, 17, 20}) {
+        ProteusSettings settings;
+        settings.bits_per_key = bits_per_key;
+        FilterReport report;
+        const std::string bytes = BuildProteusBlock(keys, settings, samples, {},
+                                                    /*part_bytes=*/0, &report);
+        const FilterBlock block(bytes);
+        ASSERT_OK(block.status());
+        const double all = bits_per_key / 8 * static_cast<double>(keys.size());
+        EXPECT_LE(static_cast<double>(bytes.size()),
+                  std::max(1.02 * all, 0.5 * all + 400));
+        // The design has the bytes that the header leaves, but a minimum in a
+        // small file.
+        const auto room =
+            static_cast<uint64_t>(std::max({all - 300, all / 2, 64.0}));
+        const ProteusDesign chosen =
+            DesignSearch(model, statistics, settings.kinds)
+                .Choose(settings.space, room);
+        const uint64_t trie =
+            chosen.trie_bits() == 0
+                ? 0
+                : statistics.SizeOfTrie(chosen.trie_bits(), room).bytes;
+        const double fpr = model.Evaluate(chosen, room, trie);
+        EXPECT_LE(report.predicted_fpr, 1.2 * fpr + 0.02)
+            << static_cast<int>(type) << ", " << num << " keys, "
+            << bits_per_key << " bits: chosen " << chosen.Describe()
+            << ", built " << report.design;
+      }
+    }
+  }
+}
+
+// A handful of keys deserves no long search: its filter is one set, whatever
+// the samples, and long keys are not looked at for it.
+TEST(ProteusBuilderTest, AHandfulOfKeysHasOneSet) {
+  const auto long_key = [](uint64_t i) {
+    return "user" + std::to_string(100 + i * 7919 % 900) + ":" +
+           std::string(1000, static_cast<char>('a' + i % 26));
+  };
+  const auto record = [](uint64_t i) {
+    return "sensor" + std::to_string(100 + i % 90) + "|2026-01-" +
+           std::to_string(10 + i % 17) +
+           "T12:34:" + std::to_string(10 + i % 50);
+  };
+  for (const auto& key_of :
+       std::vector<std::function<std::string(uint64_t)>>{long_key, record}) {
+    for (const uint64_t num : {1, 5, 16}) {
+      Keys keys;
+      for (uint64_t i = 0; i < num; i++) keys.push_back(key_of(i));
+      SortUnique(&keys);
+      std::vector<SampleQuery> samples;
+      for (int i = 0; i < 3000; i++) {
+        samples.push_back({keys[0] + std::to_string(i),
+                           keys[0] + std::to_string(i) + "5", true});
+      }
+      const std::string bytes =
+          BuildProteusBlock(keys, ProteusSettings(), samples);
+      const FilterBlock block(bytes);
+      const ProteusDesign design =
+          static_cast<const Proteus*>(block.filter())->design();
+      EXPECT_EQ(0u, design.trie_bits()) << design.Describe();
+      EXPECT_EQ(0u, design.first_prefix_bits()) << design.Describe();
+      EXPECT_EQ(0u, design.stride()) << design.Describe();
+      for (const std::string& key : keys) {
+        EXPECT_TRUE(block.KeyMayMatch(key));
+      }
+    }
+  }
+}
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -55,31 +55,13 @@ class Deadline {
   const double start_ = ProcessorSeconds();
 };
 
-}  // namespace
-
-// The bounds share few bits, but their range is narrow.
+// The bounds share few bits, but their range is narrow. It holds a key, or only
+// long prefixes can tell that it holds none.
 TEST(ProteusTrapsTest, RangeAcrossACarry) {
-  const Keys keys = {BigEndian(uint64_t{0x10} << 56),
-                     BigEndian(uint64_t{0x18} << 56),
-                     BigEndian(uint64_t{0x30} << 56)};
-  const std::string lo = BigEndian(0x17ffffffffffffd3);
-  const std::string hi = BigEndian(0x1800000000000013);
-  for (const ProteusDesign& design : AllDesignsOfWords()) {
-    SCOPED_TRACE(design.Describe());
-    const ForcedProteus proteus(keys, design, 2000);
-    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, hi, true));
-    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, hi, false));
-    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, keys[1], true));
-    EXPECT_TRUE(proteus.block().RangeMayMatch(keys[1], hi, false));
-    EXPECT_TRUE(
-        proteus.block().RangeMayMatch(lo, keys[1] + '\0', /*inclusive=*/false));
-  }
-}
-
-// Only long prefixes can tell that there is no key.
-TEST(ProteusTrapsTest, EmptyRangeAcrossACarry) {
-  const Keys keys = {BigEndian(uint64_t{0x10} << 56),
-                     BigEndian(uint64_t{0x30} << 56)};
+  const std::string between = BigEndian(uint64_t{0x18} << 56);
+  const Keys without = {BigEndian(uint64_t{0x10} << 56),
+                        BigEndian(uint64_t{0x30} << 56)};
+  const Keys keys = {without[0], between, without[1]};
   const std::string lo = BigEndian(0x17ffffffffffffd3);
   const std::string hi = BigEndian(0x1800000000000013);
   size_t positives = 0;
@@ -87,15 +69,22 @@ TEST(ProteusTrapsTest, EmptyRangeAcrossACarry) {
   for (const ProteusDesign& design : AllDesignsOfWords()) {
     SCOPED_TRACE(design.Describe());
     const ForcedProteus proteus(keys, design, 2000);
+    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, hi, true));
+    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, hi, false));
+    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, between, true));
+    EXPECT_TRUE(proteus.block().RangeMayMatch(between, hi, false));
+    EXPECT_TRUE(proteus.block().RangeMayMatch(lo, between + '\0', false));
+
+    const ForcedProteus empty(without, design, 2000);
+    const bool may_match = empty.filter().RangeMayMatch(lo, hi, true);
     // 0x10 and 0x17 differ first in the sixth bit.
-    const uint32_t bits = std::max(design.trie_bits(), design.prefix_bits());
-    if (bits < 6) {
-      EXPECT_TRUE(proteus.filter().RangeMayMatch(lo, hi, true));
+    if (std::max(design.trie_bits(), design.prefix_bits()) < 6) {
+      EXPECT_TRUE(may_match);
     } else if (design.trie_bits() >= 6) {
-      EXPECT_FALSE(proteus.filter().RangeMayMatch(lo, hi, true));
+      EXPECT_FALSE(may_match);
     } else {
       resolvable++;
-      positives += proteus.filter().RangeMayMatch(lo, hi, true);
+      positives += may_match;
     }
   }
   EXPECT_LT(positives, resolvable / 20);
@@ -172,18 +161,15 @@ TEST(ProteusTrapsTest, KeysShorterThanThePrefixes) {
 
 // ---- Chains ----
 
-namespace {
-
 struct Chain {
   std::string name;
   Keys keys;
-  std::vector<SampleQuery> samples;
+  std::vector<SampleQuery> samples = {};
 };
 
 Chain MakeChain(const std::string& name, const std::string& unit,
                 size_t links) {
-  Chain chain;
-  chain.name = name;
+  Chain chain = {name, {}};
   std::string key;
   for (size_t i = 0; i < links; i++) {
     key += unit;
@@ -233,8 +219,6 @@ void ExpectAllFound(const FilterBlock& block, const Keys& keys) {
   }
 }
 
-}  // namespace
-
 TEST(ProteusTrapsTest, ChainsAreDesignedSoon) {
   for (const Chain& chain : Chains()) {
     for (DesignSpace space :
@@ -271,60 +255,40 @@ TEST(ProteusTrapsTest, ChainsUnderForcedDesigns) {
 
 // ---- Bounded work ----
 
-namespace {
-
-std::string Number(uint64_t number, size_t bytes) {
-  return BigEndian(number << (bytes < 8 ? 64 - 8 * bytes : 0))
-             .substr(0, std::min<size_t>(bytes, 8)) +
-         std::string(bytes > 8 ? bytes - 8 : 0, 'x');
-}
-
-}  // namespace
-
 TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
-  // The keys are far apart, so that only the number of prefixes decides.
-  Keys keys;
-  for (uint64_t i = 0; i < 100; i++) keys.push_back(BigEndian(i << 40));
-  for (uint32_t shift : {0, 3}) {
-    for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
-      const ForcedProteus proteus(keys, TrieAndSet(0, 64 - shift, amq), 300);
-      size_t positives = 0;
-      for (uint64_t i = 0; i < 99; i++) {
-        const uint64_t lo = (i << 40) + (1 << 20);
-        const uint64_t most = kMaxPrefixProbes << shift;
-        positives += proteus.block().RangeMayMatch(BigEndian(lo),
-                                                   BigEndian(lo + most - 1),
-                                                   /*hi_inclusive=*/true);
-        positives += proteus.block().RangeMayMatch(
-            BigEndian(lo), BigEndian(lo + most), /*hi_inclusive=*/false);
-        EXPECT_TRUE(proteus.block().RangeMayMatch(
-            BigEndian(lo), BigEndian(lo + most), /*hi_inclusive=*/true));
-        EXPECT_TRUE(proteus.block().RangeMayMatch(
-            BigEndian(lo), BigEndian(lo + 1000 * most), true));
-      }
-      EXPECT_LT(positives, 20u);
+  struct Case {
+    const char* head;
+    uint32_t bits;
+    AmqKind amq;
+    uint32_t shift = 0;  // bits of the number that the prefixes lack
+  };
+  for (const auto& [head, bits, amq, shift] : {Case{"", 64, kBloomAmq},
+                                               {"", 64, kRibbonAmq},
+                                               {"", 61, kBloomAmq, 3},
+                                               {"", 61, kRibbonAmq, 3},
+                                               {"prefix", 8 * 14, kBloomAmq}}) {
+    // The keys are far apart, so that only the number of prefixes decides.
+    Keys keys;
+    for (uint64_t i = 0; i < 100; i++)
+      keys.push_back(head + BigEndian(i << 40));
+    const ForcedProteus proteus(keys, TrieAndSet(0, bits, amq), 300);
+    SCOPED_TRACE(head + proteus.filter().design().Describe());
+    size_t positives = 0;
+    for (uint64_t i = 0; i < 99; i++) {
+      // Without a shift, prefixes begin anywhere.
+      const uint64_t lo = (i << 40) + (1 << 20) + (shift == 0 ? 77 : 0);
+      const uint64_t most = kMaxPrefixProbes << shift;
+      const auto may_match = [&, head = head](uint64_t width, bool inclusive) {
+        return proteus.block().RangeMayMatch(
+            head + BigEndian(lo), head + BigEndian(lo + width), inclusive);
+      };
+      positives += may_match(most - 1, true);
+      positives += may_match(most, false);
+      EXPECT_TRUE(may_match(most, true));
+      EXPECT_TRUE(may_match(1000 * most, true));
     }
+    EXPECT_LT(positives, 20u);
   }
-}
-
-TEST(ProteusTrapsTest, TooManyPrefixesOfBytes) {
-  Keys keys;
-  for (uint64_t i = 0; i < 100; i++) {
-    keys.push_back("prefix" + BigEndian(i << 40));
-  }
-  const ForcedProteus proteus(keys, TrieAndSet(0, 8 * 14), 300);
-  size_t positives = 0;
-  for (uint64_t i = 0; i < 99; i++) {
-    const uint64_t lo = (i << 40) + (1 << 20) + 77;
-    const std::string low = "prefix" + BigEndian(lo);
-    positives += proteus.block().RangeMayMatch(
-        low, "prefix" + BigEndian(lo + kMaxPrefixProbes - 1), true);
-    positives += proteus.block().RangeMayMatch(
-        low, "prefix" + BigEndian(lo + kMaxPrefixProbes), false);
-    EXPECT_TRUE(proteus.block().RangeMayMatch(
-        low, "prefix" + BigEndian(lo + kMaxPrefixProbes), true));
-  }
-  EXPECT_LT(positives, 20u);
 }
 
 // The widest range over most of the keys.
@@ -333,7 +297,8 @@ TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
   for (size_t key_bytes : {4, 8, 12, 40}) {
     Keys keys;
     for (int i = 0; i < 2000; i++) {
-      keys.push_back(Number(rnd.Next64() >> 1, key_bytes));
+      keys.push_back(BigEndian(rnd.Next64() >> 1));
+      keys.back().resize(key_bytes, 'x');
     }
     SortUnique(&keys);
     for (const ProteusDesign& design : AllDesignsOfWords()) {
@@ -369,5 +334,7 @@ TEST(ProteusTrapsTest, LongQueriesAreAnsweredSoon) {
     }
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

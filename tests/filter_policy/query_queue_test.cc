@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The queue of sample queries.
+//  The queue of sample queries, and what is counted of queries and keys.
 
 #include "filter_policy/samples/query_queue.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <thread>
 
-#include "test_util/testharness.h"
-#include "tests/table/twin_db.h"
+#include "filter_policy/query_demand.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -41,8 +41,6 @@ std::vector<int> Sampled(QueryQueue* queue, int calls) {
   return sampled;
 }
 
-}  // namespace
-
 TEST(QueryQueueTest, FirstInFirstOut) {
   QueryQueue queue(5);
   EXPECT_TRUE(queue.Snapshot().empty());
@@ -69,17 +67,7 @@ TEST(QueryQueueTest, CapacityOfOneAndOfNone) {
   }
 }
 
-TEST(QueryQueueTest, RecordKeepsBounds) {
-  QueryQueue queue;
-  const std::string zeros("\0\0", 2);
-  queue.Record("a", "b", true);
-  queue.Record("", "\xff", false);
-  queue.Record(zeros, zeros, true);
-  EXPECT_EQ((Queries{{"a", "b", true}, {"", "\xff", false}, Point(zeros)}),
-            queue.Snapshot());
-}
-
-TEST(QueryQueueTest, RecordDropsLongKeysAndInvertedRanges) {
+TEST(QueryQueueTest, RecordKeepsBoundsButDropsLongKeysAndInvertedRanges) {
   QueryQueue queue;
   const std::string longest(QueryQueue::kMaxRecordedKey, 'k');
   const std::string longer = longest + "k";
@@ -90,8 +78,12 @@ TEST(QueryQueueTest, RecordDropsLongKeysAndInvertedRanges) {
   queue.Record("a", "a", false);
   EXPECT_EQ(5u, queue.dropped());
   EXPECT_EQ(0u, queue.recorded());
-  queue.Record(longest, longest, true);
-  EXPECT_EQ(Queries{Point(longest)}, queue.Snapshot());
+  const std::string zeros("\0\0", 2);
+  const Queries kept = {
+      Point(longest), {"a", "b", true}, {"", "\xff", false}, Point(zeros)};
+  for (const SampleQuery& query : kept)
+    queue.Record(query.lo, query.hi, query.hi_inclusive);
+  EXPECT_EQ(kept, queue.Snapshot());
   EXPECT_EQ(5u, queue.dropped());
 }
 
@@ -150,23 +142,20 @@ TEST(QueryQueueTest, LongQueriesAreFewer) {
   expect_latest(1);
 }
 
+// Each queue samples every n-th query, whatever others count.
 TEST(QueryQueueTest, TickOfEveryNth) {
-  for (int every : {1, 2, 3, 100, 1000}) {
-    InNewThread([every] {
-      QueryQueue queue(10, every);
-      std::vector<int> expected;
-      for (int i = 1; i <= 7; i++) expected.push_back(i * every - 1);
-      EXPECT_EQ(expected, Sampled(&queue, 8 * every - 1)) << every;
-    });
-  }
-}
-
-TEST(QueryQueueTest, TickOfLargestCount) {
   InNewThread([] {
-    QueryQueue never(10, UINT32_MAX);
-    QueryQueue always(10, 1);
-    EXPECT_TRUE(Sampled(&never, 100000).empty());
-    EXPECT_EQ(1000u, Sampled(&always, 1000).size());
+    std::vector<std::unique_ptr<QueryQueue>> queues;
+    for (const uint32_t every :
+         {1u, 2u, 3u, 7u, 100u, 100u, 1000u, UINT32_MAX}) {
+      queues.push_back(std::make_unique<QueryQueue>(10, every));
+    }
+    for (uint32_t i = 1; i <= 100000; i++) {
+      for (const auto& queue : queues) {
+        ASSERT_EQ(i % queue->sample_every() == 0, queue->Tick())
+            << i << " of " << queue->sample_every();
+      }
+    }
   });
 }
 
@@ -194,19 +183,6 @@ TEST(QueryQueueTest, TickInShortThreads) {
     InNewThread([&] { sampled += Sampled(&queue, 10).size(); });
   }
   EXPECT_NEAR(50, sampled, 3);
-}
-
-TEST(QueryQueueTest, QueuesDoNotDisturbEachOther) {
-  InNewThread([] {
-    QueryQueue a(10, 100);
-    QueryQueue b(10, 100);
-    QueryQueue c(10, 7);
-    for (int i = 1; i <= 7000; i++) {
-      ASSERT_EQ(i % 100 == 0, a.Tick()) << i;
-      ASSERT_EQ(i % 100 == 0, b.Tick()) << i;
-      ASSERT_EQ(i % 7 == 0, c.Tick()) << i;
-    }
-  });
 }
 
 // More queues than there is room for still get their shares.
@@ -265,5 +241,70 @@ TEST(QueryQueueTest, Concurrency) {
             queue.recorded() + queue.dropped());
   EXPECT_EQ(std::min<size_t>(500, queue.recorded()), queue.size());
 }
+
+// ---- Demand ----
+
+TEST(QueryDemandTest, BuildingCountsWhereFewQueriesCome) {
+  FilterDemand demand;
+  // 200 us a false positive, 1,000 queries a key.
+  EXPECT_DOUBLE_EQ(1e-6, demand.CostOfBuilding(200));
+  EXPECT_DOUBLE_EQ(0.002 + 1e-5, demand.MaxRateForTime());
+  demand.queries_per_key = 0.01;
+  EXPECT_DOUBLE_EQ(0.1, demand.CostOfBuilding(200));
+  demand.price = kCachedPrice;
+  EXPECT_DOUBLE_EQ(10, demand.CostOfBuilding(200));
+  // What an option says was not found.
+  EXPECT_FALSE(demand.WasFoundLow());
+  demand.is_measured = true;
+  EXPECT_TRUE(demand.WasFoundLow());
+  demand.queries_per_key = 1;
+  EXPECT_FALSE(demand.WasFoundLow());
+}
+
+TEST(QueryDemandTest, WritingAloneLowersIt) {
+  DemandCounts counts;
+  double before = counts.QueriesPerKey(0, 0);
+  EXPECT_DOUBLE_EQ(0.03, before);
+  for (int file = 0; file < 100; file++) {
+    const double now = counts.QueriesPerKey(0, 100000);
+    EXPECT_LE(now, before);
+    before = now;
+  }
+  EXPECT_DOUBLE_EQ(kFewQueriesPerKey, before);
+}
+
+TEST(QueryDemandTest, QueriesRaiseIt) {
+  DemandCounts counts;
+  for (int file = 0; file < 10; file++) counts.QueriesPerKey(0, 100000);
+  EXPECT_NEAR(0.1, counts.QueriesPerKey(100000, 0), 0.01);
+  EXPECT_NEAR(1, counts.QueriesPerKey(1000000, 0), 0.02);
+  EXPECT_DOUBLE_EQ(kManyQueriesPerKey,
+                   counts.QueriesPerKey(uint64_t{1} << 40, 0));
+}
+
+// What was long ago counts less and less: a family that is no longer read is
+// soon one that is only written to, and the other way round.
+TEST(QueryDemandTest, ForgetsWhatWasLongAgo) {
+  DemandCounts counts;
+  constexpr uint64_t kQueries = 1000 * 1000 * 1000;
+  constexpr uint64_t kKeys = 1 << 20;
+  EXPECT_DOUBLE_EQ(kManyQueriesPerKey, counts.QueriesPerKey(kQueries, kKeys));
+  for (int file = 0; file < 16; file++) counts.QueriesPerKey(kQueries, kKeys);
+  EXPECT_GT(counts.QueriesPerKey(kQueries, 0), 1);
+  for (int file = 0; file < 200; file++) counts.QueriesPerKey(kQueries, kKeys);
+  EXPECT_LT(counts.QueriesPerKey(kQueries, 0), 0.01);
+  EXPECT_NEAR(1, counts.QueriesPerKey(kQueries + (12 << 20), 0), 0.5);
+}
+
+// The count of queries may fall when the sampling rate is changed.
+TEST(QueryDemandTest, IsNeverNegative) {
+  DemandCounts counts;
+  for (int file = 0; file < 40; file++) {
+    counts.QueriesPerKey(1000 * 1000 * 1000, 1 << 20);
+  }
+  EXPECT_DOUBLE_EQ(kFewQueriesPerKey, counts.QueriesPerKey(0, 1 << 20));
+}
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

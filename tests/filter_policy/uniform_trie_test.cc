@@ -8,32 +8,16 @@
 
 #include <algorithm>
 
-#include "filter_policy/bits/bit_util.h"
-#include "filter_policy/proteus/prefix_hash.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/filter_policy/prefixes.h"
+#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 using Keys = std::vector<std::string>;
-
-std::string PrefixOf(std::string key, uint32_t bits) {
-  key.resize(BytesForBits(bits));
-  if (bits % 8 != 0) {
-    key.back() = static_cast<char>(static_cast<uint8_t>(key.back()) &
-                                   0xff << (8 - bits % 8));
-  }
-  return key;
-}
-
-Keys PrefixesOf(const Keys& keys, uint32_t bits) {
-  Keys prefixes;
-  for (const std::string& key : keys) prefixes.push_back(PrefixOf(key, bits));
-  SortUnique(&prefixes);
-  return prefixes;
-}
 
 std::string Build(const Keys& prefixes, uint32_t bits) {
   UniformTrieBuilder builder(bits);
@@ -52,17 +36,12 @@ std::string Build(const Keys& prefixes, uint32_t bits) {
   return bytes;
 }
 
-Status Open(const Slice& bytes, UniformTrie* trie) {
-  Slice input(bytes.data(), bytes.size() - kReadPadding);
-  const Status s = trie->Open(&input, /*lead=*/0);
-  EXPECT_TRUE(!s.ok() || input.empty());
-  return s;
-}
-
 void Compare(const Keys& prefixes, uint32_t bits, const Keys& queries) {
   const GuardedBlock bytes(Build(prefixes, bits), 3);
+  Slice input(bytes.slice().data(), bytes.slice().size() - kReadPadding);
   UniformTrie trie;
-  ASSERT_OK(Open(bytes.slice(), &trie));
+  ASSERT_OK(trie.Open(&input, /*lead=*/0));
+  EXPECT_TRUE(input.empty());
   EXPECT_EQ(bits, trie.prefix_bits());
   const auto contains = [&](const std::string& prefix) {
     return std::binary_search(prefixes.begin(), prefixes.end(), prefix);
@@ -84,8 +63,6 @@ void Compare(const Keys& prefixes, uint32_t bits, const Keys& queries) {
     }
   }
 }
-
-}  // namespace
 
 TEST(UniformTrieTest, AllSetsOfThreeBits) {
   for (int set = 1; set < 256; set++) {
@@ -137,8 +114,7 @@ TEST(UniformTrieTest, Families) {
 TEST(UniformTrieTest, EstimatedSize) {
   for (const KeyFamily& family : KeyFamilies(5000, 11)) {
     if (family.keys.size() < 1000) continue;
-    KeyStore store;
-    for (const std::string& key : family.keys) store.Append(key);
+    const KeyStore store = Stored(family.keys);
     const KeyStatistics statistics(store);
     for (uint32_t bits : {8, 12, 16, 24, 31, 40, 64}) {
       const auto actual = static_cast<double>(
@@ -179,5 +155,7 @@ TEST(UniformTrieTest, DamagedTries) {
     }
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
