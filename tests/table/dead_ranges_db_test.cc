@@ -47,8 +47,7 @@ class DeadRangesDBTest : public testing::TestWithParam<const char*> {
   // key. Returns the entries that the next iterator steps over.
   uint64_t StepsToHead(const std::string& found, int snapshot = -1) {
     {
-      TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false,
-                      snapshot);
+      TwinIterator it(&dbs_, {}, /*lower=*/false, /*upper=*/false, snapshot);
       EXPECT_EQ(found, it.Seek("q") ? it.key().ToString() : "");
     }
     return StepsOf("q");
@@ -78,8 +77,7 @@ class DeadRangesDBTest : public testing::TestWithParam<const char*> {
   // Seeks with new iterators, twice: what one finds, the next may skip.
   void SeekTwice(const std::string& target, int steps = 1, int snapshot = -1) {
     for (int i = 0; i < 2; i++) {
-      TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false,
-                      snapshot);
+      TwinIterator it(&dbs_, {}, /*lower=*/false, /*upper=*/false, snapshot);
       bool valid = it.Seek(target);
       for (int step = 1; step < steps && valid; step++) valid = it.Next();
     }
@@ -89,8 +87,7 @@ class DeadRangesDBTest : public testing::TestWithParam<const char*> {
   // from the head of the queue on, then backwards.
   void CheckScans(int snapshot = -1) {
     for (const char* target : {"", "q", "q050", "q0999"}) {
-      TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false,
-                      snapshot);
+      TwinIterator it(&dbs_, {}, /*lower=*/false, /*upper=*/false, snapshot);
       for (bool valid = it.Seek(target); valid; valid = it.Next()) {
       }
       it.SeekToFirst();
@@ -224,10 +221,14 @@ TEST_P(DeadRangesDBTest, ARangeGrows) {
   CheckScans(/*snapshot=*/0);
 }
 
-// A scan is destroyed while one file has ended at the bound, another one stands
-// at a value, and a third one is ahead of both.
-TEST_P(DeadRangesDBTest, ARangeEndsBeforeWhatIsAlive) {
-  dbs_.Open();
+// Where iterators over files stand when a range begins or ends.
+TEST_P(DeadRangesDBTest, RunsBesideARange) {
+  const auto seeks = [this](const Keys& targets, int steps) {
+    for (const std::string& target : targets) SeekTwice(target, steps);
+  };
+  // A scan is destroyed while one file has ended at the bound, another one
+  // stands at a value, and a third one is ahead of both.
+  dbs_.OpenAnew();
   dbs_.WriteRun({"a", "zz"});  // at the bound
   dbs_.WriteRun({"p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08c", "z"});
   dbs_.WriteRun({"-p01", "-p02", "-p03", "-p04", "-p05", "-p06", "-p07", "-p08",
@@ -238,32 +239,24 @@ TEST_P(DeadRangesDBTest, ARangeEndsBeforeWhatIsAlive) {
     EXPECT_TRUE(it.Seek("p"));
   }
   CheckScans();
-  SeekTwice("p");
-}
+  seeks({"p"}, 1);
 
-// The file with the values waits before the range when the one with the
-// deletions comes to it.
-TEST_P(DeadRangesDBTest, ARunMayWaitBeforeARange) {
-  dbs_.Open();
+  // The file with the values waits before the range when the one with the
+  // deletions comes to it.
+  dbs_.OpenAnew();
   dbs_.WriteRun(Join({{"a"}, Twenty("q"), {"z"}}));
   dbs_.WriteRun(Join({{"c"}, Twenty("-q")}));
-  SeekTwice("q");
-  for (int i = 0; i < 3; i++) SeekTwice("c", /*steps=*/3);
+  seeks({"q"}, 1);
+  seeks({"c", "c", "c"}, 3);
   CheckScans();
-}
 
-// While some files skip one range, others come to another one.
-TEST_P(DeadRangesDBTest, TwoRangesOfTheSameFile) {
-  dbs_.Open();
+  // While some files skip one range, others come to another one.
+  dbs_.OpenAnew();
   dbs_.WriteRun(Join({Twenty("d"), Twenty("r"), {"z"}}));
   dbs_.WriteRun(Join({Twenty("-d"), {"e"}}));
   dbs_.WriteRun(Join({{"-c"}, Twenty("-r"), {"s"}}));
-  SeekTwice("d");
-  SeekTwice("r");
-  for (int i = 0; i < 3; i++) {
-    SeekTwice("b", /*steps=*/5);
-    SeekTwice("c", /*steps=*/5);
-  }
+  seeks({"d", "r"}, 1);
+  seeks({"b", "c", "b", "c", "b", "c"}, 5);
   CheckScans();
 }
 

@@ -290,24 +290,20 @@ TEST_F(DeletionSkipsTest, DeletionsThatHideNothingAreSkipped) {
 }
 
 // A file without a filter is asked for values all the same, and so is one whose
-// filter iterators are told to skip.
+// filter iterators are told to skip, on the last level.
 TEST_F(DeletionSkipsTest, FilesWithoutFiltersMayHaveValues) {
-  const auto with_filters = dbs_.options(TwinDB::kProtean).table_factory;
-  dbs_.options(TwinDB::kProtean).table_factory = NewTable("ProteanTable", "");
-  dbs_.Open();
-  dbs_.WriteRun({"0", "2a", "9"}, 3);
-  dbs_.options(TwinDB::kProtean).table_factory = with_filters;
-  dbs_.Reopen();
-  dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
-  EXPECT_EQ(1u, SkipsOfSeek("1c", "3"));
-}
-
-TEST_F(DeletionSkipsTest, TheLastLevelMayHaveNoFilters) {
-  dbs_.options(TwinDB::kProtean).optimize_filters_for_hits = true;
-  dbs_.Open();
-  dbs_.WriteRun({"0", "2a", "9"}, 3);
-  dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
-  EXPECT_EQ(1u, SkipsOfSeek("1c", "3"));
+  Options& options = dbs_.options(TwinDB::kProtean);
+  const auto with_filters = options.table_factory;
+  for (const bool last_level : {false, true}) {
+    options.optimize_filters_for_hits = last_level;
+    if (!last_level) options.table_factory = NewTable("ProteanTable", "");
+    dbs_.OpenAnew();
+    dbs_.WriteRun({"0", "2a", "9"}, 3);
+    options.table_factory = with_filters;
+    dbs_.Reopen();
+    dbs_.WriteRun({"-1c", "-1d", "-1e", "-1f", "-2a", "-2b", "3"}, 1);
+    EXPECT_EQ(1u, SkipsOfSeek("1c", "3")) << last_level;
+  }
 }
 
 // A level may stand at the end of a file that is not in the search, before a

@@ -262,7 +262,7 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
 
   const Keys keys_ = HurtfulKeys();
   const Keys queries_ = WithNeighbours(keys_);
-  const std::shared_ptr<Statistics> statistics_ = CreateDBStatistics();
+  std::shared_ptr<Statistics> statistics_ = CreateDBStatistics();
 };
 
 #define PROTEAN_FEATURE_TEST(suite)                               \

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  ProteanTable together with other features of RocksDB: other comparators,
-//  prefix extractors, other table factories and filters on the same files.
+//  A RocksDB with ProteanTable answers everything as a plain RocksDB does: all
+//  families of keys, and other features of RocksDB beside it, which are other
+//  comparators, prefix extractors, other table factories and filters on the
+//  same files.
 
 #include <cctype>
 
@@ -56,7 +58,162 @@ std::string RandomCase(std::string s, Random* rnd) {
   return s;
 }
 
+// A key, or a string close to one.
+std::string PickAround(const Keys& keys, Random* rnd) {
+  const Keys around = Around(Pick(keys, rnd));
+  return Pick(around, rnd);
+}
+
+// Overwrites some of the keys, and deletes some of them singly and in ranges.
+void WriteRound(TwinDB* dbs, const Keys& keys, int round, Random* rnd) {
+  const auto size = static_cast<int>(keys.size());
+  for (int i = 0; i < size; i++) {
+    const std::string value = "round " + std::to_string(round) + " key " +
+                              std::to_string(i) + std::string(i % 40, '.');
+    if (round == 0 ? !rnd->OneIn(6) : rnd->OneIn(4)) {
+      dbs->Put(keys[i], value);
+    } else if (round > 0 && rnd->OneIn(8)) {
+      dbs->Delete(keys[i]);
+    }
+  }
+  if (round == 0 || size < 2) return;
+  for (int ranges = 0; ranges < 3; ranges++) {
+    std::string begin = PickAround(keys, rnd);
+    std::string end =
+        rnd->OneIn(3) ? PickAround(keys, rnd)
+                      : keys[std::min<int>(size - 1, rnd->Uniform(size) / 8 +
+                                                         rnd->Uniform(size))];
+    // Mostly short ranges, so that something is left.
+    const auto from = std::lower_bound(keys.begin(), keys.end(), begin);
+    if (from != keys.end() && keys.end() - from > 20 && ranges > 0) {
+      end = *(from + 1 + rnd->Uniform(19));
+    }
+    if (begin < end) dbs->DeleteRange(begin, end);
+  }
+}
+
+// A tree with data on at least three levels, two overlapping files on level 0,
+// range tombstones everywhere, snapshots, and unflushed writes.
+void FillDeepTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
+  for (int round = 0; round < 7; round++) {
+    WriteRound(dbs, keys, round, rnd);
+    if (round == 6) break;
+    dbs->Flush();
+    if (round < 2) {
+      dbs->CompactLevel0Into(3 - round, kFileSize);
+      dbs->TakeSnapshot();
+    } else if (round == 2) {
+      const Slice begin = keys[keys.size() / 3];
+      const Slice end = keys[keys.size() / 2];
+      dbs->Compact(CompactRangeOptions(), &begin, &end);
+    } else if (round == 3) {
+      dbs->CompactLevel0Into(1, kFileSize);
+    }
+  }
+  if (keys.size() > 1000) {
+    ASSERT_GE(dbs->NumLevels(), 3u);
+    ASSERT_GE(dbs->NumFiles(), 8u);
+  }
+}
+
+// Seeks with an upper bound: around keys, into gaps, empty and reversed ranges.
+// The bounds of an iterator change all the time.
+void CompareClosedSeeks(TwinDB* dbs, const Keys& keys, int count, Random* rnd,
+                        int snapshot) {
+  TwinIterator it(dbs, {}, /*lower=*/false, /*upper=*/true, snapshot);
+  for (int i = 0; i < count && !testing::Test::HasFailure(); i++) {
+    const std::string lo = PickAround(keys, rnd);
+    switch (rnd->Uniform(4)) {
+      case 0:
+        it.SetUpper(PickAround(keys, rnd));  // reversed half of the time
+        break;
+      case 1:
+        it.SetUpper(Pick(Around(lo), rnd));
+        break;
+      case 2:
+        it.SetUpper(lo + std::string(1 + rnd->Uniform(2), '\0'));
+        break;
+      case 3: {
+        const auto from = std::lower_bound(keys.begin(), keys.end(), lo);
+        const auto left = static_cast<int>(keys.end() - from);
+        it.SetUpper(
+            left == 0 ? lo + "\xff"
+                      : Pick(Around(from[rnd->Uniform(left) % 5 % left]), rnd));
+        break;
+      }
+    }
+    bool valid = rnd->OneIn(8) ? it.SeekToFirst() : it.Seek(lo);
+    for (int left = rnd->OneIn(50) ? 1 << 30 : rnd->Uniform(8);
+         valid && left > 0; left--) {
+      valid = it.Next();
+    }
+  }
+}
+
+// Every way of reading, of the present state and of every snapshot.
+void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
+  WalkOptions walk;
+  walk.seeks = keys.size() < 10 ? 100 : 250;
+  for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
+    SCOPED_TRACE("snapshot " + std::to_string(snapshot));
+    Keys gets = keys;
+    for (int i = 0; i < 2 * walk.seeks; i++) {
+      gets.push_back(PickAround(keys, rnd));
+    }
+    RandomShuffle(gets.begin(), gets.end(), kSeed);
+    CompareGets(dbs, gets, snapshot);
+    CompareMultiGets(dbs, gets, snapshot);
+    CompareScans(dbs, snapshot);
+    CompareWalks(dbs, gets, snapshot, {}, walk);
+    CompareClosedSeeks(dbs, keys, 4 * walk.seeks, rnd, snapshot);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
 }  // namespace
+
+// ---- All families of keys ----
+
+class FamiliesTest : public FeatureTest {};
+PROTEAN_FEATURE_TEST(FamiliesTest);
+
+// Every family of keys, under each policy. The options of the table alternate,
+// and so do the suffixes of SuRF.
+TEST_P(FamiliesTest, AllFamilies) {
+  const char* const tables[] = {
+      "block_size=4096",
+      "block_size=256;cache_index_and_filter_blocks=true",
+      "block_size=512;cache_index_and_filter_blocks=true;"
+      "pin_l0_filter_and_index_blocks_in_cache=true",
+      "block_size=512;index_type=kBinarySearchWithFirstKey",
+      "block_size=128;index_type=kBinarySearchWithFirstKey;block_cache=64K;"
+      "cache_index_and_filter_blocks=true",
+      "block_size=300;no_block_cache=true;index_type=kBinarySearch"};
+  const char* const surfs[] = {"surf:0:4", "surf:0:0", "surf:4:0", "surf:4:4",
+                               "surf:0:16"};
+  size_t turn = strlen(GetParam().name);
+  for (const KeyFamily& family : KeyFamilies(1500, kSeed)) {
+    const std::string table = tables[turn % std::size(tables)];
+    const std::string policy = std::string(GetParam().name) == "Surf"
+                                   ? surfs[turn % std::size(surfs)]
+                                   : GetParam().filter_policy;
+    turn++;
+    SCOPED_TRACE(family.name + ", " + policy + ", " + table);
+    TwinDB dbs("engine", UnthrottledFiles(),
+               NewTable("ProteanTable",
+                        "filter_policy=" + policy + ";block_cache=8K;" + table),
+               NewTable("BlockBasedTable", table));
+    Random rnd(kSeed);
+    dbs.Open();
+    FillDeepTree(&dbs, family.keys, &rnd);
+    CompareSnapshots(&dbs, family.keys, &rnd);
+    dbs.Reopen();  // the snapshots end here
+    CompareSnapshots(&dbs, family.keys, &rnd);
+    dbs.Compact();
+    CompareSnapshots(&dbs, family.keys, &rnd);
+    if (HasFailure()) return;
+  }
+}
 
 // ---- Other comparators ----
 
@@ -240,10 +397,8 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
   Keys keys_;
 };
 
-TEST_P(PrefixTest, FixedPrefix) {
+TEST_P(PrefixTest, ExtractorThatStays) {
   CompareWith(NewFixedPrefixTransform(kPrefix));
-}
-TEST_P(PrefixTest, CappedPrefix) {
   CompareWith(NewCappedPrefixTransform(kPrefix));
 }
 
@@ -295,74 +450,47 @@ INSTANTIATE_TEST_SUITE_P(WholeKeys, PrefixTest, ::testing::Bool());
 
 // ---- Files outlive the plugin ----
 
-class OutliveTest : public ::testing::Test {
- protected:
-  const Keys keys_ = KeyFamilies(3000, kSeed)[2].keys;
-
-  void ReopenWith(TwinDB* dbs, std::shared_ptr<TableFactory> factory) {
-    dbs->Close();
-    dbs->options(TwinDB::kProtean).table_factory = std::move(factory);
-    dbs->Open();
+// A DB is opened by one table after another. Any of them reads what others have
+// written, and compactions give files the filters of the present one.
+TEST(OutliveTest, AnyTableReadsAnyFile) {
+  const Keys keys = KeyFamilies(3000, kSeed)[2].keys;
+  const auto stock = NewTable("BlockBasedTable", "");
+  const auto bloom =
+      NewTable("BlockBasedTable", "filter_policy=bloomfilter:10");
+  const auto protean = NewTable("ProteanTable", "filter_policy=surf:4:8");
+  const auto others = NewTable("ProteanTable", "filter_policy=surf:0:0");
+  struct Opening {
+    std::shared_ptr<TableFactory> table;
+    bool put = false;  // so that some files have other filters, or none
+    bool compact = false;
+  };
+  const std::vector<Opening> lives[] = {
+      {{protean}, {stock, true}, {protean}, {stock, false, true}, {protean}},
+      {{protean}, {others, false, true}},
+      {{bloom}, {protean, true, true}, {bloom}}};
+  for (const auto& life : lives) {
+    TwinDB dbs("outlive", ManySmallFiles(kLevels), life[0].table);
+    for (const Opening& opening : life) {
+      SCOPED_TRACE(testing::Message()
+                   << "life " << &life - lives << ", opening "
+                   << &opening - life.data());
+      dbs.Close();
+      dbs.options(TwinDB::kProtean).table_factory = opening.table;
+      dbs.Open();
+      if (&opening == life.data()) Fill(&dbs, keys);
+      ASSERT_OK(dbs.protean()->VerifyChecksum());
+      CompareAll(&dbs, keys);
+      if (opening.put) {
+        dbs.Put(keys[0], "written by another table");
+        dbs.Flush();
+        CompareAll(&dbs, keys);
+      }
+      if (opening.compact) {
+        dbs.Compact();
+        CompareAll(&dbs, keys);
+      }
+    }
   }
-};
-
-TEST_F(OutliveTest, StockRocksDBAndBack) {
-  const auto protean = NewTable("ProteanTable", "filter_policy=surf:4:8");
-  TwinDB dbs("outlive", ManySmallFiles(kLevels), protean);
-  dbs.Open();
-  Fill(&dbs, keys_);
-  CompareAll(&dbs, keys_);
-
-  ReopenWith(&dbs, NewTable("BlockBasedTable", ""));
-  ASSERT_OK(dbs.protean()->VerifyChecksum());
-  CompareAll(&dbs, keys_);
-  dbs.Put("written without the plugin", "value");
-  dbs.Flush();
-
-  // Some files have a filter, one has none.
-  ReopenWith(&dbs, protean);
-  ASSERT_OK(dbs.protean()->VerifyChecksum());
-  CompareAll(&dbs, keys_);
-
-  ReopenWith(&dbs, NewTable("BlockBasedTable", ""));
-  dbs.Compact();
-  CompareAll(&dbs, keys_);
-
-  ReopenWith(&dbs, protean);
-  CompareAll(&dbs, keys_);
-}
-
-TEST_F(OutliveTest, AnyPolicyReadsAnyBlock) {
-  TwinDB dbs("outlive", ManySmallFiles(kLevels),
-             NewTable("ProteanTable", "filter_policy=surf:4:8"));
-  dbs.Open();
-  Fill(&dbs, keys_);
-  ReopenWith(&dbs, NewTable("ProteanTable", "filter_policy=surf:0:0"));
-  CompareAll(&dbs, keys_);
-  dbs.Compact();
-  CompareAll(&dbs, keys_);
-}
-
-// Files with RocksDB's own filters are read correctly, and get range filters
-// when they are rewritten.
-TEST_F(OutliveTest, FilesWithBloomFilters) {
-  Options options = ManySmallFiles(kLevels);
-  options.statistics = CreateDBStatistics();
-  TwinDB dbs("outlive", options,
-             NewTable("BlockBasedTable", "filter_policy=bloomfilter:10"));
-  dbs.Open();
-  Fill(&dbs, keys_);
-  const auto protean = NewTable("ProteanTable", "filter_policy=surf:4:8");
-  ReopenWith(&dbs, protean);
-  CompareAll(&dbs, keys_);
-
-  dbs.Put(keys_[0], "the first file with a range filter");
-  dbs.Flush();
-  CompareAll(&dbs, keys_);
-  dbs.Compact();
-  CompareAll(&dbs, keys_);
-  ReopenWith(&dbs, NewTable("BlockBasedTable", "filter_policy=bloomfilter:10"));
-  CompareAll(&dbs, keys_);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,18 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What filter_budget_bytes does in real trees: all filters together take what
-//  it says, whatever the tree does.
+//  What filter_budget_bytes and level_bits=kAuto do in real trees, above all in
+//  trees of unusual shapes, which RocksDB compacts by itself while they grow.
+//  All filters together take what the budget says, or what bits_per_key
+//  promises, whatever the tree does.
 
 #include <cinttypes>
 #include <cmath>
+#include <cstdio>
 
+#include "filter_policy/filter_budget.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/refresh_filters.h"
-#include "tests/table/growing_tree.h"
+#include "rocksdb/utilities/table_properties_collectors.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// Keys, and the filters that they have.
+struct FilterSize {
+  double keys = 0;
+  double bytes = 0;
+  double files = 0;
+  double without = 0;  // files without a filter
+  double PerKey() const { return 8 * bytes / keys; }
+  FilterSize& operator+=(const FilterSize& other) {
+    keys += other.keys;
+    bytes += other.bytes;
+    files += other.files;
+    without += other.without;
+    return *this;
+  }
+};
+
+class GrowingTreeTest : public OwnDBTest {
+ protected:
+  static constexpr int kKeysPerFlush = 2000;
+  // A filter consists of whole cache lines, and says in 32 bytes that there is
+  // none.
+  static constexpr double kRoundedBytes = 64;
+
+  GrowingTreeTest() : OwnDBTest(Options()) {
+    options_.compression = kNoCompression;
+    options_.max_bytes_for_level_base = 256 << 10;
+    options_.target_file_size_base = 128 << 10;
+    options_.level_compaction_dynamic_level_bytes = false;
+    options_.max_bytes_for_level_multiplier = 4;
+  }
+
+  // A random one, or one above all keys so far.
+  std::string NextKey(bool ascending = false) {
+    return Digits(ascending ? (next_ += 1 + random_.Uniform(80000))
+                            : random_.Next() % 10000000000);
+  }
+  // Writes a file of new keys.
+  void WriteNewFile(bool ascending = false,
+                    ColumnFamilyHandle* family = nullptr) {
+    if (family == nullptr) family = db_->DefaultColumnFamily();
+    WriteBatch batch;
+    for (int i = 0; i < kKeysPerFlush; i++) {
+      ASSERT_OK(batch.Put(family, NextKey(ascending), value_));
+    }
+    ASSERT_OK(db_->Write(WriteOptions(), &batch));
+    ASSERT_OK(db_->Flush(FlushOptions(), family));
+  }
+  void CompactAndWait() {
+    Compact();
+    WaitForCompactions();
+  }
+
+  // The sizes of the filters of the live files, by level.
+  std::map<int, FilterSize> Levels() {
+    const TablePropertiesCollection properties = PropertiesOf(db_.get());
+    std::map<int, FilterSize> levels;
+    for (const LiveFileMetaData& file : Files()) {
+      const auto found = properties.find(file.db_path + file.name);
+      if (found == properties.end()) continue;  // compacted meanwhile
+      FilterSize& size = levels[file.level];
+      size.keys += static_cast<double>(found->second->num_entries);
+      size.bytes += static_cast<double>(found->second->filter_size);
+      size.files++;
+      const auto& user = found->second->user_collected_properties;
+      const auto kind = user.find("protean.kind");
+      if (kind != user.end() && kind->second == "none") {
+        EXPECT_EQ("filter_budget_bytes is used up", user.at("protean.design"));
+        size.without++;
+      }
+    }
+    return levels;
+  }
+  FilterSize Total() {
+    FilterSize total;
+    for (const auto& [level, size] : Levels()) total += size;
+    return total;
+  }
+  void Print() {
+    for (const auto& [level, size] : Levels()) {
+      printf("L%d: %.0f keys, %.3f bits; ", level, size.keys, size.PerKey());
+    }
+    printf("total %.0f bytes, %.3f bits\n", Total().bytes, Total().PerKey());
+  }
+
+  std::string value_ = std::string(40, 'v');
+  Random64 random_{31};
+  uint64_t next_ = 0;
+};
+
+// ---- filter_budget_bytes ----
 
 // Share by which filters may exceed the budget while the tree grows.
 constexpr double kGrowth = 0.2;
@@ -62,8 +158,6 @@ class FilterBudgetDBTest : public GrowingTreeTest {
 
   uint64_t budget_ = kBudget;
 };
-
-}  // namespace
 
 // The tree grows to ten times its size, from 24 to 12 bits per key and less.
 TEST_F(FilterBudgetDBTest, GrowingTree) {
@@ -121,12 +215,32 @@ TEST_F(FilterBudgetDBTest, TheTreeOutgrowsTheBudget) {
   EXPECT_FALSE(Has("absent"));
 }
 
-// Ascending keys are written once, and older files keep their filters.
+// Ascending keys are written once, and never rewritten: the oldest files hold
+// what later ones lack, until a compaction or a refresh evens that out.
 TEST_F(FilterBudgetDBTest, FilesThatMove) {
   Open();
   Write(120, /*ascending=*/true);
+  EXPECT_GT(Total().bytes, 1.2 * static_cast<double>(budget_));
+  ASSERT_EQ(1u, BudgetLines().size());
+  EXPECT_NE(std::string::npos, BudgetLines()[0].find("evens that out"));
+  const std::string copy = path_ + "_copy";
+  ASSERT_OK(MakeCheckpoint(db_.get(), copy));
   CompactAndWait();
   EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
+
+  Destroy();
+  ASSERT_OK(Env::Default()->RenameFile(copy, path_));
+  Open();
+  EXPECT_GT(Total().bytes, 1.2 * static_cast<double>(budget_));
+  RefreshResult result;
+  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result));
+  EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
+  for (const auto& [level, size] : Levels()) EXPECT_GT(size.PerKey(), 10);
+  // There is nothing left to even out.
+  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result));
+  for (const RefreshedFile& file : result.files) {
+    EXPECT_NE(RefreshOutcome::kRewritten, file.outcome) << file.name;
+  }
 }
 
 TEST_F(FilterBudgetDBTest, Partitioned) {
@@ -198,9 +312,7 @@ TEST_F(FilterBudgetDBTest, Heat) {
   }
   EXPECT_GT(hot, cold + 3);
   RefreshResult result;
-  RefreshOptions refresh;
-  ASSERT_OK(
-      RefreshFilters(db_.get(), db_->DefaultColumnFamily(), refresh, &result));
+  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result));
   EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
 }
 
@@ -382,25 +494,164 @@ INSTANTIATE_TEST_SUITE_P(
                     Growth{kCompactionStyleUniversal, 5000, false, 1, true},
                     Growth{kCompactionStyleUniversal, 2000, true, 3, true}));
 
-// Ascending keys are never rewritten: the oldest files hold what later ones
-// lack, until a refresh evens that out.
-TEST_F(FilterBudgetDBTest, RefreshEvensOut) {
-  Open();
-  Write(120, /*ascending=*/true);
-  EXPECT_GT(Total().bytes, 1.2 * static_cast<double>(budget_));
-  ASSERT_EQ(1u, BudgetLines().size());
-  EXPECT_NE(std::string::npos, BudgetLines()[0].find("evens that out"));
-  RefreshResult result;
-  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(),
-                           RefreshOptions(), &result));
-  EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
-  for (const auto& [level, size] : Levels()) EXPECT_GT(size.PerKey(), 10);
-  // There is nothing left to even out.
-  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(),
-                           RefreshOptions(), &result));
-  for (const RefreshedFile& file : result.files) {
-    EXPECT_NE(RefreshOutcome::kRewritten, file.outcome) << file.name;
+// ---- level_bits=kAuto ----
+
+// The filters of a tree take what bits_per_key promises, and the filters of the
+// last level lose next to nothing.
+constexpr double kBits = 12;
+
+class LevelBitsDBTest : public GrowingTreeTest {
+ protected:
+  LevelBitsDBTest() {
+    SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=kAuto}");
+    options_.max_bytes_for_level_base = 512 << 10;
+    value_ = "a value";
+  }
+
+  // The bits per key that rounding may have cost.
+  static double Rounded(const FilterSize& size) {
+    return 8 * kRoundedBytes * size.files / size.keys;
+  }
+  // Checks that the tree takes no more bits than it may, and no level fewer
+  // than it should.
+  void Check() {
+    EXPECT_LE(Total().PerKey(), (1 + kTolerance) * kBits);
+    for (const auto& [level, size] : Levels()) {
+      EXPECT_GE(size.PerKey(), kBits - kMaxGiven - Rounded(size)) << level;
+    }
+    if (HasFailure()) Print();
+  }
+  void Write(int files, bool ascending = false) {
+    for (int i = 0; i < files; i++) {
+      WriteNewFile(ascending);
+      if (i % 4 == 3) WaitForCompactions();
+      Check();
+      if (HasFailure()) return;
+    }
+  }
+};
+
+TEST_F(LevelBitsDBTest, Leveled) {
+  struct Tree {
+    int ratio;
+    uint64_t base;
+    bool dynamic;
+  };
+  for (const Tree& tree : {Tree{4, 512 << 10, false}, {10, 256 << 10, true}}) {
+    SCOPED_TRACE(tree.ratio);
+    Destroy();
+    options_.max_bytes_for_level_base = tree.base;
+    options_.max_bytes_for_level_multiplier = tree.ratio;
+    options_.level_compaction_dynamic_level_bytes = tree.dynamic;
+    Open();
+    Write(120);
+    const std::map<int, FilterSize> levels = Levels();
+    // The other levels have the bits that the last level has given.
+    ASSERT_GE(levels.size(), 2u);
+    EXPECT_LT(levels.rbegin()->second.PerKey(), kBits);
+    EXPECT_GT(levels.begin()->second.PerKey(), kBits + 0.5);
+    // A full compaction leaves one run, which still has about that many bits.
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    Check();
+    // The tree is known as soon as the DB is opened again.
+    Open();
+    WriteNewFile();
+    const double flushed = Levels()[0].PerKey();
+    EXPECT_GT(flushed, kBits + 2);
+    Write(20);
   }
 }
+
+// With few open files, the rule sees only a part of the tree.
+TEST_F(LevelBitsDBTest, FewOpenFiles) {
+  options_.max_open_files = 20;
+  options_.table_cache_numshardbits = 0;
+  Open();
+  Write(100);
+}
+
+TEST_F(LevelBitsDBTest, Universal) {
+  options_.compaction_style = kCompactionStyleUniversal;
+  for (int levels : {1, 7}) {
+    Destroy();
+    options_.num_levels = levels;
+    Open();
+    Write(120);
+  }
+}
+
+// Ascending keys are written once: their files move down unchanged.
+TEST_F(LevelBitsDBTest, FilesThatMove) {
+  // A trie of ascending numbers would take less than its share.
+  SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");
+  Open();
+  Write(60, /*ascending=*/true);
+  Open();
+  Check();
+  Write(60, /*ascending=*/true);
+  Write(60, /*ascending=*/false);
+}
+
+TEST_F(LevelBitsDBTest, CompactionIsBehind) {
+  options_.disable_auto_compactions = true;
+  options_.level0_slowdown_writes_trigger = 1000;
+  options_.level0_stop_writes_trigger = 1000;
+  Open();
+  Write(60);
+  // Runs of one size have equal bits.
+  EXPECT_NEAR(kBits, Levels()[0].PerKey(), Rounded(Levels()[0]));
+  // The single run into which they are merged has as many bits.
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  ASSERT_EQ(1u, Levels().size());
+  EXPECT_NEAR(kBits, Total().PerKey(), Rounded(Total()));
+  Write(100);
+  EXPECT_GT(Levels()[0].PerKey(), kBits);
+}
+
+// A file that is written outside of the DB has exactly bits_per_key.
+TEST_F(LevelBitsDBTest, FilesFromOutside) {
+  // A trie of ascending numbers would take less than its share.
+  SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");
+  Open();
+  for (int i = 0; i < 5; i++) {
+    Keys keys;
+    for (int k = 0; k < 100000; k++) {
+      keys.push_back(NextKey(/*ascending=*/true));
+    }
+    Ingest(keys);
+  }
+  ASSERT_EQ(1u, Levels().size());
+  EXPECT_NEAR(kBits, Total().PerKey(), 0.01);
+  Write(60);
+}
+
+TEST_F(LevelBitsDBTest, Equal) {
+  SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}");
+  Open();
+  for (int i = 0; i < 60; i++) WriteNewFile();
+  WaitForCompactions();
+  ASSERT_GE(Levels().size(), 2u);
+  for (const auto& [level, size] : Levels()) {
+    EXPECT_NEAR(kBits, size.PerKey(), 0.02 * kBits) << level;
+  }
+}
+
+// Each column family is a tree of its own.
+TEST_F(LevelBitsDBTest, ColumnFamilies) {
+  Open();
+  Write(40);
+  ColumnFamilyHandle* const other = NewFamily("other");
+  for (int file = 0; file < 3; file++) WriteNewFile(false, other);
+  const TablePropertiesCollection properties = PropertiesOf(db_.get(), other);
+  ASSERT_EQ(3u, properties.size());
+  for (const auto& [name, file] : properties) {
+    EXPECT_NEAR(kBits,
+                8 * static_cast<double>(file->filter_size) /
+                    static_cast<double>(file->num_filter_entries),
+                0.02 * kBits);
+  }
+}
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,7 +8,26 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class IteratorsTest : public FeatureTest {};
+class IteratorsTest : public FeatureTest {
+ protected:
+  static void TearDownTestSuite() { trees_.clear(); }
+
+  // The tree that all tests share which only read.
+  TwinDB* ReadTree() {
+    auto& [dbs, statistics] = trees_[GetParam().name];
+    if (dbs == nullptr) {
+      dbs = NewTree();
+      statistics = statistics_;
+    }
+    statistics_ = statistics;
+    return dbs.get();
+  }
+
+ private:
+  static inline std::map<std::string, std::pair<std::unique_ptr<TwinDB>,
+                                                std::shared_ptr<Statistics>>>
+      trees_;
+};
 
 PROTEAN_FEATURE_TEST(IteratorsTest);
 
@@ -17,10 +36,10 @@ PROTEAN_FEATURE_TEST(IteratorsTest);
 // Every change of direction, with each kind of bounds: among the iterators over
 // files, only some have been where the others come from.
 TEST_P(IteratorsTest, TurningAround) {
-  const auto dbs = NewTree();
+  TwinDB* const dbs = ReadTree();
   ExpectFilteredSeeks([&] {
     for (int bounds = 0; bounds < 4; bounds++) {
-      TwinIterator it(dbs.get(), ReadOptions(), bounds & 1, bounds & 2);
+      TwinIterator it(dbs, ReadOptions(), bounds & 1, bounds & 2);
       for (size_t i = 0; i + 6 < queries_.size() && !HasFailure(); i += 3) {
         const std::string& target = queries_[i + 3];
         it.SetLower(queries_[i]);
@@ -39,8 +58,8 @@ TEST_P(IteratorsTest, TurningAround) {
 // A seek does not depend on where the previous seek has left the iterator:
 // filtered, in the middle of a file, at the end, or going backwards.
 TEST_P(IteratorsTest, SeekAfterAnything) {
-  const auto dbs = NewTree();
-  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/true);
+  TwinDB* const dbs = ReadTree();
+  TwinIterator it(dbs, ReadOptions(), /*lower=*/false, /*upper=*/true);
   ExpectFilteredSeeks([&] {
     for (size_t i = 0; i + 40 < queries_.size() && !HasFailure(); i += 2) {
       const std::string& target = queries_[i + 20];
@@ -81,9 +100,9 @@ TEST_P(IteratorsTest, SeekAfterAnything) {
 // A scan in pages: each page begins at the bound of the previous one, and the
 // slice of the bound is changed in place.
 TEST_P(IteratorsTest, BoundsThatMoveWithTheScan) {
-  const auto dbs = NewTree();
-  const size_t all = CompareScans(dbs.get());
-  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
+  TwinDB* const dbs = ReadTree();
+  const size_t all = CompareScans(dbs);
+  TwinIterator it(dbs, ReadOptions(), /*lower=*/true, /*upper=*/true);
   ExpectFilteredSeeks([&] {
     for (size_t page : {1, 7, 100}) {
       size_t forward = 0;
@@ -103,9 +122,9 @@ TEST_P(IteratorsTest, BoundsThatMoveWithTheScan) {
 
 // Backwards, with the lower bound at, above and below existing keys.
 TEST_P(IteratorsTest, LowerBounds) {
-  const auto dbs = NewTree();
+  TwinDB* const dbs = ReadTree();
   for (bool upper : {false, true}) {
-    TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, upper);
+    TwinIterator it(dbs, ReadOptions(), /*lower=*/true, upper);
     for (size_t i = 0; i + 5 < queries_.size() && !HasFailure(); i += 2) {
       for (size_t width : {0, 1, 2, 5}) {
         it.SetLower(queries_[i]);
@@ -123,18 +142,10 @@ TEST_P(IteratorsTest, LowerBounds) {
       }
     }
   }
-  ExpectFilteredSeeks([&] { CompareWalks(dbs.get(), queries_); });
+  ExpectFilteredSeeks([&] { CompareWalks(dbs, queries_); });
 }
 
-// ---- Snapshots and states of the DB ----
-
-TEST_P(IteratorsTest, Snapshots) {
-  const auto dbs = NewTree();
-  ASSERT_EQ(4, dbs->num_snapshots());
-  for (int snapshot = 0; snapshot < dbs->num_snapshots(); snapshot++) {
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_, snapshot); });
-  }
-}
+// ---- States of the DB ----
 
 TEST_P(IteratorsTest, Refresh) {
   const auto dbs = NewTree();
@@ -284,7 +295,7 @@ TEST_P(IteratorsTest, MaxSkippableInternalKeys) {
     if (i % 20 >= 6) dbs->Delete(keys_[i]);
   }
   dbs->Flush();
-  for (uint64_t most : {1, 3, 10}) {
+  for (const uint64_t most : {1, 3, 10}) {
     ReadOptions options;
     options.max_skippable_internal_keys = most;
     ExpectFilteredSeeks(
@@ -343,45 +354,34 @@ TEST_P(IteratorsTest, TableFilter) {
   CompareWalks(dbs.get(), queries_, -1, none);
 }
 
-TEST_P(IteratorsTest, IgnoreRangeDeletions) {
-  const auto dbs = NewTree();
+// What iterators leave out, and how they read, is the same with filters.
+TEST_P(IteratorsTest, OtherReadOptions) {
+  const auto dbs = NewTree(ManySmallFiles(kLevels),
+                           "block_size=256;num_file_reads_for_auto_readahead=1;"
+                           "initial_auto_readahead_size=512");
   const size_t before = CompareScans(dbs.get());
   for (size_t i = 0; i + 30 < keys_.size(); i += 60) {
     dbs->DeleteRange(keys_[i], keys_[i + 30]);
     if (i % 180 == 0) dbs->Flush();
   }
-  ReadOptions ignore;
-  ignore.ignore_range_deletions = true;
-  EXPECT_EQ(before, CompareScans(dbs.get(), -1, ignore));
   EXPECT_LT(CompareScans(dbs.get()), before);
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, ignore); });
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-}
-
-TEST_P(IteratorsTest, ReadaheadAndCacheOptions) {
-  const auto dbs = NewTree(ManySmallFiles(kLevels),
-                           "block_size=256;num_file_reads_for_auto_readahead=1;"
-                           "initial_auto_readahead_size=512");
-  ReadOptions adaptive;
-  adaptive.adaptive_readahead = true;
-  ReadOptions fixed;
-  fixed.readahead_size = 2000;
-  fixed.auto_readahead_size = false;
-  ReadOptions uncached;
-  uncached.fill_cache = false;
-  uncached.verify_checksums = false;
-  uncached.background_purge_on_iterator_cleanup = true;
-  ReadOptions async;
-  async.async_io = true;
-  async.readahead_size = 16 << 10;
-  for (const ReadOptions& options : {adaptive, fixed, uncached, async}) {
+  ReadOptions all[6];
+  all[0].ignore_range_deletions = true;
+  all[1].adaptive_readahead = true;
+  all[2].readahead_size = 2000;
+  all[2].auto_readahead_size = false;
+  all[3].fill_cache = false;
+  all[3].verify_checksums = false;
+  all[3].background_purge_on_iterator_cleanup = true;
+  all[4].async_io = true;
+  all[4].readahead_size = 16 << 10;
+  for (const ReadOptions& options : all) {
+    SCOPED_TRACE(&options - all);
     ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, options); });
   }
-}
+  EXPECT_EQ(before, CompareScans(dbs.get(), -1, all[0]));
 
-// Tailing iterators only go forward.
-TEST_P(IteratorsTest, Tailing) {
-  const auto dbs = NewTree();
+  // Tailing iterators only go forward.
   ReadOptions tailing;
   tailing.tailing = true;
   WalkOptions walk;

@@ -121,26 +121,20 @@ class KillTest : public ::testing::Test {
     Random rnd(static_cast<uint32_t>(1000003 * seed_ + n));
     rnd.Next();
     const auto put = [&](const std::string& key, const std::string& value) {
-      if (batch != nullptr) {
-        EXPECT_OK(batch->Put(key, value));
-      }
+      EXPECT_OK(batch->Put(key, value));
       (*contents)[key] = value;
     };
     for (int i = 0; i < 12; i++) {
       put(Pick(keys_, &rnd), "a value of write " + std::to_string(n));
     }
     const std::string& deleted = Pick(keys_, &rnd);
-    if (batch != nullptr) {
-      EXPECT_OK(batch->Delete(deleted));
-    }
+    EXPECT_OK(batch->Delete(deleted));
     contents->erase(deleted);
     if (rnd.OneIn(4)) {
       const size_t from = rnd.Uniform(static_cast<int>(keys_.size()) - 5);
       const std::string& lo = keys_[from];
       const std::string& hi = keys_[from + 4];
-      if (batch != nullptr) {
-        EXPECT_OK(batch->DeleteRange(lo, hi));
-      }
+      EXPECT_OK(batch->DeleteRange(lo, hi));
       contents->erase(contents->lower_bound(lo), contents->lower_bound(hi));
     }
     put(CounterKey(), std::to_string(n));
@@ -152,13 +146,18 @@ class KillTest : public ::testing::Test {
     return s.ok() ? std::stoull(value) : 0;
   }
 
+  static std::shared_ptr<SampleStore> StoreOf(const Options& options) {
+    return ProteanPolicyOf(options)->Samples();
+  }
+  static auto QueueOf(const Options& options) {
+    return StoreOf(options)->Queue(kDefaultColumnFamilyName, options.env,
+                                   /*logger=*/nullptr);
+  }
+
   void NoteSave(const Options& options) const {
     if (!TakesSamples()) return;
     std::string contents;
-    for (const SampleQuery& query :
-         StoreOf(options)
-             ->Queue(kDefaultColumnFamilyName, options.env, nullptr)
-             ->Snapshot()) {
+    for (const SampleQuery& query : QueueOf(options)->Snapshot()) {
       contents += QueryLine(query) + "\n";
     }
     const uint64_t index = shared_->saves;
@@ -166,10 +165,6 @@ class KillTest : public ::testing::Test {
     shared_->hashes[index] = std::hash<std::string>()(contents);
     shared_->saves++;
   }
-  static std::shared_ptr<SampleStore> StoreOf(const Options& options) {
-    return ProteanPolicyOf(options)->Samples();
-  }
-
   // Runs all phases, until the process is killed at the mutation `kill_at`; 0
   // for not at all.
   void Live(uint64_t kill_at) const {
@@ -216,11 +211,8 @@ class KillTest : public ::testing::Test {
       NoteSave(options);
       if (TakesSamples()) {
         ASSERT_OK(StoreOf(options)->Save(kDefaultColumnFamilyName, env.get()));
-        const auto queue =
-            StoreOf(options)->Queue(kDefaultColumnFamilyName, env.get(),
-                                    /*logger=*/nullptr);
-        // With nothing in it, it need not be saved.
-        if (queue->size() > 0) shared_->saved = true;
+        // With nothing in the queue, it need not be saved.
+        if (QueueOf(options)->size() > 0) shared_->saved = true;
       }
       if (after) {
         shared_->phase = kRefresh;
@@ -262,7 +254,8 @@ class KillTest : public ::testing::Test {
     EXPECT_LE(n, shared_->begun) << "writes that nobody made";
     shared_->begun = shared_->written = shared_->synced = n;
     Contents contents;
-    for (uint64_t i = 1; i <= n; i++) AddWrite(i, nullptr, &contents);
+    WriteBatch ignored;
+    for (uint64_t i = 1; i <= n; i++) AddWrite(i, &ignored, &contents);
     Check(db.get(), contents, rnd.Next());
     if (n > 0 && seed % goes_on_every_ == 0) {
       ASSERT_NO_FATAL_FAILURE(GoOn(db.get()));

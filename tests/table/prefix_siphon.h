@@ -31,8 +31,10 @@ class OneFileDB : private OwnDB {
   OneFileDB(const std::string& policy, const Keys& keys,
             const std::string& name, const std::string& table = "")
       : OwnDB(NewDBOptions(), name) {
-    // Blocks are read again and again.
+    // Blocks are read again and again, and millions of queries are asked.
     options_.compression = kNoCompression;
+    options_.statistics = nullptr;
+    uncached_.fill_cache = false;
     // The attacker pays for each query.
     SetPolicy(policy, "miss_cache_size=0;" + table);
     Open();
@@ -54,7 +56,7 @@ class OneFileDB : private OwnDB {
   bool HasKey(const std::string& key, bool* read) {
     bool found = false;
     *read = Read([&] {
-      const Status s = db_->Get(Uncached(), key, &value_);
+      const Status s = db_->Get(uncached_, key, &value_);
       found = s.ok();
       EXPECT_TRUE(found || s.IsNotFound()) << s.ToString();
     });
@@ -68,7 +70,7 @@ class OneFileDB : private OwnDB {
     return read;
   }
   bool IsRead(const std::string& lo, const std::string& hi) const {
-    return Read([&] { EXPECT_EQ("", FirstIn(lo, hi, Uncached())); });
+    return Read([&] { EXPECT_EQ("", FirstIn(lo, hi, uncached_)); });
   }
 
   // The design of the file's filter; empty if the filter is not Protean's.
@@ -80,12 +82,6 @@ class OneFileDB : private OwnDB {
   }
 
  private:
-  static ReadOptions Uncached() {
-    ReadOptions options;
-    options.fill_cache = false;
-    return options;
-  }
-
   template <class Query>
   static bool Read(const Query& query) {
     const uint64_t before = BlocksRead();
@@ -94,6 +90,7 @@ class OneFileDB : private OwnDB {
     return BlocksRead() > before;
   }
 
+  ReadOptions uncached_;
   std::string value_;
 };
 
@@ -213,6 +210,7 @@ class PrefixSiphon {
       // Nothing that the attacker has not known before.
       if (chance > kKnown) continue;
       prefixes_.insert(PrefixOf(guess, bits));
+      lengths_.insert(bits);
       siphoned_.prefixes++;
       if (HasPrefix(keys, guess, bits)) {
         siphoned_.right++;
@@ -259,7 +257,7 @@ class PrefixSiphon {
     return key;
   }
   bool IsKnown(const std::string& key) const {
-    for (uint32_t bits = 1; bits <= form_.bits(); bits++) {
+    for (const uint32_t bits : lengths_) {
       if (prefixes_.count(PrefixOf(key, bits)) > 0) return true;
     }
     return false;
@@ -333,6 +331,7 @@ class PrefixSiphon {
   Random random_{5};
   Siphoned siphoned_;
   std::set<std::string> prefixes_;
+  std::set<uint32_t> lengths_;  // of prefixes_, in bits
   std::set<std::string> found_;
 };
 
