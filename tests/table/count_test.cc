@@ -306,16 +306,64 @@ TEST_F(CountFeaturesTest, OtherReadOptions) {
 
 TEST_F(CountFeaturesTest, FilesWithinTheRangeAreNotScanned) {
   OpenNew("filter_policy=proteus:12");
-  const Keys keys = FillNumbers(20000);
+  const Keys keys = FillNumbers(10000);
   const CountResult all = Count("", "\xff");
-  EXPECT_EQ(20000u, all.count);
-  EXPECT_EQ(4000u, all.in_memtables);
+  EXPECT_EQ(10000u, all.count);
+  EXPECT_EQ(2000u, all.in_memtables);
   EXPECT_EQ(0u, all.files_scanned);
-  EXPECT_GT(all.files, 20u);
-  const CountResult part = Count(keys[500], keys[19000]);
-  EXPECT_EQ(18500u, part.count);
+  EXPECT_GT(all.files, 10u);
+  const CountResult part = Count(keys[500], keys[9000]);
+  EXPECT_EQ(8500u, part.count);
   EXPECT_GT(part.files_scanned, 0u);
   EXPECT_LE(part.files_scanned, 8u);
+}
+
+// The estimate of a long range reads a block at each bound, and is wrong by a
+// block there at most if all entries are of one size.
+TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
+  for (const char* policy : {"proteus:12", "bloomfilter:10"}) {
+    SCOPED_TRACE(policy);
+    options_.write_buffer_size = 64 << 20;  // one file
+    OpenNew(std::string("block_size=4096;filter_policy=") + policy);
+    Keys keys;
+    for (uint64_t i = 0; i < 20000; i++) {
+      keys.push_back(BigEndian(i));
+      Put(keys.back(), std::string(100, 'v'));
+    }
+    Flush();
+    constexpr uint64_t kBlock = 4096 / 100;
+    Random rnd(301);
+    for (int i = 0; i < 200; i++) {
+      const uint64_t length = 2000 + rnd.Uniform(15000);
+      const uint64_t begin = 1 + rnd.Uniform(static_cast<int>(19999 - length));
+      const Slice start = keys[begin];
+      const Slice limit = keys[begin + length];
+      CountResult result;
+      get_perf_context()->Reset();
+      ASSERT_OK(Count(ReadOptions(), {&start, &limit}, &result));
+      EXPECT_LE(get_perf_context()->block_read_count, 3u);
+      EXPECT_EQ(1u, result.files_estimated);
+      EXPECT_EQ(0u, result.files_scanned);
+      EXPECT_FALSE(result.IsExact());
+      EXPECT_LE(result.count, length + kBlock) << begin;
+      EXPECT_GE(result.count + kBlock, length) << begin;
+    }
+    // An end may be open.
+    const Slice middle = keys[10000];
+    for (const RangePtr& half :
+         {RangePtr(&middle, nullptr), RangePtr(nullptr, &middle)}) {
+      const CountResult result = Count(half);
+      EXPECT_EQ(1u, result.files_estimated);
+      EXPECT_NEAR(10000.0, static_cast<double>(result.count), kBlock);
+    }
+    // What cannot be read is not estimated.
+    Open();
+    CountResult result;
+    ReadOptions cached;
+    cached.read_tier = kBlockCacheTier;
+    const Slice limit = keys[19000];
+    EXPECT_TRUE(Count(cached, {&middle, &limit}, &result).IsIncomplete());
+  }
 }
 
 // The result says what could not be counted.

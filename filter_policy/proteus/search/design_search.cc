@@ -37,7 +37,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   std::vector<DesignCandidate> broken;
   SearchPairs(tries, lengths, bytes, &found, has_key_sets ? &broken : nullptr);
   // A set of whole keys may keep what these break.
-  AddKeySets(broken, {0.15, 0.3}, bytes, &found);
+  AddKeySets(broken, {0.15, 0.3, 0.6}, bytes, &found);
   KeepBest(kFinalists, demand_, &found);
   if (lengths.size() < max_bits && !found.empty()) {
     // The second round takes all lengths around the best one.
