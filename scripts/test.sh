@@ -26,12 +26,13 @@ check_arguments() {
 }
 check_arguments "${arguments[@]}"
 cd "$project"
-# For the benchmark of ordered indexes.
-install_optional libabsl-dev libjudy-dev
 scripts/setup.sh
 # Debian 12 has the project's version of clang-format. With that, doxygen takes 12 MB more; by itself it would take 66.
 install_optional clang-format-14
 if is_installed clang-format-14; then install_optional doxygen; fi
+# The benchmark of ordered indexes needs them.
+install_optional libabsl-dev libjudy-dev
+if is_installed libabsl-dev && is_installed libjudy-dev; then cmake -S . -B build >/dev/null && cmake --build build --target index_bench >/dev/null; fi
 scripts/lint.sh
 say "running the tests, 6 to 13 minutes"
 # One more than there are processors, since some tests wait.

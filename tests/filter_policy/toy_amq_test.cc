@@ -173,7 +173,7 @@ TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
     keys.push_back(BigEndian(key));
     // These points lie right after a key. Only whole keys tell them apart, and
     // a trie of whole keys is too large.
-    for (uint64_t behind = 1; behind <= 5; behind++) {
+    for (uint64_t behind = 1; behind <= 9; behind++) {
       const std::string point = BigEndian(key + behind);
       samples.push_back({point, point, true});
     }

@@ -324,7 +324,9 @@ TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
   for (const char* policy : {"proteus:12", "bloomfilter:10"}) {
     SCOPED_TRACE(policy);
     options_.write_buffer_size = 64 << 20;  // one file
-    OpenNew(std::string("block_size=4096;filter_policy=") + policy);
+    const std::string table =
+        std::string("block_size=4096;filter_policy=") + policy;
+    OpenNew(table);
     Keys keys;
     for (uint64_t i = 0; i < 20000; i++) {
       keys.push_back(BigEndian(i));
@@ -357,6 +359,7 @@ TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
       EXPECT_NEAR(10000.0, static_cast<double>(result.count), kBlock);
     }
     // What cannot be read is not estimated.
+    SetTable(table);
     Open();
     CountResult result;
     ReadOptions cached;

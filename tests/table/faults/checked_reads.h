@@ -149,10 +149,14 @@ class CheckedReads {
                            Between(lo, hi), &result);
       const auto expected = static_cast<uint64_t>(
           std::distance(contents_.lower_bound(lo), contents_.lower_bound(hi)));
-      // Keys in several runs, and deletions, may make the count too high.
-      const bool right = result.IsExact()
-                             ? result.count == expected
-                             : result.count + result.deletions >= expected;
+      // Keys in several runs, and deletions, may make the count too high. An
+      // estimate is wrong by a few blocks.
+      const uint64_t most_missing =
+          result.files_estimated > 0 ? expected / 4 : 0;
+      const bool right =
+          result.IsExact()
+              ? result.count == expected
+              : result.count + result.deletions + most_missing >= expected;
       Note("Count from ", lo, s, right);
     }
   }
