@@ -180,7 +180,7 @@ TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   }
   std::sort(keys.begin(), keys.end());
   ProteusSettings settings;
-  settings.bits_per_key = 36;
+  settings.bits_per_key = 44;
   settings.kinds.clear();
   for (const AmqType* type : AmqTypes()) settings.kinds.push_back(type->kind);
   const std::string block = BuildProteusBlock(keys, settings, samples);
