@@ -395,8 +395,6 @@ void CountingIterator::Count(const Slice* lo) {
   if (!status_.ok()) return;
   LeaveOutDeletions(lo, &count);
   counter_->totals()->deletions += file_->file().properties()->num_deletions;
-  // Where a run begins, there is no file before.
-  if (lo != nullptr) first_.reset();
   counter_->AddFile(count, first_, std::move(last_));
 }
 
@@ -456,23 +454,26 @@ bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
 bool CountingIterator::CountByIndex(const Slice* lo, uint64_t* count) {
   constexpr double kMinBytes = 64 << 10;
   const auto size = static_cast<double>(file_->file().file_size());
-  // The share of the file that is before the block where a bound lies.
-  const auto share_before = [&](const Slice& bound) {
-    const std::string entry = FirstEntry(bound, counter_->timestamp_size());
-    // The offset alone does not tell of errors.
-    const KeyIterator it = NewKeyIterator();
-    it->Seek(entry);
-    if (status_.ok()) status_ = it->status();
-    return static_cast<double>(file_->file().table()->ApproximateOffsetOf(
-               counter_->options(), entry,
-               TableReaderCaller::kUserApproximateSize)) /
-           size;
-  };
-  const Slice* const hi = counter_->limit();
-  const double begin = lo == nullptr ? 0 : share_before(*lo);
-  const double end = hi == nullptr ? 1 : share_before(*hi);
-  const double share = end - begin;
-  if (!status_.ok() || share * size < kMinBytes) return false;
+  const Slice* const bounds[] = {lo, counter_->limit()};
+  // The shares of the file before the blocks where the bounds lie.
+  double shares[] = {0, 1};
+  for (size_t i = 0; i < 2; i++) {
+    if (bounds[i] == nullptr) continue;
+    const uint64_t offset = file_->file().table()->ApproximateOffsetOf(
+        counter_->options(), FirstEntry(*bounds[i], counter_->timestamp_size()),
+        TableReaderCaller::kUserApproximateSize);
+    shares[i] = static_cast<double>(offset) / size;
+  }
+  const double share = shares[1] - shares[0];
+  if (share * size < kMinBytes) return false;
+  // An offset does not tell whether the index could be read.
+  const KeyIterator it = NewKeyIterator();
+  for (const Slice* bound : bounds) {
+    if (bound == nullptr) continue;
+    SeekUserKey(*bound, it.get());
+    status_ = it->status();
+    if (!status_.ok()) return false;
+  }
   const auto entries = file_->file().properties()->num_entries;
   *count = static_cast<uint64_t>(share * static_cast<double>(entries) + .5);
   return true;
