@@ -258,7 +258,11 @@ Json Inspect::InspectFamily(const TargetFamily& family) {
   std::map<int, Sum> levels;
   Sum all;
   size_t of_protean = 0;
+  Progress line(err());
   for (const TargetFile& file : family.files) {
+    if (line.IsDue()) {
+      line.Show(Format("%zu of %zu files", files.size(), family.files.size()));
+    }
     std::unique_ptr<FileFacts> facts;
     files.push_back(LookAt(family, file, &facts));
     if (facts == nullptr) continue;
@@ -266,6 +270,7 @@ Json Inspect::InspectFamily(const TargetFamily& family) {
     levels[file.level].Add(file, *facts);
     all.Add(file, *facts);
   }
+  line.Clear();
   if (of_protean > 0 && !family.table_factory.empty() &&
       !family.is_under_protean() && !family.has_protean_policy) {
     PrintUnasked(family, of_protean);

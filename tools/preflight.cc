@@ -50,9 +50,14 @@ struct FilesSeen {
   }
 };
 
-FilesSeen LookAt(const TargetFamily& family) {
+FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
   FilesSeen seen;
+  Progress line(err);
   for (const TargetFile& file : family.files) {
+    if (line.IsDue()) {
+      line.Show(
+          Format("%zu of %zu files", size_t{seen.files}, family.files.size()));
+    }
     std::unique_ptr<FileFacts> facts;
     const Status s = FileFacts::Read(family, file, &facts);
     if (!s.ok()) {
@@ -266,7 +271,7 @@ void Preflight::CheckFamily(const TargetFamily& family) {
   }
   CheckComparator(family, &findings);
   CheckOptions(family, &findings);
-  const FilesSeen seen = LookAt(family);
+  const FilesSeen seen = LookAt(family, err());
   CheckFiles(seen, &findings);
   CheckMemory(family, seen, &findings);
   out().Line("Column family " + PrintedName(family.name));
