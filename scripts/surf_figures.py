@@ -382,7 +382,8 @@ def section_compacted(bench):
             f"Closed seeks, 99 % empty: {number(gain)} times fewer blocks with proteus:12 than with the best of RocksDB's ({best}).",
             "Blocks read by an operation:", markdown(["filter", "bits/key", *kinds.values()], blocks),
             "Microseconds of the median operation:", markdown(["filter", *kinds.values()], times),
-            "A count without SuRF's leaves is a scan: Proteus has no key's place, so it reads what lies in the range."]
+            "SuRF counts in its trie. Proteus reads a block at each bound of a sorted run, and estimates what lies between from the index. "
+            "RocksDB's filters do not count, so this is a scan."]
 
 
 SECTIONS = {
