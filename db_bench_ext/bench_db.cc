@@ -253,11 +253,9 @@ Status BenchDb::RemoveCompacted(const std::string& path) {
 
 Status BenchDb::Load(const std::vector<uint8_t>& runs,
                      const RecordSource& records, const Progress& progress) {
-  if (options_.compacted) {
-    return LoadCompacted(runs.size(), records, progress);
-  }
   Status s;
-  const uint32_t count = options_.runs.count;
+  if (options_.compacted) s = LoadCompacted(runs.size(), records, progress);
+  const uint32_t count = options_.compacted ? 0 : options_.runs.count;
   for (size_t run = 0; run < count && s.ok(); run++) {
     s = LoadRun(run, runs, records, [&](double done) {
       progress((static_cast<double>(run) + done) / count);

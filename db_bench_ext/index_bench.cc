@@ -12,6 +12,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,6 +32,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+constexpr char kProgram[] = "index_bench";
+constexpr char kPurpose[] =
+    "Measures SuRF's trie beside ordered indexes in memory. Names are "
+    "OPERATION/KEY_TYPE/INDEX, for --benchmark_filter.";
+
 using Keys = std::vector<std::string>;
 
 // A set of keys; integers are of 8 bytes, big endian.
@@ -39,7 +45,7 @@ class Index {
   virtual ~Index() = default;
   // Returns true if the key is, or may be, in the set.
   virtual bool Find(const std::string& key) const = 0;
-  // Returns true if there is a key at or above `key`, and goes to the first.
+  // Returns true if there is a key at or above `key`, after a search for it.
   virtual bool Seek(const std::string& key) const = 0;
 };
 
@@ -132,7 +138,7 @@ class JudyText : public Index {
   size_t longest_ = 0;
 };
 
-// An index with what it takes of memory.
+// An index and its memory.
 struct MeasuredIndex {
   std::unique_ptr<Index> index;
   double bits_per_key = 0;
@@ -192,14 +198,20 @@ void RegisterKeys(KeyType type, const std::string& type_name) {
   measure("judy", Build<Judy>(keys));
 }
 
+void PrintHelp() {
+  PrintOwnHelp(kProgram, kPurpose);
+  benchmark::PrintDefaultHelp();
+}
+
 }  // namespace
 
 int RunIndexBench(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);
-  ParseOwnFlags("index_bench",
-                "Measures SuRF's trie beside ordered indexes in memory. Names "
-                "are OPERATION/KEY_TYPE/INDEX, for --benchmark_filter.",
-                &argc, &argv);
+  benchmark::Initialize(&argc, argv, PrintHelp);
+  ParseOwnFlags(kProgram, kPurpose, &argc, &argv);
+  if (FLAGS_num < 100) {
+    fprintf(stderr, "%s: --num must be at least 100\n", kProgram);
+    return 1;
+  }
   RegisterKeys<BTreeIndex<uint64_t, LeadingNumber>, JudyNumbers>(KeyType::kU64,
                                                                  "u64");
   RegisterKeys<BTreeIndex<std::string, Text>, JudyText>(KeyType::kText, "text");

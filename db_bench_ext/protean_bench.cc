@@ -383,15 +383,29 @@ Status MakeRanges(const NamedWorkload& named,
   return s;
 }
 
+// A compacted tree is made of what a workload loads, and has no runs to choose.
+Status CheckTree() {
+  if (FLAGS_tree != "runs" && FLAGS_tree != "compacted") {
+    return Status::InvalidArgument("--tree=" + FLAGS_tree +
+                                   " is unknown; allowed: runs, compacted");
+  }
+  const bool chooses_runs = FLAGS_sorted_runs != SortedRuns().count ||
+                            FLAGS_size_ratio != SortedRuns().size_ratio;
+  if (FLAGS_tree == "compacted" &&
+      (chooses_runs || FLAGS_shift != "none" || FLAGS_workload == "queue" ||
+       FLAGS_workload == "write")) {
+    return Status::InvalidArgument(
+        "--tree=compacted goes with neither --sorted_runs, --size_ratio, "
+        "--shift, --workload=queue nor --workload=write");
+  }
+  return Status::OK();
+}
+
 Status MakeWorkload(std::unique_ptr<DbWorkload>* workload) {
   if (FLAGS_sorted_runs < 1 || FLAGS_sorted_runs > SortedRuns::kMax ||
       FLAGS_size_ratio < 2 || FLAGS_size_ratio > 100) {
     return Status::InvalidArgument(
         "--sorted_runs must be from 1 to 8, --size_ratio from 2 to 100");
-  }
-  if (FLAGS_tree != "runs" && FLAGS_tree != "compacted") {
-    return Status::InvalidArgument("--tree=" + FLAGS_tree +
-                                   " is unknown; allowed: runs, compacted");
   }
   const NamedWorkload* named = nullptr;
   const Status s = FindWorkload(FLAGS_workload, /*engine=*/true, &named);
@@ -459,6 +473,7 @@ Status Run(BenchReport* report) {
     if (s.ok()) s = TakeTableLayout(&spec, &layout);
     if (s.ok()) s = MakeFilterPolicy(spec, &policy);
   }
+  if (s.ok()) s = CheckTree();
   if (s.ok() && FLAGS_workload == "write") return Write(filters, report);
   std::unique_ptr<DbWorkload> workload;
   if (s.ok()) s = MakeWorkload(&workload);

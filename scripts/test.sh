@@ -32,7 +32,10 @@ install_optional clang-format-14
 if is_installed clang-format-14; then install_optional doxygen; fi
 # The benchmark of ordered indexes needs them.
 install_optional libabsl-dev libjudy-dev
-if is_installed libabsl-dev && is_installed libjudy-dev; then cmake -S . -B build >/dev/null && cmake --build build --target index_bench >/dev/null; fi
+if is_installed libabsl-dev && is_installed libjudy-dev; then
+  cmake -S . -B build >/dev/null
+  cmake --build build --target index_bench >build/index_bench.log 2>&1 || { cat build/index_bench.log; die "index_bench does not build"; }
+fi
 scripts/lint.sh
 say "running the tests, 6 to 13 minutes"
 # One more than there are processors, since some tests wait.

@@ -55,8 +55,7 @@ FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
   Progress line(err);
   for (const TargetFile& file : family.files) {
     if (line.IsDue()) {
-      line.Show(
-          Format("%zu of %zu files", size_t{seen.files}, family.files.size()));
+      line.Show(Format("%zu of %zu files", seen.files, family.files.size()));
     }
     std::unique_ptr<FileFacts> facts;
     const Status s = FileFacts::Read(family, file, &facts);

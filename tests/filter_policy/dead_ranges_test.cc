@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What reads in vain have found out. Dead ranges: what a scan passes is one
-//  if, of each key, the newest entry is a deletion; and the table of them
-//  finds, replaces and forgets them. The cache of misses: whatever it says is
-//  true, whatever is stored, and by how many threads.
+//  Dead ranges: a scan passes one if the newest entry of each key is a
+//  deletion; the table of ranges finds, replaces and forgets them. The cache of
+//  misses: its answers are true for any keys, and for any number of threads.
 
 #include "filter_policy/open_db/dead_ranges.h"
 
@@ -131,7 +130,7 @@ TEST(DeadRangesTest, RangesOfAFileDoNotOverlap) {
   // Known already.
   ranges.Add(Range("d", "e", {2, 3}));
   EXPECT_EQ("-", FoundIn(ranges, 3, "d"));
-  // What is known is left out, after it and before it.
+  // A new range is stored without the part that is known, at either end.
   ranges.Add(Range("e", "h", {2, 3}));
   EXPECT_EQ("f-h", FoundIn(ranges, 3, "g"));
   ranges.Add(Range("c", "e", {2, 3}));
@@ -252,7 +251,7 @@ TEST(MissCacheTest, NeverDeniesAKey) {
   EXPECT_GT(found, 20000u);
 }
 
-// What is found is one of the gaps that were stored, never a mixture of two.
+// A look-up finds one of the gaps that were stored, never a mixture of two.
 TEST(MissCacheTest, ManyThreads) {
   MissCache misses(1);
   std::vector<std::thread> threads;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a false positive costs follows from recent reads, in classes that a
+//  The cost of a false positive follows from recent reads, in classes that a
 //  fluctuating cost does not leave. Seeks stop waiting where that saves
 //  nothing.
 
@@ -195,8 +195,8 @@ TEST(SeekBackoffTest, OneInFourIsWorthIt) {
   }
 }
 
-// What an iterator has learned with cached blocks says nothing about reads from
-// a disk.
+// An iterator that has backed off over cached blocks begins anew when blocks
+// are read from disk.
 TEST(SeekBackoffTest, BeginsAnewWhenBlocksAreReadAgain) {
   SeekBackoff::Shared shared;
   SeekBackoff::CachedReads cached{0};

@@ -151,7 +151,7 @@ std::string SuffixFeature(const BlockFields& block) {
   return block.real_bits == 0 ? "hash suffix" : "both suffixes";
 }
 
-// What a block is an example of.
+// Returns the features of the format that a block has.
 std::set<std::string> FeaturesOf(const std::string& bytes) {
   if (bytes[kKindOffset] == 0) return {"no filter"};
   if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return {"no keys"};
@@ -311,8 +311,8 @@ void ExpectCountsHoldKeys(const Surf& surf, const std::vector<Range>& ranges,
   }
 }
 
-// What the first block of a recipe holds, and what a block answers to queries
-// for what is not there, and for the numbers of keys in ranges.
+// Returns a description of the recipe's first block, and the answers of `block`
+// to points, ranges, prefixes and counts about the recipe's keys.
 std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   const Queries queries = QueriesAbout(recipe.keys);
   const Surf* surf = SurfOf(block);

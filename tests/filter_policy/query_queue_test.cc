@@ -253,7 +253,7 @@ TEST(QueryDemandTest, BuildingCountsWhereFewQueriesCome) {
   EXPECT_DOUBLE_EQ(0.1, demand.CostOfBuilding(200));
   demand.price = kCachedPrice;
   EXPECT_DOUBLE_EQ(10, demand.CostOfBuilding(200));
-  // What an option says was not found.
+  // A demand that an option sets has not been found.
   EXPECT_FALSE(demand.WasFoundLow());
   demand.is_measured = true;
   EXPECT_TRUE(demand.WasFoundLow());
@@ -282,8 +282,8 @@ TEST(QueryDemandTest, QueriesRaiseIt) {
                    counts.QueriesPerKey(uint64_t{1} << 40, 0));
 }
 
-// What was long ago counts less and less: a family that is no longer read is
-// soon one that is only written to, and the other way round.
+// Old reads and writes count less and less: a family that is no longer read
+// soon counts as one that is only written to, and the other way round.
 TEST(QueryDemandTest, ForgetsWhatWasLongAgo) {
   DemandCounts counts;
   constexpr uint64_t kQueries = 1000 * 1000 * 1000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a SuRF must answer, by a plain list of its leaves: of a trie over
-//  bytes, whose leaves are prefixes of keys, and of one over the digits of an
-//  order-preserving code.
+//  Models of SuRF: the answers that a plain list of its leaves gives. Leaves
+//  are prefixes of keys in a trie of bytes, and digits of an order-preserving
+//  code in a trie of digits.
 
 #pragma once
 

@@ -153,7 +153,7 @@ const TextLanguage& Language() {
   return *language;
 }
 
-// What follows the first byte, which is rarely changed.
+// Returns the input after its first byte, which is rarely changed.
 Slice TextOf(const Slice& input) {
   return Slice(input.data() + 1, input.size() - 1);
 }
