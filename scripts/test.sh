@@ -37,6 +37,6 @@ if is_installed libabsl-dev && is_installed libjudy-dev; then
   cmake --build build --target index_bench >build/index_bench.log 2>&1 || { cat build/index_bench.log; die "index_bench does not build"; }
 fi
 scripts/lint.sh
-say "running the tests, 6 to 13 minutes"
+say "running the tests, 6 to 15 minutes"
 # One more than there are processors, since some tests wait.
 ctest --test-dir build --output-on-failure -j "$(($(nproc) + 1))" "${arguments[@]}"
