@@ -2,12 +2,15 @@
 
 //  Linked into each test: its databases and files are in a temporary folder of
 //  its own, which is gone when the test ends. TEST_TMPDIR, if it is set, says
-//  where the folder is made. A test that crashes leaves the folder.
+//  where the folder is made. A test that crashes leaves the folder. A test may
+//  also have thousands of files open.
 
 #include "tests/own_folder.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -68,6 +71,15 @@ class OwnFolder {
 };
 
 OwnFolder folder;
+
+// RocksDB keeps the files of a DB open, and a login usually allows 1,024.
+[[maybe_unused]] const bool files_allowed = [] {
+  constexpr rlim_t kFiles = 1 << 14;
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+  limit.rlim_cur = std::min(std::max(limit.rlim_cur, kFiles), limit.rlim_max);
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}();
 
 }  // namespace
 

@@ -400,11 +400,13 @@ TEST_F(CascadeFilterTest, DamagedRuns) {
     std::filesystem::remove_all(folder_);
     OpenWith(kKeys);
     std::string largest;
+    uint64_t largest_size = 0;
     uint64_t damaged = 0;
     for (const std::string& run : RunFiles()) {
       const uint64_t size = std::filesystem::file_size(run);
-      if (largest.empty() || size > std::filesystem::file_size(largest)) {
+      if (size > largest_size) {
         largest = run;
+        largest_size = size;
       }
       if (!is_cut || size < 5 * 4096) continue;
       std::filesystem::resize_file(run, 4096);
