@@ -1,33 +1,49 @@
 # SPDX-License-Identifier: Apache-2.0
 
-# Included with -DPROTEAN_SYNTAX_ONLY=ON. The build then shows that all programs and tests compile with a RocksDB of which
-# only the source tree is there: the compiler checks each file and generates no code, and libraries and programs are empty.
-set_property(GLOBAL PROPERTY RULE_LAUNCH_COMPILE "sh \"${CMAKE_CURRENT_SOURCE_DIR}/cmake/syntax_only.sh\"")
-foreach(rule CREATE_STATIC_LIBRARY CREATE_SHARED_LIBRARY LINK_EXECUTABLE)
-  set(CMAKE_CXX_${rule} "\"${CMAKE_COMMAND}\" -E touch <TARGET>")
-endforeach()
-
-# Most of the time goes to RocksDB's headers. The benchmarks and what tests share get those precompiled that tests have: they
-# have the same definitions, and do not differ in how they address their code. The library, the tools and the example do without,
-# as in every build, so that an include that is missing there is found.
-add_compile_definitions(GTEST_HAS_PTHREAD=1)
-set(CMAKE_CXX_COMPILE_OPTIONS_PIC "")
-set(CMAKE_CXX_COMPILE_OPTIONS_PIE "")
-function(share_precompiled_headers)
-  add_library(precompiled OBJECT plugin/auto_register.cc)
-  target_include_directories(precompiled PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
-  target_link_libraries(precompiled PRIVATE rocksdb_internal GTest::gtest)
-  target_precompile_headers(precompiled PRIVATE tests/precompiled.h)
-  get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+# Included last, with -DPROTEAN_SYNTAX_ONLY=all or product. The build then shows that everything compiles, or all but the tests,
+# with a RocksDB of which only the source tree is there: the compiler checks the sources of all targets, many in a run, and makes
+# no objects. (It does not find an include that is missing: the headers that tests have precompiled are there for all.)
+if(NOT PROTEAN_SYNTAX_ONLY MATCHES "^(all|product)$")
+  message(FATAL_ERROR "PROTEAN_SYNTAX_ONLY is all or product, not ${PROTEAN_SYNTAX_ONLY}")
+endif()
+set(checked "")
+set(definitions "")
+get_property(folders DIRECTORY PROPERTY SUBDIRECTORIES)
+foreach(folder IN LISTS folders ITEMS "${CMAKE_CURRENT_SOURCE_DIR}")
+  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type ${target} TYPE)
-    get_target_property(libraries ${target} LINK_LIBRARIES)
-    get_target_property(own ${target} PRECOMPILE_HEADERS)
-    get_target_property(shared ${target} PRECOMPILE_HEADERS_REUSE_FROM)
-    if(type MATCHES "LIBRARY|EXECUTABLE" AND libraries MATCHES "rocksdb|protean|bench_common" AND NOT own AND NOT shared
-      AND NOT target MATCHES "^(protean(_objects|_shared|_tools|_tool)?|events)$")
-      target_precompile_headers(${target} REUSE_FROM precompiled)
+    get_target_property(is_excluded ${target} EXCLUDE_FROM_ALL)
+    if(is_excluded OR NOT type MATCHES "LIBRARY|EXECUTABLE")
+      continue()
     endif()
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    list(APPEND definitions "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
+    get_target_property(sources ${target} SOURCES)
+    list(FILTER sources INCLUDE REGEX "\\.cc$")
+    foreach(source IN LISTS sources)
+      get_filename_component(source "${source}" ABSOLUTE BASE_DIR "${folder}")
+      file(RELATIVE_PATH source "${CMAKE_CURRENT_SOURCE_DIR}" "${source}")
+      list(APPEND checked "${source}")
+    endforeach()
   endforeach()
+endforeach()
+list(REMOVE_DUPLICATES checked)
+list(FILTER checked EXCLUDE REGEX "^\\.\\./|^/")  # RocksDB's own
+if(PROTEAN_SYNTAX_ONLY STREQUAL "product")
+  list(FILTER checked EXCLUDE REGEX "(^|/)tests/")
+endif()
+
+function(add_checked name)
+  add_library(${name} OBJECT ${ARGN})
+  target_include_directories(${name} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}" "${embedded}")
+  target_link_libraries(${name} PRIVATE rocksdb_internal GTest::gtest)
 endfunction()
-cmake_language(DEFER CALL share_precompiled_headers)
+add_checked(precompiled tests/own_folder.cc)
+target_precompile_headers(precompiled PRIVATE tests/precompiled.h)
+add_checked(checked ${checked} "${embedded}/tools/inspect_page.html.inc")
+compile_in_groups(checked PROGRAMS ${checked})
+target_precompile_headers(checked REUSE_FROM precompiled)
+target_compile_definitions(checked PRIVATE "$<REMOVE_DUPLICATES:${definitions}>")
+# What is in a group hides names of other programs.
+target_compile_options(checked PRIVATE -fsyntax-only -Wno-shadow "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>")
