@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 
 # Sorts source files into groups that can be compiled in one compiler run each: in a group, no file has a name in it that
-# another one declares outside of functions and classes. Prints a line with a group's number and a file for each. No group has
-# more than `most` files, if that is given. With headers=1, the names in headers of this project that a file includes
-# count as its own.
+# another one declares outside of functions and classes, unless in its own header. Prints a line with a group's number and a
+# file for each. No group has more than `most` files, if that is given. With headers=1, the names in headers of this project
+# that a file includes count as its own.
 #
 #   awk [-v most=FILES] [-v headers=1] -f cmake/unity_groups.awk FILE.cc ...
 #
@@ -17,7 +17,7 @@ function declared_in(line,   words) {
   if (line ~ /^enum /) return words[2] == "class" ? words[3] : words[2]
   # The classes of googletest's tests have names of their own.
   if (line ~ /^(TEST|TEST_F|TEST_P|INSTANTIATE_TEST_SUITE_P|PROTEAN_FEATURE_TEST)\(/) return ""
-  if (line !~ /^[A-Za-z].*[=({;]/ || line ~ /^(namespace|static_assert|template|extern|typedef)/) return ""
+  if (line !~ /^[A-Za-z].*[=({;]/ || line ~ /^(namespace|using namespace|static_assert|template|extern|typedef)/) return ""
   sub(/[=({;].*/, "", line)
   gsub(/\[[^\]]*\]/, "", line)
   sub(/[ &*]+$/, "", line)
@@ -54,11 +54,25 @@ function use_header(file, header,   i, n, line, includes, words) {
   for (i = 1; i <= n; i++) use_header(file, words[i])
 }
 
-FNR == 1 { file_count++; names[file_count] = FILENAME }
+# Notes the words of the header of a file, which means the same by them as all that include it.
+function read_own_header(file,   line, i, n, word) {
+  split("", in_own_header)
+  sub(/\.cc$/, ".h", file)
+  while ((getline line < file) > 0) {
+    n = split(line, word, /[^A-Za-z_0-9]+/)
+    for (i = 1; i <= n; i++) in_own_header[word[i]]
+  }
+  close(file)
+}
+
+FNR == 1 { file_count++; names[file_count] = FILENAME; is_text = 0; read_own_header(FILENAME) }
+# The lines of a raw string are text.
+is_text { if (/\)"/) is_text = 0; next }
+/R"\(/ && !/\)"/ { is_text = 1 }
 {
   sub(/\/\/.*/, "")
   name = declared_in($0)
-  if (name != "" && !((file_count, name) in is_declared)) {
+  if (name != "" && !(name in in_own_header) && !((file_count, name) in is_declared)) {
     is_declared[file_count, name]
     declared[file_count] = declared[file_count] " " name
   }

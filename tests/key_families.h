@@ -12,9 +12,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+using Keys = std::vector<std::string>;
+
 struct KeyFamily {
   std::string name;
-  std::vector<std::string> keys;  // sorted, distinct
+  Keys keys;  // sorted, distinct
 };
 
 // Families of about `size` keys each, the same for the same seed: random and

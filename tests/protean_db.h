@@ -44,7 +44,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class ProteanFilterPolicy;
 
-using Keys = std::vector<std::string>;
 using Records = std::map<std::string, std::string>;
 
 // ---- Options ----

@@ -25,8 +25,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // The model of keys and samples, and of a prior if that is asked for.
 struct Modeled {
   explicit Modeled(const Keys& keys,

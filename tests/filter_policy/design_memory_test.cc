@@ -19,7 +19,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
 using Rates = DesignRates;
 
 std::vector<SampleQuery> EmptyQueries(const QueryOptions& options,

@@ -10,8 +10,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // Whether no key lies in the range, by a walk over all.
 bool IsEmpty(const Keys& keys, const SampleQuery& query) {
   return std::none_of(keys.begin(), keys.end(), [&](const std::string& key) {

@@ -22,8 +22,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 constexpr FilterSalt kNone;
 constexpr FilterSalt kOne = {0x9d3c5f1b7e2a4861, 0x6b8f13d0c5a7e294};
 // Each half differs once.

@@ -28,8 +28,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Keys ----
 
-using Keys = std::vector<std::string>;
-
 inline Keys Sorted(const std::set<std::string>& keys) {
   return Keys(keys.begin(), keys.end());
 }

@@ -18,8 +18,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // What keys share, whichever are visited.
 void ExpectShared(const Keys& keys, const KeyStore& store) {
   Random rnd(10);

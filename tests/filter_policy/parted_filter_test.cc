@@ -16,8 +16,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // How a filter comes to have parts.
 struct Form {
   const char* name;

@@ -18,8 +18,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 constexpr FilterSalt kSalt = {41, 42};
 
 Keys Integers(size_t count) {

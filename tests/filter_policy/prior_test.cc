@@ -21,7 +21,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
 using PriorQueries = std::vector<LocatedQuery>;
 
 std::vector<KeyFamily> HurtfulFamilies() {

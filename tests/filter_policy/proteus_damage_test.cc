@@ -18,8 +18,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 struct Damaged {
   const char* name;
   ProteusDesign design;

@@ -20,8 +20,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 constexpr uint64_t kKeys = 100000;
 constexpr uint64_t kSamples = 10000;
 constexpr uint64_t kQueries = 40000;

@@ -27,8 +27,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // `count` keys as `draw` draws them with the number of the key.
 Keys Drawn(uint64_t seed, size_t count,
            const std::function<std::string(Lcg*, size_t)>& draw) {

@@ -16,8 +16,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 const std::string kBytes("\x00\x01\x80\xff", 4);
 constexpr uint32_t kLongestPrefix = 20;
 // The size for a few keys, so that the trie leaves enough bytes for any set.

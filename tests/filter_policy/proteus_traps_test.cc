@@ -17,8 +17,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // Designs of all kinds for numbers of 64 bits.
 std::vector<ProteusDesign> AllDesignsOfWords() {
   std::vector<ProteusDesign> designs;

@@ -22,8 +22,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // A filter, and what was estimated before it was finished.
 struct Built {
   std::string block;

@@ -18,8 +18,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-using Keys = std::vector<std::string>;
-
 constexpr uint32_t kBlockSeed = 301;
 
 inline std::string BuildBlock(const Keys& keys,

@@ -19,8 +19,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // A SuRF and the bytes that it lives in, at an odd address. Over digits, if
 // that is asked for and possible.
 class OwnedSurf {

@@ -17,8 +17,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 std::string Build(const Keys& prefixes, uint32_t bits) {
   UniformTrieBuilder builder(bits);
   size_t shared = 0;

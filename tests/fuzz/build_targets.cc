@@ -16,8 +16,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Keys = std::vector<std::string>;
-
 // The parameters, then queries, then keys.
 class BuildInput {
  public:

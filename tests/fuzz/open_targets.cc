@@ -45,8 +45,6 @@ std::string Mutate(const Slice& input, size_t max_size, Dice* random,
 
 // ---- Seeds ----
 
-using Keys = std::vector<std::string>;
-
 // The inputs are small, so that a second takes many of them.
 std::vector<Keys> KeySets() {
   Dice random(7);

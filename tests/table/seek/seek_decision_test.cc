@@ -22,14 +22,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using Action = SeekDecision::Action;
-using Keys = std::set<std::string>;
+using KeySet = std::set<std::string>;
 
 // The strings of at most two letters 'a' and 'c', and these with their
 // neighbors, which are never keys.
 constexpr const char* kCandidates[] = {"a", "aa", "ac", "c", "ca", "cc"};
 const std::vector<std::string>& Targets() {
   static const std::vector<std::string> targets = [] {
-    Keys all = {"", "b", "d"};
+    KeySet all = {"", "b", "d"};
     for (const std::string key : kCandidates) {
       all.insert({key, key + '\0', key + "b", key + '\xff'});
     }
@@ -38,7 +38,8 @@ const std::vector<std::string>& Targets() {
   return targets;
 }
 
-bool HasKeyIn(const Keys& keys, const std::string& lo, const std::string* hi) {
+bool HasKeyIn(const KeySet& keys, const std::string& lo,
+              const std::string* hi) {
   const auto key = keys.lower_bound(lo);
   return key != keys.end() && (hi == nullptr || *key < *hi);
 }
@@ -73,7 +74,7 @@ class SeekDecisionTest : public testing::Test {
         ASSERT_OK(block.status());
         SCOPED_TRACE("subset " + std::to_string(subset) + ", filter " +
                      std::to_string(filters));
-        check(block, Keys(keys.begin(), keys.end()));
+        check(block, KeySet(keys.begin(), keys.end()));
         if (testing::Test::HasFailure()) return;
         filters++;
       }
@@ -91,7 +92,7 @@ class SeekDecisionTest : public testing::Test {
 };
 
 TEST_F(SeekDecisionTest, ForwardSeeksMissNoKey) {
-  ForAllFilters([this](const FilterBlock& block, const Keys& keys) {
+  ForAllFilters([this](const FilterBlock& block, const KeySet& keys) {
     for (const std::string& target : Targets()) {
       for (size_t i = 0; i <= Targets().size(); i++) {
         const std::string* const upper =
@@ -130,7 +131,7 @@ TEST_F(SeekDecisionTest, ForwardSeeksMissNoKey) {
 
 TEST_F(SeekDecisionTest, SeekToFirstMissesNoKey) {
   size_t empty = 0;
-  ForAllFilters([&](const FilterBlock& block, const Keys& keys) {
+  ForAllFilters([&](const FilterBlock& block, const KeySet& keys) {
     for (const std::string& upper : Targets()) {
       const SeekDecision decision = DecideSeekToFirst(block, upper);
       if (decision.action == Action::kRead) continue;
@@ -144,7 +145,7 @@ TEST_F(SeekDecisionTest, SeekToFirstMissesNoKey) {
 }
 
 TEST_F(SeekDecisionTest, BackwardSeeksMissNoKey) {
-  ForAllFilters([this](const FilterBlock& block, const Keys& keys) {
+  ForAllFilters([this](const FilterBlock& block, const KeySet& keys) {
     for (const std::string& lower : Targets()) {
       for (const std::string& target : Targets()) {
         if (target < lower) continue;
@@ -174,7 +175,7 @@ TEST_F(SeekDecisionTest, BackwardSeeksMissNoKey) {
 }
 
 TEST_F(SeekDecisionTest, SeekToLastMissesNoKey) {
-  ForAllFilters([this](const FilterBlock& block, const Keys& keys) {
+  ForAllFilters([this](const FilterBlock& block, const KeySet& keys) {
     for (const std::string& lower : Targets()) {
       for (const bool known : {false, true}) {
         std::string marker;
@@ -208,7 +209,7 @@ Marker ProbeAt(const std::string& user_key) {
 TEST_F(SeekDecisionTest, MovesMissNoKey) {
   size_t moves = 0;
   size_t stays = 0;
-  ForAllFilters([&](const FilterBlock& block, const Keys& keys) {
+  ForAllFilters([&](const FilterBlock& block, const KeySet& keys) {
     for (const std::string& begin : Targets()) {
       for (const std::string& stop_key : Targets()) {
         if (stop_key < begin) continue;
