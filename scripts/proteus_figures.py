@@ -315,7 +315,7 @@ def section_5(bench):
     as_good = min((bits for curve, bits in rows if curve == "Proteus" and rows[curve, bits]["fpr"] <= surf["fpr"]), default=None)
     surfs, rosettas = won(results, "SuRF"), won(results, "Rosetta")
     return [claims(Claim("bits per key to be as good as SuRF with 12, small ranges", 8, as_good, "", True,
-                         "SuRF is smaller here than in the paper", True)),
+                         "SuRF is smaller here, and its rate swings with the number of keys", True)),
             f"False positives in percent of the queries that find nothing: {num:,} keys, {count:,} queries, up to 20,000 samples; "
             "points, small ranges up to 2^5, large ones, and half points and half large ranges.",
             f"- Proteus has no more than SuRF in {surfs[0]} of {surfs[1]} cells.\n"
