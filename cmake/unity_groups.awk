@@ -59,6 +59,7 @@ function read_own_header(file,   line, i, n, word) {
   split("", in_own_header)
   sub(/\.cc$/, ".h", file)
   while ((getline line < file) > 0) {
+    sub(/\/\/.*/, "", line)
     n = split(line, word, /[^A-Za-z_0-9]+/)
     for (i = 1; i <= n; i++) in_own_header[word[i]]
   }
