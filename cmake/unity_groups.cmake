@@ -4,6 +4,7 @@
 # but none that would disturb each other. Files of different calls do not come together. Tests use short names, which headers
 # have, too: the names in their headers count, and up to eight tests come together. Of PROGRAMS, any number of files do.
 find_program(AWK awk REQUIRED)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/unity_groups.awk)
 function(compile_in_groups target)
   cmake_parse_arguments(PARSE_ARGV 1 group "TESTS;PROGRAMS" "" "")
   set(files ${group_UNPARSED_ARGUMENTS})
