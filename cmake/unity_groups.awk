@@ -54,26 +54,26 @@ function use_header(file, header,   i, n, line, includes, words) {
   for (i = 1; i <= n; i++) use_header(file, words[i])
 }
 
-# Notes the words of the header of a file, which means the same by them as all that include it.
-function read_own_header(file,   line, i, n, word) {
-  split("", in_own_header)
-  sub(/\.cc$/, ".h", file)
-  while ((getline line < file) > 0) {
+FNR == 1 {
+  file_count++
+  names[file_count] = FILENAME
+  is_text = 0
+  # By a name in its own header, a file means the same as all that include that.
+  header = FILENAME
+  sub(/\.cc$/, ".h", header)
+  while ((getline line < header) > 0) {
     sub(/\/\/.*/, "", line)
-    n = split(line, word, /[^A-Za-z_0-9]+/)
-    for (i = 1; i <= n; i++) in_own_header[word[i]]
+    use(header, line)
   }
-  close(file)
+  close(header)
 }
-
-FNR == 1 { file_count++; names[file_count] = FILENAME; is_text = 0; read_own_header(FILENAME) }
 # The lines of a raw string are text.
 is_text { if (/\)"/) is_text = 0; next }
 /R"\(/ && !/\)"/ { is_text = 1 }
 {
   sub(/\/\/.*/, "")
   name = declared_in($0)
-  if (name != "" && !(name in in_own_header) && !((file_count, name) in is_declared)) {
+  if (name != "" && !((header, name) in is_used) && !((file_count, name) in is_declared)) {
     is_declared[file_count, name]
     declared[file_count] = declared[file_count] " " name
   }

@@ -27,8 +27,9 @@ class OwnFolder {
   OwnFolder() {
     const char* const wanted = getenv("TEST_TMPDIR");
     is_wanted_ = wanted != nullptr;
-    Make(is_wanted_ ? std::filesystem::path(wanted)
-                    : std::filesystem::temp_directory_path());
+    parent_ = is_wanted_ ? std::filesystem::path(wanted)
+                         : std::filesystem::temp_directory_path();
+    Make(parent_);
   }
   ~OwnFolder() { Remove(); }
 
@@ -37,17 +38,18 @@ class OwnFolder {
 
   void PutInMemory() {
     constexpr char kMemory[] = "/dev/shm";
-    if (is_wanted_ || access(kMemory, W_OK) != 0) return;
-    // Containers have 64 MB there, which the tests would fill.
-    constexpr std::uintmax_t kMinSpace = std::uintmax_t{1} << 30;
-    std::error_code error;
-    const auto space = std::filesystem::space(kMemory, error);
-    if (error || space.available < kMinSpace) return;
     Remove();
-    Make(kMemory);
+    Make(!is_wanted_ && HasRoom(kMemory) ? kMemory : parent_);
   }
 
  private:
+  static bool HasRoom(const char* folder) {
+    // Containers have 64 MB in /dev/shm, which the tests would fill.
+    constexpr std::uintmax_t kMinSpace = std::uintmax_t{1} << 30;
+    std::error_code error;
+    const auto space = std::filesystem::space(folder, error);
+    return access(folder, W_OK) == 0 && !error && space.available >= kMinSpace;
+  }
   void Make(const std::filesystem::path& parent) {
     std::error_code error;
     std::filesystem::create_directories(parent, error);
@@ -67,6 +69,7 @@ class OwnFolder {
 
   const pid_t owner_ = getpid();
   bool is_wanted_ = false;  // by the user
+  std::filesystem::path parent_;
   std::string path_;
 };
 

@@ -8,9 +8,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Moves the test's folder into memory, unless TEST_TMPDIR was set when the test
-// began, or /dev/shm is missing or has less than 1 GB free. For tests that make
-// many databases. Called before the first file is made.
+// Makes the test's folder anew, without what is in it. The new one is in memory
+// unless TEST_TMPDIR was set when the program began, or /dev/shm is missing or
+// has less than 1 GB free. For tests that make many databases.
 void PutOwnFolderInMemory();
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -16,12 +16,11 @@
 #include "db_bench_ext/seed_samples.h"
 #include "db_bench_ext/table_layout.h"
 #include "test_util/testharness.h"
+#include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-using Keys = std::vector<std::string>;
 
 // Random keys, and those of the numbers.
 Keys SomeKeys(std::vector<uint64_t> numbers = {}) {

@@ -16,12 +16,11 @@
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/workload_flags.h"
 #include "test_util/testharness.h"
+#include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-using Keys = std::vector<std::string>;
 
 constexpr uint64_t kNumKeys = 10000;
 constexpr uint64_t kNumQueries = 5000;

@@ -49,12 +49,6 @@ class AdviseTest : public OwnDBTest {
   AdviseTest() : OwnDBTest(FourLevels()) {
     UseTable("table_factory={id=ProteanTable;filter_policy=proteus:12}");
   }
-  ~AdviseTest() override {
-    Close();  // which may save samples
-    for (const std::string& file : {trace_, seeds_, other_}) {
-      Env::Default()->DeleteFile(file).PermitUncheckedError();
-    }
-  }
 
   void UseTable(const std::string& table) {
     ASSERT_OK(AddOptions(table, &options_));
