@@ -53,7 +53,7 @@ class Counter:
 
     def __init__(self, bench):
         self.args = bench.args
-        self.num = bench.pick(500, 5000, 10_000)
+        self.keys_of_run = bench.pick(500, 2000, 10_000)  # fewer would be a filter of a few cache lines
         self.queries = bench.pick(20, 300, 1000)
         self.temporary = tempfile.TemporaryDirectory(prefix="hash_sharing")  # pylint: disable=consider-using-with
         self.folder = self.temporary.name
@@ -71,7 +71,8 @@ class Counter:
         args = self.args
         name = f"{engine}_{point['key_bytes']}_{point['runs']}_{point['bits']}"
         flags = [f"--table_factory={FACTORIES[engine].format(bits=point['bits'])}", f"--dir={self.folder}/{name}",
-                 f"--key_bytes={point['key_bytes']}", f"--runs={point['runs']}", f"--num={self.num}"]
+                 f"--key_bytes={point['key_bytes']}", f"--runs={point['runs']}",
+                 f"--num={self.keys_of_run * point['runs']}"]
         if name not in self.built:
             run(args.build_dir, "read_paths", *flags, "--queries=1")
             self.built.add(name)

@@ -362,7 +362,7 @@ ORG = {"domain keys, real ranges": ({"workload": "strings", "key_dist": "domain"
 
 def engine_section(bench, workloads, name, papers, keys_text):
     """Blocks and time of closed seeks that find nothing. `papers` has the paper's best factor by filter."""
-    num, count = bench.pick((2000, 200), (50_000, 5000), (2_000_000, 50_000))
+    num, count = bench.pick((2000, 200), (50_000, 5000), (1_000_000, 50_000))
     figure, panels = plt.subplots(2, len(workloads), figsize=(4.4 * len(workloads), 6.5), squeeze=False)
     lines, factors = [], {curve: [] for curve in papers}
     for column, (title, (keys, queries)) in enumerate(list(workloads.items())):
@@ -432,7 +432,7 @@ SHIFTS = {
 
 def shift_section(bench, shift, name):
     """Queries that shift."""
-    num, count = bench.pick((2000, 600), (50_000, 100_000), (2_000_000, 6_000_000))
+    num, count = bench.pick((2000, 600), (50_000, 100_000), (500_000, 1_000_000))
     figure, panels = plt.subplots(len(SHIFTS), 3, figsize=(17, 4.2 * len(SHIFTS)))
     lines = []
     for row_panels, (workload, (keys, queries)) in zip(panels, list(SHIFTS.items())[:bench.pick(1, 2, 2)]):

@@ -17,8 +17,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A filter of a few keys may take more than its share.
+// A filter of a few keys may take more than its share: what surrounds payloads
+// then comes on top.
 constexpr uint64_t kMinBytes = 64;
+constexpr uint64_t kSmallFilter = 512;
 // What a part takes in a block besides its payload and the string with which it
 // begins, which is short where keys are alike.
 constexpr uint64_t kPartAndEntry = FilterDirectory::kUnitOverhead + 9;
@@ -29,7 +31,7 @@ constexpr uint64_t kUsualBegin = 64;
 uint64_t PayloadBytes(uint64_t size, uint64_t overhead) {
   return ProteusHeader::kMaxSetHeaders +
          std::max(size - std::min(size, overhead),
-                  std::max(kMinBytes, size / 2));
+                  std::max(kMinBytes, std::min(size, kSmallFilter)));
 }
 
 }  // namespace
