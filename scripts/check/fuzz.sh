@@ -25,8 +25,8 @@ sanitizers=""
 [ -z "$source" ] || source=$(realpath "$source")
 
 all=()
-for file in "$project"/tests/fuzz/*_fuzzer.cc; do
-  all+=("$(basename "$file" _fuzzer.cc)")
+for corpus in "$project"/tests/fuzz/corpus/*; do
+  all+=("$(basename "$corpus")")
 done
 targets=("${target[@]}")
 [ ${#targets[@]} -gt 0 ] || targets=("${all[@]}")

@@ -32,31 +32,34 @@ definitions=$(sed -n 's/^ *"command": //p' "$WORK/rocksdb/compile_commands.json"
 objects=$WORK/protean
 mkdir -p "$objects"
 
-# $1: the source, from the project's folder.
+# $1: the source, from the project's folder; $2, if it is there: the object, and $3: an option.
 compile() {
   # shellcheck disable=SC2086
-  "$CXX" $CXXFLAGS $definitions -I"$protean" -I"$rocksdb" -I"$rocksdb/include" \
-    -isystem "$rocksdb/third-party/gtest-1.8.1/fused-src" -c "$protean/$1" -o "$objects/$(echo "$1" | tr / _).o"
+  "$CXX" $CXXFLAGS $definitions -I"$protean" -I"$rocksdb" -I"$rocksdb/include" ${3:-} \
+    -isystem "$rocksdb/third-party/gtest-1.8.1/fused-src" -c "$protean/$1" -o "${2:-$objects/$(echo "$1" | tr / _).o}"
 }
 export -f compile
 export protean rocksdb definitions objects
 
 cd "$protean"
 library_sources=$(sed -n 's/^protean_SOURCES = //p' protean.mk)
-fuzz_sources=$(find tests/fuzz -name '*.cc' ! -name '*_test.cc')
+fuzz_sources=$(find tests/fuzz -name '*.cc' ! -name '*_test.cc' ! -name fuzzer.cc)
 echo "$library_sources $fuzz_sources" | tr ' ' '\n' | xargs -P "$jobs" -I{} bash -ec 'compile {}'
 
 rm -f "$objects/libprotean.a"
 # Only what a fuzzer uses is taken out of an archive.
-find "$objects" -name '*.o' ! -name '*_fuzzer.cc.o' -print0 | xargs -0 ar rcs "$objects/libprotean.a"
+find "$objects" -name '*.cc.o' -print0 | xargs -0 ar rcs "$objects/libprotean.a"
 
 # ---- The fuzzers, their seeds and dictionaries ----
 
-for source in tests/fuzz/*_fuzzer.cc; do
-  target=$(basename "$source" _fuzzer.cc)
+for corpus in tests/fuzz/corpus/*; do
+  target=$(basename "$corpus")
   fuzzer=$OUT/${target}_fuzzer
+  # The target cascade_run is kCascadeRunTarget.
+  constant=k$(echo "$target" | sed -E 's/(^|_)(.)/\U\2/g')Target
+  compile tests/fuzz/fuzzer.cc "$objects/${target}_fuzzer.o" -DPROTEAN_FUZZ_TARGET="$constant"
   # shellcheck disable=SC2086
-  "$CXX" $CXXFLAGS "$objects/tests_fuzz_${target}_fuzzer.cc.o" "$objects/libprotean.a" "$WORK/rocksdb/librocksdb.a" \
+  "$CXX" $CXXFLAGS "$objects/${target}_fuzzer.o" "$objects/libprotean.a" "$WORK/rocksdb/librocksdb.a" \
     $LIB_FUZZING_ENGINE -lpthread -ldl -o "$fuzzer"
   rm -rf "$WORK/seeds"
   PROTEAN_FUZZ_SEEDS=$WORK/seeds "$fuzzer"

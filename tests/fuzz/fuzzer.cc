@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The fuzzer of one target, for libFuzzer and engines with its interface. Each
-//  program includes this file once, after defining PROTEAN_FUZZ_TARGET.
+//  The fuzzer of one target, for libFuzzer and engines with its interface. It
+//  is compiled for each target, with PROTEAN_FUZZ_TARGET=kSurfTarget and so on.
 //
 //  With PROTEAN_FUZZ_SEEDS=FOLDER in its environment, the fuzzer does not fuzz,
 //  but writes the seeds there: TARGET/, with one file an input, and
 //  TARGET.dict, if the target has a dictionary.
-
-#pragma once
 
 #include <cstdlib>
 #include <cstring>
@@ -18,26 +16,27 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-inline const FuzzTarget& TheTarget() { return PROTEAN_FUZZ_TARGET; }
+namespace {
 
-inline Slice SliceOf(const uint8_t* data, size_t size) {
+const FuzzTarget& TheTarget() { return PROTEAN_FUZZ_TARGET; }
+
+Slice SliceOf(const uint8_t* data, size_t size) {
   return Slice(reinterpret_cast<const char*>(data), size);
 }
 
-inline size_t Store(const std::string& bytes, uint8_t* out) {
+size_t Store(const std::string& bytes, uint8_t* out) {
   memcpy(out, bytes.data(), bytes.size());
   return bytes.size();
 }
 
-inline bool WriteFile(const std::filesystem::path& file,
-                      const std::string& bytes) {
+bool WriteFile(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream out(file, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
   return out.good();
 }
 
-inline bool WriteSeeds(const std::filesystem::path& folder) {
+bool WriteSeeds(const std::filesystem::path& folder) {
   const FuzzTarget& target = TheTarget();
   std::error_code error;
   std::filesystem::create_directories(folder / target.name, error);
@@ -52,6 +51,8 @@ inline bool WriteSeeds(const std::filesystem::path& folder) {
                   WriteFile(folder / (target.name + std::string(".dict")),
                             target.dictionary()));
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 

@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-#define PROTEAN_FUZZ_TARGET kCascadeTarget
-#include "tests/fuzz/fuzzer.h"
