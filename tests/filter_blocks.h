@@ -63,6 +63,32 @@ inline void ExpectHolds(const FilterBlock& block,
   }
 }
 
+// Whether a count of keys is right but for the keys at its ends.
+inline bool CountIsOf(uint64_t keys, const RangeCount& counted) {
+  return keys <= counted.count &&
+         counted.count <= keys + counted.low_ambiguous + counted.high_ambiguous;
+}
+
+// A block that opens, at an odd address.
+class OwnBlock {
+ public:
+  explicit OwnBlock(const std::string& bytes)
+      : bytes_(bytes, /*misalignment=*/1), block_(bytes_.slice()) {
+    EXPECT_TRUE(block_.status().ok()) << block_.status().ToString();
+  }
+
+  const FilterBlock& operator*() const { return block_; }
+  const FilterBlock* operator->() const { return &block_; }
+  // The first part of a Proteus.
+  const Proteus& proteus() const {
+    return static_cast<const Proteus&>(*block_.filter());
+  }
+
+ private:
+  const GuardedBlock bytes_;
+  const FilterBlock block_;
+};
+
 // The answers of a block, or of a filter, to keys that are asked at once.
 template <typename Filter>
 std::vector<bool> AnswersToBatch(const Filter& filter,
@@ -252,6 +278,11 @@ inline ProteusDesign WithKeys(ProteusDesign design, double share,
   design.AddKeys(design.num_sets() == 0 ? 0 : share);
   if (alone) design.LeaveToRanges();
   return design;
+}
+
+inline std::string WithBitFlipped(std::string bytes, size_t bit) {
+  bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ 1 << bit % 8);
+  return bytes;
 }
 
 // A damaged block whose checksums are right, so that only the checks of what it

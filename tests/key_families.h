@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -50,5 +51,40 @@ inline std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
 
 // Sorts and removes duplicates.
 void SortUnique(std::vector<std::string>* keys);
+
+// What `make` makes of 0, 1, up to `count` - 1, in order and without
+// duplicates.
+template <typename Make>
+Keys MakeKeys(size_t count, const Make& make) {
+  Keys keys;
+  for (size_t i = 0; i < count; i++) keys.push_back(make(i));
+  SortUnique(&keys);
+  return keys;
+}
+
+// Strings close to every `step`th key, in order and without duplicates.
+inline Keys AroundEach(const Keys& keys, size_t step = 1) {
+  Keys all;
+  for (size_t i = 0; i < keys.size(); i += step) {
+    for (std::string& string : Around(keys[i])) all.push_back(string);
+  }
+  SortUnique(&all);
+  return all;
+}
+
+template <typename T>
+const T& AnyOf(const std::vector<T>& all, Random* rnd) {
+  return all[rnd->Uniform(static_cast<int>(all.size()))];
+}
+
+// The number of these keys, which are in order, in a range.
+inline uint64_t KeysIn(const Keys& keys, const std::string& lo,
+                       const std::string& hi, bool hi_inclusive = true) {
+  const auto first = std::lower_bound(keys.begin(), keys.end(), lo);
+  const auto end = hi_inclusive
+                       ? std::upper_bound(keys.begin(), keys.end(), hi)
+                       : std::lower_bound(keys.begin(), keys.end(), hi);
+  return first < end ? static_cast<uint64_t>(end - first) : 0;
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

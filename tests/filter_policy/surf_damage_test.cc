@@ -20,11 +20,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::string WithBitFlipped(std::string block, size_t bit) {
-  block[bit / 8] = static_cast<char>(block[bit / 8] ^ (1 << (bit % 8)));
-  return block;
-}
-
 // The block is refused, and loses no key for that.
 void ExpectDamaged(const Slice& contents, const Keys& keys) {
   const FilterBlock block(contents);
