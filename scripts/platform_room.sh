@@ -40,7 +40,7 @@ case $arch in arm64) cpu=aarch64 ;; *) cpu=$arch ;; esac
 cd "$project"
 room=$(cache_folder)/room-$release-$arch
 build=build/$release-$arch
-golden=(golden_test proteus_golden_test)
+golden=(golden_test)
 # Tests of the DB that are short.
 db_tests=(exchanged_db_test partitioned_filter_test partitioned_db_test filter_statistics_test reads_test count_test
   may_exist_test self_check_test options_file_test)

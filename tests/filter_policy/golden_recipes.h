@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The golden blocks of SuRF, golden/*.block: each comes of a recipe, keys and
-//  a way to build a filter of them. The first block of the recipe `name` is
-//  `name.block`.
+//  The golden blocks of SuRF, golden/*.block, and of Proteus,
+//  golden_proteus/*.block: each comes of a recipe, keys and a way to build a
+//  filter of them. The first block of the recipe `name` is `name.block`.
 //
 //  The keys must not change with a library or a compiler, so a generator of the
 //  tests' own makes them, and no expression draws from it twice, since the
@@ -106,12 +106,12 @@ inline Keys Words(size_t count) {
 }
 
 // Keys that are prefixes of the next ones, also by bytes 0x00 and 0xff.
-inline Keys PrefixChains() {
+inline Keys PrefixChains(int chains = 40, int links = 15) {
   Lcg random(4);
   std::set<std::string> keys = {""};
-  for (int chain = 0; chain < 40; chain++) {
+  for (int chain = 0; chain < chains; chain++) {
     std::string key = random.Word(std::string("\0a\xff", 3), 1, 3);
-    for (int link = 0; link < 15; link++) {
+    for (int link = 0; link < links; link++) {
       keys.insert(key);
       key += random.Word(std::string("\0b\xff", 3), 1, 2);
     }
@@ -197,6 +197,35 @@ inline Keys MostlyTerminators() {
   return Sorted(keys);
 }
 
+// Keys whose heads are hashed in pieces, and once a lookup.
+inline Keys LongBytes() {
+  Lcg random(5);
+  return MakeKeys(20, [&](size_t i) { return random.Bytes(300 + 40 * i); });
+}
+
+// Keys whose series have enough prefixes for a Ribbon filter in shards.
+inline Keys WideBytes() {
+  Lcg random(6);
+  return MakeKeys(275, [&](size_t) { return random.Bytes(480); });
+}
+
+// Printed times, whose places have alphabets.
+inline Keys Times() {
+  Lcg random(7);
+  return MakeKeys(300, [&](size_t) {
+    std::string key = "2026-";
+    for (const auto& [least, below, end] : {std::tuple(1, 12, "-"),
+                                            {1, 28, "T"},
+                                            {0, 24, ":"},
+                                            {0, 60, ":"},
+                                            {0, 60, ""}}) {
+      const std::string number = std::to_string(least + random.Next(below));
+      key += (number.size() < 2 ? "0" : "") + number + end;
+    }
+    return key;
+  });
+}
+
 // ---- Builders ----
 
 using Build = std::function<std::string(const Keys&)>;
@@ -261,126 +290,224 @@ inline FstOptions WithDigits(bool digits, FstOptions options = {}) {
   return options;
 }
 
+// A Proteus in parts of about `part_keys` keys, or in one part for 0.
+inline Build Designed(const ProteusDesign& design, double bits_per_key,
+                      FilterSalt salt = {}, size_t part_keys = 0,
+                      bool in_units = false) {
+  return [=](const Keys& keys) {
+    return part_keys > 0 ? BuildPartedProteus(keys, part_keys, design,
+                                              bits_per_key, salt, in_units)
+                         : BuildProteusBlock(keys, design, bits_per_key, salt);
+  };
+}
+inline ProteusDesign SetOfKeys() { return WithKeys({}, 0); }
+inline ProteusDesign KeysAlone(const ProteusDesign& design) {
+  return WithKeys(design, 0.3, /*alone=*/true);
+}
+
 // ---- Recipes ----
 
 struct Recipe {
   const char* name;
   Keys keys;  // in the order in which they are added
   Build build;
-  uint16_t flags;
+  uint16_t flags = 0;
 };
-
-inline void PrintTo(const Recipe* recipe, std::ostream* out) {
-  *out << recipe->name;
-}
 
 inline std::string FirstBytes(const std::string& key) {
   return key.substr(0, 14);
 }
 inline std::string LastBytes(const std::string& key) { return key.substr(4); }
 
-inline const std::vector<Recipe>& Recipes() {
-  constexpr uint16_t kNone = 0;
+inline std::vector<Recipe> SurfRecipes() {
   constexpr uint16_t kPrefixes = FilterBlockHeader::kAskedForPrefixes;
   constexpr uint16_t kUnknownPrefixes =
       kPrefixes | FilterBlockHeader::kPrefixesUnknown;
-  static const auto* const recipes = new std::vector<Recipe>{
+  return {
       // Encodings that a policy chooses for these keys.
-      {"no_keys", {}, Policy(4, 8), kNone},
-      {"empty_key", {""}, Policy(4, 8), kNone},
-      {"one_key", {"protean"}, Policy(4, 8), kNone},
-      {"unordered", {"b", "a", "c", "c"}, Policy(0, 8), kNone},
+      {"no_keys", {}, Policy(4, 8)},
+      {"empty_key", {""}, Policy(4, 8)},
+      {"one_key", {"protean"}, Policy(4, 8)},
+      {"unordered", {"b", "a", "c", "c"}, Policy(0, 8)},
       {"literal_prefixes", Emails(60), PolicyWithPrefixes(FirstBytes, 0, 8),
        kPrefixes},
       {"unknown_prefixes", Emails(60), PolicyWithPrefixes(LastBytes, 0, 8),
        kUnknownPrefixes},
-      {"integers_bare", RandomIntegers(1000), Policy(0, 0), kNone},
-      {"long_paths_salted", LongPaths(), Policy(9, 4, {~uint64_t{0}, 0}),
-       kNone},
-      {"integers_hash_salted", RandomIntegers(1000), Policy(7, 0, {11, 13}),
-       kNone},
-      {"integers_hash", RandomIntegers(1000), Policy(7, 0), kNone},
-      {"integers_real", RandomIntegers(2500), Policy(0, 8), kNone},
-      {"integers_both", RandomIntegers(200), Policy(32, 32), kNone},
-      {"counters", Counters(4000, 3), Policy(0, 0), kNone},
+      {"integers_bare", RandomIntegers(1000), Policy(0, 0)},
+      {"long_paths_salted", LongPaths(), Policy(9, 4, {~uint64_t{0}, 0})},
+      {"integers_hash_salted", RandomIntegers(1000), Policy(7, 0, {11, 13})},
+      {"integers_hash", RandomIntegers(1000), Policy(7, 0)},
+      {"integers_real", RandomIntegers(2500), Policy(0, 8)},
+      {"integers_both", RandomIntegers(200), Policy(32, 32)},
+      {"counters", Counters(4000, 3), Policy(0, 0)},
       {"counters_after_a_beginning",
-       CountersAfter("\x80\x01\x02\x03\x04", 4000, 3), Policy(0, 0), kNone},
-      {"wide_top", WideTop(), Policy(0, 0), kNone},
-      {"emails", Emails(1500), Policy(0, 4), kNone},
+       CountersAfter("\x80\x01\x02\x03\x04", 4000, 3), Policy(0, 0)},
+      {"wide_top", WideTop(), Policy(0, 0)},
+      {"emails", Emails(1500), Policy(0, 4)},
       {"emails_prefix_bits", Emails(1500),
-       Trie({0, 0, 8}, WithDigits(false), {5, 7}), kNone},
-      {"long_paths_prefix_bits", LongPaths(), Policy(3, 4, {1, 2}, 12), kNone},
-      {"pairs_prefix_bits", Pairs(700), Policy(0, 0, {}, 3), kNone},
-      {"pairs", Pairs(700), Policy(3, 2), kNone},
-      {"long_paths", LongPaths(), Policy(4, 4), kNone},
-      {"prefix_chains", PrefixChains(), Policy(5, 3), kNone},
-      {"mostly_terminators", MostlyTerminators(), Policy(0, 0), kNone},
-      {"few_runs", FewRuns(), Policy(0, 5), kNone},
-      {"all_bytes", AllBytes(), Policy(0, 0), kNone},
-      {"two_letters", TwoLetters(), Policy(3, 0), kNone},
-      {"printable", Printable(), Policy(2, 3), kNone},
+       Trie({0, 0, 8}, WithDigits(false), {5, 7})},
+      {"long_paths_prefix_bits", LongPaths(), Policy(3, 4, {1, 2}, 12)},
+      {"pairs_prefix_bits", Pairs(700), Policy(0, 0, {}, 3)},
+      {"pairs", Pairs(700), Policy(3, 2)},
+      {"long_paths", LongPaths(), Policy(4, 4)},
+      {"prefix_chains", PrefixChains(), Policy(5, 3)},
+      {"mostly_terminators", MostlyTerminators(), Policy(0, 0)},
+      {"few_runs", FewRuns(), Policy(0, 5)},
+      {"all_bytes", AllBytes(), Policy(0, 0)},
+      {"two_letters", TwoLetters(), Policy(3, 0)},
+      {"printable", Printable(), Policy(2, 3)},
       // Encodings that a policy would not choose for these keys.
-      {"coded_words", Words(2500), Trie({0, 0}, WithDigits(true)), kNone},
-      {"coded_words_hash", Words(1200), Trie({6, 0}, WithDigits(true)), kNone},
-      {"coded_chains", PrefixChains(), Trie({4, 0}, WithDigits(true)), kNone},
+      {"coded_words", Words(2500), Trie({0, 0}, WithDigits(true))},
+      {"coded_words_hash", Words(1200), Trie({6, 0}, WithDigits(true))},
+      {"coded_chains", PrefixChains(), Trie({4, 0}, WithDigits(true))},
       {"coded_paths", LongPaths(),
-       Trie({0, 0}, WithDigits(true, WithChildBits(Forced({2, 1, 0})))), kNone},
+       Trie({0, 0}, WithDigits(true, WithChildBits(Forced({2, 1, 0}))))},
       {"coded_emails_prefix_bits", Emails(1500),
-       Trie({0, 0, 8}, WithDigits(true), {5, 7}), kNone},
+       Trie({0, 0, 8}, WithDigits(true), {5, 7})},
       {"coded_chains_prefix_bits", PrefixChains(),
-       Trie({0, 0, 7}, WithDigits(true), {3, 9}), kNone},
+       Trie({0, 0, 7}, WithDigits(true), {3, 9})},
       {"annotated",
        {"app", "apple", "apply", "band"},
-       Trie({4, 8}, Forced({0, 1, 8})),
-       kNone},
+       Trie({4, 8}, Forced({0, 1, 8}))},
       {"dense_child_bits", Emails(300),
-       Trie({0, 4}, WithChildBits(Forced({0}))), kNone},
-      {"dense_leaves_listed", MostlyTerminators(), Trie({4, 0}, Forced({0})),
-       kNone},
-      {"quotient_leaves_listed", MostlyTerminators(), Trie({1, 1}, Forced({3})),
-       kNone},
-      {"sparse_children_listed", Counters(900, 3), Trie({0, 0}, Forced({8})),
-       kNone},
+       Trie({0, 4}, WithChildBits(Forced({0})))},
+      {"dense_leaves_listed", MostlyTerminators(), Trie({4, 0}, Forced({0}))},
+      {"quotient_leaves_listed", MostlyTerminators(),
+       Trie({1, 1}, Forced({3}))},
+      {"sparse_children_listed", Counters(900, 3), Trie({0, 0}, Forced({8}))},
       {"whole_alphabet", Emails(300),
-       Trie({0, 3}, WithWholeAlphabet(Forced({8}))), kNone},
-      {"runs_as_nodes", LongPaths(), Trie({0, 6}, WithoutRuns(Forced({2}))),
-       kNone},
-      {"upside_down", Pairs(150), Trie({0, 0}, Forced({8, 3, 1, 0})), kNone},
+       Trie({0, 3}, WithWholeAlphabet(Forced({8})))},
+      {"runs_as_nodes", LongPaths(), Trie({0, 6}, WithoutRuns(Forced({2})))},
+      {"upside_down", Pairs(150), Trie({0, 0}, Forced({8, 3, 1, 0}))},
   };
-  return *recipes;
 }
 
-inline std::vector<const Recipe*> RecipePointers() {
-  std::vector<const Recipe*> pointers;
-  for (const Recipe& recipe : Recipes()) pointers.push_back(&recipe);
-  return pointers;
+inline std::vector<Recipe> ProteusRecipes() {
+  const Keys integers = RandomIntegers(300);
+  const Keys emails = Emails(300);
+  const Keys chains = PrefixChains(20, 10);
+  return {
+      {"no_keys", {}, Designed(TrieAndSet(0, 8), 12)},
+      {"empty_key", {""}, Designed(TrieAndSet(8, 16), 2000)},
+      {"no_layer", {"a", "b"}, Designed(ProteusDesign(), 12)},
+      {"bloom_64", integers, Designed(TrieAndSet(0, 64), 12)},
+      {"bloom_41", integers, Designed(TrieAndSet(0, 41), 8)},
+      {"bloom_few_bits", integers, Designed(TrieAndSet(0, 64), 5)},
+      {"bloom_many_bits", integers, Designed(TrieAndSet(0, 64), 60)},
+      {"ribbon_64", integers, Designed(TrieAndSet(0, 64, kRibbonAmq), 12)},
+      {"ribbon_30", integers, Designed(TrieAndSet(0, 30, kRibbonAmq), 7)},
+      {"trie_11", integers, Designed(TrieAndSet(11, 0), 12)},
+      {"trie_64", integers, Designed(TrieAndSet(64, 0), 70)},
+      {"trie_10_bloom_40", integers, Designed(TrieAndSet(10, 40), 16)},
+      {"trie_9_ribbon_58", integers,
+       Designed(TrieAndSet(9, 58, kRibbonAmq), 16)},
+      {"blooms_12_60", integers, Designed(TwoSets(12, 60, kBloomAmq, 0.4), 16)},
+      {"ribbons_20_64", integers,
+       Designed(TwoSets(20, 64, kRibbonAmq, 0.6), 16)},
+      {"emails_bloom_200", emails, Designed(TrieAndSet(0, 200), 12)},
+      {"emails_series_96_8", emails,
+       Designed(TrieAndSet(0, 96, kBloomAmq, 8), 20)},
+      {"emails_series_64_24", emails,
+       Designed(TrieAndSet(0, 64, kRibbonAmq, 24), 20)},
+      {"emails_trie_series", emails,
+       Designed(TrieAndSet(90, 128, kBloomAmq, 16), 30)},
+      {"emails_trie_130", emails, Designed(TrieAndSet(130, 0), 50)},
+      {"emails_sets_99_161", emails, Designed(TwoSets(99, 161), 20)},
+      {"chains_trie_20", chains, Designed(TrieAndSet(20, 0), 30)},
+      {"chains_trie_40_ribbon_90", chains,
+       Designed(TrieAndSet(40, 90, kRibbonAmq), 60)},
+      {"chains_series_8_8", chains,
+       Designed(TrieAndSet(0, 8, kBloomAmq, 8), 60)},
+      {"salted_bloom_64", integers, Designed(TrieAndSet(0, 64), 12, {1, 2})},
+      {"salted_ribbon_30", integers,
+       Designed(TrieAndSet(0, 30, kRibbonAmq), 7, {3, 4})},
+      {"salted_trie_10_bloom_40", integers,
+       Designed(TrieAndSet(10, 40), 16, {5, 6})},
+      {"salted_emails_bloom_200", emails,
+       Designed(TrieAndSet(0, 200), 12, {7, 8})},
+      {"salted_emails_series", emails,
+       Designed(TrieAndSet(0, 96, kBloomAmq, 8), 20, {~0ull, ~0ull})},
+      {"salted_emails_sets", emails, Designed(TwoSets(99, 161), 20, {9, 10})},
+      {"salted_emails_keys", emails, Designed(SetOfKeys(), 12, {11, 12})},
+      {"salted_integers_keys", integers, Designed(SetOfKeys(), 12, {11, 12})},
+      {"salted_trie_11", integers, Designed(TrieAndSet(11, 0), 12, {13, 14})},
+      {"long_bloom", LongBytes(), Designed(TrieAndSet(0, 2397), 60)},
+      {"salted_long_bloom", LongBytes(),
+       Designed(TrieAndSet(0, 2397), 60, {15, 16})},
+      {"salted_long_half", LongBytes(),
+       Designed(TrieAndSet(0, 2397), 60, {0, 17})},
+      {"salted_long_keys", LongBytes(), Designed(SetOfKeys(), 60, {18, 0})},
+      {"wide_series_8_8", WideBytes(),
+       Designed(TrieAndSet(0, 8, kRibbonAmq, 8), 600, {33, 34})},
+      {"salted_keys_alone", integers,
+       Designed(KeysAlone(TrieAndSet(10, 40)), 30, {35, 36})},
+      {"salted_keys_alone_trie", emails,
+       Designed(KeysAlone(TrieAndSet(90, 0)), 40, {37, 38})},
+      {"part_keys_alone", emails,
+       Designed(KeysAlone(TrieAndSet(0, 96, kRibbonAmq, 8)), 80, {39, 40},
+                100)},
+      {"units_bloom_64", integers,
+       Designed(TrieAndSet(0, 64), 120, {45, 46}, 100, true)},
+      {"units_ribbons_20_64", integers,
+       Designed(TwoSets(20, 64, kRibbonAmq, 0.6), 120, {47, 48}, 100, true)},
+      {"units_emails_trie_series", emails,
+       Designed(TrieAndSet(90, 128, kBloomAmq, 16), 160, {49, 50}, 100, true)},
+      {"salted_times_bloom_141", Times(),
+       Designed(TrieAndSet(0, 141), 40, {49, 50})},
+      {"part_times_ribbons_80_152", Times(),
+       Designed(TwoSets(80, 152, kRibbonAmq, 0.6), 120, {51, 52}, 100)},
+      {"part_bloom_64", integers,
+       Designed(TrieAndSet(0, 64), 12, {19, 20}, 100)},
+      {"part_ribbons_20_64", integers,
+       Designed(TwoSets(20, 64, kRibbonAmq, 0.6), 16, {21, 22}, 120)},
+      {"part_trie_10_bloom_40", integers,
+       Designed(TrieAndSet(10, 40), 60, {23, 24}, 100)},
+      {"part_emails_keys", emails, Designed(SetOfKeys(), 12, {25, 26}, 100)},
+      {"part_emails_series", emails,
+       Designed(TrieAndSet(0, 96, kBloomAmq, 8), 20, {27, 28}, 100)},
+  };
 }
 
 // ---- Files ----
 
-inline std::filesystem::path GoldenFolder() {
-  return std::filesystem::path(PROTEAN_SOURCE_DIR) / "tests" / "filter_policy" /
-         "golden";
-}
+// The recipes of blocks in a folder.
+struct GoldenSet {
+  const char* name;
+  std::vector<Recipe> recipes;
 
-// The n-th block of a recipe, counted from 1.
-inline std::filesystem::path GoldenPath(const Recipe& recipe, int n) {
-  const std::string number = n == 1 ? "" : "." + std::to_string(n);
-  return GoldenFolder() / (recipe.name + number + ".block");
+  std::filesystem::path Folder() const {
+    return std::filesystem::path(PROTEAN_SOURCE_DIR) / "tests" /
+           "filter_policy" / name;
+  }
+  // The n-th block of a recipe, counted from 1, or its answers.
+  std::filesystem::path PathOf(const Recipe& recipe, size_t n,
+                               const char* end = ".block") const {
+    const std::string number = n == 1 ? "" : "." + std::to_string(n);
+    return Folder() / (recipe.name + number + end);
+  }
+  // All blocks of a recipe, from the oldest to the newest.
+  std::vector<std::filesystem::path> FilesOf(const Recipe& recipe) const {
+    std::vector<std::filesystem::path> paths;
+    for (size_t n = 1; std::filesystem::exists(PathOf(recipe, n)); n++) {
+      paths.push_back(PathOf(recipe, n));
+    }
+    return paths;
+  }
+};
+
+inline const GoldenSet& SurfBlocks() {
+  static const auto* const set = new GoldenSet{"golden", SurfRecipes()};
+  return *set;
+}
+inline const GoldenSet& ProteusBlocks() {
+  static const auto* const set =
+      new GoldenSet{"golden_proteus", ProteusRecipes()};
+  return *set;
 }
 
 inline std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-// All blocks of a recipe, from the oldest to the newest.
-inline std::vector<std::filesystem::path> GoldenFiles(const Recipe& recipe) {
-  std::vector<std::filesystem::path> paths;
-  for (int n = 1; std::filesystem::exists(GoldenPath(recipe, n)); n++) {
-    paths.push_back(GoldenPath(recipe, n));
-  }
-  return paths;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
