@@ -78,22 +78,6 @@ const char* const kExactNumbers[] = {"magic",
                                      "terminators",
                                      "runs"};
 
-uint64_t NumberAt(const std::string& block, const BlockPiece& piece) {
-  uint64_t number = 0;
-  for (size_t i = piece.size; i-- > 0;) {
-    number = number << 8 | static_cast<uint8_t>(block[piece.offset + i]);
-  }
-  return number;
-}
-
-std::string WithNumber(std::string block, const BlockPiece& piece,
-                       uint64_t number) {
-  for (size_t i = 0; i < piece.size; i++) {
-    block[piece.offset + i] = static_cast<char>(number >> (8 * i));
-  }
-  return block;
-}
-
 // Numbers that do not fit, and some that nearly do.
 std::set<uint64_t> OtherNumbers(uint64_t number, size_t size) {
   std::set<uint64_t> others = {0,          1,          7,          8,

@@ -14,6 +14,7 @@
 #include "tests/damage_stride.h"
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/fuzz/block_contracts.h"
+#include "tests/fuzz/block_layout.h"
 #include "tests/guarded_block.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -182,7 +183,8 @@ struct Trie {
 
 // ---- Each field of a trie under a right checksum ----
 
-// A piece of a trie that means one thing, and what Open knows of it.
+// A number of a trie, or a word of one of its arrays, and what Open knows of
+// it.
 struct Field {
   enum Check {
     kFree,   // other values may pass
@@ -190,9 +192,7 @@ struct Field {
     kExact,  // no other value passes
   };
 
-  std::string name;
-  size_t offset;
-  size_t size;  // in bytes: 1, 4 or 8
+  BlockPiece piece;  // of 1, 2, 4 or 8 bytes
   Check check;
   uint64_t used = ~uint64_t{0};  // the bits that are not after the end
 };
@@ -200,33 +200,27 @@ struct Field {
 // The fields of a SuRF's block, one after the other.
 class FieldList {
  public:
-  explicit FieldList(const std::string& block) : block_(block) {
-    offset_ = PayloadOffset(block);
-    const bool is_coded = (block[offset_] & 0x80) != 0;
-    Add("hash bits", 1, Field::kExact);
-    Add("real bits", 1, Field::kExact);
-    Add("prefix bits", 1, Field::kExact);
-    Add("prefix step", 1, Field::kFree);
-    offset_ += 4;
-    if (is_coded) AddCode();
-    for (const char* name :
-         {"height", "nodes", "leaves", "sections", "value bits"}) {
-      Add(name, 4, Field::kExact);
+  explicit FieldList(const std::string& block) {
+    const BlockLayout layout{Slice(block)};
+    const BlockLayout::Unit& unit = layout.units().at(0);
+    EXPECT_TRUE(layout.whole());
+    const std::vector<PayloadLayout::Section>& sections =
+        unit.layout.trie()->sections;
+    for (BlockPiece piece : unit.layout.pieces()) {
+      size_t section = 0;
+      while (section + 1 < sections.size() &&
+             sections[section + 1].arrays <= piece.offset) {
+        section++;
+      }
+      piece.offset += unit.payload;
+      if (piece.kind == BlockPiece::kNumber) {
+        fields_.push_back(
+            {piece, IsFree(piece.name) ? Field::kFree : Field::kExact});
+      } else {
+        AddArray(piece,
+                 section < sections.size() ? &sections[section] : nullptr);
+      }
     }
-    const uint32_t num_sections = Number(offset_ - 8);
-    const uint32_t value_bits = Number(offset_ - 4);
-    const uint32_t leaves = Number(offset_ - 12);
-    Add("zero", 4, Field::kFree);
-    const Alphabet alphabet(&block[offset_]);
-    AddArray("alphabet", Alphabet::kSize, Field::kFree);
-    std::vector<FstSectionHeader> headers(num_sections);
-    for (FstSectionHeader& header : headers) AddSectionHeader(&header);
-    counts_ = fields_.size();
-    for (const FstSectionHeader& header : headers) {
-      AddArrays(header, alphabet.code_bits());
-    }
-    AddArray("values", PackedArray::Bytes(leaves, value_bits), Field::kFree);
-    EXPECT_EQ(block.size() - FilterDirectory::kUnitOverhead, offset_);
   }
 
   const std::vector<Field>& all() const { return fields_; }
@@ -234,120 +228,73 @@ class FieldList {
   // The counts in the headers.
   std::vector<Field> counts() const {
     std::vector<Field> counts;
-    std::copy_if(fields_.begin(), fields_.begin() + counts_,
-                 std::back_inserter(counts), [](const Field& field) {
-                   return field.size == 4 && field.name != "zero";
+    std::copy_if(fields_.begin(), fields_.end(), std::back_inserter(counts),
+                 [](const Field& field) {
+                   return field.piece.kind == BlockPiece::kNumber &&
+                          field.piece.size == 4 &&
+                          !Slice(field.piece.name).starts_with("zero");
                  });
     return counts;
   }
 
  private:
-  uint32_t Number(size_t offset) const {
-    return DecodeFixed32(&block_[offset]);
+  // How many codes the last run has is known from its number of codes alone.
+  static bool IsFree(const std::string& number) {
+    static const auto* const free = new std::set<std::string>{
+        "prefix step",    "zeros",          "longest path", "bytes that occur",
+        "codes",          "zero",           "run codes",    "remainder bits",
+        "child encoding", "exception bits", "group shift"};
+    return free->count(number) > 0;
   }
 
-  void Add(const std::string& name, size_t size, Field::Check check) {
-    fields_.push_back({name, offset_, size, check});
-    offset_ += size;
-  }
-  void AddArray(const std::string& name, uint64_t size, Field::Check check) {
-    for (uint64_t i = 0; i < size / 8; i++) {
-      Add(name + " " + std::to_string(i), 8, check);
+  void AddWords(const BlockPiece& array, size_t size, uint64_t bytes,
+                Field::Check check) {
+    for (uint64_t at = 0; at < bytes; at += size) {
+      fields_.push_back({{array.name, array.kind, offset_, size}, check});
+      offset_ += size;
     }
   }
-  void AddCode() {
-    const unsigned bytes = static_cast<uint8_t>(block_[offset_ + 4]);
-    const unsigned codes = static_cast<uint8_t>(block_[offset_ + 5]);
-    Add("longest path", 4, Field::kFree);
-    Add("bytes that occur", 1, Field::kFree);
-    Add("codes", 1, Field::kFree);
-    Add("zero of a code", 1, Field::kExact);
-    Add("second zero of a code", 1, Field::kExact);
-    AddArray("code", KeyCode::Size(bytes, codes) - KeyCode::kHeaderSize,
-             Field::kFree);
-  }
-  // An array of that many bits.
-  void AddBits(const std::string& name, uint64_t bits) {
-    AddArray(name, BitArrayBytes(bits), Field::kOnes);
+  // An array of that many bits, and `entries` of a table behind it.
+  void AddBits(const BlockPiece& array, uint64_t bits, uint64_t entries = 0) {
+    AddWords(array, 8, BitArrayBytes(bits), Field::kOnes);
     if (bits % 64 != 0) fields_.back().used = LowBits(bits % 64);
+    AddWords(array, 4, 4 * entries, Field::kExact);
   }
-  // The entries of a table and what fills its last word.
-  void AddTable(const std::string& name, uint64_t entries) {
-    for (uint64_t i = 0; i < entries; i++) {
-      Add(name + " " + std::to_string(i), 4, Field::kExact);
-    }
-    offset_ += entries % 2 * 4;
-  }
-  void AddRankVector(const std::string& name, uint64_t bits) {
-    AddBits(name, bits);
-    AddTable(name + " table",
-             (bits + RankVector::kBlockBits - 1) / RankVector::kBlockBits);
-  }
-
-  void AddSectionHeader(FstSectionHeader* header) {
-    header->DecodeFrom(&block_[offset_]);
-    for (const char* name :
-         {"levels", "nodes", "edges", "children", "terminators", "runs"}) {
-      Add(name, 4, Field::kExact);
-    }
-    // How many codes the last run has is known from this alone.
-    Add("run codes", 4, Field::kFree);
-    for (const char* name : {"remainder bits", "child encoding",
-                             "exception bits", "group shift"}) {
-      Add(name, 1, Field::kFree);
-    }
-  }
-
-  void AddArrays(const FstSectionHeader& header, unsigned code_bits) {
-    const FstSectionLayout layout(header, code_bits);
-    const bool listed =
-        header.child_encoding != FstSectionHeader::kHasChildBits;
-    for (uint64_t group = 0; group <= layout.groups; group++) {
-      Add("edges before group " + std::to_string(group), 4, Field::kExact);
-      // What is listed for a group may pass for the next one's.
-      const bool free = listed && group > 0 && group < layout.groups;
-      Add("children before group " + std::to_string(group), 4,
-          free ? Field::kFree : Field::kExact);
-    }
-    AddBits("labels", layout.label_bits);
-    AddArray("remainders", layout.children - layout.remainders, Field::kFree);
-    AddArray("children", layout.terminators - layout.children, Field::kFree);
-    if (header.terminators > 0) AddRankVector("terminators", header.nodes);
-    if (header.runs > 0) {
-      AddRankVector("run marks", header.nodes);
-      AddBits("run starts", header.run_codes);
-      AddTable("run starts table",
-               (header.runs + SelectVector::kSampleRate - 1) /
-                   SelectVector::kSampleRate);
-      AddArray("run codes", PackedArray::Bytes(header.run_codes, code_bits),
-               Field::kFree);
+  void AddArray(const BlockPiece& array,
+                const PayloadLayout::Section* section) {
+    offset_ = array.offset;
+    const std::string name = array.name;
+    if (name == "index") {
+      const bool listed =
+          section->fields.child_encoding != FstSectionHeader::kHasChildBits;
+      for (uint64_t group = 0; group <= section->layout.groups; group++) {
+        AddWords(array, 4, 4, Field::kExact);
+        // What is listed for a group may pass for the next one's.
+        const bool free = listed && group > 0 && group < section->layout.groups;
+        AddWords(array, 4, 4, free ? Field::kFree : Field::kExact);
+      }
+    } else if (name == "labels") {
+      AddBits(array, section->layout.label_bits);
+    } else if (name == "terminator marks" || name == "run marks") {
+      const uint64_t nodes = section->fields.nodes;
+      AddBits(array, nodes,
+              (nodes + RankVector::kBlockBits - 1) / RankVector::kBlockBits);
+    } else if (name == "run starts") {
+      AddBits(array, section->fields.run_codes,
+              (section->fields.runs + SelectVector::kSampleRate - 1) /
+                  SelectVector::kSampleRate);
+    } else {
+      AddWords(array, 8, array.size, Field::kFree);
     }
   }
 
-  const std::string& block_;
-  size_t offset_;
+  size_t offset_ = 0;
   std::vector<Field> fields_;
-  size_t counts_ = 0;
 };
 
-uint64_t ValueOf(const Field& field, const std::string& block) {
-  const char* at = &block[field.offset];
-  return field.size == 1   ? static_cast<uint8_t>(*at)
-         : field.size == 4 ? DecodeFixed32(at)
-                           : DecodeFixed64(at);
-}
-
-// With that many of the lowest bytes of `value`.
-std::string WithValue(std::string block, const Field& field, uint64_t value) {
-  char bytes[8];
-  EncodeFixed64(bytes, value);
-  std::copy(bytes, bytes + field.size, &block[field.offset]);
-  return block;
-}
-
 // Values that a field could be mistaken for.
-std::set<uint64_t> OtherValues(const Field& field, uint64_t value) {
-  const unsigned bits = 8 * static_cast<unsigned>(field.size);
+std::set<uint64_t> OtherValues(const BlockPiece& piece, uint64_t value) {
+  const unsigned bits = 8 * static_cast<unsigned>(piece.size);
   const uint64_t all = ~uint64_t{0} >> (64 - bits);
   // The last two have as many ones.
   std::set<uint64_t> values = {0,
@@ -455,13 +402,14 @@ TEST(SurfDamageTest, EveryFieldUnderARightChecksum) {
     const FieldList fields(trie.block);
     GuardedMemory memory(trie.block.size() + 8);
     for (const Field& field : fields.all()) {
-      const uint64_t value = ValueOf(field, trie.block);
-      for (uint64_t other : OtherValues(field, value)) {
+      const uint64_t value = NumberAt(trie.block, field.piece);
+      for (uint64_t other : OtherValues(field.piece, value)) {
         if (!stride.TryNext()) continue;
-        SCOPED_TRACE(field.name + ": " + std::to_string(value) + " -> " +
-                     std::to_string(other));
+        SCOPED_TRACE(std::string(field.piece.name) + " at " +
+                     std::to_string(field.piece.offset) + ": " +
+                     std::to_string(value) + " -> " + std::to_string(other));
         const FilterBlock block(memory.PlaceAtEnd(
-            WithRightChecksums(WithValue(trie.block, field, other)),
+            WithRightChecksums(WithNumber(trie.block, field.piece, other)),
             other % 8));
         opened += block.CanFilter();
         if (MustBeRefused(field, value, other)) {
@@ -487,7 +435,8 @@ TEST(SurfDamageTest, CountsInPairsAndTriplesUnderARightChecksum) {
     const std::vector<Field> counts = FieldList(trie.block).counts();
     GuardedMemory memory(trie.block.size() + 8);
     auto moved = [](const std::string& block, const Field& field, bool up) {
-      return WithValue(block, field, ValueOf(field, block) + (up ? 1 : -1));
+      return WithNumber(block, field.piece,
+                        NumberAt(block, field.piece) + (up ? 1 : -1));
     };
     for (size_t i = 0; i < counts.size(); i++) {
       for (size_t j = i + 1; j < counts.size(); j++) {

@@ -75,6 +75,22 @@ static_assert(SizeOf(kPartEndFields) == FilterDirectory::kUnitOverhead);
 
 // ---- Pieces ----
 
+uint64_t NumberAt(const std::string& block, const BlockPiece& piece) {
+  uint64_t number = 0;
+  for (size_t i = piece.size; i-- > 0;) {
+    number = number << 8 | static_cast<uint8_t>(block[piece.offset + i]);
+  }
+  return number;
+}
+
+std::string WithNumber(std::string block, const BlockPiece& piece,
+                       uint64_t number) {
+  for (size_t i = 0; i < piece.size; i++) {
+    block[piece.offset + i] = static_cast<char>(number >> (8 * i));
+  }
+  return block;
+}
+
 template <size_t kCount>
 void PieceLayout::AddFields(const BlockField (&fields)[kCount]) {
   for (const BlockField& field : fields) {

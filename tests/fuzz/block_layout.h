@@ -40,6 +40,11 @@ struct BlockPiece {
   bool IsNumber() const { return kind == kNumber || kind == kVarint; }
 };
 
+// A number of fixed size, and the block with another one in its place.
+uint64_t NumberAt(const std::string& block, const BlockPiece& piece);
+std::string WithNumber(std::string block, const BlockPiece& piece,
+                       uint64_t number);
+
 // The pieces of some bytes, which must outlive it.
 class PieceLayout {
  public:
