@@ -10,14 +10,13 @@
 
 #include <algorithm>
 
-#include "db_bench_ext/filter_spec.h"
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
-#include "db_bench_ext/memory_filter.h"
 #include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/prior/key_form.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/filter_policy/spec_filter.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
 #include "util/random.h"
@@ -183,12 +182,10 @@ TEST(ByteAlphabetsTest, NoneIsLeft) {
 
 // The alphabets of a small filter do not take the only line of its set.
 TEST(ByteAlphabetsTest, SmallFiltersKeepTheirSet) {
-  const std::vector<std::string> keys = {"a", "e", "j", "o", "t", "z"};
-  const std::string bytes = BuildProteusBlock(keys, TrieAndSet(0, 8), 20);
-  const FilterBlock block{Slice(bytes)};
-  ASSERT_OK(block.status());
-  EXPECT_EQ("bloom 8", block.filter()->Report().design);
-  EXPECT_FALSE(block.KeyMayMatch("b"));
+  const ForcedProteus proteus({"a", "e", "j", "o", "t", "z"}, TrieAndSet(0, 8),
+                              20);
+  EXPECT_EQ("bloom 8", proteus.filter().Report().design);
+  EXPECT_FALSE(proteus.block().KeyMayMatch("b"));
 }
 
 // Filters of printed keys find every key in every range that holds it, whatever
@@ -211,18 +208,13 @@ TEST(ByteAlphabetsTest, FiltersMissNothing) {
   }
   for (std::vector<std::string>& keys : sets) {
     SortUnique(&keys);
-    for (const std::string& spec :
-         {std::string("proteus:14"), std::string("prefixbloom:12"),
-          std::string("prefixbloom2:12:bloom"),
-          std::string("design:12:first20:share40:bloom38"),
-          std::string("design:12:first58:share40:ribbon78"),
-          std::string("design:16:trie22:bloom43"),
-          std::string("design:12:bloom54"), std::string("design:12:bloom64"),
-          std::string("design:12:bloom83")}) {
-      SCOPED_TRACE(spec + " " + keys[0]);
-      std::shared_ptr<const FilterPolicy> policy;
-      ASSERT_OK(MakeFilterPolicy(spec, &policy));
-      const MemoryFilter filter(policy, keys);
+    for (const char* spec :
+         {"proteus:14", "prefixbloom:12", "prefixbloom2:12:bloom",
+          "design:12:first20:share40:bloom38",
+          "design:12:first58:share40:ribbon78", "design:16:trie22:bloom43",
+          "design:12:bloom54", "design:12:bloom64", "design:12:bloom83"}) {
+      SCOPED_TRACE(spec + (" " + keys[0]));
+      const MemoryFilter filter = FilterOf(spec, keys);
       ASSERT_OK(filter.block()->status());
       for (const std::string& key : keys) {
         ASSERT_TRUE(filter.block()->KeyMayMatch(key)) << key;
@@ -320,13 +312,10 @@ TEST_P(KeyFormTest, IsKnownFromTheKeys) {
 // Numbers of 20 digits are numbers; longer printed keys have fields.
 TEST(PrintedFormTest, NumbersHaveTwentyDigits) {
   for (size_t digits : {8, 20, 21}) {
-    std::vector<std::string> keys;
-    for (uint64_t i = 0; i < 1000; i++) {
-      std::string key = std::to_string(7 * i);
-      key.insert(0, digits - key.size(), '0');
-      keys.push_back(key);
-    }
-    const KeyStore store = Stored(keys);
+    const KeyStore store = Stored(MakeKeys(1000, [digits](size_t i) {
+      const std::string key = std::to_string(7 * i);
+      return std::string(digits - key.size(), '0') + key;
+    }));
     EXPECT_EQ(digits > 20 ? KeyForm::kFields : KeyForm::kDigits,
               KeyFormOf(store, KeyStatistics(store), /*has_fields=*/false));
   }

@@ -61,13 +61,11 @@ class DesignMemoryTest : public ::testing::Test {
   // The design that a file of these keys gets, in words.
   std::string DesignOf(const Keys& keys,
                        const std::vector<SampleQuery>& samples) {
-    const std::string bytes = BuildProteusBlock(keys, settings_, samples);
-    const FilterBlock block(bytes);
-    EXPECT_OK(block.status());
+    const OwnBlock block(BuildProteusBlock(keys, settings_, samples));
     for (size_t i = 0; i < keys.size(); i += 7) {
-      EXPECT_TRUE(block.KeyMayMatch(keys[i]));
+      EXPECT_TRUE(block->KeyMayMatch(keys[i]));
     }
-    return static_cast<const Proteus&>(*block.filter()).design().Describe();
+    return block.proteus().design().Describe();
   }
   std::string SearchedDesignOf(const Keys& keys,
                                const std::vector<SampleQuery>& samples) {
@@ -353,8 +351,8 @@ TEST_F(DesignMemoryTest, FilesAreWrittenInParallel) {
   for (int i = 0; i < 4; i++) {
     threads.emplace_back([&] {
       for (int j = 0; j < 10; j++) {
-        const std::string bytes = BuildProteusBlock(keys, settings_, {});
-        EXPECT_TRUE(FilterBlock(bytes).KeyMayMatch(keys[0]));
+        const OwnBlock block(BuildProteusBlock(keys, settings_, {}));
+        EXPECT_TRUE(block->KeyMayMatch(keys[0]));
       }
     });
   }
@@ -376,21 +374,18 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
     const Keys second = KeysOf(4, num_keys);
     const auto queries = all(5, 20000);
     FilterReport report;
-    const std::string bytes = BuildProteusBlock(
-        second, settings_, all(6, 20000), {}, /*part_bytes=*/0, &report);
-    const FilterBlock block(bytes);
-    size_t asked = 0;
-    size_t positives = 0;
+    const OwnBlock block(BuildProteusBlock(second, settings_, all(6, 20000), {},
+                                           /*part_bytes=*/0, &report));
+    double asked = 0;
+    double positives = 0;
     for (const SampleQuery& query : queries) {
       if (query.hi < second.front() || query.lo > second.back()) continue;
-      const auto key = std::lower_bound(second.begin(), second.end(), query.lo);
-      if (key != second.end() && *key <= query.hi) continue;
+      if (KeysIn(second, query.lo, query.hi) > 0) continue;
       asked++;
-      positives += block.RangeMayMatch(query.lo, query.hi, true);
+      positives += block->RangeMayMatch(query.lo, query.hi, true);
     }
     EXPECT_EQ(1u, settings_.memory->Designs().size());
-    EXPECT_NEAR(static_cast<double>(positives) / static_cast<double>(asked),
-                report.predicted_fpr, 0.005);
+    EXPECT_NEAR(positives / asked, report.predicted_fpr, 0.005);
   }
 }
 

@@ -27,9 +27,8 @@ TEST(EmptyQueriesTest, SamplesThatAreEmpty) {
     for (const std::string& key : family.keys) {
       const Keys around = Around(key);
       for (int i = 0; i < 3; i++) {
-        const SampleQuery query = {
-            around[rnd.Uniform(static_cast<int>(around.size()))],
-            around[rnd.Uniform(static_cast<int>(around.size()))], rnd.OneIn(2)};
+        const SampleQuery query = {AnyOf(around, &rnd), AnyOf(around, &rnd),
+                                   rnd.OneIn(2)};
         if (!IsInverted(query.lo, query.hi, query.hi_inclusive)) {
           samples.push_back(query);
         }

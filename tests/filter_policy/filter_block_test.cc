@@ -73,15 +73,13 @@ TEST(FilterBlockTest, IsReadAtAnyAlignment) {
 }
 
 TEST(FilterBlockTest, NoKeys) {
-  const std::string bytes = BuildBlock({});
-  const FilterBlock block(bytes);
-  ASSERT_OK(block.status());
-  EXPECT_EQ(0u, block.header().num_keys);
-  EXPECT_FALSE(block.KeyMayMatch(""));
-  EXPECT_FALSE(block.RangeMayMatch("", "\xff", true));
-  EXPECT_FALSE(block.PrefixMayMatch("a"));
-  EXPECT_FALSE(block.HasKeyAtOrAbove(""));
-  EXPECT_FALSE(block.HasKeyBelow("\xff"));
+  const OwnBlock block(BuildBlock({}));
+  EXPECT_EQ(0u, block->header().num_keys);
+  EXPECT_FALSE(block->KeyMayMatch(""));
+  EXPECT_FALSE(block->RangeMayMatch("", "\xff", true));
+  EXPECT_FALSE(block->PrefixMayMatch("a"));
+  EXPECT_FALSE(block->HasKeyAtOrAbove(""));
+  EXPECT_FALSE(block->HasKeyBelow("\xff"));
 }
 
 // RocksDB adds a user key once for each of its versions.
@@ -122,12 +120,11 @@ TEST(FilterBlockTest, OtherPrefixesAreUnknown) {
 }
 
 TEST(FilterBlockTest, PrefixesOfFfBytes) {
-  const std::string bytes = BuildBlock({"a", "\xff\xff", "\xff\xff\xff z"});
-  const FilterBlock block(bytes);
-  EXPECT_TRUE(block.PrefixMayMatch(""));
-  EXPECT_TRUE(block.PrefixMayMatch("\xff"));
-  EXPECT_TRUE(block.PrefixMayMatch("\xff\xff\xff"));
-  EXPECT_FALSE(block.PrefixMayMatch("b\xff\xff"));
+  const OwnBlock block(BuildBlock({"a", "\xff\xff", "\xff\xff\xff z"}));
+  EXPECT_TRUE(block->PrefixMayMatch(""));
+  EXPECT_TRUE(block->PrefixMayMatch("\xff"));
+  EXPECT_TRUE(block->PrefixMayMatch("\xff\xff\xff"));
+  EXPECT_FALSE(block->PrefixMayMatch("b\xff\xff"));
 }
 
 // ---- The builder ----

@@ -118,8 +118,7 @@ class PartedFilterTest : public testing::TestWithParam<Form> {
       ASSERT_TRUE(block_->KeyMayMatch(key)) << Hex(key);
       ASSERT_TRUE(block_->PrefixMayMatch(
           Slice(key.data(), rnd.Uniform(static_cast<int>(key.size()) + 1))));
-      const std::string& far =
-          keys_[rnd.Uniform(static_cast<int>(keys_.size()))];
+      const std::string& far = AnyOf(keys_, &rnd);
       for (const std::string& lo : Around(key)) {
         ASSERT_TRUE(LowerBoundHolds(*block_, keys_, lo)) << Hex(lo);
         for (const std::string& hi : {key, key + '\0', far}) {
@@ -143,20 +142,12 @@ class PartedFilterTest : public testing::TestWithParam<Form> {
   }
 
   void AskRange(const std::string& lo, const std::string& hi, bool inclusive) {
-    const auto first = std::lower_bound(keys_.begin(), keys_.end(), lo);
-    const auto behind = inclusive
-                            ? std::upper_bound(keys_.begin(), keys_.end(), hi)
-                            : std::lower_bound(keys_.begin(), keys_.end(), hi);
-    const bool holds = first < behind;
-    ASSERT_TRUE(!holds || block_->RangeMayMatch(lo, hi, inclusive))
+    const uint64_t keys = KeysIn(keys_, lo, hi, inclusive);
+    ASSERT_TRUE(keys == 0 || block_->RangeMayMatch(lo, hi, inclusive))
         << Hex(lo) << " " << Hex(hi);
     RangeCount count;
     if (lo > hi || !block_->CountRange(lo, hi, inclusive, &count)) return;
-    const auto truth =
-        static_cast<uint64_t>(std::max<ptrdiff_t>(behind - first, 0));
-    ASSERT_GE(count.count, truth) << Hex(lo) << " " << Hex(hi);
-    ASSERT_LE(count.count, truth + count.low_ambiguous + count.high_ambiguous)
-        << Hex(lo) << " " << Hex(hi);
+    ASSERT_TRUE(CountIsOf(keys, count)) << Hex(lo) << " " << Hex(hi);
   }
 
   BlockBasedTableOptions table_options_;
@@ -169,10 +160,7 @@ class PartedFilterTest : public testing::TestWithParam<Form> {
 
 Keys RandomNumbers(size_t count) {
   Random64 random(5);
-  Keys keys;
-  for (size_t i = 0; i < count; i++) keys.push_back(BigEndian(random.Next()));
-  SortUnique(&keys);
-  return keys;
+  return MakeKeys(count, [&](size_t) { return BigEndian(random.Next()); });
 }
 
 // The keys of all families in one file.
@@ -243,12 +231,10 @@ TEST_P(PartedFilterTest, KeysInNoOrder) {
     keys[place] = "";
     const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder();
     for (const std::string& key : keys) builder->AddKey(key);
-    const std::string bytes = Finish(builder.get());
-    const FilterBlock block(bytes);
-    ASSERT_OK(block.status());
-    EXPECT_FALSE(block.CanFilter());
-    EXPECT_EQ(keys.size(), block.header().num_keys);
-    EXPECT_TRUE(block.KeyMayMatch("absent"));
+    const OwnBlock block(Finish(builder.get()));
+    EXPECT_FALSE(block->CanFilter());
+    EXPECT_EQ(keys.size(), block->header().num_keys);
+    EXPECT_TRUE(block->KeyMayMatch("absent"));
     EXPECT_EQ("none", built_->properties[kKindProperty]);
   }
 }
@@ -356,9 +342,8 @@ TEST_F(FilterUnitsTest, RatesMultiply) {
     EXPECT_GT(first, 0.01);
     EXPECT_LT(first, 0.2);
     EXPECT_LT(both, 1.5 * first * first + 0.001);
-    const std::string whole =
-        BuildPartedProteus(keys_, 2500, design, 12, {1, 2});
-    EXPECT_LT(both, 1.5 * RateOf(FilterBlock(whole), keys_) + 0.001);
+    const OwnBlock whole(BuildPartedProteus(keys_, 2500, design, 12, {1, 2}));
+    EXPECT_LT(both, 1.5 * RateOf(*whole, keys_) + 0.001);
     const std::string second_alone = WithDamaged(/*second=*/false);
     EXPECT_EQ(1, RateOf(FilterBlock(second_alone), keys_));
   }
@@ -373,9 +358,7 @@ TEST_F(FilterUnitsTest, RangesAskBothUnitsForOnePrefix) {
     ASSERT_NO_FATAL_FAILURE(Build(design, 16));
     const std::string first_alone = WithDamaged(/*second=*/true);
     const FilterBlock first(first_alone);
-    const std::string whole_bytes =
-        BuildPartedProteus(keys_, 2500, design, 16, {1, 2});
-    const FilterBlock whole(whole_bytes);
+    const OwnBlock whole(BuildPartedProteus(keys_, 2500, design, 16, {1, 2}));
     Random64 random(3);
     double passed_first = 0;
     double passed_both = 0;
@@ -385,14 +368,12 @@ TEST_F(FilterUnitsTest, RangesAskBothUnitsForOnePrefix) {
       const uint64_t begin = random.Next();
       const std::string lo = BigEndian(begin);
       const std::string hi = BigEndian(begin + (uint64_t{30} << 24));
-      const auto key = std::lower_bound(keys_.begin(), keys_.end(), lo);
-      const bool has_key = key != keys_.end() && *key <= hi;
       const bool both = block_->RangeMayMatch(lo, hi, true);
-      ASSERT_TRUE(both || !has_key);
+      ASSERT_TRUE(both || KeysIn(keys_, lo, hi) == 0);
       ASSERT_LE(both, first.RangeMayMatch(lo, hi, true));
       passed_first += first.RangeMayMatch(lo, hi, true);
       passed_both += both;
-      passed_whole += whole.RangeMayMatch(lo, hi, true);
+      passed_whole += whole->RangeMayMatch(lo, hi, true);
     }
     EXPECT_LT(passed_both, 0.7 * passed_first);
     EXPECT_LT(passed_both, 1.3 * passed_whole + 20) << design.Describe();
@@ -403,30 +384,28 @@ TEST_F(FilterUnitsTest, RangesAskBothUnitsForOnePrefix) {
 TEST(PartsTest, BoundsAreAsTightAsThoseOfTheKind) {
   const Keys keys = RandomNumbers(3000);
   for (const size_t part_keys : {500, 5000}) {
-    const std::string surf =
-        BuildPartedSurf(keys, part_keys, SurfSuffix{4}, FstOptions());
-    EXPECT_FALSE(FilterBlock(surf).LowerBoundIsLoose()) << part_keys;
-    const std::string proteus =
-        BuildPartedProteus(keys, part_keys, TrieAndSet(0, 64), 12);
-    EXPECT_TRUE(FilterBlock(proteus).LowerBoundIsLoose()) << part_keys;
+    const OwnBlock surf(BuildPartedSurf(keys, part_keys, {4}, {}));
+    EXPECT_FALSE(surf->LowerBoundIsLoose()) << part_keys;
+    const OwnBlock proteus(
+        BuildPartedProteus(keys, part_keys, TrieAndSet(0, 64), 12));
+    EXPECT_TRUE(proteus->LowerBoundIsLoose()) << part_keys;
   }
 }
 
 // A unit may have no room for one of two sets, which the other unit has.
 TEST(PartsTest, SetsThatOneUnitHasNoRoomFor) {
-  std::vector<std::string> keys;
-  for (uint64_t i = 0; i < 24; i++) keys.push_back(BigEndian(i << 40));
+  const Keys keys = MakeKeys(24, [](size_t i) { return BigEndian(i << 40); });
   for (const AmqKind kind : {kBloomAmq, kRibbonAmq}) {
     for (const double share : {0.1, 0.3, 0.6}) {
       for (double bits_per_key = 40; bits_per_key < 500; bits_per_key += 3) {
-        const std::string bytes =
+        SCOPED_TRACE(std::to_string(share) + " " +
+                     std::to_string(bits_per_key));
+        const OwnBlock block(
             BuildPartedProteus(keys, 8, TwoSets(20, 60, kind, share),
-                               bits_per_key, {1, 2}, /*in_units=*/true);
-        const FilterBlock block(bytes);
-        ASSERT_OK(block.status()) << share << " " << bits_per_key;
+                               bits_per_key, {1, 2}, /*in_units=*/true));
+        ASSERT_NO_FATAL_FAILURE(ExpectHolds(*block, keys));
         for (const std::string& key : keys) {
-          ASSERT_TRUE(block.KeyMayMatch(key));
-          ASSERT_TRUE(block.RangeMayMatch(key, key + "x", false));
+          ASSERT_TRUE(block->RangeMayMatch(key, key + "x", false));
         }
       }
     }

@@ -38,10 +38,6 @@ Keys Names(size_t count) {
   return keys;
 }
 
-const Proteus& ProteusOf(const FilterBlock& block) {
-  return static_cast<const Proteus&>(*block.filter());
-}
-
 // The answers to all points, asked one by one and in batches, which must agree.
 std::vector<bool> Points(const FilterBlock& block, const Keys& points) {
   std::vector<bool> answers;
@@ -108,23 +104,21 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
             TrieAndSet(0, 100, amq), TrieAndSet(0, 41, amq)}) {
         const ProteusDesign design = WithKeys(ranges, kShare, /*alone=*/true);
         SCOPED_TRACE(design.Describe());
-        const std::string whole = BuildProteusBlock(keys, design, 50, kSalt);
-        const FilterBlock block(whole);
-        ASSERT_NO_FATAL_FAILURE(ExpectHolds(block, keys));
-        EXPECT_TRUE(ProteusOf(block).design().points_ask_keys_alone());
-        EXPECT_EQ(design.Describe(), ProteusOf(block).design().Describe());
-        const std::vector<bool> answers = Points(block, points);
+        const OwnBlock block(BuildProteusBlock(keys, design, 50, kSalt));
+        ASSERT_NO_FATAL_FAILURE(ExpectHolds(*block, keys));
+        EXPECT_TRUE(block.proteus().design().points_ask_keys_alone());
+        EXPECT_EQ(design.Describe(), block.proteus().design().Describe());
+        const std::vector<bool> answers = Points(*block, points);
         if (expected.empty()) expected = answers;
         EXPECT_EQ(expected, answers);
 
         // The other layers know better, so they have not been asked: asked as
         // well, they let less through.
-        const std::string all =
-            BuildProteusBlock(keys, WithKeys(ranges, kShare), 50, kSalt);
-        const FilterBlock all_layers(all);
-        ASSERT_NO_FATAL_FAILURE(ExpectHolds(all_layers, keys));
-        EXPECT_FALSE(ProteusOf(all_layers).design().points_ask_keys_alone());
-        const std::vector<bool> fewer = Points(all_layers, points);
+        const OwnBlock all(
+            BuildProteusBlock(keys, WithKeys(ranges, kShare), 50, kSalt));
+        ASSERT_NO_FATAL_FAILURE(ExpectHolds(*all, keys));
+        EXPECT_FALSE(all.proteus().design().points_ask_keys_alone());
+        const std::vector<bool> fewer = Points(*all, points);
         size_t resolved = 0;
         for (size_t i = 0; i < points.size(); i++) {
           ASSERT_LE(fewer[i], answers[i]);
@@ -139,11 +133,9 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
 // Keys of one length are not told from others by it.
 TEST(PointsTest, LengthsAreNotTold) {
   for (const bool keys_alone : {false, true}) {
-    const std::string bytes = BlockOfPolicy(Integers(1000), keys_alone);
-    const FilterBlock block(bytes);
-    ASSERT_OK(block.status());
-    EXPECT_EQ(keys_alone, block.header().key_lengths == 0);
-    EXPECT_EQ(keys_alone, ProteusOf(block).design().points_ask_keys_alone());
+    const OwnBlock block(BlockOfPolicy(Integers(1000), keys_alone));
+    EXPECT_EQ(keys_alone, block->header().key_lengths == 0);
+    EXPECT_EQ(keys_alone, block.proteus().design().points_ask_keys_alone());
   }
 }
 
@@ -159,16 +151,14 @@ TEST(PointsTest, ThePromiseIsKept) {
         settings.space = space;
         settings.bits_per_key = bits;
         settings.keys_alone = true;
-        const std::string bytes = BuildProteusBlock(keys, settings, {}, kSalt);
-        const FilterBlock block(bytes);
-        ASSERT_OK(block.status());
-        const ProteusDesign& design = ProteusOf(block).design();
+        const OwnBlock block(BuildProteusBlock(keys, settings, {}, kSalt));
+        const ProteusDesign& design = block.proteus().design();
         SCOPED_TRACE(std::to_string(bits) + " bits: " + design.Describe());
         ASSERT_TRUE(design.points_ask_keys_alone());
         EXPECT_GT(design.size(), 1u);
         const double expected =
             BloomRate(bits, bits) * static_cast<double>(points.size());
-        EXPECT_LE(static_cast<double>(CountPassed(block, points)),
+        EXPECT_LE(static_cast<double>(CountPassed(*block, points)),
                   expected + 4 * std::sqrt(expected));
       }
     }
@@ -204,15 +194,14 @@ TEST(PointsTest, PartsKeepThePromise) {
     table.cache_index_and_filter_blocks = true;
     table.metadata_block_size = kPartKeys * static_cast<size_t>(kBits) / 8;
     table.block_size_deviation = 0;
-    const std::string bytes =
-        BlockOfPolicy(keys, /*keys_alone=*/true, kBits, table);
-    const FilterBlock block(bytes);
-    ASSERT_NO_FATAL_FAILURE(ExpectHolds(block, keys));
-    EXPECT_EQ(10u, block.directory().parts().size());
-    EXPECT_TRUE(ProteusOf(block).design().points_ask_keys_alone());
+    const OwnBlock block(
+        BlockOfPolicy(keys, /*keys_alone=*/true, kBits, table));
+    ASSERT_NO_FATAL_FAILURE(ExpectHolds(*block, keys));
+    EXPECT_EQ(10u, block->directory().parts().size());
+    EXPECT_TRUE(block.proteus().design().points_ask_keys_alone());
     const Keys points = AbsentPoints(keys, 200000);
     // The directory and the headers of a part take some of its bits.
-    EXPECT_LE(static_cast<double>(CountPassed(block, points)),
+    EXPECT_LE(static_cast<double>(CountPassed(*block, points)),
               BloomRate(kBits - 1, kBits) * static_cast<double>(points.size()));
   }
 }
@@ -235,24 +224,21 @@ TEST(PointsTest, SamplesShareTheMemory) {
     ProteusSettings settings;
     settings.bits_per_key = 14;
     settings.keys_alone = true;
-    const std::string bytes = BuildProteusBlock(keys, settings, samples, kSalt);
-    const FilterBlock block(bytes);
-    EXPECT_TRUE(ProteusOf(block).design().points_ask_keys_alone());
-    size_t point_passed = 0;
+    const OwnBlock block(BuildProteusBlock(keys, settings, samples, kSalt));
+    EXPECT_TRUE(block.proteus().design().points_ask_keys_alone());
+    double point_passed = 0;
     for (const SampleQuery& point : points) {
-      point_passed += block.KeyMayMatch(point.lo);
+      point_passed += block->KeyMayMatch(point.lo);
     }
-    size_t range_passed = 0;
-    size_t empty = 0;
+    double range_passed = 0;
+    double empty = 0;
     for (const SampleQuery& range : ranges) {
-      const auto next = std::lower_bound(keys.begin(), keys.end(), range.lo);
-      if (next != keys.end() && *next <= range.hi) continue;
+      if (KeysIn(keys, range.lo, range.hi) > 0) continue;
       empty++;
-      range_passed += block.RangeMayMatch(range.lo, range.hi, true);
+      range_passed += block->RangeMayMatch(range.lo, range.hi, true);
     }
-    return std::make_pair(
-        static_cast<double>(point_passed) / static_cast<double>(points.size()),
-        static_cast<double>(range_passed) / static_cast<double>(empty));
+    return std::pair(point_passed / static_cast<double>(points.size()),
+                     range_passed / empty);
   };
   const auto [points_of_points, ranges_of_points] = rates(points);
   const auto [points_of_ranges, ranges_of_ranges] = rates(ranges);
@@ -273,13 +259,11 @@ TEST(PointsTest, NoEffectOnPrefixes) {
   for (const std::string& key : keys) {
     builder->AddKeyAndAlt(key, key.substr(0, 6));
   }
-  const std::string bytes = Finish(builder.get());
-  const FilterBlock block(bytes);
-  ASSERT_OK(block.status());
-  EXPECT_EQ(nullptr, ProteusOf(block).design().keys());
+  const OwnBlock block(Finish(builder.get()));
+  EXPECT_EQ(nullptr, block.proteus().design().keys());
   for (const std::string& key : keys) {
-    ASSERT_TRUE(block.EntryMayMatch(key));
-    ASSERT_TRUE(block.EntryMayMatch(key.substr(0, 6)));
+    ASSERT_TRUE(block->EntryMayMatch(key));
+    ASSERT_TRUE(block->EntryMayMatch(key.substr(0, 6)));
   }
 }
 

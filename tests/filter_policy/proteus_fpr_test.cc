@@ -281,8 +281,7 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
         FilterReport report;
         const std::string bytes = BuildProteusBlock(keys, settings, samples, {},
                                                     /*part_bytes=*/0, &report);
-        const FilterBlock block(bytes);
-        ASSERT_OK(block.status());
+        ASSERT_OK(FilterBlock(bytes).status());
         const double all = bits_per_key / 8 * static_cast<double>(keys.size());
         EXPECT_LE(static_cast<double>(bytes.size()),
                   std::max(1.02 * all, 0.5 * all + 400));
@@ -322,25 +321,18 @@ TEST(ProteusBuilderTest, AHandfulOfKeysHasOneSet) {
   for (const auto& key_of :
        std::vector<std::function<std::string(uint64_t)>>{long_key, record}) {
     for (const uint64_t num : {1, 5, 16}) {
-      Keys keys;
-      for (uint64_t i = 0; i < num; i++) keys.push_back(key_of(i));
-      SortUnique(&keys);
+      const Keys keys = MakeKeys(num, key_of);
       std::vector<SampleQuery> samples;
       for (int i = 0; i < 3000; i++) {
         samples.push_back({keys[0] + std::to_string(i),
                            keys[0] + std::to_string(i) + "5", true});
       }
-      const std::string bytes =
-          BuildProteusBlock(keys, ProteusSettings(), samples);
-      const FilterBlock block(bytes);
-      const ProteusDesign design =
-          static_cast<const Proteus*>(block.filter())->design();
+      const OwnBlock block(BuildProteusBlock(keys, ProteusSettings(), samples));
+      const ProteusDesign& design = block.proteus().design();
       EXPECT_EQ(0u, design.trie_bits()) << design.Describe();
       EXPECT_EQ(0u, design.first_prefix_bits()) << design.Describe();
       EXPECT_EQ(0u, design.stride()) << design.Describe();
-      for (const std::string& key : keys) {
-        EXPECT_TRUE(block.KeyMayMatch(key));
-      }
+      ExpectHolds(*block, keys);
     }
   }
 }

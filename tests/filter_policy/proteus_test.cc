@@ -320,24 +320,18 @@ TEST_P(FamilyTest, NoFalseNegatives) {
   const uint32_t seed = GetParam();
   Random rnd(seed);
   std::vector<KeyFamily> families = KeyFamilies(300, seed);
-  Keys long_keys;
-  for (int i = 0; i < 100; i++) {
-    long_keys.push_back(std::string(rnd.Uniform(200), 'l') +
-                        RandomString(&rnd, std::string("\0lm\xff", 4), 300));
-  }
-  SortUnique(&long_keys);
-  families.push_back({"long keys", long_keys});
+  families.push_back(
+      {"long keys", MakeKeys(100, [&](size_t) {
+         const std::string head(rnd.Uniform(200), 'l');
+         return head + RandomString(&rnd, std::string("\0lm\xff", 4), 300);
+       })});
   for (const KeyFamily& family : families) {
     const Keys& keys = family.keys;
     size_t longest = 0;
     for (const std::string& key : keys) longest = std::max(longest, key.size());
-    Keys bounds = {""};
-    for (int i = 0; i < 12; i++) {
-      const size_t index = rnd.Uniform(static_cast<int>(keys.size()));
-      for (const std::string& bound : Around(keys[index])) {
-        bounds.push_back(bound);
-      }
-    }
+    Keys bounds =
+        AroundEach(MakeKeys(12, [&](size_t) { return AnyOf(keys, &rnd); }));
+    bounds.push_back("");
     SortUnique(&bounds);
     const Ranks ranks(keys, bounds);
     for (int round = 0; round < 40; round++) {
@@ -373,13 +367,9 @@ TEST(ProteusTest, Batches) {
       designs.push_back(TrieAndSet(0, 16, amq, 8));
       designs.push_back(TrieAndSet(9, 72, amq, 16));
     }
-    Keys points = family.keys;
+    Keys points = AroundEach(family.keys, 5);
+    points.insert(points.end(), family.keys.begin(), family.keys.end());
     points.push_back("");
-    for (size_t i = 0; i < family.keys.size(); i += 5) {
-      for (const std::string& point : Around(family.keys[i])) {
-        points.push_back(point);
-      }
-    }
     for (const ProteusDesign& design : designs) {
       const double bits_per_key = 2 + rnd.Uniform(30);
       SCOPED_TRACE(family.name + ", " + design.Describe());
@@ -387,10 +377,9 @@ TEST(ProteusTest, Batches) {
       for (size_t size = 0; size <= kMaxKeys; size++) {
         std::vector<Slice> slices;
         while (slices.size() < size) {
-          slices.emplace_back(
-              slices.empty() || !rnd.OneIn(6)
-                  ? points[rnd.Uniform(static_cast<int>(points.size()))]
-                  : slices.back());
+          slices.emplace_back(slices.empty() || !rnd.OneIn(6)
+                                  ? AnyOf(points, &rnd)
+                                  : slices.back());
         }
         std::vector<Slice*> pointers;
         for (Slice& slice : slices) pointers.push_back(&slice);

@@ -90,11 +90,10 @@ TEST(ProteusTrapsTest, RangeAcrossACarry) {
 
 TEST(ProteusTrapsTest, DeepTriesKeepTheirSecondLayer) {
   Random rnd(7);
-  Keys keys;
-  for (int i = 0; i < 500; i++) {
-    keys.push_back(BigEndian(1000000 * static_cast<uint64_t>(i + 1)) +
-                   BigEndian(rnd.Next64()) + BigEndian(rnd.Next64()));
-  }
+  const Keys keys = MakeKeys(500, [&](size_t i) {
+    const std::string middle = BigEndian(rnd.Next64());
+    return BigEndian(1000000 * (i + 1)) + middle + BigEndian(rnd.Next64());
+  });
   for (uint32_t trie : {57, 63, 64, 65, 72, 100, 128}) {
     for (uint32_t prefix : {trie + 1, trie + 7, trie + 30, 192u}) {
       for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
@@ -226,11 +225,9 @@ TEST(ProteusTrapsTest, ChainsAreDesignedSoon) {
       const Deadline deadline(0.5);
       ProteusSettings settings;
       settings.space = space;
-      const GuardedBlock bytes(
+      const OwnBlock block(
           BuildProteusBlock(chain.keys, settings, chain.samples));
-      const FilterBlock block(bytes.slice());
-      ASSERT_OK(block.status());
-      ExpectAllFound(block, chain.keys);
+      ExpectAllFound(*block, chain.keys);
     }
   }
 }
@@ -266,9 +263,8 @@ TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
                                                {"", 61, kRibbonAmq, 3},
                                                {"prefix", 8 * 14, kBloomAmq}}) {
     // The keys are far apart, so that only the number of prefixes decides.
-    Keys keys;
-    for (uint64_t i = 0; i < 100; i++)
-      keys.push_back(head + BigEndian(i << 40));
+    const Keys keys = MakeKeys(
+        100, [head = head](size_t i) { return head + BigEndian(i << 40); });
     const ForcedProteus proteus(keys, TrieAndSet(0, bits, amq), 300);
     SCOPED_TRACE(head + proteus.filter().design().Describe());
     size_t positives = 0;
@@ -293,12 +289,11 @@ TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
 TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
   Random rnd(8);
   for (size_t key_bytes : {4, 8, 12, 40}) {
-    Keys keys;
-    for (int i = 0; i < 2000; i++) {
-      keys.push_back(BigEndian(rnd.Next64() >> 1));
-      keys.back().resize(key_bytes, 'x');
-    }
-    SortUnique(&keys);
+    const Keys keys = MakeKeys(2000, [&](size_t) {
+      std::string key = BigEndian(rnd.Next64() >> 1);
+      key.resize(key_bytes, 'x');
+      return key;
+    });
     for (const ProteusDesign& design : AllDesignsOfWords()) {
       if (design.prefix_bits() % 9 != 1) continue;
       const Deadline deadline(0.2);

@@ -113,9 +113,7 @@ inline Keys QueriesAround(const Keys& keys, size_t count) {
   Random rnd(kBlockSeed);
   Keys queries = {"", "\xff\xff\xff\xff", std::string(100, 'a')};
   while (queries.size() < count) {
-    const Keys around =
-        Around(keys[rnd.Uniform(static_cast<int>(keys.size()))]);
-    queries.push_back(around[rnd.Uniform(static_cast<int>(around.size()))]);
+    queries.push_back(AnyOf(Around(AnyOf(keys, &rnd)), &rnd));
   }
   return queries;
 }

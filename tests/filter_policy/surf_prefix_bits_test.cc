@@ -191,13 +191,11 @@ TEST(SurfPrefixBitsTest, AreCoinsFromTheFirstDifferenceOn) {
 TEST(SurfPrefixBitsTest, StepsFitTheKeys) {
   Random rnd(5);
   const auto pairs = [&rnd](const std::string& same) {
-    std::vector<std::string> keys;
-    for (int i = 0; i < 5000; i++) {
-      const std::string head = Letters(&rnd, 6) + same;
-      for (int j = 0; j < 2; j++) keys.push_back(head + Letters(&rnd, 8));
-    }
-    SortUnique(&keys);
-    return keys;
+    std::string head;
+    return MakeKeys(10000, [&](size_t i) {
+      if (i % 2 == 0) head = Letters(&rnd, 6) + same;
+      return head + Letters(&rnd, 8);
+    });
   };
   const std::pair<size_t, std::string> expected[] = {
       {0, "1 byte"}, {4, "1.5 bytes"}, {8, "2 bytes"}, {25, "8 bytes"}};
@@ -205,11 +203,9 @@ TEST(SurfPrefixBitsTest, StepsFitTheKeys) {
     EXPECT_EQ("trie, 8 prefix bits over " + step + " each",
               SuffixDesign(pairs(std::string(size, '-')), 8));
   }
-  std::vector<std::string> ids;
-  for (int i = 0; i < 20000; i++) {
-    ids.push_back(std::to_string(1000000 + rnd.Uniform(9000000)));
-  }
-  SortUnique(&ids);
+  const Keys ids = MakeKeys(20000, [&](size_t) {
+    return std::to_string(1000000 + rnd.Uniform(9000000));
+  });
   EXPECT_EQ("trie, 8 prefix bits over 0.5 bytes each", SuffixDesign(ids, 8));
   // Without a key that a neighbor could be taken for.
   EXPECT_EQ("trie, 4 prefix bits over 1 byte each", SuffixDesign({"a"}, 4));
@@ -221,18 +217,13 @@ TEST(SurfPrefixBitsTest, StepsFitTheKeys) {
 // The bounds that ask for all keys that start with a string.
 TEST(SurfPrefixBitsTest, ScansOfAPrefix) {
   Random rnd(6);
-  std::vector<std::string> keys;
-  for (int i = 0; i < 3000; i++) {
+  const Keys keys = MakeKeys(3000, [&](size_t) {
     std::string key = Letters(&rnd, 3 + rnd.Uniform(8));
     if (rnd.OneIn(4)) key += std::string(1 + rnd.Uniform(3), '\xff');
-    keys.push_back(key + Letters(&rnd, rnd.Uniform(4)));
-  }
-  SortUnique(&keys);
-  SurfSuffix suffix;
-  suffix.prefix_bits = 16;
-  const std::string contents = BuildSurfBlock(keys, suffix, {}, kSalt);
-  const FilterBlock block(contents);
-  ASSERT_TRUE(block.CanFilter());
+    return key + Letters(&rnd, rnd.Uniform(4));
+  });
+  const OwnBlock block(BuildSurfBlock(keys, {0, 0, 16}, {}, kSalt));
+  ASSERT_TRUE(block->CanFilter());
   int passed = 0;
   int empty = 0;
   for (const std::string& key : keys) {
@@ -241,13 +232,11 @@ TEST(SurfPrefixBitsTest, ScansOfAPrefix) {
         const std::string prefix = key.substr(0, size) + tail;
         std::string end;
         ASSERT_TRUE(FirstAfterPrefix(prefix, &end));
-        const auto next = std::lower_bound(keys.begin(), keys.end(), prefix);
-        const bool found =
-            next != keys.end() && Slice(*next).starts_with(prefix);
-        const bool may_match = block.RangeMayMatch(prefix, end, false);
+        const bool found = KeysIn(keys, prefix, end, false) > 0;
+        const bool may_match = block->RangeMayMatch(prefix, end, false);
         ASSERT_GE(may_match, found) << Hex(prefix);
         RangeCount count;
-        ASSERT_TRUE(block.CountRange(prefix, end, false, &count));
+        ASSERT_TRUE(block->CountRange(prefix, end, false, &count));
         ASSERT_GE(count.count, static_cast<uint64_t>(found));
         if (found) continue;
         empty++;
@@ -256,7 +245,7 @@ TEST(SurfPrefixBitsTest, ScansOfAPrefix) {
           ASSERT_EQ(0u, count.count) << Hex(prefix);
         }
         // Larger by a string that many applications add to include a bound.
-        ASSERT_GE(block.RangeMayMatch(prefix, end + '\0', false), may_match);
+        ASSERT_GE(block->RangeMayMatch(prefix, end + '\0', false), may_match);
       }
     }
   }

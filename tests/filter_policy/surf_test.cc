@@ -65,16 +65,6 @@ const SurfSuffix kSuffixes[] = {{0, 0},    {4, 0},    {0, 4},    {0, 8},
 const SurfSuffix kCodedSuffixes[] = {
     {0, 0}, {5, 0}, {0, 0, 3}, {2, 0, 16}, {3, 0, 8}, {0, 0, 1}, {3, 0, 13}};
 
-// The number of keys in a range.
-uint64_t TrueCount(const Keys& keys, const std::string& lo,
-                   const std::string& hi, bool hi_inclusive) {
-  const auto first = std::lower_bound(keys.begin(), keys.end(), lo);
-  const auto end = hi_inclusive
-                       ? std::upper_bound(keys.begin(), keys.end(), hi)
-                       : std::lower_bound(keys.begin(), keys.end(), hi);
-  return first < end ? static_cast<uint64_t>(end - first) : 0;
-}
-
 // The exact count after the ambiguous keys have been looked up, as RangeCounter
 // does it: at each bound, the first key at or above it.
 uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
@@ -102,7 +92,7 @@ uint64_t ResolvedCount(const Keys& keys, const std::string& lo,
 
 void CheckRange(const OwnedSurf& surf, const SurfModel& model, const Keys& keys,
                 const std::string& lo, const std::string& hi, bool inclusive) {
-  const uint64_t truth = TrueCount(keys, lo, hi, inclusive);
+  const uint64_t truth = KeysIn(keys, lo, hi, inclusive);
   const bool may_match = surf->RangeMayMatch(lo, hi, inclusive);
   const bool expected = model.Range(lo, hi, inclusive);
   ASSERT_TRUE(may_match || truth == 0);
@@ -111,9 +101,7 @@ void CheckRange(const OwnedSurf& surf, const SurfModel& model, const Keys& keys,
   ASSERT_TRUE(surf->CountRange(lo, hi, inclusive, &counted));
   ASSERT_LE(counted.low_shared, lo.size());
   ASSERT_LE(counted.high_shared, hi.size());
-  ASSERT_LE(truth, counted.count);
-  ASSERT_LE(counted.count,
-            truth + counted.low_ambiguous + counted.high_ambiguous);
+  ASSERT_TRUE(CountIsOf(truth, counted));
   ASSERT_EQ(truth, ResolvedCount(keys, lo, hi, inclusive, counted));
   // With prefix bits, a count looks at each bound alone, unless both leave the
   // same key open.
@@ -146,7 +134,7 @@ void CheckSeek(const OwnedSurf& surf, const SurfModel& model, const Keys& keys,
     return;
   }
   ASSERT_LE(target, bound);
-  ASSERT_EQ(0u, TrueCount(keys, target, bound, false));
+  ASSERT_EQ(0u, KeysIn(keys, target, bound, false));
   if (ambiguous) {
     ASSERT_EQ(Hex(target), Hex(bound));
   }
@@ -175,10 +163,9 @@ void CheckScan(const OwnedSurf& surf, const SurfModel& model,
   ASSERT_TRUE(!is_sure || may_match == expected);
 }
 
-// All keys.
-void CheckIterator(const OwnedSurf& surf, const SurfModel& model,
+// All keys, and their leaves in the model unless it is nullptr.
+void CheckIterator(const OwnedSurf& surf, const PlainSurfModel* plain,
                    const Keys& keys) {
-  const auto* plain = dynamic_cast<const PlainSurfModel*>(&model);
   Surf::Iterator it(&*surf);
   it.SeekToFirst();
   for (size_t i = 0; i < keys.size(); i++, it.Next()) {
@@ -222,16 +209,11 @@ void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
       }
     }
   }
-  CheckIterator(surf, *model, keys);
+  CheckIterator(surf, dynamic_cast<const PlainSurfModel*>(model.get()), keys);
 }
 
 Keys Draw(const Keys& space, int size, Random* rnd) {
-  Keys keys;
-  for (int i = 0; i < size; i++) {
-    keys.push_back(space[rnd->Uniform(static_cast<int>(space.size()))]);
-  }
-  SortUnique(&keys);
-  return keys;
+  return MakeKeys(size, [&](size_t) { return AnyOf(space, rnd); });
 }
 
 // With a trie over bytes, and over digits.
@@ -306,23 +288,15 @@ TEST_P(SurfTest, ExhaustiveEncodings) {
 TEST_P(SurfTest, Runs) {
   Random rnd(304);
   for (int round = 0; round < (coded() ? 60 : 100); round++) {
-    Keys keys;
-    for (int i = 0; i < 60; i++) {
+    const Keys keys = MakeKeys(60, [&](size_t) {
       std::string key;
       while (!rnd.OneIn(3)) {
         key += static_cast<char>('a' + rnd.Uniform(2));
         key.append(rnd.Uniform(rnd.OneIn(5) ? (coded() ? 90 : 40) : 3), 'x');
       }
-      keys.push_back(key);
-    }
-    SortUnique(&keys);
-    Keys queries;
-    for (int i = 0; i < 20; i++) {
-      const Keys around =
-          Around(keys[rnd.Uniform(static_cast<int>(keys.size()))]);
-      queries.insert(queries.end(), around.begin(), around.end());
-    }
-    SortUnique(&queries);
+      return key;
+    });
+    const Keys queries = AroundEach(Draw(keys, 20, &rnd));
     FstOptions options = RandomOptions(&rnd);
     if (!coded()) options.runs = round % 2 == 0;
     ASSERT_NO_FATAL_FAILURE(
@@ -342,9 +316,7 @@ TEST_P(SurfTest, AllFamilies) {
       Random rnd(seed);
       Keys queries = {"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff"};
       while (queries.size() < 60) {
-        const int pick = rnd.Uniform(static_cast<int>(family.keys.size()));
-        const Keys around = Around(family.keys[pick]);
-        queries.push_back(around[rnd.Uniform(static_cast<int>(around.size()))]);
+        queries.push_back(AnyOf(Around(AnyOf(family.keys, &rnd)), &rnd));
       }
       const int suffixes = coded() ? 4 : std::size(kSuffixes);
       for (int i = 0; i < suffixes; i++) {
@@ -392,21 +364,13 @@ TEST_P(SurfTest, NoFalseNegativesInLargeFilters) {
       // The count is exact up to the two ends of the range.
       const std::string& hi = family.keys[last];
       ASSERT_EQ(last - i + 1, surf->Count(key, hi).count);
-      const std::string& lo =
-          around[rnd.Uniform(static_cast<int>(around.size()))];
-      const uint64_t truth = TrueCount(family.keys, lo, hi, true);
+      const std::string& lo = AnyOf(around, &rnd);
+      const uint64_t truth = KeysIn(family.keys, lo, hi);
       const RangeCount counted = surf->Count(lo, hi);
       ASSERT_GE(counted.count, truth) << Hex(lo);
       ASSERT_LE(counted.count, truth + counted.low_ambiguous) << Hex(lo);
     }
-    Surf::Iterator it(&*surf);
-    it.SeekToFirst();
-    for (const std::string& key : family.keys) {
-      ASSERT_TRUE(it.Valid());
-      ASSERT_TRUE(Slice(key).starts_with(it.key_prefix())) << Hex(key);
-      it.Next();
-    }
-    ASSERT_FALSE(it.Valid());
+    CheckIterator(surf, nullptr, family.keys);
   }
 }
 
@@ -477,10 +441,8 @@ TEST(OneSurfTest, EncodingsOverAllLabels) {
 TEST(OneSurfTest, KeysThatHurt) {
   for (const Keys& keys : {Keys(), Keys{"\xff"}, Keys{"ab"},
                            Keys{"dh", "dhgpn", "dhi", "dhk", "dho"}}) {
-    Keys queries = {"", "\xff\xff", "aab", "ac", "bab", "dhn"};
-    for (const std::string& key : keys) {
-      for (const std::string& query : Around(key)) queries.push_back(query);
-    }
+    Keys queries = AroundEach(keys);
+    queries.insert(queries.end(), {"", "\xff\xff", "aab", "ac", "bab", "dhn"});
     for (const SurfSuffix& suffix : kSuffixes) {
       SCOPED_TRACE(suffix.Describe());
       ASSERT_NO_FATAL_FAILURE(

@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "db_bench_ext/design_policy.h"
-#include "db_bench_ext/filter_spec.h"
-#include "db_bench_ext/memory_filter.h"
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "rocksdb/convenience.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/filter_policy/spec_filter.h"
 #include "tests/key_families.h"
 #include "util/random.h"
 
@@ -143,15 +142,13 @@ TEST(ToyAmqTest, OptionsNameIt) {
 }
 
 TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
-  std::vector<std::string> keys;
-  for (uint64_t i = 1; i <= 5000; i++) keys.push_back(BigEndian(i << 40));
-  std::shared_ptr<const FilterPolicy> policy;
-  ASSERT_OK(MakeFilterPolicy("design:40:sorted64", &policy));
-  const MemoryFilter filter(policy, keys);
+  const MemoryFilter filter = FilterOf(
+      "design:40:sorted64",
+      MakeKeys(5000, [](size_t i) { return BigEndian((i + 1) << 40); }));
   ASSERT_NE(nullptr, filter.proteus());
   EXPECT_EQ("sorted 64", filter.proteus()->Report().design);
   for (uint64_t i = 1; i <= 5000; i++) {
-    ASSERT_TRUE(filter.reader()->MayMatch(keys[i - 1]));
+    ASSERT_TRUE(filter.reader()->MayMatch(BigEndian(i << 40)));
     ASSERT_FALSE(filter.reader()->MayMatch(BigEndian((i << 40) + i)));
     ASSERT_TRUE(filter.block()->RangeMayMatch(BigEndian((i << 40) - 3),
                                               BigEndian((i << 40) + 3), true));
@@ -183,12 +180,10 @@ TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   settings.bits_per_key = 44;
   settings.kinds.clear();
   for (const AmqType* type : AmqTypes()) settings.kinds.push_back(type->kind);
-  const std::string block = BuildProteusBlock(keys, settings, samples);
-  const FilterBlock opened{Slice(block)};
-  ASSERT_OK(opened.status());
-  const std::string design = opened.filter()->Report().design;
+  const OwnBlock block(BuildProteusBlock(keys, settings, samples));
+  const std::string design = block->filter()->Report().design;
   EXPECT_EQ(0u, design.find("sorted ")) << design;
-  for (const std::string& key : keys) ASSERT_TRUE(opened.KeyMayMatch(key));
+  ExpectHolds(*block, keys);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -93,13 +93,8 @@ TEST(UniformTrieTest, SetsOfTenBits) {
 TEST(UniformTrieTest, Families) {
   Random rnd(10);
   for (const KeyFamily& family : KeyFamilies(200, 10)) {
-    Keys strings;
-    for (int i = 0; i < 8; i++) {
-      const int index = rnd.Uniform(static_cast<int>(family.keys.size()));
-      for (const std::string& query : Around(family.keys[index])) {
-        strings.push_back(query);
-      }
-    }
+    const Keys strings = AroundEach(
+        MakeKeys(8, [&](size_t) { return AnyOf(family.keys, &rnd); }));
     for (uint32_t bits : {1,  7,  8,  9,   20,  56,  57,  63,  64,   65,
                           71, 72, 73, 113, 128, 129, 200, 520, 3999, 4100}) {
       SCOPED_TRACE(family.name + ", " + std::to_string(bits) + " bits");
