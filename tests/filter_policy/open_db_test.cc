@@ -117,14 +117,13 @@ TEST(DBSessionTest, FiltersBuilt) {
     DBSession::AddBuilt("db", &other, "c", counts);
     EXPECT_EQ(1u, session->StateOf(&other).builds.filters);
     // DBs that are closed before they open a file are forgotten in the end.
+    const auto closed = [](int i) { return "closed" + std::to_string(i); };
     size_t kept = 0;
     for (int i = 0; i < 200; i++) {
-      DBSession::AddBuilt("closed" + std::to_string(i), &family, "a", counts);
+      DBSession::AddBuilt(closed(i), &family, "a", counts);
     }
     for (int i = 0; i < 200; i++) {
-      kept += DBSession::Join("closed" + std::to_string(i))
-                  ->StateOf(&family)
-                  .builds.filters;
+      kept += DBSession::Join(closed(i))->StateOf(&family).builds.filters;
     }
     EXPECT_LE(kept, 70u);
     EXPECT_GE(kept, 1u);
@@ -137,6 +136,16 @@ TEST(DBSessionTest, FiltersBuilt) {
 void Answer(uint64_t negatives, uint64_t positives) {
   get_perf_context()->bloom_sst_miss_count += negatives;
   get_perf_context()->bloom_sst_hit_count += positives;
+}
+
+// Lookups that asked no filter, answers, and positives that found a key.
+void ExpectCounts(const GetTally& level, uint64_t unasked, uint64_t negatives,
+                  uint64_t positives, uint64_t true_positives) {
+  const GetCounts counts = level.Load();
+  EXPECT_EQ(unasked, counts.unasked);
+  EXPECT_EQ(negatives, counts.negatives);
+  EXPECT_EQ(positives, counts.positives);
+  EXPECT_EQ(true_positives, counts.true_positives);
 }
 
 void CountGet(uint64_t negatives, uint64_t positives, bool found,
@@ -161,11 +170,8 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
       }
     }
     for (uint64_t level = 0; level < 50; level++) {
-      const GetCounts counts = levels[level]->Load();
-      EXPECT_EQ(level + 1, counts.unasked);
-      EXPECT_EQ(level + 1, counts.negatives);
-      EXPECT_EQ(2 * (level + 1), counts.positives);
-      EXPECT_EQ(level + 1, counts.true_positives);
+      const uint64_t n = level + 1;
+      ExpectCounts(*levels[level], n, n, 2 * n, n);
     }
   }
 }
@@ -176,18 +182,10 @@ TEST(GetTallyTest, Batches) {
   const FilterAnswers answers;
   Answer(/*negatives=*/1, /*positives=*/3);
   level.CountBatch(answers, 5, 2);
-  GetCounts counts = level.Load();
-  EXPECT_EQ(1u, counts.unasked);
-  EXPECT_EQ(1u, counts.negatives);
-  EXPECT_EQ(3u, counts.positives);
-  EXPECT_EQ(2u, counts.true_positives);
+  ExpectCounts(level, 1, 1, 3, 2);
   level.CountBatchOfFilter(answers);
   level.CountFound(1);
-  counts = level.Load();
-  EXPECT_EQ(1u, counts.unasked);
-  EXPECT_EQ(2u, counts.negatives);
-  EXPECT_EQ(6u, counts.positives);
-  EXPECT_EQ(3u, counts.true_positives);
+  ExpectCounts(level, 1, 2, 6, 3);
 }
 
 // A thread may read a DB when its own objects are being destroyed.
@@ -312,21 +310,19 @@ TEST(DBSessionTest, FamiliesInAFolder) {
 }
 
 TEST(LevelSumsTest, FiltersInUseAndOthers) {
-  FileDescription predicted = Describe(1);
-  auto properties = std::make_shared<TableProperties>(*predicted.properties);
-  properties->user_collected_properties = {{kKindProperty, "Proteus"},
-                                           {kPredictedFprProperty, "0.25"}};
-  properties->num_filter_entries = 30;
-  predicted.properties = properties;
-  const auto a = Open(predicted);
+  const auto predicted = [](int level, const char* fpr, uint64_t keys) {
+    FileDescription file = Describe(level);
+    auto properties = std::make_shared<TableProperties>(*file.properties);
+    properties->user_collected_properties = {{kKindProperty, "Proteus"},
+                                             {kPredictedFprProperty, fpr}};
+    properties->num_filter_entries = keys;
+    file.properties = properties;
+    return file;
+  };
+  const auto a = Open(predicted(1, "0.25", 30));
   const auto b = Open(Describe(1));
-  const auto c = Open(predicted, FilterUse::kForeign);
-  auto properties2 = std::make_shared<TableProperties>(*properties);
-  properties2->user_collected_properties[kPredictedFprProperty] = "0.05";
-  properties2->num_filter_entries = 10;
-  predicted.properties = properties2;
-  predicted.level = 2;
-  const auto d = Open(predicted);
+  const auto c = Open(predicted(1, "0.25", 30), FilterUse::kForeign);
+  const auto d = Open(predicted(2, "0.05", 10));
   LevelSums sums;
   EXPECT_EQ(2u, SumByLevel(StateOf(), &sums).size());
   EXPECT_EQ(4u, sums.files);

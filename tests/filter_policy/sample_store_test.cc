@@ -196,10 +196,15 @@ class SampleStoreTest : public QueryFileTest {
  protected:
   static constexpr char kDefault[] = "default";
 
-  std::shared_ptr<SampleStore> NewStore(bool seed, bool save) {
-    SampleStoreOptions options;
-    options.capacity = 3;
-    options.sample_every = 1;
+  SampleStoreTest() {
+    options_.capacity = 3;
+    options_.sample_every = 1;
+  }
+  std::shared_ptr<SampleStore> NewStore() const {
+    return std::make_shared<SampleStore>(options_);
+  }
+  std::shared_ptr<SampleStore> NewStore(bool seed, bool save) const {
+    SampleStoreOptions options = options_;
     if (seed) options.seed_file = seeds_;
     if (save) options.samples_file = file_;
     return std::make_shared<SampleStore>(options);
@@ -213,6 +218,7 @@ class SampleStoreTest : public QueryFileTest {
   }
 
   const std::string seeds_ = dir_ + "/seeds";
+  SampleStoreOptions options_;
   // The number of queries that the queue holds.
   const Queries kSaved = {{"a", "b", true}, Point("key"), {"", "z", false}};
 };
@@ -247,11 +253,8 @@ TEST_F(SampleStoreTest, SavedAfterLastSession) {
   // The file is read by the same store, by another one, and with less room.
   EXPECT_EQ(expected, Held(store.get()));
   EXPECT_EQ(expected, Held(NewStore(false, true).get()));
-  SampleStoreOptions small;
-  small.capacity = 1;
-  small.samples_file = file_;
-  EXPECT_EQ(Queries{Point("c")},
-            Held(std::make_shared<SampleStore>(small).get()));
+  options_.capacity = 1;
+  EXPECT_EQ(Queries{Point("c")}, Held(NewStore(false, true).get()));
 }
 
 TEST_F(SampleStoreTest, SessionOutlivesItsOwner) {
@@ -340,17 +343,16 @@ TEST_F(SampleStoreTest, FilesOfColumnFamilies) {
 // A DB that has been closed must open again, whatever has become of its files.
 // What is wrong is logged once, and good seeds of the options are used.
 TEST_F(SampleStoreTest, UnusableSeedFilesAreLogged) {
-  SampleStoreOptions options;
-  options.seed_file = seeds_;
+  options_.seed_file = seeds_;
   for (const char* seeds : {"", "a-b,0x63,0x64-0x65-exclusive"}) {
-    options.seeds = seeds;
+    options_.seeds = seeds;
     const Queries expected =
         *seeds == '\0'
             ? Queries()
             : Queries{{"a", "b", true}, Point("c"), {"d", "e", false}};
     for (const char* contents : {"", "good\n0x0\n"}) {
       if (*contents != '\0') Write(seeds_, contents);
-      const auto store = std::make_shared<SampleStore>(options);
+      const auto store = NewStore();
       ASSERT_OK(store->Validate(env_));
       // There may be no logger at first.
       EXPECT_EQ(expected, Held(store.get()));
@@ -395,11 +397,10 @@ TEST_F(SampleStoreTest, SeedsOfOptions) {
   // What RocksDB cannot write into an OPTIONS file as it is.
   EXPECT_EQ(std::string::npos, text.find_first_of(";:{}#\\\n\t "));
 
-  SampleStoreOptions options;
   for (const char* bad :
        {"0x0", "a,b-0xc", "a-b-c", "a-b-exclusive-", "0x61,key", "0x61\\n"}) {
-    options.seeds = bad;
-    const auto store = std::make_shared<SampleStore>(options);
+    options_.seeds = bad;
+    const auto store = NewStore();
     SCOPED_TRACE(bad);
     ExpectRefused(store->Validate(env_), {"Invalid argument: seeds"});
     EXPECT_TRUE(Held(store.get()).empty());
@@ -411,9 +412,9 @@ TEST_F(SampleStoreTest, DevicesAndPipesAreRefused) {
   ASSERT_EQ(0, mkfifo(file_.c_str(), 0600));
   for (const std::string& file : {std::string("/dev/zero"), file_}) {
     for (const bool seed : {false, true}) {
-      SampleStoreOptions options;
-      (seed ? options.seed_file : options.samples_file) = file;
-      const auto store = std::make_shared<SampleStore>(options);
+      options_.seed_file = seed ? file : "";
+      options_.samples_file = seed ? "" : file;
+      const auto store = NewStore();
       ExpectRefused(store->Validate(env_),
                     {(seed ? "seed_file=" : "samples_file=") + file});
       // What becomes one later is neither read nor written.
@@ -450,9 +451,8 @@ TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
 }
 
 TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
-  SampleStoreOptions options;
-  options.samples_file = dir_ + "/missing/queries";
-  const auto store = std::make_shared<SampleStore>(options);
+  options_.samples_file = dir_ + "/missing/queries";
+  const auto store = NewStore();
   EXPECT_TRUE(store->Validate(env_).IsInvalidArgument());
   ASSERT_OK(env_->CreateDir(dir_ + "/missing"));
   ASSERT_OK(store->Validate(env_));
@@ -510,10 +510,8 @@ TEST_F(SampleStoreTest, DamagedFiles) {
 
 // Column families come and go: what those leave behind has a bound.
 TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
-  SampleStoreOptions options;
-  options.capacity = 10;
-  options.sample_every = 1;
-  const auto store = std::make_shared<SampleStore>(options);
+  options_.capacity = 10;
+  const auto store = NewStore();
   const auto used = store->Open("in use", env_, nullptr);
   used->Record("a", "b", true);
   for (int i = 0; i < 1200; i++) {
@@ -529,9 +527,8 @@ TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
 TEST_F(SampleStoreTest, IdleQueuesShareThePoolOfTheProcess) {
   constexpr size_t kPool = 64 << 10;
   KeptMemory::SetMaxOfProcess(kPool);
-  SampleStoreOptions options;
-  options.sample_every = 1;
-  const auto store = std::make_shared<SampleStore>(options);
+  options_.capacity = SampleStoreOptions().capacity;
+  const auto store = NewStore();
   for (int i = 0; i < 30; i++) {
     const auto session = store->Open(std::to_string(i), env_, nullptr);
     for (int query = 0; query < 1000; query++) {
