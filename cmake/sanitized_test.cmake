@@ -17,7 +17,7 @@ if(NOT PROTEAN_HAS_SANITIZERS)
 endif()
 
 add_executable(sanitized_corpus_test ${sanitized_sources} ${set_sources}
-  $<TARGET_OBJECTS:corpus_test> $<TARGET_OBJECTS:proteus_damage_test> $<TARGET_OBJECTS:surf_damage_test>)
+  $<TARGET_OBJECTS:corpus_test> $<TARGET_OBJECTS:filter_damage_test>)
 compile_in_groups(sanitized_corpus_test ${sanitized_sources} ${set_sources})
 # vptr needs type information of RocksDB's classes, which not every RocksDB has. Some warnings are wrong of instrumented code.
 target_compile_options(sanitized_corpus_test PRIVATE "$<$<CONFIG:Release>:-O1>"

@@ -3,7 +3,7 @@
 //  The filter block: what a policy's builder writes, its reader reads. (Its
 //  bytes and its header: golden_test.cc. All questions about the ends of a
 //  block: surf_exhaustive_test.cc. Keys in no order: parted_filter_test.cc.
-//  Damage: surf_damage_test.cc and proteus_damage_test.cc.)
+//  Damage: filter_damage_test.cc.)
 
 #include <gtest/gtest.h>
 
