@@ -65,13 +65,23 @@ class CascadeFilterTest : public testing::Test {
       ASSERT_OK(filter_->Insert(std::to_string(n)));
     }
   }
+  void Delete(uint64_t begin, uint64_t end, uint64_t step = 1) {
+    for (uint64_t n = begin; n < end; n += step) {
+      ASSERT_OK(filter_->Delete(std::to_string(n)));
+    }
+  }
   void FlushAndMerge() {
     ASSERT_OK(filter_->Flush());
     ASSERT_OK(filter_->WaitForMerges());
   }
+  void OpenNew() {
+    filter_.reset();
+    std::filesystem::remove_all(folder_);
+    Open();
+  }
   // A new filter of keys from 0 on, in runs.
   void OpenWith(uint64_t keys) {
-    Open();
+    OpenNew();
     Insert(0, keys);
     FlushAndMerge();
   }
@@ -201,9 +211,7 @@ TEST_F(CascadeFilterTest, TombstonesGo) {
   constexpr uint64_t kKeys = 20000;
   for (int round = 0; round < 10; round++) {
     Insert(0, kKeys);
-    for (uint64_t n = 0; n < kKeys; n++) {
-      ASSERT_OK(filter_->Delete(std::to_string(n)));
-    }
+    Delete(0, kKeys);
   }
   FlushAndMerge();
   EXPECT_EQ(0u, Found(0, kKeys));
@@ -242,9 +250,7 @@ TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
 TEST_F(CascadeFilterTest, ReadsAPageOnceForManyKeys) {
   options_.page_cache = NewLRUCache(64 << 10, /*num_shard_bits=*/0);
   OpenWith(200000);
-  for (uint64_t n = 0; n < 200000; n += 3) {
-    ASSERT_OK(filter_->Delete(std::to_string(n)));
-  }
+  Delete(0, 200000, 3);
   ASSERT_OK(filter_->WaitForMerges());
   std::vector<std::string> keys;
   for (uint64_t n = 0; n < 400000; n++) keys.push_back(std::to_string(n));
@@ -396,8 +402,6 @@ TEST_F(CascadeFilterTest, DamagedRuns) {
   constexpr uint64_t kKeys = 40000;
   for (const bool is_cut : {false, true}) {
     SCOPED_TRACE(is_cut);
-    filter_.reset();
-    std::filesystem::remove_all(folder_);
     OpenWith(kKeys);
     std::string largest;
     uint64_t largest_size = 0;
@@ -480,8 +484,7 @@ class CascadeFaultsTest : public CascadeFilterTest {
 // accepted is lost, and when there is room again, Flush writes it.
 TEST_F(CascadeFaultsTest, FullDisk) {
   for (uint64_t at = 1; at < 150; at += 1 + at / 8) {
-    std::filesystem::remove_all(folder_);
-    Open();
+    OpenNew();
     Insert(0, 3000);
     fs_->FailMutations(at, IOStatus::NoSpace("injected"), /*stays=*/true);
     uint64_t end = 3000;
@@ -507,8 +510,7 @@ TEST_F(CascadeFaultsTest, FullDisk) {
 // A single write that fails loses nothing either, in whatever it happens.
 TEST_F(CascadeFaultsTest, AnyWriteFails) {
   for (uint64_t at = 1; at < 250; at += 1 + at / 4) {
-    std::filesystem::remove_all(folder_);
-    Open();
+    OpenNew();
     fs_->FailMutations(at, IOStatus::IOError("injected"), /*stays=*/false);
     constexpr uint64_t kKeys = 20000;
     for (uint64_t n = 0; n < kKeys;) {

@@ -369,42 +369,38 @@ Numbers Progression(size_t count, uint64_t first, uint64_t step) {
   return numbers;
 }
 
+// Numbers of `draw`, which adds some of them, until there are `count`.
+template <typename Draw>
+Numbers Drawn(size_t count, uint32_t seed, Numbers numbers, const Draw& draw) {
+  std::mt19937_64 random(seed);
+  while (numbers.size() < count) draw(&random, &numbers);
+  numbers.resize(count);
+  SortUniqueNumbers(&numbers);
+  return numbers;
+}
+void DrawOne(std::mt19937_64* random, Numbers* numbers) {
+  numbers->push_back((*random)());
+}
+void DrawRun(std::mt19937_64* random, Numbers* numbers) {
+  const uint64_t begin = (*random)();
+  for (uint64_t size = 1 + (*random)() % 200; size > 0; size--) {
+    numbers->push_back(begin + size);
+  }
+}
+
 std::vector<Shape> Shapes() {
   return {
-      {"sparse",
-       [](size_t count) {
-         std::mt19937_64 random(1);
-         Numbers numbers(count);
-         for (uint64_t& number : numbers) number = random();
-         SortUniqueNumbers(&numbers);
-         return numbers;
-       }},
+      {"sparse", [](size_t count) { return Drawn(count, 1, {}, DrawOne); }},
       // All neighbours, or all second ones, or one of each group.
       {"full", [](size_t count) { return Progression(count, 17, 1); }},
       {"half", [](size_t count) { return Progression(count, 0, 2); }},
       {"aligned",
        [](size_t count) { return Progression(count, 63, kGroupSize); }},
-      {"runs",
-       [](size_t count) {
-         std::mt19937_64 random(2);
-         Numbers numbers;
-         while (numbers.size() < count) {
-           const uint64_t begin = random();
-           for (uint64_t size = 1 + random() % 200; size > 0; size--)
-             numbers.push_back(begin + size);
-         }
-         numbers.resize(count);
-         SortUniqueNumbers(&numbers);
-         return numbers;
-       }},
+      {"runs", [](size_t count) { return Drawn(count, 2, {}, DrawRun); }},
       // Nearly all are alone, and some groups are full.
       {"mixed",
        [](size_t count) {
-         std::mt19937_64 random(3);
-         Numbers numbers = Progression(count / 50, 1000, 1);
-         while (numbers.size() < count) numbers.push_back(random());
-         SortUniqueNumbers(&numbers);
-         return numbers;
+         return Drawn(count, 3, Progression(count / 50, 1000, 1), DrawOne);
        }},
   };
 }

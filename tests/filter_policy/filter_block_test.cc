@@ -26,16 +26,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The trie would hold all bytes that the two keys of each pair share.
 TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
   Random random(kBlockSeed);
+  const Keys halves = MakeKeys(
+      400, [&](size_t) { return random.RandomBinaryString(1000) + "1"; });
   Keys pairs;
-  Keys halves;
-  for (int i = 0; i < 400; i++) {
-    const std::string path = random.RandomBinaryString(1000);
-    halves.push_back(path + "1");
-    pairs.push_back(path + "1");
-    pairs.push_back(path + "2");
+  for (const std::string& half : halves) {
+    pairs.insert(pairs.end(), {half, half.substr(0, 1000) + "2"});
   }
-  SortUnique(&halves);
-  SortUnique(&pairs);
   const std::string of_halves = BuildBlock(halves);
   EXPECT_TRUE(FilterBlock(of_halves).CanFilter());
   EXPECT_LT(of_halves.size(), 4 * halves.size());
@@ -99,12 +95,12 @@ TEST(FilterBlockTest, LiteralPrefixesAreAskedOfTheTrie) {
       NewFixedPrefixTransform(3));
   const Keys keys = {"ab", "abc", "abcde", "b", "xyz1", "xyz2"};
   const std::string bytes = BuildBlockWithPrefixes(keys, *first_three);
-  const FilterBlock block(bytes);
-  ExpectNoFalseNegatives(block, keys);
+  const OwnBlock block(bytes);
+  ExpectNoFalseNegatives(*block, keys);
   ExpectReaderFinds(bytes, {"ab", "abc", "abcde", "b", "xyz1", "xyz2", "xyz"});
   ProteanFilterBitsReader reader{Slice(bytes)};
   EXPECT_FALSE(reader.MayMatch("acc"));
-  EXPECT_FALSE(block.PrefixMayMatch("y"));
+  EXPECT_FALSE(block->PrefixMayMatch("y"));
 }
 
 TEST(FilterBlockTest, OtherPrefixesAreUnknown) {

@@ -22,20 +22,14 @@ constexpr FilterSalt kSalt = {41, 42};
 
 Keys Integers(size_t count) {
   Lcg random(1);
-  Keys keys;
-  while (keys.size() < count) keys.push_back(random.Bytes(8));
-  SortUnique(&keys);
-  return keys;
+  return MakeKeys(count, [&](size_t) { return random.Bytes(8); });
 }
 
 Keys Names(size_t count) {
   Lcg random(2);
-  Keys keys;
-  while (keys.size() < count) {
-    keys.push_back("user/" + random.Word("abcdefghijklmnopqrstuvwxyz-", 5, 17));
-  }
-  SortUnique(&keys);
-  return keys;
+  return MakeKeys(count, [&](size_t) {
+    return "user/" + random.Word("abcdefghijklmnopqrstuvwxyz-", 5, 17);
+  });
 }
 
 // The answers to all points, asked one by one and in batches, which must agree.

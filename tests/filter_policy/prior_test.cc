@@ -11,7 +11,7 @@
 #include <functional>
 
 #include "db_bench_ext/workload.h"
-#include "tests/filter_blocks.h"
+#include "tests/filter_policy/small_blocks.h"
 #include "tests/filter_policy/spec_filter.h"
 #include "tests/stored_keys.h"
 #include "tests/with_salt.h"
@@ -313,16 +313,8 @@ TEST(KeyLengthsTest, NeedNoProbe) {
       ASSERT_TRUE(filter.reader()->MayMatch(key));
       others.insert(others.end(), {key + 'x', key + '\0', key.substr(0, 7)});
     }
-    std::vector<Slice> slices(others.begin(), others.end());
-    std::vector<Slice*> pointers;
-    for (Slice& slice : slices) {
-      EXPECT_FALSE(filter.reader()->MayMatch(slice)) << spec;
-      pointers.push_back(&slice);
-    }
-    const std::unique_ptr<bool[]> answers(new bool[slices.size()]);
-    filter.reader()->MayMatch(static_cast<int>(slices.size()), pointers.data(),
-                              answers.get());
-    for (size_t i = 0; i < slices.size(); i++) EXPECT_FALSE(answers[i]);
+    SCOPED_TRACE(spec);
+    ExpectReaderSays(false, others, filter.reader());
   }
 }
 

@@ -411,18 +411,15 @@ TEST(OneSurfTest, EncodingsOverAllLabels) {
   Random rnd(303);
   for (unsigned bits = 0; bits <= 8; bits++) {
     for (int fanout : {1, 3, 16, 64, 200, 256}) {
-      Keys keys;
-      for (int i = 0; i < 2 * fanout; i++) {
-        keys.push_back(std::string(1, "ab\xff"[rnd.Uniform(3)]) +
-                       static_cast<char>(rnd.Uniform(256)) +
-                       (rnd.OneIn(3) ? "x" : ""));
-      }
-      SortUnique(&keys);
+      const auto two_bytes = [&rnd] {
+        const std::string first(1, "ab\xff"[rnd.Uniform(3)]);
+        return first + static_cast<char>(rnd.Uniform(256));
+      };
+      const Keys keys = MakeKeys(2 * fanout, [&](size_t) {
+        return two_bytes() + (rnd.OneIn(3) ? "x" : "");
+      });
       Keys queries = {"", "a", "b", "c", "\xff", "\xff\xff\xff"};
-      for (int i = 0; i < 40; i++) {
-        queries.push_back(std::string(1, "ab\xff"[rnd.Uniform(3)]) +
-                          static_cast<char>(rnd.Uniform(256)));
-      }
+      while (queries.size() < 46) queries.push_back(two_bytes());
       for (unsigned root_bits : {0, 3, 8}) {
         FstOptions options;
         options.reduce_alphabet = rnd.OneIn(2);
