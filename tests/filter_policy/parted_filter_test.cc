@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters in parts, large and small ones, of both kinds.
+//  Filters in parts, large and small ones, of both kinds; and what RocksDB is
+//  told of the size of a filter while it is being built: never less than the
+//  filter will take, and not much more. Asking for it changes nothing.
 
 #include "filter_policy/parted_filter.h"
 
 #include <gtest/gtest.h>
 
 #include "filter_policy/amq/bloom.h"
+#include "filter_policy/building/file_filter_builder.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
+#include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -54,24 +58,45 @@ class SmallGroups : public RangeFilterPolicy {
   const size_t max_key_memory_;
 };
 
-class PartedFilterTest : public testing::TestWithParam<Form> {
+// A test of filters that are built as those of files are.
+class FileFilterTest : public testing::Test {
+ protected:
+  void SetPolicy(const char* policy) {
+    EXPECT_OK(
+        FilterPolicy::CreateFromString(ConfigOptions(), policy, &policy_));
+  }
+  // In parts of about that many bytes, unless that is 0.
+  void SetPartBytes(size_t part_bytes) {
+    table_options_.cache_index_and_filter_blocks = part_bytes > 0;
+    table_options_.metadata_block_size = part_bytes;
+  }
+  std::unique_ptr<FilterBitsBuilder> NewBuilder(
+      const FilterPolicy& policy, const FilterBuildingContext& context) const {
+    return std::unique_ptr<FilterBitsBuilder>(
+        AsProteanFilterPolicy(&policy)->NewBuilder(context, Env::Default(),
+                                                   kUsualPrice, built_));
+  }
+
+  BlockBasedTableOptions table_options_;
+  std::shared_ptr<const FilterPolicy> policy_;
+  std::shared_ptr<FinishedFilter> built_ = std::make_shared<FinishedFilter>();
+};
+
+class PartedFilterTest : public FileFilterTest,
+                         public testing::WithParamInterface<Form> {
  protected:
   PartedFilterTest() {
-    table_options_.cache_index_and_filter_blocks = GetParam().part_bytes > 0;
-    table_options_.metadata_block_size = GetParam().part_bytes;
+    SetPartBytes(GetParam().part_bytes);
     if (GetParam().max_key_memory > 0) {
       policy_ = std::make_shared<SmallGroups>(GetParam().max_key_memory);
     } else {
-      EXPECT_OK(FilterPolicy::CreateFromString(ConfigOptions(),
-                                               GetParam().policy, &policy_));
+      SetPolicy(GetParam().policy);
     }
   }
 
-  std::unique_ptr<FilterBitsBuilder> NewBuilder() {
-    const FilterBuildingContext context(table_options_);
-    return std::unique_ptr<FilterBitsBuilder>(
-        AsProteanFilterPolicy(policy_.get())
-            ->NewBuilder(context, Env::Default(), kUsualPrice, built_));
+  std::unique_ptr<FilterBitsBuilder> NewBuilder() const {
+    return FileFilterTest::NewBuilder(*policy_,
+                                      FilterBuildingContext(table_options_));
   }
   // Adds each key some times, if that is -1 once and the last key first.
   void Build(const Keys& keys, int times = 1) {
@@ -150,9 +175,6 @@ class PartedFilterTest : public testing::TestWithParam<Form> {
     ASSERT_TRUE(CountIsOf(keys, count)) << Hex(lo) << " " << Hex(hi);
   }
 
-  BlockBasedTableOptions table_options_;
-  std::shared_ptr<const FilterPolicy> policy_;
-  std::shared_ptr<FinishedFilter> built_ = std::make_shared<FinishedFilter>();
   Keys keys_;
   std::string bytes_;
   std::unique_ptr<FilterBlock> block_;
@@ -429,5 +451,98 @@ TEST_F(FilterUnitsTest, WrongNames) {
     }
   }
 }
+
+// ---- Estimates of sizes ----
+
+namespace {
+
+// A filter, and what was estimated before it was finished.
+struct Built {
+  std::string block;
+  size_t estimate = 0;
+};
+
+class SizeEstimatesTest : public FileFilterTest,
+                          public testing::WithParamInterface<const char*> {
+ protected:
+  SizeEstimatesTest() { SetPolicy(GetParam()); }
+
+  std::unique_ptr<FilterBitsBuilder> NewBuilder() {
+    built_ = std::make_shared<FinishedFilter>();
+    FilterBuildingContext context(table_options_);
+    context.level_at_creation = 3;
+    context.is_bottommost = true;
+    context.reason = TableFileCreationReason::kCompaction;
+    policies_.push_back(policy_);
+    AsProteanFilterPolicy(policy_.get())->ForLevel(3, &policies_.back());
+    return FileFilterTest::NewBuilder(*policies_.back(), context);
+  }
+
+  // Builds the filter of the first keys, in parts of a number of bytes unless
+  // that is 0. If `asks`, RocksDB asks before each key how large the file would
+  // be.
+  Built Build(const Keys& keys, size_t num_keys, size_t part_bytes,
+              bool asks = true) {
+    SetPartBytes(part_bytes);
+    const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder();
+    auto* const sizing = static_cast<SizingFilterBitsBuilder*>(builder.get());
+    Built built;
+    for (size_t i = 0; i < num_keys; i++) {
+      builder->AddKey(keys[i]);
+      if (!asks && i + 1 < num_keys) continue;
+      built.estimate = sizing->CalculateSpace(builder->EstimateEntriesAdded());
+    }
+    built.block = Finish(builder.get());
+    return built;
+  }
+
+  std::vector<std::shared_ptr<const FilterPolicy>> policies_;
+};
+
+TEST_P(SizeEstimatesTest, AtEveryKey) {
+  for (const KeyFamily& family : KeyFamilies(200, 301)) {
+    for (const size_t part_bytes : {0, 200}) {
+      for (size_t i = 1; i <= family.keys.size(); i++) {
+        const Built built = Build(family.keys, i, part_bytes);
+        ASSERT_GE(built.estimate, built.block.size())
+            << family.name << " " << i << " " << part_bytes;
+      }
+    }
+  }
+}
+
+TEST_P(SizeEstimatesTest, AreNotMuchLarger) {
+  for (const KeyFamily& family : KeyFamilies(20000, 303)) {
+    if (family.keys.size() < 10000) continue;
+    for (const size_t part_bytes : {0, 4096}) {
+      const Built built = Build(family.keys, family.keys.size(), part_bytes);
+      EXPECT_GE(built.estimate, built.block.size()) << family.name;
+      // A design may take less than the bits per key that it may have.
+      const size_t allowed = family.keys.size() * 12 / 8 + 1500;
+      EXPECT_LE(built.estimate, std::max(allowed, built.block.size() * 14 / 10))
+          << family.name;
+    }
+  }
+}
+
+TEST_P(SizeEstimatesTest, AskingChangesNothing) {
+  for (const KeyFamily& family : KeyFamilies(5000, 304)) {
+    for (const size_t part_bytes : {0, 512}) {
+      const WithSalt salt(FilterSalt{1, 2});
+      const Built quiet =
+          Build(family.keys, family.keys.size(), part_bytes, false);
+      const Built asked = Build(family.keys, family.keys.size(), part_bytes);
+      EXPECT_TRUE(quiet.block == asked.block) << family.name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, SizeEstimatesTest,
+    testing::Values("surf:0:8", "surf:4:4", "surf:0:0:8", "proteus:12",
+                    "levels:surf:0:8,proteus:10",
+                    "{id=protean.Proteus;filter_budget_bytes=1M}"));
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
