@@ -105,22 +105,30 @@ void CheckQueries(const FilterBlock& block, const Keys& keys,
           "a key below is there");
     for (const std::string& hi : queries) {
       if (hi < lo) continue;
-      const auto end = std::upper_bound(keys.begin(), keys.end(), hi);
-      const auto exclusive_end = std::lower_bound(keys.begin(), keys.end(), hi);
-      Check(first == end || block.RangeMayMatch(lo, hi, true),
+      const uint64_t count = KeysIn(keys, lo, hi);
+      Check(count == 0 || block.RangeMayMatch(lo, hi, true),
             "a closed range is found");
-      Check(first == exclusive_end || block.RangeMayMatch(lo, hi, false),
+      Check(KeysIn(keys, lo, hi, /*hi_inclusive=*/false) == 0 ||
+                block.RangeMayMatch(lo, hi, false),
             "a half-open range is found");
       RangeCount counted;
       if (!block.CountRange(lo, hi, true, &counted)) continue;
-      const auto count = static_cast<uint64_t>(end - first);
-      Check(counted.count >= count, "no key is left out of a count");
-      Check(counted.count <=
-                count + counted.low_ambiguous + counted.high_ambiguous,
-            "a count is exact but for its ends");
+      Check(CountIsOf(count, counted), "a count is exact but for its ends");
     }
   }
 }
+
+// A block that was built of the input's keys.
+struct BuiltBlock {
+  BuiltBlock(const std::string& bytes, const BuildInput& input)
+      : copy(bytes), block(copy.slice()) {
+    Check(block.status().ok(), "what was built can be opened");
+    CheckKeys(block, input.keys());
+    CheckQueries(block, input.keys(), input.queries());
+  }
+  const GuardedBlock copy;
+  const FilterBlock block;
+};
 
 // ---- SuRF ----
 
@@ -158,14 +166,9 @@ void BuildSurf(const Slice& data) {
     Check(key_bytes > 1000, "a small filter can be built");
     return;
   }
-  const GuardedBlock copy(bytes);
-  const FilterBlock block(copy.slice());
-  Check(block.status().ok(), "what was built can be opened");
-  CheckKeys(block, input.keys());
-  CheckQueries(block, input.keys(), input.queries());
-
-  if (block.directory().parts().size() != 1) return;
-  const auto& surf = static_cast<const Surf&>(*block.filter());
+  const BuiltBlock built(bytes, input);
+  if (built.block.directory().parts().size() != 1) return;
+  const auto& surf = static_cast<const Surf&>(*built.block.filter());
   Surf::Iterator it(&surf);
   it.SeekToFirst();
   for (const std::string& key : input.keys()) {
@@ -236,11 +239,7 @@ void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
       BuildProteusBlock(input.keys(), settings, std::move(samples),
                         input.Salt(), static_cast<uint64_t>(part_bytes));
   Check(!bytes.empty(), "the filter can be built");
-  const GuardedBlock copy(bytes);
-  const FilterBlock block(copy.slice());
-  Check(block.status().ok(), "what was built can be opened");
-  CheckKeys(block, input.keys());
-  CheckQueries(block, input.keys(), input.queries());
+  BuiltBlock(bytes, input);
 }
 
 void BuildProteus(const Slice& data) {
