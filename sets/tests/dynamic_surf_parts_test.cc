@@ -28,14 +28,7 @@ using Strings = std::vector<std::string>;
 
 constexpr FilterSalt kSalt = {17, 4};
 
-SurfSuffix Suffix(uint32_t hash_bits, uint32_t real_bits) {
-  SurfSuffix suffix;
-  suffix.hash_bits = hash_bits;
-  suffix.real_bits = real_bits;
-  return suffix;
-}
-const SurfSuffix kSuffixes[] = {Suffix(0, 0), Suffix(3, 0), Suffix(0, 4),
-                                Suffix(2, 11), Suffix(0, 32)};
+const SurfSuffix kSuffixes[] = {{0, 0}, {3, 0}, {0, 4}, {2, 11}, {0, 32}};
 
 // The payload that SurfBuilder builds of the keys.
 std::string FreshPayload(const KeySet& keys, const SurfSuffix& suffix) {
@@ -238,18 +231,18 @@ void TakeAll(const Strings& universe, const Strings& first, int length,
 // One key is the prefix of another, and keys collide at leaves whose suffix
 // bits are the same and which are not.
 TEST(DynamicSurfPartsTest, AllSequencesOverThreeKeys) {
-  for (const SurfSuffix& suffix : {Suffix(0, 0), Suffix(1, 3)}) {
+  for (const SurfSuffix& suffix : {SurfSuffix{0, 0}, SurfSuffix{1, 3}}) {
     TakeAll({"ab", "ac\xff", "ac\xff\x01"}, {"b"}, 5, suffix);
   }
-  TakeAll({"a", "ab", "abc"}, {"ab"}, 5, Suffix(0, 8));
-  TakeAll({"", "\xff", "\xff\xff"}, {}, 5, Suffix(0, 0));
+  TakeAll({"a", "ab", "abc"}, {"ab"}, 5, {0, 8});
+  TakeAll({"", "\xff", "\xff\xff"}, {}, 5, {0, 0});
 }
 
 TEST(DynamicSurfPartsTest, AllLongSequencesOverTwoKeys) {
   for (const Strings& first : {Strings{}, {"key 1"}, {"key 1", "key 2"}}) {
-    TakeAll({"key 1", "key 2"}, first, 6, Suffix(0, 0));
+    TakeAll({"key 1", "key 2"}, first, 6, {0, 0});
   }
-  TakeAll({"key 1", "key 2"}, {"key 2"}, 7, Suffix(0, 0));
+  TakeAll({"key 1", "key 2"}, {"key 2"}, 7, {0, 0});
 }
 
 // ---- Random sequences ----
@@ -317,7 +310,7 @@ TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
 
 // Counts are exact where those of the SuRF are, if no key collides.
 TEST(DynamicSurfPartsTest, CountsAreExact) {
-  CheckedParts parts(Suffix(0, 8));
+  CheckedParts parts({0, 8});
   for (uint64_t i = 0; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
   parts.MergeAndCompare();
   for (uint64_t i = 1; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
@@ -337,7 +330,7 @@ TEST(DynamicSurfPartsTest, CountsAreExact) {
 
 // A deleted key is no false positive, neither before nor after a merge.
 TEST(DynamicSurfPartsTest, DeletedKeysAreGone) {
-  CheckedParts parts(Suffix(0, 0));
+  CheckedParts parts({0, 0});
   Strings keys;
   for (uint64_t i = 0; i < 2000; i++) {
     keys.push_back(BigEndian(i * 0x9e3779b97f4a7c15));
@@ -357,7 +350,7 @@ TEST(DynamicSurfPartsTest, DeletedKeysAreGone) {
 
 // Stepping over deleted keys ends, but at a bound that holds.
 TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
-  CheckedParts parts(Suffix(0, 8));
+  CheckedParts parts({0, 8});
   for (uint64_t i = 0; i < 3000; i++) parts.Insert(BigEndian(i << 40));
   parts.MergeAndCompare();
   for (uint64_t i = 100; i < 2900; i++) parts.Delete(BigEndian(i << 40));
@@ -378,8 +371,7 @@ TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
 
 // The key of a leaf cannot be told from one that is being inserted: both stay.
 TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
-  SurfParts parts(NewPart({"abc", "b"}, Suffix(0, 0)),
-                  std::make_unique<Front>());
+  SurfParts parts(NewPart({"abc", "b"}, {0, 0}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
   SurfMergeCounts counts;
@@ -397,8 +389,7 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
 }
 
 TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
-  SurfParts parts(NewPart({"abc", "b"}, Suffix(0, 8)),
-                  std::make_unique<Front>());
+  SurfParts parts(NewPart({"abc", "b"}, {0, 8}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
   SurfMergeCounts counts;
@@ -413,7 +404,7 @@ TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
   std::mt19937_64 random(3);
   KeySet keys;
   while (keys.size() < 20000) keys.insert(BigEndian(random()));
-  SurfParts parts(NewPart(keys, Suffix(0, 8)), std::make_unique<Front>());
+  SurfParts parts(NewPart(keys, {0, 8}), std::make_unique<Front>());
   for (int i = 0; i < 2000; i++) {
     const std::string key = BigEndian(random());
     keys.insert(key);
@@ -423,7 +414,7 @@ TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
   SurfMergeCounts counts;
   std::unique_ptr<SurfPart> merged;
   ASSERT_OK(Merge(parts, keys, &merged, &counts));
-  EXPECT_EQ(merged->payload(), FreshPayload(keys, Suffix(0, 8)));
+  EXPECT_EQ(merged->payload(), FreshPayload(keys, {0, 8}));
   EXPECT_LT(counts.sought, 600);
   EXPECT_GT(counts.sought, 0);
   EXPECT_TRUE(Merge(parts, keys, &merged, &counts, /*is_cancelled=*/true)
@@ -524,7 +515,7 @@ struct Saved {
 // The bytes of a SuRF with a deleted and an inserted key, and of one that came
 // and went.
 std::string SavedParts() {
-  CheckedParts parts(Suffix(2, 5), {"", "a", "ab", "abc", "x", "yellow"});
+  CheckedParts parts({2, 5}, {"", "a", "ab", "abc", "x", "yellow"});
   parts.Delete("ab");
   parts.Insert("abcd");
   parts.Insert("x");

@@ -405,12 +405,10 @@ void CheckEnds(const FilterBlock& block, const std::vector<Query>& queries,
 // All strings of these letters up to a length, each after `head`; and `more`.
 Strings Words(const std::string& letters, size_t length,
               const std::string& head = "", const Strings& more = {}) {
-  Strings words = {head};
-  for (size_t i = 0; i < words.size(); i++) {
-    if (words[i].size() == head.size() + length) continue;
-    for (char letter : letters) words.push_back(words[i] + letter);
+  Strings words = more;
+  for (const std::string& word : StringsOver(letters, length)) {
+    words.push_back(head + word);
   }
-  words.insert(words.end(), more.begin(), more.end());
   SortUnique(&words);
   return words;
 }

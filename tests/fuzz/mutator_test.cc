@@ -179,12 +179,11 @@ TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
 
 // A part that is damaged is refused, and the others are not.
 TEST(BlockLayoutTest, DamageOfAPartLeavesTheOthers) {
-  std::vector<std::string> keys;
-  std::vector<std::string> absent;
-  for (char c = 'a'; c <= 'y'; c += 2) {
-    keys.push_back(std::string(1, c) + "key");
-    absent.push_back(std::string(1, static_cast<char>(c + 1)) + "key");
-  }
+  const auto key_of = [](size_t i) {
+    return std::string(1, static_cast<char>('a' + i)) + "key";
+  };
+  const Keys keys = MakeKeys(13, [&](size_t i) { return key_of(2 * i); });
+  const Keys absent = MakeKeys(13, [&](size_t i) { return key_of(2 * i + 1); });
   const std::string blocks[] = {
       BuildPartedSurf(keys, 6, SurfSuffix(), FstOptions()),
       BuildPartedProteus(keys, 6, TrieAndSet(0, 32), 400)};
