@@ -428,14 +428,15 @@ TEST(QuotientMultisetTest, BadArguments) {
     EXPECT_EQ(nullptr, filter);
   }
 
+  const auto expect_refused =
+      [&](const std::vector<const QuotientMultiset*>& filters) {
+        EXPECT_TRUE(
+            MergeQuotientMultisets(filters, &filter).IsInvalidArgument());
+      };
   const auto some = NewQuotientFilter({8, 8}, {1, 2});
-  const auto others_salt = NewQuotientFilter({8, 8}, {1, 3});
-  const auto other_bits = NewQuotientFilter({8, 9}, {1, 2});
-  EXPECT_TRUE(MergeQuotientMultisets({}, &filter).IsInvalidArgument());
-  EXPECT_TRUE(MergeQuotientMultisets({some.get(), others_salt.get()}, &filter)
-                  .IsInvalidArgument());
-  EXPECT_TRUE(MergeQuotientMultisets({some.get(), other_bits.get()}, &filter)
-                  .IsInvalidArgument());
+  expect_refused({});
+  expect_refused({some.get(), NewQuotientFilter({8, 8}, {1, 3}).get()});
+  expect_refused({some.get(), NewQuotientFilter({8, 9}, {1, 2}).get()});
   for (const unsigned quotient_bits : {0u, 16u, 17u, ~0u}) {
     EXPECT_TRUE(ResizeQuotientMultiset(*some, quotient_bits, &filter)
                     .IsInvalidArgument());
@@ -446,8 +447,7 @@ TEST(QuotientMultisetTest, BadArguments) {
   const auto full = NewQuotientFilter({1, 1});
   ASSERT_TRUE(full->Insert(0));
   EXPECT_FALSE(full->Insert(0));
-  EXPECT_TRUE(MergeQuotientMultisets({full.get(), full.get()}, &filter)
-                  .IsInvalidArgument());
+  expect_refused({full.get(), full.get()});
 }
 
 // ---- The public filter ----

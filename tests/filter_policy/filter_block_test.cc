@@ -10,13 +10,12 @@
 #include <atomic>
 #include <thread>
 
-#include "db_bench_ext/memory_filter.h"
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/advanced_cache.h"
-#include "rocksdb/convenience.h"
 #include "test_util/testharness.h"
 #include "tests/filter_policy/small_blocks.h"
+#include "tests/filter_policy/spec_filter.h"
 #include "tests/fuzz/block_contracts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -179,13 +178,10 @@ TEST(FilterBlockTest, BuilderVerifiesItsBlockIfAskedTo) {
 class SharedFilterTest : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(SharedFilterTest, QuestionsShareNoState) {
-  std::shared_ptr<const FilterPolicy> policy;
-  ASSERT_OK(
-      FilterPolicy::CreateFromString(ConfigOptions(), GetParam(), &policy));
   for (const KeyFamily& family : KeyFamilies(3000, 31)) {
     SCOPED_TRACE(family.name);
-    const std::vector<std::string>& keys = family.keys;
-    const MemoryFilter filter(policy, keys);
+    const Keys& keys = family.keys;
+    const MemoryFilter filter = FilterOf(GetParam(), keys);
     const FilterBlock& block = *filter.block();
     std::vector<std::thread> threads;
     std::atomic<int> failures{0};

@@ -25,14 +25,13 @@ using PriorQueries = std::vector<LocatedQuery>;
 
 std::vector<KeyFamily> HurtfulFamilies() {
   std::vector<KeyFamily> families = KeyFamilies(300, 41);
-  families.push_back({"no key", {}});
-  families.push_back({"the empty key", {""}});
-  families.push_back({"one key", {"a key"}});
-  families.push_back(
-      {"zeros", {"", std::string(1, '\0'), std::string(9, '\0')}});
-  families.push_back({"the last keys", {"\xff", "\xff\xff", "\xff\xff\xff"}});
-  families.push_back(
-      {"long keys", {std::string(5000, 'a'), std::string(70000, 'b')}});
+  const std::initializer_list<KeyFamily> few = {
+      {"no key", {}},
+      {"one key", {"a key"}},
+      {"zeros", {"", std::string(1, '\0'), std::string(9, '\0')}},
+      {"the last keys", {"\xff", "\xff\xff", "\xff\xff\xff"}},
+      {"long keys", {std::string(5000, 'a'), std::string(70000, 'b')}}};
+  families.insert(families.end(), few);
   // Times, some of them beside keys that have none.
   KeyFamily times = {"times", {"", "user:1|", std::string(40, '\xff')}};
   KeyFamily bytes = {"binary times", {std::string(12, '\0')}};

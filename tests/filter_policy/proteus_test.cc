@@ -98,10 +98,9 @@ Keys SmallBounds() {
     bounds.push_back("\x80" + std::string(zeros, '\0'));
     bounds.push_back(std::string(zeros, '\0'));
   }
-  bounds.push_back(std::string("\x80\0\0\0\0\0\0\0\0\x01", 10));
-  bounds.push_back("\x7f" + std::string(9, '\xff'));
-  bounds.push_back("\xff\xff\xff\xff\xff\xff\xff\xff\xff");
-  bounds.push_back("\x02");
+  bounds.insert(bounds.end(), {std::string("\x80\0\0\0\0\0\0\0\0\x01", 10),
+                               "\x7f" + std::string(9, '\xff'),
+                               std::string(9, '\xff'), "\x02"});
   SortUnique(&bounds);
   return bounds;
 }
