@@ -26,7 +26,7 @@ inline constexpr char kSamplesProperty[] = "protean.samples";
 inline constexpr char kModelMicrosProperty[] = "protean.model_micros";
 inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
 // What a false positive was taken to cost, such as "2us". Absent if that was
-// kUsualPrice (false_positive_price.h).
+// kUsualPrice (query_demand.h).
 inline constexpr char kPriceProperty[] = "protean.false_positive_price";
 // The queries that each key of the file was taken to be asked, if they were
 // found to be so few that the time to build counts (query_demand.h).

@@ -73,7 +73,7 @@ class ProteanFilterPolicy : public FilterPolicy {
       const FilterBuildingContext& context) const override;
   // GetBuilderWithContext for a DB with the given Env, which RocksDB's context
   // lacks. `price` is that of a false positive in files of the level
-  // (false_positive_price.h), unless the policy's options set another. Unless
+  // (query_demand.h), unless the policy's options set another. Unless
   // `built` is nullptr, the properties of the filter are stored there when it
   // is finished. Returns nullptr for no filter.
   virtual FilterBitsBuilder* NewBuilder(

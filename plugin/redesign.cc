@@ -36,12 +36,12 @@
 #include <vector>
 
 #include "db/dbformat.h"
-#include "filter_policy/false_positive_price.h"
 #include "filter_policy/filter_budget.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/query_demand.h"
 #include "filter_policy/samples/query_queue.h"
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_run.h"

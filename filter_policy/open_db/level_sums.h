@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/false_positive_price.h"
+#include "filter_policy/query_demand.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/rocksdb_namespace.h"

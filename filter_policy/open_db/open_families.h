@@ -28,13 +28,13 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/false_positive_price.h"
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/miss_cache.h"
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_db/unit_heat.h"
+#include "filter_policy/query_demand.h"
 #include "filter_policy/samples/sample_store.h"
 #include "port/port.h"
 #include "rocksdb/env.h"
@@ -46,7 +46,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Level price ----
 
 // The price of a false positive in the files of a level, while a DB is open
-// (filter_policy/false_positive_price.h). It is found when a filter is built,
+// (filter_policy/query_demand.h). It is found when a filter is built,
 // or when filters are refreshed, by the reads since it was found before.
 
 // Not thread safe.
@@ -236,7 +236,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   static std::vector<FamilyState> StatesIn(const PathFilter& selects);
 
   // Returns the cost of a false positive in files of a level, as a class of
-  // prices (false_positive_price.h), by its reads since the price was last
+  // prices (query_demand.h), by its reads since the price was last
   // found; 0 if there have been too few. The times of reads from files are
   // those in `statistics`, unless this is nullptr.
   uint64_t PriceOf(const void* family, int level, const Statistics* statistics);
