@@ -117,10 +117,9 @@ class DeletionStretchesBuilder {
   };
 
   void AddDeletion(const Slice& key);
-  // Ends the present stretch at the value `key`.
+  // Ends the present stretch at the value `key`, and keeps it if it is long
+  // enough.
   void EndStretch(const Slice& key);
-  // Keeps the present stretch, if it is long enough.
-  void Keep(const Slice& end);
   // Keeps the longest stretches, in half of the bytes.
   void DropShort();
 

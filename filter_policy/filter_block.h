@@ -182,9 +182,8 @@ class FilterDirectory {
  private:
   // Returns what the open function of its kind takes, for the bytes of a unit.
   PartContents ContentsOf(const UnitName& name, const Slice& bytes) const;
-  // Reads what follows the fixed fields; false if lengths do not fit.
-  bool ReadEntries(Slice input, uint32_t num_parts, uint64_t offset,
-                   uint64_t block_size);
+  // Reads all from the number of keys on; false if lengths do not fit.
+  bool ReadEntries(Slice input, uint64_t offset, uint64_t block_size);
 
   FilterBlockHeader header_;
   std::vector<FilterPart> parts_;
@@ -197,13 +196,11 @@ class FilterDirectory {
 class FilterBlockWriter {
  public:
   // Adds a part, and returns where the payload of its first unit belongs:
-  // `payload_size` zero bytes, followed by kReadPadding zero bytes. Once the
-  // payloads are there, FinishPart() completes the part.
+  // `payload_size` zero bytes, followed by kReadPadding zero bytes.
   char* AddPart(uint64_t num_keys, const Slice& begin, const Slice& design,
                 uint64_t payload_size);
   // Adds the part's second unit, and returns where its payload belongs.
   char* AddSecondUnit(uint64_t payload_size);
-  void FinishPart(const FilterSalt& salt);
 
   size_t num_parts() const { return parts_.size(); }
   // The bytes of all units so far.

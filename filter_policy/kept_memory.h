@@ -76,7 +76,7 @@ class KeptMemory {
   struct Account;
   struct Sum;
 
-  Account* const account_;
+  Account* account_;
   const Shrink shrink_;
   size_t bytes_ = 0;  // requires the mutex of all
 };

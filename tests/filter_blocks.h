@@ -110,7 +110,6 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
     if (plan[i].second_size > 0) {
       builder->WriteSecond(i, writer.AddSecondUnit(plan[i].second_size));
     }
-    writer.FinishPart(salt);
   }
   block->assign(writer.Size(header), '\0');
   writer.Write(header, block->data());
@@ -163,7 +162,6 @@ inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
     if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
     builder.Write(0, writer.AddPart(plan[0].num_keys, begin, plan[0].design,
                                     plan[0].payload_size));
-    writer.FinishPart(salt);
   }
   std::string block(writer.Size(header), '\0');
   writer.Write(header, block.data());

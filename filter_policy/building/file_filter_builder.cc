@@ -264,7 +264,6 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
     if (part.second_size > 0) {
       builder_->WriteSecond(i, writer_.AddSecondUnit(part.second_size));
     }
-    writer_.FinishPart(task_.salt);
   }
   const uint64_t bytes = writer_.part_bytes() - bytes_before;
   fill_ = static_cast<double>(bytes) / static_cast<double>(max_size);
