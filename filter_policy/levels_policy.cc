@@ -8,6 +8,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_type.h"
+#include "util/defer.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -79,31 +80,15 @@ std::string WithHashesEscaped(const std::string& text) {
   return escaped;
 }
 
-// Lives while a thread makes the policies of a list. A policy that is a list
+// True while the thread makes the policies of a list. A policy that is a list
 // itself is refused before it makes its own policies, so nesting goes no
 // deeper.
-class ListBeingMade {
- public:
-  ListBeingMade() : inside_another_(inside_) { inside_ = true; }
-  ~ListBeingMade() { inside_ = inside_another_; }
-  ListBeingMade(const ListBeingMade&) = delete;
-  ListBeingMade& operator=(const ListBeingMade&) = delete;
-
-  bool inside_another() const { return inside_another_; }
-
- private:
-  static thread_local bool inside_;
-  const bool inside_another_;
-};
-
-thread_local bool ListBeingMade::inside_ = false;
+thread_local bool list_is_being_made = false;
 
 Status ParseList(const ConfigOptions& config, const std::string& value,
                  Options* options) {
-  const ListBeingMade making;
-  if (making.inside_another()) {
-    return Status::InvalidArgument(kListInList);
-  }
+  if (list_is_being_made) return Status::InvalidArgument(kListInList);
+  const SaveAndRestore<bool> making(&list_is_being_made, true);
   const std::string list = WithoutBraces(trim(value));
   ConfigOptions strict = config;
   strict.ignore_unknown_options = false;
@@ -231,7 +216,7 @@ Status LevelsFilterPolicy::ValidateOptions(
           "filter_budget_bytes is for the filters of all levels, so only "
           "one of the policies can have it");
     }
-    if (AsProteanFilterPolicy(entry.policy.get()) == nullptr && !any_policy) {
+    if (own == nullptr && !any_policy) {
       return Refuse(ListOf(options_),
                     entry.text + " needs table_factory=ProteanTable");
     }
@@ -243,10 +228,18 @@ Status LevelsFilterPolicy::ValidateOptions(
   return ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts);
 }
 
-const ProteanFilterPolicy* LevelsFilterPolicy::Budgeted() const {
+std::vector<const ProteanFilterPolicy*> LevelsFilterPolicy::Own() const {
+  std::vector<const ProteanFilterPolicy*> own;
   for (const Options::Entry& entry : options_.policies) {
-    const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
-    if (own != nullptr && own->FilterMemory() > 0) return own;
+    const auto* policy = AsProteanFilterPolicy(entry.policy.get());
+    if (policy != nullptr) own.push_back(policy);
+  }
+  return own;
+}
+
+const ProteanFilterPolicy* LevelsFilterPolicy::Budgeted() const {
+  for (const ProteanFilterPolicy* own : Own()) {
+    if (own->FilterMemory() > 0) return own;
   }
   return nullptr;
 }
@@ -258,9 +251,8 @@ std::shared_ptr<TreeFilters> LevelsFilterPolicy::Filters() const {
 
 std::shared_ptr<void> LevelsFilterPolicy::SearchAllDesigns() const {
   const auto all = std::make_shared<std::vector<std::shared_ptr<void>>>();
-  for (const Options::Entry& entry : options_.policies) {
-    const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
-    if (own != nullptr) all->push_back(own->SearchAllDesigns());
+  for (const ProteanFilterPolicy* own : Own()) {
+    all->push_back(own->SearchAllDesigns());
   }
   return all;
 }
@@ -296,10 +288,7 @@ FilterBitsBuilder* LevelsFilterPolicy::NewBuilder(
 
 std::shared_ptr<SampleStore> LevelsFilterPolicy::Samples() const {
   std::call_once(samples_shared_, [this] {
-    for (const Options::Entry& entry : options_.policies) {
-      const ProteanFilterPolicy* own =
-          AsProteanFilterPolicy(entry.policy.get());
-      if (own == nullptr) continue;
+    for (const ProteanFilterPolicy* own : Own()) {
       if (samples_ != nullptr) {
         own->ShareSamples(samples_);
       } else {

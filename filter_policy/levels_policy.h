@@ -76,6 +76,8 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   uint64_t FilterMemory() const override;
 
  private:
+  // The policies of Protean, in order.
+  std::vector<const ProteanFilterPolicy*> Own() const;
   // The policy that has a budget, or nullptr.
   const ProteanFilterPolicy* Budgeted() const;
 
