@@ -32,33 +32,6 @@ bool CutsFilters(const BlockBasedTableOptions& options) {
   return options.cache_index_and_filter_blocks && !are_pinned;
 }
 
-// ---- Building charge ----
-
-BuildingCharge::BuildingCharge(const BlockBasedTableOptions& options,
-                               Logger* info_log)
-    : info_log_(info_log) {
-  const auto charge = options.cache_usage_options.options_overrides.find(
-      CacheEntryRole::kFilterConstruction);
-  if (options.block_cache != nullptr &&
-      charge != options.cache_usage_options.options_overrides.end() &&
-      charge->second.charged == CacheEntryRoleOptions::Decision::kEnabled) {
-    reservation_ = std::make_unique<
-        CacheReservationManagerImpl<CacheEntryRole::kFilterConstruction>>(
-        options.block_cache);
-  }
-}
-
-void BuildingCharge::Set(size_t bytes) {
-  if (reservation_ == nullptr) return;
-  const Status s = reservation_->UpdateCacheReservation(bytes);
-  if (s.ok() || failure_logged_) return;
-  failure_logged_ = true;
-  Log(InfoLogLevel::WARN_LEVEL, info_log_,
-      "Protean: the block cache has no room for the memory that building this "
-      "file's filter takes: %s",
-      s.ToString().c_str());
-}
-
 // ---- File report ----
 
 void FileReport::Add(uint64_t keys, const FilterReport& report) {
@@ -137,12 +110,18 @@ FileFilterBuilder::FileFilterBuilder(FilterKind kind, FileBuilders builders,
       builders_(std::move(builders)),
       info_log_(context.info_log),
       built_(std::move(built)),
-      verify_(context.table_options.detect_filter_construct_corruption),
-      charge_(context.table_options, context.info_log) {
-  task_.salt = FilterSalt::Draw();
-  if (CutsFilters(context.table_options)) {
-    task_.part_bytes = PartBytes(context.table_options);
+      verify_(context.table_options.detect_filter_construct_corruption) {
+  const BlockBasedTableOptions& table = context.table_options;
+  const auto& roles = table.cache_usage_options.options_overrides;
+  const auto role = roles.find(CacheEntryRole::kFilterConstruction);
+  if (table.block_cache != nullptr && role != roles.end() &&
+      role->second.charged == CacheEntryRoleOptions::Decision::kEnabled) {
+    charged_ = std::make_unique<
+        CacheReservationManagerImpl<CacheEntryRole::kFilterConstruction>>(
+        table.block_cache);
   }
+  task_.salt = FilterSalt::Draw();
+  if (CutsFilters(table)) task_.part_bytes = PartBytes(table);
   note_bytes_ = task_.part_bytes == 0
                     ? kUsualNoteBytes
                     : std::min<size_t>(task_.part_bytes, kUsualNoteBytes);
@@ -158,11 +137,22 @@ void FileFilterBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   AddKey(key);
 }
 
+void FileFilterBuilder::Charge(size_t bytes) {
+  if (charged_ == nullptr) return;
+  const Status s = charged_->UpdateCacheReservation(bytes);
+  if (s.ok() || charge_failed_) return;
+  charge_failed_ = true;
+  Log(InfoLogLevel::WARN_LEVEL, info_log_,
+      "Protean: the block cache has no room for the memory that building this "
+      "file's filter takes: %s",
+      s.ToString().c_str());
+}
+
 // ---- Keys ----
 
 void FileFilterBuilder::NoteMemory() {
   unnoted_bytes_ = 0;
-  charge_.Set(Memory());
+  Charge(Memory());
   if (builder_ != nullptr && (builder_->IsFull() || IsPartFull())) {
     Timed([&] { EndBuilder(/*more_follow=*/true); });
   }
@@ -259,7 +249,7 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
         writer_.AddPart(part.num_keys, i == 0 ? builder_begin_ : part.begin,
                         part.design, part.payload_size);
     // Writing the first part builds what all of them share.
-    if (i <= 1) charge_.Set(Memory());
+    if (i <= 1) Charge(Memory());
     builder_->Write(i, payload);
     if (part.second_size > 0) {
       builder_->WriteSecond(i, writer_.AddSecondUnit(part.second_size));
@@ -271,7 +261,7 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
   last_key_ = builder_->last_key().ToString();
   header_.num_keys += builder_->num_keys();
   builder_.reset();
-  charge_.Set(Memory());
+  Charge(Memory());
 }
 
 Slice FileFilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
@@ -320,12 +310,12 @@ size_t FileFilterBuilder::FinishBlock(std::unique_ptr<const char[]>* buf) {
     if (!builders_.tell_lengths) header_.key_lengths = 0;
   }
   const size_t size = writer_.Size(header_);
-  charge_.Set(writer_.part_bytes() + size);
+  Charge(writer_.part_bytes() + size);
   char* const bytes = new char[size]();
   buf->reset(bytes);
   writer_.Write(header_, bytes);
   PublishReport(size);
-  charge_.Set(size);
+  Charge(size);
   return size;
 }
 

@@ -51,24 +51,6 @@ struct FinishedFilter {
   BuildCounts counts;
 };
 
-// ---- Building charge ----
-
-// Charges the block cache for the memory that building a filter takes, if its
-// options say so. Memory that the cache has no room for is used all the same,
-// as by RocksDB's Bloom filters.
-
-class BuildingCharge {
- public:
-  BuildingCharge(const BlockBasedTableOptions& options, Logger* info_log);
-
-  void Set(size_t bytes);
-
- private:
-  Logger* const info_log_;
-  std::unique_ptr<CacheReservationManager> reservation_;
-  bool failure_logged_ = false;
-};
-
 // ---- File report ----
 
 // The report of a file's filter: sums and averages over its builders, and the
@@ -214,6 +196,11 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // Counts a key that no filter holds.
   void CountKey(const Slice& key);
 
+  // Charges the block cache for this memory, if its options say so. Memory that
+  // the cache has no room for is used all the same, as by RocksDB's Bloom
+  // filters.
+  void Charge(size_t bytes);
+
   // Adds the present builder to the report.
   void Report();
   // Stores the report where it was asked for.
@@ -228,7 +215,8 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   size_t note_bytes_;
   size_t unnoted_bytes_ = 0;
   double bits_per_key_;
-  BuildingCharge charge_;
+  std::unique_ptr<CacheReservationManager> charged_;  // nullptr if not charged
+  bool charge_failed_ = false;
 
   std::unique_ptr<RangeFilterBuilder> builder_;  // nullptr between two of them
   std::string builder_begin_;                    // see FilterPart

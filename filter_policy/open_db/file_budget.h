@@ -82,16 +82,11 @@ class TreeFilters {
     states_[tree].expected_keys = keys;
   }
 
-  // Plans a tree. If it is planned twice at a time, the later plan counts until
-  // either ends.
-  void Plan(const Tree& tree, std::vector<FileFilter> files) {
+  // Plans a tree, or ends its plan. If it is planned twice at a time, the later
+  // plan counts until either ends.
+  void Plan(const Tree& tree, std::optional<std::vector<FileFilter>> files) {
     const Lock lock(mutex_);
     states_[tree].plan = std::move(files);
-  }
-  void EndPlan(const Tree& tree) {
-    const Lock lock(mutex_);
-    const auto state = states_.find(tree);
-    if (state != states_.end()) state->second.plan.reset();
   }
 
  private:

@@ -94,22 +94,12 @@ std::vector<FamilyState> DBSession::StatesIn(const PathFilter& selects) {
   return found;
 }
 
-void DBSession::EnterRefresh(
-    const void* family, const std::function<void(RefreshCounts*)>& change) {
+void DBSession::WithRefreshes(
+    const void* family,
+    const std::function<void(RefreshCounts*, RefreshMemory*)>& function) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  change(&families_[family].refreshes);
-}
-
-RefreshMemory DBSession::RefreshMemoryOf(const void* family) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = families_.find(family);
-  return found == families_.end() ? RefreshMemory()
-                                  : found->second.refresh_memory;
-}
-
-void DBSession::SetRefreshMemory(const void* family, RefreshMemory memory) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  families_[family].refresh_memory = std::move(memory);
+  Family& entry = families_[family];
+  function(&entry.refreshes, &entry.refresh_memory);
 }
 
 uint64_t DBSession::PriceOf(const void* family, int level,
@@ -379,20 +369,13 @@ double OpenFile::ShareReadInVain(AskedFor asked_for) const {
          static_cast<double>(found + in_vain);
 }
 
-bool OpenFile::ReportDamage(const char* what, const Status& status) {
-  if (damage_reported_.exchange(true)) return false;
+bool OpenFile::ReportOnce(const char* what, const Status& status,
+                          std::atomic<bool>* reported) const {
+  if (reported->exchange(true)) return false;
   Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
       "ProteanTable: %s is read without %s: %s", description_.path.c_str(),
       what, status.ToString().c_str());
   return true;
-}
-
-void OpenFile::ReportFailedPart(const Status& status) {
-  if (failure_reported_.exchange(true)) return;
-  Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
-      "ProteanTable: %s is read without a part of its filter while that cannot "
-      "be read: %s",
-      description_.path.c_str(), status.ToString().c_str());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

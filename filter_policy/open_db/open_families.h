@@ -250,12 +250,11 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
                        const std::string& family_name,
                        const BuildCounts& counts);
 
-  // Changes the counts of a column family's refreshes.
-  void EnterRefresh(const void* family,
-                    const std::function<void(RefreshCounts*)>& change);
-  RefreshMemory RefreshMemoryOf(const void* family) const;
-  // If refreshes of a column family overlap, the one that ends last counts.
-  void SetRefreshMemory(const void* family, RefreshMemory memory);
+  // Calls a function with a column family's counts of refreshes, and with the
+  // memory of refreshes. If they overlap, the memory of the last one counts.
+  void WithRefreshes(
+      const void* family,
+      const std::function<void(RefreshCounts*, RefreshMemory*)>& function);
 
   // The queue of a column family in `store`, as SampleStore::Open returns it.
   // The DB holds it until this session ends, or until it is held nowhere else
@@ -376,9 +375,14 @@ class OpenFile {
 
   // `what`, such as "its filter", is damaged. Only the first call is logged.
   // Returns true if this is the first.
-  bool ReportDamage(const char* what, const Status& status);
+  bool ReportDamage(const char* what, const Status& status) {
+    return ReportOnce(what, status, &damage_reported_);
+  }
   // A part of the filter cannot be read this time. The first call is logged.
-  void ReportFailedPart(const Status& status);
+  void ReportFailedPart(const Status& status) {
+    ReportOnce("a part of its filter while that cannot be read", status,
+               &failure_reported_);
+  }
 
  private:
   friend class DBSession;
@@ -391,6 +395,8 @@ class OpenFile {
             use_.load(std::memory_order_relaxed), description_.properties,
             Counts()};
   }
+  bool ReportOnce(const char* what, const Status& status,
+                  std::atomic<bool>* reported) const;
   FileCounts Counts() const {
     const auto& loads = description_.filter_loads;
     return {counts_.Load(), loads == nullptr ? FilterLoads() : loads->Load()};
