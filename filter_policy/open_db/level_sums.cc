@@ -65,17 +65,13 @@ GetCounts GetTally::Load() const {
   counts.negatives = sums[kNegative] + sums[kFound + kNegative];
   counts.positives = sums[kPositive] + sums[kFound + kPositive];
   counts.true_positives = sums[kFound + kPositive] + sums[kFoundLater];
-  counts.reads = ReadsOf(sums);
-  return counts;
-}
-
-ReadCounts GetTally::ReadsOf(const Sums& sums) {
   // Threads count on meanwhile.
-  uint64_t gets = sums[kPositive] + sums[kFound + kPositive];
-  gets -= std::min(gets, sums[kGetUnknown]);
+  const uint64_t gets =
+      counts.positives - std::min(counts.positives, sums[kGetUnknown]);
   const uint64_t gets_from_file = std::min(gets, sums[kGetFromFile]);
-  return {sums[kSeekFromCache] + gets - gets_from_file,
-          sums[kSeekFromFile] + gets_from_file};
+  counts.reads = {sums[kSeekFromCache] + gets - gets_from_file,
+                  sums[kSeekFromFile] + gets_from_file};
+  return counts;
 }
 
 void GetTally::CountBatch(const FilterAnswers& answers, size_t keys,
@@ -124,6 +120,15 @@ double RequestsSaved(const LevelSums& level) {
          static_cast<double>(reads.all() + 1);
 }
 
+// The basis of a filter of Protean with these properties.
+DesignBasis BasisOf(const UserCollectedProperties& properties) {
+  if (PropertyNumber(properties, kSamplesProperty, 0) > 0) {
+    return DesignBasis::kSamples;
+  }
+  return PredictedFprOf(properties) >= 0 ? DesignBasis::kKeys
+                                         : DesignBasis::kPrescribed;
+}
+
 // The numbers have the names that they have in plugin/filter_statistics.h.
 std::string LevelToString(int level, const LevelSums& sums) {
   std::string line =
@@ -150,14 +155,6 @@ std::string LevelToString(int level, const LevelSums& sums) {
 }
 
 }  // namespace
-
-DesignBasis BasisOf(const UserCollectedProperties& properties) {
-  if (PropertyNumber(properties, kSamplesProperty, 0) > 0) {
-    return DesignBasis::kSamples;
-  }
-  return PredictedFprOf(properties) >= 0 ? DesignBasis::kKeys
-                                         : DesignBasis::kPrescribed;
-}
 
 void LevelSums::Add(const FileState& file) {
   const TableProperties& properties = *file.properties;

@@ -26,11 +26,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Build counts ----
+// ---- Counts of a family and of a file ----
 
-// Filters that were built for new files, and the time that it took once their
-// keys were known.
-
+// Filters that were built for new files.
 struct BuildCounts {
   uint64_t filters = 0;
   uint64_t keys = 0;
@@ -47,8 +45,6 @@ struct BuildCounts {
     return *this;
   }
 };
-
-// ---- Refresh counts ----
 
 // The refreshes of a column family since its DB was opened, for the statistics.
 struct RefreshCounts {
@@ -67,13 +63,9 @@ struct RefreshCounts {
   uint64_t bytes_decided = 0;
 };
 
-// ---- Filter loads ----
-
-// Filter blocks that were read for a file: whole filters, or parts of
-// partitioned ones. A block that is in memory already, in the block cache or
-// elsewhere, is not counted again: where counts keep rising, filters do not
-// stay in memory.
-
+// Filter blocks that were read for a file: whole filters, or parts of them. A
+// block that is in memory already is not counted again: where counts keep
+// rising, filters do not stay in memory.
 struct FilterLoads {
   uint64_t blocks = 0;
   uint64_t bytes = 0;
@@ -108,10 +100,6 @@ class SharedFilterLoads {
   std::atomic<uint64_t> failed_{0};
 };
 
-// ---- Filter use ----
-
-// Whether seeks ask the filter of a file.
-
 // kUsed if seeks ask the filter of a file; otherwise the reason why not.
 enum class FilterUse : uint8_t {
   kUsed,
@@ -136,12 +124,10 @@ inline const char* ToString(FilterUse use) {
 
 // ---- Seek counts ----
 
-// Outcomes of seeks in SST files whose filters were asked.
-// plugin/filter_statistics.h defines the outcomes.
-//
-// Counting must not slow down reads. An iterator counts in plain numbers of
-// its own, and hands them over now and then to the counts of its file, which
-// other threads read and add to.
+// Outcomes of seeks in SST files whose filters were asked, as
+// plugin/filter_statistics.h defines them. Counting must not slow down reads:
+// an iterator counts in plain numbers of its own, and hands them over now and
+// then to the counts of its file, which other threads read and add to.
 
 // Whether a seek has a bound in its direction.
 enum class SeekKind : uint8_t { kClosed, kOpen };
@@ -155,38 +141,27 @@ enum class SeekEvent : uint8_t {
   kDeletionsSkipped,  // a stretch of deletions was skipped; not an outcome
 };
 
+inline constexpr size_t kSeekEvents = 6;
+
 // One number for each kind of seek and each event.
 template <typename Number>
-class SeekTable {
- public:
-  static constexpr size_t kEvents = 6;
-  static constexpr size_t kSize = 2 * kEvents;
-
+struct SeekTable : std::array<Number, 2 * kSeekEvents> {
+  SeekTable() { this->fill(0); }
   Number& operator()(SeekKind kind, SeekEvent event) {
-    return numbers_[Index(kind, event)];
+    return (*this)[static_cast<size_t>(kind) * kSeekEvents +
+                   static_cast<size_t>(event)];
   }
-  const Number& operator()(SeekKind kind, SeekEvent event) const {
-    return numbers_[Index(kind, event)];
+  Number operator()(SeekKind kind, SeekEvent event) const {
+    return const_cast<SeekTable&>(*this)(kind, event);
   }
-  // Access by position; all tables have the same order.
-  Number& operator[](size_t i) { return numbers_[i]; }
-  const Number& operator[](size_t i) const { return numbers_[i]; }
-
- private:
-  static constexpr size_t Index(SeekKind kind, SeekEvent event) {
-    return static_cast<size_t>(kind) * kEvents + static_cast<size_t>(event);
-  }
-
-  std::array<Number, kSize> numbers_{};
 };
 
 // One iterator's events, which it hands over long before they overflow.
 using SeekTally = SeekTable<uint16_t>;
 
-class SeekCounts : public SeekTable<uint64_t> {
- public:
+struct SeekCounts : SeekTable<uint64_t> {
   SeekCounts& operator+=(const SeekCounts& other) {
-    for (size_t i = 0; i < kSize; i++) (*this)[i] += other[i];
+    for (size_t i = 0; i < size(); i++) (*this)[i] += other[i];
     return *this;
   }
 
@@ -198,12 +173,7 @@ class SeekCounts : public SeekTable<uint64_t> {
            (*this)(kind, SeekEvent::kFalsePositive);
   }
 
-  bool IsZero() const {
-    for (size_t i = 0; i < kSize; i++) {
-      if ((*this)[i] != 0) return false;
-    }
-    return true;
-  }
+  bool IsZero() const { return *this == SeekCounts(); }
 };
 
 // Thread safe.
@@ -220,14 +190,14 @@ class SharedSeekCounts {
   }
   SeekCounts Load() const {
     SeekCounts counts;
-    for (size_t i = 0; i < SeekCounts::kSize; i++) {
+    for (size_t i = 0; i < counts.size(); i++) {
       counts[i] = numbers_[i].load(std::memory_order_relaxed);
     }
     return counts;
   }
 
  private:
-  SeekTable<std::atomic<uint64_t>> numbers_;
+  std::array<std::atomic<uint64_t>, 2 * kSeekEvents> numbers_{};
 };
 
 // ---- Get tally ----
@@ -323,8 +293,6 @@ class GetTally {
   GetTally& operator=(const GetTally&) = delete;
 
   GetCounts Load() const;
-  // The reads alone.
-  ReadCounts LoadReads() const { return ReadsOf(SumRows()); }
 
   // Counts the answer for a key, made when the filter was about to be asked.
   // `found` is whether the file has told something of the key.
@@ -377,7 +345,6 @@ class GetTally {
   // Called by RocksDB when the thread of a row, or the tally, ends.
   static void EndRow(void* row);
   Sums SumRows() const;
-  static ReadCounts ReadsOf(const Sums& sums);
 
   // Adds to a number that only this thread changes.
   static void Add(size_t number, uint64_t times, Row* row) {
@@ -423,9 +390,6 @@ inline const char* ToString(DesignBasis basis) {
                                                 "prescribed"};
   return kNames[static_cast<size_t>(basis)];
 }
-
-// The basis of a filter of Protean with these properties.
-DesignBasis BasisOf(const UserCollectedProperties& properties);
 
 // An open file, at one moment.
 struct FileState {

@@ -110,7 +110,7 @@ uint64_t DBSession::PriceOf(const void* family, int level,
   if (found == families_.end()) return 0;
   const auto of_level = found->second.levels.find(level);
   if (of_level == found->second.levels.end()) return 0;
-  return of_level->second.price.Update(of_level->second.gets.LoadReads(),
+  return of_level->second.price.Update(of_level->second.gets.Load().reads,
                                        file_micros);
 }
 
@@ -360,7 +360,7 @@ double OpenFile::ShareReadInVain(AskedFor asked_for) const {
     in_vain = seeks(SeekKind::kClosed, SeekEvent::kFalsePositive);
   }
   if (found + in_vain == 0) return 1;
-  const ReadCounts reads = level_->gets.LoadReads();
+  const ReadCounts reads = level_->gets.Load().reads;
   const double from_file = reads.all() == 0
                                ? 1
                                : static_cast<double>(reads.from_file) /

@@ -162,11 +162,10 @@ std::string Resolved(std::string file) {
 // Deletes the temporary files of a file that processes left when they died.
 void DeleteAbandoned(Env* env, const std::string& file) {
   constexpr uint64_t kOldSeconds = 60 * 60;
-  const size_t slash = file.rfind('/');
+  std::filesystem::path path(file);
   const std::string folder =
-      slash == std::string::npos ? "." : file.substr(0, slash + 1);
-  const std::string begin =
-      (slash == std::string::npos ? file : file.substr(slash + 1)) + ".";
+      path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string begin = path.filename().string() + ".";
   const size_t size =
       begin.size() + env->GenerateUniqueId().size() + strlen(kTemporary);
   std::vector<std::string> names;
@@ -176,13 +175,13 @@ void DeleteAbandoned(Env* env, const std::string& file) {
         !Slice(name).ends_with(kTemporary)) {
       continue;
     }
-    const std::string path = slash == std::string::npos ? name : folder + name;
+    const std::string abandoned = path.replace_filename(name).string();
     uint64_t modified = 0;
     int64_t now = 0;
-    if (env->GetFileModificationTime(path, &modified).ok() &&
+    if (env->GetFileModificationTime(abandoned, &modified).ok() &&
         env->GetCurrentTime(&now).ok() &&
         static_cast<uint64_t>(now) > modified + kOldSeconds) {
-      env->DeleteFile(path).PermitUncheckedError();
+      env->DeleteFile(abandoned).PermitUncheckedError();
     }
   }
 }
