@@ -42,10 +42,9 @@ uint64_t HashOf(const SampleQuery& query) {
 }  // namespace
 
 QueryQueue::QueryQueue(size_t capacity, uint32_t sample_every)
-    : capacity_(std::max<size_t>(capacity, 1)),
-      unsampled_(std::max<uint32_t>(sample_every, 1) - 1),
-      owner_(NextQueueNumber() << 32),
-      slot_((owner_ >> 32) % kSlots) {}
+    : owner_(NextQueueNumber() << 32), slot_((owner_ >> 32) % kSlots) {
+  SetLimits(capacity, sample_every);
+}
 
 void QueryQueue::SetLimits(size_t capacity, uint32_t sample_every) {
   capacity_.store(std::max<size_t>(capacity, 1), std::memory_order_relaxed);
