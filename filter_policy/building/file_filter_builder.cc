@@ -3,6 +3,7 @@
 #include "filter_policy/building/file_filter_builder.h"
 
 #include <algorithm>
+#include <map>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/option_types.h"
@@ -30,39 +31,6 @@ bool CutsFilters(const BlockBasedTableOptions& options) {
       FilterPinning(options) == PinningTier::kAll &&
       options.metadata_cache_options.unpartitioned_pinning == PinningTier::kAll;
   return options.cache_index_and_filter_blocks && !are_pinned;
-}
-
-// ---- File report ----
-
-void FileReport::Add(uint64_t keys, const FilterReport& report) {
-  model_micros_ += report.model_micros;
-  if (report.predicted_fpr >= 0) {
-    predicted_ += report.predicted_fpr * static_cast<double>(keys);
-    predicted_keys_ += keys;
-  }
-  for (Design& design : designs_) {
-    if (design.report.design != report.design) continue;
-    design.keys += keys;
-    return;
-  }
-  designs_.push_back({report, keys});
-}
-
-FilterReport FileReport::Whole() const {
-  if (designs_.empty()) return FilterReport();
-  FilterReport report = std::max_element(designs_.begin(), designs_.end(),
-                                         [](const Design& a, const Design& b) {
-                                           return a.keys < b.keys;
-                                         })
-                            ->report;
-  report.model_micros = model_micros_;
-  if (predicted_keys_ > 0) {
-    report.predicted_fpr = predicted_ / static_cast<double>(predicted_keys_);
-  }
-  if (designs_.size() > 1) {
-    report.design += " and " + std::to_string(designs_.size() - 1) + " more";
-  }
-  return report;
 }
 
 // ---- File filter builder ----
@@ -99,6 +67,38 @@ std::string LogLine(const FilterReport& report) {
                                                    : ", kept in ") +
          DecimalText(static_cast<double>(report.model_micros) / 1000, 1) +
          " ms";
+}
+
+// The report of a file's filter: sums and averages over its builders, and the
+// design that most of the keys have.
+FilterReport WholeOf(
+    const std::vector<std::pair<FilterReport, uint64_t>>& reports) {
+  uint32_t model_micros = 0;
+  double predicted = 0;
+  uint64_t predicted_keys = 0;
+  std::map<std::string, uint64_t> keys_of;  // by design
+  for (const auto& [report, keys] : reports) {
+    model_micros += report.model_micros;
+    keys_of[report.design] += keys;
+    if (report.predicted_fpr < 0) continue;
+    predicted += report.predicted_fpr * static_cast<double>(keys);
+    predicted_keys += keys;
+  }
+  FilterReport whole;
+  uint64_t most = 0;
+  for (const auto& [report, keys] : reports) {
+    if (keys_of[report.design] <= most) continue;
+    most = keys_of[report.design];
+    whole = report;
+  }
+  whole.model_micros = model_micros;
+  if (predicted_keys > 0) {
+    whole.predicted_fpr = predicted / static_cast<double>(predicted_keys);
+  }
+  if (keys_of.size() > 1) {
+    whole.design += " and " + std::to_string(keys_of.size() - 1) + " more";
+  }
+  return whole;
 }
 
 }  // namespace
@@ -257,7 +257,10 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
   }
   const uint64_t bytes = writer_.part_bytes() - bytes_before;
   fill_ = static_cast<double>(bytes) / static_cast<double>(max_size);
-  Report();
+  reports_.emplace_back(builder_->Report(), builder_->num_keys());
+  if (const std::string text = LogLine(reports_.back().first); !text.empty()) {
+    Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
+  }
   last_key_ = builder_->last_key().ToString();
   header_.num_keys += builder_->num_keys();
   builder_.reset();
@@ -294,8 +297,7 @@ void FileFilterBuilder::Clear() {
   smallest_.clear();
   last_key_.clear();
   in_order_ = true;
-  report_ = FileReport();
-  is_kept_ = false;
+  reports_.clear();
   failure_.clear();
 }
 
@@ -337,22 +339,13 @@ uint64_t FileFilterBuilder::MaxSize() const {
 
 // ---- Reports ----
 
-void FileFilterBuilder::Report() {
-  const FilterReport report = builder_->Report();
-  if (const std::string text = LogLine(report); !text.empty()) {
-    Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
-  }
-  is_kept_ = is_kept_ || report.origin == DesignOrigin::kKept;
-  report_.Add(builder_->num_keys(), report);
-}
-
 void FileFilterBuilder::PublishReport(uint64_t bytes) {
   if (built_ == nullptr) return;
   FilterReport report;
   if (HoldsNoKeys()) {
     report.design = failure_;
   } else {
-    report = report_.Whole();
+    report = WholeOf(reports_);
   }
   const uint64_t keys = header_.num_keys;
   built_->properties =
@@ -363,7 +356,11 @@ void FileFilterBuilder::PublishReport(uint64_t bytes) {
   if (builders_.keep_range && in_order_ && keys > 0) {
     AddKeyRange(smallest_, last_key_, &built_->properties);
   }
-  if (is_kept_) built_->properties[kKeptDesignProperty] = "1";
+  if (std::any_of(reports_.begin(), reports_.end(), [](const auto& reported) {
+        return reported.first.origin == DesignOrigin::kKept;
+      })) {
+    built_->properties[kKeptDesignProperty] = "1";
+  }
   BuildCounts& counts = built_->counts;
   counts.filters = 1;
   counts.keys = keys;

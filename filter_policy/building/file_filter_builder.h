@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Builds the filter block of a file: the adapter between RocksDB, which gives
-//  the file's keys to a FilterBitsBuilder, and the RangeFilterBuilders of a
-//  policy. The keys of a large file are not kept until its end: when a builder
-//  has enough of them, its parts are written, and another builder goes on.
+//  Builds the filter block of a file, whose keys RocksDB gives to a
+//  FilterBitsBuilder, by the RangeFilterBuilders of a policy. When a builder
+//  has enough keys, its parts are written, and another builder goes on.
 //
 //  RocksDB gives keys in the order of its comparator, which need not be the
 //  bytewise one. Descending keys are kept, and turned round at the end. Keys in
@@ -31,47 +30,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Where filters are kept ----
 
-// Which filters stay in memory as long as their files are open: what the
-// options say of an unpartitioned filter, or of parts where they ask for parts.
+// Which filters stay in memory as long as their files are open.
 PinningTier FilterPinning(const BlockBasedTableOptions& options);
 
 // Returns true if filters are cut into parts, each of which comes and goes in
-// the block cache by itself. A filter that is pinned stays whole: parts would
-// only make it larger.
+// the block cache by itself. One that is pinned is not: that makes it larger.
 bool CutsFilters(const BlockBasedTableOptions& options);
 
 // ---- Finished filter ----
 
-// The properties and the counts of a finished filter, which its builder shares
-// with the table builder.
+// What the builder of a filter tells the table builder once it is finished.
 struct FinishedFilter {
-  // The properties of the filter (filter_properties.h); empty before it is
-  // finished.
-  UserCollectedProperties properties;
+  UserCollectedProperties properties;  // filter_properties.h
   BuildCounts counts;
-};
-
-// ---- File report ----
-
-// The report of a file's filter: sums and averages over its builders, and the
-// design that most of the keys have.
-
-class FileReport {
- public:
-  // Adds the report of a builder of that number of keys.
-  void Add(uint64_t keys, const FilterReport& report);
-  FilterReport Whole() const;
-
- private:
-  struct Design {
-    FilterReport report;
-    uint64_t keys;
-  };
-
-  uint32_t model_micros_ = 0;
-  double predicted_ = 0;
-  uint64_t predicted_keys_ = 0;
-  std::vector<Design> designs_;
 };
 
 // ---- File filter builder ----
@@ -100,13 +71,9 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
 // Not thread safe.
 class FileFilterBuilder final : public SizingFilterBitsBuilder {
  public:
-  // `kind` is that of the filter. Unless `built` is nullptr, the properties of
-  // the filter are stored there when it is finished. All that `builders` refers
-  // to must outlive the object.
-  //
-  // The filter is cut into parts of metadata_block_size bytes, less
-  // block_size_deviation percent, if the table has its filters in the block
-  // cache, where each part is loaded by itself.
+  // Unless `built` is nullptr, it is set when the filter is finished. All that
+  // `builders` refers to must outlive the object. Parts of a filter that is cut
+  // have metadata_block_size bytes, less block_size_deviation percent.
   FileFilterBuilder(FilterKind kind, FileBuilders builders,
                     const FilterBuildingContext& context,
                     std::shared_ptr<FinishedFilter> built);
@@ -167,8 +134,8 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
            (builder_ == nullptr ? 0 : builder_->MemoryUsage());
   }
 
-  // Charges for memory, and ends a builder that is full, each time that so many
-  // bytes of keys have come.
+  // Charges for memory, and ends a builder that is full, each time that
+  // note_bytes_ bytes of keys have come.
   void NoteAdded(const Slice& key) {
     unnoted_bytes_ += key.size();
     if (unnoted_bytes_ >= note_bytes_) NoteMemory();
@@ -187,7 +154,6 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // Writes the block, and returns its size.
   size_t FinishBlock(std::unique_ptr<const char[]>* buf);
 
-  // Forgets the filter that is finished.
   void Clear();
 
   // Gives up filtering, and says why; or since this key is not in order.
@@ -201,8 +167,6 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // filters.
   void Charge(size_t bytes);
 
-  // Adds the present builder to the report.
-  void Report();
   // Stores the report where it was asked for.
   void PublishReport(uint64_t bytes);
 
@@ -230,8 +194,8 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   KeyList descending_;    // descending keys, kept until all are there
   bool in_order_ = true;  // whether all keys are
 
-  FileReport report_;
-  bool is_kept_ = false;  // whether a design is that of another file
+  // The report of each builder, and the number of its keys.
+  std::vector<std::pair<FilterReport, uint64_t>> reports_;
   std::string failure_;
 };
 
