@@ -33,9 +33,8 @@
 //
 //  A part may have its bits in two *units*. The first one is a filter by
 //  itself. The second one, over the same keys, is asked about what the first
-//  one lets through, and need not be loaded for that: without it, there are
-//  more false positives. The first units of all parts come first, then the
-//  second ones.
+//  one lets through; without it, there are more false positives. The first
+//  units of all parts come first, then the second ones.
 //
 //  A unit:
 //
@@ -80,12 +79,10 @@ struct FilterBlockHeader {
   FilterKind kind = FilterKind::kAlwaysTrue;
   uint16_t flags = 0;
   uint64_t num_keys = 0;
-  // The smallest and largest key, or the first 64 bytes of them.
+  // The smallest and largest key, or the first kMaxStoredKey bytes of them.
   Slice smallest;
   Slice largest;
-  // The lengths of the keys modulo 32, a bit for each; 0 if unknown.
-  uint32_t key_lengths = 0;
-  // The salt of the hashes.
+  uint32_t key_lengths = 0;  // a LengthBit for each key; 0 if unknown
   FilterSalt salt;
 
   static uint32_t LengthBit(const Slice& key) {
@@ -130,10 +127,10 @@ struct UnitName {
 class FilterDirectory {
  public:
   static constexpr size_t kFixedSize = 48;
-  // The bytes of a unit besides its payload, and the maximum of those that a
-  // part has in the directory besides its beginning.
   static constexpr size_t kUnitTrailer = 5;
+  // The bytes of a unit besides its payload.
   static constexpr size_t kUnitOverhead = kReadPadding + kUnitTrailer;
+  // The maximum that a part has in the directory besides its beginning.
   static constexpr size_t kMaxEntrySize = 5 + 5 + 5 + 1 + 5 + 5;
 
   // Stores the size of the directory of a block, of which `front` has the first
@@ -180,7 +177,6 @@ class FilterDirectory {
   }
 
  private:
-  // Returns what the open function of its kind takes, for the bytes of a unit.
   PartContents ContentsOf(const UnitName& name, const Slice& bytes) const;
   // Reads all from the number of keys on; false if lengths do not fit.
   bool ReadEntries(Slice input, uint64_t offset, uint64_t block_size);
@@ -191,8 +187,7 @@ class FilterDirectory {
   std::vector<uint64_t> heads_;
 };
 
-// Puts a block together of the parts of a filter, in the order of their keys.
-// Not thread safe.
+// Puts a block together of parts in the order of their keys. Not thread safe.
 class FilterBlockWriter {
  public:
   // Adds a part, and returns where the payload of its first unit belongs:
@@ -205,11 +200,9 @@ class FilterBlockWriter {
   size_t num_parts() const { return parts_.size(); }
   // The bytes of all units so far.
   uint64_t part_bytes() const { return part_bytes_; }
-  // The size of the block with this header.
   uint64_t Size(const FilterBlockHeader& header) const {
     return Directory(header).size() + part_bytes_;
   }
-  // The maximum size of the directory of these parts.
   uint64_t MaxDirectorySize() const {
     return FilterDirectory::kFixedSize + kMaxKeysSize + entries_bytes_;
   }
