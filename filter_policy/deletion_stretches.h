@@ -12,14 +12,11 @@
 //
 //  A stretch is a range of keys [begin, end) in which the file has deletions
 //  and nothing else: no value, merge operand or entity, in any version of any
-//  key. Both ends are as short as the neighboring keys allow. The
-//  stretch at the end of a file excludes the file's last key, whose older
-//  versions may be in the next file of the level.
+//  key. Both ends are as short as the neighboring keys allow. The file's last
+//  key is in none, since its older versions may be in the next file.
 //
-//  The list is a property of the file. It is exact, and costs nothing where
-//  there are few deletions in a row: short stretches are left out. Where there
-//  are many, the longest ones are kept: about one byte for eight entries of the
-//  file.
+//  The list is a property of the file. Short stretches are left out. Where
+//  there are many, the longest ones are kept: about a byte for eight entries.
 //
 //    varint    number of stretches
 //              for each: a varint with the number of deleted keys, and begin
@@ -51,8 +48,7 @@ struct DeletionStretch {
 // The stretches of a file, in the order of keys. Immutable, and so thread safe.
 class DeletionStretches {
  public:
-  // Reads what DeletionStretchesBuilder::Finish has returned. Without stretches
-  // if that is damaged.
+  // Reads what DeletionStretchesBuilder has written; none if that is damaged.
   explicit DeletionStretches(const Slice& encoded);
   DeletionStretches(const DeletionStretches&) = delete;
   DeletionStretches& operator=(const DeletionStretches&) = delete;
@@ -64,7 +60,6 @@ class DeletionStretches {
 
   // The first stretch that ends above `key`, or nullptr.
   const DeletionStretch* EndingAbove(const Slice& key) const;
-  // Returns true if `key` is in a stretch.
   bool Contain(const Slice& key) const {
     const DeletionStretch* const stretch = EndingAbove(key);
     return stretch != nullptr && stretch->begin.compare(key) <= 0;

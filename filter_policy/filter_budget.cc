@@ -82,8 +82,6 @@ double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
   return bits_per_key + std::clamp(left / run, 0.0, more);
 }
 
-// The result depends on the number of keys in the levels, not on which files
-// they are in: a level counts as one.
 std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
                                     double bits_per_key) {
   constexpr int kRewritten = 10;  // times, after which nothing changes

@@ -122,28 +122,24 @@ namespace ROCKSDB_NAMESPACE::protean {
 //   filters take at most kTolerance more than promised. And no filter gives
 //   bits that others have not taken.
 //
-// FilterBuildingContext alone is not enough for this. It has the level, but
-// neither T nor the number of levels in use, nor the size of the tree. A fixed
-// surplus for all levels but the last would either be too small to gain
-// anything (if all files are on level 0, 2 % of 12 bits is 0.24 bits), or
-// break the promise. So the open files are counted (open_db/file_budget.h).
+// FilterBuildingContext has the level, but neither T nor the size of the tree,
+// so the open files are counted (open_db/file_budget.h). A fixed surplus for
+// all levels but the last would gain nothing, or break the promise.
 
 // A file of the tree, and the size of its filter.
 struct FileFilter {
   int level = 0;
   uint64_t keys = 0;
   uint64_t bits = 0;
-  // The smallest and the largest key, or the beginnings of them. Both are empty
-  // if they are unknown.
+  // The beginnings of the smallest and the largest key; both empty if unknown.
   std::string smallest;
   std::string largest;
 };
 
 // A file whose filter is about to be built.
 struct NewFile {
-  int level = -1;  // negative if unknown
-  // No file below has keys in the key range of this file.
-  bool is_bottommost = false;
+  int level = -1;              // negative if unknown
+  bool is_bottommost = false;  // no older run has keys in its range
   uint64_t keys = 0;
 };
 
@@ -156,15 +152,14 @@ constexpr double kMaxTaken = 8;
 constexpr double kTolerance = 0.02;
 
 // Returns the bits per key for a file, if the files of the tree are to have
-// `bits_per_key` on average: at most kMaxGiven less, and at most kMaxTaken
-// more. Exactly `bits_per_key` if the file's level or the tree is unknown. The
-// tree includes the files that a compaction is about to replace.
+// `bits_per_key` on average; these, if the file's level or the tree is unknown.
+// The tree includes the files that a compaction is about to replace.
 double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
                   double bits_per_key);
 
-// Returns the tree that these files, of which levels and keys count, become
-// once all of them have been rewritten by BitsOfFile, so often that nothing
-// changes any more. The files of each level but level 0 are put together.
+// Returns the tree that these files become once all of them have been rewritten
+// by BitsOfFile, so often that nothing changes any more. The files of each
+// level but level 0 are put together.
 std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
                                     double bits_per_key);
 
@@ -199,18 +194,16 @@ struct BudgetedTree {
 
 // How the filter of a file is planned.
 struct BudgetedBits {
-  double per_key = 0;  // 0 if the tree has outgrown the budget
-  // The number of keys that the tree is now planned for.
-  double expected_keys = 0;
-  // Bits by which the filters exceed the budget once the file is written.
-  double excess = 0;
+  double per_key = 0;        // 0 if the tree has outgrown the budget
+  double expected_keys = 0;  // that the tree is now planned for
+  double excess = 0;         // bits beyond the budget once the file is written
 };
 
 // A file whose filter is about to be built.
 struct BudgetedFile {
   FileFilter file;             // without bits
   bool is_flush = false;       // it replaces no other file
-  bool is_bottommost = false;  // no older run has keys in its range
+  bool is_bottommost = false;  // as in NewFile
   // The sum of the files that the same compaction has written before, which are
   // not in BudgetedTree::written.
   FileFilter before;

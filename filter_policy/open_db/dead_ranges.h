@@ -12,9 +12,7 @@
 //
 //  A DeadRangeFinder finds such a range in a scan, and DeadRanges keeps those
 //  of an open DB, until one of their files is closed. Ranges of the same file
-//  do not overlap: a new one replaces those that it contains, and leaves to
-//  others what it shares with them. When there is no more room, the oldest one
-//  goes.
+//  do not overlap. When there is no more room, the oldest one goes.
 
 #pragma once
 
@@ -60,15 +58,14 @@ class DeadRangeFinder {
   // The key of the last entry that has been passed.
   const std::string& key() const { return key_; }
 
-  // The scan passes an entry. `sees_all` tells whether the scan sees all
-  // entries that its file has for the target. Returns false if the key is not
-  // deleted: then a range ends before the key.
+  // The scan passes an entry, and perhaps sees all entries that its file has
+  // for the target. Returns false if the key is not deleted: a range ends
+  // before it.
   bool Pass(uint64_t file, const Slice& user_key, bool is_deletion,
             SequenceNumber sequence, bool sees_all);
 
   // The scan, at `from`, skips entries that are known to be dead: by `range`,
   // or if that is nullptr, since they are deletions that hide nothing.
-  // `sees_all` is as above, for all files of the range.
   void Skip(const Slice& from, const DeadRange* range, bool sees_all);
 
   // The scan has passed all entries below `end`. Stores the range if it is

@@ -31,25 +31,22 @@ Status ReadQueryFile(Env* env, const std::string& file,
                      std::vector<SampleQuery>* queries,
                      std::vector<std::string>* refused);
 
-// ReadQueryFile for a file that WriteQueryFile has saved. If it has been
-// damaged or cut off since, lines that cannot be parsed are left out and named
-// in `*refused`, too; only in a file without WriteQueryFile's first line they
-// are InvalidArgument. Returns RocksDB's error if the file cannot be read at
-// all. If it can be read, `*fingerprint` gets the fingerprint of its contents,
-// by which a change is noticed; it is not 0.
+// ReadQueryFile for a file that has WriteQueryFile's first line. Lines that
+// cannot be parsed, since the file has been damaged or cut off, are left out
+// and named in `*refused`, too. Returns RocksDB's error if the file cannot be
+// read. If it can, `*fingerprint` gets the fingerprint of its contents, by
+// which a change is noticed; it is not 0.
 Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<SampleQuery>* queries,
                         std::vector<std::string>* refused,
                         uint64_t* fingerprint = nullptr);
 
-// Writes queries, in hexadecimal fields, so that ReadQueryFile reads the same
-// ones. Replaces the file by ReplaceFile (files.h). If that succeeds,
-// `*fingerprint` gets the fingerprint of the contents.
+// Replaces a file by one from which ReadQueryFile reads these queries. If that
+// succeeds, `*fingerprint` gets the fingerprint of the contents.
 Status WriteQueryFile(Env* env, const std::string& file,
                       const std::vector<SampleQuery>& queries,
                       uint64_t* fingerprint = nullptr);
 
-// The contents of the file that WriteQueryFile writes.
 std::string QueryFileText(const std::vector<SampleQuery>& queries);
 
 // Appends the queries of an option to `*queries`, as ReadQueryFile does.
@@ -65,8 +62,8 @@ inline constexpr size_t kMaxSeeds = 5000;
 inline constexpr size_t kMaxSeedBytes = 1 << 20;
 std::string SeedsText(const std::vector<SampleQuery>& queries);
 
-// Stores the key in a field of such a file: text, or hexadecimal digits behind
-// 0x. Returns false if these are no hexadecimal digits, or not in pairs.
+// Stores the key in a field of such a file. Returns false if 0x is not followed
+// by pairs of hexadecimal digits.
 bool ParseKey(const Slice& field, std::string* key);
 
 // A query's line in such a file, without the newline.

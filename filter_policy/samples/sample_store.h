@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The sample query queues of a filter policy, one for each column family, and
-//  the files that they start from and survive in.
-//
-//  A queue is made when it is first asked for, and saved when the last open DB
-//  that uses it is closed (open_families.h); the Options that hold the policy
-//  may live on. DBs that are opened with the same policy share its queues.
+//  the files that they start from and survive in. A queue is made when it is
+//  first asked for, and saved when the last open DB that uses it is closed. DBs
+//  that are opened with the same policy share its queues.
 
 #pragma once
 
@@ -54,16 +52,14 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   void SetLimits(size_t capacity, uint32_t sample_every);
 
   // InvalidArgument if `seeds` are malformed, if a file is a device or a pipe,
-  // as no file becomes by itself, or if the samples file's path is relative or
-  // its folder is missing, as the samples would be lost. A file that is
-  // missing, or cannot be used, keeps no DB from opening: files are read when
-  // they are needed, and a bad one is then logged and left as it is. Damaged
-  // parts of a file that was saved here are logged and left out
-  // (ReadSavedQueries).
+  // or if the samples file's path is relative or its folder is missing, as the
+  // samples would be lost. A file that is missing, or cannot be used, keeps no
+  // DB from opening: files are read when they are needed, and a bad one is then
+  // logged and left as it is.
   Status Validate(Env* env) const;
 
-  // The queue of a column family, which is made, and restored or seeded, unless
-  // it exists. Never nullptr.
+  // The queue of a column family, which is made and restored or seeded unless
+  // it exists.
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
@@ -79,10 +75,9 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   // any more. Called before the first Open.
   void WhenClosed(std::function<void(const std::string&)> then);
 
-  // Saves the queue of a column family if it has new queries and a samples file
-  // is configured. If the file was written from elsewhere since it was restored
-  // or saved, for instance by another instance of the DB, the new queries are
-  // added to the queries in the file.
+  // Saves the queue of a column family if it has new queries and a samples
+  // file. If the file was written from elsewhere meanwhile, for instance by
+  // another instance of the DB, the new queries are added to those in the file.
   Status Save(const std::string& column_family, Env* env);
 
   // A file's name may have 255 bytes; this leaves enough for the rest of it.
