@@ -2,13 +2,10 @@
 
 //  Where a file has deletions and no values.
 //
-//  A deletion matters only to older values of its key. Those go when a
-//  compaction merges them with the deletion, but the deletion stays until it
-//  reaches the last level. So queues, expired entries and cleared states leave
-//  long stretches of deletions that hide nothing, and a scan steps over each of
-//  them. It need not, if it knows that no file has a value there
-//  (table/seek/seek_decision.h). For that, each file keeps a list of its
-//  stretches.
+//  Queues, expired entries and cleared states leave long stretches of deletions
+//  that hide nothing (docs/deletions.md), and a scan steps over each of them.
+//  It need not, if it knows that no file has a value there
+//  (table/seek/seek_decision.h). So each file has a list of its stretches.
 //
 //  A stretch is a range of keys [begin, end) in which the file has deletions
 //  and nothing else: no value, merge operand or entity, in any version of any

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The filter block of an SST file: a directory, and the parts of the filter,
-//  each over a contiguous range of the file's keys. A part can be loaded by
-//  itself: who has the directory knows which part a key is in and where its
-//  bytes are. All numbers are little endian, and a block is read in place, at
-//  any alignment.
+//  each over a contiguous range of the file's keys, which can be loaded by
+//  itself. docs/internals/file_format.md says more. All numbers are little
+//  endian, and a block is read in place, at any alignment.
 //
 //  The directory:
 //
@@ -28,8 +27,8 @@
 //                   of that of its second unit, or 0 if it has none, and of the
 //                   number of its keys; a byte with the kind of the block; a
 //                   varint with the index of its design; and, behind its
-//                   length, a string that is not above the keys of the part,
-//                   and above those of the parts before (empty for the first)
+//                   length, where it begins: a string that is not above its
+//                   keys, and above those before (empty for the first part)
 //
 //  A part may have its bits in two *units*. The first one is a filter by
 //  itself. The second one, over the same keys, is asked about what the first
@@ -48,8 +47,8 @@
 //
 //  A reader loads a payload together with the 16 bytes that follow it: queries
 //  read whole words, and the last word may end behind the payload. RocksDB
-//  loads a unit as it loads a block. It takes the unit's last 5 bytes for the
-//  block's trailer, whose first byte says that the block is not compressed.
+//  takes the last 5 bytes for a block's trailer, which says that it is not
+//  compressed.
 //
 //  A block whose keys no filter can hold has no parts and the kind 0.
 

@@ -10,11 +10,10 @@
 //    b_i = line + log2(q_i / n_i),
 //
 //  where the line is the same for all files, and such that the budget is used
-//  up. Bits are affine in the logarithm of the frequency with which a key's
-//  neighborhood is asked. Where all queries are alike, each sorted run is asked
-//  by each query, and a file is asked in proportion to its part of the run's
-//  keys N_i. Then b_i = line - log2(N_i), which is Monkey's rule and that of
-//  LevelBits. In general, with the heat h_i of a file,
+//  up. Where all queries are alike, each sorted run is asked by each query, and
+//  a file is asked in proportion to its part of the run's keys N_i. Then b_i =
+//  line - log2(N_i), the rule of level bits. In general, with a file's heat
+//  h_i,
 //
 //    b_i = line - log2(N_i) + h_i,
 //    h_i = log2(asked / expected),
@@ -25,14 +24,13 @@
 //  with 8, chance costs less than 2 % more false positives, however many
 //  samples a file has. The heat is limited to kMaxHeat either way.
 //
-//  Files are written one after the other and keep their bits, while the tree
-//  grows. Three rules keep the bits even all the same:
+//  Files keep their bits, while the tree grows. Three rules keep bits even:
 //
 //  - The line is that of the whole tree, as if no file had a filter yet. So all
 //    files of a compaction get the same bits, in whatever order they come.
 //  - The runs that a compaction empties fill again. The line leaves room for
-//    their keys, up to as many as the run has that they are merged into. The
-//    tree expects these keys until its last run is written again.
+//    their keys, up to as many as the run has that they are merged into, until
+//    the tree's last run is written again.
 //  - If the filters would exceed the budget, the line is that of a smaller one,
 //    by kExcessGain times the excess. Each filter that is written brings the
 //    tree nearer to its budget, and none has to make up for all others. In a
@@ -44,12 +42,10 @@
 //  replaced: otherwise the two would overlap. As many further keys as it takes
 //  come from other files that overlap the output, from its level and the level
 //  above in proportion to their sizes, as compactions take them on average. A
-//  universal compaction replaces all runs down to its level. A compaction
-//  within level 0 is taken to replace the smallest runs, or all of them if
-//  nothing lies below. The output files that have been written before, but are
-//  not open yet, count as part of the tree. A flush replaces nothing. Keys that
-//  a compaction drops, because they were written several times, are not known
-//  to be replaced until the output is part of the tree.
+//  universal compaction replaces all runs down to its level. One within level 0
+//  is taken to replace the smallest runs, or all of them if nothing lies below.
+//  A flush replaces nothing. Keys that a compaction drops are not known to be
+//  replaced until the output is part of the tree.
 //
 //  No filter has fewer than kMinBudgetedBits bits per key, because a smaller
 //  one denies too little for the time that it takes to ask it. As long as the
@@ -81,12 +77,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // The number of bits per key that the filter of a new file should have, given
 // all other files of the tree: the same memory on average, with fewer false
-// positives.
-//
-// A query asks every sorted run, and each false positive costs a block,
-// whichever run it comes from. What counts is therefore the sum of the runs'
-// false positive rates, and bits are cheapest in small runs: ten bits for each
-// of a tenth of the keys cost as much as one bit for each of all keys (Monkey:
+// positives. What counts is the sum of the sorted runs' false positive rates,
+// since a query asks all of them, and bits are cheapest in small runs (Monkey:
 // Dayan, Athanassoulis and Idreos, SIGMOD 2017). Let a bit per key divide a
 // run's rate by 2, roughly as in a Ribbon filter. For a given total, the sum
 // is smallest if the rates are in proportion to the keys of the runs. A run
@@ -97,10 +89,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 //
 // The average is b, whatever the shape of the tree, and the sum is 2^H times
 // the rate that a single run has with b bits. If every run is T = 10 times as
-// large as the one above it, the last one gives up 0.36 bits. That gives 3
-// bits more to the next run, and more than 6 to the one above it: three runs
-// have 1.42 instead of 3 times the false positives of one run, five runs
-// have 1.43 instead of 5 times.
+// large as the one above it, the last one gives up 0.36 bits, and three runs
+// have 1.42 instead of 3 times the false positives of one run.
 //
 // Three restrictions make this safe:
 //
@@ -114,13 +104,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 //   output level and above may end up in the run that it writes, so they are
 //   counted as that run. The computed height is too low by log2(T / (T - 1))
 //   bits. A file of level 0 is a run of its own.
-// - Files may end up in another level than the one they were written for
-//   (trivial moves: keys that ascend are never rewritten below level 0), runs
-//   may be merged all at once, and a tree may lose its last level. So the rule
-//   goes by the filters that exist, and not by the filters that there should
-//   be. No filter takes bits that are not left: together with the new run, all
-//   filters take at most kTolerance more than promised. And no filter gives
-//   bits that others have not taken.
+// - Files may end up in another level than the one they were written for, as by
+//   trivial moves, and a tree may lose its last level. So the rule goes by the
+//   filters that exist. No filter takes bits that are not left: together with
+//   the new run, all filters take at most kTolerance more than promised. And no
+//   filter gives bits that others have not taken.
 //
 // FilterBuildingContext has the level, but neither T nor the size of the tree,
 // so the open files are counted (open_db/file_budget.h). A fixed surplus for

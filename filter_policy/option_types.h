@@ -4,8 +4,7 @@
 //  numbers with an allowed range, and choices. What is not allowed is refused
 //  with a message that names the option, the value, and what is allowed.
 //
-//  Numbers are read by RocksDB's own parser, so 20K and 2G are numbers. A
-//  choice may be written with or without the k of its name in code, in any
+//  A choice may be written with or without the k of its name in code, in any
 //  case.
 
 #pragma once
@@ -24,9 +23,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Decimal ----
 
-// Decimal fractions in text that programs read: options, table properties,
-// logs, JSON. The separator is always a point. strtod and printf would take it
-// from the process's locale (LC_NUMERIC), which a JVM sets to the user's.
+// Decimal fractions in text that programs read. The separator is always a
+// point. strtod and printf would take it from the process's locale, which a JVM
+// sets.
 
 // `number` rounded to `digits` digits after the point, such as "12.50" for two.
 std::string DecimalText(double number, int digits);
@@ -56,18 +55,15 @@ class MutableOption {
   std::atomic<T> value_;
 };
 
-// Parses digits, perhaps with one of the units K, M, G and T behind them, which
-// are powers of 1,024, in either case. Returns false for any other text, of
-// which RocksDB's parser would read a part, and for numbers that need more than
-// 64 bits.
+// Parses digits, perhaps with one of the units K, M, G and T behind them, in
+// either case. Returns false for any other text, of which RocksDB's parser
+// would read a part, and for numbers that need more than 64 bits.
 bool ParseWholeNumber(const std::string& text, uint64_t* number);
 
-// Parses true, false, 1 or 0, as RocksDB's options have it. Returns false for
-// any other text.
+// Parses true, false, 1 or 0. Returns false for any other text.
 bool ParseBoolean(const std::string& text, bool* value);
 
-// The number of letters to add, take away or replace to get from `a` to `b`
-// (Levenshtein).
+// The edit distance of Levenshtein.
 size_t EditDistance(const std::string& a, const std::string& b);
 
 // A number from min to max, or 0 as well if `or_zero`: a whole one, or a
@@ -86,8 +82,7 @@ struct NumberRange {
 
   // InvalidArgument for a number outside of the range.
   Status Check(T value) const;
-  // Stores the number that `text` says. InvalidArgument if it says none, or one
-  // outside of the range.
+  // InvalidArgument if `text` says no number, or one outside of the range.
   Status Parse(const std::string& text, T* value) const;
   static std::string Text(T value);
 

@@ -137,7 +137,7 @@ class ProteanFilterPolicy : public FilterPolicy {
 };
 
 // A hash of the policy's DesignOptions, as text. Thread safe.
-std::string HashOfOptions(const ProteanFilterPolicy& policy);
+std::string HashOfOptions(const ProteanFilterPolicy& policy, uint64_t seed = 0);
 
 // A hash of the policy's DesignOptions and of the column family's samples, as
 // text. While it stays the same, a search finds the same design for the same

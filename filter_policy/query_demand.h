@@ -17,21 +17,12 @@
 //  gets filters that are built fast, and one that is read gets those that let
 //  the fewest queries through. A file of the last level may live long, whatever
 //  has been asked so far, so it counts with kFewQueriesInLastLevel at least.
-//  After a bulk load, RefreshFilters makes filters as for a family that is
-//  read.
 //
-//  The price of a false positive is the time of the read that it causes. A read
-//  of an SSD takes about 100 us, a block in the block cache about 2 us, and an
-//  object in a store across the network tens of milliseconds. Where reads are
-//  cheap, a design that asks fewer prefixes is better than one that lets fewer
-//  queries through.
-//
-//  The price comes from what reads of the file's level have cost lately. It is
-//  one of a few classes, a factor of 10 apart, and the class changes only when
-//  the cost has left it clearly. So a cost that fluctuates neither makes each
-//  file search for a design of its own nor makes refreshes rewrite files.
-//
-//  Prices are in nanoseconds.
+//  The price of a false positive is the time of the read that it causes, in
+//  nanoseconds (docs/internals/proteus.md). It comes from what reads of the
+//  file's level have cost lately, and is one of a few classes, a factor of 10
+//  apart. So a cost that fluctuates neither makes each file search for a design
+//  of its own nor makes refreshes rewrite files.
 
 #pragma once
 
@@ -76,16 +67,13 @@ struct ReadCounts {
 constexpr uint64_t kMinReadsForPrice = 64;
 
 // The mean cost of one of the reads; kUsualPrice if they are too few. A read
-// from a file takes `file_micros` on average, perhaps from the operating
-// system's cache; it counts with 20 us to 10 s, or with kUsualPrice if that is
-// 0, which is unknown.
+// from a file counts with `file_micros`, within 20 us and 10 s, or with
+// kUsualPrice if that is 0, which is unknown.
 double PriceOfFalsePositive(const ReadCounts& reads, double file_micros);
 
 // The class of prices for reads that cost `price` on average: 2 us, ten times
-// as much, and so on up to 2 s. `before` is the class until now, or 0 if there
-// is none, which counts as kUsualPrice. The class is the nearest one, but
-// `before` stays until the price is twice as far from it as where the nearest
-// one changes.
+// as much, and so on up to 2 s. `before` is the class until now, or 0. It stays
+// until the price is twice as far from it as where the nearest class changes.
 uint64_t PriceClassOf(double price, uint64_t before);
 
 // The part of false positives that may be added to save time, at this price:

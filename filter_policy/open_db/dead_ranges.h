@@ -3,12 +3,11 @@
 //  Ranges of keys in which everything is deleted, as scans have found them.
 //
 //  A deletion and the older value that it hides are in different files, until a
-//  compaction merges the two. No file can tell by itself that the value is
-//  hidden, so each scan steps over both. But a scan that has done so knows:
-//  of all entries that its files have in [begin, end), the newest one of each
-//  key is a deletion. Files never change. So this stays true for every reader
-//  that sees these files, and is not older than the deletions: it may skip the
-//  range, with the values in it (table/seek/dead_range_search.h).
+//  compaction merges the two, so each scan steps over both. But a scan that has
+//  done so knows: of all entries that its files have in [begin, end), the
+//  newest one of each key is a deletion. Files never change. So this stays true
+//  for every reader that sees these files, and is not older than the deletions:
+//  it may skip the range (table/seek/dead_range_search.h, docs/deletions.md).
 //
 //  A DeadRangeFinder finds such a range in a scan, and DeadRanges keeps those
 //  of an open DB, until one of their files is closed. Ranges of the same file
