@@ -55,8 +55,8 @@ class KeptMemory {
   KeptMemory& operator=(const KeptMemory&) = delete;
 
   // Takes or gives back memory, so that there are `bytes`. Returns false
-  // without effect if there is no room, or unless `wait`, if another thread is
-  // here.
+  // without effect if there is no room or, unless `wait`, if another thread
+  // resizes.
   bool Resize(size_t bytes, bool wait = true);
 
   // The memory that is left for tables of a fixed size, which take half of all

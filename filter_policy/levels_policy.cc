@@ -203,7 +203,10 @@ LevelsFilterPolicy::LevelsFilterPolicy(LevelsPolicyOptions options)
 
 Status LevelsFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
-  if (options_.policies.empty()) return Refuse("", "no policy is named");
+  const auto refuse = [this](const std::string& why) {
+    return Refuse(ListOf(options_), why);
+  };
+  if (options_.policies.empty()) return refuse("no policy is named");
   const bool any_policy = cf_opts.table_factory != nullptr &&
                           cf_opts.table_factory->IsInstanceOf("ProteanTable");
   Samples();
@@ -211,17 +214,15 @@ Status LevelsFilterPolicy::ValidateOptions(
   for (const Options::Entry& entry : options_.policies) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
     if (own != nullptr && own->FilterMemory() > 0 && ++budgets > 1) {
-      return Refuse(
-          ListOf(options_),
-          "filter_budget_bytes is for the filters of all levels, so only "
-          "one of the policies can have it");
+      return refuse(
+          "filter_budget_bytes is for the filters of all levels, so only one "
+          "of the policies can have it");
     }
     if (own == nullptr && !any_policy) {
-      return Refuse(ListOf(options_),
-                    entry.text + " needs table_factory=ProteanTable");
+      return refuse(entry.text + " needs table_factory=ProteanTable");
     }
     if (entry.policy == nullptr) continue;
-    if (IsList(*entry.policy)) return Refuse(ListOf(options_), kListInList);
+    if (IsList(*entry.policy)) return refuse(kListInList);
     const Status s = entry.policy->ValidateOptions(db_opts, cf_opts);
     if (!s.ok()) return s;
   }

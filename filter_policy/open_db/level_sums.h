@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Counts of filters that are built, loaded and asked, and the sums over the
-//  open files of a column family, by level. The statistics
-//  (plugin/filter_statistics.h) and the line in the DB's log both show these
-//  sums.
+//  Counts of filters that are built, loaded and asked, and their sums by level,
+//  which the statistics (plugin/filter_statistics.h) and the DB's log show.
 
 #pragma once
 
@@ -206,13 +204,11 @@ class SharedSeekCounts {
 // the reads of its files, by whether their blocks were in the cache.
 //
 // Counting must not slow down reads, so no two threads write to the same
-// memory: for each level, each thread has a row of counters, to which
-// RocksDB's ThreadLocalPtr leads it, and a reader of the sums adds up the rows
-// of all threads. Where RocksDB's table asks the filter, it does not pass the
-// answer on, but counts it in the thread's perf context; the table's reader,
-// which knows the level and what was found, looks there. Where the reader
-// asks, it counts there itself. RocksDB's default perf level, kEnableCount,
-// suffices; below that, Gets have no answer.
+// memory: for each level, each thread has a row of counters, and a reader of
+// the sums adds up the rows of all threads. Where RocksDB's table asks the
+// filter, it counts the answer in the thread's perf context; the table's
+// reader, which knows the level and what was found, looks there. Below
+// RocksDB's default perf level, kEnableCount, Gets have no answer.
 
 // Reads of files by Get and MultiGet.
 struct GetCounts {
@@ -236,9 +232,8 @@ struct GetCounts {
   }
 };
 
-// RocksDB's perf context of this thread and its perf level, which stay at one
-// address as long as the thread lives: the pointers spare each read calls into
-// RocksDB.
+// RocksDB's perf context of this thread and its perf level. The pointers spare
+// each read calls into RocksDB.
 class ThreadPerf {
  public:
   static PerfContext& Context() {
@@ -383,8 +378,6 @@ enum class DesignBasis : uint8_t {
 };
 inline constexpr size_t kDesignBases = 3;
 
-// The name of a basis for people and programs: "samples", "keys" or
-// "prescribed".
 inline const char* ToString(DesignBasis basis) {
   constexpr const char* kNames[kDesignBases] = {"samples", "keys",
                                                 "prescribed"};
@@ -403,11 +396,8 @@ struct FileState {
 // A column family, at one moment.
 struct FamilyState {
   std::vector<FileState> open_files;
-  // Counts of files that have been closed since, by level.
-  std::map<int, FileCounts> closed_files;
-  // Counts of all files, open or closed, by level.
-  std::map<int, GetCounts> gets;
-  // Filters that have been built since the DB was opened, and refreshes.
+  std::map<int, FileCounts> closed_files;  // by level
+  std::map<int, GetCounts> gets;           // by level, in open or closed files
   BuildCounts builds;
   RefreshCounts refreshes;
 };
@@ -427,7 +417,7 @@ struct LevelSums {
   // keys of the files that have a prediction.
   double predicted_positives = 0;
   double predicted_keys = 0;
-  // Counts of open files and of files that have been closed.
+  // These are of open and closed files.
   FileCounts counts;
   GetCounts gets;
   // Reads that filters have spared, each as the share of a request that reads
@@ -439,11 +429,8 @@ struct LevelSums {
   uint64_t used() const {
     return files_by_use[static_cast<size_t>(FilterUse::kUsed)];
   }
-  // 0 if there are no keys.
-  double BitsPerKey() const;
-  // Mean of the predicted rates, weighted by keys. Negative without any
-  // prediction.
-  double PredictedFpr() const;
+  double BitsPerKey() const;    // 0 if there are no keys
+  double PredictedFpr() const;  // the mean by keys; negative if unknown
 };
 
 // Returns the sums by level, which is -1 if unknown. Adds all files to

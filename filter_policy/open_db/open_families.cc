@@ -269,28 +269,6 @@ MissCache* DBSession::RememberMisses(size_t bytes,
   return owned_misses_.get();
 }
 
-std::vector<DBSession::UsedQueue> DBSession::TakeIdleQueues() {
-  // The count of a queue that is held here alone cannot rise meanwhile: new
-  // holders get it from Queue.
-  const auto is_idle = [](const UsedQueue& used) {
-    return used.queue.use_count() == 1;
-  };
-  std::vector<UsedQueue> taken;
-  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
-  for (auto used = queues_.begin();
-       idle > static_cast<ptrdiff_t>(kMaxIdleQueues) &&
-       used != queues_.end();) {
-    if (is_idle(*used)) {
-      taken.push_back(std::move(*used));
-      used = queues_.erase(used);
-      idle--;
-    } else {
-      ++used;
-    }
-  }
-  return taken;
-}
-
 std::shared_ptr<QueryQueue> DBSession::Queue(
     const std::shared_ptr<SampleStore>& store, const std::string& column_family,
     const FileDescription& file) {
@@ -301,7 +279,19 @@ std::shared_ptr<QueryQueue> DBSession::Queue(
       return used.queue;
     }
   }
-  closed = TakeIdleQueues();
+  // The count of a queue that is held here alone cannot rise meanwhile: new
+  // holders get it from this function.
+  const auto is_idle = [](const UsedQueue& used) {
+    return used.queue.use_count() == 1;
+  };
+  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
+  for (auto used = queues_.begin();
+       idle > static_cast<ptrdiff_t>(kMaxIdleQueues) && used != queues_.end();
+       idle--) {
+    used = std::find_if(used, queues_.end(), is_idle);
+    closed.push_back(std::move(*used));
+    used = queues_.erase(used);
+  }
   queues_.push_back(
       {store, column_family,
        store->Open(column_family, file.env, file.info_log, file.memory_cap)});

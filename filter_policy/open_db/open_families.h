@@ -262,9 +262,6 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
 
   // Requires mutex_.
   static FamilyState StateOf(const Family& family);
-  // Removes and returns the idle queues in excess of kMaxIdleQueues, for the
-  // caller to close once queues_mutex_ is unlocked. Requires queues_mutex_.
-  std::vector<UsedQueue> TakeIdleQueues();
 
   const std::string id_;
   // RocksDB tells the period to some table factories only. It is used for all.

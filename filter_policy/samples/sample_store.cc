@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <locale>
 
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
@@ -49,14 +50,9 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
   }
   std::string name;
   for (const char c : column_family) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                       (c >= 'a' && c <= 'z');
-    if (plain) {
-      name += c;
-    } else {
-      name += '%';
-      name += Slice(&c, 1).ToString(/*hex=*/true);
-    }
+    const bool plain = std::isalnum(c, std::locale::classic());
+    name +=
+        plain ? std::string(1, c) : "%" + Slice(&c, 1).ToString(/*hex=*/true);
   }
   if (name.size() > kMaxNameBytes) {
     // The hyphen is no plain character, so the name cannot be that of another
