@@ -153,47 +153,40 @@ void FileFilterBuilder::Charge(size_t bytes) {
 void FileFilterBuilder::NoteMemory() {
   unnoted_bytes_ = 0;
   Charge(Memory());
-  if (builder_ != nullptr && (builder_->IsFull() || IsPartFull())) {
+  if (builder_ == nullptr) return;
+  // A builder that does not cut parts has enough keys for one.
+  const bool is_part_full = task_.part_bytes > 0 && !builder_->CutsParts() &&
+                            fill_ * static_cast<double>(builder_->MaxSize()) >=
+                                static_cast<double>(task_.part_bytes);
+  if (builder_->IsFull() || is_part_full) {
     Timed([&] { EndBuilder(/*more_follow=*/true); });
   }
 }
 
-bool FileFilterBuilder::IsPartFull() const {
-  return task_.part_bytes > 0 && !builder_->CutsParts() &&
-         fill_ * static_cast<double>(builder_->MaxSize()) >=
-             static_cast<double>(task_.part_bytes);
-}
-
 void FileFilterBuilder::AddOther(const Slice& key) {
   if (HoldsNoKeys()) return CountKey(key);
-  if (!descending_.empty()) return AddDescending(key);
-  if (builder_ == nullptr) return AddToNewBuilder(key);
-  if (writer_.num_parts() > 0 || builder_->num_keys() > 1) {
-    return FailAt(key);
+  if (builder_ != nullptr) {
+    if (writer_.num_parts() > 0 || builder_->num_keys() > 1) {
+      return FailAt(key);
+    }
+    descending_.Add(builder_->first_key());
+    builder_.reset();
+    descending_.Add(key);
+    return;
   }
-  descending_.Add(builder_->first_key());
-  builder_.reset();
-  descending_.Add(key);
-}
-
-// A key may come in several versions.
-void FileFilterBuilder::AddToNewBuilder(const Slice& key) {
-  if (header_.num_keys > 0) {
-    const int order = key.compare(last_key_);
-    if (order == 0) return;
-    if (order < 0) return FailAt(key);
-    ShortestBegin(last_key_, key, &builder_begin_);
+  const bool descends = !descending_.empty();
+  if (descends || header_.num_keys > 0) {
+    const int order = key.compare(descends ? descending_.back() : last_key_);
+    if (order == 0) return;  // another version of the key
+    if (descends == (order > 0)) return FailAt(key);
   }
-  builder_ = builders_.make(task_);
-  builder_->AddKey(key);
-  NoteAdded(key);
-}
-
-void FileFilterBuilder::AddDescending(const Slice& key) {
-  const int order = key.compare(descending_.back());
-  if (order == 0) return;
-  if (order > 0) return FailAt(key);
-  descending_.Add(key);
+  if (descends) {
+    descending_.Add(key);
+  } else {
+    if (header_.num_keys > 0) ShortestBegin(last_key_, key, &builder_begin_);
+    builder_ = builders_.make(task_);
+    builder_->AddKey(key);
+  }
   NoteAdded(key);
 }
 

@@ -141,14 +141,9 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
     if (unnoted_bytes_ >= note_bytes_) NoteMemory();
   }
   void NoteMemory();
-  // Returns true if the builder, which does not cut parts, has enough keys for
-  // one.
-  bool IsPartFull() const;
 
   // Adds a key that is the first one of a builder, or not above the one before.
   void AddOther(const Slice& key);
-  void AddToNewBuilder(const Slice& key);
-  void AddDescending(const Slice& key);
   // Ends the builder, and adds its parts to the block.
   void EndBuilder(bool more_follow);
   // Writes the block, and returns its size.
