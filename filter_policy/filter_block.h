@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The filter block of an SST file: a directory, and the parts of the filter,
-//  each over a contiguous range of the file's keys, which can be loaded by
+//  The filter block of an SST file: a directory, and the parts of the filter.
+//  Each part has a contiguous range of the file's keys, and can be loaded by
 //  itself. docs/internals/file_format.md says more. All numbers are little
 //  endian, and a block is read in place, at any alignment.
 //

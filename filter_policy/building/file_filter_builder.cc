@@ -309,8 +309,33 @@ size_t FileFilterBuilder::FinishBlock(std::unique_ptr<const char[]>* buf) {
   char* const bytes = new char[size]();
   buf->reset(bytes);
   writer_.Write(header_, bytes);
-  PublishReport(size);
   Charge(size);
+  if (built_ == nullptr) return size;
+  FilterReport report;
+  if (HoldsNoKeys()) {
+    report.design = failure_;
+  } else {
+    report = WholeOf(reports_);
+  }
+  const uint64_t keys = header_.num_keys;
+  built_->properties =
+      MakeFilterProperties(FindFilterType(header_.kind)->name,
+                           8.0 * static_cast<double>(size) /
+                               static_cast<double>(std::max<uint64_t>(keys, 1)),
+                           report);
+  if (builders_.keep_range && in_order_ && keys > 0) {
+    AddKeyRange(smallest_, last_key_, &built_->properties);
+  }
+  if (std::any_of(reports_.begin(), reports_.end(), [](const auto& reported) {
+        return reported.first.origin == DesignOrigin::kKept;
+      })) {
+    built_->properties[kKeptDesignProperty] = "1";
+  }
+  BuildCounts& counts = built_->counts;
+  counts.filters = 1;
+  counts.keys = keys;
+  counts.bytes = size;
+  counts.model_nanos = uint64_t{1000} * report.model_micros;
   return size;
 }
 
@@ -328,37 +353,6 @@ uint64_t FileFilterBuilder::MaxSize() const {
   constexpr double kMore = 4;
   return size + static_cast<uint64_t>(kMore * bits_per_key_ / 8 *
                                       static_cast<double>(descending_.size()));
-}
-
-// ---- Reports ----
-
-void FileFilterBuilder::PublishReport(uint64_t bytes) {
-  if (built_ == nullptr) return;
-  FilterReport report;
-  if (HoldsNoKeys()) {
-    report.design = failure_;
-  } else {
-    report = WholeOf(reports_);
-  }
-  const uint64_t keys = header_.num_keys;
-  built_->properties =
-      MakeFilterProperties(FindFilterType(header_.kind)->name,
-                           8.0 * static_cast<double>(bytes) /
-                               static_cast<double>(std::max<uint64_t>(keys, 1)),
-                           report);
-  if (builders_.keep_range && in_order_ && keys > 0) {
-    AddKeyRange(smallest_, last_key_, &built_->properties);
-  }
-  if (std::any_of(reports_.begin(), reports_.end(), [](const auto& reported) {
-        return reported.first.origin == DesignOrigin::kKept;
-      })) {
-    built_->properties[kKeptDesignProperty] = "1";
-  }
-  BuildCounts& counts = built_->counts;
-  counts.filters = 1;
-  counts.keys = keys;
-  counts.bytes = bytes;
-  counts.model_nanos = uint64_t{1000} * report.model_micros;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -162,9 +162,6 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // filters.
   void Charge(size_t bytes);
 
-  // Stores the report where it was asked for.
-  void PublishReport(uint64_t bytes);
-
   const FilterKind kind_;
   const FileBuilders builders_;
   FilterTask task_;

@@ -129,31 +129,6 @@ DesignBasis BasisOf(const UserCollectedProperties& properties) {
                                          : DesignBasis::kPrescribed;
 }
 
-// The numbers have the names that they have in plugin/filter_statistics.h.
-std::string LevelToString(int level, const LevelSums& sums) {
-  std::string line =
-      " L" + (level < 0 ? std::string("?") : std::to_string(level)) + ":";
-  const auto add = [&line](const std::string& name, const std::string& number) {
-    line += (line.back() == ':' ? " " : ", ") + name + " " + number;
-  };
-  add("open_files", std::to_string(sums.files));
-  add("used_files", std::to_string(sums.used()));
-  add("bits_per_key", DecimalText(sums.BitsPerKey(), 1));
-  for (const auto& [kind, name] :
-       {std::make_pair(SeekKind::kClosed, "bounded_seeks."),
-        std::make_pair(SeekKind::kOpen, "unbounded_seeks.")}) {
-    for (const auto& [event, outcome] :
-         {std::make_pair(SeekEvent::kNegative, "negatives"),
-          std::make_pair(SeekEvent::kPassed, "passed"),
-          std::make_pair(SeekEvent::kTruePositive, "true_positives"),
-          std::make_pair(SeekEvent::kFalsePositive, "false_positives")}) {
-      add(std::string(name) + outcome,
-          std::to_string(sums.counts.seeks(kind, event)));
-    }
-  }
-  return line;
-}
-
 }  // namespace
 
 void LevelSums::Add(const FileState& file) {
@@ -208,13 +183,32 @@ std::map<int, LevelSums> SumByLevel(const FamilyState& family,
   return levels;
 }
 
+// The numbers have the names that they have in plugin/filter_statistics.h.
 std::string ToLogLine(const std::map<int, LevelSums>& levels) {
   std::string line;
+  const auto add = [&line](const std::string& name, const std::string& number) {
+    line += (line.back() == ':' ? " " : ", ") + name + " " + number;
+  };
   for (const auto& [level, sums] : levels) {
     // A level that is left may have had filters, but no seeks.
     if (sums.files == 0 && sums.counts.seeks.IsZero()) continue;
-    if (!line.empty()) line += ";";
-    line += LevelToString(level, sums);
+    line += line.empty() ? " L" : "; L";
+    line += (level < 0 ? "?" : std::to_string(level)) + ":";
+    add("open_files", std::to_string(sums.files));
+    add("used_files", std::to_string(sums.used()));
+    add("bits_per_key", DecimalText(sums.BitsPerKey(), 1));
+    for (const auto& [kind, name] :
+         {std::make_pair(SeekKind::kClosed, "bounded_seeks."),
+          std::make_pair(SeekKind::kOpen, "unbounded_seeks.")}) {
+      for (const auto& [event, outcome] :
+           {std::make_pair(SeekEvent::kNegative, "negatives"),
+            std::make_pair(SeekEvent::kPassed, "passed"),
+            std::make_pair(SeekEvent::kTruePositive, "true_positives"),
+            std::make_pair(SeekEvent::kFalsePositive, "false_positives")}) {
+        add(std::string(name) + outcome,
+            std::to_string(sums.counts.seeks(kind, event)));
+      }
+    }
   }
   return line + ".";
 }

@@ -34,10 +34,6 @@ OpenSessions& All() {
   return *all;
 }
 
-std::string NameOf(const DBSession::Family& family) {
-  return family.name.empty() ? "unknown" : family.name;
-}
-
 }  // namespace
 
 FamilyState DBSession::StateOf(const Family& family) {
@@ -159,15 +155,16 @@ void DBSession::LogIfDue(const OpenFile& file) {
       due == 0) {
     return;
   }
+  std::string name;
   std::string line;
   LevelSums total;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    line =
-        NameOf(*family) + ":" + ToLogLine(SumByLevel(StateOf(*family), &total));
+    name = family->name.empty() ? "unknown" : family->name;
+    line = ToLogLine(SumByLevel(StateOf(*family), &total));
   }
   Log(InfoLogLevel::INFO_LEVEL, description.info_log,
-      "Protean: column family %s", line.c_str());
+      "Protean: column family %s:%s", name.c_str(), line.c_str());
   const SeekCounts& seeks = total.counts.seeks;
   if (SeeksAreUnbounded(seeks.All(SeekKind::kOpen),
                         seeks.All(SeekKind::kClosed)) &&
@@ -176,7 +173,7 @@ void DBSession::LogIfDue(const OpenFile& file) {
         "Protean: column family %s: nearly all seeks come without an upper "
         "bound, and then filters can seldom tell that nothing is there; set "
         "ReadOptions::iterate_upper_bound",
-        NameOf(*family).c_str());
+        name.c_str());
   }
 }
 

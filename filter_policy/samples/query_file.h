@@ -31,11 +31,11 @@ Status ReadQueryFile(Env* env, const std::string& file,
                      std::vector<SampleQuery>* queries,
                      std::vector<std::string>* refused);
 
-// ReadQueryFile for a file that has WriteQueryFile's first line. Lines that
-// cannot be parsed, since the file has been damaged or cut off, are left out
-// and named in `*refused`, too. Returns RocksDB's error if the file cannot be
-// read. If it can, `*fingerprint` gets the fingerprint of its contents, by
-// which a change is noticed; it is not 0.
+// ReadQueryFile for a saved file. If it has WriteQueryFile's first line, lines
+// that cannot be parsed, since it has been damaged or cut off, are left out and
+// named in `*refused`, too. Returns RocksDB's error if the file cannot be read.
+// If it can, `*fingerprint` gets the fingerprint of its contents, by which a
+// change is noticed; it is not 0.
 Status ReadSavedQueries(Env* env, const std::string& file,
                         std::vector<SampleQuery>* queries,
                         std::vector<std::string>* refused,
