@@ -121,12 +121,11 @@ double RequestsSaved(const LevelSums& level) {
 }
 
 // The basis of a filter of Protean with these properties.
-DesignBasis BasisOf(const UserCollectedProperties& properties) {
-  if (PropertyNumber(properties, kSamplesProperty, 0) > 0) {
-    return DesignBasis::kSamples;
-  }
-  return PredictedFprOf(properties) >= 0 ? DesignBasis::kKeys
-                                         : DesignBasis::kPrescribed;
+const char* BasisOf(const UserCollectedProperties& properties) {
+  const bool has_samples = PropertyNumber(properties, kSamplesProperty, 0) > 0;
+  return kDesignBases[has_samples                       ? 0
+                      : PredictedFprOf(properties) >= 0 ? 1
+                                                        : 2];
 }
 
 }  // namespace
@@ -135,13 +134,15 @@ void LevelSums::Add(const FileState& file) {
   const TableProperties& properties = *file.properties;
   files++;
   entries += properties.num_entries;
-  files_by_use[static_cast<size_t>(file.use)]++;
   counts += file.counts;
-  if (file.use != FilterUse::kUsed) return;
+  if (file.use != FilterUse::kUsed) {
+    unused_files[ToString(file.use)]++;
+    return;
+  }
+  used_files++;
   keys += properties.num_filter_entries;
   filter_bytes += properties.filter_size;
-  files_by_basis[static_cast<size_t>(
-      BasisOf(properties.user_collected_properties))]++;
+  files_by_basis[BasisOf(properties.user_collected_properties)]++;
   model_micros += static_cast<uint64_t>(PropertyNumber(
       properties.user_collected_properties, kModelMicrosProperty, 0));
   const double predicted = PredictedFprOf(properties.user_collected_properties);
@@ -195,7 +196,7 @@ std::string ToLogLine(const std::map<int, LevelSums>& levels) {
     line += line.empty() ? " L" : "; L";
     line += (level < 0 ? "?" : std::to_string(level)) + ":";
     add("open_files", std::to_string(sums.files));
-    add("used_files", std::to_string(sums.used()));
+    add("used_files", std::to_string(sums.used_files));
     add("bits_per_key", DecimalText(sums.BitsPerKey(), 1));
     for (const auto& [kind, name] :
          {std::make_pair(SeekKind::kClosed, "bounded_seeks."),

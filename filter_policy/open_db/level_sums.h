@@ -108,16 +108,11 @@ enum class FilterUse : uint8_t {
   kUnfilterable,  // the filter could not hold the file's keys and knows nothing
   kDamaged,       // the filter is damaged or could not be read
 };
-inline constexpr size_t kFilterUses = 7;
-
-// The name of a reason, such as "no_filter"; "used" for kUsed.
+inline constexpr const char* kFilterUseNames[] = {
+    "used",          "no_filter",         "rocksdb_filter", "other_comparator",
+    "no_whole_keys", "unfilterable_keys", "damaged"};
 inline const char* ToString(FilterUse use) {
-  constexpr const char* kNames[kFilterUses] = {
-      "used",           "no_filter",
-      "rocksdb_filter", "other_comparator",
-      "no_whole_keys",  "unfilterable_keys",
-      "damaged"};
-  return kNames[static_cast<size_t>(use)];
+  return kFilterUseNames[static_cast<size_t>(use)];
 }
 
 // ---- Seek counts ----
@@ -370,19 +365,9 @@ struct FileCounts {
   bool IsZero() const { return seeks.IsZero() && loads.IsZero(); }
 };
 
-// What the design of a filter rests on.
-enum class DesignBasis : uint8_t {
-  kSamples,     // sample queries and the file's keys
-  kKeys,        // the file's keys alone
-  kPrescribed,  // the policy's options; no model was asked
-};
-inline constexpr size_t kDesignBases = 3;
-
-inline const char* ToString(DesignBasis basis) {
-  constexpr const char* kNames[kDesignBases] = {"samples", "keys",
-                                                "prescribed"};
-  return kNames[static_cast<size_t>(basis)];
-}
+// What the designs of filters rest on: sample queries and the file's keys, the
+// keys alone, or the policy's options.
+inline constexpr const char* kDesignBases[] = {"samples", "keys", "prescribed"};
 
 // An open file, at one moment.
 struct FileState {
@@ -407,11 +392,12 @@ struct LevelSums {
   // These are of open files.
   uint64_t files = 0;
   uint64_t entries = 0;
-  std::array<uint64_t, kFilterUses> files_by_use{};
+  std::map<std::string, uint64_t> unused_files;  // by reason
   // These are of the open files whose filters are used.
+  uint64_t used_files = 0;
   uint64_t keys = 0;
   uint64_t filter_bytes = 0;
-  std::array<uint64_t, kDesignBases> files_by_basis{};
+  std::map<std::string, uint64_t> files_by_basis;
   uint64_t model_micros = 0;
   // Sum of each file's predicted false positive rate times its keys, and the
   // keys of the files that have a prediction.
@@ -426,9 +412,6 @@ struct LevelSums {
 
   void Add(const FileState& file);
 
-  uint64_t used() const {
-    return files_by_use[static_cast<size_t>(FilterUse::kUsed)];
-  }
   double BitsPerKey() const;    // 0 if there are no keys
   double PredictedFpr() const;  // the mean by keys; negative if unknown
 };
