@@ -246,8 +246,8 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
     statistics->refresh = StatisticsOf(state.refreshes);
     statistics->builds = BuildsOf(state.builds);
     if (const MissCache* const misses = open->misses()) {
-      const MissCacheCounts counts = misses->Counts();
-      statistics->miss_cache = {counts.bytes, counts.stored, counts.hits};
+      statistics->miss_cache = {misses->bytes(), misses->stored(),
+                                misses->hits()};
     }
   }
   statistics->ticker_gets = GetsOf(options.statistics.get());

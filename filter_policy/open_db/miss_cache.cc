@@ -96,10 +96,4 @@ bool MissCache::Find(uint64_t file, const Slice& key, std::string* end) const {
   return false;
 }
 
-MissCacheCounts MissCache::Counts() const {
-  return {num_sets_ * kWays * sizeof(Slot) + dead_ranges_.max_bytes(),
-          stored_.load(std::memory_order_relaxed),
-          hits_.load(std::memory_order_relaxed)};
-}
-
 }  // namespace ROCKSDB_NAMESPACE::protean

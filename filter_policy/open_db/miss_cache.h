@@ -29,13 +29,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The size of the cache, and counts since it was made.
-struct MissCacheCounts {
-  uint64_t bytes = 0;   // that the cache takes
-  uint64_t stored = 0;  // gaps that reads have found
-  uint64_t hits = 0;    // reads that a known gap has spared
-};
-
 // Thread safe.
 class MissCache {
  public:
@@ -59,7 +52,12 @@ class MissCache {
 
   // Counts a read that was spared.
   void CountHit() { hits_.fetch_add(1, std::memory_order_relaxed); }
-  MissCacheCounts Counts() const;
+  // Reads that were spared, gaps that were stored, and bytes that are taken.
+  uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
+  uint64_t stored() const { return stored_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const {
+    return num_sets_ * kWays * sizeof(Slot) + dead_ranges_.max_bytes();
+  }
 
   static constexpr size_t kMaxBytes = 104;
 
