@@ -41,11 +41,6 @@ struct PartContents {
   uint64_t largest = ~uint64_t{0};
 };
 
-// Opens a part in place. The payload outlives the filter; the design need not.
-// Returns Corruption if it is damaged.
-using OpenFilterFunction = Status (*)(const PartContents& part,
-                                      std::unique_ptr<RangeFilter>* filter);
-
 // A filter policy that options can name, in an object form {id=CLASS;...} or in
 // a short form NAME:....
 struct PolicyType {
@@ -65,7 +60,10 @@ struct PolicyType {
 struct FilterType {
   FilterKind kind;
   const char* name;  // in messages
-  OpenFilterFunction open;
+  // Opens a part in place. The payload outlives the filter; the design need
+  // not. Returns Corruption if it is damaged.
+  Status (*open)(const PartContents& part,
+                 std::unique_ptr<RangeFilter>* filter);
   std::vector<PolicyType> policies;  // that build filters of this kind
   bool may_be_loose = false;         // RangeFilter::LowerBoundIsLoose
 };

@@ -17,7 +17,6 @@ namespace {
 
 using Options = LevelsPolicyOptions;
 
-const char kUsage[] = "levels:POLICY,POLICY,...";
 const char kListInList[] = "a list cannot be part of a list";
 
 bool IsList(const FilterPolicy& policy) {
@@ -189,7 +188,7 @@ std::string TextOf(const FilterPolicy* policy) {
 
 PolicyType LevelsPolicyType() {
   return {LevelsFilterPolicy::kClassName(), LevelsFilterPolicy::kNickName(),
-          kUsage,
+          "levels:POLICY,POLICY,...",
           []() -> std::unique_ptr<const FilterPolicy> {
             return std::make_unique<LevelsFilterPolicy>();
           },

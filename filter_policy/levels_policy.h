@@ -67,7 +67,7 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
 
   std::shared_ptr<SampleStore> Samples() const override;
 
-  // Those of the policy that has a budget.
+  // What the policy that has a budget returns.
   std::shared_ptr<TreeFilters> Filters() const override;
   std::shared_ptr<void> SearchAllDesigns() const override;
   uint64_t FilterMemory() const override;

@@ -43,8 +43,6 @@ bool ParseDecimal(const std::string& text, double* number) {
 
 namespace {
 
-constexpr int kDigits = 6;  // after the point, as RocksDB writes numbers
-
 Status Refuse(const std::string& owner, const std::string& option,
               const std::string& text, const std::string& allowed) {
   return Status::InvalidArgument(owner + ": " + option + "=" + text +
@@ -95,7 +93,8 @@ size_t EditDistance(const std::string& a, const std::string& b) {
 template <class T>
 std::string NumberRange<T>::Text(T value) {
   if constexpr (std::is_integral_v<T>) return std::to_string(value);
-  return DecimalText(static_cast<double>(value), kDigits);
+  // As many digits as RocksDB writes.
+  return DecimalText(static_cast<double>(value), /*digits=*/6);
 }
 
 template <class T>

@@ -20,11 +20,6 @@ class EmptyFilter final : public RangeFilter {
   bool LowerBound(const Slice&, std::string*) const override { return false; }
 };
 
-const RangeFilter* Empty() {
-  static const auto* const empty = new EmptyFilter;
-  return empty;
-}
-
 }  // namespace
 
 void FileRangeFilter::SetUp(const RangeFilter* only, bool can_filter) {
@@ -32,7 +27,8 @@ void FileRangeFilter::SetUp(const RangeFilter* only, bool can_filter) {
   can_filter_ = can_filter && header.kind != FilterKind::kAlwaysTrue;
   const FilterType* const type = FindFilterType(header.kind);
   parts_may_be_loose_ = can_filter_ && type != nullptr && type->may_be_loose;
-  only_ = can_filter_ && directory_.parts().empty() ? Empty() : only;
+  static const auto* const empty = new EmptyFilter;
+  only_ = can_filter_ && directory_.parts().empty() ? empty : only;
   key_lengths_ = header.key_lengths == 0 ? ~uint32_t{0} : header.key_lengths;
   smallest_head_ =
       LoadBigEndian(header.smallest.data(), header.smallest.size());

@@ -98,7 +98,7 @@ class FileRangeFilter {
   }
   // True only if the file certainly holds a key.
   bool HasKeys() const { return header().num_keys > 0; }
-  // As in FilterBlockHeader.
+  // The beginnings of these keys, as in FilterBlockHeader.
   Slice smallest() const { return header().smallest; }
   Slice largest() const { return header().largest; }
 

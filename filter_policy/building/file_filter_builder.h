@@ -37,15 +37,13 @@ PinningTier FilterPinning(const BlockBasedTableOptions& options);
 // the block cache by itself. One that is pinned is not: that makes it larger.
 bool CutsFilters(const BlockBasedTableOptions& options);
 
-// ---- Finished filter ----
+// ---- File filter builder ----
 
 // What the builder of a filter tells the table builder once it is finished.
 struct FinishedFilter {
   UserCollectedProperties properties;  // filter_properties.h
   BuildCounts counts;
 };
-
-// ---- File filter builder ----
 
 // How a policy has the filter of one file built.
 struct FileBuilders {

@@ -40,8 +40,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Level price ----
-
 // The price of a false positive in the files of a level (query_demand.h), by
 // the reads since it was found before. Not thread safe.
 class LevelPrice {
