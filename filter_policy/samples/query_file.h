@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Queries as text: a file with which a sample query queue is seeded, saved and
-//  restored, or an option. In a file, one query per line:
-//
-//    key                        a point
-//    lo <TAB> hi                all keys from lo to hi, both included
-//    lo <TAB> hi <TAB> exclusive    the same without hi
-//
-//  A field that begins with 0x is hexadecimal, as in ldb --hex; 0x alone is the
-//  empty key. Any other field is the key's bytes as they are. Empty lines, and
-//  those that begin with #, are ignored. In an option, commas stand between
-//  queries, hyphens between fields, and all keys are hexadecimal.
+//  restored, or an option. docs/internals/sampling.md has the form of their
+//  lines, and why few errors of a file matter.
 
 #pragma once
 
@@ -24,9 +16,9 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Appends the queries of a file to `*queries`. Returns InvalidArgument, and
-// appends nothing, if the file cannot be read or a line has none of the forms
-// above. A range that cannot hold a key is left out, and `*refused` gets a
-// message that names its line.
+// appends nothing, if the file cannot be read or a line cannot be parsed. A
+// range that cannot hold a key is left out, and `*refused` gets a message that
+// names its line.
 Status ReadQueryFile(Env* env, const std::string& file,
                      std::vector<SampleQuery>* queries,
                      std::vector<std::string>* refused);
@@ -50,14 +42,12 @@ Status WriteQueryFile(Env* env, const std::string& file,
 std::string QueryFileText(const std::vector<SampleQuery>& queries);
 
 // Appends the queries of an option to `*queries`, as ReadQueryFile does.
-// Returns InvalidArgument if a query has none of the forms above, or holds
-// characters that these do not need.
+// Returns InvalidArgument also for characters that no query needs.
 Status ParseSeeds(const std::string& option, std::vector<SampleQuery>* queries);
 
 // The option with these queries, or with a part of them that is evenly spread:
-// at most kMaxSeeds, and kMaxSeedBytes of text. OPTIONS files are written and
-// read often. Designs that rest on 5,000 queries do what advise promises from
-// all of them; with 2,000, closed seeks read half as much again.
+// at most kMaxSeeds, and kMaxSeedBytes of text (advise_test measures that these
+// are enough). OPTIONS files are written and read often.
 inline constexpr size_t kMaxSeeds = 5000;
 inline constexpr size_t kMaxSeedBytes = 1 << 20;
 std::string SeedsText(const std::vector<SampleQuery>& queries);

@@ -208,16 +208,6 @@ uint64_t QueryQueue::Fingerprint() const {
 
 // ---- Empty queries ----
 
-namespace {
-
-std::string WithNumber(const Slice& prefix, uint64_t number) {
-  std::string key = prefix.ToString();
-  PutFixed64(&key, EndianSwapValue(number));
-  return key;
-}
-
-}  // namespace
-
 void GapQueries::Pass(const Slice& key) {
   if (passed_++ % every_ == 0 && passed_ > 1) AddBetween(last_, key);
   last_.assign(key.data(), key.size());
@@ -234,9 +224,12 @@ void GapQueries::AddBetween(const Slice& low, const Slice& high) {
   // Every other query is a point.
   const uint64_t width = queries_.size() % 2 == 0 ? 0 : (above - below) / 64;
   const uint64_t hi = lo + std::min(width, above - 1 - lo);
-  const Slice prefix(high.data(), shared);
-  queries_.push_back({WithNumber(prefix, lo), WithNumber(prefix, hi),
-                      /*hi_inclusive=*/true});
+  const auto with_number = [&](uint64_t number) {
+    std::string key(high.data(), shared);
+    PutFixed64(&key, EndianSwapValue(number));
+    return key;
+  };
+  queries_.push_back({with_number(lo), with_number(hi), /*hi_inclusive=*/true});
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

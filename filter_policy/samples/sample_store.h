@@ -32,10 +32,8 @@ struct SampleStoreOptions {
   std::string seeds;
 
   // File in which the queue of column family "default" is saved, and from which
-  // it is restored. For another column family, a dot and its name are appended,
-  // with %XX for all characters but letters and digits. If the appended name
-  // takes more than kMaxNameBytes, a hyphen and a hash replace its end. Empty
-  // if queues are not saved.
+  // it is restored; empty for none. For another column family, a dot and its
+  // name are appended (SamplesFile).
   std::string samples_file;
 };
 
@@ -53,9 +51,7 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
 
   // InvalidArgument if `seeds` are malformed, if a file is a device or a pipe,
   // or if the samples file's path is relative or its folder is missing, as the
-  // samples would be lost. A file that is missing, or cannot be used, keeps no
-  // DB from opening: files are read when they are needed, and a bad one is then
-  // logged and left as it is.
+  // samples would be lost. Other errors of files keep no DB from opening.
   Status Validate(Env* env) const;
 
   // The queue of a column family, which is made and restored or seeded unless
@@ -76,11 +72,11 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   void WhenClosed(std::function<void(const std::string&)> then);
 
   // Saves the queue of a column family if it has new queries and a samples
-  // file. If the file was written from elsewhere meanwhile, for instance by
-  // another instance of the DB, the new queries are added to those in the file.
+  // file. They are added to the file's if that was written from elsewhere.
   Status Save(const std::string& column_family, Env* env);
 
-  // A file's name may have 255 bytes; this leaves enough for the rest of it.
+  // The name has %XX for all characters but letters and digits, and a hyphen
+  // and a hash for its end if it is too long: a file's name may have 255 bytes.
   static constexpr size_t kMaxNameBytes = 120;
   std::string SamplesFile(const std::string& column_family) const;
   const SampleStoreOptions& options() const { return options_; }
