@@ -2,48 +2,22 @@
 
 //  The filter block of an SST file: a directory, and the parts of the filter.
 //  Each part has a contiguous range of the file's keys, and can be loaded by
-//  itself. docs/internals/file_format.md says more. All numbers are little
-//  endian, and a block is read in place, at any alignment.
+//  itself. docs/internals/file_format.md has the format, byte by byte. A block
+//  is read in place, at any alignment:
 //
-//  The directory:
-//
-//    offset  size
-//         0     4   magic "PRTN"
-//         4     1   format version: 1
-//         5     1   kind of the filter (filter_kinds.h)
-//         6     2   flags
-//         8     4   CRC-32C of the directory but for these four bytes
-//        12     4   size of the directory, which the first part follows
-//        16     8   number of distinct keys
-//        24    16   the salt, the number of the file first
-//        40     4   key lengths % 32, a bit for each; zero if not known
-//        44     4   number of parts
-//        48         the first 64 bytes of the smallest and of the largest key,
-//                   each after its length, a varint
-//                   number of designs, a varint, and the designs, each behind
-//                   its length: what several parts have in common, as their
-//                   kind understands it
-//                   an entry for each part: varints of the size of its payload,
-//                   of that of its second unit, or 0 if it has none, and of the
-//                   number of its keys; a byte with the kind of the block; a
-//                   varint with the index of its design; and, behind its
-//                   length, where it begins: a string that is not above its
-//                   keys, and above those before (empty for the first part)
+//    directory   fixed fields, the ends of the keys, the designs that parts
+//    have
+//                in common, and for each part its sizes, the number of its
+//                keys, its design, and where it begins: a string that is not
+//                above its keys, and above those before (empty for the first
+//                part)
+//    units       payloads, each with a checksum, the numbers of its part and of
+//                the unit, and zeros
 //
 //  A part may have its bits in two *units*. The first one is a filter by
 //  itself. The second one, over the same keys, is asked about what the first
 //  one lets through; without it, there are more false positives. The first
 //  units of all parts come first, then the second ones.
-//
-//  A unit:
-//
-//                   payload
-//         0     4   CRC-32C of the salt, the payload, and the 12 bytes that
-//                   follow here
-//         4     4   the part's number
-//         8     1   the unit's number: 0 or 1
-//         9     7   zero
-//        16     5   zero
 //
 //  A reader loads a payload together with the 16 bytes that follow it: queries
 //  read whole words, and the last word may end behind the payload. RocksDB

@@ -92,27 +92,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 // large as the one above it, the last one gives up 0.36 bits, and three runs
 // have 1.42 instead of 3 times the false positives of one run.
 //
-// Three restrictions make this safe:
+// Three restrictions make this safe (docs/internals/proteus.md):
 //
 // - A bit divides the rate of a range filter by 1.1 (text) to 3 (where one
 //   more bit lets a trie fit), so no factor is right for all. The rule is
 //   scaled such that the last level, in which most reads end, gives up at most
-//   kMaxGiven bits: a quarter of a bit, a factor of 1.2. Three runs then have
-//   1.48 instead of 1.42 times the false positives of one with T = 10, and
-//   2.18 instead of 1.95 times with T = 4.
-// - A compaction does not tell how many keys it will write. All files in its
-//   output level and above may end up in the run that it writes, so they are
-//   counted as that run. The computed height is too low by log2(T / (T - 1))
-//   bits. A file of level 0 is a run of its own.
-// - Files may end up in another level than the one they were written for, as by
-//   trivial moves, and a tree may lose its last level. So the rule goes by the
-//   filters that exist. No filter takes bits that are not left: together with
-//   the new run, all filters take at most kTolerance more than promised. And no
-//   filter gives bits that others have not taken.
-//
-// FilterBuildingContext has the level, but neither T nor the size of the tree,
-// so the open files are counted (open_db/file_budget.h). A fixed surplus for
-// all levels but the last would gain nothing, or break the promise.
+//   kMaxGiven bits. Three runs then have 1.48 instead of 1.42 times the false
+//   positives of one with T = 10, and 2.18 instead of 1.95 times with T = 4.
+// - All files in the output level of a compaction and above may end up in the
+//   run that it writes, so they are counted as that run. The computed height is
+//   too low by log2(T / (T - 1)) bits. A file of level 0 is a run of its own.
+// - The rule goes by the filters that exist (open_db/file_budget.h). Together
+//   with the new run, all filters take at most kTolerance more than promised,
+//   and none gives bits that others have not taken.
 
 // A file of the tree, and the size of its filter.
 struct FileFilter {
