@@ -3,11 +3,10 @@
 //  The memory that Protean keeps for open DBs beside their filters: samples of
 //  queries, designs of the last files, and tables of reads in vain.
 //
-//  It counts where filters count. If these are in the block cache, or charged
-//  to it, so is this memory (CacheEntryRole::kMisc). It takes an eighth of a
-//  cache at most, for all DBs that share it, and in the process kMaxOfProcess.
-//  Of a small cache, it takes kMinOfCache, of which no more than an eighth of
-//  the cache is charged: filters that learn nothing cost more.
+//  If filters are in the block cache, or charged to it, so is this memory
+//  (CacheEntryRole::kMisc). It takes an eighth of a cache at most, for all DBs
+//  that share it, and in the process kMaxOfProcess. Of a small cache, it takes
+//  kMinOfCache, of which no more than an eighth of the cache is charged.
 //
 //  Some holders can give memory back: those of samples. Each may take what is
 //  free. When nothing is, a holder gets its share from those that have more

@@ -25,7 +25,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The offsets of the directory's fixed fields (filter_block.h).
+// The offsets of the directory's fixed fields (docs/internals/file_format.md).
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;

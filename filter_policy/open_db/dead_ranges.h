@@ -2,12 +2,11 @@
 
 //  Ranges of keys in which everything is deleted, as scans have found them.
 //
-//  A deletion and the older value that it hides are in different files, until a
-//  compaction merges the two, so each scan steps over both. But a scan that has
-//  done so knows: of all entries that its files have in [begin, end), the
-//  newest one of each key is a deletion. Files never change. So this stays true
-//  for every reader that sees these files, and is not older than the deletions:
-//  it may skip the range (table/seek/dead_range_search.h, docs/deletions.md).
+//  A scan that has stepped over deletions and the values that they hide knows:
+//  of all entries that its files have in [begin, end), the newest one of each
+//  key is a deletion. This stays true for every reader that sees these files,
+//  and is not older than the deletions: it may skip the range
+//  (table/seek/dead_range_search.h, docs/deletions.md).
 //
 //  A DeadRangeFinder finds such a range in a scan, and DeadRanges keeps those
 //  of an open DB, until one of their files is closed. Ranges of the same file
@@ -57,9 +56,8 @@ class DeadRangeFinder {
   // The key of the last entry that has been passed.
   const std::string& key() const { return key_; }
 
-  // The scan passes an entry, and perhaps sees all entries that its file has
-  // for the target. Returns false if the key is not deleted: a range ends
-  // before it.
+  // The scan passes an entry, and perhaps sees all that its file has for the
+  // target. Returns false if the key is not deleted: a range ends before it.
   bool Pass(uint64_t file, const Slice& user_key, bool is_deletion,
             SequenceNumber sequence, bool sees_all);
 

@@ -133,11 +133,9 @@ class TreeEntry {
 // The tree as it will be once all of its files have been rewritten under a
 // policy whose filters share their memory: level_bits=kAuto or
 // filter_budget_bytes (filter_budget.h). The bits of a file depend on the
-// filters of all others, so files that are rewritten one after the other,
-// beginning under another policy, would reach their sizes only when all have
-// been rewritten several times. While a plan lives, each new file gets its
-// final size at once. Old filters that are larger take their memory until they
-// are rewritten.
+// filters of all others, so files that are rewritten one after the other would
+// reach their sizes only when all have been rewritten several times. While a
+// plan lives, each new file gets its final size at once.
 
 class ProteanFilterPolicy;
 

@@ -81,13 +81,12 @@ void GetTally::CountBatch(const FilterAnswers& answers, size_t keys,
   // Keys for which the filter was not asked, or could not be read.
   const uint64_t unasked =
       keys - std::min<uint64_t>(keys, negatives + positives);
-  // If some keys got an answer and others none, it is unknown which were found.
-  const uint64_t true_positives = std::min<uint64_t>(found, positives);
   Row& row = RowOfThread();
   Add(kNoAnswer, unasked, &row);
   Add(kNegative, negatives, &row);
-  Add(kPositive, positives - true_positives, &row);
-  Add(kFound + kPositive, true_positives, &row);
+  Add(kPositive, positives, &row);
+  // If some keys got an answer and others none, it is unknown which were found.
+  Add(kFoundLater, std::min<uint64_t>(found, positives), &row);
   CountGetsFromFile(answers, &row);
 }
 

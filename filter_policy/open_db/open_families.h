@@ -44,8 +44,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // the reads since it was found before. Not thread safe.
 class LevelPrice {
  public:
-  // Returns the price after all reads of the level so far; 0 while they are too
-  // few.
+  // Returns the price after all reads so far; 0 while they are too few.
   uint64_t Update(const ReadCounts& so_far, double file_micros) {
     const ReadCounts recent = so_far.Since(before_);
     if (recent.all() >= kMinReadsForPrice) {
@@ -64,8 +63,8 @@ class LevelPrice {
 class FileReadTime {
  public:
   // Returns the mean of the reads by Gets and iterators since they were last
-  // enough for a mean, in microseconds; 0 if it is unknown. `statistics` are
-  // RocksDB's, or nullptr.
+  // enough for one, in microseconds; 0 if unknown, as if `statistics` is
+  // nullptr.
   double Update(const Statistics* statistics) {
     if (statistics == nullptr) return micros_;
     uint64_t count = 0;
@@ -183,8 +182,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   };
 
   // The session of the open DB with the id, made if there is none. An empty id,
-  // for files that are read outside of a DB, makes a session that is not
-  // shared.
+  // for files outside of a DB, makes a session that is not shared.
   static std::shared_ptr<DBSession> Join(const std::string& id);
   // Without making one: nullptr. The caller must not hold the session any
   // longer than the DB is open.

@@ -85,8 +85,7 @@ class QueryQueue {
 
   // Called by readers for each query that may find nothing. Returns true for
   // every `sample_every`-th call of a thread; the reader then records the
-  // query, at once or later. The first thread starts with a full count and
-  // other threads in between, so that threads with few queries are sampled too.
+  // query. Threads start in between, so that those with few queries count too.
   bool Tick() {
     uint64_t& slot = countdowns_[slot_];
     // One comparison for two cases: the difference is large if the count has
@@ -105,16 +104,15 @@ class QueryQueue {
 
   // All queries, oldest first.
   std::vector<SampleQuery> Snapshot() const;
-  // About `most` of the queries that do not lie beyond these keys: between half
-  // and twice as many, evenly spread from the oldest to the latest, or all if
-  // there are fewer.
+  // About `most` of the queries that do not lie beyond these keys, within a
+  // factor of two: evenly spread, or all if there are fewer.
   SamplesOfFile SnapshotFor(const Slice& smallest, const Slice& largest,
                             size_t most) const;
   // A hash of all queries, whatever their order.
   uint64_t Fingerprint() const;
 
   // Queries held, queries ever added by Add or Record, and queries that Record
-  // dropped. Exact while no thread adds a query.
+  // dropped.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   uint64_t recorded() const {
     return recorded_.load(std::memory_order_relaxed);
@@ -135,8 +133,8 @@ class QueryQueue {
   uint32_t sample_every() const {
     return static_cast<uint32_t>(unsampled() + 1);
   }
-  // Changes both. If the queue holds more queries, the oldest ones go when the
-  // next one comes.
+  // If the queue holds more queries, the oldest ones go when the next one
+  // comes.
   void SetLimits(size_t capacity, uint32_t sample_every);
 
   // Counts the queue's memory in a cap (kept_memory.h), or in none if that is
@@ -156,8 +154,8 @@ class QueryQueue {
   }
   // These functions require mutex_.
   SampleQuery PopOldest();
-  // Makes room for a query of `bytes` bytes. Returns an object for the query,
-  // whose strings may have the memory of a dropped query.
+  // Makes room for a query of `bytes` bytes. Returns a dropped query, if any,
+  // whose memory may be used.
   SampleQuery MakeRoom(size_t bytes);
   // Returns false if there is no memory for the query. `wait` is as in
   // KeptMemory.
