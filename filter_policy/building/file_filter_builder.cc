@@ -276,11 +276,7 @@ Slice FileFilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
     }
     size = FinishBlock(buf);
   });
-  Clear();
-  return Slice(buf->get(), size);
-}
-
-void FileFilterBuilder::Clear() {
+  // Another filter may follow.
   unnoted_bytes_ = 0;
   builder_.reset();
   builder_begin_.clear();
@@ -292,6 +288,7 @@ void FileFilterBuilder::Clear() {
   in_order_ = true;
   reports_.clear();
   failure_.clear();
+  return Slice(buf->get(), size);
 }
 
 size_t FileFilterBuilder::FinishBlock(std::unique_ptr<const char[]>* buf) {

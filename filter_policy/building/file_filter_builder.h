@@ -147,8 +147,6 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // Writes the block, and returns its size.
   size_t FinishBlock(std::unique_ptr<const char[]>* buf);
 
-  void Clear();
-
   // Gives up filtering, and says why; or since this key is not in order.
   void Fail(const Status& why);
   void FailAt(const Slice& key);

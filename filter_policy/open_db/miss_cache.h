@@ -91,7 +91,6 @@ class MissCache {
   Slot* SetOf(uint64_t file, const Slice& key) const;
   // Copies a slot; false if it is another file's, or being written.
   static bool Read(const Slot& slot, uint64_t file, Gap* gap);
-  static void Write(const Gap& gap, Slot* slot);
 
   const size_t num_sets_;
   const std::unique_ptr<Slot[]> slots_;

@@ -116,7 +116,11 @@ void SampleStore::ReadSeeds(Env* env) {
   if (!s.ok()) bad_seeds_.push_back(s.ToString());
 }
 
-void SampleStore::ForgetIdle() {
+SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
+                                          Env* env, Logger* logger) {
+  const auto found = entries_.find(column_family);
+  if (found != entries_.end()) return &found->second;
+  // The queue that has been idle for longest goes, if there are too many.
   size_t idle = 0;
   auto oldest = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
@@ -127,13 +131,6 @@ void SampleStore::ForgetIdle() {
     }
   }
   if (idle > kMaxIdle) entries_.erase(oldest);
-}
-
-SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
-                                          Env* env, Logger* logger) {
-  const auto found = entries_.find(column_family);
-  if (found != entries_.end()) return &found->second;
-  ForgetIdle();
   Entry& entry = entries_[column_family];
   entry.queue =
       std::make_shared<QueryQueue>(options_.capacity, options_.sample_every);

@@ -96,8 +96,6 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
 
   // These functions require mutex_.
   Entry* GetEntry(const std::string& column_family, Env* env, Logger* logger);
-  // Drops the queue that has been idle for longest, if there are too many.
-  void ForgetIdle();
   void ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
   void Close(const std::string& column_family, Env* env, Logger* logger);
