@@ -93,7 +93,7 @@ size_t EditDistance(const std::string& a, const std::string& b) {
 template <class T>
 std::string NumberRange<T>::Text(T value) {
   if constexpr (std::is_integral_v<T>) return std::to_string(value);
-  // As many digits as RocksDB writes.
+  // RocksDB writes six digits.
   return DecimalText(static_cast<double>(value), /*digits=*/6);
 }
 
