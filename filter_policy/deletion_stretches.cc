@@ -3,7 +3,7 @@
 #include "filter_policy/deletion_stretches.h"
 
 #include <algorithm>
-#include <numeric>
+#include <utility>
 
 #include "filter_policy/filter_block.h"
 #include "util/coding.h"
@@ -61,19 +61,15 @@ void DeletionStretchesBuilder::AddDeletion(const Slice& key) {
 }
 
 void DeletionStretchesBuilder::EndStretch(const Slice& key) {
+  std::string end;
   if (key == last_.slice()) {
     deletions_--;
-    Keep(key);
+    end = key.ToString();
   } else {
-    std::string end;
     ShortestBegin(last_.slice(), key, &end);
-    Keep(end);
   }
-}
-
-void DeletionStretchesBuilder::Keep(const Slice& end) {
   if (deletions_ >= min_deletions_) {
-    kept_.push_back({begin_, end.ToString(), deletions_});
+    kept_.push_back({begin_, std::move(end), deletions_});
     bytes_ += kept_.back().bytes();
     if (bytes_ > std::max<uint64_t>(kMinMaxBytes, entries_ / kEntriesPerByte)) {
       DropShort();
@@ -83,22 +79,17 @@ void DeletionStretchesBuilder::Keep(const Slice& end) {
 }
 
 void DeletionStretchesBuilder::DropShort() {
-  std::vector<size_t> longest(kept_.size());
-  std::iota(longest.begin(), longest.end(), 0);
-  std::stable_sort(longest.begin(), longest.end(), [this](size_t a, size_t b) {
-    return kept_[a].deletions > kept_[b].deletions;
-  });
+  std::stable_sort(
+      kept_.begin(), kept_.end(),
+      [](const Kept& a, const Kept& b) { return a.deletions > b.deletions; });
   const size_t room = bytes_ / 2;
   bytes_ = 0;
-  size_t fit = 0;
-  while (bytes_ < room) bytes_ += kept_[longest[fit++]].bytes();
-  min_deletions_ = kept_[longest[fit - 1]].deletions;
-  longest.resize(fit);
-  std::sort(longest.begin(), longest.end());
-  std::vector<Kept> rest;
-  rest.reserve(fit);
-  for (const size_t i : longest) rest.push_back(std::move(kept_[i]));
-  kept_ = std::move(rest);
+  auto end = kept_.begin();
+  while (bytes_ < room) bytes_ += (end++)->bytes();
+  min_deletions_ = std::prev(end)->deletions;
+  kept_.erase(end, kept_.end());
+  std::sort(kept_.begin(), kept_.end(),
+            [](const Kept& a, const Kept& b) { return a.begin < b.begin; });
 }
 
 std::string DeletionStretchesBuilder::Finish() {

@@ -2,24 +2,18 @@
 
 //  Where a file has deletions and no values.
 //
-//  A deletion matters only to older values of its key. Those go when a
-//  compaction merges them with the deletion, but the deletion stays until it
-//  reaches the last level. So queues, expired entries and cleared states leave
-//  long stretches of deletions that hide nothing, and a scan steps over each of
-//  them. It need not, if it knows that no file has a value there
-//  (table/seek/seek_decision.h). For that, each file keeps a list of its
-//  stretches.
+//  Queues, expired entries and cleared states leave long stretches of deletions
+//  that hide nothing (docs/deletions.md), and a scan steps over each of them.
+//  It need not, if it knows that no file has a value there
+//  (table/seek/seek_decision.h). So each file has a list of its stretches.
 //
 //  A stretch is a range of keys [begin, end) in which the file has deletions
 //  and nothing else: no value, merge operand or entity, in any version of any
-//  key. Both ends are as short as the neighboring keys allow. The
-//  stretch at the end of a file excludes the file's last key, whose older
-//  versions may be in the next file of the level.
+//  key. Both ends are as short as the neighboring keys allow. The file's last
+//  key is in none, since its older versions may be in the next file.
 //
-//  The list is a property of the file. It is exact, and costs nothing where
-//  there are few deletions in a row: short stretches are left out. Where there
-//  are many, the longest ones are kept: about one byte for eight entries of the
-//  file.
+//  The list is a property of the file. Short stretches are left out. Where
+//  there are many, the longest ones are kept: about a byte for eight entries.
 //
 //    varint    number of stretches
 //              for each: a varint with the number of deleted keys, and begin
@@ -51,8 +45,7 @@ struct DeletionStretch {
 // The stretches of a file, in the order of keys. Immutable, and so thread safe.
 class DeletionStretches {
  public:
-  // Reads what DeletionStretchesBuilder::Finish has returned. Without stretches
-  // if that is damaged.
+  // Reads what DeletionStretchesBuilder has written; none if that is damaged.
   explicit DeletionStretches(const Slice& encoded);
   DeletionStretches(const DeletionStretches&) = delete;
   DeletionStretches& operator=(const DeletionStretches&) = delete;
@@ -64,7 +57,6 @@ class DeletionStretches {
 
   // The first stretch that ends above `key`, or nullptr.
   const DeletionStretch* EndingAbove(const Slice& key) const;
-  // Returns true if `key` is in a stretch.
   bool Contain(const Slice& key) const {
     const DeletionStretch* const stretch = EndingAbove(key);
     return stretch != nullptr && stretch->begin.compare(key) <= 0;
@@ -117,10 +109,9 @@ class DeletionStretchesBuilder {
   };
 
   void AddDeletion(const Slice& key);
-  // Ends the present stretch at the value `key`.
+  // Ends the present stretch at the value `key`, and keeps it if it is long
+  // enough.
   void EndStretch(const Slice& key);
-  // Keeps the present stretch, if it is long enough.
-  void Keep(const Slice& end);
   // Keeps the longest stretches, in half of the bytes.
   void DropShort();
 

@@ -21,10 +21,7 @@ constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
 constexpr size_t kChecksumOffset = 8;
 constexpr size_t kSizeOffset = 12;
-constexpr size_t kNumKeysOffset = 16;
-constexpr size_t kSaltOffset = 24;
-constexpr size_t kKeyLengthsOffset = 40;
-constexpr size_t kNumPartsOffset = 44;
+constexpr size_t kNumKeysOffset = 16;  // the other fields follow each other
 // Offsets of a unit's numbers from the end of its payload.
 constexpr size_t kPartNumberOffset = 4;
 constexpr size_t kUnitNumberOffset = 8;
@@ -34,11 +31,6 @@ constexpr size_t kMinEntrySize = 6;
 Slice StoredPart(const Slice& key) {
   return Slice(key.data(),
                std::min(key.size(), FilterBlockHeader::kMaxStoredKey));
-}
-
-void EncodeSalt(const FilterSalt& salt, char* out) {
-  EncodeFixed64(out, salt.file);
-  EncodeFixed64(out + 8, salt.process);
 }
 
 uint32_t DirectoryChecksum(const Slice& directory) {
@@ -51,7 +43,8 @@ uint32_t DirectoryChecksum(const Slice& directory) {
 // The checksum of a unit whose numbers have been written.
 uint32_t UnitChecksum(const FilterSalt& salt, const Slice& payload) {
   char start[16];
-  EncodeSalt(salt, start);
+  EncodeFixed64(start, salt.file);
+  EncodeFixed64(start + 8, salt.process);
   const uint32_t before =
       ExtendCrc32c(ExtendCrc32c(0, Slice(start, sizeof(start))), payload);
   return ExtendCrc32c(
@@ -60,13 +53,6 @@ uint32_t UnitChecksum(const FilterSalt& salt, const Slice& payload) {
 
 Status Damaged(const char* what) {
   return Status::Corruption(std::string("filter block ") + what);
-}
-
-bool GetByte(Slice* input, uint8_t* byte) {
-  if (input->empty()) return false;
-  *byte = static_cast<uint8_t>((*input)[0]);
-  input->remove_prefix(1);
-  return true;
 }
 
 }  // namespace
@@ -101,12 +87,7 @@ Status FilterDirectory::Read(const Slice& directory, uint64_t block_size) {
   }
   header_.kind = static_cast<FilterKind>(data[kKindOffset]);
   header_.flags = DecodeFixed16(data + kFlagsOffset);
-  header_.num_keys = DecodeFixed64(data + kNumKeysOffset);
-  header_.salt.file = DecodeFixed64(data + kSaltOffset);
-  header_.salt.process = DecodeFixed64(data + kSaltOffset + 8);
-  header_.key_lengths = DecodeFixed32(data + kKeyLengthsOffset);
-  const uint32_t num_parts = DecodeFixed32(data + kNumPartsOffset);
-  if (!ReadEntries(Slice(data + kFixedSize, size - kFixedSize), num_parts, size,
+  if (!ReadEntries(Slice(data + kNumKeysOffset, size - kNumKeysOffset), size,
                    block_size)) {
     s = Damaged("has impossible lengths");
   } else if (FindFilterType(header_.kind) == nullptr) {
@@ -121,10 +102,15 @@ Status FilterDirectory::Read(const Slice& directory, uint64_t block_size) {
   return s;
 }
 
-bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
-                                  uint64_t offset, uint64_t block_size) {
-  uint32_t num_designs;
-  if (!GetLengthPrefixedSlice(&input, &header_.smallest) ||
+bool FilterDirectory::ReadEntries(Slice input, uint64_t offset,
+                                  uint64_t block_size) {
+  uint32_t num_parts, num_designs;
+  if (!GetFixed64(&input, &header_.num_keys) ||
+      !GetFixed64(&input, &header_.salt.file) ||
+      !GetFixed64(&input, &header_.salt.process) ||
+      !GetFixed32(&input, &header_.key_lengths) ||
+      !GetFixed32(&input, &num_parts) ||
+      !GetLengthPrefixedSlice(&input, &header_.smallest) ||
       !GetLengthPrefixedSlice(&input, &header_.largest) ||
       std::max(header_.smallest.size(), header_.largest.size()) >
           FilterBlockHeader::kMaxStoredKey ||
@@ -139,17 +125,21 @@ bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
   parts_.resize(num_parts);
   heads_.reserve(num_parts);
   uint64_t keys = 0;
+  const char kind = static_cast<char>(header_.kind);
   const auto place = [&offset](FilterUnit* unit) {
     unit->offset = offset;
     offset += unit->payload_size + FilterDirectory::kUnitOverhead;
   };
   for (FilterPart& part : parts_) {
     uint32_t num_keys, design;
-    uint8_t kind;
     if (!GetVarint32(&input, &part.first.payload_size) ||
         !GetVarint32(&input, &part.second.payload_size) ||
-        !GetVarint32(&input, &num_keys) || !GetByte(&input, &kind) ||
-        !GetVarint32(&input, &design) ||
+        !GetVarint32(&input, &num_keys) ||
+        !input.starts_with(Slice(&kind, 1))) {
+      return false;
+    }
+    input.remove_prefix(1);
+    if (!GetVarint32(&input, &design) ||
         !GetLengthPrefixedSlice(&input, &part.begin) ||
         design >= designs.size()) {
       return false;
@@ -161,10 +151,7 @@ bool FilterDirectory::ReadEntries(Slice input, uint32_t num_parts,
     const bool ascends = &part == parts_.data()
                              ? part.begin.empty()
                              : part.begin.compare((&part)[-1].begin) > 0;
-    if (!ascends || num_keys == 0 ||
-        static_cast<FilterKind>(kind) != header_.kind) {
-      return false;
-    }
+    if (!ascends || num_keys == 0) return false;
     heads_.push_back(LoadBigEndian(part.begin.data(), part.begin.size()));
     keys += num_keys;
   }
@@ -266,23 +253,18 @@ char* FilterBlockWriter::Add(uint64_t payload_size, std::string* unit) {
   return unit->data();
 }
 
-void FilterBlockWriter::FinishPart(const FilterSalt& salt) {
-  const auto number = static_cast<uint32_t>(parts_.size() - 1);
-  for (const size_t i : {0, 1}) {
-    std::string& unit = parts_.back().units[i];
-    if (unit.empty()) continue;
-    const Slice payload(unit.data(),
-                        unit.size() - FilterDirectory::kUnitOverhead);
-    char* const behind = unit.data() + payload.size();
-    EncodeFixed32(behind + kPartNumberOffset, number);
-    behind[kUnitNumberOffset] = static_cast<char>(i);
-    EncodeFixed32(behind, UnitChecksum(salt, payload));
-  }
-}
-
 std::string FilterBlockWriter::Directory(
     const FilterBlockHeader& header) const {
-  std::string out(FilterDirectory::kFixedSize, '\0');
+  std::string out(kMagic, sizeof(kMagic));
+  out.push_back(kVersion);
+  out.push_back(static_cast<char>(header.kind));
+  PutFixed16(&out, header.flags);
+  out.resize(kNumKeysOffset);
+  PutFixed64(&out, header.num_keys);
+  PutFixed64(&out, header.salt.file);
+  PutFixed64(&out, header.salt.process);
+  PutFixed32(&out, header.key_lengths);
+  PutFixed32(&out, static_cast<uint32_t>(parts_.size()));
   PutLengthPrefixedSlice(&out, StoredPart(header.smallest));
   PutLengthPrefixedSlice(&out, StoredPart(header.largest));
   PutVarint32(&out, static_cast<uint32_t>(designs_.size()));
@@ -299,15 +281,7 @@ std::string FilterBlockWriter::Directory(
     PutVarint32(&out, static_cast<uint32_t>(part.design));
     PutLengthPrefixedSlice(&out, part.begin);
   }
-  memcpy(out.data(), kMagic, sizeof(kMagic));
-  out[kVersionOffset] = kVersion;
-  out[kKindOffset] = static_cast<char>(header.kind);
-  EncodeFixed16(&out[kFlagsOffset], header.flags);
   EncodeFixed32(&out[kSizeOffset], static_cast<uint32_t>(out.size()));
-  EncodeFixed64(&out[kNumKeysOffset], header.num_keys);
-  EncodeSalt(header.salt, &out[kSaltOffset]);
-  EncodeFixed32(&out[kKeyLengthsOffset], header.key_lengths);
-  EncodeFixed32(&out[kNumPartsOffset], static_cast<uint32_t>(parts_.size()));
   EncodeFixed32(&out[kChecksumOffset], DirectoryChecksum(out));
   return out;
 }
@@ -316,10 +290,16 @@ void FilterBlockWriter::Write(const FilterBlockHeader& header, char* block) {
   const std::string directory = Directory(header);
   memcpy(block, directory.data(), directory.size());
   block += directory.size();
-  for (const size_t i : {0, 1}) {
-    for (Part& part : parts_) {
-      const std::string unit = std::move(part.units[i]);
+  for (const size_t second : {0, 1}) {
+    for (size_t i = 0; i < parts_.size(); i++) {
+      const std::string unit = std::move(parts_[i].units[second]);
+      if (unit.empty()) continue;
       memcpy(block, unit.data(), unit.size());
+      const Slice payload(block, unit.size() - FilterDirectory::kUnitOverhead);
+      char* const behind = block + payload.size();
+      EncodeFixed32(behind + kPartNumberOffset, static_cast<uint32_t>(i));
+      behind[kUnitNumberOffset] = static_cast<char>(second);
+      EncodeFixed32(behind, UnitChecksum(header.salt, payload));
       block += unit.size();
     }
   }

@@ -1,56 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The filter block of an SST file: a directory, and the parts of the filter,
-//  each over a contiguous range of the file's keys. A part can be loaded by
-//  itself: who has the directory knows which part a key is in and where its
-//  bytes are. All numbers are little endian, and a block is read in place, at
-//  any alignment.
+//  The filter block of an SST file: a directory, and the parts of the filter.
+//  Each part has a contiguous range of the file's keys, and can be loaded by
+//  itself. docs/internals/file_format.md has the format, byte by byte. A block
+//  is read in place, at any alignment:
 //
-//  The directory:
-//
-//    offset  size
-//         0     4   magic "PRTN"
-//         4     1   format version: 1
-//         5     1   kind of the filter (filter_kinds.h)
-//         6     2   flags
-//         8     4   CRC-32C of the directory but for these four bytes
-//        12     4   size of the directory, which the first part follows
-//        16     8   number of distinct keys
-//        24    16   the salt, the number of the file first
-//        40     4   key lengths % 32, a bit for each; zero if not known
-//        44     4   number of parts
-//        48         the first 64 bytes of the smallest and of the largest key,
-//                   each after its length, a varint
-//                   number of designs, a varint, and the designs, each behind
-//                   its length: what several parts have in common, as their
-//                   kind understands it
-//                   an entry for each part: varints of the size of its payload,
-//                   of that of its second unit, or 0 if it has none, and of the
-//                   number of its keys; a byte with the kind of the block; a
-//                   varint with the index of its design; and, behind its
-//                   length, a string that is not above the keys of the part,
-//                   and above those of the parts before (empty for the first)
+//    directory   fixed fields, the ends of the keys, the designs that parts
+//    have
+//                in common, and for each part its sizes, the number of its
+//                keys, its design, and where it begins: a string that is not
+//                above its keys, and above those before (empty for the first
+//                part)
+//    units       payloads, each with a checksum, the numbers of its part and of
+//                the unit, and zeros
 //
 //  A part may have its bits in two *units*. The first one is a filter by
 //  itself. The second one, over the same keys, is asked about what the first
-//  one lets through, and need not be loaded for that: without it, there are
-//  more false positives. The first units of all parts come first, then the
-//  second ones.
-//
-//  A unit:
-//
-//                   payload
-//         0     4   CRC-32C of the salt, the payload, and the 12 bytes that
-//                   follow here
-//         4     4   the part's number
-//         8     1   the unit's number: 0 or 1
-//         9     7   zero
-//        16     5   zero
+//  one lets through; without it, there are more false positives. The first
+//  units of all parts come first, then the second ones.
 //
 //  A reader loads a payload together with the 16 bytes that follow it: queries
 //  read whole words, and the last word may end behind the payload. RocksDB
-//  loads a unit as it loads a block. It takes the unit's last 5 bytes for the
-//  block's trailer, whose first byte says that the block is not compressed.
+//  takes the last 5 bytes for a block's trailer, which says that it is not
+//  compressed.
 //
 //  A block whose keys no filter can hold has no parts and the kind 0.
 
@@ -80,12 +52,10 @@ struct FilterBlockHeader {
   FilterKind kind = FilterKind::kAlwaysTrue;
   uint16_t flags = 0;
   uint64_t num_keys = 0;
-  // The smallest and largest key, or the first 64 bytes of them.
+  // The smallest and largest key, or the first kMaxStoredKey bytes of them.
   Slice smallest;
   Slice largest;
-  // The lengths of the keys modulo 32, a bit for each; 0 if unknown.
-  uint32_t key_lengths = 0;
-  // The salt of the hashes.
+  uint32_t key_lengths = 0;  // a LengthBit for each key; 0 if unknown
   FilterSalt salt;
 
   static uint32_t LengthBit(const Slice& key) {
@@ -130,10 +100,10 @@ struct UnitName {
 class FilterDirectory {
  public:
   static constexpr size_t kFixedSize = 48;
-  // The bytes of a unit besides its payload, and the maximum of those that a
-  // part has in the directory besides its beginning.
   static constexpr size_t kUnitTrailer = 5;
+  // The bytes of a unit besides its payload.
   static constexpr size_t kUnitOverhead = kReadPadding + kUnitTrailer;
+  // The maximum that a part has in the directory besides its beginning.
   static constexpr size_t kMaxEntrySize = 5 + 5 + 5 + 1 + 5 + 5;
 
   // Stores the size of the directory of a block, of which `front` has the first
@@ -180,11 +150,9 @@ class FilterDirectory {
   }
 
  private:
-  // Returns what the open function of its kind takes, for the bytes of a unit.
   PartContents ContentsOf(const UnitName& name, const Slice& bytes) const;
-  // Reads what follows the fixed fields; false if lengths do not fit.
-  bool ReadEntries(Slice input, uint32_t num_parts, uint64_t offset,
-                   uint64_t block_size);
+  // Reads all from the number of keys on; false if lengths do not fit.
+  bool ReadEntries(Slice input, uint64_t offset, uint64_t block_size);
 
   FilterBlockHeader header_;
   std::vector<FilterPart> parts_;
@@ -192,27 +160,22 @@ class FilterDirectory {
   std::vector<uint64_t> heads_;
 };
 
-// Puts a block together of the parts of a filter, in the order of their keys.
-// Not thread safe.
+// Puts a block together of parts in the order of their keys. Not thread safe.
 class FilterBlockWriter {
  public:
   // Adds a part, and returns where the payload of its first unit belongs:
-  // `payload_size` zero bytes, followed by kReadPadding zero bytes. Once the
-  // payloads are there, FinishPart() completes the part.
+  // `payload_size` zero bytes, followed by kReadPadding zero bytes.
   char* AddPart(uint64_t num_keys, const Slice& begin, const Slice& design,
                 uint64_t payload_size);
   // Adds the part's second unit, and returns where its payload belongs.
   char* AddSecondUnit(uint64_t payload_size);
-  void FinishPart(const FilterSalt& salt);
 
   size_t num_parts() const { return parts_.size(); }
   // The bytes of all units so far.
   uint64_t part_bytes() const { return part_bytes_; }
-  // The size of the block with this header.
   uint64_t Size(const FilterBlockHeader& header) const {
     return Directory(header).size() + part_bytes_;
   }
-  // The maximum size of the directory of these parts.
   uint64_t MaxDirectorySize() const {
     return FilterDirectory::kFixedSize + kMaxKeysSize + entries_bytes_;
   }

@@ -82,8 +82,6 @@ double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
   return bits_per_key + std::clamp(left / run, 0.0, more);
 }
 
-// The result depends on the number of keys in the levels, not on which files
-// they are in: a level counts as one.
 std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
                                     double bits_per_key) {
   constexpr int kRewritten = 10;  // times, after which nothing changes
@@ -114,17 +112,17 @@ std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
 }
 
 uint64_t UsualKeys(const std::vector<FileFilter>& tree, int level) {
-  const bool has_level = std::any_of(
-      tree.begin(), tree.end(),
-      [level](const FileFilter& file) { return file.level == level; });
   uint64_t keys = 0;
-  uint64_t files = 0;
+  uint64_t keys_in_level = 0;
+  uint64_t files_in_level = 0;
   for (const FileFilter& file : tree) {
-    if (has_level && file.level != level) continue;
     keys += file.keys;
-    files++;
+    if (file.level != level) continue;
+    keys_in_level += file.keys;
+    files_in_level++;
   }
-  return files == 0 ? 0 : keys / files;
+  if (files_in_level > 0) return keys_in_level / files_in_level;
+  return tree.empty() ? 0 : keys / tree.size();
 }
 
 // ---- Filter budget ----

@@ -10,11 +10,10 @@
 //    b_i = line + log2(q_i / n_i),
 //
 //  where the line is the same for all files, and such that the budget is used
-//  up. Bits are affine in the logarithm of the frequency with which a key's
-//  neighborhood is asked. Where all queries are alike, each sorted run is asked
-//  by each query, and a file is asked in proportion to its part of the run's
-//  keys N_i. Then b_i = line - log2(N_i), which is Monkey's rule and that of
-//  LevelBits. In general, with the heat h_i of a file,
+//  up. Where all queries are alike, each sorted run is asked by each query, and
+//  a file is asked in proportion to its part of the run's keys N_i. Then b_i =
+//  line - log2(N_i), the rule of level bits. In general, with a file's heat
+//  h_i,
 //
 //    b_i = line - log2(N_i) + h_i,
 //    h_i = log2(asked / expected),
@@ -25,14 +24,13 @@
 //  with 8, chance costs less than 2 % more false positives, however many
 //  samples a file has. The heat is limited to kMaxHeat either way.
 //
-//  Files are written one after the other and keep their bits, while the tree
-//  grows. Three rules keep the bits even all the same:
+//  Files keep their bits, while the tree grows. Three rules keep bits even:
 //
 //  - The line is that of the whole tree, as if no file had a filter yet. So all
 //    files of a compaction get the same bits, in whatever order they come.
 //  - The runs that a compaction empties fill again. The line leaves room for
-//    their keys, up to as many as the run has that they are merged into. The
-//    tree expects these keys until its last run is written again.
+//    their keys, up to as many as the run has that they are merged into, until
+//    the tree's last run is written again.
 //  - If the filters would exceed the budget, the line is that of a smaller one,
 //    by kExcessGain times the excess. Each filter that is written brings the
 //    tree nearer to its budget, and none has to make up for all others. In a
@@ -44,12 +42,10 @@
 //  replaced: otherwise the two would overlap. As many further keys as it takes
 //  come from other files that overlap the output, from its level and the level
 //  above in proportion to their sizes, as compactions take them on average. A
-//  universal compaction replaces all runs down to its level. A compaction
-//  within level 0 is taken to replace the smallest runs, or all of them if
-//  nothing lies below. The output files that have been written before, but are
-//  not open yet, count as part of the tree. A flush replaces nothing. Keys that
-//  a compaction drops, because they were written several times, are not known
-//  to be replaced until the output is part of the tree.
+//  universal compaction replaces all runs down to its level. One within level 0
+//  is taken to replace the smallest runs, or all of them if nothing lies below.
+//  A flush replaces nothing. Keys that a compaction drops are not known to be
+//  replaced until the output is part of the tree.
 //
 //  No filter has fewer than kMinBudgetedBits bits per key, because a smaller
 //  one denies too little for the time that it takes to ask it. As long as the
@@ -81,12 +77,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // The number of bits per key that the filter of a new file should have, given
 // all other files of the tree: the same memory on average, with fewer false
-// positives.
-//
-// A query asks every sorted run, and each false positive costs a block,
-// whichever run it comes from. What counts is therefore the sum of the runs'
-// false positive rates, and bits are cheapest in small runs: ten bits for each
-// of a tenth of the keys cost as much as one bit for each of all keys (Monkey:
+// positives. What counts is the sum of the sorted runs' false positive rates,
+// since a query asks all of them, and bits are cheapest in small runs (Monkey:
 // Dayan, Athanassoulis and Idreos, SIGMOD 2017). Let a bit per key divide a
 // run's rate by 2, roughly as in a Ribbon filter. For a given total, the sum
 // is smallest if the rates are in proportion to the keys of the runs. A run
@@ -97,53 +89,37 @@ namespace ROCKSDB_NAMESPACE::protean {
 //
 // The average is b, whatever the shape of the tree, and the sum is 2^H times
 // the rate that a single run has with b bits. If every run is T = 10 times as
-// large as the one above it, the last one gives up 0.36 bits. That gives 3
-// bits more to the next run, and more than 6 to the one above it: three runs
-// have 1.42 instead of 3 times the false positives of one run, five runs
-// have 1.43 instead of 5 times.
+// large as the one above it, the last one gives up 0.36 bits, and three runs
+// have 1.42 instead of 3 times the false positives of one run.
 //
-// Three restrictions make this safe:
+// Three restrictions make this safe (docs/internals/proteus.md):
 //
 // - A bit divides the rate of a range filter by 1.1 (text) to 3 (where one
 //   more bit lets a trie fit), so no factor is right for all. The rule is
 //   scaled such that the last level, in which most reads end, gives up at most
-//   kMaxGiven bits: a quarter of a bit, a factor of 1.2. Three runs then have
-//   1.48 instead of 1.42 times the false positives of one with T = 10, and
-//   2.18 instead of 1.95 times with T = 4.
-// - A compaction does not tell how many keys it will write. All files in its
-//   output level and above may end up in the run that it writes, so they are
-//   counted as that run. The computed height is too low by log2(T / (T - 1))
-//   bits. A file of level 0 is a run of its own.
-// - Files may end up in another level than the one they were written for
-//   (trivial moves: keys that ascend are never rewritten below level 0), runs
-//   may be merged all at once, and a tree may lose its last level. So the rule
-//   goes by the filters that exist, and not by the filters that there should
-//   be. No filter takes bits that are not left: together with the new run, all
-//   filters take at most kTolerance more than promised. And no filter gives
-//   bits that others have not taken.
-//
-// FilterBuildingContext alone is not enough for this. It has the level, but
-// neither T nor the number of levels in use, nor the size of the tree. A fixed
-// surplus for all levels but the last would either be too small to gain
-// anything (if all files are on level 0, 2 % of 12 bits is 0.24 bits), or
-// break the promise. So the open files are counted (open_db/file_budget.h).
+//   kMaxGiven bits. Three runs then have 1.48 instead of 1.42 times the false
+//   positives of one with T = 10, and 2.18 instead of 1.95 times with T = 4.
+// - All files in the output level of a compaction and above may end up in the
+//   run that it writes, so they are counted as that run. The computed height is
+//   too low by log2(T / (T - 1)) bits. A file of level 0 is a run of its own.
+// - The rule goes by the filters that exist (open_db/file_budget.h). Together
+//   with the new run, all filters take at most kTolerance more than promised,
+//   and none gives bits that others have not taken.
 
 // A file of the tree, and the size of its filter.
 struct FileFilter {
   int level = 0;
   uint64_t keys = 0;
   uint64_t bits = 0;
-  // The smallest and the largest key, or the beginnings of them. Both are empty
-  // if they are unknown.
+  // The beginnings of the smallest and the largest key; both empty if unknown.
   std::string smallest;
   std::string largest;
 };
 
 // A file whose filter is about to be built.
 struct NewFile {
-  int level = -1;  // negative if unknown
-  // No file below has keys in the key range of this file.
-  bool is_bottommost = false;
+  int level = -1;              // negative if unknown
+  bool is_bottommost = false;  // no older run has keys in its range
   uint64_t keys = 0;
 };
 
@@ -156,15 +132,14 @@ constexpr double kMaxTaken = 8;
 constexpr double kTolerance = 0.02;
 
 // Returns the bits per key for a file, if the files of the tree are to have
-// `bits_per_key` on average: at most kMaxGiven less, and at most kMaxTaken
-// more. Exactly `bits_per_key` if the file's level or the tree is unknown. The
-// tree includes the files that a compaction is about to replace.
+// `bits_per_key` on average; these, if the file's level or the tree is unknown.
+// The tree includes the files that a compaction is about to replace.
 double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
                   double bits_per_key);
 
-// Returns the tree that these files, of which levels and keys count, become
-// once all of them have been rewritten by BitsOfFile, so often that nothing
-// changes any more. The files of each level but level 0 are put together.
+// Returns the tree that these files become once all of them have been rewritten
+// by BitsOfFile, so often that nothing changes any more. The files of each
+// level but level 0 are put together.
 std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
                                     double bits_per_key);
 
@@ -199,18 +174,16 @@ struct BudgetedTree {
 
 // How the filter of a file is planned.
 struct BudgetedBits {
-  double per_key = 0;  // 0 if the tree has outgrown the budget
-  // The number of keys that the tree is now planned for.
-  double expected_keys = 0;
-  // Bits by which the filters exceed the budget once the file is written.
-  double excess = 0;
+  double per_key = 0;        // 0 if the tree has outgrown the budget
+  double expected_keys = 0;  // that the tree is now planned for
+  double excess = 0;         // bits beyond the budget once the file is written
 };
 
 // A file whose filter is about to be built.
 struct BudgetedFile {
   FileFilter file;             // without bits
   bool is_flush = false;       // it replaces no other file
-  bool is_bottommost = false;  // no older run has keys in its range
+  bool is_bottommost = false;  // as in NewFile
   // The sum of the files that the same compaction has written before, which are
   // not in BudgetedTree::written.
   FileFilter before;

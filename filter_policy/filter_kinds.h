@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The kinds of filters. A new kind is a folder of its own, which describes
-//  itself by a FilterType, and one line in own_filter_types.cc. The code that
-//  opens blocks, registers policies, explains errors and prints help goes
-//  through the list of all types.
+//  itself by a FilterType, and one line in own_filter_types.cc. What opens
+//  blocks, registers policies and prints help goes through the list of types.
 
 #pragma once
 
@@ -42,11 +41,6 @@ struct PartContents {
   uint64_t largest = ~uint64_t{0};
 };
 
-// Opens a part of one kind in place. The payload outlives the filter; the
-// design need not. Returns Corruption if it is damaged.
-using OpenFilterFunction = Status (*)(const PartContents& part,
-                                      std::unique_ptr<RangeFilter>* filter);
-
 // A filter policy that options can name, in an object form {id=CLASS;...} or in
 // a short form NAME:....
 struct PolicyType {
@@ -66,7 +60,10 @@ struct PolicyType {
 struct FilterType {
   FilterKind kind;
   const char* name;  // in messages
-  OpenFilterFunction open;
+  // Opens a part in place. The payload outlives the filter; the design need
+  // not. Returns Corruption if it is damaged.
+  Status (*open)(const PartContents& part,
+                 std::unique_ptr<RangeFilter>* filter);
   std::vector<PolicyType> policies;  // that build filters of this kind
   bool may_be_loose = false;         // RangeFilter::LowerBoundIsLoose
 };
@@ -78,9 +75,8 @@ std::vector<const FilterType*> OwnFilterTypes();
 const std::vector<const FilterType*>& FilterTypes();
 // The type of a kind, or nullptr if this version does not know the kind.
 const FilterType* FindFilterType(FilterKind kind);
-// Adds a type that is not part of the library, and its policies. Must be called
-// before any filter is read; not thread safe. `type` must live as
-// long as the process.
+// Adds a type that is not part of the library, and its policies, before any
+// filter is read. Not thread safe. `type` lives as long as the process.
 void RegisterFilterType(const FilterType* type);
 
 // Makes the policies of a type known to `library`.

@@ -3,23 +3,10 @@
 #include "filter_policy/filter_properties.h"
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 
 #include "filter_policy/option_types.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-namespace {
-
-// Fixed width: the size of a file must not depend on the clock.
-std::string MicrosText(uint32_t micros) {
-  char text[16];
-  snprintf(text, sizeof(text), "%010" PRIu32, micros);
-  return text;
-}
-
-}  // namespace
 
 UserCollectedProperties MakeFilterProperties(const char* kind,
                                              double bits_per_key,
@@ -31,7 +18,10 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
   if (report.basis.empty()) return properties;
   properties[kBasisProperty] = report.basis;
   properties[kSamplesProperty] = std::to_string(report.samples);
-  properties[kModelMicrosProperty] = MicrosText(report.model_micros);
+  // Fixed width: the size of a file must not depend on the clock.
+  const std::string micros = std::to_string(report.model_micros);
+  properties[kModelMicrosProperty] =
+      std::string(10 - micros.size(), '0') + micros;
   if (report.predicted_fpr >= 0) {
     properties[kPredictedFprProperty] = DecimalText(report.predicted_fpr, 6);
   }

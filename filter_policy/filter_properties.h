@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Facts about the filter of an SST file, stored among the user-collected
-//  properties of the file, where RocksDB's own tools and calls show them
-//  (sst_dump --show_properties, DB::GetPropertiesOfAllTables). All values are
-//  text.
+//  Facts about the filter of an SST file, as text among the user-collected
+//  properties of the file, where RocksDB's tools show them.
+//  docs/internals/file_format.md says what each is, and when it is absent.
 
 #pragma once
 
@@ -14,40 +13,24 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The kind of filter (FilterType::name).
-inline constexpr char kKindProperty[] = "protean.kind";
-// The size of the filter block, in bits per key.
+inline constexpr char kKindProperty[] = "protean.kind";  // FilterType::name
 inline constexpr char kBitsPerKeyProperty[] = "protean.bits_per_key";
-// The fields of the filter's FilterReport; a field that the filter does not
-// report is absent.
+// The fields of the filter's FilterReport, if it reports them.
 inline constexpr char kDesignProperty[] = "protean.design";
 inline constexpr char kBasisProperty[] = "protean.basis";
 inline constexpr char kSamplesProperty[] = "protean.samples";
 inline constexpr char kModelMicrosProperty[] = "protean.model_micros";
 inline constexpr char kPredictedFprProperty[] = "protean.predicted_fpr";
-// What a false positive was taken to cost, such as "2us". Absent if that was
-// kUsualPrice (false_positive_price.h).
 inline constexpr char kPriceProperty[] = "protean.false_positive_price";
-// The queries that each key of the file was taken to be asked, if they were
-// found to be so few that the time to build counts (query_demand.h).
 inline constexpr char kQueriesPerKeyProperty[] = "protean.queries_per_key";
-// Present if the design is that of a file before, which was found to be as good
-// as it was promised to be.
 inline constexpr char kKeptDesignProperty[] = "protean.kept_design";
-// The options that the filter was designed by (HashOfOptions in
-// protean_filter_policy.h).
+// HashOfOptions and DesignInputsHash of protean_filter_policy.h.
 inline constexpr char kOptionsProperty[] = "protean.options";
-// The options and samples that the filter was designed for (DesignInputsHash in
-// protean_filter_policy.h). Absent if the design was kept: a search might find
-// another one.
 inline constexpr char kDesignInputsProperty[] = "protean.design_inputs";
-// The first kMaxRangeBytes bytes of the smallest and of the largest key, in
-// hexadecimal. Only if the filters have a budget (filter_budget.h).
 inline constexpr char kSmallestProperty[] = "protean.smallest";
 inline constexpr char kLargestProperty[] = "protean.largest";
-inline constexpr size_t kMaxRangeBytes = 64;
+inline constexpr size_t kMaxRangeBytes = 64;  // of each of these two keys
 
-// Returns the properties of a filter.
 UserCollectedProperties MakeFilterProperties(const char* kind,
                                              double bits_per_key,
                                              const FilterReport& report);
@@ -55,19 +38,13 @@ UserCollectedProperties MakeFilterProperties(const char* kind,
 // The text of a property; empty if there is none.
 std::string PropertyText(const UserCollectedProperties& properties,
                          const char* name);
-
 // The number of a property; `otherwise` if there is none.
 double PropertyNumber(const UserCollectedProperties& properties,
                       const char* name, double otherwise);
-
-// What a filter of Protean reports, of all its parts.
 FilterReport ReportOf(const UserCollectedProperties& properties);
-
 // The price of a false positive that the filter was designed for.
 uint64_t PriceOf(const UserCollectedProperties& properties);
-
-// The false positive rate that the filter's model predicts. Negative if there
-// is no model, or no filter of Protean.
+// Negative if there is no model, or no filter of Protean.
 double PredictedFprOf(const UserCollectedProperties& properties);
 
 // Adds the range of a file's keys to its properties.

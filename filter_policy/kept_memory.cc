@@ -162,22 +162,17 @@ struct AllKeptMemory {
 };
 
 KeptMemory::KeptMemory(const std::shared_ptr<Cache>& cap, Shrink shrink)
-    : account_([&] {
-        AllKeptMemory& all = AllKeptMemory::Instance();
-        const std::lock_guard<std::mutex> lock(all.mutex);
-        const bool counts = all.Counts(cap.get());
-        auto& account = all.accounts[counts ? cap.get() : nullptr];
-        if (account == nullptr) {
-          account = std::make_unique<Account>(counts ? cap : nullptr);
-        }
-        account->holders++;
-        return account.get();
-      }()),
-      shrink_(std::move(shrink)) {
-  if (shrink_ == nullptr) return;
+    : shrink_(std::move(shrink)) {
   AllKeptMemory& all = AllKeptMemory::Instance();
   const std::lock_guard<std::mutex> lock(all.mutex);
-  all.elastic.insert(this);
+  const bool counts = all.Counts(cap.get());
+  auto& account = all.accounts[counts ? cap.get() : nullptr];
+  if (account == nullptr) {
+    account = std::make_unique<Account>(counts ? cap : nullptr);
+  }
+  account_ = account.get();
+  account_->holders++;
+  if (shrink_ != nullptr) all.elastic.insert(this);
 }
 
 KeptMemory::~KeptMemory() {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The memory that Protean keeps for open DBs beside their filters. It holds
-//  samples of queries, designs of the last files, and tables of reads in vain.
+//  The memory that Protean keeps for open DBs beside their filters: samples of
+//  queries, designs of the last files, and tables of reads in vain.
 //
-//  It counts where filters count. If these are in the block cache, or charged
-//  to it, so is this memory (CacheEntryRole::kMisc): one capacity caps all. It
-//  takes an eighth of a cache at most, for all DBs that share it, and in the
-//  process kMaxOfProcess, for all DBs with or without such a cap. Of a small
-//  cache, it takes kMinOfCache, of which no more than an eighth of the cache is
-//  charged: filters that learn nothing cost more.
+//  If filters are in the block cache, or charged to it, so is this memory
+//  (CacheEntryRole::kMisc). It takes an eighth of a cache at most, for all DBs
+//  that share it, and in the process kMaxOfProcess. Of a small cache, it takes
+//  kMinOfCache, of which no more than an eighth of the cache is charged.
 //
 //  Some holders can give memory back: those of samples. Each may take what is
 //  free. When nothing is, a holder gets its share from those that have more
@@ -31,22 +29,20 @@ namespace ROCKSDB_NAMESPACE::protean {
 // their filters count in none.
 std::shared_ptr<Cache> CapOf(const BlockBasedTableOptions& options);
 
-// The memory that is kept in all, and its limit.
 struct KeptMemoryUsage {
   uint64_t bytes = 0;
   uint64_t max_bytes = 0;
 };
 
-// One holder's memory. It is given back when this object is destroyed. Not
+// One holder's memory, which is given back when this object is destroyed. Not
 // thread safe, but different objects may be used by different threads.
 class KeptMemory {
  public:
   static constexpr size_t kMaxOfProcess = 256 << 20;
   static constexpr size_t kMinOfCache = 64 << 10;
 
-  // Makes a holder have no more bytes than these. Called in any thread that
-  // makes room, and must not wait: returns false if the holder is in use, and
-  // keeps what it has.
+  // Makes a holder have no more bytes than these. Called in any thread, and
+  // must not wait: returns false, without effect, if the holder is in use.
   using Shrink = std::function<bool(size_t most)>;
 
   // `cap` is as CapOf returns it. `shrink` is empty for a holder that cannot
@@ -57,9 +53,9 @@ class KeptMemory {
   KeptMemory(const KeptMemory&) = delete;
   KeptMemory& operator=(const KeptMemory&) = delete;
 
-  // Takes or gives back memory, so that there are `bytes`. Returns false, and
-  // changes nothing, if there is no room, or unless `wait`, if another thread
-  // is about to take memory.
+  // Takes or gives back memory, so that there are `bytes`. Returns false
+  // without effect if there is no room or, unless `wait`, if another thread
+  // resizes.
   bool Resize(size_t bytes, bool wait = true);
 
   // The memory that is left for tables of a fixed size, which take half of all
@@ -76,7 +72,7 @@ class KeptMemory {
   struct Account;
   struct Sum;
 
-  Account* const account_;
+  Account* account_;
   const Shrink shrink_;
   size_t bytes_ = 0;  // requires the mutex of all
 };

@@ -8,6 +8,7 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_type.h"
+#include "util/defer.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -16,7 +17,6 @@ namespace {
 
 using Options = LevelsPolicyOptions;
 
-const char kUsage[] = "levels:POLICY,POLICY,...";
 const char kListInList[] = "a list cannot be part of a list";
 
 bool IsList(const FilterPolicy& policy) {
@@ -79,31 +79,15 @@ std::string WithHashesEscaped(const std::string& text) {
   return escaped;
 }
 
-// Lives while a thread makes the policies of a list. A policy that is a list
+// True while the thread makes the policies of a list. A policy that is a list
 // itself is refused before it makes its own policies, so nesting goes no
 // deeper.
-class ListBeingMade {
- public:
-  ListBeingMade() : inside_another_(inside_) { inside_ = true; }
-  ~ListBeingMade() { inside_ = inside_another_; }
-  ListBeingMade(const ListBeingMade&) = delete;
-  ListBeingMade& operator=(const ListBeingMade&) = delete;
-
-  bool inside_another() const { return inside_another_; }
-
- private:
-  static thread_local bool inside_;
-  const bool inside_another_;
-};
-
-thread_local bool ListBeingMade::inside_ = false;
+thread_local bool list_is_being_made = false;
 
 Status ParseList(const ConfigOptions& config, const std::string& value,
                  Options* options) {
-  const ListBeingMade making;
-  if (making.inside_another()) {
-    return Status::InvalidArgument(kListInList);
-  }
+  if (list_is_being_made) return Status::InvalidArgument(kListInList);
+  const SaveAndRestore<bool> making(&list_is_being_made, true);
   const std::string list = WithoutBraces(trim(value));
   ConfigOptions strict = config;
   strict.ignore_unknown_options = false;
@@ -204,7 +188,7 @@ std::string TextOf(const FilterPolicy* policy) {
 
 PolicyType LevelsPolicyType() {
   return {LevelsFilterPolicy::kClassName(), LevelsFilterPolicy::kNickName(),
-          kUsage,
+          "levels:POLICY,POLICY,...",
           []() -> std::unique_ptr<const FilterPolicy> {
             return std::make_unique<LevelsFilterPolicy>();
           },
@@ -218,7 +202,10 @@ LevelsFilterPolicy::LevelsFilterPolicy(LevelsPolicyOptions options)
 
 Status LevelsFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
-  if (options_.policies.empty()) return Refuse("", "no policy is named");
+  const auto refuse = [this](const std::string& why) {
+    return Refuse(ListOf(options_), why);
+  };
+  if (options_.policies.empty()) return refuse("no policy is named");
   const bool any_policy = cf_opts.table_factory != nullptr &&
                           cf_opts.table_factory->IsInstanceOf("ProteanTable");
   Samples();
@@ -226,27 +213,33 @@ Status LevelsFilterPolicy::ValidateOptions(
   for (const Options::Entry& entry : options_.policies) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
     if (own != nullptr && own->FilterMemory() > 0 && ++budgets > 1) {
-      return Refuse(
-          ListOf(options_),
-          "filter_budget_bytes is for the filters of all levels, so only "
-          "one of the policies can have it");
+      return refuse(
+          "filter_budget_bytes is for the filters of all levels, so only one "
+          "of the policies can have it");
     }
-    if (AsProteanFilterPolicy(entry.policy.get()) == nullptr && !any_policy) {
-      return Refuse(ListOf(options_),
-                    entry.text + " needs table_factory=ProteanTable");
+    if (own == nullptr && !any_policy) {
+      return refuse(entry.text + " needs table_factory=ProteanTable");
     }
     if (entry.policy == nullptr) continue;
-    if (IsList(*entry.policy)) return Refuse(ListOf(options_), kListInList);
+    if (IsList(*entry.policy)) return refuse(kListInList);
     const Status s = entry.policy->ValidateOptions(db_opts, cf_opts);
     if (!s.ok()) return s;
   }
   return ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts);
 }
 
-const ProteanFilterPolicy* LevelsFilterPolicy::Budgeted() const {
+std::vector<const ProteanFilterPolicy*> LevelsFilterPolicy::Own() const {
+  std::vector<const ProteanFilterPolicy*> own;
   for (const Options::Entry& entry : options_.policies) {
-    const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
-    if (own != nullptr && own->FilterMemory() > 0) return own;
+    const auto* policy = AsProteanFilterPolicy(entry.policy.get());
+    if (policy != nullptr) own.push_back(policy);
+  }
+  return own;
+}
+
+const ProteanFilterPolicy* LevelsFilterPolicy::Budgeted() const {
+  for (const ProteanFilterPolicy* own : Own()) {
+    if (own->FilterMemory() > 0) return own;
   }
   return nullptr;
 }
@@ -258,9 +251,8 @@ std::shared_ptr<TreeFilters> LevelsFilterPolicy::Filters() const {
 
 std::shared_ptr<void> LevelsFilterPolicy::SearchAllDesigns() const {
   const auto all = std::make_shared<std::vector<std::shared_ptr<void>>>();
-  for (const Options::Entry& entry : options_.policies) {
-    const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
-    if (own != nullptr) all->push_back(own->SearchAllDesigns());
+  for (const ProteanFilterPolicy* own : Own()) {
+    all->push_back(own->SearchAllDesigns());
   }
   return all;
 }
@@ -296,10 +288,7 @@ FilterBitsBuilder* LevelsFilterPolicy::NewBuilder(
 
 std::shared_ptr<SampleStore> LevelsFilterPolicy::Samples() const {
   std::call_once(samples_shared_, [this] {
-    for (const Options::Entry& entry : options_.policies) {
-      const ProteanFilterPolicy* own =
-          AsProteanFilterPolicy(entry.policy.get());
-      if (own == nullptr) continue;
+    for (const ProteanFilterPolicy* own : Own()) {
       if (samples_ != nullptr) {
         own->ShareSamples(samples_);
       } else {

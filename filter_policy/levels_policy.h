@@ -5,9 +5,8 @@
 //  further levels, and for files that are written outside of a DB. The list may
 //  have RocksDB's own policies, and nullptr for no filter.
 //
-//  Each policy gives its filters the size that its options say; the rule of
-//  filter_budget.h is not applied. Policies that design their filters share one
-//  queue of samples, which belongs to the first one of them.
+//  The rule of filter_budget.h for levels is not applied. Policies that design
+//  their filters share one store of samples, that of the first one of them.
 
 #pragma once
 
@@ -52,9 +51,8 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   const char* NickName() const override { return kNickName(); }
 
   // InvalidArgument if the list is empty, if one of the policies is a list, if
-  // two of them have a budget, if one refuses the options, or if the list has
-  // policies of RocksDB and the table factory is not ProteanTable: RocksDB's
-  // table factory cannot read files of several policies.
+  // two of them have a budget, if one refuses the options, or if one is
+  // RocksDB's, whose own table factory cannot read files of several policies.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
@@ -69,13 +67,14 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
 
   std::shared_ptr<SampleStore> Samples() const override;
 
-  // The registry and the budget of the policy that has a budget, which is for
-  // all of Protean's filters of the tree.
+  // What the policy that has a budget returns.
   std::shared_ptr<TreeFilters> Filters() const override;
   std::shared_ptr<void> SearchAllDesigns() const override;
   uint64_t FilterMemory() const override;
 
  private:
+  // The policies of Protean, in order.
+  std::vector<const ProteanFilterPolicy*> Own() const;
   // The policy that has a budget, or nullptr.
   const ProteanFilterPolicy* Budgeted() const;
 

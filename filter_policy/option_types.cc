@@ -43,74 +43,16 @@ bool ParseDecimal(const std::string& text, double* number) {
 
 namespace {
 
-constexpr int kDigits = 6;  // after the point, as RocksDB writes numbers
-
 Status Refuse(const std::string& owner, const std::string& option,
               const std::string& text, const std::string& allowed) {
   return Status::InvalidArgument(owner + ": " + option + "=" + text +
                                  " is not allowed; allowed: " + allowed);
 }
 
-Status Refuse(const WholeNumberRange& range, const std::string& text) {
-  return Refuse(range.owner, range.option, text,
-                std::string(range.or_zero ? "0, or " : "") +
-                    "whole numbers from " + std::to_string(range.min) + " to " +
-                    std::to_string(range.max));
-}
-
-Status Refuse(const DecimalRange& range, const std::string& text) {
-  return Refuse(range.owner, range.option, text,
-                "numbers from " + DecimalText(range.min, 0) + " to " +
-                    DecimalText(range.max, 0) + ", such as " + range.examples);
-}
-
 std::string Lower(std::string text) {
   for (char& c : text) c = static_cast<char>(tolower(c));
   return text;
 }
-
-// Describes an option that is stored as a `Stored`, which holds a `T`.
-// `allowed` is a range, or choices.
-template <class Stored, class T, class Allowed>
-OptionTypeInfo Described(int offset, OptionType type, OptionTypeFlags flags,
-                         const Allowed& allowed) {
-  OptionTypeInfo info(offset, type, OptionVerificationType::kNormal, flags);
-  info.SetParseFunc([allowed](const ConfigOptions& /*config*/,
-                              const std::string& /*name*/,
-                              const std::string& text, void* addr) {
-    typename Allowed::Value value = 0;
-    const Status s = allowed.Parse(text, &value);
-    if (s.ok()) *static_cast<Stored*>(addr) = static_cast<T>(value);
-    return s;
-  });
-  info.SetSerializeFunc([allowed](const ConfigOptions& /*config*/,
-                                  const std::string& /*name*/, const void* addr,
-                                  std::string* text) {
-    *text = allowed.Text(T{*static_cast<const Stored*>(addr)});
-    return Status::OK();
-  });
-  info.SetEqualsFunc([](const ConfigOptions& /*config*/,
-                        const std::string& /*name*/, const void* a,
-                        const void* b, std::string* /*mismatch*/) {
-    return *static_cast<const Stored*>(a) == *static_cast<const Stored*>(b);
-  });
-  return info;
-}
-
-// Choices that are asked for each time.
-struct LateChoices {
-  using Value = size_t;
-
-  const char* owner;
-  Choices (*choices)(const char* owner);
-
-  Status Parse(const std::string& text, size_t* position) const {
-    return choices(owner).Parse(text, position);
-  }
-  std::string Text(size_t position) const {
-    return choices(owner).NameOf(position);
-  }
-};
 
 }  // namespace
 
@@ -148,84 +90,73 @@ size_t EditDistance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-Status WholeNumberRange::Check(uint64_t value) const {
-  const bool allowed =
-      (value >= min && value <= max) || (or_zero && value == 0);
-  return allowed ? Status::OK() : Refuse(*this, std::to_string(value));
+template <class T>
+std::string NumberRange<T>::Text(T value) {
+  if constexpr (std::is_integral_v<T>) return std::to_string(value);
+  // RocksDB writes six digits.
+  return DecimalText(static_cast<double>(value), /*digits=*/6);
 }
 
-Status WholeNumberRange::Parse(const std::string& text, uint64_t* value) const {
-  uint64_t number = 0;
-  if (!ParseWholeNumber(text, &number) || !Check(number).ok()) {
-    return Refuse(*this, text);
+template <class T>
+Status NumberRange<T>::Refuse(const std::string& text) const {
+  std::string allowed;
+  if constexpr (std::is_integral_v<T>) {
+    allowed = std::string(or_zero ? "0, or " : "") + "whole numbers from " +
+              Text(min) + " to " + Text(max);
+  } else {
+    allowed = "numbers from " + DecimalText(min, 0) + " to " +
+              DecimalText(max, 0) + ", such as " + examples;
   }
+  return protean::Refuse(owner, option, text, allowed);
+}
+
+template <class T>
+Status NumberRange<T>::Check(T value) const {
+  const bool allowed =
+      (value >= min && value <= max) || (or_zero && value == 0);
+  return allowed ? Status::OK() : Refuse(Text(value));
+}
+
+template <class T>
+Status NumberRange<T>::Parse(const std::string& text, T* value) const {
+  T number = 0;
+  bool is_number;
+  if constexpr (std::is_integral_v<T>) {
+    is_number = ParseWholeNumber(text, &number);
+  } else {
+    is_number = ParseDecimal(text, &number);
+  }
+  if (!is_number || !Check(number).ok()) return Refuse(text);
   *value = number;
   return Status::OK();
 }
 
-std::string DecimalRange::Text(double value) const {
-  return DecimalText(value, kDigits);
-}
+template struct NumberRange<uint64_t>;
+template struct NumberRange<double>;
 
-Status DecimalRange::Check(double value) const {
-  const bool allowed =
-      (value >= min && value <= max) || (or_zero && value == 0);
-  return allowed ? Status::OK() : Refuse(*this, Text(value));
-}
-
-Status DecimalRange::Parse(const std::string& text, double* value) const {
-  double number;
-  if (!ParseDecimal(text, &number) || !Check(number).ok()) {
-    return Refuse(*this, text);
-  }
-  *value = number;
-  return Status::OK();
+std::string Choices::Text(size_t position) const {
+  const std::vector<std::string> all = names();
+  return position < all.size() ? all[position] : "?";
 }
 
 Status Choices::Check(size_t position) const {
   size_t any;
-  return position < names.size() ? Status::OK()
-                                 : Parse(std::to_string(position), &any);
+  return position < names().size() ? Status::OK()
+                                   : Parse(std::to_string(position), &any);
 }
 
 Status Choices::Parse(const std::string& text, size_t* position) const {
+  const std::vector<std::string> all = names();
   std::string allowed;
-  for (size_t i = 0; i < names.size(); i++) {
-    const std::string name = Lower(names[i]);
+  for (size_t i = 0; i < all.size(); i++) {
+    const std::string name = Lower(all[i]);
     if (Lower(text) == name || Lower(text) == name.substr(1)) {
       *position = i;
       return Status::OK();
     }
-    allowed += (i == 0 ? "" : ", ") + std::string(names[i]);
+    allowed += (i == 0 ? "" : ", ") + all[i];
   }
   return Refuse(owner, option, text, allowed);
-}
-
-OptionTypeInfo MutableUInt32(int offset, const WholeNumberRange& range) {
-  return Described<MutableOption<uint32_t>, uint32_t>(
-      offset, OptionType::kUInt32T, OptionTypeFlags::kMutable, range);
-}
-
-OptionTypeInfo MutableUInt64(int offset, const WholeNumberRange& range) {
-  return Described<MutableOption<uint64_t>, uint64_t>(
-      offset, OptionType::kUInt64T, OptionTypeFlags::kMutable, range);
-}
-
-OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range) {
-  return Described<uint32_t, uint32_t>(offset, OptionType::kUInt32T,
-                                       OptionTypeFlags::kNone, range);
-}
-
-OptionTypeInfo MutableDouble(int offset, const DecimalRange& range) {
-  return Described<MutableOption<double>, double>(
-      offset, OptionType::kDouble, OptionTypeFlags::kMutable, range);
-}
-
-OptionTypeInfo MutableChoice(int offset, const char* owner,
-                             Choices (*choices)(const char* owner)) {
-  return Described<MutableOption<uint32_t>, uint32_t>(
-      offset, OptionType::kEnum, OptionTypeFlags::kMutable,
-      LateChoices{owner, choices});
 }
 
 Status CheckOptionNames(

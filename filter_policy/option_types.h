@@ -4,14 +4,14 @@
 //  numbers with an allowed range, and choices. What is not allowed is refused
 //  with a message that names the option, the value, and what is allowed.
 //
-//  Numbers are read by RocksDB's own parser, so 20K and 2G are numbers. A
-//  choice may be written with or without the k of its name in code, in any
+//  A choice may be written with or without the k of its name in code, in any
 //  case.
 
 #pragma once
 
 #include <atomic>
 #include <string>
+#include <type_traits>
 #include <unordered_map>
 #include <vector>
 
@@ -23,9 +23,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Decimal ----
 
-// Decimal fractions in text that programs read: options, table properties,
-// logs, JSON. The separator is always a point. strtod and printf would take it
-// from the process's locale (LC_NUMERIC), which a JVM sets to the user's.
+// Decimal fractions in text that programs read. The separator is always a
+// point. strtod and printf would take it from the process's locale, which a JVM
+// sets.
 
 // `number` rounded to `digits` digits after the point, such as "12.50" for two.
 std::string DecimalText(double number, int digits);
@@ -55,77 +55,90 @@ class MutableOption {
   std::atomic<T> value_;
 };
 
-// Parses digits, perhaps with one of the units K, M, G and T behind them, which
-// are powers of 1,024, in either case. Returns false for any other text, of
-// which RocksDB's parser would read a part, and for numbers that need more than
-// 64 bits.
+// Parses digits, perhaps with one of the units K, M, G and T behind them, in
+// either case. Returns false for any other text, of which RocksDB's parser
+// would read a part, and for numbers that need more than 64 bits.
 bool ParseWholeNumber(const std::string& text, uint64_t* number);
 
-// Parses true, false, 1 or 0, as RocksDB's options have it. Returns false for
-// any other text.
+// Parses true, false, 1 or 0. Returns false for any other text.
 bool ParseBoolean(const std::string& text, bool* value);
 
-// The number of letters to add, take away or replace to get from `a` to `b`
-// (Levenshtein).
+// The edit distance of Levenshtein.
 size_t EditDistance(const std::string& a, const std::string& b);
 
-// A whole number from min to max, or 0 as well if `or_zero`. `owner` is the
-// object that the option belongs to, such as "protean.SuRF".
-struct WholeNumberRange {
-  using Value = uint64_t;
+// A number from min to max, or 0 as well if `or_zero`: a whole one, or a
+// decimal fraction. `owner` is the object that the option belongs to, such as
+// "protean.SuRF".
+template <class T>
+struct NumberRange {
+  using Value = T;
 
   const char* owner;
   const char* option;
-  uint64_t min;
-  uint64_t max;
+  T min;
+  T max;
+  const char* examples = "";  // of decimal fractions, such as "12 or 10.5"
   bool or_zero = false;
 
   // InvalidArgument for a number outside of the range.
-  Status Check(uint64_t value) const;
-  // Stores the number that `text` says. InvalidArgument if it says none, or one
-  // outside of the range.
-  Status Parse(const std::string& text, uint64_t* value) const;
-  std::string Text(uint64_t value) const { return std::to_string(value); }
+  Status Check(T value) const;
+  // InvalidArgument if `text` says no number, or one outside of the range.
+  Status Parse(const std::string& text, T* value) const;
+  static std::string Text(T value);
+
+ private:
+  Status Refuse(const std::string& text) const;
 };
-
-// A decimal fraction from min to max, or 0 as well if `or_zero`.
-struct DecimalRange {
-  using Value = double;
-
-  const char* owner;
-  const char* option;
-  double min;
-  double max;
-  const char* examples;  // such as "12 or 10.5"
-  bool or_zero = false;
-
-  Status Check(double value) const;
-  Status Parse(const std::string& text, double* value) const;
-  std::string Text(double value) const;
-};
+using WholeNumberRange = NumberRange<uint64_t>;
+using DecimalRange = NumberRange<double>;
 
 // One of a few words, by its position.
 struct Choices {
+  using Value = size_t;
+
   const char* owner;
   const char* option;
-  std::vector<std::string> names;  // such as kAuto
+  // Such as kAuto. Called each time: kinds of sets may be registered later.
+  std::vector<std::string> (*names)();
 
-  std::string NameOf(size_t position) const {
-    return position < names.size() ? names[position] : "?";
-  }
+  std::string Text(size_t position) const;
   Status Check(size_t position) const;
   Status Parse(const std::string& text, size_t* position) const;
 };
 
-// The option of a range or of choices, stored at `offset` as a MutableOption.
-OptionTypeInfo MutableUInt32(int offset, const WholeNumberRange& range);
-OptionTypeInfo MutableUInt64(int offset, const WholeNumberRange& range);
-OptionTypeInfo MutableDouble(int offset, const DecimalRange& range);
-// `choices` is called each time: kinds of sets may be registered later.
-OptionTypeInfo MutableChoice(int offset, const char* owner,
-                             Choices (*choices)(const char* owner));
-// An option that is set before the policy is used, stored as a uint32_t.
-OptionTypeInfo UInt32Option(int offset, const WholeNumberRange& range);
+// Describes an option that is a member of `Options`: a number, or a
+// MutableOption. `allowed` is a range, or choices.
+template <class Options, class Stored, class Allowed>
+OptionTypeInfo Described(Stored Options::*member, const Allowed& allowed) {
+  using Value = typename Allowed::Value;
+  const Options defaults;
+  const auto offset = reinterpret_cast<const char*>(&(defaults.*member)) -
+                      reinterpret_cast<const char*>(&defaults);
+  OptionTypeInfo info(static_cast<int>(offset), OptionType::kUnknown,
+                      OptionVerificationType::kNormal,
+                      std::is_arithmetic_v<Stored> ? OptionTypeFlags::kNone
+                                                   : OptionTypeFlags::kMutable);
+  info.SetParseFunc([allowed](const ConfigOptions& /*config*/,
+                              const std::string& /*name*/,
+                              const std::string& text, void* addr) {
+    Value value = 0;
+    const Status s = allowed.Parse(text, &value);
+    if (s.ok()) *static_cast<Stored*>(addr) = static_cast<Stored>(value);
+    return s;
+  });
+  info.SetSerializeFunc([allowed](const ConfigOptions& /*config*/,
+                                  const std::string& /*name*/, const void* addr,
+                                  std::string* text) {
+    *text = allowed.Text(Value{*static_cast<const Stored*>(addr)});
+    return Status::OK();
+  });
+  info.SetEqualsFunc([](const ConfigOptions& /*config*/,
+                        const std::string& /*name*/, const void* a,
+                        const void* b, std::string* /*mismatch*/) {
+    return *static_cast<const Stored*>(a) == *static_cast<const Stored*>(b);
+  });
+  return info;
+}
 
 // InvalidArgument if `given` has a name that is no option of `object`; the
 // message has the nearest one.

@@ -20,11 +20,6 @@ class EmptyFilter final : public RangeFilter {
   bool LowerBound(const Slice&, std::string*) const override { return false; }
 };
 
-const RangeFilter* Empty() {
-  static const auto* const empty = new EmptyFilter;
-  return empty;
-}
-
 }  // namespace
 
 void FileRangeFilter::SetUp(const RangeFilter* only, bool can_filter) {
@@ -32,7 +27,8 @@ void FileRangeFilter::SetUp(const RangeFilter* only, bool can_filter) {
   can_filter_ = can_filter && header.kind != FilterKind::kAlwaysTrue;
   const FilterType* const type = FindFilterType(header.kind);
   parts_may_be_loose_ = can_filter_ && type != nullptr && type->may_be_loose;
-  only_ = can_filter_ && directory_.parts().empty() ? Empty() : only;
+  static const auto* const empty = new EmptyFilter;
+  only_ = can_filter_ && directory_.parts().empty() ? empty : only;
   key_lengths_ = header.key_lengths == 0 ? ~uint32_t{0} : header.key_lengths;
   smallest_head_ =
       LoadBigEndian(header.smallest.data(), header.smallest.size());
@@ -159,18 +155,14 @@ bool FileRangeFilter::CountRange(const Slice& lo, const Slice& hi,
                           : CountInParts(lo, hi, hi_inclusive, count);
 }
 
-namespace {
-
-// Lowers a limit of RangeCount to where the next part begins.
-void LimitTo(const Slice& begin, std::string* limit) {
-  if (limit->empty() || begin.compare(*limit) < 0) *limit = begin.ToString();
-}
-
-}  // namespace
-
 bool FileRangeFilter::CountInParts(const Slice& lo, const Slice& hi,
                                    bool hi_inclusive, RangeCount* count) const {
   const std::vector<FilterPart>& parts = directory_.parts();
+  const auto limit_to_part_after = [&parts](size_t part, std::string* limit) {
+    if (part + 1 == parts.size()) return;
+    const Slice& begin = parts[part + 1].begin;
+    if (limit->empty() || begin.compare(*limit) < 0) *limit = begin.ToString();
+  };
   const size_t first = directory_.Find(lo);
   const size_t last = std::max(first, directory_.Find(hi));
   const RangeFilter* part = PartOf(first);
@@ -188,7 +180,7 @@ bool FileRangeFilter::CountInParts(const Slice& lo, const Slice& hi,
     // All keys of this part are below the next one.
     low.high_ambiguous = false;
   }
-  if (first + 1 < parts.size()) LimitTo(parts[first + 1].begin, &low.low_limit);
+  limit_to_part_after(first, &low.low_limit);
   if (first < last) {
     part = PartOf(last);
     RangeCount high;
@@ -202,7 +194,7 @@ bool FileRangeFilter::CountInParts(const Slice& lo, const Slice& hi,
     low.high_shared = high.high_shared;
     low.high_limit = std::move(high.high_limit);
   }
-  if (last + 1 < parts.size()) LimitTo(parts[last + 1].begin, &low.high_limit);
+  limit_to_part_after(last, &low.high_limit);
   *count = std::move(low);
   return true;
 }

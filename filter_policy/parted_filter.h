@@ -11,7 +11,6 @@
 //    has the number of keys in each.
 //
 //  A part that cannot be used may hold any key, and the others go on filtering.
-//  Of a part in two units, the first one can be used without the second.
 
 #pragma once
 
@@ -25,11 +24,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What a seek or a count asks the filter of an SST file, whether the filter is
-// one block (FilterBlock) or many parts in the block cache
-// (table/rocksdb_internals/cached_filter.h). Keys are user keys without
-// timestamps in bytewise order. Errors are one-sided: where a function says
-// "certainly", a filter that cannot be read says no.
+// What a seek or a count asks the filter of an SST file: one block
+// (FilterBlock), or parts in the block cache
+// (table/rocksdb_internals/cached_filter.h). Where a function says "certainly",
+// a filter that cannot be read says no.
 class FileRangeFilter {
  public:
   virtual ~FileRangeFilter() = default;
@@ -54,8 +52,8 @@ class FileRangeFilter {
   bool RangeMayMatch(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
   // False if certainly no key starts with `prefix`.
   bool PrefixMayMatch(const Slice& prefix) const;
-  // Answers what RocksDB asks: for a key, or with a prefix extractor for a
-  // prefix, without saying for which of the two.
+  // Answers what RocksDB asks: for a key, or with a prefix extractor perhaps
+  // for a prefix.
   bool EntryMayMatch(const Slice& entry) const {
     return (header().flags & FilterBlockHeader::kAskedForPrefixes) != 0
                ? PrefixMayMatch(entry)
@@ -64,8 +62,7 @@ class FileRangeFilter {
 
   // A stored bound above `target` is not above the largest key.
   bool LowerBound(const Slice& target, std::string* bound) const;
-  // A quick LowerBound: it uses nothing but what is known of the smallest and
-  // the largest key.
+  // A LowerBound that knows the smallest and the largest key alone.
   bool QuickLowerBound(const Slice& target, std::string* bound) const {
     const bool is_below = target.compare(header().smallest) < 0;
     const Slice& first = is_below ? header().smallest : target;
@@ -101,8 +98,7 @@ class FileRangeFilter {
   }
   // True only if the file certainly holds a key.
   bool HasKeys() const { return header().num_keys > 0; }
-  // The smallest and the largest key, or the first
-  // FilterBlockHeader::kMaxStoredKey bytes of them.
+  // The beginnings of these keys, as in FilterBlockHeader.
   Slice smallest() const { return header().smallest; }
   Slice largest() const { return header().largest; }
 
@@ -160,9 +156,9 @@ class FileRangeFilter {
 // safe.
 class FilterBlock final : public FileRangeFilter {
  public:
-  // Never fails: of a block that is damaged, or whose version or kind is
-  // unknown to this version of Protean, what cannot be used lets all keys
-  // through, and status() says why. `contents` must outlive this object.
+  // Never fails: of a block that is damaged, or of an unknown version or kind,
+  // what cannot be used lets all keys through, and status() says why.
+  // `contents` must outlive this object.
   explicit FilterBlock(const Slice& contents);
 
   // Why the filter, or the first such part of it, is not used.

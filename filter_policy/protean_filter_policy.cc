@@ -12,18 +12,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-std::string HashText(const ProteanFilterPolicy& policy, uint64_t samples) {
-  const std::string options = policy.DesignOptions();
-  char text[17];
-  snprintf(text, sizeof(text), "%016" PRIx64,
-           Hash64(options.data(), options.size(), samples));
-  return text;
-}
-
-}  // namespace
-
 const std::string& ColumnFamilyOf(const FilterBuildingContext& context) {
   return context.column_family_name.empty() ? kDefaultColumnFamilyName
                                             : context.column_family_name;
@@ -73,15 +61,19 @@ FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
                                context, std::move(built));
 }
 
-std::string HashOfOptions(const ProteanFilterPolicy& policy) {
-  return HashText(policy, /*samples=*/0);
+std::string HashOfOptions(const ProteanFilterPolicy& policy, uint64_t seed) {
+  const std::string options = policy.DesignOptions();
+  char text[17];
+  snprintf(text, sizeof(text), "%016" PRIx64,
+           Hash64(options.data(), options.size(), seed));
+  return text;
 }
 
 std::string DesignInputsHash(const ProteanFilterPolicy& policy,
                              const std::string& column_family, Env* env,
                              Logger* logger) {
   const std::shared_ptr<SampleStore> store = policy.Samples();
-  return HashText(
+  return HashOfOptions(
       policy, store == nullptr
                   ? 0
                   : store->Queue(column_family, env, logger)->Fingerprint());

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The base of all filter policies of Protean: one compatibility name, so that
-//  each reads what any other has written, and the adapters between RocksDB's
-//  FilterBitsBuilder and FilterBitsReader and Protean's RangeFilterBuilder and
-//  FilterBlock.
+//  The base of all filter policies of Protean, and the adapters between
+//  RocksDB's FilterBitsBuilder and FilterBitsReader and Protean's
+//  RangeFilterBuilder and FilterBlock.
 
 #pragma once
 
@@ -24,9 +23,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class TreeFilters;
 
-// The parsed filter of an SST file, as it lives in the block cache. The plain
-// block-based table asks it for keys (and, with a prefix extractor, for
-// prefixes, without saying which); ProteanTable asks block() for ranges.
+// The parsed filter of an SST file, as it lives in the block cache. RocksDB's
+// own table asks it for keys and prefixes, ProteanTable asks block() for
+// ranges.
 class ProteanFilterBitsReader : public FilterBitsReader {
  public:
   explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
@@ -53,7 +52,8 @@ class ProteanFilterPolicy : public FilterPolicy {
   // The name by which IsInstanceOf recognizes all policies of Protean.
   static const char* kClassName() { return "protean.FilterPolicy"; }
 
-  // Names the meta block in the SST file.
+  // Names the meta block in the SST file. One name, so that each policy reads
+  // what any other has written.
   static const char* kCompatibilityName() { return "protean.RangeFilter"; }
   const char* CompatibilityName() const override {
     return kCompatibilityName();
@@ -73,16 +73,15 @@ class ProteanFilterPolicy : public FilterPolicy {
       const FilterBuildingContext& context) const override;
   // GetBuilderWithContext for a DB with the given Env, which RocksDB's context
   // lacks. `price` is that of a false positive in files of the level
-  // (false_positive_price.h), unless the policy's options set another. Unless
-  // `built` is nullptr, the properties of the filter are stored there when it
-  // is finished. Returns nullptr for no filter.
+  // (query_demand.h), unless the policy's options set another. Unless `built`
+  // is nullptr, it is set when the filter is finished. nullptr for no filter.
   virtual FilterBitsBuilder* NewBuilder(
       const FilterBuildingContext& context, Env* env, uint64_t price,
       std::shared_ptr<FinishedFilter> built) const = 0;
 
   // Returns true if files written to a level have another policy instead, which
-  // is stored. That policy may be one of RocksDB's, or nullptr for no filter.
-  // The level is negative for files written outside of a DB.
+  // is stored: perhaps one of RocksDB's, or nullptr for no filter. The level is
+  // negative for files written outside of a DB.
   virtual bool ForLevel(int /*level*/,
                         std::shared_ptr<const FilterPolicy>* /*policy*/) const {
     return false;
@@ -93,18 +92,17 @@ class ProteanFilterPolicy : public FilterPolicy {
     return new ProteanFilterBitsReader(contents);
   }
 
-  // The store in which the table readers of all column families leave samples
-  // of queries, for filters that design themselves; nullptr if this policy has
-  // no use for samples. Always the same object.
+  // The store in which table readers leave samples of queries, for filters that
+  // design themselves; nullptr for other policies. Always the same object.
   virtual std::shared_ptr<SampleStore> Samples() const { return nullptr; }
   // Makes Samples() return the store of another policy. Called before the first
   // call of Samples().
   virtual void ShareSamples(
       const std::shared_ptr<SampleStore>& /*samples*/) const {}
 
-  // The registry in which the table readers of all column families announce
-  // their files, for filters whose size depends on the other files; nullptr if
-  // this policy has no use for it. Always the same object.
+  // The registry in which table readers announce their files, for filters whose
+  // size depends on the other files; nullptr for other policies. Always the
+  // same object.
   virtual std::shared_ptr<TreeFilters> Filters() const { return nullptr; }
 
   // The options that decide which filter a file gets, as text; not those of
@@ -139,13 +137,12 @@ class ProteanFilterPolicy : public FilterPolicy {
 };
 
 // A hash of the policy's DesignOptions, as text. Thread safe.
-std::string HashOfOptions(const ProteanFilterPolicy& policy);
+std::string HashOfOptions(const ProteanFilterPolicy& policy, uint64_t seed = 0);
 
-// What the policy designs filters of the column family for at this moment: a
-// hash of its DesignOptions and of the samples, as text. While it stays the
-// same, the same keys get the same design if it is searched. `logger` is told
-// of samples that cannot be read, if this is the first use of them. Thread
-// safe.
+// A hash of the policy's DesignOptions and of the column family's samples, as
+// text. While it stays the same, a search finds the same design for the same
+// keys. `logger` is told of samples that cannot be read, if this is the first
+// use of them. Thread safe.
 std::string DesignInputsHash(const ProteanFilterPolicy& policy,
                              const std::string& column_family, Env* env,
                              Logger* logger);
@@ -158,15 +155,13 @@ class RangeFilterPolicy : public ProteanFilterPolicy {
       std::shared_ptr<FinishedFilter> built) const override;
 
   // Returns a builder for the filter of one SST file. `context` and `env` need
-  // not outlive the call. RocksDB fills in the whole context for flushes and
-  // compactions, but only the options and the log for files written outside of
-  // a DB.
+  // not outlive the call. For files written outside of a DB, the context has
+  // nothing but the options and the log.
   virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const FilterBuildingContext& context, Env* env,
       const FilterTask& task) const = 0;
-  // Returns what makes the builders of one file: for policies in which they
-  // know of each other, or which want to know the price of a false positive.
-  // The policy must outlive it.
+  // Returns what makes the builders of one file, where they know of each other,
+  // or of the price of a false positive. The policy must outlive it.
   virtual FileBuilders NewFileBuilders(const FilterBuildingContext& context,
                                        Env* env, uint64_t /*price*/) const {
     return {[this, context, env](const FilterTask& task) {
@@ -174,7 +169,6 @@ class RangeFilterPolicy : public ProteanFilterPolicy {
     }};
   }
 
-  // The kind of filters that this policy builds.
   virtual FilterKind kind() const = 0;
 };
 

@@ -85,13 +85,9 @@ class KeyList {
 
 // ---- Comparison of keys ----
 
-// How two keys compare. Every key of a file is compared with the one before it,
-// so nothing is done twice: the comparison that puts a key in order also tells
-// what the two share.
+// How two keys compare: their order, and what they share.
 struct KeyComparison {
-  // Negative, zero or positive as the first key is below, equal to or above the
-  // second one in bytewise order.
-  int order = 1;
+  int order = 1;  // as Slice::compare has it
   // True if the keys have different bytes at some place; false if one of them
   // begins with the other.
   bool differ = false;
@@ -171,9 +167,7 @@ struct FilterReport {
   std::string design;
   // What the design is based on; empty if the options prescribe the design.
   std::string basis;
-  // Number of sample queries that the design is based on.
-  uint32_t samples = 0;
-  // Time spent on modelling the design.
+  uint32_t samples = 0;  // that the design is based on
   uint32_t model_micros = 0;
   // Predicted false positive rate of queries like the samples that lie among
   // the keys; negative if unknown.
@@ -233,7 +227,6 @@ class RangeFilter {
 
 // What a builder is to build.
 struct FilterTask {
-  // The salt of the hashes.
   FilterSalt salt;
   // About the size of a part, in bytes; 0 if the filter is to have one part.
   // Parts may have two units.
@@ -260,8 +253,7 @@ struct PlannedPart {
 };
 
 // Builds a filter, or some parts of a filter that follow one another, of
-// ascending keys. A kind whose builder keeps the keys says when it has enough
-// (IsFull), so that a large file takes several builders. Not thread safe.
+// ascending keys. A large file may take several builders. Not thread safe.
 class RangeFilterBuilder {
  public:
   explicit RangeFilterBuilder(const FilterTask& task) : task_(task) {}
@@ -286,12 +278,10 @@ class RangeFilterBuilder {
   }
 
   uint64_t num_keys() const { return num_keys_; }
-  // The smallest and the largest key.
   Slice first_key() const { return first_.slice(); }
   Slice last_key() const { return last_.slice(); }
 
-  // Returns true if the builder wants no more keys, since they take much
-  // memory.
+  // Returns true if the builder wants no more keys, since they take memory.
   virtual bool IsFull() const { return false; }
   // Returns true if it plans as many parts as the task asks for. If not, it
   // plans one, and gets as many keys as fit.
@@ -349,12 +339,9 @@ class RangeFilterBuilder {
 
   const FilterTask task_;
   KeyCopy first_;
-  // The last key is not processed before its successor is known, which decides
-  // how long a prefix tells the two apart.
-  KeyCopy last_;
+  KeyCopy last_;  // not processed before its successor is known
   uint64_t num_keys_ = 0;
-  // The last key, compared with the key before it.
-  KeyComparison to_previous_;
+  KeyComparison to_previous_;  // of the last key, to the one before it
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -84,17 +84,8 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   FilterSums statistics;
   statistics.open_files = sums.files;
   statistics.entries = sums.entries;
-  for (size_t i = 0; i < kFilterUses; i++) {
-    const auto use = static_cast<FilterUse>(i);
-    if (use != FilterUse::kUsed && sums.files_by_use[i] > 0) {
-      statistics.unused_files[ToString(use)] = sums.files_by_use[i];
-    }
-  }
-  for (size_t i = 0; i < kDesignBases; i++) {
-    if (sums.files_by_basis[i] == 0) continue;
-    statistics.files_by_basis[ToString(static_cast<DesignBasis>(i))] =
-        sums.files_by_basis[i];
-  }
+  statistics.unused_files = sums.unused_files;
+  statistics.files_by_basis = sums.files_by_basis;
   statistics.model_micros = sums.model_micros;
   statistics.keys = sums.keys;
   statistics.filter_bytes = sums.filter_bytes;
@@ -255,8 +246,8 @@ Status GetFilterStatistics(DB* db, ColumnFamilyHandle* column_family,
     statistics->refresh = StatisticsOf(state.refreshes);
     statistics->builds = BuildsOf(state.builds);
     if (const MissCache* const misses = open->misses()) {
-      const MissCacheCounts counts = misses->Counts();
-      statistics->miss_cache = {counts.bytes, counts.stored, counts.hits};
+      statistics->miss_cache = {misses->bytes(), misses->stored(),
+                                misses->hits()};
     }
   }
   statistics->ticker_gets = GetsOf(options.statistics.get());

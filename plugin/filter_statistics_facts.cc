@@ -73,12 +73,12 @@ const Facts<FilterLookups>& LookupsFacts() {
 }
 
 // The number of files by a reason or a basis, one fact for each.
-template <typename Reason>
-void AddFileCounts(const char* name, const char* help, size_t begin, size_t end,
+void AddFileCounts(const char* name, const char* help, const char* const* begin,
+                   const char* const* end,
                    std::map<std::string, uint64_t> FilterSums::*counts,
                    Facts<FilterSums>* facts) {
-  for (size_t i = begin; i < end; i++) {
-    const std::string reason = ToString(static_cast<Reason>(i));
+  for (; begin < end; begin++) {
+    const std::string reason = *begin;
     facts->push_back(
         {std::string(name) + "." + reason, kGauge, help + (": " + reason) + ".",
          [counts, reason](const FilterSums& of) {
@@ -96,13 +96,14 @@ Facts<FilterSums> MakeSumsFacts() {
        &Of::used_files},
   };
   // The first use is that of a filter that is used.
-  AddFileCounts<FilterUse>("unused_files",
-                           "Open SST files whose filters are not used", 1,
-                           kFilterUses, &Of::unused_files, &facts);
-  AddFileCounts<DesignBasis>(
+  AddFileCounts("unused_files", "Open SST files whose filters are not used",
+                std::begin(kFilterUseNames) + 1, std::end(kFilterUseNames),
+                &Of::unused_files, &facts);
+  AddFileCounts(
       "files_by_basis",
       "Open SST files whose filters are used, by what the design is based on",
-      0, kDesignBases, &Of::files_by_basis, &facts);
+      std::begin(kDesignBases), std::end(kDesignBases), &Of::files_by_basis,
+      &facts);
   const Facts<Of> filters = {
       {"entries", kGauge, "Entries of open SST files, deletions included.",
        &Of::entries},

@@ -36,12 +36,12 @@
 #include <vector>
 
 #include "db/dbformat.h"
-#include "filter_policy/false_positive_price.h"
 #include "filter_policy/filter_budget.h"
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/query_demand.h"
 #include "filter_policy/samples/query_queue.h"
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_run.h"
@@ -424,7 +424,9 @@ void Redesign::Recall() {
   const void* const family = FamilyOf(run_.column_family());
   DBSession* const session = run_.session();
   if (session != nullptr) {
-    memory_ = session->RefreshMemoryOf(family);
+    session->WithRefreshes(family, [&](RefreshCounts*, RefreshMemory* memory) {
+      memory_ = *memory;
+    });
     for (const RefreshedFile& file : run_.result()->files) {
       if (prices_.count(file.level) > 0) continue;
       prices_[file.level] = session->PriceOf(
@@ -447,7 +449,9 @@ void Redesign::Remember() {
     if (trial != memory_.futile.end()) futile.insert(*trial);
   }
   memory_.futile = std::move(futile);
-  run_.session()->SetRefreshMemory(FamilyOf(run_.column_family()), memory_);
+  run_.session()->WithRefreshes(
+      FamilyOf(run_.column_family()),
+      [&](RefreshCounts*, RefreshMemory* memory) { *memory = memory_; });
 }
 
 // Returns true if a rewrite of the file pays back in time, if that can be told,

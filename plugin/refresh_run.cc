@@ -112,7 +112,9 @@ RefreshRun::~RefreshRun() {
 
 void RefreshRun::Enter(const std::function<void(RefreshCounts*)>& change) {
   if (session_ == nullptr || options_.dry_run) return;
-  session_->EnterRefresh(FamilyOf(column_family_), change);
+  session_->WithRefreshes(
+      FamilyOf(column_family_),
+      [&](RefreshCounts* counts, RefreshMemory*) { change(counts); });
 }
 
 void RefreshRun::EnterProgress() {

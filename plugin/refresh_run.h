@@ -30,7 +30,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // open.
 std::shared_ptr<DBSession> SessionOf(DB* db);
 
-// Counts the call with the open DB (DBSession::EnterRefresh), from which the
+// Counts the call with the open DB (DBSession::WithRefreshes), from which the
 // statistics are, unless it is a dry run. Not thread safe.
 class RefreshRun {
  public:

@@ -25,7 +25,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The offsets of the directory's fixed fields (filter_block.h).
+// The offsets of the directory's fixed fields (docs/internals/file_format.md).
 constexpr size_t kVersionOffset = 4;
 constexpr size_t kKindOffset = 5;
 constexpr size_t kFlagsOffset = 6;
@@ -136,7 +136,6 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
     if (plan[i].second_size > 0) {
       builder->WriteSecond(i, writer.AddSecondUnit(plan[i].second_size));
     }
-    writer.FinishPart(salt);
   }
   block->assign(writer.Size(header), '\0');
   writer.Write(header, block->data());
@@ -189,7 +188,6 @@ inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
     if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
     builder.Write(0, writer.AddPart(plan[0].num_keys, begin, plan[0].design,
                                     plan[0].payload_size));
-    writer.FinishPart(salt);
   }
   std::string block(writer.Size(header), '\0');
   writer.Write(header, block.data());

@@ -3,6 +3,7 @@
 #include "filter_policy/building/file_filter_builder.h"
 
 #include <algorithm>
+#include <map>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/option_types.h"
@@ -30,66 +31,6 @@ bool CutsFilters(const BlockBasedTableOptions& options) {
       FilterPinning(options) == PinningTier::kAll &&
       options.metadata_cache_options.unpartitioned_pinning == PinningTier::kAll;
   return options.cache_index_and_filter_blocks && !are_pinned;
-}
-
-// ---- Building charge ----
-
-BuildingCharge::BuildingCharge(const BlockBasedTableOptions& options,
-                               Logger* info_log)
-    : info_log_(info_log) {
-  const auto charge = options.cache_usage_options.options_overrides.find(
-      CacheEntryRole::kFilterConstruction);
-  if (options.block_cache != nullptr &&
-      charge != options.cache_usage_options.options_overrides.end() &&
-      charge->second.charged == CacheEntryRoleOptions::Decision::kEnabled) {
-    reservation_ = std::make_unique<
-        CacheReservationManagerImpl<CacheEntryRole::kFilterConstruction>>(
-        options.block_cache);
-  }
-}
-
-void BuildingCharge::Set(size_t bytes) {
-  if (reservation_ == nullptr) return;
-  const Status s = reservation_->UpdateCacheReservation(bytes);
-  if (s.ok() || failure_logged_) return;
-  failure_logged_ = true;
-  Log(InfoLogLevel::WARN_LEVEL, info_log_,
-      "Protean: the block cache has no room for the memory that building this "
-      "file's filter takes: %s",
-      s.ToString().c_str());
-}
-
-// ---- File report ----
-
-void FileReport::Add(uint64_t keys, const FilterReport& report) {
-  model_micros_ += report.model_micros;
-  if (report.predicted_fpr >= 0) {
-    predicted_ += report.predicted_fpr * static_cast<double>(keys);
-    predicted_keys_ += keys;
-  }
-  for (Design& design : designs_) {
-    if (design.report.design != report.design) continue;
-    design.keys += keys;
-    return;
-  }
-  designs_.push_back({report, keys});
-}
-
-FilterReport FileReport::Whole() const {
-  if (designs_.empty()) return FilterReport();
-  FilterReport report = std::max_element(designs_.begin(), designs_.end(),
-                                         [](const Design& a, const Design& b) {
-                                           return a.keys < b.keys;
-                                         })
-                            ->report;
-  report.model_micros = model_micros_;
-  if (predicted_keys_ > 0) {
-    report.predicted_fpr = predicted_ / static_cast<double>(predicted_keys_);
-  }
-  if (designs_.size() > 1) {
-    report.design += " and " + std::to_string(designs_.size() - 1) + " more";
-  }
-  return report;
 }
 
 // ---- File filter builder ----
@@ -128,6 +69,38 @@ std::string LogLine(const FilterReport& report) {
          " ms";
 }
 
+// The report of a file's filter: sums and averages over its builders, and the
+// design that most of the keys have.
+FilterReport WholeOf(
+    const std::vector<std::pair<FilterReport, uint64_t>>& reports) {
+  uint32_t model_micros = 0;
+  double predicted = 0;
+  uint64_t predicted_keys = 0;
+  std::map<std::string, uint64_t> keys_of;  // by design
+  for (const auto& [report, keys] : reports) {
+    model_micros += report.model_micros;
+    keys_of[report.design] += keys;
+    if (report.predicted_fpr < 0) continue;
+    predicted += report.predicted_fpr * static_cast<double>(keys);
+    predicted_keys += keys;
+  }
+  FilterReport whole;
+  uint64_t most = 0;
+  for (const auto& [report, keys] : reports) {
+    if (keys_of[report.design] <= most) continue;
+    most = keys_of[report.design];
+    whole = report;
+  }
+  whole.model_micros = model_micros;
+  if (predicted_keys > 0) {
+    whole.predicted_fpr = predicted / static_cast<double>(predicted_keys);
+  }
+  if (keys_of.size() > 1) {
+    whole.design += " and " + std::to_string(keys_of.size() - 1) + " more";
+  }
+  return whole;
+}
+
 }  // namespace
 
 FileFilterBuilder::FileFilterBuilder(FilterKind kind, FileBuilders builders,
@@ -137,12 +110,18 @@ FileFilterBuilder::FileFilterBuilder(FilterKind kind, FileBuilders builders,
       builders_(std::move(builders)),
       info_log_(context.info_log),
       built_(std::move(built)),
-      verify_(context.table_options.detect_filter_construct_corruption),
-      charge_(context.table_options, context.info_log) {
-  task_.salt = FilterSalt::Draw();
-  if (CutsFilters(context.table_options)) {
-    task_.part_bytes = PartBytes(context.table_options);
+      verify_(context.table_options.detect_filter_construct_corruption) {
+  const BlockBasedTableOptions& table = context.table_options;
+  const auto& roles = table.cache_usage_options.options_overrides;
+  const auto role = roles.find(CacheEntryRole::kFilterConstruction);
+  if (table.block_cache != nullptr && role != roles.end() &&
+      role->second.charged == CacheEntryRoleOptions::Decision::kEnabled) {
+    charged_ = std::make_unique<
+        CacheReservationManagerImpl<CacheEntryRole::kFilterConstruction>>(
+        table.block_cache);
   }
+  task_.salt = FilterSalt::Draw();
+  if (CutsFilters(table)) task_.part_bytes = PartBytes(table);
   note_bytes_ = task_.part_bytes == 0
                     ? kUsualNoteBytes
                     : std::min<size_t>(task_.part_bytes, kUsualNoteBytes);
@@ -158,52 +137,56 @@ void FileFilterBuilder::AddKeyAndAlt(const Slice& key, const Slice& alt) {
   AddKey(key);
 }
 
+void FileFilterBuilder::Charge(size_t bytes) {
+  if (charged_ == nullptr) return;
+  const Status s = charged_->UpdateCacheReservation(bytes);
+  if (s.ok() || charge_failed_) return;
+  charge_failed_ = true;
+  Log(InfoLogLevel::WARN_LEVEL, info_log_,
+      "Protean: the block cache has no room for the memory that building this "
+      "file's filter takes: %s",
+      s.ToString().c_str());
+}
+
 // ---- Keys ----
 
 void FileFilterBuilder::NoteMemory() {
   unnoted_bytes_ = 0;
-  charge_.Set(Memory());
-  if (builder_ != nullptr && (builder_->IsFull() || IsPartFull())) {
+  Charge(Memory());
+  if (builder_ == nullptr) return;
+  // A builder that does not cut parts has enough keys for one.
+  const bool is_part_full = task_.part_bytes > 0 && !builder_->CutsParts() &&
+                            fill_ * static_cast<double>(builder_->MaxSize()) >=
+                                static_cast<double>(task_.part_bytes);
+  if (builder_->IsFull() || is_part_full) {
     Timed([&] { EndBuilder(/*more_follow=*/true); });
   }
 }
 
-bool FileFilterBuilder::IsPartFull() const {
-  return task_.part_bytes > 0 && !builder_->CutsParts() &&
-         fill_ * static_cast<double>(builder_->MaxSize()) >=
-             static_cast<double>(task_.part_bytes);
-}
-
 void FileFilterBuilder::AddOther(const Slice& key) {
   if (HoldsNoKeys()) return CountKey(key);
-  if (!descending_.empty()) return AddDescending(key);
-  if (builder_ == nullptr) return AddToNewBuilder(key);
-  if (writer_.num_parts() > 0 || builder_->num_keys() > 1) {
-    return FailAt(key);
+  if (builder_ != nullptr) {
+    if (writer_.num_parts() > 0 || builder_->num_keys() > 1) {
+      return FailAt(key);
+    }
+    descending_.Add(builder_->first_key());
+    builder_.reset();
+    descending_.Add(key);
+    return;
   }
-  descending_.Add(builder_->first_key());
-  builder_.reset();
-  descending_.Add(key);
-}
-
-// A key may come in several versions.
-void FileFilterBuilder::AddToNewBuilder(const Slice& key) {
-  if (header_.num_keys > 0) {
-    const int order = key.compare(last_key_);
-    if (order == 0) return;
-    if (order < 0) return FailAt(key);
-    ShortestBegin(last_key_, key, &builder_begin_);
+  const bool descends = !descending_.empty();
+  if (descends || header_.num_keys > 0) {
+    const int order = key.compare(descends ? descending_.back() : last_key_);
+    if (order == 0) return;  // another version of the key
+    if (descends == (order > 0)) return FailAt(key);
   }
-  builder_ = builders_.make(task_);
-  builder_->AddKey(key);
-  NoteAdded(key);
-}
-
-void FileFilterBuilder::AddDescending(const Slice& key) {
-  const int order = key.compare(descending_.back());
-  if (order == 0) return;
-  if (order > 0) return FailAt(key);
-  descending_.Add(key);
+  if (descends) {
+    descending_.Add(key);
+  } else {
+    if (header_.num_keys > 0) ShortestBegin(last_key_, key, &builder_begin_);
+    builder_ = builders_.make(task_);
+    builder_->AddKey(key);
+  }
   NoteAdded(key);
 }
 
@@ -259,20 +242,22 @@ void FileFilterBuilder::EndBuilder(bool more_follow) {
         writer_.AddPart(part.num_keys, i == 0 ? builder_begin_ : part.begin,
                         part.design, part.payload_size);
     // Writing the first part builds what all of them share.
-    if (i <= 1) charge_.Set(Memory());
+    if (i <= 1) Charge(Memory());
     builder_->Write(i, payload);
     if (part.second_size > 0) {
       builder_->WriteSecond(i, writer_.AddSecondUnit(part.second_size));
     }
-    writer_.FinishPart(task_.salt);
   }
   const uint64_t bytes = writer_.part_bytes() - bytes_before;
   fill_ = static_cast<double>(bytes) / static_cast<double>(max_size);
-  Report();
+  reports_.emplace_back(builder_->Report(), builder_->num_keys());
+  if (const std::string text = LogLine(reports_.back().first); !text.empty()) {
+    Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
+  }
   last_key_ = builder_->last_key().ToString();
   header_.num_keys += builder_->num_keys();
   builder_.reset();
-  charge_.Set(Memory());
+  Charge(Memory());
 }
 
 Slice FileFilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
@@ -291,11 +276,7 @@ Slice FileFilterBuilder::Finish(std::unique_ptr<const char[]>* buf,
     }
     size = FinishBlock(buf);
   });
-  Clear();
-  return Slice(buf->get(), size);
-}
-
-void FileFilterBuilder::Clear() {
+  // Another filter may follow.
   unnoted_bytes_ = 0;
   builder_.reset();
   builder_begin_.clear();
@@ -305,9 +286,9 @@ void FileFilterBuilder::Clear() {
   smallest_.clear();
   last_key_.clear();
   in_order_ = true;
-  report_ = FileReport();
-  is_kept_ = false;
+  reports_.clear();
   failure_.clear();
+  return Slice(buf->get(), size);
 }
 
 size_t FileFilterBuilder::FinishBlock(std::unique_ptr<const char[]>* buf) {
@@ -321,12 +302,37 @@ size_t FileFilterBuilder::FinishBlock(std::unique_ptr<const char[]>* buf) {
     if (!builders_.tell_lengths) header_.key_lengths = 0;
   }
   const size_t size = writer_.Size(header_);
-  charge_.Set(writer_.part_bytes() + size);
+  Charge(writer_.part_bytes() + size);
   char* const bytes = new char[size]();
   buf->reset(bytes);
   writer_.Write(header_, bytes);
-  PublishReport(size);
-  charge_.Set(size);
+  Charge(size);
+  if (built_ == nullptr) return size;
+  FilterReport report;
+  if (HoldsNoKeys()) {
+    report.design = failure_;
+  } else {
+    report = WholeOf(reports_);
+  }
+  const uint64_t keys = header_.num_keys;
+  built_->properties =
+      MakeFilterProperties(FindFilterType(header_.kind)->name,
+                           8.0 * static_cast<double>(size) /
+                               static_cast<double>(std::max<uint64_t>(keys, 1)),
+                           report);
+  if (builders_.keep_range && in_order_ && keys > 0) {
+    AddKeyRange(smallest_, last_key_, &built_->properties);
+  }
+  if (std::any_of(reports_.begin(), reports_.end(), [](const auto& reported) {
+        return reported.first.origin == DesignOrigin::kKept;
+      })) {
+    built_->properties[kKeptDesignProperty] = "1";
+  }
+  BuildCounts& counts = built_->counts;
+  counts.filters = 1;
+  counts.keys = keys;
+  counts.bytes = size;
+  counts.model_nanos = uint64_t{1000} * report.model_micros;
   return size;
 }
 
@@ -344,42 +350,6 @@ uint64_t FileFilterBuilder::MaxSize() const {
   constexpr double kMore = 4;
   return size + static_cast<uint64_t>(kMore * bits_per_key_ / 8 *
                                       static_cast<double>(descending_.size()));
-}
-
-// ---- Reports ----
-
-void FileFilterBuilder::Report() {
-  const FilterReport report = builder_->Report();
-  if (const std::string text = LogLine(report); !text.empty()) {
-    Log(InfoLogLevel::INFO_LEVEL, info_log_, "Protean: %s", text.c_str());
-  }
-  is_kept_ = is_kept_ || report.origin == DesignOrigin::kKept;
-  report_.Add(builder_->num_keys(), report);
-}
-
-void FileFilterBuilder::PublishReport(uint64_t bytes) {
-  if (built_ == nullptr) return;
-  FilterReport report;
-  if (HoldsNoKeys()) {
-    report.design = failure_;
-  } else {
-    report = report_.Whole();
-  }
-  const uint64_t keys = header_.num_keys;
-  built_->properties =
-      MakeFilterProperties(FindFilterType(header_.kind)->name,
-                           8.0 * static_cast<double>(bytes) /
-                               static_cast<double>(std::max<uint64_t>(keys, 1)),
-                           report);
-  if (builders_.keep_range && in_order_ && keys > 0) {
-    AddKeyRange(smallest_, last_key_, &built_->properties);
-  }
-  if (is_kept_) built_->properties[kKeptDesignProperty] = "1";
-  BuildCounts& counts = built_->counts;
-  counts.filters = 1;
-  counts.keys = keys;
-  counts.bytes = bytes;
-  counts.model_nanos = uint64_t{1000} * report.model_micros;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Builds the filter block of a file: the adapter between RocksDB, which gives
-//  the file's keys to a FilterBitsBuilder, and the RangeFilterBuilders of a
-//  policy. The keys of a large file are not kept until its end: when a builder
-//  has enough of them, its parts are written, and another builder goes on.
+//  Builds the filter block of a file, whose keys RocksDB gives to a
+//  FilterBitsBuilder, by the RangeFilterBuilders of a policy. When a builder
+//  has enough keys, its parts are written, and another builder goes on.
 //
 //  RocksDB gives keys in the order of its comparator, which need not be the
 //  bytewise one. Descending keys are kept, and turned round at the end. Keys in
@@ -31,68 +30,20 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Where filters are kept ----
 
-// Which filters stay in memory as long as their files are open: what the
-// options say of an unpartitioned filter, or of parts where they ask for parts.
+// Which filters stay in memory as long as their files are open.
 PinningTier FilterPinning(const BlockBasedTableOptions& options);
 
 // Returns true if filters are cut into parts, each of which comes and goes in
-// the block cache by itself. A filter that is pinned stays whole: parts would
-// only make it larger.
+// the block cache by itself. One that is pinned is not: that makes it larger.
 bool CutsFilters(const BlockBasedTableOptions& options);
 
-// ---- Finished filter ----
+// ---- File filter builder ----
 
-// The properties and the counts of a finished filter, which its builder shares
-// with the table builder.
+// What the builder of a filter tells the table builder once it is finished.
 struct FinishedFilter {
-  // The properties of the filter (filter_properties.h); empty before it is
-  // finished.
-  UserCollectedProperties properties;
+  UserCollectedProperties properties;  // filter_properties.h
   BuildCounts counts;
 };
-
-// ---- Building charge ----
-
-// Charges the block cache for the memory that building a filter takes, if its
-// options say so. Memory that the cache has no room for is used all the same,
-// as by RocksDB's Bloom filters.
-
-class BuildingCharge {
- public:
-  BuildingCharge(const BlockBasedTableOptions& options, Logger* info_log);
-
-  void Set(size_t bytes);
-
- private:
-  Logger* const info_log_;
-  std::unique_ptr<CacheReservationManager> reservation_;
-  bool failure_logged_ = false;
-};
-
-// ---- File report ----
-
-// The report of a file's filter: sums and averages over its builders, and the
-// design that most of the keys have.
-
-class FileReport {
- public:
-  // Adds the report of a builder of that number of keys.
-  void Add(uint64_t keys, const FilterReport& report);
-  FilterReport Whole() const;
-
- private:
-  struct Design {
-    FilterReport report;
-    uint64_t keys;
-  };
-
-  uint32_t model_micros_ = 0;
-  double predicted_ = 0;
-  uint64_t predicted_keys_ = 0;
-  std::vector<Design> designs_;
-};
-
-// ---- File filter builder ----
 
 // How a policy has the filter of one file built.
 struct FileBuilders {
@@ -118,13 +69,9 @@ class SizingFilterBitsBuilder : public FilterBitsBuilder {
 // Not thread safe.
 class FileFilterBuilder final : public SizingFilterBitsBuilder {
  public:
-  // `kind` is that of the filter. Unless `built` is nullptr, the properties of
-  // the filter are stored there when it is finished. All that `builders` refers
-  // to must outlive the object.
-  //
-  // The filter is cut into parts of metadata_block_size bytes, less
-  // block_size_deviation percent, if the table has its filters in the block
-  // cache, where each part is loaded by itself.
+  // Unless `built` is nullptr, it is set when the filter is finished. All that
+  // `builders` refers to must outlive the object. Parts of a filter that is cut
+  // have metadata_block_size bytes, less block_size_deviation percent.
   FileFilterBuilder(FilterKind kind, FileBuilders builders,
                     const FilterBuildingContext& context,
                     std::shared_ptr<FinishedFilter> built);
@@ -185,28 +132,20 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
            (builder_ == nullptr ? 0 : builder_->MemoryUsage());
   }
 
-  // Charges for memory, and ends a builder that is full, each time that so many
-  // bytes of keys have come.
+  // Charges for memory, and ends a builder that is full, each time that
+  // note_bytes_ bytes of keys have come.
   void NoteAdded(const Slice& key) {
     unnoted_bytes_ += key.size();
     if (unnoted_bytes_ >= note_bytes_) NoteMemory();
   }
   void NoteMemory();
-  // Returns true if the builder, which does not cut parts, has enough keys for
-  // one.
-  bool IsPartFull() const;
 
   // Adds a key that is the first one of a builder, or not above the one before.
   void AddOther(const Slice& key);
-  void AddToNewBuilder(const Slice& key);
-  void AddDescending(const Slice& key);
   // Ends the builder, and adds its parts to the block.
   void EndBuilder(bool more_follow);
   // Writes the block, and returns its size.
   size_t FinishBlock(std::unique_ptr<const char[]>* buf);
-
-  // Forgets the filter that is finished.
-  void Clear();
 
   // Gives up filtering, and says why; or since this key is not in order.
   void Fail(const Status& why);
@@ -214,10 +153,10 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // Counts a key that no filter holds.
   void CountKey(const Slice& key);
 
-  // Adds the present builder to the report.
-  void Report();
-  // Stores the report where it was asked for.
-  void PublishReport(uint64_t bytes);
+  // Charges the block cache for this memory, if its options say so. Memory that
+  // the cache has no room for is used all the same, as by RocksDB's Bloom
+  // filters.
+  void Charge(size_t bytes);
 
   const FilterKind kind_;
   const FileBuilders builders_;
@@ -228,7 +167,8 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   size_t note_bytes_;
   size_t unnoted_bytes_ = 0;
   double bits_per_key_;
-  BuildingCharge charge_;
+  std::unique_ptr<CacheReservationManager> charged_;  // nullptr if not charged
+  bool charge_failed_ = false;
 
   std::unique_ptr<RangeFilterBuilder> builder_;  // nullptr between two of them
   std::string builder_begin_;                    // see FilterPart
@@ -242,8 +182,8 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   KeyList descending_;    // descending keys, kept until all are there
   bool in_order_ = true;  // whether all keys are
 
-  FileReport report_;
-  bool is_kept_ = false;  // whether a design is that of another file
+  // The report of each builder, and the number of its keys.
+  std::vector<std::pair<FilterReport, uint64_t>> reports_;
   std::string failure_;
 };
 

@@ -2,19 +2,15 @@
 
 //  Ranges of keys in which everything is deleted, as scans have found them.
 //
-//  A deletion and the older value that it hides are in different files, until a
-//  compaction merges the two. No file can tell by itself that the value is
-//  hidden, so each scan steps over both. But a scan that has done so knows:
+//  A scan that has stepped over deletions and the values that they hide knows:
 //  of all entries that its files have in [begin, end), the newest one of each
-//  key is a deletion. Files never change. So this stays true for every reader
-//  that sees these files, and is not older than the deletions: it may skip the
-//  range, with the values in it (table/seek/dead_range_search.h).
+//  key is a deletion. This stays true for every reader that sees these files,
+//  and is not older than the deletions: it may skip the range
+//  (table/seek/dead_range_search.h, docs/deletions.md).
 //
 //  A DeadRangeFinder finds such a range in a scan, and DeadRanges keeps those
 //  of an open DB, until one of their files is closed. Ranges of the same file
-//  do not overlap: a new one replaces those that it contains, and leaves to
-//  others what it shares with them. When there is no more room, the oldest one
-//  goes.
+//  do not overlap. When there is no more room, the oldest one goes.
 
 #pragma once
 
@@ -60,15 +56,13 @@ class DeadRangeFinder {
   // The key of the last entry that has been passed.
   const std::string& key() const { return key_; }
 
-  // The scan passes an entry. `sees_all` tells whether the scan sees all
-  // entries that its file has for the target. Returns false if the key is not
-  // deleted: then a range ends before the key.
+  // The scan passes an entry, and perhaps sees all that its file has for the
+  // target. Returns false if the key is not deleted: a range ends before it.
   bool Pass(uint64_t file, const Slice& user_key, bool is_deletion,
             SequenceNumber sequence, bool sees_all);
 
   // The scan, at `from`, skips entries that are known to be dead: by `range`,
   // or if that is nullptr, since they are deletions that hide nothing.
-  // `sees_all` is as above, for all files of the range.
   void Skip(const Slice& from, const DeadRange* range, bool sees_all);
 
   // The scan has passed all entries below `end`. Stores the range if it is

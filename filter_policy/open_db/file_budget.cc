@@ -182,7 +182,7 @@ TreePlan::TreePlan(const ProteanFilterPolicy& policy,
 }
 
 TreePlan::~TreePlan() {
-  if (filters_ != nullptr) filters_->EndPlan(tree_);
+  if (filters_ != nullptr) filters_->Plan(tree_, std::nullopt);
 }
 
 // ---- File budget ----
@@ -196,14 +196,6 @@ uint64_t MachineMemory() {
   return pages < 0 || size < 0
              ? 0
              : static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
-}
-
-TreeFilters::Tree TreeOf(const FilterBuildingContext& context,
-                         const TreeFilters& filters) {
-  const std::string& family = ColumnFamilyOf(context);
-  return context.info_log == nullptr
-             ? filters.FindTree(family)
-             : TreeFilters::Tree{context.info_log, family};
 }
 
 }  // namespace
@@ -222,7 +214,8 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
                 context.reason == TableFileCreationReason::kRecovery),
       is_bottommost_(context.is_bottommost),
       is_universal_(context.compaction_style == kCompactionStyleUniversal),
-      tree_(TreeOf(context, *filters_)) {
+      tree_{context.info_log, ColumnFamilyOf(context)} {
+  if (info_log_ == nullptr) tree_ = filters_->FindTree(tree_.column_family);
   file_.level = context.level_at_creation;
   const uint64_t machine = MachineMemory();
   if (info_log_ != nullptr && machine > 0 && memory > machine &&

@@ -5,13 +5,10 @@
 //  when the file's keys have come.
 //
 //  RocksDB does not tell a filter policy what is in the tree; the readers of
-//  the SST files do. With max_open_files = -1, RocksDB's default, all files are
-//  open; otherwise only the most recently used ones are listed.
-//
-//  A budget in bytes also depends on files that other policies have opened, as
-//  after a change of options, and on files that have been written but are not
-//  open yet: RocksDB opens the files of a compaction when all of them are
-//  written.
+//  the SST files do, so only open files are known. A budget in bytes also
+//  depends on files that other policies have opened, as after a change of
+//  options, and on the files of a compaction, which RocksDB opens when all of
+//  them are written.
 
 #pragma once
 
@@ -39,7 +36,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // The filters of the trees of one filter policy. Thread safe.
 class TreeFilters {
  public:
-  // A column family of a DB. The log tells apart the DBs that share a policy.
+  // A column family. The log tells apart the DBs that share a policy.
   struct Tree {
     const Logger* info_log = nullptr;
     std::string column_family;
@@ -56,8 +53,7 @@ class TreeFilters {
   TreeFilters& operator=(const TreeFilters&) = delete;
 
   // The sizes of the filters of the tree: those of its plan if it has one, else
-  // those of its open files. The rule of levels asks for them with each file
-  // that is written, so the keys of open files are not copied.
+  // those of its open files, whose keys are not copied.
   std::vector<FileFilter> FiltersOf(const Tree& tree) const;
 
   // The trees with files, and `tree`, which comes last.
@@ -65,33 +61,26 @@ class TreeFilters {
   // The tree of the column family if there is exactly one; else without a log.
   Tree FindTree(const std::string& column_family) const;
 
-  // The open files of a tree, whichever policy has opened them, and the files
-  // that have been written to it. `*before` is the sum of those that this
-  // thread has written to `level`, which are not in the result. If the tree has
-  // a plan, only the files of that.
+  // The open files of a tree, whichever policy has opened them, and those that
+  // have been written to it; or only those of its plan. What this thread has
+  // written to `level` is not in the result, but added to `*before`.
   BudgetedTree Budgeted(const Tree& tree, int level, FileFilter* before) const;
 
   // Counts a file that this thread has written, until a file of its level is
   // opened.
   void AddWritten(const Tree& tree, const FileFilter& file);
 
-  // Stores the number of keys that a tree is planned for, which Budgeted
-  // returns.
+  // Sets BudgetedTree::expected_keys.
   void Expect(const Tree& tree, double keys) {
     const Lock lock(mutex_);
     states_[tree].expected_keys = keys;
   }
 
-  // Plans a tree. If it is planned twice at a time, the later plan counts until
-  // either ends.
-  void Plan(const Tree& tree, std::vector<FileFilter> files) {
+  // Plans a tree, or ends its plan. If it is planned twice at a time, the later
+  // plan counts until either ends.
+  void Plan(const Tree& tree, std::optional<std::vector<FileFilter>> files) {
     const Lock lock(mutex_);
     states_[tree].plan = std::move(files);
-  }
-  void EndPlan(const Tree& tree) {
-    const Lock lock(mutex_);
-    const auto state = states_.find(tree);
-    if (state != states_.end()) state->second.plan.reset();
   }
 
  private:
@@ -144,11 +133,9 @@ class TreeEntry {
 // The tree as it will be once all of its files have been rewritten under a
 // policy whose filters share their memory: level_bits=kAuto or
 // filter_budget_bytes (filter_budget.h). The bits of a file depend on the
-// filters of all others, so files that are rewritten one after the other,
-// beginning under another policy, would reach their sizes only when all have
-// been rewritten several times. While a plan lives, each new file gets its
-// final size at once. Old filters that are larger take their memory until they
-// are rewritten.
+// filters of all others, so files that are rewritten one after the other would
+// reach their sizes only when all have been rewritten several times. While a
+// plan lives, each new file gets its final size at once.
 
 class ProteanFilterPolicy;
 
@@ -188,10 +175,10 @@ struct BudgetLog {
 // Not thread safe.
 class FileBudget {
  public:
-  // The budget is `memory` bytes for all trees of `filters`. `context` need not
-  // outlive the call, but its log must outlive this object. The log is absent
-  // if the filter is built on trial: the file is then not counted as written,
-  // and its column family alone tells which tree it belongs to.
+  // The budget is `memory` bytes for all trees of `filters`. The log of
+  // `context` outlives this object. It is absent if the filter is built on
+  // trial: the file is then not counted as written, and its column family alone
+  // tells which tree it belongs to.
   FileBudget(std::shared_ptr<TreeFilters> filters,
              std::shared_ptr<BudgetLog> log,
              std::shared_ptr<SampleStore> samples, uint64_t memory,
@@ -202,9 +189,8 @@ class FileBudget {
   double AverageBits(double otherwise, double min, double max) const;
 
   // Returns the bits per key, or 0 for no filter, of a file that so far has
-  // `keys` keys in this range. If `more_follow`, it is called again when the
-  // file has more keys: the result changes if they have become twice as many as
-  // was expected.
+  // `keys` keys in this range. If `more_follow`, it is called again with more
+  // keys: the result changes if they are twice as many as was expected.
   double BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
                  const Slice& largest);
 

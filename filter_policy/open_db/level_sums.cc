@@ -65,17 +65,13 @@ GetCounts GetTally::Load() const {
   counts.negatives = sums[kNegative] + sums[kFound + kNegative];
   counts.positives = sums[kPositive] + sums[kFound + kPositive];
   counts.true_positives = sums[kFound + kPositive] + sums[kFoundLater];
-  counts.reads = ReadsOf(sums);
-  return counts;
-}
-
-ReadCounts GetTally::ReadsOf(const Sums& sums) {
   // Threads count on meanwhile.
-  uint64_t gets = sums[kPositive] + sums[kFound + kPositive];
-  gets -= std::min(gets, sums[kGetUnknown]);
+  const uint64_t gets =
+      counts.positives - std::min(counts.positives, sums[kGetUnknown]);
   const uint64_t gets_from_file = std::min(gets, sums[kGetFromFile]);
-  return {sums[kSeekFromCache] + gets - gets_from_file,
-          sums[kSeekFromFile] + gets_from_file};
+  counts.reads = {sums[kSeekFromCache] + gets - gets_from_file,
+                  sums[kSeekFromFile] + gets_from_file};
+  return counts;
 }
 
 void GetTally::CountBatch(const FilterAnswers& answers, size_t keys,
@@ -85,13 +81,12 @@ void GetTally::CountBatch(const FilterAnswers& answers, size_t keys,
   // Keys for which the filter was not asked, or could not be read.
   const uint64_t unasked =
       keys - std::min<uint64_t>(keys, negatives + positives);
-  // If some keys got an answer and others none, it is unknown which were found.
-  const uint64_t true_positives = std::min<uint64_t>(found, positives);
   Row& row = RowOfThread();
   Add(kNoAnswer, unasked, &row);
   Add(kNegative, negatives, &row);
-  Add(kPositive, positives - true_positives, &row);
-  Add(kFound + kPositive, true_positives, &row);
+  Add(kPositive, positives, &row);
+  // If some keys got an answer and others none, it is unknown which were found.
+  Add(kFoundLater, std::min<uint64_t>(found, positives), &row);
   CountGetsFromFile(answers, &row);
 }
 
@@ -124,52 +119,29 @@ double RequestsSaved(const LevelSums& level) {
          static_cast<double>(reads.all() + 1);
 }
 
-// The numbers have the names that they have in plugin/filter_statistics.h.
-std::string LevelToString(int level, const LevelSums& sums) {
-  std::string line =
-      " L" + (level < 0 ? std::string("?") : std::to_string(level)) + ":";
-  const auto add = [&line](const std::string& name, const std::string& number) {
-    line += (line.back() == ':' ? " " : ", ") + name + " " + number;
-  };
-  add("open_files", std::to_string(sums.files));
-  add("used_files", std::to_string(sums.used()));
-  add("bits_per_key", DecimalText(sums.BitsPerKey(), 1));
-  for (const auto& [kind, name] :
-       {std::make_pair(SeekKind::kClosed, "bounded_seeks."),
-        std::make_pair(SeekKind::kOpen, "unbounded_seeks.")}) {
-    for (const auto& [event, outcome] :
-         {std::make_pair(SeekEvent::kNegative, "negatives"),
-          std::make_pair(SeekEvent::kPassed, "passed"),
-          std::make_pair(SeekEvent::kTruePositive, "true_positives"),
-          std::make_pair(SeekEvent::kFalsePositive, "false_positives")}) {
-      add(std::string(name) + outcome,
-          std::to_string(sums.counts.seeks(kind, event)));
-    }
-  }
-  return line;
+// The basis of a filter of Protean with these properties.
+const char* BasisOf(const UserCollectedProperties& properties) {
+  const bool has_samples = PropertyNumber(properties, kSamplesProperty, 0) > 0;
+  return kDesignBases[has_samples                       ? 0
+                      : PredictedFprOf(properties) >= 0 ? 1
+                                                        : 2];
 }
 
 }  // namespace
-
-DesignBasis BasisOf(const UserCollectedProperties& properties) {
-  if (PropertyNumber(properties, kSamplesProperty, 0) > 0) {
-    return DesignBasis::kSamples;
-  }
-  return PredictedFprOf(properties) >= 0 ? DesignBasis::kKeys
-                                         : DesignBasis::kPrescribed;
-}
 
 void LevelSums::Add(const FileState& file) {
   const TableProperties& properties = *file.properties;
   files++;
   entries += properties.num_entries;
-  files_by_use[static_cast<size_t>(file.use)]++;
   counts += file.counts;
-  if (file.use != FilterUse::kUsed) return;
+  if (file.use != FilterUse::kUsed) {
+    unused_files[ToString(file.use)]++;
+    return;
+  }
+  used_files++;
   keys += properties.num_filter_entries;
   filter_bytes += properties.filter_size;
-  files_by_basis[static_cast<size_t>(
-      BasisOf(properties.user_collected_properties))]++;
+  files_by_basis[BasisOf(properties.user_collected_properties)]++;
   model_micros += static_cast<uint64_t>(PropertyNumber(
       properties.user_collected_properties, kModelMicrosProperty, 0));
   const double predicted = PredictedFprOf(properties.user_collected_properties);
@@ -211,13 +183,32 @@ std::map<int, LevelSums> SumByLevel(const FamilyState& family,
   return levels;
 }
 
+// The numbers have the names that they have in plugin/filter_statistics.h.
 std::string ToLogLine(const std::map<int, LevelSums>& levels) {
   std::string line;
+  const auto add = [&line](const std::string& name, const std::string& number) {
+    line += (line.back() == ':' ? " " : ", ") + name + " " + number;
+  };
   for (const auto& [level, sums] : levels) {
     // A level that is left may have had filters, but no seeks.
     if (sums.files == 0 && sums.counts.seeks.IsZero()) continue;
-    if (!line.empty()) line += ";";
-    line += LevelToString(level, sums);
+    line += line.empty() ? " L" : "; L";
+    line += (level < 0 ? "?" : std::to_string(level)) + ":";
+    add("open_files", std::to_string(sums.files));
+    add("used_files", std::to_string(sums.used_files));
+    add("bits_per_key", DecimalText(sums.BitsPerKey(), 1));
+    for (const auto& [kind, name] :
+         {std::make_pair(SeekKind::kClosed, "bounded_seeks."),
+          std::make_pair(SeekKind::kOpen, "unbounded_seeks.")}) {
+      for (const auto& [event, outcome] :
+           {std::make_pair(SeekEvent::kNegative, "negatives"),
+            std::make_pair(SeekEvent::kPassed, "passed"),
+            std::make_pair(SeekEvent::kTruePositive, "true_positives"),
+            std::make_pair(SeekEvent::kFalsePositive, "false_positives")}) {
+        add(std::string(name) + outcome,
+            std::to_string(sums.counts.seeks(kind, event)));
+      }
+    }
   }
   return line + ".";
 }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Counts of filters that are built, loaded and asked, and the sums over the
-//  open files of a column family, by level. The statistics
-//  (plugin/filter_statistics.h) and the line in the DB's log both show these
-//  sums.
+//  Counts of filters that are built, loaded and asked, and their sums by level,
+//  which the statistics (plugin/filter_statistics.h) and the DB's log show.
 
 #pragma once
 
@@ -17,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/false_positive_price.h"
+#include "filter_policy/query_demand.h"
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
 #include "rocksdb/rocksdb_namespace.h"
@@ -26,11 +24,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Build counts ----
+// ---- Counts of a family and of a file ----
 
-// Filters that were built for new files, and the time that it took once their
-// keys were known.
-
+// Filters that were built for new files.
 struct BuildCounts {
   uint64_t filters = 0;
   uint64_t keys = 0;
@@ -47,8 +43,6 @@ struct BuildCounts {
     return *this;
   }
 };
-
-// ---- Refresh counts ----
 
 // The refreshes of a column family since its DB was opened, for the statistics.
 struct RefreshCounts {
@@ -67,13 +61,9 @@ struct RefreshCounts {
   uint64_t bytes_decided = 0;
 };
 
-// ---- Filter loads ----
-
-// Filter blocks that were read for a file: whole filters, or parts of
-// partitioned ones. A block that is in memory already, in the block cache or
-// elsewhere, is not counted again: where counts keep rising, filters do not
-// stay in memory.
-
+// Filter blocks that were read for a file: whole filters, or parts of them. A
+// block that is in memory already is not counted again: where counts keep
+// rising, filters do not stay in memory.
 struct FilterLoads {
   uint64_t blocks = 0;
   uint64_t bytes = 0;
@@ -108,10 +98,6 @@ class SharedFilterLoads {
   std::atomic<uint64_t> failed_{0};
 };
 
-// ---- Filter use ----
-
-// Whether seeks ask the filter of a file.
-
 // kUsed if seeks ask the filter of a file; otherwise the reason why not.
 enum class FilterUse : uint8_t {
   kUsed,
@@ -122,26 +108,19 @@ enum class FilterUse : uint8_t {
   kUnfilterable,  // the filter could not hold the file's keys and knows nothing
   kDamaged,       // the filter is damaged or could not be read
 };
-inline constexpr size_t kFilterUses = 7;
-
-// The name of a reason, such as "no_filter"; "used" for kUsed.
+inline constexpr const char* kFilterUseNames[] = {
+    "used",          "no_filter",         "rocksdb_filter", "other_comparator",
+    "no_whole_keys", "unfilterable_keys", "damaged"};
 inline const char* ToString(FilterUse use) {
-  constexpr const char* kNames[kFilterUses] = {
-      "used",           "no_filter",
-      "rocksdb_filter", "other_comparator",
-      "no_whole_keys",  "unfilterable_keys",
-      "damaged"};
-  return kNames[static_cast<size_t>(use)];
+  return kFilterUseNames[static_cast<size_t>(use)];
 }
 
 // ---- Seek counts ----
 
-// Outcomes of seeks in SST files whose filters were asked.
-// plugin/filter_statistics.h defines the outcomes.
-//
-// Counting must not slow down reads. An iterator counts in plain numbers of
-// its own, and hands them over now and then to the counts of its file, which
-// other threads read and add to.
+// Outcomes of seeks in SST files whose filters were asked, as
+// plugin/filter_statistics.h defines them. Counting must not slow down reads:
+// an iterator counts in plain numbers of its own, and hands them over now and
+// then to the counts of its file, which other threads read and add to.
 
 // Whether a seek has a bound in its direction.
 enum class SeekKind : uint8_t { kClosed, kOpen };
@@ -155,38 +134,27 @@ enum class SeekEvent : uint8_t {
   kDeletionsSkipped,  // a stretch of deletions was skipped; not an outcome
 };
 
+inline constexpr size_t kSeekEvents = 6;
+
 // One number for each kind of seek and each event.
 template <typename Number>
-class SeekTable {
- public:
-  static constexpr size_t kEvents = 6;
-  static constexpr size_t kSize = 2 * kEvents;
-
+struct SeekTable : std::array<Number, 2 * kSeekEvents> {
+  SeekTable() { this->fill(0); }
   Number& operator()(SeekKind kind, SeekEvent event) {
-    return numbers_[Index(kind, event)];
+    return (*this)[static_cast<size_t>(kind) * kSeekEvents +
+                   static_cast<size_t>(event)];
   }
-  const Number& operator()(SeekKind kind, SeekEvent event) const {
-    return numbers_[Index(kind, event)];
+  Number operator()(SeekKind kind, SeekEvent event) const {
+    return const_cast<SeekTable&>(*this)(kind, event);
   }
-  // Access by position; all tables have the same order.
-  Number& operator[](size_t i) { return numbers_[i]; }
-  const Number& operator[](size_t i) const { return numbers_[i]; }
-
- private:
-  static constexpr size_t Index(SeekKind kind, SeekEvent event) {
-    return static_cast<size_t>(kind) * kEvents + static_cast<size_t>(event);
-  }
-
-  std::array<Number, kSize> numbers_{};
 };
 
 // One iterator's events, which it hands over long before they overflow.
 using SeekTally = SeekTable<uint16_t>;
 
-class SeekCounts : public SeekTable<uint64_t> {
- public:
+struct SeekCounts : SeekTable<uint64_t> {
   SeekCounts& operator+=(const SeekCounts& other) {
-    for (size_t i = 0; i < kSize; i++) (*this)[i] += other[i];
+    for (size_t i = 0; i < size(); i++) (*this)[i] += other[i];
     return *this;
   }
 
@@ -198,12 +166,7 @@ class SeekCounts : public SeekTable<uint64_t> {
            (*this)(kind, SeekEvent::kFalsePositive);
   }
 
-  bool IsZero() const {
-    for (size_t i = 0; i < kSize; i++) {
-      if ((*this)[i] != 0) return false;
-    }
-    return true;
-  }
+  bool IsZero() const { return *this == SeekCounts(); }
 };
 
 // Thread safe.
@@ -220,14 +183,14 @@ class SharedSeekCounts {
   }
   SeekCounts Load() const {
     SeekCounts counts;
-    for (size_t i = 0; i < SeekCounts::kSize; i++) {
+    for (size_t i = 0; i < counts.size(); i++) {
       counts[i] = numbers_[i].load(std::memory_order_relaxed);
     }
     return counts;
   }
 
  private:
-  SeekTable<std::atomic<uint64_t>> numbers_;
+  std::array<std::atomic<uint64_t>, 2 * kSeekEvents> numbers_{};
 };
 
 // ---- Get tally ----
@@ -236,13 +199,11 @@ class SharedSeekCounts {
 // the reads of its files, by whether their blocks were in the cache.
 //
 // Counting must not slow down reads, so no two threads write to the same
-// memory: for each level, each thread has a row of counters, to which
-// RocksDB's ThreadLocalPtr leads it, and a reader of the sums adds up the rows
-// of all threads. Where RocksDB's table asks the filter, it does not pass the
-// answer on, but counts it in the thread's perf context; the table's reader,
-// which knows the level and what was found, looks there. Where the reader
-// asks, it counts there itself. RocksDB's default perf level, kEnableCount,
-// suffices; below that, Gets have no answer.
+// memory: for each level, each thread has a row of counters, and a reader of
+// the sums adds up the rows of all threads. Where RocksDB's table asks the
+// filter, it counts the answer in the thread's perf context; the table's
+// reader, which knows the level and what was found, looks there. Below
+// RocksDB's default perf level, kEnableCount, Gets have no answer.
 
 // Reads of files by Get and MultiGet.
 struct GetCounts {
@@ -266,9 +227,8 @@ struct GetCounts {
   }
 };
 
-// RocksDB's perf context of this thread and its perf level, which stay at one
-// address as long as the thread lives: the pointers spare each read calls into
-// RocksDB.
+// RocksDB's perf context of this thread and its perf level. The pointers spare
+// each read calls into RocksDB.
 class ThreadPerf {
  public:
   static PerfContext& Context() {
@@ -323,8 +283,6 @@ class GetTally {
   GetTally& operator=(const GetTally&) = delete;
 
   GetCounts Load() const;
-  // The reads alone.
-  ReadCounts LoadReads() const { return ReadsOf(SumRows()); }
 
   // Counts the answer for a key, made when the filter was about to be asked.
   // `found` is whether the file has told something of the key.
@@ -377,7 +335,6 @@ class GetTally {
   // Called by RocksDB when the thread of a row, or the tally, ends.
   static void EndRow(void* row);
   Sums SumRows() const;
-  static ReadCounts ReadsOf(const Sums& sums);
 
   // Adds to a number that only this thread changes.
   static void Add(size_t number, uint64_t times, Row* row) {
@@ -408,24 +365,9 @@ struct FileCounts {
   bool IsZero() const { return seeks.IsZero() && loads.IsZero(); }
 };
 
-// What the design of a filter rests on.
-enum class DesignBasis : uint8_t {
-  kSamples,     // sample queries and the file's keys
-  kKeys,        // the file's keys alone
-  kPrescribed,  // the policy's options; no model was asked
-};
-inline constexpr size_t kDesignBases = 3;
-
-// The name of a basis for people and programs: "samples", "keys" or
-// "prescribed".
-inline const char* ToString(DesignBasis basis) {
-  constexpr const char* kNames[kDesignBases] = {"samples", "keys",
-                                                "prescribed"};
-  return kNames[static_cast<size_t>(basis)];
-}
-
-// The basis of a filter of Protean with these properties.
-DesignBasis BasisOf(const UserCollectedProperties& properties);
+// What the designs of filters rest on: sample queries and the file's keys, the
+// keys alone, or the policy's options.
+inline constexpr const char* kDesignBases[] = {"samples", "keys", "prescribed"};
 
 // An open file, at one moment.
 struct FileState {
@@ -439,11 +381,8 @@ struct FileState {
 // A column family, at one moment.
 struct FamilyState {
   std::vector<FileState> open_files;
-  // Counts of files that have been closed since, by level.
-  std::map<int, FileCounts> closed_files;
-  // Counts of all files, open or closed, by level.
-  std::map<int, GetCounts> gets;
-  // Filters that have been built since the DB was opened, and refreshes.
+  std::map<int, FileCounts> closed_files;  // by level
+  std::map<int, GetCounts> gets;           // by level, in open or closed files
   BuildCounts builds;
   RefreshCounts refreshes;
 };
@@ -453,17 +392,18 @@ struct LevelSums {
   // These are of open files.
   uint64_t files = 0;
   uint64_t entries = 0;
-  std::array<uint64_t, kFilterUses> files_by_use{};
+  std::map<std::string, uint64_t> unused_files;  // by reason
   // These are of the open files whose filters are used.
+  uint64_t used_files = 0;
   uint64_t keys = 0;
   uint64_t filter_bytes = 0;
-  std::array<uint64_t, kDesignBases> files_by_basis{};
+  std::map<std::string, uint64_t> files_by_basis;
   uint64_t model_micros = 0;
   // Sum of each file's predicted false positive rate times its keys, and the
   // keys of the files that have a prediction.
   double predicted_positives = 0;
   double predicted_keys = 0;
-  // Counts of open files and of files that have been closed.
+  // These are of open and closed files.
   FileCounts counts;
   GetCounts gets;
   // Reads that filters have spared, each as the share of a request that reads
@@ -472,14 +412,8 @@ struct LevelSums {
 
   void Add(const FileState& file);
 
-  uint64_t used() const {
-    return files_by_use[static_cast<size_t>(FilterUse::kUsed)];
-  }
-  // 0 if there are no keys.
-  double BitsPerKey() const;
-  // Mean of the predicted rates, weighted by keys. Negative without any
-  // prediction.
-  double PredictedFpr() const;
+  double BitsPerKey() const;    // 0 if there are no keys
+  double PredictedFpr() const;  // the mean by keys; negative if unknown
 };
 
 // Returns the sums by level, which is -1 if unknown. Adds all files to

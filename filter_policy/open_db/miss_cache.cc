@@ -44,20 +44,6 @@ bool MissCache::Read(const Slot& slot, uint64_t file, Gap* gap) {
   return slot.version.load(std::memory_order_relaxed) == version;
 }
 
-void MissCache::Write(const Gap& gap, Slot* slot) {
-  uint64_t version = slot->version.load(std::memory_order_relaxed);
-  // Another thread writes: one of the two gaps is forgotten.
-  if ((version & 1) != 0 ||
-      !slot->version.compare_exchange_strong(version, version + 1,
-                                             std::memory_order_acq_rel)) {
-    return;
-  }
-  for (size_t i = 0; i < kWords; i++) {
-    slot->words[i].store(gap.words[i], std::memory_order_release);
-  }
-  slot->version.store(version + 2, std::memory_order_release);
-}
-
 void MissCache::Add(uint64_t file, const Slice& lo, const Slice& hi) {
   // A cut end must still be above `lo`.
   if (lo.compare(hi) >= 0 || lo.size() >= kMaxBytes) return;
@@ -79,7 +65,17 @@ void MissCache::Add(uint64_t file, const Slice& lo, const Slice& hi) {
       break;
     }
   }
-  Write(gap, replaced);
+  uint64_t version = replaced->version.load(std::memory_order_relaxed);
+  // Another thread writes: one of the two gaps is forgotten.
+  if ((version & 1) != 0 ||
+      !replaced->version.compare_exchange_strong(version, version + 1,
+                                                 std::memory_order_acq_rel)) {
+    return;
+  }
+  for (size_t i = 0; i < kWords; i++) {
+    replaced->words[i].store(gap.words[i], std::memory_order_release);
+  }
+  replaced->version.store(version + 2, std::memory_order_release);
 }
 
 bool MissCache::Find(uint64_t file, const Slice& key, std::string* end) const {
@@ -94,12 +90,6 @@ bool MissCache::Find(uint64_t file, const Slice& key, std::string* end) const {
     }
   }
   return false;
-}
-
-MissCacheCounts MissCache::Counts() const {
-  return {num_sets_ * kWays * sizeof(Slot) + dead_ranges_.max_bytes(),
-          stored_.load(std::memory_order_relaxed),
-          hits_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

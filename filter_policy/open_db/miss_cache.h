@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A cache of false positives.
-//
-//  A filter that says "perhaps" where nothing is costs a read. The read tells
-//  the truth: the file has no key from the target to the key that it found, or
-//  to the bound of the search. A file never changes, so this gap stays true.
-//  And yet the filter, asked again, says "perhaps" again: a consumer that
-//  polls, and a loop that asks for a missing key, pay for each repetition.
-//  Filters that adapt (Aeris, SIGMOD 2026) would have to be written for that;
-//  "To adapt or to cache?" (2025) finds that a small cache of such queries does
-//  as well.
-//
-//  A MissCache keeps recent gaps of all files of a DB. It is asked where a
-//  filter has said "perhaps", before the file is read.
+//  A cache of false positives (docs/internals/reads.md). A filter that says
+//  "perhaps" where nothing is costs a read, which tells the truth: the file has
+//  no key from the target to the key that it found, or to the bound of the
+//  search. A file never changes, so this gap stays true. Filters that adapt
+//  (Aeris, SIGMOD 2026) would have to be written for that; "To adapt or to
+//  cache?" (2025) finds that a small cache of such queries does as well.
 //
 //  It has a fixed number of slots of two cache lines. Four slots are a set, and
 //  a gap is in the set that the file and the beginning of the gap hash to. The
@@ -35,13 +28,6 @@
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// The size of the cache, and counts since it was made.
-struct MissCacheCounts {
-  uint64_t bytes = 0;   // that the cache takes
-  uint64_t stored = 0;  // gaps that reads have found
-  uint64_t hits = 0;    // reads that a known gap has spared
-};
 
 // Thread safe.
 class MissCache {
@@ -66,7 +52,12 @@ class MissCache {
 
   // Counts a read that was spared.
   void CountHit() { hits_.fetch_add(1, std::memory_order_relaxed); }
-  MissCacheCounts Counts() const;
+  // Reads that were spared, gaps that were stored, and bytes that are taken.
+  uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
+  uint64_t stored() const { return stored_.load(std::memory_order_relaxed); }
+  uint64_t bytes() const {
+    return num_sets_ * kWays * sizeof(Slot) + dead_ranges_.max_bytes();
+  }
 
   static constexpr size_t kMaxBytes = 104;
 
@@ -100,7 +91,6 @@ class MissCache {
   Slot* SetOf(uint64_t file, const Slice& key) const;
   // Copies a slot; false if it is another file's, or being written.
   static bool Read(const Slot& slot, uint64_t file, Gap* gap);
-  static void Write(const Gap& gap, Slot* slot);
 
   const size_t num_sets_;
   const std::unique_ptr<Slot[]> slots_;

@@ -34,10 +34,6 @@ OpenSessions& All() {
   return *all;
 }
 
-std::string NameOf(const DBSession::Family& family) {
-  return family.name.empty() ? "unknown" : family.name;
-}
-
 }  // namespace
 
 FamilyState DBSession::StateOf(const Family& family) {
@@ -94,22 +90,12 @@ std::vector<FamilyState> DBSession::StatesIn(const PathFilter& selects) {
   return found;
 }
 
-void DBSession::EnterRefresh(
-    const void* family, const std::function<void(RefreshCounts*)>& change) {
+void DBSession::WithRefreshes(
+    const void* family,
+    const std::function<void(RefreshCounts*, RefreshMemory*)>& function) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  change(&families_[family].refreshes);
-}
-
-RefreshMemory DBSession::RefreshMemoryOf(const void* family) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = families_.find(family);
-  return found == families_.end() ? RefreshMemory()
-                                  : found->second.refresh_memory;
-}
-
-void DBSession::SetRefreshMemory(const void* family, RefreshMemory memory) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  families_[family].refresh_memory = std::move(memory);
+  Family& entry = families_[family];
+  function(&entry.refreshes, &entry.refresh_memory);
 }
 
 uint64_t DBSession::PriceOf(const void* family, int level,
@@ -120,7 +106,7 @@ uint64_t DBSession::PriceOf(const void* family, int level,
   if (found == families_.end()) return 0;
   const auto of_level = found->second.levels.find(level);
   if (of_level == found->second.levels.end()) return 0;
-  return of_level->second.price.Update(of_level->second.gets.LoadReads(),
+  return of_level->second.price.Update(of_level->second.gets.Load().reads,
                                        file_micros);
 }
 
@@ -169,15 +155,16 @@ void DBSession::LogIfDue(const OpenFile& file) {
       due == 0) {
     return;
   }
+  std::string name;
   std::string line;
   LevelSums total;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    line =
-        NameOf(*family) + ":" + ToLogLine(SumByLevel(StateOf(*family), &total));
+    name = family->name.empty() ? "unknown" : family->name;
+    line = ToLogLine(SumByLevel(StateOf(*family), &total));
   }
   Log(InfoLogLevel::INFO_LEVEL, description.info_log,
-      "Protean: column family %s", line.c_str());
+      "Protean: column family %s:%s", name.c_str(), line.c_str());
   const SeekCounts& seeks = total.counts.seeks;
   if (SeeksAreUnbounded(seeks.All(SeekKind::kOpen),
                         seeks.All(SeekKind::kClosed)) &&
@@ -186,7 +173,7 @@ void DBSession::LogIfDue(const OpenFile& file) {
         "Protean: column family %s: nearly all seeks come without an upper "
         "bound, and then filters can seldom tell that nothing is there; set "
         "ReadOptions::iterate_upper_bound",
-        NameOf(*family).c_str());
+        name.c_str());
   }
 }
 
@@ -279,28 +266,6 @@ MissCache* DBSession::RememberMisses(size_t bytes,
   return owned_misses_.get();
 }
 
-std::vector<DBSession::UsedQueue> DBSession::TakeIdleQueues() {
-  // The count of a queue that is held here alone cannot rise meanwhile: new
-  // holders get it from Queue.
-  const auto is_idle = [](const UsedQueue& used) {
-    return used.queue.use_count() == 1;
-  };
-  std::vector<UsedQueue> taken;
-  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
-  for (auto used = queues_.begin();
-       idle > static_cast<ptrdiff_t>(kMaxIdleQueues) &&
-       used != queues_.end();) {
-    if (is_idle(*used)) {
-      taken.push_back(std::move(*used));
-      used = queues_.erase(used);
-      idle--;
-    } else {
-      ++used;
-    }
-  }
-  return taken;
-}
-
 std::shared_ptr<QueryQueue> DBSession::Queue(
     const std::shared_ptr<SampleStore>& store, const std::string& column_family,
     const FileDescription& file) {
@@ -311,7 +276,19 @@ std::shared_ptr<QueryQueue> DBSession::Queue(
       return used.queue;
     }
   }
-  closed = TakeIdleQueues();
+  // The count of a queue that is held here alone cannot rise meanwhile: new
+  // holders get it from this function.
+  const auto is_idle = [](const UsedQueue& used) {
+    return used.queue.use_count() == 1;
+  };
+  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
+  for (auto used = queues_.begin();
+       idle > static_cast<ptrdiff_t>(kMaxIdleQueues) && used != queues_.end();
+       idle--) {
+    used = std::find_if(used, queues_.end(), is_idle);
+    closed.push_back(std::move(*used));
+    used = queues_.erase(used);
+  }
   queues_.push_back(
       {store, column_family,
        store->Open(column_family, file.env, file.info_log, file.memory_cap)});
@@ -370,7 +347,7 @@ double OpenFile::ShareReadInVain(AskedFor asked_for) const {
     in_vain = seeks(SeekKind::kClosed, SeekEvent::kFalsePositive);
   }
   if (found + in_vain == 0) return 1;
-  const ReadCounts reads = level_->gets.LoadReads();
+  const ReadCounts reads = level_->gets.Load().reads;
   const double from_file = reads.all() == 0
                                ? 1
                                : static_cast<double>(reads.from_file) /
@@ -379,20 +356,13 @@ double OpenFile::ShareReadInVain(AskedFor asked_for) const {
          static_cast<double>(found + in_vain);
 }
 
-bool OpenFile::ReportDamage(const char* what, const Status& status) {
-  if (damage_reported_.exchange(true)) return false;
+bool OpenFile::ReportOnce(const char* what, const Status& status,
+                          std::atomic<bool>* reported) const {
+  if (reported->exchange(true)) return false;
   Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
       "ProteanTable: %s is read without %s: %s", description_.path.c_str(),
       what, status.ToString().c_str());
   return true;
-}
-
-void OpenFile::ReportFailedPart(const Status& status) {
-  if (failure_reported_.exchange(true)) return;
-  Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
-      "ProteanTable: %s is read without a part of its filter while that cannot "
-      "be read: %s",
-      description_.path.c_str(), status.ToString().c_str());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The state that the files of an open DB share: the column families with their
-//  open files, the queues of sample queries that the DB uses, its false
-//  positives (miss_cache.h), and how its filters were refreshed. A file that is
-//  closed leaves its counts to its level, so that the sums of a level never
-//  fall while the DB is open.
+//  The state that the files of an open DB share. A file that is closed leaves
+//  its counts to its level, so that the sums of a level never fall while the DB
+//  is open.
 //
 //  Now and then the DB's log gets a line with these sums. RocksDB does not call
 //  a plugin when it dumps its own statistics, and a thread for this would
 //  surprise the application. So the line is written by the thread that hands
-//  counts over, or opens or closes a file, once the period is over. An idle DB
-//  writes no line.
+//  counts over, or opens or closes a file, once the period is over.
 
 #pragma once
 
@@ -28,13 +25,13 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/false_positive_price.h"
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/level_sums.h"
 #include "filter_policy/open_db/miss_cache.h"
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/open_db/unit_heat.h"
+#include "filter_policy/query_demand.h"
 #include "filter_policy/samples/sample_store.h"
 #include "port/port.h"
 #include "rocksdb/env.h"
@@ -43,17 +40,11 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Level price ----
-
-// The price of a false positive in the files of a level, while a DB is open
-// (filter_policy/false_positive_price.h). It is found when a filter is built,
-// or when filters are refreshed, by the reads since it was found before.
-
-// Not thread safe.
+// The price of a false positive in the files of a level (query_demand.h), by
+// the reads since it was found before. Not thread safe.
 class LevelPrice {
  public:
-  // Returns the price after all reads of the level so far; 0 while they are too
-  // few. Reads are counted anew when they are enough for the price.
+  // Returns the price after all reads so far; 0 while they are too few.
   uint64_t Update(const ReadCounts& so_far, double file_micros) {
     const ReadCounts recent = so_far.Since(before_);
     if (recent.all() >= kMinReadsForPrice) {
@@ -72,8 +63,8 @@ class LevelPrice {
 class FileReadTime {
  public:
   // Returns the mean of the reads by Gets and iterators since they were last
-  // enough for a mean, in microseconds; 0 if it is unknown. `statistics` are
-  // RocksDB's, or nullptr.
+  // enough for one, in microseconds; 0 if unknown, as if `statistics` is
+  // nullptr.
   double Update(const Statistics* statistics) {
     if (statistics == nullptr) return micros_;
     uint64_t count = 0;
@@ -104,9 +95,6 @@ class FileReadTime {
 
 // ---- Refresh memory ----
 
-// The memory of RefreshFilters (plugin/refresh_filters.h) while a DB is open:
-// the next call need not do again what earlier ones have done in vain.
-
 // The part of a file's sample queries that its filter lets through. Some of
 // them may be true positives.
 struct PassedSamples {
@@ -135,7 +123,8 @@ struct RejectedRefresh {
   double saved = 0;
 };
 
-// The memory of a column family.
+// What RefreshFilters (plugin/refresh_filters.h) remembers of a column family
+// while the DB is open, so as not to do again what was in vain.
 struct RefreshMemory {
   std::string policy;  // its options: all else holds only while they are these
   uint64_t runs = 0;
@@ -146,8 +135,7 @@ struct RefreshMemory {
 
 // What a file's reader tells when it opens the file.
 struct FileDescription {
-  // The address of the column family's options, which differs between the
-  // column families of a DB.
+  // The address of its options tells a column family from others of the DB.
   const void* family = nullptr;
   std::string family_name;  // empty if the file does not tell
   std::string path;
@@ -163,14 +151,11 @@ struct FileDescription {
 
 class OpenFile;
 
-// An open DB, as its files share it.
-//
-// RocksDB tells neither a filter policy nor a table factory when a DB opens or
-// closes. The readers of its SST files tell: each holds the DB's session
-// through its OpenFile, so the session ends with the last reader, when the DB
-// is closed or has no file left. A reader that is evicted from a small table
-// cache (max_open_files) does not end the session, because the reader that
-// takes its place is open by then.
+// An open DB. RocksDB tells neither a filter policy nor a table factory when a
+// DB opens or closes. The readers of its SST files tell: each holds the DB's
+// session through its OpenFile, so the session ends with the last reader. A
+// reader that is evicted from a small table cache (max_open_files) does not end
+// the session, because the reader that takes its place is open by then.
 //
 // Thread safe. A column family is identified as in FileDescription::family.
 class DBSession : public std::enable_shared_from_this<DBSession> {
@@ -179,13 +164,9 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
     // Shared by the iterators over the level's files.
     SeekBackoff::Shared backoff;
     SeekBackoff::CachedReads cached_reads{0};
-    // Counts of the level's files that have been closed.
     FileCounts closed_files;
-    // What files of the level answered to Get, open or closed, and where reads
-    // of them found their blocks.
-    GetTally gets;
-    // The cost of a false positive. Requires the session's mutex.
-    LevelPrice price;
+    GetTally gets;     // in files that are open or closed
+    LevelPrice price;  // requires the session's mutex
   };
 
   // RocksDB does not tell a plugin that a column family is dropped, so its
@@ -197,21 +178,17 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
     RefreshCounts refreshes;
     RefreshMemory refresh_memory;
     std::atomic<uint64_t> next_line_micros{0};
-    // Whether the log has had the warning that seeks come without bounds.
     std::atomic<bool> warned_of_unbounded{false};
   };
 
   // The session of the open DB with the id, made if there is none. An empty id,
-  // for files that are read outside of a DB, makes a session that is not
-  // shared.
+  // for files outside of a DB, makes a session that is not shared.
   static std::shared_ptr<DBSession> Join(const std::string& id);
-
-  // The session of the open DB with the id, or nullptr. The caller must not
-  // hold it any longer than the DB is open.
+  // Without making one: nullptr. The caller must not hold the session any
+  // longer than the DB is open.
   static std::shared_ptr<DBSession> Find(const std::string& id);
-
-  // The id for Join and Find. Where RocksDB does not tell readers the session
-  // id, as in secondary instances, the DB's log identifies it.
+  // The id. Where RocksDB does not tell readers the session id, as in secondary
+  // instances, the DB's log identifies it.
   static std::string IdOf(const std::string& db_session_id,
                           const Logger* info_log);
 
@@ -221,13 +198,6 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   DBSession(const DBSession&) = delete;
   DBSession& operator=(const DBSession&) = delete;
 
-  // Called by an open file when it is made, and before it is destroyed.
-  void Add(OpenFile* file);
-  void Remove(const OpenFile& file);
-
-  // Writes the line of the file's column family to the log if it is due.
-  void LogIfDue(const OpenFile& file);
-
   // The state of a column family; empty if it has had no file.
   FamilyState StateOf(const void* family) const;
   // Column families of all DBs of this process that have an open file with a
@@ -235,10 +205,8 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   using PathFilter = std::function<bool(const std::string&)>;
   static std::vector<FamilyState> StatesIn(const PathFilter& selects);
 
-  // Returns the cost of a false positive in files of a level, as a class of
-  // prices (false_positive_price.h), by its reads since the price was last
-  // found; 0 if there have been too few. The times of reads from files are
-  // those in `statistics`, unless this is nullptr.
+  // Returns the LevelPrice of a level. The times of reads from files are those
+  // in `statistics`, unless this is nullptr.
   uint64_t PriceOf(const void* family, int level, const Statistics* statistics);
   // PriceOf for the DB with the id; kUsualPrice if nothing is known.
   static uint64_t PriceOf(const std::string& id, const void* family, int level,
@@ -250,18 +218,16 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
                        const std::string& family_name,
                        const BuildCounts& counts);
 
-  // Changes the counts of a column family's refreshes.
-  void EnterRefresh(const void* family,
-                    const std::function<void(RefreshCounts*)>& change);
-  RefreshMemory RefreshMemoryOf(const void* family) const;
-  // If refreshes of a column family overlap, the one that ends last counts.
-  void SetRefreshMemory(const void* family, RefreshMemory memory);
+  // Calls a function with a column family's counts of refreshes, and with the
+  // memory of refreshes. If they overlap, the memory of the last one counts.
+  void WithRefreshes(
+      const void* family,
+      const std::function<void(RefreshCounts*, RefreshMemory*)>& function);
 
   // The queue of a column family in `store`, as SampleStore::Open returns it.
   // The DB holds it until this session ends, or until it is held nowhere else
-  // and more than kMaxIdleQueues are like that: column families come and go,
-  // and RocksDB does not tell a plugin when one is dropped. The file is one of
-  // the column family's.
+  // and more than kMaxIdleQueues are like that: RocksDB does not tell a plugin
+  // when a column family is dropped. The file is one of the column family's.
   std::shared_ptr<QueryQueue> Queue(const std::shared_ptr<SampleStore>& store,
                                     const std::string& column_family,
                                     const FileDescription& file);
@@ -275,7 +241,14 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
   MissCache* RememberMisses(size_t bytes, const std::shared_ptr<Cache>& cap);
 
  private:
+  friend class OpenFile;
   explicit DBSession(std::string id) : id_(std::move(id)) {}
+
+  // Called by an open file when it is made, and before it is destroyed.
+  void Add(OpenFile* file);
+  void Remove(const OpenFile& file);
+  // Writes the line of the file's column family to the log if it is due.
+  void LogIfDue(const OpenFile& file);
 
   struct UsedQueue {
     std::shared_ptr<SampleStore> store;
@@ -285,13 +258,9 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
 
   // Requires mutex_.
   static FamilyState StateOf(const Family& family);
-  // Removes and returns the idle queues in excess of kMaxIdleQueues, for the
-  // caller to close once queues_mutex_ is unlocked. Requires queues_mutex_.
-  std::vector<UsedQueue> TakeIdleQueues();
 
   const std::string id_;
-  // RocksDB does not tell the period to all table factories. The period that
-  // one of the DB's files knows is used for all of them.
+  // RocksDB tells the period to some table factories only. It is used for all.
   std::atomic<uint64_t> log_period_seconds_{0};
   mutable std::mutex mutex_;
   FileReadTime file_read_time_;
@@ -312,13 +281,9 @@ bool SeeksAreUnbounded(uint64_t unbounded, uint64_t bounded);
 
 // ---- Open file ----
 
-// An open SST file. Its table reader registers it with the DB, and thereby
-// uses everything that files of a DB share: the queue of sample queries, the
-// tree by which new filters are planned, what iterators over the level have
-// learned, the counts of seeks, and the log.
-
 class ProteanFilterPolicy;
 
+// An open SST file, by which its table reader uses what files of a DB share.
 // Thread safe.
 class OpenFile {
  public:
@@ -344,9 +309,8 @@ class OpenFile {
     return db_->RememberMisses(bytes, description_.memory_cap);
   }
 
-  // A new iterator's backoff state. Iterators share the state by sorted run:
-  // the level, or the file if it is on level 0. All iterators over the level
-  // share what they know of how cheap reads are.
+  // A new iterator's backoff state. Iterators share it by sorted run: the
+  // level, or the file if it is on level 0.
   SeekBackoff NewBackoff() {
     return SeekBackoff(
         description_.level > 0 ? &level_->backoff : &file_backoff_,
@@ -362,8 +326,8 @@ class OpenFile {
     if (steps % kHandOversPerLook == 0) db_->LogIfDue(*this);
   }
 
-  // Returns how many of the queries that filters let through have read the file
-  // and found nothing, as a share: of Gets in the level, or of closed seeks in
+  // Returns the share of the queries that filters let through, which have read
+  // the file and found nothing: of Gets in the level, or of closed seeks in
   // this file. 1 if nothing is known.
   double ShareReadInVain(AskedFor asked_for) const;
 
@@ -376,9 +340,14 @@ class OpenFile {
 
   // `what`, such as "its filter", is damaged. Only the first call is logged.
   // Returns true if this is the first.
-  bool ReportDamage(const char* what, const Status& status);
+  bool ReportDamage(const char* what, const Status& status) {
+    return ReportOnce(what, status, &damage_reported_);
+  }
   // A part of the filter cannot be read this time. The first call is logged.
-  void ReportFailedPart(const Status& status);
+  void ReportFailedPart(const Status& status) {
+    ReportOnce("a part of its filter while that cannot be read", status,
+               &failure_reported_);
+  }
 
  private:
   friend class DBSession;
@@ -391,6 +360,8 @@ class OpenFile {
             use_.load(std::memory_order_relaxed), description_.properties,
             Counts()};
   }
+  bool ReportOnce(const char* what, const Status& status,
+                  std::atomic<bool>* reported) const;
   FileCounts Counts() const {
     const auto& loads = description_.filter_loads;
     return {counts_.Load(), loads == nullptr ? FilterLoads() : loads->Load()};

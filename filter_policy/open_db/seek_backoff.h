@@ -2,12 +2,9 @@
 
 //  Whether waiting at markers (table/protean_table_iterator.h) pays in open
 //  seeks, which ask the filter for nothing else. A marker spares a read if the
-//  search ends before the marker. If the search comes to the marker, as it
-//  always does where there is a single sorted run, the marker only costs time;
-//  so does asking a filter that knows nothing of the range. An iterator that
-//  has seen this too often stops waiting for a number of seeks, and then tries
-//  again. Where asking the filter takes as long as reading a cached block,
-//  waiting pays only if blocks are not in the cache.
+//  search ends before the marker, and only costs time otherwise, as where there
+//  is a single sorted run. An iterator that has seen this too often stops
+//  waiting for a number of seeks, and then tries again.
 
 #pragma once
 
@@ -37,9 +34,8 @@ class SeekBackoff {
   struct Shared {
     std::atomic<State> state{State()};
   };
-  // Consecutive reads from the cache, of any file of a level. All iterators
-  // over the level see a read at once, because on level 0 each of many files is
-  // read rarely.
+  // Consecutive reads from the cache, of any file of a level: on level 0, each
+  // of many files is read rarely.
   using CachedReads = std::atomic<uint32_t>;
 
   SeekBackoff(Shared* shared, CachedReads* cached)

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  When the second unit of a part is loaded (filter_policy/filter_block.h).
-//
-//  It costs a read, and room in the block cache for which something else is
-//  dropped. It spares the reads of queries that the first unit lets through in
-//  vain. So it is loaded when the first such query comes; if the cache drops it
-//  before it is asked again, one more has to come the next time, then three,
-//  and so on, up to 127. So hot parts come to have both units in memory, and
-//  cold ones the first or none, as in ElasticBF (Zhang et al., HotStorage
+//  When the second unit of a part is loaded (docs/internals/overview.md): when
+//  the first query comes that the first unit lets through in vain. If the cache
+//  drops it before it is asked again, one more has to come the next time, then
+//  three, and so on, up to 127. So hot parts come to have both units in memory,
+//  and cold ones the first or none, as in ElasticBF (Zhang et al., HotStorage
 //  2018).
 
 #pragma once
@@ -33,10 +30,9 @@ class UnitHeat {
     kLoad,
   };
 
-  // The first unit has let a query through. `share_in_vain` returns the share
-  // of such queries that read the file and find nothing; it is called seldom.
-  // Open seeks always load the unit: another file's key tells whether they read
-  // in vain.
+  // The first unit has let a query through. `share_in_vain`, which is called
+  // seldom, returns the share of such queries that read the file and find
+  // nothing. Open seeks always load: their own reads do not tell that.
   template <typename Share>
   Action OnPass(AskedFor asked_for, const Share& share_in_vain) {
     State state = state_.load(std::memory_order_relaxed);
@@ -76,10 +72,8 @@ class UnitHeat {
   static constexpr double kWorth = 2;
 
   // Returns true if loading the second unit is expected to save more reads than
-  // it costs. A query that would read in vain is itself a read saved. For other
-  // queries, the unit must have been missed by enough queries before: the more
-  // often the cache has dropped it, the more queries must have passed the first
-  // unit since.
+  // it costs. A query that would read in vain is itself a read saved. Others
+  // must have come more often, the more often the cache has dropped the unit.
   static bool Pays(uint32_t passes, uint8_t doublings, double share_in_vain) {
     const uint32_t dropped = (uint32_t{1} << doublings) - 1;
     return passes * share_in_vain >= kMinInVain &&

@@ -129,8 +129,12 @@ DecimalRange BitsRange(const char* owner) {
           "12 or 10.5"};
 }
 WholeNumberRange BudgetRange(const char* owner) {
-  return {owner, kBudgetOption, Options::kMinFilterBudget,
-          Options::kMaxFilterBudget, /*or_zero=*/true};
+  return {owner,
+          kBudgetOption,
+          Options::kMinFilterBudget,
+          Options::kMaxFilterBudget,
+          /*examples=*/"",
+          /*or_zero=*/true};
 }
 WholeNumberRange CostRange(const char* owner) {
   return {owner, kCostOption, 0, Options::kMaxCostMicros};
@@ -142,42 +146,44 @@ DecimalRange DemandRange(const char* owner) {
 WholeNumberRange CountRange(const char* owner, const char* option) {
   return {owner, option, 1, kMaxCount};
 }
-Choices TypeChoices(const char* owner) {
-  Choices choices = {owner, kTypeOption, {"kAuto"}};
+std::vector<std::string> TypeNames() {
+  std::vector<std::string> names = {"kAuto"};
   for (const AmqType* type : AmqTypes()) {
     std::string name = type->name;
     name[0] = static_cast<char>(toupper(name[0]));
-    choices.names.push_back("k" + name);
+    names.push_back("k" + name);
   }
-  return choices;
+  return names;
 }
+Choices TypeChoices(const char* owner) {
+  return {owner, kTypeOption, TypeNames};
+}
+std::vector<std::string> LevelBitsNames() { return {"kAuto", "kEqual"}; }
 Choices LevelBitsChoices(const char* owner) {
-  return {owner, kLevelBitsOption, {"kAuto", "kEqual"}};
+  return {owner, kLevelBitsOption, LevelBitsNames};
 }
 
 using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
 
 TypeInfo MakeTypeInfo(const char* owner) {
   return {
-      {kBitsOption,
-       MutableDouble(offsetof(Options, bits_per_key), BitsRange(owner))},
-      {kBudgetOption, MutableUInt64(offsetof(Options, filter_budget_bytes),
-                                    BudgetRange(owner))},
-      {kTypeOption, MutableChoice(offsetof(Options, prefix_filter_type), owner,
-                                  TypeChoices)},
+      {kBitsOption, Described(&Options::bits_per_key, BitsRange(owner))},
+      {kBudgetOption,
+       Described(&Options::filter_budget_bytes, BudgetRange(owner))},
+      {kTypeOption,
+       Described(&Options::prefix_filter_type, TypeChoices(owner))},
       {kLevelBitsOption,
-       MutableChoice(offsetof(Options, level_bits), owner, LevelBitsChoices)},
+       Described(&Options::level_bits, LevelBitsChoices(owner))},
       {kWholeKeysOption,
        OptionTypeInfo(offsetof(Options, point_lookups_use_whole_keys),
                       OptionType::kBoolean)},
-      {kCostOption, MutableUInt32(offsetof(Options, false_positive_cost_micros),
-                                  CostRange(owner))},
-      {kDemandOption,
-       MutableDouble(offsetof(Options, queries_per_key), DemandRange(owner))},
-      {kCapacityOption, MutableUInt32(offsetof(Options, sample_capacity),
-                                      CountRange(owner, kCapacityOption))},
-      {kEveryOption, MutableUInt32(offsetof(Options, sample_every),
-                                   CountRange(owner, kEveryOption))},
+      {kCostOption,
+       Described(&Options::false_positive_cost_micros, CostRange(owner))},
+      {kDemandOption, Described(&Options::queries_per_key, DemandRange(owner))},
+      {kCapacityOption, Described(&Options::sample_capacity,
+                                  CountRange(owner, kCapacityOption))},
+      {kEveryOption,
+       Described(&Options::sample_every, CountRange(owner, kEveryOption))},
       {kSeedOption,
        OptionTypeInfo(offsetof(Options, seed_file), OptionType::kString)},
       {kSeedsOption,

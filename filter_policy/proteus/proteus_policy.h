@@ -107,7 +107,7 @@ struct ProteusPolicyOptions {
   static constexpr uint32_t kMaxCostMicros = 10 * 1000 * 1000;
 
   // The cost of a false positive, for which designs are chosen: the time of the
-  // read that it causes (false_positive_price.h), 1 to 10,000,000 microseconds.
+  // read that it causes (query_demand.h), 1 to 10,000,000 microseconds.
   // 0 stands for the mean cost of recent reads in the file's level.
   MutableOption<uint32_t> false_positive_cost_micros = 0;
 

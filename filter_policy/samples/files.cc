@@ -13,6 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "util/defer.h"
+
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -20,16 +22,11 @@ namespace {
 constexpr size_t kChunkBytes = 64 << 10;
 
 Status CheckKind(const std::string& file, mode_t mode) {
-  switch (mode & S_IFMT) {
-    case S_IFBLK:
-    case S_IFCHR:
-      return Status::InvalidArgument(file, "is a device, not a file");
-    case S_IFIFO:
-    case S_IFSOCK:
-      return Status::InvalidArgument(file, "is a pipe or socket, not a file");
-    default:
-      return Status::OK();
-  }
+  const char* const wrong =
+      S_ISBLK(mode) || S_ISCHR(mode)     ? "is a device, not a file"
+      : S_ISFIFO(mode) || S_ISSOCK(mode) ? "is a pipe or socket, not a file"
+                                         : nullptr;
+  return wrong == nullptr ? Status::OK() : Status::InvalidArgument(file, wrong);
 }
 
 Status CheckLocal(const std::string& file) {
@@ -65,25 +62,16 @@ Status ErrorOf(const std::string& file) {
              : Status::IOError(file, strerror(errno));
 }
 
-// A file descriptor that is closed with this object.
-struct Descriptor {
-  explicit Descriptor(int opened) : fd(opened) {}
-  ~Descriptor() {
-    if (fd >= 0) close(fd);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  const int fd;
-};
-
 // Another file may get the name before it is opened, so the file that has been
 // opened is looked at again.
 Status ReadLocal(const std::string& file, uint64_t max_bytes,
                  std::string* contents) {
-  const Descriptor opened(
-      open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  const int fd =
+      open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+  if (fd < 0) return ErrorOf(file);
+  const Defer closing([fd] { close(fd); });
   struct stat found = {};
-  if (opened.fd < 0 || fstat(opened.fd, &found) != 0) return ErrorOf(file);
+  if (fstat(fd, &found) != 0) return ErrorOf(file);
   if (S_ISDIR(found.st_mode)) {
     return Status::InvalidArgument(file, "is a folder, not a file");
   }
@@ -97,7 +85,7 @@ Status ReadLocal(const std::string& file, uint64_t max_bytes,
       [&](char* buffer, Slice* chunk) {
         ssize_t size;
         do {
-          size = ::read(opened.fd, buffer, kChunkBytes);
+          size = ::read(fd, buffer, kChunkBytes);
         } while (size < 0 && errno == EINTR);
         if (size < 0) return ErrorOf(file);
         *chunk = Slice(buffer, static_cast<size_t>(size));
@@ -162,11 +150,10 @@ std::string Resolved(std::string file) {
 // Deletes the temporary files of a file that processes left when they died.
 void DeleteAbandoned(Env* env, const std::string& file) {
   constexpr uint64_t kOldSeconds = 60 * 60;
-  const size_t slash = file.rfind('/');
+  std::filesystem::path path(file);
   const std::string folder =
-      slash == std::string::npos ? "." : file.substr(0, slash + 1);
-  const std::string begin =
-      (slash == std::string::npos ? file : file.substr(slash + 1)) + ".";
+      path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string begin = path.filename().string() + ".";
   const size_t size =
       begin.size() + env->GenerateUniqueId().size() + strlen(kTemporary);
   std::vector<std::string> names;
@@ -176,13 +163,13 @@ void DeleteAbandoned(Env* env, const std::string& file) {
         !Slice(name).ends_with(kTemporary)) {
       continue;
     }
-    const std::string path = slash == std::string::npos ? name : folder + name;
+    const std::string abandoned = path.replace_filename(name).string();
     uint64_t modified = 0;
     int64_t now = 0;
-    if (env->GetFileModificationTime(path, &modified).ok() &&
+    if (env->GetFileModificationTime(abandoned, &modified).ok() &&
         env->GetCurrentTime(&now).ok() &&
         static_cast<uint64_t>(now) > modified + kOldSeconds) {
-      env->DeleteFile(path).PermitUncheckedError();
+      env->DeleteFile(abandoned).PermitUncheckedError();
     }
   }
 }
@@ -214,17 +201,19 @@ Status CopyAttributes(int fd, const std::string& file, const struct stat& of) {
              : WriteErrorOf(file);
 }
 
-// Writes a file that is not there yet, with the owner and the permissions of
-// another one. If that is nullptr, its owner alone can read it.
+// Writes to a file that is opened with these flags. One that is created can be
+// read by its owner alone, unless it gets the owner and the permissions of
+// another one, and is synced.
 Status WriteLocal(const std::string& file, const std::string& contents,
-                  const struct stat* as) {
+                  int flags, const struct stat* as) {
   const int fd =
-      open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-           S_IRUSR | S_IWUSR);
+      open(file.c_str(), O_WRONLY | O_CLOEXEC | flags, S_IRUSR | S_IWUSR);
   if (fd < 0) return WriteErrorOf(file);
   Status s = WriteAll(fd, file, contents);
   if (s.ok() && as != nullptr) s = CopyAttributes(fd, file, *as);
-  if (s.ok() && fsync(fd) != 0) s = WriteErrorOf(file);
+  if (s.ok() && (flags & O_CREAT) != 0 && fsync(fd) != 0) {
+    s = WriteErrorOf(file);
+  }
   if (close(fd) != 0 && s.ok()) s = WriteErrorOf(file);
   return s;
 }
@@ -236,7 +225,8 @@ Status WriteAndRename(Env* env, const std::string& file,
   // A unique name, since another process may write the same file.
   const std::string temporary =
       file + "." + env->GenerateUniqueId() + kTemporary;
-  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents, as)
+  Status s = HasLocalFiles(env) ? WriteLocal(temporary, contents,
+                                             O_CREAT | O_EXCL | O_NOFOLLOW, as)
                                 : WriteStringToFile(env, contents, temporary,
                                                     /*should_sync=*/true);
   if (s.ok()) s = env->RenameFile(temporary, file);
@@ -274,11 +264,7 @@ Status WriteOutput(Env* env, const std::string& file,
       (!S_ISCHR(found.st_mode) && !S_ISFIFO(found.st_mode))) {
     return ReplaceFile(env, file, contents);
   }
-  const int fd = open(file.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
-  if (fd < 0) return WriteErrorOf(file);
-  Status s = WriteAll(fd, file, contents);
-  if (close(fd) != 0 && s.ok()) s = WriteErrorOf(file);
-  return s;
+  return WriteLocal(file, contents, O_NOCTTY, /*as=*/nullptr);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

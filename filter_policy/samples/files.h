@@ -22,10 +22,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 Status CheckNoDevice(Env* env, const std::string& file);
 
 // Reads a whole file of at most `max_bytes`, and never waits. Returns
-// InvalidArgument, without reading, if `file` is not a plain file or a symbolic
-// link to one, or is larger; PathNotFound if there is none; and otherwise the
-// error of reading it. If the files of `fs` are not the operating system's, a
-// file is empty if `fs` says that its size is 0, as that of a pipe is.
+// InvalidArgument if `file` is not a plain file or a symbolic link to one, or
+// is larger; PathNotFound if there is none. If the files of `fs` are not the
+// operating system's, a file of size 0, as that of a pipe is, is empty.
 Status ReadPlainFile(FileSystem* fs, const std::string& file,
                      uint64_t max_bytes, std::string* contents);
 inline Status ReadPlainFile(Env* env, const std::string& file,
@@ -39,10 +38,9 @@ inline Status ReadPlainFile(Env* env, const std::string& file,
 // whatever goes wrong. A new file can be read by its owner alone, since it may
 // contain keys. An old one keeps its owner and permissions, and a symbolic link
 // leads where it led. Returns InvalidArgument if that is a device, a pipe or a
-// socket, and IOError if the file cannot be written. A process that dies here
-// leaves a temporary file next to `file`; such a file is deleted by a later
-// call when it is an hour old. Safe for concurrent use by threads and
-// processes.
+// socket. A process that dies here leaves a temporary file next to `file`,
+// which a later call deletes when it is an hour old. Safe for concurrent use by
+// threads and processes.
 Status ReplaceFile(Env* env, const std::string& file,
                    const std::string& contents);
 

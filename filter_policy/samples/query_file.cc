@@ -63,10 +63,8 @@ const char* ParseQuery(Slice line, SampleQuery* query) {
   return nullptr;
 }
 
-// How a line that cannot be parsed is treated.
-enum class BadLines { kRefuseFile, kLeaveOut };
-
-Status ParseQueries(const std::string& source, Slice text, BadLines bad_lines,
+// Bad lines are left out if the text was `saved` here; else it is refused.
+Status ParseQueries(const std::string& source, Slice text, bool saved,
                     std::vector<SampleQuery>* queries,
                     std::vector<std::string>* refused) {
   std::vector<SampleQuery> read;
@@ -77,15 +75,11 @@ Status ParseQueries(const std::string& source, Slice text, BadLines bad_lines,
     const std::string name = source + std::to_string(number);
     SampleQuery query;
     const char* wrong = ParseQuery(line, &query);
-    if (bad_lines == BadLines::kLeaveOut) {
-      if (wrong == nullptr && !has_end) wrong = "is cut off";
-      if (wrong != nullptr) {
-        refused->push_back(name + " is left out: it " + wrong);
-        continue;
-      }
-    }
+    if (saved && wrong == nullptr && !has_end) wrong = "is cut off";
     if (wrong != nullptr) {
-      return Status::InvalidArgument(name + " " + wrong, kAllowed);
+      if (!saved) return Status::InvalidArgument(name + " " + wrong, kAllowed);
+      refused->push_back(name + " is left out: it " + wrong);
+      continue;
     }
     if (IsInverted(query.lo, query.hi, query.hi_inclusive)) {
       refused->push_back(name +
@@ -131,7 +125,7 @@ Status ReadQueryFile(Env* env, const std::string& file,
     return Status::InvalidArgument("query file " + file + " cannot be read",
                                    s.ToString());
   }
-  return ParseQueries(LinesOf(file), contents, BadLines::kRefuseFile, queries,
+  return ParseQueries(LinesOf(file), contents, /*saved=*/false, queries,
                       refused);
 }
 
@@ -144,10 +138,7 @@ Status ReadSavedQueries(Env* env, const std::string& file,
   if (!s.ok()) return s;
   if (fingerprint != nullptr) *fingerprint = Fingerprint(contents);
   return ParseQueries(LinesOf(file), contents,
-                      Slice(contents).starts_with(kHeader)
-                          ? BadLines::kLeaveOut
-                          : BadLines::kRefuseFile,
-                      queries, refused);
+                      Slice(contents).starts_with(kHeader), queries, refused);
 }
 
 std::string QueryLine(const SampleQuery& query) {
@@ -183,7 +174,7 @@ Status ParseSeeds(const std::string& option,
   std::replace(lines.begin(), lines.end(), ',', '\n');
   std::replace(lines.begin(), lines.end(), '-', '\t');
   std::vector<std::string> refused;
-  return ParseQueries("seeds, query ", lines, BadLines::kRefuseFile, queries,
+  return ParseQueries("seeds, query ", lines, /*saved=*/false, queries,
                       &refused);
 }
 

@@ -42,10 +42,9 @@ uint64_t HashOf(const SampleQuery& query) {
 }  // namespace
 
 QueryQueue::QueryQueue(size_t capacity, uint32_t sample_every)
-    : capacity_(std::max<size_t>(capacity, 1)),
-      unsampled_(std::max<uint32_t>(sample_every, 1) - 1),
-      owner_(NextQueueNumber() << 32),
-      slot_((owner_ >> 32) % kSlots) {}
+    : owner_(NextQueueNumber() << 32), slot_((owner_ >> 32) % kSlots) {
+  SetLimits(capacity, sample_every);
+}
 
 void QueryQueue::SetLimits(size_t capacity, uint32_t sample_every) {
   capacity_.store(std::max<size_t>(capacity, 1), std::memory_order_relaxed);
@@ -209,16 +208,6 @@ uint64_t QueryQueue::Fingerprint() const {
 
 // ---- Empty queries ----
 
-namespace {
-
-std::string WithNumber(const Slice& prefix, uint64_t number) {
-  std::string key = prefix.ToString();
-  PutFixed64(&key, EndianSwapValue(number));
-  return key;
-}
-
-}  // namespace
-
 void GapQueries::Pass(const Slice& key) {
   if (passed_++ % every_ == 0 && passed_ > 1) AddBetween(last_, key);
   last_.assign(key.data(), key.size());
@@ -235,9 +224,12 @@ void GapQueries::AddBetween(const Slice& low, const Slice& high) {
   // Every other query is a point.
   const uint64_t width = queries_.size() % 2 == 0 ? 0 : (above - below) / 64;
   const uint64_t hi = lo + std::min(width, above - 1 - lo);
-  const Slice prefix(high.data(), shared);
-  queries_.push_back({WithNumber(prefix, lo), WithNumber(prefix, hi),
-                      /*hi_inclusive=*/true});
+  const auto with_number = [&](uint64_t number) {
+    std::string key(high.data(), shared);
+    PutFixed64(&key, EndianSwapValue(number));
+    return key;
+  };
+  queries_.push_back({with_number(lo), with_number(hi), /*hi_inclusive=*/true});
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The sample query queue (Proteus paper, section 6.1): a bounded, first in
-//  first out queue of recent queries that found nothing. Readers of a column
-//  family record every Nth of these queries; a filter that designs itself takes
-//  a snapshot when it is built.
+//  The sample query queue (Proteus paper, section 6.1): a bounded queue of
+//  recent queries that found nothing. Readers of a column family record every
+//  Nth of these queries; a filter that designs itself takes a snapshot.
 //
 //  Recording must not slow down reads. As in Abseil's hashtablez sampler, a
 //  thread counts down in its own memory, all other code is out of line, and a
@@ -61,8 +60,7 @@ struct SamplesOfFile {
 // True if the query finds nothing in a file because it lies beyond all keys.
 inline bool LiesBeyond(const SampleQuery& query, const Slice& smallest,
                        const Slice& largest) {
-  const int upper = Slice(query.hi).compare(smallest);
-  return upper < 0 || (upper == 0 && !query.hi_inclusive) ||
+  return IsInverted(smallest, query.hi, query.hi_inclusive) ||
          Slice(query.lo).compare(largest) > 0;
 }
 
@@ -77,9 +75,7 @@ class QueryQueue {
   // longer queries holds fewer of them.
   static constexpr size_t kMaxBytesPerQuery = 256;
 
-  // Holds the `capacity` latest queries, or as many of them as fit into
-  // capacity
-  // * kMaxBytesPerQuery bytes, and at least one. Tick asks for every
+  // Holds the `capacity` latest queries, or at least one. Tick asks for every
   // `sample_every`-th query. 0 means 1.
   explicit QueryQueue(size_t capacity = kDefaultCapacity,
                       uint32_t sample_every = kDefaultSampleEvery);
@@ -87,11 +83,9 @@ class QueryQueue {
   QueryQueue(const QueryQueue&) = delete;
   QueryQueue& operator=(const QueryQueue&) = delete;
 
-  // Called by readers for each query that found nothing, or that may turn out
-  // to have found nothing. Returns true for every `sample_every`-th call of a
-  // thread; the reader then records the query, at once or later. The first
-  // thread starts with a full count and other threads in between, so that
-  // threads with few queries each are sampled too.
+  // Called by readers for each query that may find nothing. Returns true for
+  // every `sample_every`-th call of a thread; the reader then records the
+  // query. Threads start in between, so that those with few queries count too.
   bool Tick() {
     uint64_t& slot = countdowns_[slot_];
     // One comparison for two cases: the difference is large if the count has
@@ -101,8 +95,8 @@ class QueryQueue {
   }
 
   // Adds a query from the read path. Never waits: the query is dropped if
-  // another thread is using the queue, or if a key is longer than
-  // kMaxRecordedKey. An inverted range is dropped too.
+  // another thread is using the queue, if a key is longer than kMaxRecordedKey,
+  // or if the range is inverted.
   void Record(const Slice& lo, const Slice& hi, bool hi_inclusive);
 
   // Adds a query, dropping the oldest ones if the queue is full.
@@ -110,16 +104,15 @@ class QueryQueue {
 
   // All queries, oldest first.
   std::vector<SampleQuery> Snapshot() const;
-  // About `most` of the queries that do not lie beyond these keys: between half
-  // and twice as many, evenly spread from the oldest to the latest, or all if
-  // there are fewer.
+  // About `most` of the queries that do not lie beyond these keys, within a
+  // factor of two: evenly spread, or all if there are fewer.
   SamplesOfFile SnapshotFor(const Slice& smallest, const Slice& largest,
                             size_t most) const;
   // A hash of all queries, whatever their order.
   uint64_t Fingerprint() const;
 
   // Queries held, queries ever added by Add or Record, and queries that Record
-  // dropped. Exact while no thread adds a query.
+  // dropped.
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   uint64_t recorded() const {
     return recorded_.load(std::memory_order_relaxed);
@@ -140,8 +133,8 @@ class QueryQueue {
   uint32_t sample_every() const {
     return static_cast<uint32_t>(unsampled() + 1);
   }
-  // Changes both. If the queue holds more queries, the oldest ones go when the
-  // next one comes.
+  // If the queue holds more queries, the oldest ones go when the next one
+  // comes.
   void SetLimits(size_t capacity, uint32_t sample_every);
 
   // Counts the queue's memory in a cap (kept_memory.h), or in none if that is
@@ -161,8 +154,8 @@ class QueryQueue {
   }
   // These functions require mutex_.
   SampleQuery PopOldest();
-  // Makes room for a query of `bytes` bytes. Returns an object for the query,
-  // whose strings may have the memory of a dropped query.
+  // Makes room for a query of `bytes` bytes. Returns a dropped query, if any,
+  // whose memory may be used.
   SampleQuery MakeRoom(size_t bytes);
   // Returns false if there is no memory for the query. `wait` is as in
   // KeptMemory.
@@ -171,9 +164,8 @@ class QueryQueue {
   bool Count(size_t bytes, bool wait);
 
   // In each slot, the upper half is the number of the queue that counts there,
-  // and the lower half is the number of unsampled calls before the next
-  // sampled one. Numbers are never reused, so a queue cannot be mistaken for an
-  // earlier one at the same address.
+  // which is never reused, and the lower half is the number of unsampled calls
+  // before the next sampled one.
   inline static thread_local uint64_t countdowns_[kSlots] = {};
 
   std::atomic<size_t> capacity_;
@@ -201,10 +193,9 @@ class QueryQueue {
 
 // ---- Empty queries ----
 
-// Queries that match no key of an SST file, to measure its filter with: the
-// sampled queries that are empty there or, without samples, generated ones.
-// Both are found in one pass over the file's keys in ascending order. A key
-// may be passed several times.
+// Queries that match no key of an SST file, to measure its filter with: sampled
+// or generated ones. Both are found in one pass over the file's keys in
+// ascending order. A key may be passed several times.
 
 // Picks the queries that match no key from given ones.
 class EmptySamples {

@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
+#include <locale>
 
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
@@ -49,14 +50,9 @@ std::string SampleStore::SamplesFile(const std::string& column_family) const {
   }
   std::string name;
   for (const char c : column_family) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-                       (c >= 'a' && c <= 'z');
-    if (plain) {
-      name += c;
-    } else {
-      name += '%';
-      name += Slice(&c, 1).ToString(/*hex=*/true);
-    }
+    const bool plain = std::isalnum(c, std::locale::classic());
+    name +=
+        plain ? std::string(1, c) : "%" + Slice(&c, 1).ToString(/*hex=*/true);
   }
   if (name.size() > kMaxNameBytes) {
     // The hyphen is no plain character, so the name cannot be that of another
@@ -120,7 +116,11 @@ void SampleStore::ReadSeeds(Env* env) {
   if (!s.ok()) bad_seeds_.push_back(s.ToString());
 }
 
-void SampleStore::ForgetIdle() {
+SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
+                                          Env* env, Logger* logger) {
+  const auto found = entries_.find(column_family);
+  if (found != entries_.end()) return &found->second;
+  // The queue that has been idle for longest goes, if there are too many.
   size_t idle = 0;
   auto oldest = entries_.end();
   for (auto it = entries_.begin(); it != entries_.end(); ++it) {
@@ -131,13 +131,6 @@ void SampleStore::ForgetIdle() {
     }
   }
   if (idle > kMaxIdle) entries_.erase(oldest);
-}
-
-SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
-                                          Env* env, Logger* logger) {
-  const auto found = entries_.find(column_family);
-  if (found != entries_.end()) return &found->second;
-  ForgetIdle();
   Entry& entry = entries_[column_family];
   entry.queue =
       std::make_shared<QueryQueue>(options_.capacity, options_.sample_every);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The sample query queues of a filter policy, one for each column family, and
-//  the files that they start from and survive in.
-//
-//  A queue is made when it is first asked for, and saved when the last open DB
-//  that uses it is closed (open_families.h); the Options that hold the policy
-//  may live on. DBs that are opened with the same policy share its queues.
+//  the files that they start from and survive in. A queue is made when it is
+//  first asked for, and saved when the last open DB that uses it is closed. DBs
+//  that are opened with the same policy share its queues.
 
 #pragma once
 
@@ -34,10 +32,8 @@ struct SampleStoreOptions {
   std::string seeds;
 
   // File in which the queue of column family "default" is saved, and from which
-  // it is restored. For another column family, a dot and its name are appended,
-  // with %XX for all characters but letters and digits. If the appended name
-  // takes more than kMaxNameBytes, a hyphen and a hash replace its end. Empty
-  // if queues are not saved.
+  // it is restored; empty for none. For another column family, a dot and its
+  // name are appended (SamplesFile).
   std::string samples_file;
 };
 
@@ -54,16 +50,12 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   void SetLimits(size_t capacity, uint32_t sample_every);
 
   // InvalidArgument if `seeds` are malformed, if a file is a device or a pipe,
-  // as no file becomes by itself, or if the samples file's path is relative or
-  // its folder is missing, as the samples would be lost. A file that is
-  // missing, or cannot be used, keeps no DB from opening: files are read when
-  // they are needed, and a bad one is then logged and left as it is. Damaged
-  // parts of a file that was saved here are logged and left out
-  // (ReadSavedQueries).
+  // or if the samples file's path is relative or its folder is missing, as the
+  // samples would be lost. Other errors of files keep no DB from opening.
   Status Validate(Env* env) const;
 
-  // The queue of a column family, which is made, and restored or seeded, unless
-  // it exists. Never nullptr.
+  // The queue of a column family, which is made and restored or seeded unless
+  // it exists.
   std::shared_ptr<QueryQueue> Queue(const std::string& column_family, Env* env,
                                     Logger* logger);
 
@@ -79,13 +71,12 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
   // any more. Called before the first Open.
   void WhenClosed(std::function<void(const std::string&)> then);
 
-  // Saves the queue of a column family if it has new queries and a samples file
-  // is configured. If the file was written from elsewhere since it was restored
-  // or saved, for instance by another instance of the DB, the new queries are
-  // added to the queries in the file.
+  // Saves the queue of a column family if it has new queries and a samples
+  // file. They are added to the file's if that was written from elsewhere.
   Status Save(const std::string& column_family, Env* env);
 
-  // A file's name may have 255 bytes; this leaves enough for the rest of it.
+  // The name has %XX for all characters but letters and digits, and a hyphen
+  // and a hash for its end if it is too long: a file's name may have 255 bytes.
   static constexpr size_t kMaxNameBytes = 120;
   std::string SamplesFile(const std::string& column_family) const;
   const SampleStoreOptions& options() const { return options_; }
@@ -105,8 +96,6 @@ class SampleStore : public std::enable_shared_from_this<SampleStore> {
 
   // These functions require mutex_.
   Entry* GetEntry(const std::string& column_family, Env* env, Logger* logger);
-  // Drops the queue that has been idle for longest, if there are too many.
-  void ForgetIdle();
   void ReadSeeds(Env* env);
   Status SaveEntry(const std::string& column_family, Entry* entry, Env* env);
   void Close(const std::string& column_family, Env* env, Logger* logger);

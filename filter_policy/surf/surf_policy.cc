@@ -28,12 +28,12 @@ const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
   using Options = SurfPolicyOptions;
   static const auto* const info =
       new std::unordered_map<std::string, OptionTypeInfo>{
-          {kHashOption, UInt32Option(offsetof(Options, hash_suffix_bits),
-                                     BitsRange(kHashOption))},
-          {kRealOption, UInt32Option(offsetof(Options, real_suffix_bits),
-                                     BitsRange(kRealOption))},
-          {kPrefixOption, UInt32Option(offsetof(Options, prefix_suffix_bits),
-                                       BitsRange(kPrefixOption))},
+          {kHashOption,
+           Described(&Options::hash_suffix_bits, BitsRange(kHashOption))},
+          {kRealOption,
+           Described(&Options::real_suffix_bits, BitsRange(kRealOption))},
+          {kPrefixOption,
+           Described(&Options::prefix_suffix_bits, BitsRange(kPrefixOption))},
       };
   return *info;
 }

@@ -195,7 +195,7 @@ TEST(MissCacheTest, FindsWhatItsGapsContain) {
   EXPECT_EQ("-", EndOf(misses, "b5"));
   EXPECT_EQ("-", EndOf(misses, "b0"));
   EXPECT_EQ("-", EndOf(misses, "b2", /*file=*/2));
-  EXPECT_EQ(1u, misses.Counts().stored);
+  EXPECT_EQ(1u, misses.stored());
 }
 
 TEST(MissCacheTest, AGapReplacesItsParts) {

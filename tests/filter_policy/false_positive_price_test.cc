@@ -4,14 +4,13 @@
 //  fluctuating cost does not leave. Seeks stop waiting where that saves
 //  nothing.
 
-#include "filter_policy/false_positive_price.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/open_db/seek_backoff.h"
+#include "filter_policy/query_demand.h"
 #include "rocksdb/statistics.h"
 #include "util/random.h"
 

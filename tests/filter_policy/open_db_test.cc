@@ -326,7 +326,7 @@ TEST(LevelSumsTest, FiltersInUseAndOthers) {
   LevelSums sums;
   EXPECT_EQ(2u, SumByLevel(StateOf(), &sums).size());
   EXPECT_EQ(4u, sums.files);
-  EXPECT_EQ(3u, sums.used());
+  EXPECT_EQ(3u, sums.used_files);
   EXPECT_EQ(48u, sums.entries);
   EXPECT_EQ(50u, sums.keys);
   EXPECT_EQ(15u, sums.filter_bytes);

@@ -598,7 +598,6 @@ bool RepairBlock(const SplitBlock& damaged, Dice* random, std::string* block) {
     memcpy(writer.AddPart(num_keys, begin, design, payload.size()),
            payload.data(), payload.size());
     AddSecondUnit(damaged, unit.entry, design, random, &writer);
-    writer.FinishPart(header.salt);
     keys += num_keys;
   }
   if (header.kind == FilterKind::kAlwaysTrue) {
