@@ -23,11 +23,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-enum class FactType : uint8_t {
-  kCounter,  // never falls as long as what it is about exists
-  kGauge,
-};
-
 // std::monostate for what is unknown: null in JSON, no sample in Prometheus.
 using FactValue =
     std::variant<std::monostate, bool, uint64_t, double, std::string>;
@@ -50,15 +45,14 @@ template <typename Of>
 struct Fact {
   // `get` is a member of the class, or a function of its objects.
   template <typename Get>
-  Fact(std::string fact_name, FactType fact_type, std::string fact_help,
-       Get get)
+  Fact(std::string fact_name, bool counter, std::string fact_help, Get get)
       : name(std::move(fact_name)),
-        type(fact_type),
+        is_counter(counter),
         help(std::move(fact_help)),
         value([get](const Of& of) { return ValueOf(std::invoke(get, of)); }) {}
 
   std::string name;
-  FactType type;
+  bool is_counter;   // never falls as long as what it is about exists
   std::string help;  // a sentence for people
   std::function<FactValue(const Of&)> value;
 };
@@ -72,7 +66,7 @@ void AddFactsOf(const std::string& name, Part Of::*member,
                 const Facts<Part>& part, Facts<Of>* facts,
                 bool Part::*known = nullptr) {
   for (const Fact<Part>& fact : part) {
-    facts->push_back({name + "." + fact.name, fact.type, fact.help,
+    facts->push_back({name + "." + fact.name, fact.is_counter, fact.help,
                       [member, known, value = fact.value](const Of& of) {
                         return known == nullptr || of.*member.*known
                                    ? value(of.*member)

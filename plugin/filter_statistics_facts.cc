@@ -16,8 +16,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr FactType kCounter = FactType::kCounter;
-constexpr FactType kGauge = FactType::kGauge;
+// Values of Fact::is_counter.
+constexpr bool kCounter = true;
+constexpr bool kGauge = false;
 
 // ---- The facts ----
 
@@ -46,27 +47,6 @@ const Facts<FilterSeeks>& SeeksFacts() {
        &Of::deletion_skips},
       {"fpr", kGauge,
        "False positives among the seeks for which the file had nothing.",
-       &Of::fpr},
-  };
-  return facts;
-}
-
-const Facts<FilterLookups>& LookupsFacts() {
-  using Of = FilterLookups;
-  static const auto& facts = *new Facts<Of>{
-      {"unasked", kCounter,
-       "Reads of SST files by Get and MultiGet that no filter answered.",
-       &Of::unasked},
-      {"asked", kCounter,
-       "Reads of SST files by Get and MultiGet that asked the file's filter.",
-       &Of::asked},
-      {"negatives", kCounter, "Gets whose file was not read.", &Of::negatives},
-      {"true_positives", kCounter, "Gets whose file was read rightly.",
-       &Of::true_positives},
-      {"false_positives", kCounter, "Gets whose file was read in vain.",
-       &Of::false_positives},
-      {"fpr", kGauge,
-       "False positives among the Gets for which the file had nothing.",
        &Of::fpr},
   };
   return facts;
@@ -142,7 +122,25 @@ Facts<FilterSums> MakeSumsFacts() {
   facts.insert(facts.end(), filters.begin(), filters.end());
   AddFactsOf("bounded_seeks", &Of::bounded_seeks, SeeksFacts(), &facts);
   AddFactsOf("unbounded_seeks", &Of::unbounded_seeks, SeeksFacts(), &facts);
-  AddFactsOf("gets", &Of::gets, LookupsFacts(), &facts);
+  using Gets = FilterLookups;
+  const Facts<Gets> gets = {
+      {"unasked", kCounter,
+       "Reads of SST files by Get and MultiGet that no filter answered.",
+       &Gets::unasked},
+      {"asked", kCounter,
+       "Reads of SST files by Get and MultiGet that asked the file's filter.",
+       &Gets::asked},
+      {"negatives", kCounter, "Gets whose file was not read.",
+       &Gets::negatives},
+      {"true_positives", kCounter, "Gets whose file was read rightly.",
+       &Gets::true_positives},
+      {"false_positives", kCounter, "Gets whose file was read in vain.",
+       &Gets::false_positives},
+      {"fpr", kGauge,
+       "False positives among the Gets for which the file had nothing.",
+       &Gets::fpr},
+  };
+  AddFactsOf("gets", &Of::gets, gets, &facts);
   return facts;
 }
 
@@ -151,132 +149,111 @@ const Facts<FilterSums>& SumsFacts() {
   return facts;
 }
 
-const Facts<TickerGets>& TickerFacts() {
-  using Of = TickerGets;
-  static const auto& facts = *new Facts<Of>{
-      {"negatives", kCounter,
-       "Keys that filters denied to Get and MultiGet, of all column families "
-       "and kinds of filters.",
-       &Of::negatives},
-      {"true_positives", kCounter,
-       "Keys that filters let through to Get and MultiGet, and that were "
-       "there.",
-       &Of::true_positives},
-      {"false_positives", kCounter,
-       "Keys that filters let through to Get and MultiGet, and that were not "
-       "there.",
-       &Of::false_positives},
-  };
-  return facts;
-}
-
-const Facts<FilterBuilds>& BuildsFacts() {
-  using Of = FilterBuilds;
-  static const auto& facts = *new Facts<Of>{
-      {"filters", kCounter, "Filters built for new SST files.", &Of::filters},
-      {"keys", kCounter, "Keys of the filters built for new SST files.",
-       &Of::keys},
-      {"filter_bytes", kCounter, "Size of the filters built for new SST files.",
-       &Of::filter_bytes},
-      {"model_micros", kCounter, "Time to choose designs of filters.",
-       &Of::model_micros},
-      {"build_micros", kCounter,
-       "Time to build filters, once their keys and designs were known.",
-       &Of::build_micros},
-  };
-  return facts;
-}
-
-const Facts<MissCacheStatistics>& MissCacheFacts() {
-  using Of = MissCacheStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"bytes", kGauge, "Size of the DB's cache of reads in vain.", &Of::bytes},
-      {"stored", kCounter, "Reads in vain that the cache was told of.",
-       &Of::stored},
-      {"hits", kCounter, "Reads of files that the cache has spared.",
-       &Of::hits},
-  };
-  return facts;
-}
-
-const Facts<KeptMemoryStatistics>& KeptMemoryFacts() {
-  using Of = KeptMemoryStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"bytes", kGauge,
-       "Memory kept beside filters by all DBs that share its limit.",
-       &Of::bytes},
-      {"max_bytes", kGauge, "Memory that may be kept beside filters.",
-       &Of::max_bytes},
-  };
-  return facts;
-}
-
-const Facts<SampleQueueStatistics>& SamplesFacts() {
-  using Of = SampleQueueStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"held", kGauge, "Sample queries held.", &Of::held},
-      {"capacity", kGauge, "Sample queries that can be held.", &Of::capacity},
-      {"sample_every", kGauge, "Empty queries for each that is sampled.",
-       &Of::sample_every},
-      {"recorded", kCounter,
-       "Sample queries ever held, those seeded or restored included.",
-       &Of::recorded},
-      {"sampled", kCounter, "Sample queries taken from queries.", &Of::sampled},
-      {"dropped", kCounter,
-       "Sample queries lost to other threads, or too long.", &Of::dropped},
-      {"age_seconds", kGauge, "Time since the samples were begun.",
-       &Of::age_seconds},
-  };
-  return facts;
-}
-
-const Facts<RefreshStatistics>& RefreshFacts() {
-  using Of = RefreshStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"runs", kCounter, "Refreshes of filters that ended.", &Of::runs},
-      {"failures", kCounter, "Refreshes of filters that ended with an error.",
-       &Of::failures},
-      {"last_end_unix_time", kGauge,
-       "When the last refresh of filters ended; 0 before that.",
-       &Of::last_end_unix_time},
-      {"files_rewritten", kCounter, "SST files rewritten for new filters.",
-       &Of::files_rewritten},
-      {"bytes_read", kCounter, "Bytes of SST files read to learn their keys.",
-       &Of::bytes_read},
-      {"bytes_rewritten", kCounter,
-       "Bytes of SST files rewritten for new filters.", &Of::bytes_rewritten},
-      {"running", kGauge, "1 while filters are refreshed, else 0.",
-       &Of::running},
-      {"bytes", kGauge, "Bytes of all SST files when the refresh began.",
-       &Of::bytes},
-      {"bytes_decided", kGauge,
-       "Bytes of the SST files whose outcome the running refresh knows.",
-       &Of::bytes_decided},
-      {"running_seconds", kGauge, "Time since the running refresh began.",
-       &Of::running_seconds},
-      {"seconds_left", kGauge,
-       "Time until the running refresh ends, at its pace.", &Of::seconds_left},
-  };
-  return facts;
-}
-
 Facts<FilterStatistics> MakeFamilyFacts() {
   using Of = FilterStatistics;
+  using Misses = MissCacheStatistics;
+  using Memory = KeptMemoryStatistics;
+  using Samples = SampleQueueStatistics;
+  using Refreshes = RefreshStatistics;
   Facts<Of> facts = {
       {"live_files", kGauge, "SST files in the tree, open or not.",
        &Of::live_files},
   };
   AddFactsOf("total", &Of::total, SumsFacts(), &facts);
   // Unknown without a Statistics object.
-  AddFactsOf("ticker_gets", &Of::ticker_gets, TickerFacts(), &facts,
+  const Facts<TickerGets> ticker_gets = {
+      {"negatives", kCounter,
+       "Keys that filters denied to Get and MultiGet, of all column families "
+       "and kinds of filters.",
+       &TickerGets::negatives},
+      {"true_positives", kCounter,
+       "Keys that filters let through to Get and MultiGet, and that were "
+       "there.",
+       &TickerGets::true_positives},
+      {"false_positives", kCounter,
+       "Keys that filters let through to Get and MultiGet, and that were not "
+       "there.",
+       &TickerGets::false_positives},
+  };
+  AddFactsOf("ticker_gets", &Of::ticker_gets, ticker_gets, &facts,
              &TickerGets::known);
-  AddFactsOf("builds", &Of::builds, BuildsFacts(), &facts);
-  AddFactsOf("miss_cache", &Of::miss_cache, MissCacheFacts(), &facts);
-  AddFactsOf("kept_memory", &Of::kept_memory, KeptMemoryFacts(), &facts);
+  const Facts<FilterBuilds> builds = {
+      {"filters", kCounter, "Filters built for new SST files.",
+       &FilterBuilds::filters},
+      {"keys", kCounter, "Keys of the filters built for new SST files.",
+       &FilterBuilds::keys},
+      {"filter_bytes", kCounter, "Size of the filters built for new SST files.",
+       &FilterBuilds::filter_bytes},
+      {"model_micros", kCounter, "Time to choose designs of filters.",
+       &FilterBuilds::model_micros},
+      {"build_micros", kCounter,
+       "Time to build filters, once their keys and designs were known.",
+       &FilterBuilds::build_micros},
+  };
+  AddFactsOf("builds", &Of::builds, builds, &facts);
+  const Facts<Misses> miss_cache = {
+      {"bytes", kGauge, "Size of the DB's cache of reads in vain.",
+       &Misses::bytes},
+      {"stored", kCounter, "Reads in vain that the cache was told of.",
+       &Misses::stored},
+      {"hits", kCounter, "Reads of files that the cache has spared.",
+       &Misses::hits},
+  };
+  AddFactsOf("miss_cache", &Of::miss_cache, miss_cache, &facts);
+  const Facts<Memory> kept_memory = {
+      {"bytes", kGauge,
+       "Memory kept beside filters by all DBs that share its limit.",
+       &Memory::bytes},
+      {"max_bytes", kGauge, "Memory that may be kept beside filters.",
+       &Memory::max_bytes},
+  };
+  AddFactsOf("kept_memory", &Of::kept_memory, kept_memory, &facts);
   // Unknown without a queue.
-  AddFactsOf("samples", &Of::samples, SamplesFacts(), &facts,
-             &SampleQueueStatistics::exists);
-  AddFactsOf("refresh", &Of::refresh, RefreshFacts(), &facts);
+  const Facts<Samples> samples = {
+      {"held", kGauge, "Sample queries held.", &Samples::held},
+      {"capacity", kGauge, "Sample queries that can be held.",
+       &Samples::capacity},
+      {"sample_every", kGauge, "Empty queries for each that is sampled.",
+       &Samples::sample_every},
+      {"recorded", kCounter,
+       "Sample queries ever held, those seeded or restored included.",
+       &Samples::recorded},
+      {"sampled", kCounter, "Sample queries taken from queries.",
+       &Samples::sampled},
+      {"dropped", kCounter,
+       "Sample queries lost to other threads, or too long.", &Samples::dropped},
+      {"age_seconds", kGauge, "Time since the samples were begun.",
+       &Samples::age_seconds},
+  };
+  AddFactsOf("samples", &Of::samples, samples, &facts, &Samples::exists);
+  const Facts<Refreshes> refresh = {
+      {"runs", kCounter, "Refreshes of filters that ended.", &Refreshes::runs},
+      {"failures", kCounter, "Refreshes of filters that ended with an error.",
+       &Refreshes::failures},
+      {"last_end_unix_time", kGauge,
+       "When the last refresh of filters ended; 0 before that.",
+       &Refreshes::last_end_unix_time},
+      {"files_rewritten", kCounter, "SST files rewritten for new filters.",
+       &Refreshes::files_rewritten},
+      {"bytes_read", kCounter, "Bytes of SST files read to learn their keys.",
+       &Refreshes::bytes_read},
+      {"bytes_rewritten", kCounter,
+       "Bytes of SST files rewritten for new filters.",
+       &Refreshes::bytes_rewritten},
+      {"running", kGauge, "1 while filters are refreshed, else 0.",
+       &Refreshes::running},
+      {"bytes", kGauge, "Bytes of all SST files when the refresh began.",
+       &Refreshes::bytes},
+      {"bytes_decided", kGauge,
+       "Bytes of the SST files whose outcome the running refresh knows.",
+       &Refreshes::bytes_decided},
+      {"running_seconds", kGauge, "Time since the running refresh began.",
+       &Refreshes::running_seconds},
+      {"seconds_left", kGauge,
+       "Time until the running refresh ends, at its pace.",
+       &Refreshes::seconds_left},
+  };
+  AddFactsOf("refresh", &Of::refresh, refresh, &facts);
   return facts;
 }
 
@@ -490,7 +467,7 @@ const std::vector<StatisticsFact>& StatisticsFacts() {
     for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
       const bool of_level = Slice(fact.name).starts_with(total);
       facts->push_back({of_level ? fact.name.substr(total.size()) : fact.name,
-                        fact.help, fact.type == kCounter,
+                        fact.help, fact.is_counter,
                         of_level ? "level"
                         : Slice(fact.name).starts_with("ticker_gets")
                             ? "db"
@@ -507,7 +484,7 @@ std::string ToPrometheus(const std::vector<FilterStatistics>& statistics) {
   for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
     if (Slice(fact.name).starts_with("total.")) continue;
     const bool of_db = Slice(fact.name).starts_with("ticker_gets.");
-    Metric metric(fact.name, fact.type == kCounter, fact.help, &text);
+    Metric metric(fact.name, fact.is_counter, fact.help, &text);
     std::set<std::string> dbs;
     for (const FilterStatistics& family : statistics) {
       Labels labels = {{"db", family.db}};
@@ -518,7 +495,7 @@ std::string ToPrometheus(const std::vector<FilterStatistics>& statistics) {
     }
   }
   for (const Fact<FilterSums>& fact : SumsFacts()) {
-    Metric metric(fact.name, fact.type == kCounter, fact.help, &text);
+    Metric metric(fact.name, fact.is_counter, fact.help, &text);
     for (const FilterStatistics& family : statistics) {
       for (const LevelFilterStatistics& level : family.levels) {
         metric.Add({{"db", family.db},
