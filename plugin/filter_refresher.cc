@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 #include <thread>
 
@@ -19,36 +20,16 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 const char* ToString(RefreshOutcome outcome) {
-  using Outcome = RefreshOutcome;
-  switch (outcome) {
-    case Outcome::kRewritten:
-      return "rewritten";
-    case Outcome::kWouldRewrite:
-      return "would be rewritten";
-    case Outcome::kNotAsked:
-      return "not asked";
-    case Outcome::kTooLittleGain:
-      return "too little gain";
-    case Outcome::kUnfiltered:
-      return "unfiltered";
-    case Outcome::kLimitReached:
-      return "limit reached";
-    case Outcome::kBeingCompacted:
-      return "being compacted";
-    case Outcome::kGone:
-      return "gone";
-    case Outcome::kDamaged:
-      return "damaged";
-    case Outcome::kFailed:
-      return "failed";
-    case Outcome::kNotReached:
-      return "not reached";
-    case Outcome::kHasFilter:
-      return "has RocksDB's filter";
-    case Outcome::kNotSelected:
-      return "not selected";
-  }
-  return "unknown";
+  // In the order of the outcomes.
+  constexpr const char* kNames[] = {"rewritten",       "would be rewritten",
+                                    "not asked",       "too little gain",
+                                    "unfiltered",      "limit reached",
+                                    "being compacted", "gone",
+                                    "damaged",         "failed",
+                                    "not reached",     "has RocksDB's filter",
+                                    "not selected"};
+  const auto i = static_cast<size_t>(outcome);
+  return i < std::size(kNames) ? kNames[i] : "unknown";
 }
 
 Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,

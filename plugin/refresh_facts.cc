@@ -15,6 +15,7 @@
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -29,27 +30,18 @@ using Bound = std::optional<std::string>;
 // The values of options as texts. The functions Parse return false for texts
 // that are none.
 
-// Appends the level that is given by one to three digits.
-bool AddLevel(const std::string& text, Levels* levels) {
-  constexpr size_t kMaxDigits = 3;
-  if (text.empty() || text.size() > kMaxDigits ||
-      text.find_first_not_of("0123456789") != std::string::npos) {
-    return false;
-  }
-  levels->push_back(std::stoi(text));
-  return true;
-}
-
 bool Parse(const std::string& text, Levels* levels) {
+  constexpr size_t kMaxDigits = 3;
   levels->clear();
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find(',', begin), text.size());
-    if (!AddLevel(text.substr(begin, end - begin), levels)) return false;
-    begin = end + 1;
+  for (const std::string& level : StringSplit(text, ',')) {
+    if (level.empty() || level.size() > kMaxDigits ||
+        level.find_first_not_of("0123456789") != std::string::npos) {
+      return false;
+    }
+    levels->push_back(std::stoi(level));
   }
   return text.empty() || text.back() != ',';
 }
-
 bool Parse(const std::string& text, bool* flag) {
   return ParseBoolean(text, flag);
 }
@@ -57,34 +49,15 @@ bool Parse(const std::string& text, Bound* key) {
   key->reset();
   return text.empty() || ParseKey(text, &key->emplace());
 }
-bool Parse(const std::string& text, uint64_t* number) {
-  return ParseWholeNumber(text, number);
-}
-bool Parse(const std::string& text, uint32_t* number) {
-  uint64_t parsed = 0;
-  if (!ParseWholeNumber(text, &parsed) || parsed > UINT32_MAX) return false;
-  *number = static_cast<uint32_t>(parsed);
-  return true;
-}
 bool Parse(const std::string& text, double* number) {
   return ParseDecimal(text, number);
 }
-
-std::string Print(bool flag, int /*digits*/) { return flag ? "true" : "false"; }
-std::string Print(const Levels& levels, int /*digits*/) {
-  return LevelsText(levels);
-}
-std::string Print(const Bound& key, int /*digits*/) {
-  return key ? "0x" + Slice(*key).ToString(/*hex=*/true) : "";
-}
-std::string Print(uint64_t number, int /*digits*/) {
-  return std::to_string(number);
-}
-std::string Print(uint32_t number, int digits) {
-  return Print(uint64_t{number}, digits);
-}
-std::string Print(double number, int digits) {
-  return DecimalText(number, digits);
+template <typename Whole>
+bool Parse(const std::string& text, Whole* number) {
+  uint64_t parsed = 0;
+  const bool is_one = ParseWholeNumber(text, &parsed);
+  *number = static_cast<Whole>(parsed);
+  return is_one && *number == parsed;
 }
 
 struct RefreshOption {
@@ -142,7 +115,21 @@ bool IsAllowed(const RefreshOption& option, const Options& options) {
 
 std::string Print(const RefreshOption& option, const Options& options) {
   return std::visit(
-      [&](auto member) { return Print(options.*member, option.digits); },
+      [&](auto member) -> std::string {
+        const auto& value = options.*member;
+        using Value = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<Value, bool>) {
+          return value ? "true" : "false";
+        } else if constexpr (std::is_same_v<Value, Levels>) {
+          return LevelsText(value);
+        } else if constexpr (std::is_same_v<Value, Bound>) {
+          return value ? "0x" + Slice(*value).ToString(/*hex=*/true) : "";
+        } else if constexpr (std::is_same_v<Value, double>) {
+          return DecimalText(value, option.digits);
+        } else {
+          return std::to_string(value);
+        }
+      },
       option.member);
 }
 
@@ -150,17 +137,6 @@ Status Refuse(const RefreshOption& option, const std::string& text) {
   return Status::InvalidArgument(std::string("RefreshOptions: ") + option.name +
                                  "=" + text +
                                  " is not allowed; allowed: " + option.allowed);
-}
-
-Status ParseOption(const RefreshOption& option, const std::string& text,
-                   RefreshOptions* options) {
-  RefreshOptions changed = *options;
-  const bool is_parsed =
-      std::visit([&](auto member) { return Parse(text, &(changed.*member)); },
-                 option.member);
-  if (!is_parsed || !IsAllowed(option, changed)) return Refuse(option, text);
-  *options = std::move(changed);
-  return Status::OK();
 }
 
 Record RecordOf(const RefreshedFile& file) {
@@ -184,12 +160,17 @@ Record RecordOf(const RefreshedFile& file) {
 }  // namespace
 
 Status RefreshOptions::Set(const std::string& name, const std::string& value) {
-  for (const RefreshOption& option : kOptions) {
-    if (option.name == name) return ParseOption(option, value, this);
-  }
   std::string names;
   for (const RefreshOption& option : kOptions) {
     names += (names.empty() ? "" : ", ") + std::string(option.name);
+    if (option.name != name) continue;
+    RefreshOptions changed = *this;
+    const bool is_parsed = std::visit(
+        [&](auto member) { return protean::Parse(value, &(changed.*member)); },
+        option.member);
+    if (!is_parsed || !IsAllowed(option, changed)) return Refuse(option, value);
+    *this = std::move(changed);
+    return Status::OK();
   }
   return Status::InvalidArgument("RefreshOptions: " + name +
                                  " is not allowed; allowed: " + names);
