@@ -6,6 +6,7 @@ import java.time.Duration;
 import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
 import org.apache.kafka.streams.state.SessionBytesStoreSupplier;
 import org.apache.kafka.streams.state.Stores;
+import org.apache.kafka.streams.state.VersionedBytesStoreSupplier;
 import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 
 /**
@@ -133,7 +134,9 @@ public final class ProteanStores {
    * @return a supplier of the same stores with bounds, or the same supplier if it has them already
    */
   public static KeyValueBytesStoreSupplier bounded(final KeyValueBytesStoreSupplier supplier) {
-    return BoundedSuppliers.bounded(supplier);
+    return supplier instanceof VersionedBytesStoreSupplier
+        ? supplier
+        : BoundedSuppliers.bounded(supplier, KeyValueBytesStoreSupplier.class, BoundedStores::bounded);
   }
 
   /**
@@ -143,7 +146,7 @@ public final class ProteanStores {
    * @return a supplier of the same stores with bounds, or the same supplier if it has them already
    */
   public static WindowBytesStoreSupplier bounded(final WindowBytesStoreSupplier supplier) {
-    return BoundedSuppliers.bounded(supplier);
+    return BoundedSuppliers.bounded(supplier, WindowBytesStoreSupplier.class, BoundedStores::bounded);
   }
 
   /**
@@ -153,6 +156,6 @@ public final class ProteanStores {
    * @return a supplier of the same stores with bounds, or the same supplier if it has them already
    */
   public static SessionBytesStoreSupplier bounded(final SessionBytesStoreSupplier supplier) {
-    return BoundedSuppliers.bounded(supplier);
+    return BoundedSuppliers.bounded(supplier, SessionBytesStoreSupplier.class, BoundedStores::bounded);
   }
 }
