@@ -38,17 +38,14 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
   const Status valid = options.Validate();
   if (!valid.ok()) return valid;
   RefreshRun run(db, column_family, options, result);
-  const TableFactory& factory = *run.family_options().table_factory;
-  if (!factory.IsInstanceOf(ProteanTableFactory::kClassName())) {
-    return run.Record(Status::InvalidArgument(
-        "RefreshFilters needs the table factory ProteanTable, not " +
-        std::string(factory.Name()) + ", in column family " +
-        column_family->GetName()));
+  Status s = RequireProteanTable(
+      "RefreshFilters", "the column family " + column_family->GetName(),
+      run.family_options().table_factory.get());
+  if (s.ok()) {
+    s = OwnPolicyOf(run.family_options()) != nullptr ? RedesignFilters(&run)
+                                                     : ReplaceFilters(&run);
   }
-  return run.Record(AsProteanFilterPolicy(run.table().filter_policy.get()) !=
-                            nullptr
-                        ? RedesignFilters(&run)
-                        : ReplaceFilters(&run));
+  return run.Record(s);
 }
 
 // Refreshes in one thread: after each period, and when a request asks.

@@ -17,6 +17,7 @@
 #include "plugin/refresh_run.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/handles.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -173,11 +174,7 @@ TickerGets GetsOf(const Statistics* tickers) {
 SampleQueueStatistics SamplesOf(const Options& options, Env* env,
                                 const std::string& column_family) {
   SampleQueueStatistics samples;
-  const auto* table =
-      options.table_factory->GetOptions<BlockBasedTableOptions>();
-  const ProteanFilterPolicy* policy =
-      table == nullptr ? nullptr
-                       : AsProteanFilterPolicy(table->filter_policy.get());
+  const ProteanFilterPolicy* const policy = OwnPolicyOf(options);
   const std::shared_ptr<SampleStore> store =
       policy == nullptr ? nullptr : policy->Samples();
   if (store == nullptr) return samples;

@@ -45,6 +45,7 @@
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_run.h"
 #include "table/filter_trial.h"
+#include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/handles.h"
 #include "util/random.h"
 
@@ -307,7 +308,7 @@ class Redesign {
   // earlier calls have found out.
   explicit Redesign(RefreshRun* run)
       : run_(*run),
-        policy_(*AsProteanFilterPolicy(run->table().filter_policy.get())),
+        policy_(*OwnPolicyOf(run->family_options())),
         samples_(policy_, run->db(), run->column_family()),
         tree_{run->family_options().info_log.get(),
               run->column_family()->GetName()},

@@ -23,7 +23,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
-#include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -130,16 +130,17 @@ Answer Parse(const std::string& line, Request* request) {
   const size_t question = std::min(words[1].find('?'), words[1].size());
   const std::string path = words[1].substr(0, question);
   request->what = words[0] + " " + path;
-  const std::string allowed =
-      "GET /metrics, GET /statistics, POST /refresh, POST /samples";
-  for (const std::string& known : StringSplit(allowed, ',')) {
-    if (known.substr(known.find_first_not_of(' ')) == request->what) {
+  std::string allowed;
+  bool known_path = false;
+  for (const char* known :
+       {"GET /metrics", "GET /statistics", "POST /refresh", "POST /samples"}) {
+    if (known == request->what) {
       return SetParameters(
           words[1].substr(std::min(question + 1, words[1].size())), request);
     }
+    allowed += (allowed.empty() ? "" : ", ") + std::string(known);
+    known_path = known_path || Slice(known).ends_with(" " + path);
   }
-  const bool known_path =
-      (" " + allowed + ",").find(" " + path + ",") != std::string::npos;
   return {known_path ? 405 : 404,
           request->what + " is not allowed; allowed: " + allowed};
 }
@@ -259,19 +260,6 @@ class RefreshAnswer {
 
 // ---- What is asked for ----
 
-// The sample queries of a column family; nullptr if it has none.
-std::shared_ptr<SampleStore> SamplesOf(DB* db, ColumnFamilyHandle* family,
-                                       bool* is_protean) {
-  const Options options = db->GetOptions(family);
-  const auto* table =
-      options.table_factory->GetOptions<BlockBasedTableOptions>();
-  const ProteanFilterPolicy* policy =
-      table == nullptr ? nullptr
-                       : AsProteanFilterPolicy(table->filter_policy.get());
-  *is_protean = policy != nullptr;
-  return policy == nullptr ? nullptr : policy->Samples();
-}
-
 Answer StatisticsOf(DB* db, const Request& request,
                     const std::vector<const ServedFamily*>& families) {
   std::vector<FilterStatistics> all(families.size());
@@ -296,9 +284,9 @@ Answer SaveSamples(DB* db, const std::vector<const ServedFamily*>& families) {
   for (const ServedFamily* family : families) {
     const std::string name = family->column_family->GetName();
     names += " " + name;
-    bool is_protean = false;
-    const std::shared_ptr<SampleStore> store =
-        SamplesOf(db, family->column_family, &is_protean);
+    const Options options = db->GetOptions(family->column_family);
+    const ProteanFilterPolicy* const policy = OwnPolicyOf(options);
+    const auto store = policy == nullptr ? nullptr : policy->Samples();
     if (store == nullptr || store->options().samples_file.empty()) continue;
     const Status s = store->Save(name, db->GetEnv());
     if (!s.ok()) return {500, s.ToString()};
@@ -321,10 +309,12 @@ Answer BeginRefresh(DB* db, const Request& request, const ServedFamily* family,
   const Status s = LimitRefresh(family->options, request.refresh,
                                 *handle->GetComparator(), &options);
   if (!s.ok()) return {400, s.getState()};
-  bool is_protean = false;  // RocksDB's filters need no design
-  const std::shared_ptr<SampleStore> store = SamplesOf(db, handle, &is_protean);
+  const Options family_options = db->GetOptions(handle);
+  const ProteanFilterPolicy* const policy = OwnPolicyOf(family_options);
+  const auto store = policy == nullptr ? nullptr : policy->Samples();
+  // RocksDB's filters need no design.
   if (!request.without_samples && !options.dry_run && !options.all_files &&
-      is_protean &&
+      policy != nullptr &&
       (store == nullptr ||
        store->Queue(handle->GetName(), db->GetEnv(), nullptr)->size() == 0)) {
     return {409, name +
