@@ -54,8 +54,8 @@ pub struct Count {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnFamily<'db> {
-    db: *mut rocksdb_t,
-    handle: *mut rocksdb_column_family_handle_t,
+    pub(crate) db: *mut rocksdb_t,
+    pub(crate) handle: *mut rocksdb_column_family_handle_t,
     read_options: *const rocksdb_readoptions_t,
     _db: PhantomData<&'db ()>,
 }
@@ -103,14 +103,6 @@ impl<'db> ColumnFamily<'db> {
             read_options,
             ..self
         }
-    }
-
-    pub(crate) fn db(&self) -> *mut rocksdb_t {
-        self.db
-    }
-
-    pub(crate) fn handle(&self) -> *mut rocksdb_column_family_handle_t {
-        self.handle
     }
 
     /// What the filters do, as a table for people. No file is read.
@@ -201,23 +193,19 @@ impl<'db> ColumnFamily<'db> {
     /// If the column family has another table factory than `ProteanTable`, or a read fails.
     pub fn keys_may_exist<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<bool>, Error> {
         let (keys, sizes) = pointers(keys.iter().map(|key| Some(key.as_ref())));
-        let mut exist: Vec<c_uchar> = vec![1; keys.len()];
         // SAFETY: the DB is open, and all lists have that many elements.
-        unsafe {
-            ffi::attempt(|error| {
-                ffi::protean_keys_may_exist(
-                    self.db,
-                    self.read_options,
-                    self.handle,
-                    keys.len(),
-                    keys.as_ptr(),
-                    sizes.as_ptr(),
-                    exist.as_mut_ptr(),
-                    error,
-                );
-            })?;
-        }
-        Ok(exist.into_iter().map(|may| may != 0).collect())
+        answers(keys.len(), |exist, error| unsafe {
+            ffi::protean_keys_may_exist(
+                self.db,
+                self.read_options,
+                self.handle,
+                keys.len(),
+                keys.as_ptr(),
+                sizes.as_ptr(),
+                exist,
+                error,
+            );
+        })
     }
 
     /// Whether each of the ranges, from its first key to below its second one, may hold a key that
@@ -239,25 +227,21 @@ impl<'db> ColumnFamily<'db> {
         };
         let (starts, start_sizes) = bounds(|range| &range.0);
         let (limits, limit_sizes) = bounds(|range| &range.1);
-        let mut exist: Vec<c_uchar> = vec![1; ranges.len()];
         // SAFETY: as in `keys_may_exist`.
-        unsafe {
-            ffi::attempt(|error| {
-                ffi::protean_ranges_may_exist(
-                    self.db,
-                    self.read_options,
-                    self.handle,
-                    ranges.len(),
-                    starts.as_ptr(),
-                    start_sizes.as_ptr(),
-                    limits.as_ptr(),
-                    limit_sizes.as_ptr(),
-                    exist.as_mut_ptr(),
-                    error,
-                );
-            })?;
-        }
-        Ok(exist.into_iter().map(|may| may != 0).collect())
+        answers(ranges.len(), |exist, error| unsafe {
+            ffi::protean_ranges_may_exist(
+                self.db,
+                self.read_options,
+                self.handle,
+                ranges.len(),
+                starts.as_ptr(),
+                start_sizes.as_ptr(),
+                limits.as_ptr(),
+                limit_sizes.as_ptr(),
+                exist,
+                error,
+            );
+        })
     }
 
     /// Rewrites the files whose filters should be redesigned. Returns the members of `RefreshResult` in
@@ -309,6 +293,17 @@ impl<'db> ColumnFamily<'db> {
     ) -> Result<FilterRefresher<'db>, Error> {
         FilterRefresher::start(self, options, period, socket, Box::new(report))
     }
+}
+
+/// The answers to a number of questions, which `ask` stores.
+fn answers(
+    size: usize,
+    ask: impl FnOnce(*mut c_uchar, *mut *mut c_char),
+) -> Result<Vec<bool>, Error> {
+    let mut exist: Vec<c_uchar> = vec![1; size];
+    // SAFETY: the place for the error is passed on.
+    unsafe { ffi::attempt(|error| ask(exist.as_mut_ptr(), error))? };
+    Ok(exist.into_iter().map(|may| may != 0).collect())
 }
 
 /// The pointers and the sizes of keys, null for none.

@@ -45,12 +45,15 @@ impl RefreshOptions {
     /// If there is no such option, or if the value is not allowed. The error says what is, and nothing has changed.
     pub fn set(&mut self, name: &str, value: impl fmt::Display) -> Result<&mut Self, Error> {
         let (name, value) = (ffi::c_string(name)?, ffi::c_string(value.to_string())?);
-        self.change(|options, error| {
-            // SAFETY: all that is passed is copied.
-            unsafe {
-                ffi::protean_refresh_options_set(options, name.as_ptr(), value.as_ptr(), error);
-            }
-        })
+        let changed = OwnedOptions::new(self)?;
+        // SAFETY: all that is passed is copied.
+        unsafe {
+            ffi::attempt(|error| {
+                ffi::protean_refresh_options_set(changed.0, name.as_ptr(), value.as_ptr(), error);
+            })?;
+        }
+        self.text = changed.text();
+        Ok(self)
     }
 
     /// Selects files that may have keys from `start` on that are below `limit`. `None` is no bound on that side.
@@ -63,26 +66,18 @@ impl RefreshOptions {
         start: Option<&[u8]>,
         limit: Option<&[u8]>,
     ) -> Result<&mut Self, Error> {
-        let (start, start_len) = ffi::pointer(start);
-        let (limit, limit_len) = ffi::pointer(limit);
-        self.change(|options, _| {
-            // SAFETY: as above.
-            unsafe {
-                ffi::protean_refresh_options_set_range(options, start, start_len, limit, limit_len);
-            }
-        })
+        self.set("start", hex(start))?.set("limit", hex(limit))
     }
+}
 
-    fn change(
-        &mut self,
-        set: impl FnOnce(*mut ffi::RefreshOptions, *mut *mut c_char),
-    ) -> Result<&mut Self, Error> {
-        let changed = OwnedOptions::new(self)?;
-        // SAFETY: the place for the error is passed on.
-        unsafe { ffi::attempt(|error| set(changed.0, error))? };
-        self.text = changed.text();
-        Ok(self)
-    }
+/// A key as the text of options, in which nothing stands for none.
+fn hex(key: Option<&[u8]>) -> String {
+    let begin = key.map(|_| "0x".to_string());
+    let bytes = key
+        .unwrap_or_default()
+        .iter()
+        .map(|byte| format!("{byte:02x}"));
+    begin.into_iter().chain(bytes).collect()
 }
 
 impl FromStr for RefreshOptions {
@@ -193,7 +188,7 @@ pub(crate) fn refresh(
         ffi::protean_refresh_options_set_progress(set.0, (&raw mut watcher).cast(), tell_progress);
         let mut result = std::ptr::null_mut();
         let outcome = ffi::attempt(|error| {
-            result = ffi::protean_refresh_filters(family.db(), family.handle(), set.0, error);
+            result = ffi::protean_refresh_filters(family.db, family.handle, set.0, error);
         });
         (Record::take(result), outcome)
     };
@@ -273,8 +268,8 @@ impl<'db> FilterRefresher<'db> {
         let started = unsafe {
             ffi::attempt(|error| {
                 ffi::protean_filter_refresher_create(
-                    family.db(),
-                    family.handle(),
+                    family.db,
+                    family.handle,
                     set.0,
                     period.as_secs().max(1),
                     socket.as_ref().map_or(ptr::null(), |path| path.as_ptr()),
