@@ -28,23 +28,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
+static std::atomic<bool> is_registered{false};
 
-std::atomic<bool> registered{false};
-
-void RegisterTableFactory(ObjectLibrary& library) {
-  library.AddFactory<TableFactory>(
-      ProteanTableFactory::kClassName(),
-      [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
-         std::string* /*errmsg*/) {
-        guard->reset(new ProteanTableFactory);
-        return guard->get();
-      });
-}
-
-}  // namespace
-
-bool IsRegistered() { return registered; }
+bool IsRegistered() { return is_registered; }
 
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
     const ProteusOptions& options) {
@@ -220,12 +206,19 @@ Status RegisterOnce() {
 
 int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
                      const std::string& /*arg*/) {
+  using namespace ROCKSDB_NAMESPACE;
   using namespace ROCKSDB_NAMESPACE::protean;
   for (const FilterType* type : FilterTypes()) {
     RegisterPolicies(*type, &library);
   }
-  RegisterTableFactory(library);
-  registered = true;
+  library.AddFactory<TableFactory>(
+      ProteanTableFactory::kClassName(),
+      [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
+         std::string* /*errmsg*/) {
+        guard->reset(new ProteanTableFactory);
+        return guard->get();
+      });
+  is_registered = true;
   size_t num_types;
   return static_cast<int>(library.GetFactoryCount(&num_types));
 }
