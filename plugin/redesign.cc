@@ -16,12 +16,9 @@
 //  of them are.
 //
 //  If all files are to have the filters of a policy, they come level by level,
-//  and have the sizes of a tree of which all is rewritten (file_budget.h).
-//  Files that have such a filter already are rewritten only if that pays, as
-//  always: samples change all the time. So a refresh which was interrupted goes
-//  on where it was. The files of a tree with a budget have such sizes in any
-//  case: a file that holds much more than its share is rewritten for what it
-//  gives back.
+//  and have the sizes of a tree of which all is rewritten (file_budget.h). The
+//  files of a tree with a budget have such sizes in any case: a file that holds
+//  much more than its share is rewritten for what it gives back.
 
 #include <algorithm>
 #include <chrono>

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -101,10 +100,32 @@ std::string SetParameter(const std::string& name, const std::string& value,
          (request->what == "GET /statistics" ? ", format" : "");
 }
 
-// Sets what NAME=VALUE&NAME=VALUE says. The answer has the code 200, or says
-// what is allowed.
-Answer SetParameters(const std::string& text, Request* request) {
-  for (const std::string& setting : StringSplit(text, '&')) {
+// Parses the first line of an HTTP request. The answer has the code 200, or
+// says what is allowed.
+Answer Parse(const std::string& line, Request* request) {
+  const std::vector<std::string> words = StringSplit(line, ' ');
+  if (words.size() != 3 || words[2].rfind("HTTP/1.", 0) != 0) {
+    return {400, "this is not allowed; allowed: requests of HTTP/1.0 and 1.1"};
+  }
+  const size_t question = std::min(words[1].find('?'), words[1].size());
+  const std::string path = words[1].substr(0, question);
+  request->what = words[0] + " " + path;
+  std::string allowed;
+  bool is_known = false;
+  bool is_path_known = false;
+  for (const char* known :
+       {"GET /metrics", "GET /statistics", "POST /refresh", "POST /samples"}) {
+    allowed += (allowed.empty() ? "" : ", ") + std::string(known);
+    is_known = is_known || known == request->what;
+    is_path_known = is_path_known || Slice(known).ends_with(" " + path);
+  }
+  if (!is_known) {
+    return {is_path_known ? 405 : 404,
+            request->what + " is not allowed; allowed: " + allowed};
+  }
+  const std::string settings =
+      words[1].substr(std::min(question + 1, words[1].size()));
+  for (const std::string& setting : StringSplit(settings, '&')) {
     const size_t equals = std::min(setting.find('='), setting.size());
     std::string value;
     if (equals == setting.size() ||
@@ -118,31 +139,6 @@ Answer SetParameters(const std::string& text, Request* request) {
     if (!refused.empty()) return {400, refused};
   }
   return {};
-}
-
-// Parses the first line of an HTTP request. The answer has the code 200, or
-// says what is allowed.
-Answer Parse(const std::string& line, Request* request) {
-  const std::vector<std::string> words = StringSplit(line, ' ');
-  if (words.size() != 3 || words[2].rfind("HTTP/1.", 0) != 0) {
-    return {400, "this is not allowed; allowed: requests of HTTP/1.0 and 1.1"};
-  }
-  const size_t question = std::min(words[1].find('?'), words[1].size());
-  const std::string path = words[1].substr(0, question);
-  request->what = words[0] + " " + path;
-  std::string allowed;
-  bool known_path = false;
-  for (const char* known :
-       {"GET /metrics", "GET /statistics", "POST /refresh", "POST /samples"}) {
-    if (known == request->what) {
-      return SetParameters(
-          words[1].substr(std::min(question + 1, words[1].size())), request);
-    }
-    allowed += (allowed.empty() ? "" : ", ") + std::string(known);
-    known_path = known_path || Slice(known).ends_with(" " + path);
-  }
-  return {known_path ? 405 : 404,
-          request->what + " is not allowed; allowed: " + allowed};
 }
 
 // ---- Connections ----
@@ -506,37 +502,6 @@ class RequestServer {
   std::thread thread_;
 };
 
-namespace {
-
-// All servers of the process, by path. Not destroyed when the process ends: DBs
-// may be closed later.
-std::mutex servers_mutex;
-std::map<std::string, std::weak_ptr<RequestServer>>& Servers() {
-  static auto& servers =
-      *new std::map<std::string, std::weak_ptr<RequestServer>>;
-  return servers;
-}
-
-// No levels stand for all of them, so an empty intersection is refused.
-Status LimitLevels(const std::vector<int>& own, const std::vector<int>& asked,
-                   std::vector<int>* limited) {
-  *limited = own.empty() ? asked : std::vector<int>();
-  if (own.empty()) return Status::OK();
-  for (const int level : asked.empty() ? own : asked) {
-    if (std::count(own.begin(), own.end(), level) > 0) {
-      limited->push_back(level);
-    }
-  }
-  return limited->empty()
-             ? Status::InvalidArgument("levels " + LevelsText(asked) +
-                                       " are not allowed; the application "
-                                       "allows levels " +
-                                       LevelsText(own))
-             : Status::OK();
-}
-
-}  // namespace
-
 Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
                     const Comparator& order, RefreshOptions* limited) {
   using Bound = std::optional<std::string>;
@@ -569,7 +534,32 @@ Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
     return Status::InvalidArgument(
         "the range has no keys, or none that the application allows");
   }
-  return LimitLevels(own.levels, asked.levels, &limited->levels);
+  if (own.levels.empty()) {
+    limited->levels = asked.levels;
+    return Status::OK();
+  }
+  limited->levels.clear();
+  for (const int level : asked.levels.empty() ? own.levels : asked.levels) {
+    if (std::count(own.levels.begin(), own.levels.end(), level) > 0) {
+      limited->levels.push_back(level);
+    }
+  }
+  // No levels stand for all of them.
+  return limited->levels.empty()
+             ? Status::InvalidArgument("levels " + LevelsText(asked.levels) +
+                                       " are not allowed; the application "
+                                       "allows levels " +
+                                       LevelsText(own.levels))
+             : Status::OK();
+}
+
+// All servers of the process, by path. Not destroyed when the process ends: DBs
+// may be closed later.
+static std::mutex servers_mutex;
+static std::map<std::string, std::weak_ptr<RequestServer>>& Servers() {
+  static auto& servers =
+      *new std::map<std::string, std::weak_ptr<RequestServer>>;
+  return servers;
 }
 
 Status Serve(DB* db, const std::string& path, const ServedFamily* family,
