@@ -4,14 +4,11 @@
 
 use std::ffi::{c_char, c_uchar};
 use std::marker::PhantomData;
-use std::path::Path;
 use std::ptr;
-use std::time::Duration;
 
 use librocksdb_sys::{rocksdb_column_family_handle_t, rocksdb_readoptions_t, rocksdb_t};
 
-use crate::refresh::{refresh, FilterRefresher, RefreshError};
-use crate::{ffi, Error, Record, RefreshOptions};
+use crate::{ffi, Error, Record};
 
 /// The number of keys in a range, as far as it is known without reading them.
 #[non_exhaustive]
@@ -65,13 +62,13 @@ unsafe impl Send for ColumnFamily<'_> {}
 // SAFETY: as above. The read options are not changed, as `with_read_options` demands.
 unsafe impl Sync for ColumnFamily<'_> {}
 
-impl<'db> ColumnFamily<'db> {
+impl ColumnFamily<'_> {
     /// The column family with this handle, such as `AsColumnFamilyRef::inner` of the `rocksdb` crate
     /// returns, of the DB with this pointer, which `AsRawPtr::as_raw_ptr` returns.
     ///
     /// # Safety
     ///
-    /// The DB and the handle are open as long as the value is used, and a [`FilterRefresher`] that it
+    /// The DB and the handle are open as long as the value is used, and a [`FilterRefresher`](crate::FilterRefresher) that it
     /// has made exists.
     pub unsafe fn new(db: *mut rocksdb_t, handle: *mut rocksdb_column_family_handle_t) -> Self {
         ColumnFamily {
@@ -242,56 +239,6 @@ impl<'db> ColumnFamily<'db> {
                 error,
             );
         })
-    }
-
-    /// Rewrites the files whose filters should be redesigned. Returns the members of `RefreshResult` in
-    /// `plugin/refresh_filters.h`, such as `files_rewritten`, with the list `files`.
-    ///
-    /// # Errors
-    ///
-    /// What `RefreshFilters` in `plugin/refresh_filters.h` returns.
-    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<Record, RefreshError> {
-        self.refresh_filters_watched(options, |_| true)
-    }
-
-    /// Does the same, and calls `watch` now and then, from this thread, with how far it is: the members of
-    /// `RefreshProgress`, such as `bytes_decided`. Refreshing ends when it returns false, after the files that
-    /// are being rewritten.
-    ///
-    /// # Errors
-    ///
-    /// As for [`ColumnFamily::refresh_filters`]; also if `watch` has ended it.
-    ///
-    /// # Panics
-    ///
-    /// If `watch` panics, which ends refreshing, too.
-    pub fn refresh_filters_watched(
-        &self,
-        options: &RefreshOptions,
-        mut watch: impl FnMut(&Record) -> bool,
-    ) -> Result<Record, RefreshError> {
-        refresh(self, options, &mut watch)
-    }
-
-    /// Refreshes the column family `period` after this call, and again that long after each refresh has
-    /// ended, in a thread of its own, until the value is dropped. `report` is told what each refresh has
-    /// done. It is not called again once it has panicked.
-    ///
-    /// With the path of a `socket`, the process answers requests there: those of the command `protean` with its flag
-    /// `--live`, which looks for `protean.sock` in the DB's folder, and of HTTP clients. Only the user of the process,
-    /// and root, can ask.
-    ///
-    /// # Errors
-    ///
-    /// As for [`ColumnFamily::statistics_text`], and if the socket cannot be used.
-    pub fn refresh_periodically(
-        &self,
-        options: &RefreshOptions,
-        period: Duration,
-        socket: Option<&Path>,
-        report: impl FnMut(Result<Record, RefreshError>) + Send + 'static,
-    ) -> Result<FilterRefresher<'db>, Error> {
-        FilterRefresher::start(self, options, period, socket, Box::new(report))
     }
 }
 
