@@ -52,11 +52,9 @@ std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
 
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     const SurfOptions& options) {
-  SurfPolicyOptions bits;
-  bits.hash_suffix_bits = options.hash_suffix_bits;
-  bits.real_suffix_bits = options.real_suffix_bits;
-  bits.prefix_suffix_bits = options.prefix_suffix_bits;
-  return std::make_shared<SurfFilterPolicy>(bits);
+  return std::make_shared<SurfFilterPolicy>(
+      SurfPolicyOptions{options.hash_suffix_bits, options.real_suffix_bits,
+                        options.prefix_suffix_bits});
 }
 
 std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(

@@ -31,12 +31,6 @@ namespace {
 
 char* CopyOf(const std::string& text) { return strdup(text.c_str()); }
 
-// The default options for nullptr.
-BlockBasedTableOptions CopyOf(rocksdb_block_based_table_options_t* options) {
-  return options == nullptr ? BlockBasedTableOptions()
-                            : *TableOptionsOf(options);
-}
-
 Status SetSampleGroup(const std::string& group, Options* options) {
   Status s = RequireProteanTable("a sample group", "the Options object",
                                  options->table_factory.get());
@@ -153,8 +147,9 @@ void protean_options_set_table_factory(
     rocksdb_options_t* options,
     rocksdb_block_based_table_options_t* table_options, char** errptr) {
   if (!Succeeded(CheckHandles(), errptr)) return;
-  OptionsOf(options)->table_factory =
-      NewProteanTableFactory(CopyOf(table_options));
+  OptionsOf(options)->table_factory = NewProteanTableFactory(
+      table_options == nullptr ? BlockBasedTableOptions()
+                               : *TableOptionsOf(table_options));
 }
 
 void protean_options_set_sample_group(rocksdb_options_t* options,

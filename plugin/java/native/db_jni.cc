@@ -261,7 +261,6 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterStatistics(
     out.Put(RecordOf(statistics));
     out.Put(statistics.ToString());
     out.Put(statistics.ToJson());
-    out.Put(ToPrometheus({statistics}));
     *result = ToBytes(env, out.bytes());
     return s;
   });
