@@ -28,9 +28,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Whether this library has been registered.
 static std::atomic<bool> is_registered{false};
-
-bool IsRegistered() { return is_registered; }
 
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
     const ProteusOptions& options) {
@@ -197,7 +196,7 @@ Status RegisterChecked(bool is_ready) {
 Status RegisterOnce() {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  return IsRegistered() ? Status::OK() : RegisterChecked(/*is_ready=*/true);
+  return is_registered ? Status::OK() : RegisterChecked(/*is_ready=*/true);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -243,27 +243,21 @@ Status RefreshRun::EndFirstRewrite() {
     }
     s = RewriteFile(db_, column_family_, first.file->name);
   }
-  s = DecideRewritten(first.file, s);
-  return others.ok() ? s : others;
-}
-
-Status RefreshRun::DecideRewritten(RefreshedFile* file, const Status& s) {
   if (s.ok()) {
-    Decide(file, Outcome::kRewritten);
-    CountRewritten(*file);
+    Decide(first.file, Outcome::kRewritten);
+    CountRewritten(*first.file);
   } else if (s.IsNotFound()) {
-    Decide(file, Outcome::kGone, s);
+    Decide(first.file, Outcome::kGone, s);
   } else if (s.IsAborted()) {
-    Decide(file, Outcome::kBeingCompacted);
-  } else if (!s.IsIncomplete()) {
-    Decide(file, Outcome::kFailed, s);
+    Decide(first.file, Outcome::kBeingCompacted);
+  } else {
+    if (!s.IsIncomplete()) Decide(first.file, Outcome::kFailed, s);
     // Goes on after these errors: a smaller file may find room, and other files
     // may be free to compact.
-    if (!s.IsCompactionTooLarge() && !s.IsInvalidArgument()) return s;
-  } else {
-    return s;
+    const bool goes_on = s.IsCompactionTooLarge() || s.IsInvalidArgument();
+    if (!goes_on && others.ok()) return s;
   }
-  return Status::OK();
+  return others;
 }
 
 void RefreshRun::CountRewritten(const RefreshedFile& file) {

@@ -99,8 +99,6 @@ class RefreshRun {
   // Waits for the rewrite that began first, and decides about its file. Returns
   // an error if refreshing must end.
   Status EndFirstRewrite();
-  // Decides about a file by the status of its rewrite, as EndFirstRewrite does.
-  Status DecideRewritten(RefreshedFile* file, const Status& s);
   void CountRewritten(const RefreshedFile& file);
   // Changes the column family's counts, if there are any.
   void Enter(const std::function<void(RefreshCounts*)>& change);
