@@ -165,12 +165,22 @@ class RefreshSamples {
 
 // How much better a new filter of a file does than the old one.
 struct FilterComparison {
-  // False positive rates.
-  double old_fpr = 0;
-  double new_fpr = 0;
-  // The queries that only one of the two filters denies.
-  SampledQueries denied_by_new;
-  SampledQueries denied_by_old;
+  // Asks both filters about the queries, which match no key of the file. There
+  // is at least one.
+  FilterComparison(const AskedFilter& old_filter, const AskedFilter& new_filter,
+                   const SampledQueries& queries) {
+    uint64_t old_positives = 0;
+    for (const SampleQuery* query : queries) {
+      const bool by_old = old_filter.MayMatch(*query);
+      const bool by_new = new_filter.MayMatch(*query);
+      if (by_old) old_positives++;
+      if (by_old && !by_new) denied_by_new.push_back(query);
+      if (by_new && !by_old) denied_by_old.push_back(query);
+    }
+    const auto all = static_cast<double>(queries.size());
+    old_fpr = static_cast<double>(old_positives) / all;
+    new_fpr = old_fpr - MoreDenied() / all;
+  }
 
   // How many more queries the new filter denies than the old one.
   double MoreDenied() const {
@@ -187,27 +197,14 @@ struct FilterComparison {
     const bool by_chance = MoreDenied() < 2 * std::sqrt(differing);
     return by_chance ? 0 : old_fpr - new_fpr;
   }
-};
 
-// Asks both filters about the queries, which match no key of the file. There is
-// at least one.
-FilterComparison CompareFilters(const AskedFilter& old_filter,
-                                const AskedFilter& new_filter,
-                                const SampledQueries& queries) {
-  FilterComparison comparison;
-  uint64_t old_positives = 0;
-  for (const SampleQuery* query : queries) {
-    const bool by_old = old_filter.MayMatch(*query);
-    const bool by_new = new_filter.MayMatch(*query);
-    if (by_old) old_positives++;
-    if (by_old && !by_new) comparison.denied_by_new.push_back(query);
-    if (by_new && !by_old) comparison.denied_by_old.push_back(query);
-  }
-  const auto all = static_cast<double>(queries.size());
-  comparison.old_fpr = static_cast<double>(old_positives) / all;
-  comparison.new_fpr = comparison.old_fpr - comparison.MoreDenied() / all;
-  return comparison;
-}
+  // False positive rates.
+  double old_fpr;
+  double new_fpr;
+  // The queries that only one of the two filters denies.
+  SampledQueries denied_by_new;
+  SampledQueries denied_by_old;
+};
 
 // ---- Rules ----
 
@@ -682,8 +679,7 @@ class Redesign {
       if (!candidate->is_due) run_.Decide(file, Outcome::kNotAsked);
       return;
     }
-    const FilterComparison comparison =
-        CompareFilters(old_filter, new_filter, queries);
+    const FilterComparison comparison(old_filter, new_filter, queries);
     file->old_fpr = comparison.old_fpr;
     file->new_fpr = comparison.new_fpr;
     if (samples_.empty()) {
