@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  How the files of a refresh are chosen is in redesign.cc and refresh_run.cc.
-
-#include "plugin/refresh_filters.h"
+//  What plugin/refresh_filters.h declares. How the files are chosen is in
+//  redesign.cc and refresh_run.cc.
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +19,7 @@
 #include "filter_policy/option_types.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/facts.h"
+#include "plugin/refresh_filters.h"
 #include "plugin/refresh_run.h"
 #include "plugin/request_server.h"
 #include "rocksdb/convenience.h"
