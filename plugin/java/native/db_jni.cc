@@ -5,6 +5,7 @@
 //  files of no DB, and of the bounds of a thread.
 
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -59,30 +60,27 @@ class Keys {
       // A call may have more arrays than the VM keeps references for.
       env->DeleteLocalRef(bytes);
     }
-    for (const std::optional<std::string>& key : bytes_) {
-      slices_.push_back(key ? Slice(*key) : Slice());
-    }
   }
   // One key.
-  Keys(JNIEnv* env, jbyteArray bytes) {
-    Add(env, bytes);
-    slices_.push_back(bytes_[0] ? Slice(*bytes_[0]) : Slice());
-  }
+  Keys(JNIEnv* env, jbyteArray bytes) { Add(env, bytes); }
   Keys(const Keys&) = delete;
   Keys& operator=(const Keys&) = delete;
 
   size_t size() const { return slices_.size(); }
   const Slice* data() const { return slices_.data(); }
   // nullptr for null.
-  const Slice* at(size_t i) const { return bytes_[i] ? &slices_[i] : nullptr; }
+  const Slice* at(size_t i) const {
+    return slices_[i].data() == nullptr ? nullptr : &slices_[i];
+  }
 
  private:
   void Add(JNIEnv* env, jbyteArray bytes) {
-    bytes_.push_back(bytes == nullptr ? std::nullopt
-                                      : std::optional(BytesOf(env, bytes)));
+    slices_.push_back(bytes == nullptr
+                          ? Slice(nullptr, 0)
+                          : Slice(bytes_.emplace_back(BytesOf(env, bytes))));
   }
 
-  std::vector<std::optional<std::string>> bytes_;
+  std::deque<std::string> bytes_;  // which stay where they are
   std::vector<Slice> slices_;
 };
 
