@@ -173,22 +173,16 @@ TickerGets GetsOf(const Statistics* tickers) {
 
 SampleQueueStatistics SamplesOf(const Options& options, Env* env,
                                 const std::string& column_family) {
-  SampleQueueStatistics samples;
   const ProteanFilterPolicy* const policy = OwnPolicyOf(options);
   const std::shared_ptr<SampleStore> store =
       policy == nullptr ? nullptr : policy->Samples();
-  if (store == nullptr) return samples;
+  if (store == nullptr) return {};
   const std::shared_ptr<QueryQueue> queue =
       store->Queue(column_family, env, options.info_log.get());
-  samples.exists = true;
-  samples.held = queue->size();
-  samples.capacity = queue->capacity();
-  samples.sample_every = queue->sample_every();
-  samples.recorded = queue->recorded();
-  samples.sampled = queue->sampled();
-  samples.dropped = queue->dropped();
-  samples.age_seconds = SecondsSince(queue->created());
-  return samples;
+  return {/*exists=*/true,   queue->size(),
+          queue->capacity(), queue->sample_every(),
+          queue->recorded(), queue->sampled(),
+          queue->dropped(),  SecondsSince(queue->created())};
 }
 
 // All paths to a folder give one text, with a slash at its end. What is not
