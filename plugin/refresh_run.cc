@@ -122,10 +122,6 @@ void RefreshRun::EnterProgress() {
   });
 }
 
-const BlockBasedTableOptions& RefreshRun::table() const {
-  return *family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
-}
-
 Status RefreshRun::CheckWritable() const {
   if (options_.dry_run) return Status::OK();
   // Not every read-only instance refuses CompactFiles (one crashes), but all of

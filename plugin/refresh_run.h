@@ -51,7 +51,9 @@ class RefreshRun {
   // What is known of the open DB; may be nullptr.
   DBSession* session() const { return session_.get(); }
   // The options of the table, which is a block-based one.
-  const BlockBasedTableOptions& table() const;
+  const BlockBasedTableOptions& table() const {
+    return *family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+  }
 
   // NotSupported if files are to be rewritten and the DB is open for reading
   // only.

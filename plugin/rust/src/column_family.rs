@@ -110,9 +110,8 @@ impl ColumnFamily<'_> {
     pub fn statistics_text(&self) -> Result<String, Error> {
         // SAFETY: the DB is open.
         unsafe {
-            let text =
-                ffi::attempt(|error| ffi::protean_statistics_text(self.db, self.handle, error))?;
-            Ok(ffi::take(text))
+            ffi::attempt(|error| ffi::protean_statistics_text(self.db, self.handle, error))
+                .map(|text| ffi::take(text))
         }
     }
 
@@ -124,9 +123,8 @@ impl ColumnFamily<'_> {
     pub fn statistics(&self) -> Result<Record, Error> {
         // SAFETY: the DB is open.
         unsafe {
-            let record =
-                ffi::attempt(|error| ffi::protean_statistics(self.db, self.handle, error))?;
-            Ok(Record::take(record))
+            ffi::attempt(|error| ffi::protean_statistics(self.db, self.handle, error))
+                .map(|record| Record::take(record))
         }
     }
 
@@ -138,10 +136,10 @@ impl ColumnFamily<'_> {
     pub fn statistics_prometheus(&self) -> Result<String, Error> {
         // SAFETY: the DB is open.
         unsafe {
-            let text = ffi::attempt(|error| {
+            ffi::attempt(|error| {
                 ffi::protean_statistics_prometheus(self.db, &self.handle, 1, error)
-            })?;
-            Ok(ffi::take(text))
+            })
+            .map(|text| ffi::take(text))
         }
     }
 
