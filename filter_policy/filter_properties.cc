@@ -3,6 +3,7 @@
 #include "filter_policy/filter_properties.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "filter_policy/option_types.h"
 
@@ -51,10 +52,13 @@ FilterReport ReportOf(const UserCollectedProperties& properties) {
   FilterReport report;
   report.design = PropertyText(properties, kDesignProperty);
   report.basis = PropertyText(properties, kBasisProperty);
-  report.samples =
-      static_cast<uint32_t>(PropertyNumber(properties, kSamplesProperty, 0));
-  report.model_micros = static_cast<uint32_t>(
-      PropertyNumber(properties, kModelMicrosProperty, 0));
+  // 0 if there is no such property.
+  const auto count = [&properties](const char* name) {
+    return static_cast<uint32_t>(
+        strtoull(PropertyText(properties, name).c_str(), nullptr, 10));
+  };
+  report.samples = count(kSamplesProperty);
+  report.model_micros = count(kModelMicrosProperty);
   report.predicted_fpr = PredictedFprOf(properties);
   return report;
 }

@@ -18,12 +18,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 Status RegisterChecked(bool is_ready);
 
 // Registers Protean as RegisterChecked does, unless this library has been
-// registered before, in whichever way: then returns OK. Thread safe.
+// registered before: by its own static object, as a plugin of RocksDB, or by a
+// call. Then returns OK. Thread safe.
 Status RegisterOnce();
-
-// Returns true if this library has been registered, in whichever way: by its
-// own static object, as a plugin of RocksDB, or by a call. Thread safe.
-bool IsRegistered();
 
 // Checks whether the RocksDB in this process is the one that Protean was
 // compiled for (self_check.h), and writes, reads and seeks in SST files in

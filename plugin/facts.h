@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Facts that are declared once, in tables, and read by their names: from these
-//  tables come JSON, the text for people, the metrics of Prometheus, and what
-//  C, Java and Rust read.
+//  Facts that are read by their names: from them come JSON, the text for
+//  people, the metrics of Prometheus, and what C, Java and Rust read.
 //
 //  The name of a fact is the name of a member, behind the names of the structs
 //  that it is in, such as "total.bounded_seeks.negatives". Units are part of
@@ -11,7 +10,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -22,11 +20,6 @@
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-enum class FactType : uint8_t {
-  kCounter,  // never falls as long as what it is about exists
-  kGauge,
-};
 
 // std::monostate for what is unknown: null in JSON, no sample in Prometheus.
 using FactValue =
@@ -45,60 +38,13 @@ FactValue ValueOf(T value) {
   }
 }
 
-// A fact about objects of a class.
-template <typename Of>
-struct Fact {
-  // `get` is a member of the class, or a function of its objects.
-  template <typename Get>
-  Fact(std::string fact_name, FactType fact_type, std::string fact_help,
-       Get get)
-      : name(std::move(fact_name)),
-        type(fact_type),
-        help(std::move(fact_help)),
-        value([get](const Of& of) { return ValueOf(std::invoke(get, of)); }) {}
-
-  std::string name;
-  FactType type;
-  std::string help;  // a sentence for people
-  std::function<FactValue(const Of&)> value;
-};
-template <typename Of>
-using Facts = std::vector<Fact<Of>>;
-
-// The facts of a member, behind its name. If `known` is a member of the part,
-// they are unknown while that is false.
-template <typename Of, typename Part>
-void AddFactsOf(const std::string& name, Part Of::*member,
-                const Facts<Part>& part, Facts<Of>* facts,
-                bool Part::*known = nullptr) {
-  for (const Fact<Part>& fact : part) {
-    facts->push_back({name + "." + fact.name, fact.type, fact.help,
-                      [member, known, value = fact.value](const Of& of) {
-                        return known == nullptr || of.*member.*known
-                                   ? value(of.*member)
-                                   : FactValue();
-                      }});
-  }
-}
-
 // The facts about one object at one moment, and lists of others that belong to
 // it, such as the files of a column family.
 class Record {
  public:
-  Record() = default;
-  template <typename Of>
-  Record(const Facts<Of>& facts, const Of& of) {
-    AddAll("", facts, of);
-  }
-
   template <typename T>
   void Add(std::string name, T value) {
     values_.emplace_back(std::move(name), ValueOf(std::move(value)));
-  }
-  // Adds the facts about an object, each behind the prefix.
-  template <typename Of>
-  void AddAll(const std::string& prefix, const Facts<Of>& facts, const Of& of) {
-    for (const Fact<Of>& fact : facts) Add(prefix + fact.name, fact.value(of));
   }
   void AddList(std::string name, std::vector<Record> records) {
     lists_.emplace_back(std::move(name), std::move(records));

@@ -17,6 +17,7 @@
 #include "plugin/refresh_run.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/handles.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -28,39 +29,36 @@ double RateOf(uint64_t part, uint64_t all) {
   return all == 0 ? -1 : static_cast<double>(part) / static_cast<double>(all);
 }
 
+// What is left of a sum. Another thread may be between counting it and the
+// part.
+uint64_t Without(uint64_t all, uint64_t part) {
+  return all - std::min(all, part);
+}
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
 FilterSeeks SeeksOf(const SeekCounts& counts, SeekKind kind) {
-  FilterSeeks seeks;
-  seeks.negatives = counts(kind, SeekEvent::kNegative);
-  seeks.passed = counts(kind, SeekEvent::kPassed);
-  seeks.true_positives = counts(kind, SeekEvent::kTruePositive);
-  seeks.false_positives = counts(kind, SeekEvent::kFalsePositive);
-  seeks.reached = counts(kind, SeekEvent::kReached);
-  seeks.deletion_skips = counts(kind, SeekEvent::kDeletionsSkipped);
-  return seeks;
+  return {counts(kind, SeekEvent::kNegative),
+          counts(kind, SeekEvent::kPassed),
+          counts(kind, SeekEvent::kTruePositive),
+          counts(kind, SeekEvent::kFalsePositive),
+          counts(kind, SeekEvent::kReached),
+          counts(kind, SeekEvent::kDeletionsSkipped)};
 }
 
 FilterLookups LookupsOf(const GetCounts& counts) {
-  FilterLookups lookups;
-  lookups.unasked = counts.unasked;
-  lookups.negatives = counts.negatives;
-  lookups.true_positives = counts.true_positives;
-  // Another thread may be between the two counts.
-  lookups.false_positives =
-      counts.positives - std::min(counts.positives, counts.true_positives);
-  return lookups;
+  return {counts.unasked, counts.negatives, counts.true_positives,
+          Without(counts.positives, counts.true_positives)};
 }
 
 FilterBuilds BuildsOf(const BuildCounts& counts) {
   constexpr uint64_t kNanosPerMicro = 1000;
-  FilterBuilds builds;
-  builds.filters = counts.filters;
-  builds.keys = counts.keys;
-  builds.filter_bytes = counts.bytes;
-  builds.model_micros = counts.model_nanos / kNanosPerMicro;
-  builds.build_micros =
-      (counts.nanos - std::min(counts.nanos, counts.model_nanos)) /
-      kNanosPerMicro;
-  return builds;
+  return {counts.filters, counts.keys, counts.bytes,
+          counts.model_nanos / kNanosPerMicro,
+          Without(counts.nanos, counts.model_nanos) / kNanosPerMicro};
 }
 
 FileFilterStatistics StatisticsOf(const FileState& file) {
@@ -115,9 +113,7 @@ RefreshStatistics StatisticsOf(const RefreshCounts& counts) {
   if (!refresh.running) return refresh;
   refresh.bytes = counts.bytes;
   refresh.bytes_decided = std::min(counts.bytes_decided, counts.bytes);
-  const std::chrono::duration<double> elapsed =
-      std::chrono::steady_clock::now() - counts.began;
-  refresh.running_seconds = elapsed.count();
+  refresh.running_seconds = SecondsSince(counts.began);
   if (refresh.bytes_decided > 0) {
     refresh.seconds_left =
         refresh.running_seconds *
@@ -157,43 +153,27 @@ uint64_t LiveFiles(DB* db, ColumnFamilyHandle* column_family) {
 }
 
 TickerGets GetsOf(const Statistics* tickers) {
-  TickerGets gets;
-  if (tickers == nullptr) return gets;
-  gets.known = true;
-  gets.negatives = tickers->getTickerCount(BLOOM_FILTER_USEFUL);
-  gets.true_positives =
+  if (tickers == nullptr) return {};
+  const uint64_t true_positives =
       tickers->getTickerCount(BLOOM_FILTER_FULL_TRUE_POSITIVE);
-  const uint64_t positives =
-      tickers->getTickerCount(BLOOM_FILTER_FULL_POSITIVE);
-  // Another thread may be between the two counts.
-  gets.false_positives = positives - std::min(positives, gets.true_positives);
-  return gets;
+  return {/*known=*/true, tickers->getTickerCount(BLOOM_FILTER_USEFUL),
+          true_positives,
+          Without(tickers->getTickerCount(BLOOM_FILTER_FULL_POSITIVE),
+                  true_positives)};
 }
 
 SampleQueueStatistics SamplesOf(const Options& options, Env* env,
                                 const std::string& column_family) {
-  SampleQueueStatistics samples;
-  const auto* table =
-      options.table_factory->GetOptions<BlockBasedTableOptions>();
-  const ProteanFilterPolicy* policy =
-      table == nullptr ? nullptr
-                       : AsProteanFilterPolicy(table->filter_policy.get());
+  const ProteanFilterPolicy* const policy = OwnPolicyOf(options);
   const std::shared_ptr<SampleStore> store =
       policy == nullptr ? nullptr : policy->Samples();
-  if (store == nullptr) return samples;
+  if (store == nullptr) return {};
   const std::shared_ptr<QueryQueue> queue =
       store->Queue(column_family, env, options.info_log.get());
-  samples.exists = true;
-  samples.held = queue->size();
-  samples.capacity = queue->capacity();
-  samples.sample_every = queue->sample_every();
-  samples.recorded = queue->recorded();
-  samples.sampled = queue->sampled();
-  samples.dropped = queue->dropped();
-  const std::chrono::duration<double> age =
-      std::chrono::steady_clock::now() - queue->created();
-  samples.age_seconds = age.count();
-  return samples;
+  return {/*exists=*/true,   queue->size(),
+          queue->capacity(), queue->sample_every(),
+          queue->recorded(), queue->sampled(),
+          queue->dropped(),  SecondsSince(queue->created())};
 }
 
 // All paths to a folder give one text, with a slash at its end. What is not
@@ -283,28 +263,18 @@ FilterSums GetFilterSums(const std::string& folder) {
 
 // ---- Filter properties ----
 
-namespace {
-
-// 0 if there is no such property.
-uint64_t PropertyCount(const UserCollectedProperties& properties,
-                       const char* name) {
-  return strtoull(PropertyText(properties, name).c_str(), nullptr, 10);
-}
-
-}  // namespace
-
 bool GetFilterProperties(const TableProperties& properties,
                          FilterProperties* filter) {
   const UserCollectedProperties& all = properties.user_collected_properties;
   if (all.count(kKindProperty) == 0) return false;
-  *filter = FilterProperties();
-  filter->kind = PropertyText(all, kKindProperty);
-  filter->design = PropertyText(all, kDesignProperty);
-  filter->basis = PropertyText(all, kBasisProperty);
-  filter->bits_per_key = PropertyNumber(all, kBitsPerKeyProperty, 0);
-  filter->predicted_fpr = PredictedFprOf(all);
-  filter->samples = PropertyCount(all, kSamplesProperty);
-  filter->model_micros = PropertyCount(all, kModelMicrosProperty);
+  const FilterReport report = ReportOf(all);
+  *filter = {PropertyText(all, kKindProperty),
+             report.design,
+             report.basis,
+             PropertyNumber(all, kBitsPerKeyProperty, 0),
+             report.predicted_fpr,
+             report.samples,
+             report.model_micros};
   return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "filter_policy/open_db/level_sums.h"
@@ -16,274 +17,251 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr FactType kCounter = FactType::kCounter;
-constexpr FactType kGauge = FactType::kGauge;
+// Values of StatisticsFact::is_counter.
+constexpr bool kCounter = true;
+constexpr bool kGauge = false;
 
 // ---- The facts ----
 
-const Facts<FilterSeeks>& SeeksFacts() {
-  using Of = FilterSeeks;
-  static const auto& facts = *new Facts<Of>{
-      {"asked", kCounter, "Seeks of SST files that asked the file's filter.",
-       &Of::asked},
-      {"negatives", kCounter,
-       "Seeks whose file was not read, since the filter knew of no key.",
-       &Of::negatives},
-      {"passed", kCounter,
-       "Seeks whose file was not read, since the search ended before its "
-       "marker.",
-       &Of::passed},
-      {"reached", kCounter,
-       "Positive seeks whose file had waited for the search before it was "
-       "read.",
-       &Of::reached},
-      {"true_positives", kCounter, "Seeks whose file was read rightly.",
-       &Of::true_positives},
-      {"false_positives", kCounter, "Seeks whose file was read in vain.",
-       &Of::false_positives},
-      {"deletion_skips", kCounter,
-       "Stretches of deletions that a seek or scan went past in one step.",
-       &Of::deletion_skips},
-      {"fpr", kGauge,
-       "False positives among the seeks for which the file had nothing.",
-       &Of::fpr},
-  };
-  return facts;
+// Adds the facts about an object to a record, and to the list of all facts, if
+// it is given one.
+class FactAdder {
+ public:
+  explicit FactAdder(Record* record,
+                     std::vector<StatisticsFact>* list = nullptr)
+      : record_(record), list_(list) {}
+
+  // Adds the facts of a member behind its name, as unknown unless `is_known`.
+  FactAdder In(const std::string& name, bool is_known = true) const {
+    FactAdder inner = *this;
+    inner.prefix_ += name + ".";
+    inner.is_known_ = is_known;
+    return inner;
+  }
+
+  // `help` is a sentence for people.
+  template <typename T>
+  void operator()(const std::string& name, bool is_counter,
+                  const std::string& help, T value) const {
+    record_->Add(prefix_ + name, is_known_ ? ValueOf(value) : FactValue());
+    if (list_ == nullptr) return;
+    list_->push_back({prefix_ + name, help, is_counter, /*scope=*/""});
+  }
+
+ private:
+  Record* record_;
+  std::vector<StatisticsFact>* list_;
+  std::string prefix_;
+  bool is_known_ = true;
+};
+
+void AddSeeks(const FilterSeeks& of, const FactAdder& add) {
+  add("asked", kCounter, "Seeks of SST files that asked the file's filter.",
+      of.asked());
+  add("negatives", kCounter,
+      "Seeks whose file was not read, since the filter knew of no key.",
+      of.negatives);
+  add("passed", kCounter,
+      "Seeks whose file was not read, since the search ended before its "
+      "marker.",
+      of.passed);
+  add("reached", kCounter,
+      "Positive seeks whose file had waited for the search before it was "
+      "read.",
+      of.reached);
+  add("true_positives", kCounter, "Seeks whose file was read rightly.",
+      of.true_positives);
+  add("false_positives", kCounter, "Seeks whose file was read in vain.",
+      of.false_positives);
+  add("deletion_skips", kCounter,
+      "Stretches of deletions that a seek or scan went past in one step.",
+      of.deletion_skips);
+  add("fpr", kGauge,
+      "False positives among the seeks for which the file had nothing.",
+      of.fpr());
 }
 
-const Facts<FilterLookups>& LookupsFacts() {
-  using Of = FilterLookups;
-  static const auto& facts = *new Facts<Of>{
-      {"unasked", kCounter,
-       "Reads of SST files by Get and MultiGet that no filter answered.",
-       &Of::unasked},
-      {"asked", kCounter,
-       "Reads of SST files by Get and MultiGet that asked the file's filter.",
-       &Of::asked},
-      {"negatives", kCounter, "Gets whose file was not read.", &Of::negatives},
-      {"true_positives", kCounter, "Gets whose file was read rightly.",
-       &Of::true_positives},
-      {"false_positives", kCounter, "Gets whose file was read in vain.",
-       &Of::false_positives},
-      {"fpr", kGauge,
-       "False positives among the Gets for which the file had nothing.",
-       &Of::fpr},
-  };
-  return facts;
+void AddLookups(const FilterLookups& of, const FactAdder& add) {
+  add("unasked", kCounter,
+      "Reads of SST files by Get and MultiGet that no filter answered.",
+      of.unasked);
+  add("asked", kCounter,
+      "Reads of SST files by Get and MultiGet that asked the file's filter.",
+      of.asked());
+  add("negatives", kCounter, "Gets whose file was not read.", of.negatives);
+  add("true_positives", kCounter, "Gets whose file was read rightly.",
+      of.true_positives);
+  add("false_positives", kCounter, "Gets whose file was read in vain.",
+      of.false_positives);
+  add("fpr", kGauge,
+      "False positives among the Gets for which the file had nothing.",
+      of.fpr());
 }
 
 // The number of files by a reason or a basis, one fact for each.
-void AddFileCounts(const char* name, const char* help, const char* const* begin,
-                   const char* const* end,
-                   std::map<std::string, uint64_t> FilterSums::*counts,
-                   Facts<FilterSums>* facts) {
+void AddFileCounts(const std::map<std::string, uint64_t>& counts,
+                   const char* const* begin, const char* const* end,
+                   const std::string& help, const FactAdder& add) {
   for (; begin < end; begin++) {
     const std::string reason = *begin;
-    facts->push_back(
-        {std::string(name) + "." + reason, kGauge, help + (": " + reason) + ".",
-         [counts, reason](const FilterSums& of) {
-           const auto found = (of.*counts).find(reason);
-           return found == (of.*counts).end() ? uint64_t{0} : found->second;
-         }});
+    const auto found = counts.find(reason);
+    add(reason, kGauge, help + ": " + reason + ".",
+        found == counts.end() ? uint64_t{0} : found->second);
   }
 }
 
-Facts<FilterSums> MakeSumsFacts() {
-  using Of = FilterSums;
-  Facts<Of> facts = {
-      {"open_files", kGauge, "Open SST files.", &Of::open_files},
-      {"used_files", kGauge, "Open SST files whose filters are used.",
-       &Of::used_files},
-  };
+void AddSums(const FilterSums& of, const FactAdder& add) {
+  add("open_files", kGauge, "Open SST files.", of.open_files);
+  add("used_files", kGauge, "Open SST files whose filters are used.",
+      of.used_files());
   // The first use is that of a filter that is used.
-  AddFileCounts("unused_files", "Open SST files whose filters are not used",
-                std::begin(kFilterUseNames) + 1, std::end(kFilterUseNames),
-                &Of::unused_files, &facts);
+  AddFileCounts(of.unused_files, std::begin(kFilterUseNames) + 1,
+                std::end(kFilterUseNames),
+                "Open SST files whose filters are not used",
+                add.In("unused_files"));
   AddFileCounts(
-      "files_by_basis",
+      of.files_by_basis, std::begin(kDesignBases), std::end(kDesignBases),
       "Open SST files whose filters are used, by what the design is based on",
-      std::begin(kDesignBases), std::end(kDesignBases), &Of::files_by_basis,
-      &facts);
-  const Facts<Of> filters = {
-      {"entries", kGauge, "Entries of open SST files, deletions included.",
-       &Of::entries},
-      {"keys", kGauge, "Keys that the filters in use know.", &Of::keys},
-      {"filter_bytes", kGauge, "Size of the filters in use.",
-       &Of::filter_bytes},
-      {"bits_per_key", kGauge, "Size of the filters in use, by key.",
-       &Of::bits_per_key},
-      {"predicted_fpr", kGauge,
-       "False positive rate that the filters were designed for, mean over "
-       "keys.",
-       &Of::predicted_fpr},
-      {"model_micros", kGauge,
-       "Time that it took to design the filters in use.", &Of::model_micros},
-      {"blocks_avoided", kCounter,
-       "Data blocks that seeks did not read thanks to the filters, at least.",
-       &Of::blocks_avoided},
-      {"reads_from_cache", kCounter,
-       "Reads of SST files that filters let through, with all blocks in the "
-       "block cache.",
-       &Of::reads_from_cache},
-      {"reads_from_storage", kCounter,
-       "Reads of SST files that filters let through, and that went to storage.",
-       &Of::reads_from_storage},
-      {"requests_saved", kGauge,
-       "Requests to storage that filters have spared, about.",
-       &Of::requests_saved},
-      {"filter_blocks_loaded", kCounter,
-       "Filter blocks read, whole filters or parts of them.",
-       &Of::filter_blocks_loaded},
-      {"filter_bytes_loaded", kCounter, "Bytes of the filter blocks read.",
-       &Of::filter_bytes_loaded},
-      {"filter_loads_failed", kCounter,
-       "Filter blocks that could not be read, or were found to be damaged.",
-       &Of::filter_loads_failed},
-  };
-  facts.insert(facts.end(), filters.begin(), filters.end());
-  AddFactsOf("bounded_seeks", &Of::bounded_seeks, SeeksFacts(), &facts);
-  AddFactsOf("unbounded_seeks", &Of::unbounded_seeks, SeeksFacts(), &facts);
-  AddFactsOf("gets", &Of::gets, LookupsFacts(), &facts);
-  return facts;
+      add.In("files_by_basis"));
+  add("entries", kGauge, "Entries of open SST files, deletions included.",
+      of.entries);
+  add("keys", kGauge, "Keys that the filters in use know.", of.keys);
+  add("filter_bytes", kGauge, "Size of the filters in use.", of.filter_bytes);
+  add("bits_per_key", kGauge, "Size of the filters in use, by key.",
+      of.bits_per_key());
+  add("predicted_fpr", kGauge,
+      "False positive rate that the filters were designed for, mean over "
+      "keys.",
+      of.predicted_fpr);
+  add("model_micros", kGauge, "Time that it took to design the filters in use.",
+      of.model_micros);
+  add("blocks_avoided", kCounter,
+      "Data blocks that seeks did not read thanks to the filters, at least.",
+      of.blocks_avoided());
+  add("reads_from_cache", kCounter,
+      "Reads of SST files that filters let through, with all blocks in the "
+      "block cache.",
+      of.reads_from_cache);
+  add("reads_from_storage", kCounter,
+      "Reads of SST files that filters let through, and that went to storage.",
+      of.reads_from_storage);
+  add("requests_saved", kGauge,
+      "Requests to storage that filters have spared, about.",
+      of.requests_saved);
+  add("filter_blocks_loaded", kCounter,
+      "Filter blocks read, whole filters or parts of them.",
+      of.filter_blocks_loaded);
+  add("filter_bytes_loaded", kCounter, "Bytes of the filter blocks read.",
+      of.filter_bytes_loaded);
+  add("filter_loads_failed", kCounter,
+      "Filter blocks that could not be read, or were found to be damaged.",
+      of.filter_loads_failed);
+  AddSeeks(of.bounded_seeks, add.In("bounded_seeks"));
+  AddSeeks(of.unbounded_seeks, add.In("unbounded_seeks"));
+  AddLookups(of.gets, add.In("gets"));
 }
 
-const Facts<FilterSums>& SumsFacts() {
-  static const auto& facts = *new Facts<FilterSums>(MakeSumsFacts());
-  return facts;
+void AddTickers(const TickerGets& of, const FactAdder& add) {
+  add("negatives", kCounter,
+      "Keys that filters denied to Get and MultiGet, of all column families "
+      "and kinds of filters.",
+      of.negatives);
+  add("true_positives", kCounter,
+      "Keys that filters let through to Get and MultiGet, and that were "
+      "there.",
+      of.true_positives);
+  add("false_positives", kCounter,
+      "Keys that filters let through to Get and MultiGet, and that were not "
+      "there.",
+      of.false_positives);
 }
 
-const Facts<TickerGets>& TickerFacts() {
-  using Of = TickerGets;
-  static const auto& facts = *new Facts<Of>{
-      {"negatives", kCounter,
-       "Keys that filters denied to Get and MultiGet, of all column families "
-       "and kinds of filters.",
-       &Of::negatives},
-      {"true_positives", kCounter,
-       "Keys that filters let through to Get and MultiGet, and that were "
-       "there.",
-       &Of::true_positives},
-      {"false_positives", kCounter,
-       "Keys that filters let through to Get and MultiGet, and that were not "
-       "there.",
-       &Of::false_positives},
-  };
-  return facts;
+void AddBuilds(const FilterBuilds& of, const FactAdder& add) {
+  add("filters", kCounter, "Filters built for new SST files.", of.filters);
+  add("keys", kCounter, "Keys of the filters built for new SST files.",
+      of.keys);
+  add("filter_bytes", kCounter, "Size of the filters built for new SST files.",
+      of.filter_bytes);
+  add("model_micros", kCounter, "Time to choose designs of filters.",
+      of.model_micros);
+  add("build_micros", kCounter,
+      "Time to build filters, once their keys and designs were known.",
+      of.build_micros);
 }
 
-const Facts<FilterBuilds>& BuildsFacts() {
-  using Of = FilterBuilds;
-  static const auto& facts = *new Facts<Of>{
-      {"filters", kCounter, "Filters built for new SST files.", &Of::filters},
-      {"keys", kCounter, "Keys of the filters built for new SST files.",
-       &Of::keys},
-      {"filter_bytes", kCounter, "Size of the filters built for new SST files.",
-       &Of::filter_bytes},
-      {"model_micros", kCounter, "Time to choose designs of filters.",
-       &Of::model_micros},
-      {"build_micros", kCounter,
-       "Time to build filters, once their keys and designs were known.",
-       &Of::build_micros},
-  };
-  return facts;
+void AddMissCache(const MissCacheStatistics& of, const FactAdder& add) {
+  add("bytes", kGauge, "Size of the DB's cache of reads in vain.", of.bytes);
+  add("stored", kCounter, "Reads in vain that the cache was told of.",
+      of.stored);
+  add("hits", kCounter, "Reads of files that the cache has spared.", of.hits);
 }
 
-const Facts<MissCacheStatistics>& MissCacheFacts() {
-  using Of = MissCacheStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"bytes", kGauge, "Size of the DB's cache of reads in vain.", &Of::bytes},
-      {"stored", kCounter, "Reads in vain that the cache was told of.",
-       &Of::stored},
-      {"hits", kCounter, "Reads of files that the cache has spared.",
-       &Of::hits},
-  };
-  return facts;
+void AddKeptMemory(const KeptMemoryStatistics& of, const FactAdder& add) {
+  add("bytes", kGauge,
+      "Memory kept beside filters by all DBs that share its limit.", of.bytes);
+  add("max_bytes", kGauge, "Memory that may be kept beside filters.",
+      of.max_bytes);
 }
 
-const Facts<KeptMemoryStatistics>& KeptMemoryFacts() {
-  using Of = KeptMemoryStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"bytes", kGauge,
-       "Memory kept beside filters by all DBs that share its limit.",
-       &Of::bytes},
-      {"max_bytes", kGauge, "Memory that may be kept beside filters.",
-       &Of::max_bytes},
-  };
-  return facts;
+void AddSamples(const SampleQueueStatistics& of, const FactAdder& add) {
+  add("held", kGauge, "Sample queries held.", of.held);
+  add("capacity", kGauge, "Sample queries that can be held.", of.capacity);
+  add("sample_every", kGauge, "Empty queries for each that is sampled.",
+      of.sample_every);
+  add("recorded", kCounter,
+      "Sample queries ever held, those seeded or restored included.",
+      of.recorded);
+  add("sampled", kCounter, "Sample queries taken from queries.", of.sampled);
+  add("dropped", kCounter, "Sample queries lost to other threads, or too long.",
+      of.dropped);
+  add("age_seconds", kGauge, "Time since the samples were begun.",
+      of.age_seconds);
 }
 
-const Facts<SampleQueueStatistics>& SamplesFacts() {
-  using Of = SampleQueueStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"held", kGauge, "Sample queries held.", &Of::held},
-      {"capacity", kGauge, "Sample queries that can be held.", &Of::capacity},
-      {"sample_every", kGauge, "Empty queries for each that is sampled.",
-       &Of::sample_every},
-      {"recorded", kCounter,
-       "Sample queries ever held, those seeded or restored included.",
-       &Of::recorded},
-      {"sampled", kCounter, "Sample queries taken from queries.", &Of::sampled},
-      {"dropped", kCounter,
-       "Sample queries lost to other threads, or too long.", &Of::dropped},
-      {"age_seconds", kGauge, "Time since the samples were begun.",
-       &Of::age_seconds},
-  };
-  return facts;
+void AddRefreshes(const RefreshStatistics& of, const FactAdder& add) {
+  add("runs", kCounter, "Refreshes of filters that ended.", of.runs);
+  add("failures", kCounter, "Refreshes of filters that ended with an error.",
+      of.failures);
+  add("last_end_unix_time", kGauge,
+      "When the last refresh of filters ended; 0 before that.",
+      of.last_end_unix_time);
+  add("files_rewritten", kCounter, "SST files rewritten for new filters.",
+      of.files_rewritten);
+  add("bytes_read", kCounter, "Bytes of SST files read to learn their keys.",
+      of.bytes_read);
+  add("bytes_rewritten", kCounter,
+      "Bytes of SST files rewritten for new filters.", of.bytes_rewritten);
+  add("running", kGauge, "1 while filters are refreshed, else 0.", of.running);
+  add("bytes", kGauge, "Bytes of all SST files when the refresh began.",
+      of.bytes);
+  add("bytes_decided", kGauge,
+      "Bytes of the SST files whose outcome the running refresh knows.",
+      of.bytes_decided);
+  add("running_seconds", kGauge, "Time since the running refresh began.",
+      of.running_seconds);
+  add("seconds_left", kGauge,
+      "Time until the running refresh ends, at its pace.", of.seconds_left);
 }
 
-const Facts<RefreshStatistics>& RefreshFacts() {
-  using Of = RefreshStatistics;
-  static const auto& facts = *new Facts<Of>{
-      {"runs", kCounter, "Refreshes of filters that ended.", &Of::runs},
-      {"failures", kCounter, "Refreshes of filters that ended with an error.",
-       &Of::failures},
-      {"last_end_unix_time", kGauge,
-       "When the last refresh of filters ended; 0 before that.",
-       &Of::last_end_unix_time},
-      {"files_rewritten", kCounter, "SST files rewritten for new filters.",
-       &Of::files_rewritten},
-      {"bytes_read", kCounter, "Bytes of SST files read to learn their keys.",
-       &Of::bytes_read},
-      {"bytes_rewritten", kCounter,
-       "Bytes of SST files rewritten for new filters.", &Of::bytes_rewritten},
-      {"running", kGauge, "1 while filters are refreshed, else 0.",
-       &Of::running},
-      {"bytes", kGauge, "Bytes of all SST files when the refresh began.",
-       &Of::bytes},
-      {"bytes_decided", kGauge,
-       "Bytes of the SST files whose outcome the running refresh knows.",
-       &Of::bytes_decided},
-      {"running_seconds", kGauge, "Time since the running refresh began.",
-       &Of::running_seconds},
-      {"seconds_left", kGauge,
-       "Time until the running refresh ends, at its pace.", &Of::seconds_left},
-  };
-  return facts;
-}
-
-Facts<FilterStatistics> MakeFamilyFacts() {
-  using Of = FilterStatistics;
-  Facts<Of> facts = {
-      {"live_files", kGauge, "SST files in the tree, open or not.",
-       &Of::live_files},
-  };
-  AddFactsOf("total", &Of::total, SumsFacts(), &facts);
+void AddFamily(const FilterStatistics& of, const FactAdder& add) {
+  add("live_files", kGauge, "SST files in the tree, open or not.",
+      of.live_files);
+  AddSums(of.total, add.In("total"));
   // Unknown without a Statistics object.
-  AddFactsOf("ticker_gets", &Of::ticker_gets, TickerFacts(), &facts,
-             &TickerGets::known);
-  AddFactsOf("builds", &Of::builds, BuildsFacts(), &facts);
-  AddFactsOf("miss_cache", &Of::miss_cache, MissCacheFacts(), &facts);
-  AddFactsOf("kept_memory", &Of::kept_memory, KeptMemoryFacts(), &facts);
+  AddTickers(of.ticker_gets, add.In("ticker_gets", of.ticker_gets.known));
+  AddBuilds(of.builds, add.In("builds"));
+  AddMissCache(of.miss_cache, add.In("miss_cache"));
+  AddKeptMemory(of.kept_memory, add.In("kept_memory"));
   // Unknown without a queue.
-  AddFactsOf("samples", &Of::samples, SamplesFacts(), &facts,
-             &SampleQueueStatistics::exists);
-  AddFactsOf("refresh", &Of::refresh, RefreshFacts(), &facts);
-  return facts;
+  AddSamples(of.samples, add.In("samples", of.samples.exists));
+  AddRefreshes(of.refresh, add.In("refresh"));
 }
 
-const Facts<FilterStatistics>& FamilyFacts() {
-  static const auto& facts = *new Facts<FilterStatistics>(MakeFamilyFacts());
-  return facts;
+// The numbers of a column family.
+Record NumbersOf(const FilterStatistics& statistics) {
+  Record record;
+  AddFamily(statistics, FactAdder(&record));
+  return record;
 }
 
 Record RecordOf(const FileFilterStatistics& file) {
@@ -304,8 +282,8 @@ Record RecordOf(const FileFilterStatistics& file) {
   record.Add("filter_blocks_loaded", file.filter_blocks_loaded);
   record.Add("filter_bytes_loaded", file.filter_bytes_loaded);
   record.Add("filter_loads_failed", file.filter_loads_failed);
-  record.AddAll("bounded_seeks.", SeeksFacts(), file.bounded_seeks);
-  record.AddAll("unbounded_seeks.", SeeksFacts(), file.unbounded_seeks);
+  AddSeeks(file.bounded_seeks, FactAdder(&record).In("bounded_seeks"));
+  AddSeeks(file.unbounded_seeks, FactAdder(&record).In("unbounded_seeks"));
   return record;
 }
 
@@ -377,7 +355,7 @@ std::string Padded(const std::string& text, size_t width) {
 // The rows of a level: what it has, and the reads of each kind.
 void AddLevelRows(const std::string& level, const FilterSums& sums,
                   std::string* text) {
-  const Record record(SumsFacts(), sums);
+  const Record record = RecordOf(sums);
   const auto add = [&](const std::string& name, size_t width) {
     const FactValue* const value = record.Find(name);
     *text += Padded(value != nullptr ? TextOf(*value)
@@ -445,10 +423,10 @@ Record RecordOf(const FilterStatistics& statistics) {
   Record record;
   record.Add("db", statistics.db);
   record.Add("column_family", statistics.column_family);
-  record.AddAll("", FamilyFacts(), statistics);
+  AddFamily(statistics, FactAdder(&record));
   std::vector<Record> levels;
   for (const LevelFilterStatistics& level : statistics.levels) {
-    levels.emplace_back(SumsFacts(), level.sums);
+    levels.push_back(RecordOf(level.sums));
     levels.back().Add("level", level.level);
   }
   record.AddList("levels", std::move(levels));
@@ -460,7 +438,11 @@ Record RecordOf(const FilterStatistics& statistics) {
   return record;
 }
 
-Record RecordOf(const FilterSums& sums) { return {SumsFacts(), sums}; }
+Record RecordOf(const FilterSums& sums) {
+  Record record;
+  AddSums(sums, FactAdder(&record));
+  return record;
+}
 
 std::string FilterStatistics::ToJson() const {
   return RecordOf(*this).ToJson();
@@ -476,7 +458,7 @@ std::string FilterStatistics::ToString() const {
   }
   AddLevelRows("all", total, &text);
   text += "live_files: " + std::to_string(live_files) + "\n";
-  const Record record(FamilyFacts(), *this);
+  const Record record = NumbersOf(*this);
   for (const char* group : {"total", "ticker_gets", "builds", "miss_cache",
                             "kept_memory", "samples", "refresh"}) {
     AddGroup(group, record, &text);
@@ -487,15 +469,15 @@ std::string FilterStatistics::ToString() const {
 const std::vector<StatisticsFact>& StatisticsFacts() {
   static const auto& all = *[] {
     auto* const facts = new std::vector<StatisticsFact>;
-    const std::string total = "total.";
-    for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
-      const bool of_level = Slice(fact.name).starts_with(total);
-      facts->push_back({of_level ? fact.name.substr(total.size()) : fact.name,
-                        fact.help, fact.type == kCounter,
-                        of_level ? "level"
-                        : Slice(fact.name).starts_with("ticker_gets")
-                            ? "db"
-                            : "column_family"});
+    Record record;
+    AddFamily({}, FactAdder(&record, facts));
+    for (StatisticsFact& fact : *facts) {
+      const std::string total = "total.";
+      fact.scope = Slice(fact.name).starts_with(total) ? "level"
+                   : Slice(fact.name).starts_with("ticker_gets.")
+                       ? "db"
+                       : "column_family";
+      if (fact.scope == "level") fact.name.erase(0, total.size());
     }
     return facts;
   }();
@@ -505,27 +487,28 @@ const std::vector<StatisticsFact>& StatisticsFacts() {
 std::string ToPrometheus(const std::vector<FilterStatistics>& statistics) {
   std::string text;
   if (statistics.empty()) return text;
-  for (const Fact<FilterStatistics>& fact : FamilyFacts()) {
-    if (Slice(fact.name).starts_with("total.")) continue;
-    const bool of_db = Slice(fact.name).starts_with("ticker_gets.");
-    Metric metric(fact.name, fact.type == kCounter, fact.help, &text);
-    std::set<std::string> dbs;
-    for (const FilterStatistics& family : statistics) {
-      Labels labels = {{"db", family.db}};
-      if (!of_db) labels.emplace_back("column_family", family.column_family);
-      if (!of_db || dbs.insert(family.db).second) {
-        metric.Add(labels, fact.value(family));
-      }
+  // The labels and facts of what each scope has.
+  std::map<std::string, std::vector<std::pair<Labels, Record>>> of_scope;
+  std::set<std::string> dbs;
+  for (const FilterStatistics& family : statistics) {
+    const Record record = NumbersOf(family);
+    Labels labels = {{"db", family.db}};
+    if (dbs.insert(family.db).second)
+      of_scope["db"].emplace_back(labels, record);
+    labels.emplace_back("column_family", family.column_family);
+    of_scope["column_family"].emplace_back(labels, record);
+    labels.emplace_back("level", "");
+    for (const LevelFilterStatistics& level : family.levels) {
+      labels.back().second = LevelText(level.level);
+      of_scope["level"].emplace_back(labels, RecordOf(level.sums));
     }
   }
-  for (const Fact<FilterSums>& fact : SumsFacts()) {
-    Metric metric(fact.name, fact.type == kCounter, fact.help, &text);
-    for (const FilterStatistics& family : statistics) {
-      for (const LevelFilterStatistics& level : family.levels) {
-        metric.Add({{"db", family.db},
-                    {"column_family", family.column_family},
-                    {"level", LevelText(level.level)}},
-                   fact.value(level.sums));
+  for (const bool of_levels : {false, true}) {
+    for (const StatisticsFact& fact : StatisticsFacts()) {
+      if ((fact.scope == "level") != of_levels) continue;
+      Metric metric(fact.name, fact.is_counter, fact.help, &text);
+      for (const auto& [labels, record] : of_scope[fact.scope]) {
+        metric.Add(labels, *record.Find(fact.name));
       }
     }
   }

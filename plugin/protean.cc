@@ -28,23 +28,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-std::atomic<bool> registered{false};
-
-void RegisterTableFactory(ObjectLibrary& library) {
-  library.AddFactory<TableFactory>(
-      ProteanTableFactory::kClassName(),
-      [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
-         std::string* /*errmsg*/) {
-        guard->reset(new ProteanTableFactory);
-        return guard->get();
-      });
-}
-
-}  // namespace
-
-bool IsRegistered() { return registered; }
+// Whether this library has been registered.
+static std::atomic<bool> is_registered{false};
 
 std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
     const ProteusOptions& options) {
@@ -66,11 +51,9 @@ std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
 
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     const SurfOptions& options) {
-  SurfPolicyOptions bits;
-  bits.hash_suffix_bits = options.hash_suffix_bits;
-  bits.real_suffix_bits = options.real_suffix_bits;
-  bits.prefix_suffix_bits = options.prefix_suffix_bits;
-  return std::make_shared<SurfFilterPolicy>(bits);
+  return std::make_shared<SurfFilterPolicy>(
+      SurfPolicyOptions{options.hash_suffix_bits, options.real_suffix_bits,
+                        options.prefix_suffix_bits});
 }
 
 std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(
@@ -213,19 +196,26 @@ Status RegisterChecked(bool is_ready) {
 Status RegisterOnce() {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
-  return IsRegistered() ? Status::OK() : RegisterChecked(/*is_ready=*/true);
+  return is_registered ? Status::OK() : RegisterChecked(/*is_ready=*/true);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
 int register_protean(ROCKSDB_NAMESPACE::ObjectLibrary& library,
                      const std::string& /*arg*/) {
+  using namespace ROCKSDB_NAMESPACE;
   using namespace ROCKSDB_NAMESPACE::protean;
   for (const FilterType* type : FilterTypes()) {
     RegisterPolicies(*type, &library);
   }
-  RegisterTableFactory(library);
-  registered = true;
+  library.AddFactory<TableFactory>(
+      ProteanTableFactory::kClassName(),
+      [](const std::string& /*uri*/, std::unique_ptr<TableFactory>* guard,
+         std::string* /*errmsg*/) {
+        guard->reset(new ProteanTableFactory);
+        return guard->get();
+      });
+  is_registered = true;
   size_t num_types;
   return static_cast<int>(library.GetFactoryCount(&num_types));
 }

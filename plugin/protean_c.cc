@@ -31,12 +31,6 @@ namespace {
 
 char* CopyOf(const std::string& text) { return strdup(text.c_str()); }
 
-// The default options for nullptr.
-BlockBasedTableOptions CopyOf(rocksdb_block_based_table_options_t* options) {
-  return options == nullptr ? BlockBasedTableOptions()
-                            : *TableOptionsOf(options);
-}
-
 Status SetSampleGroup(const std::string& group, Options* options) {
   Status s = RequireProteanTable("a sample group", "the Options object",
                                  options->table_factory.get());
@@ -71,10 +65,6 @@ class OptionalKey {
       : has_key_(key != nullptr), key_(has_key_ ? Slice(key, size) : Slice()) {}
 
   const Slice* get() const { return has_key_ ? &key_ : nullptr; }
-  std::optional<std::string> ToString() const {
-    return has_key_ ? std::optional<std::string>(key_.ToString())
-                    : std::nullopt;
-  }
 
  private:
   const bool has_key_;
@@ -153,8 +143,9 @@ void protean_options_set_table_factory(
     rocksdb_options_t* options,
     rocksdb_block_based_table_options_t* table_options, char** errptr) {
   if (!Succeeded(CheckHandles(), errptr)) return;
-  OptionsOf(options)->table_factory =
-      NewProteanTableFactory(CopyOf(table_options));
+  OptionsOf(options)->table_factory = NewProteanTableFactory(
+      table_options == nullptr ? BlockBasedTableOptions()
+                               : *TableOptionsOf(table_options));
 }
 
 void protean_options_set_sample_group(rocksdb_options_t* options,
@@ -372,15 +363,6 @@ void protean_refresh_options_parse(protean_refresh_options_t* options,
 
 char* protean_refresh_options_text(const protean_refresh_options_t* options) {
   return CopyOf(options->rep.ToString());
-}
-
-void protean_refresh_options_set_range(protean_refresh_options_t* options,
-                                       const char* start_key,
-                                       size_t start_key_len,
-                                       const char* limit_key,
-                                       size_t limit_key_len) {
-  options->rep.start = OptionalKey(start_key, start_key_len).ToString();
-  options->rep.limit = OptionalKey(limit_key, limit_key_len).ToString();
 }
 
 void protean_refresh_options_set_progress(

@@ -260,8 +260,9 @@ protean_refresh_options_t* protean_refresh_options_create(void);
 void protean_refresh_options_destroy(protean_refresh_options_t* options);
 
 // Sets the option of this name from text, as RefreshOptions::Set does:
-// "min_gain" from "0.05", "max_bytes" from "2G", "levels" from "0,1". Fails for
-// another name or value, and says what is allowed.
+// "min_gain" from "0.05", "max_bytes" from "2G", "levels" from "0,1", and the
+// keys "start" and "limit" as they are, from "0x6b6579", or from "" for none.
+// Fails for another name or value, and says what is allowed.
 void protean_refresh_options_set(protean_refresh_options_t* options,
                                  const char* name, const char* value,
                                  char** errptr);
@@ -272,14 +273,6 @@ void protean_refresh_options_parse(protean_refresh_options_t* options,
 
 // Such a text of all options.
 char* protean_refresh_options_text(const protean_refresh_options_t* options);
-
-// Only files that may have keys in [start_key, limit_key). Each key may be
-// NULL.
-void protean_refresh_options_set_range(protean_refresh_options_t* options,
-                                       const char* start_key,
-                                       size_t start_key_len,
-                                       const char* limit_key,
-                                       size_t limit_key_len);
 
 // Sets a function that is called now and then, from the thread that refreshes,
 // with `state` and the members of RefreshProgress, which live until it returns.

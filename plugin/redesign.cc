@@ -16,18 +16,14 @@
 //  of them are.
 //
 //  If all files are to have the filters of a policy, they come level by level,
-//  and have the sizes of a tree of which all is rewritten (file_budget.h).
-//  Files that have such a filter already are rewritten only if that pays, as
-//  always: samples change all the time. So a refresh which was interrupted goes
-//  on where it was. The files of a tree with a budget have such sizes in any
-//  case: a file that holds much more than its share is rewritten for what it
-//  gives back.
+//  and have the sizes of a tree of which all is rewritten (file_budget.h). The
+//  files of a tree with a budget have such sizes in any case: a file that holds
+//  much more than its share is rewritten for what it gives back.
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <queue>
@@ -46,6 +42,7 @@
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_run.h"
 #include "table/filter_trial.h"
+#include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/handles.h"
 #include "util/random.h"
 
@@ -168,12 +165,22 @@ class RefreshSamples {
 
 // How much better a new filter of a file does than the old one.
 struct FilterComparison {
-  // False positive rates.
-  double old_fpr = 0;
-  double new_fpr = 0;
-  // The queries that only one of the two filters denies.
-  SampledQueries denied_by_new;
-  SampledQueries denied_by_old;
+  // Asks both filters about the queries, which match no key of the file. There
+  // is at least one.
+  FilterComparison(const AskedFilter& old_filter, const AskedFilter& new_filter,
+                   const SampledQueries& queries) {
+    uint64_t old_positives = 0;
+    for (const SampleQuery* query : queries) {
+      const bool by_old = old_filter.MayMatch(*query);
+      const bool by_new = new_filter.MayMatch(*query);
+      if (by_old) old_positives++;
+      if (by_old && !by_new) denied_by_new.push_back(query);
+      if (by_new && !by_old) denied_by_old.push_back(query);
+    }
+    const auto all = static_cast<double>(queries.size());
+    old_fpr = static_cast<double>(old_positives) / all;
+    new_fpr = old_fpr - MoreDenied() / all;
+  }
 
   // How many more queries the new filter denies than the old one.
   double MoreDenied() const {
@@ -190,27 +197,14 @@ struct FilterComparison {
     const bool by_chance = MoreDenied() < 2 * std::sqrt(differing);
     return by_chance ? 0 : old_fpr - new_fpr;
   }
-};
 
-// Asks both filters about the queries, which match no key of the file. There is
-// at least one.
-FilterComparison CompareFilters(const AskedFilter& old_filter,
-                                const AskedFilter& new_filter,
-                                const SampledQueries& queries) {
-  FilterComparison comparison;
-  uint64_t old_positives = 0;
-  for (const SampleQuery* query : queries) {
-    const bool by_old = old_filter.MayMatch(*query);
-    const bool by_new = new_filter.MayMatch(*query);
-    if (by_old) old_positives++;
-    if (by_old && !by_new) comparison.denied_by_new.push_back(query);
-    if (by_new && !by_old) comparison.denied_by_old.push_back(query);
-  }
-  const auto all = static_cast<double>(queries.size());
-  comparison.old_fpr = static_cast<double>(old_positives) / all;
-  comparison.new_fpr = comparison.old_fpr - comparison.MoreDenied() / all;
-  return comparison;
-}
+  // False positive rates.
+  double old_fpr;
+  double new_fpr;
+  // The queries that only one of the two filters denies.
+  SampledQueries denied_by_new;
+  SampledQueries denied_by_old;
+};
 
 // ---- Rules ----
 
@@ -308,7 +302,7 @@ class Redesign {
   // earlier calls have found out.
   explicit Redesign(RefreshRun* run)
       : run_(*run),
-        policy_(*AsProteanFilterPolicy(run->table().filter_policy.get())),
+        policy_(*OwnPolicyOf(run->family_options())),
         samples_(policy_, run->db(), run->column_family()),
         tree_{run->family_options().info_log.get(),
               run->column_family()->GetName()},
@@ -339,37 +333,380 @@ class Redesign {
   }
 
  private:
-  void MakeCandidates();
-  void Recall();
-  void Remember();
+  // Lists the files with the samples that each file's filter decides. Files
+  // share the questions by their sizes if there are no samples.
+  void MakeCandidates() {
+    const ColumnFamilyMetaData metadata = run_.ListFiles();
+    const size_t timestamp_size =
+        run_.family_options().comparator->timestamp_size();
+    const auto user_key = [timestamp_size](const std::string& key) {
+      return StripTimestampFromUserKey(key, timestamp_size).ToString();
+    };
+    for (const LevelMetaData& level : metadata.levels) {
+      for (const SstFileMetaData& file : level.files) {
+        Candidate candidate;
+        candidate.file = &run_.result()->files[candidates_.size()];
+        candidate.min_gain = run_.options().min_gain;
+        candidate.is_due = run_.options().all_files;
+        candidate.path = file.directory + "/" + file.relative_filename;
+        candidate.in_tree = {level.level, file.num_entries, 0,
+                             user_key(file.smallestkey),
+                             user_key(file.largestkey)};
+        candidate.asked =
+            static_cast<double>(file.size) /
+            static_cast<double>(std::max<uint64_t>(metadata.size, 1));
+        candidate.saved = candidate.asked;
+        candidates_.push_back(std::move(candidate));
+      }
+    }
+    if (samples_.empty()) return;
+    std::vector<SampledQueries> queries =
+        samples_.SpreadOver(metadata, timestamp_size);
+    for (size_t i = 0; i < candidates_.size(); i++) {
+      candidates_[i].queries = std::move(queries[i]);
+      candidates_[i].asked = samples_.Share(candidates_[i].queries);
+      candidates_[i].file->queries = candidates_[i].queries.size();
+    }
+  }
+
+  // Recalls what is known of the column family, and holds under the present
+  // policy; and what false positives cost in the levels of the files.
+  void Recall() {
+    const void* const family = FamilyOf(run_.column_family());
+    DBSession* const session = run_.session();
+    if (session != nullptr) {
+      session->WithRefreshes(
+          family,
+          [&](RefreshCounts*, RefreshMemory* memory) { memory_ = *memory; });
+      for (const RefreshedFile& file : run_.result()->files) {
+        if (prices_.count(file.level) > 0) continue;
+        prices_[file.level] = session->PriceOf(
+            family, file.level, run_.family_options().statistics.get());
+      }
+    }
+    const std::string text = policy_.DesignOptions();
+    if (memory_.policy != text) memory_ = RefreshMemory();
+    memory_.policy = text;
+    memory_.runs++;
+  }
+
+  // Lets later calls recall what this one has found out.
+  void Remember() {
+    if (run_.session() == nullptr) return;
+    // Files that are gone, or have been rewritten, are forgotten.
+    std::map<std::string, RejectedRefresh> futile;
+    for (const RefreshedFile& file : run_.result()->files) {
+      const auto trial = memory_.futile.find(file.name);
+      if (trial != memory_.futile.end()) futile.insert(*trial);
+    }
+    memory_.futile = std::move(futile);
+    run_.session()->WithRefreshes(
+        FamilyOf(run_.column_family()),
+        [&](RefreshCounts*, RefreshMemory* memory) { *memory = memory_; });
+  }
 
   // What a false positive costs in files of the level; 0 if that is unknown.
   uint64_t PriceAt(int level) const {
     const auto price = prices_.find(level);
     return price == prices_.end() ? 0 : price->second;
   }
-  bool PaysBack(const RefreshedFile& file, double saved) const;
-  bool IsFutile(const Candidate& candidate) const;
+
+  // Returns true if a rewrite of the file pays back in time, if that can be
+  // told, with a new filter that saves this share of all questions.
+  bool PaysBack(const RefreshedFile& file, double saved) const {
+    // Rewriting reads and writes each block.
+    const double blocks =
+        2 * static_cast<double>(file.bytes) /
+        static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
+    return !samples_.rate_known() || saved * samples_.questions_per_second() *
+                                             run_.options().payback_seconds >=
+                                         blocks;
+  }
+
+  // Returns true if the file was read in vain before, and nothing has changed
+  // since then that would make a difference.
+  bool IsFutile(const Candidate& candidate) const {
+    const auto found = memory_.futile.find(candidate.file->name);
+    if (found == memory_.futile.end()) return false;
+    const RejectedRefresh& trial = found->second;
+    if (candidate.passed.DiffersFrom(trial.passed, candidate.min_gain)) {
+      return false;
+    }
+    return trial.gain < candidate.min_gain || trial.saved <= 0 ||
+           !PaysBack(*candidate.file, trial.saved);
+  }
 
   // Opens the candidate's file, and notes the design that its filter has.
   // Decides about the file and returns nullptr if it cannot be opened.
-  std::unique_ptr<FilterTrial> Open(const Candidate& candidate);
+  std::unique_ptr<FilterTrial> Open(const Candidate& candidate) {
+    std::unique_ptr<FilterTrial> trial;
+    const Status s =
+        FilterTrial::Open(run_.family_options(), candidate.path, &trial);
+    if (!s.ok()) {
+      run_.DecideUnreadable(candidate.file, s);
+      return nullptr;
+    }
+    candidate.file->old_design = trial->old_filter().Describe();
+    return trial;
+  }
 
-  // These functions return an error only if refreshing must end.
-  Status ScreenAll();
-  Status Screen(Candidate* candidate);
-  Status LookAtFutile();
-  Status RewriteBest();
-  Status Try(Candidate* candidate);
+  // ---- Decisions by old filters ----
 
-  void DecideIfSame(const FilterTrial& trial, Candidate* candidate);
-  void AskOldFilter(const AskedFilter& filter, Candidate* candidate);
-  Status Build(const Candidate& candidate, FilterTrial* trial,
-               const std::function<void(const Slice&)>& on_key,
-               BuiltFilter* new_filter, Status* stopped);
+  // These functions, and those below, return an error only if refreshing must
+  // end.
+
+  // Decides about files by their old filters. The others wait, or are stored if
+  // they were read in vain before.
+  Status ScreenAll() {
+    Status s;
+    for (Candidate& candidate : candidates_) {
+      if (s.ok() && candidate.is_undecided()) s = Screen(&candidate);
+      if (!candidate.is_undecided()) continue;
+      if (!candidate.is_due && IsFutile(candidate)) {
+        futile_.push_back(&candidate);
+      } else {
+        waiting_.push(&candidate);
+      }
+    }
+    return s;
+  }
+
+  // Decides about a file that needs no new filter: it is not asked, would get
+  // the filter that it has, or lets through too few queries. Otherwise finds
+  // the upper limit of what a new filter saves.
+  Status Screen(Candidate* candidate) {
+    const bool has_samples = !samples_.empty();
+    // With a budget, a file may be due because of the sizes of other filters.
+    if (has_samples && candidate->queries.empty() && !candidate->is_due &&
+        policy_.FilterMemory() == 0) {
+      run_.Decide(candidate->file, Outcome::kNotAsked);
+      return Status::OK();
+    }
+    const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+    if (trial == nullptr) return Status::OK();
+    DecideIfSame(*trial, candidate);
+    if (candidate->is_undecided()) {
+      // If all files are to have the filters of the policy, this one has such a
+      // filter unless it is due.
+      const bool is_done = run_.options().all_files && !candidate->is_due;
+      if (candidate->is_due || (!has_samples && !is_done)) return Status::OK();
+      if (candidate->queries.empty()) {
+        run_.Decide(candidate->file, Outcome::kNotAsked);
+      } else {
+        AskOldFilter(trial->old_filter(), candidate);
+      }
+    }
+    return run_.GoOn(trial->opened_bytes());
+  }
+
+  // Decides about a file that would get the filter that it has, and finds out
+  // whether a file is due.
+  void DecideIfSame(const FilterTrial& trial, Candidate* candidate) {
+    RefreshedFile* const file = candidate->file;
+    const Options& options = run_.family_options();
+    std::shared_ptr<const FilterPolicy> of_level;
+    const ProteanFilterPolicy* const policy =
+        policy_.ForLevel(file->level, &of_level)
+            ? AsProteanFilterPolicy(of_level.get())
+            : &policy_;
+    if (policy == nullptr) {
+      // The level has RocksDB's filters or none.
+      if (trial.OldFilterIsLikeThatOf(
+              of_level.get(),
+              {options, run_.column_family()->GetName(), file->level})) {
+        run_.Decide(file, trial.has_old_filter() ? Outcome::kHasFilter
+                                                 : Outcome::kUnfiltered);
+      }
+      return;
+    }
+    const UserCollectedProperties properties = trial.old_properties();
+    const uint64_t price = PriceAt(file->level);
+    candidate->min_gain =
+        MinGainOf(run_.options().min_gain, *policy, price, properties);
+    // The bits per key that the filter has, and that it would get now.
+    const double bits = PropertyNumber(properties, kBitsPerKeyProperty, 0);
+    const auto bits_now = [&] {
+      return BitsOfFileNow(*policy, tree_, candidate->in_tree,
+                           run_.db()->GetEnv());
+    };
+    // A filter of a budget gives back what other files lack.
+    if (policy->FilterMemory() > 0 &&
+        HoldsTooMuch(bits, bits_now(), file->entries)) {
+      candidate->is_due = true;
+      return;
+    }
+    // The filter has all that the policy gives the file now, but for what its
+    // design follows from samples, if it was designed by the same options and
+    // for the same price, and has the size that it would get. One that was
+    // built for few queries may be smaller, and stays until samples show that
+    // there are queries.
+    const bool is_for_few = properties.count(kQueriesPerKeyProperty) > 0;
+    const bool is_of_policy =
+        PropertyText(properties, kOptionsProperty) == HashOfOptions(*policy) &&
+        HasPriceOfNow(*policy, price, properties) &&
+        trial.OldFilterHasFormOf(options) &&
+        (is_for_few ? samples_.empty()
+                    : HasSizeOfNow(bits, bits_now(), file->entries,
+                                   run_.options().all_files));
+    if (!is_of_policy) return;
+    candidate->is_due = false;
+    // A search would find the design that the filter has.
+    if (PropertyText(properties, kDesignInputsProperty) ==
+        DesignInputsHash(*policy, run_.column_family()->GetName(),
+                         run_.db()->GetEnv(), options.info_log.get())) {
+      run_.Decide(file, Outcome::kTooLittleGain);
+    }
+  }
+
+  // Asks the old filter about the candidate's queries. Decides about a file
+  // whose filter denies most of them.
+  void AskOldFilter(const AskedFilter& filter, Candidate* candidate) {
+    SampledQueries positives;
+    for (const SampleQuery* query : candidate->queries) {
+      if (filter.MayMatch(*query)) positives.push_back(query);
+    }
+    candidate->saved = samples_.Share(positives);
+    const auto asked = static_cast<double>(candidate->queries.size());
+    RefreshedFile* const file = candidate->file;
+    file->old_fpr = static_cast<double>(positives.size()) / asked;
+    candidate->passed = {file->old_fpr, asked};
+    if (file->old_fpr < candidate->min_gain) {
+      run_.Decide(file, Outcome::kTooLittleGain);
+    }
+  }
+
+  // ---- Decisions by keys ----
+
+  // Decides about files that were read in vain before. Now and then, reads one
+  // of them, which may make all of them wait.
+  Status LookAtFutile() {
+    // Number of calls of RefreshFilters in one of which such a file is read.
+    constexpr uint64_t kRunsPerLook = 4;
+    Status s;
+    bool pays = false;
+    if (!futile_.empty() && memory_.runs % kRunsPerLook == 0) {
+      Random64 random(memory_.runs);
+      Candidate* const drawn = futile_[random.Uniform(futile_.size())];
+      if (!run_.ExceedsLimit(*drawn->file)) s = Try(drawn);
+      pays = drawn->is_tried && drawn->is_undecided();
+    }
+    for (Candidate* candidate : futile_) {
+      if (!s.ok()) break;
+      if (!candidate->is_undecided()) continue;
+      if (pays) {
+        waiting_.push(candidate);
+      } else {
+        run_.Decide(candidate->file, Outcome::kTooLittleGain);
+      }
+    }
+    return s;
+  }
+
+  // Tries and rewrites the files that wait, the best one first.
+  Status RewriteBest() {
+    Status s;
+    while (s.ok() && !waiting_.empty()) {
+      Candidate* const best = waiting_.top();
+      waiting_.pop();
+      if (best->is_tried || run_.ExceedsLimit(*best->file)) {
+        s = run_.Rewrite(best->file);
+      } else {
+        s = Try(best);
+        if (s.ok() && best->is_undecided()) waiting_.push(best);
+      }
+    }
+    return s;
+  }
+
+  // Reads the file, builds its new filter in memory, and compares it with the
+  // old one. Decides about a file that is not worth a rewrite, and otherwise
+  // finds what the new filter saves.
+  Status Try(Candidate* candidate) {
+    RefreshedFile* const file = candidate->file;
+    candidate->is_tried = true;
+    const std::unique_ptr<FilterTrial> trial = Open(*candidate);
+    if (trial == nullptr) return Status::OK();
+    // The queries that match no key of the file: samples, or generated ones if
+    // there are no samples.
+    EmptySamples samples(std::move(candidate->queries));
+    GapQueries gaps(file->entries);
+    const double entry_bytes =
+        static_cast<double>(file->bytes) /
+        static_cast<double>(std::max<uint64_t>(file->entries, 1));
+    constexpr double kBytesPerReport = 64 << 10;
+    double unreported = 0;
+    Status stopped;
+    const auto report = [&] {
+      const auto bytes = static_cast<uint64_t>(unreported);
+      unreported = 0;
+      run_.CountRead(bytes);
+      stopped = run_.GoOn(bytes);
+      return stopped.ok();
+    };
+    const auto on_key = [&](const Slice& key) {
+      samples.Pass(key);
+      if (samples_.empty()) gaps.Pass(key);
+      unreported += entry_bytes;
+      return unreported < kBytesPerReport || report();
+    };
+    const uint64_t price = PriceAt(file->level);
+    std::vector<BuiltFilter> built;
+    const Status s =
+        trial->Build({run_.family_options(), run_.column_family()->GetName(),
+                      file->level, price == 0 ? kUsualPrice : price},
+                     {&policy_}, on_key, &built);
+    if (s.ok()) report();
+    if (!stopped.ok()) return stopped;
+    if (!s.ok()) {
+      run_.DecideUnreadable(file, s);
+    } else if (built[0].reader == nullptr) {
+      const bool loses_filter = candidate->is_due && trial->has_old_filter();
+      if (!loses_filter) run_.Decide(file, Outcome::kUnfiltered);
+    } else {
+      SampledQueries empty = samples.Finish();
+      const std::vector<SampleQuery> generated = gaps.Finish();
+      for (const SampleQuery& query : generated) empty.push_back(&query);
+      CompareAndDecide(trial->old_filter(), built[0].filter, empty, candidate);
+    }
+    return Status::OK();
+  }
+
+  // Compares the filters, and notes what the new one saves. Decides about a
+  // file that is not worth a rewrite.
   void CompareAndDecide(const AskedFilter& old_filter,
                         const AskedFilter& new_filter,
-                        const SampledQueries& queries, Candidate* candidate);
+                        const SampledQueries& queries, Candidate* candidate) {
+    RefreshedFile* const file = candidate->file;
+    file->new_design = new_filter.Describe();
+    file->queries = queries.size();
+    if (queries.empty()) {
+      if (!candidate->is_due) run_.Decide(file, Outcome::kNotAsked);
+      return;
+    }
+    const FilterComparison comparison(old_filter, new_filter, queries);
+    file->old_fpr = comparison.old_fpr;
+    file->new_fpr = comparison.new_fpr;
+    if (samples_.empty()) {
+      candidate->saved = candidate->asked * comparison.MoreDenied() /
+                         static_cast<double>(queries.size());
+    } else {
+      candidate->asked = samples_.Share(queries);
+      candidate->saved = samples_.Share(comparison.denied_by_new) -
+                         samples_.Share(comparison.denied_by_old);
+    }
+    if (samples_.rate_known()) {
+      const double all = samples_.questions_per_second();
+      file->asked_per_second = candidate->asked * all;
+      file->saved_reads_per_second = candidate->saved * all;
+    }
+    const double gain = comparison.Gain();
+    const bool is_worth_it = gain >= candidate->min_gain &&
+                             candidate->saved > 0 &&
+                             PaysBack(*file, candidate->saved);
+    if (is_worth_it || candidate->is_due) return;
+    run_.Decide(file, Outcome::kTooLittleGain);
+    memory_.futile[file->name] = {candidate->passed, gain, candidate->saved};
+  }
 
   RefreshRun& run_;
   const ProteanFilterPolicy& policy_;
@@ -381,393 +718,6 @@ class Redesign {
   std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting_;
   std::vector<Candidate*> futile_;  // were read in vain before
 };
-
-// Lists the files with the samples that each file's filter decides. Files share
-// the questions by their sizes if there are no samples.
-void Redesign::MakeCandidates() {
-  const ColumnFamilyMetaData metadata = run_.ListFiles();
-  const size_t timestamp_size =
-      run_.family_options().comparator->timestamp_size();
-  const auto user_key = [timestamp_size](const std::string& key) {
-    return StripTimestampFromUserKey(key, timestamp_size).ToString();
-  };
-  for (const LevelMetaData& level : metadata.levels) {
-    for (const SstFileMetaData& file : level.files) {
-      Candidate candidate;
-      candidate.file = &run_.result()->files[candidates_.size()];
-      candidate.min_gain = run_.options().min_gain;
-      candidate.is_due = run_.options().all_files;
-      candidate.path = file.directory + "/" + file.relative_filename;
-      candidate.in_tree = {level.level, file.num_entries, 0,
-                           user_key(file.smallestkey),
-                           user_key(file.largestkey)};
-      candidate.asked =
-          static_cast<double>(file.size) /
-          static_cast<double>(std::max<uint64_t>(metadata.size, 1));
-      candidate.saved = candidate.asked;
-      candidates_.push_back(std::move(candidate));
-    }
-  }
-  if (samples_.empty()) return;
-  std::vector<SampledQueries> queries =
-      samples_.SpreadOver(metadata, timestamp_size);
-  for (size_t i = 0; i < candidates_.size(); i++) {
-    candidates_[i].queries = std::move(queries[i]);
-    candidates_[i].asked = samples_.Share(candidates_[i].queries);
-    candidates_[i].file->queries = candidates_[i].queries.size();
-  }
-}
-
-// Recalls what is known of the column family, and holds under the present
-// policy; and what false positives cost in the levels of the files.
-void Redesign::Recall() {
-  const void* const family = FamilyOf(run_.column_family());
-  DBSession* const session = run_.session();
-  if (session != nullptr) {
-    session->WithRefreshes(family, [&](RefreshCounts*, RefreshMemory* memory) {
-      memory_ = *memory;
-    });
-    for (const RefreshedFile& file : run_.result()->files) {
-      if (prices_.count(file.level) > 0) continue;
-      prices_[file.level] = session->PriceOf(
-          family, file.level, run_.family_options().statistics.get());
-    }
-  }
-  const std::string text = policy_.DesignOptions();
-  if (memory_.policy != text) memory_ = RefreshMemory();
-  memory_.policy = text;
-  memory_.runs++;
-}
-
-// Lets later calls recall what this one has found out.
-void Redesign::Remember() {
-  if (run_.session() == nullptr) return;
-  // Files that are gone, or have been rewritten, are forgotten.
-  std::map<std::string, RejectedRefresh> futile;
-  for (const RefreshedFile& file : run_.result()->files) {
-    const auto trial = memory_.futile.find(file.name);
-    if (trial != memory_.futile.end()) futile.insert(*trial);
-  }
-  memory_.futile = std::move(futile);
-  run_.session()->WithRefreshes(
-      FamilyOf(run_.column_family()),
-      [&](RefreshCounts*, RefreshMemory* memory) { *memory = memory_; });
-}
-
-// Returns true if a rewrite of the file pays back in time, if that can be told,
-// with a new filter that saves this share of all questions.
-bool Redesign::PaysBack(const RefreshedFile& file, double saved) const {
-  // Rewriting reads and writes each block.
-  const double blocks =
-      2 * static_cast<double>(file.bytes) /
-      static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
-  return !samples_.rate_known() || saved * samples_.questions_per_second() *
-                                           run_.options().payback_seconds >=
-                                       blocks;
-}
-
-// Returns true if the file was read in vain before, and nothing has changed
-// since then that would make a difference.
-bool Redesign::IsFutile(const Candidate& candidate) const {
-  const auto found = memory_.futile.find(candidate.file->name);
-  if (found == memory_.futile.end()) return false;
-  const RejectedRefresh& trial = found->second;
-  if (candidate.passed.DiffersFrom(trial.passed, candidate.min_gain)) {
-    return false;
-  }
-  return trial.gain < candidate.min_gain || trial.saved <= 0 ||
-         !PaysBack(*candidate.file, trial.saved);
-}
-
-std::unique_ptr<FilterTrial> Redesign::Open(const Candidate& candidate) {
-  std::unique_ptr<FilterTrial> trial;
-  const Status s =
-      FilterTrial::Open(run_.family_options(), candidate.path, &trial);
-  if (!s.ok()) {
-    run_.DecideUnreadable(candidate.file, s);
-    return nullptr;
-  }
-  candidate.file->old_design = trial->old_filter().Describe();
-  return trial;
-}
-
-// ---- Decisions by old filters ----
-
-// Decides about files by their old filters. The others wait, or are stored if
-// they were read in vain before.
-Status Redesign::ScreenAll() {
-  Status s;
-  for (Candidate& candidate : candidates_) {
-    if (s.ok() && candidate.is_undecided()) s = Screen(&candidate);
-    if (!candidate.is_undecided()) continue;
-    if (!candidate.is_due && IsFutile(candidate)) {
-      futile_.push_back(&candidate);
-    } else {
-      waiting_.push(&candidate);
-    }
-  }
-  return s;
-}
-
-// Decides about a file that needs no new filter: it is not asked, would get the
-// filter that it has, or lets through too few queries. Otherwise finds the
-// upper limit of what a new filter saves.
-Status Redesign::Screen(Candidate* candidate) {
-  const bool has_samples = !samples_.empty();
-  // With a budget, a file may be due because of the sizes of other filters.
-  if (has_samples && candidate->queries.empty() && !candidate->is_due &&
-      policy_.FilterMemory() == 0) {
-    run_.Decide(candidate->file, Outcome::kNotAsked);
-    return Status::OK();
-  }
-  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
-  if (trial == nullptr) return Status::OK();
-  DecideIfSame(*trial, candidate);
-  if (candidate->is_undecided()) {
-    // If all files are to have the filters of the policy, this one has such a
-    // filter unless it is due.
-    const bool is_done = run_.options().all_files && !candidate->is_due;
-    if (candidate->is_due || (!has_samples && !is_done)) return Status::OK();
-    if (candidate->queries.empty()) {
-      run_.Decide(candidate->file, Outcome::kNotAsked);
-    } else {
-      AskOldFilter(trial->old_filter(), candidate);
-    }
-  }
-  return run_.GoOn(trial->opened_bytes());
-}
-
-// Decides about a file that would get the filter that it has, and finds out
-// whether a file is due.
-void Redesign::DecideIfSame(const FilterTrial& trial, Candidate* candidate) {
-  RefreshedFile* const file = candidate->file;
-  const Options& options = run_.family_options();
-  std::shared_ptr<const FilterPolicy> of_level;
-  const ProteanFilterPolicy* const policy =
-      policy_.ForLevel(file->level, &of_level)
-          ? AsProteanFilterPolicy(of_level.get())
-          : &policy_;
-  if (policy == nullptr) {
-    // The level has RocksDB's filters or none.
-    if (trial.OldFilterIsLikeThatOf(
-            of_level.get(),
-            {options, run_.column_family()->GetName(), file->level})) {
-      run_.Decide(file, trial.has_old_filter() ? Outcome::kHasFilter
-                                               : Outcome::kUnfiltered);
-    }
-    return;
-  }
-  const UserCollectedProperties properties = trial.old_properties();
-  const uint64_t price = PriceAt(file->level);
-  candidate->min_gain =
-      MinGainOf(run_.options().min_gain, *policy, price, properties);
-  // The bits per key that the filter has, and that it would get now.
-  const double bits = PropertyNumber(properties, kBitsPerKeyProperty, 0);
-  const auto bits_now = [&] {
-    return BitsOfFileNow(*policy, tree_, candidate->in_tree,
-                         run_.db()->GetEnv());
-  };
-  // A filter of a budget gives back what other files lack.
-  if (policy->FilterMemory() > 0 &&
-      HoldsTooMuch(bits, bits_now(), file->entries)) {
-    candidate->is_due = true;
-    return;
-  }
-  // The filter has all that the policy gives the file now, but for what its
-  // design follows from samples, if it was designed by the same options and for
-  // the same price, and has the size that it would get. One that was built for
-  // few queries may be smaller, and stays until samples show that there are
-  // queries.
-  const bool is_for_few = properties.count(kQueriesPerKeyProperty) > 0;
-  const bool is_of_policy =
-      PropertyText(properties, kOptionsProperty) == HashOfOptions(*policy) &&
-      HasPriceOfNow(*policy, price, properties) &&
-      trial.OldFilterHasFormOf(options) &&
-      (is_for_few ? samples_.empty()
-                  : HasSizeOfNow(bits, bits_now(), file->entries,
-                                 run_.options().all_files));
-  if (!is_of_policy) return;
-  candidate->is_due = false;
-  // A search would find the design that the filter has.
-  if (PropertyText(properties, kDesignInputsProperty) ==
-      DesignInputsHash(*policy, run_.column_family()->GetName(),
-                       run_.db()->GetEnv(), options.info_log.get())) {
-    run_.Decide(file, Outcome::kTooLittleGain);
-  }
-}
-
-// Asks the old filter about the candidate's queries. Decides about a file whose
-// filter denies most of them.
-void Redesign::AskOldFilter(const AskedFilter& filter, Candidate* candidate) {
-  SampledQueries positives;
-  for (const SampleQuery* query : candidate->queries) {
-    if (filter.MayMatch(*query)) positives.push_back(query);
-  }
-  candidate->saved = samples_.Share(positives);
-  const auto asked = static_cast<double>(candidate->queries.size());
-  RefreshedFile* const file = candidate->file;
-  file->old_fpr = static_cast<double>(positives.size()) / asked;
-  candidate->passed = {file->old_fpr, asked};
-  if (file->old_fpr < candidate->min_gain) {
-    run_.Decide(file, Outcome::kTooLittleGain);
-  }
-}
-
-// ---- Decisions by keys ----
-
-// Decides about files that were read in vain before. Now and then, reads one of
-// them, which may make all of them wait.
-Status Redesign::LookAtFutile() {
-  // Number of calls of RefreshFilters in one of which such a file is read.
-  constexpr uint64_t kRunsPerLook = 4;
-  Status s;
-  bool pays = false;
-  if (!futile_.empty() && memory_.runs % kRunsPerLook == 0) {
-    Random64 random(memory_.runs);
-    Candidate* const drawn = futile_[random.Uniform(futile_.size())];
-    if (!run_.ExceedsLimit(*drawn->file)) s = Try(drawn);
-    pays = drawn->is_tried && drawn->is_undecided();
-  }
-  for (Candidate* candidate : futile_) {
-    if (!s.ok()) break;
-    if (!candidate->is_undecided()) continue;
-    if (pays) {
-      waiting_.push(candidate);
-    } else {
-      run_.Decide(candidate->file, Outcome::kTooLittleGain);
-    }
-  }
-  return s;
-}
-
-// Tries and rewrites the files that wait, the best one first.
-Status Redesign::RewriteBest() {
-  Status s;
-  while (s.ok() && !waiting_.empty()) {
-    Candidate* const best = waiting_.top();
-    waiting_.pop();
-    if (best->is_tried || run_.ExceedsLimit(*best->file)) {
-      s = run_.Rewrite(best->file);
-    } else {
-      s = Try(best);
-      if (s.ok() && best->is_undecided()) waiting_.push(best);
-    }
-  }
-  return s;
-}
-
-// Reads the file, builds its new filter in memory, and compares it with the old
-// one. Decides about a file that is not worth a rewrite, and otherwise finds
-// what the new filter saves.
-Status Redesign::Try(Candidate* candidate) {
-  RefreshedFile* const file = candidate->file;
-  candidate->is_tried = true;
-  const std::unique_ptr<FilterTrial> trial = Open(*candidate);
-  if (trial == nullptr) return Status::OK();
-  // The queries that match no key of the file: samples, or generated ones if
-  // there are no samples.
-  EmptySamples samples(std::move(candidate->queries));
-  GapQueries gaps(file->entries);
-  const auto on_key = [&](const Slice& key) {
-    if (samples_.empty()) {
-      gaps.Pass(key);
-    } else {
-      samples.Pass(key);
-    }
-  };
-  BuiltFilter built;
-  Status stopped;
-  const Status s = Build(*candidate, trial.get(), on_key, &built, &stopped);
-  if (!stopped.ok()) return stopped;
-  if (!s.ok()) {
-    run_.DecideUnreadable(file, s);
-  } else if (built.reader == nullptr) {
-    const bool loses_filter = candidate->is_due && trial->has_old_filter();
-    if (!loses_filter) run_.Decide(file, Outcome::kUnfiltered);
-  } else {
-    SampledQueries empty = samples.Finish();
-    const std::vector<SampleQuery> generated = gaps.Finish();
-    for (const SampleQuery& query : generated) empty.push_back(&query);
-    CompareAndDecide(trial->old_filter(), built.filter, empty, candidate);
-  }
-  return Status::OK();
-}
-
-// Reads the file and builds its new filter; `on_key` is called with the keys in
-// ascending order. `*stopped` is an error if refreshing must end. Returns an
-// error if the file cannot be read.
-Status Redesign::Build(const Candidate& candidate, FilterTrial* trial,
-                       const std::function<void(const Slice&)>& on_key,
-                       BuiltFilter* new_filter, Status* stopped) {
-  const RefreshedFile& file = *candidate.file;
-  const double entry_bytes =
-      static_cast<double>(file.bytes) /
-      static_cast<double>(std::max<uint64_t>(file.entries, 1));
-  constexpr double kBytesPerReport = 64 << 10;
-  double unreported = 0;
-  const auto report = [&] {
-    const auto bytes = static_cast<uint64_t>(unreported);
-    unreported = 0;
-    run_.CountRead(bytes);
-    *stopped = run_.GoOn(bytes);
-    return stopped->ok();
-  };
-  const uint64_t price = PriceAt(file.level);
-  std::vector<BuiltFilter> built;
-  const Status s = trial->Build(
-      {run_.family_options(), run_.column_family()->GetName(), file.level,
-       price == 0 ? kUsualPrice : price},
-      {&policy_},
-      [&](const Slice& key) {
-        on_key(key);
-        unreported += entry_bytes;
-        return unreported < kBytesPerReport || report();
-      },
-      &built);
-  if (!s.ok()) return s;
-  report();
-  *new_filter = std::move(built[0]);
-  return s;
-}
-
-// Compares the filters, and notes what the new one saves. Decides about a file
-// that is not worth a rewrite.
-void Redesign::CompareAndDecide(const AskedFilter& old_filter,
-                                const AskedFilter& new_filter,
-                                const SampledQueries& queries,
-                                Candidate* candidate) {
-  RefreshedFile* const file = candidate->file;
-  file->new_design = new_filter.Describe();
-  file->queries = queries.size();
-  if (queries.empty()) {
-    if (!candidate->is_due) run_.Decide(file, Outcome::kNotAsked);
-    return;
-  }
-  const FilterComparison comparison =
-      CompareFilters(old_filter, new_filter, queries);
-  file->old_fpr = comparison.old_fpr;
-  file->new_fpr = comparison.new_fpr;
-  if (samples_.empty()) {
-    candidate->saved = candidate->asked * comparison.MoreDenied() /
-                       static_cast<double>(queries.size());
-  } else {
-    candidate->asked = samples_.Share(queries);
-    candidate->saved = samples_.Share(comparison.denied_by_new) -
-                       samples_.Share(comparison.denied_by_old);
-  }
-  if (samples_.rate_known()) {
-    const double all = samples_.questions_per_second();
-    file->asked_per_second = candidate->asked * all;
-    file->saved_reads_per_second = candidate->saved * all;
-  }
-  const double gain = comparison.Gain();
-  const bool is_worth_it = gain >= candidate->min_gain &&
-                           candidate->saved > 0 &&
-                           PaysBack(*file, candidate->saved);
-  if (is_worth_it || candidate->is_due) return;
-  run_.Decide(file, Outcome::kTooLittleGain);
-  memory_.futile[file->name] = {candidate->passed, gain, candidate->saved};
-}
 
 }  // namespace
 

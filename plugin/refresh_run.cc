@@ -118,21 +118,10 @@ void RefreshRun::Enter(const std::function<void(RefreshCounts*)>& change) {
 }
 
 void RefreshRun::EnterProgress() {
-  const uint64_t files_rewritten = result_->files_rewritten;
   Enter([&](RefreshCounts* counts) {
-    counts->files_rewritten += files_rewritten - files_entered_;
-    counts->bytes_read += progress_.bytes_read - entered_.bytes_read;
-    counts->bytes_rewritten +=
-        progress_.bytes_rewritten - entered_.bytes_rewritten;
     counts->bytes = progress_.bytes;
     counts->bytes_decided = progress_.bytes_decided;
   });
-  entered_ = progress_;
-  files_entered_ = files_rewritten;
-}
-
-const BlockBasedTableOptions& RefreshRun::table() const {
-  return *family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
 }
 
 Status RefreshRun::CheckWritable() const {
@@ -206,6 +195,11 @@ Status RefreshRun::GoOn(uint64_t bytes) {
   return Status::OK();
 }
 
+void RefreshRun::CountRead(uint64_t bytes) {
+  progress_.bytes_read += bytes;
+  Enter([bytes](RefreshCounts* counts) { counts->bytes_read += bytes; });
+}
+
 Status RefreshRun::Rewrite(RefreshedFile* file) {
   if (ExceedsLimit(*file)) {
     Decide(file, Outcome::kLimitReached);
@@ -247,33 +241,31 @@ Status RefreshRun::EndFirstRewrite() {
     }
     s = RewriteFile(db_, column_family_, first.file->name);
   }
-  s = DecideRewritten(first.file, s);
-  return others.ok() ? s : others;
-}
-
-Status RefreshRun::DecideRewritten(RefreshedFile* file, const Status& s) {
   if (s.ok()) {
-    Decide(file, Outcome::kRewritten);
-    CountRewritten(*file);
+    Decide(first.file, Outcome::kRewritten);
+    CountRewritten(*first.file);
   } else if (s.IsNotFound()) {
-    Decide(file, Outcome::kGone, s);
+    Decide(first.file, Outcome::kGone, s);
   } else if (s.IsAborted()) {
-    Decide(file, Outcome::kBeingCompacted);
-  } else if (!s.IsIncomplete()) {
-    Decide(file, Outcome::kFailed, s);
+    Decide(first.file, Outcome::kBeingCompacted);
+  } else {
+    if (!s.IsIncomplete()) Decide(first.file, Outcome::kFailed, s);
     // Goes on after these errors: a smaller file may find room, and other files
     // may be free to compact.
-    if (!s.IsCompactionTooLarge() && !s.IsInvalidArgument()) return s;
-  } else {
-    return s;
+    const bool goes_on = s.IsCompactionTooLarge() || s.IsInvalidArgument();
+    if (!goes_on && others.ok()) return s;
   }
-  return Status::OK();
+  return others;
 }
 
 void RefreshRun::CountRewritten(const RefreshedFile& file) {
   progress_.bytes_rewritten += file.bytes;
   result_->files_rewritten++;
   result_->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
+  Enter([&file](RefreshCounts* counts) {
+    counts->files_rewritten++;
+    counts->bytes_rewritten += file.bytes;
+  });
 }
 
 Status RefreshRun::Record(const Status& status) {
@@ -363,30 +355,21 @@ Status ReadEntries(RefreshRun* run, const BlockBasedFile& file,
   return Status::OK();
 }
 
-Status Replace(RefreshRun* run, const std::string& path, RefreshedFile* file) {
-  Outcome outcome = Outcome::kNotReached;
-  {
-    std::unique_ptr<SeparateFile> opened;
-    Status s = SeparateFile::Open(run->family_options(), path, &opened);
-    if (!s.ok()) {
-      run->DecideUnreadable(file, s);
-      return run->GoOn();
-    }
-    outcome = OutcomeOf(opened->file());
-    if (outcome == Outcome::kNotReached && !run->options().dry_run &&
-        !run->ExceedsLimit(*file)) {
-      Status damage;
-      s = ReadEntries(run, opened->file(), *file, &damage);
+// Decides about a file that needs no new filter, or that cannot be read.
+Status Screen(RefreshRun* run, const std::string& path, RefreshedFile* file) {
+  std::unique_ptr<SeparateFile> opened;
+  Status unreadable = SeparateFile::Open(run->family_options(), path, &opened);
+  if (unreadable.ok()) {
+    const Outcome outcome = OutcomeOf(opened->file());
+    if (outcome != Outcome::kNotReached) {
+      run->Decide(file, outcome);
+    } else if (!run->options().dry_run && !run->ExceedsLimit(*file)) {
+      const Status s = ReadEntries(run, opened->file(), *file, &unreadable);
       if (!s.ok()) return s;
-      if (!damage.ok()) {
-        run->DecideUnreadable(file, damage);
-        return run->GoOn();
-      }
     }
   }
-  if (outcome == Outcome::kNotReached) return run->Rewrite(file);
-  run->Decide(file, outcome);
-  return run->GoOn();
+  if (!unreadable.ok()) run->DecideUnreadable(file, unreadable);
+  return file->outcome == Outcome::kNotReached ? Status::OK() : run->GoOn();
 }
 
 }  // namespace
@@ -398,10 +381,13 @@ Status ReplaceFilters(RefreshRun* run) {
   RefreshedFile* file = run->result()->files.data();
   for (const LevelMetaData& level : metadata.levels) {
     for (const SstFileMetaData& listed : level.files) {
-      if (s.ok() && file->outcome == Outcome::kNotReached) {
-        s = Replace(run, listed.directory + "/" + listed.relative_filename,
-                    file);
-      }
+      const std::string path =
+          listed.directory + "/" + listed.relative_filename;
+      const auto is_undecided = [&] {
+        return s.ok() && file->outcome == Outcome::kNotReached;
+      };
+      if (is_undecided()) s = Screen(run, path, file);
+      if (is_undecided()) s = run->Rewrite(file);
       file++;
     }
   }

@@ -51,7 +51,9 @@ class RefreshRun {
   // What is known of the open DB; may be nullptr.
   DBSession* session() const { return session_.get(); }
   // The options of the table, which is a block-based one.
-  const BlockBasedTableOptions& table() const;
+  const BlockBasedTableOptions& table() const {
+    return *family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+  }
 
   // NotSupported if files are to be rewritten and the DB is open for reading
   // only.
@@ -72,7 +74,7 @@ class RefreshRun {
   // Reports the progress. First pauses for the rate limit if `bytes` bytes are
   // read or rewritten.
   Status GoOn(uint64_t bytes = 0);
-  void CountRead(uint64_t bytes) { progress_.bytes_read += bytes; }
+  void CountRead(uint64_t bytes);
 
   // Rewrites the file, or in a dry run counts it, unless it is larger than what
   // is left of max_bytes. Decides about it, at the latest in Finish, or returns
@@ -99,12 +101,9 @@ class RefreshRun {
   // Waits for the rewrite that began first, and decides about its file. Returns
   // an error if refreshing must end.
   Status EndFirstRewrite();
-  // Decides about a file by the status of its rewrite, as EndFirstRewrite does.
-  Status DecideRewritten(RefreshedFile* file, const Status& s);
   void CountRewritten(const RefreshedFile& file);
   // Changes the column family's counts, if there are any.
   void Enter(const std::function<void(RefreshCounts*)>& change);
-  // Enters what is new since the last call.
   void EnterProgress();
 
   DB* const db_;
@@ -117,9 +116,6 @@ class RefreshRun {
   RefreshProgress progress_;
   std::deque<RewriteInWork> in_work_;
   uint64_t bytes_in_work_ = 0;
-  // What has been entered.
-  RefreshProgress entered_;
-  uint64_t files_entered_ = 0;
   bool failed_ = false;
 };
 
@@ -128,17 +124,10 @@ class RefreshRun {
 // with a filter policy of Protean. Returns what RefreshFilters returns.
 Status RedesignFilters(RefreshRun* run);
 
-// The way back from Protean: files get filters of RocksDB's own, which a
-// RocksDB without Protean asks too.
-//
-// Rewrites the files that have no filter of RocksDB's own, from the lowest
-// level on: files with a filter of Protean's, and files without a filter. The
-// column family has a block-based table with a filter policy of RocksDB's own,
-// which builds the new filters.
-//
-// A file that has been rewritten is not rewritten again by another call, so
-// this is resumed by doing it again. A file that has a filter of RocksDB's
-// already keeps it, of whichever of its policies.
+// The way back from Protean, as refresh_filters.h says: rewrites the files that
+// have no filter of RocksDB's own, from level 0 on. The column family has a
+// block-based table. A file that has a filter of RocksDB's keeps it, of
+// whichever of its policies, so this is resumed by doing it again.
 //
 // InvalidArgument if the filter policy is not one of RocksDB's own, or builds
 // no filters with the column family's options; and otherwise what

@@ -13,7 +13,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -23,7 +22,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/facts.h"
 #include "plugin/filter_statistics.h"
-#include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -101,10 +100,32 @@ std::string SetParameter(const std::string& name, const std::string& value,
          (request->what == "GET /statistics" ? ", format" : "");
 }
 
-// Sets what NAME=VALUE&NAME=VALUE says. The answer has the code 200, or says
-// what is allowed.
-Answer SetParameters(const std::string& text, Request* request) {
-  for (const std::string& setting : StringSplit(text, '&')) {
+// Parses the first line of an HTTP request. The answer has the code 200, or
+// says what is allowed.
+Answer Parse(const std::string& line, Request* request) {
+  const std::vector<std::string> words = StringSplit(line, ' ');
+  if (words.size() != 3 || words[2].rfind("HTTP/1.", 0) != 0) {
+    return {400, "this is not allowed; allowed: requests of HTTP/1.0 and 1.1"};
+  }
+  const size_t question = std::min(words[1].find('?'), words[1].size());
+  const std::string path = words[1].substr(0, question);
+  request->what = words[0] + " " + path;
+  std::string allowed;
+  bool is_known = false;
+  bool is_path_known = false;
+  for (const char* known :
+       {"GET /metrics", "GET /statistics", "POST /refresh", "POST /samples"}) {
+    allowed += (allowed.empty() ? "" : ", ") + std::string(known);
+    is_known = is_known || known == request->what;
+    is_path_known = is_path_known || Slice(known).ends_with(" " + path);
+  }
+  if (!is_known) {
+    return {is_path_known ? 405 : 404,
+            request->what + " is not allowed; allowed: " + allowed};
+  }
+  const std::string settings =
+      words[1].substr(std::min(question + 1, words[1].size()));
+  for (const std::string& setting : StringSplit(settings, '&')) {
     const size_t equals = std::min(setting.find('='), setting.size());
     std::string value;
     if (equals == setting.size() ||
@@ -118,30 +139,6 @@ Answer SetParameters(const std::string& text, Request* request) {
     if (!refused.empty()) return {400, refused};
   }
   return {};
-}
-
-// Parses the first line of an HTTP request. The answer has the code 200, or
-// says what is allowed.
-Answer Parse(const std::string& line, Request* request) {
-  const std::vector<std::string> words = StringSplit(line, ' ');
-  if (words.size() != 3 || words[2].rfind("HTTP/1.", 0) != 0) {
-    return {400, "this is not allowed; allowed: requests of HTTP/1.0 and 1.1"};
-  }
-  const size_t question = std::min(words[1].find('?'), words[1].size());
-  const std::string path = words[1].substr(0, question);
-  request->what = words[0] + " " + path;
-  const std::string allowed =
-      "GET /metrics, GET /statistics, POST /refresh, POST /samples";
-  for (const std::string& known : StringSplit(allowed, ',')) {
-    if (known.substr(known.find_first_not_of(' ')) == request->what) {
-      return SetParameters(
-          words[1].substr(std::min(question + 1, words[1].size())), request);
-    }
-  }
-  const bool known_path =
-      (" " + allowed + ",").find(" " + path + ",") != std::string::npos;
-  return {known_path ? 405 : 404,
-          request->what + " is not allowed; allowed: " + allowed};
 }
 
 // ---- Connections ----
@@ -259,19 +256,6 @@ class RefreshAnswer {
 
 // ---- What is asked for ----
 
-// The sample queries of a column family; nullptr if it has none.
-std::shared_ptr<SampleStore> SamplesOf(DB* db, ColumnFamilyHandle* family,
-                                       bool* is_protean) {
-  const Options options = db->GetOptions(family);
-  const auto* table =
-      options.table_factory->GetOptions<BlockBasedTableOptions>();
-  const ProteanFilterPolicy* policy =
-      table == nullptr ? nullptr
-                       : AsProteanFilterPolicy(table->filter_policy.get());
-  *is_protean = policy != nullptr;
-  return policy == nullptr ? nullptr : policy->Samples();
-}
-
 Answer StatisticsOf(DB* db, const Request& request,
                     const std::vector<const ServedFamily*>& families) {
   std::vector<FilterStatistics> all(families.size());
@@ -296,9 +280,9 @@ Answer SaveSamples(DB* db, const std::vector<const ServedFamily*>& families) {
   for (const ServedFamily* family : families) {
     const std::string name = family->column_family->GetName();
     names += " " + name;
-    bool is_protean = false;
-    const std::shared_ptr<SampleStore> store =
-        SamplesOf(db, family->column_family, &is_protean);
+    const Options options = db->GetOptions(family->column_family);
+    const ProteanFilterPolicy* const policy = OwnPolicyOf(options);
+    const auto store = policy == nullptr ? nullptr : policy->Samples();
     if (store == nullptr || store->options().samples_file.empty()) continue;
     const Status s = store->Save(name, db->GetEnv());
     if (!s.ok()) return {500, s.ToString()};
@@ -321,10 +305,12 @@ Answer BeginRefresh(DB* db, const Request& request, const ServedFamily* family,
   const Status s = LimitRefresh(family->options, request.refresh,
                                 *handle->GetComparator(), &options);
   if (!s.ok()) return {400, s.getState()};
-  bool is_protean = false;  // RocksDB's filters need no design
-  const std::shared_ptr<SampleStore> store = SamplesOf(db, handle, &is_protean);
+  const Options family_options = db->GetOptions(handle);
+  const ProteanFilterPolicy* const policy = OwnPolicyOf(family_options);
+  const auto store = policy == nullptr ? nullptr : policy->Samples();
+  // RocksDB's filters need no design.
   if (!request.without_samples && !options.dry_run && !options.all_files &&
-      is_protean &&
+      policy != nullptr &&
       (store == nullptr ||
        store->Queue(handle->GetName(), db->GetEnv(), nullptr)->size() == 0)) {
     return {409, name +
@@ -516,37 +502,6 @@ class RequestServer {
   std::thread thread_;
 };
 
-namespace {
-
-// All servers of the process, by path. Not destroyed when the process ends: DBs
-// may be closed later.
-std::mutex servers_mutex;
-std::map<std::string, std::weak_ptr<RequestServer>>& Servers() {
-  static auto& servers =
-      *new std::map<std::string, std::weak_ptr<RequestServer>>;
-  return servers;
-}
-
-// No levels stand for all of them, so an empty intersection is refused.
-Status LimitLevels(const std::vector<int>& own, const std::vector<int>& asked,
-                   std::vector<int>* limited) {
-  *limited = own.empty() ? asked : std::vector<int>();
-  if (own.empty()) return Status::OK();
-  for (const int level : asked.empty() ? own : asked) {
-    if (std::count(own.begin(), own.end(), level) > 0) {
-      limited->push_back(level);
-    }
-  }
-  return limited->empty()
-             ? Status::InvalidArgument("levels " + LevelsText(asked) +
-                                       " are not allowed; the application "
-                                       "allows levels " +
-                                       LevelsText(own))
-             : Status::OK();
-}
-
-}  // namespace
-
 Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
                     const Comparator& order, RefreshOptions* limited) {
   using Bound = std::optional<std::string>;
@@ -579,7 +534,32 @@ Status LimitRefresh(const RefreshOptions& own, const RefreshOptions& asked,
     return Status::InvalidArgument(
         "the range has no keys, or none that the application allows");
   }
-  return LimitLevels(own.levels, asked.levels, &limited->levels);
+  if (own.levels.empty()) {
+    limited->levels = asked.levels;
+    return Status::OK();
+  }
+  limited->levels.clear();
+  for (const int level : asked.levels.empty() ? own.levels : asked.levels) {
+    if (std::count(own.levels.begin(), own.levels.end(), level) > 0) {
+      limited->levels.push_back(level);
+    }
+  }
+  // No levels stand for all of them.
+  return limited->levels.empty()
+             ? Status::InvalidArgument("levels " + LevelsText(asked.levels) +
+                                       " are not allowed; the application "
+                                       "allows levels " +
+                                       LevelsText(own.levels))
+             : Status::OK();
+}
+
+// All servers of the process, by path. Not destroyed when the process ends: DBs
+// may be closed later.
+static std::mutex servers_mutex;
+static std::map<std::string, std::weak_ptr<RequestServer>>& Servers() {
+  static auto& servers =
+      *new std::map<std::string, std::weak_ptr<RequestServer>>;
+  return servers;
 }
 
 Status Serve(DB* db, const std::string& path, const ServedFamily* family,

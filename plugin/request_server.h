@@ -5,10 +5,9 @@
 //  named a socket: HTTP over a Unix-domain socket, one answer for each
 //  connection. docs/operating.md lists the requests.
 //
-//  The file of the socket never has another mode than 0600, so only the user of
-//  the process, and root, can connect. One thread sleeps until someone
-//  connects. A refresh runs in its FilterRefresher's thread, which answers it,
-//  so other requests are answered meanwhile.
+//  The file of the socket never has another mode than 0600. A refresh runs in
+//  its FilterRefresher's thread, which answers it, so other requests are
+//  answered meanwhile.
 
 #pragma once
 

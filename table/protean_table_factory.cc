@@ -334,4 +334,11 @@ Status RequireProteanTable(const char* function, DB* db,
                              options.table_factory.get());
 }
 
+const ProteanFilterPolicy* OwnPolicyOf(const ColumnFamilyOptions& options) {
+  const auto* table =
+      options.table_factory->GetOptions<BlockBasedTableOptions>();
+  return table == nullptr ? nullptr
+                          : AsProteanFilterPolicy(table->filter_policy.get());
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -113,4 +113,7 @@ Status RequireProteanTable(const char* function, const std::string& owner,
 Status RequireProteanTable(const char* function, DB* db,
                            ColumnFamilyHandle* column_family);
 
+// The filter policy of a column family if it is one of Protean's, else nullptr.
+const ProteanFilterPolicy* OwnPolicyOf(const ColumnFamilyOptions& options);
+
 }  // namespace ROCKSDB_NAMESPACE::protean

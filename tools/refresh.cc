@@ -15,7 +15,6 @@
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
-#include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
@@ -62,12 +61,9 @@ std::string WhyNotWithoutSamples(const TargetFamily& family) {
 void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
                 ColumnFamilyHandle* column_family) {
   const Options options = db->GetOptions(column_family);
-  const auto* table =
-      options.table_factory->GetOptions<BlockBasedTableOptions>();
   const std::shared_ptr<QueryQueue> queue =
-      AsProteanFilterPolicy(table->filter_policy.get())
-          ->Samples()
-          ->Queue(column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
+      OwnPolicyOf(options)->Samples()->Queue(column_family->GetName(),
+                                             db->GetEnv(), /*logger=*/nullptr);
   for (const SampleQuery& query : queries) queue->Add(query);
 }
 

@@ -74,8 +74,8 @@ fn build() -> Result<(), String> {
     }
 
     let sources = protean_sources(&protean)?;
-    watch(&protean, &sources)?;
-    config.files(&sources).file("src/register.cc");
+    config.files(&sources);
+    watch(&protean, sources)?;
     config.try_compile("protean").map_err(|e| e.to_string())
 }
 
@@ -141,19 +141,16 @@ fn protean_sources(protean: &Path) -> Result<Vec<PathBuf>, String> {
 
 /// Has cargo compile again when a source or a header changes. This crate's own folder lies in the
 /// folder plugin, with all that is built there, so that one is not named as a whole.
-fn watch(protean: &Path, sources: &[PathBuf]) -> Result<(), String> {
+fn watch(protean: &Path, sources: Vec<PathBuf>) -> Result<(), String> {
     let plugin = protean.join("plugin");
     let entries = fs::read_dir(&plugin).map_err(|e| format!("{}: {e}", plugin.display()))?;
     let headers = entries
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|end| end == "h"));
-    let here = ["build.rs", "src/register.cc"].map(PathBuf::from);
     let folders = ["filter_policy", "table"].map(|name| protean.join(name));
-    for path in here.iter().chain(&folders).chain(sources) {
-        println!("cargo:rerun-if-changed={}", path.display());
-    }
-    for path in headers {
+    let build = [PathBuf::from("build.rs")];
+    for path in headers.chain(build).chain(folders).chain(sources) {
         println!("cargo:rerun-if-changed={}", path.display());
     }
     Ok(())

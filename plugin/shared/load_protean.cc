@@ -112,19 +112,6 @@ void* Reopen(const Object& object) {
                 RTLD_LAZY | RTLD_NOLOAD);
 }
 
-// Returns true if an object is a library of Protean that uses this RocksDB.
-bool IsProteanOf(const Object& object, const LoadedRocksDB& rocksdb) {
-  void* const handle = Reopen(object);
-  if (handle == nullptr) return false;
-  using RocksDBOf = const void* (*)();
-  const auto rocksdb_of = reinterpret_cast<RocksDBOf>(
-      OwnSymbol(handle, object.base, kProteanRocksDB));
-  const bool is_it =
-      rocksdb_of != nullptr && BaseOf(rocksdb_of()) == rocksdb.base;
-  dlclose(handle);
-  return is_it;
-}
-
 }  // namespace
 
 int FindRocksDB(const void* address, LoadedRocksDB* found) {
@@ -149,10 +136,17 @@ int FindRocksDB(const void* address, LoadedRocksDB* found) {
 bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
   const Objects objects;
   for (const Object* o = objects.first(); o != nullptr; o = o->next) {
-    if (IsProteanOf(*o, rocksdb)) {
-      snprintf(name, kMaxPath, "%s", o->name);
-      return true;
-    }
+    void* const handle = Reopen(*o);
+    if (handle == nullptr) continue;
+    using RocksDBOf = const void* (*)();
+    const auto rocksdb_of = reinterpret_cast<RocksDBOf>(
+        OwnSymbol(handle, o->base, kProteanRocksDB));
+    const bool is_it =
+        rocksdb_of != nullptr && BaseOf(rocksdb_of()) == rocksdb.base;
+    dlclose(handle);
+    if (!is_it) continue;
+    snprintf(name, kMaxPath, "%s", o->name);
+    return true;
   }
   return false;
 }

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Loads the library of Protean that was compiled for a RocksDB, bound to that
-//  RocksDB. The symbols of RocksDB stay as visible as they were.
+//  Finds the RocksDBs in a process by the symbols that they export, and loads
+//  the library of Protean that was compiled for one of them, bound to it. The
+//  symbols of RocksDB stay as visible as they were. Nothing here refers to
+//  RocksDB or to the C++ library, so that it can be loaded into any process.
 
 #pragma once
 
 #include <cstddef>
 
 namespace protean_loader {
-
-// ---- Loaded rocksdb ----
-
-// The RocksDBs in a process, found by the symbols that they export. Nothing
-// here refers to RocksDB or to the C++ library, so that it can be loaded into
-// any process.
 
 constexpr size_t kMaxPath = 4096;
 constexpr size_t kMaxTag = 128;
@@ -42,8 +38,6 @@ bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name);
 // (plugin/build_info.h). Returns false if RocksDB does not tell its version;
 // `reason` then says so. `tag` has kMaxTag bytes.
 bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size);
-
-// ---- Load protean ----
 
 // Stores the folder of the library that contains `address`, with the slash at
 // its end; "" if it was not named with its folder. `folder` has kMaxPath bytes.

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  libprotean.so.1: brings Protean into a process that already contains
-//  RocksDB. The library is preloaded, linked, or loaded by dlopen, and has no
-//  references to RocksDB, so that it can be loaded into any process. It looks
-//  for the RocksDB in the process, finds out its version and build, and loads
-//  the library of Protean that was compiled for it, from its own folder:
-//
-//      libprotean-rocksdb-TAG.so.1    for TAG see plugin/build_info.h
-//
-//  which checks the RocksDB that it binds to once more (binding.cc) and
-//  registers itself. If there is none, a line on stderr says why, and nothing
-//  is changed. PROTEAN_QUIET=1 suppresses that line: a preloaded library is
-//  also loaded into the programs that a program starts.
+//  RocksDB. The library is preloaded, linked, or loaded by dlopen. It looks for
+//  the RocksDB in the process, and loads the library of Protean that was
+//  compiled for it from its own folder (load_protean.h). If there is none, a
+//  line on stderr says why, and nothing is changed. PROTEAN_QUIET=1 suppresses
+//  that line: a preloaded library is also loaded into the programs that a
+//  program starts.
 //
 //  The loader only looks at whether RocksDB exports a few symbols, and calls
 //  the function that returns its version.

@@ -16,19 +16,11 @@
 
 namespace protean_loader {
 
-// ---- Dependency ----
-
 namespace {
 
 // A part of the library whose sources name this file.
 [[gnu::used]] const Dependency dependency = {"protean: it also depends on ...",
                                              ""};
-
-}  // namespace
-
-// ---- Private copy ----
-
-namespace {
 
 using Header = ElfW(Ehdr);
 using Segment = ElfW(Phdr);
@@ -217,8 +209,9 @@ void* LoadDependingOn(const char* path, const char* dependency, char* reason,
     return nullptr;
   }
   void* const handle = LoadCopy(image, path, /*in_memory=*/true, reason, size);
-  if (handle != nullptr) return handle;
-  return LoadCopy(image, path, /*in_memory=*/false, reason, size);
+  return handle != nullptr
+             ? handle
+             : LoadCopy(image, path, /*in_memory=*/false, reason, size);
 }
 
 }  // namespace protean_loader

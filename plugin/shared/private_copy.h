@@ -19,13 +19,9 @@
 
 namespace protean_loader {
 
-// ---- Dependency ----
-
-// The place in a library for the name of one more object that it depends on. A
-// library that is to be bound to something without a name of its own (SONAME)
-// cannot be linked to it. The place is empty in the file; a private copy of
-// the library gets the name of what it is bound to (private_copy.h).
-
+// The place in a library for the name of one more object that it depends on:
+// empty in the file, and set in a private copy. A library that is to be bound
+// to something without a name of its own (SONAME) cannot be linked to it.
 struct Dependency {
   char mark[32];
   char name[4096];
@@ -34,8 +30,6 @@ struct Dependency {
 // How the place is found in the file.
 constexpr char kDependencyMark[] = "protean: it also depends on ...";
 static_assert(sizeof(kDependencyMark) == sizeof(Dependency::mark));
-
-// ---- Private copy ----
 
 // Loads the library in the file `path` with local scope and for good, so that
 // it depends on the loaded object named `dependency` (as the dynamic linker has

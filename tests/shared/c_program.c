@@ -477,7 +477,7 @@ static void test_refresh_options(void) {
   REQUIRE(has(protean_refresh_options_text(options), "dry_run=false;"));
   protean_refresh_options_parse(options, "max_bytes=2M;levels=0,7", &err);
   REQUIRE_OK();
-  protean_refresh_options_set_range(options, "a", 1, NULL, 0);
+  set(options, "start", "a");
   REQUIRE(has(protean_refresh_options_text(options),
               "levels=0,7;start=0x61;limit=;"));
   REQUIRE(has(protean_refresh_options_text(options), "max_bytes=2097152;"));
@@ -522,13 +522,13 @@ static void test_refresh(rocksdb_t* db,
   REQUIRE(number(result, "bytes_read") == 0);
   protean_record_destroy(result);
   set(options, "levels", "");
-  protean_refresh_options_set_range(options, "a", 1, NULL, 0);
+  set(options, "start", "a");
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_OK();
   REQUIRE(has_outcome(result, 0, "not selected"));
   protean_record_destroy(result);
 
-  protean_refresh_options_set_range(options, NULL, 0, NULL, 0);
+  set(options, "start", "");
   protean_refresh_options_set_progress(options, &calls, stop_at_once);
   result = protean_refresh_filters(db, family, options, &err);
   REQUIRE_ERROR("Result incomplete: ");

@@ -264,7 +264,8 @@ TEST_F(RefreshTest, RefusesOthers) {
   const std::string needs = "Invalid argument: RefreshFilters needs ";
   for (const auto& [table, words] :
        {std::pair<std::string, std::string>{
-            "", needs + "the table factory ProteanTable, not BlockBasedTable"},
+            "", needs + "the table factory ProteanTable, and the column family "
+                        "default has BlockBasedTable"},
         {"filter_policy=bloomfilter:0",
          needs + "a filter policy that builds filters"},
         {"filter_policy=bloomfilter:10;whole_key_filtering=false",

@@ -5,6 +5,7 @@
 //  files of no DB, and of the bounds of a thread.
 
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -46,11 +47,12 @@ const SstFileFilter* AsFilter(jlong handle) {
 
 // ---- Keys and answers ----
 
-// The keys of an array of arrays, each of which may be null.
+// The keys of an array of arrays, each of which may be null, as may be the
+// array of none.
 class Keys {
  public:
   Keys(JNIEnv* env, jobjectArray arrays) {
-    const jsize size = env->GetArrayLength(arrays);
+    const jsize size = arrays == nullptr ? 0 : env->GetArrayLength(arrays);
     for (jsize i = 0; i < size; i++) {
       const auto bytes =
           static_cast<jbyteArray>(env->GetObjectArrayElement(arrays, i));
@@ -58,30 +60,27 @@ class Keys {
       // A call may have more arrays than the VM keeps references for.
       env->DeleteLocalRef(bytes);
     }
-    for (const std::optional<std::string>& key : bytes_) {
-      slices_.push_back(key ? Slice(*key) : Slice());
-    }
   }
   // One key.
-  Keys(JNIEnv* env, jbyteArray bytes) {
-    Add(env, bytes);
-    slices_.push_back(bytes_[0] ? Slice(*bytes_[0]) : Slice());
-  }
+  Keys(JNIEnv* env, jbyteArray bytes) { Add(env, bytes); }
   Keys(const Keys&) = delete;
   Keys& operator=(const Keys&) = delete;
 
   size_t size() const { return slices_.size(); }
   const Slice* data() const { return slices_.data(); }
   // nullptr for null.
-  const Slice* at(size_t i) const { return bytes_[i] ? &slices_[i] : nullptr; }
+  const Slice* at(size_t i) const {
+    return slices_[i].data() == nullptr ? nullptr : &slices_[i];
+  }
 
  private:
   void Add(JNIEnv* env, jbyteArray bytes) {
-    bytes_.push_back(bytes == nullptr ? std::nullopt
-                                      : std::optional(BytesOf(env, bytes)));
+    slices_.push_back(bytes == nullptr
+                          ? Slice(nullptr, 0)
+                          : Slice(bytes_.emplace_back(BytesOf(env, bytes))));
   }
 
-  std::vector<std::optional<std::string>> bytes_;
+  std::deque<std::string> bytes_;  // which stay where they are
   std::vector<Slice> slices_;
 };
 
@@ -173,14 +172,11 @@ class Refresher {
             db, column_family, options, period_seconds,
             [this](const Status& s, const RefreshResult& result) {
               const std::lock_guard<std::mutex> lock(mutex_);
+              runs_++;
               latest_ = Encoder();
-              latest_.Put(++runs_);
               latest_.Put(s, result);
             },
-            socket) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (runs_ == 0) latest_.Put(runs_);
-  }
+            socket) {}
 
   Status socket_status() const { return refresher_.socket_status(); }
 
@@ -188,7 +184,9 @@ class Refresher {
   // one, the latest one's status and result.
   std::string Latest() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return latest_.bytes();
+    Encoder runs;
+    runs.Put(runs_);
+    return runs.bytes() + latest_.bytes();
   }
 
  private:
@@ -209,32 +207,25 @@ extern "C" {
 
 // ---- Existence and counts ----
 
-JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_keysMayExist(
-    JNIEnv* env, jclass native, jlong db, jlong column_family,
-    jlong read_options, jobjectArray key_arrays) {
-  return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
-    const Keys keys(env, key_arrays);
-    return Answer(env, keys.size(), result, [&](bool* may_exist) {
-      return KeysMayExist(AsDB(db), AsReadOptions(read_options),
-                          AsColumnFamily(db, column_family), keys.size(),
-                          keys.data(), may_exist);
-    });
-  });
-}
-
-JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_rangesMayExist(
+// Asks about keys, or about ranges if there are limits.
+JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_mayExist(
     JNIEnv* env, jclass native, jlong db, jlong column_family,
     jlong read_options, jobjectArray start_arrays, jobjectArray limit_arrays) {
   return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
     const Keys starts(env, start_arrays);
     const Keys limits(env, limit_arrays);
-    std::vector<RangePtr> ranges;
-    for (size_t i = 0; i < starts.size(); i++) {
-      ranges.emplace_back(starts.at(i), limits.at(i));
-    }
-    return Answer(env, ranges.size(), result, [&](bool* may_exist) {
-      return RangesMayExist(AsDB(db), AsReadOptions(read_options),
-                            AsColumnFamily(db, column_family), ranges.size(),
+    return Answer(env, starts.size(), result, [&](bool* may_exist) {
+      const ReadOptions options = AsReadOptions(read_options);
+      ColumnFamilyHandle* const family = AsColumnFamily(db, column_family);
+      if (limit_arrays == nullptr) {
+        return KeysMayExist(AsDB(db), options, family, starts.size(),
+                            starts.data(), may_exist);
+      }
+      std::vector<RangePtr> ranges;
+      for (size_t i = 0; i < starts.size(); i++) {
+        ranges.emplace_back(starts.at(i), limits.at(i));
+      }
+      return RangesMayExist(AsDB(db), options, family, ranges.size(),
                             ranges.data(), may_exist);
     });
   });
@@ -268,7 +259,6 @@ JNIEXPORT jbyteArray JNICALL Java_protean_rocksjava_Native_filterStatistics(
     out.Put(RecordOf(statistics));
     out.Put(statistics.ToString());
     out.Put(statistics.ToJson());
-    out.Put(ToPrometheus({statistics}));
     *result = ToBytes(env, out.bytes());
     return s;
   });
@@ -416,23 +406,8 @@ JNIEXPORT void JNICALL Java_protean_rocksjava_Native_closeSstFileFilter(
   delete AsFilter(filter);
 }
 
-JNIEXPORT jbooleanArray JNICALL
-Java_protean_rocksjava_Native_keysMayExistInSstFile(JNIEnv* env, jclass native,
-                                                    jlong filter,
-                                                    jobjectArray key_arrays) {
-  return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
-    const Keys keys(env, key_arrays);
-    return Answer(env, keys.size(), result, [&](bool* may_exist) {
-      for (size_t i = 0; i < keys.size(); i++) {
-        may_exist[i] = AsFilter(filter)->KeyMayExist(keys.data()[i]);
-      }
-      return Status::OK();
-    });
-  });
-}
-
-JNIEXPORT jbooleanArray JNICALL
-Java_protean_rocksjava_Native_rangesMayExistInSstFile(
+// Asks about keys, or about ranges if there are limits.
+JNIEXPORT jbooleanArray JNICALL Java_protean_rocksjava_Native_mayExistInSstFile(
     JNIEnv* env, jclass native, jlong filter, jobjectArray start_arrays,
     jobjectArray limit_arrays) {
   return Call<jbooleanArray>(env, native, [&](jbooleanArray* result) {
@@ -441,7 +416,9 @@ Java_protean_rocksjava_Native_rangesMayExistInSstFile(
     return Answer(env, starts.size(), result, [&](bool* may_exist) {
       for (size_t i = 0; i < starts.size(); i++) {
         may_exist[i] =
-            AsFilter(filter)->RangeMayExist({starts.at(i), limits.at(i)});
+            limit_arrays == nullptr
+                ? AsFilter(filter)->KeyMayExist(starts.data()[i])
+                : AsFilter(filter)->RangeMayExist({starts.at(i), limits.at(i)});
       }
       return Status::OK();
     });

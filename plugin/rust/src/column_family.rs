@@ -4,14 +4,11 @@
 
 use std::ffi::{c_char, c_uchar};
 use std::marker::PhantomData;
-use std::path::Path;
 use std::ptr;
-use std::time::Duration;
 
 use librocksdb_sys::{rocksdb_column_family_handle_t, rocksdb_readoptions_t, rocksdb_t};
 
-use crate::refresh::{refresh, FilterRefresher, RefreshError};
-use crate::{ffi, Error, Record, RefreshOptions};
+use crate::{ffi, Error, Record};
 
 /// The number of keys in a range, as far as it is known without reading them.
 #[non_exhaustive]
@@ -54,8 +51,8 @@ pub struct Count {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ColumnFamily<'db> {
-    db: *mut rocksdb_t,
-    handle: *mut rocksdb_column_family_handle_t,
+    pub(crate) db: *mut rocksdb_t,
+    pub(crate) handle: *mut rocksdb_column_family_handle_t,
     read_options: *const rocksdb_readoptions_t,
     _db: PhantomData<&'db ()>,
 }
@@ -65,13 +62,13 @@ unsafe impl Send for ColumnFamily<'_> {}
 // SAFETY: as above. The read options are not changed, as `with_read_options` demands.
 unsafe impl Sync for ColumnFamily<'_> {}
 
-impl<'db> ColumnFamily<'db> {
+impl ColumnFamily<'_> {
     /// The column family with this handle, such as `AsColumnFamilyRef::inner` of the `rocksdb` crate
     /// returns, of the DB with this pointer, which `AsRawPtr::as_raw_ptr` returns.
     ///
     /// # Safety
     ///
-    /// The DB and the handle are open as long as the value is used, and a [`FilterRefresher`] that it
+    /// The DB and the handle are open as long as the value is used, and a [`FilterRefresher`](crate::FilterRefresher) that it
     /// has made exists.
     pub unsafe fn new(db: *mut rocksdb_t, handle: *mut rocksdb_column_family_handle_t) -> Self {
         ColumnFamily {
@@ -105,14 +102,6 @@ impl<'db> ColumnFamily<'db> {
         }
     }
 
-    pub(crate) fn db(&self) -> *mut rocksdb_t {
-        self.db
-    }
-
-    pub(crate) fn handle(&self) -> *mut rocksdb_column_family_handle_t {
-        self.handle
-    }
-
     /// What the filters do, as a table for people. No file is read.
     ///
     /// # Errors
@@ -121,9 +110,8 @@ impl<'db> ColumnFamily<'db> {
     pub fn statistics_text(&self) -> Result<String, Error> {
         // SAFETY: the DB is open.
         unsafe {
-            let text =
-                ffi::attempt(|error| ffi::protean_statistics_text(self.db, self.handle, error))?;
-            Ok(ffi::take(text))
+            ffi::attempt(|error| ffi::protean_statistics_text(self.db, self.handle, error))
+                .map(|text| ffi::take(text))
         }
     }
 
@@ -135,9 +123,8 @@ impl<'db> ColumnFamily<'db> {
     pub fn statistics(&self) -> Result<Record, Error> {
         // SAFETY: the DB is open.
         unsafe {
-            let record =
-                ffi::attempt(|error| ffi::protean_statistics(self.db, self.handle, error))?;
-            Ok(Record::take(record))
+            ffi::attempt(|error| ffi::protean_statistics(self.db, self.handle, error))
+                .map(|record| Record::take(record))
         }
     }
 
@@ -149,10 +136,10 @@ impl<'db> ColumnFamily<'db> {
     pub fn statistics_prometheus(&self) -> Result<String, Error> {
         // SAFETY: the DB is open.
         unsafe {
-            let text = ffi::attempt(|error| {
+            ffi::attempt(|error| {
                 ffi::protean_statistics_prometheus(self.db, &self.handle, 1, error)
-            })?;
-            Ok(ffi::take(text))
+            })
+            .map(|text| ffi::take(text))
         }
     }
 
@@ -201,23 +188,19 @@ impl<'db> ColumnFamily<'db> {
     /// If the column family has another table factory than `ProteanTable`, or a read fails.
     pub fn keys_may_exist<K: AsRef<[u8]>>(&self, keys: &[K]) -> Result<Vec<bool>, Error> {
         let (keys, sizes) = pointers(keys.iter().map(|key| Some(key.as_ref())));
-        let mut exist: Vec<c_uchar> = vec![1; keys.len()];
         // SAFETY: the DB is open, and all lists have that many elements.
-        unsafe {
-            ffi::attempt(|error| {
-                ffi::protean_keys_may_exist(
-                    self.db,
-                    self.read_options,
-                    self.handle,
-                    keys.len(),
-                    keys.as_ptr(),
-                    sizes.as_ptr(),
-                    exist.as_mut_ptr(),
-                    error,
-                );
-            })?;
-        }
-        Ok(exist.into_iter().map(|may| may != 0).collect())
+        answers(keys.len(), |exist, error| unsafe {
+            ffi::protean_keys_may_exist(
+                self.db,
+                self.read_options,
+                self.handle,
+                keys.len(),
+                keys.as_ptr(),
+                sizes.as_ptr(),
+                exist,
+                error,
+            );
+        })
     }
 
     /// Whether each of the ranges, from its first key to below its second one, may hold a key that
@@ -239,76 +222,33 @@ impl<'db> ColumnFamily<'db> {
         };
         let (starts, start_sizes) = bounds(|range| &range.0);
         let (limits, limit_sizes) = bounds(|range| &range.1);
-        let mut exist: Vec<c_uchar> = vec![1; ranges.len()];
         // SAFETY: as in `keys_may_exist`.
-        unsafe {
-            ffi::attempt(|error| {
-                ffi::protean_ranges_may_exist(
-                    self.db,
-                    self.read_options,
-                    self.handle,
-                    ranges.len(),
-                    starts.as_ptr(),
-                    start_sizes.as_ptr(),
-                    limits.as_ptr(),
-                    limit_sizes.as_ptr(),
-                    exist.as_mut_ptr(),
-                    error,
-                );
-            })?;
-        }
-        Ok(exist.into_iter().map(|may| may != 0).collect())
+        answers(ranges.len(), |exist, error| unsafe {
+            ffi::protean_ranges_may_exist(
+                self.db,
+                self.read_options,
+                self.handle,
+                ranges.len(),
+                starts.as_ptr(),
+                start_sizes.as_ptr(),
+                limits.as_ptr(),
+                limit_sizes.as_ptr(),
+                exist,
+                error,
+            );
+        })
     }
+}
 
-    /// Rewrites the files whose filters should be redesigned. Returns the members of `RefreshResult` in
-    /// `plugin/refresh_filters.h`, such as `files_rewritten`, with the list `files`.
-    ///
-    /// # Errors
-    ///
-    /// What `RefreshFilters` in `plugin/refresh_filters.h` returns.
-    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<Record, RefreshError> {
-        self.refresh_filters_watched(options, |_| true)
-    }
-
-    /// Does the same, and calls `watch` now and then, from this thread, with how far it is: the members of
-    /// `RefreshProgress`, such as `bytes_decided`. Refreshing ends when it returns false, after the files that
-    /// are being rewritten.
-    ///
-    /// # Errors
-    ///
-    /// As for [`ColumnFamily::refresh_filters`]; also if `watch` has ended it.
-    ///
-    /// # Panics
-    ///
-    /// If `watch` panics, which ends refreshing, too.
-    pub fn refresh_filters_watched(
-        &self,
-        options: &RefreshOptions,
-        mut watch: impl FnMut(&Record) -> bool,
-    ) -> Result<Record, RefreshError> {
-        refresh(self, options, &mut watch)
-    }
-
-    /// Refreshes the column family `period` after this call, and again that long after each refresh has
-    /// ended, in a thread of its own, until the value is dropped. `report` is told what each refresh has
-    /// done. It is not called again once it has panicked.
-    ///
-    /// With the path of a `socket`, the process answers requests there: those of the command `protean` with its flag
-    /// `--live`, which looks for `protean.sock` in the DB's folder, and of HTTP clients. Only the user of the process,
-    /// and root, can ask.
-    ///
-    /// # Errors
-    ///
-    /// As for [`ColumnFamily::statistics_text`], and if the socket cannot be used.
-    pub fn refresh_periodically(
-        &self,
-        options: &RefreshOptions,
-        period: Duration,
-        socket: Option<&Path>,
-        report: impl FnMut(Result<Record, RefreshError>) + Send + 'static,
-    ) -> Result<FilterRefresher<'db>, Error> {
-        FilterRefresher::start(self, options, period, socket, Box::new(report))
-    }
+/// The answers to a number of questions, which `ask` stores.
+fn answers(
+    size: usize,
+    ask: impl FnOnce(*mut c_uchar, *mut *mut c_char),
+) -> Result<Vec<bool>, Error> {
+    let mut exist: Vec<c_uchar> = vec![1; size];
+    // SAFETY: the place for the error is passed on.
+    unsafe { ffi::attempt(|error| ask(exist.as_mut_ptr(), error))? };
+    Ok(exist.into_iter().map(|may| may != 0).collect())
 }
 
 /// The pointers and the sizes of keys, null for none.

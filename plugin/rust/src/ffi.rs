@@ -37,6 +37,7 @@ pub type Progress = unsafe extern "C" fn(*mut c_void, *const Record) -> c_uchar;
 pub type Report = unsafe extern "C" fn(*mut c_void, *const c_char, *const Record);
 
 extern "C" {
+    pub fn protean_register(errptr: *mut *mut c_char);
     pub fn protean_free(string: *mut c_void);
     pub fn protean_build_info() -> *mut c_char;
     pub fn protean_options_set_sample_group(
@@ -151,13 +152,6 @@ extern "C" {
         errptr: *mut *mut c_char,
     );
     pub fn protean_refresh_options_text(options: *const RefreshOptions) -> *mut c_char;
-    pub fn protean_refresh_options_set_range(
-        options: *mut RefreshOptions,
-        start_key: *const c_char,
-        start_key_len: usize,
-        limit_key: *const c_char,
-        limit_key_len: usize,
-    );
     pub fn protean_refresh_options_set_progress(
         options: *mut RefreshOptions,
         state: *mut c_void,

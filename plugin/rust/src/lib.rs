@@ -25,7 +25,6 @@
 //! exist, new filters. [`SearchBounds`] is for iterators that the application does not create, [`SstFileFilter`] for
 //! files that no DB has. All of it stands on the C API in `plugin/protean_c.h`.
 
-use std::ffi::{c_char, CStr};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -108,19 +107,10 @@ pub unsafe fn set_sample_group(
     ffi::attempt(|error| ffi::protean_options_set_sample_group(options, group.as_ptr(), error))
 }
 
-extern "C" {
-    fn protean_rocksdb_register(reason: *mut c_char, size: usize) -> bool;
-}
-
 fn register_now() -> Result<(), Error> {
-    let mut reason = [0u8; 1024];
-    // SAFETY: `reason` has that many bytes, and `register` calls this once.
-    if unsafe { protean_rocksdb_register(reason.as_mut_ptr().cast(), reason.len()) } {
-        return Ok(());
-    }
-    let reason = CStr::from_bytes_until_nul(&reason).unwrap_or_default();
-    Err(Error::new(format!(
-        "Protean is not registered: {}",
-        reason.to_string_lossy()
-    )))
+    // SAFETY: the place for the error is passed on.
+    unsafe { ffi::attempt(|error| ffi::protean_register(error)) }.map_err(|reason| {
+        let info = build_info();
+        Error::new(format!("Protean is not registered: {info}: {reason}"))
+    })
 }

@@ -45,12 +45,15 @@ impl RefreshOptions {
     /// If there is no such option, or if the value is not allowed. The error says what is, and nothing has changed.
     pub fn set(&mut self, name: &str, value: impl fmt::Display) -> Result<&mut Self, Error> {
         let (name, value) = (ffi::c_string(name)?, ffi::c_string(value.to_string())?);
-        self.change(|options, error| {
-            // SAFETY: all that is passed is copied.
-            unsafe {
-                ffi::protean_refresh_options_set(options, name.as_ptr(), value.as_ptr(), error);
-            }
-        })
+        let changed = OwnedOptions::new(self)?;
+        // SAFETY: all that is passed is copied.
+        unsafe {
+            ffi::attempt(|error| {
+                ffi::protean_refresh_options_set(changed.0, name.as_ptr(), value.as_ptr(), error);
+            })?;
+        }
+        self.text = changed.text();
+        Ok(self)
     }
 
     /// Selects files that may have keys from `start` on that are below `limit`. `None` is no bound on that side.
@@ -63,26 +66,18 @@ impl RefreshOptions {
         start: Option<&[u8]>,
         limit: Option<&[u8]>,
     ) -> Result<&mut Self, Error> {
-        let (start, start_len) = ffi::pointer(start);
-        let (limit, limit_len) = ffi::pointer(limit);
-        self.change(|options, _| {
-            // SAFETY: as above.
-            unsafe {
-                ffi::protean_refresh_options_set_range(options, start, start_len, limit, limit_len);
-            }
-        })
+        self.set("start", hex(start))?.set("limit", hex(limit))
     }
+}
 
-    fn change(
-        &mut self,
-        set: impl FnOnce(*mut ffi::RefreshOptions, *mut *mut c_char),
-    ) -> Result<&mut Self, Error> {
-        let changed = OwnedOptions::new(self)?;
-        // SAFETY: the place for the error is passed on.
-        unsafe { ffi::attempt(|error| set(changed.0, error))? };
-        self.text = changed.text();
-        Ok(self)
-    }
+/// A key as the text of options, in which nothing stands for none.
+fn hex(key: Option<&[u8]>) -> String {
+    let begin = key.map(|_| "0x".to_string());
+    let bytes = key
+        .unwrap_or_default()
+        .iter()
+        .map(|byte| format!("{byte:02x}"));
+    begin.into_iter().chain(bytes).collect()
 }
 
 impl FromStr for RefreshOptions {
@@ -176,36 +171,6 @@ unsafe extern "C" fn tell_progress(state: *mut c_void, progress: *const ffi::Rec
     }
 }
 
-/// Refreshes a column family. `watch` is called from this thread.
-pub(crate) fn refresh(
-    family: &ColumnFamily<'_>,
-    options: &RefreshOptions,
-    watch: &mut dyn FnMut(&Record) -> bool,
-) -> Result<Record, RefreshError> {
-    let set = OwnedOptions::new(options).map_err(|error| RefreshError {
-        error,
-        done: Record::default(),
-    })?;
-    let mut watcher = Watcher { watch, panic: None };
-    // SAFETY: the column family is open, and the watcher outlives the call, which is the only one that
-    // uses it.
-    let (done, outcome) = unsafe {
-        ffi::protean_refresh_options_set_progress(set.0, (&raw mut watcher).cast(), tell_progress);
-        let mut result = std::ptr::null_mut();
-        let outcome = ffi::attempt(|error| {
-            result = ffi::protean_refresh_filters(family.db(), family.handle(), set.0, error);
-        });
-        (Record::take(result), outcome)
-    };
-    if let Some(panic) = watcher.panic {
-        std::panic::resume_unwind(panic);
-    }
-    match outcome {
-        Ok(()) => Ok(done),
-        Err(error) => Err(RefreshError { error, done }),
-    }
-}
-
 type Report = Box<dyn FnMut(Result<Record, RefreshError>) + Send>;
 
 /// A thread that refreshes a column family periodically, until this is dropped.
@@ -254,27 +219,106 @@ unsafe extern "C" fn tell_result(
     }
 }
 
-impl<'db> FilterRefresher<'db> {
-    pub(crate) fn start(
-        family: &ColumnFamily<'db>,
+impl Drop for FilterRefresher<'_> {
+    fn drop(&mut self) {
+        // SAFETY: when the first call returns, the thread has ended, and nothing else has `report`.
+        unsafe {
+            ffi::protean_filter_refresher_destroy(self.refresher);
+            drop(Box::from_raw(self.report));
+        }
+    }
+}
+
+impl<'db> ColumnFamily<'db> {
+    /// Rewrites the files whose filters should be redesigned. Returns the members of `RefreshResult` in
+    /// `plugin/refresh_filters.h`, such as `files_rewritten`, with the list `files`.
+    ///
+    /// # Errors
+    ///
+    /// What `RefreshFilters` in `plugin/refresh_filters.h` returns.
+    pub fn refresh_filters(&self, options: &RefreshOptions) -> Result<Record, RefreshError> {
+        self.refresh_filters_watched(options, |_| true)
+    }
+
+    /// Does the same, and calls `watch` now and then, from this thread, with how far it is: the members of
+    /// `RefreshProgress`, such as `bytes_decided`. Refreshing ends when it returns false, after the files that
+    /// are being rewritten.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ColumnFamily::refresh_filters`]; also if `watch` has ended it.
+    ///
+    /// # Panics
+    ///
+    /// If `watch` panics, which ends refreshing, too.
+    pub fn refresh_filters_watched(
+        &self,
+        options: &RefreshOptions,
+        mut watch: impl FnMut(&Record) -> bool,
+    ) -> Result<Record, RefreshError> {
+        let set = OwnedOptions::new(options).map_err(|error| RefreshError {
+            error,
+            done: Record::default(),
+        })?;
+        let mut watcher = Watcher {
+            watch: &mut watch,
+            panic: None,
+        };
+        // SAFETY: the column family is open, and the watcher outlives the call, which is the only one that
+        // uses it.
+        let (done, outcome) = unsafe {
+            ffi::protean_refresh_options_set_progress(
+                set.0,
+                (&raw mut watcher).cast(),
+                tell_progress,
+            );
+            let mut result = std::ptr::null_mut();
+            let outcome = ffi::attempt(|error| {
+                result = ffi::protean_refresh_filters(self.db, self.handle, set.0, error);
+            });
+            (Record::take(result), outcome)
+        };
+        if let Some(panic) = watcher.panic {
+            std::panic::resume_unwind(panic);
+        }
+        match outcome {
+            Ok(()) => Ok(done),
+            Err(error) => Err(RefreshError { error, done }),
+        }
+    }
+
+    /// Refreshes the column family `period` after this call, and again that long after each refresh has
+    /// ended, in a thread of its own, until the value is dropped. `report` is told what each refresh has
+    /// done. It is not called again once it has panicked.
+    ///
+    /// With the path of a `socket`, the process answers requests there: those of the command `protean` with its flag
+    /// `--live`, which looks for `protean.sock` in the DB's folder, and of HTTP clients. Only the user of the process,
+    /// and root, can ask.
+    ///
+    /// # Errors
+    ///
+    /// As for [`ColumnFamily::statistics_text`], and if the socket cannot be used.
+    pub fn refresh_periodically(
+        &self,
         options: &RefreshOptions,
         period: Duration,
         socket: Option<&Path>,
-        report: Report,
-    ) -> Result<Self, Error> {
+        report: impl FnMut(Result<Record, RefreshError>) + Send + 'static,
+    ) -> Result<FilterRefresher<'db>, Error> {
         let set = OwnedOptions::new(options)?;
         let socket = socket
             .map(|path| CString::new(path.as_os_str().as_bytes()))
             .transpose()
             .map_err(|_| Error::new("a socket's path has no NUL".into()))?;
+        let report: Report = Box::new(report);
         let report = Box::into_raw(Box::new(Mutex::new(Some(report))));
         // SAFETY: the column family is open as long as 'db lives, and `report` until the refresher is
         // destroyed.
         let started = unsafe {
             ffi::attempt(|error| {
                 ffi::protean_filter_refresher_create(
-                    family.db(),
-                    family.handle(),
+                    self.db,
+                    self.handle,
                     set.0,
                     period.as_secs().max(1),
                     socket.as_ref().map_or(ptr::null(), |path| path.as_ptr()),
@@ -295,16 +339,6 @@ impl<'db> FilterRefresher<'db> {
                 drop(unsafe { Box::from_raw(report) });
                 Err(error)
             }
-        }
-    }
-}
-
-impl Drop for FilterRefresher<'_> {
-    fn drop(&mut self) {
-        // SAFETY: when the first call returns, the thread has ended, and nothing else has `report`.
-        unsafe {
-            ffi::protean_filter_refresher_destroy(self.refresher);
-            drop(Box::from_raw(self.report));
         }
     }
 }

@@ -41,47 +41,47 @@ class BoundedKeyValueStore extends BoundedStore<KeyValueStore<Bytes, byte[]>> im
 
   @Override
   public void put(final Bytes key, final byte[] value) {
-    inner().put(key, value);
+    inner.put(key, value);
   }
 
   @Override
   public byte[] putIfAbsent(final Bytes key, final byte[] value) {
-    return inner().putIfAbsent(key, value);
+    return inner.putIfAbsent(key, value);
   }
 
   @Override
   public void putAll(final List<KeyValue<Bytes, byte[]>> entries) {
-    inner().putAll(entries);
+    inner.putAll(entries);
   }
 
   @Override
   public byte[] delete(final Bytes key) {
-    return inner().delete(key);
+    return inner.delete(key);
   }
 
   @Override
   public byte[] get(final Bytes key) {
-    return inner().get(key);
+    return inner.get(key);
   }
 
   @Override
   public KeyValueIterator<Bytes, byte[]> range(final Bytes from, final Bytes to) {
-    return search().within(KeyRange.keys(from, to), () -> inner().range(from, to));
+    return search.within(KeyRange.keys(from, to), () -> inner.range(from, to));
   }
 
   @Override
   public KeyValueIterator<Bytes, byte[]> reverseRange(final Bytes from, final Bytes to) {
-    return search().within(KeyRange.keys(from, to), () -> inner().reverseRange(from, to));
+    return search.within(KeyRange.keys(from, to), () -> inner.reverseRange(from, to));
   }
 
   @Override
   public KeyValueIterator<Bytes, byte[]> all() {
-    return inner().all();
+    return inner.all();
   }
 
   @Override
   public KeyValueIterator<Bytes, byte[]> reverseAll() {
-    return inner().reverseAll();
+    return inner.reverseAll();
   }
 
   @Override
@@ -90,16 +90,15 @@ class BoundedKeyValueStore extends BoundedStore<KeyValueStore<Bytes, byte[]>> im
     final byte[] bytes =
         prefix == null || prefixKeySerializer == null ? null : prefixKeySerializer.serialize(null, prefix);
     if (bytes == null) {
-      return inner().prefixScan(prefix, prefixKeySerializer);
+      return inner.prefixScan(prefix, prefixKeySerializer);
     }
     // Serialized once: the store gets the bytes.
-    return search()
-        .within(KeyRange.prefix(bytes), () -> inner().prefixScan(Bytes.wrap(bytes), new BytesSerializer()));
+    return search.within(KeyRange.prefix(bytes), () -> inner.prefixScan(Bytes.wrap(bytes), new BytesSerializer()));
   }
 
   @Override
   public long approximateNumEntries() {
-    return inner().approximateNumEntries();
+    return inner.approximateNumEntries();
   }
 
   @Override

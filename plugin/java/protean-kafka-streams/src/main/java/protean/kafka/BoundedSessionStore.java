@@ -28,23 +28,23 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
 
   @Override
   public void put(final Windowed<Bytes> sessionKey, final byte[] aggregate) {
-    inner().put(sessionKey, aggregate);
+    inner.put(sessionKey, aggregate);
   }
 
   @Override
   public void remove(final Windowed<Bytes> sessionKey) {
-    inner().remove(sessionKey);
+    inner.remove(sessionKey);
   }
 
   @Override
   public byte[] fetchSession(final Bytes key, final long sessionStartTime, final long sessionEndTime) {
-    return inner().fetchSession(key, sessionStartTime, sessionEndTime);
+    return inner.fetchSession(key, sessionStartTime, sessionEndTime);
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> findSessions(
       final long earliestSessionEndTime, final long latestSessionEndTime) {
-    return inner().findSessions(earliestSessionEndTime, latestSessionEndTime);
+    return inner.findSessions(earliestSessionEndTime, latestSessionEndTime);
   }
 
   @Override
@@ -52,7 +52,7 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
       final Bytes key, final long earliestSessionEndTime, final long latestSessionStartTime) {
     return find(
         KeyRange.sessions(key, earliestSessionEndTime, latestSessionStartTime),
-        () -> inner().findSessions(key, earliestSessionEndTime, latestSessionStartTime));
+        () -> inner.findSessions(key, earliestSessionEndTime, latestSessionStartTime));
   }
 
   @Override
@@ -60,7 +60,7 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
       final Bytes key, final long earliestSessionEndTime, final long latestSessionStartTime) {
     return find(
         KeyRange.sessions(key, earliestSessionEndTime, latestSessionStartTime),
-        () -> inner().backwardFindSessions(key, earliestSessionEndTime, latestSessionStartTime));
+        () -> inner.backwardFindSessions(key, earliestSessionEndTime, latestSessionStartTime));
   }
 
   @Override
@@ -68,7 +68,7 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
       final Bytes keyFrom, final Bytes keyTo, final long earliestSessionEndTime, final long latestSessionStartTime) {
     return find(
         KeyRange.sessions(keyFrom, keyTo, latestSessionStartTime),
-        () -> inner().findSessions(keyFrom, keyTo, earliestSessionEndTime, latestSessionStartTime));
+        () -> inner.findSessions(keyFrom, keyTo, earliestSessionEndTime, latestSessionStartTime));
   }
 
   @Override
@@ -76,27 +76,27 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
       final Bytes keyFrom, final Bytes keyTo, final long earliestSessionEndTime, final long latestSessionStartTime) {
     return find(
         KeyRange.sessions(keyFrom, keyTo, latestSessionStartTime),
-        () -> inner().backwardFindSessions(keyFrom, keyTo, earliestSessionEndTime, latestSessionStartTime));
+        () -> inner.backwardFindSessions(keyFrom, keyTo, earliestSessionEndTime, latestSessionStartTime));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> fetch(final Bytes key) {
-    return find(allOf(key), () -> inner().fetch(key));
+    return find(allOf(key), () -> inner.fetch(key));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetch(final Bytes key) {
-    return find(allOf(key), () -> inner().backwardFetch(key));
+    return find(allOf(key), () -> inner.backwardFetch(key));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> fetch(final Bytes keyFrom, final Bytes keyTo) {
-    return find(KeyRange.sessions(keyFrom, keyTo, Long.MAX_VALUE), () -> inner().fetch(keyFrom, keyTo));
+    return find(KeyRange.sessions(keyFrom, keyTo, Long.MAX_VALUE), () -> inner.fetch(keyFrom, keyTo));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetch(final Bytes keyFrom, final Bytes keyTo) {
-    return find(KeyRange.sessions(keyFrom, keyTo, Long.MAX_VALUE), () -> inner().backwardFetch(keyFrom, keyTo));
+    return find(KeyRange.sessions(keyFrom, keyTo, Long.MAX_VALUE), () -> inner.backwardFetch(keyFrom, keyTo));
   }
 
   @Override
@@ -112,7 +112,7 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
   @SuppressWarnings("unchecked")
   final Object bounded(final Object result, final KeyRange range) {
     return result instanceof KeyValueIterator<?, ?> sessions
-        ? new BoundedIterator<>((KeyValueIterator<Windowed<Bytes>, byte[]>) sessions, search(), range)
+        ? new BoundedIterator<>((KeyValueIterator<Windowed<Bytes>, byte[]>) sessions, search, range)
         : result;
   }
 

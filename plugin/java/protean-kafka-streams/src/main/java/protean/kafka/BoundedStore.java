@@ -20,21 +20,14 @@ import org.apache.kafka.streams.state.KeyValueIterator;
  * as that store.
  */
 abstract class BoundedStore<S extends StateStore> implements StateStore {
-  private final S inner;
-  private final BoundedSearch search = new BoundedSearch();
+  /** The wrapped store. */
+  final S inner;
+
+  /** Runs this store's searches. */
+  final BoundedSearch search = new BoundedSearch();
 
   BoundedStore(final S inner) {
     this.inner = inner;
-  }
-
-  /** The wrapped store. */
-  final S inner() {
-    return inner;
-  }
-
-  /** Runs this store's searches. */
-  final BoundedSearch search() {
-    return search;
   }
 
   /** The keys that a query will look at; null if that is unknown. */

@@ -2,41 +2,34 @@
 
 package protean.kafka;
 
-import org.apache.kafka.common.utils.Bytes;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Proxy;
+import java.util.function.UnaryOperator;
 import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.state.HeadersBytesStoreSupplier;
-import org.apache.kafka.streams.state.KeyValueBytesStoreSupplier;
-import org.apache.kafka.streams.state.KeyValueStore;
-import org.apache.kafka.streams.state.SessionBytesStoreSupplier;
-import org.apache.kafka.streams.state.SessionStore;
 import org.apache.kafka.streams.state.StoreSupplier;
-import org.apache.kafka.streams.state.VersionedBytesStoreSupplier;
-import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
-import org.apache.kafka.streams.state.WindowStore;
 
-/** Suppliers of bounded stores, with the marker interfaces of the suppliers that they wrap. */
+/** Suppliers of bounded stores, with the marker interface of the suppliers that they wrap. */
 final class BoundedSuppliers {
   private BoundedSuppliers() {}
 
-  static WindowBytesStoreSupplier bounded(final WindowBytesStoreSupplier supplier) {
-    if (supplier instanceof Windows) {
+  /**
+   * Returns a supplier that says what another one says, but bounds its stores; the same supplier if it does so already.
+   *
+   * @param type the interface that tells what kind of stores they are
+   * @param bound makes a bounded store of one of the stores
+   */
+  static <T extends StateStore, S extends StoreSupplier<T>> S bounded(
+      final S supplier, final Class<S> type, final UnaryOperator<T> bound) {
+    if (Proxy.isProxyClass(supplier.getClass()) && Proxy.getInvocationHandler(supplier) instanceof Wrapper) {
       return supplier;
     }
-    return hasHeaders(supplier) ? new WindowsWithHeaders(supplier) : new Windows(supplier);
-  }
-
-  static SessionBytesStoreSupplier bounded(final SessionBytesStoreSupplier supplier) {
-    if (supplier instanceof Sessions) {
-      return supplier;
-    }
-    return hasHeaders(supplier) ? new SessionsWithHeaders(supplier) : new Sessions(supplier);
-  }
-
-  static KeyValueBytesStoreSupplier bounded(final KeyValueBytesStoreSupplier supplier) {
-    if (supplier instanceof KeyValues || supplier instanceof VersionedBytesStoreSupplier) {
-      return supplier;
-    }
-    return hasHeaders(supplier) ? new KeyValuesWithHeaders(supplier) : new KeyValues(supplier);
+    final Class<?>[] types =
+        hasHeaders(supplier) ? new Class<?>[] {type, HeadersBytesStoreSupplier.class} : new Class<?>[] {type};
+    return type.cast(
+        Proxy.newProxyInstance(BoundedSuppliers.class.getClassLoader(), types, new Wrapper<>(supplier, bound)));
   }
 
   private static boolean hasHeaders(final Object supplier) {
@@ -47,110 +40,24 @@ final class BoundedSuppliers {
     }
   }
 
-  private abstract static class Wrapper<T extends StateStore, S extends StoreSupplier<T>> implements StoreSupplier<T> {
-    final S inner;
-
-    Wrapper(final S inner) {
-      this.inner = inner;
-    }
-
+  private record Wrapper<T extends StateStore>(StoreSupplier<T> inner, UnaryOperator<T> bound)
+      implements InvocationHandler {
     @Override
-    public String name() {
-      return inner.name();
-    }
-
-    @Override
-    public String metricsScope() {
-      return inner.metricsScope();
-    }
-
-    @Override
-    public String toString() {
-      return "bounded " + inner;
-    }
-  }
-
-  private static class Windows extends Wrapper<WindowStore<Bytes, byte[]>, WindowBytesStoreSupplier>
-      implements WindowBytesStoreSupplier {
-    Windows(final WindowBytesStoreSupplier inner) {
-      super(inner);
-    }
-
-    @Override
-    public WindowStore<Bytes, byte[]> get() {
-      return BoundedStores.bounded(inner.get());
-    }
-
-    @Override
-    public long segmentIntervalMs() {
-      return inner.segmentIntervalMs();
-    }
-
-    @Override
-    public long windowSize() {
-      return inner.windowSize();
-    }
-
-    @Override
-    public boolean retainDuplicates() {
-      return inner.retainDuplicates();
-    }
-
-    @Override
-    public long retentionPeriod() {
-      return inner.retentionPeriod();
-    }
-  }
-
-  private static final class WindowsWithHeaders extends Windows implements HeadersBytesStoreSupplier {
-    WindowsWithHeaders(final WindowBytesStoreSupplier inner) {
-      super(inner);
-    }
-  }
-
-  private static class Sessions extends Wrapper<SessionStore<Bytes, byte[]>, SessionBytesStoreSupplier>
-      implements SessionBytesStoreSupplier {
-    Sessions(final SessionBytesStoreSupplier inner) {
-      super(inner);
-    }
-
-    @Override
-    public SessionStore<Bytes, byte[]> get() {
-      return BoundedStores.bounded(inner.get());
-    }
-
-    @Override
-    public long segmentIntervalMs() {
-      return inner.segmentIntervalMs();
-    }
-
-    @Override
-    public long retentionPeriod() {
-      return inner.retentionPeriod();
-    }
-  }
-
-  private static final class SessionsWithHeaders extends Sessions implements HeadersBytesStoreSupplier {
-    SessionsWithHeaders(final SessionBytesStoreSupplier inner) {
-      super(inner);
-    }
-  }
-
-  private static class KeyValues extends Wrapper<KeyValueStore<Bytes, byte[]>, KeyValueBytesStoreSupplier>
-      implements KeyValueBytesStoreSupplier {
-    KeyValues(final KeyValueBytesStoreSupplier inner) {
-      super(inner);
-    }
-
-    @Override
-    public KeyValueStore<Bytes, byte[]> get() {
-      return BoundedStores.bounded(inner.get());
-    }
-  }
-
-  private static final class KeyValuesWithHeaders extends KeyValues implements HeadersBytesStoreSupplier {
-    KeyValuesWithHeaders(final KeyValueBytesStoreSupplier inner) {
-      super(inner);
+    public Object invoke(final Object supplier, final Method method, final Object[] arguments) throws Throwable {
+      switch (method.getName()) {
+        case "get":
+          return bound.apply(inner.get());
+        case "toString":
+          return "bounded " + inner;
+        case "equals":
+          return supplier == arguments[0];
+        default:
+          try {
+            return method.invoke(inner, arguments);
+          } catch (final InvocationTargetException e) {
+            throw e.getCause();
+          }
+      }
     }
   }
 }

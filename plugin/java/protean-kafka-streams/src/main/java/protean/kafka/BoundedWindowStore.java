@@ -40,56 +40,54 @@ class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implem
 
   @Override
   public void put(final Bytes key, final byte[] value, final long windowStartTimestamp) {
-    inner().put(key, value, windowStartTimestamp);
+    inner.put(key, value, windowStartTimestamp);
   }
 
   @Override
   public byte[] fetch(final Bytes key, final long time) {
-    return inner().fetch(key, time);
+    return inner.fetch(key, time);
   }
 
   @Override
   public WindowStoreIterator<byte[]> fetch(final Bytes key, final long timeFrom, final long timeTo) {
-    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner().fetch(key, timeFrom, timeTo));
+    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner.fetch(key, timeFrom, timeTo));
   }
 
   @Override
   public WindowStoreIterator<byte[]> backwardFetch(final Bytes key, final long timeFrom, final long timeTo) {
-    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner().backwardFetch(key, timeFrom, timeTo));
+    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner.backwardFetch(key, timeFrom, timeTo));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> fetch(
       final Bytes keyFrom, final Bytes keyTo, final long timeFrom, final long timeTo) {
-    return find(
-        KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner().fetch(keyFrom, keyTo, timeFrom, timeTo));
+    return find(KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner.fetch(keyFrom, keyTo, timeFrom, timeTo));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetch(
       final Bytes keyFrom, final Bytes keyTo, final long timeFrom, final long timeTo) {
-    return find(
-        KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner().backwardFetch(keyFrom, keyTo, timeFrom, timeTo));
+    return find(KeyRange.windows(keyFrom, keyTo, timeTo), () -> inner.backwardFetch(keyFrom, keyTo, timeFrom, timeTo));
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> all() {
-    return inner().all();
+    return inner.all();
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> backwardAll() {
-    return inner().backwardAll();
+    return inner.backwardAll();
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> fetchAll(final long timeFrom, final long timeTo) {
-    return inner().fetchAll(timeFrom, timeTo);
+    return inner.fetchAll(timeFrom, timeTo);
   }
 
   @Override
   public KeyValueIterator<Windowed<Bytes>, byte[]> backwardFetchAll(final long timeFrom, final long timeTo) {
-    return inner().backwardFetchAll(timeFrom, timeTo);
+    return inner.backwardFetchAll(timeFrom, timeTo);
   }
 
   @Override
@@ -113,13 +111,13 @@ class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implem
   @SuppressWarnings("unchecked")
   final Object bounded(final Object result, final KeyRange range) {
     return result instanceof WindowStoreIterator<?> windows
-        ? new BoundedIterator.OfWindows<>((WindowStoreIterator<byte[]>) windows, search(), range)
+        ? new BoundedIterator.OfWindows<>((WindowStoreIterator<byte[]>) windows, search, range)
         : result;
   }
 
   private WindowStoreIterator<byte[]> ofKey(
       final KeyRange range, final Supplier<WindowStoreIterator<byte[]>> fetch) {
-    final WindowStoreIterator<byte[]> found = search().within(range, fetch);
-    return range == null ? found : new BoundedIterator.OfWindows<>(found, search(), range);
+    final WindowStoreIterator<byte[]> found = search.within(range, fetch);
+    return range == null ? found : new BoundedIterator.OfWindows<>(found, search, range);
   }
 }

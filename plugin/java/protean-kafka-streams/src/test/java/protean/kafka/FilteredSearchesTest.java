@@ -180,7 +180,7 @@ class FilteredSearchesTest {
   }
 
   private static WindowBytesStoreSupplier windows() {
-    return ProteanStores.windowStore("store", ofMillis(RETENTION), ofMillis(1_000), false);
+    return ProteanStores.bounded(Stores.persistentWindowStore("store", ofMillis(RETENTION), ofMillis(1_000), false));
   }
 
   @Test
@@ -194,7 +194,7 @@ class FilteredSearchesTest {
   @Test
   void windowsOfAKeyBackwards() {
     assertSpared(
-        ProteanStores.timestampedWindowStore("store", ofMillis(RETENTION), ofMillis(1_000), false),
+        ProteanStores.bounded(Stores.persistentTimestampedWindowStore("store", ofMillis(RETENTION), ofMillis(1_000), false)),
         FilteredSearchesTest::writeWindows,
         store -> each(i -> drain(store.backwardFetch(missing(i), 400_000, 600_000))));
   }
@@ -283,7 +283,8 @@ class FilteredSearchesTest {
     final var context =
         StorePair.context(
             folder.resolve("bloom").toFile(), Counting.class, Map.of("protean.filter.policy.store", "bloomfilter:10"));
-    final StoreSupplier<KeyValueStore<Bytes, byte[]>> supplier = ProteanStores.keyValueStore("store");
+    final StoreSupplier<KeyValueStore<Bytes, byte[]>> supplier =
+        ProteanStores.bounded(Stores.persistentKeyValueStore("store"));
     final KeyValueStore<Bytes, byte[]> store = open(supplier, context);
     writeKeys(store);
     store.close();
@@ -309,7 +310,7 @@ class FilteredSearchesTest {
   @Test
   void sessions() {
     assertSpared(
-        ProteanStores.sessionStore("store", ofMillis(RETENTION)),
+        ProteanStores.bounded(Stores.persistentSessionStore("store", ofMillis(RETENTION))),
         store -> each(i -> store.put(new Windowed<>(stored(i), new SessionWindow(500_000, 500_100)), new byte[20])),
         store -> each(i -> drain(store.findSessions(missing(i), 400_000, 600_000))));
   }
@@ -317,7 +318,7 @@ class FilteredSearchesTest {
   @Test
   void ranges() {
     assertSpared(
-        ProteanStores.keyValueStore("store"),
+        ProteanStores.bounded(Stores.persistentKeyValueStore("store")),
         FilteredSearchesTest::writeKeys,
         store -> each(i -> drain(store.range(missing(i), after(i)))));
   }
@@ -325,7 +326,7 @@ class FilteredSearchesTest {
   @Test
   void rangesBackwards() {
     assertSpared(
-        ProteanStores.timestampedKeyValueStore("store"),
+        ProteanStores.bounded(Stores.persistentTimestampedKeyValueStore("store")),
         FilteredSearchesTest::writeKeys,
         store -> each(i -> drain(store.reverseRange(missing(i), after(i)))));
   }

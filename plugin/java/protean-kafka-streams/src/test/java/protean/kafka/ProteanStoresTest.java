@@ -30,21 +30,23 @@ import org.junit.jupiter.api.Test;
 class ProteanStoresTest {
   @Test
   void storesAreToldByTheirMarkers() {
-    assertFalse(ProteanStores.keyValueStore("a").get() instanceof TimestampedBytesStore);
-    assertInstanceOf(TimestampedBytesStore.class, ProteanStores.timestampedKeyValueStore("a").get());
+    assertFalse(ProteanStores.bounded(Stores.persistentKeyValueStore("a")).get() instanceof TimestampedBytesStore);
+    assertInstanceOf(
+        TimestampedBytesStore.class, ProteanStores.bounded(Stores.persistentTimestampedKeyValueStore("a")).get());
     assertFalse(windows().get() instanceof TimestampedBytesStore);
     assertInstanceOf(
         TimestampedBytesStore.class,
-        ProteanStores.timestampedWindowStore("a", ofSeconds(60), ofSeconds(1), false).get());
+        ProteanStores.bounded(Stores.persistentTimestampedWindowStore("a", ofSeconds(60), ofSeconds(1), false)).get());
   }
 
   @Tag("headers")
   @Test
   void storesWithHeadersAreToldByTheirMarkers() {
-    final KeyValueBytesStoreSupplier keys = ProteanStores.timestampedKeyValueStoreWithHeaders("a");
+    final KeyValueBytesStoreSupplier keys = ProteanStores.bounded(Stores.persistentTimestampedKeyValueStoreWithHeaders("a"));
     final WindowBytesStoreSupplier windows =
-        ProteanStores.timestampedWindowStoreWithHeaders("a", ofSeconds(60), ofSeconds(1), false);
-    final SessionBytesStoreSupplier sessions = ProteanStores.sessionStoreWithHeaders("a", ofSeconds(60));
+        ProteanStores.bounded(Stores.persistentTimestampedWindowStoreWithHeaders("a", ofSeconds(60), ofSeconds(1), false));
+    final SessionBytesStoreSupplier sessions =
+        ProteanStores.bounded(Stores.persistentSessionStoreWithHeaders("a", ofSeconds(60)));
     assertInstanceOf(BoundedKeyValueStore.WithHeaders.class, keys.get());
     assertInstanceOf(HeadersBytesStore.class, keys.get());
     assertInstanceOf(HeadersBytesStore.class, windows.get());
@@ -56,11 +58,11 @@ class ProteanStoresTest {
     assertEquals(
         Stores.persistentTimestampedKeyValueStoreWithHeaders("a") instanceof HeadersBytesStoreSupplier,
         keys instanceof HeadersBytesStoreSupplier);
-    assertFalse(ProteanStores.keyValueStore("a") instanceof HeadersBytesStoreSupplier);
+    assertFalse(ProteanStores.bounded(Stores.persistentKeyValueStore("a")) instanceof HeadersBytesStoreSupplier);
   }
 
   private static WindowBytesStoreSupplier windows() {
-    return ProteanStores.windowStore("a", ofSeconds(90), ofSeconds(2), true);
+    return ProteanStores.bounded(Stores.persistentWindowStore("a", ofSeconds(90), ofSeconds(2), true));
   }
 
   @Test
@@ -72,7 +74,7 @@ class ProteanStoresTest {
     assertEquals(stock.windowSize(), windows().windowSize());
     assertEquals(stock.retentionPeriod(), windows().retentionPeriod());
     assertTrue(windows().retainDuplicates());
-    final SessionBytesStoreSupplier sessions = ProteanStores.sessionStore("a", ofSeconds(90));
+    final SessionBytesStoreSupplier sessions = ProteanStores.bounded(Stores.persistentSessionStore("a", ofSeconds(90)));
     assertEquals(
         Stores.persistentSessionStore("a", ofSeconds(90)).segmentIntervalMs(), sessions.segmentIntervalMs());
     assertEquals(90_000, sessions.retentionPeriod());

@@ -35,6 +35,8 @@ import org.apache.kafka.streams.kstream.StreamJoined;
 import org.apache.kafka.streams.kstream.TimeWindows;
 import org.apache.kafka.streams.state.KeyValueIterator;
 import org.apache.kafka.streams.state.KeyValueStore;
+import org.apache.kafka.streams.state.Stores;
+import org.apache.kafka.streams.state.WindowBytesStoreSupplier;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -52,6 +54,10 @@ class TopologyTest {
     return String.valueOf(value);
   }
 
+  private static WindowBytesStoreSupplier windows(final String name) {
+    return ProteanStores.bounded(Stores.persistentWindowStore(name, ofSeconds(80), ofSeconds(20), true));
+  }
+
   private static Topology topology(final boolean ownStores) {
     final StreamsBuilder builder = new StreamsBuilder();
     final KStream<String, String> left = builder.stream("left");
@@ -61,10 +67,7 @@ class TopologyTest {
     left.outerJoin(right, (one, other) -> one + other, near).to("outer");
     StreamJoined<String, String, String> stores = StreamJoined.with(Serdes.String(), Serdes.String(), Serdes.String());
     if (ownStores) {
-      stores =
-          stores
-              .withThisStoreSupplier(ProteanStores.windowStore("this", ofSeconds(80), ofSeconds(20), true))
-              .withOtherStoreSupplier(ProteanStores.windowStore("other", ofSeconds(80), ofSeconds(20), true));
+      stores = stores.withThisStoreSupplier(windows("this")).withOtherStoreSupplier(windows("other"));
     }
     left.leftJoin(right, (one, other) -> one + other, near, stores).to("own");
 

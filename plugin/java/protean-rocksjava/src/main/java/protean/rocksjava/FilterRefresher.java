@@ -44,28 +44,8 @@ public final class FilterRefresher implements AutoCloseable {
   }
 
   /**
-   * Starts to refresh: the first time after a period, and again a period after each refresh has ended. No requests
-   * are answered.
-   *
-   * @param db an open DB
-   * @param columnFamily one of its column families; null for the default one
-   * @param options limits and conditions, without a progress callback
-   * @param period from a second to a century
-   * @return the refresher, which must be closed
-   * @throws IllegalArgumentException if the period is another one, or there is a progress callback
-   * @throws IllegalStateException if the DB or the column family's handle is closed
-   */
-  public static FilterRefresher start(final RocksDB db, final ColumnFamilyHandle columnFamily, final RefreshOptions options,
-      final Duration period) {
-    try {
-      return start(db, columnFamily, options, period, null);
-    } catch (final RocksDBException e) {
-      throw new IllegalStateException(e); // only a socket can fail
-    }
-  }
-
-  /**
-   * Starts to refresh, and to answer requests at a socket, as all refreshers of the DB with the same socket do.
+   * Starts to refresh: the first time after a period, and again a period after each refresh has ended; and to answer requests
+   * at a socket, as all refreshers of the DB with the same socket do.
    *
    * @param db an open DB
    * @param columnFamily one of its column families; null for the default one

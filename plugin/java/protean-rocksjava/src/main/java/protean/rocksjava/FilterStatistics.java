@@ -46,13 +46,11 @@ package protean.rocksjava;
 public final class FilterStatistics extends Facts {
   private final String text;
   private final String json;
-  private final String prometheus;
 
   FilterStatistics(final Decoder in) {
     super(in);
     text = in.text();
     json = in.text();
-    prometheus = in.text();
   }
 
   /** Several lines for people: a table of the levels, and the other numbers that are known and not 0. */
@@ -68,15 +66,5 @@ public final class FilterStatistics extends Facts {
    */
   public String toJson() {
     return json;
-  }
-
-  /**
-   * Everything except the files, as text for Prometheus. For several column families, use {@link Protean#prometheus}: a
-   * metric may occur only once in a text.
-   *
-   * @return text in Prometheus' format (0.0.4)
-   */
-  public String toPrometheus() {
-    return prometheus;
   }
 }

@@ -27,10 +27,8 @@ final class Native {
   static native byte[] approximateCount(long db, long columnFamily, long readOptions, byte[] start, byte[] limit)
       throws RocksDBException;
 
-  static native boolean[] keysMayExist(long db, long columnFamily, long readOptions, byte[][] keys)
-      throws RocksDBException;
-
-  static native boolean[] rangesMayExist(long db, long columnFamily, long readOptions, byte[][] starts, byte[][] limits)
+  /** Asks about the keys {@code starts} if {@code limits} is null, and otherwise about ranges; so does the one below. */
+  static native boolean[] mayExist(long db, long columnFamily, long readOptions, byte[][] starts, byte[][] limits)
       throws RocksDBException;
 
   /** Returns what {@link #closeSstFileFilter} frees. */
@@ -38,9 +36,7 @@ final class Native {
 
   static native void closeSstFileFilter(long filter);
 
-  static native boolean[] keysMayExistInSstFile(long filter, byte[][] keys);
-
-  static native boolean[] rangesMayExistInSstFile(long filter, byte[][] starts, byte[][] limits);
+  static native boolean[] mayExistInSstFile(long filter, byte[][] starts, byte[][] limits);
 
   static native byte[] filterStatistics(long db, long columnFamily) throws RocksDBException;
 

@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -42,6 +43,11 @@ final class NativeLibraries {
   /** The versions of RocksDB whose sources plugin/java/build_native.sh knows. */
   static final List<String> BUILDABLE = List.of("9.10.0", "10.1.3", "10.10.1", "11.8.1");
 
+  /** The platform that is built when no other is asked for. */
+  private static final String DEFAULT_PLATFORM = "linux-x86_64";
+
+  private static final Set<String> X86_64 = Set.of("amd64", "x86_64", "x86-64");
+  private static final Set<String> AARCH64 = Set.of("aarch64", "arm64");
   private static final String LOADER = "libprotean-jni.so.1";
   private static final Pattern PROTEAN = Pattern.compile("libprotean-rocksdb-([0-9.]+)(-[a-z-]+)?\\.so\\.1");
 
@@ -75,9 +81,20 @@ final class NativeLibraries {
     this.resources = resources;
   }
 
-  /** The name of this machine's platform. Throws if there can be no library for it. */
+  /**
+   * The name of this machine's platform, which is that of the folder with its libraries. Throws if there can be no library for
+   * this machine.
+   */
   String platform() {
-    return Platform.of(os, architecture, musl);
+    final String machine = architecture.toLowerCase(Locale.ROOT);
+    if (!os.toLowerCase(Locale.ROOT).contains("linux")) {
+      throw new UnsatisfiedLinkError("Protean's native libraries are for Linux; this is " + os);
+    }
+    if (!X86_64.contains(machine) && !AARCH64.contains(machine)) {
+      throw new UnsatisfiedLinkError("Protean's native libraries are for x86-64 and aarch64; this CPU is " + architecture
+          + ". plugin/java/build_native.sh describes how they are built");
+    }
+    return (X86_64.contains(machine) ? DEFAULT_PLATFORM : "linux-aarch64") + (musl ? "-musl" : "");
   }
 
   /**
@@ -113,14 +130,9 @@ final class NativeLibraries {
   }
 
   private UnsatisfiedLinkError noneFor(final String version, final List<String> names, final String where) {
-    final Set<String> versions = new TreeSet<>();
-    for (final String name : names) {
-      final Matcher matcher = PROTEAN.matcher(name);
-      if (matcher.matches()) {
-        versions.add(matcher.group(1));
-      }
-    }
-    final String option = Platform.DEFAULT.equals(platform()) ? "" : "--platform=" + platform() + " ";
+    final Set<String> versions = names.stream().map(NativeLibraries::versionOf).collect(Collectors.toCollection(TreeSet::new));
+    versions.remove("");
+    final String option = DEFAULT_PLATFORM.equals(platform()) ? "" : "--platform=" + platform() + " ";
     final String remedy = BUILDABLE.contains(version)
         ? " Build them with plugin/java/build_native.sh " + option + version + " and name their folder in the system property "
             + PATH_PROPERTY
@@ -136,10 +148,13 @@ final class NativeLibraries {
 
   /** The libraries of Protean itself for a version of RocksDB, however it was compiled. */
   private static List<String> forVersion(final List<String> names, final String version) {
-    return names.stream().filter(name -> {
-      final Matcher matcher = PROTEAN.matcher(name);
-      return matcher.matches() && matcher.group(1).equals(version);
-    }).collect(Collectors.toList());
+    return names.stream().filter(name -> versionOf(name).equals(version)).toList();
+  }
+
+  /** The version of RocksDB that a library of Protean itself is for; empty for other files. */
+  private static String versionOf(final String name) {
+    final Matcher matcher = PROTEAN.matcher(name);
+    return matcher.matches() ? matcher.group(1) : "";
   }
 
   private static List<String> namesIn(final Path folder) {
@@ -147,7 +162,7 @@ final class NativeLibraries {
       return List.of();
     }
     try (Stream<Path> files = Files.list(folder)) {
-      return files.map(file -> file.getFileName().toString()).sorted().collect(Collectors.toList());
+      return files.map(file -> file.getFileName().toString()).sorted().toList();
     } catch (final IOException e) {
       return List.of();
     }
@@ -163,7 +178,7 @@ final class NativeLibraries {
       if (index == null) {
         return List.of();
       }
-      return new BufferedReader(new InputStreamReader(index, StandardCharsets.UTF_8)).lines().collect(Collectors.toList());
+      return new BufferedReader(new InputStreamReader(index, StandardCharsets.UTF_8)).lines().toList();
     } catch (final IOException | UncheckedIOException e) {
       return List.of();
     }
@@ -172,7 +187,7 @@ final class NativeLibraries {
   /** Loads libraries from the JAR, through a folder that only this user may write to. The files are not needed once loaded. */
   private void loadExtracted(final List<String> names, final String version, final long env) {
     final List<String> needed = new ArrayList<>(forVersion(names, version));
-    needed.addAll(needed.stream().map(NativeLibraries::jniOf).collect(Collectors.toList()));
+    needed.addAll(needed.stream().map(NativeLibraries::jniOf).toList());
     needed.add(LOADER);
     try {
       final Path folder = Files.createTempDirectory("protean");

@@ -154,7 +154,7 @@ public final class Protean {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     final byte[][] asked = arrays(keys);
     load();
-    return Native.keysMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), asked);
+    return Native.mayExist(family.dbHandle(), family.handle(), handleOf(readOptions), asked, null);
   }
 
   /**
@@ -174,7 +174,7 @@ public final class Protean {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     final byte[][][] bounds = KeyRange.bounds(ranges);
     load();
-    return Native.rangesMayExist(family.dbHandle(), family.handle(), handleOf(readOptions), bounds[0], bounds[1]);
+    return Native.mayExist(family.dbHandle(), family.handle(), handleOf(readOptions), bounds[0], bounds[1]);
   }
 
   /** The keys of a list, none of which may be null. */

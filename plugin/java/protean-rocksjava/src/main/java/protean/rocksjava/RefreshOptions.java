@@ -17,7 +17,8 @@ import org.rocksdb.RocksDBException;
  * <ul>
  *   <li>{@code dry_run}: only report what would be done;
  *   <li>{@code levels} whose files may be rewritten, such as 0,1,6; none for all levels;
- *   <li>{@code start} and {@code limit} of the keys, see {@link #withRange};
+ *   <li>{@code start} and {@code limit}: only files that may have keys from the one on that are below the other, in the column
+ *       family's order and without timestamps; nothing for no bound on that side;
  *   <li>{@code max_parallel_rewrites}: the files that are rewritten at the same time, 1 to 1024;
  *   <li>{@code all_files}: rewrite all files whose filters are not those of the policy, after a change of the policy;
  *   <li>{@code max_bytes} of files to rewrite;
@@ -80,7 +81,7 @@ public final class RefreshOptions {
   /** Numbers have no exponent in RocksDB's options. */
   private static String text(final Object value) {
     if (value instanceof byte[] key) {
-      return hex(key);
+      return "0x" + HexFormat.of().formatHex(key);
     }
     final String text = String.valueOf(value);
     if (value instanceof CharSequence || value instanceof Boolean) {
@@ -92,18 +93,6 @@ public final class RefreshOptions {
     }
     throw new IllegalArgumentException("a truth value, a number, a text, or a key as bytes is wanted, not "
         + (value == null ? "null" : value.getClass().getName()));
-  }
-
-  /**
-   * Sets the range of keys: only files that may have keys in it are rewritten.
-   *
-   * @param start the first key that belongs to the range, in the column family's order and without a timestamp; null: there is
-   *     no bound on that side
-   * @param limit the first key behind the range; null: there is no bound on that side
-   * @return new options
-   */
-  public RefreshOptions withRange(final byte[] start, final byte[] limit) {
-    return with("start", hex(start)).with("limit", hex(limit));
   }
 
   /**
@@ -123,10 +112,6 @@ public final class RefreshOptions {
   /** Called by the native function that refreshes. */
   boolean report(final byte[] encoded) {
     return progress.report(new Facts(new Decoder(encoded)));
-  }
-
-  private static String hex(final byte[] key) {
-    return key == null ? "" : "0x" + HexFormat.of().formatHex(key);
   }
 
   /** All options but the progress callback, {@code dry_run=false;...}; empty if all have their defaults. */

@@ -2,6 +2,10 @@
 
 package protean.rocksjava;
 
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+
 /**
  * Bounds for the seeks of a thread, for callers that cannot set {@code ReadOptions}.
  *
@@ -19,6 +23,8 @@ package protean.rocksjava;
  * may seek in a step. {@code plugin/search_bounds.h} is the same for C++, with more detail.
  */
 public final class SearchBounds {
+  private static final MethodHandle IS_VIRTUAL = findIsVirtual(); // null in a Java VM without virtual threads, before 21
+
   private SearchBounds() {}
 
   /**
@@ -37,7 +43,7 @@ public final class SearchBounds {
    * @throws UnsatisfiedLinkError as {@link Protean#load}; nothing is set then
    */
   public static Scope within(final byte[] lower, final byte[] upper) {
-    if (VirtualThreads.isVirtual()) {
+    if (isVirtual()) {
       return new ThreadScope(0);
     }
     Protean.load();
@@ -84,6 +90,23 @@ public final class SearchBounds {
         closeScope(handle);
         handle = 0;
       }
+    }
+  }
+
+  private static boolean isVirtual() {
+    try {
+      return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
+    } catch (final Throwable e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static MethodHandle findIsVirtual() {
+    try {
+      return MethodHandles.publicLookup()
+          .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
+    } catch (final NoSuchMethodException | IllegalAccessException e) {
+      return null;
     }
   }
 

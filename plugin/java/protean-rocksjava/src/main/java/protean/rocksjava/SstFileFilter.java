@@ -45,7 +45,7 @@ public final class SstFileFilter implements AutoCloseable {
    * @throws IllegalStateException if this is closed
    */
   public synchronized boolean[] keysMayExist(final List<byte[]> keys) {
-    return Native.keysMayExistInSstFile(openHandle(), Protean.arrays(keys));
+    return Native.mayExistInSstFile(openHandle(), Protean.arrays(keys), null);
   }
 
   /**
@@ -57,7 +57,7 @@ public final class SstFileFilter implements AutoCloseable {
    */
   public synchronized boolean[] rangesMayExist(final List<KeyRange> ranges) {
     final byte[][][] bounds = KeyRange.bounds(ranges);
-    return Native.rangesMayExistInSstFile(openHandle(), bounds[0], bounds[1]);
+    return Native.mayExistInSstFile(openHandle(), bounds[0], bounds[1]);
   }
 
   /** Closes the file. Can be called more than once. */

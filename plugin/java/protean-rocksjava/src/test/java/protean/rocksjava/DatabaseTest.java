@@ -340,9 +340,10 @@ class DatabaseTest {
       assertTrue(statistics.toJson().startsWith("{") && statistics.toJson().endsWith("}"), statistics.toJson());
       assertTrue(statistics.toJson().contains("\"column_family\""), statistics.toJson());
 
-      final String age = "(?m)^protean_samples_age_seconds.*";
-      assertEquals(Protean.prometheus(List.of(new Protean.ColumnFamily(db, null))).replaceAll(age, ""),
-          statistics.toPrometheus().replaceAll(age, ""));
+      final String prometheus = Protean.prometheus(List.of(new Protean.ColumnFamily(db, null)));
+      assertTrue(prometheus.startsWith("# HELP protean_live_files "), prometheus);
+      final String labels = "{db=\"" + folder + "\",column_family=\"default\"}";
+      assertTrue(prometheus.contains("\nprotean_builds_keys_total" + labels + " " + keys + "\n"), prometheus);
 
       final Facts sums = Protean.filterSums(folder.toString());
       assertEquals(statistics.count("total.keys"), sums.count("keys"));
@@ -444,12 +445,13 @@ class DatabaseTest {
       assertEquals(List.of(0, 0), rewrittenLevels(Protean.refreshFilters(db, null, dry.with("levels", "0"))));
       assertEquals(List.of(0, 0, 3),
           rewrittenLevels(Protean.refreshFilters(db, null, dry.with("levels", "0").with("levels", ""))));
-      assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(BEHIND_LAST, null))));
-      assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(null, new byte[0]))));
-      assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, dry.withRange(FIRST, BEHIND_LAST))));
+      assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.with("start", BEHIND_LAST))));
+      assertEquals(List.of(), rewrittenLevels(Protean.refreshFilters(db, null, dry.with("limit", new byte[0]))));
+      assertEquals(List.of(0, 0, 3),
+          rewrittenLevels(Protean.refreshFilters(db, null, dry.with("start", FIRST).with("limit", BEHIND_LAST))));
 
       final byte[] first = FIRST.clone();
-      final RefreshOptions copied = dry.withRange(first, null);
+      final RefreshOptions copied = dry.with("start", first);
       Arrays.fill(first, (byte) -1);
       assertEquals(List.of(0, 0, 3), rewrittenLevels(Protean.refreshFilters(db, null, copied)));
 
@@ -476,7 +478,7 @@ class DatabaseTest {
         + "bytes_per_second=0;min_gain=0.020000;payback_seconds=86400.000", defaults);
     assertEquals("dry_run=true;levels=1,6;start=0x6B;limit=0x;max_parallel_rewrites=2;all_files=true;max_bytes=3;"
             + "bytes_per_second=4;min_gain=0.500000;payback_seconds=1.500",
-        options.with("dry_run", true).with("levels", "1,6").withRange(new byte[] {'k'}, new byte[0])
+        options.with("dry_run", true).with("levels", "1,6").with("start", new byte[] {'k'}).with("limit", new byte[0])
             .with("max_parallel_rewrites", 2).with("all_files", true).with("max_bytes", 3).with("bytes_per_second", 4)
             .with("min_gain", 0.5).with("payback_seconds", 1.5).toString());
     assertTrue(options.with("min_gain", 1e-7).toString().contains(";min_gain=0.000000;"));

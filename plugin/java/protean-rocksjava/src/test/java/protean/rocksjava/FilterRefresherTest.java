@@ -54,7 +54,7 @@ class FilterRefresherTest {
     }
     try (Options options = options("surf:0:8"); RocksDB db = RocksDB.open(options, folder.toString())) {
       final FilterRefresher refresher = FilterRefresher.start(db, null,
-          new RefreshOptions().with("min_gain", 0).with("payback_seconds", 2 * 24 * 60 * 60), Duration.ofSeconds(1));
+          new RefreshOptions().with("min_gain", 0).with("payback_seconds", 2 * 24 * 60 * 60), Duration.ofSeconds(1), null);
       try (refresher) {
         assertEquals(Optional.empty(), refresher.latest());
         assertEquals(0, Protean.filterStatistics(db, null).get("refresh.runs"));
@@ -88,7 +88,7 @@ class FilterRefresherTest {
     }
     try (Options options = options("proteus:12"); RocksDB db = RocksDB.openReadOnly(options, folder.toString());
         FilterRefresher refresher =
-            FilterRefresher.start(db, null, new RefreshOptions(), Duration.ofSeconds(1))) {
+            FilterRefresher.start(db, null, new RefreshOptions(), Duration.ofSeconds(1), null)) {
       await(() -> refresher.latest().isPresent());
       final FilterRefresher.Latest latest = refresher.latest().orElseThrow();
       assertEquals(Status.Code.NotSupported, latest.error().getStatus().getCode());
@@ -104,13 +104,13 @@ class FilterRefresherTest {
       db = RocksDB.open(options, folder.toString());
       for (final Duration period : new Duration[] {Duration.ZERO, Duration.ofDays(40000)}) {
         assertTrue(assertThrows(IllegalArgumentException.class,
-            () -> FilterRefresher.start(db, null, new RefreshOptions(), period)).getMessage().contains("a second"));
+            () -> FilterRefresher.start(db, null, new RefreshOptions(), period, null)).getMessage().contains("a second"));
       }
       assertThrows(IllegalArgumentException.class,
-          () -> FilterRefresher.start(db, null, new RefreshOptions().withProgress(progress -> true), LONG));
+          () -> FilterRefresher.start(db, null, new RefreshOptions().withProgress(progress -> true), LONG, null));
       db.close();
     }
-    assertThrows(IllegalStateException.class, () -> FilterRefresher.start(db, null, new RefreshOptions(), LONG));
+    assertThrows(IllegalStateException.class, () -> FilterRefresher.start(db, null, new RefreshOptions(), LONG, null));
   }
 
   private static String ask(final Path socket, final String request) throws IOException {
@@ -131,7 +131,7 @@ class FilterRefresherTest {
         assertTrue(metrics.contains("protean_builds_filters_total"), metrics);
         assertEquals(Optional.empty(), refresher.latest());
       }
-      try (FilterRefresher silent = FilterRefresher.start(db, null, new RefreshOptions(), LONG)) {
+      try (FilterRefresher silent = FilterRefresher.start(db, null, new RefreshOptions(), LONG, null)) {
         assertFalse(Files.exists(socket));
         assertEquals(Optional.empty(), silent.latest());
       }

@@ -186,8 +186,8 @@ class LoadTest {
       "Linux | s390x | false | are for x86-64 and aarch64; this CPU is s390x",
       "Linux | s390x | true | are for x86-64 and aarch64; this CPU is s390x"})
   void otherMachines(final String os, final String architecture, final boolean musl, final String reason) {
-    final UnsatisfiedLinkError e =
-        assertThrows(UnsatisfiedLinkError.class, () -> Platform.of(os, architecture, musl));
+    final NativeLibraries libraries = new NativeLibraries(os, architecture, musl, null, null, "/no/");
+    final UnsatisfiedLinkError e = assertThrows(UnsatisfiedLinkError.class, libraries::platform);
     assertTrue(e.getMessage().contains(reason), e.getMessage());
   }
 

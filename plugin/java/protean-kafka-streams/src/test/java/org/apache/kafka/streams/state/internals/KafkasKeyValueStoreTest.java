@@ -15,7 +15,7 @@ public class KafkasKeyValueStoreTest extends AbstractKeyValueStoreTest {
   protected <K, V> KeyValueStore<K, V> createKeyValueStore(final StateStoreContext context) {
     final KeyValueStore<K, V> store =
         Stores.keyValueStoreBuilder(
-                ProteanStores.keyValueStore("my-store"),
+                ProteanStores.bounded(Stores.persistentKeyValueStore("my-store")),
                 (Serde<K>) context.keySerde(),
                 (Serde<V>) context.valueSerde())
             .build();

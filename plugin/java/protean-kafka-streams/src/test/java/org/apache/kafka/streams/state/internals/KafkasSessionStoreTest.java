@@ -23,7 +23,7 @@ public class KafkasSessionStoreTest extends AbstractSessionBytesStoreTest {
       final long retentionPeriod, final Serde<K> keySerde, final Serde<V> valueSerde) {
     final String name = super.buildSessionStore(retentionPeriod, keySerde, valueSerde).name();
     return Stores.sessionStoreBuilder(
-            ProteanStores.sessionStore(name, ofMillis(retentionPeriod)), keySerde, valueSerde)
+            ProteanStores.bounded(Stores.persistentSessionStore(name, ofMillis(retentionPeriod))), keySerde, valueSerde)
         .build();
   }
 

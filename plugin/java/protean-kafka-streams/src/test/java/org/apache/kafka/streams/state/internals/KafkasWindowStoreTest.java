@@ -33,7 +33,8 @@ public class KafkasWindowStoreTest extends AbstractRocksDBWindowStoreTest {
     final String name =
         super.buildWindowStore(retentionPeriod, windowSize, retainDuplicates, keySerde, valueSerde).name();
     return Stores.windowStoreBuilder(
-            ProteanStores.windowStore(name, ofMillis(retentionPeriod), ofMillis(windowSize), retainDuplicates),
+            ProteanStores.bounded(
+                Stores.persistentWindowStore(name, ofMillis(retentionPeriod), ofMillis(windowSize), retainDuplicates)),
             keySerde,
             valueSerde)
         .build();
