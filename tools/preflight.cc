@@ -254,71 +254,69 @@ class Preflight : public Command {
 
  private:
   void AddFlags(Arguments* /*arguments*/) override {}
-  Status Run() override;
 
-  void CheckFamily(const TargetFamily& family);
-  void CheckDB();
+  Status Run() override {
+    const Status s = OpenTarget(/*or_files=*/false);
+    if (!s.ok()) return s;
+    for (const std::string& note : target_.notes()) err() << note << '\n';
+    for (const TargetFamily& family : target_.families()) CheckFamily(family);
+    CheckDB();
+    return s;
+  }
+
+  void CheckFamily(const TargetFamily& family) {
+    Findings findings(family.name);
+    if (family.unknown_options.empty()) {
+      CheckTable(family, &findings);
+    } else {
+      findings.Add("options", family.unknown_options, kUnknown,
+                   "read the notes as if the options were RocksDB's defaults");
+    }
+    CheckComparator(family, &findings);
+    CheckOptions(family, &findings);
+    const FilesSeen seen = LookAt(family, err());
+    CheckFiles(seen, &findings);
+    CheckMemory(family, seen, &findings);
+    out().Line("Column family " + PrintedName(family.name));
+    out().Table(kColumns, findings.rows());
+    out().Line();
+    found_ = found_ || findings.any();
+  }
+
+  // Checks the properties that all column families have in common.
+  void CheckDB() {
+    Findings findings("");
+    const std::string version = VersionOf(target_);
+    int major = 0;
+    int minor = 0;
+    const bool known = sscanf(version.c_str(), "%d.%d", &major, &minor) == 2;
+    findings.Add(
+        "RocksDB that wrote the OPTIONS file", known ? version : "not known",
+        !known ? kUnknown
+        : major > kMinMajor || (major == kMinMajor && minor >= kMinMinor)
+            ? kWorks
+            : kOff,
+        Format("Protean needs RocksDB %d.%d or later, and a library "
+               "that was built for just this version",
+               kMinMajor, kMinMinor));
+    const Status s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+    if (s.IsBusy()) {
+      findings.Add("apply, refresh, rollback", "the DB is open", kWorks,
+                   "refresh with --live, or when no process has the DB open");
+    } else if (s.ok()) {
+      findings.Add("apply, refresh, rollback", "the DB can be opened", kWorks);
+    } else {
+      findings.Add("apply, refresh, rollback",
+                   s.getState() == nullptr ? s.ToString() : s.getState(),
+                   kPartly,
+                   "the program itself sets the option, and calls "
+                   "RefreshFilters");
+    }
+    out().Line("All column families");
+    out().Table(kColumns, findings.rows());
+    found_ = found_ || findings.any();
+  }
 };
-
-void Preflight::CheckFamily(const TargetFamily& family) {
-  Findings findings(family.name);
-  if (family.unknown_options.empty()) {
-    CheckTable(family, &findings);
-  } else {
-    findings.Add("options", family.unknown_options, kUnknown,
-                 "read the notes as if the options were RocksDB's defaults");
-  }
-  CheckComparator(family, &findings);
-  CheckOptions(family, &findings);
-  const FilesSeen seen = LookAt(family, err());
-  CheckFiles(seen, &findings);
-  CheckMemory(family, seen, &findings);
-  out().Line("Column family " + PrintedName(family.name));
-  out().Table(kColumns, findings.rows());
-  out().Line();
-  found_ = found_ || findings.any();
-}
-
-// Checks the properties that all column families have in common.
-void Preflight::CheckDB() {
-  Findings findings("");
-  const std::string version = VersionOf(target_);
-  int major = 0;
-  int minor = 0;
-  const bool known = sscanf(version.c_str(), "%d.%d", &major, &minor) == 2;
-  findings.Add(
-      "RocksDB that wrote the OPTIONS file", known ? version : "not known",
-      !known ? kUnknown
-      : major > kMinMajor || (major == kMinMajor && minor >= kMinMinor) ? kWorks
-                                                                        : kOff,
-      Format("Protean needs RocksDB %d.%d or later, and a library "
-             "that was built for just this version",
-             kMinMajor, kMinMinor));
-  const Status s = OpenedDB::CheckForWriting(target_.db(), target_.env());
-  if (s.IsBusy()) {
-    findings.Add("apply, refresh, rollback", "the DB is open", kWorks,
-                 "refresh with --live, or when no process has the DB open");
-  } else if (s.ok()) {
-    findings.Add("apply, refresh, rollback", "the DB can be opened", kWorks);
-  } else {
-    findings.Add("apply, refresh, rollback",
-                 s.getState() == nullptr ? s.ToString() : s.getState(), kPartly,
-                 "the program itself sets the option, and calls "
-                 "RefreshFilters");
-  }
-  out().Line("All column families");
-  out().Table(kColumns, findings.rows());
-  found_ = found_ || findings.any();
-}
-
-Status Preflight::Run() {
-  const Status s = OpenTarget(/*or_files=*/false);
-  if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err() << note << '\n';
-  for (const TargetFamily& family : target_.families()) CheckFamily(family);
-  CheckDB();
-  return s;
-}
 
 }  // namespace
 

@@ -223,25 +223,25 @@ struct VerifyTotals {
   }
   // Returns true if an operator has to look at something.
   bool NeedsAttention() const { return wrong > 0 || not_seen > 0; }
-  // In words, such as "6 files with 9000 keys: all is well".
-  std::string Summary() const;
-};
 
-std::string VerifyTotals::Summary() const {
-  std::string text =
-      Format("%" PRIu64 " files with %" PRIu64 " keys", files, keys);
-  std::string results;
-  const auto add = [&results](uint64_t count, const char* what) {
-    if (count == 0) return;
-    results += (results.empty() ? "" : "; ") + Format("%" PRIu64, count) + what;
-  };
-  add(wrong, " are not well");
-  add(not_seen, " were not looked at");
-  add(not_checked, " filters were not checked");
-  if (results.empty()) return text + ": all is well";
-  return text + (wrong > 0 ? ": " : ": nothing wrong was found, but ") +
-         results;
-}
+  // In words, such as "6 files with 9000 keys: all is well".
+  std::string Summary() const {
+    std::string text =
+        Format("%" PRIu64 " files with %" PRIu64 " keys", files, keys);
+    std::string results;
+    const auto add = [&results](uint64_t count, const char* what) {
+      if (count == 0) return;
+      results +=
+          (results.empty() ? "" : "; ") + Format("%" PRIu64, count) + what;
+    };
+    add(wrong, " are not well");
+    add(not_seen, " were not looked at");
+    add(not_checked, " filters were not checked");
+    if (results.empty()) return text + ": all is well";
+    return text + (wrong > 0 ? ": " : ": nothing wrong was found, but ") +
+           results;
+  }
+};
 
 // What verify does not look at, and how to.
 std::string LeftToRocksDB(const Target& target) {
@@ -330,184 +330,173 @@ class Verify : public Command {
   Verify() : Command(kVerify) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    arguments->Add(
+        "fix",
+        "rewrite the files whose filters are wrong or damaged, which "
+        "gives them new filters",
+        &fix_);
+    arguments->Add("problems_only",
+                   "print only the files that are wrong, or were not looked at "
+                   "completely",
+                   &problems_only_);
+  }
+
+  Status Run() override {
+    if (fix_ && !operands_.empty()) {
+      return Status::InvalidArgument(
+          "--fix needs --db=DIR: only its DB can rewrite a file, since the "
+          "MANIFEST must list the new one");
+    }
+    const Target closed = target_;
+    Status s = OpenTarget(/*or_files=*/true);
+    // Hours of reading would be in vain if the DB could not be opened then.
+    if (s.ok() && fix_) s = CheckFixable(target_);
+    if (!s.ok()) return s;
+    VerifyTotals totals;
+    if (!target_.cut_off().empty()) {
+      totals.wrong++;
+      const Json row = {{"column_family", ""},
+                        {"file", "MANIFEST"},
+                        {"status", "cut off"},
+                        {"detail", target_.cut_off()}};
+      out().Table(kVerifiedColumns, {row});
+      out().Line();
+    }
+    s = VerifyAll(closed, &totals);
+    if (!s.ok()) return s;
+    out().Line(totals.Summary());
+    out().Line(LeftToRocksDB(target_));
+    found_ = totals.NeedsAttention();
+    return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
+  }
 
   // Verifies the files of the target, and then the files that have replaced
   // those that are gone. Files that have been verified before are left out.
   // Prints a row for each file, and adds it to `*totals`. Returns an error only
   // if the target cannot be opened. `closed` is the target before that.
-  Status VerifyAll(const Target& closed, VerifyTotals* totals);
+  Status VerifyAll(const Target& closed, VerifyTotals* totals) {
+    // How often the DB is looked at again if files are gone. A pass after the
+    // first one is short: only what has been written meanwhile is new.
+    constexpr int kPasses = 10;
+    uint64_t gone = 0;
+    for (int i = 0; i < kPasses; i++) {
+      target_ = closed;
+      const Status s = target_.Open(operands_);
+      if (!s.ok()) return s;
+      gone = VerifyNewFiles(totals);
+      if (gone == 0) return s;
+    }
+    // The DB compacts faster than its files can be read.
+    totals->not_seen += gone;
+    return Status::OK();
+  }
+
   // Verifies the files that have not been verified, several at a time. Returns
   // the number of those that are gone.
-  uint64_t VerifyNewFiles(VerifyTotals* totals);
+  uint64_t VerifyNewFiles(VerifyTotals* totals) {
+    std::vector<FileCheck> checks;
+    uint64_t bytes = 0;
+    for (const TargetFamily& family : target_.families()) {
+      for (const TargetFile& file : family.files) {
+        if (!seen_.emplace(family.name, file.name).second) continue;
+        checks.emplace_back();
+        checks.back().family = &family;
+        checks.back().file = &file;
+        bytes += file.bytes;
+      }
+    }
+    {
+      Progress progress(err());
+      ReadMeter meter(bytes, &progress);
+      InParallel(checks.size(),
+                 [&](size_t i) { CheckFile(target_, &meter, &checks[i]); });
+    }
+    for (const TargetFamily& family : target_.families()) Print(family, checks);
+    uint64_t gone = 0;
+    for (const FileCheck& check : checks) {
+      totals->Add(check);
+      gone += check.status.kind == Kind::kGone;
+    }
+    return gone;
+  }
+
   void Print(const TargetFamily& family,
-             const std::vector<FileCheck>& checks) const;
+             const std::vector<FileCheck>& checks) const {
+    std::vector<Json> rows;
+    for (const FileCheck& check : checks) {
+      if (check.family != &family) continue;
+      const bool is_well =
+          check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
+      if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
+    }
+    if (rows.empty()) return;
+    if (!family.name.empty()) {
+      out().Line("Column family " + PrintedName(family.name));
+    }
+    out().Table(kVerifiedColumns, rows);
+    out().Line();
+  }
+
   // Rewrites what `before` says can be fixed, and verifies the result.
-  Status Fix(const Target& closed, const VerifyTotals& before);
+  Status Fix(const Target& closed, const VerifyTotals& before) {
+    uint64_t unfixed = before.wrong - before.fixable.size();
+    if (unfixed > 0) {
+      err() << unfixed
+            << " files cannot be fixed: their data, from which filters are "
+               "built, is not intact; restore them from a backup\n";
+    }
+    if (before.fixable.empty()) return Status::OK();
+    out().Line();
+    Status s = Rewrite(before.fixable, &unfixed);
+    if (!s.ok()) return s;
+    // Verifies the files that have been written meanwhile.
+    VerifyTotals after;
+    s = VerifyAll(closed, &after);
+    if (!s.ok()) return s;
+    out().Line(after.Summary());
+    found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
+    return s;
+  }
+
   // Rewrites these files, by column family and name, with the DB's own options,
   // and prints what became of each. Adds the number of those that could not be
   // rewritten to `*unfixed`. Ctrl-C ends the work after the current file.
   // Returns an error if the DB cannot be opened, or cannot be closed.
   Status Rewrite(const std::vector<std::pair<std::string, std::string>>& files,
-                 uint64_t* unfixed) const;
+                 uint64_t* unfixed) const {
+    for (const TargetFamily& family : target_.families()) {
+      WarnOfRelativeSamplesFile(family, err());
+    }
+    std::unique_ptr<OpenedDB> opened;
+    Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened);
+    if (!s.ok()) return NothingFixed(target_, s);
+    const Interrupt interrupt;
+    Progress progress(err());
+    std::vector<Json> rows;
+    for (const auto& [column_family, file] : files) {
+      progress.Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
+                           rows.size() + 1, files.size()));
+      s = interrupt.requested() ? Status::Incomplete("interrupted")
+                                : FixFile(*opened, column_family, file);
+      if (!s.ok()) ++*unfixed;
+      rows.push_back({{"column_family", column_family},
+                      {"file", file},
+                      {"fix", s.ok() ? "rewritten" : "failed"},
+                      {"detail", s.ok() ? "" : s.ToString()}});
+    }
+    s = opened->Close();
+    progress.Clear();
+    out().Table(kFixedColumns, rows);
+    out().Line();
+    return s;
+  }
 
   bool fix_ = false;
   bool problems_only_ = false;
   // All files verified so far, by column family and name.
   std::set<std::pair<std::string, std::string>> seen_;
 };
-
-void Verify::AddFlags(Arguments* arguments) {
-  arguments->Add("fix",
-                 "rewrite the files whose filters are wrong or damaged, which "
-                 "gives them new filters",
-                 &fix_);
-  arguments->Add("problems_only",
-                 "print only the files that are wrong, or were not looked at "
-                 "completely",
-                 &problems_only_);
-}
-
-void Verify::Print(const TargetFamily& family,
-                   const std::vector<FileCheck>& checks) const {
-  std::vector<Json> rows;
-  for (const FileCheck& check : checks) {
-    if (check.family != &family) continue;
-    const bool is_well =
-        check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
-    if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
-  }
-  if (rows.empty()) return;
-  if (!family.name.empty()) {
-    out().Line("Column family " + PrintedName(family.name));
-  }
-  out().Table(kVerifiedColumns, rows);
-  out().Line();
-}
-
-uint64_t Verify::VerifyNewFiles(VerifyTotals* totals) {
-  std::vector<FileCheck> checks;
-  uint64_t bytes = 0;
-  for (const TargetFamily& family : target_.families()) {
-    for (const TargetFile& file : family.files) {
-      if (!seen_.emplace(family.name, file.name).second) continue;
-      checks.emplace_back();
-      checks.back().family = &family;
-      checks.back().file = &file;
-      bytes += file.bytes;
-    }
-  }
-  {
-    Progress progress(err());
-    ReadMeter meter(bytes, &progress);
-    InParallel(checks.size(),
-               [&](size_t i) { CheckFile(target_, &meter, &checks[i]); });
-  }
-  for (const TargetFamily& family : target_.families()) Print(family, checks);
-  uint64_t gone = 0;
-  for (const FileCheck& check : checks) {
-    totals->Add(check);
-    gone += check.status.kind == Kind::kGone;
-  }
-  return gone;
-}
-
-Status Verify::VerifyAll(const Target& closed, VerifyTotals* totals) {
-  // How often the DB is looked at again if files are gone. A pass after the
-  // first one is short: only what has been written meanwhile is new.
-  constexpr int kPasses = 10;
-  uint64_t gone = 0;
-  for (int i = 0; i < kPasses; i++) {
-    target_ = closed;
-    const Status s = target_.Open(operands_);
-    if (!s.ok()) return s;
-    gone = VerifyNewFiles(totals);
-    if (gone == 0) return s;
-  }
-  // The DB compacts faster than its files can be read.
-  totals->not_seen += gone;
-  return Status::OK();
-}
-
-Status Verify::Rewrite(
-    const std::vector<std::pair<std::string, std::string>>& files,
-    uint64_t* unfixed) const {
-  for (const TargetFamily& family : target_.families()) {
-    WarnOfRelativeSamplesFile(family, err());
-  }
-  std::unique_ptr<OpenedDB> opened;
-  Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened);
-  if (!s.ok()) return NothingFixed(target_, s);
-  const Interrupt interrupt;
-  Progress progress(err());
-  std::vector<Json> rows;
-  for (const auto& [column_family, file] : files) {
-    progress.Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
-                         rows.size() + 1, files.size()));
-    s = interrupt.requested() ? Status::Incomplete("interrupted")
-                              : FixFile(*opened, column_family, file);
-    if (!s.ok()) ++*unfixed;
-    rows.push_back({{"column_family", column_family},
-                    {"file", file},
-                    {"fix", s.ok() ? "rewritten" : "failed"},
-                    {"detail", s.ok() ? "" : s.ToString()}});
-  }
-  s = opened->Close();
-  progress.Clear();
-  out().Table(kFixedColumns, rows);
-  out().Line();
-  return s;
-}
-
-Status Verify::Fix(const Target& closed, const VerifyTotals& before) {
-  uint64_t unfixed = before.wrong - before.fixable.size();
-  if (unfixed > 0) {
-    err() << unfixed
-          << " files cannot be fixed: their data, from which filters are "
-             "built, is not intact; restore them from a backup\n";
-  }
-  if (before.fixable.empty()) return Status::OK();
-  out().Line();
-  Status s = Rewrite(before.fixable, &unfixed);
-  if (!s.ok()) return s;
-  // Verifies the files that have been written meanwhile.
-  VerifyTotals after;
-  s = VerifyAll(closed, &after);
-  if (!s.ok()) return s;
-  out().Line(after.Summary());
-  found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
-  return s;
-}
-
-Status Verify::Run() {
-  if (fix_ && !operands_.empty()) {
-    return Status::InvalidArgument(
-        "--fix needs --db=DIR: only its DB can rewrite a file, since the "
-        "MANIFEST must list the new one");
-  }
-  const Target closed = target_;
-  Status s = OpenTarget(/*or_files=*/true);
-  // Hours of reading would be in vain if the DB could not be opened then.
-  if (s.ok() && fix_) s = CheckFixable(target_);
-  if (!s.ok()) return s;
-  VerifyTotals totals;
-  if (!target_.cut_off().empty()) {
-    totals.wrong++;
-    const Json row = {{"column_family", ""},
-                      {"file", "MANIFEST"},
-                      {"status", "cut off"},
-                      {"detail", target_.cut_off()}};
-    out().Table(kVerifiedColumns, {row});
-    out().Line();
-  }
-  s = VerifyAll(closed, &totals);
-  if (!s.ok()) return s;
-  out().Line(totals.Summary());
-  out().Line(LeftToRocksDB(target_));
-  found_ = totals.NeedsAttention();
-  return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
-}
 
 }  // namespace
 
