@@ -3,7 +3,10 @@
 //  protean advise: recommends filters for a DB.
 
 #include <algorithm>
+#include <array>
+#include <cinttypes>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -19,6 +22,7 @@
 #include "tools/output.h"
 #include "tools/reads.h"
 #include "tools/target.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -55,17 +59,45 @@ std::string Saving(double before, double now) {
                 percent >= 0 ? "less" : "more");
 }
 
-// The row for programs if no result obeys the limits.
-Json MissRow(const TargetFamily& family, const ReplayResult& nearest,
-             const LimitUse& use) {
-  Json row = {{"row", "miss"}};
-  row["column_family"] = family.name;
-  row["policy"] = nearest.name;
-  row["limit"] = use.flag;
-  row["needs"] = use.needs;
-  row["allowed"] = use.allowed;
-  return row;
+std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
+  std::string value;
+  if (!policy.GetOption(ConfigOptions(), name, &value).ok()) return "";
+  return value;
 }
+
+const std::vector<Column> kPolicyColumns = {
+    {"policy", "policy"},
+    {"bits_per_key", "bits/key"},
+    {"filter_size", "filters"},
+    {"filter_ns_per_op", "filter ns/op", 0},
+    {"build_ns_per_key", "build ns/key", 0},
+    {"build_cpu_seconds", "build CPU s"},
+    {"build_memory", "build memory"},
+    {"predicted_fpr", "predicted FPR", 5},
+    {"measured_fpr", "measured FPR", 5},
+    {"blocks_per_op", "blocks/op", 4},
+    {"saved_per_bit", "saved by a bit", 4},
+};
+
+const std::vector<Column> kLevelColumns = {
+    {"policy", "policy"},
+    {"level", "level"},
+    {"files", "files"},
+    {"keys", "keys"},
+    {"bits_per_key", "bits/key"},
+    {"asked_in_vain_per_op", "asked in vain/op", 3},
+    {"predicted_fpr", "predicted FPR", 5},
+    {"measured_fpr", "measured FPR", 5},
+    {"blocks_per_op", "blocks/op", 4},
+};
+
+const std::vector<Column> kKindColumns = {
+    {"kind", "kind of read"},
+    {"reads", "reads"},
+    {"blocks_per_op_none", "without filters", 4},
+    {"blocks_per_op_as_it_is", "now", 4},
+    {"blocks_per_op", "then", 4},
+};
 
 constexpr Command::Text kAdvise = {
     "advise",
@@ -112,17 +144,16 @@ class Advise : public Command {
   void AddFlags(Arguments* arguments) override {
     arguments->Add(
         "trace", "FILE",
-        "take the reads from a trace that DB::StartTrace has written",
-        &from_.trace);
+        "take the reads from a trace that DB::StartTrace has written", &trace_);
     arguments->Add("queries", "FILE",
                    "take the reads from a text file, one per line: key, "
                    "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
-                   &from_.queries);
+                   &queries_);
     arguments->Add(
         "max_queries", "N",
         "if there are more than N reads, take N of them at random, 2 "
         "or more; default: 20000",
-        &from_.max_queries, 2);
+        &max_queries_, 2);
     arguments->Add(
         "policies", "SPEC,...",
         "filter policies to try, as in options; default: " +
@@ -160,7 +191,7 @@ class Advise : public Command {
     arguments->Add("save_samples", "FILE",
                    "write the samples that the reads give to this file, a "
                    "seed_file for the policy",
-                   &from_.save_samples);
+                   &save_samples_);
   }
 
   Status Run() override {
@@ -168,31 +199,29 @@ class Advise : public Command {
     if (!s.ok()) return s;
     const size_t missing = PrintMissing();
     found_ = missing > 0;
-    ReplayReport report;
     const bool asks = !truth_.questions.empty();
     if (asks) s = SaveSamples();
-    if (s.ok() && asks) s = Replay(&report);
+    if (s.ok() && asks) s = Replay();
     if (!s.ok()) return s;
-    if (asks && report.built().built_files == 0) {
+    if (asks && report_.built().built_files == 0) {
       return Status::InvalidArgument(
           "no filter can be built: --max_bytes is smaller than every file, or "
           "none of the files exists");
     }
     if (asks && limits_.get_blocks != AdviceLimits::kNoLimit &&
-        !HasAbsentGets(report.results[kNoFilters])) {
+        AbsentGets(report_.results[kNoFilters]) == nullptr) {
       return Status::InvalidArgument(
           "--max_get_blocks needs Gets of absent keys among the reads, but " +
           source_ + " has none");
     }
-    if (!asks || report.results[kNoFilters].all.blocks == 0) {
+    if (!asks || report_.results[kNoFilters].all.blocks == 0) {
       found_ = true;
-      PrintNothingMeasured(family_, source_, reads_, &out());
+      PrintNothingMeasured();
       return s;
     }
-    const AdviceTables tables(family_, report, &out());
-    tables.PrintReads(source_, reads_seen_, reads_, truth_, missing);
-    tables.PrintPolicies();
-    return Recommended(report);
+    PrintReads(missing);
+    PrintPolicies();
+    return Recommended();
   }
 
   // Chooses the column family, and adapts its options so that filters can be
@@ -227,17 +256,17 @@ class Advise : public Command {
   }
 
   Status ReadReads(ReadSample* reads) {
-    if (!from_.queries.empty() && !from_.trace.empty()) {
+    if (!queries_.empty() && !trace_.empty()) {
       return Status::InvalidArgument("give either --queries or --trace");
     }
-    if (from_.trace.empty()) return ReadSamples(reads);
+    if (trace_.empty()) return ReadSamples(reads);
     uint64_t others = 0;
     std::string cut_off;
-    const Status s = ReadTrace(Env::Default(), from_.trace, family_.id, reads,
-                               &others, &cut_off);
+    const Status s =
+        ReadTrace(Env::Default(), trace_, family_.id, reads, &others, &cut_off);
     if (!s.ok()) return s;
     if (!cut_off.empty()) err() << cut_off << ". The reads before are used\n";
-    source_ = "the trace " + from_.trace;
+    source_ = "the trace " + trace_;
     if (reads->seen() > 0) return s;
     return Status::InvalidArgument(source_ + " has no reads of column family " +
                                    PrintedName(family_.name) + ", but " +
@@ -247,7 +276,7 @@ class Advise : public Command {
 
   // Reads the file of samples that the DB has saved, or that --queries names.
   Status ReadSamples(ReadSample* reads) {
-    std::string file = from_.queries;
+    std::string file = queries_;
     if (file.empty()) {
       if (target_.db().empty() || family_.samples_file().empty()) {
         return Status::InvalidArgument(
@@ -263,7 +292,7 @@ class Advise : public Command {
             "--trace=FILE or --queries=FILE");
       }
     }
-    source_ = (from_.queries.empty() ? "the samples " : "") + file;
+    source_ = (queries_.empty() ? "the samples " : "") + file;
     std::vector<SampleQuery> queries;
     const Status s = ReadQueries(file, err(), &queries);
     if (!s.ok()) return s;
@@ -311,7 +340,6 @@ class Advise : public Command {
                              &candidates_);
     if (s.ok()) s = OpenTarget(/*or_files=*/true);
     if (!s.ok()) return s;
-    from_.db = target_.db();
     s = ChooseFamily(&family_);
     // With a prefix extractor, RocksDB refuses
     // point_lookups_use_whole_keys=true.
@@ -320,7 +348,7 @@ class Advise : public Command {
         family_.options.prefix_extractor == nullptr) {
       s = AddCandidates(kPoliciesForGets, &candidates_);
     }
-    ReadSample sample(from_.max_queries);
+    ReadSample sample(max_queries_);
     if (s.ok()) s = ReadReads(&sample);
     if (!s.ok()) return s;
     reads_seen_ = sample.seen();
@@ -331,55 +359,349 @@ class Advise : public Command {
   }
 
   Status SaveSamples() {
-    if (from_.save_samples.empty()) return Status::OK();
+    if (save_samples_.empty()) return Status::OK();
     // The path becomes an option of the DB, whose process may have another
     // working folder.
-    from_.save_samples = AbsolutePath(from_.save_samples);
+    save_samples_ = AbsolutePath(save_samples_);
     const std::vector<bool> none(reads_.size(), false);
-    return WriteResult(from_.save_samples,
-                       "--save_samples=" + from_.save_samples,
+    return WriteResult(save_samples_, "--save_samples=" + save_samples_,
                        QueryFileText(SamplesOf(reads_, truth_, none)));
   }
 
   // Builds the filters of the candidates, and replays the reads.
-  Status Replay(ReplayReport* report) const {
+  Status Replay() {
     const Interrupt interrupt;
     Step step(err(), "building filters");
     return ReplayReads(
         family_, reads_, truth_, candidates_, max_bytes_,
         [&](double share) { step.Show(share); },
-        [&] { return interrupt.requested(); }, report);
+        [&] { return interrupt.requested(); }, &report_);
+  }
+
+  // Says that there is no advice, because the reads ask no file.
+  void PrintNothingMeasured() const {
+    const auto [first, last] =
+        std::minmax_element(reads_.begin(), reads_.end(),
+                            [](const ReadQuery& a, const ReadQuery& b) {
+                              return a.target < b.target;
+                            });
+    std::string smallest = family_.files[0].smallest;
+    std::string largest = family_.files[0].largest;
+    for (const TargetFile& file : family_.files) {
+      smallest = std::min(smallest, file.smallest);
+      largest = std::max(largest, file.largest);
+    }
+    const std::string why = Format(
+        "of the %zu reads from %s, none that was replayed asks a file that "
+        "could "
+        "be read. They are for keys from %s to %s, and the files have keys "
+        "from "
+        "%s to %s",
+        reads_.size(), source_.c_str(), PrintedKey(first->target).c_str(),
+        PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
+        PrintedKey(largest).c_str());
+    Json row = {{"row", "nothing"}};
+    row["column_family"] = family_.name;
+    row["reads"] = reads_.size();
+    row["reason"] = why;
+    out().Row(row);
+    out().Line("Nothing was measured, so there is no advice: " + why);
+  }
+
+  // The fields that the rows of a policy, a level and the advice have in
+  // common.
+  Json RowOf(const std::string& policy, const ReplaySum& sum) const {
+    const auto reads =
+        static_cast<double>(std::max<uint64_t>(report_.replayed, 1));
+    Json row;
+    row["column_family"] = family_.name;
+    row["policy"] = policy;
+    row["bits_per_key"] = sum.BitsPerKey();
+    row["predicted_fpr"] = OrNull(sum.PredictedRate());
+    row["measured_fpr"] =
+        sum.in_vain == 0 ? Json() : Json(sum.FalsePositiveRate());
+    row["blocks_per_op"] = static_cast<double>(sum.blocks) / reads;
+    row["asked_in_vain_per_op"] = static_cast<double>(sum.in_vain) / reads;
+    row["keys"] = static_cast<uint64_t>(sum.keys);
+    row["filter_bytes"] = static_cast<uint64_t>(sum.filter_bytes);
+    row["filter_size"] = PrintedBytes(sum.filter_bytes);
+    const bool is_built = sum.build_nanos > 0;
+    row["build_ns_per_key"] =
+        is_built ? Json(sum.build_nanos / sum.keys) : Json();
+    row["build_memory_bytes"] = is_built ? Json(sum.build_memory) : Json();
+    row["build_memory"] =
+        is_built ? Json(PrintedBytes(sum.build_memory)) : Json();
+    row["build_cpu_seconds"] = is_built ? Json(sum.build_nanos * 1e-9) : Json();
+    return row;
+  }
+
+  // What the results leave out or assume. `missing` files do not exist although
+  // the MANIFEST lists them.
+  void PrintNotes(size_t missing) const {
+    if (report_.levels_settled) {
+      out().Line(
+          "Filters of small levels have the size that level_bits=kAuto gives "
+          "them once all files have been rewritten");
+    }
+    if (report_.built().built_files < report_.results[kAsItIs].all.files) {
+      out().Line(
+          "The other files are assumed to be like these, level by level");
+    }
+    if (report_.files_not_asked > 0) {
+      out().Line(
+          Format("As it is: %zu files have filters that the column family's "
+                 "filter policy does not know, so reads do not ask them",
+                 report_.files_not_asked));
+    }
+    if (report_.range_deletions > 0) {
+      out().Line("Range deletions are ignored");
+    }
+    if (family_.options.prefix_extractor != nullptr) {
+      out().Line("All seeks are replayed in total order (total_order_seek)");
+    }
+    if (missing > 0) {
+      out().Line(Format("%zu files are missing, and left out", missing));
+    }
+    const size_t gone = std::max(truth_.files_gone, report_.files_gone);
+    if (gone > missing) {
+      out().Line(Format("%zu files have been compacted, and are left out",
+                        gone - missing));
+    }
+  }
+
+  // The reads that were replayed, and what limits the results.
+  void PrintReads(size_t missing) const {
+    if (!family_.name.empty()) {
+      out().Line("Column family " + PrintedName(family_.name) + ": " +
+                 family_.table_factory +
+                 ", filter_policy=" + family_.filter_policy);
+    }
+    std::array<size_t, kReadKinds> kinds{};
+    for (const ReadQuery& read : reads_)
+      kinds[static_cast<size_t>(read.kind)]++;
+    std::string text;
+    for (size_t kind = 0; kind < kReadKinds; kind++) {
+      if (kinds[kind] == 0) continue;
+      text += Format("%s%zu %s", text.empty() ? "" : ", ", kinds[kind],
+                     ToString(static_cast<ReadKind>(kind)));
+    }
+    out().Line("Reads from " + source_ + ": " + text +
+               (reads_seen_ > reads_.size()
+                    ? ", chosen from " + std::to_string(reads_seen_)
+                    : ""));
+    const ReplaySum& all = report_.results[kAsItIs].all;
+    out().Line(Format(
+        "%" PRIu64
+        " of them are replayed; the others teach the filters, with "
+        "%" PRIu64 " samples. Filters are built for %zu of %zu files, %s of %s",
+        report_.replayed, report_.taught, report_.built().built_files,
+        all.files, PrintedBytes(report_.built().built_bytes).c_str(),
+        PrintedBytes(all.bytes).c_str()));
+    size_t asking = 0;
+    for (size_t i = 0; i < truth_.questions.size(); i++) {
+      asking +=
+          i == 0 || truth_.questions[i].read != truth_.questions[i - 1].read;
+    }
+    if (asking < reads_.size()) {
+      out().Line(
+          Format("%zu of the %zu reads ask a file; no file can have keys for "
+                 "the others",
+                 asking, reads_.size()));
+    }
+    PrintNotes(missing);
+    out().Line();
+  }
+
+  // What each result costs and saves.
+  void PrintPolicies() const {
+    const std::vector<double> saved = SavedPerBit(report_.results);
+    std::vector<Json> rows;
+    for (size_t i = 0; i < report_.results.size(); i++) {
+      const ReplayResult& result = report_.results[i];
+      Json row = {{"row", "policy"}};
+      row.update(RowOf(result.name, result.all));
+      row["filter_ns_per_op"] = result.asking_nanos_per_read;
+      row["saved_per_bit"] = saved[i] == -1 ? Json() : Json(saved[i]);
+      rows.push_back(std::move(row));
+    }
+    out().Table(kPolicyColumns, rows);
+    out().Line();
+  }
+
+  // What each kind of read costs now and under the recommended result, and
+  // which of them gets worse. Programs get the rows of all results.
+  void PrintKinds(size_t recommended) const {
+    std::vector<Json> rows;
+    std::string worse;
+    for (size_t i = 0; i < report_.results.size(); i++) {
+      if (!json_ && i != recommended) continue;
+      for (size_t k = 0; k < report_.results[i].kinds.size(); k++) {
+        const ReplayKind& kind = report_.results[i].kinds[k];
+        const double then = kind.BlocksPerRead();
+        const double now = report_.results[kAsItIs].kinds[k].BlocksPerRead();
+        Json row = {{"row", "kind"}};
+        row["column_family"] = family_.name;
+        row["policy"] = report_.results[i].name;
+        row["recommended"] = i == recommended;
+        row["kind"] = kind.name;
+        row["reads"] = kind.reads;
+        row["blocks_per_op"] = then;
+        row["blocks_per_op_as_it_is"] = now;
+        row["blocks_per_op_none"] =
+            report_.results[kNoFilters].kinds[k].BlocksPerRead();
+        rows.push_back(std::move(row));
+        if (i == recommended && then > kAsGood * now) {
+          worse += Format("%s%s (%.4f, now %.4f)", worse.empty() ? "" : ", ",
+                          kind.name.c_str(), then, now);
+        }
+      }
+    }
+    out().Table(kKindColumns, rows);
+    if (!worse.empty()) {
+      out().Line("These reads will need more blocks than now: " + worse);
+    }
+    out().Line();
+  }
+
+  // The levels, as they are and under the recommended result. Programs get the
+  // rows of all results.
+  void PrintLevels(size_t recommended) const {
+    std::vector<Json> levels;
+    for (size_t i = 0; i < report_.results.size(); i++) {
+      if (!json_ && i != kAsItIs && i != recommended) continue;
+      const ReplayResult& result = report_.results[i];
+      for (const auto& [level, sum] : result.levels) {
+        Json row = {{"row", "level"}};
+        row.update(RowOf(result.name, sum));
+        row["level"] = OrNull(level);
+        row["files"] = sum.files;
+        levels.push_back(std::move(row));
+      }
+    }
+    out().Table(kLevelColumns, levels);
+    out().Line();
   }
 
   // Prints the recommended result.
-  Status Recommended(const ReplayReport& report) const {
-    const AdviceTables tables(family_, report, &out());
+  Status Recommended() const {
     const Recommendation recommended =
-        Recommend(report.results, limits_, min_saving_);
-    const ReplayResult& chosen = report.results[recommended.result];
-    tables.PrintKinds(recommended.result);
-    tables.PrintLevels(recommended.result);
+        Recommend(report_.results, limits_, min_saving_);
+    const ReplayResult& chosen = report_.results[recommended.result];
+    PrintKinds(recommended.result);
+    PrintLevels(recommended.result);
     const LimitUse use = TightestLimit(chosen, limits_);
     if (!recommended.obeys) {
-      out().Row(MissRow(family_, chosen, use));
+      out().Row({{"row", "miss"},
+                 {"column_family", family_.name},
+                 {"policy", chosen.name},
+                 {"limit", use.flag},
+                 {"needs", use.needs},
+                 {"allowed", use.allowed}});
       return Status::NotFound(
           "no policy obeys the limits; the nearest miss is " + chosen.name +
           ", which " + use.Text());
     }
     if (recommended.without_limits != recommended.result) {
       const ReplayResult& ruled_out =
-          report.results[recommended.without_limits];
+          report_.results[recommended.without_limits];
       out().Line("Without limits, the advice would be " + ruled_out.name +
                  ", which " + TightestLimit(ruled_out, limits_).Text());
     }
     const Candidate& best = candidates_[recommended.result - kNoFilters];
-    PrintAdvice(best, report, recommended.result);
-    if (!report.stopped) return Status::OK();
+    PrintAdvice(best, recommended.result);
+    if (!report_.stopped) return Status::OK();
     return Status::Incomplete(
         Format("interrupted; the advice rests on the %zu files whose filters "
                "had been built, %s",
-               report.built().built_files,
-               PrintedBytes(report.built().built_bytes).c_str()));
+               report_.built().built_files,
+               PrintedBytes(report_.built().built_bytes).c_str()));
+  }
+
+  // The file of samples that a policy which learns is to start with; empty if
+  // the policy learns nothing, or has the samples that the DB has saved.
+  std::string SeedsFor(const Candidate& candidate) const {
+    if (!save_samples_.empty()) return save_samples_;
+    const ProteanFilterPolicy* policy =
+        AsProteanFilterPolicy(candidate.policy.get());
+    if (policy == nullptr || policy->Samples() == nullptr ||
+        target_.db().empty()) {
+      return "";
+    }
+    // The samples that the DB has saved are these reads.
+    if (trace_.empty() && queries_.empty()) return "";
+    const std::string beside = AbsolutePath(target_.db());
+    return beside +
+           (family_.name == kDefaultColumnFamilyName
+                ? ""
+                : "." + std::to_string(family_.id)) +
+           ".seeds";
+  }
+
+  // The policy as an options string. A policy that learns gets the files that
+  // it learns from.
+  std::string OptionText(const Candidate& candidate,
+                         const std::string& seed_file) const {
+    const std::string samples_file = family_.samples_file();
+    if (candidate.policy == nullptr) return kNullptrString;
+    const ProteanFilterPolicy* policy =
+        AsProteanFilterPolicy(candidate.policy.get());
+    if (policy == nullptr || policy->Samples() == nullptr ||
+        (samples_file.empty() && seed_file.empty())) {
+      return candidate.name;
+    }
+    const std::string id = std::string("id=") + policy->Name();
+    std::shared_ptr<const FilterPolicy> plain;
+    // A list of policies (protean.Levels) does not have these options itself.
+    if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok() ||
+        OptionOf(*policy, "bits_per_key").empty()) {
+      return candidate.name;
+    }
+    std::string text =
+        "{" + id + ";bits_per_key=" +
+        Format("%g",
+               strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
+    for (const char* name :
+         {"prefix_filter_type", "level_bits", "point_lookups_use_whole_keys",
+          "false_positive_cost_micros", "queries_per_key",
+          "filter_budget_bytes", "sample_capacity", "sample_every"}) {
+      const std::string value = OptionOf(*policy, name);
+      if (value != OptionOf(*plain, name)) {
+        text += std::string(";") + name + "=" + value;
+      }
+    }
+    if (!seed_file.empty()) text += ";seed_file=" + seed_file;
+    if (!samples_file.empty()) text += ";samples_file=" + samples_file;
+    return text + "}";
+  }
+
+  // The commands that give the DB the recommended filters, in their order; none
+  // without a DB.
+  std::vector<std::string> CommandsFor(const Candidate& candidate,
+                                       const std::string& policy,
+                                       const std::string& seed_file) const {
+    if (target_.db().empty()) return {};
+    const auto command = [&](const std::string& name) {
+      return "protean " + name + " " + TargetFlags(target_.db(), family_.name);
+    };
+    std::vector<std::string> commands;
+    if (!seed_file.empty() && save_samples_.empty()) {
+      commands.push_back(command("advise") + " " +
+                         ShellWord(trace_.empty()
+                                       ? "--queries=" + AbsolutePath(queries_)
+                                       : "--trace=" + AbsolutePath(trace_)) +
+                         Format(" --max_queries=%" PRIu64 " ", max_queries_) +
+                         ShellWord("--policies=" + candidate.name) + " " +
+                         ShellWord("--save_samples=" + seed_file));
+    }
+    commands.push_back(command("apply") + " " +
+                       ShellWord("--policy=" + policy));
+    if (AsProteanFilterPolicy(candidate.policy.get()) != nullptr) {
+      commands.push_back(command("refresh") + " --all");
+    } else if (candidate.policy != nullptr) {
+      commands.push_back(command("rollback") + " " +
+                         ShellWord("--to=" + candidate.name));
+    }
+    return commands;
   }
 
   // Prints the commands that lead there.
@@ -416,23 +738,23 @@ class Advise : public Command {
     }
   }
 
-  void PrintAdvice(const Candidate& candidate, const ReplayReport& report,
-                   size_t recommended) const {
+  void PrintAdvice(const Candidate& candidate, size_t recommended) const {
+    const std::string seed_file = SeedsFor(candidate);
+    const std::string policy = OptionText(candidate, seed_file);
     const std::vector<std::string> commands =
-        CommandsFor(from_, family_, candidate);
-    const std::string line = "table_factory={id=ProteanTable;filter_policy=" +
-                             PolicyText(from_, family_, candidate) + "}";
-    const ReplayResult& best = report.results[recommended];
-    const ReplayResult& as_it_is = report.results[kAsItIs];
-    const ReplayResult& none = report.results[kNoFilters];
+        CommandsFor(candidate, policy, seed_file);
+    const std::string line =
+        "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
+    const ReplayResult& best = report_.results[recommended];
+    const ReplayResult& as_it_is = report_.results[kAsItIs];
+    const ReplayResult& none = report_.results[kNoFilters];
     Json row = {{"row", "advice"}};
-    row.update(
-        AdviceTables(family_, report, &out()).RowOf(candidate.name, best.all));
+    row.update(RowOf(candidate.name, best.all));
     row["options"] = line;
     row["commands"] = commands;
-    row["reads"] = report.replayed;
+    row["reads"] = report_.replayed;
     row["bytes"] = best.all.bytes;
-    row["built_bytes"] = report.built().built_bytes;
+    row["built_bytes"] = report_.built().built_bytes;
     row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
     row["blocks_per_op_none"] = none.blocks_per_read;
     out().Row(row);
@@ -455,7 +777,10 @@ class Advise : public Command {
     PrintWay(candidate.policy != nullptr, commands);
   }
 
-  AdviceSource from_;
+  std::string trace_;
+  std::string queries_;
+  uint64_t max_queries_ = 20000;
+  std::string save_samples_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
   uint64_t max_filter_memory_ = 0;  // 0 if not given
@@ -468,6 +793,7 @@ class Advise : public Command {
   std::vector<Candidate> candidates_;
   std::vector<ReadQuery> reads_;
   ReadTruth truth_;
+  ReplayReport report_;
 };
 
 }  // namespace
