@@ -149,11 +149,10 @@ class Advise : public Command {
                    "take the reads from a text file, one per line: key, "
                    "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
                    &queries_);
-    arguments->Add(
-        "max_queries", "N",
-        "if there are more than N reads, take N of them at random, 2 "
-        "or more; default: 20000",
-        &max_queries_, 2);
+    arguments->Add("max_queries", "N",
+                   "if there are more than N reads, take N of them at random, "
+                   "2 or more; default: 20000",
+                   &max_queries_, 2);
     arguments->Add(
         "policies", "SPEC,...",
         "filter policies to try, as in options; default: " +
@@ -169,25 +168,23 @@ class Advise : public Command {
                    "build filters for files of at most that many bytes in all, "
                    "spread over the levels; default: 1G",
                    &max_bytes_, 1);
-    arguments->Add(
-        "min_saving", "PERCENT",
-        "the share of the blocks read without filters that a bit per "
-        "key must save, from 0 to 100; default: 1",
-        &min_saving_, 0, 100);
-    arguments->Add(
-        "max_get_blocks", "X",
-        "recommend no filters with which a Get of an absent key needs "
-        "more than X data blocks on average, such as 0.02; Proteus "
-        "with point_lookups_use_whole_keys=true is tried, too, unless "
-        "there are --policies",
-        &limits_.get_blocks, 0);
+    arguments->Add("min_saving", "PERCENT",
+                   "the share of the blocks read without filters that a bit "
+                   "per key must save, from 0 to 100; default: 1",
+                   &min_saving_, 0, 100);
+    arguments->Add("max_get_blocks", "X",
+                   "recommend no filters with which a Get of an absent key "
+                   "needs more than X data blocks on average, such as 0.02; "
+                   "Proteus with point_lookups_use_whole_keys=true is tried, "
+                   "too, unless there are --policies",
+                   &limits_.get_blocks, 0);
     arguments->Add("max_filter_memory", "BYTES",
                    "recommend no filters that take more than that in all",
                    &max_filter_memory_, 1);
-    arguments->Add("max_build_cpu", "SECONDS",
-                   "recommend no filters that take more CPU to build for all "
-                   "files",
-                   &limits_.build_cpu, 0);
+    arguments->Add(
+        "max_build_cpu", "SECONDS",
+        "recommend no filters that take more CPU to build for all files",
+        &limits_.build_cpu, 0);
     arguments->Add("save_samples", "FILE",
                    "write the samples that the reads give to this file, a "
                    "seed_file for the policy",
@@ -393,10 +390,8 @@ class Advise : public Command {
     }
     const std::string why = Format(
         "of the %zu reads from %s, none that was replayed asks a file that "
-        "could "
-        "be read. They are for keys from %s to %s, and the files have keys "
-        "from "
-        "%s to %s",
+        "could be read. They are for keys from %s to %s, and the files have "
+        "keys from %s to %s",
         reads_.size(), source_.c_str(), PrintedKey(first->target).c_str(),
         PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
         PrintedKey(largest).c_str());
@@ -492,8 +487,8 @@ class Advise : public Command {
     const ReplaySum& all = report_.results[kAsItIs].all;
     out().Line(Format(
         "%" PRIu64
-        " of them are replayed; the others teach the filters, with "
-        "%" PRIu64 " samples. Filters are built for %zu of %zu files, %s of %s",
+        " of them are replayed; the others teach the filters, with %" PRIu64
+        " samples. Filters are built for %zu of %zu files, %s of %s",
         report_.replayed, report_.taught, report_.built().built_files,
         all.files, PrintedBytes(report_.built().built_bytes).c_str(),
         PrintedBytes(all.bytes).c_str()));
@@ -720,8 +715,7 @@ class Advise : public Command {
     out().Line();
     out().Line(
         "protean rollback takes the option back. An application that passes "
-        "its "
-        "options itself must be\nchanged, too.");
+        "its options itself must be\nchanged, too.");
     if (!family_.is_under_protean()) {
       out().Line(
           "Until files are rewritten, RocksDB's own filters still serve their "

@@ -46,8 +46,7 @@ namespace {
 constexpr Command::Text kApply = {
     "apply",
     "Changes the filter policy in the OPTIONS file of a DB, from where "
-    "rollback "
-    "leads back.",
+    "rollback leads back.",
     "--db=DIR --policy=POLICY", "the one named default",
     R"(Makes the OPTIONS file of a closed DB name ProteanTable with the filter policy that --policy gives, such as
 the one at the end of protean advise, and leaves all other options alone. RocksDB itself opens the DB and
@@ -105,11 +104,11 @@ class Apply : public WayCommand {
          {std::make_pair("seed_file", samples.seed_file),
           std::make_pair("samples_file", samples.samples_file)}) {
       if (file.empty() || file[0] == '/') continue;
-      return Status::InvalidArgument(
-          std::string("--policy: ") + option + "=" + file +
-          " is a relative path, which names another file in another working "
-          "folder; give " +
-          AbsolutePath(file));
+      return Status::InvalidArgument(std::string("--policy: ") + option + "=" +
+                                     file +
+                                     " is a relative path, which names another "
+                                     "file in another working folder; give " +
+                                     AbsolutePath(file));
     }
     return ReadSamplesOfPolicy(*own->Samples());
   }

@@ -27,9 +27,9 @@ Status Command::Run(const std::vector<std::string>& operands, std::ostream& out,
 
 Status Command::OpenTarget(bool or_files) {
   if (!or_files && !operands_.empty()) {
-    return Status::InvalidArgument("give --db=DIR; " + operands_[0] +
-                                   " is not a flag, and SST files without "
-                                   "their DB are not enough");
+    return Status::InvalidArgument(
+        "give --db=DIR; " + operands_[0] +
+        " is not a flag, and SST files without their DB are not enough");
   }
   const Status s = target_.Open(operands_);
   if (s.ok() && or_files) {

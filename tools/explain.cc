@@ -121,10 +121,10 @@ class Explain : public Command {
   void AddFlags(Arguments* arguments) override {
     arguments->Add("start", "KEY", "the key of a Get, or where a seek begins",
                    &start_);
-    arguments->Add("limit", "KEY",
-                   "the upper bound of a seek, which does not belong to the "
-                   "range",
-                   &limit_);
+    arguments->Add(
+        "limit", "KEY",
+        "the upper bound of a seek, which does not belong to the range",
+        &limit_);
     arguments->Add("refresh", "also say what a refresh would change",
                    &refresh_);
   }
@@ -167,8 +167,8 @@ class Explain : public Command {
     out().Table(kColumns, rows);
     const size_t opened = files.size() - not_opened;
     out().Line(
-        Format("%zu of %zu files may have such keys; filters skip %zu, "
-               "%zu are read, %zu of them in vain",
+        Format("%zu of %zu files may have such keys; filters skip %zu, %zu are "
+               "read, %zu of them in vain",
                opened, files.size(), skipped, opened - skipped, in_vain));
     if (in_vain > 0 && !refresh_) {
       out().Line(

@@ -156,11 +156,10 @@ class Inspect : public Command {
   void AddFlags(Arguments* arguments) override {
     arguments->Add("levels_only", "print the sums of each level only",
                    &levels_only_);
-    arguments->Add(
-        "html", "FILE",
-        "write the same facts, with charts, to an HTML page that needs "
-        "no other file",
-        &html_file_);
+    arguments->Add("html", "FILE",
+                   "write the same facts, with charts, to an HTML page that "
+                   "needs no other file",
+                   &html_file_);
     arguments->Add("advice", "FILE",
                    "also draw on the page what advise --json has measured and "
                    "printed to this file: blocks per read over bits per key",
@@ -301,20 +300,19 @@ class Inspect : public Command {
   void PrintUnasked(const TargetFamily& family, size_t filters) const {
     const std::string flags = TargetFlags(target_.db(), family.name);
     const std::string last = target_.LastProteanPolicy(family.name);
-    err()
-        << "column family " << PrintedName(family.name) << ": " << filters
-        << " of " << family.files.size()
-        << " files have filters of Protean, which no read asks, since the "
-           "OPTIONS file names "
-        << family.table_factory
-        << " with filter_policy=" << family.filter_policy
-        << ". What opened the DB last for writing has written it, such as ldb "
-           "with --bloom_bits or --create_if_missing. To name ProteanTable "
-           "again: protean apply "
-        << flags << ' '
-        << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
-        << ". To leave Protean: protean rollback " << flags
-        << " --to=bloomfilter:10\n";
+    err() << "column family " << PrintedName(family.name) << ": " << filters
+          << " of " << family.files.size()
+          << " files have filters of Protean, which no read asks, since the "
+             "OPTIONS file names "
+          << family.table_factory
+          << " with filter_policy=" << family.filter_policy
+          << ". What opened the DB last for writing has written it, such as "
+             "ldb with --bloom_bits or --create_if_missing. To name "
+             "ProteanTable again: protean apply "
+          << flags << ' '
+          << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
+          << ". To leave Protean: protean rollback " << flags
+          << " --to=bloomfilter:10\n";
   }
 
   bool levels_only_ = false;

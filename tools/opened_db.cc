@@ -125,10 +125,9 @@ Status CheckLock(const std::string& path, Env* env) {
   if (!s.ok()) return s;
   s = env->LockFile(LockFileName(path), &lock);
   if (s.ok()) return env->UnlockFile(lock);
-  return Status::Busy(path +
-                      " cannot be locked, probably because a process has it "
-                      "open: " +
-                      s.ToString());
+  return Status::Busy(
+      path + " cannot be locked, probably because a process has it open: " +
+      s.ToString());
 }
 
 // Loads the options of a DB that is to be opened for writing, and checks
@@ -145,8 +144,8 @@ Status LoadForWriting(const std::string& path, Env* env, DBOptions* options,
     return Status::NotSupported(
         path +
         " is a TransactionDB (allow_2pc=true), whose files only its "
-        "application can rewrite safely: let it call "
-        "protean::RefreshFilters, or CompactRange");
+        "application can rewrite safely: let it call protean::RefreshFilters, "
+        "or CompactRange");
   }
   return s;
 }

@@ -123,8 +123,8 @@ std::string PrintedName(const std::string& name) {
 
 std::string ShellWord(const std::string& word) {
   constexpr char kPlain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-      "-_=./:,+%@";
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./"
+      ":,+%@";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
     return word;
   }

@@ -142,20 +142,20 @@ void CheckComparator(const TargetFamily& family, Findings* findings) {
 void CheckOptions(const TargetFamily& family, Findings* findings) {
   const BlockBasedTableOptions& table = family.table_options();
   if (family.options.prefix_extractor != nullptr) {
-    findings->Add("prefix_extractor",
-                  family.options.prefix_extractor->AsString(), kPartly,
-                  "prefix seeks are filtered if they are forward and have an "
-                  "upper bound; set total_order_seek or auto_prefix_mode for "
-                  "others");
+    findings->Add(
+        "prefix_extractor", family.options.prefix_extractor->AsString(),
+        kPartly,
+        "prefix seeks are filtered if they are forward and have an upper "
+        "bound; set total_order_seek or auto_prefix_mode for others");
   }
   if (!table.whole_key_filtering) {
     findings->Add("whole_key_filtering", "false", kSet,
                   "true: without whole keys, no seek is filtered");
   }
   if (family.options.optimize_filters_for_hits) {
-    findings->Add("optimize_filters_for_hits", "true", kSet,
-                  "false: the last level, where range reads gain most, gets no "
-                  "filters");
+    findings->Add(
+        "optimize_filters_for_hits", "true", kSet,
+        "false: the last level, where range reads gain most, gets no filters");
   }
   if (IteratorsWrite(family.options, 0)) {
     findings->Add("min_tombstones_for_range_conversion", "more than 0", kPartly,
@@ -226,8 +226,8 @@ std::string VersionOf(const Target& target) {
 
 constexpr Command::Text kPreflight = {
     "preflight",
-    "Checks before you adopt Protean: what will work with a DB, what will "
-    "not, and what to set.",
+    "Checks before you adopt Protean: what will work with a DB, what will not, "
+    "and what to set.",
     "--db=DIR", "all of them",
     R"(Reads the OPTIONS file and the SST files of a DB, which need not have any filters of Protean and may be in
 use, and prints for each column family what becomes of its comparator, its table, its options and its files:
@@ -296,8 +296,8 @@ class Preflight : public Command {
         : major > kMinMajor || (major == kMinMajor && minor >= kMinMinor)
             ? kWorks
             : kOff,
-        Format("Protean needs RocksDB %d.%d or later, and a library "
-               "that was built for just this version",
+        Format("Protean needs RocksDB %d.%d or later, and a library that was "
+               "built for just this version",
                kMinMajor, kMinMinor));
     const Status s = OpenedDB::CheckForWriting(target_.db(), target_.env());
     if (s.IsBusy()) {
@@ -306,11 +306,10 @@ class Preflight : public Command {
     } else if (s.ok()) {
       findings.Add("apply, refresh, rollback", "the DB can be opened", kWorks);
     } else {
-      findings.Add("apply, refresh, rollback",
-                   s.getState() == nullptr ? s.ToString() : s.getState(),
-                   kPartly,
-                   "the program itself sets the option, and calls "
-                   "RefreshFilters");
+      findings.Add(
+          "apply, refresh, rollback",
+          s.getState() == nullptr ? s.ToString() : s.getState(), kPartly,
+          "the program itself sets the option, and calls RefreshFilters");
     }
     out().Line("All column families");
     out().Table(kColumns, findings.rows());

@@ -142,10 +142,9 @@ class ReadCollector {
 };
 
 Status NoTrace(const std::string& file) {
-  return Status::InvalidArgument(
-      file +
-      " is not a trace of queries; --trace takes a file that DB::StartTrace "
-      "has written");
+  return Status::InvalidArgument(file +
+                                 " is not a trace of queries; --trace takes a "
+                                 "file that DB::StartTrace has written");
 }
 
 // Checked here because RocksDB's own parser assumes that all parts of the

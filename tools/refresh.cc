@@ -111,11 +111,10 @@ class Refresh : public Command {
         "levels", "N,...",
         "only files of these levels, such as 0,1; default: all levels",
         &levels_);
-    arguments->Add(
-        "start", "KEY",
-        "only files that may have keys from KEY on, which is text, or "
-        "hexadecimal behind 0x; default: the first key",
-        &start_);
+    arguments->Add("start", "KEY",
+                   "only files that may have keys from KEY on, which is text, "
+                   "or hexadecimal behind 0x; default: the first key",
+                   &start_);
     arguments->Add("limit", "KEY",
                    "only files that may have keys below KEY; default: no limit",
                    &limit_);
@@ -129,31 +128,27 @@ class Refresh : public Command {
                    "rewrite all files that have filters of another policy or "
                    "size, whatever these do, such as after protean apply",
                    &options_.all_files);
-    arguments->Add(
-        "max_bytes", "N",
-        "rewrite files of at most N bytes in all, such as 20G; default: no "
-        "limit",
-        &options_.max_bytes, 1);
-    arguments->Add(
-        "bytes_per_second", "N",
-        "read and rewrite at most N bytes per second on average, such "
-        "as 50M; default: no limit",
-        &options_.bytes_per_second, 1);
+    arguments->Add("max_bytes", "N",
+                   "rewrite files of at most N bytes in all, such as 20G; "
+                   "default: no limit",
+                   &options_.max_bytes, 1);
+    arguments->Add("bytes_per_second", "N",
+                   "read and rewrite at most N bytes per second on average, "
+                   "such as 50M; default: no limit",
+                   &options_.bytes_per_second, 1);
     arguments->Add("min_gain", "X",
                    "rewrite a file only if its false positive rate falls by at "
                    "least X, from 0 to 1; default: 0.02",
                    &options_.min_gain, 0, 1);
-    arguments->Add(
-        "samples", "FILE",
-        "queries to use besides the samples that the DB has saved, one "
-        "per line: key, or lo<TAB>hi. Except in a dry run, they become "
-        "samples of the DB",
-        &samples_);
-    arguments->Add(
-        "without_samples",
-        "refresh column families that have no samples, too, by queries "
-        "that are generated from the keys",
-        &without_samples_);
+    arguments->Add("samples", "FILE",
+                   "queries to use besides the samples that the DB has saved, "
+                   "one per line: key, or lo<TAB>hi. Except in a dry run, they "
+                   "become samples of the DB",
+                   &samples_);
+    arguments->Add("without_samples",
+                   "refresh column families that have no samples, too, by "
+                   "queries that are generated from the keys",
+                   &without_samples_);
   }
 
   Status Run() override {
@@ -186,10 +181,9 @@ class Refresh : public Command {
         WarnOfRelativeSamplesFile(family, err());
         if (!samples_.empty() && !options_.dry_run &&
             family.samples_file().empty()) {
-          err()
-              << "column family " << PrintedName(family.name)
-              << " saves no samples, so files written later do not use these; "
-                 "samples_file in its filter_policy would save them\n";
+          err() << "column family " << PrintedName(family.name)
+                << " saves no samples, so files written later do not use "
+                   "these; samples_file in its filter_policy would save them\n";
         }
         continue;
       }
@@ -228,13 +222,12 @@ class Refresh : public Command {
     Status s = target_.CheckForWriting();
     if (!s.ok()) return s;
     s = OpenedDB::OpenForWriting(target_.db(), target_.env(), opened);
-    return s.IsBusy()
-               ? Status::Busy(std::string(s.getState()) +
-                              "; close it, or let that process call "
-                              "protean::RefreshFilters or run a "
-                              "protean::FilterRefresher, which --live asks; "
-                              "--dry_run works anyway")
-               : s;
+    return s.IsBusy() ? Status::Busy(std::string(s.getState()) +
+                                     "; close it, or let that process call "
+                                     "protean::RefreshFilters or run a "
+                                     "protean::FilterRefresher, which --live "
+                                     "asks; --dry_run works anyway")
+                      : s;
   }
 
   // Shows how far the refresh of a column family is, given as the JSON of a
@@ -331,8 +324,7 @@ class Refresh : public Command {
     if (!samples_.empty()) {
       return Status::InvalidArgument(
           "--samples and --live do not go together: the process that has the "
-          "DB "
-          "open uses its own samples");
+          "DB open uses its own samples");
     }
     std::vector<std::string> families;
     for (const TargetFamily& family : target_.families()) {

@@ -177,19 +177,17 @@ class Rollback : public WayCommand {
 
  private:
   void AddFlags(Arguments* arguments) override {
-    arguments->Add(
-        "to", "POLICY",
-        "the filter policy of RocksDB's own that the files get, such "
-        "as bloomfilter:10 or ribbonfilter:10; default: what was there "
-        "before protean apply",
-        &to_);
+    arguments->Add("to", "POLICY",
+                   "the filter policy of RocksDB's own that the files get, "
+                   "such as bloomfilter:10 or ribbonfilter:10; default: what "
+                   "was there before protean apply",
+                   &to_);
     arguments->Add("dry_run", "only print what would be rewritten",
                    &options_.dry_run);
-    arguments->Add(
-        "bytes_per_second", "N",
-        "rewrite at most N bytes per second on average, such as 50M; "
-        "default: no limit",
-        &options_.bytes_per_second, 1);
+    arguments->Add("bytes_per_second", "N",
+                   "rewrite at most N bytes per second on average, such as "
+                   "50M; default: no limit",
+                   &options_.bytes_per_second, 1);
   }
 
   Status Run() override {
@@ -425,12 +423,12 @@ class Rollback : public WayCommand {
     if (s.ok()) s = Estimate(nullptr, &left);
     found_ = done.unwritten + left.unwritten + left.files_rewritten > 0;
     if (!s.ok() || !found_) return s;
-    out().Line(Wrap(
-        "The OPTIONS file still names ProteanTable, because not all files "
-        "have filters of RocksDB's own. The command verify looks for damage. "
-        "A DB without these filters is opened by naming BlockBasedTable "
-        "in its options",
-        0, kWidth));
+    out().Line(
+        Wrap("The OPTIONS file still names ProteanTable, because not all files "
+             "have filters of RocksDB's own. The command verify looks for "
+             "damage. A DB without these filters is opened by naming "
+             "BlockBasedTable in its options",
+             0, kWidth));
     return s;
   }
 

@@ -132,11 +132,11 @@ Status FindSamplesFile(const TargetFamily& family, std::string* file) {
         WhyNotProteanTable(family, "{id=protean.Proteus;samples_file=FILE}"));
   }
   if (family.samples_file().empty()) {
-    return Status::InvalidArgument(
-        "column family " + PrintedName(family.name) +
-        " saves no samples; its options need filter_policy={id=protean."
-        "Proteus;samples_file=FILE;...}, but have filter_policy=" +
-        family.filter_policy);
+    return Status::InvalidArgument("column family " + PrintedName(family.name) +
+                                   " saves no samples; its options need "
+                                   "filter_policy={id=protean.Proteus;samples_"
+                                   "file=FILE;...}, but have filter_policy=" +
+                                   family.filter_policy);
   }
   *file = family.samples()->SamplesFile(family.name);
   return Status::OK();
@@ -264,8 +264,7 @@ class Samples : public Command {
     if (operands_.size() != 1) {
       return Status::InvalidArgument(
           "samples import takes --db=DIR and one file of samples; samples "
-          "merge "
-          "combines several into one");
+          "merge combines several into one");
     }
     Status s = OpenOne("import");
     std::string file;
@@ -280,8 +279,7 @@ class Samples : public Command {
     if (!s.ok()) return s;
     WarnOfRelativeSamplesFile(target_.families()[0], err());
     err() << "a process that has the DB open now does not notice: it adds its "
-             "new "
-             "samples to "
+             "new samples to "
           << file << " when it closes the DB\n";
     PrintCopied("for", queries.size(), file);
     return s;

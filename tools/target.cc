@@ -129,8 +129,8 @@ void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
   if (file.empty() || file[0] == '/') return;
   err << "samples_file=" << file << " of column family "
       << PrintedName(family.name)
-      << " is a relative path: it names another file unless the working "
-         "folder is the one in which the DB is opened\n";
+      << " is a relative path: it names another file unless the working folder "
+         "is the one in which the DB is opened\n";
 }
 
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
@@ -159,20 +159,19 @@ Status Target::MakeEnv() {
   Status s = Env::CreateFromUri(config, env_uri_, "", &env_, &own_env_);
   if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env_, &own_env_);
   if (s.ok()) return s;
-  return Status::InvalidArgument("--env_uri=" + env_uri_ +
-                                 " names neither an Env nor a FileSystem that "
-                                 "this program has: " +
-                                 s.ToString());
+  return Status::InvalidArgument(
+      "--env_uri=" + env_uri_ +
+      " names neither an Env nor a FileSystem that this program has: " +
+      s.ToString());
 }
 
 Status Target::CheckForWriting() const {
-  return db_paths_.empty()
-             ? Status::OK()
-             : Status::InvalidArgument(
-                   "a DB whose OPTIONS file does not name its db_paths or "
-                   "cf_paths can be written by its application only, which "
-                   "knows how much each folder is to hold; --db_path is for "
-                   "reading");
+  return db_paths_.empty() ? Status::OK()
+                           : Status::InvalidArgument(
+                                 "a DB whose OPTIONS file does not name its "
+                                 "db_paths or cf_paths can be written by its "
+                                 "application only, which knows how much each "
+                                 "folder is to hold; --db_path is for reading");
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {
@@ -359,10 +358,9 @@ Status Target::NameFiles(TargetFamily* family) const {
     if (file.path_id >= folders.size()) {
       return Status::InvalidArgument(
           db_ +
-          " has files in several folders (db_paths or cf_paths), which "
-          "its OPTIONS file does not name; name them all with "
-          "--db_path=DIR,..., in their order, or give the SST files instead "
-          "of --db");
+          " has files in several folders (db_paths or cf_paths), which its "
+          "OPTIONS file does not name; name them all with --db_path=DIR,..., "
+          "in their order, or give the SST files instead of --db");
     }
     file.path = MakeTableFileName(folders[file.path_id], file.number);
     file.name = file.path.substr(file.path.rfind('/') + 1);
@@ -419,10 +417,8 @@ Status Target::OpenFiles(const std::vector<std::string>& paths) {
     // RocksDB opens what it asks about, and opening a pipe may block.
     if (CheckNoDevice(env_, path).ok() &&
         env_->IsDirectory(path, &is_folder).ok() && is_folder) {
-      return Status::InvalidArgument(path +
-                                     " is a folder; for the DB in it, give "
-                                     "--db=" +
-                                     path);
+      return Status::InvalidArgument(
+          path + " is a folder; for the DB in it, give --db=" + path);
     }
     const Status s = env_->GetFileSize(path, &file.bytes);
     if (!s.ok()) {

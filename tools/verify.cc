@@ -331,15 +331,14 @@ class Verify : public Command {
 
  private:
   void AddFlags(Arguments* arguments) override {
+    arguments->Add("fix",
+                   "rewrite the files whose filters are wrong or damaged, "
+                   "which gives them new filters",
+                   &fix_);
     arguments->Add(
-        "fix",
-        "rewrite the files whose filters are wrong or damaged, which "
-        "gives them new filters",
-        &fix_);
-    arguments->Add("problems_only",
-                   "print only the files that are wrong, or were not looked at "
-                   "completely",
-                   &problems_only_);
+        "problems_only",
+        "print only the files that are wrong, or were not looked at completely",
+        &problems_only_);
   }
 
   Status Run() override {
