@@ -12,34 +12,11 @@
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
+#include "tools/command.h"
+#include "tools/opened_db.h"
 #include "tools/target.h"
-#include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-Status WayCommand::CheckClosed() const {
-  Status s = target_.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
-  return s.IsBusy() ? Status::Busy(std::string(s.getState()) + "; close it, " +
-                                   while_open_)
-                    : s;
-}
-
-Status WayCommand::ChangeOptions(const OpenedDB::Adjust& adjust,
-                                 Json row) const {
-  std::vector<std::string> lines;
-  const Status s =
-      OpenedDB::ChangeOptions(target_.db(), target_.env(), adjust, &lines);
-  if (!s.ok()) return s;
-  for (std::string& line : lines) line = WithoutSeeds(line);
-  row["changed_lines"] = lines;
-  out().Row(row);
-  for (const std::string& line : lines) out().Line(line);
-  out().Line();
-  return s;
-}
-
-// ---- protean apply ----
 
 namespace {
 
@@ -65,11 +42,9 @@ Examples:
   protean rollback --db=/data/db
 )"};
 
-class Apply : public WayCommand {
+class Apply : public Command {
  public:
-  Apply()
-      : WayCommand(kApply,
-                   "or let that process call SetOptions: --print says how") {}
+  Apply() : Command(kApply) {}
 
  private:
   void AddFlags(Arguments* arguments) override {
@@ -83,7 +58,11 @@ class Apply : public WayCommand {
     Status s = OpenTarget(/*or_files=*/false);
     if (s.ok()) s = target_.DefaultFamily(&family_);
     if (s.ok()) s = MakePolicyOfFlag();
-    if (s.ok() && !print_) s = CheckClosed();
+    if (s.ok() && !print_) {
+      s = CheckForWriting(
+          target_,
+          "; close it, or let that process call SetOptions: --print says how");
+    }
     if (!s.ok()) return s;
     return print_ ? Print() : Write();
   }
@@ -182,7 +161,7 @@ class Apply : public WayCommand {
       out().Line("Nothing to do: the OPTIONS file has this filter policy");
       return Status::OK();
     }
-    const std::string kept = KeptFile(family_->id);
+    const std::string kept = KeptFile(target_, *family_);
     std::string text;
     Status s = ReadLatestOptions(target_.db(), target_.env(), &text);
     if (s.ok()) s = WriteNewFile(target_.env(), kept, text);
@@ -193,19 +172,21 @@ class Apply : public WayCommand {
     row["new_policy"] = WithoutSeeds(PolicyText(policy_.get()));
     row["kept"] = kept;
     s = ChangeOptions(
+        target_,
         [&](ColumnFamilyDescriptor* family) {
           if (family->name != family_->name) return;
           GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),
                            &family->options);
         },
-        row);
+        row, &out());
     if (s.ok()) PrintNext();
     return s;
   }
 
   void PrintNext() const {
     const std::string flags = TargetFlags(target_.db(), family_->name);
-    out().Line("The OPTIONS file from before is " + KeptFile(family_->id) +
+    out().Line("The OPTIONS file from before is " +
+               KeptFile(target_, *family_) +
                ". To go back to it:\n  protean rollback " + flags);
     if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
       out().Line(

@@ -262,7 +262,8 @@ class Explain : public Command {
     if (read.hi_inclusive) options.limit->push_back('\0');
     std::unique_ptr<OpenedDB> opened;
     RefreshResult result;
-    Status s = OpenedDB::OpenForReading(target_.db(), target_.env(), &opened);
+    Status s = OpenedDB::Open(target_.db(), target_.env(),
+                              /*for_writing=*/false, &opened);
     if (!s.ok()) return s;
     ColumnFamilyHandle* const handle = opened->Find(family.name);
     if (handle == nullptr)

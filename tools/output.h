@@ -91,7 +91,7 @@ inline std::string PrintedBytes(uint64_t bytes) {
 
 // Wraps a text into lines of at most `width` columns. All lines but the first
 // begin with `indent` spaces; the first line has already been indented.
-std::string Wrap(const std::string& text, size_t indent, size_t width);
+std::string Wrap(const std::string& text, size_t indent, size_t width = 100);
 
 // The word among `known`, of which there is at least one, that takes the fewest
 // changes of a character from `word`.

@@ -217,17 +217,17 @@ class Refresh : public Command {
   }
 
   Status Open(std::unique_ptr<OpenedDB>* opened) const {
-    if (options_.dry_run)
-      return OpenedDB::OpenForReading(target_.db(), target_.env(), opened);
-    Status s = target_.CheckForWriting();
-    if (!s.ok()) return s;
-    s = OpenedDB::OpenForWriting(target_.db(), target_.env(), opened);
-    return s.IsBusy() ? Status::Busy(std::string(s.getState()) +
-                                     "; close it, or let that process call "
-                                     "protean::RefreshFilters or run a "
-                                     "protean::FilterRefresher, which --live "
-                                     "asks; --dry_run works anyway")
-                      : s;
+    const bool writes = !options_.dry_run;
+    const Status s =
+        writes
+            ? CheckForWriting(
+                  target_,
+                  "; close it, or let that process call "
+                  "protean::RefreshFilters or run a protean::FilterRefresher, "
+                  "which --live asks; --dry_run works anyway")
+            : Status::OK();
+    return s.ok() ? OpenedDB::Open(target_.db(), target_.env(), writes, opened)
+                  : s;
   }
 
   // Shows how far the refresh of a column family is, given as the JSON of a

@@ -16,17 +16,15 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
+#include "tools/command.h"
 #include "tools/file_facts.h"
+#include "tools/opened_db.h"
 #include "tools/output.h"
 #include "tools/target.h"
-#include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// The width of lines of text.
-constexpr size_t kWidth = 100;
 
 // The filter policy of a table; nullptr if it has none.
 std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
@@ -167,13 +165,9 @@ Examples:
   protean rollback --db=/data/db --to=ribbonfilter:10 --column_family=events --bytes_per_second=50M
 )"};
 
-class Rollback : public WayCommand {
+class Rollback : public Command {
  public:
-  Rollback()
-      : WayCommand(kRollback,
-                   "or let that process set its filter_policy by SetOptions "
-                   "and call protean::RefreshFilters; --dry_run works anyway") {
-  }
+  Rollback() : Command(kRollback) {}
 
  private:
   void AddFlags(Arguments* arguments) override {
@@ -194,7 +188,12 @@ class Rollback : public WayCommand {
     std::shared_ptr<const FilterPolicy> policy;
     Status s = to_.empty() ? Status::OK() : MakeStockPolicy(to_, &policy);
     if (s.ok()) s = OpenTarget(/*or_files=*/false);
-    if (s.ok() && !options_.dry_run) s = CheckClosed();
+    if (s.ok() && !options_.dry_run) {
+      s = CheckForWriting(
+          target_,
+          "; close it, or let that process set its filter_policy by SetOptions "
+          "and call protean::RefreshFilters; --dry_run works anyway");
+    }
     if (s.ok() && to_.empty()) s = ChooseKept();
     if (!s.ok()) return s;
     if (policy != nullptr) ChooseForTo(policy);
@@ -229,7 +228,7 @@ class Rollback : public WayCommand {
 
   Status ChooseKept() {
     for (const TargetFamily& family : target_.families()) {
-      const std::string file = KeptFile(family.id);
+      const std::string file = KeptFile(target_, family);
       if (!target_.env()->FileExists(file).ok()) continue;
       RolledBackFamily chosen = {&family};
       const Status s =
@@ -243,7 +242,7 @@ class Rollback : public WayCommand {
     if (!families_.empty()) return Status::OK();
     return Status::NotFound(
         "there is nothing to go back to: " +
-        KeptFile(target_.families()[0].id) +
+        KeptFile(target_, target_.families()[0]) +
         " does not exist. Give --to=POLICY, the filters that the files get; " +
         kAllowed);
   }
@@ -308,8 +307,9 @@ class Rollback : public WayCommand {
   // What is left to be done, found out without writing anything.
   Status Estimate(Progress* progress, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
-    const Status s = OpenedDB::OpenForReading(target_.db(), target_.env(),
-                                              &opened, WhileRewriting());
+    const Status s =
+        OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/false,
+                       &opened, WhileRewriting());
     RefreshOptions dry;
     dry.dry_run = true;
     return s.ok() ? ReplaceAll(*opened, dry, progress, totals) : s;
@@ -333,8 +333,8 @@ class Rollback : public WayCommand {
 
   Status RewriteAll(const Totals& estimated, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
-    Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened,
-                                        WhileRewriting());
+    Status s = OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/true,
+                              &opened, WhileRewriting());
     if (!s.ok()) return s;
     const Interrupt interrupt;
     Progress progress(err());
@@ -372,9 +372,9 @@ class Rollback : public WayCommand {
     for (const RolledBackFamily& family : families_) {
       row["column_families"].push_back(family.target->name);
     }
-    Status s = ChangeOptions(AtTheEnd(), row);
+    Status s = ChangeOptions(target_, AtTheEnd(), row, &out());
     for (const RolledBackFamily& family : families_) {
-      const std::string kept = KeptFile(family.target->id);
+      const std::string kept = KeptFile(target_, *family.target);
       if (s.ok() && target_.env()->FileExists(kept).ok()) {
         s = target_.env()->DeleteFile(kept);
       }
@@ -388,7 +388,7 @@ class Rollback : public WayCommand {
                           (family.kept == nullptr ? "BlockBasedTable"
                                                   : family.kept->Name()) +
                           ";filter_policy=" + policy + "}",
-                      2, kWidth));
+                      2));
       if (family.policy == nullptr) {
         out().Line("  Files keep the filters that they have got meanwhile.");
       }
@@ -396,7 +396,7 @@ class Rollback : public WayCommand {
       if (to_.empty() || samples_file.empty()) continue;
       out().Line("  " + Wrap("samples_file=" + samples_file +
                                  " is not used any more; it holds keys",
-                             2, kWidth));
+                             2));
     }
     return s;
   }
@@ -409,7 +409,7 @@ class Rollback : public WayCommand {
     Status s = Estimate(options_.dry_run ? &none : nullptr, &estimated);
     if (!s.ok()) return s;
     if (options_.dry_run) {
-      out().Line(Wrap(EstimateText(estimated), 0, kWidth));
+      out().Line(Wrap(EstimateText(estimated), 0));
       found_ = estimated.unwritten > 0;
       return s;
     }
@@ -428,7 +428,7 @@ class Rollback : public WayCommand {
              "have filters of RocksDB's own. The command verify looks for "
              "damage. A DB without these filters is opened by naming "
              "BlockBasedTable in its options",
-             0, kWidth));
+             0));
     return s;
   }
 
