@@ -62,10 +62,8 @@ std::string WhyNotWithoutSamples(const TargetFamily& family) {
 void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
                 ColumnFamilyHandle* column_family) {
   const Options options = db->GetOptions(column_family);
-  const auto* table =
-      options.table_factory->GetOptions<BlockBasedTableOptions>();
   const std::shared_ptr<QueryQueue> queue =
-      AsProteanFilterPolicy(table->filter_policy.get())
+      AsProteanFilterPolicy(PolicyOf(options.table_factory.get()).get())
           ->Samples()
           ->Queue(column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
   for (const SampleQuery& query : queries) queue->Add(query);

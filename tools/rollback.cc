@@ -26,13 +26,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The filter policy of a table; nullptr if it has none.
-std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
-  const auto* options =
-      table == nullptr ? nullptr : table->GetOptions<BlockBasedTableOptions>();
-  return options == nullptr ? nullptr : options->filter_policy;
-}
-
 const std::vector<Column> kFileColumns = {
     {"file", "file"},
     {"level", "level"},
@@ -78,7 +71,6 @@ Status MakeStockPolicy(const std::string& to,
 Status LoadTable(const std::string& file, Env* env, const std::string& name,
                  std::shared_ptr<TableFactory>* table) {
   ConfigOptions config;
-  config.ignore_unknown_options = false;
   config.ignore_unsupported_options = false;
   config.env = env;
   DBOptions db_options;

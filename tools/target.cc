@@ -28,10 +28,10 @@ namespace {
 // they have.
 void SetTableFactory(TargetFamily* family) {
   BlockBasedTableOptions table;
-  if (family->options.table_factory != nullptr) {
-    family->table_factory = family->options.table_factory->Name();
-    const auto* own =
-        family->options.table_factory->GetOptions<BlockBasedTableOptions>();
+  const TableFactory* const factory = family->options.table_factory.get();
+  if (factory != nullptr) {
+    family->table_factory = factory->Name();
+    const auto* own = factory->GetOptions<BlockBasedTableOptions>();
     if (own != nullptr) {
       table = *own;
       family->filter_policy =
@@ -58,6 +58,12 @@ bool IsUnderProtean(const ColumnFamilyOptions& options) {
 constexpr char kSeeds[] = "seeds";
 
 }  // namespace
+
+std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
+  const auto* options =
+      table == nullptr ? nullptr : table->GetOptions<BlockBasedTableOptions>();
+  return options == nullptr ? nullptr : options->filter_policy;
+}
 
 std::string PolicyText(const FilterPolicy* policy) {
   if (policy == nullptr) return "nullptr";
@@ -151,20 +157,6 @@ void Target::AddFlags(Arguments* arguments, const char* by_default) {
                  &env_uri_);
 }
 
-Status Target::MakeEnv() {
-  if (env_uri_.empty()) return Status::OK();
-  ConfigOptions config;
-  config.ignore_unsupported_options = false;
-  config.ignore_unknown_options = false;
-  Status s = Env::CreateFromUri(config, env_uri_, "", &env_, &own_env_);
-  if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env_, &own_env_);
-  if (s.ok()) return s;
-  return Status::InvalidArgument(
-      "--env_uri=" + env_uri_ +
-      " names neither an Env nor a FileSystem that this program has: " +
-      s.ToString());
-}
-
 Status Target::CheckForWriting() const {
   return db_paths_.empty() ? Status::OK()
                            : Status::InvalidArgument(
@@ -181,8 +173,18 @@ Status Target::Open(const std::vector<std::string>& operands) {
                     : "give either --db=DIR or SST files, not both; " +
                           operands[0] + " is not a flag");
   }
-  const Status s = MakeEnv();
-  if (!s.ok()) return s;
+  if (!env_uri_.empty()) {
+    ConfigOptions config;
+    config.ignore_unsupported_options = false;
+    Status s = Env::CreateFromUri(config, env_uri_, "", &env_, &own_env_);
+    if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env_, &own_env_);
+    if (!s.ok()) {
+      return Status::InvalidArgument(
+          "--env_uri=" + env_uri_ +
+          " names neither an Env nor a FileSystem that this program has: " +
+          s.ToString());
+    }
+  }
   return db_.empty() ? OpenFiles(operands) : OpenDB();
 }
 
@@ -219,17 +221,16 @@ Status Target::DescribeFamily(
 }
 
 Status Target::OpenDB() {
-  Env* const env = env_;
   while (db_.size() > 1 && db_.back() == '/') db_.pop_back();
-  if (!env->FileExists(CurrentFileName(db_)).ok()) {
+  if (!env_->FileExists(CurrentFileName(db_)).ok()) {
     return Status::NotFound(db_ +
-                            (env->FileExists(db_).ok()
+                            (env_->FileExists(db_).ok()
                                  ? " is not a DB: it has no file CURRENT"
                                  : " does not exist") +
                             "; --db names the folder of a RocksDB");
   }
   std::vector<ManifestFamily> manifest;
-  Status s = ReadManifest(env, db_, &manifest, &cut_off_);
+  Status s = ReadManifest(env_, db_, &manifest, &cut_off_);
   if (!s.ok()) {
     return s.IsCorruption()
                ? Status::Corruption(s.ToString() +
@@ -242,7 +243,7 @@ Status Target::OpenDB() {
   std::vector<ColumnFamilyDescriptor> described;
   ConfigOptions config;
   config.ignore_unknown_options = true;
-  config.env = env;
+  config.env = env_;
   const Status loaded =
       LoadLatestOptions(config, db_, &db_options_, &described);
   if (!loaded.ok()) {
@@ -308,9 +309,8 @@ std::string Target::LastProteanPolicy(const std::string& column_family) const {
       if (family.name != column_family || !IsUnderProtean(family.options)) {
         continue;
       }
-      return WithoutSeeds(PolicyText(
-          family.options.table_factory->GetOptions<BlockBasedTableOptions>()
-              ->filter_policy.get()));
+      return WithoutSeeds(
+          PolicyText(PolicyOf(family.options.table_factory.get()).get()));
     }
   }
   return "";
@@ -340,19 +340,15 @@ bool Target::IsMissing(const TargetFamily& family,
          IsListed(manifest, family, file);
 }
 
-std::vector<std::string> Target::FoldersOf(const TargetFamily& family) const {
-  if (!db_paths_.empty()) return db_paths_;
-  std::vector<std::string> folders;
-  for (const DbPath& path : family.options.cf_paths.empty()
-                                ? family.options.db_paths
-                                : family.options.cf_paths) {
-    folders.push_back(path.path);
-  }
-  return folders;
-}
-
 Status Target::NameFiles(TargetFamily* family) const {
-  std::vector<std::string> folders = FoldersOf(*family);
+  std::vector<std::string> folders = db_paths_;
+  if (folders.empty()) {
+    for (const DbPath& path : family->options.cf_paths.empty()
+                                  ? family->options.db_paths
+                                  : family->options.cf_paths) {
+      folders.push_back(path.path);
+    }
+  }
   if (folders.empty()) folders.push_back(db_);
   for (TargetFile& file : family->files) {
     if (file.path_id >= folders.size()) {
@@ -437,7 +433,6 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
   if (spec == "none" || spec == kNullptrString) return Status::OK();
   ConfigOptions strict;
   strict.ignore_unsupported_options = false;
-  strict.ignore_unknown_options = false;
   const bool braces = spec.size() > 1 && spec[0] == '{' && spec.back() == '}';
   const std::string text = braces ? spec.substr(1, spec.size() - 2) : spec;
   const Status s = FilterPolicy::CreateFromString(strict, text, policy);

@@ -57,6 +57,9 @@ struct TargetFamily : ManifestFamily {
   const BlockBasedTableOptions& table_options() const;
 };
 
+// The filter policy of a table; nullptr if it has none.
+std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table);
+
 // A filter policy as an options string, or at least its name, such as
 // "bloomfilter:10:false"; "nullptr" for none.
 std::string PolicyText(const FilterPolicy* policy);
@@ -123,16 +126,12 @@ class Target {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // Sets the Env that --env_uri names.
-  Status MakeEnv();
   Status OpenDB();
   // Completes a column family that the MANIFEST lists. `described` are those of
   // the OPTIONS file, and `loaded` is what loading that returned.
   Status DescribeFamily(const ConfigOptions& config, const Status& loaded,
                         const std::vector<ColumnFamilyDescriptor>& described,
                         TargetFamily* family) const;
-  // The folders of the family's files; empty if they are in the DB's own.
-  std::vector<std::string> FoldersOf(const TargetFamily& family) const;
   // Sets the names and paths of the family's files.
   Status NameFiles(TargetFamily* family) const;
   // Returns InvalidArgument if none of the family's files is where it should
