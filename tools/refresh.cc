@@ -57,18 +57,6 @@ std::string WhyNotWithoutSamples(const TargetFamily& family) {
       family.samples() != nullptr ? "give --samples=FILE; or " : "");
 }
 
-// Adds queries to the sample queue of a column family. REQUIRES: the filter
-// policy takes samples.
-void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
-                ColumnFamilyHandle* column_family) {
-  const Options options = db->GetOptions(column_family);
-  const std::shared_ptr<QueryQueue> queue =
-      AsProteanFilterPolicy(PolicyOf(options.table_factory.get()).get())
-          ->Samples()
-          ->Queue(column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
-  for (const SampleQuery& query : queries) queue->Add(query);
-}
-
 constexpr Command::Text kRefresh = {
     "refresh",
     "Rewrites the SST files whose filters would do much better if they were "
@@ -152,15 +140,28 @@ class Refresh : public Command {
   Status Run() override {
     Status s = OpenTarget(/*or_files=*/false);
     if (s.ok()) s = SetOptions();
-    if (!s.ok()) return s;
-    return live_.live() ? RunLive() : RunHere();
+    std::vector<std::string> families;
+    if (s.ok()) s = Choose(&families);
+    if (s.ok() && !live_.live()) s = Open();
+    if (s.ok()) s = RefreshAll(families);
+    return s.ok() && opened_ != nullptr ? opened_->Close() : s;
   }
 
-  // Finds the column families that can be refreshed. Returns InvalidArgument if
-  // there is none, or if --samples could apply to several.
+  // Finds the column families that can be refreshed; another process decides
+  // itself. Returns InvalidArgument if there is none, or if --samples could
+  // apply to several.
   Status Choose(std::vector<std::string>* families) const {
+    if (live_.live() && !samples_.empty()) {
+      return Status::InvalidArgument(
+          "--samples and --live do not go together: the process that has the "
+          "DB open uses its own samples");
+    }
     std::string why;
     for (const TargetFamily& family : target_.families()) {
+      if (live_.live()) {
+        families->push_back(family.name);
+        continue;
+      }
       if (!family.is_under_protean() || !family.has_protean_policy) {
         why = WhyNotProteanTable(family, "proteus:12");
       } else if (!family.comparator_known) {
@@ -214,32 +215,25 @@ class Refresh : public Command {
     return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
   }
 
-  Status Open(std::unique_ptr<OpenedDB>* opened) const {
+  // Opens the DB, and reads --samples.
+  Status Open() {
+    Status s;
+    if (!samples_.empty()) s = ReadQueries(samples_, err(), &queries_);
     const bool writes = !options_.dry_run;
-    const Status s =
-        writes
-            ? CheckForWriting(
-                  target_,
-                  "; close it, or let that process call "
-                  "protean::RefreshFilters or run a protean::FilterRefresher, "
-                  "which --live asks; --dry_run works anyway")
-            : Status::OK();
-    return s.ok() ? OpenedDB::Open(target_.db(), target_.env(), writes, opened)
-                  : s;
+    if (s.ok() && writes) {
+      s = CheckForWriting(
+          target_,
+          "; close it, or let that process call protean::RefreshFilters or run "
+          "a protean::FilterRefresher, which --live asks; --dry_run works "
+          "anyway");
+    }
+    return s.ok()
+               ? OpenedDB::Open(target_.db(), target_.env(), writes, &opened_)
+               : s;
   }
 
-  // Shows how far the refresh of a column family is, given as the JSON of a
-  // RefreshProgress, if that is news. Returns false if the refresh is to end.
-  using Watch = std::function<bool(const Json* progress, double seconds)>;
-  // Refreshes a column family, and stores the RefreshResult as JSON; null if
-  // there is none.
-  using RefreshOne = std::function<Status(const std::string& column_family,
-                                          const RefreshOptions& options,
-                                          const Watch& watch, Json* result)>;
-
   // Refreshes these column families one after the other.
-  Status RefreshAll(const std::vector<std::string>& families,
-                    const RefreshOne& refresh) {
+  Status RefreshAll(const std::vector<std::string>& families) {
     const Interrupt interrupt;
     Progress progress(err());
     RefreshOptions options = options_;
@@ -247,15 +241,14 @@ class Refresh : public Command {
     Status s;
     for (const std::string& family : families) {
       Json result;
-      s = refresh(
-          family, options,
-          [&](const Json* at, double seconds) {
-            if (at != nullptr && progress.IsDue()) {
-              progress.Show(ProgressLine(family, *at, seconds));
-            }
-            return !interrupt.requested();
-          },
-          &result);
+      const Watch watch = [&](const Json* at) {
+        if (at != nullptr && progress.IsDue()) {
+          progress.Show(ProgressLine(family, *at));
+        }
+        return !interrupt.requested();
+      };
+      s = live_.live() ? RefreshLive(family, options, watch, &result)
+                       : RefreshHere(family, options, watch, &result);
       progress.Clear();
       if (!s.ok() && (!result.is_object() || result["files"].empty())) {
         // Nothing was done, perhaps for a reason that other families do not
@@ -284,80 +277,68 @@ class Refresh : public Command {
     return any ? Status::OK() : s;
   }
 
-  // Refreshes a DB that no process has open, or in the process that has it.
-  Status RunHere() {
-    std::vector<std::string> families;
-    std::vector<SampleQuery> samples;
-    std::unique_ptr<OpenedDB> opened;
-    Status s = Choose(&families);
-    if (s.ok() && !samples_.empty()) s = ReadQueries(samples_, err(), &samples);
-    if (s.ok()) s = Open(&opened);
+  // Shows how far the refresh of a column family is, given as the JSON of a
+  // RefreshProgress with the "seconds" so far, if that is news. Returns false
+  // if the refresh is to end.
+  using Watch = std::function<bool(const Json* progress)>;
+
+  // Refreshes a column family of the DB that is open here, and stores the
+  // RefreshResult as JSON; null if there is none.
+  Status RefreshHere(const std::string& family, const RefreshOptions& options,
+                     const Watch& watch, Json* result) const {
+    ColumnFamilyHandle* const handle = opened_->Find(family);
+    if (handle == nullptr) {
+      return Status::InvalidArgument("it has been dropped meanwhile");
+    }
+    if (!queries_.empty()) {
+      // Choose has left out policies that take no samples.
+      const Options own = opened_->db()->GetOptions(handle);
+      const std::shared_ptr<QueryQueue> queue =
+          AsProteanFilterPolicy(PolicyOf(own.table_factory.get()).get())
+              ->Samples()
+              ->Queue(family, opened_->db()->GetEnv(), /*logger=*/nullptr);
+      for (const SampleQuery& query : queries_) queue->Add(query);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    RefreshOptions watched = options;
+    watched.progress = [&](const RefreshProgress& at) {
+      const std::chrono::duration<double> elapsed =
+          std::chrono::steady_clock::now() - begin;
+      Json now = Json::parse(RecordOf(at).ToJson());
+      now["seconds"] = elapsed.count();
+      return watch(&now);
+    };
+    RefreshResult refreshed;
+    const Status s = RefreshFilters(opened_->db(), handle, watched, &refreshed);
+    *result = Json::parse(refreshed.ToJson(), nullptr, false);
+    return s;
+  }
+
+  // The same in the process that has the DB open.
+  Status RefreshLive(const std::string& family, const RefreshOptions& options,
+                     const Watch& watch, Json* result) const {
+    LiveParameters parameters;
+    Status s = StringToMap(options.ToString(), &parameters);
+    parameters["column_family"] = family;
+    parameters["without_samples"] = without_samples_ ? "true" : "false";
+    std::string body;
+    if (s.ok()) {
+      s = AskLive(target_, live_, "POST /refresh", parameters, watch, &body);
+    }
     if (!s.ok()) return s;
-    s = RefreshAll(
-        families, [&](const std::string& family, const RefreshOptions& options,
-                      const Watch& watch, Json* result) {
-          ColumnFamilyHandle* const handle = opened->Find(family);
-          if (handle == nullptr) {
-            return Status::InvalidArgument("it has been dropped meanwhile");
-          }
-          if (!samples.empty()) AddSamples(samples, opened->db(), handle);
-          const auto begin = std::chrono::steady_clock::now();
-          RefreshOptions watched = options;
-          watched.progress = [&](const RefreshProgress& at) {
-            const std::chrono::duration<double> elapsed =
-                std::chrono::steady_clock::now() - begin;
-            const Json now = Json::parse(RecordOf(at).ToJson());
-            return watch(&now, elapsed.count());
-          };
-          RefreshResult refreshed;
-          const Status done =
-              RefreshFilters(opened->db(), handle, watched, &refreshed);
-          *result = Json::parse(refreshed.ToJson(), nullptr, false);
-          return done;
-        });
-    return s.ok() ? opened->Close() : s;
+    Json answer = Json::parse(body, nullptr, false);
+    if (answer.is_object()) *result = answer["result"];
+    if (!result->is_object()) {
+      return Status::Corruption("the answer has no result");
+    }
+    return answer["error"] == ""
+               ? s
+               : Status::Aborted(answer["error"].get<std::string>());
   }
 
-  Status RunLive() {
-    if (!samples_.empty()) {
-      return Status::InvalidArgument(
-          "--samples and --live do not go together: the process that has the "
-          "DB open uses its own samples");
-    }
-    std::vector<std::string> families;
-    for (const TargetFamily& family : target_.families()) {
-      families.push_back(family.name);
-    }
-    return RefreshAll(families, [&](const std::string& family,
-                                    const RefreshOptions& options,
-                                    const Watch& watch, Json* result) {
-      LiveParameters parameters;
-      Status s = StringToMap(options.ToString(), &parameters);
-      parameters["column_family"] = family;
-      parameters["without_samples"] = without_samples_ ? "true" : "false";
-      std::string body;
-      const auto report = [&](const Json* at) {
-        return watch(at, at == nullptr ? 0 : (*at)["seconds"].get<double>());
-      };
-      if (s.ok()) {
-        s = AskLive(target_, live_, "POST /refresh", parameters, report, &body);
-      }
-      if (!s.ok()) return s;
-      Json answer = Json::parse(body, nullptr, false);
-      if (answer.is_object()) *result = answer["result"];
-      if (!result->is_object()) {
-        return Status::Corruption("the answer has no result");
-      }
-      return answer["error"] == ""
-                 ? s
-                 : Status::Aborted(answer["error"].get<std::string>());
-    });
-  }
-
-  // How far the refresh of a column family is after `seconds`, in a line; `at`
-  // is a RefreshProgress, as its ToJson() has it.
-  std::string ProgressLine(const std::string& column_family, const Json& at,
-                           double seconds) const {
+  // How far the refresh of a column family is, in a line.
+  std::string ProgressLine(const std::string& column_family,
+                           const Json& at) const {
     const auto bytes = [&at](const char* name) {
       return at[name].get<uint64_t>();
     };
@@ -367,8 +348,8 @@ class Refresh : public Command {
     const uint64_t done =
         (decided + std::max(decided, bytes("bytes_read"))) / 2;
     return PrintedName(column_family) + ": " +
-           PrintedProgress(done, bytes("bytes"), seconds) + "; " +
-           PrintedBytes(bytes("bytes_read")) + " read, " +
+           PrintedProgress(done, bytes("bytes"), at["seconds"].get<double>()) +
+           "; " + PrintedBytes(bytes("bytes_read")) + " read, " +
            PrintedBytes(bytes("bytes_rewritten")) +
            (options_.dry_run ? " to rewrite" : " rewritten");
   }
@@ -398,6 +379,9 @@ class Refresh : public Command {
   RefreshOptions options_;
   std::string samples_;
   bool without_samples_ = false;
+
+  std::unique_ptr<OpenedDB> opened_;  // nullptr with --live
+  std::vector<SampleQuery> queries_;  // of --samples
 };
 
 }  // namespace
