@@ -406,28 +406,21 @@ class Advise : public Command {
   // The fields that the rows of a policy, a level and the advice have in
   // common.
   Json RowOf(const std::string& policy, const ReplaySum& sum) const {
-    const auto reads =
-        static_cast<double>(std::max<uint64_t>(report_.replayed, 1));
-    Json row;
-    row["column_family"] = family_.name;
-    row["policy"] = policy;
-    row["bits_per_key"] = sum.BitsPerKey();
-    row["predicted_fpr"] = OrNull(sum.PredictedRate());
-    row["measured_fpr"] =
-        sum.in_vain == 0 ? Json() : Json(sum.FalsePositiveRate());
-    row["blocks_per_op"] = static_cast<double>(sum.blocks) / reads;
-    row["asked_in_vain_per_op"] = static_cast<double>(sum.in_vain) / reads;
-    row["keys"] = static_cast<uint64_t>(sum.keys);
-    row["filter_bytes"] = static_cast<uint64_t>(sum.filter_bytes);
-    row["filter_size"] = PrintedBytes(sum.filter_bytes);
     const bool is_built = sum.build_nanos > 0;
-    row["build_ns_per_key"] =
-        is_built ? Json(sum.build_nanos / sum.keys) : Json();
-    row["build_memory_bytes"] = is_built ? Json(sum.build_memory) : Json();
-    row["build_memory"] =
-        is_built ? Json(PrintedBytes(sum.build_memory)) : Json();
-    row["build_cpu_seconds"] = is_built ? Json(sum.build_nanos * 1e-9) : Json();
-    return row;
+    return {{"column_family", family_.name},
+            {"policy", policy},
+            {"bits_per_key", sum.BitsPerKey()},
+            {"predicted_fpr", OrNull(sum.PredictedRate())},
+            {"measured_fpr", OrNull(sum.in_vain > 0, sum.FalsePositiveRate())},
+            {"blocks_per_op", Ratio(sum.blocks, report_.replayed)},
+            {"asked_in_vain_per_op", Ratio(sum.in_vain, report_.replayed)},
+            {"keys", static_cast<uint64_t>(sum.keys)},
+            {"filter_bytes", static_cast<uint64_t>(sum.filter_bytes)},
+            {"filter_size", PrintedBytes(sum.filter_bytes)},
+            {"build_ns_per_key", OrNull(is_built, sum.build_nanos / sum.keys)},
+            {"build_memory_bytes", OrNull(is_built, sum.build_memory)},
+            {"build_memory", OrNull(is_built, PrintedBytes(sum.build_memory))},
+            {"build_cpu_seconds", OrNull(is_built, sum.build_nanos * 1e-9)}};
   }
 
   // What the results leave out or assume. `missing` files do not exist although
@@ -516,7 +509,7 @@ class Advise : public Command {
       Json row = {{"row", "policy"}};
       row.update(RowOf(result.name, result.all));
       row["filter_ns_per_op"] = result.asking_nanos_per_read;
-      row["saved_per_bit"] = saved[i] == -1 ? Json() : Json(saved[i]);
+      row["saved_per_bit"] = OrNull(saved[i] != -1, saved[i]);
       rows.push_back(std::move(row));
     }
     out().Table(kPolicyColumns, rows);

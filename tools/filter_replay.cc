@@ -52,10 +52,7 @@ std::vector<bool> ChooseFiles(const std::vector<TargetFile>& files,
   for (size_t i = 0; i < by_size.size(); i++) {
     const std::vector<uint32_t>& of_level = by_size[i];
     const uint64_t share = left / (by_size.size() - i);
-    const uint64_t all = bytes(of_level);
-    const double fraction =
-        std::min(1.0, static_cast<double>(share) /
-                          static_cast<double>(std::max<uint64_t>(all, 1)));
+    const double fraction = std::min(1.0, Ratio(share, bytes(of_level)));
     const auto wanted = std::max<size_t>(
         1,
         static_cast<size_t>(fraction * static_cast<double>(of_level.size())));
@@ -108,9 +105,7 @@ void ExtrapolateToAllFiles(std::map<int, ReplaySum>* levels) {
   for (const auto& [level, sum] : *levels) built.Add(sum);
   for (auto& [level, sum] : *levels) {
     const ReplaySum& like = sum.built_bytes > 0 ? sum : built;
-    const double more =
-        static_cast<double>(sum.bytes) /
-        static_cast<double>(std::max<uint64_t>(like.built_bytes, 1));
+    const double more = Ratio(sum.bytes, like.built_bytes);
     const double keys = more * like.keys;
     const double filter_bytes = more * like.filter_bytes;
     const double build_nanos = more * like.build_nanos;
@@ -187,12 +182,9 @@ class Contestant {
       result.levels[files_[i].level].Add(sums[i]);
     }
     ExtrapolateToAllFiles(&result.levels);
-    const auto replayed =
-        static_cast<double>(std::max<uint64_t>(reads_.count, 1));
     result.asking_nanos_per_read =
-        static_cast<double>(asking_nanos_) /
-        static_cast<double>(std::max<uint64_t>(asked_, 1)) *
-        static_cast<double>(all_asked) / replayed;
+        Ratio(Ratio(asking_nanos_, asked_) * static_cast<double>(all_asked),
+              reads_.count);
 
     for (uint32_t read = 0; read < reads_.reads.size(); read++) {
       const auto [begin, end] = reads_.QuestionsOf(read);
@@ -211,7 +203,7 @@ class Contestant {
       }
     }
     for (const auto& [level, sum] : result.levels) result.all.Add(sum);
-    result.blocks_per_read = static_cast<double>(result.all.blocks) / replayed;
+    result.blocks_per_read = Ratio(result.all.blocks, reads_.count);
     return result;
   }
 
@@ -306,8 +298,7 @@ class Contestant {
         if (found.asked == 0) continue;
         if (distance >= 0 && std::abs(other - level) >= distance) continue;
         distance = std::abs(other - level);
-        share = static_cast<double>(found.answered) /
-                static_cast<double>(found.asked);
+        share = Ratio(found.answered, found.asked);
       }
       return share;
     };
@@ -628,15 +619,6 @@ void ReplaySum::Add(const ReplaySum& other) {
   blocks += other.blocks;
   predicted += other.predicted;
   predicting += other.predicting;
-}
-
-double ReplaySum::FalsePositiveRate() const {
-  return static_cast<double>(false_positives) /
-         static_cast<double>(std::max<uint64_t>(in_vain, 1));
-}
-
-double ReplaySum::PredictedRate() const {
-  return predicting == 0 ? -1 : predicted / static_cast<double>(predicting);
 }
 
 Status ReplayReads(const TargetFamily& family,

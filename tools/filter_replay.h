@@ -26,6 +26,7 @@
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "table/filter_trial.h"
+#include "tools/output.h"
 #include "tools/read_truth.h"
 #include "tools/reads.h"
 #include "tools/target.h"
@@ -46,10 +47,7 @@ struct ReplayKind {
   uint64_t reads = 0;
   uint64_t blocks = 0;
 
-  double BlocksPerRead() const {
-    return static_cast<double>(blocks) /
-           static_cast<double>(reads > 0 ? reads : 1);
-  }
+  double BlocksPerRead() const { return Ratio(blocks, reads); }
 };
 
 // Which reads are replayed, and what they ask. Not changed once it has been
@@ -166,9 +164,11 @@ struct ReplaySum {
   void Add(const ReplaySum& other);
 
   double BitsPerKey() const { return keys > 0 ? 8 * filter_bytes / keys : 0; }
-  double FalsePositiveRate() const;
+  double FalsePositiveRate() const { return Ratio(false_positives, in_vain); }
   // Negative if no filter predicts a rate.
-  double PredictedRate() const;
+  double PredictedRate() const {
+    return predicting == 0 ? -1 : Ratio(predicted, predicting);
+  }
 };
 
 struct ReplayResult {

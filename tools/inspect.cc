@@ -55,13 +55,9 @@ struct Sum {
     (*row)["filter_bytes"] = filter_bytes;
     (*row)["filter_size"] = PrintedBytes(filter_bytes);
     (*row)["bits_per_key"] =
-        filtered_keys == 0 ? Json()
-                           : Json(8.0 * static_cast<double>(filter_bytes) /
-                                  static_cast<double>(filtered_keys));
+        OrNull(filtered_keys > 0, 8 * Ratio(filter_bytes, filtered_keys));
     (*row)["predicted_fpr"] =
-        predicting_keys == 0
-            ? Json()
-            : Json(predicted / static_cast<double>(predicting_keys));
+        OrNull(predicting_keys > 0, Ratio(predicted, predicting_keys));
   }
 };
 
@@ -90,39 +86,29 @@ const std::vector<Column> kSumColumns = {
     {"predicted_fpr", "predicted FPR", 5},
 };
 
-Json RowOf(const TargetFamily& family, const TargetFile& file) {
-  Json row;
-  row["column_family"] = family.name;
-  row["file"] = file.name;
-  row["level"] = OrNull(file.level);
-  row["bytes"] = file.bytes;
-  row["size"] = PrintedBytes(file.bytes);
-  return row;
-}
-
-void AddFacts(const FileFacts& facts, Json* row) {
+// The fields about a file that can be read.
+Json FactsOf(const FileFacts& facts) {
   const FilterReport& report = facts.report;
-  (*row)["keys"] = facts.keys;
-  (*row)["entries"] = facts.entries;
-  (*row)["kind"] = facts.kind;
-  (*row)["design"] = report.design;
-  (*row)["basis"] = report.basis;
+  const bool is_designed = !report.basis.empty();
   const std::string price = PropertyText(
       facts.file().table()->GetTableProperties()->user_collected_properties,
       kPriceProperty);
-  (*row)["false_positive_price"] =
-      report.basis.empty() || price.empty() ? Json() : Json(price);
-  (*row)["samples"] = report.basis.empty() ? Json() : Json(report.samples);
-  (*row)["filter_bytes"] = facts.filter_bytes;
-  (*row)["bits_per_key"] =
-      facts.filter_bytes == 0 ? Json() : Json(facts.bits_per_key());
-  (*row)["predicted_fpr"] = OrNull(report.predicted_fpr);
-  (*row)["model_micros"] =
-      report.basis.empty() ? Json() : Json(report.model_micros);
   const FilterBlock* const filter = facts.filter();
-  (*row)["parts"] =
-      filter == nullptr ? Json() : Json(filter->directory().parts().size());
-  (*row)["unfiltered"] = facts.unfiltered;
+  return {
+      {"keys", facts.keys},
+      {"entries", facts.entries},
+      {"kind", facts.kind},
+      {"design", report.design},
+      {"basis", report.basis},
+      {"false_positive_price", OrNull(is_designed && !price.empty(), price)},
+      {"samples", OrNull(is_designed, report.samples)},
+      {"filter_bytes", facts.filter_bytes},
+      {"bits_per_key", OrNull(facts.filter_bytes > 0, facts.bits_per_key())},
+      {"predicted_fpr", OrNull(report.predicted_fpr)},
+      {"model_micros", OrNull(is_designed, report.model_micros)},
+      {"parts",
+       filter == nullptr ? Json() : Json(filter->directory().parts().size())},
+      {"unfiltered", facts.unfiltered}};
 }
 
 constexpr Command::Text kInspect = {
@@ -190,10 +176,14 @@ class Inspect : public Command {
   // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
   Json LookAt(const TargetFamily& family, const TargetFile& file,
               std::unique_ptr<FileFacts>* facts) {
-    Json row = RowOf(family, file);
+    Json row = {{"column_family", family.name},
+                {"file", file.name},
+                {"level", OrNull(file.level)},
+                {"bytes", file.bytes},
+                {"size", PrintedBytes(file.bytes)}};
     const Status read = FileFacts::Read(family, file, facts);
     if (read.ok()) {
-      AddFacts(**facts, &row);
+      row.update(FactsOf(**facts));
       row["prefixes"] =
           (*facts)->kind == "SuRF"
               ? ""

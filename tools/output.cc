@@ -228,16 +228,14 @@ std::string PrintedSeconds(double seconds) {
 
 double SecondsLeft(uint64_t done, uint64_t total, double seconds) {
   if (done == 0) return -1;
-  return seconds * static_cast<double>(total - std::min(done, total)) /
-         static_cast<double>(done);
+  return seconds * Ratio(total - std::min(done, total), done);
 }
 
 std::string PrintedProgress(uint64_t done, uint64_t total, double seconds) {
   if (total == 0) return "beginning";
-  const double share = static_cast<double>(done) / static_cast<double>(total);
-  std::string text =
-      Format("%s of %s, %.0f %%", PrintedBytes(done).c_str(),
-             PrintedBytes(total).c_str(), 100 * std::min(share, 1.0));
+  std::string text = Format("%s of %s, %.0f %%", PrintedBytes(done).c_str(),
+                            PrintedBytes(total).c_str(),
+                            100 * std::min(Ratio(done, total), 1.0));
   const double left = SecondsLeft(done, total, seconds);
   if (left >= 0) text += ", about " + PrintedSeconds(left) + " left";
   return text;

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
@@ -81,6 +82,18 @@ std::string AbsolutePath(const std::string& path);
 template <typename T>
 Json OrNull(T number) {
   return number < 0 ? Json() : Json(number);
+}
+
+// A value, or null if it is not known.
+template <typename T>
+Json OrNull(bool known, const T& value) {
+  return known ? Json(value) : Json();
+}
+
+// How much of `a` there is for each `b`, of which at least one counts.
+template <typename A, typename B>
+double Ratio(A a, B b) {
+  return static_cast<double>(a) / std::max(static_cast<double>(b), 1.0);
 }
 
 // A number of bytes, such as 1.5 MB; a MB is 2^20 bytes.

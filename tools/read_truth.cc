@@ -402,9 +402,7 @@ Status FindTruth(const TargetFamily& family,
     const Status s = Search(&runs, reads[read], read)
                          .Run(&truth->questions, &truth->ends[read]);
     if (!s.ok()) return s;
-    if (i % 256 == 0) {
-      progress(static_cast<double>(i) / static_cast<double>(order.size()));
-    }
+    if (i % 256 == 0) progress(Ratio(i, order.size()));
   }
   std::stable_sort(
       truth->questions.begin(), truth->questions.end(),

@@ -317,9 +317,7 @@ class Rollback : public Command {
                   totals.files_rewritten, totals.files,
                   PrintedBytes(totals.bytes_rewritten).c_str(),
                   PrintedBytes(speed).c_str(),
-                  PrintedSeconds(static_cast<double>(totals.bytes_rewritten) /
-                                 static_cast<double>(speed))
-                      .c_str(),
+                  PrintedSeconds(Ratio(totals.bytes_rewritten, speed)).c_str(),
                   PrintedBytes(totals.largest).c_str());
   }
 

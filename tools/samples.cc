@@ -380,8 +380,7 @@ class Samples : public Command {
       Json row;
       row["column_family"] = column_family;
       row["ranges"] = ranges;
-      row["share"] =
-          static_cast<double>(ranges) / static_cast<double>(shapes.ranges);
+      row["share"] = Ratio(ranges, shapes.ranges);
       row[shapes.numbers ? "span_log2" : "shared_bytes"] = length;
       if (shapes.numbers) {
         row["values"] =

@@ -147,9 +147,7 @@ void CheckFile(const Target& target, ReadMeter* meter, FileCheck* check) {
   if (opened.ok()) {
     check->filter_kind = facts->kind;
     KeyCheck& keys = check->keys.emplace();
-    const double bytes_of_key =
-        static_cast<double>(file.bytes) /
-        static_cast<double>(std::max<uint64_t>(facts->entries, 1));
+    const double bytes_of_key = Ratio(file.bytes, facts->entries);
     const auto report = [&](uint64_t read) {
       const uint64_t bytes = std::min(
           left,
