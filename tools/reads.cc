@@ -175,19 +175,10 @@ Status CheckHeader(const std::string& file, const std::string& record) {
 }  // namespace
 
 const char* ToString(ReadKind kind) {
-  switch (kind) {
-    case ReadKind::kGet:
-      return "gets";
-    case ReadKind::kClosedSeek:
-      return "closed seeks";
-    case ReadKind::kOpenSeek:
-      return "open seeks";
-    case ReadKind::kClosedSeekForPrev:
-      return "closed seeks backwards";
-    case ReadKind::kOpenSeekForPrev:
-      return "open seeks backwards";
-  }
-  return "unknown";
+  constexpr const char* kNames[kReadKinds] = {
+      "gets", "closed seeks", "open seeks", "closed seeks backwards",
+      "open seeks backwards"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 Status ReadQueries(const std::string& file, std::ostream& err,
