@@ -329,8 +329,8 @@ std::vector<std::string> DifferentLines(const std::string& old_text,
 }
 
 void PrintRewritten(const std::string& column_family, const Json& result,
-                    const std::vector<Column>& columns, bool dry_run,
-                    const std::string& more, Output* output) {
+                    bool judged, bool dry_run, const std::string& more,
+                    Output* output) {
   output->Line("Column family " + PrintedName(column_family));
   std::vector<Json> rows;
   for (const Json& file : result["files"]) {
@@ -345,6 +345,15 @@ void PrintRewritten(const std::string& column_family, const Json& result,
     row["old_fpr"] = file.value("old_fpr", Json());
     row["new_fpr"] = file.value("new_fpr", Json());
     rows.push_back(std::move(row));
+  }
+  std::vector<Column> columns = {{"file", "file"},
+                                 {"level", "level"},
+                                 {"size", "size"},
+                                 {"outcome", "outcome"}};
+  if (judged) {
+    columns.insert(columns.end(), {{"queries", "queries"},
+                                   {"old_fpr", "old FPR", 5},
+                                   {"new_fpr", "new FPR", 5}});
   }
   output->Table(columns, rows);
   for (const Json& row : rows) {

@@ -110,11 +110,12 @@ Status ReadLatestOptions(const std::string& path, Env* env, std::string* text);
 std::vector<std::string> DifferentLines(const std::string& old_text,
                                         const std::string& new_text);
 
-// Prints what became of the files of a column family that is open, and the
-// sums, of which `more` has the rest of the line. `result` is a RefreshResult,
-// as its ToJson() has it.
+// Prints what became of the files of a column family that is open, with the
+// rates of their filters if they are `judged`, and the sums, of which `more`
+// has the rest of the line. `result` is a RefreshResult, as its ToJson() has
+// it.
 void PrintRewritten(const std::string& column_family, const Json& result,
-                    const std::vector<Column>& columns, bool dry_run,
-                    const std::string& more, Output* output);
+                    bool judged, bool dry_run, const std::string& more,
+                    Output* output);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

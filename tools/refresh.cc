@@ -28,13 +28,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const std::vector<Column> kFileColumns = {
-    {"file", "file"},          {"level", "level"},
-    {"size", "size"},          {"outcome", "outcome"},
-    {"queries", "queries"},    {"old_fpr", "old FPR", 5},
-    {"new_fpr", "new FPR", 5},
-};
-
 // The number of samples with which the DB would be opened.
 size_t CountSamples(const TargetFamily& family) {
   const std::shared_ptr<SampleStore> store = family.samples();
@@ -142,7 +135,7 @@ class Refresh : public Command {
     if (s.ok()) s = SetOptions();
     std::vector<std::string> families;
     if (s.ok()) s = Choose(&families);
-    if (s.ok() && !live_.live()) s = Open();
+    if (s.ok() && !live_.live) s = Open();
     if (s.ok()) s = RefreshAll(families);
     return s.ok() && opened_ != nullptr ? opened_->Close() : s;
   }
@@ -151,14 +144,14 @@ class Refresh : public Command {
   // itself. Returns InvalidArgument if there is none, or if --samples could
   // apply to several.
   Status Choose(std::vector<std::string>* families) const {
-    if (live_.live() && !samples_.empty()) {
+    if (live_.live && !samples_.empty()) {
       return Status::InvalidArgument(
           "--samples and --live do not go together: the process that has the "
           "DB open uses its own samples");
     }
     std::string why;
     for (const TargetFamily& family : target_.families()) {
-      if (live_.live()) {
+      if (live_.live) {
         families->push_back(family.name);
         continue;
       }
@@ -200,7 +193,7 @@ class Refresh : public Command {
   // Completes the options by the flags that are text.
   Status SetOptions() {
     // What is not asked of another process is limited by its application alone.
-    if (live_.live()) {
+    if (live_.live) {
       options_.max_parallel_rewrites = RefreshOptions::kMaxParallelRewrites;
       options_.payback_seconds = RefreshOptions::kMaxPaybackSeconds;
     }
@@ -247,8 +240,8 @@ class Refresh : public Command {
         }
         return !interrupt.requested();
       };
-      s = live_.live() ? RefreshLive(family, options, watch, &result)
-                       : RefreshHere(family, options, watch, &result);
+      s = live_.live ? RefreshLive(family, options, watch, &result)
+                     : RefreshHere(family, options, watch, &result);
       progress.Clear();
       if (!s.ok() && (!result.is_object() || result["files"].empty())) {
         // Nothing was done, perhaps for a reason that other families do not
@@ -256,11 +249,11 @@ class Refresh : public Command {
         const bool is_answer =
             s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
         if (families.size() == 1 || interrupt.requested() || s.IsIncomplete() ||
-            (live_.live() && !is_answer)) {
+            (live_.live && !is_answer)) {
           return s;
         }
         err() << "left out: column family " << PrintedName(family) << ": "
-              << (live_.live() ? s.getState() : s.ToString()) << '\n';
+              << (live_.live ? s.getState() : s.ToString()) << '\n';
         continue;
       }
       any = true;
@@ -364,7 +357,7 @@ class Refresh : public Command {
     }
     const auto samples = result["samples"].get<uint64_t>();
     PrintRewritten(
-        column_family, result, kFileColumns, options_.dry_run,
+        column_family, result, /*judged=*/true, options_.dry_run,
         "; " + PrintedBytes(result["bytes_read"].get<uint64_t>()) + " read; " +
             (samples == 0 ? "no samples, so judged by generated queries"
                           : Format("judged by %" PRIu64 " samples", samples)),

@@ -26,13 +26,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const std::vector<Column> kFileColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"size", "size"},
-    {"outcome", "outcome"},
-};
-
 // The speed of an estimate before anything has been rewritten.
 constexpr uint64_t kUsualBytesPerSecond = 100 << 20;
 
@@ -248,26 +241,17 @@ class Rollback : public Command {
 
   // Gives the chosen column families their policies under their present tables,
   // as files are rewritten, or the tables that they end with.
-  OpenedDB::Adjust WhileRewriting() const {
-    return [this](ColumnFamilyDescriptor* family) {
-      const RolledBackFamily* const chosen = Find(family->name);
-      if (chosen == nullptr || chosen->policy == nullptr) return;
-      GiveFilterPolicy(chosen->policy,
-                       chosen->target->is_under_protean()
-                           ? ProteanTableFactory::kClassName()
-                           : TableFactory::kBlockBasedTableName(),
-                       &family->options);
-    };
-  }
-
-  OpenedDB::Adjust AtTheEnd() const {
-    return [this](ColumnFamilyDescriptor* family) {
+  OpenedDB::Adjust Adjust(bool at_the_end) const {
+    return [this, at_the_end](ColumnFamilyDescriptor* family) {
       const RolledBackFamily* const chosen = Find(family->name);
       if (chosen == nullptr) return;
-      if (chosen->kept != nullptr) {
+      if (at_the_end && chosen->kept != nullptr) {
         family->options.table_factory = chosen->kept;
-      } else {
-        GiveFilterPolicy(chosen->policy, TableFactory::kBlockBasedTableName(),
+      } else if (at_the_end || chosen->policy != nullptr) {
+        GiveFilterPolicy(chosen->policy,
+                         !at_the_end && chosen->target->is_under_protean()
+                             ? ProteanTableFactory::kClassName()
+                             : TableFactory::kBlockBasedTableName(),
                          &family->options);
       }
     };
@@ -289,7 +273,7 @@ class Rollback : public Command {
       if (progress != nullptr) {
         progress->Clear();
         PrintRewritten(name, Json::parse(result.ToJson(), nullptr, false),
-                       kFileColumns, options.dry_run, /*more=*/"", &out());
+                       /*judged=*/false, options.dry_run, /*more=*/"", &out());
       }
       if (!s.ok()) return s;
     }
@@ -301,7 +285,7 @@ class Rollback : public Command {
     std::unique_ptr<OpenedDB> opened;
     const Status s =
         OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/false,
-                       &opened, WhileRewriting());
+                       &opened, Adjust(/*at_the_end=*/false));
     RefreshOptions dry;
     dry.dry_run = true;
     return s.ok() ? ReplaceAll(*opened, dry, progress, totals) : s;
@@ -324,7 +308,7 @@ class Rollback : public Command {
   Status RewriteAll(const Totals& estimated, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
     Status s = OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/true,
-                              &opened, WhileRewriting());
+                              &opened, Adjust(/*at_the_end=*/false));
     if (!s.ok()) return s;
     const Interrupt interrupt;
     Progress progress(err());
@@ -362,7 +346,7 @@ class Rollback : public Command {
     for (const RolledBackFamily& family : families_) {
       row["column_families"].push_back(family.target->name);
     }
-    Status s = ChangeOptions(target_, AtTheEnd(), row, &out());
+    Status s = ChangeOptions(target_, Adjust(/*at_the_end=*/true), row, &out());
     for (const RolledBackFamily& family : families_) {
       const std::string kept = KeptFile(target_, *family.target);
       if (s.ok() && target_.env()->FileExists(kept).ok()) {
