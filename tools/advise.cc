@@ -11,11 +11,9 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
-#include "table/protean_table_factory.h"
 #include "tools/advice.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"

@@ -9,8 +9,6 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/opened_db.h"

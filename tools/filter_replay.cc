@@ -14,7 +14,6 @@
 
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/seek_backoff.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/system_clock.h"
 #include "table/filter_trial.h"
 #include "table/seek/seek_decision.h"

@@ -15,7 +15,6 @@
 
 #pragma once
 
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,7 +24,6 @@
 
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
-#include "table/filter_trial.h"
 #include "tools/output.h"
 #include "tools/read_truth.h"
 #include "tools/reads.h"

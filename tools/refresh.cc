@@ -11,12 +11,9 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/query_file.h"
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
-#include "rocksdb/table.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
 #include "tools/opened_db.h"

@@ -12,7 +12,6 @@
 //  beforehand about the first key of each run, and the markers of the files
 //  that were asked before, and the search is replayed from the answers.
 
-#include <algorithm>
 #include <map>
 #include <numeric>
 

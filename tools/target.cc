@@ -6,7 +6,6 @@
 #include <functional>
 #include <map>
 
-#include "db/dbformat.h"
 #include "file/filename.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/protean_filter_policy.h"
