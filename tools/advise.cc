@@ -36,18 +36,12 @@ const std::vector<std::string> kPoliciesForGets = {
     "{id=protean.Proteus;bits_per_key=16;point_lookups_use_whole_keys=true}",
     "{id=protean.Proteus;bits_per_key=20;point_lookups_use_whole_keys=true}"};
 
-// The progress of a step.
-class Step {
- public:
-  Step(std::ostream& err, const char* what) : line_(err), what_(what) {}
-  void Show(double done) {
-    if (line_.IsDue()) line_.Show(Format("%s: %.0f %%", what_, 100 * done));
-  }
-
- private:
-  Progress line_;
-  const char* const what_;
-};
+// Shows the progress of a step.
+ReportShare ShowShareOf(const char* step, Progress* line) {
+  return [=](double done) {
+    if (line->IsDue()) line->Show(Format("%s: %.0f %%", step, 100 * done));
+  };
+}
 
 // The change from `before` to `now` in words.
 std::string Saving(double before, double now) {
@@ -348,9 +342,10 @@ class Advise : public Command {
     if (!s.ok()) return s;
     reads_seen_ = sample.seen();
     reads_ = sample.Take();
-    Step step(err(), "looking up what the reads find");
-    return FindTruth(
-        family_, reads_, [&](double done) { step.Show(done); }, &truth_);
+    Progress line(err());
+    return FindTruth(family_, reads_,
+                     ShowShareOf("looking up what the reads find", &line),
+                     &truth_);
   }
 
   Status SaveSamples() {
@@ -366,10 +361,10 @@ class Advise : public Command {
   // Builds the filters of the candidates, and replays the reads.
   Status Replay() {
     const Interrupt interrupt;
-    Step step(err(), "building filters");
+    Progress line(err());
     return ReplayReads(
         family_, reads_, truth_, candidates_, max_bytes_,
-        [&](double share) { step.Show(share); },
+        ShowShareOf("building filters", &line),
         [&] { return interrupt.requested(); }, &report_);
   }
 

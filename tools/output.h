@@ -38,9 +38,6 @@ class Output {
  public:
   Output(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {}
 
-  // Returns true if programs read what is printed.
-  bool as_json() const { return as_json_; }
-
   // Prints a line for people only.
   void Line(const std::string& text = "");
 
@@ -149,6 +146,12 @@ class Progress {
   bool IsDue() const {
     return watched_ && std::chrono::steady_clock::now() >= due_;
   }
+  // The time since this object was made.
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         begin_)
+        .count();
+  }
   // Replaces the line by `text`, which must fit into a line.
   void Show(const std::string& text);
   // Clears the line, so that something else can be printed.
@@ -159,6 +162,8 @@ class Progress {
   const bool watched_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point due_;
+  const std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
 };
 
 // While an Interrupt exists, the first SIGINT is only noted, and so is the

@@ -4,7 +4,6 @@
 //  RocksDB's own table and filters.
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <memory>
 #include <string>
@@ -312,7 +311,6 @@ class Rollback : public Command {
     if (!s.ok()) return s;
     const Interrupt interrupt;
     Progress progress(err());
-    const auto begin = std::chrono::steady_clock::now();
     uint64_t next_line = estimated.bytes_rewritten / 10;
     RefreshOptions options = options_;
     options.progress = [&](const RefreshProgress& at) {
@@ -320,11 +318,9 @@ class Rollback : public Command {
       const bool line_is_due =
           !progress.watched() && done > 0 && done >= next_line;
       if (progress.IsDue() || line_is_due) {
-        const std::chrono::duration<double> elapsed =
-            std::chrono::steady_clock::now() - begin;
         const std::string text =
-            "rewritten " +
-            PrintedProgress(done, estimated.bytes_rewritten, elapsed.count());
+            "rewritten " + PrintedProgress(done, estimated.bytes_rewritten,
+                                           progress.seconds());
         progress.Show(text);
         if (line_is_due) err() << text << std::endl;
         if (line_is_due) next_line = done + estimated.bytes_rewritten / 10;

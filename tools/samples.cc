@@ -33,18 +33,6 @@ const std::vector<Column> kShapeColumns = {
     {"share", "share", 4},
 };
 
-struct QueryShapes {
-  uint64_t points = 0;
-  uint64_t ranges = 0;
-  // Whether the bounds of all ranges have the same length, of at most 8 bytes;
-  // they are then taken for big-endian numbers.
-  bool numbers = false;
-  // If `numbers`: for each k, the number of ranges that span at least 2^k but
-  // fewer than 2^(k+1) values. Otherwise: for each length, the number of ranges
-  // whose bounds have a common prefix of that length in bytes.
-  std::map<uint64_t, uint64_t> lengths;
-};
-
 uint64_t NumberOf(const std::string& bytes) {
   uint64_t number = 0;
   for (const char c : bytes) number = number << 8 | static_cast<uint8_t>(c);
@@ -53,7 +41,8 @@ uint64_t NumberOf(const std::string& bytes) {
 
 bool IsPoint(const SampleQuery& query) { return query.lo == query.hi; }
 
-// Returns true if the bounds of all ranges are numbers of one length.
+// Returns true if the bounds of all ranges have the same length, of at most 8
+// bytes; they are then taken for big-endian numbers.
 bool AreNumbers(const std::vector<SampleQuery>& queries) {
   constexpr size_t kMaxLength = 8;
   size_t length = 0;
@@ -66,30 +55,6 @@ bool AreNumbers(const std::vector<SampleQuery>& queries) {
     }
   }
   return length > 0;
-}
-
-QueryShapes ShapesOf(const std::vector<SampleQuery>& queries) {
-  QueryShapes shapes;
-  shapes.numbers = AreNumbers(queries);
-  for (const SampleQuery& query : queries) {
-    if (IsPoint(query)) {
-      shapes.points++;
-      continue;
-    }
-    shapes.ranges++;
-    if (!shapes.numbers) {
-      shapes.lengths[Slice(query.lo).difference_offset(query.hi)]++;
-      continue;
-    }
-    const uint64_t distance = NumberOf(query.hi) - NumberOf(query.lo);
-    // A range of all 2^64 values counts as one less, since 2^64 does not fit.
-    const uint64_t values =
-        query.hi_inclusive && distance < std::numeric_limits<uint64_t>::max()
-            ? distance + 1
-            : distance;
-    shapes.lengths[FloorLog2(values)]++;
-  }
-  return shapes;
 }
 
 // Merges lists of samples, each of which is ordered from oldest to newest.
@@ -358,31 +323,52 @@ class Samples : public Command {
         " needs --column_family=NAME; the DB's column families: " + names);
   }
 
+  // Prints the number of points and ranges, and the lengths of the ranges.
   void ShowShapes(const std::string& column_family, const std::string& file,
                   const std::vector<SampleQuery>& queries) const {
-    const QueryShapes shapes = ShapesOf(queries);
+    const bool numbers = AreNumbers(queries);
+    uint64_t ranges = 0;
+    // If `numbers`: for each k, the number of ranges that span at least 2^k but
+    // fewer than 2^(k+1) values. Otherwise: for each length, the number of
+    // ranges whose bounds have a common prefix of that length in bytes.
+    std::map<uint64_t, uint64_t> lengths;
+    for (const SampleQuery& query : queries) {
+      if (IsPoint(query)) continue;
+      ranges++;
+      if (!numbers) {
+        lengths[Slice(query.lo).difference_offset(query.hi)]++;
+        continue;
+      }
+      uint64_t values = NumberOf(query.hi) - NumberOf(query.lo);
+      // A range of all 2^64 values counts as one less, since 2^64 does not fit.
+      if (query.hi_inclusive && values < std::numeric_limits<uint64_t>::max()) {
+        values++;
+      }
+      lengths[FloorLog2(values)]++;
+    }
+    const uint64_t points = queries.size() - ranges;
     out().Line((column_family.empty()
                     ? ""
                     : "Column family " + PrintedName(column_family) + ": ") +
                file);
     out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
-                      queries.size(), shapes.points, shapes.ranges));
+                      queries.size(), points, ranges));
     Json totals;
     totals["column_family"] = column_family;
     totals["samples_file"] = file;
     totals["samples"] = queries.size();
-    totals["points"] = shapes.points;
-    totals["ranges"] = shapes.ranges;
+    totals["points"] = points;
+    totals["ranges"] = ranges;
     out().Row(totals);
 
     std::vector<Json> rows;
-    for (const auto& [length, ranges] : shapes.lengths) {
+    for (const auto& [length, count] : lengths) {
       Json row;
       row["column_family"] = column_family;
-      row["ranges"] = ranges;
-      row["share"] = Ratio(ranges, shapes.ranges);
-      row[shapes.numbers ? "span_log2" : "shared_bytes"] = length;
-      if (shapes.numbers) {
+      row["ranges"] = count;
+      row["share"] = Ratio(count, ranges);
+      row[numbers ? "span_log2" : "shared_bytes"] = length;
+      if (numbers) {
         row["values"] =
             Format("2^%" PRIu64 " to 2^%" PRIu64, length, length + 1);
       }
@@ -399,14 +385,6 @@ class Samples : public Command {
   std::string output_;
   uint64_t max_ = 0;
 };
-
-// ---- show ----
-
-// ---- export, import ----
-
-// ---- merge ----
-
-// ---- save ----
 
 }  // namespace
 

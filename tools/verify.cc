@@ -3,9 +3,9 @@
 //  protean verify: checks that filters find what their files hold.
 
 #include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -94,38 +94,12 @@ FileStatus StatusOfTable(const FileFacts& facts, const KeyCheck& check) {
           "policy, or of an unknown prefix extractor"};
 }
 
-// Counts the keys and bytes that all threads have read, and shows how far that
-// is, and how fast.
-class ReadMeter {
- public:
-  ReadMeter(uint64_t total_bytes, Progress* progress)
-      : total_bytes_(total_bytes), progress_(*progress) {}
-
-  void Count(uint64_t keys, uint64_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    keys_ += keys;
-    bytes_ += bytes;
-    if (!progress_.IsDue()) return;
-    const std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - begin_;
-    progress_.Show(PrintedProgress(bytes_, total_bytes_, elapsed.count()) +
-                   Format("; %" PRIu64 " keys, %.1f M/s", keys_,
-                          static_cast<double>(keys_) / 1e6 / elapsed.count()));
-  }
-
- private:
-  const std::chrono::steady_clock::time_point begin_ =
-      std::chrono::steady_clock::now();
-  const uint64_t total_bytes_;
-  std::mutex mutex_;
-  Progress& progress_;
-  uint64_t keys_ = 0;
-  uint64_t bytes_ = 0;
-};
+// Called with the keys and bytes that have been read. Thread safe.
+using CountRead = std::function<void(uint64_t keys, uint64_t bytes)>;
 
 // Reads the keys of a file and asks its filter about them. May be called for
 // several files at a time.
-void CheckFile(const Target& target, ReadMeter* meter, FileCheck* check) {
+void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
   const TargetFamily& family = *check->family;
   const TargetFile& file = *check->file;
   std::unique_ptr<FileFacts> facts;
@@ -153,7 +127,7 @@ void CheckFile(const Target& target, ReadMeter* meter, FileCheck* check) {
           left,
           static_cast<uint64_t>(bytes_of_key * static_cast<double>(read)));
       left -= bytes;
-      meter->Count(read, bytes);
+      count(read, bytes);
     };
     const Status read = WithoutExceptions([&] {
       keys = CheckKeys(*facts, family, report);
@@ -162,7 +136,7 @@ void CheckFile(const Target& target, ReadMeter* meter, FileCheck* check) {
     keys.data = read;
     check->status = StatusOfTable(*facts, keys);
   }
-  meter->Count(0, left);
+  count(0, left);
 }
 
 // ---- What is printed ----
@@ -403,12 +377,23 @@ class Verify : public Command {
         bytes += file.bytes;
       }
     }
-    {
-      Progress progress(err());
-      ReadMeter meter(bytes, &progress);
-      InParallel(checks.size(),
-                 [&](size_t i) { CheckFile(target_, &meter, &checks[i]); });
-    }
+    Progress progress(err());
+    std::mutex mutex;
+    uint64_t keys_read = 0;
+    uint64_t bytes_read = 0;
+    const CountRead count = [&](uint64_t more_keys, uint64_t more_bytes) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      keys_read += more_keys;
+      bytes_read += more_bytes;
+      if (!progress.IsDue()) return;
+      const double seconds = progress.seconds();
+      progress.Show(PrintedProgress(bytes_read, bytes, seconds) +
+                    Format("; %" PRIu64 " keys, %.1f M/s", keys_read,
+                           static_cast<double>(keys_read) / 1e6 / seconds));
+    };
+    InParallel(checks.size(),
+               [&](size_t i) { CheckFile(target_, count, &checks[i]); });
+    progress.Clear();
     for (const TargetFamily& family : target_.families()) Print(family, checks);
     uint64_t gone = 0;
     for (const FileCheck& check : checks) {
