@@ -54,12 +54,6 @@ const ReplayKind* AbsentGets(const ReplayResult& result) {
   return nullptr;
 }
 
-double LimitUse::Share() const {
-  if (allowed == AdviceLimits::kNoLimit) return 0;
-  if (allowed > 0) return needs / allowed;
-  return needs > 0 ? AdviceLimits::kNoLimit : 1;
-}
-
 std::string LimitUse::Text() const {
   if (flag == "max_get_blocks") {
     return Format("needs %.4f blocks for a Get of an absent key, but --%s=%g",

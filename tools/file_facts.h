@@ -37,7 +37,12 @@ class FileFacts {
   // An iterator over the file that asks no filter. With `keys_only`, it may
   // only be asked for keys (allow_unprepared_value).
   std::unique_ptr<InternalIterator> NewIterator(const ReadOptions& options,
-                                                bool keys_only) const;
+                                                bool keys_only) const {
+    return std::unique_ptr<InternalIterator>(file().table()->NewIterator(
+        options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/true, TableReaderCaller::kUncategorized,
+        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/keys_only));
+  }
 
   // "Proteus", "SuRF", "none", or the name of the policy of RocksDB that made
   // the filter, such as "bloomfilter".

@@ -245,14 +245,6 @@ Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
   return s;
 }
 
-ColumnFamilyHandle* OpenedDB::Find(const std::string& column_family) const {
-  const auto found = std::find_if(handles_.begin(), handles_.end(),
-                                  [&column_family](ColumnFamilyHandle* handle) {
-                                    return handle->GetName() == column_family;
-                                  });
-  return found == handles_.end() ? nullptr : *found;
-}
-
 Status OpenedDB::Close() {
   if (db_ == nullptr) return Status::OK();
   for (ColumnFamilyHandle* handle : handles_) {
@@ -263,8 +255,6 @@ Status OpenedDB::Close() {
   db_.reset();
   return s;
 }
-
-OpenedDB::~OpenedDB() { Close().PermitUncheckedError(); }
 
 Status CheckForWriting(const Target& target, const std::string& while_open) {
   Status s = target.CheckForWriting();

@@ -59,14 +59,19 @@ class OpenedDB {
   // (allow_2pc), since its uncommitted data might be taken for committed.
   static Status CheckForWriting(const std::string& path, Env* env);
 
-  ~OpenedDB();
+  ~OpenedDB() { Close().PermitUncheckedError(); }
 
   OpenedDB(const OpenedDB&) = delete;
   OpenedDB& operator=(const OpenedDB&) = delete;
 
   DB* db() const { return db_.get(); }
   // Returns nullptr if there is no such column family.
-  ColumnFamilyHandle* Find(const std::string& column_family) const;
+  ColumnFamilyHandle* Find(const std::string& column_family) const {
+    for (ColumnFamilyHandle* const handle : handles_) {
+      if (handle->GetName() == column_family) return handle;
+    }
+    return nullptr;
+  }
 
   // Closes the DB, for callers that need to know whether that works. Nothing
   // else may be called afterwards.

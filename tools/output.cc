@@ -2,8 +2,6 @@
 
 #include "tools/output.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cctype>
@@ -12,7 +10,6 @@
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -37,15 +34,6 @@ std::string Cell(const Json& row, const Column& column) {
 }
 
 }  // namespace
-
-void Output::Line(const std::string& text) {
-  if (!as_json_) out_ << text << '\n';
-}
-
-void Output::Row(const Json& row) {
-  if (!as_json_) return;
-  out_ << row.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-}
 
 void Output::Table(const std::vector<Column>& columns,
                    const std::vector<Json>& rows) {
@@ -192,10 +180,6 @@ std::string Format(const char* format, ...) {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod(200);
-// Returns to the first column and erases the line.
-constexpr char kEraseLine[] = "\r\033[K";
-
 constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
 
 volatile sig_atomic_t interrupted = 0;
@@ -239,21 +223,6 @@ std::string PrintedProgress(uint64_t done, uint64_t total, double seconds) {
   const double left = SecondsLeft(done, total, seconds);
   if (left >= 0) text += ", about " + PrintedSeconds(left) + " left";
   return text;
-}
-
-Progress::Progress(std::ostream& err)
-    : err_(err), watched_(&err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
-
-void Progress::Show(const std::string& text) {
-  if (!watched_) return;
-  err_ << kEraseLine << text << std::flush;
-  shown_ = true;
-  due_ = std::chrono::steady_clock::now() + kPeriod;
-}
-
-void Progress::Clear() {
-  if (shown_) err_ << kEraseLine << std::flush;
-  shown_ = false;
 }
 
 Interrupt::Interrupt() {

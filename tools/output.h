@@ -6,6 +6,7 @@
 #pragma once
 
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -39,7 +41,9 @@ class Output {
   Output(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {}
 
   // Prints a line for people only.
-  void Line(const std::string& text = "");
+  void Line(const std::string& text = "") {
+    if (!as_json_) out_ << text << '\n';
+  }
 
   // Prints a text as it is.
   void Text(const std::string& text) { out_ << text; }
@@ -50,7 +54,10 @@ class Output {
   void Table(const std::vector<Column>& columns, const std::vector<Json>& rows);
 
   // Prints a row for programs only.
-  void Row(const Json& row);
+  void Row(const Json& row) {
+    if (!as_json_) return;
+    out_ << row.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  }
 
  private:
   std::ostream& out_;
@@ -132,7 +139,8 @@ std::string PrintedProgress(uint64_t done, uint64_t total, double seconds);
 // Shows nothing unless `err` is the process's stderr and a terminal.
 class Progress {
  public:
-  explicit Progress(std::ostream& err);
+  explicit Progress(std::ostream& err)
+      : err_(err), watched_(&err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
   // Clears the line.
   ~Progress() { Clear(); }
 
@@ -153,11 +161,22 @@ class Progress {
         .count();
   }
   // Replaces the line by `text`, which must fit into a line.
-  void Show(const std::string& text);
+  void Show(const std::string& text) {
+    if (!watched_) return;
+    err_ << kEraseLine << text << std::flush;
+    shown_ = true;
+    due_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  }
   // Clears the line, so that something else can be printed.
-  void Clear();
+  void Clear() {
+    if (shown_) err_ << kEraseLine << std::flush;
+    shown_ = false;
+  }
 
  private:
+  // Returns to the first column and erases the line.
+  static constexpr char kEraseLine[] = "\r\033[K";
+
   std::ostream& err_;
   const bool watched_;
   bool shown_ = false;

@@ -2,7 +2,6 @@
 
 #include "tools/reads.h"
 
-#include <algorithm>
 #include <bitset>
 #include <initializer_list>
 
@@ -199,27 +198,6 @@ ReadQuery ReadOf(const SampleQuery& query) {
     if (query.hi_inclusive) read.bound += '\0';
   }
   return read;
-}
-
-// Reservoir sampling by algorithm R (Vitter 1985).
-void ReadSample::Add(ReadQuery query) {
-  const uint64_t number = seen_++;
-  if (kept_.size() < capacity_) {
-    kept_.emplace_back(number, std::move(query));
-    return;
-  }
-  const uint64_t place = random_.Uniform(seen_);
-  if (place < capacity_) kept_[place] = {number, std::move(query)};
-}
-
-std::vector<ReadQuery> ReadSample::Take() {
-  std::sort(kept_.begin(), kept_.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<ReadQuery> queries;
-  queries.reserve(kept_.size());
-  for (auto& [number, query] : kept_) queries.push_back(std::move(query));
-  kept_.clear();
-  return queries;
 }
 
 Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,

@@ -8,13 +8,11 @@
 
 #include "file/filename.h"
 #include "filter_policy/filter_kinds.h"
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
-#include "table/protean_table_factory.h"
 #include "tools/arguments.h"
 #include "tools/output.h"
 #include "util/string_util.h"
@@ -69,26 +67,6 @@ std::string PolicyText(const FilterPolicy* policy) {
   ConfigOptions config;
   config.delimiter = ";";
   return policy->ToString(config);
-}
-
-const ProteanFilterPolicy* TargetFamily::policy() const {
-  return AsProteanFilterPolicy(table_options().filter_policy.get());
-}
-
-bool TargetFamily::is_under_protean() const {
-  return table_factory == ProteanTableFactory::kClassName();
-}
-
-std::shared_ptr<SampleStore> TargetFamily::samples() const {
-  return has_protean_policy ? policy()->Samples() : nullptr;
-}
-
-std::string TargetFamily::samples_file() const {
-  return samples() == nullptr ? "" : samples()->options().samples_file;
-}
-
-const BlockBasedTableOptions& TargetFamily::table_options() const {
-  return *options.table_factory->GetOptions<BlockBasedTableOptions>();
 }
 
 std::string TargetFlags(const std::string& db,

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_queue.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -21,13 +22,12 @@
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
 #include "tools/manifest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class Arguments;
-class ProteanFilterPolicy;
-class SampleStore;
 
 struct TargetFamily : ManifestFamily {
   // The options by which the files are read: the column family's own, except
@@ -46,15 +46,25 @@ struct TargetFamily : ManifestFamily {
   bool comparator_known = true;
 
   // Returns true if the OPTIONS file names ProteanTable.
-  bool is_under_protean() const;
-  // The policy in `options`, which is one of Protean's.
-  const ProteanFilterPolicy* policy() const;
+  bool is_under_protean() const {
+    return table_factory == ProteanTableFactory::kClassName();
+  }
+  // The table's options in `options`, and the policy, which is one of
+  // Protean's.
+  const BlockBasedTableOptions& table_options() const {
+    return *options.table_factory->GetOptions<BlockBasedTableOptions>();
+  }
+  const ProteanFilterPolicy* policy() const {
+    return AsProteanFilterPolicy(table_options().filter_policy.get());
+  }
   // The samples of the column family's own policy; nullptr if that takes none.
-  std::shared_ptr<SampleStore> samples() const;
+  std::shared_ptr<SampleStore> samples() const {
+    return has_protean_policy ? policy()->Samples() : nullptr;
+  }
   // The option samples_file of that policy; empty if it has none.
-  std::string samples_file() const;
-  // The table's options in `options`.
-  const BlockBasedTableOptions& table_options() const;
+  std::string samples_file() const {
+    return samples() == nullptr ? "" : samples()->options().samples_file;
+  }
 };
 
 // The filter policy of a table; nullptr if it has none.
