@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -27,71 +26,90 @@ namespace {
 
 // ---- What is said of a file ----
 
-struct FileStatus {
-  enum class Kind {
-    kFine,
-    kGone,        // compacted in the meantime
-    kNotChecked,  // fine, except that its filter could not be asked
-    kNotSeen,     // not looked at
-    kWrong,
-    kFixable,  // wrong, but a rewrite of the file makes a new filter
-  };
-
-  Kind kind = Kind::kFine;
-  // The words for it, which the command's help explains.
-  std::string words = "ok";
-  std::string detail{};
-  // Where the block that is wrong begins, if that is known.
-  std::optional<uint64_t> offset{};
+enum class Kind {
+  kFine,
+  kGone,        // compacted in the meantime
+  kNotChecked,  // fine, except that its filter could not be asked
+  kNotSeen,     // not looked at
+  kWrong,
+  kFixable,  // wrong, but a rewrite of the file makes a new filter
 };
-using Kind = FileStatus::Kind;
 
 // An SST file, and what was found out about it.
 struct FileCheck {
-  const TargetFamily* family = nullptr;
-  const TargetFile* file = nullptr;
-  FileStatus status;
-  // The kind of its filter (FileFacts::kind) if the file could be opened, and
-  // its keys.
-  std::optional<std::string> filter_kind;
-  std::optional<KeyCheck> keys;
+  FileCheck(const TargetFamily& its_family, const TargetFile& its_file)
+      : family(&its_family), file(&its_file) {
+    row = {{"column_family", family->name},
+           {"file", file->name},
+           {"level", OrNull(file->level)},
+           {"keys", Json()},
+           {"kind", Json()},
+           {"status", "ok"},
+           {"offset", Json()},
+           {"false_negatives", Json()},
+           {"first_key", Json()},
+           {"question", Json()},
+           {"detail", ""}};
+  }
+
+  // `words` are those that the command's help explains. `offset` is where the
+  // block that is wrong begins, if that is known.
+  void Set(Kind its_kind, const char* words, const std::string& detail = "",
+           const Json& offset = Json()) {
+    kind = its_kind;
+    row["status"] = words;
+    row["detail"] = detail;
+    row["offset"] = offset;
+  }
+
+  const TargetFamily* family;
+  const TargetFile* file;
+  Kind kind = Kind::kFine;
+  uint64_t keys = 0;
+  Json row;
 };
 
-// The offset of the block that RocksDB's message names.
-std::optional<uint64_t> OffsetOf(const Status& damage) {
+// The offset of the block that RocksDB's message names, if it names one.
+Json OffsetOf(const Status& damage) {
   constexpr char kMark[] = " offset ";
   const std::string text = damage.ToString();
   const size_t mark = text.rfind(kMark);
-  if (mark == std::string::npos) return std::nullopt;
+  if (mark == std::string::npos) return Json();
   char* end = nullptr;
   const char* const digits = text.c_str() + mark + sizeof(kMark) - 1;
   const uint64_t offset = strtoull(digits, &end, 10);
-  if (end == digits) return std::nullopt;
-  return offset;
+  return OrNull(end != digits, offset);
 }
 
-// A block-based table, of which all was read, as far as possible.
-FileStatus StatusOfTable(const FileFacts& facts, const KeyCheck& check) {
-  if (!check.data.ok()) {
-    return {Kind::kWrong,
-            check.data.IsCorruption() ? "damaged data" : "unreadable data",
-            check.data.ToString(), OffsetOf(check.data)};
+// Says what was found out about a block-based table, of which all was read, as
+// far as possible.
+void Judge(const FileFacts& facts, const KeyCheck& keys, FileCheck* check) {
+  check->keys = keys.keys;
+  check->row["keys"] = keys.keys;
+  check->row["kind"] = facts.kind;
+  if (keys.asked) check->row["false_negatives"] = keys.false_negatives;
+  if (keys.false_negatives > 0) {
+    check->row["first_key"] = PrintedKey(keys.first_key);
+    check->row["question"] = keys.first_question;
   }
-  const auto fixable = [&facts](const char* words, const std::string& detail) {
-    return FileStatus{Kind::kFixable, words, detail,
-                      facts.file().filter_offset()};
+  const auto set_fixable = [&](const char* words, const std::string& detail) {
+    check->Set(Kind::kFixable, words, detail, facts.file().filter_offset());
   };
-  if (facts.damaged) return fixable("damaged filter", facts.unfiltered);
-  if (check.false_negatives > 0) {
-    return fixable("false negatives", check.wrong_header);
+  if (!keys.data.ok()) {
+    check->Set(Kind::kWrong,
+               keys.data.IsCorruption() ? "damaged data" : "unreadable data",
+               keys.data.ToString(), OffsetOf(keys.data));
+  } else if (facts.damaged) {
+    set_fixable("damaged filter", facts.unfiltered);
+  } else if (keys.false_negatives > 0) {
+    set_fixable("false negatives", keys.wrong_header);
+  } else if (!keys.wrong_header.empty()) {
+    set_fixable("wrong header", keys.wrong_header);
+  } else if (!keys.asked && facts.filter_bytes > 0) {
+    check->Set(Kind::kNotChecked, "ok",
+               "its filter was not checked: it is partitioned, of an unknown "
+               "policy, or of an unknown prefix extractor");
   }
-  if (!check.wrong_header.empty()) {
-    return fixable("wrong header", check.wrong_header);
-  }
-  if (check.asked || facts.filter_bytes == 0) return {};
-  return {Kind::kNotChecked, "ok",
-          "its filter was not checked: it is partitioned, of an unknown "
-          "policy, or of an unknown prefix extractor"};
 }
 
 // Called with the keys and bytes that have been read. Thread safe.
@@ -105,22 +123,20 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
   std::unique_ptr<FileFacts> facts;
   const Status opened = FileFacts::Read(family, file, &facts);
   if (IsGone(opened) && !target.db().empty()) {
-    check->status = {Kind::kGone, "gone"};
+    check->Set(Kind::kGone, "gone");
     if (target.IsMissing(family, file)) {
-      check->status = {Kind::kWrong, "missing",
-                       "the MANIFEST lists it, but there is no " + file.path};
+      check->Set(Kind::kWrong, "missing",
+                 "the MANIFEST lists it, but there is no " + file.path);
     }
   } else if (opened.IsNotSupported()) {
-    check->status = {Kind::kNotSeen, "other table", opened.getState()};
+    check->Set(Kind::kNotSeen, "other table", opened.getState());
   } else if (!opened.ok()) {
-    check->status = {Kind::kWrong,
-                     opened.IsCorruption() ? "damaged" : "unreadable",
-                     opened.ToString(), OffsetOf(opened)};
+    check->Set(Kind::kWrong, opened.IsCorruption() ? "damaged" : "unreadable",
+               opened.ToString(), OffsetOf(opened));
   }
   uint64_t left = file.bytes;
   if (opened.ok()) {
-    check->filter_kind = facts->kind;
-    KeyCheck& keys = check->keys.emplace();
+    KeyCheck keys;
     const double bytes_of_key = Ratio(file.bytes, facts->entries);
     const auto report = [&](uint64_t read) {
       const uint64_t bytes = std::min(
@@ -134,7 +150,7 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
       return keys.data;
     });
     keys.data = read;
-    check->status = StatusOfTable(*facts, keys);
+    Judge(*facts, keys, check);
   }
   count(0, left);
 }
@@ -154,24 +170,6 @@ const std::vector<Column> kVerifiedColumns = {
     {"detail", "detail"},
 };
 
-Json RowOf(const FileCheck& check) {
-  Json row;
-  row["column_family"] = check.family->name;
-  row["file"] = check.file->name;
-  row["level"] = OrNull(check.file->level);
-  row["keys"] = check.keys ? Json(check.keys->keys) : Json();
-  row["kind"] = check.filter_kind ? Json(*check.filter_kind) : Json();
-  row["status"] = check.status.words;
-  row["offset"] = check.status.offset ? Json(*check.status.offset) : Json();
-  const bool asked = check.keys && check.keys->asked;
-  row["false_negatives"] = asked ? Json(check.keys->false_negatives) : Json();
-  const bool denies = check.keys && check.keys->false_negatives > 0;
-  row["first_key"] = denies ? Json(PrintedKey(check.keys->first_key)) : Json();
-  row["question"] = denies ? Json(check.keys->first_question) : Json();
-  row["detail"] = check.status.detail;
-  return row;
-}
-
 // The sums over all files that were checked.
 struct VerifyTotals {
   uint64_t files = 0;
@@ -184,12 +182,11 @@ struct VerifyTotals {
 
   void Add(const FileCheck& check) {
     files++;
-    if (check.keys) keys += check.keys->keys;
-    const Kind kind = check.status.kind;
-    not_checked += kind == Kind::kNotChecked;
-    not_seen += kind == Kind::kNotSeen;
-    wrong += kind == Kind::kWrong || kind == Kind::kFixable;
-    if (kind == Kind::kFixable) {
+    keys += check.keys;
+    not_checked += check.kind == Kind::kNotChecked;
+    not_seen += check.kind == Kind::kNotSeen;
+    wrong += check.kind == Kind::kWrong || check.kind == Kind::kFixable;
+    if (check.kind == Kind::kFixable) {
       fixable.emplace_back(check.family->name, check.file->name);
     }
   }
@@ -253,14 +250,6 @@ Status FixFile(const OpenedDB& opened, const std::string& column_family,
   return s.IsNotFound() ? Status::OK() : s;
 }
 
-// Whether the DB of the target can be opened for writing at this moment. An
-// error says why not, and what would work.
-Status CheckFixable(const Target& target) {
-  Status s = target.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target.db(), target.env());
-  return s.ok() ? s : NothingFixed(target, s);
-}
-
 constexpr Command::Text kVerify = {
     "verify",
     "Checks that the filter of each SST file finds every key of the file.",
@@ -322,7 +311,11 @@ class Verify : public Command {
     const Target closed = target_;
     Status s = OpenTarget(/*or_files=*/true);
     // Hours of reading would be in vain if the DB could not be opened then.
-    if (s.ok() && fix_) s = CheckFixable(target_);
+    if (s.ok() && fix_) {
+      s = target_.CheckForWriting();
+      if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+      if (!s.ok()) s = NothingFixed(target_, s);
+    }
     if (!s.ok()) return s;
     VerifyTotals totals;
     if (!target_.cut_off().empty()) {
@@ -371,9 +364,7 @@ class Verify : public Command {
     for (const TargetFamily& family : target_.families()) {
       for (const TargetFile& file : family.files) {
         if (!seen_.emplace(family.name, file.name).second) continue;
-        checks.emplace_back();
-        checks.back().family = &family;
-        checks.back().file = &file;
+        checks.emplace_back(family, file);
         bytes += file.bytes;
       }
     }
@@ -398,7 +389,7 @@ class Verify : public Command {
     uint64_t gone = 0;
     for (const FileCheck& check : checks) {
       totals->Add(check);
-      gone += check.status.kind == Kind::kGone;
+      gone += check.kind == Kind::kGone;
     }
     return gone;
   }
@@ -409,8 +400,8 @@ class Verify : public Command {
     for (const FileCheck& check : checks) {
       if (check.family != &family) continue;
       const bool is_well =
-          check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
-      if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
+          check.kind == Kind::kFine || check.kind == Kind::kGone;
+      if (!problems_only_ || !is_well) rows.push_back(check.row);
     }
     if (rows.empty()) return;
     if (!family.name.empty()) {
