@@ -9,6 +9,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
+#include "rocksdb/convenience.h"
 #include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/opened_db.h"
@@ -17,6 +18,29 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// Makes a policy of Proteus start with these queries instead of its seed_file:
+// they are a part of the OPTIONS file then, of which backups have a copy. Other
+// policies stay as they are, also lists of policies that have such files.
+Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
+                    std::shared_ptr<const FilterPolicy>* policy) {
+  const ConfigOptions config;
+  std::string file;
+  if (!(*policy)->GetOption(config, "seed_file", &file).ok()) {
+    return Status::OK();
+  }
+  std::shared_ptr<const FilterPolicy> changed;
+  Status s = FilterPolicy::CreateFromString(config, (*policy)->ToString(config),
+                                            &changed);
+  // No other code has this object yet.
+  if (s.ok()) {
+    s = const_cast<FilterPolicy*>(changed.get())
+            ->ConfigureFromMap(
+                config, {{"seed_file", ""}, {"seeds", SeedsText(seeds)}});
+  }
+  if (s.ok()) *policy = std::move(changed);
+  return s;
+}
 
 constexpr Command::Text kApply = {
     "apply",

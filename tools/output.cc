@@ -3,15 +3,12 @@
 #include "tools/output.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <cinttypes>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "filter_policy/option_types.h"
@@ -240,23 +237,5 @@ Interrupt::~Interrupt() {
 }
 
 bool Interrupt::requested() const { return interrupted != 0; }
-
-void InParallel(size_t count, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next{0};
-  const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
-  };
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  try {
-    for (size_t i = 1; i < std::min(count, cores); i++) {
-      threads.emplace_back(run);
-    }
-  } catch (const std::system_error&) {
-    // No more threads can be created.
-  }
-  run();
-  for (std::thread& thread : threads) thread.join();
-}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -122,7 +121,7 @@ std::string Format(const char* format, ...)
 // ---- Progress ----
 
 // Long pieces of work: how far they are, in a line on a terminal; Ctrl-C and
-// SIGTERM as a request to stop after the current piece; several threads.
+// SIGTERM as a request to stop after the current piece.
 
 // A duration for people, such as "40 s", "5 min" or "3 h 20 min".
 std::string PrintedSeconds(double seconds);
@@ -201,9 +200,5 @@ class Interrupt {
  private:
   std::array<struct sigaction, 2> before_;
 };
-
-// Calls `work` with each number below `count`, several at a time, and returns
-// when all calls have returned.
-void InParallel(size_t count, const std::function<void(size_t)>& work);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

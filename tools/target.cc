@@ -52,8 +52,6 @@ bool IsUnderProtean(const ColumnFamilyOptions& options) {
              std::string(ProteanTableFactory::kClassName());
 }
 
-constexpr char kSeeds[] = "seeds";
-
 }  // namespace
 
 std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
@@ -132,15 +130,6 @@ void Target::AddFlags(Arguments* arguments, const char* by_default) {
                  "read the files with this Env or FileSystem, such as "
                  "{id=EncryptedFileSystem;provider=...}, as in an OPTIONS file",
                  &env_uri_);
-}
-
-Status Target::CheckForWriting() const {
-  return db_paths_.empty() ? Status::OK()
-                           : Status::InvalidArgument(
-                                 "a DB whose OPTIONS file does not name its "
-                                 "db_paths or cf_paths can be written by its "
-                                 "application only, which knows how much each "
-                                 "folder is to hold; --db_path is for reading");
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {
@@ -248,18 +237,6 @@ Status Target::OpenDB() {
                                    column_family_ + " in " + db_ +
                                    "; its column families: " + names);
   }
-  return Status::OK();
-}
-
-Status Target::DefaultFamily(const TargetFamily** family) const {
-  const auto chosen = std::find_if(
-      families_.begin(), families_.end(), [this](const TargetFamily& f) {
-        return families_.size() == 1 || f.name == kDefaultColumnFamilyName;
-      });
-  if (chosen == families_.end()) {
-    return Status::InvalidArgument("name a column family: --column_family");
-  }
-  *family = &*chosen;
   return Status::OK();
 }
 
@@ -438,28 +415,8 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
       ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
 }
 
-Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
-                    std::shared_ptr<const FilterPolicy>* policy) {
-  const ConfigOptions config;
-  std::string file;
-  if (!(*policy)->GetOption(config, "seed_file", &file).ok()) {
-    return Status::OK();
-  }
-  std::shared_ptr<const FilterPolicy> changed;
-  Status s = FilterPolicy::CreateFromString(config, (*policy)->ToString(config),
-                                            &changed);
-  // No other code has this object yet.
-  if (s.ok()) {
-    s = const_cast<FilterPolicy*>(changed.get())
-            ->ConfigureFromMap(config,
-                               {{"seed_file", ""}, {kSeeds, SeedsText(seeds)}});
-  }
-  if (s.ok()) *policy = std::move(changed);
-  return s;
-}
-
 std::string WithoutSeeds(std::string text) {
-  const std::string option = std::string(kSeeds) + "=";
+  const std::string option = "seeds=";
   for (size_t begin = 0; (begin = text.find(option, begin)) != text.npos;) {
     begin += option.size();
     const size_t end = std::min(text.find_first_of(";}", begin), text.size());

@@ -105,7 +105,15 @@ class Target {
 
   // The only column family, or the one named default. InvalidArgument if there
   // is neither.
-  Status DefaultFamily(const TargetFamily** family) const;
+  Status DefaultFamily(const TargetFamily** family) const {
+    for (const TargetFamily& each : families_) {
+      *family = &each;
+      if (families_.size() == 1 || each.name == kDefaultColumnFamilyName) {
+        return Status::OK();
+      }
+    }
+    return Status::InvalidArgument("name a column family: --column_family");
+  }
 
   // All column families of the DB whose OPTIONS name ProteanTable, selected or
   // not.
@@ -125,7 +133,13 @@ class Target {
   Env* env() const { return env_; }
   // InvalidArgument if --db_path is given: only the application knows how much
   // each of these folders is to hold.
-  Status CheckForWriting() const;
+  Status CheckForWriting() const {
+    if (db_paths_.empty()) return Status::OK();
+    return Status::InvalidArgument(
+        "a DB whose OPTIONS file does not name its db_paths or cf_paths can be "
+        "written by its application only, which knows how much each folder is "
+        "to hold; --db_path is for reading");
+  }
 
   // The folder of the DB; empty for SST files given by path.
   const std::string& db() const { return db_; }
@@ -167,12 +181,6 @@ class Target {
 // what is allowed.
 Status MakePolicy(const std::string& flag, const std::string& spec,
                   std::shared_ptr<const FilterPolicy>* policy);
-
-// Makes a policy of Proteus start with these queries instead of its seed_file:
-// they are a part of the OPTIONS file then, of which backups have a copy. Other
-// policies stay as they are, also lists of policies that have such files.
-Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
-                    std::shared_ptr<const FilterPolicy>* policy);
 
 // A text that may have policies in it, for people: the seeds of a policy are
 // counted, and not listed.

@@ -3,6 +3,7 @@
 //  protean verify: checks that filters find what their files hold.
 
 #include <algorithm>
+#include <atomic>
 #include <cinttypes>
 #include <cstdlib>
 #include <functional>
@@ -10,6 +11,8 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -153,6 +156,26 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
     Judge(*facts, keys, check);
   }
   count(0, left);
+}
+
+// Calls `work` with each number below `count`, several at a time, and returns
+// when all calls have returned.
+void InParallel(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  try {
+    for (size_t i = 1; i < std::min(count, cores); i++) {
+      threads.emplace_back(run);
+    }
+  } catch (const std::system_error&) {
+    // No more threads can be created.
+  }
+  run();
+  for (std::thread& thread : threads) thread.join();
 }
 
 // ---- What is printed ----
