@@ -226,8 +226,8 @@ class Preflight : public Command {
     Add("sorted runs", std::to_string(seen.sorted_runs.size()), kWorks,
         seen.sorted_runs.size() > 1
             ? ""
-            : "a seek that finds nothing reads one block "
-              "without filters, and none with them");
+            : "a seek that finds nothing reads one block without filters, and "
+              "none with them");
   }
 
   void CheckMemory(const TargetFamily& family, const FilesSeen& seen) {
