@@ -3,22 +3,24 @@
 //  protean advise: recommends filters for a DB.
 
 #include <algorithm>
+#include <array>
+#include <cinttypes>
 #include <cmath>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
-#include "table/protean_table_factory.h"
 #include "tools/advice.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "tools/output.h"
 #include "tools/reads.h"
 #include "tools/target.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -34,18 +36,12 @@ const std::vector<std::string> kPoliciesForGets = {
     "{id=protean.Proteus;bits_per_key=16;point_lookups_use_whole_keys=true}",
     "{id=protean.Proteus;bits_per_key=20;point_lookups_use_whole_keys=true}"};
 
-// The progress of a step.
-class Step {
- public:
-  Step(std::ostream& err, const char* what) : line_(err), what_(what) {}
-  void Show(double done) {
-    if (line_.IsDue()) line_.Show(Format("%s: %.0f %%", what_, 100 * done));
-  }
-
- private:
-  Progress line_;
-  const char* const what_;
-};
+// Shows the progress of a step.
+ReportShare ShowShareOf(const char* step, Progress* line) {
+  return [=](double done) {
+    if (line->IsDue()) line->Show(Format("%s: %.0f %%", step, 100 * done));
+  };
+}
 
 // The change from `before` to `now` in words.
 std::string Saving(double before, double now) {
@@ -55,17 +51,45 @@ std::string Saving(double before, double now) {
                 percent >= 0 ? "less" : "more");
 }
 
-// The row for programs if no result obeys the limits.
-Json MissRow(const TargetFamily& family, const ReplayResult& nearest,
-             const LimitUse& use) {
-  Json row = {{"row", "miss"}};
-  row["column_family"] = family.name;
-  row["policy"] = nearest.name;
-  row["limit"] = use.flag;
-  row["needs"] = use.needs;
-  row["allowed"] = use.allowed;
-  return row;
+std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
+  std::string value;
+  if (!policy.GetOption(ConfigOptions(), name, &value).ok()) return "";
+  return value;
 }
+
+const std::vector<Column> kPolicyColumns = {
+    {"policy", "policy"},
+    {"bits_per_key", "bits/key"},
+    {"filter_size", "filters"},
+    {"filter_ns_per_op", "filter ns/op", 0},
+    {"build_ns_per_key", "build ns/key", 0},
+    {"build_cpu_seconds", "build CPU s"},
+    {"build_memory", "build memory"},
+    {"predicted_fpr", "predicted FPR", 5},
+    {"measured_fpr", "measured FPR", 5},
+    {"blocks_per_op", "blocks/op", 4},
+    {"saved_per_bit", "saved by a bit", 4},
+};
+
+const std::vector<Column> kLevelColumns = {
+    {"policy", "policy"},
+    {"level", "level"},
+    {"files", "files"},
+    {"keys", "keys"},
+    {"bits_per_key", "bits/key"},
+    {"asked_in_vain_per_op", "asked in vain/op", 3},
+    {"predicted_fpr", "predicted FPR", 5},
+    {"measured_fpr", "measured FPR", 5},
+    {"blocks_per_op", "blocks/op", 4},
+};
+
+const std::vector<Column> kKindColumns = {
+    {"kind", "kind of read"},
+    {"reads", "reads"},
+    {"blocks_per_op_none", "without filters", 4},
+    {"blocks_per_op_as_it_is", "now", 4},
+    {"blocks_per_op", "then", 4},
+};
 
 constexpr Command::Text kAdvise = {
     "advise",
@@ -109,35 +133,634 @@ class Advise : public Command {
   Advise() : Command(kAdvise) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    arguments->Add(
+        "trace", "FILE",
+        "take the reads from a trace that DB::StartTrace has written", &trace_);
+    arguments->Add("queries", "FILE",
+                   "take the reads from a text file, one per line: key, "
+                   "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
+                   &queries_);
+    arguments->Add("max_queries", "N",
+                   "if there are more than N reads, take N of them at random, "
+                   "2 or more; default: 20000",
+                   &max_queries_, 2);
+    arguments->Add(
+        "policies", "SPEC,...",
+        "filter policies to try, as in options; default: " +
+            [] {
+              std::string all;
+              for (const std::string& policy : kDefaultPolicies) {
+                all += (all.empty() ? "" : ", ") + policy;
+              }
+              return all;
+            }(),
+        &policies_);
+    arguments->Add("max_bytes", "BYTES",
+                   "build filters for files of at most that many bytes in all, "
+                   "spread over the levels; default: 1G",
+                   &max_bytes_, 1);
+    arguments->Add("min_saving", "PERCENT",
+                   "the share of the blocks read without filters that a bit "
+                   "per key must save, from 0 to 100; default: 1",
+                   &min_saving_, 0, 100);
+    arguments->Add("max_get_blocks", "X",
+                   "recommend no filters with which a Get of an absent key "
+                   "needs more than X data blocks on average, such as 0.02; "
+                   "Proteus with point_lookups_use_whole_keys=true is tried, "
+                   "too, unless there are --policies",
+                   &limits_.get_blocks, 0);
+    arguments->Add("max_filter_memory", "BYTES",
+                   "recommend no filters that take more than that in all",
+                   &max_filter_memory_, 1);
+    arguments->Add(
+        "max_build_cpu", "SECONDS",
+        "recommend no filters that take more CPU to build for all files",
+        &limits_.build_cpu, 0);
+    arguments->Add("save_samples", "FILE",
+                   "write the samples that the reads give to this file, a "
+                   "seed_file for the policy",
+                   &save_samples_);
+  }
+
+  Status Run() override {
+    Status s = Prepare();
+    if (!s.ok()) return s;
+    const size_t missing = PrintMissing();
+    found_ = missing > 0;
+    const bool asks = !truth_.questions.empty();
+    if (asks) s = SaveSamples();
+    if (s.ok() && asks) s = Replay();
+    if (!s.ok()) return s;
+    if (asks && report_.built().built_files == 0) {
+      return Status::InvalidArgument(
+          "no filter can be built: --max_bytes is smaller than every file, or "
+          "none of the files exists");
+    }
+    if (asks && limits_.get_blocks != AdviceLimits::kNoLimit &&
+        AbsentGets(report_.results[kNoFilters]) == nullptr) {
+      return Status::InvalidArgument(
+          "--max_get_blocks needs Gets of absent keys among the reads, but " +
+          source_ + " has none");
+    }
+    if (!asks || report_.results[kNoFilters].all.blocks == 0) {
+      found_ = true;
+      PrintNothingMeasured();
+      return s;
+    }
+    PrintReads(missing);
+    PrintPolicies();
+    return Recommended();
+  }
 
   // Chooses the column family, and adapts its options so that filters can be
   // tried.
-  Status ChooseFamily(TargetFamily* family) const;
-  Status ReadReads(ReadSample* reads);
+  Status ChooseFamily(TargetFamily* family) const {
+    const TargetFamily* chosen = nullptr;
+    const Status s = target_.DefaultFamily(&chosen);
+    if (!s.ok()) return s;
+    *family = *chosen;
+    const std::string of =
+        family->name.empty() ? "these files" : "column family " + family->name;
+    if (family->files.empty()) {
+      return Status::InvalidArgument(
+          of + " has no SST files, so no filters; flush it first");
+    }
+    if (!family->comparator_known ||
+        family->options.comparator != BytewiseComparator()) {
+      return Status::InvalidArgument("range filters need the comparator " +
+                                     std::string(BytewiseComparator()->Name()) +
+                                     ", but the comparator of " + of + " is " +
+                                     family->comparator);
+    }
+    BlockBasedTableOptions table =
+        *family->options.table_factory->GetOptions<BlockBasedTableOptions>();
+    if (!table.whole_key_filtering) {
+      return Status::InvalidArgument(
+          "range filters need whole_key_filtering=true, but " + of +
+          " has whole_key_filtering=false");
+    }
+    family->options.table_factory = NewProteanTableFactory(table);
+    return FindKeyRanges(family);
+  }
+
+  Status ReadReads(ReadSample* reads) {
+    if (!queries_.empty() && !trace_.empty()) {
+      return Status::InvalidArgument("give either --queries or --trace");
+    }
+    if (trace_.empty()) return ReadSamples(reads);
+    uint64_t others = 0;
+    std::string cut_off;
+    const Status s =
+        ReadTrace(Env::Default(), trace_, family_.id, reads, &others, &cut_off);
+    if (!s.ok()) return s;
+    if (!cut_off.empty()) err() << cut_off << ". The reads before are used\n";
+    source_ = "the trace " + trace_;
+    if (reads->seen() > 0) return s;
+    return Status::InvalidArgument(source_ + " has no reads of column family " +
+                                   PrintedName(family_.name) + ", but " +
+                                   std::to_string(others) +
+                                   " of other ones; see --column_family");
+  }
+
   // Reads the file of samples that the DB has saved, or that --queries names.
-  Status ReadSamples(ReadSample* reads);
+  Status ReadSamples(ReadSample* reads) {
+    std::string file = queries_;
+    if (file.empty()) {
+      if (target_.db().empty() || family_.samples_file().empty()) {
+        return Status::InvalidArgument(
+            std::string(target_.db().empty() ? "SST files have"
+                                             : "this DB's options name") +
+            " no file of sample queries; give --trace=FILE or --queries=FILE");
+      }
+      file = family_.samples()->SamplesFile(family_.name);
+      if (!Env::Default()->FileExists(file).ok()) {
+        return Status::InvalidArgument(
+            "the DB's samples_file " + file +
+            " does not exist: it is written when the DB is closed; give "
+            "--trace=FILE or --queries=FILE");
+      }
+    }
+    source_ = (queries_.empty() ? "the samples " : "") + file;
+    std::vector<SampleQuery> queries;
+    const Status s = ReadQueries(file, err(), &queries);
+    if (!s.ok()) return s;
+    for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
+    return queries.empty() ? Status::InvalidArgument(file + " has no queries")
+                           : s;
+  }
+
   // Adds the policies to the candidates.
   static Status AddCandidates(const std::vector<std::string>& policies,
-                              std::vector<Candidate>* candidates);
+                              std::vector<Candidate>* candidates) {
+    for (const std::string& spec : policies) {
+      if (spec == "none") continue;
+      Candidate candidate;
+      candidate.name = spec;
+      const Status s = MakePolicy("--policies", spec, &candidate.policy);
+      if (!s.ok()) return s;
+      candidates->push_back(std::move(candidate));
+    }
+    return Status::OK();
+  }
+
   // Says which files are missing. Returns their number.
-  size_t PrintMissing() const;
+  size_t PrintMissing() const {
+    size_t missing = 0;
+    for (const TargetFile& file : family_.files) {
+      if (!target_.IsMissing(family_, file)) continue;
+      missing++;
+      err() << file.path
+            << " is missing, although the MANIFEST lists it: restore it from a "
+               "backup. What reads ask of it is not measured\n";
+    }
+    return missing;
+  }
 
   // Opens the target, reads the reads and finds what they find.
-  Status Prepare();
-  Status SaveSamples();
+  Status Prepare() {
+    if (max_filter_memory_ > 0) {
+      limits_.filter_memory = static_cast<double>(max_filter_memory_);
+    }
+    // No filter is always a candidate: all others are compared with it, and it
+    // costs nothing.
+    candidates_ = {{"none", nullptr}};
+    Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
+                             &candidates_);
+    if (s.ok()) s = OpenTarget(/*or_files=*/true);
+    if (!s.ok()) return s;
+    s = ChooseFamily(&family_);
+    // With a prefix extractor, RocksDB refuses
+    // point_lookups_use_whole_keys=true.
+    if (s.ok() && policies_.empty() &&
+        limits_.get_blocks != AdviceLimits::kNoLimit &&
+        family_.options.prefix_extractor == nullptr) {
+      s = AddCandidates(kPoliciesForGets, &candidates_);
+    }
+    ReadSample sample(max_queries_);
+    if (s.ok()) s = ReadReads(&sample);
+    if (!s.ok()) return s;
+    reads_seen_ = sample.seen();
+    reads_ = sample.Take();
+    Progress line(err());
+    return FindTruth(family_, reads_,
+                     ShowShareOf("looking up what the reads find", &line),
+                     &truth_);
+  }
+
+  Status SaveSamples() {
+    if (save_samples_.empty()) return Status::OK();
+    // The path becomes an option of the DB, whose process may have another
+    // working folder.
+    save_samples_ = AbsolutePath(save_samples_);
+    const std::vector<bool> none(reads_.size(), false);
+    return WriteResult(save_samples_, "--save_samples=" + save_samples_,
+                       QueryFileText(SamplesOf(reads_, truth_, none)));
+  }
+
   // Builds the filters of the candidates, and replays the reads.
-  Status Replay(ReplayReport* report) const;
+  Status Replay() {
+    const Interrupt interrupt;
+    Progress line(err());
+    return ReplayReads(
+        family_, reads_, truth_, candidates_, max_bytes_,
+        ShowShareOf("building filters", &line),
+        [&] { return interrupt.requested(); }, &report_);
+  }
+
+  // Says that there is no advice, because the reads ask no file.
+  void PrintNothingMeasured() const {
+    const auto [first, last] =
+        std::minmax_element(reads_.begin(), reads_.end(),
+                            [](const ReadQuery& a, const ReadQuery& b) {
+                              return a.target < b.target;
+                            });
+    std::string smallest = family_.files[0].smallest;
+    std::string largest = family_.files[0].largest;
+    for (const TargetFile& file : family_.files) {
+      smallest = std::min(smallest, file.smallest);
+      largest = std::max(largest, file.largest);
+    }
+    const std::string why = Format(
+        "of the %zu reads from %s, none that was replayed asks a file that "
+        "could be read. They are for keys from %s to %s, and the files have "
+        "keys from %s to %s",
+        reads_.size(), source_.c_str(), PrintedKey(first->target).c_str(),
+        PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
+        PrintedKey(largest).c_str());
+    Json row = {{"row", "nothing"}};
+    row["column_family"] = family_.name;
+    row["reads"] = reads_.size();
+    row["reason"] = why;
+    out().Row(row);
+    out().Line("Nothing was measured, so there is no advice: " + why);
+  }
+
+  // The fields that the rows of a policy, a level and the advice have in
+  // common.
+  Json RowOf(const std::string& policy, const ReplaySum& sum) const {
+    const bool is_built = sum.build_nanos > 0;
+    return {{"column_family", family_.name},
+            {"policy", policy},
+            {"bits_per_key", sum.BitsPerKey()},
+            {"predicted_fpr", OrNull(sum.PredictedRate())},
+            {"measured_fpr", OrNull(sum.in_vain > 0, sum.FalsePositiveRate())},
+            {"blocks_per_op", Ratio(sum.blocks, report_.replayed)},
+            {"asked_in_vain_per_op", Ratio(sum.in_vain, report_.replayed)},
+            {"keys", static_cast<uint64_t>(sum.keys)},
+            {"filter_bytes", static_cast<uint64_t>(sum.filter_bytes)},
+            {"filter_size", PrintedBytes(sum.filter_bytes)},
+            {"build_ns_per_key", OrNull(is_built, sum.build_nanos / sum.keys)},
+            {"build_memory_bytes", OrNull(is_built, sum.build_memory)},
+            {"build_memory", OrNull(is_built, PrintedBytes(sum.build_memory))},
+            {"build_cpu_seconds", OrNull(is_built, sum.build_nanos * 1e-9)}};
+  }
+
+  // What the results leave out or assume. `missing` files do not exist although
+  // the MANIFEST lists them.
+  void PrintNotes(size_t missing) const {
+    if (report_.levels_settled) {
+      out().Line(
+          "Filters of small levels have the size that level_bits=kAuto gives "
+          "them once all files have been rewritten");
+    }
+    if (report_.built().built_files < report_.results[kAsItIs].all.files) {
+      out().Line(
+          "The other files are assumed to be like these, level by level");
+    }
+    if (report_.files_not_asked > 0) {
+      out().Line(
+          Format("As it is: %zu files have filters that the column family's "
+                 "filter policy does not know, so reads do not ask them",
+                 report_.files_not_asked));
+    }
+    if (report_.range_deletions > 0) {
+      out().Line("Range deletions are ignored");
+    }
+    if (family_.options.prefix_extractor != nullptr) {
+      out().Line("All seeks are replayed in total order (total_order_seek)");
+    }
+    if (missing > 0) {
+      out().Line(Format("%zu files are missing, and left out", missing));
+    }
+    const size_t gone = std::max(truth_.files_gone, report_.files_gone);
+    if (gone > missing) {
+      out().Line(Format("%zu files have been compacted, and are left out",
+                        gone - missing));
+    }
+  }
+
+  // The reads that were replayed, and what limits the results.
+  void PrintReads(size_t missing) const {
+    if (!family_.name.empty()) {
+      out().Line("Column family " + PrintedName(family_.name) + ": " +
+                 family_.table_factory +
+                 ", filter_policy=" + family_.filter_policy);
+    }
+    std::array<size_t, kReadKinds> kinds{};
+    for (const ReadQuery& read : reads_)
+      kinds[static_cast<size_t>(read.kind)]++;
+    std::string text;
+    for (size_t kind = 0; kind < kReadKinds; kind++) {
+      if (kinds[kind] == 0) continue;
+      text += Format("%s%zu %s", text.empty() ? "" : ", ", kinds[kind],
+                     ToString(static_cast<ReadKind>(kind)));
+    }
+    out().Line("Reads from " + source_ + ": " + text +
+               (reads_seen_ > reads_.size()
+                    ? ", chosen from " + std::to_string(reads_seen_)
+                    : ""));
+    const ReplaySum& all = report_.results[kAsItIs].all;
+    out().Line(Format(
+        "%" PRIu64
+        " of them are replayed; the others teach the filters, with %" PRIu64
+        " samples. Filters are built for %zu of %zu files, %s of %s",
+        report_.replayed, report_.taught, report_.built().built_files,
+        all.files, PrintedBytes(report_.built().built_bytes).c_str(),
+        PrintedBytes(all.bytes).c_str()));
+    size_t asking = 0;
+    for (size_t i = 0; i < truth_.questions.size(); i++) {
+      asking +=
+          i == 0 || truth_.questions[i].read != truth_.questions[i - 1].read;
+    }
+    if (asking < reads_.size()) {
+      out().Line(
+          Format("%zu of the %zu reads ask a file; no file can have keys for "
+                 "the others",
+                 asking, reads_.size()));
+    }
+    PrintNotes(missing);
+    out().Line();
+  }
+
+  // What each result costs and saves.
+  void PrintPolicies() const {
+    const std::vector<double> saved = SavedPerBit(report_.results);
+    std::vector<Json> rows;
+    for (size_t i = 0; i < report_.results.size(); i++) {
+      const ReplayResult& result = report_.results[i];
+      Json row = {{"row", "policy"}};
+      row.update(RowOf(result.name, result.all));
+      row["filter_ns_per_op"] = result.asking_nanos_per_read;
+      row["saved_per_bit"] = OrNull(saved[i] != -1, saved[i]);
+      rows.push_back(std::move(row));
+    }
+    out().Table(kPolicyColumns, rows);
+    out().Line();
+  }
+
+  // What each kind of read costs now and under the recommended result, and
+  // which of them gets worse. Programs get the rows of all results.
+  void PrintKinds(size_t recommended) const {
+    std::vector<Json> rows;
+    std::string worse;
+    for (size_t i = 0; i < report_.results.size(); i++) {
+      if (!json_ && i != recommended) continue;
+      for (size_t k = 0; k < report_.results[i].kinds.size(); k++) {
+        const ReplayKind& kind = report_.results[i].kinds[k];
+        const double then = kind.BlocksPerRead();
+        const double now = report_.results[kAsItIs].kinds[k].BlocksPerRead();
+        Json row = {{"row", "kind"}};
+        row["column_family"] = family_.name;
+        row["policy"] = report_.results[i].name;
+        row["recommended"] = i == recommended;
+        row["kind"] = kind.name;
+        row["reads"] = kind.reads;
+        row["blocks_per_op"] = then;
+        row["blocks_per_op_as_it_is"] = now;
+        row["blocks_per_op_none"] =
+            report_.results[kNoFilters].kinds[k].BlocksPerRead();
+        rows.push_back(std::move(row));
+        if (i == recommended && then > kAsGood * now) {
+          worse += Format("%s%s (%.4f, now %.4f)", worse.empty() ? "" : ", ",
+                          kind.name.c_str(), then, now);
+        }
+      }
+    }
+    out().Table(kKindColumns, rows);
+    if (!worse.empty()) {
+      out().Line("These reads will need more blocks than now: " + worse);
+    }
+    out().Line();
+  }
+
+  // The levels, as they are and under the recommended result. Programs get the
+  // rows of all results.
+  void PrintLevels(size_t recommended) const {
+    std::vector<Json> levels;
+    for (size_t i = 0; i < report_.results.size(); i++) {
+      if (!json_ && i != kAsItIs && i != recommended) continue;
+      const ReplayResult& result = report_.results[i];
+      for (const auto& [level, sum] : result.levels) {
+        Json row = {{"row", "level"}};
+        row.update(RowOf(result.name, sum));
+        row["level"] = OrNull(level);
+        row["files"] = sum.files;
+        levels.push_back(std::move(row));
+      }
+    }
+    out().Table(kLevelColumns, levels);
+    out().Line();
+  }
+
   // Prints the recommended result.
-  Status Recommended(const ReplayReport& report) const;
+  Status Recommended() const {
+    const Recommendation recommended =
+        Recommend(report_.results, limits_, min_saving_);
+    const ReplayResult& chosen = report_.results[recommended.result];
+    PrintKinds(recommended.result);
+    PrintLevels(recommended.result);
+    const LimitUse use = TightestLimit(chosen, limits_);
+    if (!recommended.obeys) {
+      out().Row({{"row", "miss"},
+                 {"column_family", family_.name},
+                 {"policy", chosen.name},
+                 {"limit", use.flag},
+                 {"needs", use.needs},
+                 {"allowed", use.allowed}});
+      return Status::NotFound(
+          "no policy obeys the limits; the nearest miss is " + chosen.name +
+          ", which " + use.Text());
+    }
+    if (recommended.without_limits != recommended.result) {
+      const ReplayResult& ruled_out =
+          report_.results[recommended.without_limits];
+      out().Line("Without limits, the advice would be " + ruled_out.name +
+                 ", which " + TightestLimit(ruled_out, limits_).Text());
+    }
+    const Candidate& best = candidates_[recommended.result - kNoFilters];
+    PrintAdvice(best, recommended.result);
+    if (!report_.stopped) return Status::OK();
+    return Status::Incomplete(
+        Format("interrupted; the advice rests on the %zu files whose filters "
+               "had been built, %s",
+               report_.built().built_files,
+               PrintedBytes(report_.built().built_bytes).c_str()));
+  }
+
+  // The file of samples that a policy which learns is to start with; empty if
+  // the policy learns nothing, or has the samples that the DB has saved.
+  std::string SeedsFor(const Candidate& candidate) const {
+    if (!save_samples_.empty()) return save_samples_;
+    const ProteanFilterPolicy* policy =
+        AsProteanFilterPolicy(candidate.policy.get());
+    if (policy == nullptr || policy->Samples() == nullptr ||
+        target_.db().empty()) {
+      return "";
+    }
+    // The samples that the DB has saved are these reads.
+    if (trace_.empty() && queries_.empty()) return "";
+    const std::string beside = AbsolutePath(target_.db());
+    return beside +
+           (family_.name == kDefaultColumnFamilyName
+                ? ""
+                : "." + std::to_string(family_.id)) +
+           ".seeds";
+  }
+
+  // The policy as an options string. A policy that learns gets the files that
+  // it learns from.
+  std::string OptionText(const Candidate& candidate,
+                         const std::string& seed_file) const {
+    const std::string samples_file = family_.samples_file();
+    if (candidate.policy == nullptr) return kNullptrString;
+    const ProteanFilterPolicy* policy =
+        AsProteanFilterPolicy(candidate.policy.get());
+    if (policy == nullptr || policy->Samples() == nullptr ||
+        (samples_file.empty() && seed_file.empty())) {
+      return candidate.name;
+    }
+    const std::string id = std::string("id=") + policy->Name();
+    std::shared_ptr<const FilterPolicy> plain;
+    // A list of policies (protean.Levels) does not have these options itself.
+    if (!FilterPolicy::CreateFromString(ConfigOptions(), id, &plain).ok() ||
+        OptionOf(*policy, "bits_per_key").empty()) {
+      return candidate.name;
+    }
+    std::string text =
+        "{" + id + ";bits_per_key=" +
+        Format("%g",
+               strtod(OptionOf(*policy, "bits_per_key").c_str(), nullptr));
+    for (const char* name :
+         {"prefix_filter_type", "level_bits", "point_lookups_use_whole_keys",
+          "false_positive_cost_micros", "queries_per_key",
+          "filter_budget_bytes", "sample_capacity", "sample_every"}) {
+      const std::string value = OptionOf(*policy, name);
+      if (value != OptionOf(*plain, name)) {
+        text += std::string(";") + name + "=" + value;
+      }
+    }
+    if (!seed_file.empty()) text += ";seed_file=" + seed_file;
+    if (!samples_file.empty()) text += ";samples_file=" + samples_file;
+    return text + "}";
+  }
+
+  // The commands that give the DB the recommended filters, in their order; none
+  // without a DB.
+  std::vector<std::string> CommandsFor(const Candidate& candidate,
+                                       const std::string& policy,
+                                       const std::string& seed_file) const {
+    if (target_.db().empty()) return {};
+    const auto command = [&](const std::string& name) {
+      return "protean " + name + " " + TargetFlags(target_.db(), family_.name);
+    };
+    std::vector<std::string> commands;
+    if (!seed_file.empty() && save_samples_.empty()) {
+      commands.push_back(command("advise") + " " +
+                         ShellWord(trace_.empty()
+                                       ? "--queries=" + AbsolutePath(queries_)
+                                       : "--trace=" + AbsolutePath(trace_)) +
+                         Format(" --max_queries=%" PRIu64 " ", max_queries_) +
+                         ShellWord("--policies=" + candidate.name) + " " +
+                         ShellWord("--save_samples=" + seed_file));
+    }
+    commands.push_back(command("apply") + " " +
+                       ShellWord("--policy=" + policy));
+    if (AsProteanFilterPolicy(candidate.policy.get()) != nullptr) {
+      commands.push_back(command("refresh") + " --all");
+    } else if (candidate.policy != nullptr) {
+      commands.push_back(command("rollback") + " " +
+                         ShellWord("--to=" + candidate.name));
+    }
+    return commands;
+  }
+
   // Prints the commands that lead there.
   void PrintWay(bool has_policy,
-                const std::vector<std::string>& commands) const;
-  void PrintAdvice(const Candidate& candidate, const ReplayReport& report,
-                   size_t recommended) const;
+                const std::vector<std::string>& commands) const {
+    out().Line();
+    if (commands.empty()) {
+      out().Line(
+          "How to get there: open the DB with this option. Files get such a "
+          "filter when they are flushed or compacted.");
+      return;
+    }
+    out().Line("How to get there, while no process has the DB open:");
+    out().Line();
+    for (const std::string& command : commands) out().Line("  " + command);
+    out().Line();
+    out().Line(
+        "protean rollback takes the option back. An application that passes "
+        "its options itself must be\nchanged, too.");
+    if (!family_.is_under_protean()) {
+      out().Line(
+          "Until files are rewritten, RocksDB's own filters still serve their "
+          "Gets.");
+    } else if (has_policy) {
+      out().Line(
+          "With --print, protean apply prints the call of SetOptions for a "
+          "process that has the DB open;\nRefreshFilters with all_files "
+          "(plugin/refresh_filters.h), or CompactRange, comes next.");
+    } else {
+      out().Line(
+          "A process that has the DB open cannot do without its filter policy: "
+          "SetOptions takes nullptr for\nthe one that is set.");
+    }
+  }
 
-  AdviceSource from_;
+  void PrintAdvice(const Candidate& candidate, size_t recommended) const {
+    const std::string seed_file = SeedsFor(candidate);
+    const std::string policy = OptionText(candidate, seed_file);
+    const std::vector<std::string> commands =
+        CommandsFor(candidate, policy, seed_file);
+    const std::string line =
+        "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
+    const ReplayResult& best = report_.results[recommended];
+    const ReplayResult& as_it_is = report_.results[kAsItIs];
+    const ReplayResult& none = report_.results[kNoFilters];
+    Json row = {{"row", "advice"}};
+    row.update(RowOf(candidate.name, best.all));
+    row["options"] = line;
+    row["commands"] = commands;
+    row["reads"] = report_.replayed;
+    row["bytes"] = best.all.bytes;
+    row["built_bytes"] = report_.built().built_bytes;
+    row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
+    row["blocks_per_op_none"] = none.blocks_per_read;
+    out().Row(row);
+
+    out().Line("Use: " + line);
+    out().Line(Format(
+        "Expected: %.4f blocks per read: %s now (%.4f), %s without filters "
+        "(%.4f); %s of filters, now %s",
+        best.blocks_per_read,
+        Saving(as_it_is.blocks_per_read, best.blocks_per_read).c_str(),
+        as_it_is.blocks_per_read,
+        Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
+        none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
+        PrintedBytes(as_it_is.all.filter_bytes).c_str()));
+    if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
+        as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
+      out().Line("The existing filters are as good: nothing needs to be done.");
+      return;
+    }
+    PrintWay(candidate.policy != nullptr, commands);
+  }
+
+  std::string trace_;
+  std::string queries_;
+  uint64_t max_queries_ = 20000;
+  std::string save_samples_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
   uint64_t max_filter_memory_ = 0;  // 0 if not given
@@ -150,336 +773,8 @@ class Advise : public Command {
   std::vector<Candidate> candidates_;
   std::vector<ReadQuery> reads_;
   ReadTruth truth_;
+  ReplayReport report_;
 };
-
-void Advise::AddFlags(Arguments* arguments) {
-  arguments->Add("trace", "FILE",
-                 "take the reads from a trace that DB::StartTrace has written",
-                 &from_.trace);
-  arguments->Add("queries", "FILE",
-                 "take the reads from a text file, one per line: key, "
-                 "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
-                 &from_.queries);
-  arguments->Add("max_queries", "N",
-                 "if there are more than N reads, take N of them at random, 2 "
-                 "or more; default: 20000",
-                 &from_.max_queries, 2);
-  arguments->Add(
-      "policies", "SPEC,...",
-      "filter policies to try, as in options; default: " +
-          [] {
-            std::string all;
-            for (const std::string& policy : kDefaultPolicies) {
-              all += (all.empty() ? "" : ", ") + policy;
-            }
-            return all;
-          }(),
-      &policies_);
-  arguments->Add("max_bytes", "BYTES",
-                 "build filters for files of at most that many bytes in all, "
-                 "spread over the levels; default: 1G",
-                 &max_bytes_, 1);
-  arguments->Add("min_saving", "PERCENT",
-                 "the share of the blocks read without filters that a bit per "
-                 "key must save, from 0 to 100; default: 1",
-                 &min_saving_, 0, 100);
-  arguments->Add("max_get_blocks", "X",
-                 "recommend no filters with which a Get of an absent key needs "
-                 "more than X data blocks on average, such as 0.02; Proteus "
-                 "with point_lookups_use_whole_keys=true is tried, too, unless "
-                 "there are --policies",
-                 &limits_.get_blocks, 0);
-  arguments->Add("max_filter_memory", "BYTES",
-                 "recommend no filters that take more than that in all",
-                 &max_filter_memory_, 1);
-  arguments->Add("max_build_cpu", "SECONDS",
-                 "recommend no filters that take more CPU to build for all "
-                 "files",
-                 &limits_.build_cpu, 0);
-  arguments->Add("save_samples", "FILE",
-                 "write the samples that the reads give to this file, a "
-                 "seed_file for the policy",
-                 &from_.save_samples);
-}
-
-Status Advise::ChooseFamily(TargetFamily* family) const {
-  const TargetFamily* chosen = nullptr;
-  const Status s = target_.DefaultFamily(&chosen);
-  if (!s.ok()) return s;
-  *family = *chosen;
-  const std::string of =
-      family->name.empty() ? "these files" : "column family " + family->name;
-  if (family->files.empty()) {
-    return Status::InvalidArgument(
-        of + " has no SST files, so no filters; flush it first");
-  }
-  if (!family->comparator_known ||
-      family->options.comparator != BytewiseComparator()) {
-    return Status::InvalidArgument("range filters need the comparator " +
-                                   std::string(BytewiseComparator()->Name()) +
-                                   ", but the comparator of " + of + " is " +
-                                   family->comparator);
-  }
-  BlockBasedTableOptions table =
-      *family->options.table_factory->GetOptions<BlockBasedTableOptions>();
-  if (!table.whole_key_filtering) {
-    return Status::InvalidArgument(
-        "range filters need whole_key_filtering=true, but " + of +
-        " has whole_key_filtering=false");
-  }
-  family->options.table_factory = NewProteanTableFactory(table);
-  return FindKeyRanges(family);
-}
-
-Status Advise::ReadReads(ReadSample* reads) {
-  if (!from_.queries.empty() && !from_.trace.empty()) {
-    return Status::InvalidArgument("give either --queries or --trace");
-  }
-  if (from_.trace.empty()) return ReadSamples(reads);
-  uint64_t others = 0;
-  std::string cut_off;
-  const Status s = ReadTrace(Env::Default(), from_.trace, family_.id, reads,
-                             &others, &cut_off);
-  if (!s.ok()) return s;
-  if (!cut_off.empty()) err() << cut_off << ". The reads before are used\n";
-  source_ = "the trace " + from_.trace;
-  if (reads->seen() > 0) return s;
-  return Status::InvalidArgument(source_ + " has no reads of column family " +
-                                 PrintedName(family_.name) + ", but " +
-                                 std::to_string(others) +
-                                 " of other ones; see --column_family");
-}
-
-Status Advise::ReadSamples(ReadSample* reads) {
-  std::string file = from_.queries;
-  if (file.empty()) {
-    if (target_.db().empty() || family_.samples_file().empty()) {
-      return Status::InvalidArgument(
-          std::string(target_.db().empty() ? "SST files have"
-                                           : "this DB's options name") +
-          " no file of sample queries; give --trace=FILE or --queries=FILE");
-    }
-    file = family_.samples()->SamplesFile(family_.name);
-    if (!Env::Default()->FileExists(file).ok()) {
-      return Status::InvalidArgument(
-          "the DB's samples_file " + file +
-          " does not exist: it is written when the DB is closed; give "
-          "--trace=FILE or --queries=FILE");
-    }
-  }
-  source_ = (from_.queries.empty() ? "the samples " : "") + file;
-  std::vector<SampleQuery> queries;
-  const Status s = ReadQueries(file, err(), &queries);
-  if (!s.ok()) return s;
-  for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
-  return queries.empty() ? Status::InvalidArgument(file + " has no queries")
-                         : s;
-}
-
-Status Advise::AddCandidates(const std::vector<std::string>& policies,
-                             std::vector<Candidate>* candidates) {
-  for (const std::string& spec : policies) {
-    if (spec == "none") continue;
-    Candidate candidate;
-    candidate.name = spec;
-    const Status s = MakePolicy("--policies", spec, &candidate.policy);
-    if (!s.ok()) return s;
-    candidates->push_back(std::move(candidate));
-  }
-  return Status::OK();
-}
-
-size_t Advise::PrintMissing() const {
-  size_t missing = 0;
-  for (const TargetFile& file : family_.files) {
-    if (!target_.IsMissing(family_, file)) continue;
-    missing++;
-    err() << file.path
-          << " is missing, although the MANIFEST lists it: restore it from a "
-             "backup. What reads ask of it is not measured\n";
-  }
-  return missing;
-}
-
-void Advise::PrintWay(bool has_policy,
-                      const std::vector<std::string>& commands) const {
-  out().Line();
-  if (commands.empty()) {
-    out().Line(
-        "How to get there: open the DB with this option. Files get such a "
-        "filter when they are flushed or compacted.");
-    return;
-  }
-  out().Line("How to get there, while no process has the DB open:");
-  out().Line();
-  for (const std::string& command : commands) out().Line("  " + command);
-  out().Line();
-  out().Line(
-      "protean rollback takes the option back. An application that passes its "
-      "options itself must be\nchanged, too.");
-  if (!family_.is_under_protean()) {
-    out().Line(
-        "Until files are rewritten, RocksDB's own filters still serve their "
-        "Gets.");
-  } else if (has_policy) {
-    out().Line(
-        "With --print, protean apply prints the call of SetOptions for a "
-        "process that has the DB open;\nRefreshFilters with all_files "
-        "(plugin/refresh_filters.h), or CompactRange, comes next.");
-  } else {
-    out().Line(
-        "A process that has the DB open cannot do without its filter policy: "
-        "SetOptions takes nullptr for\nthe one that is set.");
-  }
-}
-
-void Advise::PrintAdvice(const Candidate& candidate, const ReplayReport& report,
-                         size_t recommended) const {
-  const std::vector<std::string> commands =
-      CommandsFor(from_, family_, candidate);
-  const std::string line = "table_factory={id=ProteanTable;filter_policy=" +
-                           PolicyText(from_, family_, candidate) + "}";
-  const ReplayResult& best = report.results[recommended];
-  const ReplayResult& as_it_is = report.results[kAsItIs];
-  const ReplayResult& none = report.results[kNoFilters];
-  Json row = {{"row", "advice"}};
-  row.update(
-      AdviceTables(family_, report, &out()).RowOf(candidate.name, best.all));
-  row["options"] = line;
-  row["commands"] = commands;
-  row["reads"] = report.replayed;
-  row["bytes"] = best.all.bytes;
-  row["built_bytes"] = report.built().built_bytes;
-  row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
-  row["blocks_per_op_none"] = none.blocks_per_read;
-  out().Row(row);
-
-  out().Line("Use: " + line);
-  out().Line(Format(
-      "Expected: %.4f blocks per read: %s now (%.4f), %s without filters "
-      "(%.4f); %s of filters, now %s",
-      best.blocks_per_read,
-      Saving(as_it_is.blocks_per_read, best.blocks_per_read).c_str(),
-      as_it_is.blocks_per_read,
-      Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
-      none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
-      PrintedBytes(as_it_is.all.filter_bytes).c_str()));
-  if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
-      as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
-    out().Line("The existing filters are as good: nothing needs to be done.");
-    return;
-  }
-  PrintWay(candidate.policy != nullptr, commands);
-}
-
-Status Advise::Prepare() {
-  if (max_filter_memory_ > 0) {
-    limits_.filter_memory = static_cast<double>(max_filter_memory_);
-  }
-  // No filter is always a candidate: all others are compared with it, and it
-  // costs nothing.
-  candidates_ = {{"none", nullptr}};
-  Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
-                           &candidates_);
-  if (s.ok()) s = OpenTarget(/*or_files=*/true);
-  if (!s.ok()) return s;
-  from_.db = target_.db();
-  s = ChooseFamily(&family_);
-  // With a prefix extractor, RocksDB refuses
-  // point_lookups_use_whole_keys=true.
-  if (s.ok() && policies_.empty() &&
-      limits_.get_blocks != AdviceLimits::kNoLimit &&
-      family_.options.prefix_extractor == nullptr) {
-    s = AddCandidates(kPoliciesForGets, &candidates_);
-  }
-  ReadSample sample(from_.max_queries);
-  if (s.ok()) s = ReadReads(&sample);
-  if (!s.ok()) return s;
-  reads_seen_ = sample.seen();
-  reads_ = sample.Take();
-  Step step(err(), "looking up what the reads find");
-  return FindTruth(
-      family_, reads_, [&](double done) { step.Show(done); }, &truth_);
-}
-
-Status Advise::SaveSamples() {
-  if (from_.save_samples.empty()) return Status::OK();
-  // The path becomes an option of the DB, whose process may have another
-  // working folder.
-  from_.save_samples = AbsolutePath(from_.save_samples);
-  const std::vector<bool> none(reads_.size(), false);
-  return WriteResult(from_.save_samples, "--save_samples=" + from_.save_samples,
-                     QueryFileText(SamplesOf(reads_, truth_, none)));
-}
-
-Status Advise::Replay(ReplayReport* report) const {
-  const Interrupt interrupt;
-  Step step(err(), "building filters");
-  return ReplayReads(
-      family_, reads_, truth_, candidates_, max_bytes_,
-      [&](double share) { step.Show(share); },
-      [&] { return interrupt.requested(); }, report);
-}
-
-Status Advise::Recommended(const ReplayReport& report) const {
-  const AdviceTables tables(family_, report, &out());
-  const Recommendation recommended =
-      Recommend(report.results, limits_, min_saving_);
-  const ReplayResult& chosen = report.results[recommended.result];
-  tables.PrintKinds(recommended.result);
-  tables.PrintLevels(recommended.result);
-  const LimitUse use = TightestLimit(chosen, limits_);
-  if (!recommended.obeys) {
-    out().Row(MissRow(family_, chosen, use));
-    return Status::NotFound("no policy obeys the limits; the nearest miss is " +
-                            chosen.name + ", which " + use.Text());
-  }
-  if (recommended.without_limits != recommended.result) {
-    const ReplayResult& ruled_out = report.results[recommended.without_limits];
-    out().Line("Without limits, the advice would be " + ruled_out.name +
-               ", which " + TightestLimit(ruled_out, limits_).Text());
-  }
-  const Candidate& best = candidates_[recommended.result - kNoFilters];
-  PrintAdvice(best, report, recommended.result);
-  if (!report.stopped) return Status::OK();
-  return Status::Incomplete(
-      Format("interrupted; the advice rests on the %zu files whose filters "
-             "had been built, %s",
-             report.built().built_files,
-             PrintedBytes(report.built().built_bytes).c_str()));
-}
-
-Status Advise::Run() {
-  Status s = Prepare();
-  if (!s.ok()) return s;
-  const size_t missing = PrintMissing();
-  found_ = missing > 0;
-  ReplayReport report;
-  const bool asks = !truth_.questions.empty();
-  if (asks) s = SaveSamples();
-  if (s.ok() && asks) s = Replay(&report);
-  if (!s.ok()) return s;
-  if (asks && report.built().built_files == 0) {
-    return Status::InvalidArgument(
-        "no filter can be built: --max_bytes is smaller than every file, or "
-        "none of the files exists");
-  }
-  if (asks && limits_.get_blocks != AdviceLimits::kNoLimit &&
-      !HasAbsentGets(report.results[kNoFilters])) {
-    return Status::InvalidArgument(
-        "--max_get_blocks needs Gets of absent keys among the reads, but " +
-        source_ + " has none");
-  }
-  if (!asks || report.results[kNoFilters].all.blocks == 0) {
-    found_ = true;
-    PrintNothingMeasured(family_, source_, reads_, &out());
-    return s;
-  }
-  const AdviceTables tables(family_, report, &out());
-  tables.PrintReads(source_, reads_seen_, reads_, truth_, missing);
-  tables.PrintPolicies();
-  return Recommended(report);
-}
 
 }  // namespace
 

@@ -10,44 +10,42 @@
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "rocksdb/convenience.h"
-#include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
+#include "tools/command.h"
+#include "tools/opened_db.h"
 #include "tools/target.h"
-#include "tools/way_there.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-Status WayCommand::CheckClosed() const {
-  Status s = target_.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
-  return s.IsBusy() ? Status::Busy(std::string(s.getState()) + "; close it, " +
-                                   while_open_)
-                    : s;
-}
+namespace {
 
-Status WayCommand::ChangeOptions(const OpenedDB::Adjust& adjust,
-                                 Json row) const {
-  std::vector<std::string> lines;
-  const Status s =
-      OpenedDB::ChangeOptions(target_.db(), target_.env(), adjust, &lines);
-  if (!s.ok()) return s;
-  for (std::string& line : lines) line = WithoutSeeds(line);
-  row["changed_lines"] = lines;
-  out().Row(row);
-  for (const std::string& line : lines) out().Line(line);
-  out().Line();
+// Makes a policy of Proteus start with these queries instead of its seed_file:
+// they are a part of the OPTIONS file then, of which backups have a copy. Other
+// policies stay as they are, also lists of policies that have such files.
+Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
+                    std::shared_ptr<const FilterPolicy>* policy) {
+  const ConfigOptions config;
+  std::string file;
+  if (!(*policy)->GetOption(config, "seed_file", &file).ok()) {
+    return Status::OK();
+  }
+  std::shared_ptr<const FilterPolicy> changed;
+  Status s = FilterPolicy::CreateFromString(config, (*policy)->ToString(config),
+                                            &changed);
+  // No other code has this object yet.
+  if (s.ok()) {
+    s = const_cast<FilterPolicy*>(changed.get())
+            ->ConfigureFromMap(
+                config, {{"seed_file", ""}, {"seeds", SeedsText(seeds)}});
+  }
+  if (s.ok()) *policy = std::move(changed);
   return s;
 }
-
-// ---- protean apply ----
-
-namespace {
 
 constexpr Command::Text kApply = {
     "apply",
     "Changes the filter policy in the OPTIONS file of a DB, from where "
-    "rollback "
-    "leads back.",
+    "rollback leads back.",
     "--db=DIR --policy=POLICY", "the one named default",
     R"(Makes the OPTIONS file of a closed DB name ProteanTable with the filter policy that --policy gives, such as
 the one at the end of protean advise, and leaves all other options alone. RocksDB itself opens the DB and
@@ -66,176 +64,174 @@ Examples:
   protean rollback --db=/data/db
 )"};
 
-class Apply : public WayCommand {
+class Apply : public Command {
  public:
-  Apply()
-      : WayCommand(kApply,
-                   "or let that process call SetOptions: --print says how") {}
+  Apply() : Command(kApply) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    arguments->Add("policy", "POLICY",
+                   "the filter policy, as in options; none for no filters",
+                   &policy_text_);
+    arguments->Add("print", "only print the call of SetOptions", &print_);
+  }
+
+  Status Run() override {
+    Status s = OpenTarget(/*or_files=*/false);
+    if (s.ok()) s = target_.DefaultFamily(&family_);
+    if (s.ok()) s = MakePolicyOfFlag();
+    if (s.ok() && !print_) {
+      s = CheckForWriting(
+          target_,
+          "; close it, or let that process call SetOptions: --print says how");
+    }
+    if (!s.ok()) return s;
+    return print_ ? Print() : Write();
+  }
 
   // Makes the policy that --policy names, and checks the files that it learns
   // from.
-  Status MakePolicyOfFlag();
+  Status MakePolicyOfFlag() {
+    if (policy_text_.empty()) {
+      return Status::InvalidArgument(
+          "give --policy=POLICY, such as --policy=proteus:12; protean advise "
+          "recommends one, and protean rollback goes back");
+    }
+    Status s = MakePolicy("--policy", policy_text_, &policy_);
+    const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy_.get());
+    if (!s.ok() || own == nullptr || own->Samples() == nullptr) return s;
+    const SampleStoreOptions& samples = own->Samples()->options();
+    for (const auto& [option, file] :
+         {std::make_pair("seed_file", samples.seed_file),
+          std::make_pair("samples_file", samples.samples_file)}) {
+      if (file.empty() || file[0] == '/') continue;
+      return Status::InvalidArgument(std::string("--policy: ") + option + "=" +
+                                     file +
+                                     " is a relative path, which names another "
+                                     "file in another working folder; give " +
+                                     AbsolutePath(file));
+    }
+    return ReadSamplesOfPolicy(*own->Samples());
+  }
+
   // Refuses files of samples that cannot be used, and takes the seeds into the
   // policy if that is to be written.
-  Status ReadSamplesOfPolicy(const SampleStore& store);
+  Status ReadSamplesOfPolicy(const SampleStore& store) {
+    const SampleStoreOptions& samples = store.options();
+    std::vector<SampleQuery> seeds;
+    std::vector<SampleQuery> saved;
+    std::vector<std::string> refused;
+    Env* const env = target_.env();
+    Status s = store.Validate(env);
+    if (s.ok() && !samples.seed_file.empty()) {
+      s = ReadQueryFile(env, samples.seed_file, &seeds, &refused);
+    }
+    if (s.ok() && !samples.samples_file.empty() &&
+        env->FileExists(samples.samples_file).ok()) {
+      s = ReadSavedQueries(env, samples.samples_file, &saved, &refused);
+    }
+    if (!s.ok()) {
+      return Status::InvalidArgument("--policy: " + std::string(s.getState()));
+    }
+    return seeds.empty() || print_ ? s : PutSeedsInto(seeds, &policy_);
+  }
+
   // Prints the call of SetOptions.
-  Status Print() const;
+  Status Print() const {
+    if (!family_->is_under_protean()) {
+      return Status::InvalidArgument(
+          WhyNotProteanTable(*family_, policy_text_) +
+          "; SetOptions cannot change that");
+    }
+    if (policy_ == nullptr) {
+      return Status::InvalidArgument(
+          "SetOptions cannot take a filter policy away: RocksDB takes nullptr "
+          "for the policy that is set, returns OK and changes nothing. Close "
+          "the DB, and give --policy=" +
+          policy_text_ + " without --print");
+    }
+    // SetOptions changes a policy of the same kind, and keeps the options that
+    // it is not given. So all of them are named.
+    const bool own = AsProteanFilterPolicy(policy_.get()) != nullptr;
+    const std::string text = own ? PolicyText(policy_.get()) : policy_text_;
+    Json row;
+    row["column_family"] = family_->name;
+    row["set_options"] = {{"table_factory.filter_policy", text}};
+    out().Row(row);
+    out().Line("db->SetOptions(column_family,");
+    out().Line("               {{\"table_factory.filter_policy\", \"" + text +
+               "\"}});");
+    return Status::OK();
+  }
+
   // Changes the OPTIONS file.
-  Status Write();
-  void PrintNext() const;
+  Status Write() {
+    if (family_->table_factory.empty()) {
+      return Status::InvalidArgument(
+          WhyNotProteanTable(*family_, policy_text_));
+    }
+    if (family_->filter_policy.empty()) {
+      return Status::NotSupported(
+          "column family " + PrintedName(family_->name) +
+          " has the table factory " + family_->table_factory +
+          ", whose files have no filters");
+    }
+    const std::string present = family_->has_protean_policy
+                                    ? PolicyText(family_->policy())
+                                    : family_->filter_policy;
+    if (family_->is_under_protean() && present == PolicyText(policy_.get())) {
+      out().Line("Nothing to do: the OPTIONS file has this filter policy");
+      return Status::OK();
+    }
+    const std::string kept = KeptFile(target_, *family_);
+    std::string text;
+    Status s = ReadLatestOptions(target_.db(), target_.env(), &text);
+    if (s.ok()) s = WriteNewFile(target_.env(), kept, text);
+    if (!s.ok()) return s;
+    Json row;
+    row["column_family"] = family_->name;
+    row["old_policy"] = family_->filter_policy;
+    row["new_policy"] = WithoutSeeds(PolicyText(policy_.get()));
+    row["kept"] = kept;
+    s = ChangeOptions(
+        target_,
+        [&](ColumnFamilyDescriptor* family) {
+          if (family->name != family_->name) return;
+          GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),
+                           &family->options);
+        },
+        row, &out());
+    if (s.ok()) PrintNext();
+    return s;
+  }
+
+  void PrintNext() const {
+    const std::string flags = TargetFlags(target_.db(), family_->name);
+    out().Line("The OPTIONS file from before is " +
+               KeptFile(target_, *family_) +
+               ". To go back to it:\n  protean rollback " + flags);
+    if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
+      out().Line(
+          "Files get new filters when they are rewritten, by compaction or by\n"
+          "  protean refresh " +
+          flags + " --all");
+      return;
+    }
+    out().Line(
+        "Files keep the filters that they have until compaction rewrites "
+        "them.");
+    if (policy_ == nullptr) return;
+    out().Line(
+        "To give all files filters of RocksDB's own, and the column family "
+        "RocksDB's own table:\n  protean rollback " +
+        flags + " " + ShellWord("--to=" + policy_text_));
+  }
 
   std::string policy_text_;
   bool print_ = false;
   const TargetFamily* family_ = nullptr;
   std::shared_ptr<const FilterPolicy> policy_;
 };
-
-void Apply::AddFlags(Arguments* arguments) {
-  arguments->Add("policy", "POLICY",
-                 "the filter policy, as in options; none for no filters",
-                 &policy_text_);
-  arguments->Add("print", "only print the call of SetOptions", &print_);
-}
-
-Status Apply::MakePolicyOfFlag() {
-  if (policy_text_.empty()) {
-    return Status::InvalidArgument(
-        "give --policy=POLICY, such as --policy=proteus:12; protean advise "
-        "recommends one, and protean rollback goes back");
-  }
-  Status s = MakePolicy("--policy", policy_text_, &policy_);
-  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy_.get());
-  if (!s.ok() || own == nullptr || own->Samples() == nullptr) return s;
-  const SampleStoreOptions& samples = own->Samples()->options();
-  for (const auto& [option, file] :
-       {std::make_pair("seed_file", samples.seed_file),
-        std::make_pair("samples_file", samples.samples_file)}) {
-    if (file.empty() || file[0] == '/') continue;
-    return Status::InvalidArgument(
-        std::string("--policy: ") + option + "=" + file +
-        " is a relative path, which names another file in another working "
-        "folder; give " +
-        AbsolutePath(file));
-  }
-  return ReadSamplesOfPolicy(*own->Samples());
-}
-
-Status Apply::ReadSamplesOfPolicy(const SampleStore& store) {
-  const SampleStoreOptions& samples = store.options();
-  std::vector<SampleQuery> seeds;
-  std::vector<SampleQuery> saved;
-  std::vector<std::string> refused;
-  Env* const env = target_.env();
-  Status s = store.Validate(env);
-  if (s.ok() && !samples.seed_file.empty()) {
-    s = ReadQueryFile(env, samples.seed_file, &seeds, &refused);
-  }
-  if (s.ok() && !samples.samples_file.empty() &&
-      env->FileExists(samples.samples_file).ok()) {
-    s = ReadSavedQueries(env, samples.samples_file, &saved, &refused);
-  }
-  if (!s.ok()) {
-    return Status::InvalidArgument("--policy: " + std::string(s.getState()));
-  }
-  return seeds.empty() || print_ ? s : PutSeedsInto(seeds, &policy_);
-}
-
-Status Apply::Print() const {
-  if (!family_->is_under_protean()) {
-    return Status::InvalidArgument(WhyNotProteanTable(*family_, policy_text_) +
-                                   "; SetOptions cannot change that");
-  }
-  if (policy_ == nullptr) {
-    return Status::InvalidArgument(
-        "SetOptions cannot take a filter policy away: RocksDB takes nullptr "
-        "for the policy that is set, returns OK and changes nothing. Close "
-        "the DB, and give --policy=" +
-        policy_text_ + " without --print");
-  }
-  // SetOptions changes a policy of the same kind, and keeps the options that it
-  // is not given. So all of them are named.
-  const bool own = AsProteanFilterPolicy(policy_.get()) != nullptr;
-  const std::string text = own ? PolicyText(policy_.get()) : policy_text_;
-  Json row;
-  row["column_family"] = family_->name;
-  row["set_options"] = {{"table_factory.filter_policy", text}};
-  out().Row(row);
-  out().Line("db->SetOptions(column_family,");
-  out().Line("               {{\"table_factory.filter_policy\", \"" + text +
-             "\"}});");
-  return Status::OK();
-}
-
-Status Apply::Write() {
-  if (family_->table_factory.empty()) {
-    return Status::InvalidArgument(WhyNotProteanTable(*family_, policy_text_));
-  }
-  if (family_->filter_policy.empty()) {
-    return Status::NotSupported("column family " + PrintedName(family_->name) +
-                                " has the table factory " +
-                                family_->table_factory +
-                                ", whose files have no filters");
-  }
-  const std::string present = family_->has_protean_policy
-                                  ? PolicyText(family_->policy())
-                                  : family_->filter_policy;
-  if (family_->is_under_protean() && present == PolicyText(policy_.get())) {
-    out().Line("Nothing to do: the OPTIONS file has this filter policy");
-    return Status::OK();
-  }
-  const std::string kept = KeptFile(family_->id);
-  std::string text;
-  Status s = ReadLatestOptions(target_.db(), target_.env(), &text);
-  if (s.ok()) s = WriteNewFile(target_.env(), kept, text);
-  if (!s.ok()) return s;
-  Json row;
-  row["column_family"] = family_->name;
-  row["old_policy"] = family_->filter_policy;
-  row["new_policy"] = WithoutSeeds(PolicyText(policy_.get()));
-  row["kept"] = kept;
-  s = ChangeOptions(
-      [&](ColumnFamilyDescriptor* family) {
-        if (family->name != family_->name) return;
-        GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),
-                         &family->options);
-      },
-      row);
-  if (s.ok()) PrintNext();
-  return s;
-}
-
-void Apply::PrintNext() const {
-  const std::string flags = TargetFlags(target_.db(), family_->name);
-  out().Line("The OPTIONS file from before is " + KeptFile(family_->id) +
-             ". To go back to it:\n  protean rollback " + flags);
-  if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
-    out().Line(
-        "Files get new filters when they are rewritten, by compaction or by\n"
-        "  protean refresh " +
-        flags + " --all");
-    return;
-  }
-  out().Line(
-      "Files keep the filters that they have until compaction rewrites them.");
-  if (policy_ == nullptr) return;
-  out().Line(
-      "To give all files filters of RocksDB's own, and the column family "
-      "RocksDB's own table:\n  protean rollback " +
-      flags + " " + ShellWord("--to=" + policy_text_));
-}
-
-Status Apply::Run() {
-  Status s = OpenTarget(/*or_files=*/false);
-  if (s.ok()) s = target_.DefaultFamily(&family_);
-  if (s.ok()) s = MakePolicyOfFlag();
-  if (s.ok() && !print_) s = CheckClosed();
-  if (!s.ok()) return s;
-  return print_ ? Print() : Write();
-}
 
 }  // namespace
 

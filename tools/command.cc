@@ -8,28 +8,41 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void Command::AddAllFlags(Arguments* arguments) {
-  target_.AddFlags(arguments, text_.by_default);
-  AddFlags(arguments);
-  arguments->Add("json", "print JSON, one object per line", &json_);
-}
-
-Status Command::Run(const std::vector<std::string>& operands, std::ostream& out,
-                    std::ostream& err, bool* found) {
-  Output output(out, json_);
-  out_ = &output;
-  err_ = &err;
-  operands_ = operands;
-  const Status s = Run();
-  *found = found_;
-  return s;
+int Command::Main(const std::vector<std::string>& arguments, std::ostream& out,
+                  std::ostream& err) {
+  Arguments flags(text_);
+  target_.AddFlags(&flags, text_.by_default);
+  AddFlags(&flags);
+  flags.Add("json", "print JSON, one object per line", &json_);
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h") {
+      out << flags.Help();
+      return kFine;
+    }
+    if (argument == "--") break;
+  }
+  Status s = flags.Parse(arguments, &operands_);
+  if (s.ok()) {
+    Output output(out, json_);
+    out_ = &output;
+    err_ = &err;
+    s = Run();
+  }
+  out.flush();
+  if (s.ok() && !out) s = Status::IOError("the output cannot be written");
+  if (s.ok()) return found_ ? kFoundSomething : kFine;
+  // The message says more than the code of the status would.
+  std::string message = s.getState() == nullptr ? s.ToString() : s.getState();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  err << "protean " << text_.name << ": " << message << '\n';
+  return kCouldNot;
 }
 
 Status Command::OpenTarget(bool or_files) {
   if (!or_files && !operands_.empty()) {
-    return Status::InvalidArgument("give --db=DIR; " + operands_[0] +
-                                   " is not a flag, and SST files without "
-                                   "their DB are not enough");
+    return Status::InvalidArgument(
+        "give --db=DIR; " + operands_[0] +
+        " is not a flag, and SST files without their DB are not enough");
   }
   const Status s = target_.Open(operands_);
   if (s.ok() && or_files) {
@@ -61,31 +74,6 @@ void PrintUsage(std::ostream& out) {
          "the command failed.\n";
 }
 
-int RunCommand(Command* command, const std::vector<std::string>& rest,
-               std::ostream& out, std::ostream& err) {
-  Arguments arguments(command->text());
-  command->AddAllFlags(&arguments);
-  for (const std::string& argument : rest) {
-    if (argument == "--help" || argument == "-h") {
-      out << arguments.Help();
-      return kFine;
-    }
-    if (argument == "--") break;
-  }
-  std::vector<std::string> operands;
-  bool found = false;
-  Status s = arguments.Parse(rest, &operands);
-  if (s.ok()) s = command->Run(operands, out, err, &found);
-  out.flush();
-  if (s.ok() && !out) s = Status::IOError("the output cannot be written");
-  if (s.ok()) return found ? kFoundSomething : kFine;
-  // The message says more than the code of the status would.
-  std::string message = s.getState() == nullptr ? s.ToString() : s.getState();
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  err << "protean " << command->text().name << ": " << message << '\n';
-  return kCouldNot;
-}
-
 }  // namespace
 
 int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
@@ -108,7 +96,7 @@ int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
   for (const MakeCommand make : kCommands) {
     const std::unique_ptr<Command> command = make();
     if (name == command->text().name) {
-      return RunCommand(command.get(), rest, out, err);
+      return command->Main(rest, out, err);
     }
     names.emplace_back(command->text().name);
   }

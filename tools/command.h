@@ -33,13 +33,11 @@ class Command {
   virtual ~Command() = default;
 
   const Text& text() const { return text_; }
-  // Adds the flags of the target, those of the command, and --json.
-  void AddAllFlags(Arguments* arguments);
-  // Called once, after the flags have been set. `*found` says whether the exit
-  // code is kFoundSomething. An error is printed as one line; it says what was
-  // wrong and what would work. Only the result is printed to `out`.
-  Status Run(const std::vector<std::string>& operands, std::ostream& out,
-             std::ostream& err, bool* found);
+  // Runs the command with the arguments behind its name, and returns an
+  // ExitCode. An error is printed to `err` as one line; it says what was wrong
+  // and what would work. Only the result is printed to `out`.
+  int Main(const std::vector<std::string>& arguments, std::ostream& out,
+           std::ostream& err);
 
  protected:
   virtual void AddFlags(Arguments* arguments) = 0;

@@ -118,176 +118,173 @@ class Explain : public Command {
   Explain() : Command(kExplain) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    arguments->Add("start", "KEY", "the key of a Get, or where a seek begins",
+                   &start_);
+    arguments->Add(
+        "limit", "KEY",
+        "the upper bound of a seek, which does not belong to the range",
+        &limit_);
+    arguments->Add("refresh", "also say what a refresh would change",
+                   &refresh_);
+  }
 
-  Status MakeRead(const TargetFamily& family, SampleQuery* read) const;
+  Status Run() override {
+    Status s = OpenTarget(/*or_files=*/false);
+    const TargetFamily* family = nullptr;
+    if (s.ok()) s = target_.DefaultFamily(&family);
+    SampleQuery read;
+    if (s.ok()) s = MakeRead(*family, &read);
+    if (!s.ok()) return s;
+    for (const std::string& note : target_.notes()) err() << note << '\n';
+    std::vector<TargetFile> files = family->files;
+    // The newest files of level 0 are read first.
+    std::stable_sort(files.begin(), files.end(),
+                     [](const TargetFile& a, const TargetFile& b) {
+                       return a.level != b.level
+                                  ? a.level < b.level
+                                  : a.level == 0 && a.number > b.number;
+                     });
+    std::vector<Json> rows;
+    size_t not_opened = 0;
+    size_t skipped = 0;
+    size_t in_vain = 0;
+    for (const TargetFile& file : files) {
+      Json row;
+      s = ExplainFile(*family, file, read, &row);
+      if (IsGone(s) && !target_.IsMissing(*family, file))
+        continue;  // compacted
+      if (!s.ok()) return s;
+      not_opened += row["outcome"] == kNotOpened;
+      skipped += row["outcome"] == kSkipped;
+      in_vain += row["outcome"] == kInVain;
+      // Most files of a large DB are of no interest to people.
+      if (json_ || row["outcome"] != kNotOpened) rows.push_back(std::move(row));
+    }
+    found_ = in_vain > 0;
+    if (refresh_) s = AddRefresh(*family, read, &rows);
+    if (!s.ok()) return s;
+    out().Table(kColumns, rows);
+    const size_t opened = files.size() - not_opened;
+    out().Line(
+        Format("%zu of %zu files may have such keys; filters skip %zu, %zu are "
+               "read, %zu of them in vain",
+               opened, files.size(), skipped, opened - skipped, in_vain));
+    if (in_vain > 0 && !refresh_) {
+      out().Line(
+          "What new filters would change: --refresh, and protean advise");
+    }
+    return Status::OK();
+  }
+
+  Status MakeRead(const TargetFamily& family, SampleQuery* read) const {
+    if (start_.empty()) {
+      return Status::InvalidArgument(
+          "give --start=KEY, and --limit=KEY for a range; 0x is the empty key");
+    }
+    const bool is_get = limit_.empty();
+    for (const auto& [text, key] :
+         {std::make_pair(&start_, &read->lo),
+          std::make_pair(is_get ? &start_ : &limit_, &read->hi)}) {
+      if (!ParseKey(*text, key)) {
+        return Status::InvalidArgument(
+            *text + " is no key: after 0x come pairs of hexadecimal digits");
+      }
+    }
+    read->hi_inclusive = is_get;
+    if (!is_get && read->lo >= read->hi) {
+      return Status::InvalidArgument("--limit=" + limit_ +
+                                     " must be greater than --start=" + start_);
+    }
+    if (!family.comparator.empty() &&
+        family.comparator != BytewiseComparator()->Name()) {
+      return Status::NotSupported(
+          "column family " + PrintedName(family.name) + " has the comparator " +
+          family.comparator +
+          "; only reads in bytewise order, without timestamps, are explained");
+    }
+    return Status::OK();
+  }
+
   Status ExplainFile(const TargetFamily& family, const TargetFile& file,
-                     const SampleQuery& read, Json* row) const;
+                     const SampleQuery& read, Json* row) const {
+    *row = {{"column_family", family.name},
+            {"file", file.name},
+            {"level", OrNull(file.level)},
+            {"design", ""},
+            {"answer", ""},
+            {"outcome", kNotOpened},
+            {"first_key", Json()},
+            {"why", ""}};
+    if (!Overlaps(file, read)) {
+      (*row)["why"] = "its keys are from " + PrintedKey(file.smallest) +
+                      " to " + PrintedKey(file.largest);
+      return Status::OK();
+    }
+    std::unique_ptr<FileFacts> facts;
+    Status s = FileFacts::Read(family, file, &facts);
+    bool found = false;
+    std::string first;
+    if (s.ok()) s = FirstKey(*facts, read, &found, &first);
+    if (!s.ok()) return s;
+    bool may_match = true;
+    const bool asked = Ask(*facts, family, read, &may_match);
+    (*row)["outcome"] = !may_match ? kSkipped : found ? kRead : kInVain;
+    if (asked) {
+      (*row)["design"] =
+          facts->report.design.empty() ? facts->kind : facts->report.design;
+      (*row)["answer"] = may_match ? "perhaps" : "nothing there";
+    }
+    if (found) {
+      (*row)["first_key"] = PrintedKey(first);
+      (*row)["why"] = "it has " + PrintedKey(first);
+    } else if (!asked) {
+      (*row)["why"] =
+          "no filter is asked: " + (facts->unfiltered.empty()
+                                        ? "the table is " + family.table_factory
+                                        : facts->unfiltered);
+    } else if (may_match) {
+      (*row)["why"] = "a false positive" + (facts->report.basis.empty()
+                                                ? std::string()
+                                                : "; the filter was designed " +
+                                                      facts->report.basis);
+    }
+    return Status::OK();
+  }
+
   // Adds to the rows what a refresh would do with their files.
   Status AddRefresh(const TargetFamily& family, const SampleQuery& read,
-                    std::vector<Json>* rows) const;
+                    std::vector<Json>* rows) const {
+    RefreshOptions options;
+    options.dry_run = true;
+    options.start = read.lo;
+    options.limit = read.hi;
+    if (read.hi_inclusive) options.limit->push_back('\0');
+    std::unique_ptr<OpenedDB> opened;
+    RefreshResult result;
+    Status s = OpenedDB::Open(target_.db(), target_.env(),
+                              /*for_writing=*/false, &opened);
+    if (!s.ok()) return s;
+    ColumnFamilyHandle* const handle = opened->Find(family.name);
+    if (handle == nullptr)
+      return Status::InvalidArgument("it has been dropped");
+    s = RefreshFilters(opened->db(), handle, options, &result);
+    if (!s.ok()) return s;
+    for (const RefreshedFile& file : result.files) {
+      for (Json& row : *rows) {
+        if (row["file"] != file.name || row["outcome"] == kNotOpened) continue;
+        row["refresh"] = ToString(file.outcome);
+        row["old_fpr"] = OrNull(file.old_fpr);
+        row["new_fpr"] = OrNull(file.new_fpr);
+      }
+    }
+    return opened->Close();
+  }
 
   std::string start_;
   std::string limit_;
   bool refresh_ = false;
 };
-
-void Explain::AddFlags(Arguments* arguments) {
-  arguments->Add("start", "KEY", "the key of a Get, or where a seek begins",
-                 &start_);
-  arguments->Add("limit", "KEY",
-                 "the upper bound of a seek, which does not belong to the "
-                 "range",
-                 &limit_);
-  arguments->Add("refresh", "also say what a refresh would change", &refresh_);
-}
-
-Status Explain::MakeRead(const TargetFamily& family, SampleQuery* read) const {
-  if (start_.empty()) {
-    return Status::InvalidArgument(
-        "give --start=KEY, and --limit=KEY for a range; 0x is the empty key");
-  }
-  const bool is_get = limit_.empty();
-  for (const auto& [text, key] :
-       {std::make_pair(&start_, &read->lo),
-        std::make_pair(is_get ? &start_ : &limit_, &read->hi)}) {
-    if (!ParseKey(*text, key)) {
-      return Status::InvalidArgument(
-          *text + " is no key: after 0x come pairs of hexadecimal digits");
-    }
-  }
-  read->hi_inclusive = is_get;
-  if (!is_get && read->lo >= read->hi) {
-    return Status::InvalidArgument("--limit=" + limit_ +
-                                   " must be greater than --start=" + start_);
-  }
-  if (!family.comparator.empty() &&
-      family.comparator != BytewiseComparator()->Name()) {
-    return Status::NotSupported(
-        "column family " + PrintedName(family.name) + " has the comparator " +
-        family.comparator +
-        "; only reads in bytewise order, without timestamps, are explained");
-  }
-  return Status::OK();
-}
-
-Status Explain::ExplainFile(const TargetFamily& family, const TargetFile& file,
-                            const SampleQuery& read, Json* row) const {
-  *row = {{"column_family", family.name},
-          {"file", file.name},
-          {"level", OrNull(file.level)},
-          {"design", ""},
-          {"answer", ""},
-          {"outcome", kNotOpened},
-          {"first_key", Json()},
-          {"why", ""}};
-  if (!Overlaps(file, read)) {
-    (*row)["why"] = "its keys are from " + PrintedKey(file.smallest) + " to " +
-                    PrintedKey(file.largest);
-    return Status::OK();
-  }
-  std::unique_ptr<FileFacts> facts;
-  Status s = FileFacts::Read(family, file, &facts);
-  bool found = false;
-  std::string first;
-  if (s.ok()) s = FirstKey(*facts, read, &found, &first);
-  if (!s.ok()) return s;
-  bool may_match = true;
-  const bool asked = Ask(*facts, family, read, &may_match);
-  (*row)["outcome"] = !may_match ? kSkipped : found ? kRead : kInVain;
-  if (asked) {
-    (*row)["design"] =
-        facts->report.design.empty() ? facts->kind : facts->report.design;
-    (*row)["answer"] = may_match ? "perhaps" : "nothing there";
-  }
-  if (found) {
-    (*row)["first_key"] = PrintedKey(first);
-    (*row)["why"] = "it has " + PrintedKey(first);
-  } else if (!asked) {
-    (*row)["why"] =
-        "no filter is asked: " + (facts->unfiltered.empty()
-                                      ? "the table is " + family.table_factory
-                                      : facts->unfiltered);
-  } else if (may_match) {
-    (*row)["why"] = "a false positive" +
-                    (facts->report.basis.empty()
-                         ? std::string()
-                         : "; the filter was designed " + facts->report.basis);
-  }
-  return Status::OK();
-}
-
-Status Explain::AddRefresh(const TargetFamily& family, const SampleQuery& read,
-                           std::vector<Json>* rows) const {
-  RefreshOptions options;
-  options.dry_run = true;
-  options.start = read.lo;
-  options.limit = read.hi;
-  if (read.hi_inclusive) options.limit->push_back('\0');
-  std::unique_ptr<OpenedDB> opened;
-  RefreshResult result;
-  Status s = OpenedDB::OpenForReading(target_.db(), target_.env(), &opened);
-  if (!s.ok()) return s;
-  ColumnFamilyHandle* const handle = opened->Find(family.name);
-  if (handle == nullptr) return Status::InvalidArgument("it has been dropped");
-  s = RefreshFilters(opened->db(), handle, options, &result);
-  if (!s.ok()) return s;
-  for (const RefreshedFile& file : result.files) {
-    for (Json& row : *rows) {
-      if (row["file"] != file.name || row["outcome"] == kNotOpened) continue;
-      row["refresh"] = ToString(file.outcome);
-      row["old_fpr"] = OrNull(file.old_fpr);
-      row["new_fpr"] = OrNull(file.new_fpr);
-    }
-  }
-  return opened->Close();
-}
-
-Status Explain::Run() {
-  Status s = OpenTarget(/*or_files=*/false);
-  const TargetFamily* family = nullptr;
-  if (s.ok()) s = target_.DefaultFamily(&family);
-  SampleQuery read;
-  if (s.ok()) s = MakeRead(*family, &read);
-  if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err() << note << '\n';
-  std::vector<TargetFile> files = family->files;
-  // The newest files of level 0 are read first.
-  std::stable_sort(
-      files.begin(), files.end(), [](const TargetFile& a, const TargetFile& b) {
-        return a.level != b.level ? a.level < b.level
-                                  : a.level == 0 && a.number > b.number;
-      });
-  std::vector<Json> rows;
-  size_t not_opened = 0;
-  size_t skipped = 0;
-  size_t in_vain = 0;
-  for (const TargetFile& file : files) {
-    Json row;
-    s = ExplainFile(*family, file, read, &row);
-    if (IsGone(s) && !target_.IsMissing(*family, file)) continue;  // compacted
-    if (!s.ok()) return s;
-    not_opened += row["outcome"] == kNotOpened;
-    skipped += row["outcome"] == kSkipped;
-    in_vain += row["outcome"] == kInVain;
-    // Most files of a large DB are of no interest to people.
-    if (json_ || row["outcome"] != kNotOpened) rows.push_back(std::move(row));
-  }
-  found_ = in_vain > 0;
-  if (refresh_) s = AddRefresh(*family, read, &rows);
-  if (!s.ok()) return s;
-  out().Table(kColumns, rows);
-  const size_t opened = files.size() - not_opened;
-  out().Line(
-      Format("%zu of %zu files may have such keys; filters skip %zu, "
-             "%zu are read, %zu of them in vain",
-             opened, files.size(), skipped, opened - skipped, in_vain));
-  if (in_vain > 0 && !refresh_) {
-    out().Line("What new filters would change: --refresh, and protean advise");
-  }
-  return Status::OK();
-}
 
 }  // namespace
 

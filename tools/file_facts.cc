@@ -274,14 +274,6 @@ Status FileFacts::Open(const TargetFamily& family, const TargetFile& file) {
   return s;
 }
 
-std::unique_ptr<InternalIterator> FileFacts::NewIterator(
-    const ReadOptions& options, bool keys_only) const {
-  return std::unique_ptr<InternalIterator>(file().table()->NewIterator(
-      options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized,
-      /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/keys_only));
-}
-
 void FileFacts::ReadFilter(const TargetFamily& family,
                            const TargetFile& target) {
   using FilterState = BlockBasedFile::FilterState;

@@ -13,6 +13,7 @@
 
 #include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
+#include "tools/output.h"
 #include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -27,10 +28,7 @@ class FileFacts {
                      std::unique_ptr<FileFacts>* facts);
 
   // 0 if there is no filter.
-  double bits_per_key() const {
-    return 8.0 * static_cast<double>(filter_bytes) /
-           static_cast<double>(std::max<uint64_t>(keys, 1));
-  }
+  double bits_per_key() const { return 8 * Ratio(filter_bytes, keys); }
 
   // The filter if it is one of Protean's, else nullptr. The filter lives as
   // long as this object.
@@ -39,7 +37,12 @@ class FileFacts {
   // An iterator over the file that asks no filter. With `keys_only`, it may
   // only be asked for keys (allow_unprepared_value).
   std::unique_ptr<InternalIterator> NewIterator(const ReadOptions& options,
-                                                bool keys_only) const;
+                                                bool keys_only) const {
+    return std::unique_ptr<InternalIterator>(file().table()->NewIterator(
+        options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/true, TableReaderCaller::kUncategorized,
+        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/keys_only));
+  }
 
   // "Proteus", "SuRF", "none", or the name of the policy of RocksDB that made
   // the filter, such as "bloomfilter".

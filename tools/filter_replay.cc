@@ -3,14 +3,20 @@
 #include "tools/filter_replay.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <deque>
 #include <list>
 #include <map>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "filter_policy/open_db/file_budget.h"
-#include "rocksdb/convenience.h"
+#include "filter_policy/open_db/seek_backoff.h"
+#include "rocksdb/system_clock.h"
 #include "table/filter_trial.h"
+#include "table/seek/seek_decision.h"
 #include "tools/file_facts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -45,10 +51,7 @@ std::vector<bool> ChooseFiles(const std::vector<TargetFile>& files,
   for (size_t i = 0; i < by_size.size(); i++) {
     const std::vector<uint32_t>& of_level = by_size[i];
     const uint64_t share = left / (by_size.size() - i);
-    const uint64_t all = bytes(of_level);
-    const double fraction =
-        std::min(1.0, static_cast<double>(share) /
-                          static_cast<double>(std::max<uint64_t>(all, 1)));
+    const double fraction = std::min(1.0, Ratio(share, bytes(of_level)));
     const auto wanted = std::max<size_t>(
         1,
         static_cast<size_t>(fraction * static_cast<double>(of_level.size())));
@@ -63,6 +66,327 @@ std::vector<bool> ChooseFiles(const std::vector<TargetFile>& files,
   }
   return chosen;
 }
+
+// What the table iterator does with a read of a file.
+struct FilterAnswer {
+  // Whether the file is read, unless the read is a forward seek.
+  bool read = false;
+  SeekAnswer seek;
+};
+
+// `begin` to `end` are the questions of the read, and `markers` those at which
+// other files of it wait.
+FilterAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
+                      const Question* begin, const Question* end,
+                      const std::vector<Slice>& markers) {
+  FilterAnswer answer;
+  const FileRangeFilter* const asked = filter.range_filter();
+  if (read.kind == ReadKind::kGet) {
+    answer.read = filter.MayMatch({read.target, read.target, true});
+  } else if (asked == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
+    answer.read = true;
+  } else if (read.kind == ReadKind::kClosedSeekForPrev) {
+    std::string marker;
+    answer.read =
+        DecideSeekForPrev(*asked, read.target, read.inclusive, read.bound,
+                          /*lower_is_known=*/true, &marker)
+            .action == SeekDecision::Action::kRead;
+  } else {
+    answer.seek = AskAboutSeek(*asked, read, begin, end, markers);
+  }
+  return answer;
+}
+
+// Extrapolates from the built files to all files; a level without built files
+// is assumed to be like the others.
+void ExtrapolateToAllFiles(std::map<int, ReplaySum>* levels) {
+  ReplaySum built;
+  for (const auto& [level, sum] : *levels) built.Add(sum);
+  for (auto& [level, sum] : *levels) {
+    const ReplaySum& like = sum.built_bytes > 0 ? sum : built;
+    const double more = Ratio(sum.bytes, like.built_bytes);
+    const double keys = more * like.keys;
+    const double filter_bytes = more * like.filter_bytes;
+    const double build_nanos = more * like.build_nanos;
+    sum.keys = keys;
+    sum.filter_bytes = filter_bytes;
+    sum.build_nanos = build_nanos;
+  }
+}
+
+// The filters of one policy, what they answer, and what reads cost then. The
+// first contestant stands for the filters that exist. The filters of some files
+// are asked; the others are taken to answer as these do.
+class Contestant {
+ public:
+  Contestant(std::string its_name, const FilterPolicy* its_policy,
+             const ReplayedReads& reads, const std::vector<TargetFile>& files)
+      : policy(its_policy),
+        sums(files.size()),
+        name_(std::move(its_name)),
+        reads_(reads),
+        questions_(reads.truth.questions),
+        files_(files),
+        answers_(questions_.size()),
+        known_(files.size()) {
+    for (size_t i = 0; i < files.size(); i++) {
+      sums[i].files = 1;
+      sums[i].bytes = files[i].bytes;
+    }
+  }
+
+  // Puts the questions of the reads to the filter of a file. Files of large
+  // levels are asked first: they wait at markers further on, about which those
+  // of small levels are then asked.
+  void Ask(uint32_t file, const AskedFilter& filter) {
+    const std::vector<uint32_t>& to_file = reads_.asked[file];
+    // A read asks a file once, so these are the markers of other files.
+    std::vector<std::vector<Slice>> markers;
+    for (const uint32_t i : to_file) {
+      markers.push_back(MarkersOf(questions_[i].read));
+    }
+    SystemClock& clock = *SystemClock::Default();
+    const uint64_t begin = clock.CPUNanos();
+    auto of_others = markers.begin();
+    for (const uint32_t i : to_file) {
+      const Question& question = questions_[i];
+      const auto [first, last] = reads_.QuestionsOf(question.read);
+      answers_[i] =
+          AnswerTo(filter, reads_.ReadOf(question), first, last, *of_others++);
+    }
+    asking_nanos_ += clock.CPUNanos() - begin;
+    asked_ += to_file.size();
+    known_[file] = true;
+    ReplaySum& sum = sums[file];
+    sum.built_files = 1;
+    sum.built_bytes = sum.bytes;
+    if (filter.range_filter() == nullptr) return;
+    const double predicted = filter.Report().predicted_fpr;
+    if (predicted < 0) return;
+    for (const uint32_t i : to_file) sum.predicting += questions_[i].in_vain;
+    sum.predicted = predicted * static_cast<double>(sum.predicting);
+  }
+
+  // Draws the answers of files that were not asked, at the rates of those that
+  // were, in the same level or the nearest one. Then sums up; `keys` has the
+  // number of keys of each file.
+  ReplayResult SumUp(const std::vector<uint64_t>& keys) {
+    Extrapolate();
+    ReplayResult result;
+    result.name = name_;
+    result.kinds = reads_.kinds;
+    uint64_t all_asked = 0;
+    for (uint32_t i = 0; i < files_.size(); i++) {
+      all_asked += reads_.asked[i].size();
+      result.levels[files_[i].level].Add(sums[i]);
+    }
+    ExtrapolateToAllFiles(&result.levels);
+    result.asking_nanos_per_read =
+        Ratio(Ratio(asking_nanos_, asked_) * static_cast<double>(all_asked),
+              reads_.count);
+
+    for (uint32_t read = 0; read < reads_.reads.size(); read++) {
+      const auto [begin, end] = reads_.QuestionsOf(read);
+      if (!reads_.replayed[read] || begin == end) continue;
+      const std::vector<bool> visited = Visited(read, keys);
+      for (const Question* question = begin; question != end; question++) {
+        const bool is_visited = visited[static_cast<size_t>(question - begin)];
+        ReplaySum& level = result.levels[files_[question->file].level];
+        if (is_visited) {
+          level.blocks += question->blocks;
+          result.kinds[reads_.kind_of[read]].blocks += question->blocks;
+        }
+        if (!question->in_vain) continue;
+        level.in_vain++;
+        if (is_visited) level.false_positives++;
+      }
+    }
+    for (const auto& [level, sum] : result.levels) result.all.Add(sum);
+    result.blocks_per_read = Ratio(result.all.blocks, reads_.count);
+    return result;
+  }
+
+  const FilterPolicy* const policy;
+  std::vector<ReplaySum> sums;  // by file: what is known of it
+
+ private:
+  // The share of reads of one kind that the filters of some files have let
+  // through.
+  struct Rate {
+    uint64_t asked = 0;
+    uint64_t answered = 0;
+
+    void Add(bool answer) {
+      asked++;
+      if (answer) answered++;
+    }
+  };
+  struct Rates {
+    Rate read;   // of reads in vain; of forward seeks, those read at once
+    Rate reach;  // of stops up to which a file has nothing, those it does not
+                 // pass
+  };
+  using RatesByKind = std::array<Rates, kReadKinds>;
+
+  // The markers at which files wait that the read has asked already, in order.
+  // None unless the read is a forward seek.
+  std::vector<Slice> MarkersOf(uint32_t read) const {
+    std::vector<Slice> markers;
+    if (!IsForwardSeek(reads_.reads[read])) return markers;
+    const size_t end = reads_.first_question[read + 1];
+    for (size_t i = reads_.first_question[read]; i < end; i++) {
+      const SeekAnswer& answer = answers_[i].seek;
+      for (const std::string* marker : {&answer.marker, &answer.next}) {
+        if (!marker->empty()) markers.emplace_back(*marker);
+      }
+    }
+    std::sort(markers.begin(), markers.end(),
+              [](const Slice& a, const Slice& b) { return a.compare(b) < 0; });
+    return markers;
+  }
+
+  // The rates of the files that were asked, by level.
+  std::map<int, RatesByKind> RatesByLevel() const {
+    std::map<int, RatesByKind> rates;
+    for (uint32_t file = 0; file < files_.size(); file++) {
+      if (!known_[file]) continue;
+      for (const uint32_t i : reads_.asked[file]) {
+        const Question& question = questions_[i];
+        const ReadQuery& read = reads_.ReadOf(question);
+        Rates& seen = rates[files_[file].level][static_cast<size_t>(read.kind)];
+        const FilterAnswer& answer = answers_[i];
+        if (!IsForwardSeek(read)) {
+          if (question.in_vain) seen.read.Add(answer.read);
+          continue;
+        }
+        // A closed seek may also end at its bound.
+        const bool is_read =
+            answer.seek.begin == SeekAnswer::Begin::kReads ||
+            (read.kind == ReadKind::kClosedSeek && !question.found &&
+             answer.seek.begin == SeekAnswer::Begin::kWaits &&
+             !reads_.truth.ends[question.read].found);
+        if (question.in_vain) seen.read.Add(is_read);
+        if (is_read) continue;
+        const auto [begin, end] = reads_.QuestionsOf(question.read);
+        for (const Question* other = begin; other != end; other++) {
+          if (!IsStop(*other, question)) continue;
+          seen.reach.Add(!answer.seek.Avoids(static_cast<size_t>(other - begin),
+                                             other->first_key));
+        }
+      }
+    }
+    return rates;
+  }
+
+  // Whether the first key of another run is a stop up to which the file of a
+  // question has nothing.
+  static bool IsStop(const Question& other, const Question& question) {
+    return other.found &&
+           !(question.found && question.first_key <= other.first_key);
+  }
+
+  void Extrapolate() {
+    const std::map<int, RatesByKind> rates = RatesByLevel();
+    // The share in the nearest level with known files.
+    const auto share_of = [&](int level, ReadKind kind, Rate Rates::*which,
+                              double otherwise) {
+      double share = otherwise;
+      int distance = -1;
+      for (const auto& [other, seen] : rates) {
+        const Rate& found = seen[static_cast<size_t>(kind)].*which;
+        if (found.asked == 0) continue;
+        if (distance >= 0 && std::abs(other - level) >= distance) continue;
+        distance = std::abs(other - level);
+        share = Ratio(found.answered, found.asked);
+      }
+      return share;
+    };
+    for (uint32_t file = 0; file < files_.size(); file++) {
+      if (known_[file]) continue;
+      for (const uint32_t i : reads_.asked[file]) {
+        const ReadKind kind = reads_.ReadOf(questions_[i]).kind;
+        const int level = files_[file].level;
+        Draw(file, i, share_of(level, kind, &Rates::read, 1),
+             share_of(level, kind, &Rates::reach, 0));
+      }
+    }
+  }
+
+  // Draws the answer to a question, at the rates of its kind.
+  void Draw(uint32_t file, uint32_t i, double read, double reach) {
+    const Question& question = questions_[i];
+    const ReadQuery& query = reads_.ReadOf(question);
+    FilterAnswer& answer = answers_[i];
+    answer.read = DrawFor(i, file) < read;
+    if (answer.read || !IsForwardSeek(query)) return;
+    // The file waits at its target, or has nothing for a closed seek.
+    answer.seek.begin = query.kind == ReadKind::kClosedSeek &&
+                                !reads_.truth.ends[question.read].found
+                            ? SeekAnswer::Begin::kEnds
+                            : SeekAnswer::Begin::kWaits;
+    answer.seek.marker = query.target + std::string(1, '\0');
+    const bool passes = DrawFor(file, i) >= reach;
+    const auto [begin, end] = reads_.QuestionsOf(question.read);
+    for (const Question* other = begin; other != end; other++) {
+      answer.seek.passes.push_back(passes && IsStop(*other, question));
+    }
+  }
+
+  // Replays a read: whether each of the files is read that it has questions
+  // for. Reads are replayed in their order.
+  std::vector<bool> Visited(uint32_t read, const std::vector<uint64_t>& keys) {
+    const auto [begin, end] = reads_.QuestionsOf(read);
+    const ReadQuery& query = reads_.reads[read];
+    const FilterAnswer* answer = &answers_[reads_.first_question[read]];
+    std::vector<bool> visited;
+    if (!IsForwardSeek(query)) {
+      for (const Question* question = begin; question != end;
+           question++, answer++) {
+        visited.push_back(!question->in_vain || answer->read);
+      }
+      return visited;
+    }
+    // An open seek gives up waiting if that has been useless for a while: in a
+    // level, or a file of level 0.
+    std::list<SeekBackoff> backoffs;  // until all files have been asked
+    std::vector<SearchedRun> runs;
+    for (const Question* question = begin; question != end;
+         question++, answer++) {
+      const uint32_t file = question->file;
+      const int level = files_[file].level;
+      bool may_wait = true;
+      if (query.kind == ReadKind::kOpenSeek) {
+        may_wait =
+            backoffs
+                .emplace_back(&backoff_[{level, level > 0 ? 0 : file}], &none_)
+                .ShouldWait();
+      }
+      runs.push_back({question, &answer->seek,
+                      MarkerSequence(level, keys[file]), may_wait});
+    }
+    visited = FilesRead(runs, query, reads_.truth.ends[read]);
+    size_t i = 0;
+    for (SeekBackoff& backoff : backoffs) {
+      if (runs[i].may_wait) {
+        visited[i] ? backoff.OnReached() : backoff.OnPassed();
+      }
+      i++;
+    }
+    return visited;
+  }
+
+  const std::string name_;
+  const ReplayedReads& reads_;
+  const std::vector<Question>& questions_;
+  const std::vector<TargetFile>& files_;
+  std::vector<FilterAnswer> answers_;  // by question
+  std::vector<bool> known_;            // by file: whether it was asked
+  // The questions that were asked, and the CPU time that they took.
+  uint64_t asked_ = 0;
+  uint64_t asking_nanos_ = 0;
+  std::map<std::pair<int, uint32_t>, SeekBackoff::Shared> backoff_;
+  SeekBackoff::CachedReads none_{0};
+};
 
 class Replay {
  public:
@@ -84,40 +408,170 @@ class Replay {
     }
   }
 
-  Status Run(uint64_t max_bytes);
+  Status Run(uint64_t max_bytes) {
+    chosen_ = ChooseFiles(family_.files, max_bytes);
+    to_do_ = static_cast<double>(Bytes(/*all=*/true)) / 100 +
+             static_cast<double>(Bytes(/*all=*/false));
+    const std::vector<uint32_t> order = FilesBottomUp();
+    Status s = LookAtFiles(order);
+    TellTrees();
+    Teach();
+    if (s.ok()) s = BuildAllFilters(order);
+    if (!s.ok()) return s;
+    report_.replayed = reads_.count;
+    for (Contestant& contestant : contestants_) {
+      report_.results.push_back(contestant.SumUp(keys_));
+    }
+    return s;
+  }
 
  private:
-  // The filters of one policy. The first contestant stands for those that
-  // exist.
-  struct Contestant {
-    Contestant(std::string its_name, const FilterPolicy* its_policy,
-               const ReplayedReads& reads, const std::vector<TargetFile>& files)
-        : name(std::move(its_name)),
-          policy(its_policy),
-          sums(files.size()),
-          answers(reads.truth.questions.size(), files.size()) {
-      for (size_t i = 0; i < files.size(); i++) {
-        sums[i].files = 1;
-        sums[i].bytes = files[i].bytes;
+  // All files, from the deepest level up.
+  std::vector<uint32_t> FilesBottomUp() const {
+    std::vector<uint32_t> order(family_.files.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(
+        order.begin(), order.end(),
+        [this](uint32_t a, uint32_t b) { return LevelOf(a) > LevelOf(b); });
+    return order;
+  }
+
+  // `order` has all files, in the order in which filters are asked.
+  Status LookAtFiles(const std::vector<uint32_t>& order) {
+    for (const uint32_t i : order) {
+      std::unique_ptr<FileFacts> facts;
+      const TargetFile& file = family_.files[i];
+      const Status s = FileFacts::Read(family_, file, &facts);
+      if (IsGone(s) && file.level >= 0) {
+        report_.files_gone++;
+        chosen_[i] = false;
+        continue;
+      }
+      if (!s.ok()) {
+        return Status::Corruption(file.path +
+                                  " cannot be read: " + s.ToString());
+      }
+      keys_[i] = facts->keys;
+      const BlockBasedFile& opened = facts->file();
+      if (facts->filter_bytes > 0 &&
+          opened.filter_state() == BlockBasedFile::FilterState::kNone) {
+        report_.files_not_asked++;
+      }
+      report_.range_deletions +=
+          opened.table()->GetTableProperties()->num_range_deletions;
+      Contestant& as_it_is = contestants_[0];
+      as_it_is.sums[i].keys = static_cast<double>(facts->keys);
+      as_it_is.sums[i].filter_bytes = static_cast<double>(facts->filter_bytes);
+      as_it_is.Ask(i, AskedFilter::Of(opened));
+      Did(file.bytes / 100);
+    }
+    return Status::OK();
+  }
+
+  void TellTrees() {
+    std::vector<FileFilter> tree;
+    std::set<int> runs;
+    for (uint32_t i = 0; i < family_.files.size(); i++) {
+      if (LevelOf(i) < 0) continue;
+      const TargetFile& file = family_.files[i];
+      tree.push_back({file.level, keys_[i], 0, file.smallest, file.largest});
+      runs.insert(LevelOf(i) > 0 ? LevelOf(i) : -static_cast<int>(i));
+    }
+    const TreeFilters::Tree name = {/*info_log=*/nullptr, family_.name};
+    for (const Candidate& candidate : candidates_) {
+      const ProteanFilterPolicy* policy =
+          AsProteanFilterPolicy(candidate.policy.get());
+      if (policy == nullptr || policy->Filters() == nullptr) continue;
+      const TreePlan& plan = plans_.emplace_back(*policy, name, tree);
+      if (plan.is_planned()) {
+        report_.levels_settled = report_.levels_settled || runs.size() > 1;
       }
     }
+  }
 
-    std::string name;
-    const FilterPolicy* policy;
-    std::vector<ReplaySum> sums;  // by file
-    ReplayedAnswers answers;
-  };
+  void Teach() {
+    const std::vector<SampleQuery> samples =
+        SamplesOf(reads_.reads, reads_.truth, /*skip=*/reads_.replayed);
+    report_.taught = samples.size();
+    for (const Candidate& candidate : candidates_) {
+      const ProteanFilterPolicy* policy =
+          AsProteanFilterPolicy(candidate.policy.get());
+      if (policy == nullptr || policy->Samples() == nullptr) continue;
+      const std::shared_ptr<QueryQueue> queue = policy->Samples()->Queue(
+          family_.name.empty() ? kDefaultColumnFamilyName : family_.name,
+          Env::Default(), /*logger=*/nullptr);
+      for (const SampleQuery& sample : samples) queue->Add(sample);
+    }
+  }
 
-  // All files, from the deepest level up.
-  std::vector<uint32_t> FilesBottomUp() const;
-  // `order` has all files, in the order in which filters are asked.
-  Status LookAtFiles(const std::vector<uint32_t>& order);
-  void TellTrees();
-  void Teach();
-  Status BuildFilters(uint32_t file);
+  Status BuildFilters(uint32_t file) {
+    const TargetFile& target = family_.files[file];
+    std::vector<const FilterPolicy*> policies;
+    std::vector<Contestant*> builders;
+    for (Contestant& contestant : contestants_) {
+      if (contestant.policy == nullptr) continue;
+      policies.push_back(contestant.policy);
+      builders.push_back(&contestant);
+    }
+    std::unique_ptr<FilterTrial> trial;
+    std::vector<BuiltFilter> built;
+    std::string last;
+    uint64_t keys = 0;
+    uint64_t entries = 0;
+    Status s = FilterTrial::Open(family_.options, target.path, &trial);
+    if (s.ok()) {
+      s = trial->Build(
+          {family_.options, family_.name, target.level}, policies,
+          [&](const Slice& key) {
+            if (entries++ == 0 || key != last) {
+              last.assign(key.data(), key.size());
+              keys++;
+            }
+            return true;
+          },
+          &built);
+    }
+    if (IsGone(s) && target.level >= 0) {
+      report_.files_gone++;
+      chosen_[file] = false;
+      return Status::OK();
+    }
+    if (!s.ok()) {
+      return Status::Corruption("filters of " + target.path +
+                                " cannot be built: " + s.ToString());
+    }
+    for (size_t i = 0; i < built.size(); i++) {
+      ReplaySum& sum = builders[i]->sums[file];
+      sum.filter_bytes = static_cast<double>(built[i].bytes);
+      sum.build_nanos = static_cast<double>(built[i].build_nanos);
+      sum.build_memory = built[i].build_memory;
+      builders[i]->Ask(file, built[i].filter);
+    }
+    for (size_t i = 1; i < contestants_.size(); i++) {
+      contestants_[i].sums[file].keys = static_cast<double>(keys);
+      if (contestants_[i].policy == nullptr) {
+        contestants_[i].Ask(file, AskedFilter());
+      }
+    }
+    Did(target.bytes);
+    return s;
+  }
+
   // Builds the filters of all chosen files, until a stop is requested.
-  Status BuildAllFilters(const std::vector<uint32_t>& order);
-  void Ask(const AskedFilter& filter, uint32_t file, Contestant* contestant);
+  Status BuildAllFilters(const std::vector<uint32_t>& order) {
+    size_t begun = 0;
+    for (const uint32_t i : order) {
+      if (!chosen_[i]) continue;
+      if (begun++ > 0 && stop_requested_()) {
+        report_.stopped = true;
+        chosen_[i] = false;
+        continue;
+      }
+      const Status s = BuildFilters(i);
+      if (!s.ok()) return s;
+    }
+    return Status::OK();
+  }
 
   int LevelOf(uint32_t file) const { return family_.files[file].level; }
   // The bytes of all files, or of the chosen ones.
@@ -140,7 +594,7 @@ class Replay {
   ReplayReport& report_;
 
   const ReplayedReads reads_;
-  std::vector<Contestant> contestants_;
+  std::deque<Contestant> contestants_;
   std::vector<bool> chosen_;    // by file: whether its filters are built
   std::vector<uint64_t> keys_;  // by file
   std::list<TreePlan> plans_;   // what the policies know of the tree
@@ -148,187 +602,23 @@ class Replay {
   double done_ = 0;
 };
 
-std::vector<uint32_t> Replay::FilesBottomUp() const {
-  std::vector<uint32_t> order(family_.files.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [this](uint32_t a, uint32_t b) {
-    return LevelOf(a) > LevelOf(b);
-  });
-  return order;
-}
-
-void Replay::Ask(const AskedFilter& filter, uint32_t file,
-                 Contestant* contestant) {
-  contestant->answers.Ask(reads_, file, filter);
-  ReplaySum& sum = contestant->sums[file];
-  sum.built_files = 1;
-  sum.built_bytes = sum.bytes;
-  if (filter.range_filter() == nullptr) return;
-  const double predicted = filter.Report().predicted_fpr;
-  if (predicted < 0) return;
-  for (const uint32_t question : reads_.asked[file]) {
-    sum.predicting += reads_.truth.questions[question].in_vain;
-  }
-  sum.predicted = predicted * static_cast<double>(sum.predicting);
-}
-
-Status Replay::LookAtFiles(const std::vector<uint32_t>& order) {
-  for (const uint32_t i : order) {
-    std::unique_ptr<FileFacts> facts;
-    const TargetFile& file = family_.files[i];
-    const Status s = FileFacts::Read(family_, file, &facts);
-    if (IsGone(s) && file.level >= 0) {
-      report_.files_gone++;
-      chosen_[i] = false;
-      continue;
-    }
-    if (!s.ok()) {
-      return Status::Corruption(file.path + " cannot be read: " + s.ToString());
-    }
-    keys_[i] = facts->keys;
-    const BlockBasedFile& opened = facts->file();
-    if (facts->filter_bytes > 0 &&
-        opened.filter_state() == BlockBasedFile::FilterState::kNone) {
-      report_.files_not_asked++;
-    }
-    report_.range_deletions +=
-        opened.table()->GetTableProperties()->num_range_deletions;
-    Contestant& as_it_is = contestants_[0];
-    as_it_is.sums[i].keys = static_cast<double>(facts->keys);
-    as_it_is.sums[i].filter_bytes = static_cast<double>(facts->filter_bytes);
-    Ask(AskedFilter::Of(opened), i, &as_it_is);
-    Did(file.bytes / 100);
-  }
-  return Status::OK();
-}
-
-void Replay::TellTrees() {
-  std::vector<FileFilter> tree;
-  std::set<int> runs;
-  for (uint32_t i = 0; i < family_.files.size(); i++) {
-    if (LevelOf(i) < 0) continue;
-    const TargetFile& file = family_.files[i];
-    tree.push_back({file.level, keys_[i], 0, file.smallest, file.largest});
-    runs.insert(LevelOf(i) > 0 ? LevelOf(i) : -static_cast<int>(i));
-  }
-  const TreeFilters::Tree name = {/*info_log=*/nullptr, family_.name};
-  for (const Candidate& candidate : candidates_) {
-    const ProteanFilterPolicy* policy =
-        AsProteanFilterPolicy(candidate.policy.get());
-    if (policy == nullptr || policy->Filters() == nullptr) continue;
-    const TreePlan& plan = plans_.emplace_back(*policy, name, tree);
-    if (plan.is_planned()) {
-      report_.levels_settled = report_.levels_settled || runs.size() > 1;
-    }
-  }
-}
-
-void Replay::Teach() {
-  const std::vector<SampleQuery> samples =
-      SamplesOf(reads_.reads, reads_.truth, /*skip=*/reads_.replayed);
-  report_.taught = samples.size();
-  for (const Candidate& candidate : candidates_) {
-    const ProteanFilterPolicy* policy =
-        AsProteanFilterPolicy(candidate.policy.get());
-    if (policy == nullptr || policy->Samples() == nullptr) continue;
-    const std::shared_ptr<QueryQueue> queue = policy->Samples()->Queue(
-        family_.name.empty() ? kDefaultColumnFamilyName : family_.name,
-        Env::Default(), /*logger=*/nullptr);
-    for (const SampleQuery& sample : samples) queue->Add(sample);
-  }
-}
-
-Status Replay::BuildFilters(uint32_t file) {
-  const TargetFile& target = family_.files[file];
-  std::vector<const FilterPolicy*> policies;
-  std::vector<Contestant*> builders;
-  for (Contestant& contestant : contestants_) {
-    if (contestant.policy == nullptr) continue;
-    policies.push_back(contestant.policy);
-    builders.push_back(&contestant);
-  }
-  std::unique_ptr<FilterTrial> trial;
-  std::vector<BuiltFilter> built;
-  std::string last;
-  uint64_t keys = 0;
-  uint64_t entries = 0;
-  Status s = FilterTrial::Open(family_.options, target.path, &trial);
-  if (s.ok()) {
-    s = trial->Build(
-        {family_.options, family_.name, target.level}, policies,
-        [&](const Slice& key) {
-          if (entries++ == 0 || key != last) {
-            last.assign(key.data(), key.size());
-            keys++;
-          }
-          return true;
-        },
-        &built);
-  }
-  if (IsGone(s) && target.level >= 0) {
-    report_.files_gone++;
-    chosen_[file] = false;
-    return Status::OK();
-  }
-  if (!s.ok()) {
-    return Status::Corruption("filters of " + target.path +
-                              " cannot be built: " + s.ToString());
-  }
-  for (size_t i = 0; i < built.size(); i++) {
-    ReplaySum& sum = builders[i]->sums[file];
-    sum.filter_bytes = static_cast<double>(built[i].bytes);
-    sum.build_nanos = static_cast<double>(built[i].build_nanos);
-    sum.build_memory = built[i].build_memory;
-    Ask(built[i].filter, file, builders[i]);
-  }
-  for (size_t i = 1; i < contestants_.size(); i++) {
-    contestants_[i].sums[file].keys = static_cast<double>(keys);
-    if (contestants_[i].policy == nullptr) {
-      Ask(AskedFilter(), file, &contestants_[i]);
-    }
-  }
-  Did(target.bytes);
-  return s;
-}
-
-Status Replay::BuildAllFilters(const std::vector<uint32_t>& order) {
-  size_t begun = 0;
-  for (const uint32_t i : order) {
-    if (!chosen_[i]) continue;
-    if (begun++ > 0 && stop_requested_()) {
-      report_.stopped = true;
-      chosen_[i] = false;
-      continue;
-    }
-    const Status s = BuildFilters(i);
-    if (!s.ok()) return s;
-  }
-  return Status::OK();
-}
-
-Status Replay::Run(uint64_t max_bytes) {
-  chosen_ = ChooseFiles(family_.files, max_bytes);
-  to_do_ = static_cast<double>(Bytes(/*all=*/true)) / 100 +
-           static_cast<double>(Bytes(/*all=*/false));
-  const std::vector<uint32_t> order = FilesBottomUp();
-  Status s = LookAtFiles(order);
-  TellTrees();
-  Teach();
-  if (s.ok()) s = BuildAllFilters(order);
-  if (!s.ok()) return s;
-  report_.replayed = reads_.count;
-  std::vector<int> level_of;
-  for (const TargetFile& file : family_.files) level_of.push_back(file.level);
-  for (Contestant& contestant : contestants_) {
-    contestant.answers.Extrapolate(reads_, level_of);
-    report_.results.push_back(SumUp(contestant.name, reads_, family_.files,
-                                    keys_, contestant.sums,
-                                    contestant.answers));
-  }
-  return s;
-}
-
 }  // namespace
+
+void ReplaySum::Add(const ReplaySum& other) {
+  files += other.files;
+  bytes += other.bytes;
+  built_files += other.built_files;
+  built_bytes += other.built_bytes;
+  keys += other.keys;
+  filter_bytes += other.filter_bytes;
+  build_nanos += other.build_nanos;
+  build_memory = std::max(build_memory, other.build_memory);
+  in_vain += other.in_vain;
+  false_positives += other.false_positives;
+  blocks += other.blocks;
+  predicted += other.predicted;
+  predicting += other.predicting;
+}
 
 Status ReplayReads(const TargetFamily& family,
                    const std::vector<ReadQuery>& reads, const ReadTruth& truth,

@@ -15,7 +15,6 @@
 
 #pragma once
 
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,7 +24,7 @@
 
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
-#include "table/filter_trial.h"
+#include "tools/output.h"
 #include "tools/read_truth.h"
 #include "tools/reads.h"
 #include "tools/target.h"
@@ -46,10 +45,7 @@ struct ReplayKind {
   uint64_t reads = 0;
   uint64_t blocks = 0;
 
-  double BlocksPerRead() const {
-    return static_cast<double>(blocks) /
-           static_cast<double>(reads > 0 ? reads : 1);
-  }
+  double BlocksPerRead() const { return Ratio(blocks, reads); }
 };
 
 // Which reads are replayed, and what they ask. Not changed once it has been
@@ -136,68 +132,7 @@ SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
 std::vector<bool> FilesRead(const std::vector<SearchedRun>& runs,
                             const ReadQuery& read, const ReadTruth::End& end);
 
-// ---- What filters answer, and what reads cost then: filter_answers.cc ----
-
-// What the table iterator does with a read of a file.
-struct FilterAnswer {
-  // Whether the file is read, unless the read is a forward seek.
-  bool read = false;
-  SeekAnswer seek;
-};
-
-// The answers of filters that one policy has built, or of those that exist.
-struct ReplayedAnswers {
-  std::vector<FilterAnswer> answers;  // by question
-  std::vector<bool> known;            // by file: whether it was asked
-  // The questions that were asked, and the CPU time that they took.
-  uint64_t asked = 0;
-  uint64_t asking_nanos = 0;
-
-  ReplayedAnswers(size_t questions, size_t files)
-      : answers(questions), known(files) {}
-
-  // Puts the questions of the reads to the filter of a file. Files of large
-  // levels are asked first: they wait at markers further on, about which those
-  // of small levels are then asked.
-  void Ask(const ReplayedReads& reads, uint32_t file,
-           const AskedFilter& filter);
-  // Draws the answers of files that were not asked, at the rates of those that
-  // were, in the same level or the nearest one. `level_of` has each file's.
-  void Extrapolate(const ReplayedReads& reads,
-                   const std::vector<int>& level_of);
-
- private:
-  // The share of reads of one kind that the filters of some files have let
-  // through.
-  struct Rate {
-    uint64_t asked = 0;
-    uint64_t answered = 0;
-
-    void Add(bool answer) {
-      asked++;
-      if (answer) answered++;
-    }
-    double Share() const {
-      return static_cast<double>(answered) / static_cast<double>(asked);
-    }
-  };
-  struct Rates {
-    Rate read;   // of reads in vain; of forward seeks, those read at once
-    Rate reach;  // of stops up to which a file has nothing, those it does not
-                 // pass
-  };
-  using RatesByKind = std::array<Rates, kReadKinds>;
-
-  // The rates of the files that were asked, by level.
-  std::map<int, RatesByKind> RatesOf(const ReplayedReads& reads,
-                                     const std::vector<int>& level_of) const;
-  // Draws the answer to a question, at the rates of its kind.
-  void Draw(const ReplayedReads& reads, uint32_t file, uint32_t question,
-            double read, double reach);
-  // The markers at which files wait that the read has asked already, in order.
-  // None unless the read is a forward seek.
-  std::vector<Slice> MarkersOf(const ReplayedReads& reads, uint32_t read) const;
-};
+// ---- What filters do ----
 
 // Sums over a level, or over all levels; or what is known of a file. Keys,
 // sizes and times cover all files of the level, extrapolated from the files
@@ -227,9 +162,11 @@ struct ReplaySum {
   void Add(const ReplaySum& other);
 
   double BitsPerKey() const { return keys > 0 ? 8 * filter_bytes / keys : 0; }
-  double FalsePositiveRate() const;
+  double FalsePositiveRate() const { return Ratio(false_positives, in_vain); }
   // Negative if no filter predicts a rate.
-  double PredictedRate() const;
+  double PredictedRate() const {
+    return predicting == 0 ? -1 : Ratio(predicted, predicting);
+  }
 };
 
 struct ReplayResult {
@@ -244,16 +181,6 @@ struct ReplayResult {
   // result.
   std::vector<ReplayKind> kinds;
 };
-
-// Sums up one policy's filters. `sums` has what is known of each file, without
-// the reads, and `keys` the number of its keys; all files have answers.
-ReplayResult SumUp(const std::string& name, const ReplayedReads& reads,
-                   const std::vector<TargetFile>& files,
-                   const std::vector<uint64_t>& keys,
-                   const std::vector<ReplaySum>& sums,
-                   const ReplayedAnswers& answers);
-
-// ---- All of it ----
 
 struct Candidate {
   std::string name;

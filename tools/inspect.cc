@@ -55,13 +55,9 @@ struct Sum {
     (*row)["filter_bytes"] = filter_bytes;
     (*row)["filter_size"] = PrintedBytes(filter_bytes);
     (*row)["bits_per_key"] =
-        filtered_keys == 0 ? Json()
-                           : Json(8.0 * static_cast<double>(filter_bytes) /
-                                  static_cast<double>(filtered_keys));
+        OrNull(filtered_keys > 0, 8 * Ratio(filter_bytes, filtered_keys));
     (*row)["predicted_fpr"] =
-        predicting_keys == 0
-            ? Json()
-            : Json(predicted / static_cast<double>(predicting_keys));
+        OrNull(predicting_keys > 0, Ratio(predicted, predicting_keys));
   }
 };
 
@@ -90,39 +86,29 @@ const std::vector<Column> kSumColumns = {
     {"predicted_fpr", "predicted FPR", 5},
 };
 
-Json RowOf(const TargetFamily& family, const TargetFile& file) {
-  Json row;
-  row["column_family"] = family.name;
-  row["file"] = file.name;
-  row["level"] = OrNull(file.level);
-  row["bytes"] = file.bytes;
-  row["size"] = PrintedBytes(file.bytes);
-  return row;
-}
-
-void AddFacts(const FileFacts& facts, Json* row) {
+// The fields about a file that can be read.
+Json FactsOf(const FileFacts& facts) {
   const FilterReport& report = facts.report;
-  (*row)["keys"] = facts.keys;
-  (*row)["entries"] = facts.entries;
-  (*row)["kind"] = facts.kind;
-  (*row)["design"] = report.design;
-  (*row)["basis"] = report.basis;
+  const bool is_designed = !report.basis.empty();
   const std::string price = PropertyText(
       facts.file().table()->GetTableProperties()->user_collected_properties,
       kPriceProperty);
-  (*row)["false_positive_price"] =
-      report.basis.empty() || price.empty() ? Json() : Json(price);
-  (*row)["samples"] = report.basis.empty() ? Json() : Json(report.samples);
-  (*row)["filter_bytes"] = facts.filter_bytes;
-  (*row)["bits_per_key"] =
-      facts.filter_bytes == 0 ? Json() : Json(facts.bits_per_key());
-  (*row)["predicted_fpr"] = OrNull(report.predicted_fpr);
-  (*row)["model_micros"] =
-      report.basis.empty() ? Json() : Json(report.model_micros);
   const FilterBlock* const filter = facts.filter();
-  (*row)["parts"] =
-      filter == nullptr ? Json() : Json(filter->directory().parts().size());
-  (*row)["unfiltered"] = facts.unfiltered;
+  return {
+      {"keys", facts.keys},
+      {"entries", facts.entries},
+      {"kind", facts.kind},
+      {"design", report.design},
+      {"basis", report.basis},
+      {"false_positive_price", OrNull(is_designed && !price.empty(), price)},
+      {"samples", OrNull(is_designed, report.samples)},
+      {"filter_bytes", facts.filter_bytes},
+      {"bits_per_key", OrNull(facts.filter_bytes > 0, facts.bits_per_key())},
+      {"predicted_fpr", OrNull(report.predicted_fpr)},
+      {"model_micros", OrNull(is_designed, report.model_micros)},
+      {"parts",
+       filter == nullptr ? Json() : Json(filter->directory().parts().size())},
+      {"unfiltered", facts.unfiltered}};
 }
 
 constexpr Command::Text kInspect = {
@@ -153,181 +139,176 @@ class Inspect : public Command {
   Inspect() : Command(kInspect) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    arguments->Add("levels_only", "print the sums of each level only",
+                   &levels_only_);
+    arguments->Add("html", "FILE",
+                   "write the same facts, with charts, to an HTML page that "
+                   "needs no other file",
+                   &html_file_);
+    arguments->Add("advice", "FILE",
+                   "also draw on the page what advise --json has measured and "
+                   "printed to this file: blocks per read over bits per key",
+                   &advice_file_);
+  }
+
+  Status Run() override {
+    Json page;
+    Status s = OpenTarget(/*or_files=*/true);
+    if (s.ok()) s = AddAdvice(&page);
+    if (!s.ok()) return s;
+    found_ = !target_.cut_off().empty();
+    for (const TargetFamily& family : target_.families()) {
+      page["families"].push_back(InspectFamily(family));
+    }
+    if (html_file_.empty()) return s;
+    page["title"] = target_.db().empty()
+                        ? Format("%zu SST files", operands_.size())
+                        : target_.db();
+    // c_str() drops the trailing zeros of TimeToString.
+    // NOLINTNEXTLINE(readability-redundant-string-cstr)
+    page["time"] = Env::Default()
+                       ->TimeToString(static_cast<uint64_t>(time(nullptr)))
+                       .c_str();
+    return WriteResult(html_file_, "--html=" + html_file_, RenderPage(page));
+  }
 
   // Returns the row of a file. `*facts` stays nullptr if it cannot be read.
   Json LookAt(const TargetFamily& family, const TargetFile& file,
-              std::unique_ptr<FileFacts>* facts);
+              std::unique_ptr<FileFacts>* facts) {
+    Json row = {{"column_family", family.name},
+                {"file", file.name},
+                {"level", OrNull(file.level)},
+                {"bytes", file.bytes},
+                {"size", PrintedBytes(file.bytes)}};
+    const Status read = FileFacts::Read(family, file, facts);
+    if (read.ok()) {
+      row.update(FactsOf(**facts));
+      row["prefixes"] =
+          (*facts)->kind == "SuRF"
+              ? ""
+              : ExplainDesign((*facts)->report.design, file.smallest);
+      found_ = found_ || (*facts)->damaged;
+    } else if (target_.IsMissing(family, file)) {
+      row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
+      found_ = true;
+    } else if (IsGone(read) && !target_.db().empty()) {
+      row["unfiltered"] = "the file is gone; it was compacted";
+    } else if (read.IsNotSupported()) {
+      row["unfiltered"] = read.getState();
+    } else {
+      row["unfiltered"] = (read.IsCorruption() ? "the file is damaged: "
+                                               : "the file cannot be read: ") +
+                          read.ToString();
+      found_ = true;
+    }
+    return row;
+  }
+
   // Prints the files and the levels, and returns them for the page.
-  Json InspectFamily(const TargetFamily& family);
+  Json InspectFamily(const TargetFamily& family) {
+    std::vector<Json> files;
+    std::map<int, Sum> levels;
+    Sum all;
+    size_t of_protean = 0;
+    Progress line(err());
+    for (const TargetFile& file : family.files) {
+      if (line.IsDue()) {
+        line.Show(
+            Format("%zu of %zu files", files.size(), family.files.size()));
+      }
+      std::unique_ptr<FileFacts> facts;
+      files.push_back(LookAt(family, file, &facts));
+      if (facts == nullptr) continue;
+      of_protean += facts->filter() != nullptr;
+      levels[file.level].Add(file, *facts);
+      all.Add(file, *facts);
+    }
+    line.Clear();
+    if (of_protean > 0 && !family.table_factory.empty() &&
+        !family.is_under_protean() && !family.has_protean_policy) {
+      PrintUnasked(family, of_protean);
+      found_ = true;
+    }
+    std::vector<Json> sums;
+    for (const auto& [level, sum] : levels) {
+      Json row;
+      row["column_family"] = family.name;
+      row["level"] = level < 0 ? Json("-") : Json(level);
+      sum.WriteTo(&row);
+      sums.push_back(std::move(row));
+    }
+    Json page;
+    page["name"] = family.name;
+    page["filter_policy"] = family.filter_policy;
+    page["files"] = files;
+    page["levels"] = sums;
+    if (!family.name.empty()) {
+      out().Line("Column family " + PrintedName(family.name) + ": " +
+                 family.table_factory +
+                 (family.filter_policy.empty() ? "" : ", filter_policy=") +
+                 family.filter_policy);
+    }
+    if (!levels_only_) {
+      out().Table(kFileColumns, files);
+      out().Line();
+    }
+    if (!json_) {
+      sums.push_back({{"level", "all"}});
+      all.WriteTo(&sums.back());
+    }
+    if (levels_only_ || !json_) out().Table(kSumColumns, sums);
+    out().Line();
+    return page;
+  }
+
   // Adds to the page what `protean advise --json` has measured: the rows of the
   // file --advice, without those that are not of policies.
-  Status AddAdvice(Json* page) const;
+  Status AddAdvice(Json* page) const {
+    if (advice_file_.empty()) return Status::OK();
+    if (html_file_.empty()) {
+      return Status::InvalidArgument("--advice needs --html=FILE");
+    }
+    std::string text;
+    const Status s = ReadFileToString(Env::Default(), advice_file_, &text);
+    if (!s.ok()) return s;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+      const bool is_policy =
+          row.is_object() && row.contains("row") && row["row"] == "policy";
+      if (is_policy) (*page)["advice"].push_back(row);
+    }
+    return page->contains("advice")
+               ? s
+               : Status::InvalidArgument("--advice=" + advice_file_ +
+                                         " has no rows of advise --json");
+  }
+
   // Says that no read asks this many filters of Protean, because of the OPTIONS
   // file, and how to go on.
-  void PrintUnasked(const TargetFamily& family, size_t filters) const;
+  void PrintUnasked(const TargetFamily& family, size_t filters) const {
+    const std::string flags = TargetFlags(target_.db(), family.name);
+    const std::string last = target_.LastProteanPolicy(family.name);
+    err() << "column family " << PrintedName(family.name) << ": " << filters
+          << " of " << family.files.size()
+          << " files have filters of Protean, which no read asks, since the "
+             "OPTIONS file names "
+          << family.table_factory
+          << " with filter_policy=" << family.filter_policy
+          << ". What opened the DB last for writing has written it, such as "
+             "ldb with --bloom_bits or --create_if_missing. To name "
+             "ProteanTable again: protean apply "
+          << flags << ' '
+          << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
+          << ". To leave Protean: protean rollback " << flags
+          << " --to=bloomfilter:10\n";
+  }
 
   bool levels_only_ = false;
   std::string html_file_;
   std::string advice_file_;
 };
-
-void Inspect::AddFlags(Arguments* arguments) {
-  arguments->Add("levels_only", "print the sums of each level only",
-                 &levels_only_);
-  arguments->Add(
-      "html", "FILE",
-      "write the same facts, with charts, to an HTML page that needs "
-      "no other file",
-      &html_file_);
-  arguments->Add("advice", "FILE",
-                 "also draw on the page what advise --json has measured and "
-                 "printed to this file: blocks per read over bits per key",
-                 &advice_file_);
-}
-
-Status Inspect::AddAdvice(Json* page) const {
-  if (advice_file_.empty()) return Status::OK();
-  if (html_file_.empty()) {
-    return Status::InvalidArgument("--advice needs --html=FILE");
-  }
-  std::string text;
-  const Status s = ReadFileToString(Env::Default(), advice_file_, &text);
-  if (!s.ok()) return s;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    const bool is_policy =
-        row.is_object() && row.contains("row") && row["row"] == "policy";
-    if (is_policy) (*page)["advice"].push_back(row);
-  }
-  return page->contains("advice")
-             ? s
-             : Status::InvalidArgument("--advice=" + advice_file_ +
-                                       " has no rows of advise --json");
-}
-
-void Inspect::PrintUnasked(const TargetFamily& family, size_t filters) const {
-  const std::string flags = TargetFlags(target_.db(), family.name);
-  const std::string last = target_.LastProteanPolicy(family.name);
-  err() << "column family " << PrintedName(family.name) << ": " << filters
-        << " of " << family.files.size()
-        << " files have filters of Protean, which no read asks, since the "
-           "OPTIONS file names "
-        << family.table_factory
-        << " with filter_policy=" << family.filter_policy
-        << ". What opened the DB last for writing has written it, such as ldb "
-           "with --bloom_bits or --create_if_missing. To name ProteanTable "
-           "again: protean apply "
-        << flags << ' '
-        << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
-        << ". To leave Protean: protean rollback " << flags
-        << " --to=bloomfilter:10\n";
-}
-
-Json Inspect::LookAt(const TargetFamily& family, const TargetFile& file,
-                     std::unique_ptr<FileFacts>* facts) {
-  Json row = RowOf(family, file);
-  const Status read = FileFacts::Read(family, file, facts);
-  if (read.ok()) {
-    AddFacts(**facts, &row);
-    row["prefixes"] =
-        (*facts)->kind == "SuRF"
-            ? ""
-            : ExplainDesign((*facts)->report.design, file.smallest);
-    found_ = found_ || (*facts)->damaged;
-  } else if (target_.IsMissing(family, file)) {
-    row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
-    found_ = true;
-  } else if (IsGone(read) && !target_.db().empty()) {
-    row["unfiltered"] = "the file is gone; it was compacted";
-  } else if (read.IsNotSupported()) {
-    row["unfiltered"] = read.getState();
-  } else {
-    row["unfiltered"] = (read.IsCorruption() ? "the file is damaged: "
-                                             : "the file cannot be read: ") +
-                        read.ToString();
-    found_ = true;
-  }
-  return row;
-}
-
-Json Inspect::InspectFamily(const TargetFamily& family) {
-  std::vector<Json> files;
-  std::map<int, Sum> levels;
-  Sum all;
-  size_t of_protean = 0;
-  Progress line(err());
-  for (const TargetFile& file : family.files) {
-    if (line.IsDue()) {
-      line.Show(Format("%zu of %zu files", files.size(), family.files.size()));
-    }
-    std::unique_ptr<FileFacts> facts;
-    files.push_back(LookAt(family, file, &facts));
-    if (facts == nullptr) continue;
-    of_protean += facts->filter() != nullptr;
-    levels[file.level].Add(file, *facts);
-    all.Add(file, *facts);
-  }
-  line.Clear();
-  if (of_protean > 0 && !family.table_factory.empty() &&
-      !family.is_under_protean() && !family.has_protean_policy) {
-    PrintUnasked(family, of_protean);
-    found_ = true;
-  }
-  std::vector<Json> sums;
-  for (const auto& [level, sum] : levels) {
-    Json row;
-    row["column_family"] = family.name;
-    row["level"] = level < 0 ? Json("-") : Json(level);
-    sum.WriteTo(&row);
-    sums.push_back(std::move(row));
-  }
-  Json page;
-  page["name"] = family.name;
-  page["filter_policy"] = family.filter_policy;
-  page["files"] = files;
-  page["levels"] = sums;
-  if (!family.name.empty()) {
-    out().Line("Column family " + PrintedName(family.name) + ": " +
-               family.table_factory +
-               (family.filter_policy.empty() ? "" : ", filter_policy=") +
-               family.filter_policy);
-  }
-  if (!levels_only_) {
-    out().Table(kFileColumns, files);
-    out().Line();
-  }
-  if (!json_) {
-    sums.push_back({{"level", "all"}});
-    all.WriteTo(&sums.back());
-  }
-  if (levels_only_ || !json_) out().Table(kSumColumns, sums);
-  out().Line();
-  return page;
-}
-
-Status Inspect::Run() {
-  Json page;
-  Status s = OpenTarget(/*or_files=*/true);
-  if (s.ok()) s = AddAdvice(&page);
-  if (!s.ok()) return s;
-  found_ = !target_.cut_off().empty();
-  for (const TargetFamily& family : target_.families()) {
-    page["families"].push_back(InspectFamily(family));
-  }
-  if (html_file_.empty()) return s;
-  page["title"] = target_.db().empty()
-                      ? Format("%zu SST files", operands_.size())
-                      : target_.db();
-  // c_str() drops the trailing zeros of TimeToString.
-  // NOLINTNEXTLINE(readability-redundant-string-cstr)
-  page["time"] = Env::Default()
-                     ->TimeToString(static_cast<uint64_t>(time(nullptr)))
-                     .c_str();
-  return WriteResult(html_file_, "--html=" + html_file_, RenderPage(page));
-}
 
 }  // namespace
 

@@ -133,11 +133,11 @@ void LiveFlags::AddFlags(Arguments* arguments) {
   arguments->Add("live",
                  "ask the process that has the DB open, which must have a "
                  "protean::FilterRefresher of the column family, with a socket",
-                 &live_);
+                 &live);
   arguments->Add("socket", "PATH",
                  "with --live, the socket of that process; default: "
                  "protean.sock in the DB's folder",
-                 &socket_);
+                 &socket);
 }
 
 Status AskLive(const Target& target, const LiveFlags& flags,
@@ -163,7 +163,8 @@ Status AskLive(const Target& target, const LiveFlags& flags,
                head.size(), kMaxHead));
   }
   int fd = -1;
-  Status s = Connect(flags.socket(target), &fd);
+  Status s = Connect(
+      flags.socket.empty() ? target.db() + "/protean.sock" : flags.socket, &fd);
   if (!s.ok()) return s;
   send(fd, head.data(), head.size(), MSG_NOSIGNAL);
   Reader reader(fd, request == "POST /refresh");
@@ -212,12 +213,13 @@ class StatisticsCommand : public Command {
       return Status::InvalidArgument("give --json or --prometheus, not both");
     }
     Status s = OpenTarget(/*or_files=*/false);
+    LiveParameters parameters;
+    if (!prometheus_) parameters["format"] = json_ ? "json" : "text";
     std::string body;
-    if (s.ok() && prometheus_) {
-      s = AskLive(target_, live_, "GET /metrics", {}, nullptr, &body);
-    } else if (s.ok()) {
-      s = AskLive(target_, live_, "GET /statistics",
-                  {{"format", json_ ? "json" : "text"}}, nullptr, &body);
+    if (s.ok()) {
+      s = AskLive(target_, live_,
+                  prometheus_ ? "GET /metrics" : "GET /statistics", parameters,
+                  nullptr, &body);
     }
     if (s.ok()) out().Text(body);
     return s;

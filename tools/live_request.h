@@ -16,19 +16,11 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The flags of commands that can ask.
-class LiveFlags {
- public:
+struct LiveFlags {
   void AddFlags(Arguments* arguments);
 
-  bool live() const { return live_; }
-  // The path of the socket.
-  std::string socket(const Target& target) const {
-    return socket_.empty() ? target.db() + "/protean.sock" : socket_;
-  }
-
- private:
-  bool live_ = false;
-  std::string socket_;
+  bool live = false;
+  std::string socket;  // its path; empty for that in the DB's folder
 };
 
 // Asks for `request`, such as "POST /refresh", of the column family that the

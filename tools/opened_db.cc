@@ -20,7 +20,6 @@
 #include "rocksdb/utilities/options_util.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"
-#include "tools/manifest.h"
 #include "util/string_util.h"
 #include "util/threadpool_imp.h"
 
@@ -125,10 +124,9 @@ Status CheckLock(const std::string& path, Env* env) {
   if (!s.ok()) return s;
   s = env->LockFile(LockFileName(path), &lock);
   if (s.ok()) return env->UnlockFile(lock);
-  return Status::Busy(path +
-                      " cannot be locked, probably because a process has it "
-                      "open: " +
-                      s.ToString());
+  return Status::Busy(
+      path + " cannot be locked, probably because a process has it open: " +
+      s.ToString());
 }
 
 // Loads the options of a DB that is to be opened for writing, and checks
@@ -145,14 +143,11 @@ Status LoadForWriting(const std::string& path, Env* env, DBOptions* options,
     return Status::NotSupported(
         path +
         " is a TransactionDB (allow_2pc=true), whose files only its "
-        "application can rewrite safely: let it call "
-        "protean::RefreshFilters, or CompactRange");
+        "application can rewrite safely: let it call protean::RefreshFilters, "
+        "or CompactRange");
   }
   return s;
 }
-
-// The width of lines of text.
-constexpr size_t kWidth = 100;
 
 // Prints the changes of design below the table, which would be too wide with
 // them. Many files share a change.
@@ -167,9 +162,9 @@ void PrintDesigns(const std::vector<Json>& rows, Output* output) {
   for (const auto& [designs, names] : changes) {
     std::string of;
     for (const std::string& name : names) of += (of.empty() ? "" : ", ") + name;
-    output->Line("  " + Wrap(of + ":", 2, kWidth));
-    output->Line("    " + Wrap(designs.first, kIndent, kWidth));
-    output->Line("    " + Wrap("-> " + designs.second, kIndent, kWidth));
+    output->Line("  " + Wrap(of + ":", 2));
+    output->Line("    " + Wrap(designs.first, kIndent));
+    output->Line("    " + Wrap("-> " + designs.second, kIndent));
   }
 }
 
@@ -181,18 +176,34 @@ Status OpenedDB::CheckForWriting(const std::string& path, Env* env) {
   return LoadForWriting(path, env, &options, &families);
 }
 
-Status OpenedDB::OpenForWriting(const std::string& path, Env* env,
-                                std::unique_ptr<OpenedDB>* opened,
-                                const Adjust& adjust) {
+Status OpenedDB::Open(const std::string& path, Env* env, bool for_writing,
+                      std::unique_ptr<OpenedDB>* opened, const Adjust& adjust) {
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> families;
-  Status s = LoadForWriting(path, env, &options, &families);
+  Status s = for_writing ? LoadForWriting(path, env, &options, &families)
+                         : LoadOptions(path, env, /*strictly=*/false, &options,
+                                       &families);
   if (!s.ok()) return s;
   for (ColumnFamilyDescriptor& family : families) adjust(&family);
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
-  opening->env_ = std::make_unique<EnvWithoutCompactions>(options.env);
-  options.env = opening->env_.get();
-  s = OpenDB(&opening->db_, options, path, families, &opening->handles_);
+  if (for_writing) {
+    opening->env_ = std::make_unique<EnvWithoutCompactions>(options.env);
+    options.env = opening->env_.get();
+    s = OpenDB(&opening->db_, options, path, families, &opening->handles_);
+  } else {
+    opening->env_ = NewCompositeEnv(
+        std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
+    options.env = opening->env_.get();
+    options.info_log = std::make_shared<NoLog>();
+    // Another process that has the DB open may delete files between the reading
+    // of the MANIFEST and their opening.
+    constexpr int kTries = 5;
+    for (int i = 0; i < kTries; i++) {
+      s = OpenReadOnly(&opening->db_, options, path, families,
+                       &opening->handles_);
+      if (s.ok()) break;
+    }
+  }
   if (s.ok()) *opened = std::move(opening);
   return s;
 }
@@ -206,12 +217,14 @@ Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
   if (!s.ok()) return s;
   std::map<std::string, std::string> set;  // by column family
   std::unique_ptr<OpenedDB> opened;
-  s = OpenForWriting(path, env, &opened, [&](ColumnFamilyDescriptor* family) {
-    const std::string before = TableText(family->options.table_factory.get());
-    adjust(family);
-    std::string text = TableText(family->options.table_factory.get());
-    if (text != before) set[family->name] = std::move(text);
-  });
+  s = Open(path, env, /*for_writing=*/true, &opened,
+           [&](ColumnFamilyDescriptor* family) {
+             const std::string before =
+                 TableText(family->options.table_factory.get());
+             adjust(family);
+             std::string text = TableText(family->options.table_factory.get());
+             if (text != before) set[family->name] = std::move(text);
+           });
   if (s.ok()) s = opened->Close();
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> written;
@@ -232,39 +245,6 @@ Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
   return s;
 }
 
-Status OpenedDB::OpenForReading(const std::string& path, Env* env,
-                                std::unique_ptr<OpenedDB>* opened,
-                                const Adjust& adjust) {
-  DBOptions options;
-  std::vector<ColumnFamilyDescriptor> families;
-  Status s = LoadOptions(path, env, /*strictly=*/false, &options, &families);
-  if (!s.ok()) return s;
-  for (ColumnFamilyDescriptor& family : families) adjust(&family);
-  std::unique_ptr<OpenedDB> opening(new OpenedDB);
-  opening->env_ = NewCompositeEnv(
-      std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
-  options.env = opening->env_.get();
-  options.info_log = std::make_shared<NoLog>();
-  // Another process that has the DB open may delete files between the reading
-  // of the MANIFEST and their opening.
-  constexpr int kTries = 5;
-  for (int i = 0; i < kTries; i++) {
-    s = OpenReadOnly(&opening->db_, options, path, families,
-                     &opening->handles_);
-    if (s.ok()) break;
-  }
-  if (s.ok()) *opened = std::move(opening);
-  return s;
-}
-
-ColumnFamilyHandle* OpenedDB::Find(const std::string& column_family) const {
-  const auto found = std::find_if(handles_.begin(), handles_.end(),
-                                  [&column_family](ColumnFamilyHandle* handle) {
-                                    return handle->GetName() == column_family;
-                                  });
-  return found == handles_.end() ? nullptr : *found;
-}
-
 Status OpenedDB::Close() {
   if (db_ == nullptr) return Status::OK();
   for (ColumnFamilyHandle* handle : handles_) {
@@ -276,7 +256,30 @@ Status OpenedDB::Close() {
   return s;
 }
 
-OpenedDB::~OpenedDB() { Close().PermitUncheckedError(); }
+Status CheckForWriting(const Target& target, const std::string& while_open) {
+  Status s = target.CheckForWriting();
+  if (s.ok()) s = OpenedDB::CheckForWriting(target.db(), target.env());
+  return s.IsBusy() ? Status::Busy(s.getState() + while_open) : s;
+}
+
+Status ChangeOptions(const Target& target, const OpenedDB::Adjust& adjust,
+                     Json row, Output* output) {
+  std::vector<std::string> lines;
+  const Status s =
+      OpenedDB::ChangeOptions(target.db(), target.env(), adjust, &lines);
+  if (!s.ok()) return s;
+  for (std::string& line : lines) line = WithoutSeeds(line);
+  row["changed_lines"] = lines;
+  output->Row(row);
+  for (const std::string& line : lines) output->Line(line);
+  output->Line();
+  return s;
+}
+
+std::string KeptFile(const Target& target, const TargetFamily& family) {
+  return target.db() + "/before_apply_" + std::to_string(family.id) +
+         ".options";
+}
 
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
@@ -316,8 +319,8 @@ std::vector<std::string> DifferentLines(const std::string& old_text,
 }
 
 void PrintRewritten(const std::string& column_family, const Json& result,
-                    const std::vector<Column>& columns, bool dry_run,
-                    const std::string& more, Output* output) {
+                    bool judged, bool dry_run, const std::string& more,
+                    Output* output) {
   output->Line("Column family " + PrintedName(column_family));
   std::vector<Json> rows;
   for (const Json& file : result["files"]) {
@@ -333,12 +336,21 @@ void PrintRewritten(const std::string& column_family, const Json& result,
     row["new_fpr"] = file.value("new_fpr", Json());
     rows.push_back(std::move(row));
   }
+  std::vector<Column> columns = {{"file", "file"},
+                                 {"level", "level"},
+                                 {"size", "size"},
+                                 {"outcome", "outcome"}};
+  if (judged) {
+    columns.insert(columns.end(), {{"queries", "queries"},
+                                   {"old_fpr", "old FPR", 5},
+                                   {"new_fpr", "new FPR", 5}});
+  }
   output->Table(columns, rows);
   for (const Json& row : rows) {
     if (row["status"] == "") continue;
     output->Line("  " + Wrap(row["file"].get<std::string>() + ": " +
                                  row["status"].get<std::string>(),
-                             2, kWidth));
+                             2));
   }
   PrintDesigns(rows, output);
   output->Line(

@@ -15,6 +15,7 @@
 #include "rocksdb/filter_policy.h"
 #include "rocksdb/status.h"
 #include "tools/output.h"
+#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -22,21 +23,25 @@ class OpenedDB {
  public:
   // Changes the options of a column family before the DB is opened.
   using Adjust = std::function<void(ColumnFamilyDescriptor*)>;
-  static void LeaveAsIs(ColumnFamilyDescriptor* /*family*/) {}
-
   // Opens the existing DB in the folder `path` of `env`, with all of its column
-  // families and the options of its latest OPTIONS file. RocksDB does what it
-  // does whenever it opens a DB: it replays the WAL, flushes the memtables, and
-  // starts new MANIFEST, OPTIONS and LOG files. The options stay the same,
-  // unless `adjust` is given: the OPTIONS file then has what that makes of
-  // them. The DB starts no compactions of its own while it is open.
+  // families and the options of its latest OPTIONS file.
   //
-  // Returns what CheckForWriting returns, without having touched anything.
-  static Status OpenForWriting(const std::string& path, Env* env,
-                               std::unique_ptr<OpenedDB>* opened,
-                               const Adjust& adjust = LeaveAsIs);
+  // For writing, RocksDB does what it does whenever it opens a DB: it replays
+  // the WAL, flushes the memtables, and starts new MANIFEST, OPTIONS and LOG
+  // files. The options stay the same, unless `adjust` is given: the OPTIONS
+  // file then has what that makes of them. The DB starts no compactions of its
+  // own while it is open. Returns what CheckForWriting returns, without having
+  // touched anything.
+  //
+  // For reading, the DB is opened even if another process has it open. Nothing
+  // is written, not even when the DB is closed. Things that the OPTIONS file
+  // names but this program does not have are left out.
+  static Status Open(
+      const std::string& path, Env* env, bool for_writing,
+      std::unique_ptr<OpenedDB>* opened,
+      const Adjust& adjust = [](ColumnFamilyDescriptor*) {});
 
-  // Opens the DB as OpenForWriting does, which makes the OPTIONS file have what
+  // Opens the DB for writing, which makes the OPTIONS file have what
   // `adjust` makes of the options, and closes it. Then reads the file as
   // RocksDB does when it loads options, and stores the lines that differ from
   // the file before (DifferentLines). Returns Corruption if a column family has
@@ -54,21 +59,19 @@ class OpenedDB {
   // (allow_2pc), since its uncommitted data might be taken for committed.
   static Status CheckForWriting(const std::string& path, Env* env);
 
-  // Opens the DB for reading, even if another process has it open. Nothing is
-  // written, not even when the DB is closed. Things that the OPTIONS file names
-  // but this program does not have are left out.
-  static Status OpenForReading(const std::string& path, Env* env,
-                               std::unique_ptr<OpenedDB>* opened,
-                               const Adjust& adjust = LeaveAsIs);
-
-  ~OpenedDB();
+  ~OpenedDB() { Close().PermitUncheckedError(); }
 
   OpenedDB(const OpenedDB&) = delete;
   OpenedDB& operator=(const OpenedDB&) = delete;
 
   DB* db() const { return db_.get(); }
   // Returns nullptr if there is no such column family.
-  ColumnFamilyHandle* Find(const std::string& column_family) const;
+  ColumnFamilyHandle* Find(const std::string& column_family) const {
+    for (ColumnFamilyHandle* const handle : handles_) {
+      if (handle->GetName() == column_family) return handle;
+    }
+    return nullptr;
+  }
 
   // Closes the DB, for callers that need to know whether that works. Nothing
   // else may be called afterwards.
@@ -81,6 +84,19 @@ class OpenedDB {
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyHandle*> handles_;
 };
+
+// Whether a command may write to the DB of its target. If a process has the DB
+// open, the error says how one goes on then: `while_open`.
+Status CheckForWriting(const Target& target, const std::string& while_open);
+
+// Makes the OPTIONS file have what `adjust` makes of the options, and prints
+// what has changed in it; `row` has the other fields for programs.
+Status ChangeOptions(const Target& target, const OpenedDB::Adjust& adjust,
+                     Json row, Output* output);
+
+// Where the OPTIONS file from before the last `protean apply` to a column
+// family is kept. RocksDB takes it for a file of the application's.
+std::string KeptFile(const Target& target, const TargetFamily& family);
 
 // Gives a column family the filter policy, under ProteanTable or
 // BlockBasedTable as `table_factory` says; its other options of the table stay
@@ -95,16 +111,16 @@ Status ReadLatestOptions(const std::string& path, Env* env, std::string* text);
 
 // The lines that one of two texts has more often than the other, wherever:
 // those of the old text, which begin with "- ", and then those of the new one
-// with
-// "+ ".
+// with "+ ".
 std::vector<std::string> DifferentLines(const std::string& old_text,
                                         const std::string& new_text);
 
-// Prints what became of the files of a column family that is open, and the
-// sums, of which `more` has the rest of the line. `result` is a RefreshResult,
-// as its ToJson() has it.
+// Prints what became of the files of a column family that is open, with the
+// rates of their filters if they are `judged`, and the sums, of which `more`
+// has the rest of the line. `result` is a RefreshResult, as its ToJson() has
+// it.
 void PrintRewritten(const std::string& column_family, const Json& result,
-                    const std::vector<Column>& columns, bool dry_run,
-                    const std::string& more, Output* output);
+                    bool judged, bool dry_run, const std::string& more,
+                    Output* output);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,19 +2,13 @@
 
 #include "tools/output.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <cinttypes>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "filter_policy/option_types.h"
@@ -37,15 +31,6 @@ std::string Cell(const Json& row, const Column& column) {
 }
 
 }  // namespace
-
-void Output::Line(const std::string& text) {
-  if (!as_json_) out_ << text << '\n';
-}
-
-void Output::Row(const Json& row) {
-  if (!as_json_) return;
-  out_ << row.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-}
 
 void Output::Table(const std::vector<Column>& columns,
                    const std::vector<Json>& rows) {
@@ -123,8 +108,8 @@ std::string PrintedName(const std::string& name) {
 
 std::string ShellWord(const std::string& word) {
   constexpr char kPlain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-      "-_=./:,+%@";
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_=./"
+      ":,+%@";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) {
     return word;
   }
@@ -192,10 +177,6 @@ std::string Format(const char* format, ...) {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPeriod(200);
-// Returns to the first column and erases the line.
-constexpr char kEraseLine[] = "\r\033[K";
-
 constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
 
 volatile sig_atomic_t interrupted = 0;
@@ -228,34 +209,17 @@ std::string PrintedSeconds(double seconds) {
 
 double SecondsLeft(uint64_t done, uint64_t total, double seconds) {
   if (done == 0) return -1;
-  return seconds * static_cast<double>(total - std::min(done, total)) /
-         static_cast<double>(done);
+  return seconds * Ratio(total - std::min(done, total), done);
 }
 
 std::string PrintedProgress(uint64_t done, uint64_t total, double seconds) {
   if (total == 0) return "beginning";
-  const double share = static_cast<double>(done) / static_cast<double>(total);
-  std::string text =
-      Format("%s of %s, %.0f %%", PrintedBytes(done).c_str(),
-             PrintedBytes(total).c_str(), 100 * std::min(share, 1.0));
+  std::string text = Format("%s of %s, %.0f %%", PrintedBytes(done).c_str(),
+                            PrintedBytes(total).c_str(),
+                            100 * std::min(Ratio(done, total), 1.0));
   const double left = SecondsLeft(done, total, seconds);
   if (left >= 0) text += ", about " + PrintedSeconds(left) + " left";
   return text;
-}
-
-Progress::Progress(std::ostream& err)
-    : err_(err), watched_(&err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
-
-void Progress::Show(const std::string& text) {
-  if (!watched_) return;
-  err_ << kEraseLine << text << std::flush;
-  shown_ = true;
-  due_ = std::chrono::steady_clock::now() + kPeriod;
-}
-
-void Progress::Clear() {
-  if (shown_) err_ << kEraseLine << std::flush;
-  shown_ = false;
 }
 
 Interrupt::Interrupt() {
@@ -273,23 +237,5 @@ Interrupt::~Interrupt() {
 }
 
 bool Interrupt::requested() const { return interrupted != 0; }
-
-void InParallel(size_t count, const std::function<void(size_t)>& work) {
-  std::atomic<size_t> next{0};
-  const auto run = [&] {
-    for (size_t i = next++; i < count; i = next++) work(i);
-  };
-  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::thread> threads;
-  try {
-    for (size_t i = 1; i < std::min(count, cores); i++) {
-      threads.emplace_back(run);
-    }
-  } catch (const std::system_error&) {
-    // No more threads can be created.
-  }
-  run();
-  for (std::thread& thread : threads) thread.join();
-}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <signal.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
@@ -37,11 +39,10 @@ class Output {
  public:
   Output(std::ostream& out, bool as_json) : out_(out), as_json_(as_json) {}
 
-  // Returns true if programs read what is printed.
-  bool as_json() const { return as_json_; }
-
   // Prints a line for people only.
-  void Line(const std::string& text = "");
+  void Line(const std::string& text = "") {
+    if (!as_json_) out_ << text << '\n';
+  }
 
   // Prints a text as it is.
   void Text(const std::string& text) { out_ << text; }
@@ -52,7 +53,10 @@ class Output {
   void Table(const std::vector<Column>& columns, const std::vector<Json>& rows);
 
   // Prints a row for programs only.
-  void Row(const Json& row);
+  void Row(const Json& row) {
+    if (!as_json_) return;
+    out_ << row.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  }
 
  private:
   std::ostream& out_;
@@ -83,6 +87,18 @@ Json OrNull(T number) {
   return number < 0 ? Json() : Json(number);
 }
 
+// A value, or null if it is not known.
+template <typename T>
+Json OrNull(bool known, const T& value) {
+  return known ? Json(value) : Json();
+}
+
+// How much of `a` there is for each `b`, of which at least one counts.
+template <typename A, typename B>
+double Ratio(A a, B b) {
+  return static_cast<double>(a) / std::max(static_cast<double>(b), 1.0);
+}
+
 // A number of bytes, such as 1.5 MB; a MB is 2^20 bytes.
 std::string PrintedBytes(double bytes);
 inline std::string PrintedBytes(uint64_t bytes) {
@@ -91,7 +107,7 @@ inline std::string PrintedBytes(uint64_t bytes) {
 
 // Wraps a text into lines of at most `width` columns. All lines but the first
 // begin with `indent` spaces; the first line has already been indented.
-std::string Wrap(const std::string& text, size_t indent, size_t width);
+std::string Wrap(const std::string& text, size_t indent, size_t width = 100);
 
 // The word among `known`, of which there is at least one, that takes the fewest
 // changes of a character from `word`.
@@ -105,7 +121,7 @@ std::string Format(const char* format, ...)
 // ---- Progress ----
 
 // Long pieces of work: how far they are, in a line on a terminal; Ctrl-C and
-// SIGTERM as a request to stop after the current piece; several threads.
+// SIGTERM as a request to stop after the current piece.
 
 // A duration for people, such as "40 s", "5 min" or "3 h 20 min".
 std::string PrintedSeconds(double seconds);
@@ -122,7 +138,8 @@ std::string PrintedProgress(uint64_t done, uint64_t total, double seconds);
 // Shows nothing unless `err` is the process's stderr and a terminal.
 class Progress {
  public:
-  explicit Progress(std::ostream& err);
+  explicit Progress(std::ostream& err)
+      : err_(err), watched_(&err == &std::cerr && isatty(STDERR_FILENO) != 0) {}
   // Clears the line.
   ~Progress() { Clear(); }
 
@@ -136,16 +153,35 @@ class Progress {
   bool IsDue() const {
     return watched_ && std::chrono::steady_clock::now() >= due_;
   }
+  // The time since this object was made.
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                         begin_)
+        .count();
+  }
   // Replaces the line by `text`, which must fit into a line.
-  void Show(const std::string& text);
+  void Show(const std::string& text) {
+    if (!watched_) return;
+    err_ << kEraseLine << text << std::flush;
+    shown_ = true;
+    due_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(200);
+  }
   // Clears the line, so that something else can be printed.
-  void Clear();
+  void Clear() {
+    if (shown_) err_ << kEraseLine << std::flush;
+    shown_ = false;
+  }
 
  private:
+  // Returns to the first column and erases the line.
+  static constexpr char kEraseLine[] = "\r\033[K";
+
   std::ostream& err_;
   const bool watched_;
   bool shown_ = false;
   std::chrono::steady_clock::time_point due_;
+  const std::chrono::steady_clock::time_point begin_ =
+      std::chrono::steady_clock::now();
 };
 
 // While an Interrupt exists, the first SIGINT is only noted, and so is the
@@ -164,9 +200,5 @@ class Interrupt {
  private:
   std::array<struct sigaction, 2> before_;
 };
-
-// Calls `work` with each number below `count`, several at a time, and returns
-// when all calls have returned.
-void InParallel(size_t count, const std::function<void(size_t)>& work);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

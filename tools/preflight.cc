@@ -39,15 +39,11 @@ const std::vector<Column> kColumns = {
 struct FilesSeen {
   size_t files = 0;
   uint64_t keys = 0;
-  std::set<int> levels;
-  size_t first_level_files = 0;
+  // The levels, and for each file of level 0 a number below 0.
+  std::set<int> sorted_runs;
   size_t of_protean = 0;
   size_t of_rocksdb = 0;  // with RocksDB's own filters
   size_t unreadable = 0;
-
-  size_t sorted_runs() const {
-    return first_level_files + levels.size() - levels.count(0);
-  }
 };
 
 FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
@@ -65,8 +61,8 @@ FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
     }
     seen.files++;
     seen.keys += facts->keys;
-    seen.levels.insert(file.level);
-    seen.first_level_files += file.level == 0;
+    seen.sorted_runs.insert(file.level > 0 ? file.level
+                                           : -static_cast<int>(seen.files));
     if (facts->filter() != nullptr) {
       seen.of_protean++;
     } else if (facts->filter_bytes > 0) {
@@ -74,139 +70,6 @@ FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
     }
   }
   return seen;
-}
-
-// The findings about one column family.
-class Findings {
- public:
-  explicit Findings(const std::string& column_family)
-      : column_family_(column_family) {}
-
-  const std::vector<Json>& rows() const { return rows_; }
-  // Returns true if something does not work as it is.
-  bool any() const { return any_; }
-
-  void Add(const std::string& property, const std::string& found,
-           const char* outcome, const std::string& advice = "") {
-    any_ = any_ || outcome != kWorks;
-    rows_.push_back({{"column_family", column_family_},
-                     {"property", property},
-                     {"found", found},
-                     {"outcome", outcome},
-                     {"advice", advice}});
-  }
-
- private:
-  const std::string column_family_;
-  std::vector<Json> rows_;
-  bool any_ = false;
-};
-
-void CheckTable(const TargetFamily& family, Findings* findings) {
-  const std::string found =
-      family.table_factory +
-      (family.filter_policy.empty() ? "" : ", " + family.filter_policy);
-  if (family.is_under_protean() && family.has_protean_policy) {
-    findings->Add("table and filter policy", found, kWorks);
-  } else if (family.table_factory == "BlockBasedTable" ||
-             family.is_under_protean()) {
-    findings->Add("table and filter policy", found, kSet,
-                  "table_factory={id=ProteanTable;filter_policy=proteus}; all "
-                  "other options of the table stay");
-  } else {
-    findings->Add("table", found, kOff,
-                  "only block-based tables have filters; another table has to "
-                  "be chosen first");
-  }
-}
-
-void CheckComparator(const TargetFamily& family, Findings* findings) {
-  const std::string name = family.comparator.empty()
-                               ? family.options.comparator->Name()
-                               : family.comparator;
-  if (name == BytewiseComparator()->Name()) {
-    findings->Add("comparator", name, kWorks);
-  } else if (name == BytewiseComparatorWithU64Ts()->Name()) {
-    findings->Add("comparator", name, kPartly,
-                  "with timestamps, forward seeks with an upper bound and Get "
-                  "are filtered, other seeks are not");
-  } else if (name == ReverseBytewiseComparator()->Name()) {
-    findings->Add("comparator", name, kOff, "Get is filtered, seeks are not");
-  } else {
-    findings->Add("comparator", name, kOff,
-                  "seeks are not filtered, and Get only if the keys are in "
-                  "bytewise order");
-  }
-}
-
-void CheckOptions(const TargetFamily& family, Findings* findings) {
-  const BlockBasedTableOptions& table = family.table_options();
-  if (family.options.prefix_extractor != nullptr) {
-    findings->Add("prefix_extractor",
-                  family.options.prefix_extractor->AsString(), kPartly,
-                  "prefix seeks are filtered if they are forward and have an "
-                  "upper bound; set total_order_seek or auto_prefix_mode for "
-                  "others");
-  }
-  if (!table.whole_key_filtering) {
-    findings->Add("whole_key_filtering", "false", kSet,
-                  "true: without whole keys, no seek is filtered");
-  }
-  if (family.options.optimize_filters_for_hits) {
-    findings->Add("optimize_filters_for_hits", "true", kSet,
-                  "false: the last level, where range reads gain most, gets no "
-                  "filters");
-  }
-  if (IteratorsWrite(family.options, 0)) {
-    findings->Add("min_tombstones_for_range_conversion", "more than 0", kPartly,
-                  "SearchBoundsScope has no effect in this process; bounds in "
-                  "ReadOptions filter");
-  }
-}
-
-void CheckFiles(const FilesSeen& seen, Findings* findings) {
-  if (seen.unreadable > 0) {
-    findings->Add(
-        "files that cannot be read",
-        Format("%zu of %zu", seen.unreadable, seen.unreadable + seen.files),
-        kUnknown, "protean verify tells why");
-  }
-  if (seen.of_rocksdb > 0) {
-    findings->Add("files with RocksDB's own filters",
-                  Format("%zu of %zu", seen.of_rocksdb, seen.files), kWorks,
-                  "these go on filtering Get; seeks are filtered once the "
-                  "files have been compacted");
-  }
-  const size_t without = seen.files - seen.of_rocksdb - seen.of_protean;
-  if (without > 0) {
-    findings->Add("files without filters",
-                  Format("%zu of %zu", without, seen.files), kWorks,
-                  "filtered once they have been compacted; CompactRange "
-                  "rewrites all files at once");
-  }
-  if (seen.files == 0) return;
-  findings->Add("sorted runs", Format("%zu", seen.sorted_runs()), kWorks,
-                seen.sorted_runs() > 1
-                    ? ""
-                    : "a seek that finds nothing reads one block without "
-                      "filters, and none with them");
-}
-
-void CheckMemory(const TargetFamily& family, const FilesSeen& seen,
-                 Findings* findings) {
-  if (seen.files == 0) return;
-  constexpr double kBitsPerKey = 12;
-  const bool in_cache = family.table_options().cache_index_and_filter_blocks;
-  findings->Add(
-      "memory of filters",
-      PrintedBytes(kBitsPerKey / 8 * static_cast<double>(seen.keys)) +
-          Format(" for %" PRIu64 " keys", seen.keys),
-      kWorks,
-      std::string("with proteus, 12 bits for each key, ") +
-          (in_cache ? "in the block cache, part by part "
-                      "(cache_index_and_filter_blocks)"
-                    : "beside the block cache, for as long as files are open; "
-                      "cache_index_and_filter_blocks=true puts them into it"));
 }
 
 // The oldest version of RocksDB that Protean supports.
@@ -226,8 +89,8 @@ std::string VersionOf(const Target& target) {
 
 constexpr Command::Text kPreflight = {
     "preflight",
-    "Checks before you adopt Protean: what will work with a DB, what will "
-    "not, and what to set.",
+    "Checks before you adopt Protean: what will work with a DB, what will not, "
+    "and what to set.",
     "--db=DIR", "all of them",
     R"(Reads the OPTIONS file and the SST files of a DB, which need not have any filters of Protean and may be in
 use, and prints for each column family what becomes of its comparator, its table, its options and its files:
@@ -254,71 +117,186 @@ class Preflight : public Command {
 
  private:
   void AddFlags(Arguments* /*arguments*/) override {}
-  Status Run() override;
 
-  void CheckFamily(const TargetFamily& family);
-  void CheckDB();
+  Status Run() override {
+    const Status s = OpenTarget(/*or_files=*/false);
+    if (!s.ok()) return s;
+    for (const std::string& note : target_.notes()) err() << note << '\n';
+    for (const TargetFamily& family : target_.families()) CheckFamily(family);
+    CheckDB();
+    return s;
+  }
+
+  // Adds a row about the column family that is looked at.
+  void Add(const std::string& property, const std::string& found,
+           const char* outcome, const std::string& advice = "") {
+    found_ = found_ || outcome != kWorks;
+    rows_.push_back({{"column_family", column_family_},
+                     {"property", property},
+                     {"found", found},
+                     {"outcome", outcome},
+                     {"advice", advice}});
+  }
+  void PrintRows() {
+    out().Table(kColumns, rows_);
+    rows_.clear();
+  }
+
+  void CheckTable(const TargetFamily& family) {
+    const std::string found =
+        family.table_factory +
+        (family.filter_policy.empty() ? "" : ", " + family.filter_policy);
+    if (family.is_under_protean() && family.has_protean_policy) {
+      Add("table and filter policy", found, kWorks);
+    } else if (family.table_factory == "BlockBasedTable" ||
+               family.is_under_protean()) {
+      Add("table and filter policy", found, kSet,
+          "table_factory={id=ProteanTable;filter_policy=proteus}; all other "
+          "options of the table stay");
+    } else {
+      Add("table", found, kOff,
+          "only block-based tables have filters; another table has to be "
+          "chosen first");
+    }
+  }
+
+  void CheckComparator(const TargetFamily& family) {
+    const std::string name = family.comparator.empty()
+                                 ? family.options.comparator->Name()
+                                 : family.comparator;
+    if (name == BytewiseComparator()->Name()) {
+      Add("comparator", name, kWorks);
+    } else if (name == BytewiseComparatorWithU64Ts()->Name()) {
+      Add("comparator", name, kPartly,
+          "with timestamps, forward seeks with an upper bound and Get are "
+          "filtered, other seeks are not");
+    } else if (name == ReverseBytewiseComparator()->Name()) {
+      Add("comparator", name, kOff, "Get is filtered, seeks are not");
+    } else {
+      Add("comparator", name, kOff,
+          "seeks are not filtered, and Get only if the keys are in bytewise "
+          "order");
+    }
+  }
+
+  void CheckOptions(const TargetFamily& family) {
+    const BlockBasedTableOptions& table = family.table_options();
+    if (family.options.prefix_extractor != nullptr) {
+      Add("prefix_extractor", family.options.prefix_extractor->AsString(),
+          kPartly,
+          "prefix seeks are filtered if they are forward and have an upper "
+          "bound; set total_order_seek or auto_prefix_mode for others");
+    }
+    if (!table.whole_key_filtering) {
+      Add("whole_key_filtering", "false", kSet,
+          "true: without whole keys, no seek is filtered");
+    }
+    if (family.options.optimize_filters_for_hits) {
+      Add("optimize_filters_for_hits", "true", kSet,
+          "false: the last level, where range reads gain most, gets no "
+          "filters");
+    }
+    if (IteratorsWrite(family.options, 0)) {
+      Add("min_tombstones_for_range_conversion", "more than 0", kPartly,
+          "SearchBoundsScope has no effect in this process; bounds in "
+          "ReadOptions filter");
+    }
+  }
+
+  void CheckFiles(const FilesSeen& seen) {
+    if (seen.unreadable > 0) {
+      Add("files that cannot be read",
+          Format("%zu of %zu", seen.unreadable, seen.unreadable + seen.files),
+          kUnknown, "protean verify tells why");
+    }
+    if (seen.of_rocksdb > 0) {
+      Add("files with RocksDB's own filters",
+          Format("%zu of %zu", seen.of_rocksdb, seen.files), kWorks,
+          "these go on filtering Get; seeks are filtered once the files have "
+          "been compacted");
+    }
+    const size_t without = seen.files - seen.of_rocksdb - seen.of_protean;
+    if (without > 0) {
+      Add("files without filters", Format("%zu of %zu", without, seen.files),
+          kWorks,
+          "filtered once they have been compacted; CompactRange rewrites all "
+          "files at once");
+    }
+    if (seen.files == 0) return;
+    Add("sorted runs", std::to_string(seen.sorted_runs.size()), kWorks,
+        seen.sorted_runs.size() > 1
+            ? ""
+            : "a seek that finds nothing reads one block without filters, and "
+              "none with them");
+  }
+
+  void CheckMemory(const TargetFamily& family, const FilesSeen& seen) {
+    if (seen.files == 0) return;
+    constexpr double kBitsPerKey = 12;
+    const bool in_cache = family.table_options().cache_index_and_filter_blocks;
+    Add("memory of filters",
+        PrintedBytes(kBitsPerKey / 8 * static_cast<double>(seen.keys)) +
+            Format(" for %" PRIu64 " keys", seen.keys),
+        kWorks,
+        std::string("with proteus, 12 bits for each key, ") +
+            (in_cache
+                 ? "in the block cache, part by part "
+                   "(cache_index_and_filter_blocks)"
+                 : "beside the block cache, for as long as files are open; "
+                   "cache_index_and_filter_blocks=true puts them into it"));
+  }
+
+  void CheckFamily(const TargetFamily& family) {
+    column_family_ = family.name;
+    if (family.unknown_options.empty()) {
+      CheckTable(family);
+    } else {
+      Add("options", family.unknown_options, kUnknown,
+          "read the notes as if the options were RocksDB's defaults");
+    }
+    CheckComparator(family);
+    CheckOptions(family);
+    const FilesSeen seen = LookAt(family, err());
+    CheckFiles(seen);
+    CheckMemory(family, seen);
+    out().Line("Column family " + PrintedName(family.name));
+    PrintRows();
+    out().Line();
+  }
+
+  // Checks the properties that all column families have in common.
+  void CheckDB() {
+    column_family_.clear();
+    const std::string version = VersionOf(target_);
+    int major = 0;
+    int minor = 0;
+    const bool known = sscanf(version.c_str(), "%d.%d", &major, &minor) == 2;
+    Add("RocksDB that wrote the OPTIONS file", known ? version : "not known",
+        !known ? kUnknown
+        : major > kMinMajor || (major == kMinMajor && minor >= kMinMinor)
+            ? kWorks
+            : kOff,
+        Format("Protean needs RocksDB %d.%d or later, and a library that was "
+               "built for just this version",
+               kMinMajor, kMinMinor));
+    const Status s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+    if (s.IsBusy()) {
+      Add("apply, refresh, rollback", "the DB is open", kWorks,
+          "refresh with --live, or when no process has the DB open");
+    } else if (s.ok()) {
+      Add("apply, refresh, rollback", "the DB can be opened", kWorks);
+    } else {
+      Add("apply, refresh, rollback",
+          s.getState() == nullptr ? s.ToString() : s.getState(), kPartly,
+          "the program itself sets the option, and calls RefreshFilters");
+    }
+    out().Line("All column families");
+    PrintRows();
+  }
+
+  std::string column_family_;  // empty for all of them
+  std::vector<Json> rows_;
 };
-
-void Preflight::CheckFamily(const TargetFamily& family) {
-  Findings findings(family.name);
-  if (family.unknown_options.empty()) {
-    CheckTable(family, &findings);
-  } else {
-    findings.Add("options", family.unknown_options, kUnknown,
-                 "read the notes as if the options were RocksDB's defaults");
-  }
-  CheckComparator(family, &findings);
-  CheckOptions(family, &findings);
-  const FilesSeen seen = LookAt(family, err());
-  CheckFiles(seen, &findings);
-  CheckMemory(family, seen, &findings);
-  out().Line("Column family " + PrintedName(family.name));
-  out().Table(kColumns, findings.rows());
-  out().Line();
-  found_ = found_ || findings.any();
-}
-
-// Checks the properties that all column families have in common.
-void Preflight::CheckDB() {
-  Findings findings("");
-  const std::string version = VersionOf(target_);
-  int major = 0;
-  int minor = 0;
-  const bool known = sscanf(version.c_str(), "%d.%d", &major, &minor) == 2;
-  findings.Add(
-      "RocksDB that wrote the OPTIONS file", known ? version : "not known",
-      !known ? kUnknown
-      : major > kMinMajor || (major == kMinMajor && minor >= kMinMinor) ? kWorks
-                                                                        : kOff,
-      Format("Protean needs RocksDB %d.%d or later, and a library "
-             "that was built for just this version",
-             kMinMajor, kMinMinor));
-  const Status s = OpenedDB::CheckForWriting(target_.db(), target_.env());
-  if (s.IsBusy()) {
-    findings.Add("apply, refresh, rollback", "the DB is open", kWorks,
-                 "refresh with --live, or when no process has the DB open");
-  } else if (s.ok()) {
-    findings.Add("apply, refresh, rollback", "the DB can be opened", kWorks);
-  } else {
-    findings.Add("apply, refresh, rollback",
-                 s.getState() == nullptr ? s.ToString() : s.getState(), kPartly,
-                 "the program itself sets the option, and calls "
-                 "RefreshFilters");
-  }
-  out().Line("All column families");
-  out().Table(kColumns, findings.rows());
-  found_ = found_ || findings.any();
-}
-
-Status Preflight::Run() {
-  const Status s = OpenTarget(/*or_files=*/false);
-  if (!s.ok()) return s;
-  for (const std::string& note : target_.notes()) err() << note << '\n';
-  for (const TargetFamily& family : target_.families()) CheckFamily(family);
-  CheckDB();
-  return s;
-}
 
 }  // namespace
 

@@ -42,7 +42,43 @@ class RunCursor {
 
   // Begins a read. Sets `*asked` to false if no file of the run can have keys
   // for it.
-  Status Begin(const ReadQuery& read, bool* asked);
+  Status Begin(const ReadQuery& read, bool* asked) {
+    read_ = &read;
+    backwards_ = IsBackwards(read.kind);
+    valid_ = false;
+    question_ = Question();
+    const size_t place = FileFor(read);
+    *asked = place < files_.size();
+    if (!*asked) return Status::OK();
+    question_.file = files_[place];
+    Status s = Open(place);
+    *asked = s.ok() && open_ != nullptr;
+    if (!*asked) return s;
+    read_options_ = ReadOptions();
+    read_options_.total_order_seek = true;
+    upper_ = read.bound;
+    if (read.kind == ReadKind::kClosedSeek) {
+      read_options_.iterate_upper_bound = &upper_;
+    }
+    const uint32_t before = DataBlocksRead();
+    it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
+    if (backwards_) {
+      const InternalKey target =
+          read.inclusive ? InternalKey(read.target, 0, kValueTypeForSeekForPrev)
+                         : InternalKey(read.target, kMaxSequenceNumber,
+                                       kValueTypeForSeekForPrev);
+      it_->SeekForPrev(target.Encode());
+    } else {
+      const InternalKey target(read.target, kMaxSequenceNumber,
+                               kValueTypeForSeek);
+      it_->Seek(target.Encode());
+    }
+    s = Settle();
+    question_.blocks += DataBlocksRead() - before;
+    question_.found = valid_;
+    if (valid_) question_.first_key = user_key().ToString();
+    return s;
+  }
 
   // REQUIRES, for all of the following: the read has asked a file.
 
@@ -53,21 +89,128 @@ class RunCursor {
   bool Valid() const { return valid_; }
   // REQUIRES: Valid()
   Slice user_key() const { return ExtractUserKey(it_->key()); }
+
   // The newest version of the key. If the read goes backwards, moves before the
   // key, as RocksDB's own iterator does.
-  Status NewestVersion(SequenceNumber* number, ValueType* type);
+  Status NewestVersion(SequenceNumber* number, ValueType* type) {
+    UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
+    if (!backwards_) return Status::OK();
+    // Backwards, the oldest version comes first.
+    const std::string key = user_key().ToString();
+    Status s;
+    while (s.ok() && valid_ && user_key() == key) {
+      UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
+      const uint32_t before = DataBlocksRead();
+      it_->Prev();
+      s = Settle();
+      question_.blocks += DataBlocksRead() - before;
+    }
+    return s;
+  }
+
   // Moves past all versions of `key`, the key at the position.
-  Status Pass(const std::string& key);
+  Status Pass(const std::string& key) {
+    Status s;
+    const uint32_t before = DataBlocksRead();
+    while (s.ok() && valid_ && user_key() == key) {
+      it_->Next();
+      s = Settle();
+    }
+    question_.blocks += DataBlocksRead() - before;
+    return s;
+  }
+
   // Ends the read. The open file stays open for the next read.
   void End() { it_.reset(); }
 
  private:
   const TargetFile& File(size_t i) const { return family_.files[files_[i]]; }
-  size_t FileFor(const ReadQuery& read) const;
+
+  // The place of the file that RocksDB would look into, or the number of files
+  // if there is none.
+  size_t FileFor(const ReadQuery& read) const {
+    if (IsBackwards(read.kind)) {
+      // The last file that begins at or below the target.
+      const auto behind = std::partition_point(
+          files_.begin(), files_.end(), [&](uint32_t file) {
+            const int order = family_.files[file].smallest.compare(read.target);
+            return read.inclusive ? order <= 0 : order < 0;
+          });
+      return behind == files_.begin()
+                 ? files_.size()
+                 : static_cast<size_t>(behind - files_.begin()) - 1;
+    }
+    const auto first =
+        std::partition_point(files_.begin(), files_.end(), [&](uint32_t file) {
+          return family_.files[file].largest < read.target;
+        });
+    const auto place = static_cast<size_t>(first - files_.begin());
+    if (read.kind == ReadKind::kGet && place < files_.size() &&
+        File(place).smallest > read.target) {
+      return files_.size();
+    }
+    return place;
+  }
+
   // Opens the file at that place in the run. OK without a file if it is gone.
-  Status Open(size_t place);
+  Status Open(size_t place) {
+    if (place_ == place) return Status::OK();
+    it_.reset();
+    open_.reset();
+    place_ = place;
+    const Status s = FileFacts::Read(family_, File(place), &open_);
+    if (s.ok()) return s;
+    if (IsGone(s)) {
+      ++*files_gone_;
+      return Status::OK();
+    }
+    return Status::Corruption(File(place).path +
+                              " cannot be read: " + s.ToString());
+  }
+
   // Moves to the next file at the end of this one.
-  Status Settle();
+  Status Settle() {
+    valid_ = false;
+    while (it_ != nullptr && !it_->Valid()) {
+      if (!it_->status().ok()) {
+        return Status::Corruption(
+            File(place_).path + " cannot be read: " + it_->status().ToString());
+      }
+      if (read_->kind == ReadKind::kGet ||
+          it_->UpperBoundCheckResult() == IterBoundCheck::kOutOfBound ||
+          (backwards_ ? place_ == 0 : place_ + 1 == files_.size())) {
+        return Status::OK();
+      }
+      const size_t next = backwards_ ? place_ - 1 : place_ + 1;
+      if (read_->kind == ReadKind::kClosedSeek &&
+          File(next).smallest >= read_->bound) {
+        return Status::OK();
+      }
+      const Status s = Open(next);
+      if (!s.ok() || open_ == nullptr) return s;
+      it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
+      if (backwards_) {
+        it_->SeekToLast();
+      } else {
+        it_->SeekToFirst();
+      }
+    }
+    if (it_ == nullptr) return Status::OK();
+    switch (read_->kind) {
+      case ReadKind::kGet:
+        valid_ = user_key() == read_->target;
+        break;
+      case ReadKind::kClosedSeek:
+        valid_ = user_key().compare(read_->bound) < 0;
+        break;
+      case ReadKind::kClosedSeekForPrev:
+        valid_ = user_key().compare(read_->bound) >= 0;
+        break;
+      default:
+        valid_ = true;
+    }
+    return Status::OK();
+  }
 
   const TargetFamily& family_;
   const std::vector<uint32_t> files_;  // in the order of their keys
@@ -85,154 +228,6 @@ class RunCursor {
   Question question_;
   bool valid_ = false;
 };
-
-// The place of the file that RocksDB would look into, or the number of files if
-// there is none.
-size_t RunCursor::FileFor(const ReadQuery& read) const {
-  if (IsBackwards(read.kind)) {
-    // The last file that begins at or below the target.
-    const auto behind =
-        std::partition_point(files_.begin(), files_.end(), [&](uint32_t file) {
-          const int order = family_.files[file].smallest.compare(read.target);
-          return read.inclusive ? order <= 0 : order < 0;
-        });
-    return behind == files_.begin()
-               ? files_.size()
-               : static_cast<size_t>(behind - files_.begin()) - 1;
-  }
-  const auto first = std::partition_point(
-      files_.begin(), files_.end(),
-      [&](uint32_t file) { return family_.files[file].largest < read.target; });
-  const auto place = static_cast<size_t>(first - files_.begin());
-  if (read.kind == ReadKind::kGet && place < files_.size() &&
-      File(place).smallest > read.target) {
-    return files_.size();
-  }
-  return place;
-}
-
-Status RunCursor::Open(size_t place) {
-  if (place_ == place) return Status::OK();
-  it_.reset();
-  open_.reset();
-  place_ = place;
-  const Status s = FileFacts::Read(family_, File(place), &open_);
-  if (s.ok()) return s;
-  if (IsGone(s)) {
-    ++*files_gone_;
-    return Status::OK();
-  }
-  return Status::Corruption(File(place).path +
-                            " cannot be read: " + s.ToString());
-}
-
-Status RunCursor::Begin(const ReadQuery& read, bool* asked) {
-  read_ = &read;
-  backwards_ = IsBackwards(read.kind);
-  valid_ = false;
-  question_ = Question();
-  const size_t place = FileFor(read);
-  *asked = place < files_.size();
-  if (!*asked) return Status::OK();
-  question_.file = files_[place];
-  Status s = Open(place);
-  *asked = s.ok() && open_ != nullptr;
-  if (!*asked) return s;
-  read_options_ = ReadOptions();
-  read_options_.total_order_seek = true;
-  upper_ = read.bound;
-  if (read.kind == ReadKind::kClosedSeek) {
-    read_options_.iterate_upper_bound = &upper_;
-  }
-  const uint32_t before = DataBlocksRead();
-  it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
-  if (backwards_) {
-    const InternalKey target =
-        read.inclusive ? InternalKey(read.target, 0, kValueTypeForSeekForPrev)
-                       : InternalKey(read.target, kMaxSequenceNumber,
-                                     kValueTypeForSeekForPrev);
-    it_->SeekForPrev(target.Encode());
-  } else {
-    const InternalKey target(read.target, kMaxSequenceNumber,
-                             kValueTypeForSeek);
-    it_->Seek(target.Encode());
-  }
-  s = Settle();
-  question_.blocks += DataBlocksRead() - before;
-  question_.found = valid_;
-  if (valid_) question_.first_key = user_key().ToString();
-  return s;
-}
-
-Status RunCursor::Settle() {
-  valid_ = false;
-  while (it_ != nullptr && !it_->Valid()) {
-    if (!it_->status().ok()) {
-      return Status::Corruption(File(place_).path +
-                                " cannot be read: " + it_->status().ToString());
-    }
-    if (read_->kind == ReadKind::kGet ||
-        it_->UpperBoundCheckResult() == IterBoundCheck::kOutOfBound ||
-        (backwards_ ? place_ == 0 : place_ + 1 == files_.size())) {
-      return Status::OK();
-    }
-    const size_t next = backwards_ ? place_ - 1 : place_ + 1;
-    if (read_->kind == ReadKind::kClosedSeek &&
-        File(next).smallest >= read_->bound) {
-      return Status::OK();
-    }
-    const Status s = Open(next);
-    if (!s.ok() || open_ == nullptr) return s;
-    it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
-    if (backwards_) {
-      it_->SeekToLast();
-    } else {
-      it_->SeekToFirst();
-    }
-  }
-  if (it_ == nullptr) return Status::OK();
-  switch (read_->kind) {
-    case ReadKind::kGet:
-      valid_ = user_key() == read_->target;
-      break;
-    case ReadKind::kClosedSeek:
-      valid_ = user_key().compare(read_->bound) < 0;
-      break;
-    case ReadKind::kClosedSeekForPrev:
-      valid_ = user_key().compare(read_->bound) >= 0;
-      break;
-    default:
-      valid_ = true;
-  }
-  return Status::OK();
-}
-
-Status RunCursor::NewestVersion(SequenceNumber* number, ValueType* type) {
-  UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
-  if (!backwards_) return Status::OK();
-  // Backwards, the oldest version comes first.
-  const std::string key = user_key().ToString();
-  Status s;
-  while (s.ok() && valid_ && user_key() == key) {
-    UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
-    const uint32_t before = DataBlocksRead();
-    it_->Prev();
-    s = Settle();
-    question_.blocks += DataBlocksRead() - before;
-  }
-  return s;
-}
-
-Status RunCursor::Pass(const std::string& key) {
-  Status s;
-  const uint32_t before = DataBlocksRead();
-  while (s.ok() && valid_ && user_key() == key) {
-    it_->Next();
-    s = Settle();
-  }
-  question_.blocks += DataBlocksRead() - before;
-  return s;
-}
 
 // All sorted runs, from newest to oldest.
 std::vector<RunCursor> MakeRuns(const TargetFamily& family,
@@ -275,11 +270,78 @@ class Search {
 
  private:
   // Asks the runs one after the other until one has the key.
-  Status Get();
+  Status Get() {
+    for (RunCursor& run : runs_) {
+      bool asked = false;
+      Status s = run.Begin(read_, &asked);
+      if (!s.ok()) return s;
+      if (!asked) continue;
+      asked_.push_back(&run);
+      if (!run.Valid()) continue;
+      SequenceNumber number = 0;
+      ValueType type = kTypeValue;
+      s = run.NewestVersion(&number, &type);
+      if (!s.ok() || type != kTypeMerge) return s;
+    }
+    return Status::OK();
+  }
+
   // Asks all runs for their next key, until the nearest of these keys has not
   // been deleted.
-  Status Seek(ReadTruth::End* end);
-  Status VisitKey(const std::string& key, bool* deleted);
+  Status Seek(ReadTruth::End* end) {
+    for (RunCursor& run : runs_) {
+      bool asked = false;
+      const Status s = run.Begin(read_, &asked);
+      if (!s.ok()) return s;
+      if (asked) asked_.push_back(&run);
+    }
+    const bool backwards = IsBackwards(read_.kind);
+    for (int i = 0; i < kMaxDeleted; i++) {
+      std::string nearest;
+      bool found = false;
+      for (const RunCursor* run : asked_) {
+        if (!run->Valid()) continue;
+        const int order = found ? run->user_key().compare(nearest) : 0;
+        if (!found || (backwards ? order > 0 : order < 0)) {
+          nearest = run->user_key().ToString();
+        }
+        found = true;
+      }
+      if (!found) return Status::OK();
+      bool deleted = false;
+      const Status s = VisitKey(nearest, &deleted);
+      if (!s.ok()) return s;
+      if (!deleted) {
+        end->found = true;
+        end->key = nearest;
+        return s;
+      }
+    }
+    return Status::OK();
+  }
+
+  Status VisitKey(const std::string& key, bool* deleted) {
+    SequenceNumber newest = 0;
+    std::vector<RunCursor*> holders;
+    for (RunCursor* run : asked_) {
+      if (!run->Valid() || run->user_key() != key) continue;
+      SequenceNumber number = 0;
+      ValueType type = kTypeValue;
+      const Status s = run->NewestVersion(&number, &type);
+      if (!s.ok()) return s;
+      if (holders.empty() || number > newest) {
+        newest = number;
+        *deleted = IsDeletion(type);
+      }
+      holders.push_back(run);
+    }
+    if (!*deleted) return Status::OK();
+    for (RunCursor* run : holders) {
+      const Status s = run->Pass(key);
+      if (!s.ok()) return s;
+    }
+    return Status::OK();
+  }
 
   bool IsInVain(const Question& question, const ReadTruth::End& end) const {
     switch (read_.kind) {
@@ -298,77 +360,6 @@ class Search {
   const uint32_t number_;
   std::vector<RunCursor*> asked_;
 };
-
-Status Search::Get() {
-  for (RunCursor& run : runs_) {
-    bool asked = false;
-    Status s = run.Begin(read_, &asked);
-    if (!s.ok()) return s;
-    if (!asked) continue;
-    asked_.push_back(&run);
-    if (!run.Valid()) continue;
-    SequenceNumber number = 0;
-    ValueType type = kTypeValue;
-    s = run.NewestVersion(&number, &type);
-    if (!s.ok() || type != kTypeMerge) return s;
-  }
-  return Status::OK();
-}
-
-Status Search::Seek(ReadTruth::End* end) {
-  for (RunCursor& run : runs_) {
-    bool asked = false;
-    const Status s = run.Begin(read_, &asked);
-    if (!s.ok()) return s;
-    if (asked) asked_.push_back(&run);
-  }
-  const bool backwards = IsBackwards(read_.kind);
-  for (int i = 0; i < kMaxDeleted; i++) {
-    std::string nearest;
-    bool found = false;
-    for (const RunCursor* run : asked_) {
-      if (!run->Valid()) continue;
-      const int order = found ? run->user_key().compare(nearest) : 0;
-      if (!found || (backwards ? order > 0 : order < 0)) {
-        nearest = run->user_key().ToString();
-      }
-      found = true;
-    }
-    if (!found) return Status::OK();
-    bool deleted = false;
-    const Status s = VisitKey(nearest, &deleted);
-    if (!s.ok()) return s;
-    if (!deleted) {
-      end->found = true;
-      end->key = nearest;
-      return s;
-    }
-  }
-  return Status::OK();
-}
-
-Status Search::VisitKey(const std::string& key, bool* deleted) {
-  SequenceNumber newest = 0;
-  std::vector<RunCursor*> holders;
-  for (RunCursor* run : asked_) {
-    if (!run->Valid() || run->user_key() != key) continue;
-    SequenceNumber number = 0;
-    ValueType type = kTypeValue;
-    const Status s = run->NewestVersion(&number, &type);
-    if (!s.ok()) return s;
-    if (holders.empty() || number > newest) {
-      newest = number;
-      *deleted = IsDeletion(type);
-    }
-    holders.push_back(run);
-  }
-  if (!*deleted) return Status::OK();
-  for (RunCursor* run : holders) {
-    const Status s = run->Pass(key);
-    if (!s.ok()) return s;
-  }
-  return Status::OK();
-}
 
 }  // namespace
 
@@ -411,9 +402,7 @@ Status FindTruth(const TargetFamily& family,
     const Status s = Search(&runs, reads[read], read)
                          .Run(&truth->questions, &truth->ends[read]);
     if (!s.ok()) return s;
-    if (i % 256 == 0) {
-      progress(static_cast<double>(i) / static_cast<double>(order.size()));
-    }
+    if (i % 256 == 0) progress(Ratio(i, order.size()));
   }
   std::stable_sort(
       truth->questions.begin(), truth->questions.end(),

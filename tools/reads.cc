@@ -2,7 +2,6 @@
 
 #include "tools/reads.h"
 
-#include <algorithm>
 #include <bitset>
 #include <initializer_list>
 
@@ -142,10 +141,9 @@ class ReadCollector {
 };
 
 Status NoTrace(const std::string& file) {
-  return Status::InvalidArgument(
-      file +
-      " is not a trace of queries; --trace takes a file that DB::StartTrace "
-      "has written");
+  return Status::InvalidArgument(file +
+                                 " is not a trace of queries; --trace takes a "
+                                 "file that DB::StartTrace has written");
 }
 
 // Checked here because RocksDB's own parser assumes that all parts of the
@@ -176,19 +174,10 @@ Status CheckHeader(const std::string& file, const std::string& record) {
 }  // namespace
 
 const char* ToString(ReadKind kind) {
-  switch (kind) {
-    case ReadKind::kGet:
-      return "gets";
-    case ReadKind::kClosedSeek:
-      return "closed seeks";
-    case ReadKind::kOpenSeek:
-      return "open seeks";
-    case ReadKind::kClosedSeekForPrev:
-      return "closed seeks backwards";
-    case ReadKind::kOpenSeekForPrev:
-      return "open seeks backwards";
-  }
-  return "unknown";
+  constexpr const char* kNames[kReadKinds] = {
+      "gets", "closed seeks", "open seeks", "closed seeks backwards",
+      "open seeks backwards"};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 Status ReadQueries(const std::string& file, std::ostream& err,
@@ -209,27 +198,6 @@ ReadQuery ReadOf(const SampleQuery& query) {
     if (query.hi_inclusive) read.bound += '\0';
   }
   return read;
-}
-
-// Reservoir sampling by algorithm R (Vitter 1985).
-void ReadSample::Add(ReadQuery query) {
-  const uint64_t number = seen_++;
-  if (kept_.size() < capacity_) {
-    kept_.emplace_back(number, std::move(query));
-    return;
-  }
-  const uint64_t place = random_.Uniform(seen_);
-  if (place < capacity_) kept_[place] = {number, std::move(query)};
-}
-
-std::vector<ReadQuery> ReadSample::Take() {
-  std::sort(kept_.begin(), kept_.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::vector<ReadQuery> queries;
-  queries.reserve(kept_.size());
-  for (auto& [number, query] : kept_) queries.push_back(std::move(query));
-  kept_.clear();
-  return queries;
 }
 
 Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,

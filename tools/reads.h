@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -59,11 +60,27 @@ class ReadSample {
  public:
   explicit ReadSample(size_t capacity) : capacity_(capacity), random_(301) {}
 
-  void Add(ReadQuery query);
+  // Reservoir sampling by algorithm R (Vitter 1985).
+  void Add(ReadQuery query) {
+    const uint64_t number = seen_++;
+    if (kept_.size() < capacity_) {
+      kept_.emplace_back(number, std::move(query));
+      return;
+    }
+    const uint64_t place = random_.Uniform(seen_);
+    if (place < capacity_) kept_[place] = {number, std::move(query)};
+  }
   // Number of reads in the stream.
   uint64_t seen() const { return seen_; }
   // Returns the sample, in the order of the stream.
-  std::vector<ReadQuery> Take();
+  std::vector<ReadQuery> Take() {
+    std::sort(kept_.begin(), kept_.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<ReadQuery> queries;
+    for (auto& [number, query] : kept_) queries.push_back(std::move(query));
+    kept_.clear();
+    return queries;
+  }
 
  private:
   const size_t capacity_;

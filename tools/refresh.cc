@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "filter_policy/samples/query_file.h"
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/convenience.h"
@@ -26,13 +25,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-const std::vector<Column> kFileColumns = {
-    {"file", "file"},          {"level", "level"},
-    {"size", "size"},          {"outcome", "outcome"},
-    {"queries", "queries"},    {"old_fpr", "old FPR", 5},
-    {"new_fpr", "new FPR", 5},
-};
 
 // The number of samples with which the DB would be opened.
 size_t CountSamples(const TargetFamily& family) {
@@ -54,17 +46,6 @@ std::string WhyNotWithoutSamples(const TargetFamily& family) {
       PrintedName(family.name).c_str(), family.files.size(),
       PrintedBytes(bytes).c_str(),
       family.samples() != nullptr ? "give --samples=FILE; or " : "");
-}
-
-// Adds queries to the sample queue of a column family. REQUIRES: the filter
-// policy takes samples.
-void AddSamples(const std::vector<SampleQuery>& queries, DB* db,
-                ColumnFamilyHandle* column_family) {
-  const Options options = db->GetOptions(column_family);
-  const std::shared_ptr<QueryQueue> queue =
-      OwnPolicyOf(options)->Samples()->Queue(column_family->GetName(),
-                                             db->GetEnv(), /*logger=*/nullptr);
-  for (const SampleQuery& query : queries) queue->Add(query);
 }
 
 constexpr Command::Text kRefresh = {
@@ -101,264 +82,238 @@ class Refresh : public Command {
   Refresh() : Command(kRefresh) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    live_.AddFlags(arguments);
+    arguments->Add(
+        "levels", "N,...",
+        "only files of these levels, such as 0,1; default: all levels",
+        &levels_);
+    arguments->Add("start", "KEY",
+                   "only files that may have keys from KEY on, which is text, "
+                   "or hexadecimal behind 0x; default: the first key",
+                   &start_);
+    arguments->Add("limit", "KEY",
+                   "only files that may have keys below KEY; default: no limit",
+                   &limit_);
+    arguments->Add("parallel", "N",
+                   "rewrite up to N files at the same time; default: 1, with "
+                   "--live as many as the application allows",
+                   &parallel_, 1, RefreshOptions::kMaxParallelRewrites);
+    arguments->Add("dry_run", "only print what would be rewritten",
+                   &options_.dry_run);
+    arguments->Add("all",
+                   "rewrite all files that have filters of another policy or "
+                   "size, whatever these do, such as after protean apply",
+                   &options_.all_files);
+    arguments->Add("max_bytes", "N",
+                   "rewrite files of at most N bytes in all, such as 20G; "
+                   "default: no limit",
+                   &options_.max_bytes, 1);
+    arguments->Add("bytes_per_second", "N",
+                   "read and rewrite at most N bytes per second on average, "
+                   "such as 50M; default: no limit",
+                   &options_.bytes_per_second, 1);
+    arguments->Add("min_gain", "X",
+                   "rewrite a file only if its false positive rate falls by at "
+                   "least X, from 0 to 1; default: 0.02",
+                   &options_.min_gain, 0, 1);
+    arguments->Add("samples", "FILE",
+                   "queries to use besides the samples that the DB has saved, "
+                   "one per line: key, or lo<TAB>hi. Except in a dry run, they "
+                   "become samples of the DB",
+                   &samples_);
+    arguments->Add("without_samples",
+                   "refresh column families that have no samples, too, by "
+                   "queries that are generated from the keys",
+                   &without_samples_);
+  }
 
-  // Finds the column families that can be refreshed. Returns InvalidArgument if
-  // there is none, or if --samples could apply to several.
-  Status Choose(std::vector<std::string>* families) const;
+  Status Run() override {
+    Status s = OpenTarget(/*or_files=*/false);
+    if (s.ok()) s = SetOptions();
+    std::vector<std::string> families;
+    if (s.ok()) s = Choose(&families);
+    if (s.ok() && !live_.live) s = Open();
+    if (s.ok()) s = RefreshAll(families);
+    return s.ok() && opened_ != nullptr ? opened_->Close() : s;
+  }
+
+  // Finds the column families that can be refreshed; another process decides
+  // itself. Returns InvalidArgument if there is none, or if --samples could
+  // apply to several.
+  Status Choose(std::vector<std::string>* families) const {
+    if (live_.live && !samples_.empty()) {
+      return Status::InvalidArgument(
+          "--samples and --live do not go together: the process that has the "
+          "DB open uses its own samples");
+    }
+    std::string why;
+    for (const TargetFamily& family : target_.families()) {
+      if (live_.live) {
+        families->push_back(family.name);
+        continue;
+      }
+      if (!family.is_under_protean() || !family.has_protean_policy) {
+        why = WhyNotProteanTable(family, "proteus:12");
+      } else if (!family.comparator_known) {
+        why = "column family " + PrintedName(family.name) +
+              " has the comparator " + family.comparator +
+              ", which this program does not know";
+      } else if (!samples_.empty() && family.samples() == nullptr) {
+        why = "the filter policy of column family " + PrintedName(family.name) +
+              " takes no samples; --samples needs one that does, such as "
+              "filter_policy=proteus:12";
+      } else if (samples_.empty() && !without_samples_ && !options_.all_files &&
+                 !options_.dry_run && CountSamples(family) == 0) {
+        why = WhyNotWithoutSamples(family);
+      } else {
+        families->push_back(family.name);
+        WarnOfRelativeSamplesFile(family, err());
+        if (!samples_.empty() && !options_.dry_run &&
+            family.samples_file().empty()) {
+          err() << "column family " << PrintedName(family.name)
+                << " saves no samples, so files written later do not use "
+                   "these; samples_file in its filter_policy would save them\n";
+        }
+        continue;
+      }
+      if (target_.families().size() > 1) err() << "left out: " << why << '\n';
+    }
+    if (families->empty()) return Status::InvalidArgument(why);
+    if (!samples_.empty() && families->size() > 1) {
+      return Status::InvalidArgument(
+          "--samples needs --column_family=NAME: the queries of one column "
+          "family say nothing about another");
+    }
+    return Status::OK();
+  }
+
   // Completes the options by the flags that are text.
-  Status SetOptions();
-  Status Open(std::unique_ptr<OpenedDB>* opened) const;
+  Status SetOptions() {
+    // What is not asked of another process is limited by its application alone.
+    if (live_.live) {
+      options_.max_parallel_rewrites = RefreshOptions::kMaxParallelRewrites;
+      options_.payback_seconds = RefreshOptions::kMaxPaybackSeconds;
+    }
+    if (parallel_ > 0) {
+      options_.max_parallel_rewrites = static_cast<uint32_t>(parallel_);
+    }
+    Status s = options_.Set("levels", levels_);
+    if (s.ok()) s = options_.Set("start", start_);
+    if (s.ok()) s = options_.Set("limit", limit_);
+    if (s.ok()) return s;
+    const std::string why = s.getState();
+    return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
+  }
+
+  // Opens the DB, and reads --samples.
+  Status Open() {
+    Status s;
+    if (!samples_.empty()) s = ReadQueries(samples_, err(), &queries_);
+    const bool writes = !options_.dry_run;
+    if (s.ok() && writes) {
+      s = CheckForWriting(
+          target_,
+          "; close it, or let that process call protean::RefreshFilters or run "
+          "a protean::FilterRefresher, which --live asks; --dry_run works "
+          "anyway");
+    }
+    return s.ok()
+               ? OpenedDB::Open(target_.db(), target_.env(), writes, &opened_)
+               : s;
+  }
+
+  // Refreshes these column families one after the other.
+  Status RefreshAll(const std::vector<std::string>& families) {
+    const Interrupt interrupt;
+    Progress progress(err());
+    RefreshOptions options = options_;
+    bool any = false;
+    Status s;
+    for (const std::string& family : families) {
+      Json result;
+      const Watch watch = [&](const Json* at) {
+        if (at != nullptr && progress.IsDue()) {
+          progress.Show(ProgressLine(family, *at));
+        }
+        return !interrupt.requested();
+      };
+      s = live_.live ? RefreshLive(family, options, watch, &result)
+                     : RefreshHere(family, options, watch, &result);
+      progress.Clear();
+      if (!s.ok() && (!result.is_object() || result["files"].empty())) {
+        // Nothing was done, perhaps for a reason that other families do not
+        // have.
+        const bool is_answer =
+            s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
+        if (families.size() == 1 || interrupt.requested() || s.IsIncomplete() ||
+            (live_.live && !is_answer)) {
+          return s;
+        }
+        err() << "left out: column family " << PrintedName(family) << ": "
+              << (live_.live ? s.getState() : s.ToString()) << '\n';
+        continue;
+      }
+      any = true;
+      options.max_bytes -= std::min(options.max_bytes,
+                                    result["bytes_rewritten"].get<uint64_t>());
+      Print(family, result);
+      if (interrupt.requested()) {
+        return Status::Incomplete(
+            "interrupted; files that were not reached are unchanged, and the "
+            "same command continues with them");
+      }
+      if (!s.ok()) return s;
+    }
+    return any ? Status::OK() : s;
+  }
 
   // Shows how far the refresh of a column family is, given as the JSON of a
-  // RefreshProgress, if that is news. Returns false if the refresh is to end.
-  using Watch = std::function<bool(const Json* progress, double seconds)>;
-  // Refreshes a column family, and stores the RefreshResult as JSON; null if
-  // there is none.
-  using RefreshOne = std::function<Status(const std::string& column_family,
-                                          const RefreshOptions& options,
-                                          const Watch& watch, Json* result)>;
-  // Refreshes these column families one after the other.
-  Status RefreshAll(const std::vector<std::string>& families,
-                    const RefreshOne& refresh);
-  // Refreshes a DB that no process has open, or in the process that has it.
-  Status RunHere();
-  Status RunLive();
-  // How far the refresh of a column family is after `seconds`, in a line; `at`
-  // is a RefreshProgress, as its ToJson() has it.
-  std::string ProgressLine(const std::string& column_family, const Json& at,
-                           double seconds) const;
-  // Prints a RefreshResult, given as its JSON. Sets `found_` if it has a file
-  // that needs attention.
-  void Print(const std::string& column_family, const Json& result);
+  // RefreshProgress with the "seconds" so far, if that is news. Returns false
+  // if the refresh is to end.
+  using Watch = std::function<bool(const Json* progress)>;
 
-  LiveFlags live_;
-  std::string levels_;
-  std::string start_;
-  std::string limit_;
-  uint64_t parallel_ = 0;  // 0 if it is not given
-  RefreshOptions options_;
-  std::string samples_;
-  bool without_samples_ = false;
-};
-
-void Refresh::AddFlags(Arguments* arguments) {
-  live_.AddFlags(arguments);
-  arguments->Add("levels", "N,...",
-                 "only files of these levels, such as 0,1; default: all levels",
-                 &levels_);
-  arguments->Add("start", "KEY",
-                 "only files that may have keys from KEY on, which is text, or "
-                 "hexadecimal behind 0x; default: the first key",
-                 &start_);
-  arguments->Add("limit", "KEY",
-                 "only files that may have keys below KEY; default: no limit",
-                 &limit_);
-  arguments->Add("parallel", "N",
-                 "rewrite up to N files at the same time; default: 1, with "
-                 "--live as many as the application allows",
-                 &parallel_, 1, RefreshOptions::kMaxParallelRewrites);
-  arguments->Add("dry_run", "only print what would be rewritten",
-                 &options_.dry_run);
-  arguments->Add("all",
-                 "rewrite all files that have filters of another policy or "
-                 "size, whatever these do, such as after protean apply",
-                 &options_.all_files);
-  arguments->Add(
-      "max_bytes", "N",
-      "rewrite files of at most N bytes in all, such as 20G; default: no "
-      "limit",
-      &options_.max_bytes, 1);
-  arguments->Add("bytes_per_second", "N",
-                 "read and rewrite at most N bytes per second on average, such "
-                 "as 50M; default: no limit",
-                 &options_.bytes_per_second, 1);
-  arguments->Add("min_gain", "X",
-                 "rewrite a file only if its false positive rate falls by at "
-                 "least X, from 0 to 1; default: 0.02",
-                 &options_.min_gain, 0, 1);
-  arguments->Add(
-      "samples", "FILE",
-      "queries to use besides the samples that the DB has saved, one "
-      "per line: key, or lo<TAB>hi. Except in a dry run, they become "
-      "samples of the DB",
-      &samples_);
-  arguments->Add(
-      "without_samples",
-      "refresh column families that have no samples, too, by queries "
-      "that are generated from the keys",
-      &without_samples_);
-}
-
-Status Refresh::Choose(std::vector<std::string>* families) const {
-  std::string why;
-  for (const TargetFamily& family : target_.families()) {
-    if (!family.is_under_protean() || !family.has_protean_policy) {
-      why = WhyNotProteanTable(family, "proteus:12");
-    } else if (!family.comparator_known) {
-      why = "column family " + PrintedName(family.name) +
-            " has the comparator " + family.comparator +
-            ", which this program does not know";
-    } else if (!samples_.empty() && family.samples() == nullptr) {
-      why = "the filter policy of column family " + PrintedName(family.name) +
-            " takes no samples; --samples needs one that does, such as "
-            "filter_policy=proteus:12";
-    } else if (samples_.empty() && !without_samples_ && !options_.all_files &&
-               !options_.dry_run && CountSamples(family) == 0) {
-      why = WhyNotWithoutSamples(family);
-    } else {
-      families->push_back(family.name);
-      WarnOfRelativeSamplesFile(family, err());
-      if (!samples_.empty() && !options_.dry_run &&
-          family.samples_file().empty()) {
-        err() << "column family " << PrintedName(family.name)
-              << " saves no samples, so files written later do not use these; "
-                 "samples_file in its filter_policy would save them\n";
-      }
-      continue;
+  // Refreshes a column family of the DB that is open here, and stores the
+  // RefreshResult as JSON; null if there is none.
+  Status RefreshHere(const std::string& family, const RefreshOptions& options,
+                     const Watch& watch, Json* result) const {
+    ColumnFamilyHandle* const handle = opened_->Find(family);
+    if (handle == nullptr) {
+      return Status::InvalidArgument("it has been dropped meanwhile");
     }
-    if (target_.families().size() > 1) err() << "left out: " << why << '\n';
-  }
-  if (families->empty()) return Status::InvalidArgument(why);
-  if (!samples_.empty() && families->size() > 1) {
-    return Status::InvalidArgument(
-        "--samples needs --column_family=NAME: the queries of one column "
-        "family say nothing about another");
-  }
-  return Status::OK();
-}
-
-Status Refresh::SetOptions() {
-  // What is not asked of another process is limited by its application alone.
-  if (live_.live()) {
-    options_.max_parallel_rewrites = RefreshOptions::kMaxParallelRewrites;
-    options_.payback_seconds = RefreshOptions::kMaxPaybackSeconds;
-  }
-  if (parallel_ > 0) {
-    options_.max_parallel_rewrites = static_cast<uint32_t>(parallel_);
-  }
-  Status s = options_.Set("levels", levels_);
-  if (s.ok()) s = options_.Set("start", start_);
-  if (s.ok()) s = options_.Set("limit", limit_);
-  if (s.ok()) return s;
-  const std::string why = s.getState();
-  return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
-}
-
-Status Refresh::Open(std::unique_ptr<OpenedDB>* opened) const {
-  if (options_.dry_run)
-    return OpenedDB::OpenForReading(target_.db(), target_.env(), opened);
-  Status s = target_.CheckForWriting();
-  if (!s.ok()) return s;
-  s = OpenedDB::OpenForWriting(target_.db(), target_.env(), opened);
-  return s.IsBusy()
-             ? Status::Busy(std::string(s.getState()) +
-                            "; close it, or let that process call "
-                            "protean::RefreshFilters or run a "
-                            "protean::FilterRefresher, which --live asks; "
-                            "--dry_run works anyway")
-             : s;
-}
-
-std::string Refresh::ProgressLine(const std::string& column_family,
-                                  const Json& at, double seconds) const {
-  const auto bytes = [&at](const char* name) {
-    return at[name].get<uint64_t>();
-  };
-  // Reading a file counts as one half of the work, since files may all be read
-  // before the first one is rewritten.
-  const uint64_t decided = bytes("bytes_decided");
-  const uint64_t done = (decided + std::max(decided, bytes("bytes_read"))) / 2;
-  return PrintedName(column_family) + ": " +
-         PrintedProgress(done, bytes("bytes"), seconds) + "; " +
-         PrintedBytes(bytes("bytes_read")) + " read, " +
-         PrintedBytes(bytes("bytes_rewritten")) +
-         (options_.dry_run ? " to rewrite" : " rewritten");
-}
-
-void Refresh::Print(const std::string& column_family, const Json& result) {
-  for (const Json& file : result["files"]) {
-    found_ = found_ || file["outcome"] == ToString(RefreshOutcome::kDamaged) ||
-             file["outcome"] == ToString(RefreshOutcome::kFailed);
-  }
-  const auto samples = result["samples"].get<uint64_t>();
-  PrintRewritten(
-      column_family, result, kFileColumns, options_.dry_run,
-      "; " + PrintedBytes(result["bytes_read"].get<uint64_t>()) + " read; " +
-          (samples == 0 ? "no samples, so judged by generated queries"
-                        : Format("judged by %" PRIu64 " samples", samples)),
-      &out());
-}
-
-Status Refresh::RefreshAll(const std::vector<std::string>& families,
-                           const RefreshOne& refresh) {
-  const Interrupt interrupt;
-  Progress progress(err());
-  RefreshOptions options = options_;
-  bool any = false;
-  Status s;
-  for (const std::string& family : families) {
-    Json result;
-    s = refresh(
-        family, options,
-        [&](const Json* at, double seconds) {
-          if (at != nullptr && progress.IsDue()) {
-            progress.Show(ProgressLine(family, *at, seconds));
-          }
-          return !interrupt.requested();
-        },
-        &result);
-    progress.Clear();
-    if (!s.ok() && (!result.is_object() || result["files"].empty())) {
-      // Nothing was done, perhaps for a reason that other families do not have.
-      const bool is_answer =
-          s.IsInvalidArgument() || s.IsAborted() || s.IsCorruption();
-      if (families.size() == 1 || interrupt.requested() || s.IsIncomplete() ||
-          (live_.live() && !is_answer)) {
-        return s;
-      }
-      err() << "left out: column family " << PrintedName(family) << ": "
-            << (live_.live() ? s.getState() : s.ToString()) << '\n';
-      continue;
+    if (!queries_.empty()) {
+      // Choose has left out policies that take no samples.
+      const Options own = opened_->db()->GetOptions(handle);
+      const std::shared_ptr<QueryQueue> queue =
+          OwnPolicyOf(own)->Samples()->Queue(family, opened_->db()->GetEnv(),
+                                             /*logger=*/nullptr);
+      for (const SampleQuery& query : queries_) queue->Add(query);
     }
-    any = true;
-    options.max_bytes -=
-        std::min(options.max_bytes, result["bytes_rewritten"].get<uint64_t>());
-    Print(family, result);
-    if (interrupt.requested()) {
-      return Status::Incomplete(
-          "interrupted; files that were not reached are unchanged, and the "
-          "same command continues with them");
-    }
-    if (!s.ok()) return s;
+    const auto begin = std::chrono::steady_clock::now();
+    RefreshOptions watched = options;
+    watched.progress = [&](const RefreshProgress& at) {
+      const std::chrono::duration<double> elapsed =
+          std::chrono::steady_clock::now() - begin;
+      Json now = Json::parse(RecordOf(at).ToJson());
+      now["seconds"] = elapsed.count();
+      return watch(&now);
+    };
+    RefreshResult refreshed;
+    const Status s = RefreshFilters(opened_->db(), handle, watched, &refreshed);
+    *result = Json::parse(refreshed.ToJson(), nullptr, false);
+    return s;
   }
-  return any ? Status::OK() : s;
-}
 
-Status Refresh::RunLive() {
-  if (!samples_.empty()) {
-    return Status::InvalidArgument(
-        "--samples and --live do not go together: the process that has the DB "
-        "open uses its own samples");
-  }
-  std::vector<std::string> families;
-  for (const TargetFamily& family : target_.families()) {
-    families.push_back(family.name);
-  }
-  return RefreshAll(families, [&](const std::string& family,
-                                  const RefreshOptions& options,
-                                  const Watch& watch, Json* result) {
+  // The same in the process that has the DB open.
+  Status RefreshLive(const std::string& family, const RefreshOptions& options,
+                     const Watch& watch, Json* result) const {
     LiveParameters parameters;
     Status s = StringToMap(options.ToString(), &parameters);
     parameters["column_family"] = family;
     parameters["without_samples"] = without_samples_ ? "true" : "false";
     std::string body;
-    const auto report = [&](const Json* at) {
-      return watch(at, at == nullptr ? 0 : (*at)["seconds"].get<double>());
-    };
     if (s.ok()) {
-      s = AskLive(target_, live_, "POST /refresh", parameters, report, &body);
+      s = AskLive(target_, live_, "POST /refresh", parameters, watch, &body);
     }
     if (!s.ok()) return s;
     Json answer = Json::parse(body, nullptr, false);
@@ -369,48 +324,55 @@ Status Refresh::RunLive() {
     return answer["error"] == ""
                ? s
                : Status::Aborted(answer["error"].get<std::string>());
-  });
-}
+  }
 
-Status Refresh::RunHere() {
-  std::vector<std::string> families;
-  std::vector<SampleQuery> samples;
-  std::unique_ptr<OpenedDB> opened;
-  Status s = Choose(&families);
-  if (s.ok() && !samples_.empty()) s = ReadQueries(samples_, err(), &samples);
-  if (s.ok()) s = Open(&opened);
-  if (!s.ok()) return s;
-  s = RefreshAll(
-      families, [&](const std::string& family, const RefreshOptions& options,
-                    const Watch& watch, Json* result) {
-        ColumnFamilyHandle* const handle = opened->Find(family);
-        if (handle == nullptr) {
-          return Status::InvalidArgument("it has been dropped meanwhile");
-        }
-        if (!samples.empty()) AddSamples(samples, opened->db(), handle);
-        const auto begin = std::chrono::steady_clock::now();
-        RefreshOptions watched = options;
-        watched.progress = [&](const RefreshProgress& at) {
-          const std::chrono::duration<double> elapsed =
-              std::chrono::steady_clock::now() - begin;
-          const Json now = Json::parse(RecordOf(at).ToJson());
-          return watch(&now, elapsed.count());
-        };
-        RefreshResult refreshed;
-        const Status done =
-            RefreshFilters(opened->db(), handle, watched, &refreshed);
-        *result = Json::parse(refreshed.ToJson(), nullptr, false);
-        return done;
-      });
-  return s.ok() ? opened->Close() : s;
-}
+  // How far the refresh of a column family is, in a line.
+  std::string ProgressLine(const std::string& column_family,
+                           const Json& at) const {
+    const auto bytes = [&at](const char* name) {
+      return at[name].get<uint64_t>();
+    };
+    // Reading a file counts as one half of the work, since files may all be
+    // read before the first one is rewritten.
+    const uint64_t decided = bytes("bytes_decided");
+    const uint64_t done =
+        (decided + std::max(decided, bytes("bytes_read"))) / 2;
+    return PrintedName(column_family) + ": " +
+           PrintedProgress(done, bytes("bytes"), at["seconds"].get<double>()) +
+           "; " + PrintedBytes(bytes("bytes_read")) + " read, " +
+           PrintedBytes(bytes("bytes_rewritten")) +
+           (options_.dry_run ? " to rewrite" : " rewritten");
+  }
 
-Status Refresh::Run() {
-  Status s = OpenTarget(/*or_files=*/false);
-  if (s.ok()) s = SetOptions();
-  if (!s.ok()) return s;
-  return live_.live() ? RunLive() : RunHere();
-}
+  // Prints a RefreshResult, given as its JSON. Sets `found_` if it has a file
+  // that needs attention.
+  void Print(const std::string& column_family, const Json& result) {
+    for (const Json& file : result["files"]) {
+      found_ = found_ ||
+               file["outcome"] == ToString(RefreshOutcome::kDamaged) ||
+               file["outcome"] == ToString(RefreshOutcome::kFailed);
+    }
+    const auto samples = result["samples"].get<uint64_t>();
+    PrintRewritten(
+        column_family, result, /*judged=*/true, options_.dry_run,
+        "; " + PrintedBytes(result["bytes_read"].get<uint64_t>()) + " read; " +
+            (samples == 0 ? "no samples, so judged by generated queries"
+                          : Format("judged by %" PRIu64 " samples", samples)),
+        &out());
+  }
+
+  LiveFlags live_;
+  std::string levels_;
+  std::string start_;
+  std::string limit_;
+  uint64_t parallel_ = 0;  // 0 if it is not given
+  RefreshOptions options_;
+  std::string samples_;
+  bool without_samples_ = false;
+
+  std::unique_ptr<OpenedDB> opened_;  // nullptr with --live
+  std::vector<SampleQuery> queries_;  // of --samples
+};
 
 }  // namespace
 

@@ -33,18 +33,6 @@ const std::vector<Column> kShapeColumns = {
     {"share", "share", 4},
 };
 
-struct QueryShapes {
-  uint64_t points = 0;
-  uint64_t ranges = 0;
-  // Whether the bounds of all ranges have the same length, of at most 8 bytes;
-  // they are then taken for big-endian numbers.
-  bool numbers = false;
-  // If `numbers`: for each k, the number of ranges that span at least 2^k but
-  // fewer than 2^(k+1) values. Otherwise: for each length, the number of ranges
-  // whose bounds have a common prefix of that length in bytes.
-  std::map<uint64_t, uint64_t> lengths;
-};
-
 uint64_t NumberOf(const std::string& bytes) {
   uint64_t number = 0;
   for (const char c : bytes) number = number << 8 | static_cast<uint8_t>(c);
@@ -53,7 +41,8 @@ uint64_t NumberOf(const std::string& bytes) {
 
 bool IsPoint(const SampleQuery& query) { return query.lo == query.hi; }
 
-// Returns true if the bounds of all ranges are numbers of one length.
+// Returns true if the bounds of all ranges have the same length, of at most 8
+// bytes; they are then taken for big-endian numbers.
 bool AreNumbers(const std::vector<SampleQuery>& queries) {
   constexpr size_t kMaxLength = 8;
   size_t length = 0;
@@ -66,30 +55,6 @@ bool AreNumbers(const std::vector<SampleQuery>& queries) {
     }
   }
   return length > 0;
-}
-
-QueryShapes ShapesOf(const std::vector<SampleQuery>& queries) {
-  QueryShapes shapes;
-  shapes.numbers = AreNumbers(queries);
-  for (const SampleQuery& query : queries) {
-    if (IsPoint(query)) {
-      shapes.points++;
-      continue;
-    }
-    shapes.ranges++;
-    if (!shapes.numbers) {
-      shapes.lengths[Slice(query.lo).difference_offset(query.hi)]++;
-      continue;
-    }
-    const uint64_t distance = NumberOf(query.hi) - NumberOf(query.lo);
-    // A range of all 2^64 values counts as one less, since 2^64 does not fit.
-    const uint64_t values =
-        query.hi_inclusive && distance < std::numeric_limits<uint64_t>::max()
-            ? distance + 1
-            : distance;
-    shapes.lengths[FloorLog2(values)]++;
-  }
-  return shapes;
 }
 
 // Merges lists of samples, each of which is ordered from oldest to newest.
@@ -132,11 +97,11 @@ Status FindSamplesFile(const TargetFamily& family, std::string* file) {
         WhyNotProteanTable(family, "{id=protean.Proteus;samples_file=FILE}"));
   }
   if (family.samples_file().empty()) {
-    return Status::InvalidArgument(
-        "column family " + PrintedName(family.name) +
-        " saves no samples; its options need filter_policy={id=protean."
-        "Proteus;samples_file=FILE;...}, but have filter_policy=" +
-        family.filter_policy);
+    return Status::InvalidArgument("column family " + PrintedName(family.name) +
+                                   " saves no samples; its options need "
+                                   "filter_policy={id=protean.Proteus;samples_"
+                                   "file=FILE;...}, but have filter_policy=" +
+                                   family.filter_policy);
   }
   *file = family.samples()->SamplesFile(family.name);
   return Status::OK();
@@ -194,232 +159,232 @@ class Samples : public Command {
   Samples() : Command(kSamples) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    live_.AddFlags(arguments);
+    arguments->Add("output", "FILE", "the file that export and merge write",
+                   &output_);
+    arguments->Add(
+        "max", "N",
+        "the maximum number of queries that merge keeps; default: all", &max_,
+        1);
+  }
+
+  Status Run() override {
+    const std::string form = operands_.empty() ? "" : operands_[0];
+    if (!operands_.empty()) operands_.erase(operands_.begin());
+    if (form == "show") return Show();
+    if (form == "export") return Export();
+    if (form == "import") return Import();
+    if (form == "merge") return Merge();
+    if (form == "save") return Save();
+    return Status::InvalidArgument(
+        "there is no samples " + form +
+        "; forms: samples show, export, import, merge, save");
+  }
 
   // The forms of the command; `operands_` are those behind the form.
-  Status Show();
-  Status Export();
-  Status Import();
-  Status Merge();
-  Status Save();
+  Status Show() {
+    if (target_.db().empty()) {
+      if (operands_.size() != 1) {
+        return Status::InvalidArgument(
+            "samples show takes either --db=DIR or one file of samples");
+      }
+      std::vector<SampleQuery> queries;
+      const Status s = ReadQueries(operands_[0], err(), &queries);
+      if (s.ok()) ShowShapes("", operands_[0], queries);
+      return s;
+    }
+    Status s = OpenTarget(/*or_files=*/true);
+    if (!s.ok()) return s;
+    bool any = false;
+    for (const TargetFamily& family : target_.families()) {
+      std::string file;
+      std::vector<SampleQuery> queries;
+      s = ReadSaved(family, err(), &file, &queries);
+      if (!s.ok()) {
+        if (target_.families().size() > 1) err() << s.getState() << '\n';
+        continue;
+      }
+      any = true;
+      ShowShapes(family.name, file, queries);
+    }
+    return any ? Status::OK() : s;
+  }
+
+  Status Export() {
+    if (!operands_.empty() || output_.empty()) {
+      return Status::InvalidArgument(
+          "samples export takes --db=DIR and --output=FILE, and no operands");
+    }
+    Status s = OpenOne("export");
+    std::string file;
+    std::vector<SampleQuery> queries;
+    if (s.ok()) s = ReadSaved(target_.families()[0], err(), &file, &queries);
+    if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
+    if (s.ok()) PrintCopied("of", queries.size(), output_);
+    return s;
+  }
+
+  Status Import() {
+    if (operands_.size() != 1) {
+      return Status::InvalidArgument(
+          "samples import takes --db=DIR and one file of samples; samples "
+          "merge combines several into one");
+    }
+    Status s = OpenOne("import");
+    std::string file;
+    std::vector<SampleQuery> queries;
+    if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
+    if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
+    if (s.ok() && queries.empty()) {
+      s = Status::InvalidArgument(
+          operands_[0] + " has no queries; the saved samples are kept");
+    }
+    if (s.ok()) s = WriteResult(file, file, QueryFileText(queries));
+    if (!s.ok()) return s;
+    WarnOfRelativeSamplesFile(target_.families()[0], err());
+    err() << "a process that has the DB open now does not notice: it adds its "
+             "new samples to "
+          << file << " when it closes the DB\n";
+    PrintCopied("for", queries.size(), file);
+    return s;
+  }
+
+  Status Merge() {
+    if (operands_.empty() || output_.empty() || !target_.db().empty()) {
+      return Status::InvalidArgument(
+          "samples merge takes files of samples and --output=FILE; samples "
+          "export writes such files");
+    }
+    std::vector<std::vector<SampleQuery>> lists(operands_.size());
+    size_t all = 0;
+    for (size_t i = 0; i < operands_.size(); i++) {
+      const Status s = ReadQueries(operands_[i], err(), &lists[i]);
+      if (!s.ok()) return s;
+      all += lists[i].size();
+    }
+    const std::vector<SampleQuery> merged =
+        MergeSamples(std::move(lists), max_);
+    const Status s = WriteResult(output_, output_, QueryFileText(merged));
+    if (!s.ok()) return s;
+    out().Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
+                      operands_.size(), output_.c_str()));
+    out().Row({{"samples", merged.size()}, {"read", all}, {"output", output_}});
+    return s;
+  }
+
+  Status Save() {
+    if (target_.db().empty() || !operands_.empty()) {
+      return Status::InvalidArgument(
+          "samples save asks the process that has the DB open; give --db=DIR, "
+          "and no files");
+    }
+    std::string body;
+    Status s = target_.Open(operands_);
+    if (s.ok())
+      s = AskLive(target_, live_, "POST /samples", {}, nullptr, &body);
+    if (!s.ok()) return s;
+    const Json saved = Json::parse(body, nullptr, false);
+    if (!saved.is_object())
+      return Status::Corruption("the answer has no result");
+    for (const auto& [family, file] : saved.items()) {
+      out().Line("The samples of column family " + PrintedName(family) +
+                 " are in " + file.get<std::string>());
+      out().Row({{"column_family", family}, {"samples_file", file}});
+    }
+    return Status::OK();
+  }
 
   // Tells that the samples of the selected column family are in `file` now.
   void PrintCopied(const char* relation, size_t samples,
-                   const std::string& file) const;
+                   const std::string& file) const {
+    const std::string& family = target_.families()[0].name;
+    out().Line(Format("%zu samples %s column family %s: %s", samples, relation,
+                      PrintedName(family).c_str(), file.c_str()));
+    out().Row(
+        {{"column_family", family}, {"samples", samples}, {"output", file}});
+  }
+
   // Opens the DB. Returns InvalidArgument unless exactly one column family is
   // selected.
-  Status OpenOne(const char* form);
+  Status OpenOne(const char* form) {
+    if (target_.db().empty()) {
+      return Status::InvalidArgument(std::string("samples ") + form +
+                                     " needs --db=DIR");
+    }
+    const Status s = target_.Open({});
+    if (!s.ok() || target_.families().size() == 1) return s;
+    std::string names;
+    for (const TargetFamily& family : target_.families()) {
+      names += (names.empty() ? "" : ", ") + PrintedName(family.name);
+    }
+    return Status::InvalidArgument(
+        std::string("samples ") + form +
+        " needs --column_family=NAME; the DB's column families: " + names);
+  }
+
+  // Prints the number of points and ranges, and the lengths of the ranges.
   void ShowShapes(const std::string& column_family, const std::string& file,
-                  const std::vector<SampleQuery>& queries) const;
+                  const std::vector<SampleQuery>& queries) const {
+    const bool numbers = AreNumbers(queries);
+    uint64_t ranges = 0;
+    // If `numbers`: for each k, the number of ranges that span at least 2^k but
+    // fewer than 2^(k+1) values. Otherwise: for each length, the number of
+    // ranges whose bounds have a common prefix of that length in bytes.
+    std::map<uint64_t, uint64_t> lengths;
+    for (const SampleQuery& query : queries) {
+      if (IsPoint(query)) continue;
+      ranges++;
+      if (!numbers) {
+        lengths[Slice(query.lo).difference_offset(query.hi)]++;
+        continue;
+      }
+      uint64_t values = NumberOf(query.hi) - NumberOf(query.lo);
+      // A range of all 2^64 values counts as one less, since 2^64 does not fit.
+      if (query.hi_inclusive && values < std::numeric_limits<uint64_t>::max()) {
+        values++;
+      }
+      lengths[FloorLog2(values)]++;
+    }
+    const uint64_t points = queries.size() - ranges;
+    out().Line((column_family.empty()
+                    ? ""
+                    : "Column family " + PrintedName(column_family) + ": ") +
+               file);
+    out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
+                      queries.size(), points, ranges));
+    Json totals;
+    totals["column_family"] = column_family;
+    totals["samples_file"] = file;
+    totals["samples"] = queries.size();
+    totals["points"] = points;
+    totals["ranges"] = ranges;
+    out().Row(totals);
+
+    std::vector<Json> rows;
+    for (const auto& [length, count] : lengths) {
+      Json row;
+      row["column_family"] = column_family;
+      row["ranges"] = count;
+      row["share"] = Ratio(count, ranges);
+      row[numbers ? "span_log2" : "shared_bytes"] = length;
+      if (numbers) {
+        row["values"] =
+            Format("2^%" PRIu64 " to 2^%" PRIu64, length, length + 1);
+      }
+      rows.push_back(std::move(row));
+    }
+    if (!rows.empty()) {
+      out().Line();
+      out().Table(kShapeColumns, rows);
+    }
+    out().Line();
+  }
 
   LiveFlags live_;
   std::string output_;
   uint64_t max_ = 0;
 };
-
-void Samples::AddFlags(Arguments* arguments) {
-  live_.AddFlags(arguments);
-  arguments->Add("output", "FILE", "the file that export and merge write",
-                 &output_);
-  arguments->Add("max", "N",
-                 "the maximum number of queries that merge keeps; default: all",
-                 &max_, 1);
-}
-
-Status Samples::Run() {
-  const std::string form = operands_.empty() ? "" : operands_[0];
-  if (!operands_.empty()) operands_.erase(operands_.begin());
-  if (form == "show") return Show();
-  if (form == "export") return Export();
-  if (form == "import") return Import();
-  if (form == "merge") return Merge();
-  if (form == "save") return Save();
-  return Status::InvalidArgument(
-      "there is no samples " + form +
-      "; forms: samples show, export, import, merge, save");
-}
-
-// ---- show ----
-
-void Samples::ShowShapes(const std::string& column_family,
-                         const std::string& file,
-                         const std::vector<SampleQuery>& queries) const {
-  const QueryShapes shapes = ShapesOf(queries);
-  out().Line((column_family.empty()
-                  ? ""
-                  : "Column family " + PrintedName(column_family) + ": ") +
-             file);
-  out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
-                    queries.size(), shapes.points, shapes.ranges));
-  Json totals;
-  totals["column_family"] = column_family;
-  totals["samples_file"] = file;
-  totals["samples"] = queries.size();
-  totals["points"] = shapes.points;
-  totals["ranges"] = shapes.ranges;
-  out().Row(totals);
-
-  std::vector<Json> rows;
-  for (const auto& [length, ranges] : shapes.lengths) {
-    Json row;
-    row["column_family"] = column_family;
-    row["ranges"] = ranges;
-    row["share"] =
-        static_cast<double>(ranges) / static_cast<double>(shapes.ranges);
-    row[shapes.numbers ? "span_log2" : "shared_bytes"] = length;
-    if (shapes.numbers) {
-      row["values"] = Format("2^%" PRIu64 " to 2^%" PRIu64, length, length + 1);
-    }
-    rows.push_back(std::move(row));
-  }
-  if (!rows.empty()) {
-    out().Line();
-    out().Table(kShapeColumns, rows);
-  }
-  out().Line();
-}
-
-Status Samples::Show() {
-  if (target_.db().empty()) {
-    if (operands_.size() != 1) {
-      return Status::InvalidArgument(
-          "samples show takes either --db=DIR or one file of samples");
-    }
-    std::vector<SampleQuery> queries;
-    const Status s = ReadQueries(operands_[0], err(), &queries);
-    if (s.ok()) ShowShapes("", operands_[0], queries);
-    return s;
-  }
-  Status s = OpenTarget(/*or_files=*/true);
-  if (!s.ok()) return s;
-  bool any = false;
-  for (const TargetFamily& family : target_.families()) {
-    std::string file;
-    std::vector<SampleQuery> queries;
-    s = ReadSaved(family, err(), &file, &queries);
-    if (!s.ok()) {
-      if (target_.families().size() > 1) err() << s.getState() << '\n';
-      continue;
-    }
-    any = true;
-    ShowShapes(family.name, file, queries);
-  }
-  return any ? Status::OK() : s;
-}
-
-// ---- export, import ----
-
-Status Samples::OpenOne(const char* form) {
-  if (target_.db().empty()) {
-    return Status::InvalidArgument(std::string("samples ") + form +
-                                   " needs --db=DIR");
-  }
-  const Status s = target_.Open({});
-  if (!s.ok() || target_.families().size() == 1) return s;
-  std::string names;
-  for (const TargetFamily& family : target_.families()) {
-    names += (names.empty() ? "" : ", ") + PrintedName(family.name);
-  }
-  return Status::InvalidArgument(
-      std::string("samples ") + form +
-      " needs --column_family=NAME; the DB's column families: " + names);
-}
-
-void Samples::PrintCopied(const char* relation, size_t samples,
-                          const std::string& file) const {
-  const std::string& family = target_.families()[0].name;
-  out().Line(Format("%zu samples %s column family %s: %s", samples, relation,
-                    PrintedName(family).c_str(), file.c_str()));
-  out().Row(
-      {{"column_family", family}, {"samples", samples}, {"output", file}});
-}
-
-Status Samples::Export() {
-  if (!operands_.empty() || output_.empty()) {
-    return Status::InvalidArgument(
-        "samples export takes --db=DIR and --output=FILE, and no operands");
-  }
-  Status s = OpenOne("export");
-  std::string file;
-  std::vector<SampleQuery> queries;
-  if (s.ok()) s = ReadSaved(target_.families()[0], err(), &file, &queries);
-  if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
-  if (s.ok()) PrintCopied("of", queries.size(), output_);
-  return s;
-}
-
-Status Samples::Import() {
-  if (operands_.size() != 1) {
-    return Status::InvalidArgument(
-        "samples import takes --db=DIR and one file of samples; samples merge "
-        "combines several into one");
-  }
-  Status s = OpenOne("import");
-  std::string file;
-  std::vector<SampleQuery> queries;
-  if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
-  if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
-  if (s.ok() && queries.empty()) {
-    s = Status::InvalidArgument(operands_[0] +
-                                " has no queries; the saved samples are kept");
-  }
-  if (s.ok()) s = WriteResult(file, file, QueryFileText(queries));
-  if (!s.ok()) return s;
-  WarnOfRelativeSamplesFile(target_.families()[0], err());
-  err()
-      << "a process that has the DB open now does not notice: it adds its new "
-         "samples to "
-      << file << " when it closes the DB\n";
-  PrintCopied("for", queries.size(), file);
-  return s;
-}
-
-// ---- merge ----
-
-Status Samples::Merge() {
-  if (operands_.empty() || output_.empty() || !target_.db().empty()) {
-    return Status::InvalidArgument(
-        "samples merge takes files of samples and --output=FILE; samples "
-        "export writes such files");
-  }
-  std::vector<std::vector<SampleQuery>> lists(operands_.size());
-  size_t all = 0;
-  for (size_t i = 0; i < operands_.size(); i++) {
-    const Status s = ReadQueries(operands_[i], err(), &lists[i]);
-    if (!s.ok()) return s;
-    all += lists[i].size();
-  }
-  const std::vector<SampleQuery> merged = MergeSamples(std::move(lists), max_);
-  const Status s = WriteResult(output_, output_, QueryFileText(merged));
-  if (!s.ok()) return s;
-  out().Line(Format("%zu of %zu samples in %zu files: %s", merged.size(), all,
-                    operands_.size(), output_.c_str()));
-  out().Row({{"samples", merged.size()}, {"read", all}, {"output", output_}});
-  return s;
-}
-
-// ---- save ----
-
-Status Samples::Save() {
-  if (target_.db().empty() || !operands_.empty()) {
-    return Status::InvalidArgument(
-        "samples save asks the process that has the DB open; give --db=DIR, "
-        "and no files");
-  }
-  std::string body;
-  Status s = target_.Open(operands_);
-  if (s.ok()) s = AskLive(target_, live_, "POST /samples", {}, nullptr, &body);
-  if (!s.ok()) return s;
-  const Json saved = Json::parse(body, nullptr, false);
-  if (!saved.is_object()) return Status::Corruption("the answer has no result");
-  for (const auto& [family, file] : saved.items()) {
-    out().Line("The samples of column family " + PrintedName(family) +
-               " are in " + file.get<std::string>());
-    out().Row({{"column_family", family}, {"samples_file", file}});
-  }
-  return Status::OK();
-}
 
 }  // namespace
 

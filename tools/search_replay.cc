@@ -12,7 +12,6 @@
 //  beforehand about the first key of each run, and the markers of the files
 //  that were asked before, and the search is replayed from the answers.
 
-#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -40,7 +39,29 @@ class Search {
          const ReadTruth::End& end)
       : runs_(runs), read_(read), end_(end), places_(runs.size()) {}
 
-  std::vector<bool> Run();
+  std::vector<bool> Run() {
+    for (size_t i = 0; i < runs_.size(); i++) {
+      if (!runs_[i].may_wait ||
+          runs_[i].answer->begin == SeekAnswer::Begin::kReads) {
+        Read(i);
+      } else if (runs_[i].answer->begin == SeekAnswer::Begin::kWaits) {
+        places_[i].kind = Kind::kMarker;
+        places_[i].key = runs_[i].answer->marker;
+      }
+    }
+    for (;;) {
+      const size_t next = Nearest();
+      if (next == runs_.size() || places_[next].kind == Kind::kKey) break;
+      if (read_.kind == ReadKind::kClosedSeek &&
+          places_[next].key >= read_.bound) {
+        break;
+      }
+      if (!Move(next)) Read(next);
+    }
+    std::vector<bool> read;
+    for (const Place& place : places_) read.push_back(place.is_read);
+    return read;
+  }
 
  private:
   using Kind = SearchPosition::Kind;
@@ -51,127 +72,98 @@ class Search {
     bool is_read = false;
   };
 
-  void Read(size_t run);
+  void Read(size_t run) {
+    Place& place = places_[run];
+    const Question& question = *runs_[run].question;
+    place.is_read = true;
+    place.kind = question.found ? Kind::kKey : Kind::kNone;
+    place.key = question.first_key;
+    // Deleted keys are passed.
+    if (end_.found && place.key < end_.key) place.key = end_.key;
+  }
+
   // The run that the search comes to next, or the number of runs.
-  size_t Nearest() const;
-  bool ComesBefore(size_t a, size_t b) const;
+  size_t Nearest() const {
+    size_t nearest = runs_.size();
+    for (size_t i = 0; i < runs_.size(); i++) {
+      if (places_[i].kind == Kind::kNone) continue;
+      if (nearest == runs_.size() || ComesBefore(i, nearest)) nearest = i;
+    }
+    return nearest;
+  }
+
+  bool ComesBefore(size_t a, size_t b) const {
+    const int order = places_[a].key.compare(places_[b].key);
+    if (order != 0) return order < 0;
+    // Larger sequence numbers come first, as in internal keys. Markers have
+    // larger ones than writes.
+    if (places_[a].kind != Kind::kMarker) return false;
+    return places_[b].kind != Kind::kMarker ||
+           runs_[a].marker_sequence > runs_[b].marker_sequence;
+  }
+
   // Moves the marker of a run, or returns false if the file must be read.
-  bool Move(size_t run);
+  bool Move(size_t run) {
+    Place& place = places_[run];
+    const SeekAnswer& answer = *runs_[run].answer;
+    if (place.moves >= Marker::kMaxMoves) return false;
+    const size_t stop = NextStop(run);
+    if (stop < runs_.size()) {
+      const Place& other = places_[stop];
+      // The nearest key that the filter was asked about and that is not
+      // below the stop.
+      size_t asked = runs_.size();
+      for (size_t i = 0; i < runs_.size(); i++) {
+        const Question& question = *runs_[i].question;
+        if (!question.found || question.first_key < other.key) continue;
+        if (asked == runs_.size() ||
+            question.first_key < runs_[asked].question->first_key) {
+          asked = i;
+        }
+      }
+      const bool is_clear =
+          other.kind == Kind::kMarker && other.key <= answer.clear_to;
+      if (is_clear || (asked < runs_.size() && answer.passes[asked])) {
+        place.key = other.key;
+        if (other.kind == Kind::kKey) place.key.push_back('\0');
+        place.moves++;
+        return true;
+      }
+    }
+    if (answer.next.empty() || answer.next <= place.key) return false;
+    place.key = answer.next;
+    place.moves++;
+    return true;
+  }
+
   // The run at whose position the file may go on to wait, as
   // OpenRuns::NextStop, or the number of runs.
-  size_t NextStop(size_t run) const;
+  size_t NextStop(size_t run) const {
+    const std::string& marker = places_[run].key;
+    size_t stop = runs_.size();
+    for (size_t i = 0; i < runs_.size(); i++) {
+      const Place& other = places_[i];
+      if (i == run || other.kind == Kind::kNone) continue;
+      const bool is_marker = other.kind == Kind::kMarker;
+      if (stop < runs_.size() && is_marker &&
+          places_[stop].kind == Kind::kKey) {
+        continue;
+      }
+      const int order = other.key.compare(marker);
+      if (order < 0 || (order == 0 && is_marker)) continue;
+      if (stop == runs_.size() || other.kind != places_[stop].kind ||
+          other.key < places_[stop].key) {
+        stop = i;
+      }
+    }
+    return stop;
+  }
 
   const std::vector<SearchedRun>& runs_;
   const ReadQuery& read_;
   const ReadTruth::End& end_;
   std::vector<Place> places_;
 };
-
-void Search::Read(size_t run) {
-  Place& place = places_[run];
-  const Question& question = *runs_[run].question;
-  place.is_read = true;
-  place.kind = question.found ? Kind::kKey : Kind::kNone;
-  place.key = question.first_key;
-  // Deleted keys are passed.
-  if (end_.found && place.key < end_.key) place.key = end_.key;
-}
-
-size_t Search::Nearest() const {
-  size_t nearest = runs_.size();
-  for (size_t i = 0; i < runs_.size(); i++) {
-    if (places_[i].kind == Kind::kNone) continue;
-    if (nearest == runs_.size() || ComesBefore(i, nearest)) nearest = i;
-  }
-  return nearest;
-}
-
-bool Search::ComesBefore(size_t a, size_t b) const {
-  const int order = places_[a].key.compare(places_[b].key);
-  if (order != 0) return order < 0;
-  // Larger sequence numbers come first, as in internal keys. Markers have
-  // larger ones than writes.
-  if (places_[a].kind != Kind::kMarker) return false;
-  return places_[b].kind != Kind::kMarker ||
-         runs_[a].marker_sequence > runs_[b].marker_sequence;
-}
-
-size_t Search::NextStop(size_t run) const {
-  const std::string& marker = places_[run].key;
-  size_t stop = runs_.size();
-  for (size_t i = 0; i < runs_.size(); i++) {
-    const Place& other = places_[i];
-    if (i == run || other.kind == Kind::kNone) continue;
-    const bool is_marker = other.kind == Kind::kMarker;
-    if (stop < runs_.size() && is_marker && places_[stop].kind == Kind::kKey) {
-      continue;
-    }
-    const int order = other.key.compare(marker);
-    if (order < 0 || (order == 0 && is_marker)) continue;
-    if (stop == runs_.size() || other.kind != places_[stop].kind ||
-        other.key < places_[stop].key) {
-      stop = i;
-    }
-  }
-  return stop;
-}
-
-bool Search::Move(size_t run) {
-  Place& place = places_[run];
-  const SeekAnswer& answer = *runs_[run].answer;
-  if (place.moves >= Marker::kMaxMoves) return false;
-  const size_t stop = NextStop(run);
-  if (stop < runs_.size()) {
-    const Place& other = places_[stop];
-    // The nearest key that the filter was asked about and that is not
-    // below the stop.
-    size_t asked = runs_.size();
-    for (size_t i = 0; i < runs_.size(); i++) {
-      const Question& question = *runs_[i].question;
-      if (!question.found || question.first_key < other.key) continue;
-      if (asked == runs_.size() ||
-          question.first_key < runs_[asked].question->first_key) {
-        asked = i;
-      }
-    }
-    const bool is_clear =
-        other.kind == Kind::kMarker && other.key <= answer.clear_to;
-    if (is_clear || (asked < runs_.size() && answer.passes[asked])) {
-      place.key = other.key;
-      if (other.kind == Kind::kKey) place.key.push_back('\0');
-      place.moves++;
-      return true;
-    }
-  }
-  if (answer.next.empty() || answer.next <= place.key) return false;
-  place.key = answer.next;
-  place.moves++;
-  return true;
-}
-
-std::vector<bool> Search::Run() {
-  for (size_t i = 0; i < runs_.size(); i++) {
-    if (!runs_[i].may_wait ||
-        runs_[i].answer->begin == SeekAnswer::Begin::kReads) {
-      Read(i);
-    } else if (runs_[i].answer->begin == SeekAnswer::Begin::kWaits) {
-      places_[i].kind = Kind::kMarker;
-      places_[i].key = runs_[i].answer->marker;
-    }
-  }
-  for (;;) {
-    const size_t next = Nearest();
-    if (next == runs_.size() || places_[next].kind == Kind::kKey) break;
-    if (read_.kind == ReadKind::kClosedSeek &&
-        places_[next].key >= read_.bound) {
-      break;
-    }
-    if (!Move(next)) Read(next);
-  }
-  std::vector<bool> read;
-  for (const Place& place : places_) read.push_back(place.is_read);
-  return read;
-}
 
 // Finds SeekAnswer::clear_to, for a file that waits at `marker`.
 std::string ClearTo(const FileRangeFilter& filter, const SeekAnswer& answer,

@@ -6,16 +6,13 @@
 #include <functional>
 #include <map>
 
-#include "db/dbformat.h"
 #include "file/filename.h"
 #include "filter_policy/filter_kinds.h"
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
-#include "table/protean_table_factory.h"
 #include "tools/arguments.h"
 #include "tools/output.h"
 #include "util/string_util.h"
@@ -28,10 +25,10 @@ namespace {
 // they have.
 void SetTableFactory(TargetFamily* family) {
   BlockBasedTableOptions table;
-  if (family->options.table_factory != nullptr) {
-    family->table_factory = family->options.table_factory->Name();
-    const auto* own =
-        family->options.table_factory->GetOptions<BlockBasedTableOptions>();
+  const TableFactory* const factory = family->options.table_factory.get();
+  if (factory != nullptr) {
+    family->table_factory = factory->Name();
+    const auto* own = factory->GetOptions<BlockBasedTableOptions>();
     if (own != nullptr) {
       table = *own;
       family->filter_policy =
@@ -55,35 +52,19 @@ bool IsUnderProtean(const ColumnFamilyOptions& options) {
              std::string(ProteanTableFactory::kClassName());
 }
 
-constexpr char kSeeds[] = "seeds";
-
 }  // namespace
+
+std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
+  const auto* options =
+      table == nullptr ? nullptr : table->GetOptions<BlockBasedTableOptions>();
+  return options == nullptr ? nullptr : options->filter_policy;
+}
 
 std::string PolicyText(const FilterPolicy* policy) {
   if (policy == nullptr) return "nullptr";
   ConfigOptions config;
   config.delimiter = ";";
   return policy->ToString(config);
-}
-
-const ProteanFilterPolicy* TargetFamily::policy() const {
-  return AsProteanFilterPolicy(table_options().filter_policy.get());
-}
-
-bool TargetFamily::is_under_protean() const {
-  return table_factory == ProteanTableFactory::kClassName();
-}
-
-std::shared_ptr<SampleStore> TargetFamily::samples() const {
-  return has_protean_policy ? policy()->Samples() : nullptr;
-}
-
-std::string TargetFamily::samples_file() const {
-  return samples() == nullptr ? "" : samples()->options().samples_file;
-}
-
-const BlockBasedTableOptions& TargetFamily::table_options() const {
-  return *options.table_factory->GetOptions<BlockBasedTableOptions>();
 }
 
 std::string TargetFlags(const std::string& db,
@@ -129,8 +110,8 @@ void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
   if (file.empty() || file[0] == '/') return;
   err << "samples_file=" << file << " of column family "
       << PrintedName(family.name)
-      << " is a relative path: it names another file unless the working "
-         "folder is the one in which the DB is opened\n";
+      << " is a relative path: it names another file unless the working folder "
+         "is the one in which the DB is opened\n";
 }
 
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
@@ -151,30 +132,6 @@ void Target::AddFlags(Arguments* arguments, const char* by_default) {
                  &env_uri_);
 }
 
-Status Target::MakeEnv() {
-  if (env_uri_.empty()) return Status::OK();
-  ConfigOptions config;
-  config.ignore_unsupported_options = false;
-  config.ignore_unknown_options = false;
-  Status s = Env::CreateFromUri(config, env_uri_, "", &env_, &own_env_);
-  if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env_, &own_env_);
-  if (s.ok()) return s;
-  return Status::InvalidArgument("--env_uri=" + env_uri_ +
-                                 " names neither an Env nor a FileSystem that "
-                                 "this program has: " +
-                                 s.ToString());
-}
-
-Status Target::CheckForWriting() const {
-  return db_paths_.empty()
-             ? Status::OK()
-             : Status::InvalidArgument(
-                   "a DB whose OPTIONS file does not name its db_paths or "
-                   "cf_paths can be written by its application only, which "
-                   "knows how much each folder is to hold; --db_path is for "
-                   "reading");
-}
-
 Status Target::Open(const std::vector<std::string>& operands) {
   if (db_.empty() == operands.empty()) {
     return Status::InvalidArgument(
@@ -182,8 +139,18 @@ Status Target::Open(const std::vector<std::string>& operands) {
                     : "give either --db=DIR or SST files, not both; " +
                           operands[0] + " is not a flag");
   }
-  const Status s = MakeEnv();
-  if (!s.ok()) return s;
+  if (!env_uri_.empty()) {
+    ConfigOptions config;
+    config.ignore_unsupported_options = false;
+    Status s = Env::CreateFromUri(config, env_uri_, "", &env_, &own_env_);
+    if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env_, &own_env_);
+    if (!s.ok()) {
+      return Status::InvalidArgument(
+          "--env_uri=" + env_uri_ +
+          " names neither an Env nor a FileSystem that this program has: " +
+          s.ToString());
+    }
+  }
   return db_.empty() ? OpenFiles(operands) : OpenDB();
 }
 
@@ -220,17 +187,16 @@ Status Target::DescribeFamily(
 }
 
 Status Target::OpenDB() {
-  Env* const env = env_;
   while (db_.size() > 1 && db_.back() == '/') db_.pop_back();
-  if (!env->FileExists(CurrentFileName(db_)).ok()) {
+  if (!env_->FileExists(CurrentFileName(db_)).ok()) {
     return Status::NotFound(db_ +
-                            (env->FileExists(db_).ok()
+                            (env_->FileExists(db_).ok()
                                  ? " is not a DB: it has no file CURRENT"
                                  : " does not exist") +
                             "; --db names the folder of a RocksDB");
   }
   std::vector<ManifestFamily> manifest;
-  Status s = ReadManifest(env, db_, &manifest, &cut_off_);
+  Status s = ReadManifest(env_, db_, &manifest, &cut_off_);
   if (!s.ok()) {
     return s.IsCorruption()
                ? Status::Corruption(s.ToString() +
@@ -243,7 +209,7 @@ Status Target::OpenDB() {
   std::vector<ColumnFamilyDescriptor> described;
   ConfigOptions config;
   config.ignore_unknown_options = true;
-  config.env = env;
+  config.env = env_;
   const Status loaded =
       LoadLatestOptions(config, db_, &db_options_, &described);
   if (!loaded.ok()) {
@@ -274,18 +240,6 @@ Status Target::OpenDB() {
   return Status::OK();
 }
 
-Status Target::DefaultFamily(const TargetFamily** family) const {
-  const auto chosen = std::find_if(
-      families_.begin(), families_.end(), [this](const TargetFamily& f) {
-        return families_.size() == 1 || f.name == kDefaultColumnFamilyName;
-      });
-  if (chosen == families_.end()) {
-    return Status::InvalidArgument("name a column family: --column_family");
-  }
-  *family = &*chosen;
-  return Status::OK();
-}
-
 std::string Target::LastProteanPolicy(const std::string& column_family) const {
   std::vector<std::string> names;
   env_->GetChildren(db_, &names).PermitUncheckedError();
@@ -309,9 +263,8 @@ std::string Target::LastProteanPolicy(const std::string& column_family) const {
       if (family.name != column_family || !IsUnderProtean(family.options)) {
         continue;
       }
-      return WithoutSeeds(PolicyText(
-          family.options.table_factory->GetOptions<BlockBasedTableOptions>()
-              ->filter_policy.get()));
+      return WithoutSeeds(
+          PolicyText(PolicyOf(family.options.table_factory.get()).get()));
     }
   }
   return "";
@@ -341,28 +294,23 @@ bool Target::IsMissing(const TargetFamily& family,
          IsListed(manifest, family, file);
 }
 
-std::vector<std::string> Target::FoldersOf(const TargetFamily& family) const {
-  if (!db_paths_.empty()) return db_paths_;
-  std::vector<std::string> folders;
-  for (const DbPath& path : family.options.cf_paths.empty()
-                                ? family.options.db_paths
-                                : family.options.cf_paths) {
-    folders.push_back(path.path);
-  }
-  return folders;
-}
-
 Status Target::NameFiles(TargetFamily* family) const {
-  std::vector<std::string> folders = FoldersOf(*family);
+  std::vector<std::string> folders = db_paths_;
+  if (folders.empty()) {
+    for (const DbPath& path : family->options.cf_paths.empty()
+                                  ? family->options.db_paths
+                                  : family->options.cf_paths) {
+      folders.push_back(path.path);
+    }
+  }
   if (folders.empty()) folders.push_back(db_);
   for (TargetFile& file : family->files) {
     if (file.path_id >= folders.size()) {
       return Status::InvalidArgument(
           db_ +
-          " has files in several folders (db_paths or cf_paths), which "
-          "its OPTIONS file does not name; name them all with "
-          "--db_path=DIR,..., in their order, or give the SST files instead "
-          "of --db");
+          " has files in several folders (db_paths or cf_paths), which its "
+          "OPTIONS file does not name; name them all with --db_path=DIR,..., "
+          "in their order, or give the SST files instead of --db");
     }
     file.path = MakeTableFileName(folders[file.path_id], file.number);
     file.name = file.path.substr(file.path.rfind('/') + 1);
@@ -419,10 +367,8 @@ Status Target::OpenFiles(const std::vector<std::string>& paths) {
     // RocksDB opens what it asks about, and opening a pipe may block.
     if (CheckNoDevice(env_, path).ok() &&
         env_->IsDirectory(path, &is_folder).ok() && is_folder) {
-      return Status::InvalidArgument(path +
-                                     " is a folder; for the DB in it, give "
-                                     "--db=" +
-                                     path);
+      return Status::InvalidArgument(
+          path + " is a folder; for the DB in it, give --db=" + path);
     }
     const Status s = env_->GetFileSize(path, &file.bytes);
     if (!s.ok()) {
@@ -441,7 +387,6 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
   if (spec == "none" || spec == kNullptrString) return Status::OK();
   ConfigOptions strict;
   strict.ignore_unsupported_options = false;
-  strict.ignore_unknown_options = false;
   const bool braces = spec.size() > 1 && spec[0] == '{' && spec.back() == '}';
   const std::string text = braces ? spec.substr(1, spec.size() - 2) : spec;
   const Status s = FilterPolicy::CreateFromString(strict, text, policy);
@@ -470,28 +415,8 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
       ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
 }
 
-Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
-                    std::shared_ptr<const FilterPolicy>* policy) {
-  const ConfigOptions config;
-  std::string file;
-  if (!(*policy)->GetOption(config, "seed_file", &file).ok()) {
-    return Status::OK();
-  }
-  std::shared_ptr<const FilterPolicy> changed;
-  Status s = FilterPolicy::CreateFromString(config, (*policy)->ToString(config),
-                                            &changed);
-  // No other code has this object yet.
-  if (s.ok()) {
-    s = const_cast<FilterPolicy*>(changed.get())
-            ->ConfigureFromMap(config,
-                               {{"seed_file", ""}, {kSeeds, SeedsText(seeds)}});
-  }
-  if (s.ok()) *policy = std::move(changed);
-  return s;
-}
-
 std::string WithoutSeeds(std::string text) {
-  const std::string option = std::string(kSeeds) + "=";
+  const std::string option = "seeds=";
   for (size_t begin = 0; (begin = text.find(option, begin)) != text.npos;) {
     begin += option.size();
     const size_t end = std::min(text.find_first_of(";}", begin), text.size());

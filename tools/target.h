@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_queue.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
@@ -21,13 +22,12 @@
 #include "rocksdb/options.h"
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
+#include "table/protean_table_factory.h"
 #include "tools/manifest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class Arguments;
-class ProteanFilterPolicy;
-class SampleStore;
 
 struct TargetFamily : ManifestFamily {
   // The options by which the files are read: the column family's own, except
@@ -46,16 +46,29 @@ struct TargetFamily : ManifestFamily {
   bool comparator_known = true;
 
   // Returns true if the OPTIONS file names ProteanTable.
-  bool is_under_protean() const;
-  // The policy in `options`, which is one of Protean's.
-  const ProteanFilterPolicy* policy() const;
+  bool is_under_protean() const {
+    return table_factory == ProteanTableFactory::kClassName();
+  }
+  // The table's options in `options`, and the policy, which is one of
+  // Protean's.
+  const BlockBasedTableOptions& table_options() const {
+    return *options.table_factory->GetOptions<BlockBasedTableOptions>();
+  }
+  const ProteanFilterPolicy* policy() const {
+    return AsProteanFilterPolicy(table_options().filter_policy.get());
+  }
   // The samples of the column family's own policy; nullptr if that takes none.
-  std::shared_ptr<SampleStore> samples() const;
+  std::shared_ptr<SampleStore> samples() const {
+    return has_protean_policy ? policy()->Samples() : nullptr;
+  }
   // The option samples_file of that policy; empty if it has none.
-  std::string samples_file() const;
-  // The table's options in `options`.
-  const BlockBasedTableOptions& table_options() const;
+  std::string samples_file() const {
+    return samples() == nullptr ? "" : samples()->options().samples_file;
+  }
 };
+
+// The filter policy of a table; nullptr if it has none.
+std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table);
 
 // A filter policy as an options string, or at least its name, such as
 // "bloomfilter:10:false"; "nullptr" for none.
@@ -92,7 +105,15 @@ class Target {
 
   // The only column family, or the one named default. InvalidArgument if there
   // is neither.
-  Status DefaultFamily(const TargetFamily** family) const;
+  Status DefaultFamily(const TargetFamily** family) const {
+    for (const TargetFamily& each : families_) {
+      *family = &each;
+      if (families_.size() == 1 || each.name == kDefaultColumnFamilyName) {
+        return Status::OK();
+      }
+    }
+    return Status::InvalidArgument("name a column family: --column_family");
+  }
 
   // All column families of the DB whose OPTIONS name ProteanTable, selected or
   // not.
@@ -112,7 +133,13 @@ class Target {
   Env* env() const { return env_; }
   // InvalidArgument if --db_path is given: only the application knows how much
   // each of these folders is to hold.
-  Status CheckForWriting() const;
+  Status CheckForWriting() const {
+    if (db_paths_.empty()) return Status::OK();
+    return Status::InvalidArgument(
+        "a DB whose OPTIONS file does not name its db_paths or cf_paths can be "
+        "written by its application only, which knows how much each folder is "
+        "to hold; --db_path is for reading");
+  }
 
   // The folder of the DB; empty for SST files given by path.
   const std::string& db() const { return db_; }
@@ -123,16 +150,12 @@ class Target {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  // Sets the Env that --env_uri names.
-  Status MakeEnv();
   Status OpenDB();
   // Completes a column family that the MANIFEST lists. `described` are those of
   // the OPTIONS file, and `loaded` is what loading that returned.
   Status DescribeFamily(const ConfigOptions& config, const Status& loaded,
                         const std::vector<ColumnFamilyDescriptor>& described,
                         TargetFamily* family) const;
-  // The folders of the family's files; empty if they are in the DB's own.
-  std::vector<std::string> FoldersOf(const TargetFamily& family) const;
   // Sets the names and paths of the family's files.
   Status NameFiles(TargetFamily* family) const;
   // Returns InvalidArgument if none of the family's files is where it should
@@ -158,12 +181,6 @@ class Target {
 // what is allowed.
 Status MakePolicy(const std::string& flag, const std::string& spec,
                   std::shared_ptr<const FilterPolicy>* policy);
-
-// Makes a policy of Proteus start with these queries instead of its seed_file:
-// they are a part of the OPTIONS file then, of which backups have a copy. Other
-// policies stay as they are, also lists of policies that have such files.
-Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
-                    std::shared_ptr<const FilterPolicy>* policy);
 
 // A text that may have policies in it, for people: the seeds of a policy are
 // counted, and not listed.

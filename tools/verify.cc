@@ -3,14 +3,16 @@
 //  protean verify: checks that filters find what their files hold.
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <cinttypes>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <set>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,144 +29,153 @@ namespace {
 
 // ---- What is said of a file ----
 
-struct FileStatus {
-  enum class Kind {
-    kFine,
-    kGone,        // compacted in the meantime
-    kNotChecked,  // fine, except that its filter could not be asked
-    kNotSeen,     // not looked at
-    kWrong,
-    kFixable,  // wrong, but a rewrite of the file makes a new filter
-  };
-
-  Kind kind = Kind::kFine;
-  // The words for it, which the command's help explains.
-  std::string words = "ok";
-  std::string detail{};
-  // Where the block that is wrong begins, if that is known.
-  std::optional<uint64_t> offset{};
+enum class Kind {
+  kFine,
+  kGone,        // compacted in the meantime
+  kNotChecked,  // fine, except that its filter could not be asked
+  kNotSeen,     // not looked at
+  kWrong,
+  kFixable,  // wrong, but a rewrite of the file makes a new filter
 };
-using Kind = FileStatus::Kind;
 
 // An SST file, and what was found out about it.
 struct FileCheck {
-  const TargetFamily* family = nullptr;
-  const TargetFile* file = nullptr;
-  FileStatus status;
-  // The kind of its filter (FileFacts::kind) if the file could be opened, and
-  // its keys.
-  std::optional<std::string> filter_kind;
-  std::optional<KeyCheck> keys;
+  FileCheck(const TargetFamily& its_family, const TargetFile& its_file)
+      : family(&its_family), file(&its_file) {
+    row = {{"column_family", family->name},
+           {"file", file->name},
+           {"level", OrNull(file->level)},
+           {"keys", Json()},
+           {"kind", Json()},
+           {"status", "ok"},
+           {"offset", Json()},
+           {"false_negatives", Json()},
+           {"first_key", Json()},
+           {"question", Json()},
+           {"detail", ""}};
+  }
+
+  // `words` are those that the command's help explains. `offset` is where the
+  // block that is wrong begins, if that is known.
+  void Set(Kind its_kind, const char* words, const std::string& detail = "",
+           const Json& offset = Json()) {
+    kind = its_kind;
+    row["status"] = words;
+    row["detail"] = detail;
+    row["offset"] = offset;
+  }
+
+  const TargetFamily* family;
+  const TargetFile* file;
+  Kind kind = Kind::kFine;
+  uint64_t keys = 0;
+  Json row;
 };
 
-// The offset of the block that RocksDB's message names.
-std::optional<uint64_t> OffsetOf(const Status& damage) {
+// The offset of the block that RocksDB's message names, if it names one.
+Json OffsetOf(const Status& damage) {
   constexpr char kMark[] = " offset ";
   const std::string text = damage.ToString();
   const size_t mark = text.rfind(kMark);
-  if (mark == std::string::npos) return std::nullopt;
+  if (mark == std::string::npos) return Json();
   char* end = nullptr;
   const char* const digits = text.c_str() + mark + sizeof(kMark) - 1;
   const uint64_t offset = strtoull(digits, &end, 10);
-  if (end == digits) return std::nullopt;
-  return offset;
+  return OrNull(end != digits, offset);
 }
 
-// A block-based table, of which all was read, as far as possible.
-FileStatus StatusOfTable(const FileFacts& facts, const KeyCheck& check) {
-  if (!check.data.ok()) {
-    return {Kind::kWrong,
-            check.data.IsCorruption() ? "damaged data" : "unreadable data",
-            check.data.ToString(), OffsetOf(check.data)};
+// Says what was found out about a block-based table, of which all was read, as
+// far as possible.
+void Judge(const FileFacts& facts, const KeyCheck& keys, FileCheck* check) {
+  check->keys = keys.keys;
+  check->row["keys"] = keys.keys;
+  check->row["kind"] = facts.kind;
+  if (keys.asked) check->row["false_negatives"] = keys.false_negatives;
+  if (keys.false_negatives > 0) {
+    check->row["first_key"] = PrintedKey(keys.first_key);
+    check->row["question"] = keys.first_question;
   }
-  const auto fixable = [&facts](const char* words, const std::string& detail) {
-    return FileStatus{Kind::kFixable, words, detail,
-                      facts.file().filter_offset()};
+  const auto set_fixable = [&](const char* words, const std::string& detail) {
+    check->Set(Kind::kFixable, words, detail, facts.file().filter_offset());
   };
-  if (facts.damaged) return fixable("damaged filter", facts.unfiltered);
-  if (check.false_negatives > 0) {
-    return fixable("false negatives", check.wrong_header);
+  if (!keys.data.ok()) {
+    check->Set(Kind::kWrong,
+               keys.data.IsCorruption() ? "damaged data" : "unreadable data",
+               keys.data.ToString(), OffsetOf(keys.data));
+  } else if (facts.damaged) {
+    set_fixable("damaged filter", facts.unfiltered);
+  } else if (keys.false_negatives > 0) {
+    set_fixable("false negatives", keys.wrong_header);
+  } else if (!keys.wrong_header.empty()) {
+    set_fixable("wrong header", keys.wrong_header);
+  } else if (!keys.asked && facts.filter_bytes > 0) {
+    check->Set(Kind::kNotChecked, "ok",
+               "its filter was not checked: it is partitioned, of an unknown "
+               "policy, or of an unknown prefix extractor");
   }
-  if (!check.wrong_header.empty()) {
-    return fixable("wrong header", check.wrong_header);
-  }
-  if (check.asked || facts.filter_bytes == 0) return {};
-  return {Kind::kNotChecked, "ok",
-          "its filter was not checked: it is partitioned, of an unknown "
-          "policy, or of an unknown prefix extractor"};
 }
 
-// Counts the keys and bytes that all threads have read, and shows how far that
-// is, and how fast.
-class ReadMeter {
- public:
-  ReadMeter(uint64_t total_bytes, Progress* progress)
-      : total_bytes_(total_bytes), progress_(*progress) {}
-
-  void Count(uint64_t keys, uint64_t bytes) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    keys_ += keys;
-    bytes_ += bytes;
-    if (!progress_.IsDue()) return;
-    const std::chrono::duration<double> elapsed =
-        std::chrono::steady_clock::now() - begin_;
-    progress_.Show(PrintedProgress(bytes_, total_bytes_, elapsed.count()) +
-                   Format("; %" PRIu64 " keys, %.1f M/s", keys_,
-                          static_cast<double>(keys_) / 1e6 / elapsed.count()));
-  }
-
- private:
-  const std::chrono::steady_clock::time_point begin_ =
-      std::chrono::steady_clock::now();
-  const uint64_t total_bytes_;
-  std::mutex mutex_;
-  Progress& progress_;
-  uint64_t keys_ = 0;
-  uint64_t bytes_ = 0;
-};
+// Called with the keys and bytes that have been read. Thread safe.
+using CountRead = std::function<void(uint64_t keys, uint64_t bytes)>;
 
 // Reads the keys of a file and asks its filter about them. May be called for
 // several files at a time.
-void CheckFile(const Target& target, ReadMeter* meter, FileCheck* check) {
+void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
   const TargetFamily& family = *check->family;
   const TargetFile& file = *check->file;
   std::unique_ptr<FileFacts> facts;
   const Status opened = FileFacts::Read(family, file, &facts);
   if (IsGone(opened) && !target.db().empty()) {
-    check->status = {Kind::kGone, "gone"};
+    check->Set(Kind::kGone, "gone");
     if (target.IsMissing(family, file)) {
-      check->status = {Kind::kWrong, "missing",
-                       "the MANIFEST lists it, but there is no " + file.path};
+      check->Set(Kind::kWrong, "missing",
+                 "the MANIFEST lists it, but there is no " + file.path);
     }
   } else if (opened.IsNotSupported()) {
-    check->status = {Kind::kNotSeen, "other table", opened.getState()};
+    check->Set(Kind::kNotSeen, "other table", opened.getState());
   } else if (!opened.ok()) {
-    check->status = {Kind::kWrong,
-                     opened.IsCorruption() ? "damaged" : "unreadable",
-                     opened.ToString(), OffsetOf(opened)};
+    check->Set(Kind::kWrong, opened.IsCorruption() ? "damaged" : "unreadable",
+               opened.ToString(), OffsetOf(opened));
   }
   uint64_t left = file.bytes;
   if (opened.ok()) {
-    check->filter_kind = facts->kind;
-    KeyCheck& keys = check->keys.emplace();
-    const double bytes_of_key =
-        static_cast<double>(file.bytes) /
-        static_cast<double>(std::max<uint64_t>(facts->entries, 1));
+    KeyCheck keys;
+    const double bytes_of_key = Ratio(file.bytes, facts->entries);
     const auto report = [&](uint64_t read) {
       const uint64_t bytes = std::min(
           left,
           static_cast<uint64_t>(bytes_of_key * static_cast<double>(read)));
       left -= bytes;
-      meter->Count(read, bytes);
+      count(read, bytes);
     };
     const Status read = WithoutExceptions([&] {
       keys = CheckKeys(*facts, family, report);
       return keys.data;
     });
     keys.data = read;
-    check->status = StatusOfTable(*facts, keys);
+    Judge(*facts, keys, check);
   }
-  meter->Count(0, left);
+  count(0, left);
+}
+
+// Calls `work` with each number below `count`, several at a time, and returns
+// when all calls have returned.
+void InParallel(size_t count, const std::function<void(size_t)>& work) {
+  std::atomic<size_t> next{0};
+  const auto run = [&] {
+    for (size_t i = next++; i < count; i = next++) work(i);
+  };
+  const size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::thread> threads;
+  try {
+    for (size_t i = 1; i < std::min(count, cores); i++) {
+      threads.emplace_back(run);
+    }
+  } catch (const std::system_error&) {
+    // No more threads can be created.
+  }
+  run();
+  for (std::thread& thread : threads) thread.join();
 }
 
 // ---- What is printed ----
@@ -182,24 +193,6 @@ const std::vector<Column> kVerifiedColumns = {
     {"detail", "detail"},
 };
 
-Json RowOf(const FileCheck& check) {
-  Json row;
-  row["column_family"] = check.family->name;
-  row["file"] = check.file->name;
-  row["level"] = OrNull(check.file->level);
-  row["keys"] = check.keys ? Json(check.keys->keys) : Json();
-  row["kind"] = check.filter_kind ? Json(*check.filter_kind) : Json();
-  row["status"] = check.status.words;
-  row["offset"] = check.status.offset ? Json(*check.status.offset) : Json();
-  const bool asked = check.keys && check.keys->asked;
-  row["false_negatives"] = asked ? Json(check.keys->false_negatives) : Json();
-  const bool denies = check.keys && check.keys->false_negatives > 0;
-  row["first_key"] = denies ? Json(PrintedKey(check.keys->first_key)) : Json();
-  row["question"] = denies ? Json(check.keys->first_question) : Json();
-  row["detail"] = check.status.detail;
-  return row;
-}
-
 // The sums over all files that were checked.
 struct VerifyTotals {
   uint64_t files = 0;
@@ -212,36 +205,35 @@ struct VerifyTotals {
 
   void Add(const FileCheck& check) {
     files++;
-    if (check.keys) keys += check.keys->keys;
-    const Kind kind = check.status.kind;
-    not_checked += kind == Kind::kNotChecked;
-    not_seen += kind == Kind::kNotSeen;
-    wrong += kind == Kind::kWrong || kind == Kind::kFixable;
-    if (kind == Kind::kFixable) {
+    keys += check.keys;
+    not_checked += check.kind == Kind::kNotChecked;
+    not_seen += check.kind == Kind::kNotSeen;
+    wrong += check.kind == Kind::kWrong || check.kind == Kind::kFixable;
+    if (check.kind == Kind::kFixable) {
       fixable.emplace_back(check.family->name, check.file->name);
     }
   }
   // Returns true if an operator has to look at something.
   bool NeedsAttention() const { return wrong > 0 || not_seen > 0; }
-  // In words, such as "6 files with 9000 keys: all is well".
-  std::string Summary() const;
-};
 
-std::string VerifyTotals::Summary() const {
-  std::string text =
-      Format("%" PRIu64 " files with %" PRIu64 " keys", files, keys);
-  std::string results;
-  const auto add = [&results](uint64_t count, const char* what) {
-    if (count == 0) return;
-    results += (results.empty() ? "" : "; ") + Format("%" PRIu64, count) + what;
-  };
-  add(wrong, " are not well");
-  add(not_seen, " were not looked at");
-  add(not_checked, " filters were not checked");
-  if (results.empty()) return text + ": all is well";
-  return text + (wrong > 0 ? ": " : ": nothing wrong was found, but ") +
-         results;
-}
+  // In words, such as "6 files with 9000 keys: all is well".
+  std::string Summary() const {
+    std::string text =
+        Format("%" PRIu64 " files with %" PRIu64 " keys", files, keys);
+    std::string results;
+    const auto add = [&results](uint64_t count, const char* what) {
+      if (count == 0) return;
+      results +=
+          (results.empty() ? "" : "; ") + Format("%" PRIu64, count) + what;
+    };
+    add(wrong, " are not well");
+    add(not_seen, " were not looked at");
+    add(not_checked, " filters were not checked");
+    if (results.empty()) return text + ": all is well";
+    return text + (wrong > 0 ? ": " : ": nothing wrong was found, but ") +
+           results;
+  }
+};
 
 // What verify does not look at, and how to.
 std::string LeftToRocksDB(const Target& target) {
@@ -279,14 +271,6 @@ Status FixFile(const OpenedDB& opened, const std::string& column_family,
   // RewriteFile also rewrites a neighbor that shares a boundary user key, which
   // may be another file of the list.
   return s.IsNotFound() ? Status::OK() : s;
-}
-
-// Whether the DB of the target can be opened for writing at this moment. An
-// error says why not, and what would work.
-Status CheckFixable(const Target& target) {
-  Status s = target.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target.db(), target.env());
-  return s.ok() ? s : NothingFixed(target, s);
 }
 
 constexpr Command::Text kVerify = {
@@ -330,184 +314,186 @@ class Verify : public Command {
   Verify() : Command(kVerify) {}
 
  private:
-  void AddFlags(Arguments* arguments) override;
-  Status Run() override;
+  void AddFlags(Arguments* arguments) override {
+    arguments->Add("fix",
+                   "rewrite the files whose filters are wrong or damaged, "
+                   "which gives them new filters",
+                   &fix_);
+    arguments->Add(
+        "problems_only",
+        "print only the files that are wrong, or were not looked at completely",
+        &problems_only_);
+  }
+
+  Status Run() override {
+    if (fix_ && !operands_.empty()) {
+      return Status::InvalidArgument(
+          "--fix needs --db=DIR: only its DB can rewrite a file, since the "
+          "MANIFEST must list the new one");
+    }
+    const Target closed = target_;
+    Status s = OpenTarget(/*or_files=*/true);
+    // Hours of reading would be in vain if the DB could not be opened then.
+    if (s.ok() && fix_) {
+      s = target_.CheckForWriting();
+      if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+      if (!s.ok()) s = NothingFixed(target_, s);
+    }
+    if (!s.ok()) return s;
+    VerifyTotals totals;
+    if (!target_.cut_off().empty()) {
+      totals.wrong++;
+      const Json row = {{"column_family", ""},
+                        {"file", "MANIFEST"},
+                        {"status", "cut off"},
+                        {"detail", target_.cut_off()}};
+      out().Table(kVerifiedColumns, {row});
+      out().Line();
+    }
+    s = VerifyAll(closed, &totals);
+    if (!s.ok()) return s;
+    out().Line(totals.Summary());
+    out().Line(LeftToRocksDB(target_));
+    found_ = totals.NeedsAttention();
+    return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
+  }
 
   // Verifies the files of the target, and then the files that have replaced
   // those that are gone. Files that have been verified before are left out.
   // Prints a row for each file, and adds it to `*totals`. Returns an error only
   // if the target cannot be opened. `closed` is the target before that.
-  Status VerifyAll(const Target& closed, VerifyTotals* totals);
+  Status VerifyAll(const Target& closed, VerifyTotals* totals) {
+    // How often the DB is looked at again if files are gone. A pass after the
+    // first one is short: only what has been written meanwhile is new.
+    constexpr int kPasses = 10;
+    uint64_t gone = 0;
+    for (int i = 0; i < kPasses; i++) {
+      target_ = closed;
+      const Status s = target_.Open(operands_);
+      if (!s.ok()) return s;
+      gone = VerifyNewFiles(totals);
+      if (gone == 0) return s;
+    }
+    // The DB compacts faster than its files can be read.
+    totals->not_seen += gone;
+    return Status::OK();
+  }
+
   // Verifies the files that have not been verified, several at a time. Returns
   // the number of those that are gone.
-  uint64_t VerifyNewFiles(VerifyTotals* totals);
+  uint64_t VerifyNewFiles(VerifyTotals* totals) {
+    std::vector<FileCheck> checks;
+    uint64_t bytes = 0;
+    for (const TargetFamily& family : target_.families()) {
+      for (const TargetFile& file : family.files) {
+        if (!seen_.emplace(family.name, file.name).second) continue;
+        checks.emplace_back(family, file);
+        bytes += file.bytes;
+      }
+    }
+    Progress progress(err());
+    std::mutex mutex;
+    uint64_t keys_read = 0;
+    uint64_t bytes_read = 0;
+    const CountRead count = [&](uint64_t more_keys, uint64_t more_bytes) {
+      const std::lock_guard<std::mutex> lock(mutex);
+      keys_read += more_keys;
+      bytes_read += more_bytes;
+      if (!progress.IsDue()) return;
+      const double seconds = progress.seconds();
+      progress.Show(PrintedProgress(bytes_read, bytes, seconds) +
+                    Format("; %" PRIu64 " keys, %.1f M/s", keys_read,
+                           static_cast<double>(keys_read) / 1e6 / seconds));
+    };
+    InParallel(checks.size(),
+               [&](size_t i) { CheckFile(target_, count, &checks[i]); });
+    progress.Clear();
+    for (const TargetFamily& family : target_.families()) Print(family, checks);
+    uint64_t gone = 0;
+    for (const FileCheck& check : checks) {
+      totals->Add(check);
+      gone += check.kind == Kind::kGone;
+    }
+    return gone;
+  }
+
   void Print(const TargetFamily& family,
-             const std::vector<FileCheck>& checks) const;
+             const std::vector<FileCheck>& checks) const {
+    std::vector<Json> rows;
+    for (const FileCheck& check : checks) {
+      if (check.family != &family) continue;
+      const bool is_well =
+          check.kind == Kind::kFine || check.kind == Kind::kGone;
+      if (!problems_only_ || !is_well) rows.push_back(check.row);
+    }
+    if (rows.empty()) return;
+    if (!family.name.empty()) {
+      out().Line("Column family " + PrintedName(family.name));
+    }
+    out().Table(kVerifiedColumns, rows);
+    out().Line();
+  }
+
   // Rewrites what `before` says can be fixed, and verifies the result.
-  Status Fix(const Target& closed, const VerifyTotals& before);
+  Status Fix(const Target& closed, const VerifyTotals& before) {
+    uint64_t unfixed = before.wrong - before.fixable.size();
+    if (unfixed > 0) {
+      err() << unfixed
+            << " files cannot be fixed: their data, from which filters are "
+               "built, is not intact; restore them from a backup\n";
+    }
+    if (before.fixable.empty()) return Status::OK();
+    out().Line();
+    Status s = Rewrite(before.fixable, &unfixed);
+    if (!s.ok()) return s;
+    // Verifies the files that have been written meanwhile.
+    VerifyTotals after;
+    s = VerifyAll(closed, &after);
+    if (!s.ok()) return s;
+    out().Line(after.Summary());
+    found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
+    return s;
+  }
+
   // Rewrites these files, by column family and name, with the DB's own options,
   // and prints what became of each. Adds the number of those that could not be
   // rewritten to `*unfixed`. Ctrl-C ends the work after the current file.
   // Returns an error if the DB cannot be opened, or cannot be closed.
   Status Rewrite(const std::vector<std::pair<std::string, std::string>>& files,
-                 uint64_t* unfixed) const;
+                 uint64_t* unfixed) const {
+    for (const TargetFamily& family : target_.families()) {
+      WarnOfRelativeSamplesFile(family, err());
+    }
+    std::unique_ptr<OpenedDB> opened;
+    Status s = OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/true,
+                              &opened);
+    if (!s.ok()) return NothingFixed(target_, s);
+    const Interrupt interrupt;
+    Progress progress(err());
+    std::vector<Json> rows;
+    for (const auto& [column_family, file] : files) {
+      progress.Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
+                           rows.size() + 1, files.size()));
+      s = interrupt.requested() ? Status::Incomplete("interrupted")
+                                : FixFile(*opened, column_family, file);
+      if (!s.ok()) ++*unfixed;
+      rows.push_back({{"column_family", column_family},
+                      {"file", file},
+                      {"fix", s.ok() ? "rewritten" : "failed"},
+                      {"detail", s.ok() ? "" : s.ToString()}});
+    }
+    s = opened->Close();
+    progress.Clear();
+    out().Table(kFixedColumns, rows);
+    out().Line();
+    return s;
+  }
 
   bool fix_ = false;
   bool problems_only_ = false;
   // All files verified so far, by column family and name.
   std::set<std::pair<std::string, std::string>> seen_;
 };
-
-void Verify::AddFlags(Arguments* arguments) {
-  arguments->Add("fix",
-                 "rewrite the files whose filters are wrong or damaged, which "
-                 "gives them new filters",
-                 &fix_);
-  arguments->Add("problems_only",
-                 "print only the files that are wrong, or were not looked at "
-                 "completely",
-                 &problems_only_);
-}
-
-void Verify::Print(const TargetFamily& family,
-                   const std::vector<FileCheck>& checks) const {
-  std::vector<Json> rows;
-  for (const FileCheck& check : checks) {
-    if (check.family != &family) continue;
-    const bool is_well =
-        check.status.kind == Kind::kFine || check.status.kind == Kind::kGone;
-    if (!problems_only_ || !is_well) rows.push_back(RowOf(check));
-  }
-  if (rows.empty()) return;
-  if (!family.name.empty()) {
-    out().Line("Column family " + PrintedName(family.name));
-  }
-  out().Table(kVerifiedColumns, rows);
-  out().Line();
-}
-
-uint64_t Verify::VerifyNewFiles(VerifyTotals* totals) {
-  std::vector<FileCheck> checks;
-  uint64_t bytes = 0;
-  for (const TargetFamily& family : target_.families()) {
-    for (const TargetFile& file : family.files) {
-      if (!seen_.emplace(family.name, file.name).second) continue;
-      checks.emplace_back();
-      checks.back().family = &family;
-      checks.back().file = &file;
-      bytes += file.bytes;
-    }
-  }
-  {
-    Progress progress(err());
-    ReadMeter meter(bytes, &progress);
-    InParallel(checks.size(),
-               [&](size_t i) { CheckFile(target_, &meter, &checks[i]); });
-  }
-  for (const TargetFamily& family : target_.families()) Print(family, checks);
-  uint64_t gone = 0;
-  for (const FileCheck& check : checks) {
-    totals->Add(check);
-    gone += check.status.kind == Kind::kGone;
-  }
-  return gone;
-}
-
-Status Verify::VerifyAll(const Target& closed, VerifyTotals* totals) {
-  // How often the DB is looked at again if files are gone. A pass after the
-  // first one is short: only what has been written meanwhile is new.
-  constexpr int kPasses = 10;
-  uint64_t gone = 0;
-  for (int i = 0; i < kPasses; i++) {
-    target_ = closed;
-    const Status s = target_.Open(operands_);
-    if (!s.ok()) return s;
-    gone = VerifyNewFiles(totals);
-    if (gone == 0) return s;
-  }
-  // The DB compacts faster than its files can be read.
-  totals->not_seen += gone;
-  return Status::OK();
-}
-
-Status Verify::Rewrite(
-    const std::vector<std::pair<std::string, std::string>>& files,
-    uint64_t* unfixed) const {
-  for (const TargetFamily& family : target_.families()) {
-    WarnOfRelativeSamplesFile(family, err());
-  }
-  std::unique_ptr<OpenedDB> opened;
-  Status s = OpenedDB::OpenForWriting(target_.db(), target_.env(), &opened);
-  if (!s.ok()) return NothingFixed(target_, s);
-  const Interrupt interrupt;
-  Progress progress(err());
-  std::vector<Json> rows;
-  for (const auto& [column_family, file] : files) {
-    progress.Show(Format("rewriting %s, file %zu of %zu", file.c_str(),
-                         rows.size() + 1, files.size()));
-    s = interrupt.requested() ? Status::Incomplete("interrupted")
-                              : FixFile(*opened, column_family, file);
-    if (!s.ok()) ++*unfixed;
-    rows.push_back({{"column_family", column_family},
-                    {"file", file},
-                    {"fix", s.ok() ? "rewritten" : "failed"},
-                    {"detail", s.ok() ? "" : s.ToString()}});
-  }
-  s = opened->Close();
-  progress.Clear();
-  out().Table(kFixedColumns, rows);
-  out().Line();
-  return s;
-}
-
-Status Verify::Fix(const Target& closed, const VerifyTotals& before) {
-  uint64_t unfixed = before.wrong - before.fixable.size();
-  if (unfixed > 0) {
-    err() << unfixed
-          << " files cannot be fixed: their data, from which filters are "
-             "built, is not intact; restore them from a backup\n";
-  }
-  if (before.fixable.empty()) return Status::OK();
-  out().Line();
-  Status s = Rewrite(before.fixable, &unfixed);
-  if (!s.ok()) return s;
-  // Verifies the files that have been written meanwhile.
-  VerifyTotals after;
-  s = VerifyAll(closed, &after);
-  if (!s.ok()) return s;
-  out().Line(after.Summary());
-  found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
-  return s;
-}
-
-Status Verify::Run() {
-  if (fix_ && !operands_.empty()) {
-    return Status::InvalidArgument(
-        "--fix needs --db=DIR: only its DB can rewrite a file, since the "
-        "MANIFEST must list the new one");
-  }
-  const Target closed = target_;
-  Status s = OpenTarget(/*or_files=*/true);
-  // Hours of reading would be in vain if the DB could not be opened then.
-  if (s.ok() && fix_) s = CheckFixable(target_);
-  if (!s.ok()) return s;
-  VerifyTotals totals;
-  if (!target_.cut_off().empty()) {
-    totals.wrong++;
-    const Json row = {{"column_family", ""},
-                      {"file", "MANIFEST"},
-                      {"status", "cut off"},
-                      {"detail", target_.cut_off()}};
-    out().Table(kVerifiedColumns, {row});
-    out().Line();
-  }
-  s = VerifyAll(closed, &totals);
-  if (!s.ok()) return s;
-  out().Line(totals.Summary());
-  out().Line(LeftToRocksDB(target_));
-  found_ = totals.NeedsAttention();
-  return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
-}
 
 }  // namespace
 
