@@ -15,7 +15,7 @@
 //  that the search finds nothing better, down to one file in kMaxUses.
 //
 //  The parts and segments of a large file are designed in groups
-//  (proteus_group.h), each of which counts as a file here.
+//  (proteus_builder.h), each of which counts as a file here.
 
 #pragma once
 

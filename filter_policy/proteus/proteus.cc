@@ -86,11 +86,13 @@ std::string ProteusDesign::Describe() const {
   return text.empty() ? "none" : text;
 }
 
-std::string DesignReport::Basis() const {
-  if (samples > 0) {
-    return "from " + std::to_string(samples) + " sample queries and the keys";
-  }
-  return predicted_fpr < 0 ? "without a model" : "from the keys alone";
+FilterReport ProteusDesign::ReportOf(FilterReport report) const {
+  report.design = Describe();
+  report.basis = report.samples > 0 ? "from " + std::to_string(report.samples) +
+                                          " sample queries and the keys"
+                 : report.predicted_fpr < 0 ? "without a model"
+                                            : "from the keys alone";
+  return report;
 }
 
 // ---- Header ----
@@ -144,21 +146,9 @@ bool ProteusHeader::DecodeFrom(Slice input) {
   return true;
 }
 
-FilterReport ProteusHeader::Report() const {
-  FilterReport text;
-  text.design = design.Describe();
-  text.basis = report.Basis();
-  text.samples = report.samples;
-  text.model_micros = report.model_micros;
-  text.predicted_fpr = report.predicted_fpr;
-  text.origin = report.origin;
-  text.demand = report.demand;
-  return text;
-}
-
 // Also reports how the trie is encoded.
 FilterReport Proteus::Report() const {
-  FilterReport report = header_.Report();
+  FilterReport report = header_.design.ReportOf();
   if (has_trie_) report.design += " (" + trie_.fst().Describe() + ")";
   return report;
 }

@@ -53,13 +53,10 @@ struct ProteusHeader {
   ProteusDesign design;
   uint32_t shortest_key = 0;
   uint32_t neighbour_bits = 0;  // KeyStatistics::NeighbourBits
-  DesignReport report;          // known to the builder alone
 
   std::string Encode() const;
   // False if `input` is no header. The design need not be valid.
   bool DecodeFrom(Slice input);
-
-  FilterReport Report() const;
 };
 
 class Proteus : public RangeFilter {

@@ -48,7 +48,7 @@ struct Modeled {
   }
   ProteusDesign Choose(DesignSpace space, uint64_t bytes,
                        const std::vector<AmqKind>& kinds) const {
-    return DesignSearch(model, statistics, kinds).Choose(space, bytes);
+    return DesignSearch(model, kinds).Choose(space, bytes);
   }
 
   const KeyStore store;
@@ -625,7 +625,7 @@ TEST(CpfprTest, PriceOfAFalsePositive) {
     const Modeled modeled(c.keys, c.samples);
     const uint64_t bytes = c.keys.size() * 14 / 8;
     const auto choose = [&](uint64_t price) {
-      return DesignSearch(modeled.model, modeled.statistics, kinds, {price})
+      return DesignSearch(modeled.model, kinds, {price})
           .Choose(DesignSpace::kProteus, bytes);
     };
     const ProteusDesign usual = choose(kUsualPrice);

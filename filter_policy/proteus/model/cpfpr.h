@@ -225,9 +225,12 @@ class CpfprModel {
   // its trie takes `trie_bytes`.
   double Evaluate(const ProteusDesign& design, uint64_t bytes,
                   uint64_t trie_bytes) const {
+    return Rates(design, bytes, trie_bytes).all;
+  }
+  DesignRates Rates(const ProteusDesign& design, uint64_t bytes,
+                    uint64_t trie_bytes) const {
     return Average(design, PlanLayers(design, statistics_, bytes, trie_bytes),
-                   1)
-        .all;
+                   1);
   }
 
   // The rates of a design with planned sets, on every `step`-th query. Promised

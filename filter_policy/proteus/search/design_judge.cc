@@ -93,9 +93,8 @@ constexpr double kSpreadCost = 1;
 
 }  // namespace
 
-DesignJudge::DesignJudge(const CpfprModel& model,
-                         const KeyStatistics& statistics)
-    : model_(model), statistics_(statistics) {
+DesignJudge::DesignJudge(const CpfprModel& model)
+    : model_(model), statistics_(model.statistics()) {
   double weights = 0;
   double promised = 0;
   for (const LocatedQuery& query : model.queries()) {

@@ -104,8 +104,8 @@ constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 
 class DesignJudge {
  public:
-  // The model and the statistics must outlive it.
-  DesignJudge(const CpfprModel& model, const KeyStatistics& statistics);
+  // The model must outlive it.
+  explicit DesignJudge(const CpfprModel& model);
 
   // Sets the candidate's false positive rate, estimated from at least
   // `num_queries` queries or from all. It is infinite if a set is useless or

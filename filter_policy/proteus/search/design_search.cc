@@ -18,8 +18,9 @@ constexpr size_t kMaxPrefixLengths = 96;
 
 }  // namespace
 
-ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
-  if (promising_ > 0) return ChooseBesideKeys(space, bytes);
+ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
+                                   bool allow_tries) const {
+  if (promising_ > 0) return ChooseBesideKeys(space, bytes, allow_tries);
   std::vector<DesignCandidate> found;
   if (model_.queries().empty()) {
     // There is nothing to go by: all bits of the keys are the same, say.
@@ -27,7 +28,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     return found.front().design;
   }
   const std::vector<uint32_t> tries =
-      space == DesignSpace::kProteus && allow_tries_
+      space == DesignSpace::kProteus && allow_tries
           ? TrieLengths(statistics_, judge_, bytes)
           : std::vector<uint32_t>{0};
   const uint32_t max_bits = statistics_.max_bits();
@@ -179,10 +180,11 @@ uint64_t MostForKeys(uint64_t bytes) { return bytes - bytes / 4; }
 
 DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
                                          DesignSpace space, uint64_t key_bytes,
-                                         uint64_t bytes) const {
+                                         uint64_t bytes,
+                                         bool allow_tries) const {
   DesignCandidate candidate;
   ProteusDesign& design = candidate.design;
-  design = ranges.Choose(space, bytes - key_bytes);
+  design = ranges.Choose(space, bytes - key_bytes, allow_tries);
   design.amq = ranges.kinds_.front();
   design.AddKeys(static_cast<double>(key_bytes) / static_cast<double>(bytes));
   design.LeaveToRanges();
@@ -198,20 +200,19 @@ DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
 // Points and ranges have nothing in common but the memory, so the layers for
 // ranges are chosen by themselves. Where there are samples, the layers that
 // suit the first share show which one is better.
-ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
-                                             uint64_t bytes) const {
+ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
+                                             bool allow_tries) const {
   constexpr double kOfPromise[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2};
   const CpfprModel ranges = model_.Ranges();
   std::vector<DesignCandidate> found;
   for (AmqKind kind : kinds_) {
-    DesignSearch search(ranges, statistics_, {kind}, demand_);
+    DesignSearch search(ranges, {kind}, demand_);
     search.allow_key_sets_ = false;
     search.allow_two_sets_ = false;
-    search.allow_tries_ = allow_tries_;
     const uint64_t promised =
         LeastBytes(kind, statistics_.num_keys(),
                    judge_.PromisedRate(promising_), MostForKeys(bytes));
-    found.push_back(BesideKeys(search, space, promised, bytes));
+    found.push_back(BesideKeys(search, space, promised, bytes, allow_tries));
     if (model_.num_samples() == 0) continue;
     const DesignCandidate first = found.back();
     DesignCandidate best = first;
@@ -232,7 +233,8 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
       best_bytes = key_bytes;
     }
     if (best_bytes != promised) {
-      found.push_back(BesideKeys(search, space, best_bytes, bytes));
+      found.push_back(
+          BesideKeys(search, space, best_bytes, bytes, allow_tries));
     }
   }
   return BestWithin(found,

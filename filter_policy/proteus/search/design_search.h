@@ -55,18 +55,16 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class DesignSearch {
  public:
-  // `kinds` are the allowed kinds of sets. The model and the statistics must
-  // outlive the search.
-  DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
-               std::vector<AmqKind> kinds, const FilterDemand& demand = {})
+  // `kinds` are the allowed kinds of sets. The model must outlive the search.
+  DesignSearch(const CpfprModel& model, std::vector<AmqKind> kinds,
+               const FilterDemand& demand = {})
       : model_(model),
-        statistics_(statistics),
-        judge_(model, statistics),
+        statistics_(model.statistics()),
+        judge_(model),
         kinds_(std::move(kinds)),
         demand_(demand) {}
 
   void ForbidKeySets() { allow_key_sets_ = false; }
-  void ForbidTries() { allow_tries_ = false; }
   // From now on, each design has a set of the whole keys, which point queries
   // ask alone. Without samples, it is as small as what is promised of points of
   // a filter of `filter_bytes` allows; with samples, their points and ranges
@@ -76,7 +74,8 @@ class DesignSearch {
 
   // The best design in `bytes` bytes: its false positive rate is the lowest, or
   // a little above that if the design is faster by enough.
-  ProteusDesign Choose(DesignSpace space, uint64_t bytes) const;
+  ProteusDesign Choose(DesignSpace space, uint64_t bytes,
+                       bool allow_tries = true) const;
 
  private:
   // Number of queries that the first round looks at.
@@ -93,8 +92,10 @@ class DesignSearch {
   // The design of a set of whole keys of that size with what `ranges`, a search
   // with one kind of sets, finds for the rest of the memory.
   DesignCandidate BesideKeys(const DesignSearch& ranges, DesignSpace space,
-                             uint64_t key_bytes, uint64_t bytes) const;
-  ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes) const;
+                             uint64_t key_bytes, uint64_t bytes,
+                             bool allow_tries) const;
+  ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes,
+                                 bool allow_tries) const;
   // If time weighs more than usual, replaces what is only roughly known of the
   // prefixes that a query tests.
   void CountTests(uint64_t bytes, DesignCandidate* candidate) const {
@@ -125,7 +126,6 @@ class DesignSearch {
   const std::vector<AmqKind> kinds_;
   const FilterDemand demand_;
   bool allow_key_sets_ = true;
-  bool allow_tries_ = true;
   bool allow_two_sets_ = true;
   // The size of the filter whose points ask the keys alone; 0 if they do not.
   uint64_t promising_ = 0;
