@@ -12,17 +12,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Run rates ----
 
-namespace {
-
-// The probability that at least one of `count` events of this probability
-// happens; `log_not` is std::log1p(-rate).
-double AnyEventOf(double rate, double log_not, uint64_t count) {
-  if (count > kMaxPrefixProbes || rate >= 1) return 1;
-  return count == 1 ? rate : -std::expm1(static_cast<double>(count) * log_not);
-}
-
-}  // namespace
-
 RunRates::RunRates(double rate, size_t most)
     : num_lengths_(std::min(most, kLengths)) {
   double power = 1;
@@ -35,7 +24,9 @@ RunRates::RunRates(double rate, size_t most)
 
 double RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
   const size_t i = std::min<size_t>(lengths, num_lengths_) - 1;
-  return AnyEventOf(all_of_[i], log_not_[i], runs);
+  if (runs > kMaxPrefixProbes || all_of_[i] >= 1) return 1;
+  return runs == 1 ? all_of_[i]
+                   : -std::expm1(static_cast<double>(runs) * log_not_[i]);
 }
 
 // ---- Query probability ----
@@ -116,7 +107,7 @@ double ProbabilityOfTwoSets(const LocatedQuery& query,
   auto resolve = [&](bool shared, uint64_t prefixes) {
     const double through = shared ? 1 : rated.first_rate;
     tested += through * static_cast<double>(prefixes);
-    return 1 - through * rated.second.AnyOf(prefixes);
+    return 1 - through * rated.second.AnyRunOf(1, prefixes);
   };
   if (regions == 1) {
     const double all =
@@ -134,8 +125,8 @@ double ProbabilityOfTwoSets(const LocatedQuery& query,
     const uint64_t whole = alphabets.CountBelow(first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
                                             static_cast<double>(whole));
-    all *=
-        NoneOf(between, rated.first_rate, 1 - rated.second.AnyOf(whole), most);
+    all *= NoneOf(between, rated.first_rate,
+                  1 - rated.second.AnyRunOf(1, whole), most);
   }
   return 1 - all;
 }
@@ -188,6 +179,38 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
 
 // ---- Cpfpr ----
 
+CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
+                       const std::vector<SampleQuery>& samples,
+                       const std::vector<LocatedQuery>& prior,
+                       bool prefixes_only, double sample_weight)
+    : statistics_(statistics),
+      queries_(LocateSamples(keys, statistics, samples, prefixes_only,
+                             sample_weight)),
+      num_samples_(queries_.size()) {
+  queries_.insert(queries_.end(), prior.begin(), prior.end());
+  const auto points = std::stable_partition(
+      queries_.begin(), queries_.end(),
+      [](const LocatedQuery& q) { return !q.promised || !q.is_point(); });
+  num_before_points_ = static_cast<size_t>(points - queries_.begin());
+  for (auto query = points; query != queries_.end(); ++query) {
+    points_.Add(query->shared(), query->weight);
+  }
+  points_.Sort();
+}
+
+CpfprModel CpfprModel::Ranges() const {
+  const auto is_point = [](const LocatedQuery& q) { return q.is_point(); };
+  CpfprModel ranges = *this;
+  std::vector<LocatedQuery>& all = ranges.queries_;
+  ranges.num_samples_ -= static_cast<size_t>(std::count_if(
+      all.begin(), all.begin() + static_cast<ptrdiff_t>(num_samples_),
+      is_point));
+  all.erase(std::remove_if(all.begin(), all.end(), is_point), all.end());
+  ranges.num_before_points_ = all.size();
+  ranges.points_ = SharedShares();
+  return ranges;
+}
+
 DesignRates CpfprModel::Average(const ProteusDesign& design,
                                 const LayerPlans& plans, size_t step) const {
   const RatedDesign rated(design, plans, statistics_);
@@ -196,16 +219,15 @@ DesignRates CpfprModel::Average(const ProteusDesign& design,
     sum->rates += query.weight * ProbabilityOf(query, rated);
     sum->weights += query.weight;
   };
-  const std::vector<LocatedQuery>& all = queries_.all;
-  for (size_t i = 0; i < queries_.num_before_points; i += step) {
-    add(all[i], &sums[SumOf(all[i])]);
+  for (size_t i = 0; i < num_before_points_; i += step) {
+    add(queries_[i], &sums[SumOf(queries_[i])]);
   }
   if (design.stride() > 0) {
-    for (size_t i = queries_.num_before_points; i < all.size(); i += step) {
-      add(all[i], &sums[kPointsSum]);
+    for (size_t i = num_before_points_; i < queries_.size(); i += step) {
+      add(queries_[i], &sums[kPointsSum]);
     }
   }
-  return RatesFrom(sums, queries_.points, step, rated);
+  return RatesFrom(sums, points_, step, rated);
 }
 
 PrefixTests CpfprModel::CountTests(const ProteusDesign& design,
@@ -213,8 +235,8 @@ PrefixTests CpfprModel::CountTests(const ProteusDesign& design,
   const ByteAlphabets& alphabets = AlphabetsOf(design, statistics_);
   PrefixTests sum;
   double weights = 0;
-  for (size_t i = 0; i < queries_.all.size(); i += step) {
-    const LocatedQuery& query = queries_.all[i];
+  for (size_t i = 0; i < queries_.size(); i += step) {
+    const LocatedQuery& query = queries_[i];
     const PrefixTests tests = TestsOf(query, design, alphabets, plans);
     sum.prefixes += query.weight * tests.prefixes;
     sum.runs += query.weight * tests.runs;

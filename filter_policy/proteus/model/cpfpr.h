@@ -91,8 +91,6 @@ class RunRates {
     return lengths == 0 ? static_cast<double>(tested)
                         : AnyRunOf(lengths, tested);
   }
-  // AnyRunOf for prefixes of one length.
-  double AnyOf(uint64_t prefixes) const { return AnyRunOf(1, prefixes); }
 
   // Longer runs count as one of this number of lengths, whose probability is
   // next to nothing unless the set is useless.
@@ -195,31 +193,27 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
 
 class CpfprModel {
  public:
-  // Locates those of `samples` for which the file would be asked and which find
-  // nothing in it. `keys` ascend; `statistics` are theirs, and must outlive the
-  // model. The queries of `prior` (prior.h) count as well. If `prefixes_only`,
-  // a point query asks for all keys that start with its key. Each sample has
-  // the weight `sample_weight`: the number of samples that it stands for.
+  // Locates samples (LocateSamples). The statistics are those of the keys, and
+  // must outlive the model. The queries of `prior` (prior.h) count as well.
+  // Each sample has the weight `sample_weight`: the number of samples that it
+  // stands for.
   CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
              const std::vector<SampleQuery>& samples,
              const std::vector<LocatedQuery>& prior = {},
-             bool prefixes_only = false, double sample_weight = 1)
-      : CpfprModel(statistics,
-                   OrderQueries(LocateSamples(keys, statistics, samples,
-                                              prefixes_only, sample_weight),
-                                prior)) {}
+             bool prefixes_only = false, double sample_weight = 1);
 
-  // ModelQueries explains these.
-  const std::vector<LocatedQuery>& queries() const { return queries_.all; }
-  size_t num_samples() const { return queries_.num_samples; }
-  size_t num_before_points() const { return queries_.num_before_points; }
-  const SharedShares& points() const { return queries_.points; }
-  uint32_t outside() const { return queries_.outside; }
+  // The samples, then the prior, whose promised points come last.
+  const std::vector<LocatedQuery>& queries() const { return queries_; }
+  size_t num_samples() const { return num_samples_; }
+  // The number of queries before the promised points, and what these share with
+  // keys.
+  size_t num_before_points() const { return num_before_points_; }
+  const SharedShares& points() const { return points_; }
 
   const KeyStatistics& statistics() const { return statistics_; }
 
   // The model of those queries that are no points.
-  CpfprModel Ranges() const { return {statistics_, RangesAmong(queries_)}; }
+  CpfprModel Ranges() const;
 
   // The false positive rate of a design in a filter of `bytes` bytes, of which
   // its trie takes `trie_bytes`.
@@ -243,11 +237,11 @@ class CpfprModel {
                          size_t step) const;
 
  private:
-  CpfprModel(const KeyStatistics& statistics, ModelQueries queries)
-      : statistics_(statistics), queries_(std::move(queries)) {}
-
   const KeyStatistics& statistics_;
-  ModelQueries queries_;
+  std::vector<LocatedQuery> queries_;
+  size_t num_samples_;
+  size_t num_before_points_;
+  SharedShares points_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -77,22 +77,18 @@ void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
   *index = keys.LowerBound(target, begin, std::min(end, keys.size()));
 }
 
-// The samples for which a file of these keys would be asked, in order, and the
-// number of those that lie beyond the keys.
+// The samples for which a file of these keys would be asked, in order.
 std::vector<SortedSample> SortThoseWithin(
-    const KeyStore& keys, const std::vector<SampleQuery>& samples,
-    uint32_t* outside) {
+    const KeyStore& keys, const std::vector<SampleQuery>& samples) {
   const Slice smallest = keys[0];
   const Slice largest = keys[keys.size() - 1];
   std::vector<SortedSample> sorted;
   sorted.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
-    if (IsInverted(sample.lo, sample.hi, sample.hi_inclusive)) continue;
-    if (LiesBeyond(sample, smallest, largest)) {
-      ++*outside;
-      continue;
+    if (!IsInverted(sample.lo, sample.hi, sample.hi_inclusive) &&
+        !LiesBeyond(sample, smallest, largest)) {
+      sorted.push_back({LoadBits64(sample.lo, 0), &sample});
     }
-    sorted.push_back({LoadBits64(sample.lo, 0), &sample});
   }
   std::sort(sorted.begin(), sorted.end(),
             [](const SortedSample& a, const SortedSample& b) {
@@ -105,15 +101,14 @@ std::vector<SortedSample> SortThoseWithin(
 
 }  // namespace
 
-LocatedSamples LocateSamples(const KeyStore& keys,
-                             const KeyStatistics& statistics,
-                             const std::vector<SampleQuery>& samples,
-                             bool prefixes_only, double weight) {
-  LocatedSamples located;
+std::vector<LocatedQuery> LocateSamples(const KeyStore& keys,
+                                        const KeyStatistics& statistics,
+                                        const std::vector<SampleQuery>& samples,
+                                        bool prefixes_only, double weight) {
+  std::vector<LocatedQuery> located;
   if (keys.size() == 0) return located;
-  const std::vector<SortedSample> sorted =
-      SortThoseWithin(keys, samples, &located.outside);
-  located.queries.reserve(sorted.size());
+  const std::vector<SortedSample> sorted = SortThoseWithin(keys, samples);
+  located.reserve(sorted.size());
   size_t index = 0;
   SampleQuery scan;
   for (const SortedSample& entry : sorted) {
@@ -133,48 +128,10 @@ LocatedSamples LocateSamples(const KeyStore& keys,
     if (LocateQuery(sample.lo, sample.hi, sample.hi_inclusive, keys, index,
                     index, statistics, &query)) {
       query.weight = weight;
-      located.queries.push_back(query);
+      located.push_back(query);
     }
   }
   return located;
-}
-
-// ---- Model queries ----
-
-ModelQueries OrderQueries(LocatedSamples samples,
-                          const std::vector<LocatedQuery>& prior) {
-  ModelQueries queries;
-  std::vector<LocatedQuery>& all = queries.all;
-  all = std::move(samples.queries);
-  queries.num_samples = all.size();
-  queries.outside = samples.outside;
-  all.insert(all.end(), prior.begin(), prior.end());
-  const auto points = std::stable_partition(
-      all.begin(), all.end(),
-      [](const LocatedQuery& q) { return !q.promised || !q.is_point(); });
-  queries.num_before_points = static_cast<size_t>(points - all.begin());
-  for (auto query = points; query != all.end(); ++query) {
-    queries.points.Add(query->shared(), query->weight);
-  }
-  queries.points.Sort();
-  return queries;
-}
-
-ModelQueries RangesAmong(const ModelQueries& queries) {
-  const auto is_point = [](const LocatedQuery& query) {
-    return query.is_point();
-  };
-  ModelQueries ranges;
-  ranges.all = queries.all;
-  ranges.outside = queries.outside;
-  std::vector<LocatedQuery>& all = ranges.all;
-  const auto end_samples =
-      all.begin() + static_cast<ptrdiff_t>(queries.num_samples);
-  const auto points = std::count_if(all.begin(), end_samples, is_point);
-  ranges.num_samples = queries.num_samples - static_cast<size_t>(points);
-  all.erase(std::remove_if(all.begin(), all.end(), is_point), all.end());
-  ranges.num_before_points = all.size();
-  return ranges;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
