@@ -9,7 +9,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Sampled keys ----
+namespace {
 
 std::vector<std::string> SampledKeys(const KeyStore& keys) {
   std::vector<std::string> sampled;
@@ -22,13 +22,9 @@ std::vector<std::string> SampledKeys(const KeyStore& keys) {
   return sampled;
 }
 
-// ---- Characters ----
+}  // namespace
 
-bool ArePrintable(const std::vector<std::string>& keys) {
-  return std::all_of(keys.begin(), keys.end(), [](const std::string& key) {
-    return std::all_of(key.begin(), key.end(), IsPrintable);
-  });
-}
+// ---- Characters ----
 
 std::string AlphabetOf(std::string_view characters) {
   for (std::string_view alphabet : kUsualAlphabets) {
@@ -36,11 +32,8 @@ std::string AlphabetOf(std::string_view characters) {
       return std::string(alphabet);
     }
   }
-  const auto unsigned_less = [](char a, char b) {
-    return static_cast<uint8_t>(a) < static_cast<uint8_t>(b);
-  };
-  const auto [first, last] =
-      std::minmax_element(characters.begin(), characters.end(), unsigned_less);
+  const auto [first, last] = std::minmax_element(
+      characters.begin(), characters.end(), std::char_traits<char>::lt);
   std::string all;
   for (int c = static_cast<uint8_t>(*first); c <= static_cast<uint8_t>(*last);
        c++) {
@@ -90,7 +83,11 @@ KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics,
                   bool has_fields) {
   // A printed number of 64 bits has this many digits at most.
   constexpr size_t kMaxDigits = 20;
-  const bool printed = ArePrintable(SampledKeys(keys));
+  const std::vector<std::string> sampled = SampledKeys(keys);
+  const bool printed =
+      std::all_of(sampled.begin(), sampled.end(), [](const std::string& key) {
+        return std::all_of(key.begin(), key.end(), IsPrintable);
+      });
   if (statistics.shortest_key() != statistics.longest_key()) {
     return printed && PartInNumbers(keys) ? KeyForm::kFields : KeyForm::kText;
   }
@@ -126,11 +123,6 @@ std::vector<uint32_t> FieldEndsOf(const KeyStatistics& statistics) {
     }
   }
   return ends;
-}
-
-bool HasPlaces(KeyForm form, const KeyStatistics& statistics) {
-  return IsPrinted(form) &&
-         statistics.shortest_key() == statistics.longest_key();
 }
 
 std::vector<std::string> CharactersOf(const KeyStore& keys) {

@@ -19,14 +19,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Sampled keys ----
-
-// The keys that tell what all keys of a file look like.
-
-// The limit of the number of these keys, which are spread evenly over the file.
+// The limit of the number of keys that tell what all keys of a file look like,
+// and are spread evenly over it.
 constexpr size_t kMaxSampledKeys = 64;
-
-std::vector<std::string> SampledKeys(const KeyStore& keys);
 
 // ---- Characters ----
 
@@ -38,8 +33,6 @@ inline bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 inline bool IsPrintable(char c) { return c >= ' ' && c <= '~'; }
-// Returns true if all characters of all these keys are printable.
-bool ArePrintable(const std::vector<std::string>& keys);
 inline bool IsSeparator(char c) {
   return IsPrintable(c) && !IsDigit(c) && !IsLetter(c);
 }
@@ -66,9 +59,6 @@ KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics,
 // Where the fields of binary keys of one length end, in bits: numbers do not
 // fill their fields, so the first bits after a border tell no keys apart.
 std::vector<uint32_t> FieldEndsOf(const KeyStatistics& statistics);
-
-// Returns true if all keys have places, of one alphabet each.
-bool HasPlaces(KeyForm form, const KeyStatistics& statistics);
 
 inline bool IsPrinted(KeyForm form) {
   return form == KeyForm::kDigits || form == KeyForm::kText ||

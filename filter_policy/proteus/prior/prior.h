@@ -49,24 +49,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Level weights ----
-
-// The weights of queries in place of keys.
-//
-// What such a query shares with the other keys, its level, decides most. The
-// statistics know this of all keys. So a query stands for all keys that share
-// as much as its own, and for those between that and the next higher level.
-
-// The weights of queries of these levels, which have the weight `weight`
-// together.
-std::vector<float> WeighByLevel(const std::vector<uint32_t>& levels,
-                                double weight, const KeyStatistics& statistics);
-
-// All levels of the keys, in ascending order.
-std::vector<uint32_t> LevelsOf(const KeyStatistics& statistics);
-
-// ---- Prior ----
-
 // The queries, whose weights sum to kPriorSamples. There are none if there are
 // no keys, or no place between them. `statistics` are those of `keys`. The more
 // samples there are, the fewer queries stand for the prior. CpfprModel explains
