@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -72,23 +73,19 @@ class LeastCosts {
   explicit LeastCosts(size_t number) : number_(number) {}
 
   void Add(double cost) {
-    if (costs_.size() == number_) {
-      if (cost >= costs_.front()) return;
-      std::pop_heap(costs_.begin(), costs_.end());
-      costs_.pop_back();
-    }
-    costs_.push_back(cost);
-    std::push_heap(costs_.begin(), costs_.end());
+    if (cost >= Most()) return;
+    costs_.push(cost);
+    if (costs_.size() > number_) costs_.pop();
   }
   // The highest of them; no limit as long as there are fewer.
   double Most() const {
     return costs_.size() < number_ ? std::numeric_limits<double>::infinity()
-                                   : costs_.front();
+                                   : costs_.top();
   }
 
  private:
   const size_t number_;
-  std::vector<double> costs_;  // a heap
+  std::priority_queue<double> costs_;
 };
 
 // The rate of RocksDB's Bloom filter of `bytes` bytes.

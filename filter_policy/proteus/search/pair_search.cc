@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/proteus/search/pair_search.h"
+//  DesignSearch::SearchPairs: algorithm 1 of the Proteus paper (section 4.3),
+//  the search through all pairs (l1, l2) of a trie and a set. And
+//  DesignSearch::SearchTwoSets: pairs of sets of prefixes.
 
 #include <algorithm>
 #include <array>
@@ -16,10 +18,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-static_assert(kMaxPrefixProbes < 1 << (PairCounts::kBins - 1));
-
-size_t BinOf(uint64_t prefixes) {
-  return 64 - static_cast<size_t>(__builtin_clzll(prefixes));
+// Rounding leaves a little of sums that should be zero.
+double WithoutRounding(double weight) {
+  // No query weighs less.
+  constexpr double kNoWeight = 1e-9;
+  return weight < kNoWeight ? 0 : weight;
 }
 
 // The number of lengths of at most `bits` bits.
@@ -28,109 +31,150 @@ size_t EndOf(const std::vector<uint32_t>& lengths, uint32_t bits) {
       std::upper_bound(lengths.begin(), lengths.end(), bits) - lengths.begin());
 }
 
-}  // namespace
+// For all pairs at once: how many prefixes the queries of a sample test.
+//
+// A query tests prefixes of a pair if it shares at least l1 and less than l2
+// bits with a key. Queries that test about as many are together in a bin. Most
+// queries are the same to many pairs, so a query is entered where such pairs
+// begin and taken off after them; sums over all pairs, at the end, count it at
+// each.
+class PairCounts {
+ public:
+  // Bin i is for queries that test a number of prefixes in [2^(i-1), 2^i).
+  static constexpr size_t kBins = 11;
+  static_assert(kMaxPrefixProbes < 1 << (kBins - 1));
+  struct Bin {
+    double prefixes = 0;  // that all of its queries test, by weight
+    double queries = 0;   // their weight
+  };
 
-PairCounts::PairCounts(const QuerySample& sample,
-                       const ByteAlphabets& alphabets,
-                       const std::vector<uint32_t>& first_lengths,
-                       const std::vector<uint32_t>& lengths)
-    : num_lengths_(lengths.size()),
-      bins_((first_lengths.size() + 1) * num_lengths_ * kBins),
-      single_((first_lengths.size() + 1) * row_size()),
-      too_many_((first_lengths.size() + 1) * row_size()) {
-  for (size_t c = 0; c < sample.num_before_points; c++) {
-    const QueryClass& alike = sample.classes[c];
-    const LocatedQuery& any = sample.queries[alike.begin];
-    const size_t begin_length = EndOf(lengths, any.shared());
-    const size_t end_single =
-        std::max(begin_length, EndOf(lengths, any.bounds_shared));
-    const size_t end_first = EndOf(first_lengths, any.shared());
-    // While both bounds are below one prefix of the first length, that length
-    // does not matter.
-    const size_t end_common =
-        std::min(end_first, EndOf(first_lengths, any.bounds_shared));
-    Enter({0, end_common}, begin_length, end_single, alike.weight, &single_);
-    for (size_t q = alike.begin; q < alike.end; q++) {
-      const LocatedQuery& query = sample.queries[q];
-      if (end_common > 0) {
-        CountFrom({0, end_common}, end_single, query.weight, [&](size_t j) {
-          return CountAll(query, alphabets, lengths[j]);
-        });
+  // Counts the queries that are no promised points. Both lists of lengths
+  // ascend; a first length of 0 is no trie.
+  PairCounts(const QuerySample& sample, const ByteAlphabets& alphabets,
+             const std::vector<uint32_t>& first_lengths,
+             const std::vector<uint32_t>& lengths)
+      : num_lengths_(lengths.size()),
+        bins_((first_lengths.size() + 1) * num_lengths_ * kBins),
+        single_((first_lengths.size() + 1) * row_size()),
+        too_many_((first_lengths.size() + 1) * row_size()) {
+    for (size_t c = 0; c < sample.num_before_points; c++) {
+      const QueryClass& alike = sample.classes[c];
+      const LocatedQuery& any = sample.queries[alike.begin];
+      const size_t begin_length = EndOf(lengths, any.shared());
+      const size_t end_single =
+          std::max(begin_length, EndOf(lengths, any.bounds_shared));
+      const size_t end_first = EndOf(first_lengths, any.shared());
+      // While both bounds are below one prefix of the first length, that length
+      // does not matter.
+      const size_t end_common =
+          std::min(end_first, EndOf(first_lengths, any.bounds_shared));
+      Enter({0, end_common}, begin_length, end_single, alike.weight, &single_);
+      for (size_t q = alike.begin; q < alike.end; q++) {
+        const LocatedQuery& query = sample.queries[q];
+        if (end_common > 0) {
+          CountFrom({0, end_common}, end_single, query.weight, [&](size_t j) {
+            return CountAll(query, alphabets, lengths[j]);
+          });
+        }
+        for (size_t i = end_common; i < end_first; i++) {
+          CountFrom({i, i + 1},
+                    std::max(end_single, EndOf(lengths, first_lengths[i])),
+                    query.weight, [&](size_t j) {
+                      return CountTested(query, alphabets, first_lengths[i],
+                                         lengths[j]);
+                    });
+        }
       }
-      for (size_t i = end_common; i < end_first; i++) {
-        CountFrom({i, i + 1},
-                  std::max(end_single, EndOf(lengths, first_lengths[i])),
-                  query.weight, [&](size_t j) {
-                    return CountTested(query, alphabets, first_lengths[i],
-                                       lengths[j]);
-                  });
+    }
+    SumUp(first_lengths.size());
+  }
+
+  // The functions below take the indexes of a first length and of a length.
+
+  // The bins of the queries that test prefixes past the bits that their bounds
+  // share.
+  const Bin* BinsOf(size_t first, size_t length) const {
+    return &bins_[(first * num_lengths_ + length) * kBins];
+  }
+  // The weight of the queries that test one prefix, since their bounds share
+  // its bits.
+  double SingleOf(size_t first, size_t length) const {
+    return WithoutRounding(single_[first * row_size() + length]);
+  }
+  // The weight of the queries that would test too many, and are let through.
+  double TooManyOf(size_t first, size_t length) const {
+    return WithoutRounding(too_many_[first * row_size() + length]);
+  }
+
+ private:
+  // Indexes of successive first lengths.
+  struct Rows {
+    size_t begin;
+    size_t end;
+  };
+
+  size_t row_size() const { return num_lengths_ + 1; }
+
+  // Enters queries in `sums` at the lengths from `begin` to before `end`.
+  void Enter(Rows rows, size_t begin, size_t end, double weight,
+             std::vector<double>* sums) const {
+    double* const first = &(*sums)[rows.begin * row_size()];
+    double* const past = &(*sums)[rows.end * row_size()];
+    first[begin] += weight;
+    first[end] -= weight;
+    past[begin] -= weight;
+    past[end] += weight;
+  }
+
+  // Counts the prefixes of a query, number_of(j) at the length of index j, from
+  // the length of index `begin` on. Longer prefixes are at least as many.
+  template <typename NumberOf>
+  void CountFrom(Rows rows, size_t begin, double weight,
+                 const NumberOf& number_of) {
+    for (size_t j = begin; j < num_lengths_; j++) {
+      const uint64_t prefixes = number_of(j);
+      if (prefixes > kMaxPrefixProbes) {
+        Enter(rows, j, num_lengths_, weight, &too_many_);
+        return;
+      }
+      if (prefixes == 0) continue;
+      const size_t bin = j * kBins + BitsFor(prefixes);
+      const double all = weight * static_cast<double>(prefixes);
+      Bin& enter = bins_[rows.begin * num_lengths_ * kBins + bin];
+      enter.prefixes += all;
+      enter.queries += weight;
+      Bin& leave = bins_[rows.end * num_lengths_ * kBins + bin];
+      leave.prefixes -= all;
+      leave.queries -= weight;
+    }
+  }
+
+  // Adds to each first length what was entered at those before it and, in the
+  // two vectors of sums, to each length what was entered at the shorter ones.
+  void SumUp(size_t num_first) {
+    const size_t row_of_bins = num_lengths_ * kBins;
+    for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {
+      bins_[k].prefixes += bins_[k - row_of_bins].prefixes;
+      bins_[k].queries += bins_[k - row_of_bins].queries;
+    }
+    for (std::vector<double>* sums : {&single_, &too_many_}) {
+      for (size_t k = row_size(); k < num_first * row_size(); k++) {
+        (*sums)[k] += (*sums)[k - row_size()];
+      }
+      for (size_t i = 0; i < num_first; i++) {
+        double* const row = &(*sums)[i * row_size()];
+        for (size_t j = 1; j < num_lengths_; j++) row[j] += row[j - 1];
       }
     }
   }
-  SumUp(first_lengths.size());
-}
 
-void PairCounts::Count(Rows rows, size_t length, double weight,
-                       uint64_t prefixes) {
-  if (prefixes == 0) return;
-  const size_t number = BinOf(prefixes);
-  const double all = weight * static_cast<double>(prefixes);
-  Bin& enter = bins_[(rows.begin * num_lengths_ + length) * kBins + number];
-  enter.prefixes += all;
-  enter.queries += weight;
-  Bin& leave = bins_[(rows.end * num_lengths_ + length) * kBins + number];
-  leave.prefixes -= all;
-  leave.queries -= weight;
-}
-
-void PairCounts::Enter(Rows rows, size_t begin, size_t end, double weight,
-                       std::vector<double>* sums) const {
-  double* const first = &(*sums)[rows.begin * row_size()];
-  double* const past = &(*sums)[rows.end * row_size()];
-  first[begin] += weight;
-  first[end] -= weight;
-  past[begin] -= weight;
-  past[end] += weight;
-}
-
-template <typename NumberOf>
-void PairCounts::CountFrom(Rows rows, size_t begin, double weight,
-                           const NumberOf& number_of) {
-  for (size_t j = begin; j < num_lengths_; j++) {
-    const uint64_t prefixes = number_of(j);
-    if (prefixes > kMaxPrefixProbes) {
-      Enter(rows, j, num_lengths_, weight, &too_many_);
-      return;
-    }
-    Count(rows, j, weight, prefixes);
-  }
-}
-
-// Adds to each first length what was entered at those before it and, in the two
-// vectors of sums, to each length what was entered at the shorter ones.
-void PairCounts::SumUp(size_t num_first) {
-  const size_t row_of_bins = num_lengths_ * kBins;
-  for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {
-    bins_[k].prefixes += bins_[k - row_of_bins].prefixes;
-    bins_[k].queries += bins_[k - row_of_bins].queries;
-  }
-  for (std::vector<double>* sums : {&single_, &too_many_}) {
-    for (size_t k = row_size(); k < num_first * row_size(); k++) {
-      (*sums)[k] += (*sums)[k - row_size()];
-    }
-    for (size_t i = 0; i < num_first; i++) {
-      double* const row = &(*sums)[i * row_size()];
-      for (size_t j = 1; j < num_lengths_; j++) row[j] += row[j - 1];
-    }
-  }
-}
-
-// ---- Search pairs ----
-
-// DesignSearch::SearchPairs: algorithm 1 of the Proteus paper (section 4.3),
-// the search through all pairs (l1, l2) of a trie and a set.
-
-namespace {
+  const size_t num_lengths_;
+  // Each vector has a row for each first length, and one more, where the
+  // queries of the last ones are taken off.
+  std::vector<Bin> bins_;
+  std::vector<double> single_;
+  std::vector<double> too_many_;
+};
 
 // The shares of the queries that share at least some number of bits with a key:
 // of all, of those that are promised, and of the promised points.
@@ -253,8 +297,6 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
 }
 
 // ---- Search two sets ----
-
-// DesignSearch::SearchTwoSets: pairs of sets of prefixes.
 
 namespace {
 
