@@ -197,7 +197,7 @@ double ProteusBuilder::CostInUnits(const CpfprModel& model,
   // all filters.
   constexpr double kPerHalving = 0.1;
   const LayerPlans first =
-      FirstUnitOf(PlanLayers(design, model.statistics(), bytes_, trie_bytes));
+      UnitOf(PlanLayers(design, model.statistics(), bytes_, trie_bytes), false);
   const uint64_t loaded = trie_bytes + first.bytes();
   return model.Average(design, first, 1).all +
          kPerHalving * std::log2(static_cast<double>(loaded) /

@@ -110,22 +110,16 @@ LayerPlans PlanLayers(const ProteusDesign& design,
   return plans;
 }
 
-LayerPlans FirstUnitOf(const LayerPlans& both) {
-  LayerPlans first;
+LayerPlans UnitOf(const LayerPlans& both, bool second) {
+  LayerPlans unit;
   for (size_t i = 0; i < both.of.size(); i++) {
     const AmqPlan& set = both.of[i];
-    first.of[i] = PlanAmq(set.kind, set.hashes, set.bytes / 2);
+    unit.of[i] = PlanAmq(set.kind, set.hashes, set.bytes / 2);
+    if (second) {
+      unit.of[i] = PlanAmq(set.kind, set.hashes, set.bytes - unit.of[i].bytes);
+    }
   }
-  return first;
-}
-
-LayerPlans SecondUnitOf(const LayerPlans& both, const LayerPlans& first) {
-  LayerPlans second;
-  for (size_t i = 0; i < both.of.size(); i++) {
-    const AmqPlan& set = both.of[i];
-    second.of[i] = PlanAmq(set.kind, set.hashes, set.bytes - first.of[i].bytes);
-  }
-  return second;
+  return unit;
 }
 
 uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {

@@ -74,10 +74,9 @@ LayerPlans PlanLayers(const ProteusDesign& design,
                       const KeyStatistics& statistics, uint64_t bytes,
                       uint64_t trie_bytes);
 
-// Splits the sets of a part in two units. In the first one, each set has half
-// of its bytes; in the second one, the rest.
-LayerPlans FirstUnitOf(const LayerPlans& both);
-LayerPlans SecondUnitOf(const LayerPlans& both, const LayerPlans& first);
+// The sets of a part in one of its two units. In the first one, each set has
+// half of its bytes; in the second one, the rest.
+LayerPlans UnitOf(const LayerPlans& both, bool second);
 
 // The least number of bytes with which a set of `hashes` hashes has a false
 // positive rate of at most `rate`, or `most` if there is none below.
