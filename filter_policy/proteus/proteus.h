@@ -99,14 +99,6 @@ class Proteus : public RangeFilter {
     ByteAlphabets alphabets;
   };
 
-  // What is left of the limits of one range query.
-  struct Budget {
-    // Length of the longest prefix of a series that the bounds have.
-    uint32_t longest_bits;
-    // Number of prefixes that may still be tested.
-    uint64_t prefixes = kMaxPrefixProbes;
-  };
-
   Status OpenLayers(const PartContents& part);
   // Has the sets ask those of `part.second`, too.
   Status JoinSecondUnit(const PartContents& part);
@@ -135,24 +127,11 @@ class Proteus : public RangeFilter {
   size_t KeepInTrie(const Layer& layer, size_t count, Slice** keys,
                     Amq::Lookup* left) const;
 
-  // Ranges [lo, hi] of WordKeys or ByteKeys (search_key.h): whether the layers
-  // from `layer` on let them through.
+  // Ranges and seeks, of WordKeys or ByteKeys (search_key.h).
   template <class Key>
-  bool AnyIn(const OpenLayer* layer, const Key& lo, const Key& hi,
-             Budget* budget) const;
+  class RangeQuery;
   template <class Key>
-  bool AnyInTrie(const OpenLayer* layer, const Key& lo, const Key& hi,
-                 Budget* budget) const;
-  template <class Key>
-  bool AnyBelow(const OpenLayer* layer, const Key& key, const Key& lo,
-                const Key& hi, Budget* budget) const;
-  template <class Key>
-  bool AnyInSet(const OpenLayer* layer, const Key& lo, const Key& hi,
-                Budget* budget) const;
-  bool AnyPossibleIn(const OpenLayer* layer, const ByteKey& lo,
-                     const ByteKey& hi, Budget* budget) const;
-  bool AnyInSeries(const OpenLayer& layer, const ByteKey& lo, const ByteKey& hi,
-                   Budget* budget) const;
+  class SeekQuery;
   // RangeMayMatch with ByteKeys. Out of line, since their buffers would slow
   // down the other queries.
   [[gnu::noinline]] bool BytesMayMatch(const Slice& lo, const Slice& hi,
@@ -160,16 +139,8 @@ class Proteus : public RangeFilter {
   // The bytes of a bound of `size` bytes that the layers look at.
   size_t BoundBytes(size_t size) const;
 
-  // Seeks.
   [[gnu::noinline]] bool LowerBoundInBytes(const Slice& target,
                                            std::string* bound) const;
-  template <class Key>
-  bool LowerBoundFrom(Key key, std::string* bound) const;
-  template <class Key>
-  bool MoveToTrie(Key* key, bool* moved) const;
-  template <class Key>
-  uint32_t AbsentPrefix(const Key& key) const;
-  uint32_t AbsentInSeries(const OpenLayer& layer, const Slice& key) const;
   void FindWindows();
 
   ProteusHeader header_;

@@ -57,8 +57,7 @@ class SmallBuffer {
 class WordKey {
  public:
   // Designs of this key type have no series and no alphabets.
-  static constexpr bool kMayHaveSeries = false;
-  static constexpr bool kMayHaveAlphabets = false;
+  static constexpr bool kIsBytes = false;
 
   explicit WordKey(uint64_t word) : word_(word) {}
 
@@ -147,8 +146,7 @@ class WordKey {
 
 class ByteKey {
  public:
-  static constexpr bool kMayHaveSeries = true;
-  static constexpr bool kMayHaveAlphabets = true;
+  static constexpr bool kIsBytes = true;
 
   // The first `size` bytes of a key, with zeros after its end.
   ByteKey(const Slice& key, size_t size) : size_(size), bytes_(size) {
