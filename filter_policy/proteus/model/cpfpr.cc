@@ -5,35 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter_policy/proteus/design.h"
-#include "filter_policy/proteus/model/prefix_counts.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Run rates ----
-
-RunRates::RunRates(double rate, size_t most)
-    : num_lengths_(std::min(most, kLengths)) {
-  double power = 1;
-  for (size_t i = 0; i < num_lengths_; i++) {
-    power *= rate;
-    all_of_[i] = power;
-    log_not_[i] = std::log1p(-std::min(power, 1 - 1e-16));
-  }
-}
-
-double RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
-  const size_t i = std::min<size_t>(lengths, num_lengths_) - 1;
-  if (runs > kMaxPrefixProbes || all_of_[i] >= 1) return 1;
-  return runs == 1 ? all_of_[i]
-                   : -std::expm1(static_cast<double>(runs) * log_not_[i]);
-}
 
 // ---- Query probability ----
 
 namespace {
-
-constexpr size_t kAnyNumber = ~size_t{0};
 
 // The probability that the first set lets at most `most` of `count` regions
 // within a query through, and that the second set resolves all of these: the
@@ -51,14 +27,6 @@ double NoneOf(uint64_t count, double rate, double resolved, uint64_t most) {
     sum += term;
   }
   return sum;
-}
-
-// Equations 1 and 5.
-double ProbabilityOfOneSet(const LocatedQuery& query,
-                           const RatedDesign& rated) {
-  const TestedPrefixes tested =
-      PrefixesTestedBy(query, rated.layers, rated.alphabets);
-  return rated.second.RateOf(tested.lengths, tested.prefixes);
 }
 
 // The rate of one of the layers of a design; 1 if there is none.
@@ -80,22 +48,35 @@ RatedDesign::RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
       keys_rate(RateOfLayer(design, plans, design.keys())),
       first_rate(RateOfLayer(design, plans, design.outer())),
       second_rate(RateOfLayer(design, plans, design.inner())),
-      second(second_rate, layers.inner.stride > 0 ? kAnyNumber : 1) {}
-
-double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated) {
-  const double keys_rate = query.is_point() ? rated.keys_rate : 1;
-  if (query.is_point() && rated.points_ask_keys_alone) return keys_rate;
-  return keys_rate * (rated.layers.first_bits > 0
-                          ? ProbabilityOfTwoSets(query, rated)
-                          : ProbabilityOfOneSet(query, rated));
+      num_lengths(layers.inner.stride > 0 ? kLengths : 1) {
+  double power = 1;
+  for (size_t i = 0; i < num_lengths; i++) {
+    power *= second_rate;
+    all_of[i] = power;
+    log_not[i] = std::log1p(-std::min(power, 1 - 1e-16));
+  }
 }
 
-double ProbabilityOfTwoSets(const LocatedQuery& query,
-                            const RatedDesign& rated) {
-  const uint32_t first = rated.layers.first_bits;
-  const uint32_t bits = rated.layers.inner.bits;
+double RatedDesign::AnyRunOf(uint32_t lengths, uint64_t runs) const {
+  const size_t i = std::min<size_t>(lengths, num_lengths) - 1;
+  if (runs > kMaxPrefixProbes || all_of[i] >= 1) return 1;
+  return runs == 1 ? all_of[i]
+                   : -std::expm1(static_cast<double>(runs) * log_not[i]);
+}
+
+double RatedDesign::ProbabilityOf(const LocatedQuery& query) const {
+  const double rate = query.is_point() ? keys_rate : 1;
+  if (query.is_point() && points_ask_keys_alone) return rate;
+  return rate *
+         (layers.first_bits > 0
+              ? ProbabilityOfTwoSets(query)
+              : ProbabilityOf(PrefixesTestedBy(query, layers, alphabets)));
+}
+
+double RatedDesign::ProbabilityOfTwoSets(const LocatedQuery& query) const {
+  const uint32_t first = layers.first_bits;
+  const uint32_t bits = layers.inner.bits;
   if (query.shared() >= bits) return 1;
-  const ByteAlphabets& alphabets = rated.alphabets;
   const uint64_t regions = CountAll(query, alphabets, first);
   if (regions == 0) return 0;
   if (regions > kMaxPrefixProbes) return 1;
@@ -105,9 +86,9 @@ double ProbabilityOfTwoSets(const LocatedQuery& query,
   // The probability that one region of `prefixes` prefixes is resolved.
   // `shared` tells whether a key lies in it.
   auto resolve = [&](bool shared, uint64_t prefixes) {
-    const double through = shared ? 1 : rated.first_rate;
+    const double through = shared ? 1 : first_rate;
     tested += through * static_cast<double>(prefixes);
-    return 1 - through * rated.second.AnyRunOf(1, prefixes);
+    return 1 - through * AnyRunOf(1, prefixes);
   };
   if (regions == 1) {
     const double all =
@@ -125,27 +106,24 @@ double ProbabilityOfTwoSets(const LocatedQuery& query,
     const uint64_t whole = alphabets.CountBelow(first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
                                             static_cast<double>(whole));
-    all *= NoneOf(between, rated.first_rate,
-                  1 - rated.second.AnyRunOf(1, whole), most);
+    all *= NoneOf(between, first_rate, 1 - AnyRunOf(1, whole), most);
   }
   return 1 - all;
 }
 
-double ProbabilityOfPoints(const SharedShares& points,
-                           const RatedDesign& rated) {
-  if (rated.points_ask_keys_alone) return rated.keys_rate;
-  const PrefixLayers& layers = rated.layers;
+double RatedDesign::ProbabilityOfPoints(const SharedShares& points) const {
+  if (points_ask_keys_alone) return keys_rate;
   // A point passes a layer whose prefix it shares with a key, or by chance.
   const double reached = points.AtLeast(layers.outer_bits());
   double rate = reached;
   if (layers.inner.bits > 0) {
     const double certain = points.AtLeast(layers.inner.bits);
-    rate = certain + (reached - certain) * rated.second_rate;
+    rate = certain + (reached - certain) * second_rate;
   }
   if (layers.first_bits > 0) {
-    rate += (1 - reached) * rated.first_rate * rated.second_rate;
+    rate += (1 - reached) * first_rate * second_rate;
   }
-  return rated.keys_rate * rate;
+  return keys_rate * rate;
 }
 
 // ---- Design rates ----
@@ -158,7 +136,7 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
     sum.weights = points.total() / static_cast<double>(step);
     sum.rates = sum.weights * (rated.layers.inner.stride > 0
                                    ? sums[kPointsSum].Mean()
-                                   : ProbabilityOfPoints(points, rated));
+                                   : rated.ProbabilityOfPoints(points));
     sums[kPromisedSum].Add(sum);
   }
   RateSum of_kinds;
@@ -216,8 +194,7 @@ DesignRates CpfprModel::Average(const ProteusDesign& design,
   const RatedDesign rated(design, plans, statistics_);
   RateSums sums;
   const auto add = [&](const LocatedQuery& query, RateSum* sum) {
-    sum->rates += query.weight * ProbabilityOf(query, rated);
-    sum->weights += query.weight;
+    sum->Add({query.weight * rated.ProbabilityOf(query), query.weight});
   };
   for (size_t i = 0; i < num_before_points_; i += step) {
     add(queries_[i], &sums[SumOf(queries_[i])]);

@@ -67,41 +67,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Run rates ----
-
-// What a set of a known false positive rate p answers to prefixes that are not
-// in it: at least one of n is a false positive with the probability
-// 1 - (1 - p)^n, as in equations 1 and 5 of the Proteus paper.
-//
-// In a series (design.h), a *run* of prefixes, each of which begins with the
-// one before it, passes only if all of them do: with the probability p^m for m
-// lengths, which then takes the place of p.
-
-class RunRates {
- public:
-  // `most` is the number of lengths that any run has, at least one.
-  RunRates(double rate, size_t most);
-
-  // The probability that at least one of `runs` runs of absent prefixes, each
-  // of this number of lengths, is contained as a whole.
-  double AnyRunOf(uint32_t lengths, uint64_t runs) const;
-  // AnyRunOf for TestedPrefixes: if `lengths` is 0, the answer is certain, and
-  // `tested` is its probability, 0 or 1.
-  double RateOf(uint32_t lengths, uint64_t tested) const {
-    return lengths == 0 ? static_cast<double>(tested)
-                        : AnyRunOf(lengths, tested);
-  }
-
-  // Longer runs count as one of this number of lengths, whose probability is
-  // next to nothing unless the set is useless.
-  static constexpr size_t kLengths = 32;
-
- private:
-  const size_t num_lengths_;
-  double all_of_[kLengths];
-  double log_not_[kLengths];  // std::log1p(-all_of_[i])
-};
-
 // ---- Query probability ----
 
 // The probability that a design takes an empty query for one that is not: the
@@ -115,11 +80,35 @@ class RunRates {
 //
 // A query that would test more than kMaxPrefixProbes prefixes is a false
 // positive.
+//
+// In a series (design.h), a *run* of prefixes, each of which begins with the
+// one before it, passes only if all of them do: with the probability p^m for m
+// lengths, which then takes the place of p.
 
 // A design whose sets have known rates. What it is made of must outlive it.
 struct RatedDesign {
   RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
               const KeyStatistics& statistics);
+
+  double ProbabilityOf(const LocatedQuery& query) const;
+  // Equation 4.
+  // REQUIRES: the design has an outer set
+  double ProbabilityOfTwoSets(const LocatedQuery& query) const;
+  // Equations 1 and 5, for a query that tests these prefixes.
+  double ProbabilityOf(const TestedPrefixes& tested) const {
+    return tested.lengths == 0 ? static_cast<double>(tested.prefixes)
+                               : AnyRunOf(tested.lengths, tested.prefixes);
+  }
+  // The average over point queries, from what they share with keys.
+  // REQUIRES: the design is no series
+  double ProbabilityOfPoints(const SharedShares& points) const;
+  // The probability that at least one of `runs` runs of absent prefixes, each
+  // of this number of lengths, passes the last set.
+  double AnyRunOf(uint32_t lengths, uint64_t runs) const;
+
+  // Longer runs count as one of this number of lengths, whose probability is
+  // next to nothing unless the set is useless.
+  static constexpr size_t kLengths = 32;
 
   const PrefixLayers layers;
   const ByteAlphabets& alphabets;  // that its filter knows
@@ -127,20 +116,11 @@ struct RatedDesign {
   const double keys_rate;    // of the set of whole keys; 1 for none
   const double first_rate;   // p1, of an outer set
   const double second_rate;  // p2, or p
-  const RunRates second;     // what p2 makes of several prefixes
+  // The powers of that, and what std::log1p makes of them.
+  const size_t num_lengths;
+  double all_of[kLengths];
+  double log_not[kLengths];
 };
-
-double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated);
-
-// Equation 4.
-// REQUIRES: the design has an outer set
-double ProbabilityOfTwoSets(const LocatedQuery& query,
-                            const RatedDesign& rated);
-
-// The average over point queries, from what they share with keys.
-// REQUIRES: the design is no series
-double ProbabilityOfPoints(const SharedShares& points,
-                           const RatedDesign& rated);
 
 // ---- Design rates ----
 

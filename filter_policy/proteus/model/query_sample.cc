@@ -210,7 +210,7 @@ class GroupFinder {
            uint32_t sum, double weight) {
     QueryGroup group;
     group.lengths = static_cast<uint32_t>(
-        std::min<size_t>(tested.lengths, RunRates::kLengths));
+        std::min<size_t>(tested.lengths, RatedDesign::kLengths));
     group.tested =
         static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes));
     group.sum = sum;
@@ -243,7 +243,7 @@ class GroupFinder {
   std::vector<QueryGroup> groups_;
   // The indexes of the groups that test one prefix or none, which most queries
   // do, by all that tells them apart; and those of the others.
-  uint32_t usual_[RunRates::kLengths + 1][2][kNumSums][2];
+  uint32_t usual_[RatedDesign::kLengths + 1][2][kNumSums][2];
   std::unordered_map<uint64_t, size_t> others_;
 };
 
@@ -291,14 +291,12 @@ double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
   if (bits <= any.bounds_shared) {
     // One prefix of each length is tested.
     rates = alike.weight * rated.second_rate;
-    if (any.shared() < rated.layers.first_bits) {
-      rates *= rated.first_rate;
-    }
-    return rates;
+    return any.shared() < rated.layers.first_bits ? rates * rated.first_rate
+                                                  : rates;
   }
   for (size_t i = alike.begin; i < alike.end; i++) {
     const LocatedQuery& query = sample.queries[i];
-    rates += query.weight * ProbabilityOfTwoSets(query, rated);
+    rates += query.weight * rated.ProbabilityOfTwoSets(query);
   }
   return rates;
 }
@@ -311,13 +309,13 @@ DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
   const RatedDesign rated(design, plans, model.statistics());
   RateSums sums;
   for (const QueryGroup& group : groups.groups) {
-    double probability = rated.second.RateOf(group.lengths, group.tested);
+    double probability =
+        rated.ProbabilityOf(TestedPrefixes{group.lengths, group.tested});
     if (group.is_point) {
       probability =
           rated.keys_rate * (rated.points_ask_keys_alone ? 1 : probability);
     }
-    sums[group.sum].rates += group.weight * probability;
-    sums[group.sum].weights += group.weight;
+    sums[group.sum].Add({group.weight * probability, group.weight});
   }
   return RatesFrom(sums, model.points(), groups.step, rated);
 }
@@ -333,8 +331,7 @@ DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
   for (size_t i = 0; i < sample.num_before_points; i++) {
     const QueryClass& alike = sample.classes[i];
     const double rates = RatesOfClass(sample, alike, rated);
-    sums[alike.sum].rates += rates;
-    sums[alike.sum].weights += alike.weight;
+    sums[alike.sum].Add({rates, alike.weight});
     found += rates;
     if (found > most_weight) return {found / total, 0, 0};
   }
