@@ -2,12 +2,10 @@
 
 #include "filter_policy/proteus/key_store.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/uniform_trie.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

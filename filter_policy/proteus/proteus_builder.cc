@@ -2,11 +2,8 @@
 
 #include "filter_policy/proteus/proteus_builder.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "filter_policy/filter_block.h"
-#include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/search/design_judge.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -2,9 +2,7 @@
 
 #include "filter_policy/proteus/model/located_queries.h"
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 #include "filter_policy/range_filter.h"
 

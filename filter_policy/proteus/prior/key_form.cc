@@ -2,9 +2,6 @@
 
 #include "filter_policy/proteus/prior/key_form.h"
 
-#include <algorithm>
-#include <cstdint>
-
 #include "filter_policy/proteus/byte_alphabets.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

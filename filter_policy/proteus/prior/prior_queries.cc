@@ -2,7 +2,6 @@
 
 #include "filter_policy/proteus/prior/prior_queries.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "filter_policy/range_filter.h"

@@ -131,6 +131,8 @@ class DesignJudge {
   double Penalty(double promised_rate, uint64_t bytes) const;
 
   KeyStatistics::TrieSize SizeOfTrie(uint32_t bits, uint64_t bytes) const;
+  // The depths of tries that fit into `bytes`, and 0.
+  std::vector<uint32_t> TrieLengths(uint64_t bytes) const;
   // Every `step`-th query, kept for all designs.
   const QuerySample& SampleOf(size_t step) const;
   // Every how many-th query is taken so that at least `num_queries` are, beside
@@ -144,8 +146,6 @@ class DesignJudge {
     return PlanLayers(candidate.design, statistics_, bytes,
                       candidate.trie_bytes);
   }
-  bool IsUseful(const ProteusDesign& design, const LayerPlans& plans) const;
-  double BuildNanos(const ProteusDesign& design, const LayerPlans& plans) const;
   // The groups of the model's queries for the lengths of a design, kept for
   // other designs of these lengths.
   const QueryGroups& GroupsOf(const ProteusDesign& design, size_t step) const;
@@ -167,15 +167,7 @@ class DesignJudge {
   mutable Known known_;
 };
 
-// ---- Lengths ----
-
-// The lengths of prefixes that a search tries.
-
-// At most `most` lengths, evenly spread from `first` to `last`.
+// At most `most` lengths of prefixes, evenly spread from `first` to `last`.
 std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last, size_t most);
-
-// The depths of tries that fit into `bytes`, and 0.
-std::vector<uint32_t> TrieLengths(const KeyStatistics& statistics,
-                                  const DesignJudge& judge, uint64_t bytes);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,17 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "filter_policy/proteus/search/design_judge.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
-
-namespace {
-
-// Shares of the memory that a key set beside a series gets.
-constexpr double kSeriesKeyShares[] = {0, 0.5};
-constexpr size_t kMaxPrefixLengths = 96;
-
-}  // namespace
 
 ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
                                    bool allow_tries) const {
@@ -28,10 +18,10 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
     return found.front().design;
   }
   const std::vector<uint32_t> tries =
-      space == DesignSpace::kProteus && allow_tries
-          ? TrieLengths(statistics_, judge_, bytes)
-          : std::vector<uint32_t>{0};
+      space == DesignSpace::kProteus && allow_tries ? judge_.TrieLengths(bytes)
+                                                    : std::vector<uint32_t>{0};
   const uint32_t max_bits = statistics_.max_bits();
+  constexpr size_t kMaxPrefixLengths = 96;
   const std::vector<uint32_t> lengths =
       SpreadLengths(1, max_bits, kMaxPrefixLengths);
   const bool has_key_sets = space == DesignSpace::kProteus && allow_key_sets_;
@@ -55,11 +45,8 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
   }
   if (space == DesignSpace::kProteus &&
       statistics_.longest_key() != statistics_.shortest_key()) {
-    for (double key_share : kSeriesKeyShares) {
-      if (key_share == 0 || allow_key_sets_) {
-        SearchSeries(bytes, key_share, &found);
-      }
-    }
+    SearchSeries(bytes, /*key_share=*/0, &found);
+    if (allow_key_sets_) SearchSeries(bytes, /*key_share=*/0.5, &found);
   }
   if (statistics_.longest_key() > max_bits / 8) AddWholeKeys(bytes, &found);
   // Proteus may also be 2PBF if nothing else is good.
@@ -130,13 +117,6 @@ void DesignSearch::Race(uint64_t bytes,
 // Designs with a set of whole keys: one that points ask first
 // (DesignSearch::SearchKeySets), or alone (DesignSearch::ChooseBesideKeys).
 
-namespace {
-
-// Queries that SearchKeySets looks at.
-constexpr size_t kKeySetQueries = 512;
-
-}  // namespace
-
 // Gives the designs found so far a set of whole keys, in a part of the memory
 // of their sets, and tries such a set alone.
 void DesignSearch::SearchKeySets(uint64_t bytes,
@@ -164,19 +144,12 @@ void DesignSearch::AddKeySets(const std::vector<DesignCandidate>& designs,
       design[0].share = share *
                         static_cast<double>(bytes - candidate.trie_bytes) /
                         static_cast<double>(bytes);
+      constexpr size_t kKeySetQueries = 512;
       judge_.Evaluate(bytes, kKeySetQueries, &candidate);
       found->push_back(candidate);
     }
   }
 }
-
-namespace {
-
-// The most bytes that the set of whole keys that points ask alone may take in a
-// filter of `bytes` bytes.
-uint64_t MostForKeys(uint64_t bytes) { return bytes - bytes / 4; }
-
-}  // namespace
 
 DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
                                          DesignSpace space, uint64_t key_bytes,
@@ -203,6 +176,8 @@ DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
 ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
                                              bool allow_tries) const {
   constexpr double kOfPromise[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2};
+  // The most that the set of whole keys may take.
+  const uint64_t most_for_keys = bytes - bytes / 4;
   const CpfprModel ranges = model_.Ranges();
   std::vector<DesignCandidate> found;
   for (AmqKind kind : kinds_) {
@@ -211,7 +186,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
     search.allow_two_sets_ = false;
     const uint64_t promised =
         LeastBytes(kind, statistics_.num_keys(),
-                   judge_.PromisedRate(promising_), MostForKeys(bytes));
+                   judge_.PromisedRate(promising_), most_for_keys);
     found.push_back(BesideKeys(search, space, promised, bytes, allow_tries));
     if (model_.num_samples() == 0) continue;
     const DesignCandidate first = found.back();
@@ -220,8 +195,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
     for (double of_promise : kOfPromise) {
       const auto key_bytes =
           static_cast<uint64_t>(of_promise * static_cast<double>(promised));
-      if (key_bytes > MostForKeys(bytes) ||
-          first.trie_bytes + key_bytes > bytes) {
+      if (key_bytes > most_for_keys || first.trie_bytes + key_bytes > bytes) {
         continue;
       }
       DesignCandidate next = first;
@@ -246,15 +220,6 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
 }
 
 // ---- Search series ----
-
-// DesignSearch::SearchSeries: series of prefixes.
-
-namespace {
-
-// Queries that the second round looks at.
-constexpr size_t kSeriesQueries = 512;
-
-}  // namespace
 
 // Series of prefixes for keys of different lengths, in whole bytes.
 void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
@@ -286,6 +251,8 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
     }
   }
   KeepBest(kSeriesStarts, demand_, &series);
+  // Queries that the second round looks at.
+  constexpr size_t kSeriesQueries = 512;
   for (DesignCandidate& candidate : series) {
     judge_.Evaluate(bytes, kSeriesQueries, &candidate);
   }
