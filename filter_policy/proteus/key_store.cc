@@ -54,8 +54,6 @@ void KeyStore::AddChunk(size_t key_size) {
   chunks_.back().bytes.Reserve(expected + expected / 16);
 }
 
-// ---- Key statistics ----
-
 namespace {
 
 // The number of keys from which the alphabets are taken, roughly.
@@ -194,6 +192,17 @@ void Accumulate(std::vector<uint64_t>* counts) {
   std::partial_sum(counts->begin(), counts->end(), counts->begin());
 }
 
+// The average number of levels that a query for a random prefix looks at: the
+// levels that are not full, as far down as there are nodes.
+double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
+  double visited = 1;
+  for (size_t i = 1; i < levels.size(); i++) {
+    const double all = std::ldexp(1.0, static_cast<int>(8 * i - lead));
+    visited = levels[i].nodes == all ? 1 : visited + levels[i].nodes / all;
+  }
+  return visited;
+}
+
 }  // namespace
 
 KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
@@ -307,21 +316,6 @@ std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
   }
   return levels;
 }
-
-namespace {
-
-// The average number of levels that a query for a random prefix looks at: the
-// levels that are not full, as far down as there are nodes.
-double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
-  double visited = 1;
-  for (size_t i = 1; i < levels.size(); i++) {
-    const double all = std::ldexp(1.0, static_cast<int>(8 * i - lead));
-    visited = levels[i].nodes == all ? 1 : visited + levels[i].nodes / all;
-  }
-  return visited;
-}
-
-}  // namespace
 
 KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits,
                                                   uint64_t max_bytes) const {

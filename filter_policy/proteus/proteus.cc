@@ -9,8 +9,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Design ----
-
 void ProteusDesign::AddKeys(double share) {
   std::copy_backward(begin(), end(), end() + 1);
   size_++;
@@ -95,14 +93,8 @@ FilterReport ProteusDesign::ReportOf(FilterReport report) const {
   return report;
 }
 
-// ---- Header ----
-
-namespace {
-
 // Added to the kind of a layer that points do not ask.
 constexpr uint32_t kNotByPoints = 8;
-
-}  // namespace
 
 std::string ProteusHeader::Encode() const {
   std::string out;
@@ -152,8 +144,6 @@ FilterReport Proteus::Report() const {
   if (has_trie_) report.design += " (" + trie_.fst().Describe() + ")";
   return report;
 }
-
-// ---- Open ----
 
 Status Proteus::Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
@@ -248,8 +238,6 @@ Status Proteus::JoinSecondUnit(const PartContents& part) {
   }
   return s;
 }
-
-// ---- Points ----
 
 // Returns true if the set may hold all prefixes of the series up to that of
 // `bits` bits.

@@ -176,6 +176,32 @@ Status Parse(const Variant& variant, const std::string& spec,
   return s;
 }
 
+using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
+
+// The rule of filter_budget.h for a file.
+BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
+                               const FilterBuildingContext& context,
+                               double bits_per_key) {
+  NewFile file;
+  file.level = context.level_at_creation;
+  file.is_bottommost = context.is_bottommost;
+  return [file, filters = std::move(filters), bits_per_key,
+          tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
+          bits = 0.0](uint64_t keys, bool more_follow,
+                      const Slice& /*smallest*/,
+                      const Slice& /*largest*/) mutable {
+    // Looking at the tree takes time. Groups look again only when the keys have
+    // become twice as many.
+    if (bits == 0 || keys >= 2 * file.keys) {
+      const std::vector<FileFilter> others = filters->FiltersOf(tree);
+      file.keys =
+          more_follow ? std::max(keys, UsualKeys(others, file.level)) : keys;
+      bits = BitsOfFile(others, file, bits_per_key);
+    }
+    return bits;
+  };
+}
+
 }  // namespace
 
 PolicyType ProteusPolicyType(DesignSpace space) {
@@ -305,36 +331,6 @@ Status ProteusFilterPolicy::ParseOption(const ConfigOptions& config,
   }
   return s;
 }
-
-namespace {
-
-using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
-
-// The rule of filter_budget.h for a file.
-BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
-                               const FilterBuildingContext& context,
-                               double bits_per_key) {
-  NewFile file;
-  file.level = context.level_at_creation;
-  file.is_bottommost = context.is_bottommost;
-  return [file, filters = std::move(filters), bits_per_key,
-          tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
-          bits = 0.0](uint64_t keys, bool more_follow,
-                      const Slice& /*smallest*/,
-                      const Slice& /*largest*/) mutable {
-    // Looking at the tree takes time. Groups look again only when the keys have
-    // become twice as many.
-    if (bits == 0 || keys >= 2 * file.keys) {
-      const std::vector<FileFilter> others = filters->FiltersOf(tree);
-      file.keys =
-          more_follow ? std::max(keys, UsualKeys(others, file.level)) : keys;
-      bits = BitsOfFile(others, file, bits_per_key);
-    }
-    return bits;
-  };
-}
-
-}  // namespace
 
 uint64_t ProteusFilterPolicy::PriceFor(uint64_t price) const {
   // Values that are not allowed leave the price alone.

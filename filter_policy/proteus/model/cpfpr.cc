@@ -7,8 +7,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Query probability ----
-
 namespace {
 
 // The probability that the first set lets at most `most` of `count` regions
@@ -126,8 +124,6 @@ double RatedDesign::ProbabilityOfPoints(const SharedShares& points) const {
   return keys_rate * rate;
 }
 
-// ---- Design rates ----
-
 DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
                       const RatedDesign& rated) {
   if (points.total() > 0) {
@@ -154,8 +150,6 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
   return {all.Mean(), sums[kPromisedSum].Mean(),
           of_kinds.weights > 0 ? std::sqrt(squares / of_kinds.weights) : 0};
 }
-
-// ---- Cpfpr ----
 
 CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
                        const std::vector<SampleQuery>& samples,

@@ -79,11 +79,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 //   Proteus  equation 5
 //
 // A query that would test more than kMaxPrefixProbes prefixes is a false
-// positive.
-//
-// In a series (design.h), a *run* of prefixes, each of which begins with the
-// one before it, passes only if all of them do: with the probability p^m for m
-// lengths, which then takes the place of p.
+// positive. In a series (design.h), a *run* of prefixes, each of which begins
+// with the one before it, passes only if all of them do: with the probability
+// p^m for m lengths, which then takes the place of p.
 
 // A design whose sets have known rates. What it is made of must outlive it.
 struct RatedDesign {
@@ -132,7 +130,6 @@ struct RatedDesign {
 // probabilities are summed up apart, and the sums are then put together. The
 // promised points come last: unless the design is a series, what they share
 // with keys says all of them, and none of them is looked at.
-
 struct DesignRates {
   double all = 0;
   double promised = 0;  // of the promised queries
@@ -168,8 +165,6 @@ inline size_t SumOf(const LocatedQuery& query) {
 // `step`-th one counts in its sum if the design is a series.
 DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
                       const RatedDesign& rated);
-
-// ---- Cpfpr ----
 
 class CpfprModel {
  public:

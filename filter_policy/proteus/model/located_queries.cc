@@ -20,6 +20,24 @@ bool MakeInclusive(std::string* hi, size_t bytes) {
   return true;
 }
 
+struct SortedSample {
+  uint64_t word;  // of its lower bound, which mostly decides the order
+  const SampleQuery* sample;
+};
+
+// Finds the first key at or above `target` from `*index` on, which advances.
+void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
+  size_t begin = *index;
+  size_t step = 1;
+  size_t end = begin;
+  while (end < keys.size() && keys[end].compare(target) < 0) {
+    begin = end + 1;
+    end += step;
+    step *= 2;
+  }
+  *index = keys.LowerBound(target, begin, std::min(end, keys.size()));
+}
+
 }  // namespace
 
 bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
@@ -53,31 +71,13 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   return true;
 }
 
-// ---- Located samples ----
-
-namespace {
-
-struct SortedSample {
-  uint64_t word;  // of its lower bound, which mostly decides the order
-  const SampleQuery* sample;
-};
-
-// Finds the first key at or above `target` from `*index` on, which advances.
-void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
-  size_t begin = *index;
-  size_t step = 1;
-  size_t end = begin;
-  while (end < keys.size() && keys[end].compare(target) < 0) {
-    begin = end + 1;
-    end += step;
-    step *= 2;
-  }
-  *index = keys.LowerBound(target, begin, std::min(end, keys.size()));
-}
-
-// The samples for which a file of these keys would be asked, in order.
-std::vector<SortedSample> SortThoseWithin(
-    const KeyStore& keys, const std::vector<SampleQuery>& samples) {
+std::vector<LocatedQuery> LocateSamples(const KeyStore& keys,
+                                        const KeyStatistics& statistics,
+                                        const std::vector<SampleQuery>& samples,
+                                        bool prefixes_only, double weight) {
+  std::vector<LocatedQuery> located;
+  if (keys.size() == 0) return located;
+  // The samples for which the file would be asked, in order.
   const Slice smallest = keys[0];
   const Slice largest = keys[keys.size() - 1];
   std::vector<SortedSample> sorted;
@@ -94,18 +94,6 @@ std::vector<SortedSample> SortThoseWithin(
                          ? a.word < b.word
                          : Slice(a.sample->lo).compare(b.sample->lo) < 0;
             });
-  return sorted;
-}
-
-}  // namespace
-
-std::vector<LocatedQuery> LocateSamples(const KeyStore& keys,
-                                        const KeyStatistics& statistics,
-                                        const std::vector<SampleQuery>& samples,
-                                        bool prefixes_only, double weight) {
-  std::vector<LocatedQuery> located;
-  if (keys.size() == 0) return located;
-  const std::vector<SortedSample> sorted = SortThoseWithin(keys, samples);
   located.reserve(sorted.size());
   size_t index = 0;
   SampleQuery scan;

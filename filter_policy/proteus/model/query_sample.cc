@@ -166,40 +166,6 @@ void AddClasses(const CpfprModel& model, size_t begin, size_t end,
   classifier.MoveTo(sample);
 }
 
-}  // namespace
-
-QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
-  const std::vector<LocatedQuery>& all = model.queries();
-  QuerySample sample;
-  sample.step = step;
-  AddClasses(model, 0, model.num_before_points(), /*are_points=*/false,
-             &sample);
-  sample.num_before_points = sample.classes.size();
-  AddClasses(model, model.num_before_points(), all.size(), /*are_points=*/true,
-             &sample);
-  for (size_t i = 0; i < sample.num_before_points; i++) {
-    const QueryClass& alike = sample.classes[i];
-    const uint32_t shared = sample.queries[alike.begin].shared();
-    sample.shared.Add(shared, alike.weight);
-    if (alike.sum == kPromisedSum) {
-      sample.promised_shared.Add(shared, alike.weight);
-    }
-  }
-  // All points count, whatever the step.
-  for (size_t i = model.num_before_points(); i < all.size(); i++) {
-    const double weight = all[i].weight / static_cast<double>(step);
-    sample.shared.Add(all[i].shared(), weight);
-    sample.promised_shared.Add(all[i].shared(), weight);
-  }
-  sample.shared.Sort();
-  sample.promised_shared.Sort();
-  return sample;
-}
-
-// ---- Query groups ----
-
-namespace {
-
 // Adds up the weights of groups.
 class GroupFinder {
  public:
@@ -247,7 +213,55 @@ class GroupFinder {
   std::unordered_map<uint64_t, size_t> others_;
 };
 
+// The rates of the queries of a class, by weight, in a design of two sets.
+double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
+                    const RatedDesign& rated) {
+  const LocatedQuery& any = sample.queries[alike.begin];
+  const uint32_t bits = rated.layers.inner.bits;
+  if (any.shared() >= bits) return alike.weight;
+  double rates = 0;
+  if (bits <= any.bounds_shared) {
+    // One prefix of each length is tested.
+    rates = alike.weight * rated.second_rate;
+    return any.shared() < rated.layers.first_bits ? rates * rated.first_rate
+                                                  : rates;
+  }
+  for (size_t i = alike.begin; i < alike.end; i++) {
+    const LocatedQuery& query = sample.queries[i];
+    rates += query.weight * rated.ProbabilityOfTwoSets(query);
+  }
+  return rates;
+}
+
 }  // namespace
+
+QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
+  const std::vector<LocatedQuery>& all = model.queries();
+  QuerySample sample;
+  sample.step = step;
+  AddClasses(model, 0, model.num_before_points(), /*are_points=*/false,
+             &sample);
+  sample.num_before_points = sample.classes.size();
+  AddClasses(model, model.num_before_points(), all.size(), /*are_points=*/true,
+             &sample);
+  for (size_t i = 0; i < sample.num_before_points; i++) {
+    const QueryClass& alike = sample.classes[i];
+    const uint32_t shared = sample.queries[alike.begin].shared();
+    sample.shared.Add(shared, alike.weight);
+    if (alike.sum == kPromisedSum) {
+      sample.promised_shared.Add(shared, alike.weight);
+    }
+  }
+  // All points count, whatever the step.
+  for (size_t i = model.num_before_points(); i < all.size(); i++) {
+    const double weight = all[i].weight / static_cast<double>(step);
+    sample.shared.Add(all[i].shared(), weight);
+    sample.promised_shared.Add(all[i].shared(), weight);
+  }
+  sample.shared.Sort();
+  sample.promised_shared.Sort();
+  return sample;
+}
 
 QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
                             const ProteusDesign& design) {
@@ -276,32 +290,6 @@ QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
   found.groups = finder.TakeGroups();
   return found;
 }
-
-// ---- Sample rates ----
-
-namespace {
-
-// The rates of the queries of a class, by weight, in a design of two sets.
-double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
-                    const RatedDesign& rated) {
-  const LocatedQuery& any = sample.queries[alike.begin];
-  const uint32_t bits = rated.layers.inner.bits;
-  if (any.shared() >= bits) return alike.weight;
-  double rates = 0;
-  if (bits <= any.bounds_shared) {
-    // One prefix of each length is tested.
-    rates = alike.weight * rated.second_rate;
-    return any.shared() < rated.layers.first_bits ? rates * rated.first_rate
-                                                  : rates;
-  }
-  for (size_t i = alike.begin; i < alike.end; i++) {
-    const LocatedQuery& query = sample.queries[i];
-    rates += query.weight * rated.ProbabilityOfTwoSets(query);
-  }
-  return rates;
-}
-
-}  // namespace
 
 DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
                           const ProteusDesign& design,

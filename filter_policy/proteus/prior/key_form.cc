@@ -19,30 +19,6 @@ std::vector<std::string> SampledKeys(const KeyStore& keys) {
   return sampled;
 }
 
-}  // namespace
-
-// ---- Characters ----
-
-std::string AlphabetOf(std::string_view characters) {
-  for (std::string_view alphabet : kUsualAlphabets) {
-    if (characters.find_first_not_of(alphabet) == std::string_view::npos) {
-      return std::string(alphabet);
-    }
-  }
-  const auto [first, last] = std::minmax_element(
-      characters.begin(), characters.end(), std::char_traits<char>::lt);
-  std::string all;
-  for (int c = static_cast<uint8_t>(*first); c <= static_cast<uint8_t>(*last);
-       c++) {
-    all.push_back(static_cast<char>(c));
-  }
-  return all;
-}
-
-// ---- Key form ----
-
-namespace {
-
 // The digits of the number, such as a time, in which byte `place` lies. Single
 // separators may part them, as in 2026-01-01T12:34.
 size_t DigitsAround(const std::string& key, size_t place) {
@@ -75,6 +51,22 @@ bool PartInNumbers(const KeyStore& keys) {
 }
 
 }  // namespace
+
+std::string AlphabetOf(std::string_view characters) {
+  for (std::string_view alphabet : kUsualAlphabets) {
+    if (characters.find_first_not_of(alphabet) == std::string_view::npos) {
+      return std::string(alphabet);
+    }
+  }
+  const auto [first, last] = std::minmax_element(
+      characters.begin(), characters.end(), std::char_traits<char>::lt);
+  std::string all;
+  for (int c = static_cast<uint8_t>(*first); c <= static_cast<uint8_t>(*last);
+       c++) {
+    all.push_back(static_cast<char>(c));
+  }
+  return all;
+}
 
 KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics,
                   bool has_fields) {

@@ -23,11 +23,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // and are spread evenly over it.
 constexpr size_t kMaxSampledKeys = 64;
 
-// ---- Characters ----
-
-// The characters of printed keys, and the alphabets of digits and letters that
-// parts of keys are written in.
-
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 inline bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -40,8 +35,6 @@ inline bool IsSeparator(char c) {
 // The first of kUsualAlphabets that has all of `characters`, or else all bytes
 // from the lowest to the highest of them. `characters` may not be empty.
 std::string AlphabetOf(std::string_view characters);
-
-// ---- Key form ----
 
 enum class KeyForm {
   kNumber,  // keys of one length, up to 8 bytes

@@ -9,22 +9,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Prior source ----
-
-PriorSource::PriorSource(const KeyStore& its_keys,
-                         const KeyStatistics& its_statistics,
-                         bool asks_prefixes_only)
-    : keys(its_keys),
-      statistics(its_statistics),
-      prefixes_only(asks_prefixes_only),
-      field_ends(FieldEndsOf(statistics)),
-      form(KeyFormOf(keys, statistics, !field_ends.empty())),
-      alphabets(IsPrinted(form) &&
-                        statistics.shortest_key() == statistics.longest_key()
-                    ? CharactersOf(keys)
-                    : std::vector<std::string>()),
-      random(keys.size()) {}
-
 namespace {
 
 // The functions below locate a query among the keys. They return false if it is
@@ -84,25 +68,9 @@ bool LocateUpToNext(const Slice& lo, bool hi_inclusive,
   return Locate(lo, hi, hi_inclusive, source, query, replaced);
 }
 
-}  // namespace
-
-// ---- Key steps ----
-
 // Steps from a key to a later one, in the units that keys of its form count
 // in: binary numbers of 8 bytes, or printed digits. The functions return false
 // if there is no such key.
-
-uint32_t SharedWithNeighbors(const KeyStore& keys, size_t index) {
-  const Slice key = keys[index];
-  uint32_t shared = 0;
-  if (index > 0) shared = SharedBits(keys[index - 1], key);
-  if (index + 1 < keys.size()) {
-    shared = std::max(shared, SharedBits(key, keys[index + 1]));
-  }
-  return std::min(shared, static_cast<uint32_t>(8 * key.size()));
-}
-
-namespace {
 
 // Windows of records and in print are at least 2^-kWindowBits as long as the
 // distance of the keys: 30 s if that is a year. What resolves these resolves
@@ -205,12 +173,6 @@ bool Follow(size_t index, PriorSource* source, std::string* key) {
   return Advance(last - std::min(last, bits - 1), &random, key);
 }
 
-}  // namespace
-
-// ---- Prior queries ----
-
-namespace {
-
 // The ranges of short queries are less than 2^kLengthBits long.
 constexpr uint32_t kLengthBits = 5;
 
@@ -273,6 +235,30 @@ bool GoAsFarAsNeighbors(size_t index, PriorSource* source, std::string* key) {
 }
 
 }  // namespace
+
+PriorSource::PriorSource(const KeyStore& its_keys,
+                         const KeyStatistics& its_statistics,
+                         bool asks_prefixes_only)
+    : keys(its_keys),
+      statistics(its_statistics),
+      prefixes_only(asks_prefixes_only),
+      field_ends(FieldEndsOf(statistics)),
+      form(KeyFormOf(keys, statistics, !field_ends.empty())),
+      alphabets(IsPrinted(form) &&
+                        statistics.shortest_key() == statistics.longest_key()
+                    ? CharactersOf(keys)
+                    : std::vector<std::string>()),
+      random(keys.size()) {}
+
+uint32_t SharedWithNeighbors(const KeyStore& keys, size_t index) {
+  const Slice key = keys[index];
+  uint32_t shared = 0;
+  if (index > 0) shared = SharedBits(keys[index - 1], key);
+  if (index + 1 < keys.size()) {
+    shared = std::max(shared, SharedBits(key, keys[index + 1]));
+  }
+  return std::min(shared, static_cast<uint32_t>(8 * key.size()));
+}
 
 bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query) {
   if (!LocatePoint(source->keys[index], *source, query, index)) return false;

@@ -16,10 +16,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Prior random ----
-
 // The random numbers of a prior, which are the same ones for equal keys.
-
 class PriorRandom {
  public:
   explicit PriorRandom(uint64_t seed) : random_(seed) {}
@@ -44,11 +41,8 @@ class PriorRandom {
   std::mt19937_64 random_;
 };
 
-// ---- Prior source ----
-
 // What the queries of a prior are made from: the keys of a file, what they
 // look like, and random numbers.
-
 struct PriorSource {
   // REQUIRES: there are keys. These and their statistics must outlive the
   // source.
@@ -69,8 +63,6 @@ struct PriorSource {
 
 // The number of bits that a key shares with the nearer of its neighbors.
 uint32_t SharedWithNeighbors(const KeyStore& keys, size_t index);
-
-// ---- Prior queries ----
 
 // Makes a query from a key of the file, of that index, and locates it. False if
 // this key gives none.

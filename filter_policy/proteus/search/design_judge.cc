@@ -10,8 +10,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Candidates ----
-
 namespace {
 
 // Among equal candidates, one with longer prefixes is better: it resolves more
@@ -80,8 +78,6 @@ double BloomRate(uint64_t bytes, uint64_t num_keys) {
       bits, FastLocalBloomImpl::ChooseNumProbes(static_cast<int>(1000 * bits)),
       512);
 }
-
-// ---- Design judge ----
 
 DesignJudge::DesignJudge(const CpfprModel& model)
     : model_(model), statistics_(model.statistics()) {

@@ -21,10 +21,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Candidates ----
-
-// The designs that a search has found so far, and what they cost.
-
 // The cost of a query in a trie, in nanoseconds, as `filter_micro --costs`
 // measures it. The costs of the prefixes tested in a set are in the set's
 // AmqType.
@@ -90,8 +86,6 @@ class LeastCosts {
 
 // The rate of RocksDB's Bloom filter of `bytes` bytes.
 double BloomRate(uint64_t bytes, uint64_t num_keys);
-
-// ---- Design judge ----
 
 // The queries that the last race looks at, in its first round.
 constexpr size_t kRaceQueries = 2048;

@@ -112,11 +112,6 @@ void DesignSearch::Race(uint64_t bytes,
   }
 }
 
-// ---- Search key sets ----
-
-// Designs with a set of whole keys: one that points ask first
-// (DesignSearch::SearchKeySets), or alone (DesignSearch::ChooseBesideKeys).
-
 // Gives the designs found so far a set of whole keys, in a part of the memory
 // of their sets, and tries such a set alone.
 void DesignSearch::SearchKeySets(uint64_t bytes,
@@ -218,8 +213,6 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
                     demand_)
       .design;
 }
-
-// ---- Search series ----
 
 // Series of prefixes for keys of different lengths, in whole bytes.
 void DesignSearch::SearchSeries(uint64_t bytes, double key_share,

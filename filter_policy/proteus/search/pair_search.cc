@@ -207,99 +207,6 @@ void AddBins(const PairCounts::Bin* bins, double total, double rate_of_set,
   }
 }
 
-}  // namespace
-
-// The lengths ascend; a first length of 0 means no trie.
-void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
-                               const std::vector<uint32_t>& lengths,
-                               uint64_t bytes,
-                               std::vector<DesignCandidate>* found,
-                               std::vector<DesignCandidate>* broken) const {
-  const QuerySample& sample =
-      judge_.SampleOf(judge_.StepFor(kFirstRoundQueries));
-  const PairCounts counts(sample, statistics_.alphabets(), first_lengths,
-                          lengths);
-  const double total = sample.shared.total();
-  const double points =
-      model_.points().total() / static_cast<double>(sample.step) / total;
-  const auto shares_of = [&](uint32_t bits) -> Shares {
-    return {sample.shared.AtLeast(bits), sample.promised_shared.AtLeast(bits),
-            model_.points().AtLeast(bits)};
-  };
-  std::vector<Shares> shares;
-  shares.reserve(lengths.size());
-  for (uint32_t bits : lengths) shares.push_back(shares_of(bits));
-  // No design that costs more is among the best.
-  LeastCosts least(2 * kFinalists);
-
-  for (size_t i = 0; i < first_lengths.size(); i++) {
-    const uint32_t first = first_lengths[i];
-    KeyStatistics::TrieSize size;
-    if (first > 0) size = judge_.SizeOfTrie(first, bytes);
-    if (size.bytes > bytes) continue;
-    const Shares reached = shares_of(first);
-    DesignCandidate candidate;
-    candidate.trie_bytes = size.bytes;
-    if (first > 0) {
-      candidate.design.Add(Layer::Trie(first, size.lead));
-      candidate.build_nanos = judge_.BuildNanosOfTrie(candidate.design);
-      candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
-      least.Add(CostOf(candidate, demand_));
-      found->push_back(candidate);
-    }
-    DesignCandidate best_broken;
-    candidate.design.Add(Layer());
-    Layer& second = *(candidate.design.end() - 1);
-    const double nanos_of_trie = candidate.build_nanos;
-    std::vector<Planned> planned(kinds_.size());
-    for (size_t j = 0; j < lengths.size(); j++) {
-      if (lengths[j] <= first) continue;
-      // Queries that share all of the prefix with a key are false positives for
-      // certain, as are those that test too many.
-      const double certain = shares[j].all + counts.TooManyOf(i, j) / total;
-      if (certain > least.Most()) continue;
-      const uint64_t hashes = statistics_.Prefixes(lengths[j]);
-      second.bits = lengths[j];
-      // A promised point tests one prefix.
-      const double one = points * (reached.points - shares[j].points) +
-                         counts.SingleOf(i, j) / total;
-      for (size_t kind = 0; kind < kinds_.size(); kind++) {
-        candidate.design.amq = kinds_[kind];
-        if (planned[kind].hashes != hashes) {
-          planned[kind] = {hashes,
-                           PlanAmq(kinds_[kind], hashes, bytes - size.bytes),
-                           judge_.BuildNanosOfSet(kinds_[kind], hashes)};
-        }
-        const double rate = planned[kind].plan.false_positive_rate;
-        if (rate > kUselessRate) continue;
-        candidate.build_nanos = nanos_of_trie + planned[kind].build_nanos;
-        candidate.fpr = certain + one * rate;
-        if (candidate.fpr > least.Most()) continue;
-        candidate.TestApart(one);
-        AddBins(counts.BinsOf(i, j), total, rate, &candidate);
-        const double shared = shares[j].promised;
-        const double penalty =
-            judge_.Penalty(shared + (reached.promised - shared) * rate, bytes);
-        if (penalty > 0 && candidate.fpr < best_broken.fpr) {
-          best_broken = candidate;
-        }
-        candidate.fpr += penalty;
-        const double cost = CostOf(candidate, demand_);
-        if (cost > least.Most()) continue;
-        least.Add(cost);
-        found->push_back(candidate);
-      }
-    }
-    if (broken != nullptr && best_broken.fpr < 1) {
-      broken->push_back(best_broken);
-    }
-  }
-}
-
-// ---- Search two sets ----
-
-namespace {
-
 // Queries that the steps look at.
 constexpr size_t kTwoSetQueries = 1024;
 
@@ -430,6 +337,93 @@ void DropHopeless(double most, size_t num_queries,
 }
 
 }  // namespace
+
+// The lengths ascend; a first length of 0 means no trie.
+void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
+                               const std::vector<uint32_t>& lengths,
+                               uint64_t bytes,
+                               std::vector<DesignCandidate>* found,
+                               std::vector<DesignCandidate>* broken) const {
+  const QuerySample& sample =
+      judge_.SampleOf(judge_.StepFor(kFirstRoundQueries));
+  const PairCounts counts(sample, statistics_.alphabets(), first_lengths,
+                          lengths);
+  const double total = sample.shared.total();
+  const double points =
+      model_.points().total() / static_cast<double>(sample.step) / total;
+  const auto shares_of = [&](uint32_t bits) -> Shares {
+    return {sample.shared.AtLeast(bits), sample.promised_shared.AtLeast(bits),
+            model_.points().AtLeast(bits)};
+  };
+  std::vector<Shares> shares;
+  shares.reserve(lengths.size());
+  for (uint32_t bits : lengths) shares.push_back(shares_of(bits));
+  // No design that costs more is among the best.
+  LeastCosts least(2 * kFinalists);
+
+  for (size_t i = 0; i < first_lengths.size(); i++) {
+    const uint32_t first = first_lengths[i];
+    KeyStatistics::TrieSize size;
+    if (first > 0) size = judge_.SizeOfTrie(first, bytes);
+    if (size.bytes > bytes) continue;
+    const Shares reached = shares_of(first);
+    DesignCandidate candidate;
+    candidate.trie_bytes = size.bytes;
+    if (first > 0) {
+      candidate.design.Add(Layer::Trie(first, size.lead));
+      candidate.build_nanos = judge_.BuildNanosOfTrie(candidate.design);
+      candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
+      least.Add(CostOf(candidate, demand_));
+      found->push_back(candidate);
+    }
+    DesignCandidate best_broken;
+    candidate.design.Add(Layer());
+    Layer& second = *(candidate.design.end() - 1);
+    const double nanos_of_trie = candidate.build_nanos;
+    std::vector<Planned> planned(kinds_.size());
+    for (size_t j = 0; j < lengths.size(); j++) {
+      if (lengths[j] <= first) continue;
+      // Queries that share all of the prefix with a key are false positives for
+      // certain, as are those that test too many.
+      const double certain = shares[j].all + counts.TooManyOf(i, j) / total;
+      if (certain > least.Most()) continue;
+      const uint64_t hashes = statistics_.Prefixes(lengths[j]);
+      second.bits = lengths[j];
+      // A promised point tests one prefix.
+      const double one = points * (reached.points - shares[j].points) +
+                         counts.SingleOf(i, j) / total;
+      for (size_t kind = 0; kind < kinds_.size(); kind++) {
+        candidate.design.amq = kinds_[kind];
+        if (planned[kind].hashes != hashes) {
+          planned[kind] = {hashes,
+                           PlanAmq(kinds_[kind], hashes, bytes - size.bytes),
+                           judge_.BuildNanosOfSet(kinds_[kind], hashes)};
+        }
+        const double rate = planned[kind].plan.false_positive_rate;
+        if (rate > kUselessRate) continue;
+        candidate.build_nanos = nanos_of_trie + planned[kind].build_nanos;
+        candidate.fpr = certain + one * rate;
+        if (candidate.fpr > least.Most()) continue;
+        candidate.TestApart(one);
+        AddBins(counts.BinsOf(i, j), total, rate, &candidate);
+        const double shared = shares[j].promised;
+        const double penalty =
+            judge_.Penalty(shared + (reached.promised - shared) * rate, bytes);
+        if (penalty > 0 && candidate.fpr < best_broken.fpr) {
+          best_broken = candidate;
+        }
+        candidate.fpr += penalty;
+        const double cost = CostOf(candidate, demand_);
+        if (cost > least.Most()) continue;
+        least.Add(cost);
+        found->push_back(candidate);
+      }
+    }
+    if (broken != nullptr && best_broken.fpr < 1) {
+      broken->push_back(best_broken);
+    }
+  }
+}
 
 // Pairs of lengths on a grid, then steps to better neighbors from those of the
 // best ones that may still become the best of all.
