@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The designs of the last files, which the next file may keep. The search for
-//  a design takes tens of milliseconds. To check a design takes one or two: one
-//  pass over the keys, a part of the samples, and one evaluation by the model.
-//
-//  A design is kept where it is as good as it was promised to be: for keys and
-//  samples that look like those that it was searched for, with the same false
-//  positive rates. What it was searched for counts, and not the last file that
-//  has kept it. So small changes from file to file add up until one file is
-//  searched anew.
-//
-//  A design that is as good as it was need no longer be the best one. So some
-//  files are searched in any case: one file in kMinUses, and fewer each time
-//  that the search finds nothing better, down to one file in kMaxUses.
-//
-//  The parts and segments of a large file are designed in groups
-//  (proteus_builder.h), each of which counts as a file here.
+//  The designs of the last files, which the next file may keep, if its keys and
+//  samples look like those that the design was searched for, and the rates are
+//  as promised. A search takes tens of milliseconds, and a check one or two.
+//  Some files are searched in any case: one in kMinUses, and fewer each time
+//  that the search finds nothing better, down to one in kMaxUses. The groups of
+//  a large file (proteus_builder.h) count as files here.
+//  (docs/internals/proteus.md, "Designs are kept")
 
 #pragma once
 

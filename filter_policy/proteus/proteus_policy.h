@@ -9,8 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/option_types.h"

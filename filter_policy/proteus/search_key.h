@@ -32,7 +32,7 @@ inline void CopyTriePrefix(const Slice& key, const Layer& trie, char* prefix) {
   } else {
     const size_t size = BytesForBits(trie.bits);
     CopyPadded(key, prefix, size);
-    ClearAfter(prefix, size, trie.bits);
+    FillAfter(prefix, size, trie.bits, 0);
   }
 }
 
@@ -169,17 +169,17 @@ class ByteKey {
            WithoutZeros(slice()).size() <= bits / 8 + 1;
   }
   bool NextPrefix(uint32_t bits) {
-    ClearAfter(bytes_.data(), size_, bits);
+    FillAfter(bytes_.data(), size_, bits, 0);
     return Increment(bytes_.data(), bits);
   }
   ByteKey FirstOfPrefix(uint32_t bits) const {
     ByteKey first = *this;
-    ClearAfter(first.bytes_.data(), size_, bits);
+    FillAfter(first.bytes_.data(), size_, bits, 0);
     return first;
   }
   ByteKey LastOfPrefix(uint32_t bits) const {
     ByteKey last = *this;
-    SetAfter(last.bytes_.data(), size_, bits);
+    FillAfter(last.bytes_.data(), size_, bits, 0xff);
     return last;
   }
   bool SharesPrefix(const ByteKey& other, uint32_t bits) const {

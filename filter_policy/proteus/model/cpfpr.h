@@ -56,7 +56,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "filter_policy/proteus/design.h"

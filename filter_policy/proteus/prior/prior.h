@@ -40,7 +40,6 @@
 
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 

@@ -349,8 +349,8 @@ bool MakeFieldScan(size_t index, PriorSource* source, LocatedQuery* query) {
   const uint32_t bits = ends[source->random.Uniform(ends.size())];
   std::string lo = key.ToString();
   std::string hi = lo;
-  ClearAfter(lo.data(), lo.size(), bits);
-  SetAfter(hi.data(), hi.size(), bits);
+  FillAfter(lo.data(), lo.size(), bits, 0);
+  FillAfter(hi.data(), hi.size(), bits, 0xff);
   const bool inclusive = !IsPrinted(source->form);
   if (!inclusive) {
     lo.resize(bits / 8);

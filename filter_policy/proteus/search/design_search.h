@@ -19,23 +19,11 @@
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
-//  Three things make it fast enough for a compaction:
-//
-//  - A pair only costs a query something if the query shares at least l1 and
-//    less than l2 bits with a key; and while both bounds lie below one
-//    l1-prefix, how many l2-prefixes there are does not depend on l1. So a
-//    query is entered where such pairs begin, and taken off after them.
-//  - Equal queries count once, and those that a design tests alike do
-//    (QuerySample). Designs of the same lengths, with other sets, share one
-//    pass over the queries: what a query tests does not depend on the sets.
-//  - Queries that share a whole prefix with a key are false positives for
-//    certain. That bound, and sums over parts of the queries, drop what cannot
-//    be among the best.
-//
-//  A coarse list of pairs with steps to better neighbors, instead of all pairs,
-//  was tried: its designs had 5 % more false positives over 264 workloads, and
-//  took half as long again to find, since algorithm 1 enters a query once for
-//  many pairs.
+//  Three things make it fast enough for a compaction: a query is entered where
+//  the pairs begin to which it is the same (pair_search.cc); equal queries
+//  count once, and those that designs of the same lengths test alike do
+//  (QuerySample); and queries that share a whole prefix with a key are false
+//  positives for certain, which drops what cannot be among the best.
 //
 //  Among designs that are nearly as good as the best one, the time of a query
 //  and the time to build decide too: at the price of a false positive, and for
