@@ -4,26 +4,8 @@
 //  prefixes whose lengths fit the queries. A design (design.h) lists the layers
 //  of a filter; DesignSearch (design_search.h) chooses it.
 //
-//  The payload of a unit of a part (filter_block.h) has what the layers keep,
-//  one layer after the other:
-//
-//    headers of the sets (amq.h), 16 bytes each
-//    trie (uniform_trie.h), and data of the sets
-//    alphabets of the sets of prefixes
-//
-//  A second unit has no trie. Its sets hold the same prefixes, with other
-//  hashes, so that few queries pass the sets of both.
-//
-//  Byte 3 of a set's header is the number of its alphabets (byte_alphabets.h),
-//  which may be zero: those of the last places of its prefixes, a byte each.
-//
-//  The parts have a header in common, of varints: the length of the shortest
-//  key in bytes; the bits that neighbours share (KeyStatistics), or 0 if they
-//  are not known; and for each layer
-//
-//    its kind (Layer::Kind), plus 8 if points do not ask it
-//    its bits, but for whole keys
-//    the lead of a trie, or the stride of a series, in bits
+//  docs/internals/file_format.md has the payload of a unit of a part, and the
+//  header that the parts have in common.
 
 #pragma once
 

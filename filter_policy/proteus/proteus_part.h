@@ -21,7 +21,6 @@ class ProteusPart {
   ProteusPart(const KeyStore& keys, size_t begin, size_t end, uint64_t bytes)
       : keys_(keys), begin_(begin), end_(end), bytes_(bytes) {}
 
-  size_t num_keys() const { return end_ - begin_; }
   uint64_t bytes() const { return bytes_; }
   KeyStatistics Statistics() const {
     return KeyStatistics(keys_, begin_, end_);

@@ -234,39 +234,41 @@ const char* ProteusFilterPolicy::ClassName(DesignSpace space) {
   return VariantOf(space).class_name;
 }
 
-const char* ProteusFilterPolicy::ShortName(DesignSpace space) {
-  return VariantOf(space).short_name;
+const char* ProteusFilterPolicy::NickName() const {
+  return VariantOf(space_).short_name;
 }
 
 Status ProteusFilterPolicy::CheckOptions() const {
   const char* const owner = Name();
-  Status s = BitsRange(owner).Check(options_.bits_per_key);
-  if (s.ok()) s = BudgetRange(owner).Check(options_.filter_budget_bytes);
-  if (s.ok()) s = TypeChoices(owner).Check(options_.prefix_filter_type);
-  if (s.ok()) s = LevelBitsChoices(owner).Check(options_.level_bits);
-  if (s.ok()) s = CostRange(owner).Check(options_.false_positive_cost_micros);
-  if (s.ok()) s = DemandRange(owner).Check(options_.queries_per_key);
-  if (s.ok()) {
-    s = CountRange(owner, kCapacityOption).Check(options_.sample_capacity);
+  for (const Status& s :
+       {BitsRange(owner).Check(options_.bits_per_key),
+        BudgetRange(owner).Check(options_.filter_budget_bytes),
+        TypeChoices(owner).Check(options_.prefix_filter_type),
+        LevelBitsChoices(owner).Check(options_.level_bits),
+        CostRange(owner).Check(options_.false_positive_cost_micros),
+        DemandRange(owner).Check(options_.queries_per_key),
+        CountRange(owner, kCapacityOption).Check(options_.sample_capacity),
+        CountRange(owner, kEveryOption).Check(options_.sample_every)}) {
+    if (!s.ok()) return s;
   }
-  if (s.ok()) s = CountRange(owner, kEveryOption).Check(options_.sample_every);
-  if (s.ok() && options_.point_lookups_use_whole_keys &&
+  if (options_.point_lookups_use_whole_keys &&
       space_ == DesignSpace::kTwoPrefixFilters) {
     // The place of the set of whole keys is taken.
-    s = Status::InvalidArgument(std::string(owner) + ": " + kWholeKeysOption +
-                                "=true is not allowed; allowed: false");
+    return Status::InvalidArgument(std::string(owner) + ": " +
+                                   kWholeKeysOption +
+                                   "=true is not allowed; allowed: false");
   }
   for (const auto& [name, file] :
        {std::make_pair(kSeedOption, &options_.seed_file),
         std::make_pair(kSamplesOption, &options_.samples_file)}) {
-    if (s.ok() && file->find('\\') != std::string::npos) {
-      s = Status::InvalidArgument(
+    if (file->find('\\') != std::string::npos) {
+      return Status::InvalidArgument(
           std::string(owner) + ": " + name + "=" + *file + " is not allowed",
           "RocksDB does not read a backslash as it has written it; allowed: "
           "a path without any");
     }
   }
-  return s;
+  return Status::OK();
 }
 
 Status ProteusFilterPolicy::ValidateOptions(

@@ -85,11 +85,10 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   explicit ProteusFilterPolicy(DesignSpace space,
                                const ProteusPolicyOptions& options = {});
 
-  // "protean.Proteus" and "proteus", and so on.
+  // "protean.Proteus", and so on.
   static const char* ClassName(DesignSpace space);
-  static const char* ShortName(DesignSpace space);
   const char* Name() const override { return ClassName(space_); }
-  const char* NickName() const override { return ShortName(space_); }
+  const char* NickName() const override;
 
   // InvalidArgument if an option is out of range or cannot be combined with the
   // others, or if a file of sample queries can never be read.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -107,10 +108,7 @@ class Classifier {
     });
     if (number == Places::kNone) {
       number = static_cast<uint32_t>(classes_.size());
-      QueryClass added;
-      added.sum = sum;
-      added.begin = queries_.size();
-      classes_.push_back(added);
+      classes_.push_back({0, sum, queries_.size(), 0});
     }
     return number;
   }
@@ -120,15 +118,12 @@ class Classifier {
   std::vector<uint32_t> Order() const {
     std::vector<uint32_t> order(classes_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const LocatedQuery& in_a = queries_[classes_[a].begin];
-      const LocatedQuery& in_b = queries_[classes_[b].begin];
-      if (in_a.bounds_shared != in_b.bounds_shared) {
-        return in_a.bounds_shared < in_b.bounds_shared;
-      }
-      return in_a.shared() != in_b.shared() ? in_a.shared() > in_b.shared()
-                                            : a < b;
-    });
+    const auto rank = [this](uint32_t number) {
+      const LocatedQuery& any = queries_[classes_[number].begin];
+      return std::make_tuple(any.bounds_shared, ~any.shared(), number);
+    };
+    std::sort(order.begin(), order.end(),
+              [&rank](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
     return order;
   }
 
@@ -174,14 +169,10 @@ class GroupFinder {
   // Adds queries that test alike: one of them, and the weight of all.
   void Add(const LocatedQuery& query, const TestedPrefixes& tested,
            uint32_t sum, double weight) {
-    QueryGroup group;
-    group.lengths = static_cast<uint32_t>(
-        std::min<size_t>(tested.lengths, RatedDesign::kLengths));
-    group.tested =
-        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes));
-    group.sum = sum;
-    group.is_point = query.is_point();
-    group.weight = 0;
+    const QueryGroup group = {
+        std::min(tested.lengths, uint32_t{RatedDesign::kLengths}),
+        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes)), sum,
+        query.is_point(), 0};
     const size_t index = IndexOf(group);
     if (index == groups_.size()) groups_.push_back(group);
     groups_[index].weight += weight;
