@@ -70,12 +70,9 @@ struct KeptDesign {
   uint64_t number = 0;  // in its memory, which sets it
 };
 
-// Returns true if a design for one of them may suit the other: the keys are as
-// many, up to a factor of 1.3, and share as much; there are as many bits, up to
-// a twentieth, and as many samples, up to a factor of 2; and the samples lie at
-// the same places, as far as those that have been looked at can tell. The
-// prices of a false positive are equal, and the queries for each key are as
-// many, up to a factor of 2.
+// Returns true if a design for one of them may suit the other: keys, bits and
+// samples are as many, keys share as much, samples lie at the same places, and
+// the demand is the same, within the limits in docs/internals/proteus.md.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 
 // How much a rate that a model predicts may be off by chance, for this
@@ -106,7 +103,6 @@ class DesignMemory {
   // The number of designs that are tried for a file.
   static constexpr size_t kMaxTried = 3;
 
-  // Returns true if there is any design.
   bool IsEmpty() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return entries_.empty();
@@ -118,7 +114,6 @@ class DesignMemory {
   void CountUse(uint64_t number);
   // Remembers a design that has been searched, if there is room.
   void Keep(const KeptDesign& design);
-  // All designs.
   std::vector<KeptDesign> Designs() const;
 
  private:

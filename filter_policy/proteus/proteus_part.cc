@@ -68,12 +68,6 @@ void ProteusPart::PlanSets(const ProteusDesign& design,
   if (in_units_) sets_[1] = UnitOf(all, true);
 }
 
-void ProteusPart::AddKeys(const FilterSalt& salt, AmqBuilder* set) const {
-  keys_.ForEach(begin_, end_, [&](const Slice& key) {
-    set->Add(HashKey(key, LoadBits64(key, 0), salt));
-  });
-}
-
 // Adds the prefixes of all keys, and writes the codes of their alphabets.
 void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
                               size_t alphabets, AmqBuilder* set,
@@ -170,7 +164,9 @@ void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
     if (!layer.is_set()) continue;
     AmqBuilder set(sets.of[i], second_unit, header, out);
     if (layer.kind == Layer::Kind::kKeys) {
-      AddKeys(salt, &set);
+      keys_.ForEach(begin_, end_, [&](const Slice& key) {
+        set.Add(HashKey(key, LoadBits64(key, 0), salt));
+      });
     } else {
       AddPrefixes(layer.bits, salt, alphabets_[i], &set, codes);
     }

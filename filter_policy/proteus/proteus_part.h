@@ -57,7 +57,6 @@ class ProteusPart {
   size_t MemoryUsage() const;
 
  private:
-  void AddKeys(const FilterSalt& salt, AmqBuilder* set) const;
   void AddPrefixes(uint32_t bits, const FilterSalt& salt, size_t alphabets,
                    AmqBuilder* set, char* codes) const;
   void AddSeries(const Layer& layer, const FilterSalt& salt,
