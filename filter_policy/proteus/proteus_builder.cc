@@ -29,15 +29,6 @@ size_t SamplesToSearch(uint64_t num_keys) {
   return num_keys < kFewKeys ? kSamplesForFew : ~size_t{0};
 }
 
-// Roughly `most` of the samples, evenly spread.
-std::vector<SampleQuery> PartOf(const std::vector<SampleQuery>& samples,
-                                size_t most) {
-  std::vector<SampleQuery> part;
-  const size_t step = std::max<size_t>(1, samples.size() / most);
-  for (size_t i = 0; i < samples.size(); i += step) part.push_back(samples[i]);
-  return part;
-}
-
 // Returns true if two units, with that cost in reads, are worth more than their
 // overhead to a filter of that false positive rate.
 bool ArePaidFor(double cost_in_units, double rate) {
@@ -333,8 +324,11 @@ Status ProteusBuilder::Search(const KeyStatistics& statistics,
   } else {
     const size_t all = samples.queries.size();
     if (keys_.size() < kFewKeys && all >= 2 * kSearchedForFew) {
-      const std::vector<SampleQuery> part =
-          PartOf(samples.queries, kSearchedForFew);
+      // Roughly kSearchedForFew of them, evenly spread.
+      std::vector<SampleQuery> part;
+      for (size_t i = 0; i < all; i += all / kSearchedForFew) {
+        part.push_back(samples.queries[i]);
+      }
       const double weight_in_part =
           weight * static_cast<double>(all) / static_cast<double>(part.size());
       built = BuildAfter(ModelOf(statistics, *prior, part, weight_in_part));

@@ -209,16 +209,11 @@ class ByteKey {
   // Without the zeros at the end.
   Slice Stripped() const { return WithoutZeros(slice()); }
 
-  class TriePrefix {
-   public:
+  struct TriePrefix : SmallBuffer {
     TriePrefix(const ByteKey& key, const Layer& trie)
-        : bytes_(TriePrefixBytes(trie)) {
-      CopyTriePrefix(key.slice(), trie, bytes_.data());
+        : SmallBuffer(TriePrefixBytes(trie)) {
+      CopyTriePrefix(key.slice(), trie, data());
     }
-    const char* data() const { return bytes_.data(); }
-
-   private:
-    SmallBuffer bytes_;
   };
   void MoveToTriePrefix(const char* prefix, const Layer& trie) {
     if (trie.bits <= 64) {

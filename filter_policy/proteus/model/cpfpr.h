@@ -45,11 +45,7 @@
 //                        and its p; |Q_l|, |L| and |R|; what a query asks of
 //                        the sets, which is its time
 //    cpfpr.h             the equations, and the averages of what they give
-//
-//  CpfprModel is this work for one query after the other. A search judges
-//  thousands of designs, and takes the same averages with less work, from every
-//  k-th query, with equal ones in classes, and those that all designs of the
-//  same lengths test alike in groups (query_sample.h).
+//    query_sample.h      the same averages with less work, for a search
 
 #pragma once
 

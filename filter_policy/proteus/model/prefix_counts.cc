@@ -218,22 +218,6 @@ const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
   return design.stride() > 0 ? *any : statistics.alphabets();
 }
 
-TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
-                                const PrefixLayers& layers,
-                                const ByteAlphabets& alphabets) {
-  constexpr TestedPrefixes kNever = {0, 0};
-  constexpr TestedPrefixes kAlways = {0, 1};
-  const Layer& inner = layers.inner;
-  const uint32_t shared = query.shared();
-  if (shared < layers.trie_bits) return kNever;
-  if (inner.bits == 0) return kAlways;
-  if (shared >= inner.LongestPrefix(query.bytes)) return kAlways;
-  uint64_t tested = 0;
-  const uint32_t bits = LongestTested(query, layers, alphabets, &tested);
-  if (shared >= bits) return kAlways;
-  return {LengthsOf(inner, shared, bits), tested};
-}
-
 bool PrefixesTestedByAll(const LocatedQuery& any, const PrefixLayers& layers,
                          TestedPrefixes* tested) {
   const uint32_t shared = any.shared();
@@ -243,6 +227,18 @@ bool PrefixesTestedByAll(const LocatedQuery& any, const PrefixLayers& layers,
   if (shared >= longest) return true;
   tested->lengths = LengthsOf(layers.inner, shared, longest);
   return longest <= any.bounds_shared;
+}
+
+TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
+                                const PrefixLayers& layers,
+                                const ByteAlphabets& alphabets) {
+  TestedPrefixes tested;
+  if (PrefixesTestedByAll(query, layers, &tested)) return tested;
+  const uint32_t bits =
+      LongestTested(query, layers, alphabets, &tested.prefixes);
+  if (query.shared() >= bits) return {0, 1};
+  tested.lengths = LengthsOf(layers.inner, query.shared(), bits);
+  return tested;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

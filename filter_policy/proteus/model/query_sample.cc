@@ -136,25 +136,22 @@ class Classifier {
   std::vector<uint32_t> class_of_;  // the queries
 };
 
-// Clears what two bounds share, which does not tell queries apart.
-void ClearShared(LocatedQuery* query) {
-  const uint64_t behind = ~uint64_t{0} >> query->bounds_shared % 8;
-  query->lo_rest &= behind;
-  query->hi_rest &= behind;
-}
-
 // Adds the classes of every step-th of a model's queries in [begin, end).
 void AddClasses(const CpfprModel& model, size_t begin, size_t end,
                 bool are_points, QuerySample* sample) {
   if (begin == end) return;
   const size_t step = sample->step;
-  // Bounds are looked at behind what they share. With alphabets, all of the
-  // byte counts in which they part.
+  // Bounds are looked at behind what they share, which does not tell queries
+  // apart. With alphabets, all of the byte counts in which they part.
   const bool any_bytes = model.statistics().alphabets().AreAny();
   Classifier classifier((end - begin + step - 1) / step);
   for (size_t i = begin; i < end; i += step) {
     LocatedQuery query = model.queries()[i];
-    if (any_bytes && !query.is_point()) ClearShared(&query);
+    if (any_bytes && !query.is_point()) {
+      const uint64_t behind = ~uint64_t{0} >> query.bounds_shared % 8;
+      query.lo_rest &= behind;
+      query.hi_rest &= behind;
+    }
     classifier.Add(
         query, static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query)));
   }

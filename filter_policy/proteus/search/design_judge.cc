@@ -27,7 +27,8 @@ double DesignCandidate::Nanos() const {
   const AmqType* type = FindAmqType(design.amq);
   double nanos = design.trie_bits() > 0 ? kTrieNanos : 0;
   if (type != nullptr) {
-    nanos += runs * type->query_nanos + (prefixes - runs) * type->next_nanos;
+    nanos += tests.runs * type->query_nanos +
+             (tests.prefixes - tests.runs) * type->next_nanos;
   }
   return nanos;
 }
@@ -120,10 +121,8 @@ bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
 }
 
 void DesignJudge::CountTests(uint64_t bytes, DesignCandidate* candidate) const {
-  const PrefixTests tests = model_.CountTests(
+  candidate->tests = model_.CountTests(
       candidate->design, Plan(*candidate, bytes), StepFor(kRaceQueries));
-  candidate->prefixes = tests.prefixes;
-  candidate->runs = tests.runs;
 }
 
 double DesignJudge::PromisedRate(uint64_t bytes) const {

@@ -30,16 +30,13 @@ constexpr double kTrieBuildNanos = 40;
 
 struct DesignCandidate {
   ProteusDesign design;
-  double fpr = 1;  // and the penalty
-  // Prefixes that a query tests, on average, and those of them that do not
-  // follow another one.
-  double prefixes = 0;
-  double runs = 0;
+  double fpr = 1;     // and the penalty
+  PrefixTests tests;  // of a query, on average
   uint64_t trie_bytes = 0;
   // The time to build the filter, for each key, in nanoseconds.
   double build_nanos = 0;
 
-  void TestApart(double number) { prefixes = runs = number; }
+  void TestApart(double number) { tests = {number, number}; }
   // The time that a query takes, in nanoseconds.
   double Nanos() const;
 };

@@ -61,7 +61,16 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
   }
   KeepBest(kFinalists, demand_, &found);
   if (has_key_sets) {
-    SearchKeySets(bytes, &found);
+    // The designs found so far get a set of whole keys, in a part of the memory
+    // of their sets; and such a set is tried alone.
+    std::vector<DesignCandidate> with_keys = found;
+    for (AmqKind kind : kinds_) {
+      with_keys.emplace_back().design.amq = kind;
+      with_keys.back().TestApart(1);
+    }
+    AddKeySets(with_keys,
+               {0.1, 0.15, 0.2, 0.25, 0.3, 0.34, 0.37, 0.4, 0.45, 0.5, 0.6},
+               bytes, &found);
     KeepBest(kFinalists, demand_, &found);
   }
 
@@ -110,22 +119,6 @@ void DesignSearch::Race(uint64_t bytes,
     judge_.Evaluate(bytes, kAllQueries, &candidate);
     CountTests(bytes, &candidate);
   }
-}
-
-// Gives the designs found so far a set of whole keys, in a part of the memory
-// of their sets, and tries such a set alone.
-void DesignSearch::SearchKeySets(uint64_t bytes,
-                                 std::vector<DesignCandidate>* found) const {
-  std::vector<DesignCandidate> with_keys = *found;
-  for (AmqKind kind : kinds_) {
-    DesignCandidate keys_only;
-    keys_only.design.amq = kind;
-    keys_only.TestApart(1);
-    with_keys.push_back(keys_only);
-  }
-  AddKeySets(with_keys,
-             {0.1, 0.15, 0.2, 0.25, 0.3, 0.34, 0.37, 0.4, 0.45, 0.5, 0.6},
-             bytes, found);
 }
 
 void DesignSearch::AddKeySets(const std::vector<DesignCandidate>& designs,

@@ -9,13 +9,9 @@
 //  is a race before one judge (DesignJudge, design_judge.h):
 //
 //    1. Each form has a function that makes a list of its candidates and leaves
-//       the best of them. Pairs are all looked at, with the queries of a pair
-//       binned by how many prefixes they test, as in algorithm 1 (SearchPairs).
-//       Series and pairs of sets begin with a coarse grid, judged by 128
-//       queries (SearchSeries, SearchTwoSets); from the best pairs of sets,
-//       steps go on to better neighbors. The best of all get a set of whole
-//       keys in front (SearchKeySets); so do the best pairs that without one
-//       break the promise for points.
+//       the best of them: all pairs, as in algorithm 1 (SearchPairs); series
+//       and pairs of sets, from a coarse grid (SearchSeries, SearchTwoSets);
+//       and the best of all with a set of whole keys in front (AddKeySets).
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
@@ -91,7 +87,6 @@ class DesignSearch {
   }
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
-  void SearchKeySets(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   // Adds designs, each with a set of whole keys in these shares of the memory
   // of its sets.
   void AddKeySets(const std::vector<DesignCandidate>& designs,

@@ -200,8 +200,8 @@ void AddBins(const PairCounts::Bin* bins, double total, double rate_of_set,
   for (size_t k = 1; k < PairCounts::kBins; k++) {
     if (WithoutRounding(bins[k].queries) == 0) continue;
     const double share = bins[k].queries / total;
-    candidate->prefixes += bins[k].prefixes / total;
-    candidate->runs += share;
+    candidate->tests.prefixes += bins[k].prefixes / total;
+    candidate->tests.runs += share;
     candidate->fpr -=
         share * std::expm1(bins[k].prefixes / bins[k].queries * log_negative);
   }
@@ -233,13 +233,6 @@ std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
   return lengths;
-}
-
-// The longest step in lengths.
-int FarthestStep(const KeyStatistics& statistics) {
-  // Digits and letters take whole bytes.
-  if (statistics.longest_key() > 8) return 16;
-  return std::max<int>(1, statistics.max_bits() / 32);
 }
 
 // Steps from designs of two sets to better neighbors, in lengths and in how the
@@ -321,20 +314,6 @@ class TwoSetsClimb {
   // negative.
   std::map<std::array<int64_t, 4>, double> known_;
 };
-
-// Drops designs whose rates on `num_queries` queries do not let expect rates
-// below `most` on more of them.
-void DropHopeless(double most, size_t num_queries,
-                  std::vector<DesignCandidate>* found) {
-  const auto is_hopeless = [&](const DesignCandidate& candidate) {
-    const double rate = std::min(candidate.fpr, 1.0);
-    const double error =
-        std::sqrt(rate * (1 - rate) / static_cast<double>(num_queries));
-    return candidate.fpr - 2 * error > most;
-  };
-  found->erase(std::remove_if(found->begin(), found->end(), is_hopeless),
-               found->end());
-}
 
 }  // namespace
 
@@ -460,10 +439,18 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   for (const DesignCandidate& other : *found) {
     least = std::min(least, other.fpr);
   }
-  DropHopeless(least + demand_.MaxRateForTime(), kGridQueries, &grid);
   TwoSetsClimb steps(judge_, bytes, statistics_.max_bits());
+  // Digits and letters take whole bytes.
+  const int farthest_step = statistics_.longest_key() > 8
+                                ? 16
+                                : std::max<int>(1, statistics_.max_bits() / 32);
   for (DesignCandidate& best : grid) {
-    steps.Climb(FarthestStep(statistics_), &best);
+    // Rates on so few queries may be too high by two standard errors.
+    const double rate = std::min(best.fpr, 1.0);
+    const double error =
+        std::sqrt(rate * (1 - rate) / static_cast<double>(kGridQueries));
+    if (best.fpr - 2 * error > least + demand_.MaxRateForTime()) continue;
+    steps.Climb(farthest_step, &best);
     found->push_back(best);
   }
 }
