@@ -68,7 +68,6 @@ class ByteAlphabets {
   // Returns true if all places may have any bytes.
   bool AreAny() const { return codes_.empty(); }
 
-  size_t begin() const { return begin_; }
   const std::string& codes() const { return codes_; }
   // The alphabets of the places in [begin, end) only.
   ByteAlphabets Within(size_t begin, size_t end) const;

@@ -47,15 +47,6 @@ inline uint64_t LoadBits64(const Slice& key, size_t byte) {
   return LoadBits64(key.data(), key.size(), byte);
 }
 
-// The 64 bits from bit `bit` on.
-inline uint64_t BitWindow(const Slice& key, uint32_t bit) {
-  const uint64_t head = LoadBits64(key, bit / 8);
-  const unsigned shift = bit % 8;
-  return shift == 0
-             ? head
-             : head << shift | LoadBits64(key, bit / 8 + 8) >> (64 - shift);
-}
-
 // The number of bits that two keys share, if it is known that they share `from`
 // bytes.
 inline uint32_t SharedBits(const Slice& a, const Slice& b, size_t from = 0) {

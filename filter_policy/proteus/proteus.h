@@ -25,8 +25,7 @@ constexpr FilterKind kProteusKind{2};  // also of 1PBF and 2PBF
 
 // What the parts of a filter have in common.
 struct ProteusHeader {
-  // The maximum size of the header, and of those of the sets in each part.
-  static constexpr size_t kMaxSize = 2 * 5 + ProteusDesign::kMaxLayers * 3 * 5;
+  // The maximum size of the headers of the sets in each part.
   static constexpr size_t kMaxSetHeaders =
       ProteusDesign::kMaxSets * Amq::kHeaderSize;
   // Offset of the number of alphabets in the header of a set.

@@ -408,8 +408,7 @@ void ProteusBuilder::Cut(uint64_t num_parts,
 
 Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
                               std::vector<PlannedPart>* parts) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+  const auto start = std::chrono::steady_clock::now();
   prefixes_only_ = prefixes_only;
   in_units_ = in_units;
   // Parts get their share by the keys.
@@ -450,10 +449,8 @@ Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
     (*parts)[i].second_size = parts_[i].second_size();
   }
   // Writing a part needs the keys for the sets only.
-  if (header_.design.num_sets() == 0 && parts_.size() == 1) {
-    keys_.Clear();
-  }
-  const auto spent = Clock::now() - start - trie_time_;
+  if (header_.design.num_sets() == 0 && parts_.size() == 1) keys_.Clear();
+  const auto spent = std::chrono::steady_clock::now() - start - trie_time_;
   report_.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
   return Status::OK();

@@ -390,20 +390,19 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
                     : std::make_shared<DesignMemory>();
   if (bits_of_file != nullptr) {
     // Asks for the keys of the file so far, of which each group knows its own.
-    struct KeysOfFile {
-      uint64_t count = 0;
+    struct FileSoFar {
+      BitsOfFileFunction bits;
+      uint64_t keys = 0;
       std::string smallest;
     };
-    const auto asked =
-        std::make_shared<std::pair<KeysOfFile, BitsOfFileFunction>>(
-            KeysOfFile(), std::move(bits_of_file));
-    settings.bits_of_file = [asked](uint64_t keys, bool more_follow,
-                                    const Slice& smallest,
-                                    const Slice& largest) {
-      KeysOfFile& file = asked->first;
-      if (file.count == 0) file.smallest = smallest.ToString();
-      file.count += keys;
-      return asked->second(file.count, more_follow, file.smallest, largest);
+    const auto file = std::make_shared<FileSoFar>();
+    file->bits = std::move(bits_of_file);
+    settings.bits_of_file = [file](uint64_t keys, bool more_follow,
+                                   const Slice& smallest,
+                                   const Slice& largest) {
+      if (file->keys == 0) file->smallest = smallest.ToString();
+      file->keys += keys;
+      return file->bits(file->keys, more_follow, file->smallest, largest);
     };
   }
   const std::shared_ptr<QueryQueue> queue =

@@ -205,7 +205,13 @@ class ByteKey {
   uint64_t Hash(const PrefixLength& length) const {
     return HashPrefix(slice(), length);
   }
-  uint64_t Window(uint32_t bit) const { return BitWindow(slice(), bit); }
+  uint64_t Window(uint32_t bit) const {
+    const uint64_t head = LoadBits64(slice(), bit / 8);
+    const unsigned shift = bit % 8;
+    return shift == 0 ? head
+                      : head << shift |
+                            LoadBits64(slice(), bit / 8 + 8) >> (64 - shift);
+  }
   // Without the zeros at the end.
   Slice Stripped() const { return WithoutZeros(slice()); }
 

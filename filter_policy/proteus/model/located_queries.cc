@@ -10,21 +10,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Turns `hi` into the last bits before it, a bound that goes on with ones up to
-// `bytes` bytes. False if there are none.
-bool MakeInclusive(std::string* hi, size_t bytes) {
-  while (!hi->empty() && hi->back() == '\0') hi->pop_back();
-  if (hi->empty()) return false;
-  hi->back() = static_cast<char>(static_cast<uint8_t>(hi->back()) - 1);
-  if (hi->size() < bytes) hi->append(bytes - hi->size(), '\xff');
-  return true;
-}
-
-struct SortedSample {
-  uint64_t word;  // of its lower bound, which mostly decides the order
-  const SampleQuery* sample;
-};
-
 // Finds the first key at or above `target` from `*index` on, which advances.
 void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
   size_t begin = *index;
@@ -46,11 +31,13 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   Slice last = hi;
   std::string inclusive;
   if (!hi_inclusive && EndsBefore(hi, statistics.shortest_key())) {
-    inclusive = hi.ToString();
-    if (!MakeInclusive(&inclusive,
-                       std::max(lo.size(), statistics.longest_key()) + 8)) {
-      return false;
-    }
+    // The last bits before `hi` go on with ones.
+    inclusive = WithoutZeros(hi).ToString();
+    if (inclusive.empty()) return false;
+    inclusive.back() = static_cast<char>(inclusive.back() - 1);
+    inclusive.resize(std::max({inclusive.size(), lo.size() + 8,
+                               statistics.longest_key() + 8}),
+                     '\xff');
     last = inclusive;
   }
   *query = {};
@@ -80,31 +67,30 @@ std::vector<LocatedQuery> LocateSamples(const KeyStore& keys,
   // The samples for which the file would be asked, in order.
   const Slice smallest = keys[0];
   const Slice largest = keys[keys.size() - 1];
-  std::vector<SortedSample> sorted;
+  std::vector<std::pair<uint64_t, const SampleQuery*>> sorted;
   sorted.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
     if (!IsInverted(sample.lo, sample.hi, sample.hi_inclusive) &&
         !LiesBeyond(sample, smallest, largest)) {
-      sorted.push_back({LoadBits64(sample.lo, 0), &sample});
+      sorted.emplace_back(LoadBits64(sample.lo, 0), &sample);
     }
   }
-  std::sort(sorted.begin(), sorted.end(),
-            [](const SortedSample& a, const SortedSample& b) {
-              return a.word != b.word
-                         ? a.word < b.word
-                         : Slice(a.sample->lo).compare(b.sample->lo) < 0;
-            });
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    // The first bytes mostly decide.
+    return a.first != b.first ? a.first < b.first
+                              : Slice(a.second->lo).compare(b.second->lo) < 0;
+  });
   located.reserve(sorted.size());
   size_t index = 0;
   SampleQuery scan;
-  for (const SortedSample& entry : sorted) {
-    const bool is_scan = prefixes_only && entry.sample->lo == entry.sample->hi;
+  for (const auto& [word, asked] : sorted) {
+    const bool is_scan = prefixes_only && asked->lo == asked->hi;
     if (is_scan) {
-      scan.lo = entry.sample->lo;
+      scan.lo = asked->lo;
       scan.hi_inclusive = false;
       if (!FirstAfterPrefix(scan.lo, &scan.hi)) continue;
     }
-    const SampleQuery& sample = is_scan ? scan : *entry.sample;
+    const SampleQuery& sample = is_scan ? scan : *asked;
     GallopTo(keys, sample.lo, &index);
     if (index < keys.size()) {
       const int to_hi = keys[index].compare(sample.hi);

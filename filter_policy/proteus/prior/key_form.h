@@ -23,12 +23,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 constexpr size_t kMaxSampledKeys = 64;
 
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-inline bool IsLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 inline bool IsPrintable(char c) { return c >= ' ' && c <= '~'; }
 inline bool IsSeparator(char c) {
-  return IsPrintable(c) && !IsDigit(c) && !IsLetter(c);
+  return IsPrintable(c) && !IsDigit(c) && !(c >= 'a' && c <= 'z') &&
+         !(c >= 'A' && c <= 'Z');
 }
 
 // The first of kUsualAlphabets that has all of `characters`, or else all bytes

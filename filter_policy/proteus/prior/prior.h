@@ -38,8 +38,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // The queries, whose weights sum to kPriorSamples. There are none if there are
 // no keys, or no place between them. `statistics` are those of `keys`. The more
-// samples there are, the fewer queries stand for the prior. CpfprModel explains
-// `prefixes_only`.
+// samples there are, the fewer queries stand for the prior. LocateSamples
+// explains `prefixes_only`.
 std::vector<LocatedQuery> MakePrior(const KeyStore& keys,
                                     const KeyStatistics& statistics,
                                     size_t num_samples, bool prefixes_only);
