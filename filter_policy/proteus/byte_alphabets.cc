@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <string_view>
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -10,13 +10,7 @@
 //  place that ranges count through, and only asks for prefixes whose bytes all
 //  belong to theirs: the *possible* prefixes.
 //
-//  An alphabet is stored in a byte, its code:
-//
-//    0         any byte
-//    1 to 8    the digits from 0 to this one
-//    9 to 22   kUsualAlphabets
-//    ' ' to ~  this character and no other
-//
+//  An alphabet is stored in a byte, its code (docs/internals/file_format.md).
 //  Codes that are not known stand for any byte. All functions are pure.
 
 #pragma once
@@ -25,7 +19,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "filter_policy/proteus/prefix_hash.h"
 
@@ -75,7 +68,6 @@ class ByteAlphabets {
   // Returns true if all places may have any bytes.
   bool AreAny() const { return codes_.empty(); }
 
-  size_t begin() const { return begin_; }
   const std::string& codes() const { return codes_; }
   // The alphabets of the places in [begin, end) only.
   ByteAlphabets Within(size_t begin, size_t end) const;

@@ -65,36 +65,17 @@ struct Layer {
   };
 
   static Layer Trie(uint32_t bits, uint32_t lead) {
-    Layer layer;
-    layer.kind = Kind::kTrie;
-    layer.bits = bits;
-    layer.lead = lead;
-    return layer;
+    return {Kind::kTrie, bits, 0, lead};
   }
   static Layer Prefixes(uint32_t bits, double share = 0) {
-    Layer layer;
-    layer.bits = bits;
-    layer.share = share;
-    return layer;
+    return {Kind::kPrefixes, bits, 0, 0, share};
   }
   static Layer Series(uint32_t bits, uint32_t stride) {
-    Layer layer;
-    layer.kind = Kind::kSeries;
-    layer.bits = bits;
-    layer.stride = stride;
-    return layer;
+    return {Kind::kSeries, bits, stride};
   }
-  static Layer Keys(double share) {
-    Layer layer;
-    layer.kind = Kind::kKeys;
-    layer.share = share;
-    return layer;
-  }
+  static Layer Keys(double share) { return {Kind::kKeys, 0, 0, 0, share}; }
 
   Kind kind = Kind::kPrefixes;
-  // True if point queries ask the layer. Range queries ask every layer but a
-  // set of whole keys.
-  bool asked_by_points = true;
   uint32_t bits = 0;
   // Whole bytes, of a series only.
   uint32_t stride = 0;
@@ -105,6 +86,9 @@ struct Layer {
   // The part of the filter's bytes that a set gets. 0 for what the other layers
   // leave, which one set has.
   double share = 0;
+  // True if point queries ask the layer. Range queries ask every layer but a
+  // set of whole keys.
+  bool asked_by_points = true;
 
   bool is_set() const { return kind != Kind::kTrie; }
   // The bytes of the share in a filter of `bytes` bytes.
@@ -205,27 +189,14 @@ class ProteusDesign {
 
   // The design in words, such as "trie 24, bloom 58".
   std::string Describe() const;
+  // Completes a report by the design and by what it rests on, in words. Without
+  // samples, it rests on the prior alone (prior.h); without a predicted rate,
+  // the model did not choose it.
+  FilterReport ReportOf(FilterReport report = {}) const;
 
  private:
   size_t size_ = 0;
   Layer layers_[kMaxLayers];
-};
-
-// The origin of a design and its expected rate, which are stored with the
-// filter.
-struct DesignReport {
-  // Sample queries for which the file would be asked and which find nothing in
-  // it. If there are none, the design rests on the prior alone (prior.h).
-  uint32_t samples = 0;
-  // The rate on the queries for which the file is asked: the samples, and the
-  // prior with its weight. Negative if the model did not choose the design.
-  float predicted_fpr = -1;
-  uint32_t model_micros = 0;
-  DesignOrigin origin = DesignOrigin::kSearched;
-  FilterDemand demand;
-
-  // What the design rests on, in words, such as "from the keys alone".
-  std::string Basis() const;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <utility>
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The designs of the last files, which the next file may keep. The search for
-//  a design takes tens of milliseconds. To check a design takes one or two: one
-//  pass over the keys, a part of the samples, and one evaluation by the model.
-//
-//  A design is kept where it is as good as it was promised to be: for keys and
-//  samples that look like those that it was searched for, with the same false
-//  positive rates. What it was searched for counts, and not the last file that
-//  has kept it. So small changes from file to file add up until one file is
-//  searched anew.
-//
-//  A design that is as good as it was need no longer be the best one. So some
-//  files are searched in any case: one file in kMinUses, and fewer each time
-//  that the search finds nothing better, down to one file in kMaxUses.
-//
-//  The parts and segments of a large file are designed in groups
-//  (proteus_group.h), each of which counts as a file here.
+//  The designs of the last files, which the next file may keep, if its keys and
+//  samples look like those that the design was searched for, and the rates are
+//  as promised. A search takes tens of milliseconds, and a check one or two.
+//  Some files are searched in any case: one in kMinUses, and fewer each time
+//  that the search finds nothing better, down to one in kMaxUses. The groups of
+//  a large file (proteus_builder.h) count as files here.
+//  (docs/internals/proteus.md, "Designs are kept")
 
 #pragma once
 
@@ -79,12 +70,9 @@ struct KeptDesign {
   uint64_t number = 0;  // in its memory, which sets it
 };
 
-// Returns true if a design for one of them may suit the other: the keys are as
-// many, up to a factor of 1.3, and share as much; there are as many bits, up to
-// a twentieth, and as many samples, up to a factor of 2; and the samples lie at
-// the same places, as far as those that have been looked at can tell. The
-// prices of a false positive are equal, and the queries for each key are as
-// many, up to a factor of 2.
+// Returns true if a design for one of them may suit the other: keys, bits and
+// samples are as many, keys share as much, samples lie at the same places, and
+// the demand is the same, within the limits in docs/internals/proteus.md.
 bool AreAlike(const DesignSituation& a, const DesignSituation& b);
 
 // How much a rate that a model predicts may be off by chance, for this
@@ -115,7 +103,6 @@ class DesignMemory {
   // The number of designs that are tried for a file.
   static constexpr size_t kMaxTried = 3;
 
-  // Returns true if there is any design.
   bool IsEmpty() const {
     const std::lock_guard<std::mutex> lock(mutex_);
     return entries_.empty();
@@ -127,7 +114,6 @@ class DesignMemory {
   void CountUse(uint64_t number);
   // Remembers a design that has been searched, if there is room.
   void Keep(const KeptDesign& design);
-  // All designs.
   std::vector<KeptDesign> Designs() const;
 
  private:

@@ -2,11 +2,10 @@
 
 #include "filter_policy/proteus/key_store.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
-#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/proteus/uniform_trie.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -55,8 +54,6 @@ void KeyStore::AddChunk(size_t key_size) {
   chunks_.back().bytes.Reserve(expected + expected / 16);
 }
 
-// ---- Key statistics ----
-
 namespace {
 
 // The number of keys from which the alphabets are taken, roughly.
@@ -69,15 +66,12 @@ class SeenBytes {
  public:
   void Add(const Slice& key) {
     const size_t places = std::min(key.size(), kAlphabetPlaces);
-    if (places > seen_.size()) {
-      seen_.resize(places);
-      keys_.resize(places);
-    }
+    if (places > seen_.size()) seen_.resize(places);
     for (size_t i = 0; i < key.size(); i++) {
       occurs_[static_cast<uint8_t>(key[i])] = true;
       if (i < places) seen_[i][static_cast<uint8_t>(key[i])] = true;
     }
-    if (places > 0) keys_[places - 1]++;
+    shortest_ = std::min(shortest_, places);
     // An empty key has zeros everywhere.
     if (places == 0) occurs_[0] = true;
   }
@@ -86,15 +80,13 @@ class SeenBytes {
   size_t Symbols() const { return occurs_.count() + (occurs_[0] ? 0 : 1); }
 
   ByteAlphabets Alphabets() const {
-    std::string codes;
     for (unsigned c = 0; c < occurs_.size(); c++) {
       if (occurs_[c] && (c < ' ' || c > '~')) return ByteAlphabets();
     }
     // Zeros stand behind the end of a key.
-    size_t shorter = 0;
-    for (size_t i = 0; i < seen_.size() && shorter == 0; i++) {
+    std::string codes;
+    for (size_t i = 0; i < std::min(seen_.size(), shortest_); i++) {
       codes.push_back(AlphabetCodeOf(seen_[i]));
-      shorter = keys_[i];
     }
     return ByteAlphabets(0, std::move(codes));
   }
@@ -102,18 +94,20 @@ class SeenBytes {
  private:
   BytesSeen occurs_;
   std::vector<BytesSeen> seen_;
-  std::vector<size_t> keys_;  // by the place of their last byte
+  size_t shortest_ = kAlphabetPlaces;  // of the keys
 };
 
 // What the keys of a pass share with each other.
-class SharedCounts {
- public:
+struct SharedCounts {
+  // Fewer bits than these are counted faster.
+  static constexpr size_t kFewBits = 512;
+
   // Counts a key that is as long as the one before it, with which it shares
   // `shared` bits. `most` is the larger one of this number and that of the key
   // before. REQUIRES: AreFew(most)
   void AddAlike(uint32_t shared, uint32_t most) {
-    before_alike_[shared]++;
-    most_alike_[most]++;
+    before_alike[shared]++;
+    most_alike[most]++;
   }
   // Returns true if AddAlike can count this number of bits.
   static bool AreFew(uint32_t bits) { return bits < kFewBits; }
@@ -126,55 +120,40 @@ class SharedCounts {
                                       size_t last_size, uint32_t last_shared,
                                       uint64_t alike) {
     EndAlike(last_size, alike);
-    if (key.size() > longest_) SetLongest(key.size());
-    shortest_ = std::min(shortest_, key.size());
+    if (key.size() > longest) SetLongest(key.size());
+    shortest = std::min(shortest, key.size());
     const uint32_t key_bits = BitsOf(key.size());
-    const uint32_t last_bits = distinct_ == 0 ? 0 : BitsOf(last_size);
-    long_changes_[key_bits + 1]--;
+    const uint32_t last_bits = distinct == 0 ? 0 : BitsOf(last_size);
+    long_changes[key_bits + 1]--;
     if (shared == kAllBits) {
       // The key has the bits of the last key, followed by zeros.
-      long_changes_[last_bits + 1]++;
+      long_changes[last_bits + 1]++;
       return last_shared;
     }
     shared = std::min(shared, KeyStatistics::kMaxBits);
-    long_changes_[std::min({shared, key_bits, last_bits}) + 1]++;
-    if (distinct_ > 0) {
-      before_[shared]++;
-      most_[std::max(last_shared, shared)]++;
+    long_changes[std::min({shared, key_bits, last_bits}) + 1]++;
+    if (distinct > 0) {
+      before[shared]++;
+      most_shared[std::max(last_shared, shared)]++;
     }
-    distinct_++;
+    distinct++;
     return shared;
   }
   // Counts the last key, which is given as in AddOther. Called once, at the
   // end.
   void Finish(size_t last_size, uint32_t last_shared, uint64_t alike) {
     EndAlike(last_size, alike);
-    for (size_t i = 0; i < std::min(kFewBits, before_.size()); i++) {
-      before_[i] += before_alike_[i];
-      most_[i] += most_alike_[i];
-      long_changes_[i + 1] += before_alike_[i];
+    for (size_t i = 0; i < std::min(kFewBits, before.size()); i++) {
+      before[i] += before_alike[i];
+      most_shared[i] += most_alike[i];
+      long_changes[i + 1] += before_alike[i];
     }
-    if (distinct_ == 0) {
-      shortest_ = 0;
+    if (distinct == 0) {
+      shortest = 0;
     } else {
-      most_[last_shared]++;
+      most_shared[last_shared]++;
     }
   }
-
-  size_t shortest() const { return shortest_; }  // bytes
-  size_t longest() const { return longest_; }
-  uint64_t distinct() const { return distinct_; }
-  // For each number of bits, how many keys share just these with the previous
-  // key, and with the nearer of their neighbors.
-  const std::vector<uint64_t>& before() const { return before_; }
-  const std::vector<uint64_t>& most() const { return most_; }
-  // Changes of the number of prefixes of long keys from one length to the next;
-  // they wrap around.
-  const std::vector<uint64_t>& long_changes() const { return long_changes_; }
-
- private:
-  // Fewer bits than these are counted faster.
-  static constexpr size_t kFewBits = 512;
 
   static uint32_t BitsOf(size_t bytes) {
     return static_cast<uint32_t>(
@@ -182,32 +161,46 @@ class SharedCounts {
   }
   void EndAlike(size_t size, uint64_t count) {
     if (count == 0) return;
-    long_changes_[BitsOf(size) + 1] -= count;
-    distinct_ += count;
+    long_changes[BitsOf(size) + 1] -= count;
+    distinct += count;
   }
   void SetLongest(size_t size) {
-    longest_ = size;
+    longest = size;
     const size_t bits = BitsOf(size);
-    if (bits < before_.size()) return;
-    before_.resize(bits + 1);
-    most_.resize(bits + 1);
-    long_changes_.resize(bits + 2);
+    if (bits < before.size()) return;
+    before.resize(bits + 1);
+    most_shared.resize(bits + 1);
+    long_changes.resize(bits + 2);
   }
 
-  size_t shortest_ = std::numeric_limits<size_t>::max();
-  size_t longest_ = 0;
-  uint64_t distinct_ = 0;
-  std::vector<uint64_t> before_ = std::vector<uint64_t>(65);
-  std::vector<uint64_t> most_ = std::vector<uint64_t>(65);
-  std::vector<uint64_t> long_changes_ = std::vector<uint64_t>(66);
-  std::array<uint64_t, kFewBits> before_alike_ = {};
-  std::array<uint64_t, kFewBits> most_alike_ = {};
+  size_t shortest = std::numeric_limits<size_t>::max();  // bytes
+  size_t longest = 0;
+  uint64_t distinct = 0;
+  // For each number of bits, how many keys share just these with the previous
+  // key, and with the nearer of their neighbors.
+  std::vector<uint64_t> before = std::vector<uint64_t>(65);
+  std::vector<uint64_t> most_shared = std::vector<uint64_t>(65);
+  // Changes of the number of prefixes of long keys from one length to the next;
+  // they wrap around.
+  std::vector<uint64_t> long_changes = std::vector<uint64_t>(66);
+  std::array<uint64_t, kFewBits> before_alike = {};
+  std::array<uint64_t, kFewBits> most_alike = {};
 };
 
 // Turns each entry of a histogram into the sum of all entries up to it.
 void Accumulate(std::vector<uint64_t>* counts) {
-  uint64_t sum = 0;
-  for (uint64_t& count : *counts) count = sum += count;
+  std::partial_sum(counts->begin(), counts->end(), counts->begin());
+}
+
+// The average number of levels that a query for a random prefix looks at: the
+// levels that are not full, as far down as there are nodes.
+double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
+  double visited = 1;
+  for (size_t i = 1; i < levels.size(); i++) {
+    const double all = std::ldexp(1.0, static_cast<int>(8 * i - lead));
+    visited = levels[i].nodes == all ? 1 : visited + levels[i].nodes / all;
+  }
+  return visited;
 }
 
 }  // namespace
@@ -242,25 +235,20 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
     }
   });
   counts.Finish(last_size, last_shared, alike);
-  const uint64_t distinct = counts.distinct();
-  const std::vector<uint64_t>& shared_before = counts.before();
-  shortest_key_ = counts.shortest();
-  longest_key_ = counts.longest();
-  max_bits_ = static_cast<uint32_t>(shared_before.size() - 1);
-  distinct_ = distinct;
+  shortest_key_ = counts.shortest;
+  longest_key_ = counts.longest;
+  max_bits_ = static_cast<uint32_t>(counts.before.size() - 1);
+  distinct_ = counts.distinct;
 
   // A key adds a prefix of every length above what it shares.
-  prefixes_.assign(max_bits_ + 1, distinct > 0 ? 1 : 0);
-  uint64_t sum = prefixes_[0];
-  for (uint32_t bits = 1; bits <= max_bits_; bits++) {
-    sum += shared_before[bits - 1];
-    prefixes_[bits] = sum;
-  }
-  long_prefixes_ = counts.long_changes();
+  prefixes_ = std::move(counts.before);
+  prefixes_.insert(prefixes_.begin(), distinct_ > 0 ? 1 : 0);
+  prefixes_.pop_back();
+  Accumulate(&prefixes_);
+  long_prefixes_ = std::move(counts.long_changes);
   Accumulate(&long_prefixes_);
   long_prefixes_.pop_back();
-
-  unique_ = counts.most();
+  unique_ = std::move(counts.most_shared);
   unique_.insert(unique_.begin(), 0);
   Accumulate(&unique_);
 
@@ -304,8 +292,8 @@ std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
                                                       uint32_t lead) const {
   std::vector<FstLevelCounts> levels(BytesForBits(bits + lead));
   // The number of keys that are alone with their prefix of a length.
-  auto alone = [this](uint32_t length) {
-    return unique_[std::min<size_t>(length, unique_.size() - 1)];
+  const auto alone = [this](uint32_t length) {
+    return distinct_ - KeysSharing(length);
   };
   // The bits of a level's byte are [begin, end).
   uint32_t begin = 0;
@@ -328,21 +316,6 @@ std::vector<FstLevelCounts> KeyStatistics::TrieLevels(uint32_t bits,
   }
   return levels;
 }
-
-namespace {
-
-// The average number of levels that a query for a random prefix looks at: the
-// levels that are not full, as far down as there are nodes.
-double LevelsVisited(const std::vector<FstLevelCounts>& levels, uint32_t lead) {
-  double visited = 1;
-  for (size_t i = 1; i < levels.size(); i++) {
-    const double all = std::ldexp(1.0, static_cast<int>(8 * i - lead));
-    visited = levels[i].nodes == all ? 1 : visited + levels[i].nodes / all;
-  }
-  return visited;
-}
-
-}  // namespace
 
 KeyStatistics::TrieSize KeyStatistics::SizeOfTrie(uint32_t bits,
                                                   uint64_t max_bytes) const {

@@ -180,13 +180,10 @@ class KeyStore {
   size_t full_bytes_ = 0;  // memory of all chunks but the last
 };
 
-// ---- Key statistics ----
-
 // The facts of a file's keys that the model needs (Proteus paper, section 4.3,
 // "Count Key Prefixes" and "Calculate Trie Memory"). One pass over the keys
 // finds them: what a key shares with the previous one tells from which length
 // on it has a prefix of its own.
-
 class KeyStatistics {
  public:
   // Longer prefixes are not counted: each key is taken to have its own.

@@ -47,15 +47,6 @@ inline uint64_t LoadBits64(const Slice& key, size_t byte) {
   return LoadBits64(key.data(), key.size(), byte);
 }
 
-// The 64 bits from bit `bit` on.
-inline uint64_t BitWindow(const Slice& key, uint32_t bit) {
-  const uint64_t head = LoadBits64(key, bit / 8);
-  const unsigned shift = bit % 8;
-  return shift == 0
-             ? head
-             : head << shift | LoadBits64(key, bit / 8 + 8) >> (64 - shift);
-}
-
 // The number of bits that two keys share, if it is known that they share `from`
 // bytes.
 inline uint32_t SharedBits(const Slice& a, const Slice& b, size_t from = 0) {
@@ -82,26 +73,17 @@ inline void CopyPadded(const Slice& key, char* out, size_t size) {
   memset(out + copied, 0, size - copied);
 }
 
-// Clears all bits after the first `bits` of `size` bytes.
-inline void ClearAfter(char* bytes, size_t size, uint32_t bits) {
+// Replaces all bits after the first `bits` of `size` bytes by those of `fill`,
+// which are all the same.
+inline void FillAfter(char* bytes, size_t size, uint32_t bits, uint8_t fill) {
   size_t byte = bits / 8;
   if (byte < size && bits % 8 != 0) {
-    bytes[byte] = static_cast<char>(static_cast<uint8_t>(bytes[byte]) &
-                                    (0xff << (8 - bits % 8)));
+    const unsigned behind = 0xff >> bits % 8;
+    bytes[byte] = static_cast<char>(
+        (static_cast<uint8_t>(bytes[byte]) & ~behind) | (fill & behind));
     byte++;
   }
-  if (byte < size) memset(bytes + byte, 0, size - byte);
-}
-
-// Sets all bits after the first `bits` of `size` bytes.
-inline void SetAfter(char* bytes, size_t size, uint32_t bits) {
-  size_t byte = bits / 8;
-  if (byte < size && bits % 8 != 0) {
-    bytes[byte] =
-        static_cast<char>(static_cast<uint8_t>(bytes[byte]) | 0xff >> bits % 8);
-    byte++;
-  }
-  if (byte < size) memset(bytes + byte, 0xff, size - byte);
+  if (byte < size) memset(bytes + byte, fill, size - byte);
 }
 
 // A key without the zeros at its end.

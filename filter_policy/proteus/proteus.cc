@@ -9,8 +9,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Design ----
-
 void ProteusDesign::AddKeys(double share) {
   std::copy_backward(begin(), end(), end() + 1);
   size_++;
@@ -86,21 +84,17 @@ std::string ProteusDesign::Describe() const {
   return text.empty() ? "none" : text;
 }
 
-std::string DesignReport::Basis() const {
-  if (samples > 0) {
-    return "from " + std::to_string(samples) + " sample queries and the keys";
-  }
-  return predicted_fpr < 0 ? "without a model" : "from the keys alone";
+FilterReport ProteusDesign::ReportOf(FilterReport report) const {
+  report.design = Describe();
+  report.basis = report.samples > 0 ? "from " + std::to_string(report.samples) +
+                                          " sample queries and the keys"
+                 : report.predicted_fpr < 0 ? "without a model"
+                                            : "from the keys alone";
+  return report;
 }
-
-// ---- Header ----
-
-namespace {
 
 // Added to the kind of a layer that points do not ask.
 constexpr uint32_t kNotByPoints = 8;
-
-}  // namespace
 
 std::string ProteusHeader::Encode() const {
   std::string out;
@@ -144,26 +138,12 @@ bool ProteusHeader::DecodeFrom(Slice input) {
   return true;
 }
 
-FilterReport ProteusHeader::Report() const {
-  FilterReport text;
-  text.design = design.Describe();
-  text.basis = report.Basis();
-  text.samples = report.samples;
-  text.model_micros = report.model_micros;
-  text.predicted_fpr = report.predicted_fpr;
-  text.origin = report.origin;
-  text.demand = report.demand;
-  return text;
-}
-
 // Also reports how the trie is encoded.
 FilterReport Proteus::Report() const {
-  FilterReport report = header_.Report();
+  FilterReport report = header_.design.ReportOf();
   if (has_trie_) report.design += " (" + trie_.fst().Describe() + ")";
   return report;
 }
-
-// ---- Open ----
 
 Status Proteus::Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
@@ -258,8 +238,6 @@ Status Proteus::JoinSecondUnit(const PartContents& part) {
   }
   return s;
 }
-
-// ---- Points ----
 
 // Returns true if the set may hold all prefixes of the series up to that of
 // `bits` bits.

@@ -4,26 +4,8 @@
 //  prefixes whose lengths fit the queries. A design (design.h) lists the layers
 //  of a filter; DesignSearch (design_search.h) chooses it.
 //
-//  The payload of a unit of a part (filter_block.h) has what the layers keep,
-//  one layer after the other:
-//
-//    headers of the sets (amq.h), 16 bytes each
-//    trie (uniform_trie.h), and data of the sets
-//    alphabets of the sets of prefixes
-//
-//  A second unit has no trie. Its sets hold the same prefixes, with other
-//  hashes, so that few queries pass the sets of both.
-//
-//  Byte 3 of a set's header is the number of its alphabets (byte_alphabets.h),
-//  which may be zero: those of the last places of its prefixes, a byte each.
-//
-//  The parts have a header in common, of varints: the length of the shortest
-//  key in bytes; the bits that neighbours share (KeyStatistics), or 0 if they
-//  are not known; and for each layer
-//
-//    its kind (Layer::Kind), plus 8 if points do not ask it
-//    its bits, but for whole keys
-//    the lead of a trie, or the stride of a series, in bits
+//  docs/internals/file_format.md has the payload of a unit of a part, and the
+//  header that the parts have in common.
 
 #pragma once
 
@@ -43,8 +25,7 @@ constexpr FilterKind kProteusKind{2};  // also of 1PBF and 2PBF
 
 // What the parts of a filter have in common.
 struct ProteusHeader {
-  // The maximum size of the header, and of those of the sets in each part.
-  static constexpr size_t kMaxSize = 2 * 5 + ProteusDesign::kMaxLayers * 3 * 5;
+  // The maximum size of the headers of the sets in each part.
   static constexpr size_t kMaxSetHeaders =
       ProteusDesign::kMaxSets * Amq::kHeaderSize;
   // Offset of the number of alphabets in the header of a set.
@@ -53,13 +34,10 @@ struct ProteusHeader {
   ProteusDesign design;
   uint32_t shortest_key = 0;
   uint32_t neighbour_bits = 0;  // KeyStatistics::NeighbourBits
-  DesignReport report;          // known to the builder alone
 
   std::string Encode() const;
   // False if `input` is no header. The design need not be valid.
   bool DecodeFrom(Slice input);
-
-  FilterReport Report() const;
 };
 
 class Proteus : public RangeFilter {
@@ -102,14 +80,6 @@ class Proteus : public RangeFilter {
     ByteAlphabets alphabets;
   };
 
-  // What is left of the limits of one range query.
-  struct Budget {
-    // Length of the longest prefix of a series that the bounds have.
-    uint32_t longest_bits;
-    // Number of prefixes that may still be tested.
-    uint64_t prefixes = kMaxPrefixProbes;
-  };
-
   Status OpenLayers(const PartContents& part);
   // Has the sets ask those of `part.second`, too.
   Status JoinSecondUnit(const PartContents& part);
@@ -138,24 +108,11 @@ class Proteus : public RangeFilter {
   size_t KeepInTrie(const Layer& layer, size_t count, Slice** keys,
                     Amq::Lookup* left) const;
 
-  // Ranges [lo, hi] of WordKeys or ByteKeys (search_key.h): whether the layers
-  // from `layer` on let them through.
+  // Ranges and seeks, of WordKeys or ByteKeys (search_key.h).
   template <class Key>
-  bool AnyIn(const OpenLayer* layer, const Key& lo, const Key& hi,
-             Budget* budget) const;
+  class RangeQuery;
   template <class Key>
-  bool AnyInTrie(const OpenLayer* layer, const Key& lo, const Key& hi,
-                 Budget* budget) const;
-  template <class Key>
-  bool AnyBelow(const OpenLayer* layer, const Key& key, const Key& lo,
-                const Key& hi, Budget* budget) const;
-  template <class Key>
-  bool AnyInSet(const OpenLayer* layer, const Key& lo, const Key& hi,
-                Budget* budget) const;
-  bool AnyPossibleIn(const OpenLayer* layer, const ByteKey& lo,
-                     const ByteKey& hi, Budget* budget) const;
-  bool AnyInSeries(const OpenLayer& layer, const ByteKey& lo, const ByteKey& hi,
-                   Budget* budget) const;
+  class SeekQuery;
   // RangeMayMatch with ByteKeys. Out of line, since their buffers would slow
   // down the other queries.
   [[gnu::noinline]] bool BytesMayMatch(const Slice& lo, const Slice& hi,
@@ -163,16 +120,8 @@ class Proteus : public RangeFilter {
   // The bytes of a bound of `size` bytes that the layers look at.
   size_t BoundBytes(size_t size) const;
 
-  // Seeks.
   [[gnu::noinline]] bool LowerBoundInBytes(const Slice& target,
                                            std::string* bound) const;
-  template <class Key>
-  bool LowerBoundFrom(Key key, std::string* bound) const;
-  template <class Key>
-  bool MoveToTrie(Key* key, bool* moved) const;
-  template <class Key>
-  uint32_t AbsentPrefix(const Key& key) const;
-  uint32_t AbsentInSeries(const OpenLayer& layer, const Slice& key) const;
   void FindWindows();
 
   ProteusHeader header_;

@@ -63,44 +63,9 @@ void ProteusPart::PlanSets(const ProteusDesign& design,
   in_units_ = headers > 0 && for_sets - alphabets >= min_of_units;
   uint64_t others = trie_size_ + alphabets;
   if (in_units_) others += FilterDirectory::kUnitOverhead + 1 + overhead_;
-  sets_ = PlanLayers(design, statistics, bytes, others);
-  if (in_units_) {
-    const LayerPlans both = sets_;
-    sets_ = FirstUnitOf(both);
-    second_sets_ = SecondUnitOf(both, sets_);
-  }
-}
-
-namespace {
-
-// The alphabets of the last `count` places of the prefixes of some keys.
-class AlphabetsOfPrefixes {
- public:
-  AlphabetsOfPrefixes(size_t count, uint32_t bits)
-      : begin_(BytesForBits(bits) - count), seen_(count) {}
-
-  void Add(const Slice& key) {
-    for (size_t i = 0; i < seen_.size(); i++) {
-      const size_t place = begin_ + i;
-      const char c = place < key.size() ? key[place] : '\0';
-      seen_[i][static_cast<uint8_t>(c)] = true;
-    }
-  }
-  void WriteTo(char* out) const {
-    for (const BytesSeen& seen : seen_) *out++ = AlphabetCodeOf(seen);
-  }
-
- private:
-  const size_t begin_;
-  std::vector<BytesSeen> seen_;
-};
-
-}  // namespace
-
-void ProteusPart::AddKeys(const FilterSalt& salt, AmqBuilder* set) const {
-  keys_.ForEach(begin_, end_, [&](const Slice& key) {
-    set->Add(HashKey(key, LoadBits64(key, 0), salt));
-  });
+  const LayerPlans all = PlanLayers(design, statistics, bytes, others);
+  sets_[0] = in_units_ ? UnitOf(all, false) : all;
+  if (in_units_) sets_[1] = UnitOf(all, true);
 }
 
 // Adds the prefixes of all keys, and writes the codes of their alphabets.
@@ -108,12 +73,20 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
                               size_t alphabets, AmqBuilder* set,
                               char* codes) const {
   const PrefixLength length(bits, salt, set->TakesNeighbours());
-  AlphabetsOfPrefixes seen(alphabets, bits);
+  // What the last places of the prefixes have.
+  std::vector<BytesSeen> seen(alphabets);
+  const auto see = [&seen, bits](const Slice& key) {
+    size_t place = BytesForBits(bits) - seen.size();
+    for (BytesSeen& bytes : seen) {
+      bytes[place < key.size() ? static_cast<uint8_t>(key[place]) : 0] = true;
+      place++;
+    }
+  };
   if (bits <= 64) {
     keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared) {
       if (shared >= bits) return;
       set->Add(HashWord(HighBits(LoadBits64(key, 0), bits), length));
-      seen.Add(key);
+      see(key);
     });
   } else {
     // Sorted neighbors often share the head.
@@ -122,10 +95,10 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
       if (shared >= bits) return;
       if (shared < 8 * length.head_bytes) head = HashHead(key, length);
       set->Add(HashWindow(LoadBits64(key, length.head_bytes), head, length));
-      seen.Add(key);
+      see(key);
     });
   }
-  seen.WriteTo(codes);
+  for (const BytesSeen& bytes : seen) *codes++ = AlphabetCodeOf(bytes);
 }
 
 // Adds the prefixes of the series but for the first one: those that a key has
@@ -176,7 +149,7 @@ void ProteusPart::AddSeries(const Layer& layer, const FilterSalt& salt,
 
 void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
                         const FilterSalt& salt, char* payload) {
-  const LayerPlans& sets = second_unit ? second_sets_ : sets_;
+  const LayerPlans& sets = sets_[second_unit ? 1 : 0];
   char* header = payload;
   char* out = payload + design.num_sets() * Amq::kHeaderSize;
   // Only the first unit has a trie.
@@ -191,7 +164,9 @@ void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
     if (!layer.is_set()) continue;
     AmqBuilder set(sets.of[i], second_unit, header, out);
     if (layer.kind == Layer::Kind::kKeys) {
-      AddKeys(salt, &set);
+      keys_.ForEach(begin_, end_, [&](const Slice& key) {
+        set.Add(HashKey(key, LoadBits64(key, 0), salt));
+      });
     } else {
       AddPrefixes(layer.bits, salt, alphabets_[i], &set, codes);
     }
@@ -206,8 +181,8 @@ void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
 
 size_t ProteusPart::MemoryUsage() const {
   size_t most = 0;
-  for (const LayerPlans* sets : {&sets_, &second_sets_}) {
-    for (const AmqPlan& set : sets->of) {
+  for (const LayerPlans& sets : sets_) {
+    for (const AmqPlan& set : sets.of) {
       most = std::max(most, AmqBuilder::MemoryUsage(set));
     }
   }

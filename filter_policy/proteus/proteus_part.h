@@ -21,7 +21,6 @@ class ProteusPart {
   ProteusPart(const KeyStore& keys, size_t begin, size_t end, uint64_t bytes)
       : keys_(keys), begin_(begin), end_(end), bytes_(bytes) {}
 
-  size_t num_keys() const { return end_ - begin_; }
   uint64_t bytes() const { return bytes_; }
   KeyStatistics Statistics() const {
     return KeyStatistics(keys_, begin_, end_);
@@ -44,9 +43,11 @@ class ProteusPart {
                 uint64_t min_of_units);
 
   // The sizes of the payloads in bytes, after PlanSets.
-  uint64_t payload_size() const { return trie_size_ + SizeOfSets(sets_); }
+  uint64_t payload_size() const {
+    return trie_size_ + overhead_ + sets_[0].bytes();
+  }
   uint64_t second_size() const {
-    return in_units_ ? SizeOfSets(second_sets_) : 0;
+    return in_units_ ? overhead_ + sets_[1].bytes() : 0;
   }
   // Writes the payload of the first unit, or then of the second one, of a part
   // with the design that has been planned.
@@ -56,15 +57,10 @@ class ProteusPart {
   size_t MemoryUsage() const;
 
  private:
-  void AddKeys(const FilterSalt& salt, AmqBuilder* set) const;
   void AddPrefixes(uint32_t bits, const FilterSalt& salt, size_t alphabets,
                    AmqBuilder* set, char* codes) const;
   void AddSeries(const Layer& layer, const FilterSalt& salt,
                  AmqBuilder* set) const;
-
-  uint64_t SizeOfSets(const LayerPlans& sets) const {
-    return overhead_ + sets.bytes();
-  }
 
   const KeyStore& keys_;
   const size_t begin_;
@@ -73,8 +69,7 @@ class ProteusPart {
   std::unique_ptr<UniformTrieBuilder> trie_;
   uint64_t trie_size_ = 0;
   bool in_units_ = false;
-  LayerPlans sets_;         // of the first unit
-  LayerPlans second_sets_;  // of the second one
+  std::array<LayerPlans, 2> sets_;  // of the first unit, and of the second one
   // The numbers of alphabets of each layer, and the bytes that these and the
   // headers of the sets take in each unit.
   std::array<size_t, ProteusDesign::kMaxLayers> alphabets_ = {};

@@ -13,66 +13,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Proteus builder ----
-
-namespace {
-
-// A filter of a few keys may take more than its share: what surrounds payloads
-// then comes on top.
-constexpr uint64_t kMinBytes = 64;
-constexpr uint64_t kSmallFilter = 512;
-// What a part takes in a block besides its payload and the string with which it
-// begins, which is short where keys are alike.
-constexpr uint64_t kPartAndEntry = FilterDirectory::kUnitOverhead + 9;
-constexpr uint64_t kUsualBegin = 64;
-
-// The bytes that payloads may take of `size`, of which `overhead` are spent
-// otherwise.
-uint64_t PayloadBytes(uint64_t size, uint64_t overhead) {
-  return ProteusHeader::kMaxSetHeaders +
-         std::max(size - std::min(size, overhead),
-                  std::max(kMinBytes, std::min(size, kSmallFilter)));
-}
-
-}  // namespace
-
-uint64_t ProteusBuilder::SizeAt(double bits_per_key) const {
-  return static_cast<uint64_t>(bits_per_key / 8 *
-                               static_cast<double>(num_keys()));
-}
-
-uint64_t ProteusBuilder::MaxSize() const {
-  const uint64_t size = SizeAt(group_.MaxBitsPerKey());
-  const uint64_t parts = std::max<uint64_t>(1, NumParts(size));
-  return PayloadBytes(size, 0) +
-         parts * (FilterDirectory::kUnitOverhead +
-                  FilterDirectory::kMaxEntrySize + kUsualBegin);
-}
-
-Status ProteusBuilder::Plan(const KeysEnd& end,
-                            std::vector<PlannedPart>* parts) {
-  parts->clear();
-  if (num_keys() == 0) return Status::OK();
-  const double bits_per_key =
-      group_.BitsPerKey(end.more_follow, first_key(), last_key());
-  if (bits_per_key == 0) {
-    return Status::MemoryLimit("filter_budget_bytes is used up");
-  }
-  const uint64_t size = SizeAt(bits_per_key);
-  group_.Cut(NumParts(size), parts);
-  uint64_t overhead =
-      FilterDirectory::kFixedSize + ProteusHeader::kMaxSetHeaders +
-      std::min(first_key().size(), FilterBlockHeader::kMaxStoredKey) +
-      std::min(last_key().size(), FilterBlockHeader::kMaxStoredKey) + 12;
-  for (const PlannedPart& part : *parts) {
-    overhead += kPartAndEntry + part.begin.size();
-  }
-  return group_.Design(PayloadBytes(size, overhead), end.prefixes_only,
-                       /*in_units=*/task().part_bytes > 0, parts);
-}
-
-// ---- Proteus policy ----
-
 namespace {
 
 using Options = ProteusPolicyOptions;
@@ -242,6 +182,32 @@ Status Parse(const Variant& variant, const std::string& spec,
   return s;
 }
 
+using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
+
+// The rule of filter_budget.h for a file.
+BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
+                               const FilterBuildingContext& context,
+                               double bits_per_key) {
+  NewFile file;
+  file.level = context.level_at_creation;
+  file.is_bottommost = context.is_bottommost;
+  return [file, filters = std::move(filters), bits_per_key,
+          tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
+          bits = 0.0](uint64_t keys, bool more_follow,
+                      const Slice& /*smallest*/,
+                      const Slice& /*largest*/) mutable {
+    // Looking at the tree takes time. Groups look again only when the keys have
+    // become twice as many.
+    if (bits == 0 || keys >= 2 * file.keys) {
+      const std::vector<FileFilter> others = filters->FiltersOf(tree);
+      file.keys =
+          more_follow ? std::max(keys, UsualKeys(others, file.level)) : keys;
+      bits = BitsOfFile(others, file, bits_per_key);
+    }
+    return bits;
+  };
+}
+
 }  // namespace
 
 PolicyType ProteusPolicyType(DesignSpace space) {
@@ -274,39 +240,41 @@ const char* ProteusFilterPolicy::ClassName(DesignSpace space) {
   return VariantOf(space).class_name;
 }
 
-const char* ProteusFilterPolicy::ShortName(DesignSpace space) {
-  return VariantOf(space).short_name;
+const char* ProteusFilterPolicy::NickName() const {
+  return VariantOf(space_).short_name;
 }
 
 Status ProteusFilterPolicy::CheckOptions() const {
   const char* const owner = Name();
-  Status s = BitsRange(owner).Check(options_.bits_per_key);
-  if (s.ok()) s = BudgetRange(owner).Check(options_.filter_budget_bytes);
-  if (s.ok()) s = TypeChoices(owner).Check(options_.prefix_filter_type);
-  if (s.ok()) s = LevelBitsChoices(owner).Check(options_.level_bits);
-  if (s.ok()) s = CostRange(owner).Check(options_.false_positive_cost_micros);
-  if (s.ok()) s = DemandRange(owner).Check(options_.queries_per_key);
-  if (s.ok()) {
-    s = CountRange(owner, kCapacityOption).Check(options_.sample_capacity);
+  for (const Status& s :
+       {BitsRange(owner).Check(options_.bits_per_key),
+        BudgetRange(owner).Check(options_.filter_budget_bytes),
+        TypeChoices(owner).Check(options_.prefix_filter_type),
+        LevelBitsChoices(owner).Check(options_.level_bits),
+        CostRange(owner).Check(options_.false_positive_cost_micros),
+        DemandRange(owner).Check(options_.queries_per_key),
+        CountRange(owner, kCapacityOption).Check(options_.sample_capacity),
+        CountRange(owner, kEveryOption).Check(options_.sample_every)}) {
+    if (!s.ok()) return s;
   }
-  if (s.ok()) s = CountRange(owner, kEveryOption).Check(options_.sample_every);
-  if (s.ok() && options_.point_lookups_use_whole_keys &&
+  if (options_.point_lookups_use_whole_keys &&
       space_ == DesignSpace::kTwoPrefixFilters) {
     // The place of the set of whole keys is taken.
-    s = Status::InvalidArgument(std::string(owner) + ": " + kWholeKeysOption +
-                                "=true is not allowed; allowed: false");
+    return Status::InvalidArgument(std::string(owner) + ": " +
+                                   kWholeKeysOption +
+                                   "=true is not allowed; allowed: false");
   }
   for (const auto& [name, file] :
        {std::make_pair(kSeedOption, &options_.seed_file),
         std::make_pair(kSamplesOption, &options_.samples_file)}) {
-    if (s.ok() && file->find('\\') != std::string::npos) {
-      s = Status::InvalidArgument(
+    if (file->find('\\') != std::string::npos) {
+      return Status::InvalidArgument(
           std::string(owner) + ": " + name + "=" + *file + " is not allowed",
           "RocksDB does not read a backslash as it has written it; allowed: "
           "a path without any");
     }
   }
-  return s;
+  return Status::OK();
 }
 
 Status ProteusFilterPolicy::ValidateOptions(
@@ -372,36 +340,6 @@ Status ProteusFilterPolicy::ParseOption(const ConfigOptions& config,
   return s;
 }
 
-namespace {
-
-using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
-
-// The rule of filter_budget.h for a file.
-BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
-                               const FilterBuildingContext& context,
-                               double bits_per_key) {
-  NewFile file;
-  file.level = context.level_at_creation;
-  file.is_bottommost = context.is_bottommost;
-  return [file, filters = std::move(filters), bits_per_key,
-          tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
-          bits = 0.0](uint64_t keys, bool more_follow,
-                      const Slice& /*smallest*/,
-                      const Slice& /*largest*/) mutable {
-    // Looking at the tree takes time. Groups look again only when the keys have
-    // become twice as many.
-    if (bits == 0 || keys >= 2 * file.keys) {
-      const std::vector<FileFilter> others = filters->FiltersOf(tree);
-      file.keys =
-          more_follow ? std::max(keys, UsualKeys(others, file.level)) : keys;
-      bits = BitsOfFile(others, file, bits_per_key);
-    }
-    return bits;
-  };
-}
-
-}  // namespace
-
 uint64_t ProteusFilterPolicy::PriceFor(uint64_t price) const {
   // Values that are not allowed leave the price alone.
   const uint32_t micros = options_.false_positive_cost_micros;
@@ -458,20 +396,19 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
                     : std::make_shared<DesignMemory>();
   if (bits_of_file != nullptr) {
     // Asks for the keys of the file so far, of which each group knows its own.
-    struct KeysOfFile {
-      uint64_t count = 0;
+    struct FileSoFar {
+      BitsOfFileFunction bits;
+      uint64_t keys = 0;
       std::string smallest;
     };
-    const auto asked =
-        std::make_shared<std::pair<KeysOfFile, BitsOfFileFunction>>(
-            KeysOfFile(), std::move(bits_of_file));
-    settings.bits_of_file = [asked](uint64_t keys, bool more_follow,
-                                    const Slice& smallest,
-                                    const Slice& largest) {
-      KeysOfFile& file = asked->first;
-      if (file.count == 0) file.smallest = smallest.ToString();
-      file.count += keys;
-      return asked->second(file.count, more_follow, file.smallest, largest);
+    const auto file = std::make_shared<FileSoFar>();
+    file->bits = std::move(bits_of_file);
+    settings.bits_of_file = [file](uint64_t keys, bool more_follow,
+                                   const Slice& smallest,
+                                   const Slice& largest) {
+      if (file->keys == 0) file->smallest = smallest.ToString();
+      file->keys += keys;
+      return file->bits(file->keys, more_follow, file->smallest, largest);
     };
   }
   const std::shared_ptr<QueryQueue> queue =

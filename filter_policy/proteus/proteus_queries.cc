@@ -11,144 +11,136 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-bool IsZeroAfter(const Slice& key, size_t byte) {
-  for (size_t i = byte; i < key.size(); i++) {
-    if (key[i] != '\0') return false;
-  }
-  return true;
-}
-
-}  // namespace
-
-// The part of a range within one prefix of an outer layer, which is that of
-// `key`, the first key of the prefix.
+// A range query, and what is left of its limits.
 template <class Key>
-inline bool Proteus::AnyBelow(const OpenLayer* layer, const Key& key,
-                              const Key& lo, const Key& hi,
-                              Budget* budget) const {
-  const uint32_t bits = layer->bits;
-  return AnyIn(layer + 1, key.SharesPrefix(lo, bits) ? lo : key,
-               key.SharesPrefix(hi, bits) ? hi : key.LastOfPrefix(bits),
-               budget);
-}
+class Proteus::RangeQuery {
+ public:
+  // `longest_bits` is the length of the longest prefix of a series that the
+  // bounds have.
+  RangeQuery(const Proteus& filter, uint32_t longest_bits)
+      : filter_(filter), longest_bits_(longest_bits) {}
 
-// AnyInSet where alphabets are known: only possible prefixes are tested.
-bool Proteus::AnyPossibleIn(const OpenLayer* layer, const ByteKey& lo,
-                            const ByteKey& hi, Budget* budget) const {
-  const PrefixLength& length = layer->length;
-  uint64_t left = lo.PossibleUpTo(hi, layer->alphabets, layer->bits);
-  if (left > budget->prefixes) return true;
-  budget->prefixes -= left;
-  ByteKey::PossiblePrefixes prefixes(lo, layer->alphabets, length);
-  const bool is_last = layer + 1 == end();
-  while (left > 0 && !prefixes.IsAfter(hi)) {
-    const uint64_t hash = prefixes.Hash(length);
-    if (is_last) {
-      const uint64_t count = prefixes.MoveAfterRun(left, length);
-      if (layer->set.FindNeighbours(hash, count) != 0) return true;
-      left -= count;
-    } else {
-      if (layer->set.MayContain(hash) &&
-          AnyBelow(layer, prefixes.key(), lo, hi, budget)) {
+  // Whether the layers from `layer` on let [lo, hi] through.
+  bool AnyIn(const OpenLayer* layer, const Key& lo, const Key& hi) {
+    if (layer == filter_.end()) return true;
+    if (layer->kind == Layer::Kind::kTrie) return AnyInTrie(layer, lo, hi);
+    if constexpr (Key::kIsBytes) {
+      if (layer->kind == Layer::Kind::kSeries) {
+        return AnyInSeries(*layer, lo, hi);
+      }
+      if (!layer->alphabets.AreAny()) return AnyPossibleIn(layer, lo, hi);
+    }
+    return AnyInSet(layer, lo, hi);
+  }
+
+ private:
+  bool AnyInTrie(const OpenLayer* layer, const Key& lo, const Key& hi) {
+    const uint32_t bits = layer->bits;
+    const UniformTrie& trie = filter_.trie_;
+    const typename Key::TriePrefix lo_prefix(lo, *layer);
+    if (lo.SharesPrefix(hi, bits)) {
+      return trie.Contains(lo_prefix.data()) && AnyIn(layer + 1, lo, hi);
+    }
+    const typename Key::TriePrefix hi_prefix(hi, *layer);
+    const UniformTrie::Matches matches =
+        trie.Find(lo_prefix.data(), hi_prefix.data());
+    // All keys below a prefix between the outermost ones lie in the range.
+    return matches.between ||
+           (matches.lo && AnyIn(layer + 1, lo, lo.LastOfPrefix(bits))) ||
+           (matches.hi && AnyIn(layer + 1, hi.FirstOfPrefix(bits), hi));
+  }
+
+  // The part of a range within one prefix of an outer layer, which is that of
+  // `key`, the first key of the prefix.
+  bool AnyBelow(const OpenLayer* layer, const Key& key, const Key& lo,
+                const Key& hi) {
+    const uint32_t bits = layer->bits;
+    return AnyIn(layer + 1, key.SharesPrefix(lo, bits) ? lo : key,
+                 key.SharesPrefix(hi, bits) ? hi : key.LastOfPrefix(bits));
+  }
+
+  // The prefixes of one length in the range are tested, and then what lies
+  // below those that are there.
+  bool AnyInSet(const OpenLayer* layer, const Key& lo, const Key& hi) {
+    const PrefixLength& length = layer->length;
+    uint64_t more = lo.PrefixesUpTo(hi, length.bits);
+    if (more >= prefixes_) return true;
+    prefixes_ -= more + 1;
+    const bool is_last = layer + 1 == filter_.end();
+    for (typename Key::Prefixes prefixes(lo, length);;) {
+      const uint64_t count =
+          std::min(more, prefixes.LeftInGroup(length) - 1) + 1;
+      uint64_t found = layer->set.FindNeighbours(prefixes.Hash(length), count);
+      if (found != 0) {
+        if (is_last) return true;
+        typename Key::Prefixes at = prefixes;
+        for (uint64_t i = 0; found != 0; found &= found - 1) {
+          const auto next = static_cast<uint64_t>(__builtin_ctzll(found));
+          at.Move(next - i, length);
+          i = next;
+          if (AnyBelow(layer, at.key(), lo, hi)) return true;
+        }
+      }
+      if (count > more) return false;
+      more -= count;
+      prefixes.Move(count, length);
+    }
+  }
+
+  // AnyInSet where alphabets are known: only possible prefixes are tested.
+  bool AnyPossibleIn(const OpenLayer* layer, const Key& lo, const Key& hi) {
+    const PrefixLength& length = layer->length;
+    uint64_t left = lo.PossibleUpTo(hi, layer->alphabets, layer->bits);
+    if (left > prefixes_) return true;
+    prefixes_ -= left;
+    typename Key::PossiblePrefixes prefixes(lo, layer->alphabets, length);
+    const bool is_last = layer + 1 == filter_.end();
+    while (left > 0 && !prefixes.IsAfter(hi)) {
+      const uint64_t hash = prefixes.Hash(length);
+      if (is_last) {
+        const uint64_t count = prefixes.MoveAfterRun(left, length);
+        if (layer->set.FindNeighbours(hash, count) != 0) return true;
+        left -= count;
+      } else {
+        if (layer->set.MayContain(hash) &&
+            AnyBelow(layer, prefixes.key(), lo, hi)) {
+          return true;
+        }
+        prefixes.Next(length);
+        left--;
+      }
+    }
+    return false;
+  }
+
+  // The longest prefixes that the bounds have and that are not too many are
+  // tested, each with the shorter ones.
+  bool AnyInSeries(const OpenLayer& layer, const Key& lo, const Key& hi) {
+    uint32_t bits = longest_bits_;
+    uint64_t more;
+    while ((more = lo.PrefixesUpTo(hi, bits)) >= prefixes_) {
+      if (bits == layer.bits) return true;
+      bits -= layer.stride;
+    }
+    prefixes_ -= more + 1;
+    const PrefixLength length = filter_.LengthIn(layer, bits);
+    for (typename Key::Prefixes prefixes(lo, length);;
+         prefixes.Move(1, length)) {
+      // Zeros at the end may stand for shorter keys, which have no longer
+      // prefixes.
+      const Slice key = prefixes.key().Stripped();
+      if (filter_.SeriesContains(layer, key, layer.LongestPrefix(key.size()))) {
         return true;
       }
-      prefixes.Next(length);
-      left--;
+      if (more-- == 0) return false;
     }
   }
-  return false;
-}
 
-// The prefixes of one length in the range are tested, and then what lies below
-// those that are there.
-template <class Key>
-bool Proteus::AnyInSet(const OpenLayer* layer, const Key& lo, const Key& hi,
-                       Budget* budget) const {
-  if constexpr (Key::kMayHaveAlphabets) {
-    if (!layer->alphabets.AreAny()) {
-      return AnyPossibleIn(layer, lo, hi, budget);
-    }
-  }
-  const PrefixLength& length = layer->length;
-  uint64_t more = lo.PrefixesUpTo(hi, length.bits);
-  if (more >= budget->prefixes) return true;
-  budget->prefixes -= more + 1;
-  const bool is_last = layer + 1 == end();
-  for (typename Key::Prefixes prefixes(lo, length);;) {
-    const uint64_t count = std::min(more, prefixes.LeftInGroup(length) - 1) + 1;
-    uint64_t found = layer->set.FindNeighbours(prefixes.Hash(length), count);
-    if (found != 0) {
-      if (is_last) return true;
-      typename Key::Prefixes at = prefixes;
-      for (uint64_t i = 0; found != 0; found &= found - 1) {
-        const auto next = static_cast<uint64_t>(__builtin_ctzll(found));
-        at.Move(next - i, length);
-        i = next;
-        if (AnyBelow(layer, at.key(), lo, hi, budget)) return true;
-      }
-    }
-    if (count > more) return false;
-    more -= count;
-    prefixes.Move(count, length);
-  }
-}
-
-// The longest prefixes that the bounds have and that are not too many are
-// tested, each with the shorter ones.
-bool Proteus::AnyInSeries(const OpenLayer& layer, const ByteKey& lo,
-                          const ByteKey& hi, Budget* budget) const {
-  uint32_t bits = budget->longest_bits;
-  uint64_t more;
-  while ((more = lo.PrefixesUpTo(hi, bits)) >= budget->prefixes) {
-    if (bits == layer.bits) return true;
-    bits -= layer.stride;
-  }
-  budget->prefixes -= more + 1;
-  const PrefixLength length = LengthIn(layer, bits);
-  for (ByteKey::Prefixes prefixes(lo, length);; prefixes.Move(1, length)) {
-    // Zeros at the end may stand for shorter keys, which have no longer
-    // prefixes.
-    const Slice key = prefixes.key().Stripped();
-    if (SeriesContains(layer, key, layer.LongestPrefix(key.size()))) {
-      return true;
-    }
-    if (more-- == 0) return false;
-  }
-}
-
-template <class Key>
-bool Proteus::AnyInTrie(const OpenLayer* layer, const Key& lo, const Key& hi,
-                        Budget* budget) const {
-  const uint32_t bits = layer->bits;
-  const typename Key::TriePrefix lo_prefix(lo, *layer);
-  if (lo.SharesPrefix(hi, bits)) {
-    return trie_.Contains(lo_prefix.data()) && AnyIn(layer + 1, lo, hi, budget);
-  }
-  const typename Key::TriePrefix hi_prefix(hi, *layer);
-  const UniformTrie::Matches matches =
-      trie_.Find(lo_prefix.data(), hi_prefix.data());
-  // All keys below a prefix between the outermost ones lie in the range.
-  return matches.between ||
-         (matches.lo && AnyIn(layer + 1, lo, lo.LastOfPrefix(bits), budget)) ||
-         (matches.hi && AnyIn(layer + 1, hi.FirstOfPrefix(bits), hi, budget));
-}
-
-template <class Key>
-inline bool Proteus::AnyIn(const OpenLayer* layer, const Key& lo, const Key& hi,
-                           Budget* budget) const {
-  if (layer == end()) return true;
-  if (layer->kind == Layer::Kind::kTrie) {
-    return AnyInTrie(layer, lo, hi, budget);
-  }
-  if constexpr (Key::kMayHaveSeries) {
-    if (layer->kind == Layer::Kind::kSeries) {
-      return AnyInSeries(*layer, lo, hi, budget);
-    }
-  }
-  return AnyInSet(layer, lo, hi, budget);
-}
+  const Proteus& filter_;
+  const uint32_t longest_bits_;
+  // The number of prefixes that may still be tested.
+  uint64_t prefixes_ = kMaxPrefixProbes;
+};
 
 bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
                             bool hi_inclusive) const {
@@ -163,14 +155,14 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
     }
   }
   const bool before_hi = !hi_inclusive && EndsBefore(hi, header_.shortest_key);
-  if (before_hi && IsZeroAfter(hi, sizeof(hi_word))) {
+  if (before_hi && WithoutZeros(hi).size() <= sizeof(hi_word)) {
     if (hi_word == 0) return false;
     hi_word--;
   }
   if (hi_word < smallest_ || lo_word > largest_) return false;
   if (!in_words_) return BytesMayMatch(lo, hi, before_hi);
-  Budget budget = {0};
-  return AnyIn(ranges_begin_, WordKey(lo_word), WordKey(hi_word), &budget);
+  return RangeQuery<WordKey>(*this, 0).AnyIn(ranges_begin_, WordKey(lo_word),
+                                             WordKey(hi_word));
 }
 
 size_t Proteus::BoundBytes(size_t size) const {
@@ -187,9 +179,11 @@ bool Proteus::BytesMayMatch(const Slice& lo, const Slice& hi,
   if (size > kMaxBoundBytes) return true;
   const ByteKey lo_key(lo, size);
   ByteKey hi_key(hi, size);
-  if (before_hi && IsZeroAfter(hi, size) && !hi_key.Decrement()) return false;
-  Budget budget = {static_cast<uint32_t>(8 * size)};
-  return AnyIn(ranges_begin_, lo_key, hi_key, &budget);
+  if (before_hi && WithoutZeros(hi).size() <= size && !hi_key.Decrement()) {
+    return false;
+  }
+  return RangeQuery<ByteKey>(*this, static_cast<uint32_t>(8 * size))
+      .AnyIn(ranges_begin_, lo_key, hi_key);
 }
 
 uint64_t ByteKey::PrefixesUpTo(const ByteKey& last, uint32_t bits) const {
@@ -249,23 +243,6 @@ constexpr uint64_t kMaxLeft = 64;
 
 }  // namespace
 
-// Moves a key whose prefix is not in the trie to the first one after it whose
-// prefix is. False if there is none.
-template <class Key>
-bool Proteus::MoveToTrie(Key* key, bool* moved) const {
-  const Layer& trie = *ranges_begin_;
-  const typename Key::TriePrefix prefix(*key, trie);
-  const size_t size = TriePrefixBytes(trie);
-  SmallBuffer found(size);
-  memset(found.data(), 0, size);
-  if (!trie_.LowerBound(prefix.data(), found.data())) return false;
-  if (memcmp(found.data(), prefix.data(), size) != 0) {
-    key->MoveToTriePrefix(found.data(), trie);
-    *moved = true;
-  }
-  return true;
-}
-
 void Proteus::FindWindows() {
   for (const OpenLayer* layer = end(); layer != ranges_begin_;) {
     --layer;
@@ -281,78 +258,109 @@ void Proteus::FindWindows() {
   }
 }
 
-// The length of a prefix of `key` that is absent; 0 if the search is to stay:
-// all prefixes may be there, or a window begins, or the next key is not likely
-// to be near.
+// The search for the first key that may be at or above a key.
 template <class Key>
-inline uint32_t Proteus::AbsentPrefix(const Key& key) const {
-  if (window_begin_ > 0 && key.Begins(window_begin_)) return 0;
-  uint32_t outer = 0;
-  for (const OpenLayer* layer = ranges_begin_; layer != end(); ++layer) {
-    const uint32_t bits = layer->bits;
-    if (layer->is_set()) {
-      if (outer > 0 && window_prefix_ != bits) {
-        // There is a key below this prefix of the outer layer: how many
-        // prefixes of this one are left of it?
-        if (bits - outer >= 64) return 0;
-        const uint64_t last = LowBits(bits - outer);
-        const uint64_t here = key.Window(outer) >> (64 - (bits - outer));
-        if (last - here >= kMaxLeft) return 0;
-      }
-      if (!layer->set.MayContain(key.Hash(layer->length))) return bits;
-    }
-    outer = bits;
-  }
-  return 0;
-}
+class Proteus::SeekQuery {
+ public:
+  // The key is made of `parts`.
+  template <class... Parts>
+  explicit SeekQuery(const Proteus& filter, const Parts&... parts)
+      : filter_(filter), key_(parts...) {}
 
-// AbsentPrefix in a series, whose windows are those of the last byte. The key
-// has no zeros at its end: it may be a shorter one, which has no longer
-// prefixes.
-uint32_t Proteus::AbsentInSeries(const OpenLayer& layer,
-                                 const Slice& key) const {
-  if (key.empty() || (static_cast<uint8_t>(key[key.size() - 1]) &
-                      LowBits(kMinWindowBits)) == 0) {
+  // LowerBound, which leaves `*bound` alone where it is the target.
+  bool Find(std::string* bound) {
+    const OpenLayer& last = *(filter_.end() - 1);
+    const bool has_trie = filter_.has_trie_;
+    // Whether the trie, if there is one, is known to have the key's prefix.
+    bool in_trie = !has_trie;
+    // Only a damaged filter, or a design whose lengths multiply, takes more
+    // probes. Then nothing is skipped.
+    for (uint64_t probes = 0; probes < kMaxProbes; probes++) {
+      if (!in_trie && !MoveToTrie()) return false;
+      uint32_t absent = 0;
+      if constexpr (Key::kIsBytes) {
+        absent = last.stride > 0 ? AbsentInSeries(last) : AbsentPrefix();
+      } else {
+        absent = AbsentPrefix();
+      }
+      if (absent == 0) {
+        if (!moved_) return true;
+        if (key_.head() > filter_.largest_) return false;
+        key_.CopyTo(bound);
+        return true;
+      }
+      if (!key_.NextPrefix(absent)) return false;
+      moved_ = true;
+      in_trie = !has_trie || !key_.Begins(filter_.ranges_begin_->bits);
+    }
+    return true;
+  }
+
+ private:
+  // Moves a key whose prefix is not in the trie to the first one after it whose
+  // prefix is. False if there is none.
+  bool MoveToTrie() {
+    const Layer& trie = *filter_.ranges_begin_;
+    const typename Key::TriePrefix prefix(key_, trie);
+    const size_t size = TriePrefixBytes(trie);
+    SmallBuffer found(size);
+    memset(found.data(), 0, size);
+    if (!filter_.trie_.LowerBound(prefix.data(), found.data())) return false;
+    if (memcmp(found.data(), prefix.data(), size) != 0) {
+      key_.MoveToTriePrefix(found.data(), trie);
+      moved_ = true;
+    }
+    return true;
+  }
+
+  // The length of a prefix of the key that is absent; 0 if the search is to
+  // stay: all prefixes may be there, or a window begins, or the next key is not
+  // likely to be near.
+  uint32_t AbsentPrefix() const {
+    const uint32_t window_begin = filter_.window_begin_;
+    if (window_begin > 0 && key_.Begins(window_begin)) return 0;
+    uint32_t outer = 0;
+    for (const OpenLayer* layer = filter_.ranges_begin_; layer != filter_.end();
+         ++layer) {
+      const uint32_t bits = layer->bits;
+      if (layer->is_set()) {
+        if (outer > 0 && filter_.window_prefix_ != bits) {
+          // There is a key below this prefix of the outer layer: how many
+          // prefixes of this one are left of it?
+          if (bits - outer >= 64) return 0;
+          const uint64_t last = LowBits(bits - outer);
+          const uint64_t here = key_.Window(outer) >> (64 - (bits - outer));
+          if (last - here >= kMaxLeft) return 0;
+        }
+        if (!layer->set.MayContain(key_.Hash(layer->length))) return bits;
+      }
+      outer = bits;
+    }
     return 0;
   }
-  const uint32_t longest = layer.LongestPrefix(key.size());
-  for (uint32_t bits = layer.bits; bits <= longest; bits += layer.stride) {
-    if (!layer.set.MayContain(HashPrefix(key, LengthIn(layer, bits)))) {
-      return bits;
-    }
-  }
-  return 0;
-}
 
-template <class Key>
-inline bool Proteus::LowerBoundFrom(Key key, std::string* bound) const {
-  const OpenLayer& last = *(end() - 1);
-  bool moved = false;
-  // Whether the trie, if there is one, is known to have the key's prefix.
-  bool in_trie = !has_trie_;
-  // Only a damaged filter, or a design whose lengths multiply, takes more
-  // probes. Then nothing is skipped.
-  for (uint64_t probes = 0; probes < kMaxProbes; probes++) {
-    if (!in_trie && !MoveToTrie(&key, &moved)) return false;
-    uint32_t absent = 0;
-    if constexpr (Key::kMayHaveSeries) {
-      absent = last.stride > 0 ? AbsentInSeries(last, key.Stripped())
-                               : AbsentPrefix(key);
-    } else {
-      absent = AbsentPrefix(key);
+  // AbsentPrefix in a series, whose windows are those of the last byte. A key
+  // with zeros at its end may be a shorter one, which has no longer prefixes.
+  uint32_t AbsentInSeries(const OpenLayer& layer) const {
+    const Slice key = key_.Stripped();
+    if (key.empty() || (static_cast<uint8_t>(key[key.size() - 1]) &
+                        LowBits(kMinWindowBits)) == 0) {
+      return 0;
     }
-    if (absent == 0) {
-      if (!moved) return true;
-      if (key.head() > largest_) return false;
-      key.CopyTo(bound);
-      return true;
+    const uint32_t longest = layer.LongestPrefix(key.size());
+    for (uint32_t bits = layer.bits; bits <= longest; bits += layer.stride) {
+      if (!layer.set.MayContain(
+              HashPrefix(key, filter_.LengthIn(layer, bits)))) {
+        return bits;
+      }
     }
-    if (!key.NextPrefix(absent)) return false;
-    moved = true;
-    in_trie = !has_trie_ || !key.Begins(ranges_begin_->bits);
+    return 0;
   }
-  return true;
-}
+
+  const Proteus& filter_;
+  Key key_;
+  bool moved_ = false;
+};
 
 bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
   bound->assign(target.data(), target.size());
@@ -362,13 +370,14 @@ bool Proteus::LowerBound(const Slice& target, std::string* bound) const {
       (!has_trie_ && (end() - 1)->stride == 0 && window_prefix_ == 0)) {
     return true;
   }
-  return in_words_ ? LowerBoundFrom(WordKey(head), bound)
+  return in_words_ ? SeekQuery<WordKey>(*this, head).Find(bound)
                    : LowerBoundInBytes(target, bound);
 }
 
 bool Proteus::LowerBoundInBytes(const Slice& target, std::string* bound) const {
   const size_t size = BoundBytes(target.size());
-  return size > kMaxBoundBytes || LowerBoundFrom(ByteKey(target, size), bound);
+  return size > kMaxBoundBytes ||
+         SeekQuery<ByteKey>(*this, target, size).Find(bound);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

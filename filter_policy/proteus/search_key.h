@@ -32,7 +32,7 @@ inline void CopyTriePrefix(const Slice& key, const Layer& trie, char* prefix) {
   } else {
     const size_t size = BytesForBits(trie.bits);
     CopyPadded(key, prefix, size);
-    ClearAfter(prefix, size, trie.bits);
+    FillAfter(prefix, size, trie.bits, 0);
   }
 }
 
@@ -57,8 +57,7 @@ class SmallBuffer {
 class WordKey {
  public:
   // Designs of this key type have no series and no alphabets.
-  static constexpr bool kMayHaveSeries = false;
-  static constexpr bool kMayHaveAlphabets = false;
+  static constexpr bool kIsBytes = false;
 
   explicit WordKey(uint64_t word) : word_(word) {}
 
@@ -147,8 +146,7 @@ class WordKey {
 
 class ByteKey {
  public:
-  static constexpr bool kMayHaveSeries = true;
-  static constexpr bool kMayHaveAlphabets = true;
+  static constexpr bool kIsBytes = true;
 
   // The first `size` bytes of a key, with zeros after its end.
   ByteKey(const Slice& key, size_t size) : size_(size), bytes_(size) {
@@ -171,17 +169,17 @@ class ByteKey {
            WithoutZeros(slice()).size() <= bits / 8 + 1;
   }
   bool NextPrefix(uint32_t bits) {
-    ClearAfter(bytes_.data(), size_, bits);
+    FillAfter(bytes_.data(), size_, bits, 0);
     return Increment(bytes_.data(), bits);
   }
   ByteKey FirstOfPrefix(uint32_t bits) const {
     ByteKey first = *this;
-    ClearAfter(first.bytes_.data(), size_, bits);
+    FillAfter(first.bytes_.data(), size_, bits, 0);
     return first;
   }
   ByteKey LastOfPrefix(uint32_t bits) const {
     ByteKey last = *this;
-    SetAfter(last.bytes_.data(), size_, bits);
+    FillAfter(last.bytes_.data(), size_, bits, 0xff);
     return last;
   }
   bool SharesPrefix(const ByteKey& other, uint32_t bits) const {
@@ -207,20 +205,21 @@ class ByteKey {
   uint64_t Hash(const PrefixLength& length) const {
     return HashPrefix(slice(), length);
   }
-  uint64_t Window(uint32_t bit) const { return BitWindow(slice(), bit); }
+  uint64_t Window(uint32_t bit) const {
+    const uint64_t head = LoadBits64(slice(), bit / 8);
+    const unsigned shift = bit % 8;
+    return shift == 0 ? head
+                      : head << shift |
+                            LoadBits64(slice(), bit / 8 + 8) >> (64 - shift);
+  }
   // Without the zeros at the end.
   Slice Stripped() const { return WithoutZeros(slice()); }
 
-  class TriePrefix {
-   public:
+  struct TriePrefix : SmallBuffer {
     TriePrefix(const ByteKey& key, const Layer& trie)
-        : bytes_(TriePrefixBytes(trie)) {
-      CopyTriePrefix(key.slice(), trie, bytes_.data());
+        : SmallBuffer(TriePrefixBytes(trie)) {
+      CopyTriePrefix(key.slice(), trie, data());
     }
-    const char* data() const { return bytes_.data(); }
-
-   private:
-    SmallBuffer bytes_;
   };
   void MoveToTriePrefix(const char* prefix, const Layer& trie) {
     if (trie.bits <= 64) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "filter_policy/bits/bit_array.h"
-#include "filter_policy/fst/fst.h"
 #include "filter_policy/proteus/prefix_hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -5,17 +5,7 @@
 //  others; the bits after that byte are stored explicitly. All prefixes have
 //  the same length, so no node has a terminator, and no run is skipped: an edge
 //  on level i is byte i.
-//
-//    l1        4 bytes
-//    levels    4 bytes: the number of bytes that edges stand for, at most
-//              ceil(l1 / 8)
-//    leaves    4 bytes a level: the leaves on the levels above it; 4 zero bytes
-//              if their number is odd
-//    FST       without values; the bits after l1 in the last byte of a prefix
-//              are zero
-//    suffixes  level after level, for each leaf the l1 - 8 * (level + 1) bits
-//              that are missing, in the order of the leaves: numbers of 56
-//              bits, then a number of the bits that are left
+//  docs/internals/file_format.md has the format.
 
 #pragma once
 

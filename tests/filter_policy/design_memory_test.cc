@@ -389,18 +389,26 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
   }
 }
 
+// A builder whose parts have sizes of the test's choice.
+struct BuilderInSteps : ProteusBuilder {
+  using ProteusBuilder::AddLast;
+  using ProteusBuilder::Cut;
+  using ProteusBuilder::Design;
+  using ProteusBuilder::ProteusBuilder;
+};
+
 // A design is taken for parts, too. Parts whose tries are too large need a
 // second one.
 TEST_F(DesignMemoryTest, PartsTakeTheDesign) {
   const Keys keys = KeysOf(1);
   const auto design_of_parts = [&] {
-    ProteusGroup group(settings_, nullptr);
-    for (const std::string& key : keys) group.AddKey(key);
+    BuilderInSteps builder(settings_, nullptr);
+    for (const std::string& key : keys) builder.AddLast(key, 0);
     std::vector<PlannedPart> parts;
-    group.Cut(keys.size() / 1000, &parts);
+    builder.Cut(keys.size() / 1000, &parts);
     EXPECT_OK(
-        group.Design(1100 * parts.size(), false, /*in_units=*/false, &parts));
-    return group.header().design.Describe();
+        builder.Design(1100 * parts.size(), false, /*in_units=*/false, &parts));
+    return builder.Report().design;
   };
   design_of_parts();
   settings_.bits_per_key = 8.0 * 1100 / 1000;

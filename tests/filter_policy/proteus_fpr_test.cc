@@ -290,8 +290,7 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
         const auto room =
             static_cast<uint64_t>(std::max({all - 300, all / 2, 64.0}));
         const ProteusDesign chosen =
-            DesignSearch(model, statistics, settings.kinds)
-                .Choose(settings.space, room);
+            DesignSearch(model, settings.kinds).Choose(settings.space, room);
         const uint64_t trie =
             chosen.trie_bits() == 0
                 ? 0

@@ -5,44 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "filter_policy/proteus/design.h"
-#include "filter_policy/proteus/model/prefix_counts.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Run rates ----
-
 namespace {
-
-// The probability that at least one of `count` events of this probability
-// happens; `log_not` is std::log1p(-rate).
-double AnyEventOf(double rate, double log_not, uint64_t count) {
-  if (count > kMaxPrefixProbes || rate >= 1) return 1;
-  return count == 1 ? rate : -std::expm1(static_cast<double>(count) * log_not);
-}
-
-}  // namespace
-
-RunRates::RunRates(double rate, size_t most)
-    : num_lengths_(std::min(most, kLengths)) {
-  double power = 1;
-  for (size_t i = 0; i < num_lengths_; i++) {
-    power *= rate;
-    all_of_[i] = power;
-    log_not_[i] = std::log1p(-std::min(power, 1 - 1e-16));
-  }
-}
-
-double RunRates::AnyRunOf(uint32_t lengths, uint64_t runs) const {
-  const size_t i = std::min<size_t>(lengths, num_lengths_) - 1;
-  return AnyEventOf(all_of_[i], log_not_[i], runs);
-}
-
-// ---- Query probability ----
-
-namespace {
-
-constexpr size_t kAnyNumber = ~size_t{0};
 
 // The probability that the first set lets at most `most` of `count` regions
 // within a query through, and that the second set resolves all of these: the
@@ -60,14 +25,6 @@ double NoneOf(uint64_t count, double rate, double resolved, uint64_t most) {
     sum += term;
   }
   return sum;
-}
-
-// Equations 1 and 5.
-double ProbabilityOfOneSet(const LocatedQuery& query,
-                           const RatedDesign& rated) {
-  const TestedPrefixes tested =
-      PrefixesTestedBy(query, rated.layers, rated.alphabets);
-  return rated.second.RateOf(tested.lengths, tested.prefixes);
 }
 
 // The rate of one of the layers of a design; 1 if there is none.
@@ -89,22 +46,35 @@ RatedDesign::RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
       keys_rate(RateOfLayer(design, plans, design.keys())),
       first_rate(RateOfLayer(design, plans, design.outer())),
       second_rate(RateOfLayer(design, plans, design.inner())),
-      second(second_rate, layers.inner.stride > 0 ? kAnyNumber : 1) {}
-
-double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated) {
-  const double keys_rate = query.is_point() ? rated.keys_rate : 1;
-  if (query.is_point() && rated.points_ask_keys_alone) return keys_rate;
-  return keys_rate * (rated.layers.first_bits > 0
-                          ? ProbabilityOfTwoSets(query, rated)
-                          : ProbabilityOfOneSet(query, rated));
+      num_lengths(layers.inner.stride > 0 ? kLengths : 1) {
+  double power = 1;
+  for (size_t i = 0; i < num_lengths; i++) {
+    power *= second_rate;
+    all_of[i] = power;
+    log_not[i] = std::log1p(-std::min(power, 1 - 1e-16));
+  }
 }
 
-double ProbabilityOfTwoSets(const LocatedQuery& query,
-                            const RatedDesign& rated) {
-  const uint32_t first = rated.layers.first_bits;
-  const uint32_t bits = rated.layers.inner.bits;
+double RatedDesign::AnyRunOf(uint32_t lengths, uint64_t runs) const {
+  const size_t i = std::min<size_t>(lengths, num_lengths) - 1;
+  if (runs > kMaxPrefixProbes || all_of[i] >= 1) return 1;
+  return runs == 1 ? all_of[i]
+                   : -std::expm1(static_cast<double>(runs) * log_not[i]);
+}
+
+double RatedDesign::ProbabilityOf(const LocatedQuery& query) const {
+  const double rate = query.is_point() ? keys_rate : 1;
+  if (query.is_point() && points_ask_keys_alone) return rate;
+  return rate *
+         (layers.first_bits > 0
+              ? ProbabilityOfTwoSets(query)
+              : ProbabilityOf(PrefixesTestedBy(query, layers, alphabets)));
+}
+
+double RatedDesign::ProbabilityOfTwoSets(const LocatedQuery& query) const {
+  const uint32_t first = layers.first_bits;
+  const uint32_t bits = layers.inner.bits;
   if (query.shared() >= bits) return 1;
-  const ByteAlphabets& alphabets = rated.alphabets;
   const uint64_t regions = CountAll(query, alphabets, first);
   if (regions == 0) return 0;
   if (regions > kMaxPrefixProbes) return 1;
@@ -114,9 +84,9 @@ double ProbabilityOfTwoSets(const LocatedQuery& query,
   // The probability that one region of `prefixes` prefixes is resolved.
   // `shared` tells whether a key lies in it.
   auto resolve = [&](bool shared, uint64_t prefixes) {
-    const double through = shared ? 1 : rated.first_rate;
+    const double through = shared ? 1 : first_rate;
     tested += through * static_cast<double>(prefixes);
-    return 1 - through * rated.second.AnyOf(prefixes);
+    return 1 - through * AnyRunOf(1, prefixes);
   };
   if (regions == 1) {
     const double all =
@@ -134,30 +104,25 @@ double ProbabilityOfTwoSets(const LocatedQuery& query,
     const uint64_t whole = alphabets.CountBelow(first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
                                             static_cast<double>(whole));
-    all *=
-        NoneOf(between, rated.first_rate, 1 - rated.second.AnyOf(whole), most);
+    all *= NoneOf(between, first_rate, 1 - AnyRunOf(1, whole), most);
   }
   return 1 - all;
 }
 
-double ProbabilityOfPoints(const SharedShares& points,
-                           const RatedDesign& rated) {
-  if (rated.points_ask_keys_alone) return rated.keys_rate;
-  const PrefixLayers& layers = rated.layers;
+double RatedDesign::ProbabilityOfPoints(const SharedShares& points) const {
+  if (points_ask_keys_alone) return keys_rate;
   // A point passes a layer whose prefix it shares with a key, or by chance.
   const double reached = points.AtLeast(layers.outer_bits());
   double rate = reached;
   if (layers.inner.bits > 0) {
     const double certain = points.AtLeast(layers.inner.bits);
-    rate = certain + (reached - certain) * rated.second_rate;
+    rate = certain + (reached - certain) * second_rate;
   }
   if (layers.first_bits > 0) {
-    rate += (1 - reached) * rated.first_rate * rated.second_rate;
+    rate += (1 - reached) * first_rate * second_rate;
   }
-  return rated.keys_rate * rate;
+  return keys_rate * rate;
 }
-
-// ---- Design rates ----
 
 DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
                       const RatedDesign& rated) {
@@ -167,7 +132,7 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
     sum.weights = points.total() / static_cast<double>(step);
     sum.rates = sum.weights * (rated.layers.inner.stride > 0
                                    ? sums[kPointsSum].Mean()
-                                   : ProbabilityOfPoints(points, rated));
+                                   : rated.ProbabilityOfPoints(points));
     sums[kPromisedSum].Add(sum);
   }
   RateSum of_kinds;
@@ -186,26 +151,54 @@ DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
           of_kinds.weights > 0 ? std::sqrt(squares / of_kinds.weights) : 0};
 }
 
-// ---- Cpfpr ----
+CpfprModel::CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
+                       const std::vector<SampleQuery>& samples,
+                       const std::vector<LocatedQuery>& prior,
+                       bool prefixes_only, double sample_weight)
+    : statistics_(statistics),
+      queries_(LocateSamples(keys, statistics, samples, prefixes_only,
+                             sample_weight)),
+      num_samples_(queries_.size()) {
+  queries_.insert(queries_.end(), prior.begin(), prior.end());
+  const auto points = std::stable_partition(
+      queries_.begin(), queries_.end(),
+      [](const LocatedQuery& q) { return !q.promised || !q.is_point(); });
+  num_before_points_ = static_cast<size_t>(points - queries_.begin());
+  for (auto query = points; query != queries_.end(); ++query) {
+    points_.Add(query->shared(), query->weight);
+  }
+  points_.Sort();
+}
+
+CpfprModel CpfprModel::Ranges() const {
+  const auto is_point = [](const LocatedQuery& q) { return q.is_point(); };
+  CpfprModel ranges = *this;
+  std::vector<LocatedQuery>& all = ranges.queries_;
+  ranges.num_samples_ -= static_cast<size_t>(std::count_if(
+      all.begin(), all.begin() + static_cast<ptrdiff_t>(num_samples_),
+      is_point));
+  all.erase(std::remove_if(all.begin(), all.end(), is_point), all.end());
+  ranges.num_before_points_ = all.size();
+  ranges.points_ = SharedShares();
+  return ranges;
+}
 
 DesignRates CpfprModel::Average(const ProteusDesign& design,
                                 const LayerPlans& plans, size_t step) const {
   const RatedDesign rated(design, plans, statistics_);
   RateSums sums;
   const auto add = [&](const LocatedQuery& query, RateSum* sum) {
-    sum->rates += query.weight * ProbabilityOf(query, rated);
-    sum->weights += query.weight;
+    sum->Add({query.weight * rated.ProbabilityOf(query), query.weight});
   };
-  const std::vector<LocatedQuery>& all = queries_.all;
-  for (size_t i = 0; i < queries_.num_before_points; i += step) {
-    add(all[i], &sums[SumOf(all[i])]);
+  for (size_t i = 0; i < num_before_points_; i += step) {
+    add(queries_[i], &sums[SumOf(queries_[i])]);
   }
   if (design.stride() > 0) {
-    for (size_t i = queries_.num_before_points; i < all.size(); i += step) {
-      add(all[i], &sums[kPointsSum]);
+    for (size_t i = num_before_points_; i < queries_.size(); i += step) {
+      add(queries_[i], &sums[kPointsSum]);
     }
   }
-  return RatesFrom(sums, queries_.points, step, rated);
+  return RatesFrom(sums, points_, step, rated);
 }
 
 PrefixTests CpfprModel::CountTests(const ProteusDesign& design,
@@ -213,8 +206,8 @@ PrefixTests CpfprModel::CountTests(const ProteusDesign& design,
   const ByteAlphabets& alphabets = AlphabetsOf(design, statistics_);
   PrefixTests sum;
   double weights = 0;
-  for (size_t i = 0; i < queries_.all.size(); i += step) {
-    const LocatedQuery& query = queries_.all[i];
+  for (size_t i = 0; i < queries_.size(); i += step) {
+    const LocatedQuery& query = queries_[i];
     const PrefixTests tests = TestsOf(query, design, alphabets, plans);
     sum.prefixes += query.weight * tests.prefixes;
     sum.runs += query.weight * tests.runs;

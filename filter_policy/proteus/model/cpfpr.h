@@ -45,18 +45,13 @@
 //                        and its p; |Q_l|, |L| and |R|; what a query asks of
 //                        the sets, which is its time
 //    cpfpr.h             the equations, and the averages of what they give
-//
-//  CpfprModel is this work for one query after the other. A search judges
-//  thousands of designs, and takes the same averages with less work, from every
-//  k-th query, with equal ones in classes, and those that all designs of the
-//  same lengths test alike in groups (query_sample.h).
+//    query_sample.h      the same averages with less work, for a search
 
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "filter_policy/proteus/design.h"
@@ -66,43 +61,6 @@
 #include "rocksdb/rocksdb_namespace.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Run rates ----
-
-// What a set of a known false positive rate p answers to prefixes that are not
-// in it: at least one of n is a false positive with the probability
-// 1 - (1 - p)^n, as in equations 1 and 5 of the Proteus paper.
-//
-// In a series (design.h), a *run* of prefixes, each of which begins with the
-// one before it, passes only if all of them do: with the probability p^m for m
-// lengths, which then takes the place of p.
-
-class RunRates {
- public:
-  // `most` is the number of lengths that any run has, at least one.
-  RunRates(double rate, size_t most);
-
-  // The probability that at least one of `runs` runs of absent prefixes, each
-  // of this number of lengths, is contained as a whole.
-  double AnyRunOf(uint32_t lengths, uint64_t runs) const;
-  // AnyRunOf for TestedPrefixes: if `lengths` is 0, the answer is certain, and
-  // `tested` is its probability, 0 or 1.
-  double RateOf(uint32_t lengths, uint64_t tested) const {
-    return lengths == 0 ? static_cast<double>(tested)
-                        : AnyRunOf(lengths, tested);
-  }
-  // AnyRunOf for prefixes of one length.
-  double AnyOf(uint64_t prefixes) const { return AnyRunOf(1, prefixes); }
-
-  // Longer runs count as one of this number of lengths, whose probability is
-  // next to nothing unless the set is useless.
-  static constexpr size_t kLengths = 32;
-
- private:
-  const size_t num_lengths_;
-  double all_of_[kLengths];
-  double log_not_[kLengths];  // std::log1p(-all_of_[i])
-};
 
 // ---- Query probability ----
 
@@ -116,12 +74,34 @@ class RunRates {
 //   Proteus  equation 5
 //
 // A query that would test more than kMaxPrefixProbes prefixes is a false
-// positive.
+// positive. In a series (design.h), a *run* of prefixes, each of which begins
+// with the one before it, passes only if all of them do: with the probability
+// p^m for m lengths, which then takes the place of p.
 
 // A design whose sets have known rates. What it is made of must outlive it.
 struct RatedDesign {
   RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
               const KeyStatistics& statistics);
+
+  double ProbabilityOf(const LocatedQuery& query) const;
+  // Equation 4.
+  // REQUIRES: the design has an outer set
+  double ProbabilityOfTwoSets(const LocatedQuery& query) const;
+  // Equations 1 and 5, for a query that tests these prefixes.
+  double ProbabilityOf(const TestedPrefixes& tested) const {
+    return tested.lengths == 0 ? static_cast<double>(tested.prefixes)
+                               : AnyRunOf(tested.lengths, tested.prefixes);
+  }
+  // The average over point queries, from what they share with keys.
+  // REQUIRES: the design is no series
+  double ProbabilityOfPoints(const SharedShares& points) const;
+  // The probability that at least one of `runs` runs of absent prefixes, each
+  // of this number of lengths, passes the last set.
+  double AnyRunOf(uint32_t lengths, uint64_t runs) const;
+
+  // Longer runs count as one of this number of lengths, whose probability is
+  // next to nothing unless the set is useless.
+  static constexpr size_t kLengths = 32;
 
   const PrefixLayers layers;
   const ByteAlphabets& alphabets;  // that its filter knows
@@ -129,20 +109,11 @@ struct RatedDesign {
   const double keys_rate;    // of the set of whole keys; 1 for none
   const double first_rate;   // p1, of an outer set
   const double second_rate;  // p2, or p
-  const RunRates second;     // what p2 makes of several prefixes
+  // The powers of that, and what std::log1p makes of them.
+  const size_t num_lengths;
+  double all_of[kLengths];
+  double log_not[kLengths];
 };
-
-double ProbabilityOf(const LocatedQuery& query, const RatedDesign& rated);
-
-// Equation 4.
-// REQUIRES: the design has an outer set
-double ProbabilityOfTwoSets(const LocatedQuery& query,
-                            const RatedDesign& rated);
-
-// The average over point queries, from what they share with keys.
-// REQUIRES: the design is no series
-double ProbabilityOfPoints(const SharedShares& points,
-                           const RatedDesign& rated);
 
 // ---- Design rates ----
 
@@ -154,7 +125,6 @@ double ProbabilityOfPoints(const SharedShares& points,
 // probabilities are summed up apart, and the sums are then put together. The
 // promised points come last: unless the design is a series, what they share
 // with keys says all of them, and none of them is looked at.
-
 struct DesignRates {
   double all = 0;
   double promised = 0;  // of the promised queries
@@ -191,43 +161,40 @@ inline size_t SumOf(const LocatedQuery& query) {
 DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
                       const RatedDesign& rated);
 
-// ---- Cpfpr ----
-
 class CpfprModel {
  public:
-  // Locates those of `samples` for which the file would be asked and which find
-  // nothing in it. `keys` ascend; `statistics` are theirs, and must outlive the
-  // model. The queries of `prior` (prior.h) count as well. If `prefixes_only`,
-  // a point query asks for all keys that start with its key. Each sample has
-  // the weight `sample_weight`: the number of samples that it stands for.
+  // Locates samples (LocateSamples). The statistics are those of the keys, and
+  // must outlive the model. The queries of `prior` (prior.h) count as well.
+  // Each sample has the weight `sample_weight`: the number of samples that it
+  // stands for.
   CpfprModel(const KeyStore& keys, const KeyStatistics& statistics,
              const std::vector<SampleQuery>& samples,
              const std::vector<LocatedQuery>& prior = {},
-             bool prefixes_only = false, double sample_weight = 1)
-      : CpfprModel(statistics,
-                   OrderQueries(LocateSamples(keys, statistics, samples,
-                                              prefixes_only, sample_weight),
-                                prior)) {}
+             bool prefixes_only = false, double sample_weight = 1);
 
-  // ModelQueries explains these.
-  const std::vector<LocatedQuery>& queries() const { return queries_.all; }
-  size_t num_samples() const { return queries_.num_samples; }
-  size_t num_before_points() const { return queries_.num_before_points; }
-  const SharedShares& points() const { return queries_.points; }
-  uint32_t outside() const { return queries_.outside; }
+  // The samples, then the prior, whose promised points come last.
+  const std::vector<LocatedQuery>& queries() const { return queries_; }
+  size_t num_samples() const { return num_samples_; }
+  // The number of queries before the promised points, and what these share with
+  // keys.
+  size_t num_before_points() const { return num_before_points_; }
+  const SharedShares& points() const { return points_; }
 
   const KeyStatistics& statistics() const { return statistics_; }
 
   // The model of those queries that are no points.
-  CpfprModel Ranges() const { return {statistics_, RangesAmong(queries_)}; }
+  CpfprModel Ranges() const;
 
   // The false positive rate of a design in a filter of `bytes` bytes, of which
   // its trie takes `trie_bytes`.
   double Evaluate(const ProteusDesign& design, uint64_t bytes,
                   uint64_t trie_bytes) const {
+    return Rates(design, bytes, trie_bytes).all;
+  }
+  DesignRates Rates(const ProteusDesign& design, uint64_t bytes,
+                    uint64_t trie_bytes) const {
     return Average(design, PlanLayers(design, statistics_, bytes, trie_bytes),
-                   1)
-        .all;
+                   1);
   }
 
   // The rates of a design with planned sets, on every `step`-th query. Promised
@@ -240,11 +207,11 @@ class CpfprModel {
                          size_t step) const;
 
  private:
-  CpfprModel(const KeyStatistics& statistics, ModelQueries queries)
-      : statistics_(statistics), queries_(std::move(queries)) {}
-
   const KeyStatistics& statistics_;
-  ModelQueries queries_;
+  std::vector<LocatedQuery> queries_;
+  size_t num_samples_;
+  size_t num_before_points_;
+  SharedShares points_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,9 +2,7 @@
 
 #include "filter_policy/proteus/model/located_queries.h"
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 #include "filter_policy/range_filter.h"
 
@@ -12,14 +10,17 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Turns `hi` into the last bits before it, a bound that goes on with ones up to
-// `bytes` bytes. False if there are none.
-bool MakeInclusive(std::string* hi, size_t bytes) {
-  while (!hi->empty() && hi->back() == '\0') hi->pop_back();
-  if (hi->empty()) return false;
-  hi->back() = static_cast<char>(static_cast<uint8_t>(hi->back()) - 1);
-  if (hi->size() < bytes) hi->append(bytes - hi->size(), '\xff');
-  return true;
+// Finds the first key at or above `target` from `*index` on, which advances.
+void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
+  size_t begin = *index;
+  size_t step = 1;
+  size_t end = begin;
+  while (end < keys.size() && keys[end].compare(target) < 0) {
+    begin = end + 1;
+    end += step;
+    step *= 2;
+  }
+  *index = keys.LowerBound(target, begin, std::min(end, keys.size()));
 }
 
 }  // namespace
@@ -30,11 +31,13 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   Slice last = hi;
   std::string inclusive;
   if (!hi_inclusive && EndsBefore(hi, statistics.shortest_key())) {
-    inclusive = hi.ToString();
-    if (!MakeInclusive(&inclusive,
-                       std::max(lo.size(), statistics.longest_key()) + 8)) {
-      return false;
-    }
+    // The last bits before `hi` go on with ones.
+    inclusive = WithoutZeros(hi).ToString();
+    if (inclusive.empty()) return false;
+    inclusive.back() = static_cast<char>(inclusive.back() - 1);
+    inclusive.resize(std::max({inclusive.size(), lo.size() + 8,
+                               statistics.longest_key() + 8}),
+                     '\xff');
     last = inclusive;
   }
   *query = {};
@@ -55,75 +58,39 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
   return true;
 }
 
-// ---- Located samples ----
-
-namespace {
-
-struct SortedSample {
-  uint64_t word;  // of its lower bound, which mostly decides the order
-  const SampleQuery* sample;
-};
-
-// Finds the first key at or above `target` from `*index` on, which advances.
-void GallopTo(const KeyStore& keys, const Slice& target, size_t* index) {
-  size_t begin = *index;
-  size_t step = 1;
-  size_t end = begin;
-  while (end < keys.size() && keys[end].compare(target) < 0) {
-    begin = end + 1;
-    end += step;
-    step *= 2;
-  }
-  *index = keys.LowerBound(target, begin, std::min(end, keys.size()));
-}
-
-// The samples for which a file of these keys would be asked, in order, and the
-// number of those that lie beyond the keys.
-std::vector<SortedSample> SortThoseWithin(
-    const KeyStore& keys, const std::vector<SampleQuery>& samples,
-    uint32_t* outside) {
+std::vector<LocatedQuery> LocateSamples(const KeyStore& keys,
+                                        const KeyStatistics& statistics,
+                                        const std::vector<SampleQuery>& samples,
+                                        bool prefixes_only, double weight) {
+  std::vector<LocatedQuery> located;
+  if (keys.size() == 0) return located;
+  // The samples for which the file would be asked, in order.
   const Slice smallest = keys[0];
   const Slice largest = keys[keys.size() - 1];
-  std::vector<SortedSample> sorted;
+  std::vector<std::pair<uint64_t, const SampleQuery*>> sorted;
   sorted.reserve(samples.size());
   for (const SampleQuery& sample : samples) {
-    if (IsInverted(sample.lo, sample.hi, sample.hi_inclusive)) continue;
-    if (LiesBeyond(sample, smallest, largest)) {
-      ++*outside;
-      continue;
+    if (!IsInverted(sample.lo, sample.hi, sample.hi_inclusive) &&
+        !LiesBeyond(sample, smallest, largest)) {
+      sorted.emplace_back(LoadBits64(sample.lo, 0), &sample);
     }
-    sorted.push_back({LoadBits64(sample.lo, 0), &sample});
   }
-  std::sort(sorted.begin(), sorted.end(),
-            [](const SortedSample& a, const SortedSample& b) {
-              return a.word != b.word
-                         ? a.word < b.word
-                         : Slice(a.sample->lo).compare(b.sample->lo) < 0;
-            });
-  return sorted;
-}
-
-}  // namespace
-
-LocatedSamples LocateSamples(const KeyStore& keys,
-                             const KeyStatistics& statistics,
-                             const std::vector<SampleQuery>& samples,
-                             bool prefixes_only, double weight) {
-  LocatedSamples located;
-  if (keys.size() == 0) return located;
-  const std::vector<SortedSample> sorted =
-      SortThoseWithin(keys, samples, &located.outside);
-  located.queries.reserve(sorted.size());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    // The first bytes mostly decide.
+    return a.first != b.first ? a.first < b.first
+                              : Slice(a.second->lo).compare(b.second->lo) < 0;
+  });
+  located.reserve(sorted.size());
   size_t index = 0;
   SampleQuery scan;
-  for (const SortedSample& entry : sorted) {
-    const bool is_scan = prefixes_only && entry.sample->lo == entry.sample->hi;
+  for (const auto& [word, asked] : sorted) {
+    const bool is_scan = prefixes_only && asked->lo == asked->hi;
     if (is_scan) {
-      scan.lo = entry.sample->lo;
+      scan.lo = asked->lo;
       scan.hi_inclusive = false;
       if (!FirstAfterPrefix(scan.lo, &scan.hi)) continue;
     }
-    const SampleQuery& sample = is_scan ? scan : *entry.sample;
+    const SampleQuery& sample = is_scan ? scan : *asked;
     GallopTo(keys, sample.lo, &index);
     if (index < keys.size()) {
       const int to_hi = keys[index].compare(sample.hi);
@@ -133,48 +100,10 @@ LocatedSamples LocateSamples(const KeyStore& keys,
     if (LocateQuery(sample.lo, sample.hi, sample.hi_inclusive, keys, index,
                     index, statistics, &query)) {
       query.weight = weight;
-      located.queries.push_back(query);
+      located.push_back(query);
     }
   }
   return located;
-}
-
-// ---- Model queries ----
-
-ModelQueries OrderQueries(LocatedSamples samples,
-                          const std::vector<LocatedQuery>& prior) {
-  ModelQueries queries;
-  std::vector<LocatedQuery>& all = queries.all;
-  all = std::move(samples.queries);
-  queries.num_samples = all.size();
-  queries.outside = samples.outside;
-  all.insert(all.end(), prior.begin(), prior.end());
-  const auto points = std::stable_partition(
-      all.begin(), all.end(),
-      [](const LocatedQuery& q) { return !q.promised || !q.is_point(); });
-  queries.num_before_points = static_cast<size_t>(points - all.begin());
-  for (auto query = points; query != all.end(); ++query) {
-    queries.points.Add(query->shared(), query->weight);
-  }
-  queries.points.Sort();
-  return queries;
-}
-
-ModelQueries RangesAmong(const ModelQueries& queries) {
-  const auto is_point = [](const LocatedQuery& query) {
-    return query.is_point();
-  };
-  ModelQueries ranges;
-  ranges.all = queries.all;
-  ranges.outside = queries.outside;
-  std::vector<LocatedQuery>& all = ranges.all;
-  const auto end_samples =
-      all.begin() + static_cast<ptrdiff_t>(queries.num_samples);
-  const auto points = std::count_if(all.begin(), end_samples, is_point);
-  ranges.num_samples = queries.num_samples - static_cast<size_t>(points);
-  all.erase(std::remove_if(all.begin(), all.end(), is_point), all.end());
-  ranges.num_before_points = all.size();
-  return ranges;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

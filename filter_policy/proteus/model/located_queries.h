@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  An empty query, located among the keys of a file: all that the model knows
-//  of it.
-//
-//  Three lengths decide which designs resolve the query: what its lower bound
-//  shares with the nearest key, what its upper bound shares with the nearest
-//  key, and what the two bounds share. The longer of the first two is
-//  lcp(Q, K) in the paper. One search in the keys finds all three; after that,
-//  no key is looked at again.
+//  of it (cpfpr.h).
 
 #pragma once
 
@@ -51,31 +45,16 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
                  const KeyStore& keys, size_t keys_below, size_t next,
                  const KeyStatistics& statistics, LocatedQuery* query);
 
-// ---- Located samples ----
-
-// The sample queries, located among the keys of a file (Proteus paper, section
-// 4.3, "Count Query Prefixes"): sorted by their lower bounds, each is searched
-// from where the one before it was found.
-
-struct LocatedSamples {
-  // The samples for which the file would be asked and which find nothing in it.
-  std::vector<LocatedQuery> queries;
-  // The number of samples that find nothing because they lie beyond the keys.
-  uint32_t outside = 0;
-};
-
-// Locates samples among `keys`, which ascend and whose statistics are given. If
-// `prefixes_only`, a point query asks for all keys that start with its key.
-// Each sample has this weight.
-LocatedSamples LocateSamples(const KeyStore& keys,
-                             const KeyStatistics& statistics,
-                             const std::vector<SampleQuery>& samples,
-                             bool prefixes_only, double weight);
-
-// ---- Shared shares ----
+// Locates the sample queries (Proteus paper, section 4.3, "Count Query
+// Prefixes"): those of `samples` for which the file would be asked and which
+// find nothing in it. `keys` ascend. If `prefixes_only`, a point query asks for
+// all keys that start with its key. Each sample has this weight.
+std::vector<LocatedQuery> LocateSamples(const KeyStore& keys,
+                                        const KeyStatistics& statistics,
+                                        const std::vector<SampleQuery>& samples,
+                                        bool prefixes_only, double weight);
 
 // How many bits queries share with keys: the shares of the queries by weight.
-
 class SharedShares {
  public:
   void Add(uint32_t bits, double weight) {
@@ -103,28 +82,5 @@ class SharedShares {
   std::vector<std::pair<uint32_t, double>> queries_;
   double total_ = 0;
 };
-
-// ---- Model queries ----
-
-// The queries that a design is judged by: the samples that the file would be
-// asked, and the prior (prior.h).
-
-struct ModelQueries {
-  // The samples, then the prior, whose promised points come last.
-  std::vector<LocatedQuery> all;
-  size_t num_samples = 0;
-  // The number of queries before the promised points, and what these share with
-  // keys.
-  size_t num_before_points = 0;
-  SharedShares points;
-  // The number of samples that find nothing because they lie beyond the keys.
-  uint32_t outside = 0;
-};
-
-ModelQueries OrderQueries(LocatedSamples samples,
-                          const std::vector<LocatedQuery>& prior);
-
-// The queries that are no points.
-ModelQueries RangesAmong(const ModelQueries& queries);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -38,114 +38,6 @@ uint64_t BitsAfter(uint32_t bits, uint32_t from) {
   return kept >= 64 ? 0 : ~uint64_t{0} >> kept;
 }
 
-}  // namespace
-
-uint64_t CountAll(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                  uint32_t bits) {
-  return CountBetween(query, alphabets, query.lo_rest, query.hi_rest, bits);
-}
-
-uint64_t CountTested(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                     uint32_t first, uint32_t bits) {
-  if (first <= query.bounds_shared) return CountAll(query, alphabets, bits);
-  uint64_t count = 0;
-  if (query.lo_shared >= first) {
-    count += CountLeft(query, alphabets, first, bits);
-  }
-  if (query.hi_shared >= first) {
-    count += CountRight(query, alphabets, first, bits);
-  }
-  return std::min(count, kManyPrefixes);
-}
-
-uint64_t CountLeft(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                   uint32_t first, uint32_t bits) {
-  const uint64_t below = BitsAfter(first, query.bounds_shared / 8);
-  return CountBetween(query, alphabets, query.lo_rest, query.lo_rest | below,
-                      bits);
-}
-
-uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                    uint32_t first, uint32_t bits) {
-  const uint64_t below = BitsAfter(first, query.bounds_shared / 8);
-  return CountBetween(query, alphabets, query.hi_rest & ~below, query.hi_rest,
-                      bits);
-}
-
-uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                   uint32_t first) {
-  return CountBetween(query, alphabets, query.lo_rest, query.lo_rest, first) +
-         CountBetween(query, alphabets, query.hi_rest, query.hi_rest, first);
-}
-
-// ---- Prefix sets ----
-
-uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics) {
-  return set.kind == Layer::Kind::kKeys
-             ? statistics.num_keys()
-             : statistics.PrefixesOfSeries(set.bits, set.stride);
-}
-
-LayerPlans PlanLayers(const ProteusDesign& design,
-                      const KeyStatistics& statistics, uint64_t bytes,
-                      uint64_t trie_bytes) {
-  LayerPlans plans;
-  uint64_t left = bytes - std::min(bytes, trie_bytes);
-  const Layer* rest = nullptr;
-  for (const Layer& layer : design) {
-    // The last one has the rest even if it is alone, with a share of its own.
-    if (layer.is_set()) rest = &layer;
-    if (layer.is_set() && layer.share == 0) break;
-  }
-  const auto add = [&](const Layer& layer, uint64_t most) {
-    AmqPlan& planned = plans.of[static_cast<size_t>(&layer - design.begin())];
-    planned = PlanAmq(design.amq, HashesOf(layer, statistics), most);
-    left -= planned.bytes;
-  };
-  for (const Layer& layer : design) {
-    if (!layer.is_set() || &layer == rest) continue;
-    add(layer, std::min(left, layer.ShareOf(bytes)));
-  }
-  if (rest != nullptr) add(*rest, left);
-  return plans;
-}
-
-LayerPlans FirstUnitOf(const LayerPlans& both) {
-  LayerPlans first;
-  for (size_t i = 0; i < both.of.size(); i++) {
-    const AmqPlan& set = both.of[i];
-    first.of[i] = PlanAmq(set.kind, set.hashes, set.bytes / 2);
-  }
-  return first;
-}
-
-LayerPlans SecondUnitOf(const LayerPlans& both, const LayerPlans& first) {
-  LayerPlans second;
-  for (size_t i = 0; i < both.of.size(); i++) {
-    const AmqPlan& set = both.of[i];
-    second.of[i] = PlanAmq(set.kind, set.hashes, set.bytes - first.of[i].bytes);
-  }
-  return second;
-}
-
-uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
-  uint64_t low = 0;
-  uint64_t high = most;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (PlanAmq(kind, hashes, middle).false_positive_rate <= rate) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return high;
-}
-
-// ---- Prefix tests ----
-
-namespace {
-
 // Adds tests of `prefixes` prefixes that follow each other, which are made with
 // this probability.
 void AddRun(double probability, uint64_t prefixes, PrefixTests* tests) {
@@ -204,6 +96,100 @@ uint32_t LengthsOf(const Layer& set, uint32_t shared, uint32_t bits) {
 
 }  // namespace
 
+uint64_t CountAll(const LocatedQuery& query, const ByteAlphabets& alphabets,
+                  uint32_t bits) {
+  return CountBetween(query, alphabets, query.lo_rest, query.hi_rest, bits);
+}
+
+uint64_t CountTested(const LocatedQuery& query, const ByteAlphabets& alphabets,
+                     uint32_t first, uint32_t bits) {
+  if (first <= query.bounds_shared) return CountAll(query, alphabets, bits);
+  uint64_t count = 0;
+  if (query.lo_shared >= first) {
+    count += CountLeft(query, alphabets, first, bits);
+  }
+  if (query.hi_shared >= first) {
+    count += CountRight(query, alphabets, first, bits);
+  }
+  return std::min(count, kManyPrefixes);
+}
+
+uint64_t CountLeft(const LocatedQuery& query, const ByteAlphabets& alphabets,
+                   uint32_t first, uint32_t bits) {
+  const uint64_t below = BitsAfter(first, query.bounds_shared / 8);
+  return CountBetween(query, alphabets, query.lo_rest, query.lo_rest | below,
+                      bits);
+}
+
+uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
+                    uint32_t first, uint32_t bits) {
+  const uint64_t below = BitsAfter(first, query.bounds_shared / 8);
+  return CountBetween(query, alphabets, query.hi_rest & ~below, query.hi_rest,
+                      bits);
+}
+
+uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
+                   uint32_t first) {
+  return CountBetween(query, alphabets, query.lo_rest, query.lo_rest, first) +
+         CountBetween(query, alphabets, query.hi_rest, query.hi_rest, first);
+}
+
+uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics) {
+  return set.kind == Layer::Kind::kKeys
+             ? statistics.num_keys()
+             : statistics.PrefixesOfSeries(set.bits, set.stride);
+}
+
+LayerPlans PlanLayers(const ProteusDesign& design,
+                      const KeyStatistics& statistics, uint64_t bytes,
+                      uint64_t trie_bytes) {
+  LayerPlans plans;
+  uint64_t left = bytes - std::min(bytes, trie_bytes);
+  const Layer* rest = nullptr;
+  for (const Layer& layer : design) {
+    // The last one has the rest even if it is alone, with a share of its own.
+    if (layer.is_set()) rest = &layer;
+    if (layer.is_set() && layer.share == 0) break;
+  }
+  const auto add = [&](const Layer& layer, uint64_t most) {
+    AmqPlan& planned = plans.of[static_cast<size_t>(&layer - design.begin())];
+    planned = PlanAmq(design.amq, HashesOf(layer, statistics), most);
+    left -= planned.bytes;
+  };
+  for (const Layer& layer : design) {
+    if (!layer.is_set() || &layer == rest) continue;
+    add(layer, std::min(left, layer.ShareOf(bytes)));
+  }
+  if (rest != nullptr) add(*rest, left);
+  return plans;
+}
+
+LayerPlans UnitOf(const LayerPlans& both, bool second) {
+  LayerPlans unit;
+  for (size_t i = 0; i < both.of.size(); i++) {
+    const AmqPlan& set = both.of[i];
+    unit.of[i] = PlanAmq(set.kind, set.hashes, set.bytes / 2);
+    if (second) {
+      unit.of[i] = PlanAmq(set.kind, set.hashes, set.bytes - unit.of[i].bytes);
+    }
+  }
+  return unit;
+}
+
+uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
+  uint64_t low = 0;
+  uint64_t high = most;
+  while (low < high) {
+    const uint64_t middle = low + (high - low) / 2;
+    if (PlanAmq(kind, hashes, middle).false_positive_rate <= rate) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return high;
+}
+
 PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
                     const ByteAlphabets& alphabets, const LayerPlans& plans) {
   const PrefixLayers layers(design);
@@ -226,28 +212,10 @@ PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
   return tests;
 }
 
-// ---- Tested prefixes ----
-
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics) {
   static const auto* const any = new ByteAlphabets;
   return design.stride() > 0 ? *any : statistics.alphabets();
-}
-
-TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
-                                const PrefixLayers& layers,
-                                const ByteAlphabets& alphabets) {
-  constexpr TestedPrefixes kNever = {0, 0};
-  constexpr TestedPrefixes kAlways = {0, 1};
-  const Layer& inner = layers.inner;
-  const uint32_t shared = query.shared();
-  if (shared < layers.trie_bits) return kNever;
-  if (inner.bits == 0) return kAlways;
-  if (shared >= inner.LongestPrefix(query.bytes)) return kAlways;
-  uint64_t tested = 0;
-  const uint32_t bits = LongestTested(query, layers, alphabets, &tested);
-  if (shared >= bits) return kAlways;
-  return {LengthsOf(inner, shared, bits), tested};
 }
 
 bool PrefixesTestedByAll(const LocatedQuery& any, const PrefixLayers& layers,
@@ -259,6 +227,18 @@ bool PrefixesTestedByAll(const LocatedQuery& any, const PrefixLayers& layers,
   if (shared >= longest) return true;
   tested->lengths = LengthsOf(layers.inner, shared, longest);
   return longest <= any.bounds_shared;
+}
+
+TestedPrefixes PrefixesTestedBy(const LocatedQuery& query,
+                                const PrefixLayers& layers,
+                                const ByteAlphabets& alphabets) {
+  TestedPrefixes tested;
+  if (PrefixesTestedByAll(query, layers, &tested)) return tested;
+  const uint32_t bits =
+      LongestTested(query, layers, alphabets, &tested.prefixes);
+  if (query.shared() >= bits) return {0, 1};
+  tested.lengths = LengthsOf(layers.inner, query.shared(), bits);
+  return tested;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

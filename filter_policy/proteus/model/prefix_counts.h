@@ -45,16 +45,10 @@ uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
 uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
                    uint32_t first);
 
-// ---- Prefix sets ----
-
-// The sets of a design, and how many bytes each of them gets.
-//
-// A filter of a given size is shared: the trie takes what it needs, a set with
-// a share gets that, and the other one has the rest. The number of prefixes in
-// a set and its bytes tell its false positive rate, the p of the paper's
-// equations.
-
-// A plan for each layer; that of a trie is none.
+// A plan for each layer; that of a trie is none. A filter of a given size is
+// shared: the trie takes what it needs, a set with a share gets that, and the
+// other one has the rest. The number of prefixes in a set and its bytes tell
+// its false positive rate, the p of the paper's equations.
 struct LayerPlans {
   std::array<AmqPlan, ProteusDesign::kMaxLayers> of;
 
@@ -74,22 +68,17 @@ LayerPlans PlanLayers(const ProteusDesign& design,
                       const KeyStatistics& statistics, uint64_t bytes,
                       uint64_t trie_bytes);
 
-// Splits the sets of a part in two units. In the first one, each set has half
-// of its bytes; in the second one, the rest.
-LayerPlans FirstUnitOf(const LayerPlans& both);
-LayerPlans SecondUnitOf(const LayerPlans& both, const LayerPlans& first);
+// The sets of a part in one of its two units. In the first one, each set has
+// half of its bytes; in the second one, the rest.
+LayerPlans UnitOf(const LayerPlans& both, bool second);
 
 // The least number of bytes with which a set of `hashes` hashes has a false
 // positive rate of at most `rate`, or `most` if there is none below.
 uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most);
 
-// ---- Prefix tests ----
-
 // What a query asks of the sets of a design, which is most of the time that it
-// takes.
-
-// Tests of prefixes, and the runs of them: the first prefix of a run takes
-// longer than those that follow it.
+// takes: tests of prefixes, and the runs of them: the first prefix of a run
+// takes longer than those that follow it.
 struct PrefixTests {
   double prefixes = 0;
   double runs = 0;
@@ -99,12 +88,6 @@ struct PrefixTests {
 // those that the filter knows, and the plans are those of the layers.
 PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
                     const ByteAlphabets& alphabets, const LayerPlans& plans);
-
-// ---- Tested prefixes ----
-
-// The prefixes that a query tests in the inner set, after a trie or alone
-// (equations 1 and 5 of the Proteus paper), also in a series (design.h). The
-// lengths of the layers decide, not the kinds and the sizes of the sets.
 
 // The lengths of the layers of prefixes; 0 for none.
 struct PrefixLayers {
@@ -124,7 +107,9 @@ struct PrefixLayers {
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics);
 
-// The prefixes that a query tests in layers without an outer set.
+// The prefixes that a query tests in the inner set, after a trie or alone
+// (equations 1 and 5 of the Proteus paper), also in a series (design.h). The
+// lengths of the layers decide, not the kinds and the sizes of the sets.
 struct TestedPrefixes {
   // The lengths of which each tested prefix must be a false positive. If it is
   // 0, the answer is certain: `prefixes` is 0 if nothing passes, or 1.

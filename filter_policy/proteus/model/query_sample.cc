@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -107,10 +108,7 @@ class Classifier {
     });
     if (number == Places::kNone) {
       number = static_cast<uint32_t>(classes_.size());
-      QueryClass added;
-      added.sum = sum;
-      added.begin = queries_.size();
-      classes_.push_back(added);
+      classes_.push_back({0, sum, queries_.size(), 0});
     }
     return number;
   }
@@ -120,15 +118,12 @@ class Classifier {
   std::vector<uint32_t> Order() const {
     std::vector<uint32_t> order(classes_.size());
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      const LocatedQuery& in_a = queries_[classes_[a].begin];
-      const LocatedQuery& in_b = queries_[classes_[b].begin];
-      if (in_a.bounds_shared != in_b.bounds_shared) {
-        return in_a.bounds_shared < in_b.bounds_shared;
-      }
-      return in_a.shared() != in_b.shared() ? in_a.shared() > in_b.shared()
-                                            : a < b;
-    });
+    const auto rank = [this](uint32_t number) {
+      const LocatedQuery& any = queries_[classes_[number].begin];
+      return std::make_tuple(any.bounds_shared, ~any.shared(), number);
+    };
+    std::sort(order.begin(), order.end(),
+              [&rank](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
     return order;
   }
 
@@ -141,29 +136,89 @@ class Classifier {
   std::vector<uint32_t> class_of_;  // the queries
 };
 
-// Clears what two bounds share, which does not tell queries apart.
-void ClearShared(LocatedQuery* query) {
-  const uint64_t behind = ~uint64_t{0} >> query->bounds_shared % 8;
-  query->lo_rest &= behind;
-  query->hi_rest &= behind;
-}
-
 // Adds the classes of every step-th of a model's queries in [begin, end).
 void AddClasses(const CpfprModel& model, size_t begin, size_t end,
                 bool are_points, QuerySample* sample) {
   if (begin == end) return;
   const size_t step = sample->step;
-  // Bounds are looked at behind what they share. With alphabets, all of the
-  // byte counts in which they part.
+  // Bounds are looked at behind what they share, which does not tell queries
+  // apart. With alphabets, all of the byte counts in which they part.
   const bool any_bytes = model.statistics().alphabets().AreAny();
   Classifier classifier((end - begin + step - 1) / step);
   for (size_t i = begin; i < end; i += step) {
     LocatedQuery query = model.queries()[i];
-    if (any_bytes && !query.is_point()) ClearShared(&query);
+    if (any_bytes && !query.is_point()) {
+      const uint64_t behind = ~uint64_t{0} >> query.bounds_shared % 8;
+      query.lo_rest &= behind;
+      query.hi_rest &= behind;
+    }
     classifier.Add(
         query, static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query)));
   }
   classifier.MoveTo(sample);
+}
+
+// Adds up the weights of groups.
+class GroupFinder {
+ public:
+  GroupFinder() { memset(usual_, 0xff, sizeof(usual_)); }
+
+  // Adds queries that test alike: one of them, and the weight of all.
+  void Add(const LocatedQuery& query, const TestedPrefixes& tested,
+           uint32_t sum, double weight) {
+    const QueryGroup group = {
+        std::min(tested.lengths, uint32_t{RatedDesign::kLengths}),
+        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes)), sum,
+        query.is_point(), 0};
+    const size_t index = IndexOf(group);
+    if (index == groups_.size()) groups_.push_back(group);
+    groups_[index].weight += weight;
+  }
+
+  std::vector<QueryGroup> TakeGroups() { return std::move(groups_); }
+
+ private:
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
+  // The index of a group, or the number of groups if it is new.
+  size_t IndexOf(const QueryGroup& group) {
+    const size_t next = groups_.size();
+    if (group.tested <= 1) {
+      uint32_t& known = usual_[group.lengths][group.tested][group.sum]
+                              [group.is_point ? 1 : 0];
+      if (known == kNone) known = static_cast<uint32_t>(next);
+      return known;
+    }
+    const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
+                         group.sum << 1 | (group.is_point ? 1 : 0);
+    return others_.try_emplace(key, next).first->second;
+  }
+
+  std::vector<QueryGroup> groups_;
+  // The indexes of the groups that test one prefix or none, which most queries
+  // do, by all that tells them apart; and those of the others.
+  uint32_t usual_[RatedDesign::kLengths + 1][2][kNumSums][2];
+  std::unordered_map<uint64_t, size_t> others_;
+};
+
+// The rates of the queries of a class, by weight, in a design of two sets.
+double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
+                    const RatedDesign& rated) {
+  const LocatedQuery& any = sample.queries[alike.begin];
+  const uint32_t bits = rated.layers.inner.bits;
+  if (any.shared() >= bits) return alike.weight;
+  double rates = 0;
+  if (bits <= any.bounds_shared) {
+    // One prefix of each length is tested.
+    rates = alike.weight * rated.second_rate;
+    return any.shared() < rated.layers.first_bits ? rates * rated.first_rate
+                                                  : rates;
+  }
+  for (size_t i = alike.begin; i < alike.end; i++) {
+    const LocatedQuery& query = sample.queries[i];
+    rates += query.weight * rated.ProbabilityOfTwoSets(query);
+  }
+  return rates;
 }
 
 }  // namespace
@@ -196,59 +251,6 @@ QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
   return sample;
 }
 
-// ---- Query groups ----
-
-namespace {
-
-// Adds up the weights of groups.
-class GroupFinder {
- public:
-  GroupFinder() { memset(usual_, 0xff, sizeof(usual_)); }
-
-  // Adds queries that test alike: one of them, and the weight of all.
-  void Add(const LocatedQuery& query, const TestedPrefixes& tested,
-           uint32_t sum, double weight) {
-    QueryGroup group;
-    group.lengths = static_cast<uint32_t>(
-        std::min<size_t>(tested.lengths, RunRates::kLengths));
-    group.tested =
-        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes));
-    group.sum = sum;
-    group.is_point = query.is_point();
-    group.weight = 0;
-    const size_t index = IndexOf(group);
-    if (index == groups_.size()) groups_.push_back(group);
-    groups_[index].weight += weight;
-  }
-
-  std::vector<QueryGroup> TakeGroups() { return std::move(groups_); }
-
- private:
-  static constexpr uint32_t kNone = ~uint32_t{0};
-
-  // The index of a group, or the number of groups if it is new.
-  size_t IndexOf(const QueryGroup& group) {
-    const size_t next = groups_.size();
-    if (group.tested <= 1) {
-      uint32_t& known = usual_[group.lengths][group.tested][group.sum]
-                              [group.is_point ? 1 : 0];
-      if (known == kNone) known = static_cast<uint32_t>(next);
-      return known;
-    }
-    const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
-                         group.sum << 1 | (group.is_point ? 1 : 0);
-    return others_.try_emplace(key, next).first->second;
-  }
-
-  std::vector<QueryGroup> groups_;
-  // The indexes of the groups that test one prefix or none, which most queries
-  // do, by all that tells them apart; and those of the others.
-  uint32_t usual_[RunRates::kLengths + 1][2][kNumSums][2];
-  std::unordered_map<uint64_t, size_t> others_;
-};
-
-}  // namespace
-
 QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
                             const ProteusDesign& design) {
   QueryGroups found;
@@ -277,47 +279,19 @@ QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
   return found;
 }
 
-// ---- Sample rates ----
-
-namespace {
-
-// The rates of the queries of a class, by weight, in a design of two sets.
-double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
-                    const RatedDesign& rated) {
-  const LocatedQuery& any = sample.queries[alike.begin];
-  const uint32_t bits = rated.layers.inner.bits;
-  if (any.shared() >= bits) return alike.weight;
-  double rates = 0;
-  if (bits <= any.bounds_shared) {
-    // One prefix of each length is tested.
-    rates = alike.weight * rated.second_rate;
-    if (any.shared() < rated.layers.first_bits) {
-      rates *= rated.first_rate;
-    }
-    return rates;
-  }
-  for (size_t i = alike.begin; i < alike.end; i++) {
-    const LocatedQuery& query = sample.queries[i];
-    rates += query.weight * ProbabilityOfTwoSets(query, rated);
-  }
-  return rates;
-}
-
-}  // namespace
-
 DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
                           const ProteusDesign& design,
                           const LayerPlans& plans) {
   const RatedDesign rated(design, plans, model.statistics());
   RateSums sums;
   for (const QueryGroup& group : groups.groups) {
-    double probability = rated.second.RateOf(group.lengths, group.tested);
+    double probability =
+        rated.ProbabilityOf(TestedPrefixes{group.lengths, group.tested});
     if (group.is_point) {
       probability =
           rated.keys_rate * (rated.points_ask_keys_alone ? 1 : probability);
     }
-    sums[group.sum].rates += group.weight * probability;
-    sums[group.sum].weights += group.weight;
+    sums[group.sum].Add({group.weight * probability, group.weight});
   }
   return RatesFrom(sums, model.points(), groups.step, rated);
 }
@@ -333,8 +307,7 @@ DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
   for (size_t i = 0; i < sample.num_before_points; i++) {
     const QueryClass& alike = sample.classes[i];
     const double rates = RatesOfClass(sample, alike, rated);
-    sums[alike.sum].rates += rates;
-    sums[alike.sum].weights += alike.weight;
+    sums[alike.sum].Add({rates, alike.weight});
     found += rates;
     if (found > most_weight) return {found / total, 0, 0};
   }

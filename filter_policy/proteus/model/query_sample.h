@@ -40,17 +40,11 @@ struct QuerySample {
 // Every `step`-th query of a model.
 QuerySample MakeQuerySample(const CpfprModel& model, size_t step);
 
-// ---- Query groups ----
-
 // The queries of a sample that all designs of the same lengths test alike,
 // whatever the kinds and the sizes of their sets: one pass over the queries
-// serves many designs.
-//
-// The paper batches queries that test as many prefixes (section 4.3,
-// "Calculate Configuration FPRs").
-
-// What decides the probability of the queries of a group besides the rates of
-// the sets.
+// serves many designs. (The paper batches queries that test as many prefixes:
+// section 4.3, "Calculate Configuration FPRs".) A group has what decides the
+// probability of its queries besides the rates of the sets.
 struct QueryGroup {
   uint32_t lengths;  // as in TestedPrefixes
   uint32_t tested;
@@ -69,12 +63,8 @@ struct QueryGroups {
 QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
                             const ProteusDesign& design);
 
-// ---- Sample rates ----
-
-// The rates of CpfprModel::Average, but for rounding, from what many designs
-// have in common.
-
-// The rates of a design, from the groups for its lengths.
+// The rates of a design, those of CpfprModel::Average but for rounding, from
+// the groups for its lengths.
 DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
                           const ProteusDesign& design, const LayerPlans& plans);
 

@@ -2,14 +2,11 @@
 
 #include "filter_policy/proteus/prior/key_form.h"
 
-#include <algorithm>
-#include <cstdint>
-
 #include "filter_policy/proteus/byte_alphabets.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Sampled keys ----
+namespace {
 
 std::vector<std::string> SampledKeys(const KeyStore& keys) {
   std::vector<std::string> sampled;
@@ -21,37 +18,6 @@ std::vector<std::string> SampledKeys(const KeyStore& keys) {
   }
   return sampled;
 }
-
-// ---- Characters ----
-
-bool ArePrintable(const std::vector<std::string>& keys) {
-  return std::all_of(keys.begin(), keys.end(), [](const std::string& key) {
-    return std::all_of(key.begin(), key.end(), IsPrintable);
-  });
-}
-
-std::string AlphabetOf(std::string_view characters) {
-  for (std::string_view alphabet : kUsualAlphabets) {
-    if (characters.find_first_not_of(alphabet) == std::string_view::npos) {
-      return std::string(alphabet);
-    }
-  }
-  const auto unsigned_less = [](char a, char b) {
-    return static_cast<uint8_t>(a) < static_cast<uint8_t>(b);
-  };
-  const auto [first, last] =
-      std::minmax_element(characters.begin(), characters.end(), unsigned_less);
-  std::string all;
-  for (int c = static_cast<uint8_t>(*first); c <= static_cast<uint8_t>(*last);
-       c++) {
-    all.push_back(static_cast<char>(c));
-  }
-  return all;
-}
-
-// ---- Key form ----
-
-namespace {
 
 // The digits of the number, such as a time, in which byte `place` lies. Single
 // separators may part them, as in 2026-01-01T12:34.
@@ -86,11 +52,31 @@ bool PartInNumbers(const KeyStore& keys) {
 
 }  // namespace
 
+std::string AlphabetOf(std::string_view characters) {
+  for (std::string_view alphabet : kUsualAlphabets) {
+    if (characters.find_first_not_of(alphabet) == std::string_view::npos) {
+      return std::string(alphabet);
+    }
+  }
+  const auto [first, last] = std::minmax_element(
+      characters.begin(), characters.end(), std::char_traits<char>::lt);
+  std::string all;
+  for (int c = static_cast<uint8_t>(*first); c <= static_cast<uint8_t>(*last);
+       c++) {
+    all.push_back(static_cast<char>(c));
+  }
+  return all;
+}
+
 KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics,
                   bool has_fields) {
   // A printed number of 64 bits has this many digits at most.
   constexpr size_t kMaxDigits = 20;
-  const bool printed = ArePrintable(SampledKeys(keys));
+  const std::vector<std::string> sampled = SampledKeys(keys);
+  const bool printed =
+      std::all_of(sampled.begin(), sampled.end(), [](const std::string& key) {
+        return std::all_of(key.begin(), key.end(), IsPrintable);
+      });
   if (statistics.shortest_key() != statistics.longest_key()) {
     return printed && PartInNumbers(keys) ? KeyForm::kFields : KeyForm::kText;
   }
@@ -126,11 +112,6 @@ std::vector<uint32_t> FieldEndsOf(const KeyStatistics& statistics) {
     }
   }
   return ends;
-}
-
-bool HasPlaces(KeyForm form, const KeyStatistics& statistics) {
-  return IsPrinted(form) &&
-         statistics.shortest_key() == statistics.longest_key();
 }
 
 std::vector<std::string> CharactersOf(const KeyStore& keys) {

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "filter_policy/proteus/key_store.h"
@@ -19,36 +18,20 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Sampled keys ----
-
-// The keys that tell what all keys of a file look like.
-
-// The limit of the number of these keys, which are spread evenly over the file.
+// The limit of the number of keys that tell what all keys of a file look like,
+// and are spread evenly over it.
 constexpr size_t kMaxSampledKeys = 64;
 
-std::vector<std::string> SampledKeys(const KeyStore& keys);
-
-// ---- Characters ----
-
-// The characters of printed keys, and the alphabets of digits and letters that
-// parts of keys are written in.
-
 inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-inline bool IsLetter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 inline bool IsPrintable(char c) { return c >= ' ' && c <= '~'; }
-// Returns true if all characters of all these keys are printable.
-bool ArePrintable(const std::vector<std::string>& keys);
 inline bool IsSeparator(char c) {
-  return IsPrintable(c) && !IsDigit(c) && !IsLetter(c);
+  return IsPrintable(c) && !IsDigit(c) && !(c >= 'a' && c <= 'z') &&
+         !(c >= 'A' && c <= 'Z');
 }
 
 // The first of kUsualAlphabets that has all of `characters`, or else all bytes
 // from the lowest to the highest of them. `characters` may not be empty.
 std::string AlphabetOf(std::string_view characters);
-
-// ---- Key form ----
 
 enum class KeyForm {
   kNumber,  // keys of one length, up to 8 bytes
@@ -66,9 +49,6 @@ KeyForm KeyFormOf(const KeyStore& keys, const KeyStatistics& statistics,
 // Where the fields of binary keys of one length end, in bits: numbers do not
 // fill their fields, so the first bits after a border tell no keys apart.
 std::vector<uint32_t> FieldEndsOf(const KeyStatistics& statistics);
-
-// Returns true if all keys have places, of one alphabet each.
-bool HasPlaces(KeyForm form, const KeyStatistics& statistics);
 
 inline bool IsPrinted(KeyForm form) {
   return form == KeyForm::kDigits || form == KeyForm::kText ||

@@ -12,46 +12,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Level weights ----
-
-std::vector<float> WeighByLevel(const std::vector<uint32_t>& levels,
-                                double weight,
-                                const KeyStatistics& statistics) {
-  std::map<uint32_t, size_t, std::greater<uint32_t>> counts;
-  for (uint32_t level : levels) counts[level]++;
-  std::map<uint32_t, double> shares;
-  double above = 0;
-  double all = 0;
-  for (const auto& [level, count] : counts) {
-    const bool lowest = level == counts.rbegin()->first;
-    const auto from_here =
-        static_cast<double>(statistics.KeysSharing(lowest ? 0 : level));
-    // Keys that only differ in zeros at their ends are not counted.
-    const double keys = std::max(from_here - above, 1.0);
-    shares[level] = keys / static_cast<double>(count);
-    above = std::max(above, from_here);
-    all += keys;
-  }
-  std::vector<float> weights;
-  weights.reserve(levels.size());
-  for (uint32_t level : levels) {
-    weights.push_back(static_cast<float>(weight * shares[level] / all));
-  }
-  return weights;
-}
-
-std::vector<uint32_t> LevelsOf(const KeyStatistics& statistics) {
-  std::vector<uint32_t> levels;
-  for (uint32_t bits = 0; bits <= statistics.max_bits(); bits++) {
-    if (statistics.KeysSharing(bits) != statistics.KeysSharing(bits + 1)) {
-      levels.push_back(bits);
-    }
-  }
-  return levels;
-}
-
-// ---- Prior ----
-
 namespace {
 
 // The number of queries of each kind. It is lower for a file of few keys, whose
@@ -66,6 +26,7 @@ constexpr size_t kManySamples = 1000;
 constexpr size_t kMaxBesideSamples = 32;
 // The factor for queries with a promise, since that is a low rate.
 constexpr double kPartsOfPromise = 4;
+
 // The usual number of queries of a kind.
 size_t QueriesOfKind(size_t num_keys, size_t num_samples) {
   return std::min(
@@ -95,15 +56,40 @@ std::vector<PlaceOfKey> FindPlaces(size_t count, PriorSource* source) {
   return places;
 }
 
-// A point that shares `shared` bits with the nearest key, and has this length.
-LocatedQuery PointThatShares(uint32_t shared, size_t bytes) {
-  LocatedQuery query = {};
-  query.lo_shared = shared;
-  query.hi_shared = shared;
-  query.bounds_shared = kAllBits;
-  query.bytes = static_cast<uint32_t>(bytes);
-  return query;
-}
+// A kind of queries for keys of a form.
+struct QueryKind {
+  KeyForm form;
+  QueryMaker make;
+  double weight;  // of all its queries
+  double parts;   // the factor of their number
+  bool in_place;  // whether they are weighed as keys are (AddInPlace)
+};
+
+// In text and printed numbers, points after a key are promised too. Then their
+// weight says how much worse they may be than the others.
+const QueryKind kQueryKinds[] = {
+    {KeyForm::kNumber, MakePointAfter, 0.5, 1, false},
+    {KeyForm::kNumber, MakeRangeAlike, 6, 2, true},
+    {KeyForm::kNumber, MakeRangeSpread, 2, 1, false},
+    {KeyForm::kNumber, MakeRangeAfter, 4, 2, false},
+    {KeyForm::kRecord, MakePointAfter, 0.05, 1, false},
+    {KeyForm::kRecord, MakeRangeAlike, 6, 2, true},
+    {KeyForm::kRecord, MakePrefixScan, 2, 1, true},
+    {KeyForm::kRecord, MakeFieldScan, 4, 1, false},
+    {KeyForm::kRecord, MakeRangeSpread, 0.5, 1, false},
+    {KeyForm::kDigits, MakePointAfter, 0.1, kPartsOfPromise, false},
+    {KeyForm::kDigits, MakeRangeAlike, 6, 1, true},
+    {KeyForm::kDigits, MakePrefixScan, 2, 1, true},
+    {KeyForm::kDigits, MakeRangeAfter, 0.5, 1, false},
+    {KeyForm::kFields, MakePointAfter, 0.05, 1, false},
+    {KeyForm::kFields, MakeRangeAlike, 6, 2, true},
+    {KeyForm::kFields, MakePrefixScan, 4, 1, true},
+    {KeyForm::kFields, MakeFieldScan, 0.1, 1, false},
+    {KeyForm::kText, MakePointAfter, 0.18, kPartsOfPromise, false},
+    {KeyForm::kText, MakeSibling, 6, 1, true},
+    {KeyForm::kText, MakePrefixScan, 2, 1, true},
+    {KeyForm::kText, MakeFieldScan, 0.9, 1, false},
+};
 
 // Mixes the kinds of queries (prior_queries.h) by their weights.
 class PriorMixture {
@@ -115,8 +101,9 @@ class PriorMixture {
 
   std::vector<LocatedQuery> Make() {
     AddPointsAlike(2);
-    AddPointsAfter();
-    AddRanges();
+    for (const QueryKind& kind : kQueryKinds) {
+      if (kind.form == source_.form) AddKind(kind);
+    }
     for (LocatedQuery& query : queries_) {
       // Sums of weights of 24 bits are exact, in any order.
       query.weight = static_cast<float>(
@@ -140,14 +127,57 @@ class PriorMixture {
     return true;
   }
 
-  // Makes the queries of a kind, which have this weight together, even where
-  // not all can be made.
-  void AddKind(QueryMaker make, double weight, double parts = 1) {
-    const size_t begin = queries_.size();
+  // Adds queries of keys all over the file.
+  void AddSpread(QueryMaker make, double parts) {
     const size_t count = CountOf(parts);
     for (size_t i = 0; i < count; i++) {
       AddQuery(make, source_.random.IndexIn(i, count, source_.keys.size()));
     }
+  }
+
+  // Adds the queries of a kind, which have its weight together, even where not
+  // all can be made.
+  void AddKind(const QueryKind& kind) {
+    const size_t begin = queries_.size();
+    if (kind.in_place) {
+      AddInPlace(kind);
+    } else {
+      AddSpread(kind.make, kind.parts);
+      WeighEqually(begin, kind.weight);
+    }
+    // Ranges are a kind of their own if they weigh enough. Windows and scans of
+    // fields are not to be alike: one entity and its times need prefixes of
+    // different lengths.
+    constexpr double kMinWeight = 1;
+    if (kind.weight < kMinWeight || kind.make == MakePointAfter ||
+        source_.form == KeyForm::kFields || source_.form == KeyForm::kRecord) {
+      return;
+    }
+    kind_++;
+    for (size_t i = begin; i < queries_.size(); i++) queries_[i].kind = kind_;
+  }
+
+  // Adds queries in place of keys. Few keys are so close to others that a query
+  // there is hard to resolve, but these decide between designs of low rates. So
+  // every fourth query is in place of one of the closest keys of a larger
+  // number, and has less weight.
+  void AddInPlace(const QueryKind& kind) {
+    constexpr size_t kMoreKeys = 8;
+    if (places_.empty()) places_ = FindPlaces(kMoreKeys * of_kind_, &source_);
+    const size_t count = CountOf(kind.parts);
+    const size_t closest = count / 4;
+    const size_t step = (places_.size() - closest) / (count - closest);
+    std::vector<uint32_t> levels;
+    for (size_t i = 0; i < places_.size(); i += i < closest ? 1 : step) {
+      if (AddQuery(kind.make, places_[i].index)) {
+        levels.push_back(places_[i].level);
+      }
+    }
+    WeighByLevel(levels, kind.weight);
+  }
+
+  // Gives the queries from that of index `begin` on this weight together.
+  void WeighEqually(size_t begin, double weight) {
     const size_t made = queries_.size() - begin;
     if (made == 0) return;
     all_ += weight;
@@ -157,30 +187,31 @@ class PriorMixture {
     }
   }
 
-  // Adds queries in place of keys. Few keys are so close to others that a query
-  // there is hard to resolve, but these decide between designs of low rates. So
-  // every fourth query is in place of one of the closest keys of a larger
-  // number, and has less weight.
-  void AddInPlace(QueryMaker make, double weight, double parts) {
-    constexpr size_t kMoreKeys = 8;
-    if (places_.empty()) places_ = FindPlaces(kMoreKeys * of_kind_, &source_);
-    const size_t count = CountOf(parts);
-    const size_t closest = count / 4;
-    const size_t step = (places_.size() - closest) / (count - closest);
-    std::vector<uint32_t> levels;
-    for (size_t i = 0; i < places_.size(); i += i < closest ? 1 : step) {
-      if (AddQuery(make, places_[i].index)) levels.push_back(places_[i].level);
+  // Gives the last queries this weight together. What such a query shares with
+  // the other keys, its level, decides most. The statistics know this of all
+  // keys. So a query stands for all keys that share as much as its own, and for
+  // those between that and the next higher level.
+  void WeighByLevel(const std::vector<uint32_t>& levels, double weight) {
+    if (levels.empty()) return;
+    std::map<uint32_t, size_t, std::greater<uint32_t>> counts;
+    for (uint32_t level : levels) counts[level]++;
+    std::map<uint32_t, double> shares;
+    double above = 0;
+    double all = 0;
+    for (const auto& [level, count] : counts) {
+      const bool lowest = level == counts.rbegin()->first;
+      const auto from_here = static_cast<double>(
+          source_.statistics.KeysSharing(lowest ? 0 : level));
+      // Keys that only differ in zeros at their ends are not counted.
+      const double keys = std::max(from_here - above, 1.0);
+      shares[level] = keys / static_cast<double>(count);
+      above = std::max(above, from_here);
+      all += keys;
     }
-    if (!levels.empty()) SetWeights(levels, weight);
-  }
-
-  // Weighs the last queries, whose levels these are.
-  void SetWeights(const std::vector<uint32_t>& levels, double weight) {
-    const std::vector<float> weights =
-        WeighByLevel(levels, weight, source_.statistics);
-    const size_t begin = queries_.size() - weights.size();
-    for (size_t i = 0; i < weights.size(); i++) {
-      queries_[begin + i].weight = weights[i];
+    size_t index = queries_.size() - levels.size();
+    for (uint32_t level : levels) {
+      queries_[index++].weight =
+          static_cast<float>(weight * shares[level] / all);
     }
     all_ += weight;
   }
@@ -188,102 +219,32 @@ class PriorMixture {
   // Points like the keys. One query stands for all keys of a level if nothing
   // else of a point counts.
   void AddPointsAlike(double weight) {
-    if (source_.prefixes_only) {
-      AddKind(MakePointAlike, weight, kPartsOfPromise);
-      return;
-    }
+    const KeyStatistics& statistics = source_.statistics;
     std::vector<uint32_t> levels;
-    if (source_.statistics.shortest_key() != source_.statistics.longest_key()) {
+    if (source_.prefixes_only) {
+      AddSpread(MakePointAlike, kPartsOfPromise);
+      WeighEqually(0, weight);
+    } else if (statistics.shortest_key() != statistics.longest_key()) {
       // The length of a key counts, too.
-      const auto count = static_cast<size_t>(kPartsOfPromise) * of_kind_;
-      for (size_t i = 0; i < count; i++) {
-        if (AddQuery(MakePointAlike,
-                     source_.random.IndexIn(i, count, source_.keys.size()))) {
-          levels.push_back(queries_.back().shared());
-        }
+      AddSpread(MakePointAlike, kPartsOfPromise);
+      for (const LocatedQuery& query : queries_) {
+        levels.push_back(query.shared());
       }
     } else {
-      levels = LevelsOf(source_.statistics);
-      for (uint32_t bits : levels) {
-        queries_.push_back(
-            PointThatShares(bits, source_.statistics.longest_key()));
-        queries_.back().promised = true;
+      for (uint32_t bits = 0; bits <= statistics.max_bits(); bits++) {
+        if (statistics.KeysSharing(bits) == statistics.KeysSharing(bits + 1)) {
+          continue;
+        }
+        levels.push_back(bits);
+        LocatedQuery point = {};
+        point.lo_shared = point.hi_shared = bits;
+        point.bounds_shared = kAllBits;
+        point.bytes = static_cast<uint32_t>(statistics.longest_key());
+        point.promised = true;
+        queries_.push_back(point);
       }
     }
-    if (!levels.empty()) SetWeights(levels, weight);
-  }
-
-  // In text and printed numbers, points after a key are promised too. Then
-  // their weight says how much worse they may be than the others.
-  void AddPointsAfter() {
-    switch (source_.form) {
-      case KeyForm::kNumber:
-        AddKind(MakePointAfter, 0.5);
-        break;
-      case KeyForm::kRecord:
-      case KeyForm::kFields:
-        AddKind(MakePointAfter, 0.05);
-        break;
-      case KeyForm::kDigits:
-        AddKind(MakePointAfter, 0.1, kPartsOfPromise);
-        break;
-      case KeyForm::kText:
-        AddKind(MakePointAfter, 0.18, kPartsOfPromise);
-        break;
-    }
-  }
-
-  // Marks the queries from that of index `begin` on as a kind of their own if
-  // they weigh enough. Windows and scans of fields are not to be alike: one
-  // entity and its times need prefixes of different lengths.
-  void MarkKind(size_t begin, double weight) {
-    constexpr double kMinWeight = 1;
-    const bool has_fields =
-        source_.form == KeyForm::kFields || source_.form == KeyForm::kRecord;
-    if (weight < kMinWeight || has_fields) return;
-    kind_++;
-    for (size_t i = begin; i < queries_.size(); i++) queries_[i].kind = kind_;
-  }
-
-  void AddRanges() {
-    const auto alike = [&](QueryMaker make, double weight, double parts) {
-      const size_t begin = queries_.size();
-      AddInPlace(make, weight, parts);
-      MarkKind(begin, weight);
-    };
-    const auto other = [&](QueryMaker make, double weight, double parts) {
-      const size_t begin = queries_.size();
-      AddKind(make, weight, parts);
-      MarkKind(begin, weight);
-    };
-    switch (source_.form) {
-      case KeyForm::kNumber:
-        alike(MakeRangeAlike, 6, 2);
-        other(MakeRangeSpread, 2, 1);
-        other(MakeRangeAfter, 4, 2);
-        break;
-      case KeyForm::kRecord:
-        alike(MakeRangeAlike, 6, 2);
-        alike(MakePrefixScan, 2, 1);
-        other(MakeFieldScan, 4, 1);
-        other(MakeRangeSpread, 0.5, 1);
-        break;
-      case KeyForm::kDigits:
-        alike(MakeRangeAlike, 6, 1);
-        alike(MakePrefixScan, 2, 1);
-        other(MakeRangeAfter, 0.5, 1);
-        break;
-      case KeyForm::kFields:
-        alike(MakeRangeAlike, 6, 2);
-        alike(MakePrefixScan, 4, 1);
-        other(MakeFieldScan, 0.1, 1);
-        break;
-      case KeyForm::kText:
-        alike(MakeSibling, 6, 1);
-        alike(MakePrefixScan, 2, 1);
-        other(MakeFieldScan, 0.9, 1);
-        break;
-    }
+    WeighByLevel(levels, weight);
   }
 
   PriorSource source_;

@@ -18,29 +18,16 @@
 //             absent
 //
 //  A query in place of a key stands for all keys that share as much with their
-//  neighbors, and has their weight. The statistics of the keys tell how many
-//  these are.
-//
-//  The prior is robust rather than sure. Ranges have all lengths from one to
-//  the distance of the keys around them, and all orders of magnitude are
-//  equally likely: a window counts up any place after the one in which its key
-//  parts from its neighbors, be it of a time, a sequence number or a random id.
-//  Places that no query counts in cost nothing but weight, since a design that
-//  resolves the longer windows resolves those too. A design for short windows
-//  alone lets all longer ones through, and loses by these.
-//
-//  After a key, ranges are short. Keys of different lengths are text: then
-//  ranges go from a key to its last byte + 1, or over all keys that begin with
-//  a prefix; unless keys part in long numbers, which are fields. The weight of
-//  each kind is in prior.cc. With these weights, one design serves all kinds
-//  that a filter of that size can serve at once (docs/results/first_file.md,
-//  docs/results/engine.md).
+//  neighbors, and has their weight. Ranges have all lengths from one to the
+//  distance of the keys around them, and all orders of magnitude are equally
+//  likely: the prior is robust rather than sure. The weight of each kind is in
+//  prior.cc; docs/internals/proteus.md tells why, and
+//  docs/results/first_file.md and docs/results/engine.md what was measured.
 //
 //  The prior depends on the keys alone: equal keys give equal priors.
 
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -49,28 +36,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Level weights ----
-
-// The weights of queries in place of keys.
-//
-// What such a query shares with the other keys, its level, decides most. The
-// statistics know this of all keys. So a query stands for all keys that share
-// as much as its own, and for those between that and the next higher level.
-
-// The weights of queries of these levels, which have the weight `weight`
-// together.
-std::vector<float> WeighByLevel(const std::vector<uint32_t>& levels,
-                                double weight, const KeyStatistics& statistics);
-
-// All levels of the keys, in ascending order.
-std::vector<uint32_t> LevelsOf(const KeyStatistics& statistics);
-
-// ---- Prior ----
-
 // The queries, whose weights sum to kPriorSamples. There are none if there are
 // no keys, or no place between them. `statistics` are those of `keys`. The more
-// samples there are, the fewer queries stand for the prior. CpfprModel explains
-// `prefixes_only`.
+// samples there are, the fewer queries stand for the prior. LocateSamples
+// explains `prefixes_only`.
 std::vector<LocatedQuery> MakePrior(const KeyStore& keys,
                                     const KeyStatistics& statistics,
                                     size_t num_samples, bool prefixes_only);

@@ -2,7 +2,6 @@
 
 #include "filter_policy/proteus/prior/prior_queries.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "filter_policy/range_filter.h"
@@ -10,13 +9,15 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Prior source ----
-
 namespace {
+
+// The functions below locate a query among the keys. They return false if it is
+// not empty, if no string of bits lies in it, or if its bounds are inverted: a
+// character that the sampled keys do not have may break the order.
 
 // Locates a query above the first `keys_below` keys, and below that of index
 // `next` and those after it.
-bool LocateIfEmpty(const Slice& lo, const Slice& hi, bool hi_inclusive,
+bool LocateBetween(const Slice& lo, const Slice& hi, bool hi_inclusive,
                    size_t keys_below, size_t next, const PriorSource& source,
                    LocatedQuery* query) {
   const KeyStore& keys = source.keys;
@@ -30,36 +31,46 @@ bool LocateIfEmpty(const Slice& lo, const Slice& hi, bool hi_inclusive,
                      source.statistics, query);
 }
 
-}  // namespace
+// Stands for no key of the file.
+constexpr size_t kNoKey = ~size_t{0};
 
-PriorSource::PriorSource(const KeyStore& its_keys,
-                         const KeyStatistics& its_statistics,
-                         bool asks_prefixes_only)
-    : keys(its_keys),
-      statistics(its_statistics),
-      prefixes_only(asks_prefixes_only),
-      field_ends(FieldEndsOf(statistics)),
-      form(KeyFormOf(keys, statistics, !field_ends.empty())),
-      alphabets(HasPlaces(form, statistics) ? CharactersOf(keys)
-                                            : std::vector<std::string>()),
-      random(keys.size()) {}
-
-bool LocateInPlaceOf(size_t index, const Slice& lo, const Slice& hi,
-                     bool hi_inclusive, const PriorSource& source,
-                     LocatedQuery* query) {
-  return LocateIfEmpty(lo, hi, hi_inclusive, index, index + 1, source, query);
-}
-
-bool LocateAnywhere(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                    const PriorSource& source, LocatedQuery* query) {
+// Locates a query in place of the key of index `replaced`, which counts as
+// absent, or of none. False if it then lies beyond the keys: the file is not
+// asked for it.
+bool Locate(const Slice& lo, const Slice& hi, bool hi_inclusive,
+            const PriorSource& source, LocatedQuery* query,
+            size_t replaced = kNoKey) {
+  if (replaced != kNoKey) {
+    return LocateBetween(lo, hi, hi_inclusive, replaced, replaced + 1, source,
+                         query);
+  }
   const size_t index = source.keys.LowerBound(lo, 0, source.keys.size());
   return index > 0 && index < source.keys.size() &&
-         LocateIfEmpty(lo, hi, hi_inclusive, index, index, source, query);
+         LocateBetween(lo, hi, hi_inclusive, index, index, source, query);
 }
 
-// ---- Key steps ----
+// Locates a point query.
+bool LocatePoint(const Slice& key, const PriorSource& source,
+                 LocatedQuery* query, size_t replaced = kNoKey) {
+  std::string end;
+  const bool inclusive = !source.prefixes_only || !FirstAfterPrefix(key, &end);
+  return Locate(key, inclusive ? key : Slice(end), inclusive, source, query,
+                replaced);
+}
 
-namespace {
+// Locates a range from `lo` to its last byte + 1.
+bool LocateUpToNext(const Slice& lo, bool hi_inclusive,
+                    const PriorSource& source, LocatedQuery* query,
+                    size_t replaced) {
+  std::string hi = lo.ToString();
+  if (hi.empty() || hi.back() == '\xff') return false;
+  hi.back() = static_cast<char>(hi.back() + 1);
+  return Locate(lo, hi, hi_inclusive, source, query, replaced);
+}
+
+// Steps from a key to a later one, in the units that keys of its form count
+// in: binary numbers of 8 bytes, or printed digits. The functions return false
+// if there is no such key.
 
 // Windows of records and in print are at least 2^-kWindowBits as long as the
 // distance of the keys: 30 s if that is a year. What resolves these resolves
@@ -68,33 +79,9 @@ constexpr uint32_t kWindowBits = 20;
 // Limit of the digits of printed numbers that are counted up.
 constexpr size_t kStepDigits = 3;
 
-// The bytes of a number, as many as a key has: the highest of its 64 bits is
-// bit `bit`, and zeros follow them.
-std::string BytesOfNumber(uint64_t number, uint32_t bit, size_t size) {
-  std::string bytes(size, '\0');
-  for (size_t i = bit / 8; i < bytes.size(); i++) {
-    const size_t byte = i - bit / 8;
-    uint64_t bits = byte < 8 ? number << (8 * byte) : 0;
-    bits >>= bit % 8;
-    if (byte > 0 && byte <= 8 && bit % 8 != 0) {
-      bits |= number << (8 * byte - 8) >> 56 << (64 - bit % 8);
-    }
-    bytes[i] = static_cast<char>(bits >> 56);
-  }
-  return bytes;
-}
-
-// Adds a number of as many bytes to a key. False if the sum is past the largest
-// key of that length.
-bool AddNumber(const std::string& number, std::string* key) {
-  unsigned carry = 0;
-  for (size_t i = key->size(); i-- > 0;) {
-    carry += static_cast<uint8_t>((*key)[i]) + static_cast<uint8_t>(number[i]);
-    (*key)[i] = static_cast<char>(carry);
-    carry >>= 8;
-  }
-  return carry == 0;
-}
+// The distance of keys that are a little after each other is below
+// 2^kStepBits.
+constexpr uint32_t kStepBits = 11;
 
 Slice AnyKey(PriorSource* source) {
   return source->keys[source->random.Uniform(source->keys.size())];
@@ -132,36 +119,40 @@ bool CountUpBy(size_t more, size_t place,
   return false;
 }
 
-}  // namespace
-
-uint32_t SharedWithNeighbors(const KeyStore& keys, size_t index) {
-  const Slice key = keys[index];
-  uint32_t shared = 0;
-  if (index > 0) shared = SharedBits(keys[index - 1], key);
-  if (index + 1 < keys.size()) {
-    shared = std::max(shared, SharedBits(key, keys[index + 1]));
-  }
-  return std::min(shared, BitsOf(key));
-}
-
+// The last bit of the number of 8 bytes in which a key of `bits` bits differs
+// from others that share `shared` bits with it.
 uint32_t LastBitOfNumber(uint32_t shared, uint32_t bits) {
   return std::min(64 * (shared / 64 + 1), bits) - 1;
 }
 
-uint32_t ChooseLengthBit(uint32_t shared, uint32_t bits, PriorSource* source) {
-  const bool number = source->form == KeyForm::kNumber;
-  uint32_t last = LastBitOfNumber(shared, bits);
-  if (!number) last = std::min(last, shared + kWindowBits);
-  const uint32_t first = std::min(shared + (number ? 3 : 0), last);
-  return first +
-         static_cast<uint32_t>(source->random.Uniform(last - first + 1));
+// LastBitOfNumber of a key of the file and its neighbors.
+uint32_t LastBitNear(size_t index, const Slice& key,
+                     const PriorSource& source) {
+  return LastBitOfNumber(SharedWithNeighbors(source.keys, index),
+                         static_cast<uint32_t>(8 * key.size()));
 }
 
+// Adds a random number to a key. The highest bit of the number is bit `bit` of
+// the key.
 bool Advance(uint32_t bit, PriorRandom* random, std::string* key) {
   const uint64_t number = random->Word() | uint64_t{1} << 63;
-  return AddNumber(BytesOfNumber(number, bit, key->size()), key);
+  // The number from the byte on in which it begins; zeros follow it.
+  const auto bytes = static_cast<unsigned __int128>(number) << 64 >> bit % 8;
+  unsigned carry = 0;
+  for (size_t i = key->size(); i-- > 0;) {
+    carry += static_cast<uint8_t>((*key)[i]);
+    if (i >= bit / 8 && i < bit / 8 + sizeof(bytes)) {
+      carry += static_cast<uint8_t>(bytes >> (120 - 8 * (i - bit / 8)));
+    }
+    (*key)[i] = static_cast<char>(carry);
+    carry >>= 8;
+  }
+  return carry == 0;
 }
 
+// Counts up the character at `place` by one or two, with carries to the
+// characters before it, and takes the characters after it from another key.
+// REQUIRES: the keys are digits
 bool CountUp(size_t place, PriorSource* source, std::string* key) {
   const Slice other = AnyKey(source);
   for (size_t i = place + 1; i < key->size(); i++) (*key)[i] = other[i];
@@ -169,45 +160,21 @@ bool CountUp(size_t place, PriorSource* source, std::string* key) {
   return CountUpBy(more, place, source->alphabets, key);
 }
 
+// Moves a key of the file, of that index, to one a little after it: up to 2^11,
+// or up to three digits.
 bool Follow(size_t index, PriorSource* source, std::string* key) {
   PriorRandom& random = source->random;
   if (!source->alphabets.empty()) {
     const size_t digits = random.Uniform(std::min(kStepDigits, key->size()));
     return CountUp(key->size() - 1 - digits, source, key);
   }
-  const uint32_t last =
-      LastBitOfNumber(SharedWithNeighbors(source->keys, index), BitsOf(*key));
+  const uint32_t last = LastBitNear(index, *key, *source);
   const uint32_t bits = BitsFor(1 + random.Uniform((1 << kStepBits) - 1));
   return Advance(last - std::min(last, bits - 1), &random, key);
 }
 
-// ---- Prior queries ----
-
-namespace {
-
 // The ranges of short queries are less than 2^kLengthBits long.
 constexpr uint32_t kLengthBits = 5;
-
-char AnyCharacter(size_t place, PriorSource* source) {
-  const std::string& alphabet = source->alphabets[place];
-  return alphabet[source->random.Uniform(alphabet.size())];
-}
-
-// The upper bound of a query for `key`, and whether the bound belongs to the
-// range.
-Slice PointEnd(const Slice& key, bool prefixes_only, std::string* end,
-               bool* inclusive) {
-  *inclusive = !prefixes_only || !FirstAfterPrefix(key, end);
-  return *inclusive ? key : Slice(*end);
-}
-
-bool LocatePoint(const std::string& key, const PriorSource& source,
-                 LocatedQuery* query) {
-  std::string end;
-  bool inclusive;
-  const Slice hi = PointEnd(key, source.prefixes_only, &end, &inclusive);
-  return LocateAnywhere(key, hi, inclusive, source, query);
-}
 
 // Changes a key of the file into another one that is much like it.
 bool ChangeKey(size_t index, PriorSource* source, std::string* key) {
@@ -219,7 +186,8 @@ bool ChangeKey(size_t index, PriorSource* source, std::string* key) {
       const Slice other = AnyKey(source);
       const size_t place = random.Uniform(key->size());
       if (!source->alphabets.empty()) {
-        (*key)[place] = AnyCharacter(place, source);
+        const std::string& alphabet = source->alphabets[place];
+        (*key)[place] = alphabet[random.Uniform(alphabet.size())];
       } else if (place < other.size()) {
         (*key)[place] = other[place];
       }
@@ -254,19 +222,46 @@ bool GoAsFarAsNeighbors(size_t index, PriorSource* source, std::string* key) {
         static_cast<double>(alphabets[place].size()), random.Fraction()));
     return CountUpBy(more, place, alphabets, key);
   }
-  const uint32_t bit = ChooseLengthBit(SharedWithNeighbors(source->keys, index),
-                                       BitsOf(*key), source);
-  return Advance(bit, &random, key);
+  // For numbers, the longest range is an eighth of the distance.
+  const uint32_t shared = SharedWithNeighbors(source->keys, index);
+  const bool number = source->form == KeyForm::kNumber;
+  uint32_t last =
+      LastBitOfNumber(shared, static_cast<uint32_t>(8 * key->size()));
+  if (!number) last = std::min(last, shared + kWindowBits);
+  const uint32_t first = std::min(shared + (number ? 3 : 0), last);
+  return Advance(
+      first + static_cast<uint32_t>(random.Uniform(last - first + 1)), &random,
+      key);
 }
 
 }  // namespace
 
+PriorSource::PriorSource(const KeyStore& its_keys,
+                         const KeyStatistics& its_statistics,
+                         bool asks_prefixes_only)
+    : keys(its_keys),
+      statistics(its_statistics),
+      prefixes_only(asks_prefixes_only),
+      field_ends(FieldEndsOf(statistics)),
+      form(KeyFormOf(keys, statistics, !field_ends.empty())),
+      alphabets(IsPrinted(form) &&
+                        statistics.shortest_key() == statistics.longest_key()
+                    ? CharactersOf(keys)
+                    : std::vector<std::string>()),
+      random(keys.size()) {}
+
+uint32_t SharedWithNeighbors(const KeyStore& keys, size_t index) {
+  const Slice key = keys[index];
+  uint32_t shared = 0;
+  if (index > 0) shared = SharedBits(keys[index - 1], key);
+  if (index + 1 < keys.size()) {
+    shared = std::max(shared, SharedBits(key, keys[index + 1]));
+  }
+  return std::min(shared, static_cast<uint32_t>(8 * key.size()));
+}
+
 bool MakePointAlike(size_t index, PriorSource* source, LocatedQuery* query) {
-  const Slice key = source->keys[index];
-  std::string end;
-  bool inclusive;
-  const Slice hi = PointEnd(key, source->prefixes_only, &end, &inclusive);
-  if (!LocateInPlaceOf(index, key, hi, inclusive, *source, query)) return false;
+  if (!LocatePoint(source->keys[index], *source, query, index)) return false;
   query->promised = true;
   return true;
 }
@@ -287,7 +282,7 @@ bool MakeRangeAlike(size_t index, PriorSource* source, LocatedQuery* query) {
   if (lo.empty()) return false;
   std::string hi = lo.ToString();
   return GoAsFarAsNeighbors(index, source, &hi) &&
-         LocateInPlaceOf(index, lo, hi, true, *source, query);
+         Locate(lo, hi, true, *source, query, index);
 }
 
 bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query) {
@@ -296,14 +291,13 @@ bool MakeRangeAfter(size_t index, PriorSource* source, LocatedQuery* query) {
   std::string hi = lo;
   if (!source->alphabets.empty()) {
     return CountUp(hi.size() - 1, source, &hi) &&
-           LocateAnywhere(lo, hi, true, *source, query);
+           Locate(lo, hi, true, *source, query);
   }
-  const uint32_t last =
-      LastBitOfNumber(SharedWithNeighbors(source->keys, index), BitsOf(lo));
+  const uint32_t last = LastBitNear(index, lo, *source);
   const auto length =
       static_cast<uint32_t>(source->random.Uniform(kLengthBits));
   return Advance(last - std::min(last, length), &source->random, &hi) &&
-         LocateAnywhere(lo, hi, true, *source, query);
+         Locate(lo, hi, true, *source, query);
 }
 
 bool MakeRangeSpread(size_t index, PriorSource* source, LocatedQuery* query) {
@@ -322,15 +316,11 @@ bool MakeRangeSpread(size_t index, PriorSource* source, LocatedQuery* query) {
   }
   std::string hi = lo;
   return GoAsFarAsNeighbors(index, source, &hi) &&
-         LocateAnywhere(lo, hi, true, *source, query);
+         Locate(lo, hi, true, *source, query);
 }
 
 bool MakeSibling(size_t index, PriorSource* source, LocatedQuery* query) {
-  const Slice lo = source->keys[index];
-  std::string hi = lo.ToString();
-  if (hi.empty() || hi.back() == '\xff') return false;
-  hi.back() = static_cast<char>(hi.back() + 1);
-  return LocateInPlaceOf(index, lo, hi, true, *source, query);
+  return LocateUpToNext(source->keys[index], true, *source, query, index);
 }
 
 bool MakePrefixScan(size_t index, PriorSource* source, LocatedQuery* query) {
@@ -338,27 +328,8 @@ bool MakePrefixScan(size_t index, PriorSource* source, LocatedQuery* query) {
   const size_t least = SharedWithNeighbors(source->keys, index) / 8 + 1;
   if (least > key.size()) return false;
   const size_t size = least + source->random.Uniform(key.size() - least + 1);
-  const Slice lo(key.data(), size);
-  std::string hi = lo.ToString();
-  if (hi.back() == '\xff') return false;
-  hi.back() = static_cast<char>(hi.back() + 1);
-  return LocateInPlaceOf(index, lo, hi, false, *source, query);
+  return LocateUpToNext(Slice(key.data(), size), false, *source, query, index);
 }
-
-namespace {
-
-// The first bits of a key, and zeros or ones after them.
-std::string FirstBits(const Slice& key, uint32_t bits, bool ones) {
-  std::string first = key.ToString();
-  for (size_t i = bits / 8; i < first.size(); i++) {
-    const unsigned behind = i == bits / 8 ? 0xff >> bits % 8 : 0xff;
-    const auto byte = static_cast<uint8_t>(first[i]);
-    first[i] = static_cast<char>(ones ? byte | behind : byte & ~behind);
-  }
-  return first;
-}
-
-}  // namespace
 
 bool MakeFieldScan(size_t index, PriorSource* source, LocatedQuery* query) {
   const KeyStore& keys = source->keys;
@@ -376,8 +347,10 @@ bool MakeFieldScan(size_t index, PriorSource* source, LocatedQuery* query) {
   }
   if (ends.empty()) return false;
   const uint32_t bits = ends[source->random.Uniform(ends.size())];
-  std::string lo = FirstBits(key, bits, false);
-  std::string hi = FirstBits(key, bits, true);
+  std::string lo = key.ToString();
+  std::string hi = lo;
+  FillAfter(lo.data(), lo.size(), bits, 0);
+  FillAfter(hi.data(), hi.size(), bits, 0xff);
   const bool inclusive = !IsPrinted(source->form);
   if (!inclusive) {
     lo.resize(bits / 8);
@@ -389,7 +362,7 @@ bool MakeFieldScan(size_t index, PriorSource* source, LocatedQuery* query) {
   // Applications know a few names that have many keys each.
   constexpr size_t kFewNames = 256;
   return next - first <= 1 + keys.size() / kFewNames &&
-         LocateIfEmpty(lo, hi, inclusive, first, next, *source, query);
+         LocateBetween(lo, hi, inclusive, first, next, *source, query);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

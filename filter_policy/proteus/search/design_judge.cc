@@ -2,18 +2,13 @@
 
 #include "filter_policy/proteus/search/design_judge.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
-#include "filter_policy/amq/amq.h"
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Candidates ----
 
 namespace {
 
@@ -32,7 +27,8 @@ double DesignCandidate::Nanos() const {
   const AmqType* type = FindAmqType(design.amq);
   double nanos = design.trie_bits() > 0 ? kTrieNanos : 0;
   if (type != nullptr) {
-    nanos += runs * type->query_nanos + (prefixes - runs) * type->next_nanos;
+    nanos += tests.runs * type->query_nanos +
+             (tests.prefixes - tests.runs) * type->next_nanos;
   }
   return nanos;
 }
@@ -44,7 +40,7 @@ void KeepBest(size_t most, const FilterDemand& demand,
                                      return std::isinf(c.fpr);
                                    }),
                     candidates->end());
-  auto keep = [&](size_t first, const auto& key) {
+  const auto keep = [&](size_t first, const auto& key) {
     const auto begin = candidates->begin() + first;
     const auto end =
         begin + std::min(most, static_cast<size_t>(candidates->end() - begin));
@@ -84,18 +80,8 @@ double BloomRate(uint64_t bytes, uint64_t num_keys) {
       512);
 }
 
-// ---- Design judge ----
-
-namespace {
-
-// What kinds of ranges of the prior that differ in their rates cost.
-constexpr double kSpreadCost = 1;
-
-}  // namespace
-
-DesignJudge::DesignJudge(const CpfprModel& model,
-                         const KeyStatistics& statistics)
-    : model_(model), statistics_(statistics) {
+DesignJudge::DesignJudge(const CpfprModel& model)
+    : model_(model), statistics_(model.statistics()) {
   double weights = 0;
   double promised = 0;
   for (const LocatedQuery& query : model.queries()) {
@@ -105,52 +91,38 @@ DesignJudge::DesignJudge(const CpfprModel& model,
   if (weights > 0) promises_ = promised / weights;
 }
 
-bool DesignJudge::IsUseful(const ProteusDesign& design,
-                           const LayerPlans& plans) const {
-  for (size_t i = 0; i < design.size(); i++) {
-    const AmqPlan& plan = plans.of[i];
-    if (design[i].is_set() &&
-        (plan.false_positive_rate > kUselessRate ||
-         plan.hashes > FindAmqType(design.amq)->max_hashes_per_key *
-                           statistics_.num_keys())) {
-      return false;
-    }
-  }
-  return true;
-}
-
-double DesignJudge::BuildNanos(const ProteusDesign& design,
-                               const LayerPlans& plans) const {
-  double nanos = BuildNanosOfTrie(design);
-  for (size_t i = 0; i < design.size(); i++) {
-    if (!design[i].is_set()) continue;
-    nanos += BuildNanosOfSet(design.amq, plans.of[i].hashes);
-  }
-  return nanos;
-}
-
 bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
                            DesignCandidate* candidate, double most) const {
   const ProteusDesign& design = candidate->design;
   const LayerPlans plans = Plan(*candidate, bytes);
   candidate->fpr = std::numeric_limits<double>::infinity();
-  if (!IsUseful(design, plans)) return true;
-  candidate->build_nanos = BuildNanos(design, plans);
+  double build_nanos = BuildNanosOfTrie(design);
+  for (size_t i = 0; i < design.size(); i++) {
+    const AmqPlan& plan = plans.of[i];
+    if (!design[i].is_set()) continue;
+    if (plan.false_positive_rate > kUselessRate ||
+        plan.hashes > FindAmqType(design.amq)->max_hashes_per_key *
+                          statistics_.num_keys()) {
+      return true;
+    }
+    build_nanos += BuildNanosOfSet(design.amq, plan.hashes);
+  }
+  candidate->build_nanos = build_nanos;
   const size_t step = StepFor(num_queries);
   const DesignRates rates =
       design.first_prefix_bits() > 0
           ? RatesOfTwoSets(model_, SampleOf(step), design, plans, most)
           : RatesOfGroups(model_, GroupsOf(design, step), design, plans);
+  // What kinds of ranges of the prior that differ in their rates cost.
+  constexpr double kSpreadCost = 1;
   candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
                    promises_ * kSpreadCost * rates.spread;
   return rates.all <= most;
 }
 
 void DesignJudge::CountTests(uint64_t bytes, DesignCandidate* candidate) const {
-  const PrefixTests tests = model_.CountTests(
+  candidate->tests = model_.CountTests(
       candidate->design, Plan(*candidate, bytes), StepFor(kRaceQueries));
-  candidate->prefixes = tests.prefixes;
-  candidate->runs = tests.runs;
 }
 
 double DesignJudge::PromisedRate(uint64_t bytes) const {
@@ -193,16 +165,6 @@ const QueryGroups& DesignJudge::GroupsOf(const ProteusDesign& design,
   return found->second;
 }
 
-// ---- Lengths ----
-
-namespace {
-
-constexpr size_t kMaxTrieLengths = 48;
-// Deeper tries are not considered.
-constexpr uint32_t kMaxTrieBits = 512;
-
-}  // namespace
-
 std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last,
                                     size_t most) {
   std::vector<uint32_t> lengths;
@@ -218,22 +180,23 @@ std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last,
   return lengths;
 }
 
-std::vector<uint32_t> TrieLengths(const KeyStatistics& statistics,
-                                  const DesignJudge& judge, uint64_t bytes) {
+std::vector<uint32_t> DesignJudge::TrieLengths(uint64_t bytes) const {
+  constexpr size_t kMaxTrieLengths = 48;
+  // Deeper tries are not considered.
+  constexpr uint32_t kMaxTrieBits = 512;
   // The size grows with the depth.
   uint32_t low = 0;
-  uint32_t high = std::min(statistics.max_bits(), kMaxTrieBits);
+  uint32_t high = std::min(statistics_.max_bits(), kMaxTrieBits);
   while (low < high) {
     const uint32_t middle = (low + high + 1) / 2;
-    if (judge.SizeOfTrie(middle, bytes).bytes <= bytes) {
+    if (SizeOfTrie(middle, bytes).bytes <= bytes) {
       low = middle;
     } else {
       high = middle - 1;
     }
   }
-  std::vector<uint32_t> lengths = {0};
-  const std::vector<uint32_t> depths = SpreadLengths(1, low, kMaxTrieLengths);
-  lengths.insert(lengths.end(), depths.begin(), depths.end());
+  std::vector<uint32_t> lengths = SpreadLengths(1, low, kMaxTrieLengths);
+  lengths.insert(lengths.begin(), 0);
   return lengths;
 }
 

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -19,10 +20,6 @@
 #include "filter_policy/proteus/model/query_sample.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Candidates ----
-
-// The designs that a search has found so far, and what they cost.
 
 // The cost of a query in a trie, in nanoseconds, as `filter_micro --costs`
 // measures it. The costs of the prefixes tested in a set are in the set's
@@ -33,16 +30,13 @@ constexpr double kTrieBuildNanos = 40;
 
 struct DesignCandidate {
   ProteusDesign design;
-  double fpr = 1;  // and the penalty
-  // Prefixes that a query tests, on average, and those of them that do not
-  // follow another one.
-  double prefixes = 0;
-  double runs = 0;
+  double fpr = 1;     // and the penalty
+  PrefixTests tests;  // of a query, on average
   uint64_t trie_bytes = 0;
   // The time to build the filter, for each key, in nanoseconds.
   double build_nanos = 0;
 
-  void TestApart(double number) { prefixes = runs = number; }
+  void TestApart(double number) { tests = {number, number}; }
   // The time that a query takes, in nanoseconds.
   double Nanos() const;
 };
@@ -72,29 +66,23 @@ class LeastCosts {
   explicit LeastCosts(size_t number) : number_(number) {}
 
   void Add(double cost) {
-    if (costs_.size() == number_) {
-      if (cost >= costs_.front()) return;
-      std::pop_heap(costs_.begin(), costs_.end());
-      costs_.pop_back();
-    }
-    costs_.push_back(cost);
-    std::push_heap(costs_.begin(), costs_.end());
+    if (cost >= Most()) return;
+    costs_.push(cost);
+    if (costs_.size() > number_) costs_.pop();
   }
   // The highest of them; no limit as long as there are fewer.
   double Most() const {
     return costs_.size() < number_ ? std::numeric_limits<double>::infinity()
-                                   : costs_.front();
+                                   : costs_.top();
   }
 
  private:
   const size_t number_;
-  std::vector<double> costs_;  // a heap
+  std::priority_queue<double> costs_;
 };
 
 // The rate of RocksDB's Bloom filter of `bytes` bytes.
 double BloomRate(uint64_t bytes, uint64_t num_keys);
-
-// ---- Design judge ----
 
 // The queries that the last race looks at, in its first round.
 constexpr size_t kRaceQueries = 2048;
@@ -104,8 +92,8 @@ constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 
 class DesignJudge {
  public:
-  // The model and the statistics must outlive it.
-  DesignJudge(const CpfprModel& model, const KeyStatistics& statistics);
+  // The model must outlive it.
+  explicit DesignJudge(const CpfprModel& model);
 
   // Sets the candidate's false positive rate, estimated from at least
   // `num_queries` queries or from all. It is infinite if a set is useless or
@@ -134,6 +122,8 @@ class DesignJudge {
   double Penalty(double promised_rate, uint64_t bytes) const;
 
   KeyStatistics::TrieSize SizeOfTrie(uint32_t bits, uint64_t bytes) const;
+  // The depths of tries that fit into `bytes`, and 0.
+  std::vector<uint32_t> TrieLengths(uint64_t bytes) const;
   // Every `step`-th query, kept for all designs.
   const QuerySample& SampleOf(size_t step) const;
   // Every how many-th query is taken so that at least `num_queries` are, beside
@@ -147,8 +137,6 @@ class DesignJudge {
     return PlanLayers(candidate.design, statistics_, bytes,
                       candidate.trie_bytes);
   }
-  bool IsUseful(const ProteusDesign& design, const LayerPlans& plans) const;
-  double BuildNanos(const ProteusDesign& design, const LayerPlans& plans) const;
   // The groups of the model's queries for the lengths of a design, kept for
   // other designs of these lengths.
   const QueryGroups& GroupsOf(const ProteusDesign& design, size_t step) const;
@@ -170,15 +158,7 @@ class DesignJudge {
   mutable Known known_;
 };
 
-// ---- Lengths ----
-
-// The lengths of prefixes that a search tries.
-
-// At most `most` lengths, evenly spread from `first` to `last`.
+// At most `most` lengths of prefixes, evenly spread from `first` to `last`.
 std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last, size_t most);
-
-// The depths of tries that fit into `bytes`, and 0.
-std::vector<uint32_t> TrieLengths(const KeyStatistics& statistics,
-                                  const DesignJudge& judge, uint64_t bytes);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,20 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "filter_policy/proteus/search/design_judge.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-// Shares of the memory that a key set beside a series gets.
-constexpr double kSeriesKeyShares[] = {0, 0.5};
-constexpr size_t kMaxPrefixLengths = 96;
-
-}  // namespace
-
-ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
-  if (promising_ > 0) return ChooseBesideKeys(space, bytes);
+ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
+                                   bool allow_tries) const {
+  if (promising_ > 0) return ChooseBesideKeys(space, bytes, allow_tries);
   std::vector<DesignCandidate> found;
   if (model_.queries().empty()) {
     // There is nothing to go by: all bits of the keys are the same, say.
@@ -27,10 +18,10 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
     return found.front().design;
   }
   const std::vector<uint32_t> tries =
-      space == DesignSpace::kProteus && allow_tries_
-          ? TrieLengths(statistics_, judge_, bytes)
-          : std::vector<uint32_t>{0};
+      space == DesignSpace::kProteus && allow_tries ? judge_.TrieLengths(bytes)
+                                                    : std::vector<uint32_t>{0};
   const uint32_t max_bits = statistics_.max_bits();
+  constexpr size_t kMaxPrefixLengths = 96;
   const std::vector<uint32_t> lengths =
       SpreadLengths(1, max_bits, kMaxPrefixLengths);
   const bool has_key_sets = space == DesignSpace::kProteus && allow_key_sets_;
@@ -54,11 +45,8 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   }
   if (space == DesignSpace::kProteus &&
       statistics_.longest_key() != statistics_.shortest_key()) {
-    for (double key_share : kSeriesKeyShares) {
-      if (key_share == 0 || allow_key_sets_) {
-        SearchSeries(bytes, key_share, &found);
-      }
-    }
+    SearchSeries(bytes, /*key_share=*/0, &found);
+    if (allow_key_sets_) SearchSeries(bytes, /*key_share=*/0.5, &found);
   }
   if (statistics_.longest_key() > max_bits / 8) AddWholeKeys(bytes, &found);
   // Proteus may also be 2PBF if nothing else is good.
@@ -73,7 +61,16 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes) const {
   }
   KeepBest(kFinalists, demand_, &found);
   if (has_key_sets) {
-    SearchKeySets(bytes, &found);
+    // The designs found so far get a set of whole keys, in a part of the memory
+    // of their sets; and such a set is tried alone.
+    std::vector<DesignCandidate> with_keys = found;
+    for (AmqKind kind : kinds_) {
+      with_keys.emplace_back().design.amq = kind;
+      with_keys.back().TestApart(1);
+    }
+    AddKeySets(with_keys,
+               {0.1, 0.15, 0.2, 0.25, 0.3, 0.34, 0.37, 0.4, 0.45, 0.5, 0.6},
+               bytes, &found);
     KeepBest(kFinalists, demand_, &found);
   }
 
@@ -124,34 +121,6 @@ void DesignSearch::Race(uint64_t bytes,
   }
 }
 
-// ---- Search key sets ----
-
-// Designs with a set of whole keys: one that points ask first
-// (DesignSearch::SearchKeySets), or alone (DesignSearch::ChooseBesideKeys).
-
-namespace {
-
-// Queries that SearchKeySets looks at.
-constexpr size_t kKeySetQueries = 512;
-
-}  // namespace
-
-// Gives the designs found so far a set of whole keys, in a part of the memory
-// of their sets, and tries such a set alone.
-void DesignSearch::SearchKeySets(uint64_t bytes,
-                                 std::vector<DesignCandidate>* found) const {
-  std::vector<DesignCandidate> with_keys = *found;
-  for (AmqKind kind : kinds_) {
-    DesignCandidate keys_only;
-    keys_only.design.amq = kind;
-    keys_only.TestApart(1);
-    with_keys.push_back(keys_only);
-  }
-  AddKeySets(with_keys,
-             {0.1, 0.15, 0.2, 0.25, 0.3, 0.34, 0.37, 0.4, 0.45, 0.5, 0.6},
-             bytes, found);
-}
-
 void DesignSearch::AddKeySets(const std::vector<DesignCandidate>& designs,
                               const std::vector<double>& shares, uint64_t bytes,
                               std::vector<DesignCandidate>* found) const {
@@ -163,26 +132,20 @@ void DesignSearch::AddKeySets(const std::vector<DesignCandidate>& designs,
       design[0].share = share *
                         static_cast<double>(bytes - candidate.trie_bytes) /
                         static_cast<double>(bytes);
+      constexpr size_t kKeySetQueries = 512;
       judge_.Evaluate(bytes, kKeySetQueries, &candidate);
       found->push_back(candidate);
     }
   }
 }
 
-namespace {
-
-// The most bytes that the set of whole keys that points ask alone may take in a
-// filter of `bytes` bytes.
-uint64_t MostForKeys(uint64_t bytes) { return bytes - bytes / 4; }
-
-}  // namespace
-
 DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
                                          DesignSpace space, uint64_t key_bytes,
-                                         uint64_t bytes) const {
+                                         uint64_t bytes,
+                                         bool allow_tries) const {
   DesignCandidate candidate;
   ProteusDesign& design = candidate.design;
-  design = ranges.Choose(space, bytes - key_bytes);
+  design = ranges.Choose(space, bytes - key_bytes, allow_tries);
   design.amq = ranges.kinds_.front();
   design.AddKeys(static_cast<double>(key_bytes) / static_cast<double>(bytes));
   design.LeaveToRanges();
@@ -198,20 +161,21 @@ DesignCandidate DesignSearch::BesideKeys(const DesignSearch& ranges,
 // Points and ranges have nothing in common but the memory, so the layers for
 // ranges are chosen by themselves. Where there are samples, the layers that
 // suit the first share show which one is better.
-ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
-                                             uint64_t bytes) const {
+ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
+                                             bool allow_tries) const {
   constexpr double kOfPromise[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2};
+  // The most that the set of whole keys may take.
+  const uint64_t most_for_keys = bytes - bytes / 4;
   const CpfprModel ranges = model_.Ranges();
   std::vector<DesignCandidate> found;
   for (AmqKind kind : kinds_) {
-    DesignSearch search(ranges, statistics_, {kind}, demand_);
+    DesignSearch search(ranges, {kind}, demand_);
     search.allow_key_sets_ = false;
     search.allow_two_sets_ = false;
-    search.allow_tries_ = allow_tries_;
     const uint64_t promised =
         LeastBytes(kind, statistics_.num_keys(),
-                   judge_.PromisedRate(promising_), MostForKeys(bytes));
-    found.push_back(BesideKeys(search, space, promised, bytes));
+                   judge_.PromisedRate(promising_), most_for_keys);
+    found.push_back(BesideKeys(search, space, promised, bytes, allow_tries));
     if (model_.num_samples() == 0) continue;
     const DesignCandidate first = found.back();
     DesignCandidate best = first;
@@ -219,8 +183,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
     for (double of_promise : kOfPromise) {
       const auto key_bytes =
           static_cast<uint64_t>(of_promise * static_cast<double>(promised));
-      if (key_bytes > MostForKeys(bytes) ||
-          first.trie_bytes + key_bytes > bytes) {
+      if (key_bytes > most_for_keys || first.trie_bytes + key_bytes > bytes) {
         continue;
       }
       DesignCandidate next = first;
@@ -232,7 +195,8 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
       best_bytes = key_bytes;
     }
     if (best_bytes != promised) {
-      found.push_back(BesideKeys(search, space, best_bytes, bytes));
+      found.push_back(
+          BesideKeys(search, space, best_bytes, bytes, allow_tries));
     }
   }
   return BestWithin(found,
@@ -242,17 +206,6 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space,
                     demand_)
       .design;
 }
-
-// ---- Search series ----
-
-// DesignSearch::SearchSeries: series of prefixes.
-
-namespace {
-
-// Queries that the second round looks at.
-constexpr size_t kSeriesQueries = 512;
-
-}  // namespace
 
 // Series of prefixes for keys of different lengths, in whole bytes.
 void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
@@ -284,6 +237,8 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
     }
   }
   KeepBest(kSeriesStarts, demand_, &series);
+  // Queries that the second round looks at.
+  constexpr size_t kSeriesQueries = 512;
   for (DesignCandidate& candidate : series) {
     judge_.Evaluate(bytes, kSeriesQueries, &candidate);
   }

@@ -9,33 +9,17 @@
 //  is a race before one judge (DesignJudge, design_judge.h):
 //
 //    1. Each form has a function that makes a list of its candidates and leaves
-//       the best of them. Pairs are all looked at, with the queries of a pair
-//       binned by how many prefixes they test, as in algorithm 1 (SearchPairs).
-//       Series and pairs of sets begin with a coarse grid, judged by 128
-//       queries (SearchSeries, SearchTwoSets); from the best pairs of sets,
-//       steps go on to better neighbors. The best of all get a set of whole
-//       keys in front (SearchKeySets); so do the best pairs that without one
-//       break the promise for points.
+//       the best of them: all pairs, as in algorithm 1 (SearchPairs); series
+//       and pairs of sets, from a coarse grid (SearchSeries, SearchTwoSets);
+//       and the best of all with a set of whole keys in front (AddKeySets).
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
-//  Three things make it fast enough for a compaction:
-//
-//  - A pair only costs a query something if the query shares at least l1 and
-//    less than l2 bits with a key; and while both bounds lie below one
-//    l1-prefix, how many l2-prefixes there are does not depend on l1. So a
-//    query is entered where such pairs begin, and taken off after them.
-//  - Equal queries count once, and those that a design tests alike do
-//    (QuerySample). Designs of the same lengths, with other sets, share one
-//    pass over the queries: what a query tests does not depend on the sets.
-//  - Queries that share a whole prefix with a key are false positives for
-//    certain. That bound, and sums over parts of the queries, drop what cannot
-//    be among the best.
-//
-//  A coarse list of pairs with steps to better neighbors, instead of all pairs,
-//  was tried: its designs had 5 % more false positives over 264 workloads, and
-//  took half as long again to find, since algorithm 1 enters a query once for
-//  many pairs.
+//  Three things make it fast enough for a compaction: a query is entered where
+//  the pairs begin to which it is the same (pair_search.cc); equal queries
+//  count once, and those that designs of the same lengths test alike do
+//  (QuerySample); and queries that share a whole prefix with a key are false
+//  positives for certain, which drops what cannot be among the best.
 //
 //  Among designs that are nearly as good as the best one, the time of a query
 //  and the time to build decide too: at the price of a false positive, and for
@@ -55,18 +39,16 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class DesignSearch {
  public:
-  // `kinds` are the allowed kinds of sets. The model and the statistics must
-  // outlive the search.
-  DesignSearch(const CpfprModel& model, const KeyStatistics& statistics,
-               std::vector<AmqKind> kinds, const FilterDemand& demand = {})
+  // `kinds` are the allowed kinds of sets. The model must outlive the search.
+  DesignSearch(const CpfprModel& model, std::vector<AmqKind> kinds,
+               const FilterDemand& demand = {})
       : model_(model),
-        statistics_(statistics),
-        judge_(model, statistics),
+        statistics_(model.statistics()),
+        judge_(model),
         kinds_(std::move(kinds)),
         demand_(demand) {}
 
   void ForbidKeySets() { allow_key_sets_ = false; }
-  void ForbidTries() { allow_tries_ = false; }
   // From now on, each design has a set of the whole keys, which point queries
   // ask alone. Without samples, it is as small as what is promised of points of
   // a filter of `filter_bytes` allows; with samples, their points and ranges
@@ -76,7 +58,8 @@ class DesignSearch {
 
   // The best design in `bytes` bytes: its false positive rate is the lowest, or
   // a little above that if the design is faster by enough.
-  ProteusDesign Choose(DesignSpace space, uint64_t bytes) const;
+  ProteusDesign Choose(DesignSpace space, uint64_t bytes,
+                       bool allow_tries = true) const;
 
  private:
   // Number of queries that the first round looks at.
@@ -93,8 +76,10 @@ class DesignSearch {
   // The design of a set of whole keys of that size with what `ranges`, a search
   // with one kind of sets, finds for the rest of the memory.
   DesignCandidate BesideKeys(const DesignSearch& ranges, DesignSpace space,
-                             uint64_t key_bytes, uint64_t bytes) const;
-  ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes) const;
+                             uint64_t key_bytes, uint64_t bytes,
+                             bool allow_tries) const;
+  ProteusDesign ChooseBesideKeys(DesignSpace space, uint64_t bytes,
+                                 bool allow_tries) const;
   // If time weighs more than usual, replaces what is only roughly known of the
   // prefixes that a query tests.
   void CountTests(uint64_t bytes, DesignCandidate* candidate) const {
@@ -102,7 +87,6 @@ class DesignSearch {
   }
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
-  void SearchKeySets(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   // Adds designs, each with a set of whole keys in these shares of the memory
   // of its sets.
   void AddKeySets(const std::vector<DesignCandidate>& designs,
@@ -125,7 +109,6 @@ class DesignSearch {
   const std::vector<AmqKind> kinds_;
   const FilterDemand demand_;
   bool allow_key_sets_ = true;
-  bool allow_tries_ = true;
   bool allow_two_sets_ = true;
   // The size of the filter whose points ask the keys alone; 0 if they do not.
   uint64_t promising_ = 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/proteus/search/pair_search.h"
+//  DesignSearch::SearchPairs: algorithm 1 of the Proteus paper (section 4.3),
+//  the search through all pairs (l1, l2) of a trie and a set. And
+//  DesignSearch::SearchTwoSets: pairs of sets of prefixes.
 
 #include <algorithm>
 #include <array>
@@ -16,10 +18,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-static_assert(kMaxPrefixProbes < 1 << (PairCounts::kBins - 1));
-
-size_t BinOf(uint64_t prefixes) {
-  return 64 - static_cast<size_t>(__builtin_clzll(prefixes));
+// Rounding leaves a little of sums that should be zero.
+double WithoutRounding(double weight) {
+  // No query weighs less.
+  constexpr double kNoWeight = 1e-9;
+  return weight < kNoWeight ? 0 : weight;
 }
 
 // The number of lengths of at most `bits` bits.
@@ -28,109 +31,150 @@ size_t EndOf(const std::vector<uint32_t>& lengths, uint32_t bits) {
       std::upper_bound(lengths.begin(), lengths.end(), bits) - lengths.begin());
 }
 
-}  // namespace
+// For all pairs at once: how many prefixes the queries of a sample test.
+//
+// A query tests prefixes of a pair if it shares at least l1 and less than l2
+// bits with a key. Queries that test about as many are together in a bin. Most
+// queries are the same to many pairs, so a query is entered where such pairs
+// begin and taken off after them; sums over all pairs, at the end, count it at
+// each.
+class PairCounts {
+ public:
+  // Bin i is for queries that test a number of prefixes in [2^(i-1), 2^i).
+  static constexpr size_t kBins = 11;
+  static_assert(kMaxPrefixProbes < 1 << (kBins - 1));
+  struct Bin {
+    double prefixes = 0;  // that all of its queries test, by weight
+    double queries = 0;   // their weight
+  };
 
-PairCounts::PairCounts(const QuerySample& sample,
-                       const ByteAlphabets& alphabets,
-                       const std::vector<uint32_t>& first_lengths,
-                       const std::vector<uint32_t>& lengths)
-    : num_lengths_(lengths.size()),
-      bins_((first_lengths.size() + 1) * num_lengths_ * kBins),
-      single_((first_lengths.size() + 1) * row_size()),
-      too_many_((first_lengths.size() + 1) * row_size()) {
-  for (size_t c = 0; c < sample.num_before_points; c++) {
-    const QueryClass& alike = sample.classes[c];
-    const LocatedQuery& any = sample.queries[alike.begin];
-    const size_t begin_length = EndOf(lengths, any.shared());
-    const size_t end_single =
-        std::max(begin_length, EndOf(lengths, any.bounds_shared));
-    const size_t end_first = EndOf(first_lengths, any.shared());
-    // While both bounds are below one prefix of the first length, that length
-    // does not matter.
-    const size_t end_common =
-        std::min(end_first, EndOf(first_lengths, any.bounds_shared));
-    Enter({0, end_common}, begin_length, end_single, alike.weight, &single_);
-    for (size_t q = alike.begin; q < alike.end; q++) {
-      const LocatedQuery& query = sample.queries[q];
-      if (end_common > 0) {
-        CountFrom({0, end_common}, end_single, query.weight, [&](size_t j) {
-          return CountAll(query, alphabets, lengths[j]);
-        });
+  // Counts the queries that are no promised points. Both lists of lengths
+  // ascend; a first length of 0 is no trie.
+  PairCounts(const QuerySample& sample, const ByteAlphabets& alphabets,
+             const std::vector<uint32_t>& first_lengths,
+             const std::vector<uint32_t>& lengths)
+      : num_lengths_(lengths.size()),
+        bins_((first_lengths.size() + 1) * num_lengths_ * kBins),
+        single_((first_lengths.size() + 1) * row_size()),
+        too_many_((first_lengths.size() + 1) * row_size()) {
+    for (size_t c = 0; c < sample.num_before_points; c++) {
+      const QueryClass& alike = sample.classes[c];
+      const LocatedQuery& any = sample.queries[alike.begin];
+      const size_t begin_length = EndOf(lengths, any.shared());
+      const size_t end_single =
+          std::max(begin_length, EndOf(lengths, any.bounds_shared));
+      const size_t end_first = EndOf(first_lengths, any.shared());
+      // While both bounds are below one prefix of the first length, that length
+      // does not matter.
+      const size_t end_common =
+          std::min(end_first, EndOf(first_lengths, any.bounds_shared));
+      Enter({0, end_common}, begin_length, end_single, alike.weight, &single_);
+      for (size_t q = alike.begin; q < alike.end; q++) {
+        const LocatedQuery& query = sample.queries[q];
+        if (end_common > 0) {
+          CountFrom({0, end_common}, end_single, query.weight, [&](size_t j) {
+            return CountAll(query, alphabets, lengths[j]);
+          });
+        }
+        for (size_t i = end_common; i < end_first; i++) {
+          CountFrom({i, i + 1},
+                    std::max(end_single, EndOf(lengths, first_lengths[i])),
+                    query.weight, [&](size_t j) {
+                      return CountTested(query, alphabets, first_lengths[i],
+                                         lengths[j]);
+                    });
+        }
       }
-      for (size_t i = end_common; i < end_first; i++) {
-        CountFrom({i, i + 1},
-                  std::max(end_single, EndOf(lengths, first_lengths[i])),
-                  query.weight, [&](size_t j) {
-                    return CountTested(query, alphabets, first_lengths[i],
-                                       lengths[j]);
-                  });
+    }
+    SumUp(first_lengths.size());
+  }
+
+  // The functions below take the indexes of a first length and of a length.
+
+  // The bins of the queries that test prefixes past the bits that their bounds
+  // share.
+  const Bin* BinsOf(size_t first, size_t length) const {
+    return &bins_[(first * num_lengths_ + length) * kBins];
+  }
+  // The weight of the queries that test one prefix, since their bounds share
+  // its bits.
+  double SingleOf(size_t first, size_t length) const {
+    return WithoutRounding(single_[first * row_size() + length]);
+  }
+  // The weight of the queries that would test too many, and are let through.
+  double TooManyOf(size_t first, size_t length) const {
+    return WithoutRounding(too_many_[first * row_size() + length]);
+  }
+
+ private:
+  // Indexes of successive first lengths.
+  struct Rows {
+    size_t begin;
+    size_t end;
+  };
+
+  size_t row_size() const { return num_lengths_ + 1; }
+
+  // Enters queries in `sums` at the lengths from `begin` to before `end`.
+  void Enter(Rows rows, size_t begin, size_t end, double weight,
+             std::vector<double>* sums) const {
+    double* const first = &(*sums)[rows.begin * row_size()];
+    double* const past = &(*sums)[rows.end * row_size()];
+    first[begin] += weight;
+    first[end] -= weight;
+    past[begin] -= weight;
+    past[end] += weight;
+  }
+
+  // Counts the prefixes of a query, number_of(j) at the length of index j, from
+  // the length of index `begin` on. Longer prefixes are at least as many.
+  template <typename NumberOf>
+  void CountFrom(Rows rows, size_t begin, double weight,
+                 const NumberOf& number_of) {
+    for (size_t j = begin; j < num_lengths_; j++) {
+      const uint64_t prefixes = number_of(j);
+      if (prefixes > kMaxPrefixProbes) {
+        Enter(rows, j, num_lengths_, weight, &too_many_);
+        return;
+      }
+      if (prefixes == 0) continue;
+      const size_t bin = j * kBins + BitsFor(prefixes);
+      const double all = weight * static_cast<double>(prefixes);
+      Bin& enter = bins_[rows.begin * num_lengths_ * kBins + bin];
+      enter.prefixes += all;
+      enter.queries += weight;
+      Bin& leave = bins_[rows.end * num_lengths_ * kBins + bin];
+      leave.prefixes -= all;
+      leave.queries -= weight;
+    }
+  }
+
+  // Adds to each first length what was entered at those before it and, in the
+  // two vectors of sums, to each length what was entered at the shorter ones.
+  void SumUp(size_t num_first) {
+    const size_t row_of_bins = num_lengths_ * kBins;
+    for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {
+      bins_[k].prefixes += bins_[k - row_of_bins].prefixes;
+      bins_[k].queries += bins_[k - row_of_bins].queries;
+    }
+    for (std::vector<double>* sums : {&single_, &too_many_}) {
+      for (size_t k = row_size(); k < num_first * row_size(); k++) {
+        (*sums)[k] += (*sums)[k - row_size()];
+      }
+      for (size_t i = 0; i < num_first; i++) {
+        double* const row = &(*sums)[i * row_size()];
+        for (size_t j = 1; j < num_lengths_; j++) row[j] += row[j - 1];
       }
     }
   }
-  SumUp(first_lengths.size());
-}
 
-void PairCounts::Count(Rows rows, size_t length, double weight,
-                       uint64_t prefixes) {
-  if (prefixes == 0) return;
-  const size_t number = BinOf(prefixes);
-  const double all = weight * static_cast<double>(prefixes);
-  Bin& enter = bins_[(rows.begin * num_lengths_ + length) * kBins + number];
-  enter.prefixes += all;
-  enter.queries += weight;
-  Bin& leave = bins_[(rows.end * num_lengths_ + length) * kBins + number];
-  leave.prefixes -= all;
-  leave.queries -= weight;
-}
-
-void PairCounts::Enter(Rows rows, size_t begin, size_t end, double weight,
-                       std::vector<double>* sums) const {
-  double* const first = &(*sums)[rows.begin * row_size()];
-  double* const past = &(*sums)[rows.end * row_size()];
-  first[begin] += weight;
-  first[end] -= weight;
-  past[begin] -= weight;
-  past[end] += weight;
-}
-
-template <typename NumberOf>
-void PairCounts::CountFrom(Rows rows, size_t begin, double weight,
-                           const NumberOf& number_of) {
-  for (size_t j = begin; j < num_lengths_; j++) {
-    const uint64_t prefixes = number_of(j);
-    if (prefixes > kMaxPrefixProbes) {
-      Enter(rows, j, num_lengths_, weight, &too_many_);
-      return;
-    }
-    Count(rows, j, weight, prefixes);
-  }
-}
-
-// Adds to each first length what was entered at those before it and, in the two
-// vectors of sums, to each length what was entered at the shorter ones.
-void PairCounts::SumUp(size_t num_first) {
-  const size_t row_of_bins = num_lengths_ * kBins;
-  for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {
-    bins_[k].prefixes += bins_[k - row_of_bins].prefixes;
-    bins_[k].queries += bins_[k - row_of_bins].queries;
-  }
-  for (std::vector<double>* sums : {&single_, &too_many_}) {
-    for (size_t k = row_size(); k < num_first * row_size(); k++) {
-      (*sums)[k] += (*sums)[k - row_size()];
-    }
-    for (size_t i = 0; i < num_first; i++) {
-      double* const row = &(*sums)[i * row_size()];
-      for (size_t j = 1; j < num_lengths_; j++) row[j] += row[j - 1];
-    }
-  }
-}
-
-// ---- Search pairs ----
-
-// DesignSearch::SearchPairs: algorithm 1 of the Proteus paper (section 4.3),
-// the search through all pairs (l1, l2) of a trie and a set.
-
-namespace {
+  const size_t num_lengths_;
+  // Each vector has a row for each first length, and one more, where the
+  // queries of the last ones are taken off.
+  std::vector<Bin> bins_;
+  std::vector<double> single_;
+  std::vector<double> too_many_;
+};
 
 // The shares of the queries that share at least some number of bits with a key:
 // of all, of those that are promised, and of the promised points.
@@ -156,12 +200,120 @@ void AddBins(const PairCounts::Bin* bins, double total, double rate_of_set,
   for (size_t k = 1; k < PairCounts::kBins; k++) {
     if (WithoutRounding(bins[k].queries) == 0) continue;
     const double share = bins[k].queries / total;
-    candidate->prefixes += bins[k].prefixes / total;
-    candidate->runs += share;
+    candidate->tests.prefixes += bins[k].prefixes / total;
+    candidate->tests.runs += share;
     candidate->fpr -=
         share * std::expm1(bins[k].prefixes / bins[k].queries * log_negative);
   }
 }
+
+// Queries that the steps look at.
+constexpr size_t kTwoSetQueries = 1024;
+
+// Lengths that are spread evenly, and those where queries part from the keys.
+std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
+  constexpr size_t kGrid = 16;
+  constexpr size_t kQuantiles = 5;
+  const KeyStatistics& statistics = model.statistics();
+  const uint32_t max_bits = statistics.max_bits();
+  std::vector<uint32_t> lengths = SpreadLengths(1, max_bits, kGrid);
+  std::vector<uint32_t> shared;
+  for (const LocatedQuery& query : model.queries()) {
+    shared.push_back(query.shared());
+  }
+  std::sort(shared.begin(), shared.end());
+  for (size_t i = 0; i < kQuantiles; i++) {
+    const uint32_t bits = shared[shared.size() * i / kQuantiles];
+    if (bits < max_bits) lengths.push_back(bits + 1);
+    // Digits and letters end with their byte.
+    if (statistics.longest_key() > 8 && 8 * (bits / 8 + 1) <= max_bits) {
+      lengths.push_back(8 * (bits / 8 + 1));
+    }
+  }
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  return lengths;
+}
+
+// Steps from designs of two sets to better neighbors, in lengths and in how the
+// memory is shared.
+class TwoSetsClimb {
+ public:
+  TwoSetsClimb(const DesignJudge& judge, uint64_t bytes, uint32_t max_bits)
+      : judge_(judge), bytes_(bytes), max_bits_(max_bits) {}
+
+  // Goes on to better neighbors as long as there are any.
+  void Climb(int farthest_step, DesignCandidate* best) {
+    Evaluate(best, std::numeric_limits<double>::infinity());
+    for (int distance = farthest_step; distance > 0; distance /= 2) {
+      for (bool better = true; better;) {
+        better = false;
+        for (const Step& step : kSteps) {
+          DesignCandidate next = *best;
+          if (!Move(step, distance, &next.design)) continue;
+          Evaluate(&next, best->fpr);
+          if (next.fpr < best->fpr) {
+            *best = next;
+            better = true;
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  static constexpr double kShareStep = 0.1;
+  static constexpr double kMinShare = 0.15;
+  struct Step {
+    int first;
+    int second;
+    double share;
+  };
+  static constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0}, {0, -1, 0},
+                                    {0, 1, 0},  {1, 1, 0}, {-1, -1, 0},
+                                    {0, 0, 1},  {0, 0, -1}};
+
+  // False if there is no such design.
+  bool Move(const Step& step, int distance, ProteusDesign* design) const {
+    Layer& outer = (*design)[0];
+    Layer& inner = (*design)[1];
+    const int64_t first = int64_t{outer.bits} + int64_t{step.first} * distance;
+    const int64_t second =
+        int64_t{inner.bits} + int64_t{step.second} * distance;
+    const double share = outer.share + kShareStep * step.share;
+    if (first < 1 || second <= first || second > max_bits_ ||
+        share < kMinShare || share > 1 - kMinShare) {
+      return false;
+    }
+    outer.bits = static_cast<uint32_t>(first);
+    inner.bits = static_cast<uint32_t>(second);
+    outer.share = share;
+    return true;
+  }
+
+  void Evaluate(DesignCandidate* candidate, double most) {
+    const ProteusDesign& design = candidate->design;
+    const auto [rate, is_new] = known_.try_emplace(
+        {int64_t{static_cast<uint8_t>(design.amq)}, design[0].bits,
+         design[1].bits, std::lround(design[0].share / kShareStep)});
+    // A design that is not good enough has a lower rate here, which may have to
+    // be found again.
+    if (is_new || (rate->second < 0 && -rate->second <= most)) {
+      const bool is_exact =
+          judge_.Evaluate(bytes_, kTwoSetQueries, candidate, most);
+      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
+    }
+    candidate->fpr = std::abs(rate->second);
+  }
+
+  const DesignJudge& judge_;
+  const uint64_t bytes_;
+  const uint32_t max_bits_;
+  // Searches from several starts meet, and turn back to where they were: the
+  // rates by the kind, the lengths and the share. Those that are not exact are
+  // negative.
+  std::map<std::array<int64_t, 4>, double> known_;
+};
 
 }  // namespace
 
@@ -252,143 +404,6 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
   }
 }
 
-// ---- Search two sets ----
-
-// DesignSearch::SearchTwoSets: pairs of sets of prefixes.
-
-namespace {
-
-// Queries that the steps look at.
-constexpr size_t kTwoSetQueries = 1024;
-
-// Lengths that are spread evenly, and those where queries part from the keys.
-std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
-  constexpr size_t kGrid = 16;
-  constexpr size_t kQuantiles = 5;
-  const KeyStatistics& statistics = model.statistics();
-  const uint32_t max_bits = statistics.max_bits();
-  std::vector<uint32_t> lengths = SpreadLengths(1, max_bits, kGrid);
-  std::vector<uint32_t> shared;
-  for (const LocatedQuery& query : model.queries()) {
-    shared.push_back(query.shared());
-  }
-  std::sort(shared.begin(), shared.end());
-  for (size_t i = 0; i < kQuantiles; i++) {
-    const uint32_t bits = shared[shared.size() * i / kQuantiles];
-    if (bits < max_bits) lengths.push_back(bits + 1);
-    // Digits and letters end with their byte.
-    if (statistics.longest_key() > 8 && 8 * (bits / 8 + 1) <= max_bits) {
-      lengths.push_back(8 * (bits / 8 + 1));
-    }
-  }
-  std::sort(lengths.begin(), lengths.end());
-  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
-  return lengths;
-}
-
-// The longest step in lengths.
-int FarthestStep(const KeyStatistics& statistics) {
-  // Digits and letters take whole bytes.
-  if (statistics.longest_key() > 8) return 16;
-  return std::max<int>(1, statistics.max_bits() / 32);
-}
-
-// Steps from designs of two sets to better neighbors, in lengths and in how the
-// memory is shared.
-class TwoSetsClimb {
- public:
-  TwoSetsClimb(const DesignJudge& judge, uint64_t bytes, uint32_t max_bits)
-      : judge_(judge), bytes_(bytes), max_bits_(max_bits) {}
-
-  // Goes on to better neighbors as long as there are any.
-  void Climb(int farthest_step, DesignCandidate* best) {
-    Evaluate(best, std::numeric_limits<double>::infinity());
-    for (int distance = farthest_step; distance > 0; distance /= 2) {
-      for (bool better = true; better;) {
-        better = false;
-        for (const Step& step : kSteps) {
-          DesignCandidate next = *best;
-          if (!Move(step, distance, &next.design)) continue;
-          Evaluate(&next, best->fpr);
-          if (next.fpr < best->fpr) {
-            *best = next;
-            better = true;
-          }
-        }
-      }
-    }
-  }
-
- private:
-  static constexpr double kShareStep = 0.1;
-  static constexpr double kMinShare = 0.15;
-  struct Step {
-    int first;
-    int second;
-    double share;
-  };
-  static constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0}, {0, -1, 0},
-                                    {0, 1, 0},  {1, 1, 0}, {-1, -1, 0},
-                                    {0, 0, 1},  {0, 0, -1}};
-
-  // False if there is no such design.
-  bool Move(const Step& step, int distance, ProteusDesign* design) const {
-    Layer& outer = (*design)[0];
-    Layer& inner = (*design)[1];
-    const int64_t first = int64_t{outer.bits} + int64_t{step.first} * distance;
-    const int64_t second =
-        int64_t{inner.bits} + int64_t{step.second} * distance;
-    const double share = outer.share + kShareStep * step.share;
-    if (first < 1 || second <= first || second > max_bits_ ||
-        share < kMinShare || share > 1 - kMinShare) {
-      return false;
-    }
-    outer.bits = static_cast<uint32_t>(first);
-    inner.bits = static_cast<uint32_t>(second);
-    outer.share = share;
-    return true;
-  }
-
-  void Evaluate(DesignCandidate* candidate, double most) {
-    const ProteusDesign& design = candidate->design;
-    const auto [rate, is_new] = known_.try_emplace(
-        {int64_t{static_cast<uint8_t>(design.amq)}, design[0].bits,
-         design[1].bits, std::lround(design[0].share / kShareStep)});
-    // A design that is not good enough has a lower rate here, which may have to
-    // be found again.
-    if (is_new || (rate->second < 0 && -rate->second <= most)) {
-      const bool is_exact =
-          judge_.Evaluate(bytes_, kTwoSetQueries, candidate, most);
-      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
-    }
-    candidate->fpr = std::abs(rate->second);
-  }
-
-  const DesignJudge& judge_;
-  const uint64_t bytes_;
-  const uint32_t max_bits_;
-  // Searches from several starts meet, and turn back to where they were: the
-  // rates by the kind, the lengths and the share. Those that are not exact are
-  // negative.
-  std::map<std::array<int64_t, 4>, double> known_;
-};
-
-// Drops designs whose rates on `num_queries` queries do not let expect rates
-// below `most` on more of them.
-void DropHopeless(double most, size_t num_queries,
-                  std::vector<DesignCandidate>* found) {
-  const auto is_hopeless = [&](const DesignCandidate& candidate) {
-    const double rate = std::min(candidate.fpr, 1.0);
-    const double error =
-        std::sqrt(rate * (1 - rate) / static_cast<double>(num_queries));
-    return candidate.fpr - 2 * error > most;
-  };
-  found->erase(std::remove_if(found->begin(), found->end(), is_hopeless),
-               found->end());
-}
-
-}  // namespace
-
 // Pairs of lengths on a grid, then steps to better neighbors from those of the
 // best ones that may still become the best of all.
 void DesignSearch::SearchTwoSets(uint64_t bytes,
@@ -424,10 +439,18 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   for (const DesignCandidate& other : *found) {
     least = std::min(least, other.fpr);
   }
-  DropHopeless(least + demand_.MaxRateForTime(), kGridQueries, &grid);
   TwoSetsClimb steps(judge_, bytes, statistics_.max_bits());
+  // Digits and letters take whole bytes.
+  const int farthest_step = statistics_.longest_key() > 8
+                                ? 16
+                                : std::max<int>(1, statistics_.max_bits() / 32);
   for (DesignCandidate& best : grid) {
-    steps.Climb(FarthestStep(statistics_), &best);
+    // Rates on so few queries may be too high by two standard errors.
+    const double rate = std::min(best.fpr, 1.0);
+    const double error =
+        std::sqrt(rate * (1 - rate) / static_cast<double>(kGridQueries));
+    if (best.fpr - 2 * error > least + demand_.MaxRateForTime()) continue;
+    steps.Climb(farthest_step, &best);
     found->push_back(best);
   }
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/proteus/proteus_group.h"
+#include "filter_policy/proteus/proteus_builder.h"
 
-#include <algorithm>
 #include <cmath>
 
-#include "filter_policy/filter_block.h"
-#include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/search/design_judge.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -32,15 +29,6 @@ size_t SamplesToSearch(uint64_t num_keys) {
   return num_keys < kFewKeys ? kSamplesForFew : ~size_t{0};
 }
 
-// Roughly `most` of the samples, evenly spread.
-std::vector<SampleQuery> PartOf(const std::vector<SampleQuery>& samples,
-                                size_t most) {
-  std::vector<SampleQuery> part;
-  const size_t step = std::max<size_t>(1, samples.size() / most);
-  for (size_t i = 0; i < samples.size(); i += step) part.push_back(samples[i]);
-  return part;
-}
-
 // Returns true if two units, with that cost in reads, are worth more than their
 // overhead to a filter of that false positive rate.
 bool ArePaidFor(double cost_in_units, double rate) {
@@ -59,13 +47,30 @@ uint64_t BytesOfKeys(const ProteusDesign& design, uint64_t bytes) {
   return design.keys() == nullptr ? 0 : design.keys()->ShareOf(bytes);
 }
 
+// A filter of a few keys may take more than its share: what surrounds payloads
+// then comes on top.
+constexpr uint64_t kMinBytes = 64;
+constexpr uint64_t kSmallFilter = 512;
+// What a part takes in a block besides its payload and the string with which it
+// begins, which is short where keys are alike.
+constexpr uint64_t kPartAndEntry = FilterDirectory::kUnitOverhead + 9;
+constexpr uint64_t kUsualBegin = 64;
+
+// The bytes that payloads may take of `size`, of which `overhead` are spent
+// otherwise.
+uint64_t PayloadBytes(uint64_t size, uint64_t overhead) {
+  return ProteusHeader::kMaxSetHeaders +
+         std::max({size - std::min(size, overhead), size / 2,
+                   std::min(size, kSmallFilter), kMinBytes});
+}
+
 }  // namespace
 
 ProteusSettings::ProteusSettings() = default;
 
 // Builds the tries of all parts. Returns false if a part has too many keys. A
 // trie that is too large for its part, one of several, is dropped.
-bool ProteusGroup::BuildTries(const ProteusDesign& design) {
+bool ProteusBuilder::BuildTries(const ProteusDesign& design) {
   const auto start = std::chrono::steady_clock::now();
   tries_size_ = 0;
   bool fits = true;
@@ -82,13 +87,13 @@ bool ProteusGroup::BuildTries(const ProteusDesign& design) {
   return fits;
 }
 
-bool ProteusGroup::HasDroppedTries() const {
+bool ProteusBuilder::HasDroppedTries() const {
   return std::any_of(parts_.begin(), parts_.end(), [](const ProteusPart& part) {
     return part.trie_size() == 0;
   });
 }
 
-void ProteusGroup::DropTries() {
+void ProteusBuilder::DropTries() {
   for (ProteusPart& part : parts_) part.DropTrie();
   tries_size_ = 0;
 }
@@ -96,9 +101,8 @@ void ProteusGroup::DropTries() {
 // Chooses a design and builds its tries, if it has one. Tries may turn out
 // larger than their estimate, but the size of the filter is a promise. If that
 // costs too many false positives, the design is chosen again with less memory.
-bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
-  DesignSearch& search = *chosen;
-  const KeyStatistics& statistics = model.statistics();
+bool ProteusBuilder::BuildChosen(const CpfprModel& model,
+                                 const DesignSearch& search) {
   // The built design may have kMaxRateRatio times the false positives of the
   // chosen one, and kMaxRateExcess more.
   constexpr double kMaxRateRatio = 1.1;
@@ -118,13 +122,14 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
     if (design.trie_bits() == 0) return true;
     if (!BuildTries(design)) return false;
     const uint64_t estimate = std::min(
-        bytes_, statistics.SizeOfTrie(design.trie_bits(), bytes_).bytes);
+        bytes_,
+        model.statistics().SizeOfTrie(design.trie_bits(), bytes_).bytes);
     const bool fits = tries_size_ + BytesOfKeys(design, bytes_) <= bytes_;
     const double rate = fits ? model.Evaluate(design, bytes_, tries_size_) : 1;
     if (fits &&
         rate <= kMaxRateRatio * model.Evaluate(design, bytes_, estimate) +
                     kMaxRateExcess) {
-      AcceptTries(&search);
+      ChooseFallback(search);
       return true;
     }
     if (rate < best_rate) {
@@ -139,39 +144,29 @@ bool ProteusGroup::BuildChosen(const CpfprModel& model, DesignSearch* chosen) {
     design = search.Choose(DesignSpace::kOnePrefixFilter, bytes_);
     return true;
   }
-  DesignSearch without_tries = search;
-  without_tries.ForbidTries();
-  design = without_tries.Choose(settings_.space, bytes_);
+  design = search.Choose(settings_.space, bytes_, /*allow_tries=*/false);
   if (best_rate >= model.Evaluate(design, bytes_, 0)) return true;
   design = best;
   if (!BuildTries(design)) return false;
-  AcceptTries(&search);
+  ChooseFallback(search);
   return true;
 }
 
-// Chooses the design of parts whose tries are too large for them.
-void ProteusGroup::AcceptTries(DesignSearch* search) {
-  if (HasDroppedTries()) {
-    search->ForbidTries();
-    fallback_ = search->Choose(settings_.space, bytes_);
-  }
-}
-
-SamplesOfFile ProteusGroup::TakeSamples(size_t most) const {
+SamplesOfFile ProteusBuilder::TakeSamples(size_t most) const {
   if (samples_ == nullptr || keys_.size() == 0 || most == 0) return {};
   return samples_(keys_[0], keys_[keys_.size() - 1], most);
 }
 
-DesignSituation ProteusGroup::SituationOf(
-    const CpfprModel& model, const SamplesOfFile& samples,
-    const KeyStatistics& statistics) const {
+DesignSituation ProteusBuilder::SituationOf(
+    const CpfprModel& model, const SamplesOfFile& samples) const {
+  const KeyStatistics& statistics = model.statistics();
   DesignSituation situation;
   situation.num_keys = statistics.num_keys();
   situation.bits_per_key =
       8 * static_cast<double>(bytes_) /
       static_cast<double>(std::max<uint64_t>(situation.num_keys, 1));
   situation.prefixes_only = prefixes_only_;
-  situation.demand = header_.report.demand;
+  situation.demand = report_.demand;
   if (statistics.shortest_key() == statistics.longest_key()) {
     situation.key_size = statistics.longest_key();
   }
@@ -185,14 +180,14 @@ DesignSituation ProteusGroup::SituationOf(
 // What a query costs, in reads, if parts have two units: those that the first
 // units let through, and those that a cache smaller than all filters misses. It
 // misses the less, the fewer bytes are loaded for a query.
-double ProteusGroup::CostInUnits(const CpfprModel& model,
-                                 const ProteusDesign& design,
-                                 uint64_t trie_bytes) const {
+double ProteusBuilder::CostInUnits(const CpfprModel& model,
+                                   const ProteusDesign& design,
+                                   uint64_t trie_bytes) const {
   // What halving the bytes spares at least, in caches of a twentieth to half of
   // all filters.
   constexpr double kPerHalving = 0.1;
   const LayerPlans first =
-      FirstUnitOf(PlanLayers(design, model.statistics(), bytes_, trie_bytes));
+      UnitOf(PlanLayers(design, model.statistics(), bytes_, trie_bytes), false);
   const uint64_t loaded = trie_bytes + first.bytes();
   return model.Average(design, first, 1).all +
          kPerHalving * std::log2(static_cast<double>(loaded) /
@@ -202,16 +197,14 @@ double ProteusGroup::CostInUnits(const CpfprModel& model,
 // Decides whether parts have two units. Of a trie, all is in the first one; so
 // a design of sets alone may be better, if it is nearly as good when all of it
 // is loaded.
-void ProteusGroup::ChooseUnits(const CpfprModel& model,
-                               const DesignSearch& search) {
+void ProteusBuilder::ChooseUnits(const CpfprModel& model,
+                                 const DesignSearch& search) {
   constexpr double kMaxLoss = 0.005;
   const double rate = model.Evaluate(header_.design, bytes_, tries_size_);
   double cost = CostInUnits(model, header_.design, tries_size_);
   if (header_.design.trie_bits() > 0) {
-    DesignSearch without_tries = search;
-    without_tries.ForbidTries();
     const ProteusDesign sets =
-        without_tries.Choose(settings_.space, bytes_ / 2);
+        search.Choose(settings_.space, bytes_ / 2, /*allow_tries=*/false);
     const double cost_of_sets = CostInUnits(model, sets, 0);
     if (cost_of_sets < cost &&
         model.Evaluate(sets, bytes_, 0) <= rate + kMaxLoss) {
@@ -224,42 +217,39 @@ void ProteusGroup::ChooseUnits(const CpfprModel& model,
 }
 
 // Chooses a design after a model, and builds its tries.
-bool ProteusGroup::BuildAfter(const CpfprModel& model) {
-  DesignSearch search(model, model.statistics(), settings_.kinds,
-                      header_.report.demand);
+bool ProteusBuilder::BuildAfter(const CpfprModel& model) {
+  DesignSearch search(model, settings_.kinds, report_.demand);
   // A set of whole keys does not answer for prefixes.
   if (prefixes_only_) {
     search.ForbidKeySets();
   } else if (settings_.keys_alone) {
     search.AskKeysForPoints(bytes_);
   }
-  if (!BuildChosen(model, &search)) return false;
+  if (!BuildChosen(model, search)) return false;
   if (in_units_) ChooseUnits(model, search);
   return true;
 }
 
 // Stores what is known of the design, if the model has these samples.
-void ProteusGroup::ReportDesign(const CpfprModel& model,
-                                const SamplesOfFile& samples,
-                                double predicted) {
-  DesignReport& report = header_.report;
-  report.samples =
+void ProteusBuilder::ReportDesign(const CpfprModel& model,
+                                  const SamplesOfFile& samples,
+                                  double predicted) {
+  report_.samples =
       static_cast<uint32_t>(samples.per_query * model.num_samples());
   if (!model.queries().empty()) {
-    report.predicted_fpr = static_cast<float>(predicted);
+    report_.predicted_fpr = static_cast<float>(predicted);
   }
 }
 
 // Returns true if a design is as good as it was promised to be. Its tries are
 // then built.
-bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
-                         const KeyStatistics& statistics, DesignRates* rates) {
+bool ProteusBuilder::Suits(const KeptDesign& kept, const CpfprModel& model,
+                           DesignRates* rates) {
+  const KeyStatistics& statistics = model.statistics();
   const double bloom_rate = BloomRate(bytes_, statistics.num_keys());
   const auto is_as_promised = [&](uint64_t tries_size) {
     if (tries_size + BytesOfKeys(kept.design, bytes_) > bytes_) return false;
-    *rates = model.Average(
-        kept.design, PlanLayers(kept.design, statistics, bytes_, tries_size),
-        1);
+    *rates = model.Rates(kept.design, bytes_, tries_size);
     return MatchesPrediction(*rates, kept.rates,
                              ChanceOf(kept.rates.all, model), bloom_rate);
   };
@@ -278,26 +268,25 @@ bool ProteusGroup::Suits(const KeptDesign& kept, const CpfprModel& model,
 
 // Takes a design that a file before had, and builds its tries, if there is one
 // that suits this group.
-bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
+bool ProteusBuilder::TakeKept(const KeyStatistics& statistics,
+                              FilePrior* prior) {
   if (settings_.memory == nullptr || settings_.memory->IsEmpty() ||
       keys_.size() <= kHandful) {
     return false;
   }
   const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
   prior->MakeFor(samples.InQueue());
-  const CpfprModel model(keys_, statistics, samples.queries, prior->queries(),
-                         prefixes_only_,
-                         static_cast<double>(samples.per_query));
+  const CpfprModel model = ModelOf(statistics, *prior, samples.queries,
+                                   static_cast<double>(samples.per_query));
   for (const KeptDesign& kept :
-       settings_.memory->Recall(SituationOf(model, samples, statistics))) {
+       settings_.memory->Recall(SituationOf(model, samples))) {
     DesignRates rates;
-    if (!Suits(kept, model, statistics, &rates)) continue;
+    if (!Suits(kept, model, &rates)) continue;
     settings_.memory->CountUse(kept.number);
     header_.design = kept.design;
     fallback_ = kept.fallback;
-    header_.report.origin = settings_.memory_is_shared
-                                ? DesignOrigin::kKept
-                                : DesignOrigin::kKeptInFile;
+    report_.origin = settings_.memory_is_shared ? DesignOrigin::kKept
+                                                : DesignOrigin::kKeptInFile;
     // The search has looked at more samples.
     const bool may_be_chance =
         std::abs(rates.all - kept.rates.all) <= ChanceOf(kept.rates.all, model);
@@ -314,7 +303,8 @@ bool ProteusGroup::TakeKept(const KeyStatistics& statistics, FilePrior* prior) {
 
 // Searches the best design, or takes the one that is forced, and builds its
 // tries.
-Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
+Status ProteusBuilder::Search(const KeyStatistics& statistics,
+                              FilePrior* prior) {
   const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
   if (!settings_.forced.has_value() &&
       (keys_.size() > kHandful ||
@@ -322,8 +312,7 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
     prior->MakeFor(samples.InQueue());
   }
   const double weight = static_cast<double>(samples.per_query);
-  const CpfprModel model(keys_, statistics, samples.queries, prior->queries(),
-                         prefixes_only_, weight);
+  const CpfprModel model = ModelOf(statistics, *prior, samples.queries, weight);
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {
@@ -337,13 +326,14 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   } else {
     const size_t all = samples.queries.size();
     if (keys_.size() < kFewKeys && all >= 2 * kSearchedForFew) {
-      const std::vector<SampleQuery> part =
-          PartOf(samples.queries, kSearchedForFew);
+      // Roughly kSearchedForFew of them, evenly spread.
+      std::vector<SampleQuery> part;
+      for (size_t i = 0; i < all; i += all / kSearchedForFew) {
+        part.push_back(samples.queries[i]);
+      }
       const double weight_in_part =
           weight * static_cast<double>(all) / static_cast<double>(part.size());
-      const CpfprModel small(keys_, statistics, part, prior->queries(),
-                             prefixes_only_, weight_in_part);
-      built = BuildAfter(small);
+      built = BuildAfter(ModelOf(statistics, *prior, part, weight_in_part));
     } else {
       built = BuildAfter(model);
     }
@@ -351,19 +341,55 @@ Status ProteusGroup::Search(const KeyStatistics& statistics, FilePrior* prior) {
   if (!built) {
     return Status::NotSupported("Proteus: too many keys for one file");
   }
-  const DesignRates rates = model.Average(
-      design, PlanLayers(design, statistics, bytes_, tries_size_), 1);
+  const DesignRates rates = model.Rates(design, bytes_, tries_size_);
   ReportDesign(model, samples, rates.all);
   if (settings_.memory != nullptr && keys_.size() > kHandful &&
       !model.queries().empty()) {
     settings_.memory->Keep(
-        {design, fallback_, rates, SituationOf(model, samples, statistics)});
+        {design, fallback_, rates, SituationOf(model, samples)});
   }
   return Status::OK();
 }
 
-void ProteusGroup::Cut(uint64_t num_parts,
-                       std::vector<PlannedPart>* parts) const {
+uint64_t ProteusBuilder::MaxSize() const {
+  const uint64_t size =
+      SizeAt(settings_.bits_of_file == nullptr ? settings_.bits_per_key
+                                               : settings_.max_bits_of_file);
+  const uint64_t parts = std::max<uint64_t>(1, NumParts(size));
+  return PayloadBytes(size, 0) +
+         parts * (FilterDirectory::kUnitOverhead +
+                  FilterDirectory::kMaxEntrySize + kUsualBegin);
+}
+
+Status ProteusBuilder::Plan(const KeysEnd& end,
+                            std::vector<PlannedPart>* parts) {
+  parts->clear();
+  if (num_keys() == 0) return Status::OK();
+  double bits_per_key = settings_.bits_per_key;
+  if (settings_.bits_of_file != nullptr) {
+    bits_per_key =
+        std::min(settings_.max_bits_of_file,
+                 settings_.bits_of_file(keys_.size(), end.more_follow,
+                                        first_key(), last_key()));
+  }
+  if (bits_per_key == 0) {
+    return Status::MemoryLimit("filter_budget_bytes is used up");
+  }
+  const uint64_t size = SizeAt(bits_per_key);
+  Cut(NumParts(size), parts);
+  uint64_t overhead =
+      FilterDirectory::kFixedSize + ProteusHeader::kMaxSetHeaders +
+      std::min(first_key().size(), FilterBlockHeader::kMaxStoredKey) +
+      std::min(last_key().size(), FilterBlockHeader::kMaxStoredKey) + 12;
+  for (const PlannedPart& part : *parts) {
+    overhead += kPartAndEntry + part.begin.size();
+  }
+  return Design(PayloadBytes(size, overhead), end.prefixes_only,
+                /*in_units=*/task().part_bytes > 0, parts);
+}
+
+void ProteusBuilder::Cut(uint64_t num_parts,
+                         std::vector<PlannedPart>* parts) const {
   const uint64_t num_keys = keys_.size();
   const uint64_t wanted = std::max<uint64_t>(1, std::min(num_parts, num_keys));
   parts->assign(1, PlannedPart());
@@ -382,10 +408,9 @@ void ProteusGroup::Cut(uint64_t num_parts,
   parts->back().num_keys = num_keys - begin;
 }
 
-Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
-                            std::vector<PlannedPart>* parts) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
+                              std::vector<PlannedPart>* parts) {
+  const auto start = std::chrono::steady_clock::now();
   prefixes_only_ = prefixes_only;
   in_units_ = in_units;
   // Parts get their share by the keys.
@@ -399,7 +424,7 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
     bytes_ += share - std::min(share, ProteusHeader::kMaxSetHeaders);
   }
   if (settings_.queries_per_key != nullptr) {
-    FilterDemand& demand = header_.report.demand;
+    FilterDemand& demand = report_.demand;
     demand.queries_per_key = settings_.queries_per_key(keys_.size());
     demand.is_measured = true;
   }
@@ -426,16 +451,14 @@ Status ProteusGroup::Design(uint64_t bytes, bool prefixes_only, bool in_units,
     (*parts)[i].second_size = parts_[i].second_size();
   }
   // Writing a part needs the keys for the sets only.
-  if (header_.design.num_sets() == 0 && parts_.size() == 1) {
-    keys_.Clear();
-  }
-  const auto spent = Clock::now() - start - trie_time_;
-  header_.report.model_micros = static_cast<uint32_t>(
+  if (header_.design.num_sets() == 0 && parts_.size() == 1) keys_.Clear();
+  const auto spent = std::chrono::steady_clock::now() - start - trie_time_;
+  report_.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
   return Status::OK();
 }
 
-ProteusHeader ProteusGroup::HeaderOf(const ProteusPart& part) const {
+ProteusHeader ProteusBuilder::HeaderOf(const ProteusPart& part) const {
   ProteusHeader header = header_;
   if (header.design.trie_bits() > 0 && part.trie_size() == 0) {
     header.design = fallback_;
@@ -443,13 +466,7 @@ ProteusHeader ProteusGroup::HeaderOf(const ProteusPart& part) const {
   return header;
 }
 
-void ProteusGroup::Write(const UnitName& unit, const FilterSalt& salt,
-                         char* payload) {
-  ProteusPart& part = parts_[unit.part];
-  part.Write(HeaderOf(part).design, unit.second, salt, payload);
-}
-
-size_t ProteusGroup::MemoryUsage() const {
+size_t ProteusBuilder::Memory() const {
   size_t sum = keys_.MemoryUsage();
   for (const ProteusPart& part : parts_) sum += part.MemoryUsage();
   return sum;

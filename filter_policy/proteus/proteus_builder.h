@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The parts of a filter that are designed together: those of a file, unless
-//  its keys take too much memory. The keys are kept until all have come, then
-//  they are cut into parts, the design that suits the keys and the sample
-//  queries is chosen, and built for each part. A part of a few thousand keys
-//  would be designed badly by itself, and each design takes time.
+//  Builds the parts of a filter that are designed together: those of a file,
+//  unless its keys take too much memory (a *group*). The keys are kept until
+//  all have come, then they are cut into parts, the design that suits the keys
+//  and the sample queries is chosen, and built for each part. A part of a few
+//  thousand keys would be designed badly by itself, and each design takes time.
 
 #pragma once
 
@@ -13,7 +13,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "filter_policy/filter_block.h"
@@ -61,43 +60,44 @@ struct ProteusSettings {
   size_t max_key_memory = 16 << 20;
 };
 
-// Not thread safe.
-class ProteusGroup {
+class ProteusBuilder : public RangeFilterBuilder {
  public:
   // Gives QueryQueue::SnapshotFor, when all keys have come.
   using Samples = std::function<SamplesOfFile(
       const Slice& smallest, const Slice& largest, size_t most)>;
-  ProteusGroup(ProteusSettings settings, Samples samples)
-      : settings_(std::move(settings)), samples_(std::move(samples)) {
-    header_.report.demand = settings_.demand;
-  }
-  ProteusGroup(const ProteusGroup&) = delete;
-  ProteusGroup& operator=(const ProteusGroup&) = delete;
-
-  const ProteusSettings& settings() const { return settings_; }
-  // The maximum of BitsPerKey.
-  double MaxBitsPerKey() const {
-    return settings_.bits_of_file == nullptr ? settings_.bits_per_key
-                                             : settings_.max_bits_of_file;
-  }
-  // The bits per key of all keys, which have this range.
-  double BitsPerKey(bool more_follow, const Slice& smallest,
-                    const Slice& largest) const {
-    if (settings_.bits_of_file == nullptr) return settings_.bits_per_key;
-    return std::min(
-        settings_.max_bits_of_file,
-        settings_.bits_of_file(keys_.size(), more_follow, smallest, largest));
+  ProteusBuilder(ProteusSettings settings, Samples samples,
+                 const FilterTask& task = {})
+      : RangeFilterBuilder(task),
+        settings_(std::move(settings)),
+        samples_(std::move(samples)) {
+    report_.demand = settings_.demand;
   }
 
-  // Adds a key, which shares `shared` bits with the last one, if that is known.
-  void AddKey(const Slice& key, size_t shared = kUnknownBits) {
-    keys_.Append(key, shared);
+  void Write(size_t part, char* payload) override {
+    parts_[part].Write(HeaderOf(parts_[part]).design, false, salt(), payload);
   }
-  // Returns true if the group has all the keys that it may keep, and is to be
-  // built.
-  bool IsFull() const {
+  void WriteSecond(size_t part, char* payload) override {
+    parts_[part].Write(HeaderOf(parts_[part]).design, true, salt(), payload);
+  }
+  bool IsFull() const override {
     return keys_.MemoryUsage() >= settings_.max_key_memory;
   }
+  bool CutsParts() const override { return true; }
+  double ApproximateBitsPerKey() const override {
+    return settings_.bits_per_key;
+  }
+  uint64_t MaxSize() const override;
+  FilterReport Report() const override {
+    return header_.design.ReportOf(report_);
+  }
+
+ protected:
+  void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }
+  void AddLast(const Slice& key, size_t) final {
+    keys_.Append(key, shared_bits());
+  }
+  Status Plan(const KeysEnd& end, std::vector<PlannedPart>* parts) override;
+  size_t Memory() const override;
 
   // Cuts the keys into about that number of parts. Stores how many keys each
   // part has, and where it begins (FilterPart).
@@ -105,27 +105,35 @@ class ProteusGroup {
   // Chooses the design of the parts, of which Cut has told the keys, and whose
   // payloads may take `bytes` bytes. Completes their plan. If `prefixes_only`
   // is true, they will be asked whether a key starts with a string. If
-  // `in_units`, they may have two units. Called once. NotSupported if there are
-  // too many keys for one file.
+  // `in_units`, they may have two units. NotSupported if there are too many
+  // keys for one file.
   Status Design(uint64_t bytes, bool prefixes_only, bool in_units,
                 std::vector<PlannedPart>* parts);
-  // What the parts have in common, and what is known of the design.
-  const ProteusHeader& header() const { return header_; }
-
-  // Writes the payload of a unit, for a filter with that salt.
-  void Write(const UnitName& unit, const FilterSalt& salt, char* payload);
-
-  size_t MemoryUsage() const;
 
  private:
+  uint64_t SizeAt(double bits_per_key) const {
+    return static_cast<uint64_t>(bits_per_key / 8 *
+                                 static_cast<double>(num_keys()));
+  }
+  // The number of parts of a filter of that size.
+  uint64_t NumParts(uint64_t size) const {
+    const uint64_t part_bytes = task().part_bytes;
+    return part_bytes == 0 ? 1 : (size + part_bytes / 2) / part_bytes;
+  }
+
   // About `most` of the samples that the group would be asked.
   SamplesOfFile TakeSamples(size_t most) const;
+  CpfprModel ModelOf(const KeyStatistics& statistics, const FilePrior& prior,
+                     const std::vector<SampleQuery>& samples,
+                     double weight) const {
+    return CpfprModel(keys_, statistics, samples, prior.queries(),
+                      prefixes_only_, weight);
+  }
   DesignSituation SituationOf(const CpfprModel& model,
-                              const SamplesOfFile& samples,
-                              const KeyStatistics& statistics) const;
+                              const SamplesOfFile& samples) const;
   bool TakeKept(const KeyStatistics& statistics, FilePrior* prior);
   bool Suits(const KeptDesign& kept, const CpfprModel& model,
-             const KeyStatistics& statistics, DesignRates* rates);
+             DesignRates* rates);
   Status Search(const KeyStatistics& statistics, FilePrior* prior);
   double CostInUnits(const CpfprModel& model, const ProteusDesign& design,
                      uint64_t trie_bytes) const;
@@ -136,10 +144,15 @@ class ProteusGroup {
   bool BuildTries(const ProteusDesign& design);
   void DropTries();
   bool HasDroppedTries() const;
-  void AcceptTries(DesignSearch* search);
+  // Chooses the design of parts whose tries are too large for them.
+  void ChooseFallback(const DesignSearch& search) {
+    if (HasDroppedTries()) {
+      fallback_ = search.Choose(settings_.space, bytes_, /*allow_tries=*/false);
+    }
+  }
   // The header of a part.
   ProteusHeader HeaderOf(const ProteusPart& part) const;
-  bool BuildChosen(const CpfprModel& model, DesignSearch* chosen);
+  bool BuildChosen(const CpfprModel& model, const DesignSearch& search);
   bool BuildAfter(const CpfprModel& model);
 
   const ProteusSettings settings_;
@@ -148,7 +161,8 @@ class ProteusGroup {
   std::vector<ProteusPart> parts_;
   bool prefixes_only_ = false;
   bool in_units_ = false;
-  ProteusHeader header_;
+  ProteusHeader header_;  // what the parts have in common
+  FilterReport report_;
   // The design of parts whose trie would be too large for them, if there are
   // any.
   ProteusDesign fallback_;
