@@ -12,7 +12,6 @@
 #include "plugin/search_bounds.h"
 #include "plugin/sst_file_filter.h"
 #include "table/count_and_exist.h"
-#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/thread_bounds.h"
@@ -86,7 +85,8 @@ class SeparateSstFilter final : public SstFileFilter {
  public:
   explicit SeparateSstFilter(std::unique_ptr<SeparateFile> file)
       : file_(std::move(file)),
-        filter_(FilterKnowsKeysInOrder(file_->file())
+        filter_(file_->file().HasOrderOfFilters() &&
+                        file_->file().whole_key_filtering()
                     ? file_->file().GetHeldBlock()
                     : nullptr),
         order_(*file_->file().user_comparator()) {}

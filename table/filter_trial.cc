@@ -16,13 +16,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-bool FilterKnowsKeysInOrder(const BlockBasedFile& file) {
-  const Comparator* const comparator = file.user_comparator();
-  return (comparator == BytewiseComparator() ||
-          comparator == BytewiseComparatorWithU64Ts()) &&
-         file.whole_key_filtering();
-}
-
 FilterReport ReportOf(const BlockBasedFile& file) {
   FilterReport report = ReportOf(file.properties()->user_collected_properties);
   const FilterBlock& block = *file.GetHeldBlock();

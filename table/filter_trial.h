@@ -19,11 +19,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Returns true if the file's filter knows its keys in bytewise order: it may
-// know prefixes of them only, and another comparator may make equal keys of
-// different bytes.
-bool FilterKnowsKeysInOrder(const BlockBasedFile& file);
-
 // What the file's filter and properties tell. REQUIRES: GetHeldBlock() is not
 // nullptr
 FilterReport ReportOf(const BlockBasedFile& file);

@@ -90,14 +90,10 @@ class ProteanTableFactory : public BlockBasedTableFactory {
 
   // Shared by the clones of a factory.
   struct Shared {
-    // Whether the warning about the comparator, or about whole_key_filtering,
-    // has been logged.
-    std::atomic<bool> comparator{false};
-    std::atomic<bool> whole_keys{false};
-    // Whether the warning about optimize_filters_for_hits has.
-    std::atomic<bool> no_last_level{false};
-    // Whether the warning that the environment switches filters off has.
-    std::atomic<bool> off{false};
+    std::atomic<bool> warned_of_comparator{false};
+    std::atomic<bool> warned_of_whole_keys{false};
+    std::atomic<bool> warned_of_hits{false};
+    std::atomic<bool> warned_of_variable{false};
     std::atomic<uint64_t> log_period_seconds{0};
   };
   OwnOptions own_;

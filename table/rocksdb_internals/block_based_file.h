@@ -63,6 +63,12 @@ class BlockBasedFile {
   const Comparator* user_comparator() const {
     return rep()->internal_comparator.user_comparator();
   }
+  // Returns true if filters know keys in the file's order: as byte strings in
+  // bytewise order, without timestamps.
+  bool HasOrderOfFilters() const {
+    return user_comparator() == BytewiseComparator() ||
+           user_comparator() == BytewiseComparatorWithU64Ts();
+  }
   // The policy that reads the file's filter; nullptr if none does.
   const FilterPolicy* filter_policy() const {
     return rep()->filter_policy == nullptr ? nullptr : policy_.get();
