@@ -73,7 +73,7 @@ InternalIterator* NewIteratorAtWork(FilteredFile* file,
 // data blocks: they ask the files' filters, tell the check if something may be
 // there, and turn out empty. What RocksDB finds itself is in the memtables.
 
-class ExistenceCheck;
+struct ExistenceCheck;
 
 // Stores for each range, [start, limit), whether a live key may be in it.
 Status CheckRangesExist(DB* db, const ReadOptions& read_options,
@@ -102,7 +102,7 @@ Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
 // A filter counts all keys but those at the two ends of the range, which only
 // the file itself can tell: one seek for each. A run has one file at each end.
 
-class RangeCounter;
+struct RangeCounter;
 
 // What has been counted, as plugin/approximate_count.h describes it.
 struct CountTotals {

@@ -119,13 +119,12 @@ const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
                  (*static_cast<Switch*>(addr))->Set(text == "true");
                  return Status::OK();
                })
-               .SetSerializeFunc([is_wanted](const ConfigOptions&,
-                                             const std::string&,
-                                             const void* addr,
-                                             std::string* text) {
-                 *text = is_wanted(addr) ? "" : "false";
-                 return Status::OK();
-               })
+               .SetSerializeFunc(
+                   [is_wanted](const ConfigOptions&, const std::string&,
+                               const void* addr, std::string* text) {
+                     *text = is_wanted(addr) ? "" : "false";
+                     return Status::OK();
+                   })
                .SetEqualsFunc([is_wanted](const ConfigOptions&,
                                           const std::string&, const void* a,
                                           const void* b, std::string*) {
