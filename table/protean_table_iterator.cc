@@ -310,8 +310,9 @@ bool ProteanTableIterator::MoveMarker() {
     return false;
   }
   const FileRangeFilter* filter = Filter();
-  return filter != nullptr && MoveOn(*filter, search_->NextStop(begin, this),
-                                     file_->marker_sequence(), &marker_);
+  return filter != nullptr &&
+         MoveOn(*filter, search_->runs().NextStop(this, begin),
+                file_->marker_sequence(), &marker_);
 }
 
 void ProteanTableIterator::ReadFromMarker() {
@@ -324,7 +325,7 @@ void ProteanTableIterator::ReadFromMarker() {
   }
   if (marker_.IsEnd()) return;
   if (has_skipped_) {
-    search_->FollowSkip(this);
+    search_->runs().Follow(this);
   } else {
     const SeekKind kind = bounds_.ForwardKind();
     outcomes_.CountReached(kind, Valid());

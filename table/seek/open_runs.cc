@@ -60,20 +60,6 @@ SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
   return {};
 }
 
-bool OpenRuns::FindEnd(bool backwards, Slice* end) const {
-  bool found = false;
-  for (size_t i = 0; i < sought_; i++) {
-    const SearchPosition position = runs_[i]->Position();
-    if (position.kind == SearchPosition::Kind::kNone) continue;
-    const int order = found ? position.user_key.compare(*end) : 0;
-    if (!found || (backwards ? order > 0 : order < 0)) {
-      *end = position.user_key;
-    }
-    found = true;
-  }
-  return found;
-}
-
 bool OpenRuns::FindNextValue(OpenRun* run, const Slice& from,
                              std::string* next) const {
   bool found = run->FindNextValue(from, /*limit=*/nullptr, next);

@@ -33,7 +33,7 @@ struct SearchPosition {
 
 struct Stop;
 
-// A seek that is watched (SearchSampler).
+// A seek that is watched (RunSearch::Watch).
 struct WatchedSeek {
   std::string target;
   std::string landing;  // the position at which the seek has ended
@@ -87,10 +87,9 @@ class OpenRun {
 
   uint64_t round = 0;  // the latest round in which it was sought; 0: none
   // The run's places in the lists of the search.
-  uint32_t index = kNowhere;    // OpenRuns
-  uint32_t moved = kNowhere;    // OpenRuns: moved since the stops were noted
-  uint32_t watched = kNowhere;  // SearchSampler
-  const Stop* stop = nullptr;   // OpenRuns
+  uint32_t index = kNowhere;   // OpenRuns
+  uint32_t moved = kNowhere;   // OpenRuns: moved since the stops were noted
+  const Stop* stop = nullptr;  // OpenRuns
   std::unique_ptr<WatchedSeek> watch;
 
  protected:
@@ -155,7 +154,9 @@ class RunList {
 // need be.
 class OpenRuns {
  public:
+  // The runs of this round, which have been sought, come first.
   size_t size() const { return runs_.size(); }
+  size_t sought() const { return sought_; }
   OpenRun* operator[](size_t i) const { return runs_[i]; }
 
   // Another round begins, with this number. Of many runs, those that have not
@@ -183,11 +184,6 @@ class OpenRuns {
   // other run is at a key, at the next marker of another run.
   SearchPosition NextStop(OpenRun* run, const Slice& marker);
 
-  // Stores the nearest position of the runs that have been sought in this
-  // round: where the search has come to, as far as they tell. False if none of
-  // them tells.
-  bool FindEnd(bool backwards, Slice* end) const;
-
   // Stores a key below which no run has a value that is at or above `from`,
   // where `run` is. False if that would be `from` itself.
   bool FindNextValue(OpenRun* run, const Slice& from, std::string* next) const;
@@ -207,7 +203,7 @@ class OpenRuns {
   void Note(OpenRun* run);
   void Forget(OpenRun* run);
 
-  RunList<&OpenRun::index> runs_;  // first the sought_ runs of this round
+  RunList<&OpenRun::index> runs_;
   size_t sought_ = 0;
   size_t crowded_size_ = kMinCrowdedSize;
   // Where the runs are, except for those that have moved since NextStop.

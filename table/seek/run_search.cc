@@ -11,56 +11,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Search sampler ----
-
-void SearchSampler::Watch(OpenRun* run, const Slice& target, bool backwards,
-                          bool inclusive) {
-  const SearchPosition landing = run->Position();
-  if (landing.kind == SearchPosition::Kind::kNone) return;
-  watched_.Add(run);
-  run->watch.reset(new WatchedSeek{
-      target.ToString(), landing.user_key.ToString(), backwards, inclusive});
-}
-
-void SearchSampler::Follow(OpenRun* run) {
-  if (run->watch == nullptr) return;
-  const SearchPosition landing = run->Position();
-  if (landing.kind != SearchPosition::Kind::kNone) {
-    run->watch->landing = landing.user_key.ToString();
-  } else {
-    run->RecordNothingFrom(run->watch->target);
-    Forget(run);
-  }
-}
-
-void SearchSampler::Finish(const OpenRuns& runs) {
-  // The ends of a forward and a backward search.
-  Slice ends[2];
-  const bool found[2] = {runs.FindEnd(/*backwards=*/false, &ends[0]),
-                         runs.FindEnd(/*backwards=*/true, &ends[1])};
-  for (size_t i = 0; i < watched_.size(); i++) {
-    OpenRun* const run = watched_[i];
-    const WatchedSeek& watch = *run->watch;
-    const SearchPosition at = run->Position();
-    const Slice& end = ends[watch.backwards];
-    // An iterator that has moved had a key that was part of the search.
-    if (!found[watch.backwards] || at.kind == SearchPosition::Kind::kNone ||
-        at.user_key != watch.landing) {
-      continue;
-    }
-    if (watch.backwards) {
-      if (at.user_key.compare(end) < 0) {
-        run->RecordEmptyRange(end, watch.target, watch.inclusive);
-      }
-    } else if (at.user_key.compare(end) > 0) {
-      run->RecordEmptyRange(watch.target, end, /*hi_inclusive=*/true);
-    }
-  }
-  while (IsWatching()) Forget(watched_[watched_.size() - 1]);
-}
-
-// ---- Run search ----
-
 namespace {
 
 // The searches of all user iterators, by the address of their ReadOptions. A
@@ -104,10 +54,64 @@ RunSearch::~RunSearch() {
   }
 }
 
+void RunSearch::Watch(const Slice& target, bool backwards, bool inclusive,
+                      OpenRun* run) {
+  const SearchPosition landing = run->Position();
+  if (landing.kind == SearchPosition::Kind::kNone) return;
+  is_watching_ = true;
+  run->watch.reset(new WatchedSeek{
+      target.ToString(), landing.user_key.ToString(), backwards, inclusive});
+}
+
+void RunSearch::Follow(OpenRun* run) {
+  runs_.Follow(run);
+  if (run->watch == nullptr) return;
+  const SearchPosition landing = run->Position();
+  if (landing.kind != SearchPosition::Kind::kNone) {
+    run->watch->landing = landing.user_key.ToString();
+  } else {
+    run->RecordNothingFrom(run->watch->target);
+    run->watch.reset();
+  }
+}
+
+void RunSearch::SampleWatched() {
+  is_watching_ = false;
+  // Where a forward and a backward search have come to, as far as runs tell.
+  Slice first;
+  Slice last;
+  bool found = false;
+  for (size_t i = 0; i < runs_.sought(); i++) {
+    const SearchPosition at = runs_[i]->Position();
+    if (at.kind == SearchPosition::Kind::kNone) continue;
+    if (!found || at.user_key.compare(first) < 0) first = at.user_key;
+    if (!found || at.user_key.compare(last) > 0) last = at.user_key;
+    found = true;
+  }
+  for (size_t i = 0; i < runs_.sought(); i++) {
+    OpenRun* const run = runs_[i];
+    if (run->watch == nullptr) continue;
+    const std::unique_ptr<WatchedSeek> watch = std::move(run->watch);
+    const SearchPosition at = run->Position();
+    // An iterator that has moved had a key that was part of the search.
+    if (at.kind == SearchPosition::Kind::kNone ||
+        at.user_key != watch->landing) {
+      continue;
+    }
+    if (watch->backwards) {
+      if (at.user_key.compare(last) < 0) {
+        run->RecordEmptyRange(last, watch->target, watch->inclusive);
+      }
+    } else if (at.user_key.compare(first) > 0) {
+      run->RecordEmptyRange(watch->target, first, /*hi_inclusive=*/true);
+    }
+  }
+}
+
 void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.
-  if (sampler_.IsWatching() && run->round == round_) sampler_.Finish(runs_);
-  sampler_.Forget(run);
+  if (is_watching_ && run->round == round_) SampleWatched();
+  run->watch.reset();
   if (run->round == 0) unsought_--;
   const bool at_end =
       (unsought_ > 0 || dead_ranges_.HasBegun()) && run->HasNoMoreKeys();

@@ -35,9 +35,8 @@
 //  ends, but RocksDB makes an iterator for each file and tells none of them of
 //  the others. A RunSearch is what they share: the rounds in which they are
 //  sought, where they are (open_runs.h), which of their seeks may turn out to
-//  have been in vain (SearchSampler), what they skip together
-//  (dead_range_search.h), and the bounds that the thread has set
-//  (thread_bounds.h).
+//  have been in vain, what they skip together (dead_range_search.h), and the
+//  bounds that the thread has set (thread_bounds.h).
 //
 //  What a round is. The user seeks again and again with one iterator, and
 //  positions of an earlier seek mean nothing. Within a round, each run is
@@ -81,45 +80,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Search sampler ----
-
-// Samples the seeks of a search that turn out to be in vain.
-//
-// A file whose next key lies beyond the end of the search has been asked in
-// vain: it has no key from the target to there, and its filter should have
-// known. Whether that is so is found out when the next round begins, or when
-// the first of the iterators is destroyed: then the seeks that are watched are
-// looked at, and sampled.
-//
-// A key that is found in a memtable is not seen. Then the search seems to have
-// gone on to the first key of the files; so it does, too, if a file makes room
-// for the next one of its level before all runs have been sought. What is
-// sampled is empty all the same.
-class SearchSampler {
- public:
-  bool IsWatching() const { return watched_.size() > 0; }
-
-  // Watches the seek of `run` for `target`, which has found a key or waits
-  // before one. `inclusive` tells whether a backward seek may find `target`
-  // itself.
-  void Watch(OpenRun* run, const Slice& target, bool backwards, bool inclusive);
-  // `run`, if it is watched, has waited, and is at a key, at a marker further
-  // on, or at none now.
-  void Follow(OpenRun* run);
-  // Samples what was in vain in this round, and watches nothing any more.
-  void Finish(const OpenRuns& runs);
-  // `run` is no part of the search any more.
-  void Forget(OpenRun* run) {
-    watched_.Remove(run);
-    run->watch.reset();
-  }
-
- private:
-  RunList<&OpenRun::watched> watched_;
-};
-
-// ---- Run search ----
-
 // Not thread safe, as the user's iterator is not. Its files share it.
 class RunSearch {
  public:
@@ -132,7 +92,7 @@ class RunSearch {
   static std::shared_ptr<RunSearch> Of(const ReadOptions& read_options);
 
   // Runs that have been sought lately.
-  size_t runs() const { return runs_.size(); }
+  OpenRuns& runs() { return runs_; }
 
   // A run becomes part of the search, in which it takes part when it is sought.
   void Join() {
@@ -171,17 +131,27 @@ class RunSearch {
                        target.data() + target.size(),
                        [](char c) { return c == '\0'; });
   }
-  // OpenRuns::NextStop.
-  SearchPosition NextStop(const Slice& marker, OpenRun* run) {
-    return runs_.NextStop(run, marker);
-  }
 
+  // Seeks in vain are sampled.
+  //
+  // A file whose next key lies beyond the end of the search has been asked in
+  // vain: it has no key from the target to there, and its filter should have
+  // known. Whether that is so is found out when the next round begins, or when
+  // the first of the iterators is destroyed: then the seeks that are watched
+  // are looked at, and sampled.
+  //
+  // A key that is found in a memtable is not seen. Then the search seems to
+  // have gone on to the first key of the files; so it does, too, if a file
+  // makes room for the next one of its level before all runs have been sought.
+  // What is sampled is empty all the same.
+
+  // Watches the seek of `run`, in this round, for `target`, which has found a
+  // key or waits before one. `inclusive` tells whether a backward seek may find
+  // `target` itself.
+  void Watch(const Slice& target, bool backwards, bool inclusive, OpenRun* run);
   // `run`, to whose marker the search has come, is at a key, at a marker
   // further on, or at none now.
-  void Follow(OpenRun* run) {
-    runs_.Follow(run);
-    sampler_.Follow(run);
-  }
+  void Follow(OpenRun* run);
 
   // Finds where the search may go on (seek_decision.h), which has come to
   // `run`, at `from`: stores a key above `from`, or returns false. The answer
@@ -195,8 +165,6 @@ class RunSearch {
     Pass(from);
     dead_ranges_.OnSkip(from, dead, first_target_.slice());
   }
-  // `run` reads where it has skipped to.
-  void FollowSkip(OpenRun* run) { runs_.Follow(run); }
 
   // Dead ranges.
 
@@ -220,11 +188,6 @@ class RunSearch {
     return runs_.size() == joined_ &&
            dead_ranges_.Skip(std::move(range), from, runs_, to);
   }
-  // SearchSampler::Watch.
-  void Watch(const Slice& target, bool backwards, bool inclusive,
-             OpenRun* run) {
-    sampler_.Watch(run, target, backwards, inclusive);
-  }
 
  private:
   explicit RunSearch(const ReadOptions* read_options)
@@ -240,7 +203,7 @@ class RunSearch {
             (first_file_ == file || *target != first_target_.slice()));
   }
   void BeginRound(OpenRun* run) {
-    if (sampler_.IsWatching()) sampler_.Finish(runs_);
+    if (is_watching_) SampleWatched();
     if (dead_ranges_.HasBegun()) FinishDeadRange(run, /*at_end=*/false);
     round_++;
     first_file_ = nullptr;
@@ -249,6 +212,8 @@ class RunSearch {
     skipped_to_.clear();
   }
 
+  // Samples what was in vain in this round, and watches nothing any more.
+  void SampleWatched();
   // The range that is looked for ends where the search is. `at_end` tells that
   // `run`, which leaves, is at the end of its file.
   void FinishDeadRange(OpenRun* run, bool at_end);
@@ -266,7 +231,7 @@ class RunSearch {
   std::string skipped_to_;
   RoundBounds bounds_;
   OpenRuns runs_;
-  SearchSampler sampler_;
+  bool is_watching_ = false;  // some runs of this round
   DeadRangeSearch dead_ranges_;
   uint64_t dead_ranges_round_ = 0;  // the latest one that it knows of
 };
