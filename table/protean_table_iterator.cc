@@ -38,26 +38,6 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
          read_options.max_skippable_internal_keys == 0 && file.allows_markers();
 }
 
-// With pin_data, RocksDB keeps the files that it has left; with a table_filter,
-// some files are not in the search (seek_decision.h).
-bool AllowsSkips(const ReadOptions& read_options, bool markers_allowed) {
-  return markers_allowed && !read_options.pin_data &&
-         read_options.table_filter == nullptr;
-}
-
-// The number by which dead ranges know the file, if the iterator sees all of
-// its entries on the way; else 0. RocksDB may ask a filter for a prefix, and
-// show nothing of the file.
-uint64_t DeadRangeFileOf(const FilteredFile& file, const FileIterator& iterator,
-                         bool skips_allowed) {
-  const ReadOptions& read_options = iterator.read_options();
-  const bool sees_all =
-      iterator.prefix_extractor() == nullptr || read_options.total_order_seek;
-  return skips_allowed && sees_all && !read_options.async_io
-             ? file.dead_range_number()
-             : 0;
-}
-
 }  // namespace
 
 ProteanTableIterator::ProteanTableIterator(
@@ -66,9 +46,18 @@ ProteanTableIterator::ProteanTableIterator(
     : file_(file),
       inner_(file->file(), read_options, arguments),
       markers_allowed_(AllowsMarkers(*file, inner_)),
-      skips_allowed_(AllowsSkips(read_options, markers_allowed_)),
-      dead_range_file_(DeadRangeFileOf(*file, inner_, skips_allowed_)),
-      outcomes_(file, &inner_) {}
+      // With pin_data, RocksDB keeps the files that it has left; with a
+      // table_filter, some files are not in the search (seek_decision.h).
+      skips_allowed_(markers_allowed_ && !read_options.pin_data &&
+                     read_options.table_filter == nullptr),
+      outcomes_(file, &inner_) {
+  // RocksDB may ask a filter for a prefix, and show nothing of the file.
+  const bool sees_all =
+      inner_.prefix_extractor() == nullptr || read_options.total_order_seek;
+  if (skips_allowed_ && sees_all && !read_options.async_io) {
+    dead_range_file = file->dead_range_number();
+  }
+}
 
 ProteanTableIterator::~ProteanTableIterator() {
   if (search_ != nullptr) search_->Leave(this);
@@ -110,7 +99,8 @@ void ProteanTableIterator::Act(const SeekDecision& decision) {
     SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
                                      : IterBoundCheck::kUnknown);
   } else {
-    SetWaiting();
+    state_ = State::kWaiting;
+    bound_check_ = IterBoundCheck::kUnknown;
     marker_.Place(decision.purpose, file_->marker_sequence());
     if (marker_.IsEnd()) view_.reset();
   }
@@ -179,19 +169,6 @@ void ProteanTableIterator::RecordNothingFrom(const Slice& target) {
 
 // ---- Forward seeks ----
 
-inline bool ProteanTableIterator::DecideForward(const FileRangeFilter& filter,
-                                                const Slice& user_key,
-                                                Waiting waiting) {
-  const SeekDecision decision = DecideSeek(filter, user_key, bounds_.upper(),
-                                           waiting, marker_.new_user_key());
-  if (waiting != Waiting::kForbidden &&
-      decision.action != SeekDecision::Action::kEmpty &&
-      filter.LowerBoundIsSlow(user_key)) {
-    file_->NoteSlow();
-  }
-  return Apply(decision, bounds_.ForwardKind());
-}
-
 inline void ProteanTableIterator::ReadFrom(const Slice& target) {
   const PerfContext& counters = ThreadPerf::Context();
   const uint64_t read = counters.block_read_count;
@@ -207,11 +184,14 @@ inline void ProteanTableIterator::ReadFrom(const Slice& target) {
 }
 
 void ProteanTableIterator::Seek(const Slice& target) {
-  if (read_options().async_io && status().IsTryAgain()) {
-    SeekAgain(target);
-    return;
-  }
   const Slice user_key = file_->UserKey(target);
+  if (read_options().async_io && status().IsTryAgain()) {
+    // The block of the seek was not there yet.
+    Read()->Seek(target);
+    StopAtUpperBound();
+    outcomes_.CountReadAgain(bounds_.ForwardKind(), Valid());
+    return Sample(user_key, /*backwards=*/false, /*inclusive=*/true);
+  }
   // This seek continues the search (run_search.h). A file that reads goes on
   // reading, and one that waits has moved. Otherwise all of many files would
   // come to wait at one place again and again, and each time RocksDB would seek
@@ -241,8 +221,17 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const Waiting waiting = !may_wait ? Waiting::kForbidden
                           : again   ? Waiting::kNotAtTarget
                                     : Waiting::kAllowed;
-  if (!is_asked || !(DecideForward(*filter, user_key, waiting) ||
-                     SkipMiss(*filter, user_key, waiting))) {
+  bool has_decided = false;
+  if (is_asked) {
+    const SeekDecision decision = DecideSeek(*filter, user_key, bounds_.upper(),
+                                             waiting, marker_.new_user_key());
+    if (may_wait && decision.action != SeekDecision::Action::kEmpty &&
+        filter->LowerBoundIsSlow(user_key)) {
+      file_->NoteSlow();
+    }
+    has_decided = Apply(decision, kind) || SkipMiss(*filter, user_key, waiting);
+  }
+  if (!has_decided) {
     ReadFrom(target);
     if (still_waits) {
       outcomes_.CountReached(kind, Valid());
@@ -256,13 +245,6 @@ void ProteanTableIterator::Seek(const Slice& target) {
     if (HasLandedInDeadRange()) return;
   }
   Sample(user_key, /*backwards=*/false, /*inclusive=*/true);
-}
-
-void ProteanTableIterator::SeekAgain(const Slice& target) {
-  Read()->Seek(target);
-  StopAtUpperBound();
-  outcomes_.CountReadAgain(bounds_.ForwardKind(), Valid());
-  Sample(file_->UserKey(target), /*backwards=*/false, /*inclusive=*/true);
 }
 
 // SeekToFirst is not sampled: where a search that began in the file before goes
@@ -496,7 +478,7 @@ void ProteanTableIterator::LimitToFile(std::string* to) {
 }
 
 bool ProteanTableIterator::HasNoMoreKeys() const {
-  return dead_range_file_ != 0 && IsReading() && !inner_->Valid() &&
+  return dead_range_file != 0 && IsReading() && !inner_->Valid() &&
          inner_->status().ok() &&
          inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
          !file_->has_range_deletions();
@@ -512,7 +494,7 @@ bool ProteanTableIterator::HasLandedInDeadRange() {
 }
 
 bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {
-  if (dead_range_file_ == 0) return false;
+  if (dead_range_file == 0) return false;
   SetEmpty(IterBoundCheck::kUnknown);  // wherever the last seek has ended
   if (SkipDeadRange(target, /*may_ask=*/false)) return true;
   if (!MaySkipDeletions()) return false;
@@ -529,9 +511,9 @@ bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {
 }
 
 bool ProteanTableIterator::SkipDeadRange(const Slice& from, bool may_ask) {
-  if (search_ == nullptr || dead_range_file_ == 0) return false;
+  if (search_ == nullptr || dead_range_file == 0) return false;
   std::string to;
-  if (!search_->dead_ranges().MustSkip(dead_range_file_, from, &to)) {
+  if (!search_->dead_ranges().MustSkip(dead_range_file, from, &to)) {
     if (!may_ask || !MaySkipDeletions()) return false;
     auto range = file_->FindDeadRange(from);
     if (range == nullptr ||
@@ -616,27 +598,22 @@ void ProteanTableIterator::SeekToLast() {
 // ---- MultiScan ----
 
 #if PROTEAN_HAS_MULTI_SCAN
-bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
-  const FileRangeFilter* filter = Filter();
-  if (filter == nullptr) return true;
-  for (const ScanOptions& scan : ScansOf(ranges)) {
-    const RangeOpt& range = scan.range;
-    if (!range.start.has_value() || !range.limit.has_value() ||
-        filter->RangeMayMatch(*range.start, *range.limit,
-                              /*hi_inclusive=*/false)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // inner_ reads ahead the ranges and then expects a seek to each of them, so
 // the filter decides for all of them at once: either the file is spared, or its
 // filter is not asked any more. An iterator that is not prepared may be sought
 // as usual.
 void ProteanTableIterator::Prepare(const MultiScanRanges* ranges) {
   if (ranges == nullptr) return;
-  prepared_ = MayHoldAnyOf(*ranges);
+  const FileRangeFilter* const filter = Filter();
+  const std::vector<ScanOptions>& scans = ScansOf(*ranges);
+  prepared_ =
+      filter == nullptr ||
+      std::any_of(scans.begin(), scans.end(), [&](const ScanOptions& scan) {
+        const RangeOpt& range = scan.range;
+        return !range.start.has_value() || !range.limit.has_value() ||
+               filter->RangeMayMatch(*range.start, *range.limit,
+                                     /*hi_inclusive=*/false);
+      });
   if (search_ != nullptr) search_->dead_ranges().Forbid();
   if (!WaitsForSearch()) view_.reset();
   if (prepared_) inner_.Get()->Prepare(ranges);

@@ -191,11 +191,6 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     bound_check_ = bound_check;
     view_.reset();
   }
-  // The iterator is valid, at the marker.
-  void SetWaiting() {
-    state_ = State::kWaiting;
-    bound_check_ = IterBoundCheck::kUnknown;
-  }
 
   // OpenRun:
   SearchPosition Position() const override {
@@ -211,7 +206,6 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void RecordNothingFrom(const Slice& target) override;
   bool FindNextValue(const Slice& from, const Slice* limit,
                      std::string* next) override;
-  uint64_t DeadRangeFile() const override { return dead_range_file_; }
   bool IsAtValue(const Slice& from, const Slice& to) const override;
   void LimitToFile(std::string* to) override;
   bool HasNoMoreKeys() const override;
@@ -268,14 +262,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // be read.
   bool Apply(const SeekDecision& decision, SeekKind kind);
 
-  // Decides a forward seek by the filter. Returns false if the file must be
-  // read.
-  bool DecideForward(const FileRangeFilter& filter, const Slice& user_key,
-                     Waiting waiting);
   // Seeks forward in the file, and notes whether its blocks were in the cache.
   [[gnu::always_inline]] void ReadFrom(const Slice& target);
-  // Repeats a seek whose block was not there yet, with async_io.
-  void SeekAgain(const Slice& target);
 
   // The search has come to the marker: the iterator waits further on, or reads.
   void LeaveMarker();
@@ -347,11 +335,6 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   [[gnu::always_inline]] void Sample(const Slice& target, bool backwards,
                                      bool inclusive);
 
-#if PROTEAN_HAS_MULTI_SCAN
-  // False if the filter says that this file holds no key in any of the ranges.
-  bool MayHoldAnyOf(const MultiScanRanges& ranges);
-#endif
-
   const ReadOptions& read_options() const { return inner_.read_options(); }
 
   FilteredFile* const file_;
@@ -364,8 +347,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
   const bool markers_allowed_;
   const bool skips_allowed_;  // of deletions
-  const uint64_t dead_range_file_;
-  bool prepared_ = false;  // whether inner_ has read ahead for a MultiScan
+  bool prepared_ = false;     // whether inner_ has read ahead for a MultiScan
   // Whether an open seek has found a gap, from the marker to the key at which
   // the iterator is.
   bool has_gap_ = false;

@@ -54,7 +54,7 @@ bool DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
     if (!is_deletion) return true;
     Begin(target, /*inclusive=*/true);
   }
-  const uint64_t file = run->DeadRangeFile();
+  const uint64_t file = run->dead_range_file;
   return file != 0 && finder_->Pass(file, user_key, is_deletion, sequence,
                                     run->SeesAllVersions(footer_));
 }
@@ -76,7 +76,7 @@ void DeadRangeSearch::Finish(const Slice& end, const OpenRuns& runs,
   DeadRange range;
   if (!finder_->Finish(end, &range)) return;
   for (size_t i = 0; i < runs.size(); i++) {
-    if (range.HasFile(runs[i]->DeadRangeFile())) runs[i]->NoteDeadRange();
+    if (range.HasFile(runs[i]->dead_range_file)) runs[i]->NoteDeadRange();
   }
   run->KeepDeadRange(std::move(range));
 }
@@ -87,7 +87,7 @@ bool DeadRangeSearch::IsBeforeEnd(const OpenRuns& runs) const {
     const SearchPosition position = runs[i]->Position();
     if (position.kind != SearchPosition::Kind::kNone &&
         position.user_key.compare(skipped_->to) < 0 &&
-        skipped_->range->HasFile(runs[i]->DeadRangeFile())) {
+        skipped_->range->HasFile(runs[i]->dead_range_file)) {
       return true;
     }
   }
@@ -101,7 +101,7 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
   std::string end = range->end;
   std::vector<OpenRun*> members;
   for (size_t i = 0; i < runs.size(); i++) {
-    if (!range->HasFile(runs[i]->DeadRangeFile())) continue;
+    if (!range->HasFile(runs[i]->dead_range_file)) continue;
     // A run may have gone ahead of the search.
     const SearchPosition position = runs[i]->Position();
     if (position.kind == SearchPosition::Kind::kMarker &&
@@ -115,7 +115,7 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
   std::string next;
   for (size_t i = 0; i < runs.size() && from.compare(end) < 0; i++) {
     const Slice limit(end);
-    if (!range->HasFile(runs[i]->DeadRangeFile()) &&
+    if (!range->HasFile(runs[i]->dead_range_file) &&
         runs[i]->FindNextValue(from, &limit, &next)) {
       end = next;
     }

@@ -63,9 +63,6 @@ class OpenRun {
 
   // Dead ranges (DeadRangeSearch).
 
-  // The number by which dead ranges know the file; 0 if the run takes no part
-  // in them.
-  virtual uint64_t DeadRangeFile() const = 0;
   // Returns true if the iterator stands at an entry in [from, to) that is no
   // deletion.
   virtual bool IsAtValue(const Slice& from, const Slice& to) const = 0;
@@ -85,6 +82,9 @@ class OpenRun {
 
   static constexpr uint32_t kNowhere = ~uint32_t{0};
 
+  // The number by which dead ranges know the file; 0 if the run takes no part
+  // in them.
+  uint64_t dead_range_file = 0;
   uint64_t round = 0;  // the latest round in which it was sought; 0: none
   // The run's places in the lists of the search.
   uint32_t index = kNowhere;   // OpenRuns

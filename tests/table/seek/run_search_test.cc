@@ -60,7 +60,6 @@ class FakeMember : public OpenRun {
     *next = std::max(next_value, from.ToString());
     return limit == nullptr || limit->compare(*next) > 0;
   }
-  uint64_t DeadRangeFile() const override { return 0; }
   bool IsAtValue(const Slice&, const Slice&) const override { return false; }
   void LimitToFile(std::string*) override {}
   bool HasNoMoreKeys() const override { return false; }
