@@ -83,13 +83,12 @@ namespace {
 
 class SeparateSstFilter final : public SstFileFilter {
  public:
-  explicit SeparateSstFilter(std::unique_ptr<SeparateFile> file)
+  explicit SeparateSstFilter(std::unique_ptr<BlockBasedFile> file)
       : file_(std::move(file)),
-        filter_(file_->file().HasOrderOfFilters() &&
-                        file_->file().whole_key_filtering()
-                    ? file_->file().GetHeldBlock()
+        filter_(file_->HasOrderOfFilters() && file_->whole_key_filtering()
+                    ? file_->GetHeldBlock()
                     : nullptr),
-        order_(*file_->file().user_comparator()) {}
+        order_(*file_->user_comparator()) {}
 
   bool KeyMayExist(const Slice& key) const override {
     const FileRangeFilter* const filter = RangeFilter();
@@ -114,7 +113,7 @@ class SeparateSstFilter final : public SstFileFilter {
     return filter_ != nullptr && filter_->CanFilter() ? filter_ : nullptr;
   }
 
-  const std::unique_ptr<SeparateFile> file_;
+  const std::unique_ptr<BlockBasedFile> file_;
   const FilterBlock* const filter_;
   const Comparator& order_;
 };
@@ -127,8 +126,8 @@ Status SstFileFilter::Open(const Options& options, const std::string& path,
   Status s = RequireProteanTable("SstFileFilter", "the Options object",
                                  options.table_factory.get());
   if (!s.ok()) return s;
-  std::unique_ptr<SeparateFile> file;
-  s = SeparateFile::Open(options, path, &file);
+  std::unique_ptr<BlockBasedFile> file;
+  s = BlockBasedFile::OpenApart(options, path, &file);
   if (s.ok()) *opened = std::make_unique<SeparateSstFilter>(std::move(file));
   return s;
 }

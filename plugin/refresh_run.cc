@@ -347,9 +347,8 @@ Status ReadEntries(RefreshRun* run, const BlockBasedFile& file,
   ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
-      options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized));
+  const std::unique_ptr<InternalIterator> it =
+      file.NewIterator(options, /*keys_only=*/false);
   uint64_t entries = 0;
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     if (++entries % kEntriesPerReport != 0) continue;
@@ -364,17 +363,17 @@ Status ReadEntries(RefreshRun* run, const BlockBasedFile& file,
 Status Replace(RefreshRun* run, const std::string& path, RefreshedFile* file) {
   Outcome outcome = Outcome::kNotReached;
   {
-    std::unique_ptr<SeparateFile> opened;
-    Status s = SeparateFile::Open(run->family_options(), path, &opened);
+    std::unique_ptr<BlockBasedFile> opened;
+    Status s = BlockBasedFile::OpenApart(run->family_options(), path, &opened);
     if (!s.ok()) {
       run->DecideUnreadable(file, s);
       return run->GoOn();
     }
-    outcome = OutcomeOf(opened->file());
+    outcome = OutcomeOf(*opened);
     if (outcome == Outcome::kNotReached && !run->options().dry_run &&
         !run->ExceedsLimit(*file)) {
       Status damage;
-      s = ReadEntries(run, opened->file(), *file, &damage);
+      s = ReadEntries(run, *opened, *file, &damage);
       if (!s.ok()) return s;
       if (!damage.ok()) {
         run->DecideUnreadable(file, damage);

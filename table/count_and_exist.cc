@@ -203,9 +203,6 @@ Status CheckKeysExist(DB* db, const ReadOptions& read_options,
 
 namespace {
 
-// The block-based table's iterator over all of a file.
-using KeyIterator = std::unique_ptr<InternalIterator>;
-
 Status CheckOptions(const ReadOptions& read_options) {
   const std::pair<bool, const char*> refused[] = {
       {read_options.snapshot != nullptr, "snapshot"},
@@ -443,7 +440,7 @@ class CountingIterator final : public FindsNothing {
     const double share = shares[1] - shares[0];
     if (share * size < kMinBytes) return false;
     // An offset does not tell whether the index could be read.
-    const KeyIterator it = NewKeyIterator();
+    const auto it = NewKeyIterator();
     for (const Slice* bound : bounds) {
       if (bound == nullptr) continue;
       SeekUserKey(*bound, it.get());
@@ -456,7 +453,7 @@ class CountingIterator final : public FindsNothing {
   }
 
   void CountByScan(const Slice* lo, uint64_t* count) {
-    const KeyIterator it = NewKeyIterator();
+    const auto it = NewKeyIterator();
     if (lo == nullptr) {
       it->SeekToFirst();
     } else {
@@ -493,7 +490,7 @@ class CountingIterator final : public FindsNothing {
   // `shared` bytes of the bound, and is below `limit`, if that is not empty.
   bool FirstKeyShares(const Slice& bound, size_t shared,
                       const std::string& limit) {
-    const KeyIterator it = NewKeyIterator();
+    const auto it = NewKeyIterator();
     SeekUserKey(bound, it.get());
     status_ = it->status();
     if (!it->Valid()) return false;
@@ -502,12 +499,9 @@ class CountingIterator final : public FindsNothing {
            (limit.empty() || key.compare(limit) < 0);
   }
 
-  KeyIterator NewKeyIterator() const {
-    return KeyIterator(file_->file().table()->NewIterator(
-        counter_->options, /*prefix_extractor=*/nullptr,
-        /*arena=*/nullptr, /*skip_filters=*/true,
-        TableReaderCaller::kUserApproximateSize,
-        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
+  std::unique_ptr<InternalIterator> NewKeyIterator() const {
+    return file_->file().NewIterator(counter_->options, /*keys_only=*/true,
+                                     TableReaderCaller::kUserApproximateSize);
   }
   void SeekUserKey(const Slice& key, InternalIterator* it) const {
     it->Seek(FirstEntry(key, counter_->timestamp_size()));

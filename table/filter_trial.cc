@@ -165,16 +165,11 @@ std::string AskedFilter::Describe() const {
   return type->policies.front().short_name + (": " + Report().design);
 }
 
-FilterTrial::FilterTrial(std::unique_ptr<SeparateFile>&& separate)
-    : separate_(std::move(separate)),
-      file_(separate_->file()),
-      old_filter_(AskedFilter::Of(file_)) {}
-
 Status FilterTrial::Open(const Options& options, const std::string& path,
                          std::unique_ptr<FilterTrial>* trial) {
-  std::unique_ptr<SeparateFile> separate;
-  const Status s = SeparateFile::Open(options, path, &separate);
-  if (s.ok()) trial->reset(new FilterTrial(std::move(separate)));
+  std::unique_ptr<BlockBasedFile> file;
+  const Status s = BlockBasedFile::OpenApart(options, path, &file);
+  if (s.ok()) trial->reset(new FilterTrial(std::move(file)));
   return s;
 }
 
@@ -272,10 +267,8 @@ Status FilterTrial::Build(const Place& place,
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it(file_.table()->NewIterator(
-      read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized,
-      /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
+  const std::unique_ptr<InternalIterator> it =
+      file_.NewIterator(read_options, /*keys_only=*/true);
   const size_t timestamp_size = file_.user_comparator()->timestamp_size();
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     const Slice key =

@@ -124,11 +124,12 @@ class FilterTrial {
                std::vector<BuiltFilter>* built);
 
  private:
-  explicit FilterTrial(std::unique_ptr<SeparateFile>&& separate);
+  explicit FilterTrial(std::unique_ptr<BlockBasedFile>&& file)
+      : owned_(std::move(file)) {}
 
-  const std::unique_ptr<SeparateFile> separate_;
-  const BlockBasedFile& file_;
-  const AskedFilter old_filter_;
+  const std::unique_ptr<BlockBasedFile> owned_;
+  const BlockBasedFile& file_ = *owned_;
+  const AskedFilter old_filter_ = AskedFilter::Of(file_);
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -145,7 +145,7 @@ Status RunCursor::Begin(const ReadQuery& read, bool* asked) {
     read_options_.iterate_upper_bound = &upper_;
   }
   const uint32_t before = DataBlocksRead();
-  it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
+  it_ = open_->file().NewIterator(read_options_, /*keys_only=*/false);
   if (backwards_) {
     const InternalKey target =
         read.inclusive ? InternalKey(read.target, 0, kValueTypeForSeekForPrev)
@@ -183,7 +183,7 @@ Status RunCursor::Settle() {
     }
     const Status s = Open(next);
     if (!s.ok() || open_ == nullptr) return s;
-    it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
+    it_ = open_->file().NewIterator(read_options_, /*keys_only=*/false);
     if (backwards_) {
       it_->SeekToLast();
     } else {
@@ -379,7 +379,7 @@ Status FindKeyRanges(TargetFamily* family) {
     Status s = FileFacts::Read(*family, file, &facts);
     if (s.ok()) {
       const std::unique_ptr<InternalIterator> it =
-          facts->NewIterator(ReadOptions(), /*keys_only=*/false);
+          facts->file().NewIterator(ReadOptions(), /*keys_only=*/false);
       it->SeekToFirst();
       if (it->Valid()) file.smallest = ExtractUserKey(it->key()).ToString();
       it->SeekToLast();

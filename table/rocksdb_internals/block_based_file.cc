@@ -298,13 +298,11 @@ bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,
                                     &lookup_context, read_options);
 }
 
-// ---- Separate file ----
-
 namespace {
 
-// The factory of a SeparateFile. SstFileReader makes all that a table needs, in
-// the shape that its version of RocksDB wants, and hands it to the factory. The
-// table goes to the SeparateFile, so the SstFileReader gets none.
+// SstFileReader makes all that a table needs, in the shape that its version of
+// RocksDB wants, and hands it to this factory. What is opened goes to
+// `*opened`, so the SstFileReader gets no table.
 class SeparateTables : public BlockBasedTableFactory {
  public:
   SeparateTables(const BlockBasedTableOptions& options,
@@ -337,17 +335,21 @@ class SeparateTables : public BlockBasedTableFactory {
 
 }  // namespace
 
-Status SeparateFile::Open(const Options& options, const std::string& path,
-                          std::unique_ptr<SeparateFile>* opened) {
-  std::unique_ptr<SeparateFile> separate(new SeparateFile);
+Status BlockBasedFile::OpenApart(const Options& options,
+                                 const std::string& path,
+                                 std::unique_ptr<BlockBasedFile>* opened) {
+  std::unique_ptr<SstFileReader> reader;  // outlives what it has opened
+  std::unique_ptr<BlockBasedFile> file;
   Options own = options;
   own.statistics = nullptr;
   own.table_factory = std::make_shared<SeparateTables>(
-      *options.table_factory->GetOptions<BlockBasedTableOptions>(),
-      &separate->file_);
-  separate->reader_ = std::make_unique<SstFileReader>(own);
-  const Status s = separate->reader_->Open(path);
-  if (s.ok()) *opened = std::move(separate);
+      *options.table_factory->GetOptions<BlockBasedTableOptions>(), &file);
+  reader = std::make_unique<SstFileReader>(own);
+  const Status s = reader->Open(path);
+  if (s.ok()) {
+    file->apart_ = std::move(reader);
+    *opened = std::move(file);
+  }
   return s;
 }
 

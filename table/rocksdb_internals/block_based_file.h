@@ -53,7 +53,25 @@ class BlockBasedFile {
                      std::unique_ptr<RandomAccessFileReader>&& file,
                      std::unique_ptr<BlockBasedFile>* opened);
 
+  // Opens a file apart from the DB that may have it open: without the DB's
+  // block cache and statistics, and with its filter pinned. The file can still
+  // be read after the DB has deleted it. `options` are those of the file's
+  // column family, whose table factory is a block-based one. NotFound or
+  // PathNotFound if there is no such file, Corruption if it is damaged.
+  static Status OpenApart(const Options& options, const std::string& path,
+                          std::unique_ptr<BlockBasedFile>* opened);
+
   TableReader* table() const { return table_.get(); }
+  // An iterator over all entries, which asks no filter. With `keys_only`, it
+  // may only be asked for keys (allow_unprepared_value).
+  std::unique_ptr<InternalIterator> NewIterator(
+      const ReadOptions& read_options, bool keys_only,
+      TableReaderCaller caller = TableReaderCaller::kUncategorized) const {
+    return std::unique_ptr<InternalIterator>(table_->NewIterator(
+        read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/true, caller, /*compaction_readahead_size=*/0,
+        /*allow_unprepared_value=*/keys_only));
+  }
 
   const std::string& name() const { return rep()->file->file_name(); }
   uint64_t file_size() const { return rep()->file_size; }
@@ -172,6 +190,7 @@ class BlockBasedFile {
   const BlockBasedTable::Rep* rep() const { return table_->get_rep(); }
 
   // These outlive the table.
+  std::unique_ptr<SstFileReader> apart_;  // of a file that is opened apart
   std::shared_ptr<const FilterPolicy> policy_;
   std::shared_ptr<OwnedDirectory> directory_;  // of a cached filter
   std::shared_ptr<SharedFilterLoads> loads_;
@@ -180,32 +199,6 @@ class BlockBasedFile {
   FilterState state_ = FilterState::kNone;
   Status filter_status_;
   CachedFilter* cached_filter_ = nullptr;  // owned by the table
-};
-
-// ---- Separate file ----
-
-// Reading an SST file as if no DB had it open.
-
-// An SST file that is read apart from the DB that may have it open: without the
-// DB's block cache and statistics. The file can still be read after the DB has
-// deleted it.
-class SeparateFile {
- public:
-  // `options` are those of the file's column family, whose table factory is a
-  // block-based one. NotFound or PathNotFound if there is no such file,
-  // Corruption if it is damaged.
-  static Status Open(const Options& options, const std::string& path,
-                     std::unique_ptr<SeparateFile>* opened);
-
-  // The file, whose filter is pinned.
-  const BlockBasedFile& file() const { return *file_; }
-
- private:
-  SeparateFile() = default;
-
-  // Keeps what the table refers to.
-  std::unique_ptr<SstFileReader> reader_;
-  std::unique_ptr<BlockBasedFile> file_;
 };
 
 // ---- Get progress ----

@@ -337,9 +337,9 @@ class SeekOutcomesTest : public testing::Test {
     EXPECT_OK(writer.Open(path_));
     EXPECT_OK(writer.Put("k", "value"));
     EXPECT_OK(writer.Finish());
-    EXPECT_OK(SeparateFile::Open(options_, path_, &sst_));
+    EXPECT_OK(BlockBasedFile::OpenApart(options_, path_, &sst_));
     inner_ = std::make_unique<FileIterator>(
-        sst_->file(), read_options_,
+        *sst_, read_options_,
         FileIterator::Arguments{nullptr, nullptr,
                                 TableReaderCaller::kUserIterator, false});
     outcomes_ = std::make_unique<SeekOutcomes>(&file_, inner_.get());
@@ -353,7 +353,7 @@ class SeekOutcomesTest : public testing::Test {
   const Options options_;
   const ReadOptions read_options_;
   const std::string path_;
-  std::unique_ptr<SeparateFile> sst_;
+  std::unique_ptr<BlockBasedFile> sst_;
   std::unique_ptr<FileIterator> inner_;
   FakeFile file_;
   std::unique_ptr<SeekOutcomes> outcomes_;
