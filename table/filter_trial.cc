@@ -52,20 +52,27 @@ class PeakCache : public CacheWrapper {
   size_t peak_ = 0;
 };
 
-// The options of a table that charges a cache of its own for the building of a
-// filter.
-struct ChargedTable {
-  explicit ChargedTable(const BlockBasedTableOptions& given) : options(given) {
+// A filter that a policy builds. A cache of its own is charged for the memory.
+struct FilterInWork {
+  FilterInWork(const BlockBasedTableOptions& given, BuiltFilter* its_result)
+      : result(its_result), table(given) {
     // RocksDB's own filters let the same keys through in parts.
-    options.partition_filters = false;
-    options.block_cache = cache;
-    options.cache_usage_options
+    table.partition_filters = false;
+    table.block_cache = cache;
+    table.cache_usage_options
         .options_overrides[CacheEntryRole::kFilterConstruction]
         .charged = CacheEntryRoleOptions::Decision::kEnabled;
   }
 
+  BuiltFilter* const result;
   const std::shared_ptr<PeakCache> cache = std::make_shared<PeakCache>();
-  BlockBasedTableOptions options;
+  BlockBasedTableOptions table;
+  // The policy, which is that of the file's level if Protean's policy has one;
+  // nullptr if there is to be no filter.
+  std::shared_ptr<const FilterPolicy> of_level;
+  const FilterPolicy* policy;
+  std::shared_ptr<FinishedFilter> finished;  // if the policy is Protean's
+  std::unique_ptr<FilterBitsBuilder> builder;
 };
 
 // Adds a key as RocksDB does when it writes a file.
@@ -223,29 +230,24 @@ Status FilterTrial::Build(const Place& place,
                           std::vector<BuiltFilter>* built) {
   built->clear();
   built->resize(policies.size());
-  std::vector<std::shared_ptr<const FilterPolicy>> of_level(policies.size());
-  std::vector<const FilterPolicy*> chosen = policies;
-  std::list<ChargedTable> tables;
-  std::vector<std::shared_ptr<PeakCache>> charged(policies.size());
-  std::vector<std::shared_ptr<FinishedFilter>> finished(policies.size());
-  std::vector<std::unique_ptr<FilterBitsBuilder>> builders(policies.size());
+  const auto& table =
+      *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
+  std::list<FilterInWork> filters;
   for (size_t i = 0; i < policies.size(); i++) {
+    FilterInWork& filter = filters.emplace_back(table, &(*built)[i]);
+    filter.policy = policies[i];
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
-    if (own != nullptr && own->ForLevel(place.level, &of_level[i])) {
-      chosen[i] = of_level[i].get();
+    if (own != nullptr && own->ForLevel(place.level, &filter.of_level)) {
+      filter.policy = filter.of_level.get();
+      own = AsProteanFilterPolicy(filter.policy);
     }
-    if (chosen[i] == nullptr) continue;
-    own = AsProteanFilterPolicy(chosen[i]);
-    const auto& given =
-        *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
-    const ChargedTable& table = tables.emplace_back(given);
-    const FilterBuildingContext context = ContextOf(place, table.options);
-    if (own != nullptr) finished[i] = std::make_shared<FinishedFilter>();
-    builders[i].reset(own == nullptr
-                          ? chosen[i]->GetBuilderWithContext(context)
-                          : own->NewBuilder(context, Env::Default(),
-                                            place.price, finished[i]));
-    charged[i] = table.cache;
+    if (filter.policy == nullptr) continue;
+    const FilterBuildingContext context = ContextOf(place, filter.table);
+    if (own != nullptr) filter.finished = std::make_shared<FinishedFilter>();
+    filter.builder.reset(own == nullptr
+                             ? filter.policy->GetBuilderWithContext(context)
+                             : own->NewBuilder(context, Env::Default(),
+                                               place.price, filter.finished));
   }
   // Each builder gets many keys at a time, so that its time can be told from
   // the others'.
@@ -253,12 +255,12 @@ Status FilterTrial::Build(const Place& place,
   constexpr size_t kMaxBytes = 64 << 10;
   KeyList batch;
   const auto feed = [&] {
-    for (size_t i = 0; i < builders.size(); i++) {
-      if (builders[i] == nullptr) continue;
-      const CpuNanosTo sum(&(*built)[i].build_nanos);
+    for (const FilterInWork& filter : filters) {
+      if (filter.builder == nullptr) continue;
+      const CpuNanosTo sum(&filter.result->build_nanos);
       for (size_t k = 0; k < batch.size(); k++) {
         AddKey(batch[k], place.options.prefix_extractor.get(),
-               builders[i].get());
+               filter.builder.get());
       }
     }
     batch.Clear();
@@ -280,19 +282,21 @@ Status FilterTrial::Build(const Place& place,
   Status s = it->status();
   if (!s.ok()) return s;
   feed();
-  for (size_t i = 0; s.ok() && i < builders.size(); i++) {
-    if (builders[i] == nullptr) continue;
-    BuiltFilter& filter = (*built)[i];
-    const CpuNanosTo sum(&filter.build_nanos);
-    const Slice block = builders[i]->Finish(&filter.block, &s);
-    filter.bytes = block.size();
-    builders[i].reset();
-    filter.build_memory = charged[i]->peak();
-    filter.reader.reset(chosen[i]->GetFilterBitsReader(block));
+  for (FilterInWork& filter : filters) {
+    if (filter.builder == nullptr) continue;
+    BuiltFilter& result = *filter.result;
+    const CpuNanosTo sum(&result.build_nanos);
+    const Slice block = filter.builder->Finish(&result.block, &s);
+    result.bytes = block.size();
+    filter.builder.reset();
+    result.build_memory = filter.cache->peak();
+    result.reader.reset(filter.policy->GetFilterBitsReader(block));
     FilterReport report;
-    if (finished[i] != nullptr) report = ReportOf(finished[i]->properties);
-    filter.filter = AskedFilter(filter.reader.get(),
-                                finished[i] != nullptr ? &report : nullptr);
+    const bool is_own = filter.finished != nullptr;
+    if (is_own) report = ReportOf(filter.finished->properties);
+    result.filter =
+        AskedFilter(result.reader.get(), is_own ? &report : nullptr);
+    if (!s.ok()) break;
   }
   return s;
 }
