@@ -24,7 +24,7 @@
 #include "rocksdb/utilities/object_registry.h"
 #include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals/self_check.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

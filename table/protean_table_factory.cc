@@ -12,10 +12,10 @@
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
 #include "table/protean_table_reader.h"
-#include "table/rocksdb_internals/table_builder.h"
 #include "table/rocksdb_internals/versions.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/thread_bounds.h"
+#include "table/table_builder.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -76,23 +76,10 @@ void HideNothingIfIteratorsWrite(const CfOptions& options, Logger* log) {
   if (!IteratorsWrite(options, 0)) return;
   static std::atomic<bool> warned{false};
   ThreadBounds::Ignore();
-  DeletionSkips::Forbid();
+  DeletionSkips::are_allowed = false;
   WarnOnce(&warned, log,
            "from now on, this process ignores the bounds of threads, because "
            "min_tombstones_for_range_conversion is set");
-}
-
-// SetOptions names an option of a policy that could not be changed in place.
-// Changing it in a copy of the table's options would change it for all who have
-// the policy. Says why it is refused.
-Status SetOptionOf(const FilterPolicy* policy, const ConfigOptions& config,
-                   const std::string& name, const std::string& value) {
-  ConfigOptions mutable_only = config;
-  mutable_only.mutable_options_only = true;
-  const Status s = const_cast<FilterPolicy*>(policy)->ConfigureOption(
-      mutable_only, name, value);
-  return s.IsNotFound() ? CheckOptionNames(*policy, config, {{name, value}})
-                        : s;
 }
 
 // RocksDB copies what is written of these options when text changes the factory
@@ -172,7 +159,16 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
         GetOptions<BlockBasedTableOptions>()->filter_policy.get();
     if (AsProteanFilterPolicy(policy) != nullptr && opt_info.IsCustomizable() &&
         opt_info.AsRawPointer<const FilterPolicy>(opt_ptr) == policy) {
-      return SetOptionOf(policy, config_options, opt_name, opt_value);
+      // SetOptions names an option of a policy that could not be changed in
+      // place. Changing it in a copy of the table's options would change it for
+      // all who have the policy. Says why it is refused.
+      ConfigOptions mutable_only = config_options;
+      mutable_only.mutable_options_only = true;
+      const Status s = const_cast<FilterPolicy*>(policy)->ConfigureOption(
+          mutable_only, opt_name, opt_value);
+      return s.IsNotFound() ? CheckOptionNames(*policy, config_options,
+                                               {{opt_name, opt_value}})
+                            : s;
     }
     return BlockBasedTableFactory::ParseOption(config_options, opt_info,
                                                opt_name, opt_value, opt_ptr);

@@ -107,29 +107,6 @@ bool LeavesCacheAlone(const Options& /*options*/, long) {
   return false;
 }
 
-// Which parts stay in memory as long as the file is open, and which are loaded
-// when it is opened.
-struct PartPinning {
-  bool pin = false;
-  bool prefetch = false;
-};
-
-// What RocksDB would do with an unpartitioned filter, or with parts where the
-// options ask for parts.
-PartPinning PinningOf(const BlockBasedTableOptions& table,
-                      const TableReaderOptions& options, uint64_t file_size,
-                      bool prefetch) {
-  const PinningTier tier = FilterPinning(table);
-  const bool maybe_flushed =
-      options.level == 0 && file_size <= options.max_file_size_for_l0_meta_pin;
-  PartPinning result;
-  if (LeavesCacheAlone(options, 0)) return result;
-  result.pin = tier == PinningTier::kAll ||
-               (tier == PinningTier::kFlushedAndSimilar && maybe_flushed);
-  result.prefetch = prefetch || options.level == 0 || result.pin;
-  return result;
-}
-
 const FilterHold& PinnedBlockOf(const BlockBasedTable::Rep& rep) {
   const FilterReader& reader =
       *static_cast_with_check<FullFilterBlockReader>(rep.filter.get());
@@ -231,10 +208,19 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
   state_ = FilterState::kCached;
   auto filter =
       std::make_unique<CachedFilter>(*table_, handle, directory_->directory);
-  const PartPinning pinning =
-      PinningOf(rep->table_options, arguments.table_reader_options,
-                arguments.file_size, arguments.prefetch);
-  if (pinning.prefetch) filter->Load(arguments.read_options, pinning.pin);
+  // What RocksDB would do with an unpartitioned filter, or with parts where the
+  // options ask for parts.
+  const TableReaderOptions& options = arguments.table_reader_options;
+  const PinningTier tier = FilterPinning(rep->table_options);
+  const bool maybe_flushed =
+      options.level == 0 &&
+      arguments.file_size <= options.max_file_size_for_l0_meta_pin;
+  const bool pin = tier == PinningTier::kAll ||
+                   (tier == PinningTier::kFlushedAndSimilar && maybe_flushed);
+  if (!LeavesCacheAlone(options, 0) &&
+      (arguments.prefetch || options.level == 0 || pin)) {
+    filter->Load(arguments.read_options, pin);
+  }
   cached_filter_ = filter.get();
   rep->filter = std::move(filter);
 }

@@ -201,6 +201,16 @@ class BlockBasedFile {
   CachedFilter* cached_filter_ = nullptr;  // owned by the table
 };
 
+// ---- Table builder ----
+
+// Makes the builder of a file as `factory` does. If the factory's policy is one
+// of Protean's, the file gets the policy of its level, that policy is told the
+// DB's Env, and the facts of the filter are written among the file's
+// user-collected properties (filter_properties.h).
+TableBuilder* NewTableBuilderWithProperties(
+    const BlockBasedTableFactory& factory, const TableBuilderOptions& options,
+    WritableFileWriter* file);
+
 // ---- Get progress ----
 
 // How far RocksDB is with the look-up of a key in one file after the other.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "table/rocksdb_internals/table_builder.h"
+//  What makes a file of ProteanTable: RocksDB's block-based table builder, with
+//  the facts of the file's filter among the file's properties.
 
 #include "db/dbformat.h"
 #include "filter_policy/deletion_stretches.h"

@@ -60,6 +60,17 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// Finds out whether the RocksDB in this process is the one that Protean was
+// compiled for, as far as that can be done without debug symbols: compares the
+// sizes of objects, has RocksDB parse options and compares where they end up.
+// Takes less than a millisecond. Returns an error that says what is different.
+//
+// A program that was linked with both need not check, but a shared library that
+// is bound when the program starts does (plugin/shared/binding.cc). The version
+// has been compared before: this check is for a library of the same version
+// that was changed, or compiled in another way.
+Status CheckInsides();
+
 // What DB's functions fill with an open DB: a unique_ptr since 11.0, and a
 // plain pointer before.
 class OpenedInto {
