@@ -110,12 +110,11 @@ class ExistenceIterator final : public FindsNothing {
   // Returns true if the file has no key, or deletions only, from `lo` to the
   // limit.
   bool HoldsNoValue(const Slice& lo) const {
-    if (check_->limit == nullptr) return false;
-    if (file_.IsKnownEmpty(lo, *check_->limit)) return true;
-    if (file_.deletions() == nullptr) return false;
-    const DeletionStretch* const stretch = file_.deletions()->EndingAbove(lo);
-    return stretch != nullptr && stretch->begin.compare(lo) <= 0 &&
-           stretch->end.compare(*check_->limit) >= 0;
+    std::string next;
+    return check_->limit != nullptr &&
+           (file_.IsKnownEmpty(lo, *check_->limit) ||
+            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
+                       /*from=*/lo, check_->limit, &next));
   }
 
   ExistenceCheck* const check_;

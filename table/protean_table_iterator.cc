@@ -394,7 +394,7 @@ bool ProteanTableIterator::SkipMissAtMarker() {
 
 bool ProteanTableIterator::MaySkipDeletions() const {
   return skips_allowed_ && CanWait() && !prepared_ && file_->IsOn() &&
-         DeletionSkips::AreAllowed();
+         DeletionSkips::are_allowed.load(std::memory_order_relaxed);
 }
 
 bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,

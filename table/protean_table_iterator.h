@@ -272,7 +272,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool MaySkipDeletions() const;
   void ForgetDeletions() {
     deletions_ = 0;
-    ask_after_ = DeletionSkips::AskAfter();
+    ask_after_ = DeletionSkips::ask_after;
   }
   // The iterator, which reads, has moved to the next key. Returns true if it is
   // at a deletion after others, and has skipped some.

@@ -187,22 +187,13 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 // last one ends, which no filter knows. Then nothing is skipped.
 
 // Whether, and when, iterators of this process skip deletions.
-class DeletionSkips {
- public:
-  // Thread safe.
-  static bool AreAllowed() { return allowed_.load(std::memory_order_relaxed); }
-  // From the next seek on, nothing is skipped any more.
-  static void Forbid() { allowed_.store(false, std::memory_order_relaxed); }
-
+struct DeletionSkips {
+  // Cleared for good, which counts from the next seek on. Thread safe.
+  static inline std::atomic<bool> are_allowed{true};
   // Deletions in a row after which a scan asks where it may go on. To ask, and
-  // to go on there, takes about as long as stepping over eight deletions.
-  static uint32_t AskAfter() { return ask_after_; }
-  // For tests, while nothing reads.
-  static void SetAskAfter(uint32_t deletions) { ask_after_ = deletions; }
-
- private:
-  static inline std::atomic<bool> allowed_{true};
-  static inline uint32_t ask_after_ = 8;
+  // to go on there, takes about as long as stepping over eight deletions. Only
+  // tests change it, while nothing reads.
+  static inline uint32_t ask_after = 8;
 };
 
 // Finds where a file may have its next value: stores a key, from `from` on,

@@ -40,9 +40,8 @@ class ThreadBounds {
 
   // Returns true if both are the same keys, or both nullptr.
   static bool AreEqual(const ThreadBounds* a, const ThreadBounds* b) {
-    return a == b ||
-           (a != nullptr && b != nullptr && Equal(a->lower(), b->lower()) &&
-            Equal(a->upper(), b->upper()));
+    return a == b || (a != nullptr && b != nullptr && a->lower_ == b->lower_ &&
+                      a->upper_ == b->upper_);
   }
 
   // The calling thread's bounds, or nullptr.
@@ -69,10 +68,6 @@ class ThreadBounds {
   }
   enum class Use { kNever, kYes, kIgnored };
   static inline std::atomic<Use> use_{Use::kNever};
-
-  static bool Equal(const Slice* a, const Slice* b) {
-    return (a == nullptr) == (b == nullptr) && (a == nullptr || *a == *b);
-  }
 
   std::optional<PinnableSlice> lower_;
   std::optional<PinnableSlice> upper_;
