@@ -67,11 +67,9 @@ InternalIterator* NewIteratorAtWork(FilteredFile* file,
 
 // ---- Existence check ----
 
-// Whether keys or ranges may exist, without reading them. RocksDB seeks or
-// gets as ever, over memtables, files, range deletions and snapshots; while an
-// ExistenceCheck is at work in this thread, the tables of Protean do not read
-// data blocks: they ask the files' filters, tell the check if something may be
-// there, and turn out empty. What RocksDB finds itself is in the memtables.
+// Whether keys or ranges may exist. RocksDB seeks or gets as ever, over
+// memtables, files, range deletions and snapshots. What it finds itself is in
+// the memtables.
 
 struct ExistenceCheck;
 
@@ -92,12 +90,10 @@ Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
 
 // ---- Range counter ----
 
-// Counting the keys of a range without reading them. An iterator over the
-// memtables and files of a DB seeks the range; while a RangeCounter is at work
-// in this thread, the iterators that the tables of Protean make for it do not
-// walk their files: they ask the files' filters how many keys lie in the range
-// (SuRF paper, sections 3.5 and 4), add that to the counter, and turn out
-// empty. What is left to step through is the memtables.
+// Counting the keys of a range. An iterator over the memtables and files of a
+// DB seeks the range; the iterators that the tables make for it do not walk
+// their files, but ask the filters how many keys lie in the range (SuRF paper,
+// sections 3.5 and 4). What is left to step through is the memtables.
 //
 // A filter counts all keys but those at the two ends of the range, which only
 // the file itself can tell: one seek for each. A run has one file at each end.

@@ -7,20 +7,11 @@
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "monitoring/statistics_impl.h"
-#include "rocksdb/env.h"
 #include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// Returns true if the filter could not hold the file's keys. The file's
-// properties tell before the filter is read.
-bool HoldsNoKeys(const BlockBasedFile& file) {
-  return PropertyText(file.properties()->user_collected_properties,
-                      kKindProperty) ==
-         FindFilterType(FilterKind::kAlwaysTrue)->name;
-}
 
 // The stretches of deletions that the file's properties tell of; nullptr if
 // there are none.
@@ -119,17 +110,21 @@ void FilteredFile::OpenFilter() {
     held_ = file_->GetHeldBlock();
     const Status& s = held_->status();
     if (held_->CanFilter()) {
-      if (!s.ok()) ReportDamagedPart(s);
+      if (!s.ok()) ReportDamage(kPart, s);
     } else {
       held_ = nullptr;
       if (!s.ok()) {
-        file_->CountFailedLoad();
         open_file_.SetUse(FilterUse::kDamaged);
-        if (open_file_.ReportDamage("its filter", s)) CountDamage(s);
+        ReportDamage("its filter", s);
       }
     }
   }
-  if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnfilterable);
+  // The filter may not have been able to hold the file's keys.
+  if (PropertyText(file_->properties()->user_collected_properties,
+                   kKindProperty) ==
+      FindFilterType(FilterKind::kAlwaysTrue)->name) {
+    open_file_.SetUse(FilterUse::kUnfilterable);
+  }
 }
 
 const FileRangeFilter* FilteredFile::GetRangeFilter(
@@ -148,21 +143,18 @@ void FilteredFile::ReportUnreadPart(const Status& why) const {
   if (!why.IsCorruption() && !why.IsIOError() && !why.IsMemoryLimit()) return;
   file_->CountFailedLoad();
   if (why.IsCorruption()) {
-    open_file_.ReportDamage("a part of its filter", why);
+    open_file_.ReportDamage(kPart, why);
   } else {
     open_file_.ReportFailedPart(why);
   }
 }
 
-void FilteredFile::ReportDamagedPart(const Status& why) const {
+void FilteredFile::ReportDamage(const char* what, const Status& why) const {
   file_->CountFailedLoad();
-  if (open_file_.ReportDamage("a part of its filter", why)) CountDamage(why);
-}
-
-// RocksDB counts only the damage that it finds itself.
-void FilteredFile::CountDamage(const Status& s) const {
-  if (!s.IsCorruption()) return;
-  RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
+  // RocksDB counts only the damage that it finds itself.
+  if (open_file_.ReportDamage(what, why) && why.IsCorruption()) {
+    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

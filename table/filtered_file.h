@@ -21,12 +21,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Filter switch ----
 
-// The switch of all filters of Protean, for the hour when nothing else helps.
-
 // Whether the files of a column family ask Protean's filters, and sample what
-// they are asked: the option range_filters. Thread safe.
-class FilterSwitch {
- public:
+// they are asked: for the hour when nothing else helps. Thread safe.
+struct FilterSwitch {
   // The environment variable that switches all filters of the process off,
   // whatever options say, if it is 0, false or off.
   static constexpr char kVariable[] = "PROTEAN_RANGE_FILTERS";
@@ -40,14 +37,12 @@ class FilterSwitch {
     return is_off;
   }
 
-  bool IsOn() const { return wanted() && may_be_on_; }
-  // The option, of which the environment variable takes no account.
-  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  void Set(bool wanted) { wanted_.store(wanted, std::memory_order_relaxed); }
+  bool IsOn() const {
+    return wanted.load(std::memory_order_relaxed) && may_be_on;
+  }
 
- private:
-  std::atomic<bool> wanted_{true};
-  const bool may_be_on_ = !IsOffInProcess();
+  std::atomic<bool> wanted{true};  // the option range_filters
+  const bool may_be_on = !IsOffInProcess();
 };
 
 // ---- Filtered file ----
@@ -217,13 +212,17 @@ class FilteredFile final : public CountedFile, private FilterOwner {
  private:
   // FilterOwner:
   void ReportUnreadPart(const Status& why) const override;
-  void ReportDamagedPart(const Status& why) const override;
+  void ReportDamagedPart(const Status& why) const override {
+    ReportDamage(kPart, why);
+  }
   double ShareReadInVain(AskedFor asked_for) const override {
     return open_file_.ShareReadInVain(asked_for);
   }
 
   void OpenFilter();
-  void CountDamage(const Status& s) const;
+  void ReportDamage(const char* what, const Status& why) const;
+
+  static constexpr char kPart[] = "a part of its filter";
 
   const std::unique_ptr<BlockBasedFile> file_;
   mutable OpenFile open_file_;

@@ -30,7 +30,7 @@ class PolicyNames {
   void Add(const FilterPolicy* policy) {
     // These policies can be made from their names.
     if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr ||
-        policy->IsInstanceOf(BuiltinFilterPolicy::kClassName())) {
+        IsOfRocksDB(*policy)) {
       return;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -87,8 +87,8 @@ void HideNothingIfIteratorsWrite(const CfOptions& options, Logger* log) {
 const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
   using Own = ProteanTableFactory::OwnOptions;
   using Switch = std::shared_ptr<FilterSwitch>;
-  const auto is_wanted = [](const void* addr) {
-    return (*static_cast<const Switch*>(addr))->wanted();
+  const auto is_wanted = [](const void* addr) -> bool {
+    return (*static_cast<const Switch*>(addr))->wanted;
   };
   static const auto* const info =
       new std::unordered_map<std::string, OptionTypeInfo>{
@@ -103,7 +103,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
                        "ProteanTable: " + name + "=" + text +
                        " is not allowed; allowed: true, false");
                  }
-                 (*static_cast<Switch*>(addr))->Set(text == "true");
+                 (*static_cast<Switch*>(addr))->wanted = text == "true";
                  return Status::OK();
                })
                .SetSerializeFunc(
@@ -144,7 +144,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
 ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options,
                                          bool range_filters)
     : BlockBasedTableFactory(options) {
-  own_.range_filters->Set(range_filters);
+  own_.range_filters->wanted = range_filters;
   RegisterOptions("ProteanTableOptions", &own_, &OwnTypeInfo());
   PolicyNames::Instance().Add(options.filter_policy.get());
 }

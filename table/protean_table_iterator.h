@@ -13,28 +13,15 @@
 //    the level has ended or goes on to the next file, whose SeekToFirst asks
 //    that file's filter in the same way.
 //  - A marker, if the filter says that no key of the file lies below some
-//    bound. The iterator *waits* there without I/O, until the search gets
-//    there. It is valid, and its key is the bound as a user key with a sequence
-//    number that no write has yet. To RocksDB's iterators a marker is the key
-//    of a write that is too new to be seen. They order it among the keys of the
-//    other files, and if no key of these ends the search before, they pass it
-//    with Next. Only then is this file read, or waits further on
-//    (table/seek/run_search.h).
-//
-//  Backwards, a seek under iterate_lower_bound looks for keys in [lower bound,
-//  target]. If there are none, but the file has keys below the bound, the
-//  iterator waits just below the bound, where the search ends. If it were
-//  invalid, LevelIterator would go on through all files before this one.
+//    bound. The iterator *waits* there without I/O. It is valid, and its key is
+//    the bound as a user key with a sequence number that no write has yet. To
+//    RocksDB's iterators that is the key of a write that is too new to be seen.
+//    They order it among the keys of the other files, and if no key of these
+//    ends the search before, they pass it with Next. Only then is this file
+//    read, or waits further on (table/seek/run_search.h).
 //
 //  A scan over deletions waits, too: once it has met a few in a row, and no
 //  file of the search may have a value before some key, it goes on at that key.
-//
-//  Bounds that ReadOptions do not have may come from the thread
-//  (plugin/search_bounds.h). RocksDB's iterators do not know them, so an
-//  iterator that is invalid has to end the search. Forward, kOutOfBound ends it
-//  in the level as above. Backwards, nothing does: LevelIterator goes on
-//  through some files before, none of which is read, and then stops at a key of
-//  one that is.
 
 #pragma once
 

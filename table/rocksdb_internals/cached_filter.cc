@@ -3,7 +3,6 @@
 #include "table/rocksdb_internals/cached_filter.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cache/cache_helpers.h"
 #include "file/file_prefetch_buffer.h"

@@ -46,20 +46,16 @@
 //  levels at the end of the deletion.
 //
 //  How the files find their search. RocksDB gives no name to a search, but it
-//  passes each file's iterator a reference to ReadOptions, and keeps the
-//  reference valid for as long as the iterator lives. All files of one user's
-//  iterator get the same object, and no two iterators share one: it is a copy
-//  in the ArenaWrappedDBIter (read_options_, or since 11.8
-//  child_read_options_), which passes it to NewInternalIterator, and
-//  LevelIterator keeps the reference to open one file after the other. So its
-//  address names the search, in a registry of this process. The contract test
-//  ReadOptionsNameASearch watches that this stays so. A file takes part only
-//  under a DBIter (ProteanTableIterator::SetPinnedItersMgr).
+//  passes each file's iterator a reference to ReadOptions that stays valid for
+//  as long as the iterator lives. All files of one user's iterator get the same
+//  object, and no two iterators share one: it is a copy in the
+//  ArenaWrappedDBIter (read_options_, or since 11.8 child_read_options_). So
+//  its address names the search, in a registry of this process. The contract
+//  test ReadOptionsNameASearch watches that this stays so. A file takes part
+//  only under a DBIter (ProteanTableIterator::SetPinnedItersMgr).
 //
 //  Work. There may be thousands of runs, and each is sought, moved and left. So
-//  nothing that is done for one run looks at all of them: each run knows its
-//  places in the lists below, and stops are a tree, which is brought up to date
-//  only when a file that waits is reached.
+//  nothing that is done for one run looks at all of them.
 
 #pragma once
 
@@ -69,7 +65,6 @@
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "filter_policy/range_filter.h"
 #include "rocksdb/options.h"
