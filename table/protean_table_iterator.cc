@@ -203,7 +203,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool still_waits = again && WaitsForSearch();
   BeginSeek(&user_key, /*backwards=*/false, still_waits);
   if (search_ != nullptr) {
-    search_->OnSeek(ExtractInternalKeyFooter(target));
+    search_->dead_ranges().OnSeek(ExtractInternalKeyFooter(target), round);
     // The thread's bounds may change before the next file of a level is sought.
     if (bounds_.stops_at_upper()) search_->dead_ranges().Stop();
     if (file_->has_dead_ranges() && WaitForDeadRange(user_key)) return;
@@ -517,7 +517,7 @@ bool ProteanTableIterator::SkipDeadRange(const Slice& from, bool may_ask) {
     if (!may_ask || !MaySkipDeletions()) return false;
     auto range = file_->FindDeadRange(from);
     if (range == nullptr ||
-        !search_->SkipDeadRange(std::move(range), from, &to)) {
+        !search_->dead_ranges().Skip(std::move(range), from, &to)) {
       return false;
     }
   }

@@ -275,7 +275,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // The iterator leaves the key that it is at.
   void PassEntry() {
     if (search_ != nullptr && search_->dead_ranges().WantsEntries()) {
-      search_->PassEntry(inner_->key(), file_->UserKey(inner_->key()), this);
+      search_->dead_ranges().Pass(inner_->key(), file_->UserKey(inner_->key()),
+                                  this);
     }
   }
   // The iterator is at `from`, or is to seek it. If that is in a dead range

@@ -8,7 +8,7 @@
 //  of all entries that its files have in [begin, end), the newest one of each
 //  key is a deletion. Files never change. So this stays true for every reader
 //  that sees these files, and is not older than the deletions: it may skip the
-//  range, with the values in it (table/seek/dead_range_search.h).
+//  range, with the values in it (table/seek/run_search.h).
 //
 //  A DeadRangeFinder finds such a range in a scan, and DeadRanges keeps those
 //  of an open DB, until one of their files is closed. Ranges of the same file

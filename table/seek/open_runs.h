@@ -154,7 +154,10 @@ class RunList {
 // need be.
 class OpenRuns {
  public:
-  // The runs of this round, which have been sought, come first.
+  size_t joined = 0;    // runs that are part of the search
+  size_t unsought = 0;  // of these, runs that have not been sought yet
+
+  // Those that have been sought lately: the ones of this round come first.
   size_t size() const { return runs_.size(); }
   size_t sought() const { return sought_; }
   OpenRun* operator[](size_t i) const { return runs_[i]; }
@@ -168,7 +171,9 @@ class OpenRuns {
     if (runs_.size() >= crowded_size_) RemoveIdle(round);
   }
   // A run is sought in this round. It must be removed before it is destroyed.
-  void Enter(OpenRun* run) {
+  void Enter(OpenRun* run, uint64_t round) {
+    if (run->round == 0) unsought--;
+    run->round = round;
     runs_.Add(run);
     if (run->index >= sought_) runs_.Swap(run->index, sought_++);
     moved_.Add(run);
@@ -183,14 +188,6 @@ class OpenRuns {
   // nearest key of another run, where the search ends at the latest; if no
   // other run is at a key, at the next marker of another run.
   SearchPosition NextStop(OpenRun* run, const Slice& marker);
-
-  // Stores a key below which no run has a value that is at or above `from`,
-  // where `run` is. False if that would be `from` itself.
-  bool FindNextValue(OpenRun* run, const Slice& from, std::string* next) const;
-  // Stores the nearest position of all runs. False if none is at a key.
-  // `*all` tells whether the others have no more keys; if not, one has ended at
-  // a bound, and may have keys from there on.
-  bool FindNearest(std::string* nearest, bool* all) const;
 
   // Rounds during which a run may be at a key while others are sought: the
   // search may go from one range deletion to the next of the levels below.

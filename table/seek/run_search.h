@@ -35,7 +35,7 @@
 //  ends, but RocksDB makes an iterator for each file and tells none of them of
 //  the others. A RunSearch is what they share: the rounds in which they are
 //  sought, where they are (open_runs.h), which of their seeks may turn out to
-//  have been in vain, what they skip together (dead_range_search.h), and the
+//  have been in vain, what they skip together (DeadRangeSearch), and the
 //  bounds that the thread has set (thread_bounds.h).
 //
 //  What a round is. The user seeks again and again with one iterator, and
@@ -66,14 +66,144 @@
 #include <string>
 #include <utility>
 
+#include "filter_policy/open_db/dead_ranges.h"
 #include "filter_policy/range_filter.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
-#include "table/seek/dead_range_search.h"
 #include "table/seek/open_runs.h"
 #include "table/seek/thread_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Dead range search ----
+
+// Finds the dead ranges (filter_policy/open_db/dead_ranges.h) that a forward
+// search goes through, and skips those that are known.
+//
+// Why it is right to skip one. A search sees the files of one version of the
+// tree. If all files of a range are among them, the newest entry that they
+// have of each key in the range is a deletion, and the search sees that
+// deletion unless its snapshot is older. Entries of other files and of
+// memtables are not part of the range: if another file may have a value in it,
+// the range is skipped up to there.
+//
+// All or none. A file with deletions may only skip them if each file whose
+// values they hide skips these, too. So a range is skipped where the search
+// has come to, and no sooner: then all runs have been sought, none of them
+// stands at a value in it, and none waits before it. From then on, no run of
+// these files goes there: wherever one lands in the range, it goes on after
+// it. RocksDB seeks some runs and not others where a range deletion ends. The
+// next seek of the user, which is one of all runs, begins anew.
+class DeadRangeSearch {
+ public:
+  // The runs of the search, and the key for which the round seeks.
+  DeadRangeSearch(const OpenRuns& runs, const KeyCopy& target)
+      : runs_(runs), target_(target) {}
+
+  // The search goes backwards, or cannot tell what it is for: from now on,
+  // nothing is found or skipped.
+  void Forbid() {
+    is_forbidden_ = true;
+    Stop();
+    skipped_.reset();
+  }
+  // Finds nothing more until the next seek of the user.
+  void Stop() { finding_ = Finding::kOff; }
+
+  // A run is sought in a round for an internal key with this footer.
+  void OnSeek(uint64_t footer, uint64_t round) {
+    level_goes_on_ = false;
+    if (round != round_) {
+      round_ = round;
+      BeginRound(footer);
+    } else if (footer != footer_ || sequence_ == 0) {
+      // Some runs go on at another key.
+      Stop();
+    }
+  }
+  // A run is sought for the first key of its file. `is_new` tells whether it is
+  // sought for the first time.
+  void OnSeekToFirst(bool is_new);
+  // A run leaves. If it has come to the end of its file, and another run waits
+  // to be sought, its level goes on with the next file.
+  void OnLeave(OpenRun* run);
+
+  // Returns true if the entries that runs leave are wanted.
+  bool WantsEntries() const { return finding_ >= Finding::kReady; }
+  // `run` leaves an entry.
+  void Pass(const Slice& internal_key, const Slice& user_key, OpenRun* run);
+  // The search has come to a deletion of this key, which it has not passed yet.
+  void OnDeletion(const Slice& user_key) {
+    if (finding_ == Finding::kPaused && !IsInSkipped(user_key)) {
+      Begin(user_key, /*inclusive=*/false);
+    }
+  }
+  // The search skips what it has at `from`: deletions that hide nothing, or if
+  // `dead`, what is in the range that is skipped.
+  void OnSkip(const Slice& from, bool dead);
+  bool HasBegun() const { return finding_ == Finding::kBegun; }
+  // The range that has begun ends where the search is: `run` keeps it.
+  // `at_end` tells that `run`, which leaves, is at the end of its file.
+  void FinishHere(OpenRun* run, bool at_end);
+
+  bool IsSkipping() const { return skipped_ != nullptr; }
+  // Returns true if runs of this file may not be at `key`, and stores where
+  // they go on.
+  bool MustSkip(uint64_t file, const Slice& key, std::string* to) const {
+    if (!IsInSkipped(key) || !skipped_->range->HasFile(file)) return false;
+    *to = skipped_->to;
+    return true;
+  }
+  // Returns true if the search sees all deletions of the range.
+  bool Sees(const DeadRange& range) const {
+    return !is_forbidden_ && sequence_ >= range.sequence;
+  }
+  // The search has come to `from`. Skips what it can of the range, and stores
+  // where its files go on. False if that is nothing.
+  bool Skip(std::shared_ptr<const DeadRange> range, const Slice& from,
+            std::string* to);
+
+ private:
+  enum class Finding : uint8_t {
+    kOff,     // some runs have gone another way
+    kPaused,  // a range may begin at a deletion
+    kReady,   // a range may begin at the target: no entry has been left yet
+    kBegun,
+  };
+  // What is skipped: [from, to) of the range.
+  struct Skipped {
+    std::shared_ptr<const DeadRange> range;
+    std::string from;
+    std::string to;
+    // Whether the round sees all versions of its target in the range's files.
+    bool sees_all = true;
+  };
+
+  void BeginRound(uint64_t footer);
+  void Begin(const Slice& target, bool inclusive);
+  // The search has passed all entries below `end`: `run` keeps the range, which
+  // has begun.
+  void Finish(const Slice& end, OpenRun* run);
+  bool IsInSkipped(const Slice& key) const {
+    return IsSkipping() && key.compare(skipped_->to) < 0 &&
+           key.compare(skipped_->from) >= 0;
+  }
+
+  const OpenRuns& runs_;
+  const KeyCopy& target_;
+  Finding finding_ = Finding::kOff;
+  bool is_forbidden_ = false;
+  bool level_goes_on_ = false;
+  uint64_t round_ = 0;  // the latest one that it knows of
+  // The footer of the keys for which the round seeks, and the sequence number
+  // of the search's snapshot, which it tells; 0 if it does not.
+  uint64_t footer_ = 0;
+  SequenceNumber sequence_ = 0;
+  std::unique_ptr<DeadRangeFinder> finder_;  // made when a range begins
+  std::unique_ptr<const Skipped> skipped_;
+};
+
+// ---- Run search ----
 
 // Not thread safe, as the user's iterator is not. Its files share it.
 class RunSearch {
@@ -91,21 +221,19 @@ class RunSearch {
 
   // A run becomes part of the search, in which it takes part when it is sought.
   void Join() {
-    joined_++;
-    unsought_++;
+    runs_.joined++;
+    runs_.unsought++;
   }
 
   // `run` is about to seek, for the key `target` or, if that is nullptr, for
   // the first or last key of its file, which `file` identifies.
   void BeginSeek(const void* file, const Slice* target, OpenRun* run) {
     if (IsNextRound(*run, file, target)) BeginRound(run);
-    if (run->round == 0) unsought_--;
     if (target != nullptr && first_file_ == nullptr) {
       first_file_ = file;
       first_target_.Assign(*target);
     }
-    run->round = round_;
-    runs_.Enter(run);
+    runs_.Enter(run, round_);
   }
   // `run` takes no part any more.
   void Leave(OpenRun* run);
@@ -158,31 +286,10 @@ class RunSearch {
   void OnSkip(const Slice& from, bool dead, OpenRun* run) {
     runs_.Follow(run);
     Pass(from);
-    dead_ranges_.OnSkip(from, dead, first_target_.slice());
+    dead_ranges_.OnSkip(from, dead);
   }
-
-  // Dead ranges.
 
   DeadRangeSearch& dead_ranges() { return dead_ranges_; }
-  // DeadRangeSearch::OnSeek, after BeginSeek.
-  void OnSeek(uint64_t footer) {
-    dead_ranges_.OnSeek(footer, /*begins=*/dead_ranges_round_ != round_);
-    dead_ranges_round_ = round_;
-  }
-  // `run` leaves this entry.
-  void PassEntry(const Slice& internal_key, const Slice& user_key,
-                 OpenRun* run) {
-    if (!dead_ranges_.Pass(internal_key, user_key, first_target_.slice(),
-                           run)) {
-      dead_ranges_.Finish(user_key, runs_, run);
-    }
-  }
-  // DeadRangeSearch::Skip. Idle runs, which are not listed, may have values.
-  bool SkipDeadRange(std::shared_ptr<const DeadRange> range, const Slice& from,
-                     std::string* to) {
-    return runs_.size() == joined_ &&
-           dead_ranges_.Skip(std::move(range), from, runs_, to);
-  }
 
  private:
   explicit RunSearch(const ReadOptions* read_options)
@@ -199,7 +306,9 @@ class RunSearch {
   }
   void BeginRound(OpenRun* run) {
     if (is_watching_) SampleWatched();
-    if (dead_ranges_.HasBegun()) FinishDeadRange(run, /*at_end=*/false);
+    if (dead_ranges_.HasBegun()) {
+      dead_ranges_.FinishHere(run, /*at_end=*/false);
+    }
     round_++;
     first_file_ = nullptr;
     runs_.BeginRound(round_);
@@ -209,13 +318,8 @@ class RunSearch {
 
   // Samples what was in vain in this round, and watches nothing any more.
   void SampleWatched();
-  // The range that is looked for ends where the search is. `at_end` tells that
-  // `run`, which leaves, is at the end of its file.
-  void FinishDeadRange(OpenRun* run, bool at_end);
 
   const ReadOptions* const read_options_;
-  size_t joined_ = 0;
-  size_t unsought_ = 0;  // of these
   uint64_t round_ = 0;
   // The first file that is sought by key in this round, and the key.
   const void* first_file_ = nullptr;
@@ -227,8 +331,7 @@ class RunSearch {
   RoundBounds bounds_;
   OpenRuns runs_;
   bool is_watching_ = false;  // some runs of this round
-  DeadRangeSearch dead_ranges_;
-  uint64_t dead_ranges_round_ = 0;  // the latest one that it knows of
+  DeadRangeSearch dead_ranges_{runs_, first_target_};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
