@@ -4,14 +4,12 @@
 //  asks the filter, has the table look the key up, and counts what the file has
 //  told (docs/internals/reads.md). If the table keeps the whole filter in
 //  memory, the reader asks it in the table's place, and counts the answer as
-//  the table would. Most files do not have the key, and the way to the filter
-//  through the table costs more than the answer: with it, a Get takes 3 % more
-//  instructions over one run, and 10 % more over four
-//  (scripts/count_instructions.sh
-//  --paths=point proteus:12).
+//  the table would: with the way to the filter through the table, a Get takes
+//  3 % more instructions over one run, and 10 % more over four
+//  (scripts/count_instructions.sh --paths=point proteus:12).
 //
-//  MultiGet leaves all but the counting to the table. Only iterators
-//  for users are wrapped (protean_table_iterator.h), also while keys are being
+//  MultiGet leaves all but the counting to the table. Only iterators for users
+//  are wrapped (protean_table_iterator.h), or replaced while keys are being
 //  counted, or an existence check asks the filters alone (count_and_exist.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
@@ -161,10 +159,22 @@ class ProteanTableReader : public TableReader {
   // How far the look-ups of a batch are before a file is asked.
   class BatchProgress {
    public:
-    explicit BatchProgress(const MultiGetContext::Range& range);
+    explicit BatchProgress(const MultiGetContext::Range& range) {
+      for (auto key = range.begin(); key != range.end(); ++key) {
+        gets_[keys_] = key->get_context;
+        progress_[keys_] = ProgressOf(*key->get_context);
+        keys_++;
+      }
+    }
     size_t keys() const { return keys_; }
     // The keys of which the file has told something since.
-    size_t CountFound() const;
+    size_t CountFound() const {
+      size_t found = 0;
+      for (size_t i = 0; i < keys_; i++) {
+        if (ProgressOf(*gets_[i]) != progress_[i]) found++;
+      }
+      return found;
+    }
 
    private:
     size_t keys_ = 0;
@@ -187,12 +197,20 @@ class ProteanTableReader : public TableReader {
     const Slice key = file_.UserKey(internal_key);
     file_.queue()->Record(key, key, /*hi_inclusive=*/true);
   }
-  void Sample(const MultiGetContext::Range& range);
+  void Sample(const MultiGetContext::Range& range) {
+    for (auto key = range.begin(); key != range.end(); ++key) {
+      if (key->s->ok() && key->get_context->State() == GetContext::kNotFound) {
+        Sample(key->ikey);
+      }
+    }
+  }
 
   // Returns true if a read has found out that the file does not have the key.
-  bool IsKnownMiss(const Slice& internal_key) const;
-  // The table has read the file and not found the key.
-  void NoteMiss(const Slice& internal_key) const;
+  bool IsKnownMiss(const Slice& internal_key) const {
+    if (!file_.IsKnownAbsent(file_.UserKey(internal_key))) return false;
+    file_.CountMissHit();
+    return true;
+  }
 
   FilteredFile file_;
   TableReader* const table_;
