@@ -113,18 +113,6 @@ bool ProteanTableIterator::Apply(const SeekDecision& decision, SeekKind kind) {
   return true;
 }
 
-void ProteanTableIterator::StopAtLowerBound() {
-  if (!bounds_.stops_at_lower() || !Valid() ||
-      !bounds_.IsBelowLower(file_->UserKey(key()))) {
-    return;
-  }
-  if (search_->bounds().MaySkip()) {
-    SetEmpty(IterBoundCheck::kUnknown);
-  } else {
-    bounds_.WaiveLower();
-  }
-}
-
 // ---- Samples ----
 
 inline void ProteanTableIterator::Sample(const Slice& target, bool backwards,
@@ -392,11 +380,6 @@ bool ProteanTableIterator::SkipMissAtMarker() {
 
 // ---- Deletions ----
 
-bool ProteanTableIterator::MaySkipDeletions() const {
-  return skips_allowed_ && CanWait() && !prepared_ && file_->IsOn() &&
-         DeletionSkips::are_allowed.load(std::memory_order_relaxed);
-}
-
 bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
                                          std::string* next) {
   const SearchPosition position = Position();
@@ -458,13 +441,6 @@ bool ProteanTableIterator::SkipDeletions(const Slice& from) {
 
 // ---- Dead ranges ----
 
-bool ProteanTableIterator::IsAtValue(const Slice& from, const Slice& to) const {
-  if (!IsReading() || !inner_->Valid()) return false;
-  const Slice key = file_->UserKey(inner_->key());
-  return key.compare(from) >= 0 && key.compare(to) < 0 &&
-         !IsDeletion(ExtractValueType(inner_->key()));
-}
-
 void ProteanTableIterator::LimitToFile(std::string* to) {
   if (inner_.is_alone()) return;
   const FileRangeFilter* const filter = Filter();
@@ -475,13 +451,6 @@ void ProteanTableIterator::LimitToFile(std::string* to) {
     *to = filter->largest().ToString();
   }
   if (!WaitsForSearch()) view_.reset();
-}
-
-bool ProteanTableIterator::HasNoMoreKeys() const {
-  return dead_range_file != 0 && IsReading() && !inner_->Valid() &&
-         inner_->status().ok() &&
-         inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
-         !file_->has_range_deletions();
 }
 
 bool ProteanTableIterator::HasLandedInDeadRange() {

@@ -193,9 +193,19 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void RecordNothingFrom(const Slice& target) override;
   bool FindNextValue(const Slice& from, const Slice* limit,
                      std::string* next) override;
-  bool IsAtValue(const Slice& from, const Slice& to) const override;
+  bool IsAtValue(const Slice& from, const Slice& to) const override {
+    if (!IsReading() || !inner_->Valid()) return false;
+    const Slice key = file_->UserKey(inner_->key());
+    return key.compare(from) >= 0 && key.compare(to) < 0 &&
+           !IsDeletion(ExtractValueType(inner_->key()));
+  }
   void LimitToFile(std::string* to) override;
-  bool HasNoMoreKeys() const override;
+  bool HasNoMoreKeys() const override {
+    return dead_range_file != 0 && IsReading() && !inner_->Valid() &&
+           inner_->status().ok() &&
+           inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
+           !file_->has_range_deletions();
+  }
   bool SeesAllVersions(uint64_t footer) const override {
     return file_->SeesAllVersions(footer);
   }
@@ -256,7 +266,10 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void LeaveMarker();
   bool MoveMarker();
 
-  bool MaySkipDeletions() const;
+  bool MaySkipDeletions() const {
+    return skips_allowed_ && CanWait() && !prepared_ && file_->IsOn() &&
+           DeletionSkips::are_allowed.load(std::memory_order_relaxed);
+  }
   void ForgetDeletions() {
     deletions_ = 0;
     ask_after_ = DeletionSkips::ask_after;
@@ -315,7 +328,17 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     SetEmpty(IterBoundCheck::kOutOfBound);
     return true;
   }
-  void StopAtLowerBound();
+  void StopAtLowerBound() {
+    if (!bounds_.stops_at_lower() || !Valid() ||
+        !bounds_.IsBelowLower(file_->UserKey(key()))) {
+      return;
+    }
+    if (search_->bounds().MaySkip()) {
+      SetEmpty(IterBoundCheck::kUnknown);
+    } else {
+      bounds_.WaiveLower();
+    }
+  }
 
   // Samples a seek that has ended, if it is the turn of one. The search watches
   // a seek that has found a key within its bounds, or waits before one: whether
