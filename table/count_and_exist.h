@@ -59,8 +59,7 @@ Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
 class FilteredFile;
 
 // The iterator over a file that tells the object at work in this thread what
-// the file's filter knows; nullptr if none is at work. In `arena`, unless that
-// is nullptr.
+// the file's filter knows; nullptr if none is at work. Made as by NewIn.
 InternalIterator* NewIteratorAtWork(FilteredFile* file,
                                     const ReadOptions& read_options,
                                     Arena* arena);

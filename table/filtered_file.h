@@ -108,10 +108,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // Counts a read that a known miss has spared.
   void CountMissHit() const { open_file_.db()->misses()->CountHit(); }
   // Returns true if a search for an internal key with this footer sees all
-  // versions of its user key in the file. Else the file may have the key
-  // without showing it, and a search tells nothing of it: the snapshot may be
-  // older than the key, or RocksDB's iterator seeks behind all versions of a
-  // key.
+  // versions of its user key in the file. Else it tells nothing of the key: the
+  // snapshot may be older, or RocksDB's iterator seeks behind all versions.
   bool SeesAllVersions(uint64_t footer) const {
     return footer >=
            PackSequenceAndType(file_->largest_seqno(), kValueTypeForSeek);
@@ -147,8 +145,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
 
-  // Returns true if another file of the column family may have deletions() that
-  // its iterators skip.
+  // Returns true if other files of the column family may have deletions() that
+  // iterators skip.
   bool MayBeInSkippingSearch() const { return is_bytewise_; }
   // Returns true if iterators over the file may wait at markers, as far as the
   // file tells: it has a range filter, and keys without timestamps.

@@ -15,7 +15,6 @@
 #include "table/rocksdb_internals/versions.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/thread_bounds.h"
-#include "table/table_builder.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

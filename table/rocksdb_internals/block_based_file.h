@@ -19,6 +19,7 @@
 #include "table/get_context.h"
 #include "table/rocksdb_internals/cached_filter.h"
 #include "table/rocksdb_internals/versions.h"
+#include "table/table_builder.h"
 #include "table/table_reader.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

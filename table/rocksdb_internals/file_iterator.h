@@ -137,10 +137,9 @@ class FileIterator {
 // compaction (read_triggered_compaction_threshold) chooses files.
 //
 // Since 11.2, an iterator over a level decides after each seek whether it is
-// one, by the next random number of the thread. It counts a read of the file,
-// and whether the iterator over the file is at a deletion or at an operand of
-// a merge. A marker tells neither, so an iterator does not wait in a sampled
-// seek: what it is at then is what RocksDB's own would be at.
+// one, by the next random number of the thread. It counts whether the iterator
+// over the file is at a deletion or at an operand of a merge. A marker tells
+// neither, so an iterator does not wait in a sampled seek.
 
 // Returns true if the seek that is under way will be a sample. The thread's
 // random numbers stay as they are.

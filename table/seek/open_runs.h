@@ -49,12 +49,11 @@ class OpenRun {
   // the iterator moves.
   virtual SearchPosition Position() const = 0;
 
-  // Samples that the file has no key in [lo, hi], or in [lo, hi) unless
-  // `hi_inclusive`.
+  // Sample that the file has no key in [lo, hi], or in [lo, hi) unless
+  // `hi_inclusive`; or from `target` to the end of the search, as far as the
+  // iterator's bounds tell where that is.
   virtual void RecordEmptyRange(const Slice& lo, const Slice& hi,
                                 bool hi_inclusive) = 0;
-  // Samples that the file has no key from `target` to the end of the search, as
-  // far as the iterator's bounds tell where that is.
   virtual void RecordNothingFrom(const Slice& target) = 0;
 
   // Finds where the file may have its next value (seek_decision.h).
@@ -86,10 +85,10 @@ class OpenRun {
   // in them.
   uint64_t dead_range_file = 0;
   uint64_t round = 0;  // the latest round in which it was sought; 0: none
-  // The run's places in the lists of the search.
-  uint32_t index = kNowhere;   // OpenRuns
-  uint32_t moved = kNowhere;   // OpenRuns: moved since the stops were noted
-  const Stop* stop = nullptr;  // OpenRuns
+  // The run's places in the lists of OpenRuns.
+  uint32_t index = kNowhere;
+  uint32_t moved = kNowhere;  // moved since the stops were noted
+  const Stop* stop = nullptr;
   std::unique_ptr<WatchedSeek> watch;
 
  protected:
@@ -157,7 +156,7 @@ class OpenRuns {
   size_t joined = 0;    // runs that are part of the search
   size_t unsought = 0;  // of these, runs that have not been sought yet
 
-  // Those that have been sought lately: the ones of this round come first.
+  // Runs that have been sought lately: those of this round come first.
   size_t size() const { return runs_.size(); }
   size_t sought() const { return sought_; }
   OpenRun* operator[](size_t i) const { return runs_[i]; }

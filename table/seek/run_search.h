@@ -20,16 +20,15 @@
 //  step, too: a scan opens a run when it gets there.
 //
 //  Why a run may answer from its filter alone. Filters are good at one
-//  question: is there a key in this range? A seek with a bound is such a
-//  question, and a seek without one seems to be none, because its range has no
-//  end. But it has one as soon as any run stands at a key: the search ends
-//  there at the latest. So when the search reaches a file that waits, this file
-//  asks the others where they are (NextStop). If another run is at a key, the
-//  filter is asked for the range from the bound to that key, and if it is
-//  empty, the file goes on to wait after the key. If no run is at a key yet,
-//  the nearest bound of another run serves as the end. Each answer of the
-//  filter thus spares a block, and a wrong "may match" costs one, so what is
-//  found never depends on any of this.
+//  question: is there a key in this range? The range of a seek without a bound
+//  has an end as soon as any run stands at a key: the search ends there at the
+//  latest. So when the search reaches a file that waits, this file asks the
+//  others where they are (NextStop). If another run is at a key, the filter is
+//  asked for the range from the bound to that key, and if it is empty, the file
+//  goes on to wait after the key. If no run is at a key yet, the nearest bound
+//  of another run serves as the end. Each answer of the filter thus spares a
+//  block, and a wrong "may match" costs one, so what is found never depends on
+//  any of this.
 //
 //  Who must know of whom. Only all files of one search together tell where it
 //  ends, but RocksDB makes an iterator for each file and tells none of them of
@@ -255,22 +254,17 @@ class RunSearch {
                        [](char c) { return c == '\0'; });
   }
 
-  // Seeks in vain are sampled.
-  //
-  // A file whose next key lies beyond the end of the search has been asked in
-  // vain: it has no key from the target to there, and its filter should have
-  // known. Whether that is so is found out when the next round begins, or when
-  // the first of the iterators is destroyed: then the seeks that are watched
-  // are looked at, and sampled.
+  // Watches the seek of `run`, in this round, for `target`, which has found a
+  // key or waits before one. If the search ends before that key, the file has
+  // been asked in vain: it has no key from the target to there, and its filter
+  // should have known. That is found out, and sampled, when the next round
+  // begins, or when the first of the iterators is destroyed. `inclusive` tells
+  // whether a backward seek may find `target` itself.
   //
   // A key that is found in a memtable is not seen. Then the search seems to
   // have gone on to the first key of the files; so it does, too, if a file
   // makes room for the next one of its level before all runs have been sought.
   // What is sampled is empty all the same.
-
-  // Watches the seek of `run`, in this round, for `target`, which has found a
-  // key or waits before one. `inclusive` tells whether a backward seek may find
-  // `target` itself.
   void Watch(const Slice& target, bool backwards, bool inclusive, OpenRun* run);
   // `run`, to whose marker the search has come, is at a key, at a marker
   // further on, or at none now.

@@ -26,10 +26,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Marker ----
 
-// A marker: the position of an iterator that waits without having read its
-// file (protean_table_iterator.h). A marker is an internal key whose sequence
-// number no write has yet, so DBIter takes it for a write newer than its
-// snapshot and skips it.
+// The position of an iterator that waits (protean_table_iterator.h).
 
 // Returns the sequence number of the markers of a file, above those of all
 // writes, and below the largest one, which RocksDB's iterators use. At the same
@@ -172,11 +169,9 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 
 // ---- Next value ----
 
-// Where a scan may skip deletions.
-//
-// The rule. A search (run_search.h) has come to `from`. If no file may have a
-// value in [from, to), then the search may go on at `to`, and leave out the
-// deletions before. docs/deletions.md says why, and where the rule is not used.
+// Where a scan may skip deletions: if a search (run_search.h) has come to
+// `from`, and no file may have a value in [from, to), it may go on at `to`.
+// docs/deletions.md says why, and where the rule is not used.
 //
 // What a file knows. Its stretches (filter_policy/deletion_stretches.h) say
 // exactly where it has deletions only. Elsewhere, its filter may say that it

@@ -3,10 +3,8 @@
 //  Counts the outcomes of the seeks of one iterator, which
 //  plugin/filter_statistics.h defines, in Protean's statistics and in RocksDB's
 //  tickers and perf context. The iterator learns from them whether waiting
-//  pays.
-//
-//  The iterator counts in plain numbers, which are handed over to the file's
-//  shared counts when they are many, and when the iterator is destroyed.
+//  pays. It counts in plain numbers, which are handed over to the file's shared
+//  counts when they are many, and when the iterator is destroyed.
 
 #pragma once
 

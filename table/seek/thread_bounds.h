@@ -127,11 +127,9 @@ class RoundBounds {
 
 // ---- Seek bounds ----
 
-// The bounds of an iterator's latest seek: those of its ReadOptions and, where
-// these have none, those of the thread.
-//
-// RocksDB's iterators enforce the bounds of ReadOptions. They do not know the
-// bounds of the thread, so the table iterator has to stop at these itself.
+// The bounds of an iterator's latest seek. RocksDB's iterators enforce those of
+// ReadOptions. They do not know the bounds of the thread, so the table iterator
+// has to stop at these itself.
 class SeekBounds {
  public:
   // Takes the bounds of `read_options` alone, as they are now: the keys behind
