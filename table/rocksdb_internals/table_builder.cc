@@ -98,10 +98,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
       facts_->deletions = std::make_unique<DeletionStretchesBuilder>();
     }
   }
-  // The stretches of deletions, or nullptr.
-  std::shared_ptr<const DeletionStretchesBuilder> deletions() const {
-    return {facts_, facts_->deletions.get()};
-  }
+  const SharedFacts& facts() const { return facts_; }
 
   const char* Name() const override { return policy_->Name(); }
   const char* CompatibilityName() const override {
@@ -142,21 +139,19 @@ class SizedTableBuilder : public BlockBasedTableBuilder {
  public:
   SizedTableBuilder(const BlockBasedTableOptions& table,
                     const TableBuilderOptions& options,
-                    WritableFileWriter* file,
-                    std::shared_ptr<const DeletionStretchesBuilder> deletions)
+                    WritableFileWriter* file, SharedFacts facts)
       : BlockBasedTableBuilder(table, options, file),
-        deletions_(std::move(deletions)) {}
+        facts_(std::move(facts)) {}
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
   uint64_t EstimatedTailSize() const override {
     return BlockBasedTableBuilder::EstimatedTailSize() + kMaxPropertyBytes +
-           (deletions_ == nullptr ? 0 : deletions_->MaxBytes());
+           (facts_->deletions == nullptr ? 0 : facts_->deletions->MaxBytes());
   }
 #endif
 
  private:
-  [[maybe_unused]] const std::shared_ptr<const DeletionStretchesBuilder>
-      deletions_;
+  [[maybe_unused]] const SharedFacts facts_;
   // Maximum size of the properties of a filter, and of its name.
   [[maybe_unused]] static constexpr uint64_t kMaxPropertyBytes = 1024;
 };
@@ -192,7 +187,7 @@ TableBuilder* NewTableBuilderWithProperties(
   TableBuilderOptions options_of_file = options;
   options_of_file.internal_tbl_prop_coll_factories = &borrowed;
   auto* const builder =
-      new SizedTableBuilder(table, options_of_file, file, filter->deletions());
+      new SizedTableBuilder(table, options_of_file, file, filter->facts());
   for (auto& collector : borrowed) (void)collector.release();
   return builder;
 }
