@@ -2,8 +2,6 @@
 
 #include "table/filtered_file.h"
 
-#include <algorithm>
-
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "monitoring/statistics_impl.h"
@@ -24,22 +22,6 @@ std::unique_ptr<const DeletionStretches> DeletionsOf(
   return stretches;
 }
 
-FileDescription Describe(const BlockBasedFile& file,
-                         uint64_t log_period_seconds) {
-  FileDescription description;
-  description.family = file.family();
-  description.properties = file.properties();
-  description.family_name = description.properties->column_family_name;
-  description.path = file.name();
-  description.level = std::max(file.level(), -1);
-  description.filter_loads = file.filter_loads();
-  description.env = file.env();
-  description.info_log = file.info_log();
-  description.memory_cap = file.memory_cap();
-  description.log_period_seconds = log_period_seconds;
-  return description;
-}
-
 uint64_t NewNumber() {
   static std::atomic<uint64_t> last{0};
   return ++last;
@@ -54,7 +36,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                            std::shared_ptr<const FilterSwitch> filter_switch,
                            size_t miss_cache_size)
     : file_(std::move(file)),
-      open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
+      open_file_(db_session_id, file_->Describe(log_period_seconds), use,
                  policy),
       is_bytewise_(file_->user_comparator() == BytewiseComparator()),
       number_(NewNumber()),

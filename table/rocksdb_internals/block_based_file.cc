@@ -2,8 +2,11 @@
 
 #include "table/rocksdb_internals/block_based_file.h"
 
+#include <algorithm>
+
 #include "db/merge_context.h"
 #include "filter_policy/building/file_filter_builder.h"
+#include "filter_policy/kept_memory.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "monitoring/perf_context_imp.h"
@@ -230,6 +233,21 @@ std::shared_ptr<const TableProperties> BlockBasedFile::properties() const {
       std::make_shared<TableProperties>());
   const auto& known = rep()->table_properties;
   return known == nullptr ? none : known;
+}
+
+FileDescription BlockBasedFile::Describe(uint64_t log_period_seconds) const {
+  FileDescription description;
+  description.family = family();
+  description.properties = properties();
+  description.family_name = description.properties->column_family_name;
+  description.path = name();
+  description.level = std::max(level(), -1);
+  description.filter_loads = loads_;
+  description.env = rep()->ioptions.env;
+  description.info_log = info_log();
+  description.memory_cap = CapOf(rep()->table_options);
+  description.log_period_seconds = log_period_seconds;
+  return description;
 }
 
 BlockBasedFile::FilterState BlockBasedFile::StateOfTable() const {

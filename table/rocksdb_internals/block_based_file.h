@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/kept_memory.h"
+#include "filter_policy/open_db/open_families.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -76,7 +76,6 @@ class BlockBasedFile {
 
   const std::string& name() const { return rep()->file->file_name(); }
   uint64_t file_size() const { return rep()->file_size; }
-  Env* env() const { return rep()->ioptions.env; }
   Logger* info_log() const { return rep()->ioptions.logger; }
   Statistics* statistics() const { return rep()->ioptions.stats; }
   const Comparator* user_comparator() const {
@@ -108,10 +107,6 @@ class BlockBasedFile {
            !AllowsIngestBehind(rep()->ioptions, 0) &&
            properties()->external_sst_file_global_seqno_offset == 0;
   }
-  // The cap on memory, as CapOf (filter_policy/kept_memory.h) returns it.
-  std::shared_ptr<Cache> memory_cap() const {
-    return CapOf(rep()->table_options);
-  }
   // The file's properties. If they cannot be read, or the file is older than
   // table properties, they are those of an empty file.
   std::shared_ptr<const TableProperties> properties() const;
@@ -124,6 +119,8 @@ class BlockBasedFile {
   // the DB (FamilyOf), even if another one, or none, wrote the file. The
   // address may be used again once the column family is gone.
   const void* family() const { return &rep()->ioptions; }
+  // What the file's DB is told of it.
+  FileDescription Describe(uint64_t log_period_seconds) const;
 
   enum class FilterState {
     kNone,         // no filter that filter_policy() knows
@@ -138,11 +135,6 @@ class BlockBasedFile {
   // Where in the file the filter block begins. REQUIRES: filter_state() is
   // neither kNone nor kPartitioned
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
-  // The filter blocks, or parts, that have been read for the file, if they are
-  // Protean's.
-  std::shared_ptr<const SharedFilterLoads> filter_loads() const {
-    return loads_;
-  }
   // Counts a filter block, or part, of Protean's that could not be read, or is
   // damaged.
   void CountFailedLoad() const {
@@ -194,7 +186,7 @@ class BlockBasedFile {
   std::unique_ptr<SstFileReader> apart_;  // of a file that is opened apart
   std::shared_ptr<const FilterPolicy> policy_;
   std::shared_ptr<OwnedDirectory> directory_;  // of a cached filter
-  std::shared_ptr<SharedFilterLoads> loads_;
+  std::shared_ptr<SharedFilterLoads> loads_;   // if the filter is Protean's
   std::unique_ptr<BlockBasedTable> table_;
   SequenceNumber largest_seqno_ = kMaxSequenceNumber;
   FilterState state_ = FilterState::kNone;
