@@ -72,11 +72,11 @@ InternalIterator* NewIteratorAtWork(FilteredFile* file,
 
 struct ExistenceCheck;
 
-// Stores for each range, [start, limit), whether a live key may be in it.
+// Store for each range, [start, limit), or for each key, whether it may be
+// live.
 Status CheckRangesExist(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family, size_t num_ranges,
                         const RangePtr* ranges, bool* may_exist);
-// Stores for each key whether it may be live.
 Status CheckKeysExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family, size_t num_keys,
                       const Slice* keys, bool* may_exist);

@@ -103,8 +103,8 @@ class FilterTrial {
   UserCollectedProperties old_properties() const {
     return file_.properties()->user_collected_properties;
   }
-  // Returns true if the old filter is intact, and of the form that filters get
-  // now: whole or in parts, and with the same prefixes.
+  // Returns true if the old filter is intact, whole or in parts as filters are
+  // now, and with the same prefixes.
   bool OldFilterHasFormOf(const Options& options) const;
   // Returns true if the file has a filter of RocksDB's own, of the form and
   // roughly the size that a policy of RocksDB's would give it. nullptr stands
@@ -113,11 +113,10 @@ class FilterTrial {
                              const Place& place) const;
 
   // Reads the file, verifying its checksums, and stores the filter that each of
-  // the policies would give it. No policy is nullptr. `on_entry` gets the key
-  // of each entry, without timestamp, as it is read; the entries of a key
-  // follow each other. Incomplete if `on_entry` returns false, which ends the
-  // reading; Corruption if the file is damaged, NotSupported if a policy builds
-  // no filter.
+  // the policies, which are not nullptr, would give it. `on_entry` gets the key
+  // of each entry in order, without timestamp. Incomplete if it returns false,
+  // which ends the reading; Corruption if the file is damaged, NotSupported if
+  // a policy builds no filter.
   Status Build(const Place& place,
                const std::vector<const FilterPolicy*>& policies,
                const std::function<bool(const Slice& key)>& on_entry,

@@ -67,13 +67,10 @@ using FilterView = std::unique_ptr<FilterInCache>;
 class FilteredFile final : public CountedFile, private FilterOwner {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
-  // Protean, and its user keys are in bytewise order when their
-  // timestamps are taken away. `policy` is the policy that takes samples of
-  // what the file is asked, or nullptr. `db_session_id` names the open DB that
-  // the file belongs to; empty if there is none. `log_period_seconds` is how
-  // often the DB's log tells of the filters (open_families.h).
-  // `miss_cache_size` is the size of the DB's cache of misses, if the file is
-  // the first to need it; 0 if nothing is remembered.
+  // Protean, and its user keys are in bytewise order without their timestamps.
+  // `policy`, `db_session_id` and `log_period_seconds` are those of OpenFile,
+  // and of its FileDescription. `miss_cache_size` is the size of the DB's cache
+  // of misses, if the file is the first to need it; 0 if nothing is remembered.
   FilteredFile(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
                const ProteanFilterPolicy* policy,
                const std::string& db_session_id, uint64_t log_period_seconds,
@@ -157,17 +154,16 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const DeletionStretches* deletions() const { return deletions_.get(); }
   bool has_range_deletions() const { return has_range_deletions_; }
 
-  // Gets the file's filter, which the table keeps in memory, or of which
-  // `*view` loads and keeps parts for the caller. `read_options` must outlive
-  // it. Returns nullptr if the filter cannot be used, or is switched off; then
-  // the file may hold any key.
+  // The file's filter, which the table keeps in memory, or of which `*view`
+  // loads and keeps parts for the caller. `read_options` must outlive it.
+  // Nullptr if the filter cannot be used, or is switched off.
   const FileRangeFilter* GetRangeFilter(AskedFor asked_for,
                                         const ReadOptions& read_options,
                                         TableReaderCaller caller,
                                         FilterView* view) const;
-  // The file's filter if whole keys can be asked of it without RocksDB: keys
-  // have no timestamps, the table itself keeps the filter in memory, and has no
-  // use for the answer. Else nullptr. The result never changes.
+  // The file's filter, which never changes, if whole keys without timestamps
+  // can be asked of it without RocksDB: the table itself keeps the filter in
+  // memory, and has no use for the answer. Else nullptr.
   const FilterBlock* GetFilterOfKeys() const {
     return has_range_filter_ && timestamp_size_ == 0 &&
                    file_->whole_key_filtering() && !file_->GetUsesAnswer()

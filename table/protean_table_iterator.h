@@ -218,10 +218,9 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   }
 
   // Returns true if the iterator may wait. Markers are for DBIter, which
-  // compares sequence numbers with that of its snapshot. Of the iterators that
-  // are made for users, only those under a DBIter join a search: RocksDB gives
-  // them a manager of pinned iterators. A seek of which RocksDB takes a sample
-  // reads.
+  // compares sequence numbers with that of its snapshot. Only iterators under a
+  // DBIter join a search: RocksDB gives them a manager of pinned iterators. A
+  // seek of which RocksDB takes a sample reads.
   bool CanWait() const {
     return markers_allowed_ && search_ != nullptr && !IsSampledSeek();
   }
@@ -248,9 +247,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
                                         bool still_waits = false);
 
   // The file's filter, or nullptr, until the iterator reads or turns invalid.
-  // Of a filter in the block cache, the one or two parts that have been asked
-  // stay in memory while the iterator waits, as a data block would: the search
-  // may come back to them.
+  // Of a filter in the block cache, the parts that have been asked stay in
+  // memory while the iterator waits: the search may come back to them.
   const FileRangeFilter* Filter();
 
   // Turns invalid or waits, at marker_.new_user_key(), as has been decided.
@@ -293,8 +291,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     }
   }
   // The iterator is at `from`, or is to seek it. If that is in a dead range
-  // that the search skips, or may skip if `may_ask`, it goes on to wait after
-  // it.
+  // that the search skips, or may skip if `may_ask`, it waits after the range.
   bool SkipDeadRange(const Slice& from, bool may_ask);
   // The iterator, which reads, has landed somewhere. Returns true if that is in
   // the dead range that the search skips: it waits after it.

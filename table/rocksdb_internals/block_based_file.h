@@ -47,9 +47,8 @@ class BlockBasedFile {
     bool prefetch;
   };
   // Opens a file as the factory does. If the factory's policy is one of
-  // Protean's and one of RocksDB's own policies has made the filter, or the
-  // other way round, a policy that knows the filter reads it instead, so that
-  // the filter stays in use until the file is rewritten.
+  // Protean's and the filter is RocksDB's, or the other way round, a policy
+  // that knows the filter reads it, until the file is rewritten.
   static Status Open(const Arguments& arguments,
                      std::unique_ptr<RandomAccessFileReader>&& file,
                      std::unique_ptr<BlockBasedFile>* opened);
@@ -154,9 +153,8 @@ class BlockBasedFile {
   // Protean's filter in parts. REQUIRES: filter_state() == kCached, and
   // filter_policy() is one of Protean's
   CachedFilter* cached_filter() const { return cached_filter_; }
-  // Count as BlockBasedTable::Get does, in the statistics and in the perf
-  // context of the file's level: the answer of the full filter for a key, and a
-  // key that was found after the filter has let it through.
+  // Count as BlockBasedTable::Get does: the answer of the full filter for a
+  // key, and a key that was found after the filter has let it through.
   void CountAnswer(bool may_match) const;
   void CountTruePositive() const;
   // Returns true if BlockBasedTable::Get needs to ask the filter itself: if it

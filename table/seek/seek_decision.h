@@ -45,11 +45,10 @@ inline SequenceNumber MarkerSequence(int level, uint64_t keys) {
 
 class Marker {
  public:
+  // No key of the file is below the marker, or it is kEnd.
   enum class Purpose : uint8_t {
-    kNextKey,  // no key of the file is below the marker; the filter can rule
-               // out no more
-    kProbe,    // no key of the file is below the marker; the filter may rule
-               // out ranges that start at it
+    kNextKey,  // the filter can rule out no more
+    kProbe,    // the filter may rule out ranges that start at the marker
     kEnd,      // the file has nothing for the seek; DBIter ends at the marker
   };
 
@@ -194,9 +193,8 @@ struct DeletionSkips {
 // Finds where a file may have its next value: stores a key, from `from` on,
 // below which the file has no value that is at or above `from`. Returns false,
 // and may store anything, if that key would not be below `limit`, unless that
-// is nullptr. `filter` and `stretches` are the file's, or nullptr if it has
-// none; the filter is asked once, so it is nullptr if there is nothing to ask.
-// `position` is the key or the marker at which the file's iterator is.
+// is nullptr. `filter`, which is asked once, and `stretches` are the file's, or
+// nullptr. `position` is the key or marker at which the file's iterator is.
 bool NextValue(const FileRangeFilter* filter,
                const DeletionStretches* stretches, const Slice& position,
                const Slice& from, const Slice* limit, std::string* next);

@@ -89,9 +89,9 @@ class RoundBounds {
   // A file is about to be sought, for the key `target` or, if that is nullptr,
   // for its first or last key. Returns the thread's bounds if the search is
   // under them, or nullptr. A seek to a key outside of the bounds is not, nor
-  // are the seeks that follow in its round. A file that is sought without a
-  // target may be one that an iterator reaches by Next or Prev: then the bounds
-  // must be the same as when the search began.
+  // are the seeks that follow in its round. An iterator may reach a file that
+  // is sought without a target by Next or Prev: then the bounds must be the
+  // same as when the search began.
   std::shared_ptr<const ThreadBounds> Take(const Slice* target,
                                            bool backwards) {
     const std::shared_ptr<const ThreadBounds>& current =
