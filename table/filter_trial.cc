@@ -75,16 +75,6 @@ struct FilterInWork {
   std::unique_ptr<FilterBitsBuilder> builder;
 };
 
-// Adds a key as RocksDB does when it writes a file.
-void AddKey(const Slice& key, const SliceTransform* prefix_extractor,
-            FilterBitsBuilder* builder) {
-  if (prefix_extractor != nullptr && prefix_extractor->InDomain(key)) {
-    builder->AddKeyAndAlt(key, prefix_extractor->Transform(key));
-  } else {
-    builder->AddKey(key);
-  }
-}
-
 // What a policy is told about the filter of a file that a compaction writes.
 // There is no log: these filters are not written.
 FilterBuildingContext ContextOf(const FilterTrial::Place& place,
@@ -97,20 +87,6 @@ FilterBuildingContext ContextOf(const FilterTrial::Place& place,
   context.reason = TableFileCreationReason::kCompaction;
   return context;
 }
-
-// Adds the CPU time of this thread between its construction and its destruction
-// to a sum.
-class CpuNanosTo {
- public:
-  explicit CpuNanosTo(uint64_t* sum) : sum_(sum) {}
-  ~CpuNanosTo() { *sum_ += Clock().CPUNanos() - begin_; }
-
- private:
-  static SystemClock& Clock() { return *SystemClock::Default(); }
-
-  uint64_t* const sum_;
-  const uint64_t begin_ = Clock().CPUNanos();
-};
 
 }  // namespace
 
@@ -249,19 +225,26 @@ Status FilterTrial::Build(const Place& place,
                              : own->NewBuilder(context, Env::Default(),
                                                place.price, filter.finished));
   }
-  // Each builder gets many keys at a time, so that its time can be told from
-  // the others'.
+  // Each builder gets many keys at a time, so that its CPU time can be told
+  // from the others'. RocksDB adds keys so when it writes a file.
+  SystemClock& clock = *SystemClock::Default();
+  const SliceTransform* const extractor = place.options.prefix_extractor.get();
   constexpr size_t kMaxKeys = 1000;
   constexpr size_t kMaxBytes = 64 << 10;
   KeyList batch;
   const auto feed = [&] {
     for (const FilterInWork& filter : filters) {
       if (filter.builder == nullptr) continue;
-      const CpuNanosTo sum(&filter.result->build_nanos);
+      const uint64_t begin = clock.CPUNanos();
       for (size_t k = 0; k < batch.size(); k++) {
-        AddKey(batch[k], place.options.prefix_extractor.get(),
-               filter.builder.get());
+        const Slice key = batch[k];
+        if (extractor != nullptr && extractor->InDomain(key)) {
+          filter.builder->AddKeyAndAlt(key, extractor->Transform(key));
+        } else {
+          filter.builder->AddKey(key);
+        }
       }
+      filter.result->build_nanos += clock.CPUNanos() - begin;
     }
     batch.Clear();
   };
@@ -285,11 +268,12 @@ Status FilterTrial::Build(const Place& place,
   for (FilterInWork& filter : filters) {
     if (filter.builder == nullptr) continue;
     BuiltFilter& result = *filter.result;
-    const CpuNanosTo sum(&result.build_nanos);
+    const uint64_t begin = clock.CPUNanos();
     const Slice block = filter.builder->Finish(&result.block, &s);
     result.bytes = block.size();
     filter.builder.reset();
     result.build_memory = filter.cache->peak();
+    result.build_nanos += clock.CPUNanos() - begin;
     result.reader.reset(filter.policy->GetFilterBitsReader(block));
     FilterReport report;
     const bool is_own = filter.finished != nullptr;

@@ -134,11 +134,9 @@ Status Check() {
   if (rocksdb_property_value_cf == nullptr) {
     return Status::NotSupported("there is no C API of RocksDB in this program");
   }
-  return HandlesHoldPointers() && OptionsAreInHandles()
-             ? Status::OK()
-             : Status::NotSupported(
-                   "the handles of RocksDB's C API are not those of its "
-                   "version");
+  if (HandlesHoldPointers() && OptionsAreInHandles()) return Status::OK();
+  return Status::NotSupported(
+      "the handles of RocksDB's C API are not those of its version");
 }
 
 }  // namespace
