@@ -13,6 +13,7 @@
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/handles.h"
 #include "table/seek/seek_decision.h"
+#include "util/defer.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -150,7 +151,7 @@ Status CheckRangesExist(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family, size_t num_ranges,
                         const RangePtr* ranges, bool* may_exist) {
   ExistenceCheck check;
-  const AtWork<ExistenceCheck> at_work(&check);
+  const SaveAndRestore<ExistenceCheck*> scope(&at_work<ExistenceCheck>, &check);
   ReadOptions options = WithoutBounds(read_options);
   const Comparator& order = *column_family->GetComparator();
   Slice bound;                             // of the iterator with a limit
@@ -185,7 +186,7 @@ Status CheckKeysExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family, size_t num_keys,
                       const Slice* keys, bool* may_exist) {
   ExistenceCheck check;
-  const AtWork<ExistenceCheck> at_work(&check);
+  const SaveAndRestore<ExistenceCheck*> scope(&at_work<ExistenceCheck>, &check);
   for (size_t i = 0; i < num_keys; i++) {
     PinnableSlice value;
     const Status s = db->Get(read_options, column_family, keys[i], &value);
@@ -533,7 +534,7 @@ Status CountKeysInRange(DB* db, const ReadOptions& read_options,
   Arena arena;
   ScopedArenaPtr<InternalIterator> it;
   {
-    const AtWork<RangeCounter> at_work(&counter);
+    const SaveAndRestore<RangeCounter*> scope(&at_work<RangeCounter>, &counter);
     it.reset(version.NewIterator(options, &arena));
     counter.Count(it.get());
   }
@@ -547,10 +548,10 @@ Status CountKeysInRange(DB* db, const ReadOptions& read_options,
 InternalIterator* NewIteratorAtWork(FilteredFile* file,
                                     const ReadOptions& read_options,
                                     Arena* arena) {
-  if (auto* const counter = AtWork<RangeCounter>::Current()) {
+  if (auto* const counter = at_work<RangeCounter>) {
     return NewIn<CountingIterator>(arena, counter, file);
   }
-  if (auto* const check = AtWork<ExistenceCheck>::Current()) {
+  if (auto* const check = at_work<ExistenceCheck>) {
     return NewIn<ExistenceIterator>(arena, check, *file, read_options);
   }
   return nullptr;

@@ -27,23 +27,10 @@ inline bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
                                        *range.limit, /*b_has_ts=*/false) >= 0;
 }
 
-// Makes an object the one of its class at work in this thread, for a scope.
+// The object of a class that is at work in this thread, or nullptr. It is set
+// for a scope, by SaveAndRestore.
 template <typename T>
-class AtWork {
- public:
-  explicit AtWork(T* object) : before_(current_) { current_ = object; }
-  ~AtWork() { current_ = before_; }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-
-  // The object at work in this thread, or nullptr.
-  static T* Current() { return current_; }
-
- private:
-  inline static thread_local T* current_ = nullptr;
-
-  T* const before_;
-};
+inline thread_local T* at_work = nullptr;
 
 // Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
 // destroys it, or on the heap if that is nullptr.

@@ -22,7 +22,7 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
                                const SliceTransform* prefix_extractor,
                                bool skip_filters) {
   skip_filters = Skips(skip_filters);
-  if (AtWork<ExistenceCheck>::Current() != nullptr) {
+  if (at_work<ExistenceCheck> != nullptr) {
     return GetExistence(file_, read_options, key, get_context, prefix_extractor,
                         skip_filters);
   }
