@@ -15,7 +15,6 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/seek/seek_statistics.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -64,7 +63,7 @@ struct FilterInCache {
 using FilterView = std::unique_ptr<FilterInCache>;
 
 // Thread safe.
-class FilteredFile final : public CountedFile, private FilterOwner {
+class FilteredFile final : private FilterOwner {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
   // Protean, and its user keys are in bytewise order without their timestamps.
@@ -195,13 +194,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // Where reads of files of this level are counted.
   GetTally* gets() const { return gets_; }
 
-  // CountedFile:
-  void Add(const SeekTally& seeks, uint32_t events) override {
-    open_file_.Add(seeks, events);
-  }
-  SeekBackoff NewBackoff() override { return open_file_.NewBackoff(); }
-  Statistics* statistics() const override { return file_->statistics(); }
-  bool IsLastLevel() const override { return file_->IsLastLevel(); }
+  // The file's entry with its DB.
+  OpenFile* open_file() { return &open_file_; }
 
  private:
   // FilterOwner:

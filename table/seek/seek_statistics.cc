@@ -15,7 +15,7 @@ void SeekOutcomes::HandOver() {
 
 void SeekOutcomes::Tick(Tickers last_level, Tickers other_level) const {
   if (statistics_ == nullptr) return;
-  RecordTick(statistics_, file_->IsLastLevel() ? last_level : other_level);
+  RecordTick(statistics_, is_last_level_ ? last_level : other_level);
 }
 
 void SeekOutcomes::RecordFiltered() {

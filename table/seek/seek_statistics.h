@@ -10,36 +10,23 @@
 
 #include <cstdint>
 
-#include "filter_policy/open_db/level_sums.h"
-#include "filter_policy/open_db/seek_backoff.h"
+#include "filter_policy/open_db/open_families.h"
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/file_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What SeekOutcomes needs of the file whose seeks it counts.
-class CountedFile {
- public:
-  // Adds an iterator's counts of seeks, `events` in all.
-  virtual void Add(const SeekTally& seeks, uint32_t events) = 0;
-  // A new iterator's knowledge of whether waiting at markers pays.
-  virtual SeekBackoff NewBackoff() = 0;
-  // RocksDB's statistics, or nullptr, and whether these count the file among
-  // those of the last level.
-  virtual Statistics* statistics() const = 0;
-  virtual bool IsLastLevel() const = 0;
-
- protected:
-  ~CountedFile() = default;
-};
-
 class SeekOutcomes {
  public:
-  // `inner` is RocksDB's iterator over the file. Both outlive the object.
-  SeekOutcomes(CountedFile* file, FileIterator* inner)
+  // `inner` is RocksDB's iterator over the file. Both outlive the object, as do
+  // RocksDB's statistics, or nullptr. `is_last_level` tells whether these count
+  // the file among those of the last level.
+  SeekOutcomes(OpenFile* file, FileIterator* inner, Statistics* statistics,
+               bool is_last_level)
       : file_(file),
         inner_(inner),
-        statistics_(file->statistics()),
+        statistics_(statistics),
+        is_last_level_(is_last_level),
         backoff_(file->NewBackoff()) {}
   ~SeekOutcomes() {
     if (until_hand_over_ < kMaxTallied) HandOver();
@@ -124,9 +111,10 @@ class SeekOutcomes {
   void CountOutcome(SeekKind kind, bool valid);
   void CountPendingOutcome();
 
-  CountedFile* const file_;
+  OpenFile* const file_;
   FileIterator* const inner_;
   Statistics* const statistics_;
+  const bool is_last_level_;
   PendingOutcome pending_outcome_ = PendingOutcome::kNothing;
   uint16_t until_hand_over_ = kMaxTallied;
   SeekTally tally_;
