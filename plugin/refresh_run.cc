@@ -11,7 +11,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
-#include "table/rewrite_file.h"
+#include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/rocksdb_internals/handles.h"
 

@@ -3,6 +3,7 @@
 //  Which filter an SST file would get if it were compacted now. The file's
 //  filter and keys are read apart from the DB, and filter policies build other
 //  filters from the keys in memory. The old and the new filters can be queried.
+//  RewriteFile compacts a file, so that it gets that filter.
 
 #pragma once
 
@@ -13,6 +14,7 @@
 
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table_properties.h"
 #include "table/rocksdb_internals/block_based_file.h"
@@ -130,5 +132,19 @@ class FilterTrial {
   const BlockBasedFile& file_ = *owned_;
   const AskedFilter old_filter_ = AskedFilter::Of(file_);
 };
+
+// ---- Rewriting ----
+
+// Compacts the file of that name, such as "000123.sst", into the level where it
+// is at that moment, also if a compaction moves it there meanwhile: this does
+// what every compaction does, and nothing else. If the last key
+// of the file has an older version in the next file, RocksDB compacts that
+// file, too. `db` may be wrapped in StackableDBs.
+//
+// NotFound if the column family has no such file (any more), Aborted if another
+// compaction is using it, and otherwise what DB::CompactFiles returns. Thread
+// safe.
+Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
+                   const std::string& name);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

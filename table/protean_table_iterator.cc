@@ -33,7 +33,7 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
   // iterator sees all sequence numbers; max_skippable_internal_keys would count
   // markers.
   const ReadOptions& read_options = iterator.read_options();
-  return iterator.caller() == TableReaderCaller::kUserIterator &&
+  return iterator.arguments().caller == TableReaderCaller::kUserIterator &&
          !iterator.SeeksPrefixes() && !read_options.tailing &&
          read_options.max_skippable_internal_keys == 0 && file.allows_markers();
 }
@@ -66,12 +66,12 @@ ProteanTableIterator::~ProteanTableIterator() {
 }
 
 inline const FileRangeFilter* ProteanTableIterator::Filter() {
-  if (prepared_ || inner_.skip_filters()) return nullptr;
+  if (prepared_ || inner_.arguments().skip_filters) return nullptr;
   if (view_ != nullptr) return &view_->filter;
   const bool open = bounds_.upper() == nullptr && bounds_.lower() == nullptr;
   return file_->GetRangeFilter(
       open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek, read_options(),
-      inner_.caller(), &view_);
+      inner_.arguments().caller, &view_);
 }
 
 inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,

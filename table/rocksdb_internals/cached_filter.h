@@ -161,7 +161,7 @@ class CachedFilter final
   const PartitionedFilterBlockReader parts_;
   std::vector<FilterHold> pinned_;  // by IndexOf
   // The heat of each part, if some have two units; else nullptr.
-  const std::unique_ptr<UnitHeat[]> heats_;
+  std::unique_ptr<UnitHeat[]> heats_;
   const FilterOwner* owner_ = nullptr;
 };
 

@@ -46,7 +46,8 @@ bool HasReadInVain(const BlockBasedTableIterator& iterator);
 class FileIterator {
  public:
   // The arguments of TableReader::NewIterator, but for those of compactions.
-  // The iterator is made in `arena` unless that is nullptr.
+  // The iterator is made in `arena` unless that is nullptr. With
+  // `skip_filters`, the file's filter is not asked.
   struct Arguments {
     const SliceTransform* prefix_extractor;
     Arena* arena;
@@ -65,12 +66,10 @@ class FileIterator {
   FileIterator& operator=(const FileIterator&) = delete;
 
   const ReadOptions& read_options() const { return read_options_; }
-  TableReaderCaller caller() const { return arguments_.caller; }
+  const Arguments& arguments() const { return arguments_; }
   const SliceTransform* prefix_extractor() const {
     return arguments_.prefix_extractor;
   }
-  // Returns true if the file's filter is not asked.
-  bool skip_filters() const { return arguments_.skip_filters; }
   // Returns true if the file is a sorted run by itself: RocksDB makes iterators
   // over files of level 0 in the arena of the user's iterator, and those over
   // the files of a level, one after the other, on the heap.
