@@ -84,9 +84,8 @@ class ExistenceIterator final : public FindsNothing {
     const FileRangeFilter* const filter =
         file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
                              TableReaderCaller::kUserIterator, &view);
-    SeekDecision decision = filter == nullptr ? SeekDecision::Read()
-                            : lo == nullptr   ? DecideFromFirst(*filter)
-                                              : DecideFrom(*filter, *lo);
+    SeekDecision decision =
+        filter == nullptr ? SeekDecision::Read() : Decide(*filter, lo);
     if (decision.action == SeekDecision::Action::kRead &&
         HoldsNoValue(lo == nullptr ? Slice() : *lo)) {
       decision = SeekDecision::Empty();
@@ -96,15 +95,15 @@ class ExistenceIterator final : public FindsNothing {
       bound_check_ = IterBoundCheck::kUnknown;
     }
   }
-  SeekDecision DecideFromFirst(const FileRangeFilter& filter) const {
-    return check_->limit == nullptr ? SeekDecision::Read()
-                                    : DecideSeekToFirst(filter, *check_->limit);
-  }
-  SeekDecision DecideFrom(const FileRangeFilter& filter,
-                          const Slice& lo) const {
-    return check_->limit == nullptr && !filter.MayHaveKeyAtOrAbove(lo)
+  SeekDecision Decide(const FileRangeFilter& filter, const Slice* lo) const {
+    const Slice* const limit = check_->limit;
+    if (lo == nullptr) {
+      return limit == nullptr ? SeekDecision::Read()
+                              : DecideSeekToFirst(filter, *limit);
+    }
+    return limit == nullptr && !filter.MayHaveKeyAtOrAbove(*lo)
                ? SeekDecision::Empty()
-               : DecideSeek(filter, lo, check_->limit, Waiting::kForbidden,
+               : DecideSeek(filter, *lo, limit, Waiting::kForbidden,
                             /*marker=*/nullptr);
   }
 

@@ -81,8 +81,8 @@ Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
 // their files, but ask the filters how many keys lie in the range (SuRF paper,
 // sections 3.5 and 4). What is left to step through is the memtables.
 //
-// A filter counts all keys but those at the two ends of the range, which only
-// the file itself can tell: one seek for each. A run has one file at each end.
+// Only the file itself can tell the keys at the two ends of the range: one seek
+// for each, in one file of each run.
 
 struct RangeCounter;
 

@@ -157,11 +157,6 @@ Status FilterTrial::Open(const Options& options, const std::string& path,
   return s;
 }
 
-uint64_t FilterTrial::opened_bytes() const {
-  const auto properties = file_.properties();
-  return properties->filter_size + properties->index_size;
-}
-
 bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
   const auto properties = file_.properties();
   const auto& table =

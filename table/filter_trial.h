@@ -94,7 +94,9 @@ class FilterTrial {
                      std::unique_ptr<FilterTrial>* trial);
 
   // Roughly the bytes that were read to open the file.
-  uint64_t opened_bytes() const;
+  uint64_t opened_bytes() const {
+    return file_.properties()->filter_size + file_.properties()->index_size;
+  }
 
   // Returns true if the file has a filter, also one of prefixes alone.
   bool has_old_filter() const {
@@ -136,9 +138,8 @@ class FilterTrial {
 // ---- Rewriting ----
 
 // Compacts the file of that name, such as "000123.sst", into the level where it
-// is at that moment, also if a compaction moves it there meanwhile: this does
-// what every compaction does, and nothing else. If the last key
-// of the file has an older version in the next file, RocksDB compacts that
+// is at that moment, also if a compaction moves it there meanwhile. If the last
+// key of the file has an older version in the next file, RocksDB compacts that
 // file, too. `db` may be wrapped in StackableDBs.
 //
 // NotFound if the column family has no such file (any more), Aborted if another

@@ -62,25 +62,10 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
   if (has_range_filter_) OpenFilter();
 }
 
-void FilteredFile::AddMiss(const Slice& lo, const Slice& hi) const {
-  if (!remembers_misses()) return;
-  open_file_.RememberMisses(miss_cache_size_)->Add(number_, lo, hi);
-  if (!has_misses_.load(std::memory_order_relaxed)) {
-    has_misses_.store(true, std::memory_order_relaxed);
-  }
-}
-
 FilteredFile::~FilteredFile() {
   if (has_dead_ranges() && open_file_.db()->misses() != nullptr) {
     open_file_.db()->misses()->dead_ranges().Forget(dead_range_number_);
   }
-}
-
-void FilteredFile::KeepDeadRange(DeadRange range) const {
-  if (dead_range_number_ == 0) return;
-  open_file_.RememberMisses(miss_cache_size_)
-      ->dead_ranges()
-      .Add(std::move(range));
 }
 
 void FilteredFile::OpenFilter() {

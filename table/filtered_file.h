@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "filter_policy/deletion_stretches.h"
 #include "filter_policy/open_db/open_families.h"
@@ -113,7 +114,13 @@ class FilteredFile final : private FilterOwner {
   // Returns true if misses are remembered.
   bool remembers_misses() const { return miss_cache_size_ > 0; }
   // Remembers, if misses are, that the file has no key in [lo, hi).
-  void AddMiss(const Slice& lo, const Slice& hi) const;
+  void AddMiss(const Slice& lo, const Slice& hi) const {
+    if (!remembers_misses()) return;
+    open_file_.RememberMisses(miss_cache_size_)->Add(number_, lo, hi);
+    if (!has_misses_.load(std::memory_order_relaxed)) {
+      has_misses_.store(true, std::memory_order_relaxed);
+    }
+  }
 
   // ---- Dead ranges (filter_policy/open_db/dead_ranges.h) ----
 
@@ -129,7 +136,11 @@ class FilteredFile final : private FilterOwner {
       has_dead_ranges_.store(true, std::memory_order_relaxed);
     }
   }
-  void KeepDeadRange(DeadRange range) const;
+  void KeepDeadRange(DeadRange range) const {
+    if (dead_range_number_ == 0) return;
+    MissCache* const misses = open_file_.RememberMisses(miss_cache_size_);
+    misses->dead_ranges().Add(std::move(range));
+  }
   // The known range with entries of the file that has this key in it.
   std::shared_ptr<const DeadRange> FindDeadRange(const Slice& key) const {
     MissCache* const misses = open_file_.db()->misses();

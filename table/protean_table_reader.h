@@ -13,9 +13,8 @@
 //  counted, or an existence check asks the filters alone (count_and_exist.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
-//  file are sampled: the filter is asked for them, and should deny them. A file
-//  that has no filter of Protean's yet gets one when it is compacted, and is
-//  sampled for that. Each of several files may sample the same query of a user.
+//  file are sampled: its filter should deny them, or the one that it gets when
+//  it is compacted. Each of several files may sample the same query of a user.
 //
 //  While a coroutine waits, its thread asks other filters, so only those
 //  answers of coroutines are counted that MultiGetFilter gets.

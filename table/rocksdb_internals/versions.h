@@ -60,14 +60,11 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // Finds out whether the RocksDB in this process is the one that Protean was
-// compiled for, as far as that can be done without debug symbols: compares the
-// sizes of objects, has RocksDB parse options and compares where they end up.
-// Takes less than a millisecond. Returns an error that says what is different.
-//
-// A program that was linked with both need not check, but a shared library that
-// is bound when the program starts does (plugin/shared/binding.cc). The version
-// has been compared before: this check is for a library of the same version
-// that was changed, or compiled in another way.
+// compiled for, for a shared library that is bound when the program starts
+// (plugin/shared/binding.cc), and in which RocksDB may have been compiled in
+// another way: compares the sizes of objects, has RocksDB parse options and
+// compares where they end up. Takes less than a millisecond. Returns an error
+// that says what is different. REQUIRES: the versions have been compared
 Status CheckInsides();
 
 // Calls `open` with what DB's functions fill with an open DB: a unique_ptr
