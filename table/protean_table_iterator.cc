@@ -455,12 +455,10 @@ void ProteanTableIterator::LimitToFile(std::string* to) {
 }
 
 bool ProteanTableIterator::HasLandedInDeadRange() {
-  if (search_ == nullptr || !search_->dead_ranges().IsSkipping() ||
-      !IsReading() || !inner_->Valid()) {
-    return false;
-  }
-  const std::string at = file_->UserKey(inner_->key()).ToString();
-  return SkipDeadRange(at, /*may_ask=*/false);
+  return search_ != nullptr && search_->dead_ranges().IsSkipping() &&
+         IsReading() && inner_->Valid() &&
+         SkipDeadRange(file_->UserKey(inner_->key()).ToString(),
+                       /*may_ask=*/false);
 }
 
 bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {

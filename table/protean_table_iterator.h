@@ -194,9 +194,9 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool FindNextValue(const Slice& from, const Slice* limit,
                      std::string* next) override;
   bool IsAtValue(const Slice& from, const Slice& to) const override {
-    if (!IsReading() || !inner_->Valid()) return false;
-    const Slice key = file_->UserKey(inner_->key());
-    return key.compare(from) >= 0 && key.compare(to) < 0 &&
+    const SearchPosition at = Position();
+    return at.kind == SearchPosition::Kind::kKey &&
+           at.user_key.compare(from) >= 0 && at.user_key.compare(to) < 0 &&
            !IsDeletion(ExtractValueType(inner_->key()));
   }
   void LimitToFile(std::string* to) override;

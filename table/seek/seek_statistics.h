@@ -11,6 +11,8 @@
 #include <cstdint>
 
 #include "filter_policy/open_db/open_families.h"
+#include "monitoring/perf_context_imp.h"
+#include "monitoring/statistics_impl.h"
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/file_iterator.h"
 
@@ -71,7 +73,11 @@ class SeekOutcomes {
           found ? SeekEvent::kTruePositive : SeekEvent::kFalsePositive);
   }
   // The filter let a backward seek through.
-  void RecordMatch();
+  [[gnu::noinline]] void RecordMatch() {
+    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
+    if (!inner_->MarkFilterUsed()) return;
+    Tick(LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+  }
 
   // The iterator has skipped deletions.
   void CountDeletionsSkipped(SeekKind kind) {
@@ -103,13 +109,46 @@ class SeekOutcomes {
     tally_(kind, event)++;
     if (--until_hand_over_ == 0) HandOver();
   }
-  void HandOver();
-  // Counts one by the ticker of the file's level, unless statistics_ is
-  // nullptr.
-  void Tick(Tickers last_level, Tickers other_level) const;
-  void RecordFiltered();
-  void CountOutcome(SeekKind kind, bool valid);
-  void CountPendingOutcome();
+  [[gnu::noinline]] void HandOver() {
+    file_->Add(tally_, kMaxTallied - until_hand_over_);
+    tally_ = SeekTally();
+    until_hand_over_ = kMaxTallied;
+  }
+  // Counts one by the ticker of the file's level.
+  void Tick(Tickers last_level, Tickers other_level) const {
+    if (statistics_ == nullptr) return;
+    RecordTick(statistics_, is_last_level_ ? last_level : other_level);
+  }
+  [[gnu::noinline]] void RecordFiltered() {
+    PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
+    Tick(LAST_LEVEL_SEEK_FILTERED, NON_LAST_LEVEL_SEEK_FILTERED);
+  }
+  [[gnu::noinline]] void CountOutcome(SeekKind kind, bool valid) {
+    if (valid) {
+      if (kind == SeekKind::kOpen) {
+        pending_outcome_ = PendingOutcome::kOpenSeek;
+      } else {
+        Count(kind, SeekEvent::kTruePositive);
+      }
+      return;
+    }
+    const Status s = (*inner_)->status();
+    if (s.IsTryAgain()) pending_outcome_ = PendingOutcome::kTryAgain;
+    if (!s.ok()) return;
+    // The block-based table may have asked the filter for the target's prefix
+    // besides, and have read nothing.
+    const bool filtered =
+        inner_->prefix_extractor() != nullptr && !inner_->HasReadBlock();
+    Count(kind, filtered ? SeekEvent::kNegative : SeekEvent::kFalsePositive);
+  }
+  [[gnu::noinline]] void CountPendingOutcome() {
+    if (pending_outcome_ == PendingOutcome::kOpenSeek) {
+      Count(SeekKind::kOpen, inner_->HasReadInVain()
+                                 ? SeekEvent::kFalsePositive
+                                 : SeekEvent::kTruePositive);
+    }
+    pending_outcome_ = PendingOutcome::kNothing;
+  }
 
   OpenFile* const file_;
   FileIterator* const inner_;
