@@ -46,12 +46,12 @@ class ThreadBounds {
 
   // The calling thread's bounds, or nullptr.
   static const std::shared_ptr<const ThreadBounds>& Current() {
-    return CurrentSlot();
+    return current_;
   }
   static void SetCurrent(std::shared_ptr<const ThreadBounds> bounds) {
     Use unused = Use::kNever;
     use_.compare_exchange_strong(unused, Use::kYes, std::memory_order_relaxed);
-    CurrentSlot() = std::move(bounds);
+    current_ = std::move(bounds);
   }
   // False if no thread of this process has ever set bounds, which is cheaper to
   // check than the thread's own, or if bounds are ignored.
@@ -62,10 +62,7 @@ class ThreadBounds {
   static void Ignore() { use_.store(Use::kIgnored, std::memory_order_relaxed); }
 
  private:
-  static std::shared_ptr<const ThreadBounds>& CurrentSlot() {
-    static thread_local std::shared_ptr<const ThreadBounds> current;
-    return current;
-  }
+  static inline thread_local std::shared_ptr<const ThreadBounds> current_;
   enum class Use { kNever, kYes, kIgnored };
   static inline std::atomic<Use> use_{Use::kNever};
 
