@@ -8,12 +8,10 @@
 #include "db/dbformat.h"
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/metadata.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/table_properties.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -138,8 +136,7 @@ bool AskedFilter::IsCutAsWith(const BlockBasedTableOptions& table,
 }
 
 std::string AskedFilter::Describe() const {
-  if (in_parts_ != nullptr) return "RocksDB's";
-  if (reader_ == nullptr) return "none";
+  if (in_parts_ == nullptr && reader_ == nullptr) return "none";
   if (block_ == nullptr) return "RocksDB's";
   if (IsDamaged()) return "damaged";
   const FilterKind kind = block_->header().kind;

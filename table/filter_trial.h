@@ -88,8 +88,7 @@ class FilterTrial {
     uint64_t price = kUsualPrice;
   };
 
-  // Opens the file and its filter. NotFound or PathNotFound if there is no such
-  // file, Corruption if it is damaged.
+  // Opens the file and its filter, as BlockBasedFile::OpenApart does.
   static Status Open(const Options& options, const std::string& path,
                      std::unique_ptr<FilterTrial>* trial);
 

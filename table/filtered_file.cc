@@ -3,7 +3,6 @@
 #include "table/filtered_file.h"
 
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/protean_filter_policy.h"
 #include "monitoring/statistics_impl.h"
 #include "table/seek/seek_decision.h"
 
@@ -22,10 +21,7 @@ std::unique_ptr<const DeletionStretches> DeletionsOf(
   return stretches;
 }
 
-uint64_t NewNumber() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
+std::atomic<uint64_t> last_number{0};
 
 }  // namespace
 
@@ -39,7 +35,7 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
       open_file_(db_session_id, file_->Describe(log_period_seconds), use,
                  policy),
       is_bytewise_(file_->user_comparator() == BytewiseComparator()),
-      number_(NewNumber()),
+      number_(++last_number),
       // Outside of a DB, the sequence numbers of the file are not known.
       miss_cache_size_(use == FilterUse::kUsed && !db_session_id.empty() &&
                                is_bytewise_

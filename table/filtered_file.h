@@ -111,7 +111,6 @@ class FilteredFile final : private FilterOwner {
     return footer >=
            PackSequenceAndType(file_->largest_seqno(), kValueTypeForSeek);
   }
-  // Returns true if misses are remembered.
   bool remembers_misses() const { return miss_cache_size_ > 0; }
   // Remembers, if misses are, that the file has no key in [lo, hi).
   void AddMiss(const Slice& lo, const Slice& hi) const {
@@ -124,8 +123,7 @@ class FilteredFile final : private FilterOwner {
 
   // ---- Dead ranges (filter_policy/open_db/dead_ranges.h) ----
 
-  // The number by which dead ranges know the file; 0 if it takes no part in
-  // them.
+  // The number by which dead ranges know the file; 0 if it takes no part.
   uint64_t dead_range_number() const { return dead_range_number_; }
   // Returns true if a known range may have entries of the file.
   bool has_dead_ranges() const {

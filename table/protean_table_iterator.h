@@ -232,8 +232,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
             !bounds_.IsBelowLower(file_->UserKey(key())));
   }
 
-  // Counts the outcome of the last seek, unless it `still_waits`: then the wait
-  // goes on in the next one, and its outcome is not known yet.
+  // Counts the outcome of the last seek, unless the next one `still_waits`.
   void RecordPendingOutcome(bool still_waits) {
     if (has_gap_) RememberGap();
     if (WaitsForSearch() && !still_waits) {
@@ -338,8 +337,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   }
 
   // Samples a seek that has ended, if it is the turn of one. The search watches
-  // a seek that has found a key within its bounds, or waits before one: whether
-  // it was in vain is only known when the search is over.
+  // a seek that has found a key within its bounds, or waits before one.
   [[gnu::always_inline]] void Sample(const Slice& target, bool backwards,
                                      bool inclusive);
 

@@ -2,7 +2,6 @@
 
 #include "table/protean_table_reader.h"
 
-#include "table/count_and_exist.h"
 #include "table/protean_table_iterator.h"
 #include "table/rocksdb_internals/block_based_file.h"
 

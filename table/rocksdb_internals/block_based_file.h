@@ -30,8 +30,7 @@ inline bool IsDeletion(ValueType type) {
          type == kTypeDeletionWithTimestamp;
 }
 
-// Returns true if the policy is one of RocksDB's own, such as that of
-// bloomfilter:10.
+// Returns true if the policy is RocksDB's own, such as that of bloomfilter:10.
 bool IsOfRocksDB(const FilterPolicy& policy);
 
 // A file that RocksDB's block-based table has opened. All functions but

@@ -137,23 +137,18 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
 // exceed.
 class SizedTableBuilder : public BlockBasedTableBuilder {
  public:
-  SizedTableBuilder(const BlockBasedTableOptions& table,
-                    const TableBuilderOptions& options,
-                    WritableFileWriter* file, SharedFacts facts)
-      : BlockBasedTableBuilder(table, options, file),
-        facts_(std::move(facts)) {}
+  using BlockBasedTableBuilder::BlockBasedTableBuilder;
+
+  SharedFacts facts;  // set before the first key
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
   uint64_t EstimatedTailSize() const override {
+    // Maximum size of the properties of a filter, and of its name.
+    constexpr uint64_t kMaxPropertyBytes = 1024;
     return BlockBasedTableBuilder::EstimatedTailSize() + kMaxPropertyBytes +
-           (facts_->deletions == nullptr ? 0 : facts_->deletions->MaxBytes());
+           (facts->deletions == nullptr ? 0 : facts->deletions->MaxBytes());
   }
 #endif
-
- private:
-  [[maybe_unused]] const SharedFacts facts_;
-  // Maximum size of the properties of a filter, and of its name.
-  [[maybe_unused]] static constexpr uint64_t kMaxPropertyBytes = 1024;
 };
 
 }  // namespace
@@ -186,8 +181,8 @@ TableBuilder* NewTableBuilderWithProperties(
   borrowed.emplace_back(filter.get());
   TableBuilderOptions options_of_file = options;
   options_of_file.internal_tbl_prop_coll_factories = &borrowed;
-  auto* const builder =
-      new SizedTableBuilder(table, options_of_file, file, filter->facts());
+  auto* const builder = new SizedTableBuilder(table, options_of_file, file);
+  builder->facts = filter->facts();
   for (auto& collector : borrowed) (void)collector.release();
   return builder;
 }

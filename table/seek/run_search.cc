@@ -2,7 +2,6 @@
 
 #include "table/seek/run_search.h"
 
-#include <algorithm>
 #include <array>
 #include <mutex>
 #include <unordered_map>

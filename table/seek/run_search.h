@@ -139,8 +139,7 @@ class OpenRun {
 
   static constexpr uint32_t kNowhere = ~uint32_t{0};
 
-  // The number by which dead ranges know the file; 0 if the run takes no part
-  // in them.
+  // The number by which dead ranges know the file; 0 if it takes no part.
   uint64_t dead_range_file = 0;
   uint64_t round = 0;  // the latest round in which it was sought; 0: none
   // The run's places in the lists of OpenRuns.
