@@ -59,12 +59,12 @@ bool IsMadeInCode(const ConfigOptions& config_options,
   return s.ok() && PolicyNames::Instance().Contains(id);
 }
 
-void Warn(Logger* log, const std::string& text) {
+void LogWarning(Logger* log, const std::string& text) {
   Log(InfoLogLevel::WARN_LEVEL, log, "ProteanTable: %s", text.c_str());
 }
 // There may be no log yet when the DB is opened.
 void WarnOnce(std::atomic<bool>* warned, Logger* log, const std::string& text) {
-  if (log != nullptr && !warned->exchange(true)) Warn(log, text);
+  if (log != nullptr && !warned->exchange(true)) LogWarning(log, text);
 }
 
 // A range deletion that an iterator writes may cover keys of files which the
@@ -230,7 +230,7 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
   }
   if (state == FilterState::kUnreadable) {
     const Status& why = file->filter_status();
-    Warn(file->info_log(),
+    LogWarning(file->info_log(),
          file->name() + " is read without its filter, which cannot be read" +
              (why.ok() ? "" : ": " + why.ToString()));
     return FilterUse::kDamaged;
