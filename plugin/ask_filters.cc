@@ -12,7 +12,6 @@
 #include "plugin/search_bounds.h"
 #include "plugin/sst_file_filter.h"
 #include "table/count_and_exist.h"
-#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/thread_bounds.h"
@@ -84,12 +83,12 @@ namespace {
 
 class SeparateSstFilter final : public SstFileFilter {
  public:
-  explicit SeparateSstFilter(std::unique_ptr<SeparateFile> file)
+  explicit SeparateSstFilter(std::unique_ptr<BlockBasedFile> file)
       : file_(std::move(file)),
-        filter_(FilterKnowsKeysInOrder(file_->file())
-                    ? file_->file().GetHeldBlock()
+        filter_(file_->HasOrderOfFilters() && file_->whole_key_filtering()
+                    ? file_->GetHeldBlock()
                     : nullptr),
-        order_(*file_->file().user_comparator()) {}
+        order_(*file_->user_comparator()) {}
 
   bool KeyMayExist(const Slice& key) const override {
     const FileRangeFilter* const filter = RangeFilter();
@@ -114,7 +113,7 @@ class SeparateSstFilter final : public SstFileFilter {
     return filter_ != nullptr && filter_->CanFilter() ? filter_ : nullptr;
   }
 
-  const std::unique_ptr<SeparateFile> file_;
+  const std::unique_ptr<BlockBasedFile> file_;
   const FilterBlock* const filter_;
   const Comparator& order_;
 };
@@ -127,8 +126,8 @@ Status SstFileFilter::Open(const Options& options, const std::string& path,
   Status s = RequireProteanTable("SstFileFilter", "the Options object",
                                  options.table_factory.get());
   if (!s.ok()) return s;
-  std::unique_ptr<SeparateFile> file;
-  s = SeparateFile::Open(options, path, &file);
+  std::unique_ptr<BlockBasedFile> file;
+  s = BlockBasedFile::OpenApart(options, path, &file);
   if (s.ok()) *opened = std::make_unique<SeparateSstFilter>(std::move(file));
   return s;
 }

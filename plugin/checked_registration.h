@@ -23,7 +23,7 @@ Status RegisterChecked(bool is_ready);
 Status RegisterOnce();
 
 // Checks whether the RocksDB in this process is the one that Protean was
-// compiled for (self_check.h), and writes, reads and seeks in SST files in
+// compiled for (CheckInsides), and writes, reads and seeks in SST files in
 // memory, with a whole filter and a partitioned one. Takes a few milliseconds.
 // Returns an error that says what is different. Thread safe.
 Status SelfCheck();

@@ -24,7 +24,7 @@
 #include "rocksdb/utilities/object_registry.h"
 #include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
-#include "table/rocksdb_internals/self_check.h"
+#include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -132,10 +132,10 @@ Status CheckFile(bool in_cache) {
   Status s = writer.Open(path);
   for (int i = 0; s.ok() && i < kKeys; i++) s = writer.Put(key(i), "value");
   if (s.ok()) s = writer.Finish();
-  std::unique_ptr<SeparateFile> separate;
-  if (s.ok()) s = SeparateFile::Open(options, path, &separate);
+  std::unique_ptr<BlockBasedFile> opened;
+  if (s.ok()) s = BlockBasedFile::OpenApart(options, path, &opened);
   if (!s.ok()) return s;
-  const BlockBasedFile& file = separate->file();
+  const BlockBasedFile& file = *opened;
   using FilterState = BlockBasedFile::FilterState;
   if (file.name() != path || file.filter_state() != FilterState::kFull) {
     return Differs("table is not what was written");

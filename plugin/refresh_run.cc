@@ -11,7 +11,7 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/filter_policy.h"
-#include "table/rewrite_file.h"
+#include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/rocksdb_internals/handles.h"
 
@@ -341,9 +341,8 @@ Status ReadEntries(RefreshRun* run, const BlockBasedFile& file,
   ReadOptions options;
   options.fill_cache = false;
   options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
-      options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized));
+  const std::unique_ptr<InternalIterator> it =
+      file.NewIterator(options, /*keys_only=*/false);
   uint64_t entries = 0;
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     if (++entries % kEntriesPerReport != 0) continue;
@@ -357,14 +356,15 @@ Status ReadEntries(RefreshRun* run, const BlockBasedFile& file,
 
 // Decides about a file that needs no new filter, or that cannot be read.
 Status Screen(RefreshRun* run, const std::string& path, RefreshedFile* file) {
-  std::unique_ptr<SeparateFile> opened;
-  Status unreadable = SeparateFile::Open(run->family_options(), path, &opened);
+  std::unique_ptr<BlockBasedFile> opened;
+  Status unreadable =
+      BlockBasedFile::OpenApart(run->family_options(), path, &opened);
   if (unreadable.ok()) {
-    const Outcome outcome = OutcomeOf(opened->file());
+    const Outcome outcome = OutcomeOf(*opened);
     if (outcome != Outcome::kNotReached) {
       run->Decide(file, outcome);
     } else if (!run->options().dry_run && !run->ExceedsLimit(*file)) {
-      const Status s = ReadEntries(run, opened->file(), *file, &unreadable);
+      const Status s = ReadEntries(run, *opened, *file, &unreadable);
       if (!s.ok()) return s;
     }
   }

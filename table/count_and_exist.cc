@@ -13,6 +13,7 @@
 #include "table/filtered_file.h"
 #include "table/rocksdb_internals/handles.h"
 #include "table/seek/seek_decision.h"
+#include "util/defer.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -47,13 +48,9 @@ ReadOptions WithoutBounds(const ReadOptions& read_options) {
 
 // ---- Existence check ----
 
-class ExistenceCheck {
- public:
+struct ExistenceCheck {
   // The end of the range that is being asked for, or nullptr.
-  const Slice* limit() const { return has_limit ? &limit_of_range : nullptr; }
-
-  bool has_limit = false;
-  Slice limit_of_range;
+  const Slice* limit = nullptr;
   // Whether any file may hold a key in the range.
   bool file_may_match = false;
 };
@@ -69,28 +66,17 @@ class ExistenceIterator final : public FindsNothing {
 
   void Seek(const Slice& target) override {
     const Slice lo = file_.UserKey(target);
-    Ask(lo, [&](const FileRangeFilter& filter) {
-      return check_->limit() == nullptr && !filter.MayHaveKeyAtOrAbove(lo)
-                 ? SeekDecision::Empty(/*has_key_beyond=*/false)
-                 : DecideSeek(filter, lo, check_->limit(), Waiting::kForbidden,
-                              /*marker=*/nullptr);
-    });
+    Ask(&lo);
   }
   // The search begins with the file, or has come from the one before.
-  void SeekToFirst() override {
-    Ask(Slice(), [&](const FileRangeFilter& filter) {
-      return check_->limit() == nullptr
-                 ? SeekDecision::Read()
-                 : DecideSeekToFirst(filter, *check_->limit());
-    });
-  }
+  void SeekToFirst() override { Ask(nullptr); }
   Status status() const override { return Status::OK(); }
   IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
 
  private:
-  // Asks whether the file may have a value from `lo` on, below the limit.
-  template <typename Decide>
-  void Ask(const Slice& lo, const Decide& decide) {
+  // Asks whether the file may have a value from `lo` on, or from its first key
+  // on if that is nullptr, below the limit.
+  void Ask(const Slice* lo) {
     // Nothing more is to be learned in this run.
     bound_check_ = IterBoundCheck::kOutOfBound;
     if (check_->file_may_match) return;
@@ -99,25 +85,36 @@ class ExistenceIterator final : public FindsNothing {
         file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
                              TableReaderCaller::kUserIterator, &view);
     SeekDecision decision =
-        filter == nullptr ? SeekDecision::Read() : decide(*filter);
-    if (decision.action == SeekDecision::Action::kRead && HoldsNoValue(lo)) {
-      decision = SeekDecision::Empty(/*has_key_beyond=*/false);
+        filter == nullptr ? SeekDecision::Read() : Decide(*filter, lo);
+    if (decision.action == SeekDecision::Action::kRead &&
+        HoldsNoValue(lo == nullptr ? Slice() : *lo)) {
+      decision = SeekDecision::Empty();
     }
     check_->file_may_match = decision.action != SeekDecision::Action::kEmpty;
     if (!check_->file_may_match && !decision.has_key_beyond) {
       bound_check_ = IterBoundCheck::kUnknown;
     }
   }
+  SeekDecision Decide(const FileRangeFilter& filter, const Slice* lo) const {
+    const Slice* const limit = check_->limit;
+    if (lo == nullptr) {
+      return limit == nullptr ? SeekDecision::Read()
+                              : DecideSeekToFirst(filter, *limit);
+    }
+    return limit == nullptr && !filter.MayHaveKeyAtOrAbove(*lo)
+               ? SeekDecision::Empty()
+               : DecideSeek(filter, *lo, limit, Waiting::kForbidden,
+                            /*marker=*/nullptr);
+  }
 
   // Returns true if the file has no key, or deletions only, from `lo` to the
   // limit.
   bool HoldsNoValue(const Slice& lo) const {
-    if (check_->limit() == nullptr) return false;
-    if (file_.IsKnownEmpty(lo, *check_->limit())) return true;
-    if (file_.deletions() == nullptr) return false;
-    const DeletionStretch* const stretch = file_.deletions()->EndingAbove(lo);
-    return stretch != nullptr && stretch->begin.compare(lo) <= 0 &&
-           stretch->end.compare(*check_->limit()) >= 0;
+    std::string next;
+    return check_->limit != nullptr &&
+           (file_.IsKnownEmpty(lo, *check_->limit) ||
+            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
+                       /*from=*/lo, check_->limit, &next));
   }
 
   ExistenceCheck* const check_;
@@ -153,9 +150,10 @@ Status CheckRangesExist(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family, size_t num_ranges,
                         const RangePtr* ranges, bool* may_exist) {
   ExistenceCheck check;
-  const AtWork<ExistenceCheck> at_work(&check);
+  const SaveAndRestore<ExistenceCheck*> scope(&at_work<ExistenceCheck>, &check);
   ReadOptions options = WithoutBounds(read_options);
   const Comparator& order = *column_family->GetComparator();
+  Slice bound;                             // of the iterator with a limit
   std::unique_ptr<Iterator> iterators[2];  // without a limit, and with one
   for (size_t i = 0; i < num_ranges; i++) {
     const auto& [start, limit] = ranges[i];
@@ -163,12 +161,11 @@ Status CheckRangesExist(DB* db, const ReadOptions& read_options,
       may_exist[i] = false;
       continue;
     }
-    check.has_limit = limit != nullptr;
-    if (check.has_limit) check.limit_of_range = *limit;
-    check.file_may_match = false;
-    std::unique_ptr<Iterator>& it = iterators[check.has_limit ? 1 : 0];
+    if (limit != nullptr) bound = *limit;
+    check = {limit == nullptr ? nullptr : &bound};
+    std::unique_ptr<Iterator>& it = iterators[limit == nullptr ? 0 : 1];
     if (it == nullptr) {
-      options.iterate_upper_bound = check.limit();
+      options.iterate_upper_bound = check.limit;
       it.reset(db->NewIterator(options, column_family));
     }
     if (start == nullptr) {
@@ -188,7 +185,7 @@ Status CheckKeysExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family, size_t num_keys,
                       const Slice* keys, bool* may_exist) {
   ExistenceCheck check;
-  const AtWork<ExistenceCheck> at_work(&check);
+  const SaveAndRestore<ExistenceCheck*> scope(&at_work<ExistenceCheck>, &check);
   for (size_t i = 0; i < num_keys; i++) {
     PinnableSlice value;
     const Status s = db->Get(read_options, column_family, keys[i], &value);
@@ -205,24 +202,19 @@ Status CheckKeysExist(DB* db, const ReadOptions& read_options,
 
 namespace {
 
-// The block-based table's iterator over all of a file.
-using KeyIterator = std::unique_ptr<InternalIterator>;
-
 Status CheckOptions(const ReadOptions& read_options) {
-  const auto not_supported = [](const char* what) {
+  const std::pair<bool, const char*> refused[] = {
+      {read_options.snapshot != nullptr, "snapshot"},
+      {read_options.timestamp != nullptr, "timestamp"},
+      {read_options.iter_start_ts != nullptr, "iter_start_ts"},
+      // RocksDB's iterators refuse this, too.
+      {read_options.read_tier == kPersistedTier, "read_tier kPersistedTier"}};
+  for (const auto& [is_given, option] : refused) {
+    if (!is_given) continue;
     return Status::NotSupported(
         std::string("ApproximateCount counts the present state of the DB, "
                     "without regard to ReadOptions::") +
-        what);
-  };
-  if (read_options.snapshot != nullptr) return not_supported("snapshot");
-  if (read_options.timestamp != nullptr) return not_supported("timestamp");
-  if (read_options.iter_start_ts != nullptr) {
-    return not_supported("iter_start_ts");
-  }
-  // RocksDB's iterators refuse this, too.
-  if (read_options.read_tier == kPersistedTier) {
-    return not_supported("read_tier kPersistedTier");
+        option);
   }
   return Status::OK();
 }
@@ -231,13 +223,10 @@ Status CheckOptions(const ReadOptions& read_options) {
 // largest key may go on after the bytes that are stored, which are all 0xff, or
 // the filter may not know it.
 bool StringAbove(const FileRangeFilter& filter, std::string* above) {
-  *above = filter.largest().ToString();
-  if (above->size() < FilterBlockHeader::kMaxStoredKey) {
-    above->push_back('\0');
-  } else {
-    while (!above->empty() && above->back() == '\xff') above->pop_back();
-    if (above->empty()) return false;
-    above->back() = static_cast<char>(above->back() + 1);
+  if (filter.largest().size() < FilterBlockHeader::kMaxStoredKey) {
+    *above = filter.largest().ToString() + '\0';
+  } else if (!FirstAfterPrefix(filter.largest(), above)) {
+    return false;
   }
   return !filter.HasKeys() || !filter.MayHaveKeyAtOrAbove(*above);
 }
@@ -253,72 +242,90 @@ std::string FirstEntry(const Slice& key, size_t timestamp_size) {
 
 }  // namespace
 
-class RangeCounter {
- public:
+// The search, and what it has counted.
+struct RangeCounter {
   // The smallest or the largest key of a file, or its beginning.
   struct EndKey {
     std::string key;
     bool is_whole;
   };
 
-  // `options` are without bounds.
-  RangeCounter(const Slice* start, const Slice* limit,
-               const ReadOptions& options, const Comparator* comparator,
-               CountTotals* totals)
-      : start_(start),
-        limit_(limit),
-        options_(options),
-        comparator_(comparator),
-        totals_(totals) {}
+  const Slice* const start;
+  const Slice* const limit;
+  const ReadOptions& options;  // without bounds
+  const Comparator* const comparator;
+  CountTotals* const totals;
+  // Whether the search only goes to the first file of each run. Without a
+  // start, these files are found first.
+  bool lists_first_files = false;
+  std::set<const FilteredFile*> first_files{};
+  bool run_is_new = false;          // nothing of it has been counted
+  std::optional<EndKey> run_end{};  // of the run's file before
 
-  const Slice* limit() const { return limit_; }
-  const ReadOptions& options() const { return options_; }
-  size_t timestamp_size() const { return comparator_->timestamp_size(); }
-  CountTotals* totals() const { return totals_; }
-
+  size_t timestamp_size() const { return comparator->timestamp_size(); }
+  int Compare(const Slice& a, const Slice& b) const {
+    return comparator->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
+                                               /*b_has_ts=*/false);
+  }
   // Returns true if a key is below the limit.
   bool IsBeforeLimit(const Slice& key) const {
-    return limit_ == nullptr || Compare(key, *limit_) < 0;
+    return limit == nullptr || Compare(key, *limit) < 0;
   }
-  // Goes to the keys of the memtables, which are counted, and has the files
-  // counted.
-  void Count(InternalIterator* it);
-
-  // Returns true if the search only goes to the first file of each run. Without
-  // a start, these files are found first.
-  bool NoteIfFirst(const FilteredFile* file) {
-    if (lists_first_files_) {
-      first_files_.insert(file);
-    } else if (first_files_.count(file) > 0) {
-      BeginRun();
-    }
-    return lists_first_files_;
-  }
-  bool lists_first_files() const { return lists_first_files_; }
   void BeginRun() {
-    run_is_new_ = true;
-    last_.reset();
+    run_is_new = true;
+    run_end.reset();
   }
   // Adds what a file has. `first` and `last` are its first and last key, if
   // they are known and the range goes on in the files before and after it.
   void AddFile(uint64_t count, const std::optional<EndKey>& first,
-               std::optional<EndKey> last);
-
- private:
-  int Compare(const Slice& a, const Slice& b) const {
-    return comparator_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
-                                                /*b_has_ts=*/false);
+               std::optional<EndKey> last) {
+    if (first.has_value() && run_end.has_value()) {
+      // The file before may hold other versions of the first key.
+      if (first->is_whole && run_end->is_whole) {
+        const bool is_in_range =
+            (start == nullptr || Compare(first->key, *start) >= 0) &&
+            IsBeforeLimit(first->key);
+        if (count > 0 && first->key == run_end->key && is_in_range) count--;
+      } else if (Slice(first->key).starts_with(run_end->key) ||
+                 Slice(run_end->key).starts_with(first->key)) {
+        totals->unsure = true;
+      }
+    }
+    run_end = std::move(last);
+    totals->files++;
+    totals->in_files += count;
+    if (count > 0 && run_is_new) {
+      run_is_new = false;
+      totals->sorted_runs++;
+    }
   }
-
-  const Slice* const start_;
-  const Slice* const limit_;
-  const ReadOptions& options_;
-  const Comparator* const comparator_;
-  CountTotals* const totals_;
-  bool lists_first_files_ = false;
-  std::set<const FilteredFile*> first_files_;
-  bool run_is_new_ = false;     // nothing of it has been counted
-  std::optional<EndKey> last_;  // of the run's file before
+  // Goes to the keys of the memtables, which are counted, and has the files
+  // counted.
+  void Count(InternalIterator* it) {
+    if (start != nullptr) {
+      it->Seek(FirstEntry(*start, timestamp_size()));
+    } else {
+      lists_first_files = true;
+      it->SeekToFirst();
+      lists_first_files = false;
+      it->SeekToFirst();
+    }
+    std::string last;
+    bool first = true;
+    for (; it->Valid(); it->Next()) {
+      const Slice key =
+          ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size());
+      if (!IsBeforeLimit(key)) break;
+      const bool deleted = IsDeletion(ExtractValueType(it->key()));
+      if (deleted) totals->deletions++;
+      // The newest entry of a key comes first.
+      if (first || key != last) {
+        first = false;
+        last.assign(key.data(), key.size());
+        if (!deleted) totals->in_memtables++;
+      }
+    }
+  }
 };
 
 namespace {
@@ -337,40 +344,167 @@ class CountingIterator final : public FindsNothing {
     Count(&lo);
   }
   void SeekToFirst() override {
-    if (!counter_->NoteIfFirst(file_)) Count(nullptr);
+    if (counter_->lists_first_files) {
+      counter_->first_files.insert(file_);
+      return;
+    }
+    if (counter_->first_files.count(file_) > 0) counter_->BeginRun();
+    Count(nullptr);
   }
   // Keeps RocksDB from going on to the next file of the run.
   IterBoundCheck UpperBoundCheckResult() override {
-    return counter_->lists_first_files() ? IterBoundCheck::kOutOfBound
-                                         : IterBoundCheck::kUnknown;
+    return counter_->lists_first_files ? IterBoundCheck::kOutOfBound
+                                       : IterBoundCheck::kUnknown;
   }
   Status status() const override { return status_; }
 
  private:
   // From `lo` on, or from the beginning of the file if that is nullptr.
-  void Count(const Slice* lo);
-  bool CountByFilter(const Slice& lo, uint64_t* count);
+  void Count(const Slice* lo) {
+    status_ = Status::OK();
+    first_.reset();
+    last_.reset();
+    uint64_t count = 0;
+    if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
+      if (CountByIndex(lo, &count)) {
+        counter_->totals->files_estimated++;
+      } else if (status_.ok()) {
+        counter_->totals->files_scanned++;
+        CountByScan(lo, &count);
+      }
+    }
+    if (!status_.ok()) return;
+    LeaveOutDeletions(lo, &count);
+    counter_->totals->deletions += file_->file().properties()->num_deletions;
+    counter_->AddFile(count, first_, std::move(last_));
+  }
+
+  bool CountByFilter(const Slice& lo, uint64_t* count) {
+    FilterView view;
+    const FileRangeFilter* filter =
+        file_->GetRangeFilter(AskedFor::kClosedSeek, counter_->options,
+                              TableReaderCaller::kUserApproximateSize, &view);
+    if (filter == nullptr) return false;
+    const bool has_limit = counter_->limit != nullptr;
+    std::string above;
+    if (!has_limit && !StringAbove(*filter, &above)) return false;
+    const Slice hi = has_limit ? *counter_->limit : Slice(above);
+    RangeCount counted;
+    if (!filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
+      return false;
+    }
+    if (!has_limit) counted.high_ambiguous = false;
+    const auto end_key = [](const Slice& stored) {
+      return RangeCounter::EndKey{
+          stored.ToString(), stored.size() < FilterBlockHeader::kMaxStoredKey};
+    };
+    // The ends are needed where the range goes on in the next file. If the file
+    // has a key behind the range, it does not.
+    if (lo.empty()) first_ = end_key(filter->smallest());
+    if (!filter->HasKeyAtOrAbove(hi)) last_ = end_key(filter->largest());
+    *count = counted.count;
+    // The ambiguous key is the first one at or above the bound, or the last one
+    // below; no other key begins as it does.
+    bool low_is_below = false;
+    if (counted.low_ambiguous) {
+      low_is_below = !FirstKeyShares(lo, counted.low_shared, counted.low_limit);
+      if (!status_.ok()) return false;
+      if (low_is_below) --*count;
+    }
+    // If the same key is at both bounds, it has been taken off already.
+    if (counted.high_ambiguous && !(low_is_below && counted.count == 1)) {
+      const bool high_is_above =
+          FirstKeyShares(hi, counted.high_shared, counted.high_limit);
+      if (!status_.ok()) return false;
+      if (high_is_above) --*count;
+    }
+    return true;
+  }
+
   // Estimates from where the index says that the range begins and ends. Returns
   // false if these places are close.
-  bool CountByIndex(const Slice* lo, uint64_t* count);
-  void CountByScan(const Slice* lo, uint64_t* count);
-  // Takes off the keys of stretches of deletions that lie within the range.
-  void LeaveOutDeletions(const Slice* lo, uint64_t* count);
+  bool CountByIndex(const Slice* lo, uint64_t* count) {
+    constexpr double kMinBytes = 64 << 10;
+    const auto size = static_cast<double>(file_->file().file_size());
+    const Slice* const bounds[] = {lo, counter_->limit};
+    // The shares of the file before the blocks where the bounds lie.
+    double shares[] = {0, 1};
+    for (size_t i = 0; i < 2; i++) {
+      if (bounds[i] == nullptr) continue;
+      const uint64_t offset = file_->file().table()->ApproximateOffsetOf(
+          counter_->options, FirstEntry(*bounds[i], counter_->timestamp_size()),
+          TableReaderCaller::kUserApproximateSize);
+      shares[i] = static_cast<double>(offset) / size;
+    }
+    const double share = shares[1] - shares[0];
+    if (share * size < kMinBytes) return false;
+    // An offset does not tell whether the index could be read.
+    const auto it = NewKeyIterator();
+    for (const Slice* bound : bounds) {
+      if (bound == nullptr) continue;
+      SeekUserKey(*bound, it.get());
+      status_ = it->status();
+      if (!status_.ok()) return false;
+    }
+    const auto entries = file_->file().properties()->num_entries;
+    *count = static_cast<uint64_t>(share * static_cast<double>(entries) + .5);
+    return true;
+  }
 
-  KeyIterator NewKeyIterator() const {
-    return KeyIterator(file_->file().table()->NewIterator(
-        counter_->options(), /*prefix_extractor=*/nullptr,
-        /*arena=*/nullptr, /*skip_filters=*/true,
-        TableReaderCaller::kUserApproximateSize,
-        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
+  void CountByScan(const Slice* lo, uint64_t* count) {
+    const auto it = NewKeyIterator();
+    if (lo == nullptr) {
+      it->SeekToFirst();
+    } else {
+      SeekUserKey(*lo, it.get());
+    }
+    for (; it->Valid(); it->Next()) {
+      const Slice key = file_->UserKey(it->key());
+      if (!counter_->IsBeforeLimit(key)) break;
+      if (last_.has_value() && key == last_->key) continue;
+      last_ = RangeCounter::EndKey{key.ToString(), /*is_whole=*/true};
+      if (*count == 0) first_ = last_;
+      ++*count;
+    }
+    status_ = it->status();
+  }
+
+  // Takes off the keys of stretches of deletions that lie within the range.
+  void LeaveOutDeletions(const Slice* lo, uint64_t* count) {
+    if (file_->deletions() == nullptr) return;
+    uint64_t deletions = 0;
+    for (const DeletionStretch& stretch : *file_->deletions()) {
+      if (lo != nullptr && stretch.begin.compare(*lo) < 0) continue;
+      if (counter_->limit != nullptr &&
+          stretch.end.compare(*counter_->limit) > 0) {
+        break;
+      }
+      deletions += stretch.deletions;
+    }
+    *count -= std::min(*count, deletions);
+    counter_->totals->deletions_left_out += deletions;
+  }
+
+  // Returns true if the first key at or above a bound begins with the first
+  // `shared` bytes of the bound, and is below `limit`, if that is not empty.
+  bool FirstKeyShares(const Slice& bound, size_t shared,
+                      const std::string& limit) {
+    const auto it = NewKeyIterator();
+    SeekUserKey(bound, it.get());
+    status_ = it->status();
+    if (!it->Valid()) return false;
+    const Slice key = file_->UserKey(it->key());
+    return key.starts_with(Slice(bound.data(), shared)) &&
+           (limit.empty() || key.compare(limit) < 0);
+  }
+
+  std::unique_ptr<InternalIterator> NewKeyIterator() const {
+    return file_->file().NewIterator(counter_->options, /*keys_only=*/true,
+                                     TableReaderCaller::kUserApproximateSize);
   }
   void SeekUserKey(const Slice& key, InternalIterator* it) const {
     it->Seek(FirstEntry(key, counter_->timestamp_size()));
   }
-  // Returns true if the first key at or above a bound begins with the first
-  // `shared` bytes of the bound, and is below `limit`, if that is not empty.
-  bool FirstKeyShares(const Slice& bound, size_t shared,
-                      const std::string& limit);
 
   RangeCounter* const counter_;
   FilteredFile* const file_;
@@ -379,189 +513,7 @@ class CountingIterator final : public FindsNothing {
   Status status_;
 };
 
-void CountingIterator::Count(const Slice* lo) {
-  status_ = Status::OK();
-  first_.reset();
-  last_.reset();
-  uint64_t count = 0;
-  if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
-    if (CountByIndex(lo, &count)) {
-      counter_->totals()->files_estimated++;
-    } else if (status_.ok()) {
-      counter_->totals()->files_scanned++;
-      CountByScan(lo, &count);
-    }
-  }
-  if (!status_.ok()) return;
-  LeaveOutDeletions(lo, &count);
-  counter_->totals()->deletions += file_->file().properties()->num_deletions;
-  counter_->AddFile(count, first_, std::move(last_));
-}
-
-bool CountingIterator::FirstKeyShares(const Slice& bound, size_t shared,
-                                      const std::string& limit) {
-  const KeyIterator it = NewKeyIterator();
-  SeekUserKey(bound, it.get());
-  status_ = it->status();
-  if (!it->Valid()) return false;
-  const Slice key = file_->UserKey(it->key());
-  return key.starts_with(Slice(bound.data(), shared)) &&
-         (limit.empty() || key.compare(limit) < 0);
-}
-
-bool CountingIterator::CountByFilter(const Slice& lo, uint64_t* count) {
-  FilterView view;
-  const FileRangeFilter* filter =
-      file_->GetRangeFilter(AskedFor::kClosedSeek, counter_->options(),
-                            TableReaderCaller::kUserApproximateSize, &view);
-  if (filter == nullptr) return false;
-  const bool has_limit = counter_->limit() != nullptr;
-  std::string above;
-  if (!has_limit && !StringAbove(*filter, &above)) return false;
-  const Slice hi = has_limit ? *counter_->limit() : Slice(above);
-  RangeCount counted;
-  if (!filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
-    return false;
-  }
-  if (!has_limit) counted.high_ambiguous = false;
-  const auto end_key = [](const Slice& stored) {
-    return RangeCounter::EndKey{
-        stored.ToString(), stored.size() < FilterBlockHeader::kMaxStoredKey};
-  };
-  // The ends are needed where the range goes on in the next file. If the file
-  // has a key behind the range, it does not.
-  if (lo.empty()) first_ = end_key(filter->smallest());
-  if (!filter->HasKeyAtOrAbove(hi)) last_ = end_key(filter->largest());
-  *count = counted.count;
-  // The ambiguous key is the first one at or above the bound, or the last one
-  // below; no other key begins as it does.
-  bool low_is_below = false;
-  if (counted.low_ambiguous) {
-    low_is_below = !FirstKeyShares(lo, counted.low_shared, counted.low_limit);
-    if (!status_.ok()) return false;
-    if (low_is_below) --*count;
-  }
-  // If the same key is at both bounds, it has been taken off already.
-  if (counted.high_ambiguous && !(low_is_below && counted.count == 1)) {
-    const bool high_is_above =
-        FirstKeyShares(hi, counted.high_shared, counted.high_limit);
-    if (!status_.ok()) return false;
-    if (high_is_above) --*count;
-  }
-  return true;
-}
-
-bool CountingIterator::CountByIndex(const Slice* lo, uint64_t* count) {
-  constexpr double kMinBytes = 64 << 10;
-  const auto size = static_cast<double>(file_->file().file_size());
-  const Slice* const bounds[] = {lo, counter_->limit()};
-  // The shares of the file before the blocks where the bounds lie.
-  double shares[] = {0, 1};
-  for (size_t i = 0; i < 2; i++) {
-    if (bounds[i] == nullptr) continue;
-    const uint64_t offset = file_->file().table()->ApproximateOffsetOf(
-        counter_->options(), FirstEntry(*bounds[i], counter_->timestamp_size()),
-        TableReaderCaller::kUserApproximateSize);
-    shares[i] = static_cast<double>(offset) / size;
-  }
-  const double share = shares[1] - shares[0];
-  if (share * size < kMinBytes) return false;
-  // An offset does not tell whether the index could be read.
-  const KeyIterator it = NewKeyIterator();
-  for (const Slice* bound : bounds) {
-    if (bound == nullptr) continue;
-    SeekUserKey(*bound, it.get());
-    status_ = it->status();
-    if (!status_.ok()) return false;
-  }
-  const auto entries = file_->file().properties()->num_entries;
-  *count = static_cast<uint64_t>(share * static_cast<double>(entries) + .5);
-  return true;
-}
-
-void CountingIterator::CountByScan(const Slice* lo, uint64_t* count) {
-  const KeyIterator it = NewKeyIterator();
-  if (lo == nullptr) {
-    it->SeekToFirst();
-  } else {
-    SeekUserKey(*lo, it.get());
-  }
-  for (; it->Valid(); it->Next()) {
-    const Slice key = file_->UserKey(it->key());
-    if (!counter_->IsBeforeLimit(key)) break;
-    if (last_.has_value() && key == last_->key) continue;
-    last_ = RangeCounter::EndKey{key.ToString(), /*is_whole=*/true};
-    if (*count == 0) first_ = last_;
-    ++*count;
-  }
-  status_ = it->status();
-}
-
-void CountingIterator::LeaveOutDeletions(const Slice* lo, uint64_t* count) {
-  if (file_->deletions() == nullptr) return;
-  uint64_t deletions = 0;
-  for (const DeletionStretch& stretch : *file_->deletions()) {
-    if (lo != nullptr && stretch.begin.compare(*lo) < 0) continue;
-    if (counter_->limit() != nullptr &&
-        stretch.end.compare(*counter_->limit()) > 0) {
-      break;
-    }
-    deletions += stretch.deletions;
-  }
-  *count -= std::min(*count, deletions);
-  counter_->totals()->deletions_left_out += deletions;
-}
-
 }  // namespace
-
-void RangeCounter::AddFile(uint64_t count, const std::optional<EndKey>& first,
-                           std::optional<EndKey> last) {
-  if (first.has_value() && last_.has_value()) {
-    // The file before may hold other versions of the first key.
-    if (first->is_whole && last_->is_whole) {
-      const bool is_in_range =
-          (start_ == nullptr || Compare(first->key, *start_) >= 0) &&
-          IsBeforeLimit(first->key);
-      if (count > 0 && first->key == last_->key && is_in_range) count--;
-    } else if (Slice(first->key).starts_with(last_->key) ||
-               Slice(last_->key).starts_with(first->key)) {
-      totals_->unsure = true;
-    }
-  }
-  last_ = std::move(last);
-  totals_->files++;
-  totals_->in_files += count;
-  if (count > 0 && run_is_new_) {
-    run_is_new_ = false;
-    totals_->sorted_runs++;
-  }
-}
-
-void RangeCounter::Count(InternalIterator* it) {
-  if (start_ != nullptr) {
-    it->Seek(FirstEntry(*start_, timestamp_size()));
-  } else {
-    lists_first_files_ = true;
-    it->SeekToFirst();
-    lists_first_files_ = false;
-    it->SeekToFirst();
-  }
-  std::string last;
-  bool first = true;
-  for (; it->Valid(); it->Next()) {
-    const Slice key =
-        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size());
-    if (!IsBeforeLimit(key)) break;
-    const bool deleted = IsDeletion(ExtractValueType(it->key()));
-    if (deleted) totals_->deletions++;
-    // The newest entry of a key comes first.
-    if (first || key != last) {
-      first = false;
-      last.assign(key.data(), key.size());
-      if (!deleted) totals_->in_memtables++;
-    }
-  }
-}
 
 Status CountKeysInRange(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family, const Slice* start,
@@ -573,15 +525,15 @@ Status CountKeysInRange(DB* db, const ReadOptions& read_options,
   file_options.ignore_range_deletions = true;
   ReadOptions options = file_options;
   options.iterate_upper_bound = limit;
-  RangeCounter counter(start, limit, file_options,
-                       column_family->GetComparator(), totals);
+  RangeCounter counter{start, limit, file_options,
+                       column_family->GetComparator(), totals};
 
   // The iterator keeps the version, from which all is counted.
   ColumnFamilyVersion version(db, column_family);
   Arena arena;
   ScopedArenaPtr<InternalIterator> it;
   {
-    const AtWork<RangeCounter> at_work(&counter);
+    const SaveAndRestore<RangeCounter*> scope(&at_work<RangeCounter>, &counter);
     it.reset(version.NewIterator(options, &arena));
     counter.Count(it.get());
   }
@@ -595,10 +547,10 @@ Status CountKeysInRange(DB* db, const ReadOptions& read_options,
 InternalIterator* NewIteratorAtWork(FilteredFile* file,
                                     const ReadOptions& read_options,
                                     Arena* arena) {
-  if (auto* const counter = AtWork<RangeCounter>::Current()) {
+  if (auto* const counter = at_work<RangeCounter>) {
     return NewIn<CountingIterator>(arena, counter, file);
   }
-  if (auto* const check = AtWork<ExistenceCheck>::Current()) {
+  if (auto* const check = at_work<ExistenceCheck>) {
     return NewIn<ExistenceIterator>(arena, check, *file, read_options);
   }
   return nullptr;

@@ -27,23 +27,10 @@ inline bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
                                        *range.limit, /*b_has_ts=*/false) >= 0;
 }
 
-// Makes an object the one of its class at work in this thread, for a scope.
+// The object of a class that is at work in this thread, or nullptr. It is set
+// for a scope, by SaveAndRestore.
 template <typename T>
-class AtWork {
- public:
-  explicit AtWork(T* object) : before_(current_) { current_ = object; }
-  ~AtWork() { current_ = before_; }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
-
-  // The object at work in this thread, or nullptr.
-  static T* Current() { return current_; }
-
- private:
-  inline static thread_local T* current_ = nullptr;
-
-  T* const before_;
-};
+inline thread_local T* at_work = nullptr;
 
 // Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
 // destroys it, or on the heap if that is nullptr.
@@ -59,27 +46,24 @@ Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
 class FilteredFile;
 
 // The iterator over a file that tells the object at work in this thread what
-// the file's filter knows; nullptr if none is at work. In `arena`, unless that
-// is nullptr.
+// the file's filter knows; nullptr if none is at work. Made as by NewIn.
 InternalIterator* NewIteratorAtWork(FilteredFile* file,
                                     const ReadOptions& read_options,
                                     Arena* arena);
 
 // ---- Existence check ----
 
-// Whether keys or ranges may exist, without reading them. RocksDB seeks or
-// gets as ever, over memtables, files, range deletions and snapshots; while an
-// ExistenceCheck is at work in this thread, the tables of Protean do not read
-// data blocks: they ask the files' filters, tell the check if something may be
-// there, and turn out empty. What RocksDB finds itself is in the memtables.
+// Whether keys or ranges may exist. RocksDB seeks or gets as ever, over
+// memtables, files, range deletions and snapshots. What it finds itself is in
+// the memtables.
 
-class ExistenceCheck;
+struct ExistenceCheck;
 
-// Stores for each range, [start, limit), whether a live key may be in it.
+// Store for each range, [start, limit), or for each key, whether it may be
+// live.
 Status CheckRangesExist(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family, size_t num_ranges,
                         const RangePtr* ranges, bool* may_exist);
-// Stores for each key whether it may be live.
 Status CheckKeysExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family, size_t num_keys,
                       const Slice* keys, bool* may_exist);
@@ -92,17 +76,15 @@ Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
 
 // ---- Range counter ----
 
-// Counting the keys of a range without reading them. An iterator over the
-// memtables and files of a DB seeks the range; while a RangeCounter is at work
-// in this thread, the iterators that the tables of Protean make for it do not
-// walk their files: they ask the files' filters how many keys lie in the range
-// (SuRF paper, sections 3.5 and 4), add that to the counter, and turn out
-// empty. What is left to step through is the memtables.
+// Counting the keys of a range. An iterator over the memtables and files of a
+// DB seeks the range; the iterators that the tables make for it do not walk
+// their files, but ask the filters how many keys lie in the range (SuRF paper,
+// sections 3.5 and 4). What is left to step through is the memtables.
 //
-// A filter counts all keys but those at the two ends of the range, which only
-// the file itself can tell: one seek for each. A run has one file at each end.
+// Only the file itself can tell the keys at the two ends of the range: one seek
+// for each, in one file of each run.
 
-class RangeCounter;
+struct RangeCounter;
 
 // What has been counted, as plugin/approximate_count.h describes it.
 struct CountTotals {

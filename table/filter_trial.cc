@@ -8,20 +8,12 @@
 #include "db/dbformat.h"
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/advanced_cache.h"
 #include "rocksdb/comparator.h"
+#include "rocksdb/metadata.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/table_properties.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-bool FilterKnowsKeysInOrder(const BlockBasedFile& file) {
-  const Comparator* const comparator = file.user_comparator();
-  return (comparator == BytewiseComparator() ||
-          comparator == BytewiseComparatorWithU64Ts()) &&
-         file.whole_key_filtering();
-}
 
 FilterReport ReportOf(const BlockBasedFile& file) {
   FilterReport report = ReportOf(file.properties()->user_collected_properties);
@@ -59,31 +51,28 @@ class PeakCache : public CacheWrapper {
   size_t peak_ = 0;
 };
 
-// The options of a table that charges a cache of its own for the building of a
-// filter.
-struct ChargedTable {
-  explicit ChargedTable(const BlockBasedTableOptions& given) : options(given) {
+// A filter that a policy builds. A cache of its own is charged for the memory.
+struct FilterInWork {
+  FilterInWork(const BlockBasedTableOptions& given, BuiltFilter* its_result)
+      : result(its_result), table(given) {
     // RocksDB's own filters let the same keys through in parts.
-    options.partition_filters = false;
-    options.block_cache = cache;
-    options.cache_usage_options
+    table.partition_filters = false;
+    table.block_cache = cache;
+    table.cache_usage_options
         .options_overrides[CacheEntryRole::kFilterConstruction]
         .charged = CacheEntryRoleOptions::Decision::kEnabled;
   }
 
+  BuiltFilter* const result;
   const std::shared_ptr<PeakCache> cache = std::make_shared<PeakCache>();
-  BlockBasedTableOptions options;
+  BlockBasedTableOptions table;
+  // The policy, which is that of the file's level if Protean's policy has one;
+  // nullptr if there is to be no filter.
+  std::shared_ptr<const FilterPolicy> of_level;
+  const FilterPolicy* policy;
+  std::shared_ptr<FinishedFilter> finished;  // if the policy is Protean's
+  std::unique_ptr<FilterBitsBuilder> builder;
 };
-
-// Adds a key as RocksDB does when it writes a file.
-void AddKey(const Slice& key, const SliceTransform* prefix_extractor,
-            FilterBitsBuilder* builder) {
-  if (prefix_extractor != nullptr && prefix_extractor->InDomain(key)) {
-    builder->AddKeyAndAlt(key, prefix_extractor->Transform(key));
-  } else {
-    builder->AddKey(key);
-  }
-}
 
 // What a policy is told about the filter of a file that a compaction writes.
 // There is no log: these filters are not written.
@@ -97,20 +86,6 @@ FilterBuildingContext ContextOf(const FilterTrial::Place& place,
   context.reason = TableFileCreationReason::kCompaction;
   return context;
 }
-
-// Adds the CPU time of this thread between its construction and its destruction
-// to a sum.
-class CpuNanosTo {
- public:
-  explicit CpuNanosTo(uint64_t* sum) : sum_(sum) {}
-  ~CpuNanosTo() { *sum_ += Clock().CPUNanos() - begin_; }
-
- private:
-  static SystemClock& Clock() { return *SystemClock::Default(); }
-
-  uint64_t* const sum_;
-  const uint64_t begin_ = Clock().CPUNanos();
-};
 
 }  // namespace
 
@@ -161,8 +136,7 @@ bool AskedFilter::IsCutAsWith(const BlockBasedTableOptions& table,
 }
 
 std::string AskedFilter::Describe() const {
-  if (in_parts_ != nullptr) return "RocksDB's";
-  if (reader_ == nullptr) return "none";
+  if (in_parts_ == nullptr && reader_ == nullptr) return "none";
   if (block_ == nullptr) return "RocksDB's";
   if (IsDamaged()) return "damaged";
   const FilterKind kind = block_->header().kind;
@@ -172,22 +146,12 @@ std::string AskedFilter::Describe() const {
   return type->policies.front().short_name + (": " + Report().design);
 }
 
-FilterTrial::FilterTrial(std::unique_ptr<SeparateFile>&& separate)
-    : separate_(std::move(separate)),
-      file_(separate_->file()),
-      old_filter_(AskedFilter::Of(file_)) {}
-
 Status FilterTrial::Open(const Options& options, const std::string& path,
                          std::unique_ptr<FilterTrial>* trial) {
-  std::unique_ptr<SeparateFile> separate;
-  const Status s = SeparateFile::Open(options, path, &separate);
-  if (s.ok()) trial->reset(new FilterTrial(std::move(separate)));
+  std::unique_ptr<BlockBasedFile> file;
+  const Status s = BlockBasedFile::OpenApart(options, path, &file);
+  if (s.ok()) trial->reset(new FilterTrial(std::move(file)));
   return s;
-}
-
-uint64_t FilterTrial::opened_bytes() const {
-  const auto properties = file_.properties();
-  return properties->filter_size + properties->index_size;
 }
 
 bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
@@ -235,43 +199,45 @@ Status FilterTrial::Build(const Place& place,
                           std::vector<BuiltFilter>* built) {
   built->clear();
   built->resize(policies.size());
-  std::vector<std::shared_ptr<const FilterPolicy>> of_level(policies.size());
-  std::vector<const FilterPolicy*> chosen = policies;
-  std::list<ChargedTable> tables;
-  std::vector<std::shared_ptr<PeakCache>> charged(policies.size());
-  std::vector<std::shared_ptr<FinishedFilter>> finished(policies.size());
-  std::vector<std::unique_ptr<FilterBitsBuilder>> builders(policies.size());
+  const auto& table =
+      *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
+  std::list<FilterInWork> filters;
   for (size_t i = 0; i < policies.size(); i++) {
+    FilterInWork& filter = filters.emplace_back(table, &(*built)[i]);
+    filter.policy = policies[i];
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
-    if (own != nullptr && own->ForLevel(place.level, &of_level[i])) {
-      chosen[i] = of_level[i].get();
+    if (own != nullptr && own->ForLevel(place.level, &filter.of_level)) {
+      filter.policy = filter.of_level.get();
+      own = AsProteanFilterPolicy(filter.policy);
     }
-    if (chosen[i] == nullptr) continue;
-    own = AsProteanFilterPolicy(chosen[i]);
-    const auto& given =
-        *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
-    const ChargedTable& table = tables.emplace_back(given);
-    const FilterBuildingContext context = ContextOf(place, table.options);
-    if (own != nullptr) finished[i] = std::make_shared<FinishedFilter>();
-    builders[i].reset(own == nullptr
-                          ? chosen[i]->GetBuilderWithContext(context)
-                          : own->NewBuilder(context, Env::Default(),
-                                            place.price, finished[i]));
-    charged[i] = table.cache;
+    if (filter.policy == nullptr) continue;
+    const FilterBuildingContext context = ContextOf(place, filter.table);
+    if (own != nullptr) filter.finished = std::make_shared<FinishedFilter>();
+    filter.builder.reset(own == nullptr
+                             ? filter.policy->GetBuilderWithContext(context)
+                             : own->NewBuilder(context, Env::Default(),
+                                               place.price, filter.finished));
   }
-  // Each builder gets many keys at a time, so that its time can be told from
-  // the others'.
+  // Each builder gets many keys at a time, so that its CPU time can be told
+  // from the others'. RocksDB adds keys so when it writes a file.
+  SystemClock& clock = *SystemClock::Default();
+  const SliceTransform* const extractor = place.options.prefix_extractor.get();
   constexpr size_t kMaxKeys = 1000;
   constexpr size_t kMaxBytes = 64 << 10;
   KeyList batch;
   const auto feed = [&] {
-    for (size_t i = 0; i < builders.size(); i++) {
-      if (builders[i] == nullptr) continue;
-      const CpuNanosTo sum(&(*built)[i].build_nanos);
+    for (const FilterInWork& filter : filters) {
+      if (filter.builder == nullptr) continue;
+      const uint64_t begin = clock.CPUNanos();
       for (size_t k = 0; k < batch.size(); k++) {
-        AddKey(batch[k], place.options.prefix_extractor.get(),
-               builders[i].get());
+        const Slice key = batch[k];
+        if (extractor != nullptr && extractor->InDomain(key)) {
+          filter.builder->AddKeyAndAlt(key, extractor->Transform(key));
+        } else {
+          filter.builder->AddKey(key);
+        }
       }
+      filter.result->build_nanos += clock.CPUNanos() - begin;
     }
     batch.Clear();
   };
@@ -279,10 +245,8 @@ Status FilterTrial::Build(const Place& place,
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it(file_.table()->NewIterator(
-      read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-      /*skip_filters=*/true, TableReaderCaller::kUncategorized,
-      /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/true));
+  const std::unique_ptr<InternalIterator> it =
+      file_.NewIterator(read_options, /*keys_only=*/true);
   const size_t timestamp_size = file_.user_comparator()->timestamp_size();
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     const Slice key =
@@ -294,21 +258,63 @@ Status FilterTrial::Build(const Place& place,
   Status s = it->status();
   if (!s.ok()) return s;
   feed();
-  for (size_t i = 0; s.ok() && i < builders.size(); i++) {
-    if (builders[i] == nullptr) continue;
-    BuiltFilter& filter = (*built)[i];
-    const CpuNanosTo sum(&filter.build_nanos);
-    const Slice block = builders[i]->Finish(&filter.block, &s);
-    filter.bytes = block.size();
-    builders[i].reset();
-    filter.build_memory = charged[i]->peak();
-    filter.reader.reset(chosen[i]->GetFilterBitsReader(block));
+  for (FilterInWork& filter : filters) {
+    if (filter.builder == nullptr) continue;
+    BuiltFilter& result = *filter.result;
+    const uint64_t begin = clock.CPUNanos();
+    const Slice block = filter.builder->Finish(&result.block, &s);
+    result.bytes = block.size();
+    filter.builder.reset();
+    result.build_memory = filter.cache->peak();
+    result.build_nanos += clock.CPUNanos() - begin;
+    result.reader.reset(filter.policy->GetFilterBitsReader(block));
     FilterReport report;
-    if (finished[i] != nullptr) report = ReportOf(finished[i]->properties);
-    filter.filter = AskedFilter(filter.reader.get(),
-                                finished[i] != nullptr ? &report : nullptr);
+    const bool is_own = filter.finished != nullptr;
+    if (is_own) report = ReportOf(filter.finished->properties);
+    result.filter =
+        AskedFilter(result.reader.get(), is_own ? &report : nullptr);
+    if (!s.ok()) break;
   }
   return s;
+}
+
+// ---- Rewriting ----
+
+Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
+                   const std::string& name) {
+  const Options options = db->GetOptions(column_family);
+  const std::vector<DbPath>& paths =
+      options.cf_paths.empty() ? options.db_paths : options.cf_paths;
+  Status s;
+  for (int tried = -1;;) {
+    // These are what CompactFiles sees. GetColumnFamilyMetaData would show what
+    // readers see, which is a moment older.
+    std::vector<LiveFileMetaData> files;
+    db->GetLiveFilesMetaData(&files);
+    const auto file =
+        std::find_if(files.begin(), files.end(), [&](const auto& live) {
+          return live.relative_filename == name &&
+                 live.column_family_name == column_family->GetName();
+        });
+    if (file == files.end()) return Status::NotFound();
+    if (file->level == tried) return s;
+    tried = file->level;
+    CompactionOptions compaction;
+    // The file becomes one file. If the next file is compacted, too, the two
+    // should not become one.
+    compaction.output_file_size_limit = file->size + file->size / 4;
+    compaction.max_subcompactions = 1;
+    // RocksDB does not choose one of several paths itself.
+    const auto path = std::find_if(
+        paths.begin(), paths.end(),
+        [&](const DbPath& p) { return p.path == file->directory; });
+    s = db->CompactFiles(
+        compaction, column_family, {name}, file->level,
+        path == paths.end() ? 0 : static_cast<int>(path - paths.begin()));
+    // RocksDB returns InvalidArgument, as for other errors, for a file that has
+    // gone since, and for one that was moved to another level.
+    if (!s.IsInvalidArgument()) return s;
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -3,6 +3,7 @@
 //  Which filter an SST file would get if it were compacted now. The file's
 //  filter and keys are read apart from the DB, and filter policies build other
 //  filters from the keys in memory. The old and the new filters can be queried.
+//  RewriteFile compacts a file, so that it gets that filter.
 
 #pragma once
 
@@ -13,16 +14,12 @@
 
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "rocksdb/db.h"
 #include "rocksdb/options.h"
 #include "rocksdb/table_properties.h"
 #include "table/rocksdb_internals/block_based_file.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// Returns true if the file's filter knows its keys in bytewise order: it may
-// know prefixes of them only, and another comparator may make equal keys of
-// different bytes.
-bool FilterKnowsKeysInOrder(const BlockBasedFile& file);
 
 // What the file's filter and properties tell. REQUIRES: GetHeldBlock() is not
 // nullptr
@@ -91,13 +88,14 @@ class FilterTrial {
     uint64_t price = kUsualPrice;
   };
 
-  // Opens the file and its filter. NotFound or PathNotFound if there is no such
-  // file, Corruption if it is damaged.
+  // Opens the file and its filter, as BlockBasedFile::OpenApart does.
   static Status Open(const Options& options, const std::string& path,
                      std::unique_ptr<FilterTrial>* trial);
 
   // Roughly the bytes that were read to open the file.
-  uint64_t opened_bytes() const;
+  uint64_t opened_bytes() const {
+    return file_.properties()->filter_size + file_.properties()->index_size;
+  }
 
   // Returns true if the file has a filter, also one of prefixes alone.
   bool has_old_filter() const {
@@ -108,8 +106,8 @@ class FilterTrial {
   UserCollectedProperties old_properties() const {
     return file_.properties()->user_collected_properties;
   }
-  // Returns true if the old filter is intact, and of the form that filters get
-  // now: whole or in parts, and with the same prefixes.
+  // Returns true if the old filter is intact, whole or in parts as filters are
+  // now, and with the same prefixes.
   bool OldFilterHasFormOf(const Options& options) const;
   // Returns true if the file has a filter of RocksDB's own, of the form and
   // roughly the size that a policy of RocksDB's would give it. nullptr stands
@@ -118,22 +116,35 @@ class FilterTrial {
                              const Place& place) const;
 
   // Reads the file, verifying its checksums, and stores the filter that each of
-  // the policies would give it. No policy is nullptr. `on_entry` gets the key
-  // of each entry, without timestamp, as it is read; the entries of a key
-  // follow each other. Incomplete if `on_entry` returns false, which ends the
-  // reading; Corruption if the file is damaged, NotSupported if a policy builds
-  // no filter.
+  // the policies, which are not nullptr, would give it. `on_entry` gets the key
+  // of each entry in order, without timestamp. Incomplete if it returns false,
+  // which ends the reading; Corruption if the file is damaged, NotSupported if
+  // a policy builds no filter.
   Status Build(const Place& place,
                const std::vector<const FilterPolicy*>& policies,
                const std::function<bool(const Slice& key)>& on_entry,
                std::vector<BuiltFilter>* built);
 
  private:
-  explicit FilterTrial(std::unique_ptr<SeparateFile>&& separate);
+  explicit FilterTrial(std::unique_ptr<BlockBasedFile>&& file)
+      : owned_(std::move(file)) {}
 
-  const std::unique_ptr<SeparateFile> separate_;
-  const BlockBasedFile& file_;
-  const AskedFilter old_filter_;
+  const std::unique_ptr<BlockBasedFile> owned_;
+  const BlockBasedFile& file_ = *owned_;
+  const AskedFilter old_filter_ = AskedFilter::Of(file_);
 };
+
+// ---- Rewriting ----
+
+// Compacts the file of that name, such as "000123.sst", into the level where it
+// is at that moment, also if a compaction moves it there meanwhile. If the last
+// key of the file has an older version in the next file, RocksDB compacts that
+// file, too. `db` may be wrapped in StackableDBs.
+//
+// NotFound if the column family has no such file (any more), Aborted if another
+// compaction is using it, and otherwise what DB::CompactFiles returns. Thread
+// safe.
+Status RewriteFile(DB* db, ColumnFamilyHandle* column_family,
+                   const std::string& name);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,25 +2,13 @@
 
 #include "table/filtered_file.h"
 
-#include <algorithm>
-
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/protean_filter_policy.h"
 #include "monitoring/statistics_impl.h"
-#include "rocksdb/env.h"
 #include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-// Returns true if the filter could not hold the file's keys. The file's
-// properties tell before the filter is read.
-bool HoldsNoKeys(const BlockBasedFile& file) {
-  return PropertyText(file.properties()->user_collected_properties,
-                      kKindProperty) ==
-         FindFilterType(FilterKind::kAlwaysTrue)->name;
-}
 
 // The stretches of deletions that the file's properties tell of; nullptr if
 // there are none.
@@ -33,26 +21,7 @@ std::unique_ptr<const DeletionStretches> DeletionsOf(
   return stretches;
 }
 
-FileDescription Describe(const BlockBasedFile& file,
-                         uint64_t log_period_seconds) {
-  FileDescription description;
-  description.family = file.family();
-  description.properties = file.properties();
-  description.family_name = description.properties->column_family_name;
-  description.path = file.name();
-  description.level = std::max(file.level(), -1);
-  description.filter_loads = file.filter_loads();
-  description.env = file.env();
-  description.info_log = file.info_log();
-  description.memory_cap = file.memory_cap();
-  description.log_period_seconds = log_period_seconds;
-  return description;
-}
-
-uint64_t NewNumber() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
+std::atomic<uint64_t> last_number{0};
 
 }  // namespace
 
@@ -63,10 +32,10 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
                            std::shared_ptr<const FilterSwitch> filter_switch,
                            size_t miss_cache_size)
     : file_(std::move(file)),
-      open_file_(db_session_id, Describe(*file_, log_period_seconds), use,
+      open_file_(db_session_id, file_->Describe(log_period_seconds), use,
                  policy),
       is_bytewise_(file_->user_comparator() == BytewiseComparator()),
-      number_(NewNumber()),
+      number_(++last_number),
       // Outside of a DB, the sequence numbers of the file are not known.
       miss_cache_size_(use == FilterUse::kUsed && !db_session_id.empty() &&
                                is_bytewise_
@@ -89,25 +58,10 @@ FilteredFile::FilteredFile(std::unique_ptr<BlockBasedFile>&& file,
   if (has_range_filter_) OpenFilter();
 }
 
-void FilteredFile::AddMiss(const Slice& lo, const Slice& hi) const {
-  if (!remembers_misses()) return;
-  open_file_.RememberMisses(miss_cache_size_)->Add(number_, lo, hi);
-  if (!has_misses_.load(std::memory_order_relaxed)) {
-    has_misses_.store(true, std::memory_order_relaxed);
-  }
-}
-
 FilteredFile::~FilteredFile() {
   if (has_dead_ranges() && open_file_.db()->misses() != nullptr) {
     open_file_.db()->misses()->dead_ranges().Forget(dead_range_number_);
   }
-}
-
-void FilteredFile::KeepDeadRange(DeadRange range) const {
-  if (dead_range_number_ == 0) return;
-  open_file_.RememberMisses(miss_cache_size_)
-      ->dead_ranges()
-      .Add(std::move(range));
 }
 
 void FilteredFile::OpenFilter() {
@@ -119,17 +73,21 @@ void FilteredFile::OpenFilter() {
     held_ = file_->GetHeldBlock();
     const Status& s = held_->status();
     if (held_->CanFilter()) {
-      if (!s.ok()) ReportDamagedPart(s);
+      if (!s.ok()) ReportDamage(kPart, s);
     } else {
       held_ = nullptr;
       if (!s.ok()) {
-        file_->CountFailedLoad();
         open_file_.SetUse(FilterUse::kDamaged);
-        if (open_file_.ReportDamage("its filter", s)) CountDamage(s);
+        ReportDamage("its filter", s);
       }
     }
   }
-  if (HoldsNoKeys(*file_)) open_file_.SetUse(FilterUse::kUnfilterable);
+  // The filter may not have been able to hold the file's keys.
+  if (PropertyText(file_->properties()->user_collected_properties,
+                   kKindProperty) ==
+      FindFilterType(FilterKind::kAlwaysTrue)->name) {
+    open_file_.SetUse(FilterUse::kUnfilterable);
+  }
 }
 
 const FileRangeFilter* FilteredFile::GetRangeFilter(
@@ -148,21 +106,18 @@ void FilteredFile::ReportUnreadPart(const Status& why) const {
   if (!why.IsCorruption() && !why.IsIOError() && !why.IsMemoryLimit()) return;
   file_->CountFailedLoad();
   if (why.IsCorruption()) {
-    open_file_.ReportDamage("a part of its filter", why);
+    open_file_.ReportDamage(kPart, why);
   } else {
     open_file_.ReportFailedPart(why);
   }
 }
 
-void FilteredFile::ReportDamagedPart(const Status& why) const {
+void FilteredFile::ReportDamage(const char* what, const Status& why) const {
   file_->CountFailedLoad();
-  if (open_file_.ReportDamage("a part of its filter", why)) CountDamage(why);
-}
-
-// RocksDB counts only the damage that it finds itself.
-void FilteredFile::CountDamage(const Status& s) const {
-  if (!s.IsCorruption()) return;
-  RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
+  // RocksDB counts only the damage that it finds itself.
+  if (open_file_.ReportDamage(what, why) && why.IsCorruption()) {
+    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

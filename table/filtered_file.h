@@ -9,24 +9,21 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "filter_policy/deletion_stretches.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/seek/seek_statistics.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Filter switch ----
 
-// The switch of all filters of Protean, for the hour when nothing else helps.
-
 // Whether the files of a column family ask Protean's filters, and sample what
-// they are asked: the option range_filters. Thread safe.
-class FilterSwitch {
- public:
+// they are asked: for the hour when nothing else helps. Thread safe.
+struct FilterSwitch {
   // The environment variable that switches all filters of the process off,
   // whatever options say, if it is 0, false or off.
   static constexpr char kVariable[] = "PROTEAN_RANGE_FILTERS";
@@ -40,14 +37,12 @@ class FilterSwitch {
     return is_off;
   }
 
-  bool IsOn() const { return wanted() && may_be_on_; }
-  // The option, of which the environment variable takes no account.
-  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
-  void Set(bool wanted) { wanted_.store(wanted, std::memory_order_relaxed); }
+  bool IsOn() const {
+    return wanted.load(std::memory_order_relaxed) && may_be_on;
+  }
 
- private:
-  std::atomic<bool> wanted_{true};
-  const bool may_be_on_ = !IsOffInProcess();
+  std::atomic<bool> wanted{true};  // the option range_filters
+  const bool may_be_on = !IsOffInProcess();
 };
 
 // ---- Filtered file ----
@@ -69,16 +64,13 @@ struct FilterInCache {
 using FilterView = std::unique_ptr<FilterInCache>;
 
 // Thread safe.
-class FilteredFile final : public CountedFile, private FilterOwner {
+class FilteredFile final : private FilterOwner {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
-  // Protean, and its user keys are in bytewise order when their
-  // timestamps are taken away. `policy` is the policy that takes samples of
-  // what the file is asked, or nullptr. `db_session_id` names the open DB that
-  // the file belongs to; empty if there is none. `log_period_seconds` is how
-  // often the DB's log tells of the filters (open_families.h).
-  // `miss_cache_size` is the size of the DB's cache of misses, if the file is
-  // the first to need it; 0 if nothing is remembered.
+  // Protean, and its user keys are in bytewise order without their timestamps.
+  // `policy`, `db_session_id` and `log_period_seconds` are those of OpenFile,
+  // and of its FileDescription. `miss_cache_size` is the size of the DB's cache
+  // of misses, if the file is the first to need it; 0 if nothing is remembered.
   FilteredFile(std::unique_ptr<BlockBasedFile>&& file, FilterUse use,
                const ProteanFilterPolicy* policy,
                const std::string& db_session_id, uint64_t log_period_seconds,
@@ -113,23 +105,25 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // Counts a read that a known miss has spared.
   void CountMissHit() const { open_file_.db()->misses()->CountHit(); }
   // Returns true if a search for an internal key with this footer sees all
-  // versions of its user key in the file. Else the file may have the key
-  // without showing it, and a search tells nothing of it: the snapshot may be
-  // older than the key, or RocksDB's iterator seeks behind all versions of a
-  // key.
+  // versions of its user key in the file. Else it tells nothing of the key: the
+  // snapshot may be older, or RocksDB's iterator seeks behind all versions.
   bool SeesAllVersions(uint64_t footer) const {
     return footer >=
            PackSequenceAndType(file_->largest_seqno(), kValueTypeForSeek);
   }
-  // Returns true if misses are remembered.
   bool remembers_misses() const { return miss_cache_size_ > 0; }
   // Remembers, if misses are, that the file has no key in [lo, hi).
-  void AddMiss(const Slice& lo, const Slice& hi) const;
+  void AddMiss(const Slice& lo, const Slice& hi) const {
+    if (!remembers_misses()) return;
+    open_file_.RememberMisses(miss_cache_size_)->Add(number_, lo, hi);
+    if (!has_misses_.load(std::memory_order_relaxed)) {
+      has_misses_.store(true, std::memory_order_relaxed);
+    }
+  }
 
   // ---- Dead ranges (filter_policy/open_db/dead_ranges.h) ----
 
-  // The number by which dead ranges know the file; 0 if it takes no part in
-  // them.
+  // The number by which dead ranges know the file; 0 if it takes no part.
   uint64_t dead_range_number() const { return dead_range_number_; }
   // Returns true if a known range may have entries of the file.
   bool has_dead_ranges() const {
@@ -140,7 +134,11 @@ class FilteredFile final : public CountedFile, private FilterOwner {
       has_dead_ranges_.store(true, std::memory_order_relaxed);
     }
   }
-  void KeepDeadRange(DeadRange range) const;
+  void KeepDeadRange(DeadRange range) const {
+    if (dead_range_number_ == 0) return;
+    MissCache* const misses = open_file_.RememberMisses(miss_cache_size_);
+    misses->dead_ranges().Add(std::move(range));
+  }
   // The known range with entries of the file that has this key in it.
   std::shared_ptr<const DeadRange> FindDeadRange(const Slice& key) const {
     MissCache* const misses = open_file_.db()->misses();
@@ -152,8 +150,8 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
 
-  // Returns true if another file of the column family may have deletions() that
-  // its iterators skip.
+  // Returns true if other files of the column family may have deletions() that
+  // iterators skip.
   bool MayBeInSkippingSearch() const { return is_bytewise_; }
   // Returns true if iterators over the file may wait at markers, as far as the
   // file tells: it has a range filter, and keys without timestamps.
@@ -164,17 +162,16 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   const DeletionStretches* deletions() const { return deletions_.get(); }
   bool has_range_deletions() const { return has_range_deletions_; }
 
-  // Gets the file's filter, which the table keeps in memory, or of which
-  // `*view` loads and keeps parts for the caller. `read_options` must outlive
-  // it. Returns nullptr if the filter cannot be used, or is switched off; then
-  // the file may hold any key.
+  // The file's filter, which the table keeps in memory, or of which `*view`
+  // loads and keeps parts for the caller. `read_options` must outlive it.
+  // Nullptr if the filter cannot be used, or is switched off.
   const FileRangeFilter* GetRangeFilter(AskedFor asked_for,
                                         const ReadOptions& read_options,
                                         TableReaderCaller caller,
                                         FilterView* view) const;
-  // The file's filter if whole keys can be asked of it without RocksDB: keys
-  // have no timestamps, the table itself keeps the filter in memory, and has no
-  // use for the answer. Else nullptr. The result never changes.
+  // The file's filter, which never changes, if whole keys without timestamps
+  // can be asked of it without RocksDB: the table itself keeps the filter in
+  // memory, and has no use for the answer. Else nullptr.
   const FilterBlock* GetFilterOfKeys() const {
     return has_range_filter_ && timestamp_size_ == 0 &&
                    file_->whole_key_filtering() && !file_->GetUsesAnswer()
@@ -206,24 +203,23 @@ class FilteredFile final : public CountedFile, private FilterOwner {
   // Where reads of files of this level are counted.
   GetTally* gets() const { return gets_; }
 
-  // CountedFile:
-  void Add(const SeekTally& seeks, uint32_t events) override {
-    open_file_.Add(seeks, events);
-  }
-  SeekBackoff NewBackoff() override { return open_file_.NewBackoff(); }
-  Statistics* statistics() const override { return file_->statistics(); }
-  bool IsLastLevel() const override { return file_->IsLastLevel(); }
+  // The file's entry with its DB.
+  OpenFile* open_file() { return &open_file_; }
 
  private:
   // FilterOwner:
   void ReportUnreadPart(const Status& why) const override;
-  void ReportDamagedPart(const Status& why) const override;
+  void ReportDamagedPart(const Status& why) const override {
+    ReportDamage(kPart, why);
+  }
   double ShareReadInVain(AskedFor asked_for) const override {
     return open_file_.ShareReadInVain(asked_for);
   }
 
   void OpenFilter();
-  void CountDamage(const Status& s) const;
+  void ReportDamage(const char* what, const Status& why) const;
+
+  static constexpr char kPart[] = "a part of its filter";
 
   const std::unique_ptr<BlockBasedFile> file_;
   mutable OpenFile open_file_;

@@ -12,7 +12,6 @@
 #include "rocksdb/env.h"
 #include "rocksdb/utilities/options_type.h"
 #include "table/protean_table_reader.h"
-#include "table/rocksdb_internals/table_builder.h"
 #include "table/rocksdb_internals/versions.h"
 #include "table/seek/seek_decision.h"
 #include "table/seek/thread_bounds.h"
@@ -30,7 +29,7 @@ class PolicyNames {
   void Add(const FilterPolicy* policy) {
     // These policies can be made from their names.
     if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr ||
-        policy->IsInstanceOf(BuiltinFilterPolicy::kClassName())) {
+        IsOfRocksDB(*policy)) {
       return;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -60,38 +59,26 @@ bool IsMadeInCode(const ConfigOptions& config_options,
   return s.ok() && PolicyNames::Instance().Contains(id);
 }
 
-// Returns true if filters know keys in this order: as byte strings in bytewise
-// order, without timestamps.
-bool IsOrderOfFilters(const Comparator* comparator) {
-  return comparator == BytewiseComparator() ||
-         comparator == BytewiseComparatorWithU64Ts();
+void LogWarning(Logger* log, const std::string& text) {
+  Log(InfoLogLevel::WARN_LEVEL, log, "ProteanTable: %s", text.c_str());
+}
+// There may be no log yet when the DB is opened.
+void WarnOnce(std::atomic<bool>* warned, Logger* log, const std::string& text) {
+  if (log != nullptr && !warned->exchange(true)) LogWarning(log, text);
 }
 
 // A range deletion that an iterator writes may cover keys of files which the
 // thread's bounds have hidden from it. The iterator knows bounds in
 // ReadOptions. And it must see all deletions.
-void HideNothingFromIterators(Logger* logger) {
-  static std::atomic<bool> logged{false};
+template <typename CfOptions>
+void HideNothingIfIteratorsWrite(const CfOptions& options, Logger* log) {
+  if (!IteratorsWrite(options, 0)) return;
+  static std::atomic<bool> warned{false};
   ThreadBounds::Ignore();
-  DeletionSkips::Forbid();
-  // There may be no log yet when the DB is opened.
-  if (logger == nullptr || logged.exchange(true)) return;
-  Log(InfoLogLevel::WARN_LEVEL, logger,
-      "ProteanTable: from now on, this process ignores the bounds of "
-      "threads, because min_tombstones_for_range_conversion is set");
-}
-
-// SetOptions names an option of a policy that could not be changed in place.
-// Changing it in a copy of the table's options would change it for all who have
-// the policy. Says why it is refused.
-Status SetOptionOf(const FilterPolicy* policy, const ConfigOptions& config,
-                   const std::string& name, const std::string& value) {
-  ConfigOptions mutable_only = config;
-  mutable_only.mutable_options_only = true;
-  const Status s = const_cast<FilterPolicy*>(policy)->ConfigureOption(
-      mutable_only, name, value);
-  return s.IsNotFound() ? CheckOptionNames(*policy, config, {{name, value}})
-                        : s;
+  DeletionSkips::are_allowed = false;
+  WarnOnce(&warned, log,
+           "from now on, this process ignores the bounds of threads, because "
+           "min_tombstones_for_range_conversion is set");
 }
 
 // RocksDB copies what is written of these options when text changes the factory
@@ -99,41 +86,39 @@ Status SetOptionOf(const FilterPolicy* policy, const ConfigOptions& config,
 const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
   using Own = ProteanTableFactory::OwnOptions;
   using Switch = std::shared_ptr<FilterSwitch>;
+  const auto is_wanted = [](const void* addr) -> bool {
+    return (*static_cast<const Switch*>(addr))->wanted;
+  };
   static const auto* const info =
       new std::unordered_map<std::string, OptionTypeInfo>{
           {"range_filters",
            OptionTypeInfo(offsetof(Own, range_filters), OptionType::kBoolean,
                           OptionVerificationType::kNormal,
                           OptionTypeFlags::kMutable)
-               .SetParseFunc([](const ConfigOptions& /*config*/,
-                                const std::string& name,
+               .SetParseFunc([](const ConfigOptions&, const std::string& name,
                                 const std::string& text, void* addr) {
                  if (text != "true" && text != "false") {
                    return Status::InvalidArgument(
                        "ProteanTable: " + name + "=" + text +
                        " is not allowed; allowed: true, false");
                  }
-                 (*static_cast<Switch*>(addr))->Set(text == "true");
+                 (*static_cast<Switch*>(addr))->wanted = text == "true";
                  return Status::OK();
                })
-               .SetSerializeFunc([](const ConfigOptions& /*config*/,
-                                    const std::string& /*name*/,
-                                    const void* addr, std::string* text) {
-                 const bool wanted =
-                     (*static_cast<const Switch*>(addr))->wanted();
-                 *text = wanted ? "" : "false";
-                 return Status::OK();
-               })
-               .SetEqualsFunc([](const ConfigOptions& /*config*/,
-                                 const std::string& /*name*/, const void* a,
-                                 const void* b, std::string* /*mismatch*/) {
-                 return (*static_cast<const Switch*>(a))->wanted() ==
-                        (*static_cast<const Switch*>(b))->wanted();
+               .SetSerializeFunc(
+                   [is_wanted](const ConfigOptions&, const std::string&,
+                               const void* addr, std::string* text) {
+                     *text = is_wanted(addr) ? "" : "false";
+                     return Status::OK();
+                   })
+               .SetEqualsFunc([is_wanted](const ConfigOptions&,
+                                          const std::string&, const void* a,
+                                          const void* b, std::string*) {
+                 return is_wanted(a) == is_wanted(b);
                })},
           {"miss_cache_size",
            OptionTypeInfo(offsetof(Own, miss_cache_size), OptionType::kSizeT)
-               .SetParseFunc([](const ConfigOptions& /*config*/,
-                                const std::string& name,
+               .SetParseFunc([](const ConfigOptions&, const std::string& name,
                                 const std::string& text, void* addr) {
                  const WholeNumberRange range = {"ProteanTable", name.c_str(),
                                                  0, uint64_t{1} << 40};
@@ -142,8 +127,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
                  if (s.ok()) *static_cast<size_t*>(addr) = size;
                  return s;
                })
-               .SetSerializeFunc([](const ConfigOptions& /*config*/,
-                                    const std::string& /*name*/,
+               .SetSerializeFunc([](const ConfigOptions&, const std::string&,
                                     const void* addr, std::string* text) {
                  const size_t size = *static_cast<const size_t*>(addr);
                  *text = size == ProteanTableFactory::kDefaultMissCacheSize
@@ -159,7 +143,7 @@ const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
 ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options,
                                          bool range_filters)
     : BlockBasedTableFactory(options) {
-  own_.range_filters->Set(range_filters);
+  own_.range_filters->wanted = range_filters;
   RegisterOptions("ProteanTableOptions", &own_, &OwnTypeInfo());
   PolicyNames::Instance().Add(options.filter_policy.get());
 }
@@ -174,7 +158,16 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
         GetOptions<BlockBasedTableOptions>()->filter_policy.get();
     if (AsProteanFilterPolicy(policy) != nullptr && opt_info.IsCustomizable() &&
         opt_info.AsRawPointer<const FilterPolicy>(opt_ptr) == policy) {
-      return SetOptionOf(policy, config_options, opt_name, opt_value);
+      // SetOptions names an option of a policy that could not be changed in
+      // place. Changing it in a copy of the table's options would change it for
+      // all who have the policy. Says why it is refused.
+      ConfigOptions mutable_only = config_options;
+      mutable_only.mutable_options_only = true;
+      const Status s = const_cast<FilterPolicy*>(policy)->ConfigureOption(
+          mutable_only, opt_name, opt_value);
+      return s.IsNotFound() ? CheckOptionNames(*policy, config_options,
+                                               {{opt_name, opt_value}})
+                            : s;
     }
     return BlockBasedTableFactory::ParseOption(config_options, opt_info,
                                                opt_name, opt_value, opt_ptr);
@@ -203,30 +196,25 @@ Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
 
 TableBuilder* ProteanTableFactory::NewTableBuilder(
     const TableBuilderOptions& options, WritableFileWriter* file) const {
-  if (options.ioptions.optimize_filters_for_hits &&
-      !shared_->no_last_level.exchange(true)) {
-    Log(InfoLogLevel::WARN_LEVEL, options.ioptions.logger,
-        "ProteanTable: optimize_filters_for_hits=true leaves the files of the "
-        "last level without filters, so seeks read all of them; set it to "
-        "false unless nearly all reads find something");
+  if (options.ioptions.optimize_filters_for_hits) {
+    WarnOnce(&shared_->warned_of_hits, options.ioptions.logger,
+             "optimize_filters_for_hits=true leaves the files of the last "
+             "level without filters, so seeks read all of them; set it to "
+             "false unless nearly all reads find something");
   }
   // ValidateOptions does not see what SetOptions and CreateColumnFamily set.
-  if (IteratorsWrite(options.moptions, 0)) {
-    HideNothingFromIterators(options.ioptions.logger);
-  }
+  HideNothingIfIteratorsWrite(options.moptions, options.ioptions.logger);
   return NewTableBuilderWithProperties(*this, options, file);
 }
 
 Status ProteanTableFactory::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   if (!policy_error_.ok()) return policy_error_;
-  const auto* options = GetOptions<BlockBasedTableOptions>();
-  const FilterPolicy* policy = options->filter_policy.get();
-  PolicyNames::Instance().Add(policy);
+  PolicyNames::Instance().Add(
+      GetOptions<BlockBasedTableOptions>()->filter_policy.get());
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
-  if (IteratorsWrite(cf_opts, 0))
-    HideNothingFromIterators(db_opts.info_log.get());
+  HideNothingIfIteratorsWrite(cf_opts, db_opts.info_log.get());
   // Validates the policy too.
   return BlockBasedTableFactory::ValidateOptions(db_opts, cf_opts);
 }
@@ -241,21 +229,20 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
     return FilterUse::kForeign;
   }
   if (state == FilterState::kUnreadable) {
-    Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
-        "ProteanTable: %s is read without its filter, which cannot be read%s%s",
-        file->name().c_str(), file->filter_status().ok() ? "" : ": ",
-        file->filter_status().ok() ? ""
-                                   : file->filter_status().ToString().c_str());
+    const Status& why = file->filter_status();
+    LogWarning(file->info_log(),
+               file->name() +
+                   " is read without its filter, which cannot be read" +
+                   (why.ok() ? "" : ": " + why.ToString()));
     return FilterUse::kDamaged;
   }
   const Comparator* comparator = file->user_comparator();
-  if (!IsOrderOfFilters(comparator)) {
-    if (!shared_->comparator.exchange(true)) {
-      Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
-          "ProteanTable: range filters are off, because they need "
-          "the comparator %s and this column family has %s",
-          BytewiseComparator()->Name(), comparator->Name());
-    }
+  if (!file->HasOrderOfFilters()) {
+    WarnOnce(&shared_->warned_of_comparator, file->info_log(),
+             std::string("range filters are off, because they need the "
+                         "comparator ") +
+                 BytewiseComparator()->Name() + " and this column family has " +
+                 comparator->Name());
     // Get may still ask the filter, unless different bytes may be equal keys.
     const Comparator* root = comparator->GetRootComparator();
     if (root != BytewiseComparator() &&
@@ -265,11 +252,9 @@ FilterUse ProteanTableFactory::UseOf(BlockBasedFile* file) const {
     return FilterUse::kComparator;
   }
   if (!file->whole_key_filtering()) {
-    if (!shared_->whole_keys.exchange(true)) {
-      Log(InfoLogLevel::WARN_LEVEL, file->info_log(),
-          "ProteanTable: range filters are off, because "
-          "whole_key_filtering=false leaves the keys out of them");
-    }
+    WarnOnce(&shared_->warned_of_whole_keys, file->info_log(),
+             "range filters are off, because whole_key_filtering=false leaves "
+             "the keys out of them");
     return FilterUse::kPartialKeys;
   }
   return FilterUse::kUsed;
@@ -283,7 +268,7 @@ const ProteanFilterPolicy* ProteanTableFactory::SampledPolicyOf(
   const auto* options = GetOptions<BlockBasedTableOptions>();
   const bool gets_filter =
       (use == FilterUse::kNone || use == FilterUse::kForeign) &&
-      options->whole_key_filtering && IsOrderOfFilters(file.user_comparator());
+      options->whole_key_filtering && file.HasOrderOfFilters();
   return gets_filter ? AsProteanFilterPolicy(options->filter_policy.get())
                      : nullptr;
 }
@@ -300,11 +285,11 @@ Status ProteanTableFactory::NewTableReader(
                            std::move(file), &opened);
   if (!s.ok()) return s;
   // There is no log yet when the DB's options are validated.
-  if (FilterSwitch::IsOffInProcess() && !shared_->off.exchange(true)) {
-    Log(InfoLogLevel::WARN_LEVEL, opened->info_log(),
-        "ProteanTable: the environment variable %s switches all range filters "
-        "of this process off",
-        FilterSwitch::kVariable);
+  if (FilterSwitch::IsOffInProcess()) {
+    WarnOnce(&shared_->warned_of_variable, opened->info_log(),
+             std::string("the environment variable ") +
+                 FilterSwitch::kVariable +
+                 " switches all range filters of this process off");
   }
   const FilterUse use = UseOf(opened.get());
   const ProteanFilterPolicy* const policy = SampledPolicyOf(*opened, use);

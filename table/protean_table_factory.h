@@ -60,12 +60,11 @@ class ProteanTableFactory : public BlockBasedTableFactory {
                                 WritableFileWriter* file) const override;
 
   // InvalidArgument for a filter policy that could not be parsed, in case the
-  // error was ignored then, and for partition_filters without a two-level index
-  // (RocksDB would ignore the option) with a policy of Protean, besides what
-  // the block-based table refuses. Takes note of stats_dump_period_sec, the
-  // period in which the log tells of the filters of files that are opened from
-  // then on. RocksDB calls this function when it opens a DB for writing, but
-  // not when SetDBOptions changes the period.
+  // error was ignored then, and for what the block-based table and the policy
+  // refuse. Takes note of stats_dump_period_sec, the period in which the log
+  // tells of the filters of files that are opened from then on: RocksDB calls
+  // this function when it opens a DB for writing, but not when SetDBOptions
+  // changes the period.
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
@@ -83,21 +82,16 @@ class ProteanTableFactory : public BlockBasedTableFactory {
   // Whether the file's filter can be asked for ranges. Logs once why not.
   FilterUse UseOf(BlockBasedFile* file) const;
   // The policy that takes samples of what the file is asked, or nullptr. A file
-  // that has no filter of Protean's, or none at all, is sampled if it would get
-  // one when it is written now.
+  // without a filter of Protean's is sampled if it would get one now.
   const ProteanFilterPolicy* SampledPolicyOf(const BlockBasedFile& file,
                                              FilterUse use) const;
 
   // Shared by the clones of a factory.
   struct Shared {
-    // Whether the warning about the comparator, or about whole_key_filtering,
-    // has been logged.
-    std::atomic<bool> comparator{false};
-    std::atomic<bool> whole_keys{false};
-    // Whether the warning about optimize_filters_for_hits has.
-    std::atomic<bool> no_last_level{false};
-    // Whether the warning that the environment switches filters off has.
-    std::atomic<bool> off{false};
+    std::atomic<bool> warned_of_comparator{false};
+    std::atomic<bool> warned_of_whole_keys{false};
+    std::atomic<bool> warned_of_hits{false};
+    std::atomic<bool> warned_of_variable{false};
     std::atomic<uint64_t> log_period_seconds{0};
   };
   OwnOptions own_;

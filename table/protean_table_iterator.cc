@@ -33,29 +33,9 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
   // iterator sees all sequence numbers; max_skippable_internal_keys would count
   // markers.
   const ReadOptions& read_options = iterator.read_options();
-  return iterator.caller() == TableReaderCaller::kUserIterator &&
+  return iterator.arguments().caller == TableReaderCaller::kUserIterator &&
          !iterator.SeeksPrefixes() && !read_options.tailing &&
          read_options.max_skippable_internal_keys == 0 && file.allows_markers();
-}
-
-// With pin_data, RocksDB keeps the files that it has left; with a table_filter,
-// some files are not in the search (seek_decision.h).
-bool AllowsSkips(const ReadOptions& read_options, bool markers_allowed) {
-  return markers_allowed && !read_options.pin_data &&
-         read_options.table_filter == nullptr;
-}
-
-// The number by which dead ranges know the file, if the iterator sees all of
-// its entries on the way; else 0. RocksDB may ask a filter for a prefix, and
-// show nothing of the file.
-uint64_t DeadRangeFileOf(const FilteredFile& file, const FileIterator& iterator,
-                         bool skips_allowed) {
-  const ReadOptions& read_options = iterator.read_options();
-  const bool sees_all =
-      iterator.prefix_extractor() == nullptr || read_options.total_order_seek;
-  return skips_allowed && sees_all && !read_options.async_io
-             ? file.dead_range_number()
-             : 0;
 }
 
 }  // namespace
@@ -66,9 +46,19 @@ ProteanTableIterator::ProteanTableIterator(
     : file_(file),
       inner_(file->file(), read_options, arguments),
       markers_allowed_(AllowsMarkers(*file, inner_)),
-      skips_allowed_(AllowsSkips(read_options, markers_allowed_)),
-      dead_range_file_(DeadRangeFileOf(*file, inner_, skips_allowed_)),
-      outcomes_(file, &inner_) {}
+      // With pin_data, RocksDB keeps the files that it has left; with a
+      // table_filter, some files are not in the search (seek_decision.h).
+      skips_allowed_(markers_allowed_ && !read_options.pin_data &&
+                     read_options.table_filter == nullptr),
+      outcomes_(file->open_file(), &inner_, file->file().statistics(),
+                file->file().IsLastLevel()) {
+  // RocksDB may ask a filter for a prefix, and show nothing of the file.
+  const bool sees_all =
+      inner_.prefix_extractor() == nullptr || read_options.total_order_seek;
+  if (skips_allowed_ && sees_all && !read_options.async_io) {
+    dead_range_file = file->dead_range_number();
+  }
+}
 
 ProteanTableIterator::~ProteanTableIterator() {
   if (search_ != nullptr) search_->Leave(this);
@@ -76,12 +66,12 @@ ProteanTableIterator::~ProteanTableIterator() {
 }
 
 inline const FileRangeFilter* ProteanTableIterator::Filter() {
-  if (prepared_ || inner_.skip_filters()) return nullptr;
+  if (prepared_ || inner_.arguments().skip_filters) return nullptr;
   if (view_ != nullptr) return &view_->filter;
   const bool open = bounds_.upper() == nullptr && bounds_.lower() == nullptr;
   return file_->GetRangeFilter(
       open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek, read_options(),
-      inner_.caller(), &view_);
+      inner_.arguments().caller, &view_);
 }
 
 inline void ProteanTableIterator::BeginSeek(const Slice* target, bool backwards,
@@ -110,7 +100,8 @@ void ProteanTableIterator::Act(const SeekDecision& decision) {
     SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
                                      : IterBoundCheck::kUnknown);
   } else {
-    SetWaiting();
+    state_ = State::kWaiting;
+    bound_check_ = IterBoundCheck::kUnknown;
     marker_.Place(decision.purpose, file_->marker_sequence());
     if (marker_.IsEnd()) view_.reset();
   }
@@ -121,18 +112,6 @@ bool ProteanTableIterator::Apply(const SeekDecision& decision, SeekKind kind) {
   Act(decision);
   if (!WaitsForSearch()) outcomes_.CountNegative(kind);
   return true;
-}
-
-void ProteanTableIterator::StopAtLowerBound() {
-  if (!bounds_.stops_at_lower() || !Valid() ||
-      !bounds_.IsBelowLower(file_->UserKey(key()))) {
-    return;
-  }
-  if (search_->bounds().MaySkip()) {
-    SetEmpty(IterBoundCheck::kUnknown);
-  } else {
-    bounds_.WaiveLower();
-  }
 }
 
 // ---- Samples ----
@@ -179,19 +158,6 @@ void ProteanTableIterator::RecordNothingFrom(const Slice& target) {
 
 // ---- Forward seeks ----
 
-inline bool ProteanTableIterator::DecideForward(const FileRangeFilter& filter,
-                                                const Slice& user_key,
-                                                Waiting waiting) {
-  const SeekDecision decision = DecideSeek(filter, user_key, bounds_.upper(),
-                                           waiting, marker_.new_user_key());
-  if (waiting != Waiting::kForbidden &&
-      decision.action != SeekDecision::Action::kEmpty &&
-      filter.LowerBoundIsSlow(user_key)) {
-    file_->NoteSlow();
-  }
-  return Apply(decision, bounds_.ForwardKind());
-}
-
 inline void ProteanTableIterator::ReadFrom(const Slice& target) {
   const PerfContext& counters = ThreadPerf::Context();
   const uint64_t read = counters.block_read_count;
@@ -207,11 +173,14 @@ inline void ProteanTableIterator::ReadFrom(const Slice& target) {
 }
 
 void ProteanTableIterator::Seek(const Slice& target) {
-  if (read_options().async_io && status().IsTryAgain()) {
-    SeekAgain(target);
-    return;
-  }
   const Slice user_key = file_->UserKey(target);
+  if (read_options().async_io && status().IsTryAgain()) {
+    // The block of the seek was not there yet.
+    Read()->Seek(target);
+    StopAtUpperBound();
+    outcomes_.CountReadAgain(bounds_.ForwardKind(), Valid());
+    return Sample(user_key, /*backwards=*/false, /*inclusive=*/true);
+  }
   // This seek continues the search (run_search.h). A file that reads goes on
   // reading, and one that waits has moved. Otherwise all of many files would
   // come to wait at one place again and again, and each time RocksDB would seek
@@ -223,7 +192,7 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const bool still_waits = again && WaitsForSearch();
   BeginSeek(&user_key, /*backwards=*/false, still_waits);
   if (search_ != nullptr) {
-    search_->OnSeek(ExtractInternalKeyFooter(target));
+    search_->dead_ranges().OnSeek(ExtractInternalKeyFooter(target), round);
     // The thread's bounds may change before the next file of a level is sought.
     if (bounds_.stops_at_upper()) search_->dead_ranges().Stop();
     if (file_->has_dead_ranges() && WaitForDeadRange(user_key)) return;
@@ -241,8 +210,17 @@ void ProteanTableIterator::Seek(const Slice& target) {
   const Waiting waiting = !may_wait ? Waiting::kForbidden
                           : again   ? Waiting::kNotAtTarget
                                     : Waiting::kAllowed;
-  if (!is_asked || !(DecideForward(*filter, user_key, waiting) ||
-                     SkipMiss(*filter, user_key, waiting))) {
+  bool has_decided = false;
+  if (is_asked) {
+    const SeekDecision decision = DecideSeek(*filter, user_key, bounds_.upper(),
+                                             waiting, marker_.new_user_key());
+    if (may_wait && decision.action != SeekDecision::Action::kEmpty &&
+        filter->LowerBoundIsSlow(user_key)) {
+      file_->NoteSlow();
+    }
+    has_decided = Apply(decision, kind) || SkipMiss(*filter, user_key, waiting);
+  }
+  if (!has_decided) {
     ReadFrom(target);
     if (still_waits) {
       outcomes_.CountReached(kind, Valid());
@@ -256,13 +234,6 @@ void ProteanTableIterator::Seek(const Slice& target) {
     if (HasLandedInDeadRange()) return;
   }
   Sample(user_key, /*backwards=*/false, /*inclusive=*/true);
-}
-
-void ProteanTableIterator::SeekAgain(const Slice& target) {
-  Read()->Seek(target);
-  StopAtUpperBound();
-  outcomes_.CountReadAgain(bounds_.ForwardKind(), Valid());
-  Sample(file_->UserKey(target), /*backwards=*/false, /*inclusive=*/true);
 }
 
 // SeekToFirst is not sampled: where a search that began in the file before goes
@@ -310,8 +281,9 @@ bool ProteanTableIterator::MoveMarker() {
     return false;
   }
   const FileRangeFilter* filter = Filter();
-  return filter != nullptr && MoveOn(*filter, search_->NextStop(begin, this),
-                                     file_->marker_sequence(), &marker_);
+  return filter != nullptr &&
+         MoveOn(*filter, search_->runs().NextStop(this, begin),
+                file_->marker_sequence(), &marker_);
 }
 
 void ProteanTableIterator::ReadFromMarker() {
@@ -324,7 +296,7 @@ void ProteanTableIterator::ReadFromMarker() {
   }
   if (marker_.IsEnd()) return;
   if (has_skipped_) {
-    search_->FollowSkip(this);
+    search_->runs().Follow(this);
   } else {
     const SeekKind kind = bounds_.ForwardKind();
     outcomes_.CountReached(kind, Valid());
@@ -409,11 +381,6 @@ bool ProteanTableIterator::SkipMissAtMarker() {
 
 // ---- Deletions ----
 
-bool ProteanTableIterator::MaySkipDeletions() const {
-  return skips_allowed_ && CanWait() && !prepared_ && file_->IsOn() &&
-         DeletionSkips::AreAllowed();
-}
-
 bool ProteanTableIterator::FindNextValue(const Slice& from, const Slice* limit,
                                          std::string* next) {
   const SearchPosition position = Position();
@@ -475,13 +442,6 @@ bool ProteanTableIterator::SkipDeletions(const Slice& from) {
 
 // ---- Dead ranges ----
 
-bool ProteanTableIterator::IsAtValue(const Slice& from, const Slice& to) const {
-  if (!IsReading() || !inner_->Valid()) return false;
-  const Slice key = file_->UserKey(inner_->key());
-  return key.compare(from) >= 0 && key.compare(to) < 0 &&
-         !IsDeletion(ExtractValueType(inner_->key()));
-}
-
 void ProteanTableIterator::LimitToFile(std::string* to) {
   if (inner_.is_alone()) return;
   const FileRangeFilter* const filter = Filter();
@@ -494,24 +454,15 @@ void ProteanTableIterator::LimitToFile(std::string* to) {
   if (!WaitsForSearch()) view_.reset();
 }
 
-bool ProteanTableIterator::HasNoMoreKeys() const {
-  return dead_range_file_ != 0 && IsReading() && !inner_->Valid() &&
-         inner_->status().ok() &&
-         inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
-         !file_->has_range_deletions();
-}
-
 bool ProteanTableIterator::HasLandedInDeadRange() {
-  if (search_ == nullptr || !search_->dead_ranges().IsSkipping() ||
-      !IsReading() || !inner_->Valid()) {
-    return false;
-  }
-  const std::string at = file_->UserKey(inner_->key()).ToString();
-  return SkipDeadRange(at, /*may_ask=*/false);
+  return search_ != nullptr && search_->dead_ranges().IsSkipping() &&
+         IsReading() && inner_->Valid() &&
+         SkipDeadRange(file_->UserKey(inner_->key()).ToString(),
+                       /*may_ask=*/false);
 }
 
 bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {
-  if (dead_range_file_ == 0) return false;
+  if (dead_range_file == 0) return false;
   SetEmpty(IterBoundCheck::kUnknown);  // wherever the last seek has ended
   if (SkipDeadRange(target, /*may_ask=*/false)) return true;
   if (!MaySkipDeletions()) return false;
@@ -528,13 +479,13 @@ bool ProteanTableIterator::WaitForDeadRange(const Slice& target) {
 }
 
 bool ProteanTableIterator::SkipDeadRange(const Slice& from, bool may_ask) {
-  if (search_ == nullptr || dead_range_file_ == 0) return false;
+  if (search_ == nullptr || dead_range_file == 0) return false;
   std::string to;
-  if (!search_->dead_ranges().MustSkip(dead_range_file_, from, &to)) {
+  if (!search_->dead_ranges().MustSkip(dead_range_file, from, &to)) {
     if (!may_ask || !MaySkipDeletions()) return false;
     auto range = file_->FindDeadRange(from);
     if (range == nullptr ||
-        !search_->SkipDeadRange(std::move(range), from, &to)) {
+        !search_->dead_ranges().Skip(std::move(range), from, &to)) {
       return false;
     }
   }
@@ -615,27 +566,22 @@ void ProteanTableIterator::SeekToLast() {
 // ---- MultiScan ----
 
 #if PROTEAN_HAS_MULTI_SCAN
-bool ProteanTableIterator::MayHoldAnyOf(const MultiScanRanges& ranges) {
-  const FileRangeFilter* filter = Filter();
-  if (filter == nullptr) return true;
-  for (const ScanOptions& scan : ScansOf(ranges)) {
-    const RangeOpt& range = scan.range;
-    if (!range.start.has_value() || !range.limit.has_value() ||
-        filter->RangeMayMatch(*range.start, *range.limit,
-                              /*hi_inclusive=*/false)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // inner_ reads ahead the ranges and then expects a seek to each of them, so
 // the filter decides for all of them at once: either the file is spared, or its
 // filter is not asked any more. An iterator that is not prepared may be sought
 // as usual.
 void ProteanTableIterator::Prepare(const MultiScanRanges* ranges) {
   if (ranges == nullptr) return;
-  prepared_ = MayHoldAnyOf(*ranges);
+  const FileRangeFilter* const filter = Filter();
+  const std::vector<ScanOptions>& scans = ScansOf(*ranges);
+  prepared_ =
+      filter == nullptr ||
+      std::any_of(scans.begin(), scans.end(), [&](const ScanOptions& scan) {
+        const RangeOpt& range = scan.range;
+        return !range.start.has_value() || !range.limit.has_value() ||
+               filter->RangeMayMatch(*range.start, *range.limit,
+                                     /*hi_inclusive=*/false);
+      });
   if (search_ != nullptr) search_->dead_ranges().Forbid();
   if (!WaitsForSearch()) view_.reset();
   if (prepared_) inner_.Get()->Prepare(ranges);

@@ -13,28 +13,15 @@
 //    the level has ended or goes on to the next file, whose SeekToFirst asks
 //    that file's filter in the same way.
 //  - A marker, if the filter says that no key of the file lies below some
-//    bound. The iterator *waits* there without I/O, until the search gets
-//    there. It is valid, and its key is the bound as a user key with a sequence
-//    number that no write has yet. To RocksDB's iterators a marker is the key
-//    of a write that is too new to be seen. They order it among the keys of the
-//    other files, and if no key of these ends the search before, they pass it
-//    with Next. Only then is this file read, or waits further on
-//    (table/seek/run_search.h).
-//
-//  Backwards, a seek under iterate_lower_bound looks for keys in [lower bound,
-//  target]. If there are none, but the file has keys below the bound, the
-//  iterator waits just below the bound, where the search ends. If it were
-//  invalid, LevelIterator would go on through all files before this one.
+//    bound. The iterator *waits* there without I/O. It is valid, and its key is
+//    the bound as a user key with a sequence number that no write has yet. To
+//    RocksDB's iterators that is the key of a write that is too new to be seen.
+//    They order it among the keys of the other files, and if no key of these
+//    ends the search before, they pass it with Next. Only then is this file
+//    read, or waits further on (table/seek/run_search.h).
 //
 //  A scan over deletions waits, too: once it has met a few in a row, and no
 //  file of the search may have a value before some key, it goes on at that key.
-//
-//  Bounds that ReadOptions do not have may come from the thread
-//  (plugin/search_bounds.h). RocksDB's iterators do not know them, so an
-//  iterator that is invalid has to end the search. Forward, kOutOfBound ends it
-//  in the level as above. Backwards, nothing does: LevelIterator goes on
-//  through some files before, none of which is read, and then stops at a key of
-//  one that is.
 
 #pragma once
 
@@ -191,11 +178,6 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     bound_check_ = bound_check;
     view_.reset();
   }
-  // The iterator is valid, at the marker.
-  void SetWaiting() {
-    state_ = State::kWaiting;
-    bound_check_ = IterBoundCheck::kUnknown;
-  }
 
   // OpenRun:
   SearchPosition Position() const override {
@@ -211,10 +193,19 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void RecordNothingFrom(const Slice& target) override;
   bool FindNextValue(const Slice& from, const Slice* limit,
                      std::string* next) override;
-  uint64_t DeadRangeFile() const override { return dead_range_file_; }
-  bool IsAtValue(const Slice& from, const Slice& to) const override;
+  bool IsAtValue(const Slice& from, const Slice& to) const override {
+    const SearchPosition at = Position();
+    return at.kind == SearchPosition::Kind::kKey &&
+           at.user_key.compare(from) >= 0 && at.user_key.compare(to) < 0 &&
+           !IsDeletion(ExtractValueType(inner_->key()));
+  }
   void LimitToFile(std::string* to) override;
-  bool HasNoMoreKeys() const override;
+  bool HasNoMoreKeys() const override {
+    return dead_range_file != 0 && IsReading() && !inner_->Valid() &&
+           inner_->status().ok() &&
+           inner_->UpperBoundCheckResult() != IterBoundCheck::kOutOfBound &&
+           !file_->has_range_deletions();
+  }
   bool SeesAllVersions(uint64_t footer) const override {
     return file_->SeesAllVersions(footer);
   }
@@ -227,10 +218,9 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   }
 
   // Returns true if the iterator may wait. Markers are for DBIter, which
-  // compares sequence numbers with that of its snapshot. Of the iterators that
-  // are made for users, only those under a DBIter join a search: RocksDB gives
-  // them a manager of pinned iterators. A seek of which RocksDB takes a sample
-  // reads.
+  // compares sequence numbers with that of its snapshot. Only iterators under a
+  // DBIter join a search: RocksDB gives them a manager of pinned iterators. A
+  // seek of which RocksDB takes a sample reads.
   bool CanWait() const {
     return markers_allowed_ && search_ != nullptr && !IsSampledSeek();
   }
@@ -242,8 +232,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
             !bounds_.IsBelowLower(file_->UserKey(key())));
   }
 
-  // Counts the outcome of the last seek, unless it `still_waits`: then the wait
-  // goes on in the next one, and its outcome is not known yet.
+  // Counts the outcome of the last seek, unless the next one `still_waits`.
   void RecordPendingOutcome(bool still_waits) {
     if (has_gap_) RememberGap();
     if (WaitsForSearch() && !still_waits) {
@@ -257,9 +246,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
                                         bool still_waits = false);
 
   // The file's filter, or nullptr, until the iterator reads or turns invalid.
-  // Of a filter in the block cache, the one or two parts that have been asked
-  // stay in memory while the iterator waits, as a data block would: the search
-  // may come back to them.
+  // Of a filter in the block cache, the parts that have been asked stay in
+  // memory while the iterator waits: the search may come back to them.
   const FileRangeFilter* Filter();
 
   // Turns invalid or waits, at marker_.new_user_key(), as has been decided.
@@ -268,23 +256,20 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // be read.
   bool Apply(const SeekDecision& decision, SeekKind kind);
 
-  // Decides a forward seek by the filter. Returns false if the file must be
-  // read.
-  bool DecideForward(const FileRangeFilter& filter, const Slice& user_key,
-                     Waiting waiting);
   // Seeks forward in the file, and notes whether its blocks were in the cache.
   [[gnu::always_inline]] void ReadFrom(const Slice& target);
-  // Repeats a seek whose block was not there yet, with async_io.
-  void SeekAgain(const Slice& target);
 
   // The search has come to the marker: the iterator waits further on, or reads.
   void LeaveMarker();
   bool MoveMarker();
 
-  bool MaySkipDeletions() const;
+  bool MaySkipDeletions() const {
+    return skips_allowed_ && CanWait() && !prepared_ && file_->IsOn() &&
+           DeletionSkips::are_allowed.load(std::memory_order_relaxed);
+  }
   void ForgetDeletions() {
     deletions_ = 0;
-    ask_after_ = DeletionSkips::AskAfter();
+    ask_after_ = DeletionSkips::ask_after;
   }
   // The iterator, which reads, has moved to the next key. Returns true if it is
   // at a deletion after others, and has skipped some.
@@ -300,12 +285,12 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // The iterator leaves the key that it is at.
   void PassEntry() {
     if (search_ != nullptr && search_->dead_ranges().WantsEntries()) {
-      search_->PassEntry(inner_->key(), file_->UserKey(inner_->key()), this);
+      search_->dead_ranges().Pass(inner_->key(), file_->UserKey(inner_->key()),
+                                  this);
     }
   }
   // The iterator is at `from`, or is to seek it. If that is in a dead range
-  // that the search skips, or may skip if `may_ask`, it goes on to wait after
-  // it.
+  // that the search skips, or may skip if `may_ask`, it waits after the range.
   bool SkipDeadRange(const Slice& from, bool may_ask);
   // The iterator, which reads, has landed somewhere. Returns true if that is in
   // the dead range that the search skips: it waits after it.
@@ -339,18 +324,22 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     SetEmpty(IterBoundCheck::kOutOfBound);
     return true;
   }
-  void StopAtLowerBound();
+  void StopAtLowerBound() {
+    if (!bounds_.stops_at_lower() || !Valid() ||
+        !bounds_.IsBelowLower(file_->UserKey(key()))) {
+      return;
+    }
+    if (search_->bounds().MaySkip()) {
+      SetEmpty(IterBoundCheck::kUnknown);
+    } else {
+      bounds_.WaiveLower();
+    }
+  }
 
   // Samples a seek that has ended, if it is the turn of one. The search watches
-  // a seek that has found a key within its bounds, or waits before one: whether
-  // it was in vain is only known when the search is over.
+  // a seek that has found a key within its bounds, or waits before one.
   [[gnu::always_inline]] void Sample(const Slice& target, bool backwards,
                                      bool inclusive);
-
-#if PROTEAN_HAS_MULTI_SCAN
-  // False if the filter says that this file holds no key in any of the ranges.
-  bool MayHoldAnyOf(const MultiScanRanges& ranges);
-#endif
 
   const ReadOptions& read_options() const { return inner_.read_options(); }
 
@@ -364,8 +353,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
   const bool markers_allowed_;
   const bool skips_allowed_;  // of deletions
-  const uint64_t dead_range_file_;
-  bool prepared_ = false;  // whether inner_ has read ahead for a MultiScan
+  bool prepared_ = false;     // whether inner_ has read ahead for a MultiScan
   // Whether an open seek has found a gap, from the marker to the key at which
   // the iterator is.
   bool has_gap_ = false;

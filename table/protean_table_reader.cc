@@ -2,7 +2,6 @@
 
 #include "table/protean_table_reader.h"
 
-#include "table/count_and_exist.h"
 #include "table/protean_table_iterator.h"
 #include "table/rocksdb_internals/block_based_file.h"
 
@@ -17,37 +16,12 @@ bool IsForUser(TableReaderCaller caller) {
 
 }  // namespace
 
-void ProteanTableReader::Sample(const MultiGetContext::Range& range) {
-  for (auto key = range.begin(); key != range.end(); ++key) {
-    if (key->s->ok() && key->get_context->State() == GetContext::kNotFound) {
-      Sample(key->ikey);
-    }
-  }
-}
-
-ProteanTableReader::BatchProgress::BatchProgress(
-    const MultiGetContext::Range& range) {
-  for (auto key = range.begin(); key != range.end(); ++key) {
-    gets_[keys_] = key->get_context;
-    progress_[keys_] = ProgressOf(*key->get_context);
-    keys_++;
-  }
-}
-
-size_t ProteanTableReader::BatchProgress::CountFound() const {
-  size_t found = 0;
-  for (size_t i = 0; i < keys_; i++) {
-    if (ProgressOf(*gets_[i]) != progress_[i]) found++;
-  }
-  return found;
-}
-
 Status ProteanTableReader::Get(const ReadOptions& read_options,
                                const Slice& key, GetContext* get_context,
                                const SliceTransform* prefix_extractor,
                                bool skip_filters) {
   skip_filters = Skips(skip_filters);
-  if (AtWork<ExistenceCheck>::Current() != nullptr) {
+  if (at_work<ExistenceCheck> != nullptr) {
     return GetExistence(file_, read_options, key, get_context, prefix_extractor,
                         skip_filters);
   }
@@ -72,24 +46,14 @@ Status ProteanTableReader::Get(const ReadOptions& read_options,
   file_.gets()->Count(answer, found);
   if (s.ok() && get_context->State() == GetContext::kNotFound) {
     // A callback, of a transaction, may hide what the file has.
-    if (answer.positives() > 0 && !get_context->has_callback()) NoteMiss(key);
+    if (answer.positives() > 0 && !get_context->has_callback() &&
+        file_.SeesAllVersions(ExtractInternalKeyFooter(key))) {
+      const Slice user_key = file_.UserKey(key);
+      file_.AddMiss(user_key, user_key.ToString() + '\0');
+    }
     if (IsSampled()) Sample(key);
   }
   return s;
-}
-
-bool ProteanTableReader::IsKnownMiss(const Slice& internal_key) const {
-  if (!file_.IsKnownAbsent(file_.UserKey(internal_key))) return false;
-  file_.CountMissHit();
-  return true;
-}
-
-void ProteanTableReader::NoteMiss(const Slice& internal_key) const {
-  if (!file_.SeesAllVersions(ExtractInternalKeyFooter(internal_key))) return;
-  const Slice key = file_.UserKey(internal_key);
-  std::string end(key.data(), key.size());
-  end.push_back('\0');
-  file_.AddMiss(key, end);
 }
 
 Status ProteanTableReader::MultiGetFilter(

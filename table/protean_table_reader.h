@@ -4,20 +4,17 @@
 //  asks the filter, has the table look the key up, and counts what the file has
 //  told (docs/internals/reads.md). If the table keeps the whole filter in
 //  memory, the reader asks it in the table's place, and counts the answer as
-//  the table would. Most files do not have the key, and the way to the filter
-//  through the table costs more than the answer: with it, a Get takes 3 % more
-//  instructions over one run, and 10 % more over four
-//  (scripts/count_instructions.sh
-//  --paths=point proteus:12).
+//  the table would: with the way to the filter through the table, a Get takes
+//  3 % more instructions over one run, and 10 % more over four
+//  (scripts/count_instructions.sh --paths=point proteus:12).
 //
-//  MultiGet leaves all but the counting to the table. Only iterators
-//  for users are wrapped (protean_table_iterator.h), also while keys are being
+//  MultiGet leaves all but the counting to the table. Only iterators for users
+//  are wrapped (protean_table_iterator.h), or replaced while keys are being
 //  counted, or an existence check asks the filters alone (count_and_exist.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
-//  file are sampled: the filter is asked for them, and should deny them. A file
-//  that has no filter of Protean's yet gets one when it is compacted, and is
-//  sampled for that. Each of several files may sample the same query of a user.
+//  file are sampled: its filter should deny them, or the one that it gets when
+//  it is compacted. Each of several files may sample the same query of a user.
 //
 //  While a coroutine waits, its thread asks other filters, so only those
 //  answers of coroutines are counted that MultiGetFilter gets.
@@ -26,7 +23,6 @@
 
 #include <array>
 #include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -162,10 +158,22 @@ class ProteanTableReader : public TableReader {
   // How far the look-ups of a batch are before a file is asked.
   class BatchProgress {
    public:
-    explicit BatchProgress(const MultiGetContext::Range& range);
+    explicit BatchProgress(const MultiGetContext::Range& range) {
+      for (auto key = range.begin(); key != range.end(); ++key) {
+        gets_[keys_] = key->get_context;
+        progress_[keys_] = ProgressOf(*key->get_context);
+        keys_++;
+      }
+    }
     size_t keys() const { return keys_; }
     // The keys of which the file has told something since.
-    size_t CountFound() const;
+    size_t CountFound() const {
+      size_t found = 0;
+      for (size_t i = 0; i < keys_; i++) {
+        if (ProgressOf(*gets_[i]) != progress_[i]) found++;
+      }
+      return found;
+    }
 
    private:
     size_t keys_ = 0;
@@ -188,12 +196,20 @@ class ProteanTableReader : public TableReader {
     const Slice key = file_.UserKey(internal_key);
     file_.queue()->Record(key, key, /*hi_inclusive=*/true);
   }
-  void Sample(const MultiGetContext::Range& range);
+  void Sample(const MultiGetContext::Range& range) {
+    for (auto key = range.begin(); key != range.end(); ++key) {
+      if (key->s->ok() && key->get_context->State() == GetContext::kNotFound) {
+        Sample(key->ikey);
+      }
+    }
+  }
 
   // Returns true if a read has found out that the file does not have the key.
-  bool IsKnownMiss(const Slice& internal_key) const;
-  // The table has read the file and not found the key.
-  void NoteMiss(const Slice& internal_key) const;
+  bool IsKnownMiss(const Slice& internal_key) const {
+    if (!file_.IsKnownAbsent(file_.UserKey(internal_key))) return false;
+    file_.CountMissHit();
+    return true;
+  }
 
   FilteredFile file_;
   TableReader* const table_;

@@ -14,8 +14,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // DB::OpenAsSecondary, with any of its lists of arguments.
 template <typename... Arguments>
 Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
-  return DB::OpenAsSecondary(std::forward<Arguments>(arguments)...,
-                             OpenedInto(db));
+  return OpenInto(db, [&](auto* into) {
+    return DB::OpenAsSecondary(std::forward<Arguments>(arguments)..., into);
+  });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -53,7 +53,7 @@ Status FirstKey(const FileFacts& facts, const SampleQuery& read, bool* found,
                 std::string* key) {
   const ReadOptions options;  // outlives the iterator
   const std::unique_ptr<InternalIterator> it =
-      facts.NewIterator(options, /*keys_only=*/true);
+      facts.file().NewIterator(options, /*keys_only=*/true);
   it->Seek(
       InternalKey(read.lo, kMaxSequenceNumber, kValueTypeForSeek).Encode());
   *found = false;

@@ -254,7 +254,7 @@ Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
 }
 
 Status FileFacts::Open(const TargetFamily& family, const TargetFile& file) {
-  Status s = SeparateFile::Open(family.options, file.path, &separate_);
+  Status s = BlockBasedFile::OpenApart(family.options, file.path, &file_);
   if (!s.ok()) return s;
   // If the file was given without its DB, only the file itself knows the format
   // of its keys.
@@ -267,7 +267,7 @@ Status FileFacts::Open(const TargetFamily& family, const TargetFile& file) {
       name != options.comparator->Name() &&
       Comparator::CreateFromString(ConfigOptions(), name, &options.comparator)
           .ok()) {
-    s = SeparateFile::Open(options, file.path, &separate_);
+    s = BlockBasedFile::OpenApart(options, file.path, &file_);
     if (!s.ok()) return s;
   }
   ReadFilter(family, file);
@@ -277,7 +277,7 @@ Status FileFacts::Open(const TargetFamily& family, const TargetFile& file) {
 void FileFacts::ReadFilter(const TargetFamily& family,
                            const TargetFile& target) {
   using FilterState = BlockBasedFile::FilterState;
-  const BlockBasedFile& file = separate_->file();
+  const BlockBasedFile& file = *file_;
   const auto properties = file.table()->GetTableProperties();
   entries = properties->num_entries;
   keys = entries;
@@ -345,7 +345,7 @@ KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
   const std::unique_ptr<InternalIterator> it =
-      facts.NewIterator(read_options, /*keys_only=*/true);
+      facts.file().NewIterator(read_options, /*keys_only=*/true);
   const size_t timestamp_size = file.user_comparator()->timestamp_size();
   std::string first;
   std::string last;

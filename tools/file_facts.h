@@ -33,16 +33,7 @@ class FileFacts {
   // The filter if it is one of Protean's, else nullptr. The filter lives as
   // long as this object.
   const FilterBlock* filter() const { return filter_; }
-  const BlockBasedFile& file() const { return separate_->file(); }
-  // An iterator over the file that asks no filter. With `keys_only`, it may
-  // only be asked for keys (allow_unprepared_value).
-  std::unique_ptr<InternalIterator> NewIterator(const ReadOptions& options,
-                                                bool keys_only) const {
-    return std::unique_ptr<InternalIterator>(file().table()->NewIterator(
-        options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
-        /*skip_filters=*/true, TableReaderCaller::kUncategorized,
-        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/keys_only));
-  }
+  const BlockBasedFile& file() const { return *file_; }
 
   // "Proteus", "SuRF", "none", or the name of the policy of RocksDB that made
   // the filter, such as "bloomfilter".
@@ -60,7 +51,7 @@ class FileFacts {
   Status Open(const TargetFamily& family, const TargetFile& file);
   void ReadFilter(const TargetFamily& family, const TargetFile& file);
 
-  std::unique_ptr<SeparateFile> separate_;
+  std::unique_ptr<BlockBasedFile> file_;
   const FilterBlock* filter_ = nullptr;
 };
 

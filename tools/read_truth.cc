@@ -61,7 +61,7 @@ class RunCursor {
       read_options_.iterate_upper_bound = &upper_;
     }
     const uint32_t before = DataBlocksRead();
-    it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
+    it_ = open_->file().NewIterator(read_options_, /*keys_only=*/false);
     if (backwards_) {
       const InternalKey target =
           read.inclusive ? InternalKey(read.target, 0, kValueTypeForSeekForPrev)
@@ -188,7 +188,7 @@ class RunCursor {
       }
       const Status s = Open(next);
       if (!s.ok() || open_ == nullptr) return s;
-      it_ = open_->NewIterator(read_options_, /*keys_only=*/false);
+      it_ = open_->file().NewIterator(read_options_, /*keys_only=*/false);
       if (backwards_) {
         it_->SeekToLast();
       } else {
@@ -370,7 +370,7 @@ Status FindKeyRanges(TargetFamily* family) {
     Status s = FileFacts::Read(*family, file, &facts);
     if (s.ok()) {
       const std::unique_ptr<InternalIterator> it =
-          facts->NewIterator(ReadOptions(), /*keys_only=*/false);
+          facts->file().NewIterator(ReadOptions(), /*keys_only=*/false);
       it->SeekToFirst();
       if (it->Valid()) file.smallest = ExtractUserKey(it->key()).ToString();
       it->SeekToLast();

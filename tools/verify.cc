@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "table/rewrite_file.h"
+#include "table/filter_trial.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"

@@ -6,7 +6,7 @@
 //  of all entries that its files have in [begin, end), the newest one of each
 //  key is a deletion. This stays true for every reader that sees these files,
 //  and is not older than the deletions: it may skip the range
-//  (table/seek/dead_range_search.h, docs/deletions.md).
+//  (table/seek/run_search.h, docs/deletions.md).
 //
 //  A DeadRangeFinder finds such a range in a scan, and DeadRanges keeps those
 //  of an open DB, until one of their files is closed. Ranges of the same file

@@ -2,8 +2,11 @@
 
 #include "table/rocksdb_internals/block_based_file.h"
 
+#include <algorithm>
+
 #include "db/merge_context.h"
 #include "filter_policy/building/file_filter_builder.h"
+#include "filter_policy/kept_memory.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "monitoring/perf_context_imp.h"
@@ -107,29 +110,6 @@ bool LeavesCacheAlone(const Options& /*options*/, long) {
   return false;
 }
 
-// Which parts stay in memory as long as the file is open, and which are loaded
-// when it is opened.
-struct PartPinning {
-  bool pin = false;
-  bool prefetch = false;
-};
-
-// What RocksDB would do with an unpartitioned filter, or with parts where the
-// options ask for parts.
-PartPinning PinningOf(const BlockBasedTableOptions& table,
-                      const TableReaderOptions& options, uint64_t file_size,
-                      bool prefetch) {
-  const PinningTier tier = FilterPinning(table);
-  const bool maybe_flushed =
-      options.level == 0 && file_size <= options.max_file_size_for_l0_meta_pin;
-  PartPinning result;
-  if (LeavesCacheAlone(options, 0)) return result;
-  result.pin = tier == PinningTier::kAll ||
-               (tier == PinningTier::kFlushedAndSimilar && maybe_flushed);
-  result.prefetch = prefetch || options.level == 0 || result.pin;
-  return result;
-}
-
 const FilterHold& PinnedBlockOf(const BlockBasedTable::Rep& rep) {
   const FilterReader& reader =
       *static_cast_with_check<FullFilterBlockReader>(rep.filter.get());
@@ -231,10 +211,19 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
   state_ = FilterState::kCached;
   auto filter =
       std::make_unique<CachedFilter>(*table_, handle, directory_->directory);
-  const PartPinning pinning =
-      PinningOf(rep->table_options, arguments.table_reader_options,
-                arguments.file_size, arguments.prefetch);
-  if (pinning.prefetch) filter->Load(arguments.read_options, pinning.pin);
+  // What RocksDB would do with an unpartitioned filter, or with parts where the
+  // options ask for parts.
+  const TableReaderOptions& options = arguments.table_reader_options;
+  const PinningTier tier = FilterPinning(rep->table_options);
+  const bool maybe_flushed =
+      options.level == 0 &&
+      arguments.file_size <= options.max_file_size_for_l0_meta_pin;
+  const bool pin = tier == PinningTier::kAll ||
+                   (tier == PinningTier::kFlushedAndSimilar && maybe_flushed);
+  if (!LeavesCacheAlone(options, 0) &&
+      (arguments.prefetch || options.level == 0 || pin)) {
+    filter->Load(arguments.read_options, pin);
+  }
   cached_filter_ = filter.get();
   rep->filter = std::move(filter);
 }
@@ -244,6 +233,21 @@ std::shared_ptr<const TableProperties> BlockBasedFile::properties() const {
       std::make_shared<TableProperties>());
   const auto& known = rep()->table_properties;
   return known == nullptr ? none : known;
+}
+
+FileDescription BlockBasedFile::Describe(uint64_t log_period_seconds) const {
+  FileDescription description;
+  description.family = family();
+  description.properties = properties();
+  description.family_name = description.properties->column_family_name;
+  description.path = name();
+  description.level = std::max(level(), -1);
+  description.filter_loads = loads_;
+  description.env = rep()->ioptions.env;
+  description.info_log = info_log();
+  description.memory_cap = CapOf(rep()->table_options);
+  description.log_period_seconds = log_period_seconds;
+  return description;
 }
 
 BlockBasedFile::FilterState BlockBasedFile::StateOfTable() const {
@@ -298,13 +302,11 @@ bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,
                                     &lookup_context, read_options);
 }
 
-// ---- Separate file ----
-
 namespace {
 
-// The factory of a SeparateFile. SstFileReader makes all that a table needs, in
-// the shape that its version of RocksDB wants, and hands it to the factory. The
-// table goes to the SeparateFile, so the SstFileReader gets none.
+// SstFileReader makes all that a table needs, in the shape that its version of
+// RocksDB wants, and hands it to this factory. What is opened goes to
+// `*opened`, so the SstFileReader gets no table.
 class SeparateTables : public BlockBasedTableFactory {
  public:
   SeparateTables(const BlockBasedTableOptions& options,
@@ -337,17 +339,21 @@ class SeparateTables : public BlockBasedTableFactory {
 
 }  // namespace
 
-Status SeparateFile::Open(const Options& options, const std::string& path,
-                          std::unique_ptr<SeparateFile>* opened) {
-  std::unique_ptr<SeparateFile> separate(new SeparateFile);
+Status BlockBasedFile::OpenApart(const Options& options,
+                                 const std::string& path,
+                                 std::unique_ptr<BlockBasedFile>* opened) {
+  std::unique_ptr<SstFileReader> reader;  // outlives what it has opened
+  std::unique_ptr<BlockBasedFile> file;
   Options own = options;
   own.statistics = nullptr;
   own.table_factory = std::make_shared<SeparateTables>(
-      *options.table_factory->GetOptions<BlockBasedTableOptions>(),
-      &separate->file_);
-  separate->reader_ = std::make_unique<SstFileReader>(own);
-  const Status s = separate->reader_->Open(path);
-  if (s.ok()) *opened = std::move(separate);
+      *options.table_factory->GetOptions<BlockBasedTableOptions>(), &file);
+  reader = std::make_unique<SstFileReader>(own);
+  const Status s = reader->Open(path);
+  if (s.ok()) {
+    file->apart_ = std::move(reader);
+    *opened = std::move(file);
+  }
   return s;
 }
 

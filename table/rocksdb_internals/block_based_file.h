@@ -12,13 +12,14 @@
 #include <memory>
 #include <string>
 
-#include "filter_policy/kept_memory.h"
+#include "filter_policy/open_db/open_families.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/get_context.h"
 #include "table/rocksdb_internals/cached_filter.h"
 #include "table/rocksdb_internals/versions.h"
+#include "table/table_builder.h"
 #include "table/table_reader.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -29,8 +30,7 @@ inline bool IsDeletion(ValueType type) {
          type == kTypeDeletionWithTimestamp;
 }
 
-// Returns true if the policy is one of RocksDB's own, such as that of
-// bloomfilter:10.
+// Returns true if the policy is RocksDB's own, such as that of bloomfilter:10.
 bool IsOfRocksDB(const FilterPolicy& policy);
 
 // A file that RocksDB's block-based table has opened. All functions but
@@ -46,22 +46,44 @@ class BlockBasedFile {
     bool prefetch;
   };
   // Opens a file as the factory does. If the factory's policy is one of
-  // Protean's and one of RocksDB's own policies has made the filter, or the
-  // other way round, a policy that knows the filter reads it instead, so that
-  // the filter stays in use until the file is rewritten.
+  // Protean's and the filter is RocksDB's, or the other way round, a policy
+  // that knows the filter reads it, until the file is rewritten.
   static Status Open(const Arguments& arguments,
                      std::unique_ptr<RandomAccessFileReader>&& file,
                      std::unique_ptr<BlockBasedFile>* opened);
 
+  // Opens a file apart from the DB that may have it open: without the DB's
+  // block cache and statistics, and with its filter pinned. The file can still
+  // be read after the DB has deleted it. `options` are those of the file's
+  // column family, whose table factory is a block-based one. NotFound or
+  // PathNotFound if there is no such file, Corruption if it is damaged.
+  static Status OpenApart(const Options& options, const std::string& path,
+                          std::unique_ptr<BlockBasedFile>* opened);
+
   TableReader* table() const { return table_.get(); }
+  // An iterator over all entries, which asks no filter. With `keys_only`, it
+  // may only be asked for keys (allow_unprepared_value).
+  std::unique_ptr<InternalIterator> NewIterator(
+      const ReadOptions& read_options, bool keys_only,
+      TableReaderCaller caller = TableReaderCaller::kUncategorized) const {
+    return std::unique_ptr<InternalIterator>(table_->NewIterator(
+        read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/true, caller, /*compaction_readahead_size=*/0,
+        /*allow_unprepared_value=*/keys_only));
+  }
 
   const std::string& name() const { return rep()->file->file_name(); }
   uint64_t file_size() const { return rep()->file_size; }
-  Env* env() const { return rep()->ioptions.env; }
   Logger* info_log() const { return rep()->ioptions.logger; }
   Statistics* statistics() const { return rep()->ioptions.stats; }
   const Comparator* user_comparator() const {
     return rep()->internal_comparator.user_comparator();
+  }
+  // Returns true if filters know keys in the file's order: as byte strings in
+  // bytewise order, without timestamps.
+  bool HasOrderOfFilters() const {
+    return user_comparator() == BytewiseComparator() ||
+           user_comparator() == BytewiseComparatorWithU64Ts();
   }
   // The policy that reads the file's filter; nullptr if none does.
   const FilterPolicy* filter_policy() const {
@@ -83,10 +105,6 @@ class BlockBasedFile {
            !AllowsIngestBehind(rep()->ioptions, 0) &&
            properties()->external_sst_file_global_seqno_offset == 0;
   }
-  // The cap on memory, as CapOf (filter_policy/kept_memory.h) returns it.
-  std::shared_ptr<Cache> memory_cap() const {
-    return CapOf(rep()->table_options);
-  }
   // The file's properties. If they cannot be read, or the file is older than
   // table properties, they are those of an empty file.
   std::shared_ptr<const TableProperties> properties() const;
@@ -99,6 +117,8 @@ class BlockBasedFile {
   // the DB (FamilyOf), even if another one, or none, wrote the file. The
   // address may be used again once the column family is gone.
   const void* family() const { return &rep()->ioptions; }
+  // What the file's DB is told of it.
+  FileDescription Describe(uint64_t log_period_seconds) const;
 
   enum class FilterState {
     kNone,         // no filter that filter_policy() knows
@@ -113,11 +133,6 @@ class BlockBasedFile {
   // Where in the file the filter block begins. REQUIRES: filter_state() is
   // neither kNone nor kPartitioned
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
-  // The filter blocks, or parts, that have been read for the file, if they are
-  // Protean's.
-  std::shared_ptr<const SharedFilterLoads> filter_loads() const {
-    return loads_;
-  }
   // Counts a filter block, or part, of Protean's that could not be read, or is
   // damaged.
   void CountFailedLoad() const {
@@ -137,9 +152,8 @@ class BlockBasedFile {
   // Protean's filter in parts. REQUIRES: filter_state() == kCached, and
   // filter_policy() is one of Protean's
   CachedFilter* cached_filter() const { return cached_filter_; }
-  // Count as BlockBasedTable::Get does, in the statistics and in the perf
-  // context of the file's level: the answer of the full filter for a key, and a
-  // key that was found after the filter has let it through.
+  // Count as BlockBasedTable::Get does: the answer of the full filter for a
+  // key, and a key that was found after the filter has let it through.
   void CountAnswer(bool may_match) const;
   void CountTruePositive() const;
   // Returns true if BlockBasedTable::Get needs to ask the filter itself: if it
@@ -166,9 +180,10 @@ class BlockBasedFile {
   const BlockBasedTable::Rep* rep() const { return table_->get_rep(); }
 
   // These outlive the table.
+  std::unique_ptr<SstFileReader> apart_;  // of a file that is opened apart
   std::shared_ptr<const FilterPolicy> policy_;
   std::shared_ptr<OwnedDirectory> directory_;  // of a cached filter
-  std::shared_ptr<SharedFilterLoads> loads_;
+  std::shared_ptr<SharedFilterLoads> loads_;   // if the filter is Protean's
   std::unique_ptr<BlockBasedTable> table_;
   SequenceNumber largest_seqno_ = kMaxSequenceNumber;
   FilterState state_ = FilterState::kNone;
@@ -176,31 +191,15 @@ class BlockBasedFile {
   CachedFilter* cached_filter_ = nullptr;  // owned by the table
 };
 
-// ---- Separate file ----
+// ---- Table builder ----
 
-// Reading an SST file as if no DB had it open.
-
-// An SST file that is read apart from the DB that may have it open: without the
-// DB's block cache and statistics. The file can still be read after the DB has
-// deleted it.
-class SeparateFile {
- public:
-  // `options` are those of the file's column family, whose table factory is a
-  // block-based one. NotFound or PathNotFound if there is no such file,
-  // Corruption if it is damaged.
-  static Status Open(const Options& options, const std::string& path,
-                     std::unique_ptr<SeparateFile>* opened);
-
-  // The file, whose filter is pinned.
-  const BlockBasedFile& file() const { return *file_; }
-
- private:
-  SeparateFile() = default;
-
-  // Keeps what the table refers to.
-  std::unique_ptr<SstFileReader> reader_;
-  std::unique_ptr<BlockBasedFile> file_;
-};
+// Makes the builder of a file as `factory` does. If the factory's policy is one
+// of Protean's, the file gets the policy of its level, that policy is told the
+// DB's Env, and the facts of the filter are written among the file's
+// user-collected properties (filter_properties.h).
+TableBuilder* NewTableBuilderWithProperties(
+    const BlockBasedTableFactory& factory, const TableBuilderOptions& options,
+    WritableFileWriter* file);
 
 // ---- Get progress ----
 

@@ -3,7 +3,6 @@
 #include "table/rocksdb_internals/cached_filter.h"
 
 #include <algorithm>
-#include <array>
 
 #include "cache/cache_helpers.h"
 #include "file/file_prefetch_buffer.h"
@@ -87,26 +86,19 @@ Status CachedFilter::ReadDirectory(const BlockBasedTable& table,
   return directory->directory.Read(directory->bytes, handle.size());
 }
 
-namespace {
-
-std::unique_ptr<UnitHeat[]> MakeHeats(const FilterDirectory& directory) {
-  const std::vector<FilterPart>& parts = directory.parts();
-  return std::any_of(parts.begin(), parts.end(),
-                     [](const FilterPart& part) { return part.HasSecond(); })
-             ? std::make_unique<UnitHeat[]>(parts.size())
-             : nullptr;
-}
-
-}  // namespace
-
 CachedFilter::CachedFilter(const BlockBasedTable& table,
                            const BlockHandle& handle,
                            const FilterDirectory& directory)
     : FilterBlockReaderCommon(&table, FilterHold()),
       directory_(directory),
       offset_(handle.offset()),
-      parts_(&table, CachableEntry<Block_kFilterPartitionIndex>()),
-      heats_(MakeHeats(directory)) {}
+      parts_(&table, CachableEntry<Block_kFilterPartitionIndex>()) {
+  const std::vector<FilterPart>& parts = directory.parts();
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](const FilterPart& part) { return part.HasSecond(); })) {
+    heats_ = std::make_unique<UnitHeat[]>(parts.size());
+  }
+}
 
 template <typename Function>
 void CachedFilter::ForEachUnit(bool with_second,

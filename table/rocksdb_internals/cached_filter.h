@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The filter of a file whose table has its filters in the block cache. RocksDB
-//  would load the whole block for each question. Here its directory is read
-//  when the file is opened and stays in memory, and the parts go through the
-//  block cache, each unit by itself: a block at an offset within the filter
-//  block, which RocksDB's functions read, insert, charge and count as they do
-//  any other filter. RocksDB's table asks this filter in place of its own.
+//  would load the whole block for each question. Here its directory stays in
+//  memory while the file is open, and the parts go through the block cache,
+//  each unit by itself: a block within the filter block, which RocksDB's
+//  functions read, insert, charge and count as they do any other filter.
 
 #pragma once
 
@@ -162,7 +161,7 @@ class CachedFilter final
   const PartitionedFilterBlockReader parts_;
   std::vector<FilterHold> pinned_;  // by IndexOf
   // The heat of each part, if some have two units; else nullptr.
-  const std::unique_ptr<UnitHeat[]> heats_;
+  std::unique_ptr<UnitHeat[]> heats_;
   const FilterOwner* owner_ = nullptr;
 };
 

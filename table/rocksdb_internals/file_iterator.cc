@@ -6,14 +6,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Explicit instantiation may name private members. Friend functions of the
-// instantiated classes, declared outside of them, lend these to the rest of the
-// file.
-
-bool MarkFilterUsed(BlockBasedTableIterator* iterator);
-bool HasReadBlock(const BlockBasedTableIterator& iterator);
-bool HasReadInVain(const BlockBasedTableIterator& iterator);
-
 template <typename State>
 bool SetFlag(State* state, State flag) {
   if ((*state & flag) != 0) return false;
@@ -21,6 +13,8 @@ bool SetFlag(State* state, State flag) {
   return true;
 }
 
+// Explicit instantiation may name private members. Friend functions of the
+// instantiated class, which file_iterator.h declares, lend them.
 template <auto kState, auto kFilterUsed, auto kBlockRead, auto kValueNotAsked>
 struct SeekStatistics {
   friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
@@ -84,18 +78,6 @@ void FileIterator::Make() {
     iterator_->SetPinnedItersMgr(pinned_iters_manager_);
   }
   if (readahead_ != nullptr) iterator_->SetReadaheadState(readahead_.get());
-}
-
-bool FileIterator::MarkFilterUsed() {
-  return !is_exact_ || protean::MarkFilterUsed(Exact());
-}
-
-bool FileIterator::HasReadBlock() const {
-  return !is_exact_ || protean::HasReadBlock(*Exact());
-}
-
-bool FileIterator::HasReadInVain() const {
-  return is_exact_ && protean::HasReadInVain(*Exact());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -38,10 +38,16 @@ const std::vector<ScanOptions>& ScansOf(const Arguments& arguments) {
 }
 #endif
 
+// What RocksDB's own iterator tells (FileIterator).
+bool MarkFilterUsed(BlockBasedTableIterator* iterator);
+bool HasReadBlock(const BlockBasedTableIterator& iterator);
+bool HasReadInVain(const BlockBasedTableIterator& iterator);
+
 class FileIterator {
  public:
   // The arguments of TableReader::NewIterator, but for those of compactions.
-  // The iterator is made in `arena` unless that is nullptr.
+  // The iterator is made in `arena` unless that is nullptr. With
+  // `skip_filters`, the file's filter is not asked.
   struct Arguments {
     const SliceTransform* prefix_extractor;
     Arena* arena;
@@ -60,12 +66,10 @@ class FileIterator {
   FileIterator& operator=(const FileIterator&) = delete;
 
   const ReadOptions& read_options() const { return read_options_; }
-  TableReaderCaller caller() const { return arguments_.caller; }
+  const Arguments& arguments() const { return arguments_; }
   const SliceTransform* prefix_extractor() const {
     return arguments_.prefix_extractor;
   }
-  // Returns true if the file's filter is not asked.
-  bool skip_filters() const { return arguments_.skip_filters; }
   // Returns true if the file is a sorted run by itself: RocksDB makes iterators
   // over files of level 0 in the arena of the user's iterator, and those over
   // the files of a level, one after the other, on the heap.
@@ -107,12 +111,18 @@ class FileIterator {
 
   // Tells the iterator's statistics that its last seek has passed a filter.
   // Returns false if they know already.
-  bool MarkFilterUsed();
+  bool MarkFilterUsed() {
+    return !is_exact_ || protean::MarkFilterUsed(Exact());
+  }
   // Whether a data block has been read since the last seek, and whether that
   // was in vain, since no value was asked for. An iterator of another class
   // tells nothing: true and false.
-  bool HasReadBlock() const;
-  bool HasReadInVain() const;
+  bool HasReadBlock() const {
+    return !is_exact_ || protean::HasReadBlock(*Exact());
+  }
+  bool HasReadInVain() const {
+    return is_exact_ && protean::HasReadInVain(*Exact());
+  }
 
  private:
   void Make();
@@ -137,10 +147,9 @@ class FileIterator {
 // compaction (read_triggered_compaction_threshold) chooses files.
 //
 // Since 11.2, an iterator over a level decides after each seek whether it is
-// one, by the next random number of the thread. It counts a read of the file,
-// and whether the iterator over the file is at a deletion or at an operand of
-// a merge. A marker tells neither, so an iterator does not wait in a sampled
-// seek: what it is at then is what RocksDB's own would be at.
+// one, by the next random number of the thread. It counts whether the iterator
+// over the file is at a deletion or at an operand of a merge. A marker tells
+// neither, so an iterator does not wait in a sampled seek.
 
 // Returns true if the seek that is under way will be a sample. The thread's
 // random numbers stay as they are.

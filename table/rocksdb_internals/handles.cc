@@ -78,10 +78,6 @@ template <typename Object, typename Handle>
 Object* In(Handle* handle) {
   return reinterpret_cast<Object*>(handle);
 }
-template <typename Object, typename Handle>
-const Object* In(const Handle* handle) {
-  return reinterpret_cast<const Object*>(handle);
-}
 
 // A DB that only notes which column family it is asked about.
 class AskedDB : public StackableDB {
@@ -133,28 +129,14 @@ bool OptionsAreInHandles() {
   return found;
 }
 
-bool HasFunctions() {
-  return rocksdb_property_value_cf != nullptr &&
-         rocksdb_readoptions_create != nullptr &&
-         rocksdb_readoptions_destroy != nullptr &&
-         rocksdb_readoptions_set_readahead_size != nullptr &&
-         rocksdb_options_create != nullptr &&
-         rocksdb_options_destroy != nullptr &&
-         rocksdb_options_set_write_buffer_size != nullptr &&
-         rocksdb_block_based_options_create != nullptr &&
-         rocksdb_block_based_options_destroy != nullptr &&
-         rocksdb_block_based_options_set_block_size != nullptr;
-}
-
 Status Check() {
-  if (!HasFunctions()) {
+  // All functions are in one file of RocksDB, so all or none are linked.
+  if (rocksdb_property_value_cf == nullptr) {
     return Status::NotSupported("there is no C API of RocksDB in this program");
   }
-  return HandlesHoldPointers() && OptionsAreInHandles()
-             ? Status::OK()
-             : Status::NotSupported(
-                   "the handles of RocksDB's C API are not those of its "
-                   "version");
+  if (HandlesHoldPointers() && OptionsAreInHandles()) return Status::OK();
+  return Status::NotSupported(
+      "the handles of RocksDB's C API are not those of its version");
 }
 
 }  // namespace
@@ -173,7 +155,7 @@ ColumnFamilyHandle* ColumnFamilyOf(
 }
 
 ReadOptions ReadOptionsOf(const rocksdb_readoptions_t* options) {
-  return options == nullptr ? ReadOptions() : *In<ReadOptions>(options);
+  return options == nullptr ? ReadOptions() : *In<const ReadOptions>(options);
 }
 
 Options* OptionsOf(rocksdb_options_t* options) { return In<Options>(options); }

@@ -53,20 +53,15 @@ class ColumnFamilyVersion {
 
 // The objects behind the handles of RocksDB's C API (rocksdb/c.h). The structs
 // of the handles are private to db/c.cc: each begins with the object, or with
-// a pointer to it.
-//
-// Protean is compiled for one version of RocksDB, so it knows these structs as
-// well as it knows RocksDB's other insides; and CheckHandles asks the C API of
-// the process before the first handle is looked into. No handle of the
-// application is touched for that: RocksDB gets a handle that Protean has made
-// up, with a DB of Protean's in it, and that DB must be asked; and Protean
-// looks for numbers in options that RocksDB has made.
-//
-// RocksDB's functions are referred to weakly: a program that is linked to a
-// static RocksDB and does not use its C API does not have it.
+// a pointer to it. Protean is compiled for one version of RocksDB, so it knows
+// these structs as well as it knows RocksDB's other insides.
 
-// NotSupported if there is no C API in the process, or if its handles are not
-// those that the functions below look into. The check is made once, in
+// NotSupported if there is no C API in the process, as in a program that is
+// linked to a static RocksDB and does not use it, or if its handles are not
+// those that the functions below look into. For that, RocksDB gets a handle
+// that Protean has made up, with a DB of Protean's in it, and that DB must be
+// asked; and Protean looks for numbers in options that RocksDB has made. No
+// handle of the application is touched. The check is made once, in
 // microseconds. Thread safe.
 Status CheckHandles();
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "table/rocksdb_internals/self_check.h"
-
 #include <memory>
 #include <string>
 
@@ -13,6 +11,7 @@
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/table.h"
 #include "table/block_based/block_based_table_iterator.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/table_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

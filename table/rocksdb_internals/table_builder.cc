@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "table/rocksdb_internals/table_builder.h"
+//  What makes a file of ProteanTable: RocksDB's block-based table builder, with
+//  the facts of the file's filter among the file's properties.
 
 #include "db/dbformat.h"
 #include "filter_policy/deletion_stretches.h"
@@ -97,10 +98,7 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
       facts_->deletions = std::make_unique<DeletionStretchesBuilder>();
     }
   }
-  // The stretches of deletions, or nullptr.
-  std::shared_ptr<const DeletionStretchesBuilder> deletions() const {
-    return {facts_, facts_->deletions.get()};
-  }
+  const SharedFacts& facts() const { return facts_; }
 
   const char* Name() const override { return policy_->Name(); }
   const char* CompatibilityName() const override {
@@ -139,25 +137,18 @@ class FilterOfFile : public FilterPolicy, public InternalTblPropCollFactory {
 // exceed.
 class SizedTableBuilder : public BlockBasedTableBuilder {
  public:
-  SizedTableBuilder(const BlockBasedTableOptions& table,
-                    const TableBuilderOptions& options,
-                    WritableFileWriter* file,
-                    std::shared_ptr<const DeletionStretchesBuilder> deletions)
-      : BlockBasedTableBuilder(table, options, file),
-        deletions_(std::move(deletions)) {}
+  using BlockBasedTableBuilder::BlockBasedTableBuilder;
+
+  SharedFacts facts;  // set before the first key
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
   uint64_t EstimatedTailSize() const override {
+    // Maximum size of the properties of a filter, and of its name.
+    constexpr uint64_t kMaxPropertyBytes = 1024;
     return BlockBasedTableBuilder::EstimatedTailSize() + kMaxPropertyBytes +
-           (deletions_ == nullptr ? 0 : deletions_->MaxBytes());
+           (facts->deletions == nullptr ? 0 : facts->deletions->MaxBytes());
   }
 #endif
-
- private:
-  [[maybe_unused]] const std::shared_ptr<const DeletionStretchesBuilder>
-      deletions_;
-  // Maximum size of the properties of a filter, and of its name.
-  [[maybe_unused]] static constexpr uint64_t kMaxPropertyBytes = 1024;
 };
 
 }  // namespace
@@ -190,8 +181,8 @@ TableBuilder* NewTableBuilderWithProperties(
   borrowed.emplace_back(filter.get());
   TableBuilderOptions options_of_file = options;
   options_of_file.internal_tbl_prop_coll_factories = &borrowed;
-  auto* const builder =
-      new SizedTableBuilder(table, options_of_file, file, filter->deletions());
+  auto* const builder = new SizedTableBuilder(table, options_of_file, file);
+  builder->facts = filter->facts();
   for (auto& collector : borrowed) (void)collector.release();
   return builder;
 }

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <memory>
-#include <utility>
 
 #include "rocksdb/db.h"
 #include "rocksdb/version.h"
@@ -60,37 +59,37 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What DB's functions fill with an open DB: a unique_ptr since 11.0, and a
-// plain pointer before.
-class OpenedInto {
- public:
-  explicit OpenedInto(std::unique_ptr<DB>* db) : db_(db) {}
-  OpenedInto(const OpenedInto&) = delete;
-  OpenedInto& operator=(const OpenedInto&) = delete;
+// Finds out whether the RocksDB in this process is the one that Protean was
+// compiled for, for a shared library that is bound when the program starts
+// (plugin/shared/binding.cc), and in which RocksDB may have been compiled in
+// another way: compares the sizes of objects, has RocksDB parse options and
+// compares where they end up. Takes less than a millisecond. Returns an error
+// that says what is different. REQUIRES: the versions have been compared
+Status CheckInsides();
 
+// Calls `open` with what DB's functions fill with an open DB: a unique_ptr
+// since 11.0, and a plain pointer before.
+template <typename Open>
+Status OpenInto(std::unique_ptr<DB>* db, const Open& open) {
 #if PROTEAN_ROCKSDB_AT_LEAST(11, 0)
-  operator std::unique_ptr<DB>*() { return db_; }
-
- private:
+  return open(db);
 #else
-  ~OpenedInto() { db_->reset(opened_); }
-  operator DB**() { return &opened_; }
-
- private:
-  DB* opened_ = nullptr;
+  DB* opened = nullptr;
+  const Status s = open(&opened);
+  db->reset(opened);
+  return s;
 #endif
-  std::unique_ptr<DB>* const db_;
-};
+}
 
 // DB::Open and DB::OpenForReadOnly, with any of their lists of arguments.
 template <typename... Arguments>
-Status OpenDB(std::unique_ptr<DB>* db, Arguments&&... arguments) {
-  return DB::Open(std::forward<Arguments>(arguments)..., OpenedInto(db));
+Status OpenDB(std::unique_ptr<DB>* db, const Arguments&... arguments) {
+  return OpenInto(db, [&](auto* into) { return DB::Open(arguments..., into); });
 }
 template <typename... Arguments>
-Status OpenReadOnly(std::unique_ptr<DB>* db, Arguments&&... arguments) {
-  return DB::OpenForReadOnly(std::forward<Arguments>(arguments)...,
-                             OpenedInto(db));
+Status OpenReadOnly(std::unique_ptr<DB>* db, const Arguments&... arguments) {
+  return OpenInto(
+      db, [&](auto* into) { return DB::OpenForReadOnly(arguments..., into); });
 }
 
 // Whether iterators write: with min_tombstones_for_range_conversion, which

@@ -26,10 +26,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Marker ----
 
-// A marker: the position of an iterator that waits without having read its
-// file (protean_table_iterator.h). A marker is an internal key whose sequence
-// number no write has yet, so DBIter takes it for a write newer than its
-// snapshot and skips it.
+// The position of an iterator that waits (protean_table_iterator.h).
 
 // Returns the sequence number of the markers of a file, above those of all
 // writes, and below the largest one, which RocksDB's iterators use. At the same
@@ -48,11 +45,10 @@ inline SequenceNumber MarkerSequence(int level, uint64_t keys) {
 
 class Marker {
  public:
+  // No key of the file is below the marker, or it is kEnd.
   enum class Purpose : uint8_t {
-    kNextKey,  // no key of the file is below the marker; the filter can rule
-               // out no more
-    kProbe,    // no key of the file is below the marker; the filter may rule
-               // out ranges that start at it
+    kNextKey,  // the filter can rule out no more
+    kProbe,    // the filter may rule out ranges that start at the marker
     kEnd,      // the file has nothing for the seek; DBIter ends at the marker
   };
 
@@ -172,11 +168,9 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 
 // ---- Next value ----
 
-// Where a scan may skip deletions.
-//
-// The rule. A search (run_search.h) has come to `from`. If no file may have a
-// value in [from, to), then the search may go on at `to`, and leave out the
-// deletions before. docs/deletions.md says why, and where the rule is not used.
+// Where a scan may skip deletions: if a search (run_search.h) has come to
+// `from`, and no file may have a value in [from, to), it may go on at `to`.
+// docs/deletions.md says why, and where the rule is not used.
 //
 // What a file knows. Its stretches (filter_policy/deletion_stretches.h) say
 // exactly where it has deletions only. Elsewhere, its filter may say that it
@@ -187,30 +181,20 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 // last one ends, which no filter knows. Then nothing is skipped.
 
 // Whether, and when, iterators of this process skip deletions.
-class DeletionSkips {
- public:
-  // Thread safe.
-  static bool AreAllowed() { return allowed_.load(std::memory_order_relaxed); }
-  // From the next seek on, nothing is skipped any more.
-  static void Forbid() { allowed_.store(false, std::memory_order_relaxed); }
-
+struct DeletionSkips {
+  // Cleared for good, which counts from the next seek on. Thread safe.
+  static inline std::atomic<bool> are_allowed{true};
   // Deletions in a row after which a scan asks where it may go on. To ask, and
-  // to go on there, takes about as long as stepping over eight deletions.
-  static uint32_t AskAfter() { return ask_after_; }
-  // For tests, while nothing reads.
-  static void SetAskAfter(uint32_t deletions) { ask_after_ = deletions; }
-
- private:
-  static inline std::atomic<bool> allowed_{true};
-  static inline uint32_t ask_after_ = 8;
+  // to go on there, takes about as long as stepping over eight deletions. Only
+  // tests change it, while nothing reads.
+  static inline uint32_t ask_after = 8;
 };
 
 // Finds where a file may have its next value: stores a key, from `from` on,
 // below which the file has no value that is at or above `from`. Returns false,
 // and may store anything, if that key would not be below `limit`, unless that
-// is nullptr. `filter` and `stretches` are the file's, or nullptr if it has
-// none; the filter is asked once, so it is nullptr if there is nothing to ask.
-// `position` is the key or the marker at which the file's iterator is.
+// is nullptr. `filter`, which is asked once, and `stretches` are the file's, or
+// nullptr. `position` is the key or marker at which the file's iterator is.
 bool NextValue(const FileRangeFilter* filter,
                const DeletionStretches* stretches, const Slice& position,
                const Slice& from, const Slice* limit, std::string* next);

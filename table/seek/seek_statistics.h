@@ -3,45 +3,32 @@
 //  Counts the outcomes of the seeks of one iterator, which
 //  plugin/filter_statistics.h defines, in Protean's statistics and in RocksDB's
 //  tickers and perf context. The iterator learns from them whether waiting
-//  pays.
-//
-//  The iterator counts in plain numbers, which are handed over to the file's
-//  shared counts when they are many, and when the iterator is destroyed.
+//  pays. It counts in plain numbers, which are handed over to the file's shared
+//  counts when they are many, and when the iterator is destroyed.
 
 #pragma once
 
 #include <cstdint>
 
-#include "filter_policy/open_db/level_sums.h"
-#include "filter_policy/open_db/seek_backoff.h"
+#include "filter_policy/open_db/open_families.h"
+#include "monitoring/perf_context_imp.h"
+#include "monitoring/statistics_impl.h"
 #include "rocksdb/statistics.h"
 #include "table/rocksdb_internals/file_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// What SeekOutcomes needs of the file whose seeks it counts.
-class CountedFile {
- public:
-  // Adds an iterator's counts of seeks, `events` in all.
-  virtual void Add(const SeekTally& seeks, uint32_t events) = 0;
-  // A new iterator's knowledge of whether waiting at markers pays.
-  virtual SeekBackoff NewBackoff() = 0;
-  // RocksDB's statistics, or nullptr, and whether these count the file among
-  // those of the last level.
-  virtual Statistics* statistics() const = 0;
-  virtual bool IsLastLevel() const = 0;
-
- protected:
-  ~CountedFile() = default;
-};
-
 class SeekOutcomes {
  public:
-  // `inner` is RocksDB's iterator over the file. Both outlive the object.
-  SeekOutcomes(CountedFile* file, FileIterator* inner)
+  // `inner` is RocksDB's iterator over the file. Both outlive the object, as do
+  // RocksDB's statistics, or nullptr. `is_last_level` tells whether these count
+  // the file among those of the last level.
+  SeekOutcomes(OpenFile* file, FileIterator* inner, Statistics* statistics,
+               bool is_last_level)
       : file_(file),
         inner_(inner),
-        statistics_(file->statistics()),
+        statistics_(statistics),
+        is_last_level_(is_last_level),
         backoff_(file->NewBackoff()) {}
   ~SeekOutcomes() {
     if (until_hand_over_ < kMaxTallied) HandOver();
@@ -86,7 +73,11 @@ class SeekOutcomes {
           found ? SeekEvent::kTruePositive : SeekEvent::kFalsePositive);
   }
   // The filter let a backward seek through.
-  void RecordMatch();
+  [[gnu::noinline]] void RecordMatch() {
+    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
+    if (!inner_->MarkFilterUsed()) return;
+    Tick(LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH);
+  }
 
   // The iterator has skipped deletions.
   void CountDeletionsSkipped(SeekKind kind) {
@@ -118,17 +109,51 @@ class SeekOutcomes {
     tally_(kind, event)++;
     if (--until_hand_over_ == 0) HandOver();
   }
-  void HandOver();
-  // Counts one by the ticker of the file's level, unless statistics_ is
-  // nullptr.
-  void Tick(Tickers last_level, Tickers other_level) const;
-  void RecordFiltered();
-  void CountOutcome(SeekKind kind, bool valid);
-  void CountPendingOutcome();
+  [[gnu::noinline]] void HandOver() {
+    file_->Add(tally_, kMaxTallied - until_hand_over_);
+    tally_ = SeekTally();
+    until_hand_over_ = kMaxTallied;
+  }
+  // Counts one by the ticker of the file's level.
+  void Tick(Tickers last_level, Tickers other_level) const {
+    if (statistics_ == nullptr) return;
+    RecordTick(statistics_, is_last_level_ ? last_level : other_level);
+  }
+  [[gnu::noinline]] void RecordFiltered() {
+    PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
+    Tick(LAST_LEVEL_SEEK_FILTERED, NON_LAST_LEVEL_SEEK_FILTERED);
+  }
+  [[gnu::noinline]] void CountOutcome(SeekKind kind, bool valid) {
+    if (valid) {
+      if (kind == SeekKind::kOpen) {
+        pending_outcome_ = PendingOutcome::kOpenSeek;
+      } else {
+        Count(kind, SeekEvent::kTruePositive);
+      }
+      return;
+    }
+    const Status s = (*inner_)->status();
+    if (s.IsTryAgain()) pending_outcome_ = PendingOutcome::kTryAgain;
+    if (!s.ok()) return;
+    // The block-based table may have asked the filter for the target's prefix
+    // besides, and have read nothing.
+    const bool filtered =
+        inner_->prefix_extractor() != nullptr && !inner_->HasReadBlock();
+    Count(kind, filtered ? SeekEvent::kNegative : SeekEvent::kFalsePositive);
+  }
+  [[gnu::noinline]] void CountPendingOutcome() {
+    if (pending_outcome_ == PendingOutcome::kOpenSeek) {
+      Count(SeekKind::kOpen, inner_->HasReadInVain()
+                                 ? SeekEvent::kFalsePositive
+                                 : SeekEvent::kTruePositive);
+    }
+    pending_outcome_ = PendingOutcome::kNothing;
+  }
 
-  CountedFile* const file_;
+  OpenFile* const file_;
   FileIterator* const inner_;
   Statistics* const statistics_;
+  const bool is_last_level_;
   PendingOutcome pending_outcome_ = PendingOutcome::kNothing;
   uint16_t until_hand_over_ = kMaxTallied;
   SeekTally tally_;

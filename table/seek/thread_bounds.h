@@ -40,19 +40,18 @@ class ThreadBounds {
 
   // Returns true if both are the same keys, or both nullptr.
   static bool AreEqual(const ThreadBounds* a, const ThreadBounds* b) {
-    return a == b ||
-           (a != nullptr && b != nullptr && Equal(a->lower(), b->lower()) &&
-            Equal(a->upper(), b->upper()));
+    return a == b || (a != nullptr && b != nullptr && a->lower_ == b->lower_ &&
+                      a->upper_ == b->upper_);
   }
 
   // The calling thread's bounds, or nullptr.
   static const std::shared_ptr<const ThreadBounds>& Current() {
-    return CurrentSlot();
+    return current_;
   }
   static void SetCurrent(std::shared_ptr<const ThreadBounds> bounds) {
     Use unused = Use::kNever;
     use_.compare_exchange_strong(unused, Use::kYes, std::memory_order_relaxed);
-    CurrentSlot() = std::move(bounds);
+    current_ = std::move(bounds);
   }
   // False if no thread of this process has ever set bounds, which is cheaper to
   // check than the thread's own, or if bounds are ignored.
@@ -63,16 +62,9 @@ class ThreadBounds {
   static void Ignore() { use_.store(Use::kIgnored, std::memory_order_relaxed); }
 
  private:
-  static std::shared_ptr<const ThreadBounds>& CurrentSlot() {
-    static thread_local std::shared_ptr<const ThreadBounds> current;
-    return current;
-  }
+  static inline thread_local std::shared_ptr<const ThreadBounds> current_;
   enum class Use { kNever, kYes, kIgnored };
   static inline std::atomic<Use> use_{Use::kNever};
-
-  static bool Equal(const Slice* a, const Slice* b) {
-    return (a == nullptr) == (b == nullptr) && (a == nullptr || *a == *b);
-  }
 
   std::optional<PinnableSlice> lower_;
   std::optional<PinnableSlice> upper_;
@@ -94,9 +86,9 @@ class RoundBounds {
   // A file is about to be sought, for the key `target` or, if that is nullptr,
   // for its first or last key. Returns the thread's bounds if the search is
   // under them, or nullptr. A seek to a key outside of the bounds is not, nor
-  // are the seeks that follow in its round. A file that is sought without a
-  // target may be one that an iterator reaches by Next or Prev: then the bounds
-  // must be the same as when the search began.
+  // are the seeks that follow in its round. An iterator may reach a file that
+  // is sought without a target by Next or Prev: then the bounds must be the
+  // same as when the search began.
   std::shared_ptr<const ThreadBounds> Take(const Slice* target,
                                            bool backwards) {
     const std::shared_ptr<const ThreadBounds>& current =
@@ -132,11 +124,9 @@ class RoundBounds {
 
 // ---- Seek bounds ----
 
-// The bounds of an iterator's latest seek: those of its ReadOptions and, where
-// these have none, those of the thread.
-//
-// RocksDB's iterators enforce the bounds of ReadOptions. They do not know the
-// bounds of the thread, so the table iterator has to stop at these itself.
+// The bounds of an iterator's latest seek. RocksDB's iterators enforce those of
+// ReadOptions. They do not know the bounds of the thread, so the table iterator
+// has to stop at these itself.
 class SeekBounds {
  public:
   // Takes the bounds of `read_options` alone, as they are now: the keys behind

@@ -148,7 +148,7 @@ TEST_F(CountFeaturesTest, FailedCounts) {
   file_system->FailReads(BlockKind::kData, ReadFault::kError);
   CountResult result;
   EXPECT_TRUE(Count(ReadOptions(), {&start, &limit}, &result).IsIOError());
-  EXPECT_EQ(nullptr, AtWork<RangeCounter>::Current());
+  EXPECT_EQ(nullptr, at_work<RangeCounter>);
   file_system->HealReads();
   EXPECT_EQ(890u, Walk(Between(keys[10], keys[900])));
   ASSERT_OK(Count(ReadOptions(), {&start, &limit}, &result));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What one scan has found to be deleted, the next ones skip, with the values
-//  that the deletions hide (table/seek/dead_range_search.h): when they may, and
+//  that the deletions hide (table/seek/run_search.h): when they may, and
 //  when they may not. deletion_skips_test.cc has all small trees.
 
 #include "rocksdb/perf_context.h"

@@ -81,12 +81,12 @@ struct Layout {
 // they find.
 class AsksEarly {
  public:
-  AsksEarly() : before_(DeletionSkips::AskAfter()) {
-    DeletionSkips::SetAskAfter(2);
+  AsksEarly() : before_(DeletionSkips::ask_after) {
+    DeletionSkips::ask_after = 2;
     DeadRangeFinder::SetMinEntries(1);
   }
   ~AsksEarly() {
-    DeletionSkips::SetAskAfter(before_);
+    DeletionSkips::ask_after = before_;
     DeadRangeFinder::SetMinEntries(DeadRangeFinder::kMinEntries);
   }
 

@@ -85,9 +85,9 @@ class FilterPartsDBTest : public NumberedDBTest {
   std::vector<size_t> Parts() {
     std::vector<size_t> parts;
     for (const LiveFileMetaData& file : Files()) {
-      std::unique_ptr<SeparateFile> separate;
-      EXPECT_OK(SeparateFile::Open(options_, PathOf(file), &separate));
-      const FilterBlock* const filter = separate->file().GetHeldBlock();
+      std::unique_ptr<BlockBasedFile> apart;
+      EXPECT_OK(BlockBasedFile::OpenApart(options_, PathOf(file), &apart));
+      const FilterBlock* const filter = apart->GetHeldBlock();
       parts.push_back(filter == nullptr ? 0
                                         : filter->directory().parts().size());
     }

@@ -35,8 +35,8 @@ class FilterPartsTest : public ::testing::Test {
     keys_ = keys;
     options_.table_factory = NewTable("ProteanTable", table);
     WriteSstFile(options_, path_, keys);
-    ASSERT_OK(SeparateFile::Open(options_, path_, &file_));
-    filter_ = file_->file().GetHeldBlock();
+    ASSERT_OK(BlockBasedFile::OpenApart(options_, path_, &file_));
+    filter_ = file_->GetHeldBlock();
     ASSERT_NE(nullptr, filter_);
   }
   const FileRangeFilter& filter() const { return *filter_; }
@@ -155,7 +155,7 @@ class FilterPartsTest : public ::testing::Test {
   const std::string path_;
   Options options_;
   Keys keys_;
-  std::unique_ptr<SeparateFile> file_;
+  std::unique_ptr<BlockBasedFile> file_;
   const FilterBlock* filter_ = nullptr;
 };
 
@@ -220,7 +220,7 @@ TEST_F(FilterPartsTest, FalsePositives) {
       ASSERT_NO_FATAL_FAILURE(Write(
           keys,
           (in_parts ? kInParts : std::string()) + "filter_policy=" + policy));
-      designs[in_parts] = ReportOf(file_->file()).design;
+      designs[in_parts] = ReportOf(*file_).design;
       if (in_parts) {
         header_bits = 8 *
                       static_cast<double>(filter_->directory().parts().size()) *

@@ -11,7 +11,7 @@
 #include "rocksdb/env_encryption.h"
 #include "rocksdb/utilities/stackable_db.h"
 #include "rocksdb/utilities/transaction_db.h"
-#include "table/rewrite_file.h"
+#include "table/filter_trial.h"
 #include "tests/open_secondary.h"
 #include "tests/table/refresh_fixture.h"
 

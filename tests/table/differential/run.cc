@@ -184,7 +184,7 @@ void RandomRun::CompareEverything() {
 }
 
 bool RandomRun::Execute() {
-  DeletionSkips::SetAskAfter(dice.Of({2, 8}));
+  DeletionSkips::ask_after = dice.Of({2, 8});
   DeadRangeFinder::SetMinEntries(dice.Of({1, 8}));
   std::filesystem::create_directories(plan.directory);
   WriteSeeds();

@@ -160,7 +160,7 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
 
 // ---- Files that are opened apart from their DB ----
 
-class SeparateFileTest : public ContractTest {
+class FileApartTest : public ContractTest {
  protected:
   // Writes a file of these keys, and opens it apart from its DB.
   void Make(BlockBasedTableOptions table, const Keys& keys) {
@@ -172,20 +172,20 @@ class SeparateFileTest : public ContractTest {
     file_ = OneFile();
     cached_ = table.block_cache->GetUsage();
     ASSERT_OK(options_.statistics->Reset());
-    ASSERT_OK(SeparateFile::Open(options_, file_, &separate_));
+    ASSERT_OK(BlockBasedFile::OpenApart(options_, file_, &apart_));
     EXPECT_EQ(cached_, table.block_cache->GetUsage());
   }
 
   std::string file_;
   size_t cached_ = 0;
-  std::unique_ptr<SeparateFile> separate_;
+  std::unique_ptr<BlockBasedFile> apart_;
 };
 
 // SstFileReader hands what it has opened to the table factory, and goes on
 // without a table. Neither the DB's block cache nor its statistics notice.
-TEST_F(SeparateFileTest, IsReadApartFromItsDB) {
+TEST_F(FileApartTest, IsReadApartFromItsDB) {
   ASSERT_NO_FATAL_FAILURE(Make({}, {"a", "b"}));
-  const BlockBasedFile& file = separate_->file();
+  const BlockBasedFile& file = *apart_;
   EXPECT_EQ(BlockBasedFile::FilterState::kFull, file.filter_state());
   EXPECT_NE(nullptr, file.GetHeldFilter());
   const ReadOptions read_options;
@@ -204,8 +204,8 @@ TEST_F(SeparateFileTest, IsReadApartFromItsDB) {
   EXPECT_OK(it->status());
   EXPECT_EQ("value of a,value of b,", values);
   EXPECT_EQ(0u, Ticks(BLOCK_CACHE_MISS));
-  std::unique_ptr<SeparateFile> none;
-  const Status s = SeparateFile::Open(options_, file_, &none);
+  std::unique_ptr<BlockBasedFile> none;
+  const Status s = BlockBasedFile::OpenApart(options_, file_, &none);
   EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
 }
 

@@ -317,19 +317,6 @@ TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
 
 // ---- Outcomes ----
 
-class FakeFile : public CountedFile {
- public:
-  void Add(const SeekTally&, uint32_t) override {}
-  SeekBackoff NewBackoff() override { return {&backoff, &cached_reads}; }
-  Statistics* statistics() const override { return tickers.get(); }
-  bool IsLastLevel() const override { return is_last_level; }
-
-  bool is_last_level = false;
-  const std::shared_ptr<Statistics> tickers = CreateDBStatistics();
-  SeekBackoff::Shared backoff;
-  SeekBackoff::CachedReads cached_reads{0};
-};
-
 class SeekOutcomesTest : public testing::Test {
  protected:
   SeekOutcomesTest() : path_(test::PerThreadDBPath("seek_decision_test.sst")) {
@@ -337,12 +324,12 @@ class SeekOutcomesTest : public testing::Test {
     EXPECT_OK(writer.Open(path_));
     EXPECT_OK(writer.Put("k", "value"));
     EXPECT_OK(writer.Finish());
-    EXPECT_OK(SeparateFile::Open(options_, path_, &sst_));
+    EXPECT_OK(BlockBasedFile::OpenApart(options_, path_, &sst_));
     inner_ = std::make_unique<FileIterator>(
-        sst_->file(), read_options_,
+        *sst_, read_options_,
         FileIterator::Arguments{nullptr, nullptr,
                                 TableReaderCaller::kUserIterator, false});
-    outcomes_ = std::make_unique<SeekOutcomes>(&file_, inner_.get());
+    Make(/*is_last_level=*/false);
   }
   ~SeekOutcomesTest() override {
     inner_.reset();
@@ -350,12 +337,24 @@ class SeekOutcomesTest : public testing::Test {
     EXPECT_OK(Env::Default()->DeleteFile(path_));
   }
 
+  void Make(bool is_last_level) {
+    outcomes_ = std::make_unique<SeekOutcomes>(
+        &file_, inner_.get(), statistics_.get(), is_last_level);
+  }
+  static FileDescription Describe() {
+    FileDescription description;
+    description.properties = std::make_shared<TableProperties>();
+    return description;
+  }
+
   const Options options_;
   const ReadOptions read_options_;
   const std::string path_;
-  std::unique_ptr<SeparateFile> sst_;
+  std::unique_ptr<BlockBasedFile> sst_;
   std::unique_ptr<FileIterator> inner_;
-  FakeFile file_;
+  const std::shared_ptr<Statistics> statistics_ = CreateDBStatistics();
+  OpenFile file_{/*db_session_id=*/"", Describe(), FilterUse::kNone,
+                 /*policy=*/nullptr};
   std::unique_ptr<SeekOutcomes> outcomes_;
 };
 
@@ -363,13 +362,13 @@ TEST_F(SeekOutcomesTest, TickersAreThoseOfTheFilesLevel) {
   inner_->Get()->Seek(
       InternalKey("k", kMaxSequenceNumber, kValueTypeForSeek).Encode());
   for (const bool last : {false, true}) {
-    file_.is_last_level = last;
+    Make(last);
     outcomes_->CountNegative(SeekKind::kClosed);
     outcomes_->CountPassed(SeekKind::kOpen);
   }
   outcomes_->RecordMatch();
   outcomes_->RecordMatch();  // of the same seek
-  const Statistics& tickers = *file_.tickers;
+  const Statistics& tickers = *statistics_;
   EXPECT_EQ(2u, tickers.getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED));
   EXPECT_EQ(2u, tickers.getTickerCount(LAST_LEVEL_SEEK_FILTERED));
   EXPECT_EQ(1u, tickers.getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH));
