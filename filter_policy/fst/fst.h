@@ -365,7 +365,7 @@ class FstIterator {
   uint32_t leaf() const;
   // Returns true if the leaf is a terminator, whose key is its path. REQUIRES:
   // Valid()
-  bool IsTerminator() const {
+  bool IsWholeKey() const {
     return depth_ == 0 || cursors_[depth_ - 1].edge.is_terminator;
   }
 

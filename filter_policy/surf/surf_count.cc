@@ -118,16 +118,14 @@ class CountBound {
   Fst::Place place_;
 };
 
-}  // namespace
-
 template <typename Key>
-inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
-                               const RemovedLeaves& removed,
-                               RangeCount* count) const {
+inline void CountBetween(const Surf& surf, const Key& lo, const Key& hi,
+                         bool hi_inclusive, const Surf::RemovedLeaves& removed,
+                         RangeCount* count) {
   using Bound = CountBound<Key>;
-  Bound low(*this, lo, Bound::kLow);
-  Bound high(*this, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh);
-  for (uint32_t level = 0; level < fst_.height(); level++) {
+  Bound low(surf, lo, Bound::kLow);
+  Bound high(surf, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh);
+  for (uint32_t level = 0; level < surf.fst().height(); level++) {
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
     count->count += to.leaves - from.leaves;
@@ -148,27 +146,32 @@ inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
   count->high_shared = high.shared();
 }
 
-PROTEAN_CLONED void Surf::CountKeys(const Slice& lo, const Slice& hi,
-                                    bool hi_inclusive,
-                                    const RemovedLeaves& removed,
-                                    RangeCount* count) const {
-  if (!is_coded_) return CountBetween(lo, hi, hi_inclusive, removed, count);
+PROTEAN_CLONED void CountKeys(const Surf& surf, const Slice& lo,
+                              const SurfUpperBound& end,
+                              const Surf::RemovedLeaves& removed,
+                              RangeCount* count) {
+  if (!surf.IsCoded()) {
+    return CountBetween(surf, lo, end.hi, end.inclusive, removed, count);
+  }
   CodedKey coded_lo;
   CodedKey coded_hi;
-  code_.Encode(lo, hi, &coded_lo, &coded_hi);
-  CountBetween(coded_lo, coded_hi, hi_inclusive, removed, count);
+  surf.code().Encode(lo, end.hi, &coded_lo, &coded_hi);
+  CountBetween(surf, coded_lo, coded_hi, end.inclusive, removed, count);
   // The bounds counted the digits that they share.
   const size_t low_digits = count->low_shared;
   const size_t high_digits = count->high_shared;
   count->low_shared = count->high_shared = 0;
   if (count->low_ambiguous) {
-    code_.DescribePath(lo, low_digits, &count->low_shared, &count->low_limit);
+    surf.code().DescribePath(lo, low_digits, &count->low_shared,
+                             &count->low_limit);
   }
   if (count->high_ambiguous) {
-    code_.DescribePath(hi, high_digits, &count->high_shared,
-                       &count->high_limit);
+    surf.code().DescribePath(end.hi, high_digits, &count->high_shared,
+                             &count->high_limit);
   }
 }
+
+}  // namespace
 
 void Surf::CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
                        const RemovedLeaves& removed, RangeCount* count) const {
@@ -183,7 +186,7 @@ void Surf::CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
     return;
   }
   const SurfUpperBound end(hi, hi_inclusive);
-  CountKeys(lo, end.hi, end.inclusive, removed, count);
+  CountKeys(*this, lo, end, removed, count);
   // Each bound alone leaves the key open; what the two have in common may rule
   // it out.
   if (suffix_.prefix_bits > 0 && count->count == 1 && count->low_ambiguous &&

@@ -375,17 +375,13 @@ struct SurfSuffix {
            (without & hash_mask);
   }
 
-  // Returns true if `value` is that of a key with these real bits, whose first
-  // `depth` bytes are in the trie. The key is hashed only if the real bits are
-  // the same.
-  bool IsValue(uint64_t value, const Slice& key, size_t depth, uint64_t real,
-               const FilterSalt& salt) const {
-    return RealOfValue(value) == real &&
-           (hash_bits == 0 ||
-            ((value ^
-              HashKeyOnce(key, LoadBigEndian(key.data(), key.size()), salt)) &
-             LowBits(hash_bits)) == 0) &&
-           MayBe(value, key, depth, salt);
+  // Returns true if the hash bits in `value` are those of the key.
+  bool MayHaveHash(uint64_t value, const Slice& key,
+                   const FilterSalt& salt) const {
+    return hash_bits == 0 ||
+           ((value ^
+             HashKeyOnce(key, LoadBigEndian(key.data(), key.size()), salt)) &
+            LowBits(hash_bits)) == 0;
   }
 
   uint64_t RealOfValue(uint64_t value) const {
