@@ -220,7 +220,7 @@ class FstDigitNodes {
 
 // ---- Fst builder ----
 
-class FstBuilder {
+class FstBuilder : private FstRecords {
  public:
   // Makes a key's value out of the two numbers that were added with it and, in
   // a trie of digits, the digit that follows the path in the code of the last
@@ -242,20 +242,8 @@ class FstBuilder {
       : FstBuilder(value_bits, std::move(options), {value_bits, 0, 0}) {}
   FstBuilder(unsigned value_bits, FstOptions options, Unfinished unfinished);
 
-  // Adds the key up to the byte that tells it from its neighbours, or to its
-  // end if the next key starts with it. It shares its first `shared` bytes with
-  // the key before it (0 for the first one), and `next_shared` with the next.
-  // Keys ascend.
-  void Add(const Slice& key, size_t shared, size_t next_shared, uint64_t value,
-           uint64_t draft = 0) {
-    records_.Add(key, shared, next_shared, value, draft);
-  }
-
-  // Adds the last key.
-  void AddLast(const Slice& key, size_t shared, uint64_t value,
-               uint64_t draft = 0) {
-    records_.AddLast(key, shared, value, draft);
-  }
+  using FstRecords::Add;
+  using FstRecords::AddLast;
 
   // The maximum size of the serialized trie if `last_key` is the last key,
   // which comes with AddLast. Not for tries that must be of digits.
@@ -330,7 +318,7 @@ class FstBuilder {
   template <FstDigitNodes::Detail kDetail, typename Visitor>
   uint32_t VisitBackward(const Visitor& visit) const;
   uint64_t NumNodes() const {
-    return records_.nodes() + (split_runs_ ? records_.run_bytes() : 0);
+    return num_nodes_ + (split_runs_ ? run_bytes_ : 0);
   }
   bool MayUseDigits() const;
   bool UseDigitsIfSmaller(uint64_t* size);
@@ -350,7 +338,6 @@ class FstBuilder {
   unsigned value_bits_;
   const Unfinished unfinished_;
   FstOptions options_;
-  FstRecords records_;
 
   // The decisions of Prepare.
   // True if each byte of a run becomes a node, but for a long run of the root.

@@ -19,16 +19,12 @@ constexpr size_t kLargestChunk = 1 << 18;
 
 void FstRecords::AddLast(const Slice& key, size_t shared, uint64_t value,
                          uint64_t draft) {
-  if (open_.empty()) {
-    if (key.empty()) {
-      // The empty key alone needs no node, and its value is never read.
-      num_leaves_ = 1;
-      return;
-    }
-    Open(0);
+  if (open_.empty() && key.empty()) {
+    // The empty key alone needs no node, and its value is never read.
+    num_leaves_ = 1;
+    return;
   }
-  AddLeaf(key, shared, value, draft);
-  while (open_.size() > 1) CloseLowest(key, 0);
+  Add(key, shared, RootDepth(), value, draft);
   AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
   open_.clear();
 }
@@ -53,7 +49,14 @@ void FstRecords::AppendRecord(const OpenNode& node, const Slice& run) {
   const size_t edge_bytes = edges_.size() - node.first_edge;
   const size_t size = edge_bytes + (values_.size() - node.first_value) +
                       run.size() + kRecordEnd;
-  if (records_.empty() || !records_.back().HasRoomFor(size)) AddChunk(size);
+  if (records_.empty() || !records_.back().HasRoomFor(size)) {
+    // Chunks are never copied. They get larger up to a limit, so that a few
+    // keys take little memory, and many keys are not in many chunks.
+    records_.emplace_back();
+    records_.back().Reserve(
+        size, std::clamp(records_bytes_ / 2, kSmallestChunk, kLargestChunk));
+    records_bytes_ += records_.back().capacity();
+  }
   ByteStack& chunk = records_.back();
   chunk.PushTop(edges_, node.first_edge);
   chunk.PushTop(values_, node.first_value);
@@ -69,16 +72,6 @@ void FstRecords::AppendRecord(const OpenNode& node, const Slice& run) {
   run_bytes_ += run.size();
   num_runs_ += run.empty() ? 0 : 1;
   longest_run_ = std::max(longest_run_, run.size());
-}
-
-// Chunks are never copied. They get larger up to a limit, so that a few keys
-// take little memory, and many keys are not in many chunks.
-void FstRecords::AddChunk(size_t record_size) {
-  const size_t size =
-      std::clamp(records_bytes_ / 2, kSmallestChunk, kLargestChunk);
-  records_.emplace_back();
-  records_.back().Reserve(record_size, size);
-  records_bytes_ += records_.back().capacity();
 }
 
 size_t FstRecords::MemoryUsage() const {

@@ -136,36 +136,15 @@ class FstRecords {
   // the key before it (0 for the first one), and `next_shared` with the next.
   // Keys ascend.
   void Add(const Slice& key, size_t shared, size_t next_shared, uint64_t value,
-           uint64_t draft) {
+           uint64_t draft = 0) {
     if (next_shared > shared || num_leaves_ == 0) Open(next_shared);
     AddLeaf(key, std::max(shared, next_shared), value, draft);
     if (lowest_depth_ > next_shared) CloseBelow(key, next_shared);
   }
 
   // Adds the last key.
-  void AddLast(const Slice& key, size_t shared, uint64_t value, uint64_t draft);
-
-  uint64_t leaves() const { return num_leaves_; }
-  // The nodes that have been recorded, and the bytes of their runs: of all, and
-  // of the longest one.
-  uint64_t nodes() const { return num_nodes_; }
-  uint64_t run_bytes() const { return run_bytes_; }
-  size_t longest_run() const { return longest_run_; }
-  // The recorded nodes that have a run, and the keys that end at a node.
-  uint64_t runs() const { return num_runs_; }
-  uint64_t terminators() const { return num_terminators_; }
-  // The nodes on the path of the last key, which are not recorded yet, and the
-  // depth of the lowest one.
-  size_t open_nodes() const { return open_.size(); }
-  size_t lowest_depth() const { return lowest_depth_; }
-  // The bytes that all keys so far begin with.
-  size_t root_depth() const { return open_.empty() ? 0 : open_[0].depth; }
-  // Tells for each byte whether it occurs in any edge or run.
-  const bool (&occurs() const)[256] { return occurs_; }
-
-  // The bytes that are kept for each key.
-  unsigned value_bytes() const { return value_bytes_; }
-  unsigned draft_bytes() const { return draft_bytes_; }
+  void AddLast(const Slice& key, size_t shared, uint64_t value,
+               uint64_t draft = 0);
 
   // Reads the records from the last one on. The records must outlive it.
   class Reader {
@@ -175,7 +154,18 @@ class FstRecords {
       if (chunk_ != records.records_.rend()) left_ = chunk_->size();
     }
     // False if there is none.
-    bool Next(FstRecord* record);
+    bool Next(FstRecord* record) {
+      while (left_ == 0) {
+        if (chunk_ == records_.records_.rend() ||
+            ++chunk_ == records_.records_.rend()) {
+          return false;
+        }
+        left_ = chunk_->size();
+      }
+      records_.ParseRecord(chunk_->data() + left_, record);
+      left_ = static_cast<size_t>(record->edges - chunk_->data());
+      return true;
+    }
 
    private:
     const FstRecords& records_;
@@ -185,7 +175,10 @@ class FstRecords {
 
   size_t MemoryUsage() const;
 
- private:
+ protected:
+  // The depth of the root: the bytes that all keys so far begin with.
+  size_t RootDepth() const { return open_.empty() ? 0 : open_[0].depth; }
+
   // A node on the path of the last key.
   struct OpenNode {
     size_t depth;       // bytes before its edges, on the path
@@ -194,6 +187,21 @@ class FstRecords {
     uint32_t children;  // of the edges, those that lead to nodes
   };
 
+  const unsigned value_bytes_;
+  const unsigned draft_bytes_;
+  std::vector<OpenNode> open_;  // their nodes are not recorded yet
+  size_t lowest_depth_ = 0;     // depth of the last open node
+  uint64_t num_leaves_ = 0;
+  // The nodes that have been recorded, those of them that have a run, and the
+  // bytes of their runs: of all, and of the longest one.
+  uint64_t num_nodes_ = 0;
+  uint64_t num_runs_ = 0;
+  uint64_t run_bytes_ = 0;
+  size_t longest_run_ = 0;
+  uint64_t num_terminators_ = 0;
+  bool occurs_[256] = {};  // whether the byte is in any edge or run
+
+ private:
   // Code that few keys need is out of line, so that Add needs no registers for
   // it.
   [[gnu::noinline]] void Open(size_t depth) {
@@ -224,34 +232,12 @@ class FstRecords {
   void CloseLowest(const Slice& key, size_t fork);
   void AppendRecord(const OpenNode& node, const Slice& run);
 
-  void AddChunk(size_t record_size);
   void ParseRecord(const char* end, FstRecord* record) const;
-  const unsigned value_bytes_;
-  const unsigned draft_bytes_;
-  std::vector<OpenNode> open_;
-  size_t lowest_depth_ = 0;  // depth of the last open node
-  ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
-  ByteStack values_;         // of their leaves, with the drafts
+
+  ByteStack edges_;   // of the open nodes: label and flags, 2 bytes each
+  ByteStack values_;  // of their leaves, with the drafts
   std::vector<ByteStack> records_;  // in chunks
   size_t records_bytes_ = 0;
-  bool occurs_[256] = {};
-  uint64_t num_leaves_ = 0;
-  uint64_t num_nodes_ = 0;
-  uint64_t run_bytes_ = 0;
-  size_t longest_run_ = 0;
-  uint64_t num_runs_ = 0;
-  uint64_t num_terminators_ = 0;
 };
-
-inline bool FstRecords::Reader::Next(FstRecord* record) {
-  while (left_ == 0) {
-    if (chunk_ == records_.records_.rend()) return false;
-    if (++chunk_ == records_.records_.rend()) return false;
-    left_ = chunk_->size();
-  }
-  records_.ParseRecord(chunk_->data() + left_, record);
-  left_ = static_cast<size_t>(record->edges - chunk_->data());
-  return true;
-}
 
 }  // namespace ROCKSDB_NAMESPACE::protean
