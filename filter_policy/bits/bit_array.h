@@ -169,12 +169,10 @@ class PackedArray {
     return BitArrayBytes(size * bits);
   }
 
-  // Takes `size` numbers of `bits` bits each off the front of `input`, which
-  // must outlive this object; they were written with BitWriter. bits <= 64.
-  bool Open(Slice* input, uint64_t size, unsigned bits) {
-    bits_ = bits;
-    return TakeBytes(input, Bytes(size, bits), &words_);
-  }
+  PackedArray() = default;
+  // Numbers of `bits` bits each, written with BitWriter at `words`, which must
+  // outlive this object. bits <= 64.
+  PackedArray(const char* words, unsigned bits) : words_(words), bits_(bits) {}
 
   // The number at `index`, which is below the size.
   uint64_t Get(uint64_t index) const {

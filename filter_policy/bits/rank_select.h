@@ -22,34 +22,25 @@ class RankVector {
     return BitArrayBytes(bits) + (Blocks(bits) * 4 + 7) / 8 * 8;
   }
   static void Complete(char* vector, uint64_t bits) {
-    char* table = vector + BitArrayBytes(bits);
-    uint32_t ones = 0;
-    for (uint64_t word = 0; word < BitArrayBytes(bits) / 8; word++) {
-      if (word % kBlockWords == 0) {
-        EncodeFixed32(table + 4 * (word / kBlockWords), ones);
-      }
-      ones += PopCount(LoadWord(vector, word));
-    }
+    char* const table = vector + BitArrayBytes(bits);
+    VisitBlocks(vector, bits, [table](uint64_t block, uint64_t ones) {
+      EncodeFixed32(table + 4 * block, static_cast<uint32_t>(ones));
+      return true;
+    });
   }
 
-  // Takes a vector of `size` bits, `ones` of them set, off the front of
-  // `input`, which must outlive this object. False if the bytes are too few,
-  // the table or `ones` disagree with the bits, or bits past the end are set.
-  bool Open(Slice* input, uint64_t size, uint64_t ones) {
-    const char* start;
-    if (!TakeBytes(input, Bytes(size), &start)) return false;
-    words_ = start;
-    table_ = start + BitArrayBytes(size);
+  // Opens the vector of `size` bits, `ones` of them set, at `words`, which must
+  // outlive this object. False if the table or `ones` disagree with the bits,
+  // or bits past the end are set.
+  bool Open(const char* words, uint64_t size, uint64_t ones) {
+    words_ = words;
+    table_ = words + BitArrayBytes(size);
     size_ = size;
-    uint64_t found = 0;
-    for (uint64_t word = 0; word < BitArrayBytes(size) / 8; word++) {
-      if (word % kBlockWords == 0 &&
-          LoadWord32(table_, word / kBlockWords) != found) {
-        return false;
-      }
-      found += PopCount(LoadWord(words_, word));
-    }
     ones_ = ones;
+    const uint64_t found =
+        VisitBlocks(words, size, [this](uint64_t block, uint64_t before) {
+          return LoadWord32(table_, block) == before;
+        });
     return found == ones && TailIsZero(words_, size);
   }
 
@@ -64,7 +55,21 @@ class RankVector {
   }
 
  private:
-  static constexpr uint64_t kBlockWords = kBlockBits / 64;
+  // Calls visit(block, ones before it) for each block. Returns the number of
+  // ones, or a larger one than any if `visit` has returned false.
+  template <typename Visit>
+  static uint64_t VisitBlocks(const char* words, uint64_t bits,
+                              const Visit& visit) {
+    constexpr uint64_t kBlockWords = kBlockBits / 64;
+    uint64_t ones = 0;
+    for (uint64_t word = 0; word < BitArrayBytes(bits) / 8; word++) {
+      if (word % kBlockWords == 0 && !visit(word / kBlockWords, ones)) {
+        return ~uint64_t{0};
+      }
+      ones += PopCount(LoadWord(words, word));
+    }
+    return ones;
+  }
   static uint64_t Blocks(uint64_t bits) {
     return (bits + kBlockBits - 1) / kBlockBits;
   }
@@ -87,48 +92,23 @@ class SelectVector {
     return BitArrayBytes(bits) + (Samples(ones) * 4 + 7) / 8 * 8;
   }
   static void Complete(char* vector, uint64_t bits) {
-    char* samples = vector + BitArrayBytes(bits);
-    uint64_t rank = 0;
-    for (uint64_t word = 0; word < BitArrayBytes(bits) / 8; word++) {
-      for (uint64_t rest = LoadWord(vector, word); rest != 0;
-           rest &= rest - 1) {
-        if (rank % kSampleRate == 0) {
-          EncodeFixed32(
-              samples + 4 * (rank / kSampleRate),
-              static_cast<uint32_t>(64 * word + __builtin_ctzll(rest)));
-        }
-        rank++;
-      }
-    }
+    char* const samples = vector + BitArrayBytes(bits);
+    VisitSamples(vector, bits, [samples](uint64_t sample, uint64_t pos) {
+      EncodeFixed32(samples + 4 * sample, static_cast<uint32_t>(pos));
+      return true;
+    });
   }
 
-  // Takes a vector of `size` bits, `ones` of them set, off the front of
-  // `input`, which must outlive this object. False if the bytes are too few,
-  // the samples or `ones` disagree with the bits, or bits past the end are set.
-  bool Open(Slice* input, uint64_t size, uint64_t ones) {
-    const char* start;
-    if (!TakeBytes(input, Bytes(size, ones), &start)) return false;
-    words_ = start;
-    samples_ = start + BitArrayBytes(size);
+  // Does what RankVector::Open does.
+  bool Open(const char* words, uint64_t size, uint64_t ones) {
+    words_ = words;
+    samples_ = words + BitArrayBytes(size);
     size_ = size;
-    uint64_t rank = 0;
-    uint64_t next_sample = 0;
-    for (uint64_t index = 0; index < BitArrayBytes(size) / 8; index++) {
-      const uint64_t word = LoadWord(words_, index);
-      const uint64_t count = PopCount(word);
-      if (next_sample < rank + count) {
-        if (next_sample >= ones) return false;
-        const uint64_t pos =
-            64 * index +
-            SelectInWord(word, static_cast<unsigned>(next_sample - rank));
-        if (LoadWord32(samples_, next_sample / kSampleRate) != pos) {
-          return false;
-        }
-        next_sample += kSampleRate;
-      }
-      rank += count;
-    }
-    return rank == ones && TailIsZero(words_, size);
+    const uint64_t found =
+        VisitSamples(words, size, [&](uint64_t sample, uint64_t pos) {
+          return sample < Samples(ones) && LoadWord32(samples_, sample) == pos;
+        });
+    return found == ones && TailIsZero(words_, size);
   }
 
   // The position of the set bit that has `rank` set bits before it.
@@ -144,6 +124,27 @@ class SelectVector {
   bool Get(uint64_t pos) const { return GetBit(words_, pos); }
 
  private:
+  // Calls visit(sample, position) for each set bit that is a sample. Returns
+  // what VisitBlocks does.
+  template <typename Visit>
+  static uint64_t VisitSamples(const char* words, uint64_t bits,
+                               const Visit& visit) {
+    uint64_t rank = 0;
+    uint64_t sample = 0;
+    for (uint64_t index = 0; index < BitArrayBytes(bits) / 8; index++) {
+      const uint64_t word = LoadWord(words, index);
+      const uint64_t end = rank + PopCount(word);
+      if (sample * kSampleRate < end) {
+        const auto in_word = static_cast<unsigned>(sample * kSampleRate - rank);
+        if (!visit(sample, 64 * index + SelectInWord(word, in_word))) {
+          return ~uint64_t{0};
+        }
+        sample++;
+      }
+      rank = end;
+    }
+    return rank;
+  }
   static uint64_t Samples(uint64_t ones) {
     return (ones + kSampleRate - 1) / kSampleRate;
   }

@@ -133,9 +133,12 @@ Status Fst::Open(Slice* input) {
     // A lone leaf without any node is the empty key.
     return Status::Corruption("trie: counts do not add up");
   }
-  if (!values_.Open(input, header_.leaves, header_.value_bits)) {
+  const char* values;
+  if (!TakeBytes(input, PackedArray::Bytes(header_.leaves, header_.value_bits),
+                 &values)) {
     return Status::Corruption("trie: values are cut short");
   }
+  values_ = PackedArray(values, header_.value_bits);
   return Status::OK();
 }
 
@@ -150,23 +153,21 @@ FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
 
 // Descents are bounded by the height, so that not even a damaged trie can make
 // them run for long.
-inline void FstIterator::Enter(Fst::Node node) {
-  Fst::Edge edge;
-  do {
+inline void FstIterator::Descend() {
+  Fst::Node node = cursors_[depth_ - 1].node;
+  Fst::Edge edge = cursors_[depth_ - 1].edge;
+  while (depth_ < fst_->height() && fst_->Follow(node, edge, &node)) {
     if (!fst_->First(node, &edge)) return;
     Push(node, edge);
-  } while (depth_ < fst_->height() && fst_->Follow(node, edge, &node));
+  }
   valid_ = true;
 }
 
-inline void FstIterator::Descend() {
-  const Cursor& top = cursors_[depth_ - 1];
-  Fst::Node child;
-  if (depth_ < fst_->height() && fst_->Follow(top.node, top.edge, &child)) {
-    Enter(child);
-  } else {
-    valid_ = true;
-  }
+inline void FstIterator::Enter(const Fst::Node& node) {
+  Fst::Edge edge;
+  if (!fst_->First(node, &edge)) return;
+  Push(node, edge);
+  Descend();
 }
 
 inline void FstIterator::Reset() {

@@ -386,7 +386,7 @@ class FstIterator {
     new (&cursors_[depth_++]) Cursor{node, edge};
   }
   // Goes down to the first leaf of the node, or below the edge on top.
-  void Enter(Fst::Node node);
+  void Enter(const Fst::Node& node);
   void Descend();
   // Moves to the next leaf, from the edge on top, below which everything has
   // been visited.

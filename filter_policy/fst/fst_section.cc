@@ -43,26 +43,19 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
   has_runs_ = header.runs > 0;
 
   index_ = input->data();
+  input->remove_prefix(layout.end);
   labels_ = index_ + layout.labels;
   children_ = index_ + layout.children;
-  input->remove_prefix(layout.remainders);
-  if (!remainders_.Open(input, header.edges, remainder_bits_)) return false;
-  if (child_encoding_ == FstSectionHeader::kHasChildBits) {
-    input->remove_prefix(BitArrayBytes(header.edges));
-  } else if (!exceptions_.Open(input, header.exceptions(),
-                               header.exception_bits)) {
-    return false;
-  }
-  if (has_terminators_ &&
-      !terminators_.Open(input, nodes_, header.terminators)) {
-    return false;
-  }
-  if (has_runs_ &&
-      (!run_marks_.Open(input, nodes_, header.runs) ||
-       !run_starts_.Open(input, header.run_codes, header.runs) ||
-       !run_starts_.Get(0) ||
-       !TakeBytes(input, PackedArray::Bytes(header.run_codes, code_bits),
-                  &run_codes_))) {
+  remainders_ = PackedArray(index_ + layout.remainders, remainder_bits_);
+  exceptions_ = PackedArray(children_, header.exception_bits);
+  run_codes_ = index_ + layout.run_codes;
+  if ((has_terminators_ && !terminators_.Open(index_ + layout.terminators,
+                                              nodes_, header.terminators)) ||
+      (has_runs_ &&
+       (!run_marks_.Open(index_ + layout.run_marks, nodes_, header.runs) ||
+        !run_starts_.Open(index_ + layout.run_starts, header.run_codes,
+                          header.runs) ||
+        !run_starts_.Get(0)))) {
     return false;
   }
 
