@@ -118,12 +118,13 @@ class Search {
       const int run_to_hi = fst_.CompareRun(node, hi, &hi_depth);
       if (run_to_lo < 0 || run_to_hi > 0) return false;
       if (run_to_lo > 0 && run_to_hi < 0) return true;
-      if (run_to_lo > 0) return HasKeyUpTo(node, above_run, hi, hi_inclusive);
-      if (run_to_hi < 0) return HasKeyFrom(node, above_run, lo);
+      if (run_to_lo > 0)
+        return HasKeyFrom<false>(node, above_run, hi, hi_inclusive);
+      if (run_to_hi < 0) return HasKeyFrom<true>(node, above_run, lo);
       // If lo ends here, all keys below are at least lo; hi cannot end before
       // lo does.
       if (depth == lo.size()) {
-        return HasKeyUpTo(node, above_run, hi, hi_inclusive);
+        return HasKeyFrom<false>(node, above_run, hi, hi_inclusive);
       }
       const int lo_symbol = fst_.SymbolAt(lo, depth);
       Fst::Edge edge;
@@ -143,20 +144,12 @@ class Search {
       const int hi_symbol = fst_.SymbolAt(hi, depth);
       depth++;
       if (!fst_.LowerBound(node, lo_symbol, &edge)) return false;
-      Fst::Node child;
       if (edge.Symbol() == lo_symbol) {
-        const bool found =
-            fst_.Follow(node, edge, &child)
-                ? HasKeyFrom(child, depth, lo)
-                : surf_.LeafOf(node, edge).MayReach(surf_.AtLeaf(lo, depth));
-        if (found) return true;
+        if (EdgeHasKeyFrom<true>(node, edge, depth, lo)) return true;
         if (!fst_.Next(node, &edge)) return false;
       }
       if (edge.Symbol() != hi_symbol) return edge.Symbol() < hi_symbol;
-      return fst_.Follow(node, edge, &child)
-                 ? HasKeyUpTo(child, depth, hi, hi_inclusive)
-                 : surf_.LeafOf(node, edge)
-                       .MayStayWithin(surf_.AtLeaf(hi, depth), hi_inclusive);
+      return EdgeHasKeyFrom<false>(node, edge, depth, hi, hi_inclusive);
     }
     return true;
   }
@@ -189,45 +182,48 @@ class Search {
     return false;
   }
 
-  // Returns true if a node may have a key at or above `lo`. The node's path,
-  // without its run, is the first `depth` bytes of `lo`. Only the last edge of
-  // each node matters.
-  bool HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const {
+  // Returns true if a node may have a key at or above a bound (kUpwards), or
+  // within an upper bound. The node's path, without its run, is the first
+  // `depth` bytes of the bound. Only the outermost edge of each node matters.
+  template <bool kUpwards>
+  bool HasKeyFrom(Fst::Node node, size_t depth, const Key& bound,
+                  bool inclusive = true) const {
     for (uint32_t level = 0; level < fst_.height(); level++) {
-      const int run = fst_.CompareRun(node, lo, &depth);
-      if (run != 0) return run > 0;
-      if (depth == lo.size()) return true;
+      const int run = fst_.CompareRun(node, bound, &depth);
+      if (run != 0) return (run > 0) == kUpwards;
+      if (kUpwards && depth == bound.size()) return true;
       Fst::Edge edge;
-      if (!fst_.Last(node, &edge)) return true;
-      const int wanted = fst_.SymbolAt(lo, depth++);
-      if (edge.Symbol() != wanted) return edge.Symbol() > wanted;
+      if (!(kUpwards ? fst_.Last(node, &edge) : fst_.First(node, &edge))) {
+        return true;
+      }
+      if (!kUpwards) {
+        if (edge.is_terminator) return depth < bound.size() || inclusive;
+        if (depth == bound.size()) return false;
+      }
+      const int wanted = fst_.SymbolAt(bound, depth++);
+      if (edge.Symbol() != wanted) return (edge.Symbol() > wanted) == kUpwards;
       if (!fst_.Follow(node, edge, &node)) {
-        return surf_.LeafOf(node, edge).MayReach(surf_.AtLeaf(lo, depth));
+        return LeafIsFrom<kUpwards>(node, edge, depth, bound, inclusive);
       }
     }
     return true;
   }
-
-  // Returns true if a node may have a key within the upper bound. The node's
-  // path, without its run, is the first `depth` bytes of `hi`. Only the first
-  // edge of each node matters.
-  bool HasKeyUpTo(Fst::Node node, size_t depth, const Key& hi,
-                  bool hi_inclusive) const {
-    for (uint32_t level = 0; level < fst_.height(); level++) {
-      const int run = fst_.CompareRun(node, hi, &depth);
-      if (run != 0) return run < 0;
-      Fst::Edge edge;
-      if (!fst_.First(node, &edge)) return true;
-      if (edge.is_terminator) return depth < hi.size() || hi_inclusive;
-      if (depth == hi.size()) return false;
-      const int wanted = fst_.SymbolAt(hi, depth++);
-      if (edge.Symbol() != wanted) return edge.Symbol() < wanted;
-      if (!fst_.Follow(node, edge, &node)) {
-        return surf_.LeafOf(node, edge)
-            .MayStayWithin(surf_.AtLeaf(hi, depth), hi_inclusive);
-      }
-    }
-    return true;
+  // HasKeyFrom below an edge, whose path is the first `depth` bytes.
+  template <bool kUpwards>
+  bool EdgeHasKeyFrom(const Fst::Node& node, const Fst::Edge& edge,
+                      size_t depth, const Key& bound,
+                      bool inclusive = true) const {
+    Fst::Node child;
+    return fst_.Follow(node, edge, &child)
+               ? HasKeyFrom<kUpwards>(child, depth, bound, inclusive)
+               : LeafIsFrom<kUpwards>(node, edge, depth, bound, inclusive);
+  }
+  template <bool kUpwards>
+  bool LeafIsFrom(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
+                  const Key& bound, bool inclusive) const {
+    const SurfLeaf leaf = surf_.LeafOf(node, edge);
+    const LeafBound at = surf_.AtLeaf(bound, depth);
+    return kUpwards ? leaf.MayReach(at) : leaf.MayStayWithin(at, inclusive);
   }
 
   const Surf& surf_;

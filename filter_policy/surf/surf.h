@@ -162,10 +162,16 @@ class SurfLeaf {
   // The prefix bits say nothing of a part of the last byte of the path.
   bool MayStartWith(const LeafBound& bound, size_t size) const {
     return size <= bound.before_last ||
-           suffix_.MayStartWith(value_, bound.key, bound.depth(), size, salt_);
+           HasPrefixBits(bound, PrefixBitsWithin(size - bound.depth(),
+                                                 suffix_.prefix_bits,
+                                                 suffix_.prefix_step));
   }
   bool MayBe(const LeafBound& bound) const {
-    return suffix_.MayBe(value_, bound.key, bound.depth(), salt_);
+    return HasPrefixBits(bound, suffix_.prefix_bits);
+  }
+  bool HasPrefixBits(const LeafBound& bound, uint32_t count) const {
+    return suffix_.HasPrefixBits(value_, bound.key, bound.depth(), count,
+                                 salt_);
   }
 
   const SurfSuffix& suffix_;

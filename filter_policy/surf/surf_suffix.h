@@ -388,29 +388,15 @@ struct SurfSuffix {
     return real_bits == 0 ? 0 : value >> (prefix_bits + hash_bits);
   }
 
-  // Returns true if the prefix bits in `value`, which belong to a leaf whose
-  // prefix is the first `depth` bytes of `string`, may be those of a key that
-  // starts with the first `known` bytes of `string`.
-  bool MayStartWith(uint64_t value, const Slice& string, size_t depth,
-                    size_t known, const FilterSalt& salt) const {
-    const uint32_t count =
-        PrefixBitsWithin(known - depth, prefix_bits, prefix_step);
-    return count == 0 || SamePrefixBits(value, string, depth, count, salt);
-  }
-
-  // Returns true if they may be those of `string` itself.
-  bool MayBe(uint64_t value, const Slice& string, size_t depth,
-             const FilterSalt& salt) const {
-    return prefix_bits == 0 ||
-           SamePrefixBits(value, string, depth, prefix_bits, salt);
-  }
-
- private:
-  bool SamePrefixBits(uint64_t value, const Slice& string, size_t depth,
-                      uint32_t count, const FilterSalt& salt) const {
-    const uint64_t wanted =
-        PrefixBitsOf(string, depth, salt, count, prefix_step);
-    return ((value >> hash_bits ^ wanted) & LowBits(count)) == 0;
+  // Returns true if the first `count` prefix bits in `value`, which belong to a
+  // leaf whose prefix is the first `depth` bytes of `string`, are those of
+  // `string`.
+  bool HasPrefixBits(uint64_t value, const Slice& string, size_t depth,
+                     uint32_t count, const FilterSalt& salt) const {
+    return count == 0 ||
+           ((value >> hash_bits ^
+             PrefixBitsOf(string, depth, salt, count, prefix_step)) &
+            LowBits(count)) == 0;
   }
 };
 
