@@ -15,23 +15,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kSegmentBytes = RibbonSizes::kSegmentBytes;
-constexpr uint64_t kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
-constexpr uint64_t kMaxColumns = RibbonSizes::kMaxColumns;
-
 // The solution of a shard.
 struct Solution {
   RibbonColumns columns;
   const char* segments;
 
   const char* Block(uint64_t block) const {
-    return segments +
-           columns.Begin(std::min(block, columns.blocks - 1)) * kSegmentBytes;
+    return segments + columns.Begin(std::min(block, columns.blocks - 1)) *
+                          kRibbonSegmentBytes;
   }
   // The block behind `block`, which begins at `begin`; the last one has itself.
   const char* Next(uint64_t block, const char* begin) const {
     return block + 1 < columns.blocks
-               ? begin + columns.In(block) * kSegmentBytes
+               ? begin + columns.In(block) * kRibbonSegmentBytes
                : begin;
   }
 };
@@ -40,7 +36,7 @@ struct Solution {
 inline bool IsSolved(const Solution& solution, const RibbonGroup& group,
                      unsigned neighbour) {
   const uint64_t start = group.start + neighbour;
-  const uint64_t block = start / kSlotsPerBlock;
+  const uint64_t block = start / kRibbonSlotsPerBlock;
   const auto odd = static_cast<ptrdiff_t>(start / 64 % 2);
   const unsigned shift = start % 64;
   // The coefficients lie in three words, which are in two blocks.
@@ -66,7 +62,8 @@ inline bool IsSolved(const Solution& solution, const RibbonGroup& group,
   // apart by branches.
   constexpr uint64_t kAtOnce = 4;
   // All neighbours have the columns of the first one.
-  const uint64_t columns = solution.columns.In(group.start / kSlotsPerBlock);
+  const uint64_t columns =
+      solution.columns.In(group.start / kRibbonSlotsPerBlock);
   uint64_t i = 0;
   for (; i + kAtOnce <= columns; i += kAtOnce) {
     if ((is_wrong(i) | is_wrong(i + 1) | is_wrong(i + 2) | is_wrong(i + 3)) !=
@@ -106,7 +103,7 @@ inline uint64_t Reversed(uint64_t word) {
 __attribute__((target("pclmul"))) uint64_t SolvedOf(const Solution& solution,
                                                     const RibbonGroup& group,
                                                     uint64_t neighbours) {
-  const uint64_t block = group.start / kSlotsPerBlock;
+  const uint64_t block = group.start / kRibbonSlotsPerBlock;
   const uint64_t word = group.start / 64 % 2;
   const unsigned shift = group.start % 64;
   const char* const parts[] = {solution.Block(block), solution.Block(block + 1),
@@ -172,7 +169,7 @@ struct Parts {
   Solution SolutionOf(size_t index, const RibbonShard& shard) const {
     const uint64_t begin = index == 0 ? 0 : ShardAt(index - 1).end;
     return {RibbonColumns(shard.end - begin, shard.blocks, shard.columns),
-            solutions + begin * kSegmentBytes};
+            solutions + begin * kRibbonSegmentBytes};
   }
 
   // Returns true if all shards lie within the segments, one after the other.
@@ -180,9 +177,9 @@ struct Parts {
     uint32_t begin = 0;
     for (size_t i = 0; i < size_t{1} << log; i++) {
       const RibbonShard shard = ShardAt(i);
-      if (shard.blocks < RibbonSizes::kMinBlocks || shard.end < begin ||
+      if (shard.blocks < kRibbonMinBlocks || shard.end < begin ||
           shard.end > segments || shard.groups.bits > kNeighbourBits ||
-          shard.end - begin > shard.blocks * kMaxColumns ||
+          shard.end - begin > shard.blocks * kRibbonMaxColumns ||
           shard.columns !=
               RibbonColumns::Most(shard.end - begin, shard.blocks)) {
         return false;
@@ -208,7 +205,7 @@ class RibbonSet final : public AmqSet {
                data + (RibbonShard::kEncodedBytes << header.small[0])},
         is_damaged_(!parts_.AreIntact(
             (header.bytes - (RibbonShard::kEncodedBytes << header.small[0])) /
-            kSegmentBytes)) {}
+            kRibbonSegmentBytes)) {}
 
   bool MayContain(uint64_t hash) const override {
     return is_damaged_ || ContainsOne(parts_, hash);
@@ -252,7 +249,8 @@ class RibbonSet final : public AmqSet {
     const RibbonShard shard = parts_.ShardAt(index);
     hash = shard.groups.HashOf(hash);
     const uint64_t block =
-        (shard.GroupOf(hash).start + shard.NeighbourOf(hash)) / kSlotsPerBlock;
+        (shard.GroupOf(hash).start + shard.NeighbourOf(hash)) /
+        kRibbonSlotsPerBlock;
     const Solution solution = parts_.SolutionOf(index, shard);
     Prefetch(solution.Block(block));
     Prefetch(solution.Block(block + 1));
@@ -263,33 +261,11 @@ class RibbonSet final : public AmqSet {
   const bool is_damaged_;
 };
 
-bool IsSane(const AmqHeader& header) {
-  return header.small[0] <= kMaxRibbonLog &&
-         header.bytes >= RibbonShard::kEncodedBytes << header.small[0] &&
-         header.bytes <= uint64_t{1} << 40;
-}
-
 }  // namespace
 
-const AmqType& RibbonAmqType() {
+AmqSet* OpenRibbon(const AmqHeader& header, const char* data, void* memory) {
   static_assert(sizeof(RibbonSet) <= AmqSet::kMaxBytes);
-  static const AmqType type = {
-      kRibbonAmq,
-      "ribbon",
-      /*takes_neighbours=*/true,
-      /*query_nanos=*/25,
-      /*next_nanos=*/1.5,
-      /*build_nanos=*/80,
-      /*max_hashes_per_key=*/8,
-      PlanRibbon,
-      NewRibbonBuilder,
-      RibbonBuilderBytes,
-      IsSane,
-      [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
-        return new (memory) RibbonSet(header, data);
-      },
-  };
-  return type;
+  return new (memory) RibbonSet(header, data);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

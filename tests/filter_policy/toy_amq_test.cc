@@ -118,7 +118,7 @@ const AmqType& SortedAmqType() {
 // ---- The line ----
 
 [[maybe_unused]] const bool registered = [] {
-  RegisterAmqType(&SortedAmqType());
+  AmqTypes().push_back(&SortedAmqType());
   return true;
 }();
 
