@@ -55,7 +55,7 @@ size_t FstBuilder::MemoryUsage() const {
   }
   // Prepare lists the nodes, and the list of a level may double when it grows.
   if (sections_.empty()) {
-    bytes += 2 * sizeof(LevelNodes::Node) *
+    bytes += 2 * sizeof(NodeEdges) *
              (MayUseDigits() ? std::max(NumNodes(), num_leaves_) : NumNodes());
   }
   return bytes + code_.capacity();
@@ -122,56 +122,6 @@ ByteCounts FstBuilder::CountBytes() const {
     }
   }
   return counts;
-}
-
-std::vector<FstBuilder::LevelNodes> FstBuilder::ListLevels(
-    uint32_t* longest_path) const {
-  std::vector<LevelNodes> levels;
-  *longest_path = VisitBackward<FstDigitNodes::kNumbers>(
-      [&](size_t level, const Record& record) {
-        if (level >= levels.size()) levels.resize(level + 1);
-        FstLevelCounts& counts = levels[level].counts;
-        counts.nodes++;
-        counts.edges += record.labels();
-        counts.children += record.children();
-        counts.terminators += record.has_terminator;
-        counts.runs += !record.run.empty();
-        counts.run_codes += static_cast<uint32_t>(record.run.size());
-        levels[level].nodes.push_back(
-            {static_cast<uint16_t>(record.labels()),
-             static_cast<uint16_t>(record.children())});
-      });
-  return levels;
-}
-
-// Fills the index of each section, and levels_.
-void FstBuilder::FillIndex(const std::vector<LevelNodes>& levels) {
-  uint32_t leaves = 0;
-  auto level = levels.begin();
-  for (size_t i = 0; i < sections_.size(); i++) {
-    Section& section = sections_[i];
-    section.index.reserve(section.layout.groups + 1);
-    const uint64_t group_mask = LowBits(section.layout.group_shift);
-    LevelRest before{i, 0, 0, 0, leaves, 0};
-    for (uint32_t l = 0; l < section.header.levels; l++, level++) {
-      for (auto node = level->nodes.rbegin(); node != level->nodes.rend();
-           ++node) {
-        if ((before.nodes & group_mask) == 0) {
-          section.index.push_back(uint64_t{before.children} << 32 |
-                                  before.edges);
-        }
-        before.nodes++;
-        before.edges += node->labels;
-        before.children += node->children;
-      }
-      before.leaves += level->counts.edges - level->counts.children +
-                       level->counts.terminators;
-      before.run_codes += level->counts.run_codes;
-      levels_.push_back(before);
-    }
-    section.index.push_back(uint64_t{before.children} << 32 | before.edges);
-    leaves = before.leaves;
-  }
 }
 
 // Chooses the smaller encoding.
@@ -319,27 +269,60 @@ bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
 bool FstBuilder::ChooseSections(uint64_t* size) {
   sections_.clear();
   levels_.clear();
-  uint32_t longest_path;
-  const std::vector<LevelNodes> levels = ListLevels(&longest_path);
+  // The levels, with the nodes of each from the last to the first.
+  std::vector<FstLevelCounts> counts;
+  std::vector<std::vector<NodeEdges>> nodes;
+  const uint32_t longest_path = VisitBackward<FstDigitNodes::kNumbers>(
+      [&](size_t level, const Record& record) {
+        if (level >= counts.size()) {
+          counts.resize(level + 1);
+          nodes.resize(level + 1);
+        }
+        counts[level].Add({1, record.labels(), record.children(),
+                           record.has_terminator, !record.run.empty(),
+                           static_cast<uint32_t>(record.run.size())});
+        nodes[level].push_back({static_cast<uint16_t>(record.labels()),
+                                static_cast<uint16_t>(record.children())});
+      });
   if (UsesDigits()) SetLongestPath(longest_path, &code_);
-  if (!levels.empty()) {
-    std::vector<FstLevelCounts> counts;
-    for (const LevelNodes& level : levels) counts.push_back(level.counts);
-    for (const FstSectionHeader& header :
-         ChooseEncoding(counts, code_bits_, options_)) {
-      sections_.push_back({header, FstSectionLayout(header, code_bits_), {}});
-    }
+  for (const FstSectionHeader& header :
+       ChooseEncoding(counts, code_bits_, options_)) {
+    sections_.push_back({header, FstSectionLayout(header, code_bits_), {}});
   }
-  FillIndex(levels);
   *size = FstHeader::kSize + Alphabet::kSize +
           sections_.size() * FstSectionHeader::kSize +
           PackedArray::Bytes(num_leaves_, value_bits_);
   if (sections_.size() > FstHeader::kMaxSections) return false;
+  LevelRest before{};
   for (Section& section : sections_) {
-    if (section.layout.quotient_bits < code_bits_ &&
-        section.layout.label_bits > kMax32) {
+    const FstSectionLayout& layout = section.layout;
+    if (layout.quotient_bits < code_bits_ && layout.label_bits > kMax32) {
       return false;
     }
+    before = {static_cast<size_t>(&section - sections_.data()),
+              0,
+              0,
+              0,
+              before.leaves,
+              0};
+    const uint64_t group_mask = LowBits(layout.group_shift);
+    section.index.reserve(layout.groups + 1);
+    for (uint32_t i = 0; i < section.header.levels; i++) {
+      const FstLevelCounts& level = counts[levels_.size()];
+      const std::vector<NodeEdges>& of_level = nodes[levels_.size()];
+      for (auto node = of_level.rbegin(); node != of_level.rend(); ++node) {
+        if ((before.nodes & group_mask) == 0) {
+          section.index.push_back(before.IndexEntry());
+        }
+        before.nodes++;
+        before.edges += node->labels;
+        before.children += node->children;
+      }
+      before.leaves += level.edges - level.children + level.terminators;
+      before.run_codes += level.run_codes;
+      levels_.push_back(before);
+    }
+    section.index.push_back(before.IndexEntry());
     ChooseChildEncoding(&section);
     section.layout = FstSectionLayout(section.header, code_bits_);
     *size += section.layout.end;

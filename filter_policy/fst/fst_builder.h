@@ -273,15 +273,9 @@ class FstBuilder : private FstRecords {
   // A group of nodes of four bits fills a cache line.
   static constexpr uint8_t kDigitGroupShift = 7;
 
-  // The nodes of a level, from the last to the first.
-  struct LevelNodes {
-    struct Node {
-      uint16_t labels;
-      uint16_t children;
-    };
-
-    FstLevelCounts counts;
-    std::vector<Node> nodes;
+  struct NodeEdges {
+    uint16_t labels;
+    uint16_t children;
   };
 
   // A section while it is written into the block.
@@ -303,6 +297,7 @@ class FstBuilder : private FstRecords {
     uint32_t leaves;
     uint32_t run_codes;
 
+    uint64_t IndexEntry() const { return uint64_t{children} << 32 | edges; }
     void Take(const Record& record) {
       nodes--;
       edges -= record.labels();
@@ -325,8 +320,6 @@ class FstBuilder : private FstRecords {
   // Decides on the encoding of the nodes that VisitBackward visits.
   bool ChooseSections(uint64_t* size);
   ByteCounts CountBytes() const;
-  std::vector<LevelNodes> ListLevels(uint32_t* longest_path) const;
-  void FillIndex(const std::vector<LevelNodes>& levels);
   void ChooseChildEncoding(Section* section) const;
   void WriteLabels(const Record& node, const LevelRest& rest,
                    const Section& section) const;
