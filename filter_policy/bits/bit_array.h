@@ -159,10 +159,7 @@ class BitWriter {
   uint64_t word_ = 0;
 };
 
-// ---- Packed array ----
-
 // A read-only array of small numbers, each of the same number of bits.
-
 class PackedArray {
  public:
   static uint64_t Bytes(uint64_t size, unsigned bits) {

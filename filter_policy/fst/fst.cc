@@ -142,8 +142,6 @@ Status Fst::Open(Slice* input) {
   return Status::OK();
 }
 
-// ---- Fst iterator ----
-
 FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
   if (fst->height() > kInlineCursors) {
     many_cursors_.reset(new Cursor[fst->height()]);

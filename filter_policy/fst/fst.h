@@ -127,7 +127,7 @@ class Fst {
            alphabet_.Byte(CodedKey::kDigitMask) == CodedKey::kDigitMask;
   }
 
-  // The root. REQUIRES: num_nodes() > 0
+  // REQUIRES: num_nodes() > 0
   Node Root() const { return {sections_.get(), 0}; }
 
   // The node with a number, which is not above `from` in the trie;
@@ -137,7 +137,6 @@ class Fst {
     while (number >= section->end_node) section++;
     return {section, number - section->first_node};
   }
-  // The node's number.
   uint32_t Number(const Node& node) const {
     return node.section->first_node + node.local;
   }
@@ -222,7 +221,6 @@ class Fst {
 
   // Each of these finds an edge of the node; false if there is none.
 
-  // The edge with a symbol.
   bool Find(const Node& node, int symbol, Edge* edge) const {
     edge->is_terminator = false;
     return (symbol & 1) != 0 &&
@@ -247,13 +245,11 @@ class Fst {
     return Levels(node).LowerBound(node.local, 0, edge);
   }
 
-  // The last edge.
   bool Last(const Node& node, Edge* edge) const {
     edge->is_terminator = false;
     return Levels(node).Last(node.local, edge);
   }
 
-  // The edge after `*edge`.
   bool Next(const Node& node, Edge* edge) const {
     if (!edge->is_terminator) return Levels(node).Next(node.local, edge);
     edge->is_terminator = false;
@@ -273,7 +269,6 @@ class Fst {
     return true;
   }
 
-  // The number of the leaf that the edge ends in.
   uint32_t Leaf(const Node& node, const Edge& edge) const {
     return PlaceOf(node, edge).leaves;
   }
@@ -327,12 +322,9 @@ class Fst {
   std::unique_ptr<Section[]> sections_;
 };
 
-// ---- Fst iterator ----
-
 // Walks the leaves of a Fast Succinct Trie in key order (SuRF paper,
 // section 2.4). The iterator keeps a cursor for each level, so that moving on
 // costs no rank or select until it enters a new node.
-
 class FstIterator {
  public:
   // The trie must outlive the iterator, which is not valid until positioned.
@@ -348,7 +340,6 @@ class FstIterator {
   // unless the leaf is a terminator, its key may lie on either side of the
   // target. A terminator whose path is a proper prefix is skipped.
   void Seek(const Slice& target);
-  // Seek in a trie of digits.
   void Seek(const CodedKey& target);
   bool IsPrefixOfTarget() const { return prefix_of_target_; }
   // The length of the path, in bytes or digits, if it is a prefix of the

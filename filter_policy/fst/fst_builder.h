@@ -20,8 +20,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Fst digit nodes ----
-
 // Turns the nodes of a trie of bytes into those of a trie of digits
 // (key_code.h), one by one.
 //
@@ -30,7 +28,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // digit that tells it from the others. The digits that follow on the way to a
 // child are the beginning of the child's run. A terminator is the end of its
 // key.
-
 class FstDigitNodes {
  public:
   static constexpr size_t kMaxValueBytes = 16;
@@ -217,8 +214,6 @@ class FstDigitNodes {
   std::vector<char> run_;
   size_t run_size_ = 0;
 };
-
-// ---- Fst builder ----
 
 class FstBuilder : private FstRecords {
  public:

@@ -31,10 +31,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Fst record ----
-
-// A node as FstBuilder records it.
-
+// A node as it is recorded.
 struct FstRecord {
   // An edge is its label, perhaps with one of these flags.
   static constexpr uint16_t kLeadsToNode = 0x100;
@@ -58,13 +55,9 @@ struct FstRecord {
   uint32_t children() const { return num_edges - leaves; }
 };
 
-// ---- Byte stack ----
-
-// Bytes for FstBuilder. Numbers and short runs of bytes are copied in pieces
-// of constant size, hence without branches: a copy may extend past their end,
-// and is overwritten there by what follows.
-
-// A growing sequence of bytes.
+// A growing sequence of bytes. Numbers and short runs of bytes are copied in
+// pieces of constant size, hence without branches: a copy may extend past their
+// end, and is overwritten there by what follows.
 class ByteStack {
  public:
   size_t size() const { return size_; }
@@ -122,8 +115,6 @@ class ByteStack {
   size_t size_ = 0;
   size_t capacity_ = 0;
 };
-
-// ---- Fst records ----
 
 class FstRecords {
  public:

@@ -49,11 +49,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Fst section layout ----
-
-// How a section of a Fast Succinct Trie (fst_section.h) is laid out in a
-// filter block.
-
 // The numbers of what levels hold.
 struct FstLevelCounts {
   uint32_t nodes = 0;
@@ -173,8 +168,6 @@ struct FstSectionLayout {
   uint64_t end;
 };
 
-// ---- Fst section ----
-
 // The query side. Nodes are numbered from 0 in each section.
 class FstSection {
  public:
@@ -193,7 +186,6 @@ class FstSection {
 
   // Each of these finds an edge of the node; false if there is none.
 
-  // The edge with a code.
   bool Find(uint32_t node, uint32_t code, Edge* edge) const {
     edge->code = code;
     if (remainder_bits_ == 0) {
@@ -235,7 +227,6 @@ class FstSection {
     return SkipToEdge(node, quotient, edge);
   }
 
-  // The last edge.
   bool Last(uint32_t node, Edge* edge) const {
     if (remainder_bits_ == 0) {
       const uint64_t begin = DenseBit(node, 0);
@@ -266,7 +257,6 @@ class FstSection {
     return true;
   }
 
-  // The edge after `*edge`.
   bool Next(uint32_t node, Edge* edge) const {
     if (remainder_bits_ == 0) {
       const uint64_t end = DenseBit(node + 1, 0);
@@ -336,13 +326,11 @@ class FstSection {
   bool HasTerminator(uint32_t node) const {
     return has_terminators_ && terminators_.Get(node);
   }
-  // The number of nodes before `node` that have a terminator.
   uint32_t TerminatorsBefore(uint32_t node) const {
     return has_terminators_ ? static_cast<uint32_t>(terminators_.Rank(node))
                             : 0;
   }
 
-  // Returns true if any node has a run.
   bool HasRuns() const { return has_runs_; }
   // Stores the range [begin, end) of the node's run among the codes of all
   // runs; both are 0 if the node has none.
@@ -374,7 +362,6 @@ class FstSection {
     uint32_t children;
   };
 
-  // The entry for the group of a node.
   Counts Before(uint64_t node) const { return Entry(node >> group_shift_); }
   Counts Entry(uint64_t group) const {
     const uint64_t entry = LoadWord(index_, group);
@@ -457,7 +444,6 @@ class FstSection {
     return static_cast<uint32_t>(NextOne(labels_, label_bits_, first.bit)) + 1;
   }
 
-  // LowerBound in LOUDS-Sparse.
   bool SparseLowerBound(uint32_t node, uint32_t code, Edge* edge) const {
     FirstOfNode(node, edge);
     const uint32_t end = EndOfNode(*edge);
@@ -538,8 +524,7 @@ class FstSection {
   uint8_t quotient_bits_ = 0;
   uint8_t group_shift_ = 0;
   uint8_t remainders_per_load_ = 0;
-  // Whether all edges lead to nodes, and whether none does.
-  bool all_lead_ = false;
+  bool all_lead_ = false;  // every edge leads to a node
   bool none_leads_ = false;
   FstSectionHeader::ChildEncoding child_encoding_ =
       FstSectionHeader::kHasChildBits;

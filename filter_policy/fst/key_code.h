@@ -51,8 +51,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Alphabet ----
-
 // The bytes that occur in a trie, numbered in their order.
 //
 // Text uses 30 to 70 of the 256 bytes. The *code* of a byte is its number
@@ -63,7 +61,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // byte with code c is 2c + 1. The symbol of a byte that does not occur is 2c,
 // where c is the code of the next byte that does. So symbols order as bytes
 // do, and only an odd symbol can be found in the trie.
-
 class Alphabet {
  public:
   // The size in a block: a bit for each byte.
@@ -114,8 +111,6 @@ class Alphabet {
   bool are_first_ = false;  // whether each code is its byte
 };
 
-// ---- Key code ----
-
 // The digits of a key.
 class CodedKey {
  public:
@@ -132,7 +127,6 @@ class CodedKey {
   // The key, whose bytes must still be there.
   const Slice& key() const { return key_; }
 
-  // The number of digits.
   size_t size() const { return size_; }
   unsigned operator[](size_t i) const {
     return static_cast<uint8_t>(bits_[i / 4]) >> (2 * (i % 4)) & kDigitMask;
@@ -213,7 +207,7 @@ class KeyCode {
     EncodeBytes(key.data(), key.data() + key.size(), &writer);
     Finish(&writer, coded);
   }
-  // Encodes the two bounds of a range, which share their first bytes.
+  // Encodes the two bounds of a range.
   void Encode(const Slice& lo, const Slice& hi, CodedKey* coded_lo,
               CodedKey* coded_hi) const {
     Start(lo, coded_lo);
@@ -387,8 +381,6 @@ class KeyCode {
   uint32_t longest_path_ = 0;
 };
 
-// ---- Alphabetic codes ----
-
 // Returns the codes of digits, as entries, that have the least sum of weight
 // times length among all whose digits order as the symbols do, none a prefix of
 // another one (Hu and Tucker, 1971): one code for each list of weights. All
@@ -397,8 +389,6 @@ class KeyCode {
 // weights take the place of the smallest ones.
 std::vector<std::vector<uint16_t>> AlphabeticCodes(
     const std::vector<std::vector<uint64_t>>& weights);
-
-// ---- Key code builder ----
 
 // How often each byte occurs in a trie after each other byte: on the edges and
 // in the runs. Contexts and symbols are columns of the code: 0 is the beginning

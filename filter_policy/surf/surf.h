@@ -32,8 +32,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Surf leaf ----
-
 // What the suffix bits of a leaf of SuRF say about where its key lies. The
 // real bits order the key. The prefix bits tell whether the key may start with
 // a string, so they help where a bound, or a range, says how its keys start:
@@ -179,8 +177,6 @@ class SurfLeaf {
   const uint64_t value_;
   const uint64_t real_;
 };
-
-// ---- Surf ----
 
 constexpr FilterKind kSurfKind{1};
 

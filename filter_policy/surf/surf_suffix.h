@@ -292,8 +292,6 @@ class PrefixStepChooser {
   std::array<uint64_t, kNumPrefixSteps> passed_ = {};
 };
 
-// ---- Surf suffix ----
-
 struct SurfSuffix {
   static constexpr uint32_t kMaxHashBits = 32;
   static constexpr uint32_t kMaxRealBits = 32;
