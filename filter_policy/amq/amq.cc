@@ -4,7 +4,6 @@
 
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/bits/bit_array.h"
-#include "util/coding_lean.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -27,20 +26,6 @@ const AmqType* FindAmqType(const std::string& name) {
     if (type->name == name) return type;
   }
   return nullptr;
-}
-
-void AmqHeader::EncodeTo(char* out) const {
-  out[0] = static_cast<char>(kind);
-  out[1] = static_cast<char>(small[0]);
-  out[2] = static_cast<char>(small[1]);
-  EncodeFixed64(out + 8, bytes);
-}
-
-void AmqHeader::DecodeFrom(const char* in) {
-  kind = static_cast<AmqKind>(in[0]);
-  small[0] = static_cast<uint8_t>(in[1]);
-  small[1] = static_cast<uint8_t>(in[2]);
-  bytes = DecodeFixed64(in + 8);
 }
 
 AmqPlan PlanAmq(AmqKind kind, uint64_t hashes, uint64_t bytes) {

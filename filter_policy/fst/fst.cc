@@ -4,22 +4,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void Fst::AppendRun(const Node& node, std::string* path) const {
-  const FstSection& levels = Levels(node);
-  uint32_t begin;
-  uint32_t end;
-  levels.Run(node.local, &begin, &end);
-  while (begin < end) {
-    unsigned count;
-    uint64_t codes = levels.RunCodes(begin, end, &count);
-    begin += count;
-    for (; count > 0; count--, codes >>= alphabet_.code_bits()) {
-      path->push_back(static_cast<char>(
-          alphabet_.Byte(codes & LowBits(alphabet_.code_bits()))));
-    }
-  }
-}
-
 std::string Fst::Describe() const {
   std::string text = "height " + std::to_string(height());
   for (uint32_t i = 0; i < header_.sections; i++) {
@@ -254,7 +238,15 @@ Slice FstIterator::path() const {
   path_.clear();
   for (size_t level = 0; level < depth_; level++) {
     const Cursor& cursor = cursors_[level];
-    fst_->AppendRun(cursor.node, &path_);
+    cursor.node.section->levels.VisitRun(
+        cursor.node.local, [this](uint64_t codes, unsigned count, uint32_t) {
+          const Alphabet& alphabet = fst_->alphabet();
+          for (; count > 0; count--, codes >>= alphabet.code_bits()) {
+            path_.push_back(static_cast<char>(
+                alphabet.Byte(codes & LowBits(alphabet.code_bits()))));
+          }
+          return 0;
+        });
     if (!cursor.edge.is_terminator) path_.push_back(fst_->Byte(cursor.edge));
   }
   return path_;

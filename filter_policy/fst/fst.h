@@ -147,61 +147,43 @@ class Fst {
   // below (above) the target. They are above it if the target ends within the
   // run.
   int CompareRun(const Node& node, const Slice& target, size_t* depth) const {
-    const FstSection& levels = Levels(node);
-    if (!levels.HasRuns()) return 0;
-    uint32_t begin;
-    uint32_t end;
-    levels.Run(node.local, &begin, &end);
     const unsigned code_bits = alphabet_.code_bits();
-    while (begin < end) {
-      unsigned count;
-      uint64_t codes = levels.RunCodes(begin, end, &count);
-      begin += count;
-      for (; count > 0; count--, codes >>= code_bits, ++*depth) {
-        if (*depth == target.size()) return 1;
-        const int stored =
-            static_cast<int>(2 * (codes & LowBits(code_bits)) + 1);
-        const int wanted = Symbol(target[*depth]);
-        if (stored != wanted) return stored < wanted ? -1 : 1;
-      }
-    }
-    return 0;
+    return Levels(node).VisitRun(
+        node.local, [&](uint64_t codes, unsigned count, uint32_t) {
+          for (; count > 0; count--, codes >>= code_bits, ++*depth) {
+            if (*depth == target.size()) return 1;
+            const int stored =
+                static_cast<int>(2 * (codes & LowBits(code_bits)) + 1);
+            const int wanted = Symbol(target[*depth]);
+            if (stored != wanted) return stored < wanted ? -1 : 1;
+          }
+          return 0;
+        });
   }
   // CompareRun in a trie of digits.
   int CompareRun(const Node& node, const CodedKey& target,
                  size_t* depth) const {
-    const FstSection& levels = Levels(node);
-    if (!levels.HasRuns()) return 0;
-    uint32_t begin;
-    uint32_t end;
-    levels.Run(node.local, &begin, &end);
-    while (begin < end) {
-      unsigned count;
-      const uint64_t stored = levels.RunCodes(begin, end, &count);
-      const uint64_t wanted = target.Load(*depth);
-      const uint64_t differ =
-          (stored ^ wanted) & LowBits(CodedKey::kDigitBits * count);
-      const size_t same = differ == 0
-                              ? count
-                              : static_cast<unsigned>(__builtin_ctzll(differ)) /
-                                    CodedKey::kDigitBits;
-      const size_t left = target.size() - *depth;
-      if (left <= same && left < end - begin) return 1;
-      *depth += same;
-      if (differ != 0) {
-        const unsigned shift =
-            CodedKey::kDigitBits * static_cast<unsigned>(same);
-        return (stored >> shift & CodedKey::kDigitMask) <
-                       (wanted >> shift & CodedKey::kDigitMask)
-                   ? -1
-                   : 1;
-      }
-      begin += count;
-    }
-    return 0;
+    constexpr unsigned kDigitBits = CodedKey::kDigitBits;
+    return Levels(node).VisitRun(
+        node.local, [&](uint64_t stored, unsigned count, uint32_t of_run) {
+          const uint64_t wanted = target.Load(*depth);
+          const uint64_t differ =
+              (stored ^ wanted) & LowBits(kDigitBits * count);
+          const size_t same =
+              differ == 0
+                  ? count
+                  : static_cast<unsigned>(__builtin_ctzll(differ)) / kDigitBits;
+          const size_t left = target.size() - *depth;
+          if (left <= same && left < of_run) return 1;
+          *depth += same;
+          if (differ == 0) return 0;
+          const unsigned shift = kDigitBits * static_cast<unsigned>(same);
+          return (stored >> shift & CodedKey::kDigitMask) <
+                         (wanted >> shift & CodedKey::kDigitMask)
+                     ? -1
+                     : 1;
+        });
   }
-  // Appends the bytes of the node's run to `path`.
-  void AppendRun(const Node& node, std::string* path) const;
 
   // Symbols and bytes are those of the alphabet (key_code.h).
   int Symbol(char byte) const {

@@ -331,20 +331,26 @@ class FstSection {
                             : 0;
   }
 
-  bool HasRuns() const { return has_runs_; }
-  // Stores the range [begin, end) of the node's run among the codes of all
-  // runs; both are 0 if the node has none.
-  void Run(uint32_t node, uint32_t* begin, uint32_t* end) const {
-    *begin = *end = 0;
-    if (!has_runs_ || !run_marks_.Get(node)) return;
-    *begin = static_cast<uint32_t>(run_starts_.Select(run_marks_.Rank(node)));
-    *end = static_cast<uint32_t>(run_starts_.Next(*begin));
-  }
-  // The codes of [begin, end) that fit into a word, the first one in its lowest
-  // bits, and their number; begin < end.
-  uint64_t RunCodes(uint32_t begin, uint32_t end, unsigned* count) const {
-    *count = std::min<uint32_t>(end - begin, kLoadBits / code_bits_);
-    return GetBits(run_codes_, uint64_t{begin} * code_bits_, kLoadBits);
+  // Calls visit(codes, count, left) for the codes of the node's run, as many as
+  // fit into a word each time: `count` codes, the first one in the lowest bits,
+  // of `left` that are left of the run. Stops when it returns another number
+  // than 0, and returns that number.
+  template <typename Visit>
+  int VisitRun(uint32_t node, const Visit& visit) const {
+    if (!has_runs_ || !run_marks_.Get(node)) return 0;
+    auto begin =
+        static_cast<uint32_t>(run_starts_.Select(run_marks_.Rank(node)));
+    const auto end = static_cast<uint32_t>(run_starts_.Next(begin));
+    while (begin < end) {
+      const unsigned count =
+          std::min<uint32_t>(end - begin, kLoadBits / code_bits_);
+      const int result =
+          visit(GetBits(run_codes_, uint64_t{begin} * code_bits_, kLoadBits),
+                count, end - begin);
+      if (result != 0) return result;
+      begin += count;
+    }
+    return 0;
   }
 
   // Prefetches what Find reads first.
