@@ -50,19 +50,17 @@ class FstDigitNodes {
     branches_.resize(1);
     pending_.push_back({0, 1, 0, 0, 0, true});
     while (!pending_.empty()) {
-      const Pending node = pending_.back();
+      Pending node = pending_.back();
       pending_.pop_back();
       run_size_ = 0;
       if (node.is_child) {
         FstRecord record;
         next(&record);
         TakeRecord<kDetail>(node, record);
-        VisitNode<kDetail>({node.begin, node.begin + record.num_edges, 0,
-                            node.level, node.depth, false},
-                           visit);
-      } else {
-        VisitNode<kDetail>(node, visit);
+        node.end = node.begin + record.num_edges;
+        node.digits = 0;
       }
+      VisitNode<kDetail>(node, visit);
     }
   }
 

@@ -366,6 +366,10 @@ class FstSection {
   struct Counts {
     uint32_t edges;
     uint32_t children;
+
+    uint32_t Exceptions(bool leaves_listed) const {
+      return leaves_listed ? edges - children : children;
+    }
   };
 
   Counts Before(uint64_t node) const { return Entry(node >> group_shift_); }
@@ -483,10 +487,8 @@ class FstSection {
     const Counts behind = Entry(group + 1);
     const bool leaves_listed =
         child_encoding_ == FstSectionHeader::kLeavesListed;
-    const uint32_t begin =
-        leaves_listed ? before.edges - before.children : before.children;
-    const uint32_t end =
-        leaves_listed ? behind.edges - behind.children : behind.children;
+    const uint32_t begin = before.Exceptions(leaves_listed);
+    const uint32_t end = behind.Exceptions(leaves_listed);
     const uint32_t place = index - before.edges;
     const uint32_t found = LowerBound(exceptions_, begin, end, place);
     const bool listed = found < end && exceptions_.Get(found) == place;
@@ -512,8 +514,7 @@ class FstSection {
     return begin;
   }
 
-  bool ValidateIndex() const;
-  bool ValidateGroup(Counts before, Counts behind) const;
+  bool ValidateIndex(uint64_t nodes, uint64_t groups) const;
 
   static constexpr uint32_t kLinearSearch = 8;
   static constexpr unsigned kLoadBits = 57;  // limit of GetBits
@@ -523,8 +524,6 @@ class FstSection {
   const char* children_ = nullptr;
   PackedArray remainders_;
   uint64_t label_bits_ = 0;
-  uint64_t groups_ = 0;
-  uint32_t nodes_ = 0;
   uint8_t code_bits_ = 0;
   uint8_t remainder_bits_ = 0;
   uint8_t quotient_bits_ = 0;

@@ -78,10 +78,10 @@ unsigned KeyCode::FirstColumn(unsigned context, const Slice& digits) const {
   return column;
 }
 
-Slice KeyCode::Decode(const Slice& digits, const Slice& hint,
-                      std::string* bytes, unsigned* context) const {
+void KeyCode::Decode(const Slice& digits, const Slice& hint, bool to_first,
+                     std::string* bytes) const {
   bytes->clear();
-  *context = 0;
+  unsigned context = 0;
   bool is_hinted = true;
   Slice left = digits;
   while (!left.empty()) {
@@ -90,31 +90,19 @@ Slice KeyCode::Decode(const Slice& digits, const Slice& hint,
     if (is_hinted) {
       column = ColumnOrAbsent(hint[bytes->size()]);
       is_hinted =
-          column < kAbsent && CompareDigits(Entry(*context, column), left) == 0;
+          column < kAbsent && CompareDigits(Entry(context, column), left) == 0;
     }
-    if (!is_hinted) column = FirstColumn(*context, left);
-    const unsigned length = Length(Entry(*context, column));
+    if (!is_hinted) column = FirstColumn(context, left);
+    const unsigned length = Length(Entry(context, column));
     if (!IsByte(column) || length > left.size()) break;
     bytes->push_back(Byte(column));
     left.remove_prefix(length);
-    *context = column;
+    context = column;
   }
-  return left;
-}
-
-void KeyCode::DecodeShared(const Slice& digits, std::string* bytes) const {
-  unsigned context;
-  Decode(digits, Slice(), bytes, &context);
-}
-
-void KeyCode::DecodeFirst(const Slice& digits, const Slice& hint,
-                          std::string* key) const {
-  unsigned context;
-  const Slice left = Decode(digits, hint, key, &context);
-  if (left.empty()) return;
+  if (left.empty() || !to_first) return;
   // The last digits belong to a part of a code.
   const unsigned column = FirstColumn(context, left);
-  if (IsByte(column)) key->push_back(Byte(column));
+  if (IsByte(column)) bytes->push_back(Byte(column));
 }
 
 inline KeyCode::PathEnd KeyCode::PathEndOf(const Slice& key,

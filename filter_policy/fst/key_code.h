@@ -228,12 +228,10 @@ class KeyCode {
   }
 
   // Stores the bytes with which all keys begin whose digits begin with
-  // `digits`, one in each byte: the path of a leaf.
-  void DecodeShared(const Slice& digits, std::string* bytes) const;
-  // Stores the smallest key whose digits begin so. It is found faster if it
-  // begins as `hint` does.
-  void DecodeFirst(const Slice& digits, const Slice& hint,
-                   std::string* key) const;
+  // `digits`, one in each byte: the path of a leaf. If `to_first`, stores the
+  // smallest of these keys. Both are found faster if they begin as `hint` does.
+  void Decode(const Slice& digits, const Slice& hint, bool to_first,
+              std::string* bytes) const;
 
   // Describes the keys of the trie whose digits begin with the first `digits`
   // digits of `key`, which are the path of a leaf. Stores how many bytes they
@@ -366,10 +364,6 @@ class KeyCode {
     size_t left;  // of the digits, those that are of its code
   };
   PathEnd PathEndOf(const Slice& key, size_t digits) const;
-  // Stores the bytes whose digits are whole, and the column of the last one;
-  // returns the digits behind.
-  Slice Decode(const Slice& digits, const Slice& hint, std::string* bytes,
-               unsigned* context) const;
   // The first column after `context` whose digits are not below `digits`.
   unsigned FirstColumn(unsigned context, const Slice& digits) const;
 

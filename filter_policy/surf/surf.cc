@@ -312,7 +312,7 @@ bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
 
 Slice Surf::Iterator::key_prefix() const {
   if (!surf_->is_coded_) return path();
-  surf_->code_.DecodeShared(path(), &key_prefix_);
+  surf_->code_.Decode(path(), Slice(), /*to_first=*/false, &key_prefix_);
   return key_prefix_;
 }
 
@@ -344,7 +344,7 @@ bool Surf::LowerBound(const Slice& target, std::string* bound) const {
     if (suffix_.real_bits > 0) {
       digits.push_back(static_cast<char>(it.real_suffix()));
     }
-    code_.DecodeFirst(digits, target, bound);
+    code_.Decode(digits, target, /*to_first=*/true, bound);
     return true;
   }
   const Slice prefix = it.key_prefix();

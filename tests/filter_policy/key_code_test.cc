@@ -202,7 +202,7 @@ TEST(KeyCodeTest, DamageIsFoundOrHarmless) {
         for (size_t i = 0; i < coded.size(); i++) {
           digits.push_back(static_cast<char>(coded[i]));
         }
-        code.DecodeFirst(digits, "ab", &decoded);
+        code.Decode(digits, "ab", /*to_first=*/true, &decoded);
         size_t shared;
         code.DescribePath(key, coded.size(), &shared, &decoded);
         ASSERT_LE(shared, key.size());
