@@ -45,7 +45,6 @@
 #include <cstdint>
 
 #include "filter_policy/bits/bit_array.h"
-#include "filter_policy/bits/rank_select.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -10,7 +10,6 @@
 
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/bits/checksum.h"
-#include "filter_policy/bits/rank_select.h"
 #include "util/crc32c.h"
 #include "util/random.h"
 
