@@ -145,14 +145,6 @@ __attribute__((target("pclmul"))) uint64_t SolvedOf(const Solution& solution,
   return neighbours;
 }
 
-#else
-
-constexpr bool kHasCarrylessProducts = false;
-
-uint64_t SolvedOf(const Solution&, const RibbonGroup&, uint64_t neighbours) {
-  return neighbours;
-}
-
 #endif
 
 // The parts of a set's data.
@@ -219,6 +211,7 @@ class RibbonSet final : public AmqSet {
     return shard.groups.Find(hash, count, [&](uint64_t first, unsigned some) {
       const RibbonGroup group = shard.GroupOf(first);
       const unsigned neighbour = shard.NeighbourOf(first);
+#if defined(__x86_64__)
       // Fewer take less time one by one.
       constexpr unsigned kMany = 3;
       if (some >= kMany && kHasCarrylessProducts) {
@@ -226,6 +219,7 @@ class RibbonSet final : public AmqSet {
                         ~uint64_t{0} >> (64 - some) << neighbour) >>
                neighbour;
       }
+#endif
       uint64_t found = 0;
       for (unsigned i = 0; i < some; i++) {
         found |= uint64_t{IsSolvedOne(solution, group, neighbour + i)} << i;

@@ -31,7 +31,6 @@
 #include "filter_policy/bits/key_digest.h"
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
-#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -325,16 +324,12 @@ struct SurfSuffix {
   uint64_t Real(const Slice& key, size_t depth) const {
     if (real_bits == 0 || depth == key.size()) return 0;
     // The next 8 bytes, the first one highest.
-    uint64_t bytes = 0;
+    uint64_t bytes;
     if (key.size() >= 8) {
       const size_t start = std::min(depth, key.size() - 8);
-      bytes = EndianSwapValue(DecodeFixed64(key.data() + start))
-              << (8 * (depth - start));
+      bytes = LoadBigEndian(key.data() + start, 8) << (8 * (depth - start));
     } else {
-      for (size_t i = depth; i < depth + 8; i++) {
-        bytes = bytes << 8 |
-                (i < key.size() ? static_cast<uint8_t>(key[i]) : uint64_t{0});
-      }
+      bytes = LoadBigEndian(key.data() + depth, key.size() - depth);
     }
     return bytes >> (64 - real_bits);
   }
