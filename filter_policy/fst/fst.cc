@@ -71,7 +71,7 @@ Status Fst::OpenSections(Slice* input) {
     FstSectionHeader fields;
     fields.DecodeFrom(headers + i * FstSectionHeader::kSize);
     Section& section = sections_[i];
-    if (!section.levels.Open(fields, alphabet_.code_bits(), input)) {
+    if (!section.Open(fields, alphabet_.code_bits(), input)) {
       return Status::Corruption("trie: section " + std::to_string(i) +
                                 " is damaged");
     }
@@ -238,7 +238,7 @@ Slice FstIterator::path() const {
   path_.clear();
   for (size_t level = 0; level < depth_; level++) {
     const Cursor& cursor = cursors_[level];
-    cursor.node.section->levels.VisitRun(
+    cursor.node.section->VisitRun(
         cursor.node.local, [this](uint64_t codes, unsigned count, uint32_t) {
           const Alphabet& alphabet = fst_->alphabet();
           for (; count > 0; count--, codes >>= alphabet.code_bits()) {

@@ -68,8 +68,18 @@ struct FstHeader {
 
 class Fst {
  public:
+  // A section with the totals of the sections above it, so that it can be
+  // navigated as if the whole trie had its encoding (section 2.4).
+  struct Section : FstSection {
+    uint32_t first_node = 0;
+    uint32_t edges_to_nodes = 0;
+    uint32_t leaves = 0;
+    uint32_t end_node = 0;
+    uint32_t num_levels = 0;
+    uint32_t remainder_bits = 0;
+  };
+
   // A node, known by its section and its number in it.
-  struct Section;
   struct Node {
     const Section* section = nullptr;
     uint32_t local = 0;
@@ -83,18 +93,6 @@ class Fst {
     int Symbol() const {
       return is_terminator ? -1 : static_cast<int>(2 * code + 1);
     }
-  };
-
-  // A section with the totals of the sections above it, so that it can be
-  // navigated as if the whole trie had its encoding (section 2.4).
-  struct Section {
-    FstSection levels;
-    uint32_t first_node = 0;
-    uint32_t edges_to_nodes = 0;
-    uint32_t leaves = 0;
-    uint32_t end_node = 0;
-    uint32_t num_levels = 0;
-    uint32_t remainder_bits = 0;
   };
 
   // A place between the edges of one level: how many edges to nodes, and how
@@ -148,7 +146,7 @@ class Fst {
   // run.
   int CompareRun(const Node& node, const Slice& target, size_t* depth) const {
     const unsigned code_bits = alphabet_.code_bits();
-    return Levels(node).VisitRun(
+    return node.section->VisitRun(
         node.local, [&](uint64_t codes, unsigned count, uint32_t) {
           for (; count > 0; count--, codes >>= code_bits, ++*depth) {
             if (*depth == target.size()) return 1;
@@ -164,7 +162,7 @@ class Fst {
   int CompareRun(const Node& node, const CodedKey& target,
                  size_t* depth) const {
     constexpr unsigned kDigitBits = CodedKey::kDigitBits;
-    return Levels(node).VisitRun(
+    return node.section->VisitRun(
         node.local, [&](uint64_t stored, unsigned count, uint32_t of_run) {
           const uint64_t wanted = target.Load(*depth);
           const uint64_t differ =
@@ -198,7 +196,7 @@ class Fst {
   }
 
   bool HasTerminator(const Node& node) const {
-    return Levels(node).HasTerminator(node.local);
+    return node.section->HasTerminator(node.local);
   }
 
   // Each of these finds an edge of the node; false if there is none.
@@ -206,36 +204,36 @@ class Fst {
   bool Find(const Node& node, int symbol, Edge* edge) const {
     edge->is_terminator = false;
     return (symbol & 1) != 0 &&
-           Levels(node).Find(node.local, static_cast<uint32_t>(symbol) >> 1,
-                             edge);
+           node.section->Find(node.local, static_cast<uint32_t>(symbol) >> 1,
+                              edge);
   }
 
   // The first edge whose symbol is at least `symbol`.
   bool LowerBound(const Node& node, int symbol, Edge* edge) const {
     edge->is_terminator = false;
-    return Levels(node).LowerBound(node.local,
-                                   static_cast<uint32_t>(symbol) >> 1, edge);
+    return node.section->LowerBound(node.local,
+                                    static_cast<uint32_t>(symbol) >> 1, edge);
   }
 
   // The terminator, or the first edge.
   bool First(const Node& node, Edge* edge) const {
     edge->is_terminator = HasTerminator(node);
     if (edge->is_terminator) {
-      edge->index = Levels(node).EdgesBefore(node.local);
+      edge->index = node.section->EdgesBefore(node.local);
       return true;
     }
-    return Levels(node).LowerBound(node.local, 0, edge);
+    return node.section->LowerBound(node.local, 0, edge);
   }
 
   bool Last(const Node& node, Edge* edge) const {
     edge->is_terminator = false;
-    return Levels(node).Last(node.local, edge);
+    return node.section->Last(node.local, edge);
   }
 
   bool Next(const Node& node, Edge* edge) const {
-    if (!edge->is_terminator) return Levels(node).Next(node.local, edge);
+    if (!edge->is_terminator) return node.section->Next(node.local, edge);
     edge->is_terminator = false;
-    return Levels(node).LowerBound(node.local, 0, edge);
+    return node.section->LowerBound(node.local, 0, edge);
   }
 
   // Returns true if the edge leads to a node, which is then stored in `*child`;
@@ -244,7 +242,7 @@ class Fst {
     const Section& section = *node.section;
     uint32_t children;
     if (edge.is_terminator ||
-        !section.levels.LeadsToNode(node.local, edge.index, &children)) {
+        !section.LeadsToNode(node.local, edge.index, &children)) {
       return false;
     }
     *child = NodeAt(section.edges_to_nodes + children + 1, node);
@@ -257,42 +255,38 @@ class Fst {
 
   // The place before the edge.
   Place PlaceOf(const Node& node, const Edge& edge) const {
-    return PlaceOf(node, edge,
-                   node.section->edges_to_nodes +
-                       Levels(node).ChildrenBefore(node.local, edge.index));
-  }
-  // The place before the edge, given the number of edges to nodes before it.
-  Place PlaceOf(const Node& node, const Edge& edge,
-                uint32_t edges_to_nodes) const {
-    return PlaceAt(node, edge.index, edges_to_nodes,
+    return PlaceAt(node, edge.index,
+                   node.section->ChildrenBefore(node.local, edge.index),
                    node.local + (edge.is_terminator ? 0 : 1));
+  }
+  // The place before an edge that leads to a child.
+  Place PlaceOf(const Node& node, const Edge& edge, const Node& child) const {
+    return PlaceAt(node, edge.index,
+                   Number(child) - 1 - node.section->edges_to_nodes,
+                   node.local + 1);
   }
   // The place before all edges of the node, and its terminator.
   Place PlaceOf(const Node& node) const {
-    const uint32_t edge = Levels(node).EdgesBefore(node.local);
-    return PlaceAt(node, edge,
-                   node.section->edges_to_nodes +
-                       Levels(node).ChildrenBefore(node.local, edge),
+    const uint32_t edge = node.section->EdgesBefore(node.local);
+    return PlaceAt(node, edge, node.section->ChildrenBefore(node.local, edge),
                    node.local);
   }
 
   // Prefetches what Find reads first.
   void Prefetch(const Node& node, int symbol) const {
-    Levels(node).Prefetch(node.local, static_cast<uint32_t>(symbol) >> 1);
+    node.section->Prefetch(node.local, static_cast<uint32_t>(symbol) >> 1);
   }
 
  private:
-  const FstSection& Levels(const Node& node) const {
-    return node.section->levels;
-  }
-  // The place before an edge of the node's section, after the terminators of
-  // the first `nodes` of its nodes.
-  Place PlaceAt(const Node& node, uint32_t edge, uint32_t edges_to_nodes,
+  // The place before an edge of the node's section, before which `children`
+  // edges of the section lead to nodes, after the terminators of the first
+  // `nodes` of its nodes.
+  Place PlaceAt(const Node& node, uint32_t edge, uint32_t children,
                 uint32_t nodes) const {
     const Section& section = *node.section;
-    const uint32_t children = edges_to_nodes - section.edges_to_nodes;
-    return {edges_to_nodes, section.leaves + edge - children +
-                                section.levels.TerminatorsBefore(nodes)};
+    return {
+        section.edges_to_nodes + children,
+        section.leaves + edge - children + section.TerminatorsBefore(nodes)};
   }
 
   Status OpenSections(Slice* input);

@@ -53,7 +53,7 @@ class CountBound {
     if (edge.Symbol() != symbol) return place_ = fst_.PlaceOf(node_, edge);
     Fst::Node child;
     if (fst_.Follow(node_, edge, &child)) {
-      place_ = fst_.PlaceOf(node_, edge, fst_.Number(child) - 1);
+      place_ = fst_.PlaceOf(node_, edge, child);
       node_ = child;
       on_path_ = true;
       return place_;
