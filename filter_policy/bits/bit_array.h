@@ -226,7 +226,7 @@ class RankVector {
     ones_ = ones;
     const uint64_t found =
         VisitBlocks(words, size, [this](uint64_t block, uint64_t before) {
-          return LoadWord32(table_, block) == before;
+          return DecodeFixed32(table_ + 4 * block) == before;
         });
     return found == ones && TailIsZero(words_, size);
   }
@@ -237,7 +237,7 @@ class RankVector {
   uint64_t Rank(uint64_t pos) const {
     if (pos == size_) return ones_;
     const uint64_t block = pos / kBlockBits;
-    return LoadWord32(table_, block) +
+    return DecodeFixed32(table_ + 4 * block) +
            CountOnes(words_, block * kBlockBits, pos);
   }
 
@@ -293,7 +293,8 @@ class SelectVector {
     size_ = size;
     const uint64_t found =
         VisitSamples(words, size, [&](uint64_t sample, uint64_t pos) {
-          return sample < Samples(ones) && LoadWord32(samples_, sample) == pos;
+          return sample < Samples(ones) &&
+                 DecodeFixed32(samples_ + 4 * sample) == pos;
         });
     return found == ones && TailIsZero(words_, size);
   }
@@ -301,7 +302,7 @@ class SelectVector {
   // The position of the set bit that has `rank` set bits before it.
   // REQUIRES: there is one
   uint64_t Select(uint64_t rank) const {
-    const uint64_t sample = LoadWord32(samples_, rank / kSampleRate);
+    const uint64_t sample = DecodeFixed32(samples_ + 4 * (rank / kSampleRate));
     return SelectFrom(words_, sample, rank % kSampleRate);
   }
 

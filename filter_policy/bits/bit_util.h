@@ -46,9 +46,6 @@ constexpr size_t kReadPadding = 16;
 inline uint64_t LoadWord(const char* words, uint64_t index) {
   return DecodeFixed64(words + 8 * index);
 }
-inline uint32_t LoadWord32(const char* words, uint64_t index) {
-  return DecodeFixed32(words + 4 * index);
-}
 
 inline void Prefetch(const char* address) { __builtin_prefetch(address); }
 
