@@ -312,9 +312,15 @@ class FstBuilder : private FstRecords {
   // A group of nodes of four bits fills a cache line.
   static constexpr uint8_t kDigitGroupShift = 7;
 
-  struct NodeEdges {
-    uint16_t labels;
-    uint16_t children;
+  // The nodes of a level, from the last to the first.
+  struct LevelNodes {
+    struct Node {
+      uint16_t labels;
+      uint16_t children;
+    };
+
+    FstLevelCounts counts;
+    std::vector<Node> nodes;
   };
 
   // A section while it is written into the block.

@@ -195,6 +195,11 @@ class FstRecords {
   const unsigned draft_bytes_;
   std::vector<OpenNode> open_;  // their nodes are not recorded yet
   size_t lowest_depth_ = 0;     // depth of the last open node
+  ByteStack edges_;   // of the open nodes: label and flags, 2 bytes each
+  ByteStack values_;  // of their leaves, with the drafts
+  std::vector<ByteStack> records_;  // in chunks
+  size_t records_bytes_ = 0;
+  bool occurs_[256] = {};  // whether the byte is in any edge or run
   uint64_t num_leaves_ = 0;
   // The nodes that have been recorded, those of them that have a run, and the
   // bytes of their runs: of all, and of the longest one.
@@ -203,7 +208,6 @@ class FstRecords {
   uint64_t run_bytes_ = 0;
   size_t longest_run_ = 0;
   uint64_t num_terminators_ = 0;
-  bool occurs_[256] = {};  // whether the byte is in any edge or run
 
  private:
   // A record ends with the length of the run (4 bytes), the number of edges and
@@ -294,11 +298,6 @@ class FstRecords {
     record->edges = record->values - FstRecord::kEdgeBytes * record->num_edges;
     record->has_terminator = (record->edge(0) & FstRecord::kTerminator) != 0;
   }
-
-  ByteStack edges_;   // of the open nodes: label and flags, 2 bytes each
-  ByteStack values_;  // of their leaves, with the drafts
-  std::vector<ByteStack> records_;  // in chunks
-  size_t records_bytes_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
