@@ -4,26 +4,17 @@
 
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/bits/bit_array.h"
-#include "util/coding_lean.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-std::vector<const AmqType*>& Types() {
-  static auto* const types = new std::vector<const AmqType*>{
-      &BloomAmqType(),
-      &RibbonAmqType(),
-  };
+std::vector<const AmqType*>& AmqTypes() {
+  static auto* const types =
+      new std::vector<const AmqType*>{&BloomAmqType(), &RibbonAmqType()};
   return *types;
 }
 
-}  // namespace
-
-const std::vector<const AmqType*>& AmqTypes() { return Types(); }
-
 const AmqType* FindAmqType(AmqKind kind) {
-  for (const AmqType* type : Types()) {
+  for (const AmqType* type : AmqTypes()) {
     if (type->kind == kind) return type;
   }
   // Sets get this kind only when they are built. No design chooses it.
@@ -31,26 +22,10 @@ const AmqType* FindAmqType(AmqKind kind) {
 }
 
 const AmqType* FindAmqType(const std::string& name) {
-  for (const AmqType* type : Types()) {
+  for (const AmqType* type : AmqTypes()) {
     if (type->name == name) return type;
   }
   return nullptr;
-}
-
-void RegisterAmqType(const AmqType* type) { Types().push_back(type); }
-
-void AmqHeader::EncodeTo(char* out) const {
-  out[0] = static_cast<char>(kind);
-  out[1] = static_cast<char>(small[0]);
-  out[2] = static_cast<char>(small[1]);
-  EncodeFixed64(out + 8, bytes);
-}
-
-void AmqHeader::DecodeFrom(const char* in) {
-  kind = static_cast<AmqKind>(in[0]);
-  small[0] = static_cast<uint8_t>(in[1]);
-  small[1] = static_cast<uint8_t>(in[2]);
-  bytes = DecodeFixed64(in + 8);
 }
 
 AmqPlan PlanAmq(AmqKind kind, uint64_t hashes, uint64_t bytes) {
@@ -84,13 +59,12 @@ bool Amq::Open(Slice* input, bool in_second_unit) {
 
 AmqBuilder::AmqBuilder(const AmqPlan& plan, bool in_second_unit, char* header,
                        char* data)
-    : header_(header),
-      builder_(plan.kind == AmqKind::kNone
-                   ? nullptr
-                   : FindAmqType(plan.kind)->new_builder(plan, data)),
-      takes_neighbours_(builder_ != nullptr &&
-                        FindAmqType(plan.kind)->takes_neighbours),
-      in_second_unit_(in_second_unit) {}
+    : header_(header), in_second_unit_(in_second_unit) {
+  if (const AmqType* type = FindAmqType(plan.kind)) {
+    builder_ = type->new_builder(plan, data);
+    takes_neighbours_ = type->takes_neighbours;
+  }
+}
 
 void AmqBuilder::AddBatch() {
   if (builder_ != nullptr) builder_->Add(batch_, count_);

@@ -16,15 +16,13 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// All kinds. The first one suits most filters.
-const std::vector<const AmqType*>& AmqTypes();
+// All kinds. The first one suits most filters. A kind that is not part of the
+// library is added before any filter is built or read; not thread safe.
+std::vector<const AmqType*>& AmqTypes();
 // The kind with that number or name, or nullptr. A number may also be that of a
 // form that sets get when they are built.
 const AmqType* FindAmqType(AmqKind kind);
 const AmqType* FindAmqType(const std::string& name);
-// Adds a kind that is not part of the library. Called before any filter is
-// built or read; not thread safe. `type` must live as long as the process.
-void RegisterAmqType(const AmqType* type);
 
 // The best set of a kind for `hashes` distinct hashes in at most `bytes` bytes.
 // If the bytes are too few, the plan has the kind kNone, whose set contains
@@ -148,9 +146,9 @@ class AmqBuilder {
   void AddBatch();
 
   char* const header_;
-  const std::unique_ptr<AmqSetBuilder> builder_;  // nullptr for kNone
-  const bool takes_neighbours_;
   const bool in_second_unit_;
+  std::unique_ptr<AmqSetBuilder> builder_;  // nullptr for kNone
+  bool takes_neighbours_ = false;
   size_t count_ = 0;
   uint64_t batch_[kBatch];
 };

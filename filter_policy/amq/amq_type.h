@@ -18,6 +18,7 @@
 #include <memory>
 
 #include "rocksdb/rocksdb_namespace.h"
+#include "util/coding_lean.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -42,8 +43,18 @@ struct AmqHeader {
   uint64_t bytes = 0;
 
   // Byte 3 is left to the filter that has the set.
-  void EncodeTo(char* out) const;
-  void DecodeFrom(const char* in);
+  void EncodeTo(char* out) const {
+    out[0] = static_cast<char>(kind);
+    out[1] = static_cast<char>(small[0]);
+    out[2] = static_cast<char>(small[1]);
+    EncodeFixed64(out + 8, bytes);
+  }
+  void DecodeFrom(const char* in) {
+    kind = static_cast<AmqKind>(in[0]);
+    small[0] = static_cast<uint8_t>(in[1]);
+    small[1] = static_cast<uint8_t>(in[2]);
+    bytes = DecodeFixed64(in + 8);
+  }
 };
 
 // The header of a set to be built, and its expected properties.

@@ -15,23 +15,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kSegmentBytes = RibbonSizes::kSegmentBytes;
-constexpr uint64_t kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
-constexpr uint64_t kMaxColumns = RibbonSizes::kMaxColumns;
-
 // The solution of a shard.
 struct Solution {
   RibbonColumns columns;
   const char* segments;
 
   const char* Block(uint64_t block) const {
-    return segments +
-           columns.Begin(std::min(block, columns.blocks - 1)) * kSegmentBytes;
+    return segments + columns.Begin(std::min(block, columns.blocks - 1)) *
+                          kRibbonSegmentBytes;
   }
   // The block behind `block`, which begins at `begin`; the last one has itself.
   const char* Next(uint64_t block, const char* begin) const {
     return block + 1 < columns.blocks
-               ? begin + columns.In(block) * kSegmentBytes
+               ? begin + columns.In(block) * kRibbonSegmentBytes
                : begin;
   }
 };
@@ -40,7 +36,7 @@ struct Solution {
 inline bool IsSolved(const Solution& solution, const RibbonGroup& group,
                      unsigned neighbour) {
   const uint64_t start = group.start + neighbour;
-  const uint64_t block = start / kSlotsPerBlock;
+  const uint64_t block = start / kRibbonSlotsPerBlock;
   const auto odd = static_cast<ptrdiff_t>(start / 64 % 2);
   const unsigned shift = start % 64;
   // The coefficients lie in three words, which are in two blocks.
@@ -66,7 +62,8 @@ inline bool IsSolved(const Solution& solution, const RibbonGroup& group,
   // apart by branches.
   constexpr uint64_t kAtOnce = 4;
   // All neighbours have the columns of the first one.
-  const uint64_t columns = solution.columns.In(group.start / kSlotsPerBlock);
+  const uint64_t columns =
+      solution.columns.In(group.start / kRibbonSlotsPerBlock);
   uint64_t i = 0;
   for (; i + kAtOnce <= columns; i += kAtOnce) {
     if ((is_wrong(i) | is_wrong(i + 1) | is_wrong(i + 2) | is_wrong(i + 3)) !=
@@ -106,7 +103,7 @@ inline uint64_t Reversed(uint64_t word) {
 __attribute__((target("pclmul"))) uint64_t SolvedOf(const Solution& solution,
                                                     const RibbonGroup& group,
                                                     uint64_t neighbours) {
-  const uint64_t block = group.start / kSlotsPerBlock;
+  const uint64_t block = group.start / kRibbonSlotsPerBlock;
   const uint64_t word = group.start / 64 % 2;
   const unsigned shift = group.start % 64;
   const char* const parts[] = {solution.Block(block), solution.Block(block + 1),
@@ -148,41 +145,91 @@ __attribute__((target("pclmul"))) uint64_t SolvedOf(const Solution& solution,
   return neighbours;
 }
 
-#else
-
-constexpr bool kHasCarrylessProducts = false;
-
-uint64_t SolvedOf(const Solution&, const RibbonGroup&, uint64_t neighbours) {
-  return neighbours;
-}
-
 #endif
 
-// The parts of a set's data.
-struct Parts {
-  unsigned log;
-  const char* entries;
-  const char* solutions;
+class RibbonSet final : public AmqSet {
+ public:
+  RibbonSet(const AmqHeader& header, const char* data)
+      : log_(header.small[0]),
+        entries_(data),
+        solutions_(data + (RibbonShard::kEncodedBytes << log_)),
+        is_damaged_(
+            !IsIntact((header.bytes - (RibbonShard::kEncodedBytes << log_)) /
+                      kRibbonSegmentBytes)) {}
 
-  size_t IndexOf(uint64_t hash) const { return hash >> 1 >> (63 - log); }
+  bool MayContain(uint64_t hash) const override {
+    return is_damaged_ || Contains(hash);
+  }
+
+  uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
+    if (is_damaged_) return ~uint64_t{0} >> (64 - count);
+    const OpenShard in = ShardOf(hash);
+    const auto find = [&in](uint64_t first, unsigned some) {
+      const RibbonGroup group = in.shard.GroupOf(first);
+      const unsigned neighbour = in.shard.NeighbourOf(first);
+#if defined(__x86_64__)
+      // Fewer take less time one by one.
+      constexpr unsigned kMany = 3;
+      if (some >= kMany && kHasCarrylessProducts) {
+        return SolvedOf(in.solution, group,
+                        ~uint64_t{0} >> (64 - some) << neighbour) >>
+               neighbour;
+      }
+#endif
+      uint64_t found = 0;
+      for (unsigned i = 0; i < some; i++) {
+        found |= uint64_t{IsSolvedOne(in.solution, group, neighbour + i)} << i;
+      }
+      return found;
+    };
+    return in.shard.groups.Find(hash, count, find);
+  }
+
+  size_t Keep(size_t count, AmqLookup* lookups) const override {
+    if (is_damaged_) return count;
+    // Prefetches the first columns. The results are cheaper to compute again
+    // than to keep.
+    for (size_t i = 0; i < count; i++) {
+      const auto [shard, solution] = ShardOf(lookups[i].hash);
+      const uint64_t hash = shard.groups.HashOf(lookups[i].hash);
+      const uint64_t block =
+          (shard.GroupOf(hash).start + shard.NeighbourOf(hash)) /
+          kRibbonSlotsPerBlock;
+      Prefetch(solution.Block(block));
+      Prefetch(solution.Block(block + 1));
+    }
+    return KeepThose(count, lookups,
+                     [this](uint64_t hash) { return MayContain(hash); });
+  }
+
+ private:
+  struct OpenShard {
+    RibbonShard shard;
+    Solution solution;
+  };
+
   RibbonShard ShardAt(size_t index) const {
-    return RibbonShard::DecodeFrom(entries +
+    return RibbonShard::DecodeFrom(entries_ +
                                    RibbonShard::kEncodedBytes * index);
   }
-  Solution SolutionOf(size_t index, const RibbonShard& shard) const {
+  OpenShard ShardOf(uint64_t hash) const {
+    const size_t index = hash >> 1 >> (63 - log_);
+    const RibbonShard shard = ShardAt(index);
     const uint64_t begin = index == 0 ? 0 : ShardAt(index - 1).end;
-    return {RibbonColumns(shard.end - begin, shard.blocks, shard.columns),
-            solutions + begin * kSegmentBytes};
+    return {shard,
+            {RibbonColumns(shard.end - begin, shard.blocks, shard.columns),
+             solutions_ + begin * kRibbonSegmentBytes}};
   }
+  bool Contains(uint64_t hash) const;
 
   // Returns true if all shards lie within the segments, one after the other.
-  bool AreIntact(uint64_t segments) const {
+  bool IsIntact(uint64_t segments) const {
     uint32_t begin = 0;
-    for (size_t i = 0; i < size_t{1} << log; i++) {
+    for (size_t i = 0; i < size_t{1} << log_; i++) {
       const RibbonShard shard = ShardAt(i);
-      if (shard.blocks < RibbonSizes::kMinBlocks || shard.end < begin ||
+      if (shard.blocks < kRibbonMinBlocks || shard.end < begin ||
           shard.end > segments || shard.groups.bits > kNeighbourBits ||
-          shard.end - begin > shard.blocks * kMaxColumns ||
+          shard.end - begin > shard.blocks * kRibbonMaxColumns ||
           shard.columns !=
               RibbonColumns::Most(shard.end - begin, shard.blocks)) {
         return false;
@@ -191,105 +238,26 @@ struct Parts {
     }
     return true;
   }
-};
 
-PROTEAN_CLONED bool ContainsOne(const Parts& parts, uint64_t hash) {
-  const size_t index = parts.IndexOf(hash);
-  const RibbonShard shard = parts.ShardAt(index);
-  hash = shard.groups.HashOf(hash);
-  return IsSolved(parts.SolutionOf(index, shard), shard.GroupOf(hash),
-                  shard.NeighbourOf(hash));
-}
-
-class RibbonSet final : public AmqSet {
- public:
-  RibbonSet(const AmqHeader& header, const char* data)
-      : parts_{header.small[0], data,
-               data + (RibbonShard::kEncodedBytes << header.small[0])},
-        is_damaged_(!parts_.AreIntact(
-            (header.bytes - (RibbonShard::kEncodedBytes << header.small[0])) /
-            kSegmentBytes)) {}
-
-  bool MayContain(uint64_t hash) const override {
-    return is_damaged_ || ContainsOne(parts_, hash);
-  }
-
-  uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
-    if (is_damaged_) return ~uint64_t{0} >> (64 - count);
-    const size_t index = parts_.IndexOf(hash);
-    const RibbonShard shard = parts_.ShardAt(index);
-    const Solution solution = parts_.SolutionOf(index, shard);
-    return shard.groups.Find(hash, count, [&](uint64_t first, unsigned some) {
-      const RibbonGroup group = shard.GroupOf(first);
-      const unsigned neighbour = shard.NeighbourOf(first);
-      // Fewer take less time one by one.
-      constexpr unsigned kMany = 3;
-      if (some >= kMany && kHasCarrylessProducts) {
-        return SolvedOf(solution, group,
-                        ~uint64_t{0} >> (64 - some) << neighbour) >>
-               neighbour;
-      }
-      uint64_t found = 0;
-      for (unsigned i = 0; i < some; i++) {
-        found |= uint64_t{IsSolvedOne(solution, group, neighbour + i)} << i;
-      }
-      return found;
-    });
-  }
-
-  size_t Keep(size_t count, AmqLookup* lookups) const override {
-    if (is_damaged_) return count;
-    for (size_t i = 0; i < count; i++) PrefetchFor(lookups[i].hash);
-    return KeepThose(count, lookups,
-                     [this](uint64_t hash) { return MayContain(hash); });
-  }
-
- private:
-  // Prefetches the first columns. The results are cheaper to compute again than
-  // to keep.
-  void PrefetchFor(uint64_t hash) const {
-    const size_t index = parts_.IndexOf(hash);
-    const RibbonShard shard = parts_.ShardAt(index);
-    hash = shard.groups.HashOf(hash);
-    const uint64_t block =
-        (shard.GroupOf(hash).start + shard.NeighbourOf(hash)) / kSlotsPerBlock;
-    const Solution solution = parts_.SolutionOf(index, shard);
-    Prefetch(solution.Block(block));
-    Prefetch(solution.Block(block + 1));
-  }
-
-  const Parts parts_;
+  const unsigned log_;
+  const char* const entries_;
+  const char* const solutions_;
   // A set that is damaged contains everything.
   const bool is_damaged_;
 };
 
-bool IsSane(const AmqHeader& header) {
-  return header.small[0] <= kMaxRibbonLog &&
-         header.bytes >= RibbonShard::kEncodedBytes << header.small[0] &&
-         header.bytes <= uint64_t{1} << 40;
+PROTEAN_CLONED bool RibbonSet::Contains(uint64_t hash) const {
+  const OpenShard found = ShardOf(hash);
+  hash = found.shard.groups.HashOf(hash);
+  return IsSolved(found.solution, found.shard.GroupOf(hash),
+                  found.shard.NeighbourOf(hash));
 }
 
 }  // namespace
 
-const AmqType& RibbonAmqType() {
+AmqSet* OpenRibbon(const AmqHeader& header, const char* data, void* memory) {
   static_assert(sizeof(RibbonSet) <= AmqSet::kMaxBytes);
-  static const AmqType type = {
-      kRibbonAmq,
-      "ribbon",
-      /*takes_neighbours=*/true,
-      /*query_nanos=*/25,
-      /*next_nanos=*/1.5,
-      /*build_nanos=*/80,
-      /*max_hashes_per_key=*/8,
-      PlanRibbon,
-      NewRibbonBuilder,
-      RibbonBuilderBytes,
-      IsSane,
-      [](const AmqHeader& header, const char* data, void* memory) -> AmqSet* {
-        return new (memory) RibbonSet(header, data);
-      },
-  };
-  return type;
+  return new (memory) RibbonSet(header, data);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -40,30 +40,15 @@
 
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
 #include "filter_policy/amq/amq_type.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Ribbon builder ----
-
-// Builds Ribbon sets (ribbon.h).
-
 constexpr AmqKind kRibbonAmq{6};
-// The largest logarithm of the number of shards.
-constexpr unsigned kMaxRibbonLog = 24;
-
-// The functions of AmqType for a Ribbon set: its plan, its builder, and the
-// memory that the builder takes.
-AmqPlan PlanRibbon(uint64_t hashes, uint64_t bytes);
-std::unique_ptr<AmqSetBuilder> NewRibbonBuilder(const AmqPlan& plan,
-                                                char* data);
-size_t RibbonBuilderBytes(const AmqPlan& plan);
-
-// ---- Ribbon ----
 
 const AmqType& RibbonAmqType();
+
+// AmqType::open of this kind.
+AmqSet* OpenRibbon(const AmqHeader& header, const char* data, void* memory);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,19 +4,22 @@
 #include <cmath>
 #include <vector>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/amq/ribbon_solving.h"
 #include "port/port.h"
+#include "util/coding_lean.h"
+#include "util/ribbon_config.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kSegmentBytes = RibbonSizes::kSegmentBytes;
-constexpr uint64_t kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
-constexpr uint64_t kMaxColumns = RibbonSizes::kMaxColumns;
 constexpr uint64_t kMaxHashes = 950000000;
 // A shard has between half of this number of hashes and all of it, on average.
 // The rows that are being solved then take 1.3 to 2.6 megabytes. Smaller shards
@@ -24,6 +27,8 @@ constexpr uint64_t kMaxHashes = 950000000;
 // a single one, and would be that much worse than a large one.
 constexpr uint64_t kMaxHashesPerShard = 128 << 10;
 constexpr uint64_t kMaxBlocks = (1 << 18) - 1;
+// The largest logarithm of the number of shards.
+constexpr unsigned kMaxLog = 24;
 // The fewest hashes of a shard for each slot at its ends that groups leave with
 // fewer equations.
 constexpr uint64_t kMinHashesPerSlotLost = 256;
@@ -36,13 +41,19 @@ unsigned LogOfShards(uint64_t hashes) {
   return log;
 }
 
+// The slots of a set are as many as RocksDB's own Ribbon filters have.
+using RibbonConfig =
+    ribbon::BandingConfigHelper1<ribbon::kOneIn20, kRibbonSlotsPerBlock,
+                                 /*kUseSmash=*/false, /*kHomogeneous=*/false>;
+
 // The numbers of a shard's blocks and slots.
 uint64_t BlocksFor(uint64_t hashes, unsigned group_bits) {
   const uint64_t slots = RibbonConfig::GetNumSlots(std::max<uint32_t>(
                              1, static_cast<uint32_t>(hashes))) +
                          LowBits(group_bits);
-  return std::max<uint64_t>(RibbonSizes::kMinBlocks,
-                            (slots + kSlotsPerBlock - 1) / kSlotsPerBlock);
+  return std::max<uint64_t>(
+      kRibbonMinBlocks,
+      (slots + kRibbonSlotsPerBlock - 1) / kRibbonSlotsPerBlock);
 }
 
 // The largest groups that suit a shard of that many hashes. Another block for
@@ -54,6 +65,151 @@ unsigned MaxGroupBits(uint64_t hashes) {
   const uint64_t blocks = BlocksFor(hashes, 0);
   while (blocks < kMany && BlocksFor(hashes, bits) > blocks) bits--;
   return bits;
+}
+
+// The equations of a shard, one for each slot or none.
+struct RibbonEquations {
+  std::vector<RibbonRow> rows;
+  std::vector<uint32_t> results;
+};
+
+// Adds the equations of a shard, stripe by stripe: `hashes` has local hashes,
+// those of a stripe up to its end in `ends`. False if they contradict each
+// other.
+PROTEAN_CLONED bool EliminateRibbon(const uint64_t* hashes,
+                                    const RibbonShard& shard,
+                                    const uint32_t* ends,
+                                    RibbonElimination* elimination,
+                                    RibbonEquations* equations) {
+  const uint64_t starts = shard.Starts();
+  uint32_t next = 0;
+  for (uint64_t number = 0; number < shard.blocks * RibbonStripe::kPerBlock;
+       number++) {
+    const RibbonStripe stripe(number);
+    elimination->Reserve(ends[number] - next);
+    for (; next < ends[number]; next++) {
+      const uint64_t hash = hashes[next];
+      const RibbonGroup group(hash >> shard.groups.bits, shard.seed, starts);
+      const unsigned neighbour = shard.NeighbourOf(hash);
+      const auto slot = static_cast<unsigned>((group.start + neighbour) %
+                                              RibbonStripe::kSlots);
+      stripe.Write(group.coefficients, slot, group.Fingerprint(neighbour),
+                   elimination->Add(slot));
+    }
+    elimination->Finish(stripe, &equations->rows[RibbonStripe::kSlots * number],
+                        &equations->results[RibbonStripe::kSlots * number]);
+    if (number % RibbonStripe::kPerBlock == RibbonStripe::kPerBlock - 1 &&
+        !elimination->DropSolved()) {
+      return false;
+    }
+  }
+  return elimination->IsDone();
+}
+
+// Turns the solutions of the slots of a block, which are numbers, into segments
+// of a bit for each slot.
+inline void WriteSegments(const uint32_t* solved, uint64_t columns, char* out) {
+#if defined(__SSE2__)
+  constexpr uint64_t kAtOnce = 16;
+  for (uint64_t slot = 0; slot < kRibbonSlotsPerBlock; slot += kAtOnce) {
+    const auto* const from = reinterpret_cast<const __m128i*>(solved + slot);
+    for (unsigned begin = 0; begin < columns; begin += 8) {
+      const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(begin));
+      const __m128i mask = _mm_set1_epi32(0xff);
+      const auto part = [&](int i) {
+        return _mm_and_si128(_mm_srl_epi32(_mm_loadu_si128(from + i), shift),
+                             mask);
+      };
+      __m128i bytes = _mm_packus_epi16(_mm_packs_epi32(part(0), part(1)),
+                                       _mm_packs_epi32(part(2), part(3)));
+      for (unsigned column = begin + 8; column-- > begin;) {
+        if (column < columns) {
+          EncodeFixed16(out + column * kRibbonSegmentBytes + slot / 8,
+                        static_cast<uint16_t>(_mm_movemask_epi8(bytes)));
+        }
+        bytes = _mm_add_epi8(bytes, bytes);
+      }
+    }
+  }
+#else
+  for (uint64_t column = 0; column < columns; column++) {
+    for (uint64_t word = 0; word < 2; word++) {
+      uint64_t bits = 0;
+      for (uint64_t i = 64; i-- > 0;) {
+        bits = bits << 1 | (solved[64 * word + i] >> column & 1);
+      }
+      EncodeFixed64(out + column * kRibbonSegmentBytes + 8 * word, bits);
+    }
+  }
+#endif
+}
+
+// All sums of some of four numbers. Compilers would write one after the other
+// if these were arrays.
+using SumsOfFour = uint32_t __attribute__((vector_size(64)));
+
+inline void SumUp(const uint32_t* numbers, SumsOfFour* sums) {
+  constexpr uint32_t k = ~uint32_t{0};
+  *sums =
+      (SumsOfFour{0, k, 0, k, 0, k, 0, k, 0, k, 0, k, 0, k, 0, k} &
+       numbers[0]) ^
+      (SumsOfFour{0, 0, k, k, 0, 0, k, k, 0, 0, k, k, 0, 0, k, k} &
+       numbers[1]) ^
+      (SumsOfFour{0, 0, 0, 0, k, k, k, k, 0, 0, 0, 0, k, k, k, k} &
+       numbers[2]) ^
+      (SumsOfFour{0, 0, 0, 0, 0, 0, 0, 0, k, k, k, k, k, k, k, k} & numbers[3]);
+}
+
+// Solves equations from the last slot to the first one. Bits that no equation
+// decides are zeros.
+PROTEAN_CLONED void SolveRibbon(const RibbonRow* rows, const uint32_t* results,
+                                const RibbonColumns& columns, char* segments) {
+  // For each byte, the sums that differ in its last four bits.
+  SumsOfFour sums[RibbonStripe::kPerBlock][1u << (RibbonStripe::kSlots / 2)] =
+      {};
+  const auto sum_of = [&](uint64_t i, uint64_t byte) {
+    return reinterpret_cast<const uint32_t*>(sums[i])[byte & 0xff];
+  };
+  uint32_t solved[kRibbonSlotsPerBlock];
+  for (uint64_t block = columns.blocks; block-- > 0;) {
+    for (uint64_t stripe = RibbonStripe::kPerBlock; stripe-- > 0;) {
+      uint32_t* const own = &solved[RibbonStripe::kSlots * stripe];
+      const RibbonRow* const row =
+          rows + block * kRibbonSlotsPerBlock + RibbonStripe::kSlots * stripe;
+      const uint32_t* const result = results + block * kRibbonSlotsPerBlock +
+                                     RibbonStripe::kSlots * stripe;
+      // The sums of the solutions of each half of the stripe's slots.
+      constexpr unsigned kHalf = RibbonStripe::kSlots / 2;
+      SumsOfFour halves[2];
+      PROTEAN_UNROLL
+      for (unsigned slot = RibbonStripe::kSlots; slot-- > 0;) {
+        uint64_t words[] = {static_cast<uint64_t>(row[slot]),
+                            static_cast<uint64_t>(row[slot] >> 64)};
+        uint64_t& with_own = words[stripe / 8];
+        const unsigned shift = 8 * (stripe % 8);
+        const uint64_t selected = with_own >> shift;
+        // The coefficients before the slot are those of the stripe one block
+        // further on.
+        with_own &= ~(uint64_t{RibbonStripe::kAll - LowBits(slot)} << shift);
+        uint32_t sum = result[slot];
+        for (unsigned i = 0; i < 8; i++) {
+          sum ^= sum_of(i, words[0] >> (8 * i)) ^
+                 sum_of(8 + i, words[1] >> (8 * i));
+        }
+        if (slot < kHalf) sum ^= halves[1][selected >> kHalf & 0xf];
+        for (unsigned i = slot | (kHalf - 1); i > slot; i--) {
+          sum ^= own[i] & (0 - static_cast<uint32_t>(selected >> i & 1));
+        }
+        own[slot] = sum;
+        if (slot % kHalf == 0) SumUp(&own[slot], &halves[slot / kHalf]);
+      }
+      for (unsigned i = 0; i < 1u << kHalf; i++) {
+        sums[stripe][i] = halves[0] ^ halves[1][i];
+      }
+    }
+    WriteSegments(solved, columns.In(block),
+                  segments + columns.Begin(block) * kRibbonSegmentBytes);
+  }
 }
 
 class RibbonBuilder : public AmqSetBuilder {
@@ -93,7 +249,7 @@ class RibbonBuilder : public AmqSetBuilder {
     }
     const uint64_t segments =
         (plan_.bytes - RibbonShard::kEncodedBytes * shards_.size()) /
-        kSegmentBytes;
+        kRibbonSegmentBytes;
     char* const solutions = data_ + RibbonShard::kEncodedBytes * shards_.size();
     RibbonEquations equations;
     uint64_t blocks = 0;
@@ -101,14 +257,14 @@ class RibbonBuilder : public AmqSetBuilder {
     for (size_t i = 0; i < shards_.size(); i++) {
       RibbonShard& shard = found[i];
       blocks += shard.blocks;
-      shard.end = static_cast<uint32_t>(
-          std::min<uint64_t>(segments * blocks / all_blocks,
-                             begin + uint64_t{shard.blocks} * kMaxColumns));
+      shard.end = static_cast<uint32_t>(std::min<uint64_t>(
+          segments * blocks / all_blocks,
+          begin + uint64_t{shard.blocks} * kRibbonMaxColumns));
       if (!Fit(shards_[i], &equations, &shard)) return FinishAsBloom();
       const RibbonColumns columns(shard.end - begin, shard.blocks);
       shard.columns = static_cast<uint32_t>(columns.most);
       SolveRibbon(equations.rows.data(), equations.results.data(), columns,
-                  solutions + begin * kSegmentBytes);
+                  solutions + begin * kRibbonSegmentBytes);
       shard.EncodeTo(data_ + RibbonShard::kEncodedBytes * i);
       begin = shard.end;
     }
@@ -176,7 +332,7 @@ class RibbonBuilder : public AmqSetBuilder {
   // Adds the equations of all hashes, which are sorted by their stripes before.
   bool AddAll(const std::vector<uint64_t>& hashes, const RibbonShard& shard,
               RibbonEquations* equations) {
-    const uint64_t slots = shard.blocks * kSlotsPerBlock;
+    const uint64_t slots = shard.blocks * kRibbonSlotsPerBlock;
     equations->rows.resize(slots);
     equations->results.resize(slots);
     ends_.assign(slots / RibbonStripe::kSlots + 1, 0);
@@ -227,47 +383,41 @@ class RibbonBuilder : public AmqSetBuilder {
   RibbonElimination elimination_;
 };
 
-}  // namespace
-
-AmqPlan PlanRibbon(uint64_t hashes, uint64_t bytes) {
+AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
   const unsigned log = LogOfShards(hashes);
-  if (hashes > kMaxHashes || log > kMaxRibbonLog) return plan;
+  if (hashes > kMaxHashes || log > kMaxLog) return plan;
   const uint64_t shards = uint64_t{1} << log;
   const uint64_t in_shard = hashes >> log;
   const uint64_t blocks = BlocksFor(in_shard, MaxGroupBits(in_shard));
   // A Bloom filter of the same size may have to take its place.
   constexpr uint64_t kUnit = BloomSet::kLineBytes;
-  bytes = std::min((bytes / kUnit) * kUnit,
-                   (shards * (RibbonShard::kEncodedBytes +
-                              blocks * kSegmentBytes * kMaxColumns) +
-                    kUnit - 1) /
-                       kUnit * kUnit);
-  if (bytes < shards * (RibbonShard::kEncodedBytes + kSegmentBytes))
+  bytes =
+      std::min((bytes / kUnit) * kUnit,
+               (shards * (RibbonShard::kEncodedBytes +
+                          blocks * kRibbonSegmentBytes * kRibbonMaxColumns) +
+                kUnit - 1) /
+                   kUnit * kUnit);
+  if (bytes < shards * (RibbonShard::kEncodedBytes + kRibbonSegmentBytes))
     return plan;
   // The ends of segments have 32 bits.
-  if (bytes / kSegmentBytes > ~uint32_t{0}) return plan;
+  if (bytes / kRibbonSegmentBytes > ~uint32_t{0}) return plan;
   plan.kind = kRibbonAmq;
   plan.hashes = hashes;
   plan.bytes = bytes;
   plan.small[0] = static_cast<uint8_t>(log);
-  const uint64_t segments =
-      std::min((bytes / shards - RibbonShard::kEncodedBytes) / kSegmentBytes,
-               blocks * kMaxColumns);
+  const uint64_t segments = std::min(
+      (bytes / shards - RibbonShard::kEncodedBytes) / kRibbonSegmentBytes,
+      blocks * kRibbonMaxColumns);
   plan.false_positive_rate =
       RibbonColumns(segments, blocks).FalsePositiveRate();
   return plan;
 }
 
-std::unique_ptr<AmqSetBuilder> NewRibbonBuilder(const AmqPlan& plan,
-                                                char* data) {
-  return std::make_unique<RibbonBuilder>(plan, data);
-}
-
-size_t RibbonBuilderBytes(const AmqPlan& plan) {
+size_t BuilderBytes(const AmqPlan& plan) {
   const uint64_t mean = plan.hashes >> plan.small[0];
   const uint64_t slots =
-      BlocksFor(mean + mean / 16, kNeighbourBits) * kSlotsPerBlock;
+      BlocksFor(mean + mean / 16, kNeighbourBits) * kRibbonSlotsPerBlock;
   // Each hash, its copy in a shard and the number of its stripe; each
   // slot's equation; the ends of stripes; a sample of the hashes.
   return sizeof(RibbonBuilder) +
@@ -276,6 +426,34 @@ size_t RibbonBuilderBytes(const AmqPlan& plan) {
          slots * (sizeof(RibbonRow) + sizeof(uint32_t)) +
          slots / RibbonStripe::kSlots * sizeof(uint32_t) +
          std::min(mean, uint64_t{1} << 14) * sizeof(uint64_t);
+}
+
+bool IsSane(const AmqHeader& header) {
+  return header.small[0] <= kMaxLog &&
+         header.bytes >= RibbonShard::kEncodedBytes << header.small[0] &&
+         header.bytes <= uint64_t{1} << 40;
+}
+
+}  // namespace
+
+const AmqType& RibbonAmqType() {
+  static const AmqType type = {
+      kRibbonAmq,
+      "ribbon",
+      /*takes_neighbours=*/true,
+      /*query_nanos=*/25,
+      /*next_nanos=*/1.5,
+      /*build_nanos=*/80,
+      /*max_hashes_per_key=*/8,
+      Plan,
+      [](const AmqPlan& plan, char* data) -> std::unique_ptr<AmqSetBuilder> {
+        return std::make_unique<RibbonBuilder>(plan, data);
+      },
+      BuilderBytes,
+      IsSane,
+      OpenRibbon,
+  };
+  return type;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

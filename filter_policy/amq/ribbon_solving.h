@@ -52,8 +52,6 @@
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/bits/bit_util.h"
 #include "util/coding_lean.h"
-#include "util/ribbon_config.h"
-#include "util/ribbon_impl.h"
 
 // Unrolls the loop that follows, of at most 8 turns.
 #if defined(__clang__)
@@ -64,41 +62,16 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Ribbon types ----
-
-// RocksDB's Standard128 Ribbon over 64-bit hashes, with the parameters of
-// RocksDB's own Ribbon filter policy: how many slots sets have (ribbon.h).
-
-// These settings are part of the file format.
-struct RibbonRehasherSettings {
-  static constexpr bool kIsFilter = true;
-  static constexpr bool kHomogeneous = false;
-  static constexpr bool kFirstCoeffAlwaysOne = true;
-  static constexpr bool kUseSmash = false;
-  static constexpr bool kAllowZeroStarts = false;
-  using CoeffRow = Unsigned128;
-  using Hash = uint64_t;
-  using Seed = uint32_t;
-  using Index = uint32_t;
-  using ResultRow = uint32_t;
-};
-
-using RibbonSettings = ribbon::StandardRehasherAdapter<RibbonRehasherSettings>;
-using RibbonConfig =
-    ribbon::BandingConfigHelper1TS<ribbon::kOneIn20, RibbonSettings>;
-
-struct RibbonSizes {
-  static constexpr unsigned kSegmentBytes = sizeof(RibbonSettings::CoeffRow);
-  static constexpr unsigned kSlotsPerBlock = 8 * kSegmentBytes;
-  static constexpr unsigned kMaxColumns = 8 * sizeof(RibbonSettings::ResultRow);
-  static constexpr uint32_t kMinBlocks = 2;
-};
-
 // ---- Ribbon shard ----
 
 // The parts of a shard of a Ribbon set (ribbon.h): how the columns of its
 // solutions are spread over blocks, and where each group of neighbours has its
-// equations.
+// equations. They are part of the file format.
+
+constexpr uint64_t kRibbonSegmentBytes = 16;
+constexpr uint64_t kRibbonSlotsPerBlock = 8 * kRibbonSegmentBytes;
+constexpr uint64_t kRibbonMaxColumns = 32;
+constexpr uint32_t kRibbonMinBlocks = 2;
 
 // The coefficients of an equation, or random bits.
 using RibbonRow = unsigned __int128;
@@ -133,7 +106,6 @@ struct RibbonGroup {
 
 // A shard, as it is stored in front of the solutions.
 struct RibbonShard {
-  static constexpr uint64_t kSlotsPerBlock = RibbonSizes::kSlotsPerBlock;
   static constexpr size_t kEncodedBytes = 8;
   static constexpr uint32_t kSeeds = 32;
 
@@ -157,7 +129,7 @@ struct RibbonShard {
             {packed >> 5 & 7}};
   }
   uint64_t Starts() const {
-    return blocks * kSlotsPerBlock - (kSlotsPerBlock - 1) -
+    return blocks * kRibbonSlotsPerBlock - (kRibbonSlotsPerBlock - 1) -
            LowBits(groups.bits);
   }
   RibbonGroup GroupOf(uint64_t hash) const {
@@ -229,7 +201,7 @@ struct RibbonStripe {
   // The slots of a stripe are eliminated, and then solved, together. The bits
   // of an equation in them are a byte of it.
   static constexpr unsigned kSlots = 8;
-  static constexpr uint64_t kPerBlock = RibbonShard::kSlotsPerBlock / kSlots;
+  static constexpr uint64_t kPerBlock = kRibbonSlotsPerBlock / kSlots;
   static constexpr unsigned kAll = (1u << kSlots) - 1;
 
   explicit RibbonStripe(uint64_t number)
@@ -380,25 +352,5 @@ class RibbonElimination {
   size_t num_waiting_ = 0;
   std::vector<RibbonEquation> waiting_;
 };
-
-// ---- Ribbon solving ----
-
-// The equations of a shard, one for each slot or none, and their solution.
-struct RibbonEquations {
-  std::vector<RibbonRow> rows;
-  std::vector<uint32_t> results;
-};
-
-// Adds the equations of a shard, stripe by stripe: `hashes` has local hashes,
-// those of a stripe up to its end in `ends`. False if they contradict each
-// other.
-bool EliminateRibbon(const uint64_t* hashes, const RibbonShard& shard,
-                     const uint32_t* ends, RibbonElimination* elimination,
-                     RibbonEquations* equations);
-
-// Solves equations from the last slot to the first one. Bits that no equation
-// decides are zeros.
-void SolveRibbon(const RibbonRow* rows, const uint32_t* results,
-                 const RibbonColumns& columns, char* segments);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

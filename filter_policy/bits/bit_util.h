@@ -46,9 +46,6 @@ constexpr size_t kReadPadding = 16;
 inline uint64_t LoadWord(const char* words, uint64_t index) {
   return DecodeFixed64(words + 8 * index);
 }
-inline uint32_t LoadWord32(const char* words, uint64_t index) {
-  return DecodeFixed32(words + 4 * index);
-}
 
 inline void Prefetch(const char* address) { __builtin_prefetch(address); }
 
@@ -144,32 +141,29 @@ inline uint64_t ExtractBits(uint64_t word, uint64_t mask) {
 // section 2.6), so up to 15 bytes past `end` are read and ignored.
 inline uint32_t LowerBoundLabel(const char* labels, uint32_t begin,
                                 uint32_t end, uint8_t label) {
-#if defined(__SSE2__)
-  const __m128i wanted = _mm_set1_epi8(static_cast<char>(label));
+#if defined(__SSE2__) || (defined(__aarch64__) && !defined(__AARCH64EB__))
   for (uint64_t pos = begin; pos < end; pos += 16) {
+    // Tests labels >= label, unsigned, byte by byte.
+#if defined(__SSE2__)
+    constexpr unsigned kMaskBits = 1;  // for each label
     const __m128i chunk =
         _mm_loadu_si128(reinterpret_cast<const __m128i*>(labels + pos));
-    // Tests chunk >= wanted, unsigned, byte by byte.
-    const unsigned mask =
-        _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, wanted), chunk));
-    if (mask != 0) {
-      const auto found = static_cast<uint32_t>(pos + __builtin_ctz(mask));
-      return found < end ? found : end;
-    }
-  }
-  return end;
-#elif defined(__aarch64__) && !defined(__AARCH64EB__)
-  const uint8x16_t wanted = vdupq_n_u8(label);
-  for (uint64_t pos = begin; pos < end; pos += 16) {
+    const __m128i wanted = _mm_set1_epi8(static_cast<char>(label));
+    const auto mask = static_cast<unsigned>(
+        _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, wanted), chunk)));
+#else
+    constexpr unsigned kMaskBits = 4;
     const uint8x16_t chunk =
         vld1q_u8(reinterpret_cast<const uint8_t*>(labels + pos));
-    // Four bits a label, which are set where chunk >= wanted.
+    const uint8x16_t wanted = vdupq_n_u8(label);
     const uint64_t mask =
         vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(
                           vreinterpretq_u16_u8(vcgeq_u8(chunk, wanted)), 4)),
                       0);
+#endif
     if (mask != 0) {
-      const auto found = static_cast<uint32_t>(pos + __builtin_ctzll(mask) / 4);
+      const auto found = static_cast<uint32_t>(
+          pos + static_cast<unsigned>(__builtin_ctzll(mask)) / kMaskBits);
       return found < end ? found : end;
     }
   }
@@ -207,22 +201,19 @@ constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();
 inline size_t SharedBytes(const char* a, const char* b, size_t size,
                           size_t from = 0) {
   size_t i = from;
-  for (; i + 8 <= size; i += 8) {
+  if (size < 8) {
+    while (i < size && a[i] == b[i]) i++;
+    return i;
+  }
+  for (; i < size; i += 8) {
+    // Some bytes of the last word may have been compared.
+    if (i > size - 8) i = size - 8;
     const uint64_t difference = DecodeFixed64(a + i) ^ DecodeFixed64(b + i);
     if (difference != 0) {
       return i + static_cast<unsigned>(__builtin_ctzll(difference)) / 8;
     }
   }
-  if (i < size && size >= 8) {
-    // The last word, some of whose bytes have been compared.
-    i = size - 8;
-    const uint64_t difference = DecodeFixed64(a + i) ^ DecodeFixed64(b + i);
-    return difference == 0
-               ? size
-               : i + static_cast<unsigned>(__builtin_ctzll(difference)) / 8;
-  }
-  while (i < size && a[i] == b[i]) i++;
-  return i;
+  return size;
 }
 inline size_t SharedBytes(const Slice& a, const Slice& b) {
   return SharedBytes(a.data(), b.data(),

@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "env/unique_id_gen.h"
 #include "util/coding_lean.h"
@@ -28,23 +29,16 @@ uint64_t DrawNumber() {
   return number;
 }
 
-struct Fixed {
-  std::mutex mutex;
-  std::optional<FilterSalt> salt;
-};
-
-Fixed& TheFixed() {
-  static auto* const fixed = new Fixed;
-  return *fixed;
-}
+// What Draw returns, if there is one, and the lock of it.
+std::mutex fix_mutex;
+std::optional<FilterSalt> fixed_salt;
 
 }  // namespace
 
 FilterSalt FilterSalt::Draw() {
   {
-    Fixed& fixed = TheFixed();
-    const std::lock_guard<std::mutex> lock(fixed.mutex);
-    if (fixed.salt.has_value()) return *fixed.salt;
+    const std::lock_guard<std::mutex> lock(fix_mutex);
+    if (fixed_salt.has_value()) return *fixed_salt;
   }
   static const uint64_t process = DrawNumber();
   return {DrawNumber(), process};
@@ -52,11 +46,8 @@ FilterSalt FilterSalt::Draw() {
 
 std::optional<FilterSalt> FilterSalt::Fix(
     const std::optional<FilterSalt>& salt) {
-  Fixed& fixed = TheFixed();
-  const std::lock_guard<std::mutex> lock(fixed.mutex);
-  const std::optional<FilterSalt> before = fixed.salt;
-  fixed.salt = salt;
-  return before;
+  const std::lock_guard<std::mutex> lock(fix_mutex);
+  return std::exchange(fixed_salt, salt);
 }
 
 uint64_t HashLong(const char* data, size_t size, uint64_t seed) {
@@ -71,13 +62,7 @@ uint64_t HashLong(const char* data, size_t size, uint64_t seed) {
 // ---- Checksum ----
 
 #if defined(__x86_64__) && !defined(__SSE4_2__)
-
 namespace {
-
-const bool kHasCrc32Instruction = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("sse4.2") != 0;
-}();
 
 __attribute__((target("sse4.2"))) uint32_t ExtendByInstruction(
     uint32_t before, const Slice& bytes) {
@@ -93,19 +78,17 @@ __attribute__((target("sse4.2"))) uint32_t ExtendByInstruction(
 }
 
 }  // namespace
+#endif
 
 uint32_t ExtendCrc32c(uint32_t before, const Slice& bytes) {
-  return kHasCrc32Instruction
-             ? ExtendByInstruction(before, bytes)
-             : crc32c::Extend(before, bytes.data(), bytes.size());
-}
-
-#else
-
-uint32_t ExtendCrc32c(uint32_t before, const Slice& bytes) {
+#if defined(__x86_64__) && !defined(__SSE4_2__)
+  static const bool has_instruction = [] {
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("sse4.2") != 0;
+  }();
+  if (has_instruction) return ExtendByInstruction(before, bytes);
+#endif
   return crc32c::Extend(before, bytes.data(), bytes.size());
 }
-
-#endif
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,22 +4,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-void Fst::AppendRun(const Node& node, std::string* path) const {
-  const FstSection& levels = Levels(node);
-  uint32_t begin;
-  uint32_t end;
-  levels.Run(node.local, &begin, &end);
-  while (begin < end) {
-    unsigned count;
-    uint64_t codes = levels.RunCodes(begin, end, &count);
-    begin += count;
-    for (; count > 0; count--, codes >>= alphabet_.code_bits()) {
-      path->push_back(static_cast<char>(
-          alphabet_.Byte(codes & LowBits(alphabet_.code_bits()))));
-    }
-  }
-}
-
 std::string Fst::Describe() const {
   std::string text = "height " + std::to_string(height());
   for (uint32_t i = 0; i < header_.sections; i++) {
@@ -87,7 +71,7 @@ Status Fst::OpenSections(Slice* input) {
     FstSectionHeader fields;
     fields.DecodeFrom(headers + i * FstSectionHeader::kSize);
     Section& section = sections_[i];
-    if (!section.levels.Open(fields, alphabet_.code_bits(), input)) {
+    if (!section.Open(fields, alphabet_.code_bits(), input)) {
       return Status::Corruption("trie: section " + std::to_string(i) +
                                 " is damaged");
     }
@@ -133,13 +117,14 @@ Status Fst::Open(Slice* input) {
     // A lone leaf without any node is the empty key.
     return Status::Corruption("trie: counts do not add up");
   }
-  if (!values_.Open(input, header_.leaves, header_.value_bits)) {
+  const char* values;
+  if (!TakeBytes(input, PackedArray::Bytes(header_.leaves, header_.value_bits),
+                 &values)) {
     return Status::Corruption("trie: values are cut short");
   }
+  values_ = PackedArray(values, header_.value_bits);
   return Status::OK();
 }
-
-// ---- Fst iterator ----
 
 FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
   if (fst->height() > kInlineCursors) {
@@ -150,23 +135,21 @@ FstIterator::FstIterator(const Fst* fst) : fst_(fst), cursors_(few_cursors_) {
 
 // Descents are bounded by the height, so that not even a damaged trie can make
 // them run for long.
-inline void FstIterator::Enter(Fst::Node node) {
-  Fst::Edge edge;
-  do {
+inline void FstIterator::Descend() {
+  Fst::Node node = cursors_[depth_ - 1].node;
+  Fst::Edge edge = cursors_[depth_ - 1].edge;
+  while (depth_ < fst_->height() && fst_->Follow(node, edge, &node)) {
     if (!fst_->First(node, &edge)) return;
     Push(node, edge);
-  } while (depth_ < fst_->height() && fst_->Follow(node, edge, &node));
+  }
   valid_ = true;
 }
 
-inline void FstIterator::Descend() {
-  const Cursor& top = cursors_[depth_ - 1];
-  Fst::Node child;
-  if (depth_ < fst_->height() && fst_->Follow(top.node, top.edge, &child)) {
-    Enter(child);
-  } else {
-    valid_ = true;
-  }
+inline void FstIterator::Enter(const Fst::Node& node) {
+  Fst::Edge edge;
+  if (!fst_->First(node, &edge)) return;
+  Push(node, edge);
+  Descend();
 }
 
 inline void FstIterator::Reset() {
@@ -255,7 +238,15 @@ Slice FstIterator::path() const {
   path_.clear();
   for (size_t level = 0; level < depth_; level++) {
     const Cursor& cursor = cursors_[level];
-    fst_->AppendRun(cursor.node, &path_);
+    cursor.node.section->VisitRun(
+        cursor.node.local, [this](uint64_t codes, unsigned count, uint32_t) {
+          const Alphabet& alphabet = fst_->alphabet();
+          for (; count > 0; count--, codes >>= alphabet.code_bits()) {
+            path_.push_back(static_cast<char>(
+                alphabet.Byte(codes & LowBits(alphabet.code_bits()))));
+          }
+          return 0;
+        });
     if (!cursor.edge.is_terminator) path_.push_back(fst_->Byte(cursor.edge));
   }
   return path_;

@@ -68,8 +68,18 @@ struct FstHeader {
 
 class Fst {
  public:
+  // A section with the totals of the sections above it, so that it can be
+  // navigated as if the whole trie had its encoding (section 2.4).
+  struct Section : FstSection {
+    uint32_t first_node = 0;
+    uint32_t edges_to_nodes = 0;
+    uint32_t leaves = 0;
+    uint32_t end_node = 0;
+    uint32_t num_levels = 0;
+    uint32_t remainder_bits = 0;
+  };
+
   // A node, known by its section and its number in it.
-  struct Section;
   struct Node {
     const Section* section = nullptr;
     uint32_t local = 0;
@@ -83,18 +93,6 @@ class Fst {
     int Symbol() const {
       return is_terminator ? -1 : static_cast<int>(2 * code + 1);
     }
-  };
-
-  // A section with the totals of the sections above it, so that it can be
-  // navigated as if the whole trie had its encoding (section 2.4).
-  struct Section {
-    FstSection levels;
-    uint32_t first_node = 0;
-    uint32_t edges_to_nodes = 0;
-    uint32_t leaves = 0;
-    uint32_t end_node = 0;
-    uint32_t num_levels = 0;
-    uint32_t remainder_bits = 0;
   };
 
   // A place between the edges of one level: how many edges to nodes, and how
@@ -127,7 +125,7 @@ class Fst {
            alphabet_.Byte(CodedKey::kDigitMask) == CodedKey::kDigitMask;
   }
 
-  // The root. REQUIRES: num_nodes() > 0
+  // REQUIRES: num_nodes() > 0
   Node Root() const { return {sections_.get(), 0}; }
 
   // The node with a number, which is not above `from` in the trie;
@@ -137,7 +135,6 @@ class Fst {
     while (number >= section->end_node) section++;
     return {section, number - section->first_node};
   }
-  // The node's number.
   uint32_t Number(const Node& node) const {
     return node.section->first_node + node.local;
   }
@@ -148,61 +145,43 @@ class Fst {
   // below (above) the target. They are above it if the target ends within the
   // run.
   int CompareRun(const Node& node, const Slice& target, size_t* depth) const {
-    const FstSection& levels = Levels(node);
-    if (!levels.HasRuns()) return 0;
-    uint32_t begin;
-    uint32_t end;
-    levels.Run(node.local, &begin, &end);
     const unsigned code_bits = alphabet_.code_bits();
-    while (begin < end) {
-      unsigned count;
-      uint64_t codes = levels.RunCodes(begin, end, &count);
-      begin += count;
-      for (; count > 0; count--, codes >>= code_bits, ++*depth) {
-        if (*depth == target.size()) return 1;
-        const int stored =
-            static_cast<int>(2 * (codes & LowBits(code_bits)) + 1);
-        const int wanted = Symbol(target[*depth]);
-        if (stored != wanted) return stored < wanted ? -1 : 1;
-      }
-    }
-    return 0;
+    return node.section->VisitRun(
+        node.local, [&](uint64_t codes, unsigned count, uint32_t) {
+          for (; count > 0; count--, codes >>= code_bits, ++*depth) {
+            if (*depth == target.size()) return 1;
+            const int stored =
+                static_cast<int>(2 * (codes & LowBits(code_bits)) + 1);
+            const int wanted = Symbol(target[*depth]);
+            if (stored != wanted) return stored < wanted ? -1 : 1;
+          }
+          return 0;
+        });
   }
   // CompareRun in a trie of digits.
   int CompareRun(const Node& node, const CodedKey& target,
                  size_t* depth) const {
-    const FstSection& levels = Levels(node);
-    if (!levels.HasRuns()) return 0;
-    uint32_t begin;
-    uint32_t end;
-    levels.Run(node.local, &begin, &end);
-    while (begin < end) {
-      unsigned count;
-      const uint64_t stored = levels.RunCodes(begin, end, &count);
-      const uint64_t wanted = target.Load(*depth);
-      const uint64_t differ =
-          (stored ^ wanted) & LowBits(CodedKey::kDigitBits * count);
-      const size_t same = differ == 0
-                              ? count
-                              : static_cast<unsigned>(__builtin_ctzll(differ)) /
-                                    CodedKey::kDigitBits;
-      const size_t left = target.size() - *depth;
-      if (left <= same && left < end - begin) return 1;
-      *depth += same;
-      if (differ != 0) {
-        const unsigned shift =
-            CodedKey::kDigitBits * static_cast<unsigned>(same);
-        return (stored >> shift & CodedKey::kDigitMask) <
-                       (wanted >> shift & CodedKey::kDigitMask)
-                   ? -1
-                   : 1;
-      }
-      begin += count;
-    }
-    return 0;
+    constexpr unsigned kDigitBits = CodedKey::kDigitBits;
+    return node.section->VisitRun(
+        node.local, [&](uint64_t stored, unsigned count, uint32_t of_run) {
+          const uint64_t wanted = target.Load(*depth);
+          const uint64_t differ =
+              (stored ^ wanted) & LowBits(kDigitBits * count);
+          const size_t same =
+              differ == 0
+                  ? count
+                  : static_cast<unsigned>(__builtin_ctzll(differ)) / kDigitBits;
+          const size_t left = target.size() - *depth;
+          if (left <= same && left < of_run) return 1;
+          *depth += same;
+          if (differ == 0) return 0;
+          const unsigned shift = kDigitBits * static_cast<unsigned>(same);
+          return (stored >> shift & CodedKey::kDigitMask) <
+                         (wanted >> shift & CodedKey::kDigitMask)
+                     ? -1
+                     : 1;
+        });
   }
-  // Appends the bytes of the node's run to `path`.
-  void AppendRun(const Node& node, std::string* path) const;
 
   // Symbols and bytes are those of the alphabet (key_code.h).
   int Symbol(char byte) const {
@@ -217,47 +196,44 @@ class Fst {
   }
 
   bool HasTerminator(const Node& node) const {
-    return Levels(node).HasTerminator(node.local);
+    return node.section->HasTerminator(node.local);
   }
 
   // Each of these finds an edge of the node; false if there is none.
 
-  // The edge with a symbol.
   bool Find(const Node& node, int symbol, Edge* edge) const {
     edge->is_terminator = false;
     return (symbol & 1) != 0 &&
-           Levels(node).Find(node.local, static_cast<uint32_t>(symbol) >> 1,
-                             edge);
+           node.section->Find(node.local, static_cast<uint32_t>(symbol) >> 1,
+                              edge);
   }
 
   // The first edge whose symbol is at least `symbol`.
   bool LowerBound(const Node& node, int symbol, Edge* edge) const {
     edge->is_terminator = false;
-    return Levels(node).LowerBound(node.local,
-                                   static_cast<uint32_t>(symbol) >> 1, edge);
+    return node.section->LowerBound(node.local,
+                                    static_cast<uint32_t>(symbol) >> 1, edge);
   }
 
   // The terminator, or the first edge.
   bool First(const Node& node, Edge* edge) const {
     edge->is_terminator = HasTerminator(node);
     if (edge->is_terminator) {
-      edge->index = Levels(node).EdgesBefore(node.local);
+      edge->index = node.section->EdgesBefore(node.local);
       return true;
     }
-    return Levels(node).LowerBound(node.local, 0, edge);
+    return node.section->LowerBound(node.local, 0, edge);
   }
 
-  // The last edge.
   bool Last(const Node& node, Edge* edge) const {
     edge->is_terminator = false;
-    return Levels(node).Last(node.local, edge);
+    return node.section->Last(node.local, edge);
   }
 
-  // The edge after `*edge`.
   bool Next(const Node& node, Edge* edge) const {
-    if (!edge->is_terminator) return Levels(node).Next(node.local, edge);
+    if (!edge->is_terminator) return node.section->Next(node.local, edge);
     edge->is_terminator = false;
-    return Levels(node).LowerBound(node.local, 0, edge);
+    return node.section->LowerBound(node.local, 0, edge);
   }
 
   // Returns true if the edge leads to a node, which is then stored in `*child`;
@@ -266,56 +242,51 @@ class Fst {
     const Section& section = *node.section;
     uint32_t children;
     if (edge.is_terminator ||
-        !section.levels.LeadsToNode(node.local, edge.index, &children)) {
+        !section.LeadsToNode(node.local, edge.index, &children)) {
       return false;
     }
     *child = NodeAt(section.edges_to_nodes + children + 1, node);
     return true;
   }
 
-  // The number of the leaf that the edge ends in.
   uint32_t Leaf(const Node& node, const Edge& edge) const {
     return PlaceOf(node, edge).leaves;
   }
 
   // The place before the edge.
   Place PlaceOf(const Node& node, const Edge& edge) const {
-    return PlaceOf(node, edge,
-                   node.section->edges_to_nodes +
-                       Levels(node).ChildrenBefore(node.local, edge.index));
-  }
-  // The place before the edge, given the number of edges to nodes before it.
-  Place PlaceOf(const Node& node, const Edge& edge,
-                uint32_t edges_to_nodes) const {
-    return PlaceAt(node, edge.index, edges_to_nodes,
+    return PlaceAt(node, edge.index,
+                   node.section->ChildrenBefore(node.local, edge.index),
                    node.local + (edge.is_terminator ? 0 : 1));
+  }
+  // The place before an edge that leads to a child.
+  Place PlaceOf(const Node& node, const Edge& edge, const Node& child) const {
+    return PlaceAt(node, edge.index,
+                   Number(child) - 1 - node.section->edges_to_nodes,
+                   node.local + 1);
   }
   // The place before all edges of the node, and its terminator.
   Place PlaceOf(const Node& node) const {
-    const uint32_t edge = Levels(node).EdgesBefore(node.local);
-    return PlaceAt(node, edge,
-                   node.section->edges_to_nodes +
-                       Levels(node).ChildrenBefore(node.local, edge),
+    const uint32_t edge = node.section->EdgesBefore(node.local);
+    return PlaceAt(node, edge, node.section->ChildrenBefore(node.local, edge),
                    node.local);
   }
 
   // Prefetches what Find reads first.
   void Prefetch(const Node& node, int symbol) const {
-    Levels(node).Prefetch(node.local, static_cast<uint32_t>(symbol) >> 1);
+    node.section->Prefetch(node.local, static_cast<uint32_t>(symbol) >> 1);
   }
 
  private:
-  const FstSection& Levels(const Node& node) const {
-    return node.section->levels;
-  }
-  // The place before an edge of the node's section, after the terminators of
-  // the first `nodes` of its nodes.
-  Place PlaceAt(const Node& node, uint32_t edge, uint32_t edges_to_nodes,
+  // The place before an edge of the node's section, before which `children`
+  // edges of the section lead to nodes, after the terminators of the first
+  // `nodes` of its nodes.
+  Place PlaceAt(const Node& node, uint32_t edge, uint32_t children,
                 uint32_t nodes) const {
     const Section& section = *node.section;
-    const uint32_t children = edges_to_nodes - section.edges_to_nodes;
-    return {edges_to_nodes, section.leaves + edge - children +
-                                section.levels.TerminatorsBefore(nodes)};
+    return {
+        section.edges_to_nodes + children,
+        section.leaves + edge - children + section.TerminatorsBefore(nodes)};
   }
 
   Status OpenSections(Slice* input);
@@ -327,12 +298,9 @@ class Fst {
   std::unique_ptr<Section[]> sections_;
 };
 
-// ---- Fst iterator ----
-
 // Walks the leaves of a Fast Succinct Trie in key order (SuRF paper,
 // section 2.4). The iterator keeps a cursor for each level, so that moving on
 // costs no rank or select until it enters a new node.
-
 class FstIterator {
  public:
   // The trie must outlive the iterator, which is not valid until positioned.
@@ -348,7 +316,6 @@ class FstIterator {
   // unless the leaf is a terminator, its key may lie on either side of the
   // target. A terminator whose path is a proper prefix is skipped.
   void Seek(const Slice& target);
-  // Seek in a trie of digits.
   void Seek(const CodedKey& target);
   bool IsPrefixOfTarget() const { return prefix_of_target_; }
   // The length of the path, in bytes or digits, if it is a prefix of the
@@ -365,7 +332,7 @@ class FstIterator {
   uint32_t leaf() const;
   // Returns true if the leaf is a terminator, whose key is its path. REQUIRES:
   // Valid()
-  bool IsTerminator() const {
+  bool IsWholeKey() const {
     return depth_ == 0 || cursors_[depth_ - 1].edge.is_terminator;
   }
 
@@ -386,7 +353,7 @@ class FstIterator {
     new (&cursors_[depth_++]) Cursor{node, edge};
   }
   // Goes down to the first leaf of the node, or below the edge on top.
-  void Enter(Fst::Node node);
+  void Enter(const Fst::Node& node);
   void Descend();
   // Moves to the next leaf, from the edge on top, below which everything has
   // been visited.

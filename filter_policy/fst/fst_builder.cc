@@ -41,34 +41,32 @@ uint64_t NumberAt(const char* at, unsigned bits) {
 
 FstBuilder::FstBuilder(unsigned value_bits, FstOptions options,
                        Unfinished unfinished)
-    : value_bits_(value_bits),
+    : FstRecords((unfinished.value_bits + 7) / 8,
+                 (unfinished.draft_bits + 7) / 8),
+      value_bits_(value_bits),
       unfinished_(unfinished),
-      options_(std::move(options)),
-      records_((unfinished.value_bits + 7) / 8,
-               (unfinished.draft_bits + 7) / 8) {}
+      options_(std::move(options)) {}
 
 size_t FstBuilder::MemoryUsage() const {
   size_t bytes =
-      records_.MemoryUsage() + levels_.capacity() * sizeof(LevelRest);
+      FstRecords::MemoryUsage() + levels_.capacity() * sizeof(LevelRest);
   for (const Section& section : sections_) {
     bytes += sizeof(Section) + section.index.capacity() * sizeof(uint64_t);
   }
   // Prepare lists the nodes, and the list of a level may double when it grows.
   if (sections_.empty()) {
-    bytes +=
-        2 * sizeof(LevelNodes::Node) *
-        (MayUseDigits() ? std::max(NumNodes(), records_.leaves()) : NumNodes());
+    bytes += 2 * sizeof(LevelNodes::Node) *
+             (MayUseDigits() ? std::max(NumNodes(), num_leaves_) : NumNodes());
   }
   return bytes + code_.capacity();
 }
 
 template <FstDigitNodes::Detail kDetail, typename Visitor>
 uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
-  FstRecords::Reader reader(records_);
+  FstRecords::Reader reader(*this);
   Record record;
   if (UsesDigits()) {
-    FstDigitNodes nodes(key_code_,
-                        records_.value_bytes() + records_.draft_bytes());
+    FstDigitNodes nodes(key_code_, value_bytes_ + draft_bytes_);
     nodes.VisitAll<kDetail>([&](Record* next) { reader.Next(next); }, visit);
     return nodes.longest_path();
   }
@@ -104,7 +102,7 @@ ByteCounts FstBuilder::CountBytes() const {
   // The bytes that lead to the nodes still to come.
   std::vector<uint8_t> contexts = {0};
   Record record;
-  for (FstRecords::Reader reader(records_); reader.Next(&record);) {
+  for (FstRecords::Reader reader(*this); reader.Next(&record);) {
     unsigned context = contexts.back();
     contexts.pop_back();
     for (size_t i = 0; i < record.run.size(); i++) {
@@ -124,56 +122,6 @@ ByteCounts FstBuilder::CountBytes() const {
     }
   }
   return counts;
-}
-
-std::vector<FstBuilder::LevelNodes> FstBuilder::ListLevels(
-    uint32_t* longest_path) const {
-  std::vector<LevelNodes> levels;
-  *longest_path = VisitBackward<FstDigitNodes::kNumbers>(
-      [&](size_t level, const Record& record) {
-        if (level >= levels.size()) levels.resize(level + 1);
-        FstLevelCounts& counts = levels[level].counts;
-        counts.nodes++;
-        counts.edges += record.labels();
-        counts.children += record.children();
-        counts.terminators += record.has_terminator;
-        counts.runs += !record.run.empty();
-        counts.run_codes += static_cast<uint32_t>(record.run.size());
-        levels[level].nodes.push_back(
-            {static_cast<uint16_t>(record.labels()),
-             static_cast<uint16_t>(record.children())});
-      });
-  return levels;
-}
-
-// Fills the index of each section, and levels_.
-void FstBuilder::FillIndex(const std::vector<LevelNodes>& levels) {
-  uint32_t leaves = 0;
-  auto level = levels.begin();
-  for (size_t i = 0; i < sections_.size(); i++) {
-    Section& section = sections_[i];
-    section.index.reserve(section.layout.groups + 1);
-    const uint64_t group_mask = LowBits(section.layout.group_shift);
-    LevelRest before{i, 0, 0, 0, leaves, 0};
-    for (uint32_t l = 0; l < section.header.levels; l++, level++) {
-      for (auto node = level->nodes.rbegin(); node != level->nodes.rend();
-           ++node) {
-        if ((before.nodes & group_mask) == 0) {
-          section.index.push_back(uint64_t{before.children} << 32 |
-                                  before.edges);
-        }
-        before.nodes++;
-        before.edges += node->labels;
-        before.children += node->children;
-      }
-      before.leaves += level->counts.edges - level->counts.children +
-                       level->counts.terminators;
-      before.run_codes += level->counts.run_codes;
-      levels_.push_back(before);
-    }
-    section.index.push_back(uint64_t{before.children} << 32 | before.edges);
-    leaves = before.leaves;
-  }
 }
 
 // Chooses the smaller encoding.
@@ -200,26 +148,26 @@ void FstBuilder::ChooseChildEncoding(Section* section) const {
 // but may give up one part in size_ratio, and guesses the size of HasChild.
 uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
   bool occurs[256];
-  std::copy(std::begin(records_.occurs()), std::end(records_.occurs()), occurs);
+  std::copy(std::begin(occurs_), std::end(occurs_), occurs);
   for (size_t i = 0; i < last_key.size(); i++) {
     occurs[static_cast<uint8_t>(last_key[i])] = true;
   }
   const auto bytes = static_cast<unsigned>(
       options_.reduce_alphabet ? std::count(occurs, occurs + 256, true) : 256);
   const unsigned code_bits = bytes <= 2 ? 1 : BitsFor(bytes - 1);
-  const uint64_t open = std::max<uint64_t>(1, records_.open_nodes());
-  const uint64_t runs = records_.runs() + open;
-  const uint64_t run_bytes = records_.run_bytes() + records_.lowest_depth();
-  const uint64_t leaves = records_.leaves() + 1;
+  const uint64_t open = std::max<uint64_t>(1, open_.size());
+  const uint64_t runs = num_runs_ + open;
+  const uint64_t run_bytes = run_bytes_ + lowest_depth_;
+  const uint64_t leaves = num_leaves_ + 1;
 
   const auto size_of = [&](uint64_t split_bytes, uint64_t num_runs,
                            uint64_t run_codes) {
     FstSectionHeader section;
-    const uint64_t nodes = records_.nodes() + open + split_bytes;
+    const uint64_t nodes = num_nodes_ + open + split_bytes;
     section.nodes = static_cast<uint32_t>(nodes);
     section.edges =
-        static_cast<uint32_t>(nodes - 1 + leaves - records_.terminators());
-    section.terminators = static_cast<uint32_t>(records_.terminators());
+        static_cast<uint32_t>(nodes - 1 + leaves - num_terminators_);
+    section.terminators = static_cast<uint32_t>(num_terminators_);
     section.runs = static_cast<uint32_t>(num_runs);
     section.run_codes = static_cast<uint32_t>(run_codes);
     uint64_t smallest = kMax64;
@@ -240,10 +188,10 @@ uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
   };
   // Prepare will know all runs.
   const bool may_split =
-      !options_.runs || (2 * records_.run_bytes() < records_.nodes() + open &&
-                         records_.longest_run() <= kLongRun);
+      !options_.runs ||
+      (2 * run_bytes_ < num_nodes_ + open && longest_run_ <= kLongRun);
   uint64_t split = may_split ? size_of(run_bytes, 0, 0) : 0;
-  if (options_.runs && records_.root_depth() >= kMinRunOfRoot) {
+  if (options_.runs && RootDepth() >= kMinRunOfRoot) {
     // The root may be a section of its own, with its run.
     constexpr uint64_t kRootSection = FstSectionHeader::kSize + 64;
     split += kRootSection;
@@ -253,15 +201,15 @@ uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
 }
 
 bool FstBuilder::Prepare(uint64_t* size) {
-  const uint64_t run_bytes = records_.run_bytes();
-  split_runs_ = !options_.runs || (2 * run_bytes < records_.nodes() &&
-                                   records_.longest_run() <= kLongRun);
+  const uint64_t run_bytes = run_bytes_;
+  split_runs_ = !options_.runs ||
+                (2 * run_bytes < num_nodes_ && longest_run_ <= kLongRun);
   // An edge leads to every node, or ends in a leaf.
-  if (NumNodes() + records_.leaves() > kMax32 || run_bytes > kMax32) {
+  if (NumNodes() + num_leaves_ > kMax32 || run_bytes > kMax32) {
     return false;
   }
   for (unsigned byte = 0; byte < 256; byte++) {
-    if (records_.occurs()[byte] || !options_.reduce_alphabet) {
+    if (occurs_[byte] || !options_.reduce_alphabet) {
       SetBit(alphabet_, byte);
     }
   }
@@ -284,19 +232,19 @@ bool FstBuilder::MayUseDigits() const {
     return false;
   }
   return options_.digits != FstOptions::kNever && options_.reduce_alphabet &&
-         NumNodes() > 0 && records_.leaves() >= fewest &&
-         std::count(std::begin(records_.occurs()), std::end(records_.occurs()),
-                    true) <= KeyCode::kMaxBytes &&
-         records_.leaves() + NumNodes() + records_.run_bytes() <= kMost;
+         NumNodes() > 0 && num_leaves_ >= fewest &&
+         std::count(std::begin(occurs_), std::end(occurs_), true) <=
+             KeyCode::kMaxBytes &&
+         num_leaves_ + NumNodes() + run_bytes_ <= kMost;
 }
 
 bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
-  const uint64_t values = PackedArray::Bytes(records_.leaves(), value_bits_);
+  const uint64_t values = PackedArray::Bytes(num_leaves_, value_bits_);
   const uint64_t limit = options_.digits == FstOptions::kIfSmaller
                              ? *size - (*size - values) / kMinDigitGain
                              : kMax64;
   const unsigned byte_code_bits = code_bits_;
-  code_ = MakeKeyCode(records_.occurs(), CountBytes());
+  code_ = MakeKeyCode(occurs_, CountBytes());
   Slice code(code_);
   key_code_.Open(&code);
   code_bits_ = CodedKey::kDigitBits;
@@ -321,27 +269,58 @@ bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
 bool FstBuilder::ChooseSections(uint64_t* size) {
   sections_.clear();
   levels_.clear();
-  uint32_t longest_path;
-  const std::vector<LevelNodes> levels = ListLevels(&longest_path);
+  std::vector<LevelNodes> levels;
+  const uint32_t longest_path = VisitBackward<FstDigitNodes::kNumbers>(
+      [&](size_t level, const Record& record) {
+        if (level >= levels.size()) levels.resize(level + 1);
+        levels[level].counts.Add({1, record.labels(), record.children(),
+                                  record.has_terminator, !record.run.empty(),
+                                  static_cast<uint32_t>(record.run.size())});
+        levels[level].nodes.push_back(
+            {static_cast<uint16_t>(record.labels()),
+             static_cast<uint16_t>(record.children())});
+      });
+  std::vector<FstLevelCounts> counts;
+  for (const LevelNodes& level : levels) counts.push_back(level.counts);
   if (UsesDigits()) SetLongestPath(longest_path, &code_);
-  if (!levels.empty()) {
-    std::vector<FstLevelCounts> counts;
-    for (const LevelNodes& level : levels) counts.push_back(level.counts);
-    for (const FstSectionHeader& header :
-         ChooseEncoding(counts, code_bits_, options_)) {
-      sections_.push_back({header, FstSectionLayout(header, code_bits_), {}});
-    }
+  for (const FstSectionHeader& header :
+       ChooseEncoding(counts, code_bits_, options_)) {
+    sections_.push_back({header, FstSectionLayout(header, code_bits_), {}});
   }
-  FillIndex(levels);
   *size = FstHeader::kSize + Alphabet::kSize +
           sections_.size() * FstSectionHeader::kSize +
-          PackedArray::Bytes(records_.leaves(), value_bits_);
+          PackedArray::Bytes(num_leaves_, value_bits_);
   if (sections_.size() > FstHeader::kMaxSections) return false;
+  LevelRest before{};
   for (Section& section : sections_) {
-    if (section.layout.quotient_bits < code_bits_ &&
-        section.layout.label_bits > kMax32) {
+    const FstSectionLayout& layout = section.layout;
+    if (layout.quotient_bits < code_bits_ && layout.label_bits > kMax32) {
       return false;
     }
+    before = {static_cast<size_t>(&section - sections_.data()),
+              0,
+              0,
+              0,
+              before.leaves,
+              0};
+    const uint64_t group_mask = LowBits(layout.group_shift);
+    section.index.reserve(layout.groups + 1);
+    for (uint32_t i = 0; i < section.header.levels; i++) {
+      const FstLevelCounts& level = counts[levels_.size()];
+      const auto& of_level = levels[levels_.size()].nodes;
+      for (auto node = of_level.rbegin(); node != of_level.rend(); ++node) {
+        if ((before.nodes & group_mask) == 0) {
+          section.index.push_back(before.IndexEntry());
+        }
+        before.nodes++;
+        before.edges += node->labels;
+        before.children += node->children;
+      }
+      before.leaves += level.edges - level.children + level.terminators;
+      before.run_codes += level.run_codes;
+      levels_.push_back(before);
+    }
+    section.index.push_back(before.IndexEntry());
     ChooseChildEncoding(&section);
     section.layout = FstSectionLayout(section.header, code_bits_);
     *size += section.layout.end;
@@ -431,12 +410,12 @@ void FstBuilder::WriteNode(const Record& node, const LevelRest& rest,
     const char* value = node.values;
     for (uint32_t i = 0; i < node.leaves; i++) {
       uint64_t bits = NumberAt(value, unfinished_.value_bits);
-      value += records_.value_bytes();
+      value += value_bytes_;
       if (complete) {
         bits = complete(bits, NumberAt(value, unfinished_.draft_bits),
                         UsesDigits() ? node.next_digits[i] : 0);
       }
-      value += records_.draft_bytes();
+      value += draft_bytes_;
       value_writer.Write(bits, value_bits_);
     }
   }
@@ -448,7 +427,7 @@ void FstBuilder::Write(char* out, const CompleteValue& complete) {
   FstHeader fst;
   fst.height = static_cast<uint32_t>(levels_.size());
   for (const Section& section : sections_) fst.nodes += section.header.nodes;
-  fst.leaves = static_cast<uint32_t>(records_.leaves());
+  fst.leaves = static_cast<uint32_t>(num_leaves_);
   fst.sections = static_cast<uint32_t>(sections_.size());
   fst.value_bits = value_bits_;
   fst.EncodeTo(out);

@@ -13,14 +13,58 @@
 #include <utility>
 #include <vector>
 
-#include "filter_policy/fst/fst_encoding.h"
 #include "filter_policy/fst/fst_records.h"
+#include "filter_policy/fst/fst_section.h"
 #include "filter_policy/fst/key_code.h"
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Fst digit nodes ----
+// ---- The choice of encodings ----
+
+// The encodings and devices that may be used: by default, all of them. Other
+// choices are for comparison and for tests. The answers of a trie do not depend
+// on them.
+struct FstOptions {
+  // The paper's R, section 2.4: to be faster, LOUDS-Dense at the top may make
+  // the trie larger by one part in R than the smallest encoding.
+  uint64_t size_ratio = 64;
+
+  bool reduce_alphabet = true;  // else every code has 8 bits
+  bool dense = true;
+  bool quotient = true;
+  bool list_exceptions = true;  // else HasChild is always bits
+  bool runs = true;             // else all runs are nodes with one edge each
+  // Whether the trie is one of digits (key_code.h). It never is if the alphabet
+  // is not reduced, since a code has no columns but those of bytes that occur.
+  enum Digits {
+    kNever,
+    kIfSmaller,  // for text, where that is clearly smaller
+    kIfPossible,
+  };
+  Digits digits = kIfSmaller;
+  // Log2 of the nodes that share an entry of the index in LOUDS-Dense.
+  uint8_t dense_group_shift = 0;
+
+  // If not empty, the remainder bits of each level. The last number counts for
+  // all levels below too. Numbers above the bits of a code mean the latter.
+  std::vector<unsigned> forced;
+};
+
+// Partitions the levels, root first, into sections of the smallest size, but
+// with LOUDS-Dense as far down as the size ratio allows. There are at most
+// FstHeader::kMaxSections, unless more are forced. The headers are complete,
+// but for the encoding of the children.
+std::vector<FstSectionHeader> ChooseEncoding(
+    const std::vector<FstLevelCounts>& levels, unsigned code_bits,
+    const FstOptions& options);
+
+// The bytes that the sections of the chosen encoding take, headers included.
+// The size of HasChild is a guess.
+uint64_t EstimateSections(const std::vector<FstLevelCounts>& levels,
+                          unsigned code_bits, const FstOptions& options);
+
+// ---- The builder ----
 
 // Turns the nodes of a trie of bytes into those of a trie of digits
 // (key_code.h), one by one.
@@ -30,7 +74,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // digit that tells it from the others. The digits that follow on the way to a
 // child are the beginning of the child's run. A terminator is the end of its
 // key.
-
 class FstDigitNodes {
  public:
   static constexpr size_t kMaxValueBytes = 16;
@@ -53,19 +96,17 @@ class FstDigitNodes {
     branches_.resize(1);
     pending_.push_back({0, 1, 0, 0, 0, true});
     while (!pending_.empty()) {
-      const Pending node = pending_.back();
+      Pending node = pending_.back();
       pending_.pop_back();
       run_size_ = 0;
       if (node.is_child) {
         FstRecord record;
         next(&record);
         TakeRecord<kDetail>(node, record);
-        VisitNode<kDetail>({node.begin, node.begin + record.num_edges, 0,
-                            node.level, node.depth, false},
-                           visit);
-      } else {
-        VisitNode<kDetail>(node, visit);
+        node.end = node.begin + record.num_edges;
+        node.digits = 0;
       }
+      VisitNode<kDetail>(node, visit);
     }
   }
 
@@ -218,9 +259,7 @@ class FstDigitNodes {
   size_t run_size_ = 0;
 };
 
-// ---- Fst builder ----
-
-class FstBuilder {
+class FstBuilder : private FstRecords {
  public:
   // Makes a key's value out of the two numbers that were added with it and, in
   // a trie of digits, the digit that follows the path in the code of the last
@@ -242,20 +281,8 @@ class FstBuilder {
       : FstBuilder(value_bits, std::move(options), {value_bits, 0, 0}) {}
   FstBuilder(unsigned value_bits, FstOptions options, Unfinished unfinished);
 
-  // Adds the key up to the byte that tells it from its neighbours, or to its
-  // end if the next key starts with it. It shares its first `shared` bytes with
-  // the key before it (0 for the first one), and `next_shared` with the next.
-  // Keys ascend.
-  void Add(const Slice& key, size_t shared, size_t next_shared, uint64_t value,
-           uint64_t draft = 0) {
-    records_.Add(key, shared, next_shared, value, draft);
-  }
-
-  // Adds the last key.
-  void AddLast(const Slice& key, size_t shared, uint64_t value,
-               uint64_t draft = 0) {
-    records_.AddLast(key, shared, value, draft);
-  }
+  using FstRecords::Add;
+  using FstRecords::AddLast;
 
   // The maximum size of the serialized trie if `last_key` is the last key,
   // which comes with AddLast. Not for tries that must be of digits.
@@ -315,6 +342,7 @@ class FstBuilder {
     uint32_t leaves;
     uint32_t run_codes;
 
+    uint64_t IndexEntry() const { return uint64_t{children} << 32 | edges; }
     void Take(const Record& record) {
       nodes--;
       edges -= record.labels();
@@ -330,15 +358,13 @@ class FstBuilder {
   template <FstDigitNodes::Detail kDetail, typename Visitor>
   uint32_t VisitBackward(const Visitor& visit) const;
   uint64_t NumNodes() const {
-    return records_.nodes() + (split_runs_ ? records_.run_bytes() : 0);
+    return num_nodes_ + (split_runs_ ? run_bytes_ : 0);
   }
   bool MayUseDigits() const;
   bool UseDigitsIfSmaller(uint64_t* size);
   // Decides on the encoding of the nodes that VisitBackward visits.
   bool ChooseSections(uint64_t* size);
   ByteCounts CountBytes() const;
-  std::vector<LevelNodes> ListLevels(uint32_t* longest_path) const;
-  void FillIndex(const std::vector<LevelNodes>& levels);
   void ChooseChildEncoding(Section* section) const;
   void WriteLabels(const Record& node, const LevelRest& rest,
                    const Section& section) const;
@@ -350,7 +376,6 @@ class FstBuilder {
   unsigned value_bits_;
   const Unfinished unfinished_;
   FstOptions options_;
-  FstRecords records_;
 
   // The decisions of Prepare.
   // True if each byte of a run becomes a node, but for a long run of the root.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "filter_policy/fst/fst_encoding.h"
-
 #include <algorithm>
 #include <array>
 #include <limits>
 
 #include "filter_policy/fst/fst.h"
+#include "filter_policy/fst/fst_builder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -31,10 +31,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Fst record ----
-
-// A node as FstBuilder records it.
-
+// A node as it is recorded.
 struct FstRecord {
   // An edge is its label, perhaps with one of these flags.
   static constexpr uint16_t kLeadsToNode = 0x100;
@@ -58,13 +55,9 @@ struct FstRecord {
   uint32_t children() const { return num_edges - leaves; }
 };
 
-// ---- Byte stack ----
-
-// Bytes for FstBuilder. Numbers and short runs of bytes are copied in pieces
-// of constant size, hence without branches: a copy may extend past their end,
-// and is overwritten there by what follows.
-
-// A growing sequence of bytes.
+// A growing sequence of bytes. Numbers and short runs of bytes are copied in
+// pieces of constant size, hence without branches: a copy may extend past their
+// end, and is overwritten there by what follows.
 class ByteStack {
  public:
   size_t size() const { return size_; }
@@ -123,8 +116,6 @@ class ByteStack {
   size_t capacity_ = 0;
 };
 
-// ---- Fst records ----
-
 class FstRecords {
  public:
   // For each key, the lowest bytes of two numbers are kept.
@@ -136,36 +127,24 @@ class FstRecords {
   // the key before it (0 for the first one), and `next_shared` with the next.
   // Keys ascend.
   void Add(const Slice& key, size_t shared, size_t next_shared, uint64_t value,
-           uint64_t draft) {
+           uint64_t draft = 0) {
     if (next_shared > shared || num_leaves_ == 0) Open(next_shared);
     AddLeaf(key, std::max(shared, next_shared), value, draft);
     if (lowest_depth_ > next_shared) CloseBelow(key, next_shared);
   }
 
   // Adds the last key.
-  void AddLast(const Slice& key, size_t shared, uint64_t value, uint64_t draft);
-
-  uint64_t leaves() const { return num_leaves_; }
-  // The nodes that have been recorded, and the bytes of their runs: of all, and
-  // of the longest one.
-  uint64_t nodes() const { return num_nodes_; }
-  uint64_t run_bytes() const { return run_bytes_; }
-  size_t longest_run() const { return longest_run_; }
-  // The recorded nodes that have a run, and the keys that end at a node.
-  uint64_t runs() const { return num_runs_; }
-  uint64_t terminators() const { return num_terminators_; }
-  // The nodes on the path of the last key, which are not recorded yet, and the
-  // depth of the lowest one.
-  size_t open_nodes() const { return open_.size(); }
-  size_t lowest_depth() const { return lowest_depth_; }
-  // The bytes that all keys so far begin with.
-  size_t root_depth() const { return open_.empty() ? 0 : open_[0].depth; }
-  // Tells for each byte whether it occurs in any edge or run.
-  const bool (&occurs() const)[256] { return occurs_; }
-
-  // The bytes that are kept for each key.
-  unsigned value_bytes() const { return value_bytes_; }
-  unsigned draft_bytes() const { return draft_bytes_; }
+  void AddLast(const Slice& key, size_t shared, uint64_t value,
+               uint64_t draft = 0) {
+    if (open_.empty() && key.empty()) {
+      // The empty key alone needs no node, and its value is never read.
+      num_leaves_ = 1;
+      return;
+    }
+    Add(key, shared, RootDepth(), value, draft);
+    AppendRecord(open_.back(), Slice(key.data(), open_.back().depth));
+    open_.clear();
+  }
 
   // Reads the records from the last one on. The records must outlive it.
   class Reader {
@@ -175,7 +154,18 @@ class FstRecords {
       if (chunk_ != records.records_.rend()) left_ = chunk_->size();
     }
     // False if there is none.
-    bool Next(FstRecord* record);
+    bool Next(FstRecord* record) {
+      while (left_ == 0) {
+        if (chunk_ == records_.records_.rend() ||
+            ++chunk_ == records_.records_.rend()) {
+          return false;
+        }
+        left_ = chunk_->size();
+      }
+      records_.ParseRecord(chunk_->data() + left_, record);
+      left_ = static_cast<size_t>(record->edges - chunk_->data());
+      return true;
+    }
 
    private:
     const FstRecords& records_;
@@ -183,9 +173,16 @@ class FstRecords {
     size_t left_ = 0;
   };
 
-  size_t MemoryUsage() const;
+  size_t MemoryUsage() const {
+    return open_.capacity() * sizeof(OpenNode) + edges_.capacity() +
+           values_.capacity() + records_bytes_ +
+           records_.capacity() * sizeof(ByteStack);
+  }
 
- private:
+ protected:
+  // The depth of the root: the bytes that all keys so far begin with.
+  size_t RootDepth() const { return open_.empty() ? 0 : open_[0].depth; }
+
   // A node on the path of the last key.
   struct OpenNode {
     size_t depth;       // bytes before its edges, on the path
@@ -193,6 +190,31 @@ class FstRecords {
     size_t first_value;
     uint32_t children;  // of the edges, those that lead to nodes
   };
+
+  const unsigned value_bytes_;
+  const unsigned draft_bytes_;
+  std::vector<OpenNode> open_;  // their nodes are not recorded yet
+  size_t lowest_depth_ = 0;     // depth of the last open node
+  ByteStack edges_;   // of the open nodes: label and flags, 2 bytes each
+  ByteStack values_;  // of their leaves, with the drafts
+  std::vector<ByteStack> records_;  // in chunks
+  size_t records_bytes_ = 0;
+  bool occurs_[256] = {};  // whether the byte is in any edge or run
+  uint64_t num_leaves_ = 0;
+  // The nodes that have been recorded, those of them that have a run, and the
+  // bytes of their runs: of all, and of the longest one.
+  uint64_t num_nodes_ = 0;
+  uint64_t num_runs_ = 0;
+  uint64_t run_bytes_ = 0;
+  size_t longest_run_ = 0;
+  uint64_t num_terminators_ = 0;
+
+ private:
+  // A record ends with the length of the run (4 bytes), the number of edges and
+  // the number of leaves (2 bytes each).
+  static constexpr size_t kRecordEnd = 8;
+  static constexpr size_t kSmallestChunk = 1 << 10;
+  static constexpr size_t kLargestChunk = 1 << 18;
 
   // Code that few keys need is out of line, so that Add needs no registers for
   // it.
@@ -221,37 +243,61 @@ class FstRecords {
   }
   // Closes the lowest open node, and gives the node above an edge to it. That
   // node is made if the path forks between the two, at `fork`.
-  void CloseLowest(const Slice& key, size_t fork);
-  void AppendRecord(const OpenNode& node, const Slice& run);
-
-  void AddChunk(size_t record_size);
-  void ParseRecord(const char* end, FstRecord* record) const;
-  const unsigned value_bytes_;
-  const unsigned draft_bytes_;
-  std::vector<OpenNode> open_;
-  size_t lowest_depth_ = 0;  // depth of the last open node
-  ByteStack edges_;          // of the open nodes: label and flags, 2 bytes each
-  ByteStack values_;         // of their leaves, with the drafts
-  std::vector<ByteStack> records_;  // in chunks
-  size_t records_bytes_ = 0;
-  bool occurs_[256] = {};
-  uint64_t num_leaves_ = 0;
-  uint64_t num_nodes_ = 0;
-  uint64_t run_bytes_ = 0;
-  size_t longest_run_ = 0;
-  uint64_t num_runs_ = 0;
-  uint64_t num_terminators_ = 0;
-};
-
-inline bool FstRecords::Reader::Next(FstRecord* record) {
-  while (left_ == 0) {
-    if (chunk_ == records_.records_.rend()) return false;
-    if (++chunk_ == records_.records_.rend()) return false;
-    left_ = chunk_->size();
+  void CloseLowest(const Slice& key, size_t fork) {
+    const OpenNode node = open_.back();
+    open_.pop_back();
+    const bool forks = open_.empty() || open_.back().depth < fork;
+    if (!forks) fork = open_.back().depth;
+    AppendRecord(node, Slice(key.data() + fork + 1, node.depth - fork - 1));
+    edges_.Truncate(node.first_edge);
+    values_.Truncate(node.first_value);
+    if (forks) Open(fork);
+    lowest_depth_ = fork;
+    open_.back().children++;
+    const auto label = static_cast<uint8_t>(key[fork]);
+    occurs_[label] = true;
+    AddEdge(label | FstRecord::kLeadsToNode);
   }
-  records_.ParseRecord(chunk_->data() + left_, record);
-  left_ = static_cast<size_t>(record->edges - chunk_->data());
-  return true;
-}
+  [[gnu::noinline]] void AppendRecord(const OpenNode& node, const Slice& run) {
+    const size_t edge_bytes = edges_.size() - node.first_edge;
+    const size_t size = edge_bytes + (values_.size() - node.first_value) +
+                        run.size() + kRecordEnd;
+    if (records_.empty() || !records_.back().HasRoomFor(size)) {
+      // Chunks are never copied. They get larger up to a limit, so that a few
+      // keys take little memory, and many keys are not in many chunks.
+      records_.emplace_back();
+      records_.back().Reserve(
+          size, std::clamp(records_bytes_ / 2, kSmallestChunk, kLargestChunk));
+      records_bytes_ += records_.back().capacity();
+    }
+    ByteStack& chunk = records_.back();
+    chunk.PushTop(edges_, node.first_edge);
+    chunk.PushTop(values_, node.first_value);
+    chunk.PushBytes(run.data(), run.size());
+    for (size_t i = 0; i < run.size(); i++) {
+      occurs_[static_cast<uint8_t>(run[i])] = true;
+    }
+    const size_t num_edges = edge_bytes / FstRecord::kEdgeBytes;
+    chunk.PushNumber(run.size(), 4);
+    chunk.PushNumber(num_edges, 2);
+    chunk.PushNumber(num_edges - node.children, 2);
+    num_nodes_++;
+    run_bytes_ += run.size();
+    num_runs_ += run.empty() ? 0 : 1;
+    longest_run_ = std::max(longest_run_, run.size());
+  }
+  // Reads the record that ends at `end`.
+  void ParseRecord(const char* end, FstRecord* record) const {
+    const char* trailer = end - kRecordEnd;
+    const uint32_t run_length = DecodeFixed32(trailer);
+    record->num_edges = DecodeFixed16(trailer + 4);
+    record->leaves = DecodeFixed16(trailer + 6);
+    record->run = Slice(trailer - run_length, run_length);
+    record->values =
+        record->run.data() - record->leaves * (value_bytes_ + draft_bytes_);
+    record->edges = record->values - FstRecord::kEdgeBytes * record->num_edges;
+    record->has_terminator = (record->edge(0) & FstRecord::kTerminator) != 0;
+  }
+};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -45,14 +45,8 @@
 #include <cstdint>
 
 #include "filter_policy/bits/bit_array.h"
-#include "filter_policy/bits/rank_select.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Fst section layout ----
-
-// How a section of a Fast Succinct Trie (fst_section.h) is laid out in a
-// filter block.
 
 // The numbers of what levels hold.
 struct FstLevelCounts {
@@ -173,8 +167,6 @@ struct FstSectionLayout {
   uint64_t end;
 };
 
-// ---- Fst section ----
-
 // The query side. Nodes are numbered from 0 in each section.
 class FstSection {
  public:
@@ -193,7 +185,6 @@ class FstSection {
 
   // Each of these finds an edge of the node; false if there is none.
 
-  // The edge with a code.
   bool Find(uint32_t node, uint32_t code, Edge* edge) const {
     edge->code = code;
     if (remainder_bits_ == 0) {
@@ -235,7 +226,6 @@ class FstSection {
     return SkipToEdge(node, quotient, edge);
   }
 
-  // The last edge.
   bool Last(uint32_t node, Edge* edge) const {
     if (remainder_bits_ == 0) {
       const uint64_t begin = DenseBit(node, 0);
@@ -266,7 +256,6 @@ class FstSection {
     return true;
   }
 
-  // The edge after `*edge`.
   bool Next(uint32_t node, Edge* edge) const {
     if (remainder_bits_ == 0) {
       const uint64_t end = DenseBit(node + 1, 0);
@@ -336,27 +325,31 @@ class FstSection {
   bool HasTerminator(uint32_t node) const {
     return has_terminators_ && terminators_.Get(node);
   }
-  // The number of nodes before `node` that have a terminator.
   uint32_t TerminatorsBefore(uint32_t node) const {
     return has_terminators_ ? static_cast<uint32_t>(terminators_.Rank(node))
                             : 0;
   }
 
-  // Returns true if any node has a run.
-  bool HasRuns() const { return has_runs_; }
-  // Stores the range [begin, end) of the node's run among the codes of all
-  // runs; both are 0 if the node has none.
-  void Run(uint32_t node, uint32_t* begin, uint32_t* end) const {
-    *begin = *end = 0;
-    if (!has_runs_ || !run_marks_.Get(node)) return;
-    *begin = static_cast<uint32_t>(run_starts_.Select(run_marks_.Rank(node)));
-    *end = static_cast<uint32_t>(run_starts_.Next(*begin));
-  }
-  // The codes of [begin, end) that fit into a word, the first one in its lowest
-  // bits, and their number; begin < end.
-  uint64_t RunCodes(uint32_t begin, uint32_t end, unsigned* count) const {
-    *count = std::min<uint32_t>(end - begin, kLoadBits / code_bits_);
-    return GetBits(run_codes_, uint64_t{begin} * code_bits_, kLoadBits);
+  // Calls visit(codes, count, left) for the codes of the node's run, as many as
+  // fit into a word each time: `count` codes, the first one in the lowest bits,
+  // of `left` that are left of the run. Stops when it returns another number
+  // than 0, and returns that number.
+  template <typename Visit>
+  int VisitRun(uint32_t node, const Visit& visit) const {
+    if (!has_runs_ || !run_marks_.Get(node)) return 0;
+    auto begin =
+        static_cast<uint32_t>(run_starts_.Select(run_marks_.Rank(node)));
+    const auto end = static_cast<uint32_t>(run_starts_.Next(begin));
+    while (begin < end) {
+      const unsigned count =
+          std::min<uint32_t>(end - begin, kLoadBits / code_bits_);
+      const int result =
+          visit(GetBits(run_codes_, uint64_t{begin} * code_bits_, kLoadBits),
+                count, end - begin);
+      if (result != 0) return result;
+      begin += count;
+    }
+    return 0;
   }
 
   // Prefetches what Find reads first.
@@ -372,9 +365,12 @@ class FstSection {
   struct Counts {
     uint32_t edges;
     uint32_t children;
+
+    uint32_t Exceptions(bool leaves_listed) const {
+      return leaves_listed ? edges - children : children;
+    }
   };
 
-  // The entry for the group of a node.
   Counts Before(uint64_t node) const { return Entry(node >> group_shift_); }
   Counts Entry(uint64_t group) const {
     const uint64_t entry = LoadWord(index_, group);
@@ -457,7 +453,6 @@ class FstSection {
     return static_cast<uint32_t>(NextOne(labels_, label_bits_, first.bit)) + 1;
   }
 
-  // LowerBound in LOUDS-Sparse.
   bool SparseLowerBound(uint32_t node, uint32_t code, Edge* edge) const {
     FirstOfNode(node, edge);
     const uint32_t end = EndOfNode(*edge);
@@ -491,10 +486,8 @@ class FstSection {
     const Counts behind = Entry(group + 1);
     const bool leaves_listed =
         child_encoding_ == FstSectionHeader::kLeavesListed;
-    const uint32_t begin =
-        leaves_listed ? before.edges - before.children : before.children;
-    const uint32_t end =
-        leaves_listed ? behind.edges - behind.children : behind.children;
+    const uint32_t begin = before.Exceptions(leaves_listed);
+    const uint32_t end = behind.Exceptions(leaves_listed);
     const uint32_t place = index - before.edges;
     const uint32_t found = LowerBound(exceptions_, begin, end, place);
     const bool listed = found < end && exceptions_.Get(found) == place;
@@ -520,8 +513,7 @@ class FstSection {
     return begin;
   }
 
-  bool ValidateIndex() const;
-  bool ValidateGroup(Counts before, Counts behind) const;
+  bool ValidateIndex(uint64_t nodes, uint64_t groups) const;
 
   static constexpr uint32_t kLinearSearch = 8;
   static constexpr unsigned kLoadBits = 57;  // limit of GetBits
@@ -531,15 +523,12 @@ class FstSection {
   const char* children_ = nullptr;
   PackedArray remainders_;
   uint64_t label_bits_ = 0;
-  uint64_t groups_ = 0;
-  uint32_t nodes_ = 0;
   uint8_t code_bits_ = 0;
   uint8_t remainder_bits_ = 0;
   uint8_t quotient_bits_ = 0;
   uint8_t group_shift_ = 0;
   uint8_t remainders_per_load_ = 0;
-  // Whether all edges lead to nodes, and whether none does.
-  bool all_lead_ = false;
+  bool all_lead_ = false;  // every edge leads to a node
   bool none_leads_ = false;
   FstSectionHeader::ChildEncoding child_encoding_ =
       FstSectionHeader::kHasChildBits;

@@ -78,10 +78,10 @@ unsigned KeyCode::FirstColumn(unsigned context, const Slice& digits) const {
   return column;
 }
 
-Slice KeyCode::Decode(const Slice& digits, const Slice& hint,
-                      std::string* bytes, unsigned* context) const {
+void KeyCode::Decode(const Slice& digits, const Slice& hint, bool to_first,
+                     std::string* bytes) const {
   bytes->clear();
-  *context = 0;
+  unsigned context = 0;
   bool is_hinted = true;
   Slice left = digits;
   while (!left.empty()) {
@@ -90,185 +90,193 @@ Slice KeyCode::Decode(const Slice& digits, const Slice& hint,
     if (is_hinted) {
       column = ColumnOrAbsent(hint[bytes->size()]);
       is_hinted =
-          column < kAbsent && CompareDigits(Entry(*context, column), left) == 0;
+          column < kAbsent && CompareDigits(Entry(context, column), left) == 0;
     }
-    if (!is_hinted) column = FirstColumn(*context, left);
-    const unsigned length = Length(Entry(*context, column));
+    if (!is_hinted) column = FirstColumn(context, left);
+    const unsigned length = Length(Entry(context, column));
     if (!IsByte(column) || length > left.size()) break;
     bytes->push_back(Byte(column));
     left.remove_prefix(length);
-    *context = column;
+    context = column;
   }
-  return left;
-}
-
-void KeyCode::DecodeShared(const Slice& digits, std::string* bytes) const {
-  unsigned context;
-  Decode(digits, Slice(), bytes, &context);
-}
-
-void KeyCode::DecodeFirst(const Slice& digits, const Slice& hint,
-                          std::string* key) const {
-  unsigned context;
-  const Slice left = Decode(digits, hint, key, &context);
-  if (left.empty()) return;
+  if (left.empty() || !to_first) return;
   // The last digits belong to a part of a code.
   const unsigned column = FirstColumn(context, left);
-  if (IsByte(column)) key->push_back(Byte(column));
+  if (IsByte(column)) bytes->push_back(Byte(column));
+}
+
+inline KeyCode::PathEnd KeyCode::PathEndOf(const Slice& key,
+                                           size_t digits) const {
+  PathEnd end;
+  end.left = digits;
+  for (;; end.before++) {
+    const bool is_end = end.before == key.size();
+    end.column = is_end ? 0 : ColumnOrAbsent(key[end.before]);
+    end.entry = Entry(end.context, end.column % kAbsent);
+    if (is_end || Length(end.entry) >= end.left) return end;
+    end.left -= Length(end.entry);
+    end.context = end.column % kAbsent;
+  }
 }
 
 void KeyCode::DescribePath(const Slice& key, size_t digits, size_t* shared,
                            std::string* limit) const {
   limit->clear();
-  size_t left = digits;
-  unsigned context = 0;
-  size_t i = 0;
-  unsigned entry = 0;
-  for (; left > 0; i++) {
-    const unsigned column = i < key.size() ? Column(key[i]) : 0;
-    entry = Entry(context, column);
-    if (i == key.size() || Length(entry) > left) break;
-    left -= Length(entry);
-    context = column;
-  }
-  *shared = i;
-  if (left == 0) return;
+  const PathEnd end = PathEndOf(key, digits);
+  const bool is_whole =
+      end.before < key.size() && Length(end.entry) == end.left;
+  *shared = end.before + (is_whole ? 1 : 0);
+  if (is_whole) return;
   // The keys go on with one of several bytes, whose codes begin alike.
-  char begin[CodedKey::kMaxDigits];
-  left = std::min<size_t>(left, Length(entry));
-  for (size_t digit = 0; digit < left; digit++) {
-    begin[digit] = static_cast<char>(
-        Digits(entry) >> (CodedKey::kDigitBits * digit) & CodedKey::kDigitMask);
-  }
-  const Slice prefix(begin, left);
-  unsigned next = FirstColumn(context, prefix);
-  while (next <= bytes_ && CompareDigits(Entry(context, next), prefix) == 0) {
+  const size_t alike = std::min<size_t>(end.left, Length(end.entry));
+  unsigned next = end.column % kAbsent + 1;
+  while (next <= bytes_ &&
+         FirstDifference(Entry(end.context, next), end.entry) >= alike) {
     next++;
   }
   if (!IsByte(next)) return;
-  limit->assign(key.data(), i);
+  limit->assign(key.data(), end.before);
   limit->push_back(Byte(next));
 }
 
 KeyCode::LastByte KeyCode::LastByteOf(const Slice& key, size_t digits,
                                       bool one_more) const {
+  const PathEnd end = PathEndOf(key, digits);
   LastByte last;
-  unsigned context = 0;
-  unsigned column;
-  unsigned entry;
-  size_t left = digits;
-  for (;;) {
-    const bool is_end = last.before == key.size();
-    column = is_end ? 0 : ColumnOrAbsent(key[last.before]);
-    entry = Entry(context, column % kAbsent);
-    if (is_end || Length(entry) >= left) break;
-    left -= Length(entry);
-    context = column % kAbsent;
-    last.before++;
-  }
-  last.goes_on = one_more && left < Length(entry);
-  if (last.goes_on) left++;
-  if (!IsByte(column)) return last;
+  last.before = end.before;
+  last.goes_on = one_more && end.left < Length(end.entry);
+  if (!IsByte(end.column)) return last;
+  const size_t known = end.left + (last.goes_on ? 1 : 0);
   const auto begins_alike = [&](unsigned other) {
-    return FirstDifference(Entry(context, other), entry) >= left;
+    return FirstDifference(Entry(end.context, other), end.entry) >= known;
   };
-  last.is_smallest = !begins_alike(column - 1);
-  last.is_largest = column == bytes_ || !begins_alike(column + 1);
+  last.is_smallest = !begins_alike(end.column - 1);
+  last.is_largest = end.column == bytes_ || !begins_alike(end.column + 1);
   return last;
 }
 
-// ---- Alphabetic code ----
+// ---- Alphabetic codes ----
+
+namespace {
 
 static_assert(CodedKey::kDigitBits == 2, "a node has two halves of two trees");
 
-AlphabeticCode::AlphabeticCode(size_t symbols)
-    : symbols_(symbols),
-      forests_(2 * (symbols + 1) * (symbols + 1)),
-      costs_from_(forests_.size()),
-      costs_to_(forests_.size()) {}
+// Hu and Tucker's methods are for digits of one bit. With digits of two bits, a
+// code is a tree of nodes with up to four children, and the best one for an
+// interval of symbols is found from the best ones for its parts, as are optimal
+// search trees (Gilbert and Moore, 1959): in a time that grows with the cube of
+// the number of symbols. For a hundred, that is half a millisecond.
+class AlphabeticCode {
+ public:
+  explicit AlphabeticCode(size_t symbols)
+      : symbols_(symbols),
+        splits_(2 * (symbols + 1) * (symbols + 1)),
+        costs_from_(splits_.size()),
+        costs_to_(splits_.size()) {}
 
-uint64_t AlphabeticCode::BestPair(unsigned k, size_t begin, size_t end,
-                                  uint16_t* split) const {
-  const uint64_t* const first = &costs_from_[Index(k, begin, 0)];
-  const uint64_t* const second = &costs_to_[Index(k, end, 0)];
-  uint64_t best = std::numeric_limits<uint64_t>::max();
-  size_t best_middle = 0;
-  for (size_t middle = begin + 1; middle < end; middle++) {
-    const uint64_t cost = first[middle] + second[middle];
-    if (cost < best) {
-      best = cost;
-      best_middle = middle;
+  std::vector<uint16_t> Compute(std::vector<uint64_t> weights) {
+    std::vector<uint16_t> entries(symbols_);
+    for (;;) {
+      Solve(weights);
+      if (Assign(0, symbols_, 0, 0, &entries)) return entries;
+      // The weights end up equal, with lengths of log4(symbols).
+      const uint64_t most = *std::max_element(weights.begin(), weights.end());
+      for (uint64_t& weight : weights) weight = weight / 4 + most / 1024 + 1;
     }
   }
-  *split = static_cast<uint16_t>(best_middle);
-  return best;
-}
 
-void AlphabeticCode::Solve(const std::vector<uint64_t>& weights) {
-  for (size_t end = 2; end <= symbols_; end++) {
-    uint64_t sum = weights[end - 1];
-    for (size_t begin = end - 1; begin-- > 0;) {
-      sum += weights[begin];
-      Forest* const one = &At(0, begin, end);
-      Forest* const two = &At(1, begin, end);
-      // Below its root, a tree has two forests of two trees.
-      const uint64_t tree = sum + BestPair(1, begin, end, &one->split);
-      const uint64_t trees = BestPair(0, begin, end, &two->split);
-      two->is_tree = tree < trees;
-      SetCost(0, begin, end, tree);
-      SetCost(1, begin, end, std::min(tree, trees));
+ private:
+  // The place of the best forest of up to 2^k trees over an interval, k = 0, 1.
+  size_t Index(unsigned k, size_t begin, size_t end) const {
+    return (k * (symbols_ + 1) + begin) * (symbols_ + 1) + end;
+  }
+  void SetCost(unsigned k, size_t begin, size_t end, uint64_t cost) {
+    costs_from_[Index(k, begin, end)] = cost;
+    costs_to_[Index(k, end, begin)] = cost;
+  }
+  // The least cost of two forests of up to 2^k trees each, and where the second
+  // one begins.
+  uint64_t BestPair(unsigned k, size_t begin, size_t end,
+                    uint16_t* split) const {
+    const uint64_t* const first = &costs_from_[Index(k, begin, 0)];
+    const uint64_t* const second = &costs_to_[Index(k, end, 0)];
+    uint64_t best = std::numeric_limits<uint64_t>::max();
+    size_t best_middle = 0;
+    for (size_t middle = begin + 1; middle < end; middle++) {
+      const uint64_t cost = first[middle] + second[middle];
+      if (cost < best) {
+        best = cost;
+        best_middle = middle;
+      }
+    }
+    *split = static_cast<uint16_t>(best_middle);
+    return best;
+  }
+  void Solve(const std::vector<uint64_t>& weights) {
+    for (size_t end = 2; end <= symbols_; end++) {
+      uint64_t sum = weights[end - 1];
+      for (size_t begin = end - 1; begin-- > 0;) {
+        sum += weights[begin];
+        uint16_t* const two = &splits_[Index(1, begin, end)];
+        // Below its root, a tree has two forests of two trees.
+        const uint64_t tree =
+            sum + BestPair(1, begin, end, &splits_[Index(0, begin, end)]);
+        const uint64_t trees = BestPair(0, begin, end, two);
+        if (tree < trees) *two = 0;
+        SetCost(0, begin, end, tree);
+        SetCost(1, begin, end, std::min(tree, trees));
+      }
     }
   }
-}
-
-// Appends the ends of the one or two trees of a forest.
-void AlphabeticCode::AppendTrees(size_t begin, size_t end,
-                                 std::vector<size_t>* ends) {
-  const Forest& forest = At(1, begin, end);
-  if (!forest.is_tree) ends->push_back(forest.split);
-  ends->push_back(end);
-}
-
-// Gives the symbols of a tree their digits after those of the root. False if
-// they are too many.
-bool AlphabeticCode::Assign(size_t begin, size_t end, unsigned digits,
-                            unsigned length, std::vector<uint16_t>* entries) {
-  if (end - begin == 1 && length > 0) {
-    (*entries)[begin] =
-        static_cast<uint16_t>(length << KeyCode::kLengthShift | digits);
+  // Gives the symbols of a tree their digits after those of the root. False if
+  // they are too many.
+  bool Assign(size_t begin, size_t end, unsigned digits, unsigned length,
+              std::vector<uint16_t>* entries) const {
+    if (end - begin == 1 && length > 0) {
+      (*entries)[begin] =
+          static_cast<uint16_t>(length << KeyCode::kLengthShift | digits);
+      return true;
+    }
+    if (length == CodedKey::kMaxDigits) return false;
+    std::vector<size_t> ends;  // of the trees below the root
+    const auto add_forest = [&](size_t from, size_t to) {
+      const size_t split = splits_[Index(1, from, to)];
+      if (split > 0) ends.push_back(split);
+      ends.push_back(to);
+    };
+    const size_t split = splits_[Index(0, begin, end)];
+    if (split > 0) add_forest(begin, split);
+    add_forest(std::max(begin, split), end);
+    for (unsigned digit = 0; digit < ends.size(); digit++) {
+      if (!Assign(begin, ends[digit],
+                  digits | digit << (CodedKey::kDigitBits * length), length + 1,
+                  entries)) {
+        return false;
+      }
+      begin = ends[digit];
+    }
     return true;
   }
-  if (length == CodedKey::kMaxDigits) return false;
-  std::vector<size_t> ends;
-  if (end - begin == 1) {
-    ends.push_back(end);
-  } else {
-    const size_t split = At(0, begin, end).split;
-    AppendTrees(begin, split, &ends);
-    AppendTrees(split, end, &ends);
-  }
-  for (unsigned digit = 0; digit < ends.size(); digit++) {
-    if (!Assign(begin, ends[digit],
-                digits | digit << (CodedKey::kDigitBits * length), length + 1,
-                entries)) {
-      return false;
-    }
-    begin = ends[digit];
-  }
-  return true;
-}
 
-void AlphabeticCode::Compute(std::vector<uint64_t> weights,
-                             std::vector<uint16_t>* entries) {
-  entries->assign(symbols_, 0);
-  for (;;) {
-    Solve(weights);
-    if (Assign(0, symbols_, 0, 0, entries)) return;
-    // The weights end up equal, with lengths of log4(symbols).
-    uint64_t most = 0;
-    for (uint64_t weight : weights) most = std::max(most, weight);
-    for (uint64_t& weight : weights) weight = weight / 4 + most / 1024 + 1;
-  }
+  const size_t symbols_;
+  // Where the second of two forests begins: of those below the root of one
+  // tree, or of two trees. 0 for a single symbol, and if one tree is better
+  // than two.
+  std::vector<uint16_t> splits_;
+  // The least cost of each forest, twice: those with one begin are side by side
+  // in one list, those with one end in the other.
+  std::vector<uint64_t> costs_from_;
+  std::vector<uint64_t> costs_to_;
+};
+
+}  // namespace
+
+std::vector<std::vector<uint16_t>> AlphabeticCodes(
+    const std::vector<std::vector<uint64_t>>& weights) {
+  AlphabeticCode code(weights.front().size());
+  std::vector<std::vector<uint16_t>> codes;
+  for (const auto& list : weights) codes.push_back(code.Compute(list));
+  return codes;
 }
 
 // ---- Key code builder ----
@@ -323,14 +331,12 @@ std::string MakeKeyCode(const bool (&occurs)[256], const ByteCounts& counts) {
   }
   code.append(numbers);
   code.resize(KeyCode::CodesOffset(bytes));
-  AlphabeticCode optimal(columns);
-  std::vector<uint16_t> entries;
-  for (std::vector<uint64_t>& weight : weights) {
+  for (std::vector<uint64_t>& list : weights) {
     const uint64_t least =
-        std::accumulate(weight.begin(), weight.end(), uint64_t{0}) / kMinShare +
-        1;
-    for (uint64_t& w : weight) w += least;
-    optimal.Compute(weight, &entries);
+        std::accumulate(list.begin(), list.end(), uint64_t{0}) / kMinShare + 1;
+    for (uint64_t& weight : list) weight += least;
+  }
+  for (const std::vector<uint16_t>& entries : AlphabeticCodes(weights)) {
     for (uint16_t entry : entries) PutFixed16(&code, entry);
   }
   code.resize(KeyCode::Size(bytes, codes));

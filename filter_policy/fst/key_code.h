@@ -51,8 +51,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Alphabet ----
-
 // The bytes that occur in a trie, numbered in their order.
 //
 // Text uses 30 to 70 of the 256 bytes. The *code* of a byte is its number
@@ -63,7 +61,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // byte with code c is 2c + 1. The symbol of a byte that does not occur is 2c,
 // where c is the code of the next byte that does. So symbols order as bytes
 // do, and only an odd symbol can be found in the trie.
-
 class Alphabet {
  public:
   // The size in a block: a bit for each byte.
@@ -114,8 +111,6 @@ class Alphabet {
   bool are_first_ = false;  // whether each code is its byte
 };
 
-// ---- Key code ----
-
 // The digits of a key.
 class CodedKey {
  public:
@@ -132,7 +127,6 @@ class CodedKey {
   // The key, whose bytes must still be there.
   const Slice& key() const { return key_; }
 
-  // The number of digits.
   size_t size() const { return size_; }
   unsigned operator[](size_t i) const {
     return static_cast<uint8_t>(bits_[i / 4]) >> (2 * (i % 4)) & kDigitMask;
@@ -207,18 +201,37 @@ class KeyCode {
 
   // Stores the digits of a key or a bound. They may be cut off where no path in
   // the trie has more.
-  void Encode(const Slice& key, CodedKey* coded) const;
-  // Encodes the two bounds of a range, which share their first bytes.
+  void Encode(const Slice& key, CodedKey* coded) const {
+    Start(key, coded);
+    Writer writer(coded->bits_);
+    EncodeBytes(key.data(), key.data() + key.size(), &writer);
+    Finish(&writer, coded);
+  }
+  // Encodes the two bounds of a range.
   void Encode(const Slice& lo, const Slice& hi, CodedKey* coded_lo,
-              CodedKey* coded_hi) const;
+              CodedKey* coded_hi) const {
+    Start(lo, coded_lo);
+    Start(hi, coded_hi);
+    const size_t shared = lo.difference_offset(hi);
+    Writer low(coded_lo->bits_);
+    EncodeBytes(lo.data(), lo.data() + shared, &low);
+    Writer high = low;
+    const size_t written = low.out - coded_lo->bits_;
+    high.out = coded_hi->bits_ + written;
+    for (size_t i = 0; i < written; i += 8) {
+      EncodeFixed64(coded_hi->bits_ + i, DecodeFixed64(coded_lo->bits_ + i));
+    }
+    EncodeBytes(lo.data() + shared, lo.data() + lo.size(), &low);
+    Finish(&low, coded_lo);
+    EncodeBytes(hi.data() + shared, hi.data() + hi.size(), &high);
+    Finish(&high, coded_hi);
+  }
 
   // Stores the bytes with which all keys begin whose digits begin with
-  // `digits`, one in each byte: the path of a leaf.
-  void DecodeShared(const Slice& digits, std::string* bytes) const;
-  // Stores the smallest key whose digits begin so. It is found faster if it
-  // begins as `hint` does.
-  void DecodeFirst(const Slice& digits, const Slice& hint,
-                   std::string* key) const;
+  // `digits`, one in each byte: the path of a leaf. If `to_first`, stores the
+  // smallest of these keys. Both are found faster if they begin as `hint` does.
+  void Decode(const Slice& digits, const Slice& hint, bool to_first,
+              std::string* bytes) const;
 
   // Describes the keys of the trie whose digits begin with the first `digits`
   // digits of `key`, which are the path of a leaf. Stores how many bytes they
@@ -292,9 +305,30 @@ class KeyCode {
     return code_by_column_[kColumnsSize + column - 1];
   }
 
-  void Start(const Slice& key, CodedKey* coded) const;
+  void Start(const Slice& key, CodedKey* coded) const {
+    // The last word is written whole, and one more read.
+    constexpr size_t kSlack = 24;
+    coded->key_ = key;
+    const size_t digits =
+        std::min<size_t>(longest_path_, CodedKey::kMaxDigits * key.size()) +
+        2 * CodedKey::kMaxDigits;
+    const size_t size = CodedKey::kDigitBits * digits / 8 + kSlack;
+    if (size > CodedKey::kInlineBytes) {
+      coded->many_bits_.reset(new char[size]);
+      coded->bits_ = coded->many_bits_.get();
+    }
+  }
   // Encodes the bytes in [begin, end), as far as their digits are needed.
-  void EncodeBytes(const char* begin, const char* end, Writer* writer) const;
+  void EncodeBytes(const char* begin, const char* end, Writer* writer) const {
+    Writer w = *writer;
+    for (; begin < end && w.goes_on; begin++) {
+      const unsigned column = ColumnOrAbsent(*begin);
+      w.Append(Entry(w.context, column % kAbsent));
+      w.context = column;
+      w.goes_on = column < kAbsent && w.size < longest_path_;
+    }
+    *writer = w;
+  }
   // How many of the last digits of a key, all of whose bytes occur, can be left
   // off so that all keys of the trie that begin with the others are still at or
   // above it.
@@ -309,11 +343,27 @@ class KeyCode {
     return Length(entry) - std::min(needed, Length(entry));
   }
   // Ends the key.
-  void Finish(Writer* writer, CodedKey* coded) const;
-  // Stores the bytes whose digits are whole, and the column of the last one;
-  // returns the digits behind.
-  Slice Decode(const Slice& digits, const Slice& hint, std::string* bytes,
-               unsigned* context) const;
+  void Finish(Writer* writer, CodedKey* coded) const {
+    constexpr size_t kNever = ~size_t{0};
+    coded->reached_from_ = coded->passed_from_ = kNever;
+    if (writer->goes_on) {
+      coded->reached_from_ = writer->size - DigitsNotNeeded(coded->key_);
+      writer->Append(Entry(writer->context, 0));
+    } else if (writer->context >= kAbsent) {
+      coded->reached_from_ = coded->passed_from_ = writer->size;
+    }
+    EncodeFixed64(writer->out, writer->word);
+    coded->size_ = writer->size;
+  }
+  // The last byte of a key that its first digits tell something of, or its end.
+  struct PathEnd {
+    size_t before = 0;  // the number of bytes before it
+    unsigned context = 0;
+    unsigned column;  // or kAbsent and the column
+    unsigned entry;
+    size_t left;  // of the digits, those that are of its code
+  };
+  PathEnd PathEndOf(const Slice& key, size_t digits) const;
   // The first column after `context` whose digits are not below `digits`.
   unsigned FirstColumn(unsigned context, const Slice& digits) const;
 
@@ -325,130 +375,14 @@ class KeyCode {
   uint32_t longest_path_ = 0;
 };
 
-inline void KeyCode::Start(const Slice& key, CodedKey* coded) const {
-  // The last word is written whole, and one more read.
-  constexpr size_t kSlack = 24;
-  coded->key_ = key;
-  const size_t digits =
-      std::min<size_t>(longest_path_, CodedKey::kMaxDigits * key.size()) +
-      2 * CodedKey::kMaxDigits;
-  const size_t size = CodedKey::kDigitBits * digits / 8 + kSlack;
-  if (size > CodedKey::kInlineBytes) {
-    coded->many_bits_.reset(new char[size]);
-    coded->bits_ = coded->many_bits_.get();
-  }
-}
-
-inline void KeyCode::EncodeBytes(const char* begin, const char* end,
-                                 Writer* writer) const {
-  Writer w = *writer;
-  for (; begin < end && w.goes_on; begin++) {
-    const unsigned column = ColumnOrAbsent(*begin);
-    w.Append(Entry(w.context, column % kAbsent));
-    w.context = column;
-    w.goes_on = column < kAbsent && w.size < longest_path_;
-  }
-  *writer = w;
-}
-
-inline void KeyCode::Finish(Writer* writer, CodedKey* coded) const {
-  constexpr size_t kNever = ~size_t{0};
-  coded->reached_from_ = coded->passed_from_ = kNever;
-  if (writer->goes_on) {
-    coded->reached_from_ = writer->size - DigitsNotNeeded(coded->key_);
-    writer->Append(Entry(writer->context, 0));
-  } else if (writer->context >= kAbsent) {
-    coded->reached_from_ = coded->passed_from_ = writer->size;
-  }
-  EncodeFixed64(writer->out, writer->word);
-  coded->size_ = writer->size;
-}
-
-inline void KeyCode::Encode(const Slice& key, CodedKey* coded) const {
-  Start(key, coded);
-  Writer writer(coded->bits_);
-  EncodeBytes(key.data(), key.data() + key.size(), &writer);
-  Finish(&writer, coded);
-}
-
-inline void KeyCode::Encode(const Slice& lo, const Slice& hi,
-                            CodedKey* coded_lo, CodedKey* coded_hi) const {
-  Start(lo, coded_lo);
-  Start(hi, coded_hi);
-  const size_t shared = lo.difference_offset(hi);
-  Writer low(coded_lo->bits_);
-  EncodeBytes(lo.data(), lo.data() + shared, &low);
-  Writer high = low;
-  const size_t written = low.out - coded_lo->bits_;
-  high.out = coded_hi->bits_ + written;
-  for (size_t i = 0; i < written; i += 8) {
-    EncodeFixed64(coded_hi->bits_ + i, DecodeFixed64(coded_lo->bits_ + i));
-  }
-  EncodeBytes(lo.data() + shared, lo.data() + lo.size(), &low);
-  Finish(&low, coded_lo);
-  EncodeBytes(hi.data() + shared, hi.data() + hi.size(), &high);
-  Finish(&high, coded_hi);
-}
-
-// ---- Alphabetic code ----
-
-// Optimal alphabetic codes.
-
-// Computes the codes of digits that have the least sum of weight times length
-// among all whose digits order as the symbols do, none a prefix of another one
-// (Hu and Tucker, 1971). Their methods are for digits of one bit. With digits
-// of two bits, a code is a tree of nodes with up to four children, and the best
-// one for an interval of symbols is found from the best ones for its parts, as
-// are optimal search trees (Gilbert and Moore, 1959): in a time that grows with
-// the cube of the number of symbols. For a hundred, that is half a millisecond.
-class AlphabeticCode {
- public:
-  explicit AlphabeticCode(size_t symbols);
-
-  // Stores the entry of each symbol (key_code.h). No weight is 0, and their sum
-  // is below 2^56. No code has more than kMaxDigits digits: if the best one
-  // does, larger weights take the place of the smallest ones.
-  void Compute(std::vector<uint64_t> weights, std::vector<uint16_t>* entries);
-
- private:
-  // The best forest of up to 2^k trees over an interval, k = 0, 1.
-  struct Forest {
-    // Where the second of two forests begins: of the two trees, or of those
-    // below the root of the one tree.
-    uint16_t split = 0;
-    bool is_tree = true;
-  };
-
-  size_t Index(unsigned k, size_t begin, size_t end) const {
-    return (k * (symbols_ + 1) + begin) * (symbols_ + 1) + end;
-  }
-  Forest& At(unsigned k, size_t begin, size_t end) {
-    return forests_[Index(k, begin, end)];
-  }
-  void SetCost(unsigned k, size_t begin, size_t end, uint64_t cost) {
-    costs_from_[Index(k, begin, end)] = cost;
-    costs_to_[Index(k, end, begin)] = cost;
-  }
-  // The least cost of two forests of up to 2^k trees each, and where the second
-  // one begins.
-  uint64_t BestPair(unsigned k, size_t begin, size_t end,
-                    uint16_t* split) const;
-  void Solve(const std::vector<uint64_t>& weights);
-  void AppendTrees(size_t begin, size_t end, std::vector<size_t>* ends);
-  bool Assign(size_t begin, size_t end, unsigned digits, unsigned length,
-              std::vector<uint16_t>* entries);
-
-  const size_t symbols_;
-  std::vector<Forest> forests_;
-  // The least cost of each forest, twice: those with one begin are side by side
-  // in one list, those with one end in the other.
-  std::vector<uint64_t> costs_from_;
-  std::vector<uint64_t> costs_to_;
-};
-
-// ---- Key code builder ----
-
-// Makes the code of the keys of a trie (key_code.h).
+// Returns the codes of digits, as entries, that have the least sum of weight
+// times length among all whose digits order as the symbols do, none a prefix of
+// another one (Hu and Tucker, 1971): one code for each list of weights. All
+// lists are of the same symbols. No weight is 0, and the sum of a list is below
+// 2^56. No code has more than kMaxDigits digits: if the best one does, larger
+// weights take the place of the smallest ones.
+std::vector<std::vector<uint16_t>> AlphabeticCodes(
+    const std::vector<std::vector<uint64_t>>& weights);
 
 // How often each byte occurs in a trie after each other byte: on the edges and
 // in the runs. Contexts and symbols are columns of the code: 0 is the beginning

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "filter_policy/bits/bit_util.h"
-#include "filter_policy/fst/fst_encoding.h"
+#include "filter_policy/fst/fst_section.h"
 #include "filter_policy/proteus/byte_alphabets.h"
 #include "filter_policy/proteus/design.h"
 #include "filter_policy/proteus/prefix_hash.h"

@@ -23,27 +23,27 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
   if (!TakeBytes(&input, kSuffixHeaderSize, &header)) {
     return Status::Corruption("SuRF: header is cut short");
   }
-  surf->is_coded_ = (static_cast<uint8_t>(header[0]) & kCoded) != 0;
-  surf->suffix_.hash_bits = static_cast<uint8_t>(header[0]) & ~kCoded;
-  surf->suffix_.real_bits = static_cast<uint8_t>(header[1]);
-  surf->suffix_.prefix_bits = static_cast<uint8_t>(header[2]);
-  if (surf->suffix_.prefix_bits > 0) {
-    surf->suffix_.prefix_step = static_cast<uint8_t>(header[3]);
-  }
   surf->salt_ = salt;
-  if (surf->suffix_.hash_bits > SurfSuffix::kMaxHashBits ||
-      surf->suffix_.real_bits > SurfSuffix::kMaxRealBits ||
-      surf->suffix_.prefix_bits > SurfSuffix::kMaxPrefixBits) {
+  surf->is_coded_ = (static_cast<uint8_t>(header[0]) & kCoded) != 0;
+  SurfSuffix& suffix = surf->suffix_;
+  suffix.hash_bits = static_cast<uint8_t>(header[0]) & ~kCoded;
+  suffix.real_bits = static_cast<uint8_t>(header[1]);
+  suffix.prefix_bits = static_cast<uint8_t>(header[2]);
+  if (suffix.prefix_bits > 0) {
+    suffix.prefix_step = static_cast<uint8_t>(header[3]);
+  }
+  if (suffix.hash_bits > SurfSuffix::kMaxHashBits ||
+      suffix.real_bits > SurfSuffix::kMaxRealBits ||
+      suffix.prefix_bits > SurfSuffix::kMaxPrefixBits) {
     return Status::Corruption("SuRF: too many suffix bits");
   }
-  if (surf->suffix_.prefix_step == 0 ||
-      PrefixReach(surf->suffix_.prefix_bits, surf->suffix_.prefix_step) >
-          kMaxPrefixReach) {
+  if (suffix.prefix_step == 0 ||
+      PrefixReach(suffix.prefix_bits, suffix.prefix_step) > kMaxPrefixReach) {
     return Status::Corruption("SuRF: prefix bits have a wrong step");
   }
-  if (surf->is_coded_ && ((surf->suffix_.real_bits > 0 &&
-                           surf->suffix_.real_bits != CodedKey::kDigitBits) ||
-                          !surf->code_.Open(&input))) {
+  if (surf->is_coded_ &&
+      ((suffix.real_bits > 0 && suffix.real_bits != CodedKey::kDigitBits) ||
+       !surf->code_.Open(&input))) {
     return Status::Corruption("SuRF: code of keys is damaged");
   }
   Status s = surf->fst_.Open(&input);
@@ -53,218 +53,227 @@ Status Surf::Open(const Slice& payload, const FilterSalt& salt,
       (surf->fst_.num_nodes() == 0 || !surf->fst_.HoldsDigits())) {
     return Status::Corruption("SuRF: trie is none of digits");
   }
-  if (surf->fst_.values().bits() != surf->suffix_.bits() || !input.empty()) {
+  if (surf->fst_.values().bits() != suffix.bits() || !input.empty()) {
     return Status::Corruption("SuRF: suffixes have the wrong length");
   }
   *filter = std::move(surf);
   return Status::OK();
 }
 
-// Goes one level down from `*node`, whose path, without its run, is the first
-// `*depth` bytes of `key`. Returns false if that decides the lookup; the answer
-// is then in `*found`.
+namespace {
+
+constexpr size_t kMaxBatch = 32;  // as large as RocksDB's
+
+// Searches in a trie. A Key is a Slice or, if the trie is one of digits, a
+// CodedKey.
 template <typename Key>
-inline bool Surf::StepDown(const Key& key, Fst::Node* node, size_t* depth,
-                           bool* found) const {
-  *found = false;
-  if (fst_.CompareRun(*node, key, depth) != 0) return false;
-  if (*depth == key.size()) {
-    // A terminator stands for exactly this key, so its suffix adds nothing.
-    *found = fst_.HasTerminator(*node);
-    return false;
+class Search {
+ public:
+  explicit Search(const Surf& surf) : surf_(surf), fst_(surf.fst()) {}
+
+  bool HasKey(const Key& key) const {
+    Fst::Node node = fst_.Root();
+    size_t depth = 0;
+    bool found;
+    while (StepDown(key, &node, &depth, &found)) {
+    }
+    return found;
   }
-  Fst::Edge edge;
-  if (!fst_.Find(*node, fst_.SymbolAt(key, (*depth)++), &edge)) return false;
-  Fst::Node child;
-  if (fst_.Follow(*node, edge, &child)) {
-    *node = child;
+
+  // All lookups go down together, a level at a time, so that the cache misses
+  // of a level overlap.
+  void HaveKeys(size_t num_keys, const Key* const* keys, bool* found) const {
+    Fst::Node nodes[kMaxBatch];
+    size_t depths[kMaxBatch];
+    size_t active[kMaxBatch];
+    for (size_t i = 0; i < num_keys; i++) {
+      nodes[i] = fst_.Root();
+      depths[i] = 0;
+      active[i] = i;
+    }
+    for (size_t left = num_keys; left > 0;) {
+      size_t remaining = 0;
+      for (size_t j = 0; j < left; j++) {
+        const size_t i = active[j];
+        const Key& key = *keys[i];
+        if (!StepDown(key, &nodes[i], &depths[i], &found[i])) continue;
+        if (depths[i] < key.size()) {
+          fst_.Prefetch(nodes[i], fst_.SymbolAt(key, depths[i]));
+        }
+        active[remaining++] = i;
+      }
+      left = remaining;
+    }
+  }
+
+  bool HasKeyBetween(const Key& lo, const Key& hi, bool hi_inclusive) const {
+    Fst::Node node = fst_.Root();
+    size_t depth = 0;
+    for (uint32_t level = 0; level < fst_.height(); level++) {
+      // The path so far is a prefix of both bounds. The run may put all keys
+      // below on one side of a bound.
+      const size_t above_run = depth;
+      size_t hi_depth = depth;
+      const int run_to_lo = fst_.CompareRun(node, lo, &depth);
+      const int run_to_hi = fst_.CompareRun(node, hi, &hi_depth);
+      if (run_to_lo < 0 || run_to_hi > 0) return false;
+      if (run_to_lo > 0 && run_to_hi < 0) return true;
+      if (run_to_lo > 0)
+        return HasKeyFrom<false>(node, above_run, hi, hi_inclusive);
+      if (run_to_hi < 0) return HasKeyFrom<true>(node, above_run, lo);
+      // If lo ends here, all keys below are at least lo; hi cannot end before
+      // lo does.
+      if (depth == lo.size()) {
+        return HasKeyFrom<false>(node, above_run, hi, hi_inclusive);
+      }
+      const int lo_symbol = fst_.SymbolAt(lo, depth);
+      Fst::Edge edge;
+      if (lo[depth] == hi[depth]) {
+        if (!fst_.Find(node, lo_symbol, &edge)) return false;
+        depth++;
+        if (!fst_.Follow(node, edge, &node)) {
+          return surf_.LeafOf(node, edge)
+              .MayLieBetween(surf_.AtLeaf(lo, depth), surf_.AtLeaf(hi, depth),
+                             hi_inclusive);
+        }
+        continue;
+      }
+
+      // The bounds differ here. Keys between them are in the range; keys on the
+      // path of one bound must be compared with that bound only.
+      const int hi_symbol = fst_.SymbolAt(hi, depth);
+      depth++;
+      if (!fst_.LowerBound(node, lo_symbol, &edge)) return false;
+      if (edge.Symbol() == lo_symbol) {
+        if (EdgeHasKeyFrom<true>(node, edge, depth, lo)) return true;
+        if (!fst_.Next(node, &edge)) return false;
+      }
+      if (edge.Symbol() != hi_symbol) return edge.Symbol() < hi_symbol;
+      return EdgeHasKeyFrom<false>(node, edge, depth, hi, hi_inclusive);
+    }
     return true;
   }
-  if (suffix_.bits() == 0) {
-    *found = true;
+
+ private:
+  // Goes one level down from `*node`, whose path, without its run, is the first
+  // `*depth` bytes of `key`. Returns false if that decides the lookup; the
+  // answer is then in `*found`.
+  bool StepDown(const Key& key, Fst::Node* node, size_t* depth,
+                bool* found) const {
+    *found = false;
+    if (fst_.CompareRun(*node, key, depth) != 0) return false;
+    if (*depth == key.size()) {
+      // A terminator stands for exactly this key, so its suffix adds nothing.
+      *found = fst_.HasTerminator(*node);
+      return false;
+    }
+    Fst::Edge edge;
+    if (!fst_.Find(*node, fst_.SymbolAt(key, (*depth)++), &edge)) return false;
+    Fst::Node child;
+    if (fst_.Follow(*node, edge, &child)) {
+      *node = child;
+      return true;
+    }
+    const SurfSuffix& suffix = surf_.suffix();
+    *found = suffix.bits() == 0 ||
+             SurfLeaf(suffix, surf_.salt(),
+                      fst_.values().Get(fst_.Leaf(*node, edge)))
+                 .MayBeKey(surf_.AtLeaf(key, *depth));
     return false;
   }
-  const LeafBound at = AtLeaf(key, *depth);
-  *found =
-      suffix_.IsValue(ValueOf(*node, edge), at.key, at.depth(), at.real, salt_);
-  return false;
-}
 
-template <typename Key>
-inline bool Surf::FindKey(const Key& key) const {
-  Fst::Node node = fst_.Root();
-  size_t depth = 0;
-  bool found;
-  while (StepDown(key, &node, &depth, &found)) {
-  }
-  return found;
-}
-
-PROTEAN_CLONED bool Surf::HasKey(const Slice& key) const {
-  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && key.empty();
-  return FindKey(key);
-}
-
-PROTEAN_CLONED bool Surf::HasCodedKey(const Slice& key) const {
-  CodedKey coded;
-  code_.Encode(key, &coded);
-  return FindKey(coded);
-}
-
-// All lookups go down together, a level at a time, so that the cache misses of
-// a level overlap.
-template <typename Key>
-inline void Surf::FindKeys(size_t num_keys, const Key* const* keys,
-                           bool* found) const {
-  Fst::Node nodes[kMaxBatch];
-  size_t depths[kMaxBatch];
-  size_t active[kMaxBatch];
-  for (size_t i = 0; i < num_keys; i++) {
-    nodes[i] = fst_.Root();
-    depths[i] = 0;
-    active[i] = i;
-  }
-  for (size_t left = num_keys; left > 0;) {
-    size_t remaining = 0;
-    for (size_t j = 0; j < left; j++) {
-      const size_t i = active[j];
-      const Key& key = *keys[i];
-      if (!StepDown(key, &nodes[i], &depths[i], &found[i])) continue;
-      if (depths[i] < key.size()) {
-        fst_.Prefetch(nodes[i], fst_.SymbolAt(key, depths[i]));
+  // Returns true if a node may have a key at or above a bound (kUpwards), or
+  // within an upper bound. The node's path, without its run, is the first
+  // `depth` bytes of the bound. Only the outermost edge of each node matters.
+  template <bool kUpwards>
+  bool HasKeyFrom(Fst::Node node, size_t depth, const Key& bound,
+                  bool inclusive = true) const {
+    for (uint32_t level = 0; level < fst_.height(); level++) {
+      const int run = fst_.CompareRun(node, bound, &depth);
+      if (run != 0) return (run > 0) == kUpwards;
+      if (kUpwards && depth == bound.size()) return true;
+      Fst::Edge edge;
+      if (!(kUpwards ? fst_.Last(node, &edge) : fst_.First(node, &edge))) {
+        return true;
       }
-      active[remaining++] = i;
+      if (!kUpwards) {
+        if (edge.is_terminator) return depth < bound.size() || inclusive;
+        if (depth == bound.size()) return false;
+      }
+      const int wanted = fst_.SymbolAt(bound, depth++);
+      if (edge.Symbol() != wanted) return (edge.Symbol() > wanted) == kUpwards;
+      if (!fst_.Follow(node, edge, &node)) {
+        return LeafIsFrom<kUpwards>(node, edge, depth, bound, inclusive);
+      }
     }
-    left = remaining;
+    return true;
   }
+  // HasKeyFrom below an edge, whose path is the first `depth` bytes.
+  template <bool kUpwards>
+  bool EdgeHasKeyFrom(const Fst::Node& node, const Fst::Edge& edge,
+                      size_t depth, const Key& bound,
+                      bool inclusive = true) const {
+    Fst::Node child;
+    return fst_.Follow(node, edge, &child)
+               ? HasKeyFrom<kUpwards>(child, depth, bound, inclusive)
+               : LeafIsFrom<kUpwards>(node, edge, depth, bound, inclusive);
+  }
+  template <bool kUpwards>
+  bool LeafIsFrom(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
+                  const Key& bound, bool inclusive) const {
+    const SurfLeaf leaf = surf_.LeafOf(node, edge);
+    const LeafBound at = surf_.AtLeaf(bound, depth);
+    return kUpwards ? leaf.MayReach(at) : leaf.MayStayWithin(at, inclusive);
+  }
+
+  const Surf& surf_;
+  const Fst& fst_;
+};
+
+// The cloned functions are called from virtual ones, since a clone cannot be
+// virtual.
+
+PROTEAN_CLONED bool HasKey(const Surf& surf, const Slice& key) {
+  return Search<Slice>(surf).HasKey(key);
 }
 
-PROTEAN_CLONED void Surf::HaveKeys(size_t num_keys, Slice** keys,
-                                   bool* found) const {
-  FindKeys(num_keys, keys, found);
+PROTEAN_CLONED bool HasCodedKey(const Surf& surf, const Slice& key) {
+  CodedKey coded;
+  surf.code().Encode(key, &coded);
+  return Search<CodedKey>(surf).HasKey(coded);
 }
 
-PROTEAN_CLONED void Surf::HaveCodedKeys(size_t num_keys, Slice** keys,
-                                        bool* found) const {
+PROTEAN_CLONED void HaveKeys(const Surf& surf, size_t num_keys, Slice** keys,
+                             bool* found) {
+  Search<Slice>(surf).HaveKeys(num_keys, keys, found);
+}
+
+PROTEAN_CLONED void HaveCodedKeys(const Surf& surf, size_t num_keys,
+                                  Slice** keys, bool* found) {
   CodedKey coded[kMaxBatch];
   const CodedKey* pointers[kMaxBatch];
   for (size_t i = 0; i < num_keys; i++) {
-    code_.Encode(*keys[i], &coded[i]);
+    surf.code().Encode(*keys[i], &coded[i]);
     pointers[i] = &coded[i];
   }
-  FindKeys(num_keys, pointers, found);
+  Search<CodedKey>(surf).HaveKeys(num_keys, pointers, found);
 }
 
-// Returns true if a node may have a key at or above `lo`. The node's path,
-// without its run, is the first `depth` bytes of `lo`. Only the last edge of
-// each node matters.
-template <typename Key>
-bool Surf::HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const {
-  for (uint32_t level = 0; level < fst_.height(); level++) {
-    const int run = fst_.CompareRun(node, lo, &depth);
-    if (run != 0) return run > 0;
-    if (depth == lo.size()) return true;
-    Fst::Edge edge;
-    if (!fst_.Last(node, &edge)) return true;
-    const int wanted = fst_.SymbolAt(lo, depth++);
-    if (edge.Symbol() != wanted) return edge.Symbol() > wanted;
-    if (!fst_.Follow(node, edge, &node)) {
-      return LeafOf(node, edge).MayReach(AtLeaf(lo, depth));
-    }
-  }
-  return true;
+PROTEAN_CLONED bool HasKeyBetween(const Surf& surf, const Slice& lo,
+                                  const SurfUpperBound& end) {
+  return Search<Slice>(surf).HasKeyBetween(lo, end.hi, end.inclusive);
 }
 
-// Returns true if a node may have a key within the upper bound. The node's
-// path, without its run, is the first `depth` bytes of `hi`. Only the first
-// edge of each node matters.
-template <typename Key>
-bool Surf::HasKeyUpTo(Fst::Node node, size_t depth, const Key& hi,
-                      bool hi_inclusive) const {
-  for (uint32_t level = 0; level < fst_.height(); level++) {
-    const int run = fst_.CompareRun(node, hi, &depth);
-    if (run != 0) return run < 0;
-    Fst::Edge edge;
-    if (!fst_.First(node, &edge)) return true;
-    if (edge.is_terminator) return depth < hi.size() || hi_inclusive;
-    if (depth == hi.size()) return false;
-    const int wanted = fst_.SymbolAt(hi, depth++);
-    if (edge.Symbol() != wanted) return edge.Symbol() < wanted;
-    if (!fst_.Follow(node, edge, &node)) {
-      return LeafOf(node, edge).MayStayWithin(AtLeaf(hi, depth), hi_inclusive);
-    }
-  }
-  return true;
-}
-
-template <typename Key>
-inline bool Surf::FindBetween(const Key& lo, const Key& hi,
-                              bool hi_inclusive) const {
-  Fst::Node node = fst_.Root();
-  size_t depth = 0;
-  for (uint32_t level = 0; level < fst_.height(); level++) {
-    // The path so far is a prefix of both bounds. The run may put all keys
-    // below on one side of a bound.
-    const size_t above_run = depth;
-    size_t hi_depth = depth;
-    const int run_to_lo = fst_.CompareRun(node, lo, &depth);
-    const int run_to_hi = fst_.CompareRun(node, hi, &hi_depth);
-    if (run_to_lo < 0 || run_to_hi > 0) return false;
-    if (run_to_lo > 0 && run_to_hi < 0) return true;
-    if (run_to_lo > 0) return HasKeyUpTo(node, above_run, hi, hi_inclusive);
-    if (run_to_hi < 0) return HasKeyFrom(node, above_run, lo);
-    // If lo ends here, all keys below are at least lo; hi cannot end before lo
-    // does.
-    if (depth == lo.size()) {
-      return HasKeyUpTo(node, above_run, hi, hi_inclusive);
-    }
-    const int lo_symbol = fst_.SymbolAt(lo, depth);
-    Fst::Edge edge;
-    if (lo[depth] == hi[depth]) {
-      if (!fst_.Find(node, lo_symbol, &edge)) return false;
-      depth++;
-      if (!fst_.Follow(node, edge, &node)) {
-        return LeafOf(node, edge)
-            .MayLieBetween(AtLeaf(lo, depth), AtLeaf(hi, depth), hi_inclusive);
-      }
-      continue;
-    }
-
-    // The bounds differ here. Keys between them are in the range; keys on the
-    // path of one bound must be compared with that bound only.
-    const int hi_symbol = fst_.SymbolAt(hi, depth);
-    depth++;
-    if (!fst_.LowerBound(node, lo_symbol, &edge)) return false;
-    Fst::Node child;
-    if (edge.Symbol() == lo_symbol) {
-      const bool found = fst_.Follow(node, edge, &child)
-                             ? HasKeyFrom(child, depth, lo)
-                             : LeafOf(node, edge).MayReach(AtLeaf(lo, depth));
-      if (found) return true;
-      if (!fst_.Next(node, &edge)) return false;
-    }
-    if (edge.Symbol() != hi_symbol) return edge.Symbol() < hi_symbol;
-    return fst_.Follow(node, edge, &child)
-               ? HasKeyUpTo(child, depth, hi, hi_inclusive)
-               : LeafOf(node, edge)
-                     .MayStayWithin(AtLeaf(hi, depth), hi_inclusive);
-  }
-  return true;
-}
-
-PROTEAN_CLONED bool Surf::HasKeyBetween(const Slice& lo, const Slice& hi,
-                                        bool hi_inclusive) const {
-  if (fst_.num_nodes() == 0) return fst_.num_leaves() > 0 && lo.empty();
-  return FindBetween(lo, hi, hi_inclusive);
-}
-
-PROTEAN_CLONED bool Surf::HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
-                                             bool hi_inclusive) const {
+PROTEAN_CLONED bool HasCodedKeyBetween(const Surf& surf, const Slice& lo,
+                                       const SurfUpperBound& end) {
   CodedKey coded_lo;
   CodedKey coded_hi;
-  code_.Encode(lo, hi, &coded_lo, &coded_hi);
-  return FindBetween(coded_lo, coded_hi, hi_inclusive);
+  surf.code().Encode(lo, end.hi, &coded_lo, &coded_hi);
+  return Search<CodedKey>(surf).HasKeyBetween(coded_lo, coded_hi,
+                                              end.inclusive);
 }
+
+}  // namespace
 
 FilterReport Surf::Report() const {
   FilterReport report;
@@ -273,23 +282,21 @@ FilterReport Surf::Report() const {
   return report;
 }
 
-// The cloned functions are called from virtual ones, since a clone cannot be
-// virtual.
 bool Surf::KeyMayMatch(const Slice& key) const {
-  return is_coded_ ? HasCodedKey(key) : HasKey(key);
+  // A trie of digits has nodes.
+  if (is_coded_) return HasCodedKey(*this, key);
+  return fst_.num_nodes() == 0 ? fst_.num_leaves() > 0 && key.empty()
+                               : HasKey(*this, key);
 }
 
 void Surf::KeysMayMatch(size_t num_keys, Slice** keys, bool* may_match) const {
   if (fst_.num_nodes() == 0) {
     return RangeFilter::KeysMayMatch(num_keys, keys, may_match);
   }
+  const auto have_keys = is_coded_ ? HaveCodedKeys : HaveKeys;
   for (size_t i = 0; i < num_keys; i += kMaxBatch) {
-    const size_t batch = std::min(num_keys - i, kMaxBatch);
-    if (is_coded_) {
-      HaveCodedKeys(batch, keys + i, may_match + i);
-    } else {
-      HaveKeys(batch, keys + i, may_match + i);
-    }
+    have_keys(*this, std::min(num_keys - i, kMaxBatch), keys + i,
+              may_match + i);
   }
 }
 
@@ -298,32 +305,31 @@ bool Surf::RangeMayMatch(const Slice& lo, const Slice& hi,
   const SurfUpperBound end(hi, hi_inclusive);
   const int order = lo.compare(end.hi);
   if (order > 0 || (order == 0 && !end.inclusive)) return false;
-  return is_coded_ ? HasKeyBetweenCoded(lo, end.hi, end.inclusive)
-                   : HasKeyBetween(lo, end.hi, end.inclusive);
+  if (is_coded_) return HasCodedKeyBetween(*this, lo, end);
+  return fst_.num_nodes() == 0 ? fst_.num_leaves() > 0 && lo.empty()
+                               : HasKeyBetween(*this, lo, end);
 }
 
 Slice Surf::Iterator::key_prefix() const {
-  if (!surf_->is_coded_) return it_.path();
-  surf_->code_.DecodeShared(it_.path(), &key_prefix_);
+  if (!surf_->is_coded_) return path();
+  surf_->code_.Decode(path(), Slice(), /*to_first=*/false, &key_prefix_);
   return key_prefix_;
 }
 
-template <typename Key>
-inline bool Surf::Iterator::SeekTo(const Key& target) {
-  it_.Seek(target);
-  if (!it_.IsPrefixOfTarget()) return false;
-  const SurfLeaf leaf = surf_->LeafOf(it_.leaf());
-  const LeafBound bound = surf_->AtLeaf(target, it_.prefix_length());
-  if (leaf.MayReach(bound)) return leaf.MayBeBelow(bound);
-  it_.Next();
-  return false;
-}
-
 bool Surf::Iterator::Seek(const Slice& target) {
-  if (!surf_->is_coded_) return SeekTo(target);
+  const auto seek = [this](const auto& key) {
+    FstIterator::Seek(key);
+    if (!IsPrefixOfTarget()) return false;
+    const SurfLeaf found = surf_->LeafOf(leaf());
+    const LeafBound bound = surf_->AtLeaf(key, prefix_length());
+    if (found.MayReach(bound)) return found.MayBeBelow(bound);
+    Next();
+    return false;
+  };
+  if (!surf_->is_coded_) return seek(target);
   CodedKey coded;
   surf_->code_.Encode(target, &coded);
-  return SeekTo(coded);
+  return seek(coded);
 }
 
 bool Surf::LowerBound(const Slice& target, std::string* bound) const {
@@ -334,11 +340,11 @@ bool Surf::LowerBound(const Slice& target, std::string* bound) const {
   }
   if (!it.Valid()) return false;
   if (is_coded_) {
-    std::string digits = it.it_.path().ToString();
+    std::string digits = it.path().ToString();
     if (suffix_.real_bits > 0) {
       digits.push_back(static_cast<char>(it.real_suffix()));
     }
-    code_.DecodeFirst(digits, target, bound);
+    code_.Decode(digits, target, /*to_first=*/true, bound);
     return true;
   }
   const Slice prefix = it.key_prefix();
@@ -349,7 +355,7 @@ bool Surf::LowerBound(const Slice& target, std::string* bound) const {
 
 uint64_t Surf::Iterator::real_suffix() const {
   if (surf_->suffix_.real_bits == 0) return 0;
-  return surf_->suffix_.RealOfValue(surf_->fst_.values().Get(it_.leaf()));
+  return surf_->suffix_.RealOfValue(surf_->fst_.values().Get(leaf()));
 }
 
 SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options,
@@ -362,26 +368,29 @@ SurfBuilder::SurfBuilder(const SurfSuffix& suffix, const FstOptions& options,
            {suffix.hash_bits + suffix.real_bits, drafts_.bits(),
             suffix.prefix_bits > 0 ? CodedKey::kDigitBits : 0}) {}
 
-void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
+template <bool kIsLast>
+inline void SurfBuilder::AddToTrie(const Slice& key, size_t shared,
+                                   size_t next_shared) {
   key_bytes_ += key.size();
   const size_t depth = Depth(key, shared, next_shared);
-  fst_.Add(key, shared, next_shared,
-           suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
-           Draft(key, depth));
+  const uint64_t value =
+      suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt());
+  const uint64_t draft =
+      suffix_.prefix_bits == 0 ? 0 : drafts_.Of(key, depth, salt());
+  if (kIsLast) {
+    fst_.AddLast(key, shared, value, draft);
+  } else {
+    fst_.Add(key, shared, next_shared, value, draft);
+  }
   if (suffix_.prefix_bits > 0) step_.Add(key.size(), shared, next_shared);
 }
 
-void SurfBuilder::AddLast(const Slice& key, size_t shared) {
-  const size_t depth = Depth(key, shared, 0);
-  key_bytes_ += key.size();
-  fst_.AddLast(key, shared,
-               suffix_.WithoutPrefix(key, suffix_.Real(key, depth), salt()),
-               Draft(key, depth));
-  if (suffix_.prefix_bits > 0) step_.Add(key.size(), shared, 0);
+void SurfBuilder::Add(const Slice& key, size_t shared, size_t next_shared) {
+  AddToTrie</*kIsLast=*/false>(key, shared, next_shared);
 }
 
-uint64_t SurfBuilder::Draft(const Slice& key, size_t depth) const {
-  return suffix_.prefix_bits == 0 ? 0 : drafts_.Of(key, depth, salt());
+void SurfBuilder::AddLast(const Slice& key, size_t shared) {
+  AddToTrie</*kIsLast=*/true>(key, shared, /*next_shared=*/0);
 }
 
 Status SurfBuilder::PlanTrie(uint64_t* size) {

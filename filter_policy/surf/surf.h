@@ -32,8 +32,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Surf leaf ----
-
 // What the suffix bits of a leaf of SuRF say about where its key lies. The
 // real bits order the key. The prefix bits tell whether the key may start with
 // a string, so they help where a bound, or a range, says how its keys start:
@@ -101,6 +99,13 @@ class SurfLeaf {
     return lo.passed || MayStartWith(lo, SameFrom(lo.key, lo.shared_above));
   }
 
+  // Returns true if the key may be that of the bound, whose hash is computed
+  // only if the real bits are the same.
+  bool MayBeKey(const LeafBound& bound) const {
+    return real_ == bound.real &&
+           suffix_.MayHaveHash(value_, bound.key, salt_) && MayBe(bound);
+  }
+
   // Returns true if the key, if it may reach `lo`, may also be below it.
   bool MayBeBelow(const LeafBound& lo) const {
     return real_ == lo.real && !lo.reached;
@@ -155,10 +160,16 @@ class SurfLeaf {
   // The prefix bits say nothing of a part of the last byte of the path.
   bool MayStartWith(const LeafBound& bound, size_t size) const {
     return size <= bound.before_last ||
-           suffix_.MayStartWith(value_, bound.key, bound.depth(), size, salt_);
+           HasPrefixBits(bound, PrefixBitsWithin(size - bound.depth(),
+                                                 suffix_.prefix_bits,
+                                                 suffix_.prefix_step));
   }
   bool MayBe(const LeafBound& bound) const {
-    return suffix_.MayBe(value_, bound.key, bound.depth(), salt_);
+    return HasPrefixBits(bound, suffix_.prefix_bits);
+  }
+  bool HasPrefixBits(const LeafBound& bound, uint32_t count) const {
+    return suffix_.HasPrefixBits(value_, bound.key, bound.depth(), count,
+                                 salt_);
   }
 
   const SurfSuffix& suffix_;
@@ -166,8 +177,6 @@ class SurfLeaf {
   const uint64_t value_;
   const uint64_t real_;
 };
-
-// ---- Surf ----
 
 constexpr FilterKind kSurfKind{1};
 
@@ -215,49 +224,41 @@ class Surf : public RangeFilter {
   }
 
   // Walks the stored prefixes in key order. The filter must outlive it.
-  class Iterator {
+  class Iterator : public FstIterator {
    public:
-    explicit Iterator(const Surf* surf) : surf_(surf), it_(&surf->fst_) {}
-
-    bool Valid() const { return it_.Valid(); }
-    void SeekToFirst() { it_.SeekToFirst(); }
+    explicit Iterator(const Surf* surf)
+        : FstIterator(&surf->fst_), surf_(surf) {}
 
     // moveToNext (section 3.5): moves to the first key that may be at or above
     // `target`. Returns the false positive flag: true if that key may also be
     // below `target`; false if it certainly is not, or if there is no such key.
     bool Seek(const Slice& target);
 
-    void Next() { it_.Next(); }
-
     // The bytes of the current key that are stored. Valid until the iterator
     // moves.
     Slice key_prefix() const;
     // The real suffix bits that follow it.
     uint64_t real_suffix() const;
-    // Returns true if the prefix is the whole key.
-    bool IsWholeKey() const { return it_.IsTerminator(); }
-    // The number of the leaf.
-    uint32_t leaf() const { return it_.leaf(); }
 
    private:
-    friend class Surf;
-
-    template <typename Key>
-    bool SeekTo(const Key& target);
-
     const Surf* surf_;
-    FstIterator it_;
     mutable std::string key_prefix_;
   };
 
   const Fst& fst() const { return fst_; }
-  // Returns true if the trie is one of digits.
+  // Returns true if the trie is one of digits, whose code is then `code()`.
   bool IsCoded() const { return is_coded_; }
+  const KeyCode& code() const { return code_; }
   const SurfSuffix& suffix() const { return suffix_; }
+  const FilterSalt& salt() const { return salt_; }
   // A leaf, by its number, to compare bounds with.
   SurfLeaf LeafOf(uint32_t leaf) const {
     return SurfLeaf(suffix_, salt_,
                     BoundsNeedValue() ? fst_.values().Get(leaf) : 0);
+  }
+  SurfLeaf LeafOf(const Fst::Node& node, const Fst::Edge& edge) const {
+    return BoundsNeedValue() ? LeafOf(fst_.Leaf(node, edge))
+                             : SurfLeaf(suffix_, salt_, 0);
   }
   // A bound whose first `depth` bytes, or digits, are the path of a leaf.
   LeafBound AtLeaf(const Slice& bound, size_t depth) const {
@@ -290,49 +291,10 @@ class Surf : public RangeFilter {
  private:
   Surf() = default;
 
-  static constexpr size_t kMaxBatch = 32;  // as large as RocksDB's
-
   // Hash bits alone say nothing about bounds.
   bool BoundsNeedValue() const {
     return suffix_.real_bits + suffix_.prefix_bits > 0;
   }
-
-  // A Key is a Slice or, if the trie is one of digits, a CodedKey.
-  template <typename Key>
-  bool StepDown(const Key& key, Fst::Node* node, size_t* depth,
-                bool* found) const;
-  template <typename Key>
-  bool FindKey(const Key& key) const;
-  template <typename Key>
-  void FindKeys(size_t num_keys, const Key* const* keys, bool* found) const;
-  template <typename Key>
-  bool FindBetween(const Key& lo, const Key& hi, bool hi_inclusive) const;
-  template <typename Key>
-  void CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
-                    const RemovedLeaves& removed, RangeCount* count) const;
-
-  bool HasKey(const Slice& key) const;
-  bool HasCodedKey(const Slice& key) const;
-  void HaveKeys(size_t num_keys, Slice** keys, bool* found) const;
-  void HaveCodedKeys(size_t num_keys, Slice** keys, bool* found) const;
-  bool HasKeyBetween(const Slice& lo, const Slice& hi, bool hi_inclusive) const;
-  bool HasKeyBetweenCoded(const Slice& lo, const Slice& hi,
-                          bool hi_inclusive) const;
-  void CountKeys(const Slice& lo, const Slice& hi, bool hi_inclusive,
-                 const RemovedLeaves& removed, RangeCount* count) const;
-
-  uint64_t ValueOf(const Fst::Node& node, const Fst::Edge& edge) const {
-    return fst_.values().Get(fst_.Leaf(node, edge));
-  }
-  SurfLeaf LeafOf(const Fst::Node& node, const Fst::Edge& edge) const {
-    return BoundsNeedValue() ? LeafOf(fst_.Leaf(node, edge))
-                             : SurfLeaf(suffix_, salt_, 0);
-  }
-  template <typename Key>
-  bool HasKeyFrom(Fst::Node node, size_t depth, const Key& lo) const;
-  template <typename Key>
-  bool HasKeyUpTo(Fst::Node node, size_t depth, const Key& hi,
-                  bool hi_inclusive) const;
 
   Fst fst_;
   // Whether the trie is one of digits, and their code.
@@ -376,14 +338,8 @@ class SurfBuilder : public RangeFilterBuilder {
     // unless the key ends there because it is a prefix of the next key.
     return std::min(std::max(shared, next_shared) + 1, key.size());
   }
-  // Adds a key with a value that has no prefix bits.
-  void AddValue(const Slice& key, size_t shared, size_t next_shared,
-                uint64_t value) {
-    fst_.Add(key, shared, next_shared, value);
-  }
-  void AddLastValue(const Slice& key, size_t shared, uint64_t value) {
-    fst_.AddLast(key, shared, value);
-  }
+  // Keys may be added with a value that has no prefix bits.
+  FstBuilder* fst() { return &fst_; }
   // Plan for a trie of any size.
   Status PlanTrie(uint64_t* size);
 
@@ -393,7 +349,8 @@ class SurfBuilder : public RangeFilterBuilder {
     if (suffix.real_bits > 0) options.digits = FstOptions::kNever;
     return options;
   }
-  uint64_t Draft(const Slice& key, size_t depth) const;
+  template <bool kIsLast>
+  void AddToTrie(const Slice& key, size_t shared, size_t next_shared);
 
   // The size of a trie of random integers; URLs take up to three times as much.
   static constexpr double kUsualTrieBitsPerKey = 8;

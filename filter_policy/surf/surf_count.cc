@@ -32,14 +32,11 @@ class CountBound {
 
   // The place on the next level.
   const Fst::Place& Descend() {
-    if (!on_path_) {
-      place_ = AfterNodesOf(place_);
-      return place_;
-    }
+    if (!on_path_) return place_ = InFrontOf(place_.edges_to_nodes + 1);
     on_path_ = false;
     const int run = fst_.CompareRun(node_, key_, &depth_);
     if (run > 0) return place_ = fst_.PlaceOf(node_);
-    if (run < 0) return place_ = Behind(node_);
+    if (run < 0) return place_ = InFrontOf(fst_.Number(node_) + 1);
     if (depth_ == key_.size()) {
       // The terminator is the bound itself.
       place_ = fst_.PlaceOf(node_);
@@ -50,11 +47,13 @@ class CountBound {
     }
     const int symbol = fst_.SymbolAt(key_, depth_++);
     Fst::Edge edge;
-    if (!fst_.LowerBound(node_, symbol, &edge)) return place_ = Behind(node_);
+    if (!fst_.LowerBound(node_, symbol, &edge)) {
+      return place_ = InFrontOf(fst_.Number(node_) + 1);
+    }
     if (edge.Symbol() != symbol) return place_ = fst_.PlaceOf(node_, edge);
     Fst::Node child;
     if (fst_.Follow(node_, edge, &child)) {
-      place_ = fst_.PlaceOf(node_, edge, fst_.Number(child) - 1);
+      place_ = fst_.PlaceOf(node_, edge, child);
       node_ = child;
       on_path_ = true;
       return place_;
@@ -67,26 +66,23 @@ class CountBound {
   // Returns true if the path of the bound is in the trie so far. If not, the
   // place alone decides all that follows.
   bool on_path() const { return on_path_; }
-  // Returns true if the key of the leaf at the bound may lie on either side of
-  // it.
-  bool ambiguous() const { return ambiguous_; }
-  // The number of bytes, or digits, that the two share at least, if so.
-  size_t shared() const { return depth_; }
-  // The number of that leaf, if so.
-  uint32_t ambiguous_leaf() const { return ambiguous_leaf_; }
+  // Stores what is known of the leaf at the bound: whether its key may lie on
+  // either side of the bound, and how many bytes, or digits, the two share
+  // then.
+  void Describe(const Surf::RemovedLeaves& removed, bool* ambiguous,
+                size_t* shared) const {
+    *ambiguous = ambiguous_ && (!removed || removed(ambiguous_leaf_,
+                                                    ambiguous_leaf_ + 1) == 0);
+    *shared = depth_;
+  }
 
  private:
-  Fst::Place Behind(const Fst::Node& node) const {
-    return InFrontOf(fst_.Number(node) + 1, node);
-  }
-  Fst::Place AfterNodesOf(const Fst::Place& above) const {
-    return InFrontOf(above.edges_to_nodes + 1, node_);
-  }
-  Fst::Place InFrontOf(uint32_t number, const Fst::Node& from) const {
+  // The place before a node that is not above node_, or after all of them.
+  Fst::Place InFrontOf(uint32_t number) const {
     if (number >= fst_.num_nodes()) {
       return {fst_.num_nodes() - 1, fst_.num_leaves()};
     }
-    return fst_.PlaceOf(fst_.NodeAt(number, from));
+    return fst_.PlaceOf(fst_.NodeAt(number, node_));
   }
 
   // Passes the leaf after the place if its suffix tells that it is on the other
@@ -118,16 +114,14 @@ class CountBound {
   Fst::Place place_;
 };
 
-}  // namespace
-
 template <typename Key>
-inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
-                               const RemovedLeaves& removed,
-                               RangeCount* count) const {
+inline void CountBetween(const Surf& surf, const Key& lo, const Key& hi,
+                         bool hi_inclusive, const Surf::RemovedLeaves& removed,
+                         RangeCount* count) {
   using Bound = CountBound<Key>;
-  Bound low(*this, lo, Bound::kLow);
-  Bound high(*this, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh);
-  for (uint32_t level = 0; level < fst_.height(); level++) {
+  Bound low(surf, lo, Bound::kLow);
+  Bound high(surf, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh);
+  for (uint32_t level = 0; level < surf.fst().height(); level++) {
     const Fst::Place from = low.Descend();
     const Fst::Place to = high.Descend();
     count->count += to.leaves - from.leaves;
@@ -138,37 +132,36 @@ inline void Surf::CountBetween(const Key& lo, const Key& hi, bool hi_inclusive,
       break;
     }
   }
-  const auto is_ambiguous = [&removed](const Bound& bound) {
-    const uint32_t leaf = bound.ambiguous_leaf();
-    return bound.ambiguous() && (!removed || removed(leaf, leaf + 1) == 0);
-  };
-  count->low_ambiguous = is_ambiguous(low);
-  count->low_shared = low.shared();
-  count->high_ambiguous = is_ambiguous(high);
-  count->high_shared = high.shared();
+  low.Describe(removed, &count->low_ambiguous, &count->low_shared);
+  high.Describe(removed, &count->high_ambiguous, &count->high_shared);
 }
 
-PROTEAN_CLONED void Surf::CountKeys(const Slice& lo, const Slice& hi,
-                                    bool hi_inclusive,
-                                    const RemovedLeaves& removed,
-                                    RangeCount* count) const {
-  if (!is_coded_) return CountBetween(lo, hi, hi_inclusive, removed, count);
+PROTEAN_CLONED void CountKeys(const Surf& surf, const Slice& lo,
+                              const SurfUpperBound& end,
+                              const Surf::RemovedLeaves& removed,
+                              RangeCount* count) {
+  if (!surf.IsCoded()) {
+    return CountBetween(surf, lo, end.hi, end.inclusive, removed, count);
+  }
   CodedKey coded_lo;
   CodedKey coded_hi;
-  code_.Encode(lo, hi, &coded_lo, &coded_hi);
-  CountBetween(coded_lo, coded_hi, hi_inclusive, removed, count);
+  surf.code().Encode(lo, end.hi, &coded_lo, &coded_hi);
+  CountBetween(surf, coded_lo, coded_hi, end.inclusive, removed, count);
   // The bounds counted the digits that they share.
   const size_t low_digits = count->low_shared;
   const size_t high_digits = count->high_shared;
   count->low_shared = count->high_shared = 0;
   if (count->low_ambiguous) {
-    code_.DescribePath(lo, low_digits, &count->low_shared, &count->low_limit);
+    surf.code().DescribePath(lo, low_digits, &count->low_shared,
+                             &count->low_limit);
   }
   if (count->high_ambiguous) {
-    code_.DescribePath(hi, high_digits, &count->high_shared,
-                       &count->high_limit);
+    surf.code().DescribePath(end.hi, high_digits, &count->high_shared,
+                             &count->high_limit);
   }
 }
+
+}  // namespace
 
 void Surf::CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
                        const RemovedLeaves& removed, RangeCount* count) const {
@@ -183,7 +176,7 @@ void Surf::CountLeaves(const Slice& lo, const Slice& hi, bool hi_inclusive,
     return;
   }
   const SurfUpperBound end(hi, hi_inclusive);
-  CountKeys(lo, end.hi, end.inclusive, removed, count);
+  CountKeys(*this, lo, end, removed, count);
   // Each bound alone leaves the key open; what the two have in common may rule
   // it out.
   if (suffix_.prefix_bits > 0 && count->count == 1 && count->low_ambiguous &&

@@ -13,39 +13,53 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 const char kUsage[] = "surf[:HASH_BITS:REAL_BITS[:PREFIX_BITS]]";
-constexpr char kHashOption[] = "hash_suffix_bits";
-constexpr char kRealOption[] = "real_suffix_bits";
-constexpr char kPrefixOption[] = "prefix_suffix_bits";
 
-WholeNumberRange BitsRange(const char* option) {
-  const uint64_t most = option == kHashOption   ? SurfSuffix::kMaxHashBits
-                        : option == kRealOption ? SurfSuffix::kMaxRealBits
-                                                : SurfSuffix::kMaxPrefixBits;
-  return {SurfFilterPolicy::kClassName(), option, 0, most};
-}
+using Options = SurfPolicyOptions;
+
+// The options, in the order of the short form.
+struct BitsOption {
+  uint32_t Options::*bits;
+  WholeNumberRange range;
+};
+constexpr BitsOption kBitsOptions[] = {
+    {&Options::hash_suffix_bits,
+     offsetof(Options, hash_suffix_bits),
+     {SurfFilterPolicy::kClassName(), "hash_suffix_bits", 0,
+      SurfSuffix::kMaxHashBits}},
+    {&Options::real_suffix_bits,
+     offsetof(Options, real_suffix_bits),
+     {SurfFilterPolicy::kClassName(), "real_suffix_bits", 0,
+      SurfSuffix::kMaxRealBits}},
+    {&Options::prefix_suffix_bits,
+     offsetof(Options, prefix_suffix_bits),
+     {SurfFilterPolicy::kClassName(), "prefix_suffix_bits", 0,
+      SurfSuffix::kMaxPrefixBits}},
+};
 
 const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
-  using Options = SurfPolicyOptions;
-  static const auto* const info =
-      new std::unordered_map<std::string, OptionTypeInfo>{
-          {kHashOption,
-           Described(&Options::hash_suffix_bits, BitsRange(kHashOption))},
-          {kRealOption,
-           Described(&Options::real_suffix_bits, BitsRange(kRealOption))},
-          {kPrefixOption,
-           Described(&Options::prefix_suffix_bits, BitsRange(kPrefixOption))},
-      };
+  static const auto* const info = [] {
+    auto* const types = new std::unordered_map<std::string, OptionTypeInfo>;
+    for (const BitsOption& option : kBitsOptions) {
+      types->emplace(option.range.option, Described(option.bits, option.range));
+    }
+    return types;
+  }();
   return *info;
 }
 
-Status CheckSum(const SurfPolicyOptions& options) {
-  const uint32_t bits = options.hash_suffix_bits + options.real_suffix_bits +
-                        options.prefix_suffix_bits;
-  if (bits <= SurfSuffix::kMaxBits) return Status::OK();
+Status Check(const Options& options) {
+  uint32_t sum = 0;
+  for (const BitsOption& option : kBitsOptions) {
+    const Status s = option.range.Check(options.*option.bits);
+    if (!s.ok()) return s;
+    sum += options.*option.bits;
+  }
+  if (sum <= SurfSuffix::kMaxBits) return Status::OK();
   return Status::InvalidArgument(
-      std::string(SurfFilterPolicy::kClassName()) + ": " + kHashOption + ", " +
-      kRealOption + " and " + kPrefixOption + " are " + std::to_string(bits) +
-      " in all; allowed: up to " + std::to_string(SurfSuffix::kMaxBits));
+      std::string(SurfFilterPolicy::kClassName()) +
+      ": hash_suffix_bits, real_suffix_bits and prefix_suffix_bits are " +
+      std::to_string(sum) + " in all; allowed: up to " +
+      std::to_string(SurfSuffix::kMaxBits));
 }
 
 // Parses surf, or surf:HASH_BITS:REAL_BITS, perhaps with :PREFIX_BITS.
@@ -58,18 +72,15 @@ Status Parse(const std::string& spec,
                                    " is not allowed; allowed: " + kUsage +
                                    ", such as surf:0:8 or surf:0:0:8");
   }
-  SurfPolicyOptions options;
-  uint32_t* const bits[] = {&options.hash_suffix_bits,
-                            &options.real_suffix_bits,
-                            &options.prefix_suffix_bits};
-  const char* const names[] = {kHashOption, kRealOption, kPrefixOption};
+  Options options;
   Status s;
   for (size_t i = 1; i < parts.size() && s.ok(); i++) {
+    const BitsOption& option = kBitsOptions[i - 1];
     uint64_t number = 0;
-    s = BitsRange(names[i - 1]).Parse(parts[i], &number);
-    *bits[i - 1] = static_cast<uint32_t>(number);
+    s = option.range.Parse(parts[i], &number);
+    options.*option.bits = static_cast<uint32_t>(number);
   }
-  if (s.ok()) s = CheckSum(options);
+  if (s.ok()) s = Check(options);
   if (s.ok()) policy->reset(new SurfFilterPolicy(options));
   return s;
 }
@@ -96,16 +107,9 @@ SurfFilterPolicy::SurfFilterPolicy(const SurfPolicyOptions& options)
   RegisterOptions(&options_, &SurfTypeInfo());
 }
 
-Status SurfFilterPolicy::CheckOptions() const {
-  Status s = BitsRange(kHashOption).Check(options_.hash_suffix_bits);
-  if (s.ok()) s = BitsRange(kRealOption).Check(options_.real_suffix_bits);
-  if (s.ok()) s = BitsRange(kPrefixOption).Check(options_.prefix_suffix_bits);
-  return s.ok() ? CheckSum(options_) : s;
-}
-
 Status SurfFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
-  const Status s = CheckOptions();
+  const Status s = Check(options_);
   return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
@@ -114,8 +118,7 @@ std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
     const FilterTask& task) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
-  const SurfPolicyOptions options =
-      CheckOptions().ok() ? options_ : SurfPolicyOptions();
+  const Options options = Check(options_).ok() ? options_ : Options();
   SurfSuffix suffix;
   suffix.hash_bits = options.hash_suffix_bits;
   suffix.real_bits = options.real_suffix_bits;

@@ -33,7 +33,7 @@ class SurfFilterPolicy : public RangeFilterPolicy {
  public:
   explicit SurfFilterPolicy(const SurfPolicyOptions& options = {});
 
-  static const char* kClassName() { return "protean.SuRF"; }
+  static constexpr const char* kClassName() { return "protean.SuRF"; }
   static const char* kNickName() { return "surf"; }
   const char* Name() const override { return kClassName(); }
   const char* NickName() const override { return kNickName(); }
@@ -47,8 +47,6 @@ class SurfFilterPolicy : public RangeFilterPolicy {
       const FilterTask& task) const override;
 
  private:
-  Status CheckOptions() const;
-
   SurfPolicyOptions options_;
 };
 

@@ -31,7 +31,6 @@
 #include "filter_policy/bits/key_digest.h"
 #include "rocksdb/slice.h"
 #include "util/coding_lean.h"
-#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -207,16 +206,60 @@ inline uint64_t PrefixBitsOf(const Slice& key, size_t depth,
 // share many of their bits: 8 bits for each of 5 steps are 24 bits.
 class PrefixBitDrafts {
  public:
-  explicit PrefixBitDrafts(uint32_t bits);
+  explicit PrefixBitDrafts(uint32_t bits)
+      : prefix_bits_(bits), second_count_(bits / 2) {
+    for (uint32_t step : PrefixSteps(bits)) {
+      for (uint32_t j = 1; j <= bits; j++) {
+        reaches_ |= uint64_t{1} << (PrefixReach(j, step) - 1);
+      }
+    }
+    first_count_ = static_cast<uint32_t>(PopCount(reaches_));
+  }
 
   // The number of bits in a draft, at most 64.
   uint32_t bits() const { return first_count_ + second_count_; }
 
-  uint64_t Of(const Slice& key, size_t depth, const FilterSalt& salt) const;
+  [[gnu::noinline]] uint64_t Of(const Slice& key, size_t depth,
+                                const FilterSalt& salt) const {
+    PrefixHasher hasher(key, depth, salt);
+    const uint64_t all_first = reaches_;
+    const uint64_t all_second = LowBits(second_count_);
+    const uint64_t inside = hasher.rest() < kMaxPrefixReach
+                                ? LowBits(static_cast<unsigned>(hasher.rest()))
+                                : ~uint64_t{0};
+    uint64_t first = 0;
+    uint64_t second = 0;
+    for (uint64_t left = all_first & inside; left != 0; left &= left - 1) {
+      const auto index = static_cast<unsigned>(__builtin_ctzll(left));
+      const uint64_t hash = hasher.UpTo(index + 1);
+      first |= hash >> 63 << index;
+      second |= (hash >> 62 & 1) << index;
+    }
+    if ((all_first & ~inside) != 0) {
+      const uint64_t whole = hasher.Whole();
+      first |= whole & ~inside;
+      second |= whole >> 32 & ~inside;
+    }
+    return ExtractBits(first, all_first) | (second & all_second)
+                                               << first_count_;
+  }
 
   // For each prefix bit with one of these steps, its place in a draft.
   using Places = std::array<uint8_t, 16>;
-  Places PlacesOf(uint32_t step) const;
+  Places PlacesOf(uint32_t step) const {
+    Places places = {};
+    uint32_t last = 0;
+    for (uint32_t j = 1; j <= prefix_bits_; j++) {
+      const uint32_t reach = PrefixReach(j, step);
+      const uint64_t before = reaches_ & LowBits(reach - 1);
+      const uint32_t place = reach == last
+                                 ? first_count_ + reach - 1
+                                 : static_cast<uint32_t>(PopCount(before));
+      places[j - 1] = static_cast<uint8_t>(place);
+      last = reach;
+    }
+    return places;
+  }
 
   // The prefix bits out of a draft.
   uint64_t Choose(uint64_t draft, const Places& places) const {
@@ -267,7 +310,11 @@ class PrefixStepChooser {
 
   // The step with the fewest false positives; kUsualPrefixStep if no query came
   // to a leaf.
-  uint32_t Step() const;
+  uint32_t Step() const {
+    if (queries_ == 0) return kUsualPrefixStep;
+    const auto fewest = std::min_element(passed_.begin(), passed_.end());
+    return PrefixSteps(bits_)[fewest - passed_.begin()];
+  }
 
  private:
   static constexpr uint32_t kKeysPerQuery = 8;
@@ -282,7 +329,33 @@ class PrefixStepChooser {
     size_t key_size;
   };
 
-  void AddQuery(const KeyNeighborhood& key);
+  [[gnu::noinline]] void AddQuery(const KeyNeighborhood& key) {
+    // The nearer neighbor, and what is stored of it without the key.
+    const bool next_is_nearer = key.next >= key.previous;
+    const size_t shared = next_is_nearer ? key.next : key.previous;
+    const size_t depth =
+        1 + (next_is_nearer ? std::max(key.previous, key.behind_next)
+                            : std::max(key.next, key.before_previous));
+    if (shared < depth) return;
+    const size_t same = shared - depth;
+    const size_t whole = key.key_size - depth;
+    // In turn, the part of the key ends in each fourth of the bytes.
+    const size_t part =
+        same + ((whole - same) * (2 * (queries_ % 4) + 1) + 7) / 8;
+    queries_++;
+    const std::array<uint32_t, kNumPrefixSteps> steps = PrefixSteps(bits_);
+    for (size_t i = 0; i < steps.size(); i++) {
+      const uint32_t step = steps[i];
+      const uint32_t wasted = PrefixBitsWithin(same, bits_, step);
+      // In units of 2^-16.
+      const auto passed = [&](uint32_t bits) {
+        return uint64_t{1} << (16 + wasted - bits);
+      };
+      passed_[i] += passed(bits_) +
+                    passed(PrefixBitsWithin(whole, bits_, step)) +
+                    passed(PrefixBitsWithin(part, bits_, step));
+    }
+  }
 
   const uint32_t bits_;
   KeyNeighborhood last_ = {};  // of the last key
@@ -291,8 +364,6 @@ class PrefixStepChooser {
   // For each step, the expected number of queries that are let through.
   std::array<uint64_t, kNumPrefixSteps> passed_ = {};
 };
-
-// ---- Surf suffix ----
 
 struct SurfSuffix {
   static constexpr uint32_t kMaxHashBits = 32;
@@ -327,16 +398,12 @@ struct SurfSuffix {
   uint64_t Real(const Slice& key, size_t depth) const {
     if (real_bits == 0 || depth == key.size()) return 0;
     // The next 8 bytes, the first one highest.
-    uint64_t bytes = 0;
+    uint64_t bytes;
     if (key.size() >= 8) {
       const size_t start = std::min(depth, key.size() - 8);
-      bytes = EndianSwapValue(DecodeFixed64(key.data() + start))
-              << (8 * (depth - start));
+      bytes = LoadBigEndian(key.data() + start, 8) << (8 * (depth - start));
     } else {
-      for (size_t i = depth; i < depth + 8; i++) {
-        bytes = bytes << 8 |
-                (i < key.size() ? static_cast<uint8_t>(key[i]) : uint64_t{0});
-      }
+      bytes = LoadBigEndian(key.data() + depth, key.size() - depth);
     }
     return bytes >> (64 - real_bits);
   }
@@ -375,46 +442,28 @@ struct SurfSuffix {
            (without & hash_mask);
   }
 
-  // Returns true if `value` is that of a key with these real bits, whose first
-  // `depth` bytes are in the trie. The key is hashed only if the real bits are
-  // the same.
-  bool IsValue(uint64_t value, const Slice& key, size_t depth, uint64_t real,
-               const FilterSalt& salt) const {
-    return RealOfValue(value) == real &&
-           (hash_bits == 0 ||
-            ((value ^
-              HashKeyOnce(key, LoadBigEndian(key.data(), key.size()), salt)) &
-             LowBits(hash_bits)) == 0) &&
-           MayBe(value, key, depth, salt);
+  // Returns true if the hash bits in `value` are those of the key.
+  bool MayHaveHash(uint64_t value, const Slice& key,
+                   const FilterSalt& salt) const {
+    return hash_bits == 0 ||
+           ((value ^
+             HashKeyOnce(key, LoadBigEndian(key.data(), key.size()), salt)) &
+            LowBits(hash_bits)) == 0;
   }
 
   uint64_t RealOfValue(uint64_t value) const {
     return real_bits == 0 ? 0 : value >> (prefix_bits + hash_bits);
   }
 
-  // Returns true if the prefix bits in `value`, which belong to a leaf whose
-  // prefix is the first `depth` bytes of `string`, may be those of a key that
-  // starts with the first `known` bytes of `string`.
-  bool MayStartWith(uint64_t value, const Slice& string, size_t depth,
-                    size_t known, const FilterSalt& salt) const {
-    const uint32_t count =
-        PrefixBitsWithin(known - depth, prefix_bits, prefix_step);
-    return count == 0 || SamePrefixBits(value, string, depth, count, salt);
-  }
-
-  // Returns true if they may be those of `string` itself.
-  bool MayBe(uint64_t value, const Slice& string, size_t depth,
-             const FilterSalt& salt) const {
-    return prefix_bits == 0 ||
-           SamePrefixBits(value, string, depth, prefix_bits, salt);
-  }
-
- private:
-  bool SamePrefixBits(uint64_t value, const Slice& string, size_t depth,
-                      uint32_t count, const FilterSalt& salt) const {
-    const uint64_t wanted =
-        PrefixBitsOf(string, depth, salt, count, prefix_step);
-    return ((value >> hash_bits ^ wanted) & LowBits(count)) == 0;
+  // Returns true if the first `count` prefix bits in `value`, which belong to a
+  // leaf whose prefix is the first `depth` bytes of `string`, are those of
+  // `string`.
+  bool HasPrefixBits(uint64_t value, const Slice& string, size_t depth,
+                     uint32_t count, const FilterSalt& salt) const {
+    return count == 0 ||
+           ((value >> hash_bits ^
+             PrefixBitsOf(string, depth, salt, count, prefix_step)) &
+            LowBits(count)) == 0;
   }
 };
 

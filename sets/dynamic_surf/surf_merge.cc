@@ -54,8 +54,9 @@ class SurfMerger {
   Status TakeGroup(const Slice& path);
   // Returns true if the leaf may be that of `key`, which begins with its path.
   bool HasValueOf(const Slice& key, size_t depth) const {
-    const SurfSuffix& suffix = part_.surf().suffix();
-    return suffix.IsValue(value(), key, depth, suffix.Real(key, depth), salt_);
+    const Surf& surf = part_.surf();
+    return SurfLeaf(surf.suffix(), salt_, value())
+        .MayBeKey(surf.AtLeaf(key, depth));
   }
   // Adds to `keys` those of the source that may be the key of the leaf, and are
   // not among the records.

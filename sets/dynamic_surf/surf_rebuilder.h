@@ -45,11 +45,11 @@ class SurfRebuilder : public SurfBuilder {
 
  protected:
   void Add(const Slice& key, size_t shared, size_t next_shared) override {
-    AddValue(key, shared, next_shared,
-             ValueOfLast(key, Depth(key, shared, next_shared)));
+    fst()->Add(key, shared, next_shared,
+               ValueOfLast(key, Depth(key, shared, next_shared)));
   }
   void AddLast(const Slice& key, size_t shared) override {
-    AddLastValue(key, shared, ValueOfLast(key, Depth(key, shared, 0)));
+    fst()->AddLast(key, shared, ValueOfLast(key, Depth(key, shared, 0)));
   }
   Status Plan(const KeysEnd& /*end*/,
               std::vector<PlannedPart>* parts) override {

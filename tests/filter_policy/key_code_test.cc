@@ -73,14 +73,12 @@ void ExpectAlphabetic(const std::vector<uint16_t>& entries) {
 TEST(AlphabeticCodeTest, IsOptimal) {
   Random rnd(301);
   for (size_t symbols = 1; symbols <= 8; symbols++) {
-    AlphabeticCode code(symbols);
     for (int round = 0; round < 60; round++) {
       std::vector<uint64_t> weights;
       for (size_t i = 0; i < symbols; i++) {
         weights.push_back(1 + rnd.Skewed(round % 8));
       }
-      std::vector<uint16_t> entries;
-      code.Compute(weights, &entries);
+      const std::vector<uint16_t> entries = AlphabeticCodes({weights}).front();
       ExpectAlphabetic(entries);
       uint64_t cost = 0;
       for (size_t i = 0; i < symbols; i++) {
@@ -95,15 +93,13 @@ TEST(AlphabeticCodeTest, IsOptimal) {
 
 TEST(AlphabeticCodeTest, SkewedWeightsMakeNoLongCodes) {
   for (size_t symbols : {2u, 20u, 57u, 128u}) {
-    AlphabeticCode code(symbols);
     for (const bool ascending : {false, true}) {
       std::vector<uint64_t> weights;
       for (size_t i = 0; i < symbols; i++) {
         const size_t rank = ascending ? i : symbols - 1 - i;
         weights.push_back(uint64_t{1} << std::min<size_t>(rank, 48));
       }
-      std::vector<uint16_t> entries;
-      code.Compute(weights, &entries);
+      const std::vector<uint16_t> entries = AlphabeticCodes({weights}).front();
       ExpectAlphabetic(entries);
     }
   }
@@ -206,7 +202,7 @@ TEST(KeyCodeTest, DamageIsFoundOrHarmless) {
         for (size_t i = 0; i < coded.size(); i++) {
           digits.push_back(static_cast<char>(coded[i]));
         }
-        code.DecodeFirst(digits, "ab", &decoded);
+        code.Decode(digits, "ab", /*to_first=*/true, &decoded);
         size_t shared;
         code.DescribePath(key, coded.size(), &shared, &decoded);
         ASSERT_LE(shared, key.size());

@@ -117,7 +117,7 @@ const AmqType& SortedAmqType() {
 // ---- The line ----
 
 [[maybe_unused]] const bool registered = [] {
-  RegisterAmqType(&SortedAmqType());
+  AmqTypes().push_back(&SortedAmqType());
   return true;
 }();
 
