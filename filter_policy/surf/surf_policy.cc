@@ -23,15 +23,12 @@ struct BitsOption {
 };
 constexpr BitsOption kBitsOptions[] = {
     {&Options::hash_suffix_bits,
-     offsetof(Options, hash_suffix_bits),
      {SurfFilterPolicy::kClassName(), "hash_suffix_bits", 0,
       SurfSuffix::kMaxHashBits}},
     {&Options::real_suffix_bits,
-     offsetof(Options, real_suffix_bits),
      {SurfFilterPolicy::kClassName(), "real_suffix_bits", 0,
       SurfSuffix::kMaxRealBits}},
     {&Options::prefix_suffix_bits,
-     offsetof(Options, prefix_suffix_bits),
      {SurfFilterPolicy::kClassName(), "prefix_suffix_bits", 0,
       SurfSuffix::kMaxPrefixBits}},
 };
