@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Files and DBs of ProteanTable under RocksDB's other interfaces: files
-//  written and read outside of a DB, copies, second instances, several column
-//  families, and what they report about themselves.
+//  written and read outside of a DB, copies, second instances, and what they
+//  report about themselves.
 
 #include "file/file_util.h"
 #include "rocksdb/sst_file_reader.h"
@@ -334,64 +334,6 @@ TEST_P(InstancesTest, TimeToLive) {
   ExpectSame(dbs.get());
   dbs->Compact();
   ExpectSame(dbs.get());
-}
-
-// ---- Several column families ----
-
-// Each column family of a DB has another table; the DB is reopened with the
-// tables exchanged.
-TEST_P(InstancesTest, ColumnFamiliesWithOtherTables) {
-  const auto dbs = NewTwins();
-  const std::shared_ptr<TableFactory> tables[] = {
-      ProteanTable(),
-      NewTable("BlockBasedTable", "filter_policy=bloomfilter:10"),
-      NewTable("ProteanTable", "filter_policy=surf:4:4;block_size=512"),
-      NewTable("BlockBasedTable", "")};
-  const Keys names = {kDefaultColumnFamilyName, "bloom", "surf", "none"};
-  size_t shift = 0;
-  std::array<std::vector<ColumnFamilyHandle*>, 2> handles;
-  dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
-    DBOptions options(dbs->options(twin));
-    options.create_missing_column_families = true;
-    std::vector<ColumnFamilyDescriptor> families;
-    for (size_t i = 0; i < names.size(); i++) {
-      families.emplace_back(names[i], dbs->options(twin));
-      if (twin == TwinDB::kProtean) {
-        families.back().options.table_factory = tables[(i + shift) % 4];
-      }
-    }
-    return OpenDB(db, options, dbs->path(twin), families, &handles[twin]);
-  });
-
-  Random rnd(41);
-  for (; shift < 4; shift++) {
-    dbs->Open();
-    for (int round = 0; round < 2; round++) {
-      for (const std::string& key : keys_) {
-        const size_t family = rnd.Uniform(4);
-        dbs->Each([&](TwinDB::Twin twin) {
-          return dbs->db(twin)->Put(
-              WriteOptions(), handles[twin][family], key,
-              "value of " + std::to_string(shift) + names[family]);
-        });
-      }
-      if (round == 1) break;
-      dbs->Each([&](TwinDB::Twin twin) {
-        return dbs->db(twin)->Flush(FlushOptions(), handles[twin]);
-      });
-    }
-    ExpectFiltered([&] {
-      for (size_t i = 0; i < names.size(); i++) {
-        CompareFamily(dbs.get(), {handles[0][i], handles[1][i]});
-      }
-    });
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      for (ColumnFamilyHandle* handle : handles[twin]) {
-        EXPECT_OK(dbs->db(twin)->DestroyColumnFamilyHandle(handle));
-      }
-    }
-    dbs->Close();
-  }
 }
 
 // ---- What a DB reports about itself ----
