@@ -166,35 +166,6 @@ TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
   }
 }
 
-TEST_F(OptionsFileTest, SetOptionsChangesWhatTheNextFlushBuilds) {
-  Load("OPTIONS.example.ini");
-  loaded_[0].options.disable_auto_compactions = true;  // of these files
-  Open();
-  Fill(families_[0], 1);
-  ASSERT_OK(db_->SetOptions(families_[0],
-                            {{"table_factory.filter_policy", "surf:0:8"}}));
-  Fill(families_[0], 2);
-  EXPECT_EQ((Keys{"protean.Proteus", "protean.SuRF"}),
-            PolicyNames(families_[0]));
-  ASSERT_OK(db_->SetOptions(
-      families_[0], {{"table_factory.filter_policy", "levels:surf:4:0"}}));
-  Fill(families_[0], 3);
-  EXPECT_EQ((Keys{"protean.Proteus", "protean.SuRF", "protean.SuRF"}),
-            PolicyNames(families_[0]));
-  // An invalid value changes nothing.
-  EXPECT_TRUE(
-      db_->SetOptions(families_[0], {{"table_factory.filter_policy", "surf:x"}})
-          .IsInvalidArgument());
-  Fill(families_[0], 4);
-  EXPECT_EQ(4u, PolicyNames(families_[0]).size());
-  // RocksDB has written the present values.
-  Close();
-  ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options_, &loaded_));
-  EXPECT_NE(std::string::npos,
-            PolicyString(loaded_[0].options).find("surf:4:0"))
-      << PolicyString(loaded_[0].options);
-}
-
 // A program without Protean does not know the table factory.
 TEST_F(OptionsFileTest, AnUnknownTableFactory) {
   Copy("db_bench/proteus12.ini", "ProteanTable", "NoSuchTable");

@@ -9,7 +9,6 @@
 #include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "tests/protean_db.h"
-#include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -94,13 +93,6 @@ class FilterPartsDBTest : public NumberedDBTest {
     return parts;
   }
 
-  // Gets absent keys, of which the tickers then tell.
-  void CountAbsentKeys() {
-    ASSERT_OK(options_.statistics->Reset());
-    for (uint64_t i = 1; i < kKeys; i += 31) {
-      ASSERT_FALSE(Has(Gap(i, 500)));
-    }
-  }
   uint64_t CountIn(const std::string& lo, const std::string& hi) {
     CountResult result;
     EXPECT_OK(ApproximateCount(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
@@ -216,39 +208,36 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
   }
 }
 
-// RocksDB reads all data, and with a policy of Protean its own table filters
-// Gets.
+// RocksDB's own table reads all data of such files, and with a policy of
+// Protean it filters Gets. It partitions the filters of Protean's policies in
+// its way, where each partition is a block, and both tables read such files.
 TEST_F(FilterPartsDBTest, StockTables) {
   OpenWith(std::string(kParts) + "filter_policy=proteus:14");
   Fill();
-  for (const char* policy : {"nullptr", "bloomfilter:10", "proteus:12"}) {
-    for (const char* more : {"", kParts}) {
-      SCOPED_TRACE(std::string(policy) + more);
-      OpenWith(std::string(more) + "filter_policy=" + policy,
-               "BlockBasedTable");
-      ASSERT_NO_FATAL_FAILURE(CheckAll(97));
-      ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
-      if (policy == std::string("proteus:12")) {
-        EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
-      }
+  const auto check_stock = [this](const std::string& table, bool filters) {
+    SCOPED_TRACE(table);
+    OpenWith(table, "BlockBasedTable");
+    ASSERT_NO_FATAL_FAILURE(CheckAll(97));
+    ASSERT_OK(options_.statistics->Reset());
+    for (uint64_t i = 1; i < kKeys; i += 31) ASSERT_FALSE(Has(Gap(i, 500)));
+    if (filters) {
+      EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
+    }
+  };
+  for (const std::string policy : {"nullptr", "bloomfilter:10", "proteus:12"}) {
+    for (const std::string more : {"", kParts}) {
+      check_stock(more + "filter_policy=" + policy, policy == "proteus:12");
     }
   }
-}
-
-// RocksDB's own table partitions the filters of Protean's policies in its way:
-// each partition is a block. Such files are read by both tables.
-TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
-  const std::string partitioned =
-      "index_type=kTwoLevelIndexSearch;partition_filters=true;"
-      "metadata_block_size=1024;";
-  for (const char* policy : {"proteus:12", "surf:0:8"}) {
-    SCOPED_TRACE(policy);
-    const std::string filter = std::string("filter_policy=") + policy;
-    OpenNew(partitioned + filter, "BlockBasedTable");
+  for (const std::string filter :
+       {"filter_policy=proteus:12", "filter_policy=surf:0:8"}) {
+    const std::string partitioned =
+        "index_type=kTwoLevelIndexSearch;partition_filters=true;"
+        "metadata_block_size=1024;" +
+        filter;
+    OpenNew(partitioned, "BlockBasedTable");
     Fill();
-    ASSERT_NO_FATAL_FAILURE(CheckAll(97));
-    ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
-    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
+    check_stock(partitioned, /*filters=*/true);
     for (const std::string& table : {filter, kParts + filter}) {
       OpenWith(table);
       ASSERT_NO_FATAL_FAILURE(CheckAll(97));
@@ -256,59 +245,6 @@ TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     ASSERT_NO_FATAL_FAILURE(CheckAll(97));
   }
-}
-
-// A read that may not read from files goes on without parts that are not in the
-// cache, and uses those that are.
-TEST_F(FilterPartsDBTest, CachedReadsReadNoParts) {
-  for (const bool fits : {false, true}) {
-    OpenWith(std::string(kParts) +
-             "filter_policy=surf:0:16;block_cache=" + (fits ? "4M" : "1K"));
-    if (!fits) Fill();
-    Open();
-    if (fits) {
-      ASSERT_FALSE(Has(Gap(500)));
-    }
-    ReadOptions options;
-    options.read_tier = kBlockCacheTier;
-    get_perf_context()->Reset();
-    std::string value;
-    const Status s = db_->Get(options, Gap(500), &value);
-    EXPECT_EQ(fits, s.IsNotFound()) << s.ToString();
-    EXPECT_EQ(!fits, s.IsIncomplete()) << s.ToString();
-    const std::string end = Gap(500, 2);
-    const Slice upper = end;
-    options.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->Seek(Gap(500));
-    EXPECT_FALSE(it->Valid());
-    EXPECT_EQ(!fits, it->status().IsIncomplete()) << it->status().ToString();
-    EXPECT_EQ(0u, get_perf_context()->block_read_count);
-  }
-}
-
-// MultiGet asks each part for all its keys.
-TEST_F(FilterPartsDBTest, MultiGet) {
-  OpenWith(std::string(kParts) + "filter_policy=proteus:14");
-  Fill();
-  Random64 random(3);
-  for (int n = 0; n < 200; n++) {
-    std::map<std::string, bool> exists;
-    for (int i = 0; i < 40; i++) {
-      const uint64_t key = 1 + random.Uniform(kKeys);
-      const bool is_key = random.OneIn(2);
-      exists[is_key ? Key(key) : Gap(key)] = is_key;
-    }
-    Keys keys;
-    for (const auto& [key, is_key] : exists) keys.push_back(key);
-    std::vector<PinnableSlice> values;
-    const std::vector<Status> statuses =
-        protean::MultiGet(db_.get(), keys, &values, {}, /*sorted=*/true);
-    for (size_t i = 0; i < keys.size(); i++) {
-      EXPECT_EQ(exists[keys[i]], statuses[i].ok()) << Hex(keys[i]);
-    }
-  }
-  EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 1000u);
 }
 
 // Seeks for prefixes that end one part and begin the next.
@@ -377,40 +313,6 @@ TEST_F(FilterPartsDBTest, CountsWithPrefixExtractors) {
           << begin << " to " << end;
     }
     options_.prefix_extractor.reset();
-  }
-}
-
-// A part that cannot be read is logged and counted once. The others filter, and
-// the file's filter is not given up.
-TEST_F(FilterPartsDBTest, ADamagedPart) {
-  const std::string table = std::string(kParts) + "filter_policy=surf:0:16";
-  OpenWith(table);
-  FillLevel(1, 3);
-  const std::string path = OneFile();
-  Close();
-  FilterLocation location;
-  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
-  // RocksDB checks nothing but the whole block.
-  std::string intact;
-  ASSERT_OK(ReadFileToString(Env::Default(), path, &intact));
-  for (const bool right_checksum : {false, true}) {
-    ASSERT_OK(WriteStringToFile(Env::Default(), intact, path));
-    ASSERT_NO_FATAL_FAILURE(ChangeBlock(
-        path, location.handle, location.footer, right_checksum,
-        [](std::string* bytes) { (*bytes)[bytes->size() / 2] ^= 0x10; }));
-    log_->Clear();
-    // The block cache has the part as it was.
-    OpenWith(table);
-    ASSERT_OK(options_.statistics->Reset());
-    for (uint64_t i = 1; i < kKeys; i += 30) {
-      ASSERT_NE("", FirstIn(BigEndian(kGap * i - 700), Gap(i, 700))) << i;
-      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700))) << i;
-    }
-    EXPECT_EQ(1u, log_->Lines({"without a part of its filter"}).size());
-    EXPECT_EQ(0u, log_->Lines({"without its filter"}).size());
-    EXPECT_GE(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 1u);
-    EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), 500u);
-    EXPECT_TRUE(FilterStats().total.unused_files.empty());
   }
 }
 

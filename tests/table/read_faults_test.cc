@@ -465,6 +465,7 @@ TEST_F(OnePartTest, TheOthersFilter) {
       EXPECT_EQ(healthy.read, faulty.read);
       EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
       ASSERT_NO_FATAL_FAILURE(ExpectRightAndSaid("a part of its filter"));
+      EXPECT_TRUE(FilterStats().total.unused_files.empty());
       // RocksDB counts what it finds to be damaged.
       if (fault == ReadFault::kFlip) {
         EXPECT_GT(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 0u);
