@@ -95,8 +95,6 @@ constexpr char kUnfiltered[] = "is read without ";
 class ReadFaultsTest : public KnownDBTest {
  protected:
   ReadFaultsTest() {
-    // Many DBs are opened, in memory, where room that is set aside is filled.
-    options_.allow_fallocate = false;
     options_.max_file_opening_threads = 1;
     options_.stats_dump_period_sec = 0;
     options_.stats_persist_period_sec = 0;
