@@ -161,6 +161,12 @@ std::string PathOf(const LiveFileMetaData& file) {
   return file.directory + "/" + file.relative_filename;
 }
 
+std::string ContentsOf(const std::string& path) {
+  std::string contents;
+  EXPECT_OK(ReadFileToString(Env::Default(), path, &contents));
+  return contents;
+}
+
 FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family) {
   FilterStatistics statistics;
   EXPECT_OK(GetFilterStatistics(

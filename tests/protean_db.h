@@ -151,6 +151,8 @@ TablePropertiesCollection PropertiesOf(DB* db,
                                        ColumnFamilyHandle* family = nullptr);
 
 std::string PathOf(const LiveFileMetaData& file);
+// What a file contains, which must be there.
+std::string ContentsOf(const std::string& path);
 FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family = nullptr);
 
 // Writes an SST file of these keys, which are in order.

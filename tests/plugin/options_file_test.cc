@@ -25,8 +25,7 @@ class OptionsFileTest : public OwnDBTest {
   // test, and `from` by `to`.
   void Copy(const std::string& name, const std::string& from = "",
             const std::string& to = "") {
-    std::string text;
-    ASSERT_OK(ReadFileToString(Env::Default(), kExamples + name, &text));
+    std::string text = ContentsOf(kExamples + name);
     for (const auto& [old, now] :
          {std::pair<std::string, std::string>("/data/", path_ + "."),
           {from, to}}) {
@@ -215,9 +214,7 @@ TEST_F(OptionsFileTest, ThoseOfDbBench) {
 // and no other row.
 void ExpectOptions(const std::string& heading, const std::string& options) {
   SCOPED_TRACE(heading);
-  std::string page;
-  ASSERT_OK(ReadFileToString(Env::Default(),
-                             PROTEAN_SOURCE_DIR "/docs/options.md", &page));
+  const std::string page = ContentsOf(PROTEAN_SOURCE_DIR "/docs/options.md");
   const size_t begin = page.find("## " + heading);
   ASSERT_NE(std::string::npos, begin);
   const std::string section =

@@ -198,8 +198,7 @@ class ExchangedDBTest : public testing::Test {
   // ---- Reading ----
 
   void Read() {
-    std::string expected;
-    ASSERT_OK(ReadFileToString(env_, answers_file(), &expected));
+    const std::string expected = ContentsOf(answers_file());
     DBOptions options;
     std::vector<ColumnFamilyDescriptor> families;
     // What the OPTIONS file says is all that is known of the filters.

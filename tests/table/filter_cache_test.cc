@@ -250,11 +250,7 @@ class FilterUnitsTest : public NumberedDBTest {
   }
   void ReadDirectory() {
     file_ = OneFile();
-    FilterLocation location;
-    ASSERT_NO_FATAL_FAILURE(FindFilter(file_, &location));
-    std::string bytes;
-    ASSERT_OK(ReadFileToString(Env::Default(), file_, &bytes));
-    block_ = bytes.substr(location.handle.offset(), location.handle.size());
+    block_ = FilterBytes(file_);
     ASSERT_OK(directory_.Read(block_, block_.size()));
   }
   // Opens the DB again, with an empty cache.

@@ -257,9 +257,7 @@ TEST_F(OptionsTest, PartitionFiltersIsOfTheIndex) {
                   index);
     OpenNew();
     WriteFile({"key"});
-    FilterLocation location;
-    FindFilter(OneFile(), &location);
-    EXPECT_GT(location.handle.size(), FilterDirectory::kFixedSize);
+    EXPECT_GT(FilterHandle(OneFile()).size(), FilterDirectory::kFixedSize);
   }
 }
 

@@ -377,13 +377,9 @@ class OnePartTest : public ReadFaultsTest {
     CompactLevel0Into(2, 1 << 30);
     NoteFiles();
     ASSERT_EQ(1u, files_.size());
-    FilterLocation location;
-    ASSERT_NO_FATAL_FAILURE(FindFilter(FilePath(), &location));
-    const uint64_t begin = location.handle.offset();
-    std::string bytes;
-    ASSERT_OK(ReadFileToString(Env::Default(), FilePath(), &bytes));
-    const FilterBlock block(
-        Slice(bytes.data() + begin, location.handle.size()));
+    const uint64_t begin = FilterHandle(FilePath()).offset();
+    const std::string bytes = FilterBytes(FilePath());
+    const FilterBlock block(bytes);
     ASSERT_OK(block.status());
     const std::vector<FilterPart>& parts = block.directory().parts();
     ASSERT_GT(parts.size(), 8u);

@@ -205,9 +205,7 @@ TEST_F(SamplingTest, BadFilesAreLoggedAndLeftAlone) {
     EXPECT_FALSE(Has(Gap(1)));
     EXPECT_EQ(1u, queue()->size());
     Close();
-    std::string left;
-    ASSERT_OK(ReadFileToString(env_, file_, &left));
-    EXPECT_EQ(contents, left);
+    EXPECT_EQ(contents, ContentsOf(file_));
   }
   EXPECT_EQ(
       2u,

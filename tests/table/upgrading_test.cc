@@ -202,7 +202,7 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
     const std::string command =
         std::string(STOCK_WORKER) + " " + folders + " " + files;
     EXPECT_EQ(0, std::system(command.c_str()));
-    EXPECT_OK(ReadFileToString(env, out_ + "/result", result));
+    *result = ContentsOf(out_ + "/result");
     for (const char* name : {"/input", "/result"}) {
       EXPECT_OK(env->DeleteFile(out_ + name));
     }
