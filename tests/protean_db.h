@@ -35,6 +35,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/rocksdb_internals/versions.h"
+#include "table/seek/thread_bounds.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 #include "util/coding.h"
@@ -77,6 +78,14 @@ std::string ProteanTableText(const std::string& policy);
 // nullptr.
 const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options);
 const ProteanFilterPolicy* ProteanPolicyOf(const ColumnFamilyOptions& options);
+
+// DB::OpenAsSecondary, with any of its lists of arguments, whatever the version
+// of RocksDB.
+template <typename... Arguments>
+Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
+  return DB::OpenAsSecondary(std::forward<Arguments>(arguments)...,
+                             OpenedInto(db));
+}
 
 // What the policy says of its option.
 std::string OptionOf(const FilterPolicy* policy, const std::string& name);
@@ -166,6 +175,13 @@ Status CompactLevel0(DB* db, int level, uint64_t file_size,
 Status MakeCheckpoint(DB* db, const std::string& path);
 // Rewrites all files.
 Status CompactAll(DB* db, ColumnFamilyHandle* family = nullptr);
+
+// The bounds of a thread, set and cleared at any time, where tests need no
+// scope.
+inline void SetSearchBounds(const Slice* lower, const Slice* upper) {
+  ThreadBounds::SetCurrent(std::make_shared<const ThreadBounds>(lower, upper));
+}
+inline void ClearSearchBounds() { ThreadBounds::SetCurrent(nullptr); }
 
 // ---- Reads, which must not fail ----
 

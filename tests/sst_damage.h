@@ -4,18 +4,13 @@
 
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
-#include <string>
 
 #include "file/random_access_file_reader.h"
 #include "table/block_based/block_based_table_builder.h"
 #include "table/format.h"
 #include "table/meta_blocks.h"
-#include "test_util/testharness.h"
 #include "tests/protean_db.h"
-#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -9,10 +9,8 @@
 #include <functional>
 #include <regex>
 
-#include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/utilities/stackable_db.h"
-#include "tests/open_secondary.h"
 #include "tests/plugin/filter_statistics_fixture.h"
 #include "tests/sst_damage.h"
 

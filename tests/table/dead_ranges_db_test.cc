@@ -4,7 +4,6 @@
 //  that the deletions hide (table/seek/dead_range_search.h): when they may, and
 //  when they may not. deletion_skips_test.cc has all small trees.
 
-#include "rocksdb/perf_context.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "tests/table/twin_db.h"
 

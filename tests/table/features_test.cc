@@ -6,7 +6,6 @@
 
 #include <cctype>
 
-#include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/table/feature_fixture.h"
 

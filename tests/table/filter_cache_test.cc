@@ -7,7 +7,6 @@
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/parted_filter.h"
-#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -10,7 +10,6 @@
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/db_ttl.h"
 #include "rocksdb/utilities/types_util.h"
-#include "tests/open_secondary.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

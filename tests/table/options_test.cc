@@ -8,7 +8,6 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/protean_table_factory.h"
-#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -4,9 +4,6 @@
 
 #pragma once
 
-#include <set>
-#include <string>
-
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/seed_samples.h"
 #include "filter_policy/filter_properties.h"

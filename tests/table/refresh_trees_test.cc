@@ -12,7 +12,6 @@
 #include "rocksdb/utilities/stackable_db.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "table/rewrite_file.h"
-#include "tests/open_secondary.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

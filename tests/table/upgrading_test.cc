@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "rocksdb/utilities/backup_engine.h"
-#include "tests/open_secondary.h"
 #include "tests/sst_damage.h"
 #include "tests/table/refresh_fixture.h"
 

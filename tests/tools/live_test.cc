@@ -9,14 +9,12 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
-#include <mutex>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/utilities/backup_engine.h"
-#include "tests/open_secondary.h"
 #include "tests/tools/tool_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

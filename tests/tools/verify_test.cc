@@ -7,7 +7,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <mutex>
 
 #include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/file_system.h"

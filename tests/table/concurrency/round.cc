@@ -2,34 +2,19 @@
 
 #include "tests/table/concurrency/round.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <map>
 #include <thread>
-#include <utility>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/approximate_count.h"
 #include "plugin/filter_properties.h"
-#include "plugin/filter_statistics.h"
-#include "plugin/protean.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/statistics.h"
 #include "rocksdb/write_batch.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
 #include "tests/table/concurrency/checked_iterator.h"
-#include "tests/table/set_search_bounds.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -7,7 +7,6 @@
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
-#include "tests/open_secondary.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 #include "util/vector_iterator.h"
 
