@@ -148,6 +148,24 @@ class AdviseTest : public OwnDBTest {
     return blocks;
   }
 
+  // The bytes of a trace of so many closed seeks.
+  std::string TraceOfSeeks(int reads) {
+    OpenWith({"a", "b", "c"});
+    Trace(reads, [this](Random64*) { Seek("b", "c"); });
+    return ContentsOf(trace_);
+  }
+  // Reads a trace with these bytes, of all column families.
+  Status ReadBytes(const std::string& trace, uint64_t* seen,
+                   std::string* cut_off) const {
+    EXPECT_OK(WriteStringToFile(Env::Default(), trace, other_));
+    ReadSample reads(1000);
+    uint64_t others = 0;
+    const Status s =
+        ReadTrace(Env::Default(), other_, 0, &reads, &others, cut_off);
+    *seen = reads.seen() + others;
+    return s;
+  }
+
   // What the command advises for reads from a file, or for the traced ones.
   ToolRun Advise(Keys more, const std::string& reads = "") const {
     more.insert(more.begin(), {"advise", "--db=" + path_});
@@ -811,21 +829,15 @@ TEST_F(AdviseTest, Trace) {
 // of a record. The reads until then are used.
 TEST_F(AdviseTest, TraceThatWasCutOff) {
   constexpr uint64_t kReads = 100;
-  OpenWith({"a", "b", "c"});
-  Trace(kReads, [this](Random64*) { Seek("b", "c"); });
-  std::string trace;
-  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const std::string trace = TraceOfSeeks(kReads);
   uint64_t most = 0;
   for (size_t size = 1; size < trace.size(); size += 1 + size / 7) {
-    ASSERT_OK(WriteStringToFile(Env::Default(), trace.substr(0, size), other_));
-    ReadSample reads(1000);
-    uint64_t others = 0;
+    uint64_t seen = 0;
     std::string cut_off;
-    const Status s =
-        ReadTrace(Env::Default(), other_, 0, &reads, &others, &cut_off);
-    EXPECT_EQ(s.ok(), reads.seen() > 0) << size;
-    EXPECT_LE(most, reads.seen());
-    most = reads.seen();
+    const Status s = ReadBytes(trace.substr(0, size), &seen, &cut_off);
+    EXPECT_EQ(s.ok(), seen > 0) << size;
+    EXPECT_LE(most, seen);
+    most = seen;
     if (s.ok()) {
       EXPECT_NE("", cut_off);
     } else if (s.IsCorruption()) {
@@ -844,10 +856,7 @@ TEST_F(AdviseTest, TraceThatWasCutOff) {
 
 // A trace of another version, or none.
 TEST_F(AdviseTest, TracesThatAreRefused) {
-  OpenWith({"a", "b", "c"});
-  Trace(1, [this](Random64*) { Seek("b", "c"); });
-  std::string trace;
-  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const std::string trace = TraceOfSeeks(1);
   const std::string version = "Trace Version: 0.2";
   const size_t place = trace.find(version);
   ASSERT_NE(std::string::npos, place);
@@ -873,25 +882,15 @@ TEST_F(AdviseTest, DamagedTrace) {
     MultiGet(db_.get(), keys, &values);
   }
   ASSERT_OK(db_->EndTrace());
-  std::string trace;
-  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
-  const auto read = [this](const std::string& text, uint64_t* seen) {
-    EXPECT_OK(WriteStringToFile(Env::Default(), text, other_));
-    ReadSample reads(100);
-    uint64_t others = 0;
-    std::string cut_off;
-    const Status s =
-        ReadTrace(Env::Default(), other_, 0, &reads, &others, &cut_off);
-    *seen = reads.seen() + others;
-    return s;
-  };
+  const std::string trace = ContentsOf(trace_);
   uint64_t seen = 0;
-  ASSERT_OK(read(trace, &seen));
+  std::string cut_off;
+  ASSERT_OK(ReadBytes(trace, &seen, &cut_off));
   EXPECT_EQ(kReads, seen);
   for (size_t bit = 0; bit < 8 * trace.size(); bit++) {
     std::string damaged = trace;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
-    read(damaged, &seen).PermitUncheckedError();
+    ReadBytes(damaged, &seen, &cut_off).PermitUncheckedError();
     EXPECT_LE(seen, kReads) << "bit " << bit;
   }
 }
