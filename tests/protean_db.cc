@@ -230,16 +230,18 @@ bool Has(DB* db, const Slice& key, const ReadOptions& options) {
   return s.ok();
 }
 
-std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options) {
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
+std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options,
+                      ColumnFamilyHandle* family) {
+  const std::unique_ptr<Iterator> it(db->NewIterator(
+      options, family == nullptr ? db->DefaultColumnFamily() : family));
   lo.empty() ? it->SeekToFirst() : it->Seek(lo);
   return KeyAt(*it);
 }
 
 std::string FirstIn(DB* db, const Slice& lo, const Slice& hi,
-                    ReadOptions options) {
+                    ReadOptions options, ColumnFamilyHandle* family) {
   options.iterate_upper_bound = &hi;
-  return FirstFrom(db, lo, options);
+  return FirstFrom(db, lo, options, family);
 }
 
 std::string LastIn(DB* db, const Slice& lo, const Slice& hi,

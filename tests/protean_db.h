@@ -87,6 +87,15 @@ Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
                              OpenedInto(db));
 }
 
+// Opens what has an Open of its own, such as a TransactionDB.
+template <class Opened, class Held, typename... Arguments>
+Status OpenAs(std::unique_ptr<Held>* held, Arguments&&... arguments) {
+  Opened* opened = nullptr;
+  const Status s = Opened::Open(std::forward<Arguments>(arguments)..., &opened);
+  held->reset(opened);
+  return s;
+}
+
 // What the policy says of its option.
 std::string OptionOf(const FilterPolicy* policy, const std::string& name);
 
@@ -189,9 +198,11 @@ inline void ClearSearchBounds() { ThreadBounds::SetCurrent(nullptr); }
 bool Has(DB* db, const Slice& key, const ReadOptions& options = {});
 
 // The first key at or above `lo`, and below `hi`; "" if there is none.
-std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options = {});
+std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options = {},
+                      ColumnFamilyHandle* family = nullptr);
 std::string FirstIn(DB* db, const Slice& lo, const Slice& hi,
-                    ReadOptions options = {});
+                    ReadOptions options = {},
+                    ColumnFamilyHandle* family = nullptr);
 
 // The last key at or below `hi`, or of all keys if that is empty, and at or
 // above `lo`; "" if there is none.

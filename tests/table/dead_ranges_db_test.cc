@@ -342,11 +342,8 @@ TEST_P(DeadRangesDBTest, PreparedTransactions) {
   dbs_.SetOpener([this](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
     TransactionDBOptions transactions;
     transactions.write_policy = TxnDBWritePolicy::WRITE_PREPARED;
-    TransactionDB* opened = nullptr;
-    const Status s = TransactionDB::Open(dbs_.options(twin), transactions,
-                                         dbs_.path(twin), &opened);
-    db->reset(opened);
-    return s;
+    return OpenAs<TransactionDB>(db, dbs_.options(twin), transactions,
+                                 dbs_.path(twin));
   });
   dbs_.Open();
   PutItems(0, kItems);

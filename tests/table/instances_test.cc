@@ -173,11 +173,10 @@ TEST_P(InstancesTest, BackupAndRestore) {
   using Work = std::function<Status(BackupEngine*, TwinDB::Twin)>;
   const auto with_engines = [&](const Work& work) {
     dbs->Each([&](TwinDB::Twin twin) {
-      BackupEngine* opened = nullptr;
-      const Status s = BackupEngine::Open(
-          Env::Default(), BackupEngineOptions(Path(twin, "backup")), &opened);
-      const std::unique_ptr<BackupEngine> engine(opened);
-      return s.ok() ? work(opened, twin) : s;
+      std::unique_ptr<BackupEngine> engine;
+      const Status s = OpenAs<BackupEngine>(
+          &engine, Env::Default(), BackupEngineOptions(Path(twin, "backup")));
+      return s.ok() ? work(engine.get(), twin) : s;
     });
   };
   for (const uint32_t backup : {1, 2}) {

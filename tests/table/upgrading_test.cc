@@ -57,11 +57,10 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
     ASSERT_OK(DestroyDB(folder, Options()));
   }
   {
-    BackupEngine* opened = nullptr;
+    std::unique_ptr<BackupEngine> engine;
     BackupEngineOptions backups(backup);
     backups.destroy_old_data = true;
-    ASSERT_OK(BackupEngine::Open(backups, env, &opened));
-    const std::unique_ptr<BackupEngine> engine(opened);
+    ASSERT_OK(OpenAs<BackupEngine>(&engine, backups, env));
     ASSERT_OK(engine->CreateNewBackup(db_.get()));
     ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
     ASSERT_OK(MakeCheckpoint(db_.get(), copy));

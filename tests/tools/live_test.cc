@@ -251,9 +251,8 @@ TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
     }
   }
   ASSERT_OK(MakeCheckpoint(db_.get(), copy));
-  BackupEngine* opened = nullptr;
-  ASSERT_OK(BackupEngine::Open(BackupEngineOptions(backup), env, &opened));
-  std::unique_ptr<BackupEngine> engine(opened);
+  std::unique_ptr<BackupEngine> engine;
+  ASSERT_OK(OpenAs<BackupEngine>(&engine, BackupEngineOptions(backup), env));
   ASSERT_OK(engine->CreateNewBackup(db_.get()));
   ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
   engine.reset();

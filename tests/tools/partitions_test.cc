@@ -107,14 +107,7 @@ class PartitionsTest : public ToolDBTest {
       }
       // A bound is exclusive.
       const std::string end = query.hi + std::string(1, '\0');
-      const Slice upper(end);
-      ReadOptions options;
-      options.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(
-          db_->NewIterator(options, handles_[family]));
-      it->Seek(query.lo);
-      EXPECT_FALSE(it->Valid());
-      EXPECT_OK(it->status());
+      EXPECT_EQ("", FirstIn(db_.get(), query.lo, end, {}, handles_[family]));
     }
     const uint64_t blocks =
         options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
