@@ -264,9 +264,10 @@ std::vector<Status> MultiGet(DB* db, const Keys& keys,
   return statuses;
 }
 
-Records AllRecords(DB* db, const ReadOptions& options) {
+namespace {
+
+Records AllRecords(Iterator* it) {
   Records records;
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     records.emplace(it->key().ToString(), it->value().ToString());
   }
@@ -274,18 +275,29 @@ Records AllRecords(DB* db, const ReadOptions& options) {
   return records;
 }
 
-void ExpectRecords(DB* db, const Records& expected,
-                   const ReadOptions& options) {
-  ASSERT_EQ(expected, AllRecords(db, options));
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
+}  // namespace
+
+Records AllRecords(DB* db, const ReadOptions& options) {
+  return AllRecords(std::unique_ptr<Iterator>(db->NewIterator(options)).get());
+}
+
+void ExpectRecords(Iterator* it, const Records& expected) {
+  ASSERT_EQ(expected, AllRecords(it));
   it->SeekToLast();
   for (auto last = expected.rbegin(); last != expected.rend(); ++last) {
     ASSERT_TRUE(it->Valid()) << Hex(last->first);
     ASSERT_EQ(Hex(last->first), Hex(it->key()));
+    ASSERT_EQ(last->second, it->value().ToString());
     it->Prev();
   }
   ASSERT_FALSE(it->Valid());
   ASSERT_OK(it->status());
+}
+
+void ExpectRecords(DB* db, const Records& expected,
+                   const ReadOptions& options) {
+  const std::unique_ptr<Iterator> it(db->NewIterator(options));
+  ASSERT_NO_FATAL_FAILURE(ExpectRecords(it.get(), expected));
   for (const auto& [key, value] : expected) {
     std::string found;
     ASSERT_OK(db->Get(options, key, &found)) << Hex(key);

@@ -222,6 +222,7 @@ Records AllRecords(DB* db, const ReadOptions& options = {});
 // others.
 void ExpectRecords(DB* db, const Records& expected,
                    const ReadOptions& options = {});
+void ExpectRecords(Iterator* it, const Records& expected);
 
 // The blocks of any kind that the thread has read from files, and with those
 // that it has found in the cache, since its perf context was reset.

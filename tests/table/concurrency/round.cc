@@ -157,27 +157,15 @@ class Round {
     const std::string samples =
         ";sample_every=" + std::string(dice->Of({"1", "3", "100"})) +
         ";sample_capacity=300";
-    switch (dice->Below(8)) {
-      case 0:
-        return "surf:0:0";
-      case 1:
-        return "surf:4:4";
-      case 2:
-        return "bloomfilter:10";
-      case 3:
-        return "{id=protean.PrefixBloom;bits_per_key=10" + samples + "}";
-      case 4:
-        return "{id=protean.TwoPrefixBloom;bits_per_key=14" + samples + "}";
-      case 5:
-        return "levels:bloomfilter:10,proteus:12,surf:0:8";
-      case 6:
-        return "{id=protean.Proteus;bits_per_key=12;level_bits=kAuto" +
-               samples + "}";
-      default:
+    return dice->In(std::vector<std::string>{
+        "surf:0:0", "surf:4:4", "bloomfilter:10",
+        "{id=protean.PrefixBloom;bits_per_key=10" + samples + "}",
+        "{id=protean.TwoPrefixBloom;bits_per_key=14" + samples + "}",
+        "levels:bloomfilter:10,proteus:12,surf:0:8",
+        "{id=protean.Proteus;bits_per_key=12;level_bits=kAuto" + samples + "}",
         // A policy other than the round's, with the same samples file.
-        return "{id=protean.Proteus;bits_per_key=12" + samples +
-               ";samples_file=" + SamplesFile() + "}";
-    }
+        "{id=protean.Proteus;bits_per_key=12" + samples +
+            ";samples_file=" + SamplesFile() + "}"});
   }
 
   std::string RandomTable(Dice* dice) const {
