@@ -310,6 +310,9 @@ class OwnDB {
   uint64_t Ticks(Tickers ticker) const {
     return options_.statistics->getTickerCount(ticker);
   }
+  uint64_t DataBlocks() const {
+    return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
+  }
   uint64_t FilteredSeeks() const {
     return Ticks(LAST_LEVEL_SEEK_FILTERED) +
            Ticks(NON_LAST_LEVEL_SEEK_FILTERED);

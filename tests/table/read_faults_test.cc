@@ -404,17 +404,14 @@ class OnePartTest : public ReadFaultsTest {
   };
   Unfiltered AskForNothing() {
     Unfiltered result;
-    const auto data_blocks = [&] {
-      return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
-    };
     for (uint64_t i = 2; i < kAllKeys; i += 7) {
       const std::string lo = BigEndian(1000 * i + 300);
       const std::string hi = BigEndian(1000 * i + 700);
       const bool of_part = lo > part_begin_ && hi < part_end_;
-      const uint64_t before = data_blocks();
+      const uint64_t before = DataBlocks();
       EXPECT_FALSE(Has(lo));
       EXPECT_EQ("", FirstIn(lo, hi));
-      const uint64_t read = data_blocks() - before;
+      const uint64_t read = DataBlocks() - before;
       (of_part ? result.asked_of_part : result.asked) += 2;
       (of_part ? result.read_for_part : result.read) += read;
     }

@@ -24,7 +24,7 @@ TEST_F(RefreshTest, FilesStayInTheirLevels) {
   for (const CompactionStyle style :
        {kCompactionStyleLevel, kCompactionStyleUniversal,
         kCompactionStyleFIFO}) {
-    SCOPED_TRACE(style);
+    SCOPED_TRACE(static_cast<int>(style));
     Destroy();
     NewPolicy();
     options_.compaction_style = style;

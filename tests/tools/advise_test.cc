@@ -127,12 +127,9 @@ class AdviseTest : public OwnDBTest {
   using MakeRead = std::function<void(Random64* random)>;
   double BlocksPerRead(uint64_t seed, int reads, const MakeRead& make) {
     Random64 random(seed);
-    const auto blocks = [&] {
-      return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
-    };
-    const uint64_t before = blocks();
+    const uint64_t before = DataBlocks();
     for (int i = 0; i < reads; i++) make(&random);
-    return static_cast<double>(blocks() - before) / reads;
+    return static_cast<double>(DataBlocks() - before) / reads;
   }
   void StartTrace() {
     std::unique_ptr<TraceWriter> writer;
