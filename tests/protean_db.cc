@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "plugin/may_exist.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
 
@@ -92,6 +93,13 @@ std::string Digits(uint64_t number, int width) {
   char text[32];
   snprintf(text, sizeof(text), "%0*" PRIu64, width, number);
   return text;
+}
+
+Keys RandomNumbers(uint64_t seed, size_t count) {
+  Random64 random(seed);
+  Keys keys(count);
+  for (std::string& key : keys) key = BigEndian(random.Next());
+  return keys;
 }
 
 int OddComparator::Compare(const Slice& a, const Slice& b) const {
@@ -262,6 +270,20 @@ std::vector<Status> MultiGet(DB* db, const Keys& keys,
   db->MultiGet(options, db->DefaultColumnFamily(), keys.size(), slices.data(),
                values->data(), statuses.data(), sorted);
   return statuses;
+}
+
+bool KeyMayExist(DB* db, const Slice& key, const ReadOptions& options) {
+  bool may_exist = false;
+  EXPECT_OK(KeysMayExist(db, options, db->DefaultColumnFamily(), 1, &key,
+                         &may_exist));
+  return may_exist;
+}
+
+bool RangeMayExist(DB* db, const RangePtr& range, const ReadOptions& options) {
+  bool may_exist = false;
+  EXPECT_OK(RangesMayExist(db, options, db->DefaultColumnFamily(), 1, &range,
+                           &may_exist));
+  return may_exist;
 }
 
 namespace {

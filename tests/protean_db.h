@@ -123,6 +123,9 @@ void ExpectRefused(const Status& s, const Keys& words);
 // The number in decimal digits, with as many zeros in front of it as it takes.
 std::string Digits(uint64_t number, int width = 16);
 
+// Random numbers, big endian.
+Keys RandomNumbers(uint64_t seed, size_t count);
+
 // Orders keys by their last byte, by the one before it, and so on. No library
 // knows this order by its name.
 class OddComparator : public Comparator {
@@ -214,6 +217,11 @@ std::vector<Status> MultiGet(DB* db, const Keys& keys,
                              std::vector<PinnableSlice>* values,
                              const ReadOptions& options = {},
                              bool sorted = false);
+
+// Whether the filters say that a key may exist, or a key in a range.
+bool KeyMayExist(DB* db, const Slice& key, const ReadOptions& options = {});
+bool RangeMayExist(DB* db, const RangePtr& range,
+                   const ReadOptions& options = {});
 
 // What an iterator finds from end to end.
 Records AllRecords(DB* db, const ReadOptions& options = {});

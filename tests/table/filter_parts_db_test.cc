@@ -164,14 +164,6 @@ class FilterPartsTest : public ::testing::Test {
   const FilterBlock* filter_ = nullptr;
 };
 
-Keys RandomNumbers(size_t count, uint64_t seed) {
-  Random64 random(seed);
-  Keys keys;
-  for (size_t i = 0; i < count; i++) keys.push_back(BigEndian(random.Next()));
-  SortUnique(&keys);
-  return keys;
-}
-
 }  // namespace
 
 TEST_F(FilterPartsTest, NoFalseNegatives) {
@@ -203,7 +195,8 @@ constexpr double kPartOverhead = 45;
 // design, and others worse: then the mean counts.
 TEST_F(FilterPartsTest, FalsePositives) {
   constexpr int kQueries = 20000;
-  const Keys keys = RandomNumbers(100000, 3);
+  Keys keys = RandomNumbers(/*seed=*/3, 100000);
+  SortUnique(&keys);
   struct {
     std::string name;
     double bits_per_key;  // 0 if the policy takes as many as it needs

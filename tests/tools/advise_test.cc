@@ -206,13 +206,6 @@ class AdviseTest : public OwnDBTest {
                    Format("promised %.4f, read %.4f", promised, blocks));
   }
 
-  static Keys RandomKeys(uint32_t seed, int count) {
-    Random64 random(seed);
-    Keys keys;
-    for (int i = 0; i < count; i++) keys.push_back(BigEndian(random.Next()));
-    return keys;
-  }
-
   const std::string trace_ = path_ + ".trace";
   const std::string seeds_ = path_ + ".seeds";
   const std::string other_ = path_ + ".other";
@@ -370,7 +363,7 @@ TEST_F(AdviseTest, TimeSeries) {
 }
 
 TEST_F(AdviseTest, MixedReads) {
-  const Keys keys = RandomKeys(3, 50000);
+  const Keys keys = RandomNumbers(3, 50000);
   const auto make = [&](Random64* r) {
     const std::string near = keys[r->Uniform(keys.size())];
     const uint64_t anywhere = r->Next();
@@ -437,7 +430,7 @@ TEST_F(FollowingAdviceTest, OfOtherTreesAndBudgets) {
 
 // Keys that have been overwritten or deleted: seeks go on past them.
 TEST_F(AdviseTest, DeletedKeys) {
-  const Keys keys = RandomKeys(4, 20000);
+  const Keys keys = RandomNumbers(4, 20000);
   OpenWith(keys);
   for (size_t i = 0; i < keys.size(); i++) {
     if (i % 3 == 0) Delete(keys[i]);
@@ -463,7 +456,7 @@ TEST_F(AdviseTest, DeletedKeys) {
 
 // If only few files may be read, the others are assumed to be like them.
 TEST_F(AdviseTest, PartOfTheFiles) {
-  const Keys keys = RandomKeys(5, 50000);
+  const Keys keys = RandomNumbers(5, 50000);
   options_.target_file_size_base = 256 << 10;
   OpenWith(keys);
   Trace(10000, [&](Random64* r) {
@@ -488,7 +481,7 @@ TEST_F(AdviseTest, PartOfTheFiles) {
 // Filters can be compared for two prices of a false positive: of a block in the
 // block cache, and of a read of a disk.
 TEST_F(AdviseTest, TwoPrices) {
-  const Keys keys = RandomKeys(5, 50000);
+  const Keys keys = RandomNumbers(5, 50000);
   OpenWith(keys);
   Trace(20000, [&](Random64* r) {
     const uint64_t lo = r->Next();
@@ -515,7 +508,7 @@ TEST_F(AdviseTest, TwoPrices) {
 
 // The files whose filters were built before the interruption have to do.
 TEST_F(AdviseTest, InterruptEndsIt) {
-  const Keys keys = RandomKeys(5, 20000);
+  const Keys keys = RandomNumbers(5, 20000);
   options_.target_file_size_base = 32 << 10;
   OpenWith(keys);
   Random64 random(6);
@@ -543,7 +536,7 @@ TEST_F(AdviseTest, OwnSamples) {
       ProteanTableText("{id=protean.Proteus;bits_per_key=10;sample_every=1;"
                        "samples_file=" +
                        seeds_ + "}"));
-  const Keys keys = RandomKeys(6, 10000);
+  const Keys keys = RandomNumbers(6, 10000);
   OpenWith(keys);
   const Keys advise = {"advise", "--db=" + path_, "--json"};
   RunTool(advise).ExpectRefused({"does not exist"});
@@ -580,7 +573,7 @@ TEST_F(AdviseTest, RelativeSeeds) {
 // What is best for all reads together may be bad for some. Under a SuRF without
 // suffixes, Gets of absent keys get worse, and that is said.
 TEST_F(AdviseTest, KindsOfReads) {
-  const Keys keys = RandomKeys(8, 20000);
+  const Keys keys = RandomNumbers(8, 20000);
   UseTable(ProteanTableText("bloomfilter:10"));
   OpenWith(keys);
   Trace(6000, [&](Random64* r) {
@@ -629,7 +622,7 @@ TEST_F(AdviseTest, KindsOfReads) {
 // The recommendation obeys the limits; if no policy does, the nearest miss is
 // named. The costs of building stand beside each policy.
 TEST_F(AdviseTest, Limits) {
-  const Keys keys = RandomKeys(10, 30000);
+  const Keys keys = RandomNumbers(10, 30000);
   OpenWith(keys);
   Trace(4000, [&](Random64* r) {
     const uint64_t lo = r->Next();
