@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "rocksdb/sst_file_reader.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

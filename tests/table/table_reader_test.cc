@@ -8,6 +8,7 @@
 #include "rocksdb/sst_file_reader.h"
 #include "table/protean_table_factory.h"
 #include "table/protean_table_reader.h"
+#include "table/rocksdb_internals/versions.h"
 #include "table/seek/run_search.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 

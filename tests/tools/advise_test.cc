@@ -145,7 +145,7 @@ class AdviseTest : public OwnDBTest {
     return blocks;
   }
 
-  // The bytes of a trace of so many closed seeks.
+  // The bytes of a trace of closed seeks.
   std::string TraceOfSeeks(int reads) {
     OpenWith({"a", "b", "c"});
     Trace(reads, [this](Random64*) { Seek("b", "c"); });
