@@ -2,9 +2,9 @@
 
 //  What tests of a DB share: options, a DB of a test's own that is destroyed
 //  with it, and short forms of what tests do with a DB all the time. Tests that
-//  include this header need include nothing that it includes, but for versions.h
-//  where they use its macros (scripts/lint.sh). A DB and its twin without
-//  filters are in table/twin_db.h.
+//  include this header need include nothing that it includes, but for
+//  versions.h where they use its macros. A DB and its twin without filters are
+//  in table/twin_db.h.
 
 #pragma once
 
