@@ -201,28 +201,6 @@ TEST_P(InstancesTest, BackupAndRestore) {
   ExpectSame(dbs.get());
 }
 
-TEST_P(InstancesTest, Checkpoint) {
-  const auto dbs = NewTree();
-  dbs->Each([&](TwinDB::Twin twin) {
-    return MakeCheckpoint(dbs->db(twin), Path(twin, "checkpoint"));
-  });
-  const size_t kept = CompareScans(dbs.get());
-  for (const std::string& key : keys_) dbs->Delete(key);
-  dbs->Compact();
-  WithInstances(
-      dbs.get(),
-      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
-        return OpenDB(db, dbs->options(twin), Path(twin, "checkpoint"));
-      },
-      [&](TwinDB* copies) {
-        EXPECT_EQ(kept, CompareScans(copies));
-        ExpectSame(copies);
-        copies->Put("new", "value");
-        copies->Compact();
-        ExpectSame(copies);
-      });
-}
-
 TEST_P(InstancesTest, ExportAndImportOfAColumnFamily) {
   const auto dbs = NewTree();
   std::array<ColumnFamilyHandle*, 2> imported = {nullptr, nullptr};
