@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "plugin/may_exist.h"
 #include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
 
@@ -94,6 +95,13 @@ std::string Digits(uint64_t number, int width) {
   return text;
 }
 
+Keys RandomNumbers(uint64_t seed, size_t count) {
+  Random64 random(seed);
+  Keys keys(count);
+  for (std::string& key : keys) key = BigEndian(random.Next());
+  return keys;
+}
+
 int OddComparator::Compare(const Slice& a, const Slice& b) const {
   const std::string turned_a(std::reverse_iterator(a.data() + a.size()),
                              std::reverse_iterator(a.data()));
@@ -161,6 +169,12 @@ std::string PathOf(const LiveFileMetaData& file) {
   return file.directory + "/" + file.relative_filename;
 }
 
+std::string ContentsOf(const std::string& path) {
+  std::string contents;
+  EXPECT_OK(ReadFileToString(Env::Default(), path, &contents));
+  return contents;
+}
+
 FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family) {
   FilterStatistics statistics;
   EXPECT_OK(GetFilterStatistics(
@@ -224,16 +238,18 @@ bool Has(DB* db, const Slice& key, const ReadOptions& options) {
   return s.ok();
 }
 
-std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options) {
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
+std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options,
+                      ColumnFamilyHandle* family) {
+  const std::unique_ptr<Iterator> it(db->NewIterator(
+      options, family == nullptr ? db->DefaultColumnFamily() : family));
   lo.empty() ? it->SeekToFirst() : it->Seek(lo);
   return KeyAt(*it);
 }
 
 std::string FirstIn(DB* db, const Slice& lo, const Slice& hi,
-                    ReadOptions options) {
+                    ReadOptions options, ColumnFamilyHandle* family) {
   options.iterate_upper_bound = &hi;
-  return FirstFrom(db, lo, options);
+  return FirstFrom(db, lo, options, family);
 }
 
 std::string LastIn(DB* db, const Slice& lo, const Slice& hi,
@@ -256,9 +272,24 @@ std::vector<Status> MultiGet(DB* db, const Keys& keys,
   return statuses;
 }
 
-Records AllRecords(DB* db, const ReadOptions& options) {
+bool KeyMayExist(DB* db, const Slice& key, const ReadOptions& options) {
+  bool may_exist = false;
+  EXPECT_OK(KeysMayExist(db, options, db->DefaultColumnFamily(), 1, &key,
+                         &may_exist));
+  return may_exist;
+}
+
+bool RangeMayExist(DB* db, const RangePtr& range, const ReadOptions& options) {
+  bool may_exist = false;
+  EXPECT_OK(RangesMayExist(db, options, db->DefaultColumnFamily(), 1, &range,
+                           &may_exist));
+  return may_exist;
+}
+
+namespace {
+
+Records AllRecords(Iterator* it) {
   Records records;
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     records.emplace(it->key().ToString(), it->value().ToString());
   }
@@ -266,18 +297,29 @@ Records AllRecords(DB* db, const ReadOptions& options) {
   return records;
 }
 
-void ExpectRecords(DB* db, const Records& expected,
-                   const ReadOptions& options) {
-  ASSERT_EQ(expected, AllRecords(db, options));
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
+}  // namespace
+
+Records AllRecords(DB* db, const ReadOptions& options) {
+  return AllRecords(std::unique_ptr<Iterator>(db->NewIterator(options)).get());
+}
+
+void ExpectRecords(Iterator* it, const Records& expected) {
+  ASSERT_EQ(expected, AllRecords(it));
   it->SeekToLast();
   for (auto last = expected.rbegin(); last != expected.rend(); ++last) {
     ASSERT_TRUE(it->Valid()) << Hex(last->first);
     ASSERT_EQ(Hex(last->first), Hex(it->key()));
+    ASSERT_EQ(last->second, it->value().ToString());
     it->Prev();
   }
   ASSERT_FALSE(it->Valid());
   ASSERT_OK(it->status());
+}
+
+void ExpectRecords(DB* db, const Records& expected,
+                   const ReadOptions& options) {
+  const std::unique_ptr<Iterator> it(db->NewIterator(options));
+  ASSERT_NO_FATAL_FAILURE(ExpectRecords(it.get(), expected));
   for (const auto& [key, value] : expected) {
     std::string found;
     ASSERT_OK(db->Get(options, key, &found)) << Hex(key);

@@ -2,8 +2,9 @@
 
 //  What tests of a DB share: options, a DB of a test's own that is destroyed
 //  with it, and short forms of what tests do with a DB all the time. Tests that
-//  include this header need include nothing that it includes. A DB and its twin
-//  without filters are in table/twin_db.h.
+//  include this header need include nothing that it includes, but for
+//  versions.h where they use its macros. A DB and its twin without filters are
+//  in table/twin_db.h.
 
 #pragma once
 
@@ -35,6 +36,7 @@
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
 #include "table/rocksdb_internals/versions.h"
+#include "table/seek/thread_bounds.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 #include "util/coding.h"
@@ -78,6 +80,24 @@ std::string ProteanTableText(const std::string& policy);
 const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options);
 const ProteanFilterPolicy* ProteanPolicyOf(const ColumnFamilyOptions& options);
 
+// DB::OpenAsSecondary, with any of its lists of arguments, whatever the version
+// of RocksDB.
+template <typename... Arguments>
+Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
+  return OpenInto(db, [&](auto* into) {
+    return DB::OpenAsSecondary(std::forward<Arguments>(arguments)..., into);
+  });
+}
+
+// Opens what has an Open of its own, such as a TransactionDB.
+template <class Opened, class Held, typename... Arguments>
+Status OpenAs(std::unique_ptr<Held>* held, Arguments&&... arguments) {
+  Opened* opened = nullptr;
+  const Status s = Opened::Open(std::forward<Arguments>(arguments)..., &opened);
+  held->reset(opened);
+  return s;
+}
+
 // What the policy says of its option.
 std::string OptionOf(const FilterPolicy* policy, const std::string& name);
 
@@ -104,6 +124,9 @@ void ExpectRefused(const Status& s, const Keys& words);
 
 // The number in decimal digits, with as many zeros in front of it as it takes.
 std::string Digits(uint64_t number, int width = 16);
+
+// Random numbers, big endian.
+Keys RandomNumbers(uint64_t seed, size_t count);
 
 // Orders keys by their last byte, by the one before it, and so on. No library
 // knows this order by its name.
@@ -151,6 +174,8 @@ TablePropertiesCollection PropertiesOf(DB* db,
                                        ColumnFamilyHandle* family = nullptr);
 
 std::string PathOf(const LiveFileMetaData& file);
+// What a file contains, which must be there.
+std::string ContentsOf(const std::string& path);
 FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family = nullptr);
 
 // Writes an SST file of these keys, which are in order.
@@ -165,15 +190,24 @@ Status MakeCheckpoint(DB* db, const std::string& path);
 // Rewrites all files.
 Status CompactAll(DB* db, ColumnFamilyHandle* family = nullptr);
 
+// The bounds of a thread, set and cleared at any time, where tests need no
+// scope.
+inline void SetSearchBounds(const Slice* lower, const Slice* upper) {
+  ThreadBounds::SetCurrent(std::make_shared<const ThreadBounds>(lower, upper));
+}
+inline void ClearSearchBounds() { ThreadBounds::SetCurrent(nullptr); }
+
 // ---- Reads, which must not fail ----
 
 // Whether a key exists.
 bool Has(DB* db, const Slice& key, const ReadOptions& options = {});
 
 // The first key at or above `lo`, and below `hi`; "" if there is none.
-std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options = {});
+std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options = {},
+                      ColumnFamilyHandle* family = nullptr);
 std::string FirstIn(DB* db, const Slice& lo, const Slice& hi,
-                    ReadOptions options = {});
+                    ReadOptions options = {},
+                    ColumnFamilyHandle* family = nullptr);
 
 // The last key at or below `hi`, or of all keys if that is empty, and at or
 // above `lo`; "" if there is none.
@@ -186,6 +220,11 @@ std::vector<Status> MultiGet(DB* db, const Keys& keys,
                              const ReadOptions& options = {},
                              bool sorted = false);
 
+// Whether the filters say that a key may exist, or a key in a range.
+bool KeyMayExist(DB* db, const Slice& key, const ReadOptions& options = {});
+bool RangeMayExist(DB* db, const RangePtr& range,
+                   const ReadOptions& options = {});
+
 // What an iterator finds from end to end.
 Records AllRecords(DB* db, const ReadOptions& options = {});
 
@@ -193,6 +232,7 @@ Records AllRecords(DB* db, const ReadOptions& options = {});
 // others.
 void ExpectRecords(DB* db, const Records& expected,
                    const ReadOptions& options = {});
+void ExpectRecords(Iterator* it, const Records& expected);
 
 // The blocks of any kind that the thread has read from files, and with those
 // that it has found in the cache, since its perf context was reset.
@@ -279,6 +319,9 @@ class OwnDB {
   FilterStatistics FilterStats() const { return StatisticsOf(db_.get()); }
   uint64_t Ticks(Tickers ticker) const {
     return options_.statistics->getTickerCount(ticker);
+  }
+  uint64_t DataBlocks() const {
+    return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
   }
   uint64_t FilteredSeeks() const {
     return Ticks(LAST_LEVEL_SEEK_FILTERED) +

@@ -4,17 +4,13 @@
 
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <functional>
-#include <string>
 
 #include "file/random_access_file_reader.h"
 #include "table/block_based/block_based_table_builder.h"
 #include "table/format.h"
 #include "table/meta_blocks.h"
-#include "test_util/testharness.h"
-#include "util/coding.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -41,13 +37,25 @@ inline void FindFilter(const std::string& path, FilterLocation* location,
                           /*prefetch_buffer=*/nullptr, &location->footer));
 }
 
+// Where the file's filter block is.
+inline BlockHandle FilterHandle(const std::string& path) {
+  FilterLocation location;
+  FindFilter(path, &location);
+  return location.handle;
+}
+
+// The bytes of the file's filter block.
+inline std::string FilterBytes(const std::string& path) {
+  const BlockHandle handle = FilterHandle(path);
+  return ContentsOf(path).substr(handle.offset(), handle.size());
+}
+
 // Calls `change` with the bytes of a block of an SST file. With
 // `right_checksum`, RocksDB's checksum of the block is made right again.
 inline void ChangeBlock(const std::string& path, const BlockHandle& handle,
                         const Footer& footer, bool right_checksum,
                         const std::function<void(std::string* bytes)>& change) {
-  std::string contents;
-  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  std::string contents = ContentsOf(path);
   const uint64_t offset = handle.offset();
   const uint64_t size = handle.size();
   std::string bytes = contents.substr(offset, size);
@@ -100,8 +108,7 @@ inline void DamageFilter(const std::string& path, size_t where,
 
 // Flips bits of a byte of a file.
 inline void FlipByte(const std::string& path, size_t where) {
-  std::string contents;
-  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  std::string contents = ContentsOf(path);
   ASSERT_LT(where, contents.size());
   contents[where] ^= 0x15;
   ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));

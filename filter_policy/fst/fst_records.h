@@ -38,14 +38,14 @@ struct FstRecord {
   static constexpr uint16_t kTerminator = 0x200;
   static constexpr size_t kEdgeBytes = 2;
 
-  const char* edges;  // kEdgeBytes each; the terminator is first
-  uint32_t num_edges;
-  const char* values;
-  uint32_t leaves;  // edges to leaves, and the terminator
+  const char* edges = nullptr;  // kEdgeBytes each; the terminator is first
+  uint32_t num_edges = 0;
+  const char* values = nullptr;
+  uint32_t leaves = 0;  // edges to leaves, and the terminator
   // For each leaf of a trie of digits, the digit that follows in the code of
   // the byte, or 0.
-  const uint8_t* next_digits;
-  bool has_terminator;
+  const uint8_t* next_digits = nullptr;
+  bool has_terminator = false;
   Slice run;
 
   uint16_t edge(uint32_t i) const {

@@ -6,7 +6,6 @@
 //  when the filter is opened again, and deletions that it had acknowledged stay
 //  deletions.
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -72,11 +71,8 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
   void Live(uint64_t kill_at) const {
     const auto fs = std::make_shared<FaultFileSystem>();
     fs->KillAt(kill_at);
-    fs->SetObserver([this](uint64_t n, Mutation) { shared_->mutations = n; });
-    const int journal =
-        open(journal_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0644);
-    ASSERT_GE(journal, 0);
-    fs->SetJournal(std::make_unique<MutationJournal>(journal));
+    fs->SetObserver([this](uint64_t n) { shared_->mutations = n; });
+    fs->SetJournal(journal_);
     const std::unique_ptr<Env> env = NewCompositeEnv(fs);
     std::unique_ptr<CascadeFilter> filter;
     ASSERT_OK(CascadeFilter::Open(NewOptions(env.get()), folder_, &filter));

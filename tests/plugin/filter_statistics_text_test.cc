@@ -102,16 +102,21 @@ FilterStatistics FewStatistics() {
   return few;
 }
 
+std::string Contents(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_TRUE(file.good()) << path;
+  return text.str();
+}
+
 void ExpectFile(const std::string& name, const std::string& text) {
   const std::string path = PROTEAN_SOURCE_DIR "/tests/plugin/testdata/" + name;
   if (std::getenv("PROTEAN_REWRITE") != nullptr) {
     std::ofstream(path) << text;
     return;
   }
-  std::ifstream in(path);
-  const std::string stored((std::istreambuf_iterator<char>(in)),
-                           std::istreambuf_iterator<char>());
-  EXPECT_EQ(stored, text) << name;
+  EXPECT_EQ(Contents(path), text) << name;
 }
 
 // Checks the text format: a metric's name and type precede its samples, its
@@ -256,14 +261,6 @@ namespace {
 
 const std::string kMonitoring = PROTEAN_SOURCE_DIR "/docs/examples/monitoring/";
 
-std::string Contents(const std::string& name) {
-  std::ifstream file(kMonitoring + name);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_TRUE(file.good()) << name;
-  return text.str();
-}
-
 // The values of each label of each metric.
 using Labels = std::map<std::string, std::set<std::string>>;
 using Metrics = std::map<std::string, Labels>;
@@ -348,7 +345,7 @@ std::set<std::string> Check(const std::string& expression,
 
 TEST(MonitoringTest, AlertRules) {
   const Metrics exported = Exported();
-  std::istringstream lines(Contents("alerts.yml"));
+  std::istringstream lines(Contents(kMonitoring + "alerts.yml"));
   size_t alerts = 0;
   std::vector<std::string> expressions;
   bool in_expression = false;
@@ -372,8 +369,8 @@ TEST(MonitoringTest, AlertRules) {
 
 TEST(MonitoringTest, Dashboard) {
   const Metrics exported = Exported();
-  const auto dashboard =
-      nlohmann::json::parse(Contents("dashboard.json"), nullptr, false);
+  const auto dashboard = nlohmann::json::parse(
+      Contents(kMonitoring + "dashboard.json"), nullptr, false);
   ASSERT_TRUE(dashboard.is_object());
   std::set<std::string> shown;
   std::set<int> ids;

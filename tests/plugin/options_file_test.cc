@@ -25,8 +25,7 @@ class OptionsFileTest : public OwnDBTest {
   // test, and `from` by `to`.
   void Copy(const std::string& name, const std::string& from = "",
             const std::string& to = "") {
-    std::string text;
-    ASSERT_OK(ReadFileToString(Env::Default(), kExamples + name, &text));
+    std::string text = ContentsOf(kExamples + name);
     for (const auto& [old, now] :
          {std::pair<std::string, std::string>("/data/", path_ + "."),
           {from, to}}) {
@@ -117,14 +116,8 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
   for (ColumnFamilyHandle* family : families_) {
     ASSERT_OK(db_options_.statistics->Reset());
     for (int i = 0; i < 1000; i++) {
-      const std::string high = Digits(37 * i + 20, 8);
-      const Slice bound = high;
-      ReadOptions options;
-      options.iterate_upper_bound = &bound;
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options, family));
-      it->Seek(Digits(37 * i + 10, 8));
-      ASSERT_FALSE(it->Valid());
-      ASSERT_OK(it->status());
+      ASSERT_EQ("", protean::FirstIn(db_.get(), Digits(37 * i + 10, 8),
+                                     Digits(37 * i + 20, 8), {}, family));
     }
     EXPECT_GT(db_options_.statistics->getTickerCount(LAST_LEVEL_SEEK_FILTERED) +
                   db_options_.statistics->getTickerCount(
@@ -164,35 +157,6 @@ TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
     Open();
     Close();
   }
-}
-
-TEST_F(OptionsFileTest, SetOptionsChangesWhatTheNextFlushBuilds) {
-  Load("OPTIONS.example.ini");
-  loaded_[0].options.disable_auto_compactions = true;  // of these files
-  Open();
-  Fill(families_[0], 1);
-  ASSERT_OK(db_->SetOptions(families_[0],
-                            {{"table_factory.filter_policy", "surf:0:8"}}));
-  Fill(families_[0], 2);
-  EXPECT_EQ((Keys{"protean.Proteus", "protean.SuRF"}),
-            PolicyNames(families_[0]));
-  ASSERT_OK(db_->SetOptions(
-      families_[0], {{"table_factory.filter_policy", "levels:surf:4:0"}}));
-  Fill(families_[0], 3);
-  EXPECT_EQ((Keys{"protean.Proteus", "protean.SuRF", "protean.SuRF"}),
-            PolicyNames(families_[0]));
-  // An invalid value changes nothing.
-  EXPECT_TRUE(
-      db_->SetOptions(families_[0], {{"table_factory.filter_policy", "surf:x"}})
-          .IsInvalidArgument());
-  Fill(families_[0], 4);
-  EXPECT_EQ(4u, PolicyNames(families_[0]).size());
-  // RocksDB has written the present values.
-  Close();
-  ASSERT_OK(LoadLatestOptions(ConfigOptions(), path_, &db_options_, &loaded_));
-  EXPECT_NE(std::string::npos,
-            PolicyString(loaded_[0].options).find("surf:4:0"))
-      << PolicyString(loaded_[0].options);
 }
 
 // A program without Protean does not know the table factory.
@@ -244,9 +208,7 @@ TEST_F(OptionsFileTest, ThoseOfDbBench) {
 // and no other row.
 void ExpectOptions(const std::string& heading, const std::string& options) {
   SCOPED_TRACE(heading);
-  std::string page;
-  ASSERT_OK(ReadFileToString(Env::Default(),
-                             PROTEAN_SOURCE_DIR "/docs/options.md", &page));
+  const std::string page = ContentsOf(PROTEAN_SOURCE_DIR "/docs/options.md");
   const size_t begin = page.find("## " + heading);
   ASSERT_NE(std::string::npos, begin);
   const std::string section =

@@ -247,9 +247,7 @@ TEST(RequestServerTest, WhatStandsInItsPlace) {
   db.EndServing();
   const Status s = db.Serve(db.socket_);
   EXPECT_TRUE(s.IsIOError() && Has(s.ToString(), "no socket")) << s.ToString();
-  std::string contents;
-  EXPECT_OK(ReadFileToString(Env::Default(), db.socket_, &contents));
-  EXPECT_EQ("data", contents);
+  EXPECT_EQ("data", ContentsOf(db.socket_));
   EXPECT_OK(Env::Default()->DeleteFile(db.socket_));
   // A link is not followed.
   const std::string target = db.socket_ + ".target";

@@ -111,8 +111,7 @@ TEST_F(AdaptationTest, LogFile) {
   Open();
   Run(Anywhere(/*close=*/true, 6));
   Compact();
-  std::string text;
-  ASSERT_OK(ReadFileToString(Env::Default(), path_ + "/LOG", &text));
+  const std::string text = ContentsOf(path_ + "/LOG");
   const size_t line = text.find("predicted false positive rate");
   EXPECT_NE(std::string::npos, line);
   EXPECT_EQ(line, text.rfind("predicted false positive rate"));

@@ -536,13 +536,12 @@ TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
     Close();
     TransactionDBOptions transaction_options;
     transaction_options.write_policy = policy;
-    TransactionDB* transactions;
-    ASSERT_OK(TransactionDB::Open(options_, transaction_options, path_,
-                                  &transactions));
-    db_.reset(transactions);
+    ASSERT_OK(
+        OpenAs<TransactionDB>(&db_, options_, transaction_options, path_));
     Put("a", "v");
     std::unique_ptr<Transaction> transaction(
-        transactions->BeginTransaction(WriteOptions()));
+        static_cast<TransactionDB*>(db_.get())->BeginTransaction(
+            WriteOptions()));
     ASSERT_OK(transaction->SetName("prepared"));
     ASSERT_OK(transaction->Put("b", "v"));
     ASSERT_OK(transaction->Prepare());

@@ -4,7 +4,6 @@
 //  that the deletions hide (table/seek/run_search.h): when they may, and
 //  when they may not. deletion_skips_test.cc has all small trees.
 
-#include "rocksdb/perf_context.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "tests/table/twin_db.h"
 
@@ -343,11 +342,8 @@ TEST_P(DeadRangesDBTest, PreparedTransactions) {
   dbs_.SetOpener([this](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
     TransactionDBOptions transactions;
     transactions.write_policy = TxnDBWritePolicy::WRITE_PREPARED;
-    TransactionDB* opened = nullptr;
-    const Status s = TransactionDB::Open(dbs_.options(twin), transactions,
-                                         dbs_.path(twin), &opened);
-    db->reset(opened);
-    return s;
+    return OpenAs<TransactionDB>(db, dbs_.options(twin), transactions,
+                                 dbs_.path(twin));
   });
   dbs_.Open();
   PutItems(0, kItems);

@@ -339,11 +339,7 @@ TEST_F(DeletionSkipsTest, ExistenceAndCounts) {
   EXPECT_EQ((std::vector<bool>{true, false, false, false, false, true}),
             std::vector<bool>(std::begin(may_exist), std::end(may_exist)));
   const auto range_may_exist = [db](const Slice& lo, const Slice& hi) {
-    const RangePtr range(&lo, &hi);
-    bool result = false;
-    EXPECT_OK(RangesMayExist(db, ReadOptions(), db->DefaultColumnFamily(), 1,
-                             &range, &result));
-    return result;
+    return RangeMayExist(db, Between(lo, hi));
   };
   EXPECT_FALSE(range_may_exist("k0", "k1"));
   EXPECT_FALSE(range_may_exist("k020", "k021"));

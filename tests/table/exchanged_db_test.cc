@@ -164,7 +164,9 @@ class ExchangedDBTest : public testing::Test {
       ASSERT_OK(
           db_->CompactRange(CompactRangeOptions(), handle, nullptr, nullptr));
       const Queries queries = QueriesOf(family);
-      for (const auto& [lo, hi] : queries.ranges) Find(handle, lo, hi);
+      for (const auto& [lo, hi] : queries.ranges) {
+        FirstIn(db_.get(), lo, hi, {}, handle);
+      }
       std::string value;
       for (const std::string& point : queries.points) {
         db_->Get(ReadOptions(), handle, point, &value).PermitUncheckedError();
@@ -198,8 +200,7 @@ class ExchangedDBTest : public testing::Test {
   // ---- Reading ----
 
   void Read() {
-    std::string expected;
-    ASSERT_OK(ReadFileToString(env_, answers_file(), &expected));
+    const std::string expected = ContentsOf(answers_file());
     DBOptions options;
     std::vector<ColumnFamilyDescriptor> families;
     // What the OPTIONS file says is all that is known of the filters.
@@ -251,9 +252,8 @@ class ExchangedDBTest : public testing::Test {
     append(wrong, points.size());
     wrong = 0;
     for (const auto& [lo, hi] : queries.ranges) {
-      const Slice start = lo;
-      const Slice limit = hi;
-      const RangePtr range(&start, &limit);
+      const Between between(lo, hi);
+      const RangePtr range = between;
       bool may = false;
       EXPECT_OK(RangesMayExist(&*db_, ReadOptions(), handle, 1, &range, &may));
       answers += may ? '+' : '.';
@@ -289,7 +289,9 @@ class ExchangedDBTest : public testing::Test {
     }
     EXPECT_GT(Ticker(BLOOM_FILTER_USEFUL), 1000u);
     for (const auto& [lo, hi] : queries.ranges) {
-      ASSERT_EQ(FirstOf(known, {lo, hi}), Find(handle, lo, hi)) << Hex(lo);
+      ASSERT_EQ(FirstOf(known, {lo, hi}),
+                FirstIn(db_.get(), lo, hi, {}, handle))
+          << Hex(lo);
     }
     EXPECT_GT(
         Ticker(LAST_LEVEL_SEEK_FILTERED) + Ticker(NON_LAST_LEVEL_SEEK_FILTERED),
@@ -304,18 +306,6 @@ class ExchangedDBTest : public testing::Test {
                                  &counted));
       ASSERT_EQ(end - begin, counted.count);
     }
-  }
-
-  // The first key in [lo, hi), or nothing.
-  std::string Find(ColumnFamilyHandle* handle, const std::string& lo,
-                   const std::string& hi) {
-    const Slice upper(hi);
-    ReadOptions read;
-    read.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(read, handle));
-    it->Seek(lo);
-    EXPECT_OK(it->status());
-    return it->Valid() ? it->key().ToString() : "";
   }
 
   uint64_t Ticker(uint32_t ticker) const {

@@ -2,12 +2,10 @@
 
 //  A RocksDB with ProteanTable answers everything as a plain RocksDB does: all
 //  families of keys, and other features of RocksDB beside it, which are other
-//  comparators, prefix extractors, other table factories and filters on the
-//  same files.
+//  comparators and prefix extractors.
 
 #include <cctype>
 
-#include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/table/feature_fixture.h"
 
@@ -24,13 +22,11 @@ void Fill(TwinDB* dbs, const Keys& keys) {
 }
 
 // All ways to read, with many walks between bounds of `order`.
-void CompareAll(TwinDB* dbs, const Keys& keys,
-                const Comparator* order = BytewiseComparator(),
-                const ReadOptions& options = {}) {
+void CompareAll(TwinDB* dbs, const Keys& keys, const Comparator* order) {
   WalkOptions walk;
   walk.seeks = 1500;
   walk.order = order;
-  CompareReads(dbs, keys, /*snapshot=*/-1, options, walk);
+  CompareReads(dbs, keys, /*snapshot=*/-1, {}, walk);
 }
 
 // Orders letters without regard to case.
@@ -116,44 +112,12 @@ void FillDeepTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
   }
 }
 
-// Seeks with an upper bound: around keys, into gaps, empty and reversed ranges.
-// The bounds of an iterator change all the time.
-void CompareClosedSeeks(TwinDB* dbs, const Keys& keys, int count, Random* rnd,
-                        int snapshot) {
-  TwinIterator it(dbs, {}, /*lower=*/false, /*upper=*/true, snapshot);
-  for (int i = 0; i < count && !testing::Test::HasFailure(); i++) {
-    const std::string lo = PickAround(keys, rnd);
-    switch (rnd->Uniform(4)) {
-      case 0:
-        it.SetUpper(PickAround(keys, rnd));  // reversed half of the time
-        break;
-      case 1:
-        it.SetUpper(Pick(Around(lo), rnd));
-        break;
-      case 2:
-        it.SetUpper(lo + std::string(1 + rnd->Uniform(2), '\0'));
-        break;
-      case 3: {
-        const auto from = std::lower_bound(keys.begin(), keys.end(), lo);
-        const auto left = static_cast<int>(keys.end() - from);
-        it.SetUpper(
-            left == 0 ? lo + "\xff"
-                      : Pick(Around(from[rnd->Uniform(left) % 5 % left]), rnd));
-        break;
-      }
-    }
-    bool valid = rnd->OneIn(8) ? it.SeekToFirst() : it.Seek(lo);
-    for (int left = rnd->OneIn(50) ? 1 << 30 : rnd->Uniform(8);
-         valid && left > 0; left--) {
-      valid = it.Next();
-    }
-  }
-}
-
 // Every way of reading, of the present state and of every snapshot.
 void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
   WalkOptions walk;
   walk.seeks = keys.size() < 10 ? 100 : 250;
+  WalkOptions narrow;
+  narrow.seeks = walk.seeks / 5;
   for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
     SCOPED_TRACE("snapshot " + std::to_string(snapshot));
     Keys gets = keys;
@@ -165,7 +129,13 @@ void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
     CompareMultiGets(dbs, gets, snapshot);
     CompareScans(dbs, snapshot);
     CompareWalks(dbs, gets, snapshot, {}, walk);
-    CompareClosedSeeks(dbs, keys, 4 * walk.seeks, rnd, snapshot);
+    // Among a few neighbors, so that ranges hold few keys or none.
+    for (int i = 0; i < 10; i++) {
+      const size_t from = rnd->Uniform(static_cast<int>(keys.size()));
+      const size_t to = std::min(keys.size(), from + 10);
+      const Keys few(keys.begin() + from, keys.begin() + to);
+      CompareWalks(dbs, few, snapshot, {}, narrow);
+    }
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -304,25 +274,21 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     return targets;
   }
 
+  // All modes but the default one, in which RocksDB promises only keys with the
+  // prefix of the target.
   void CompareModes(TwinDB* dbs) {
     CompareGets(dbs, keys_);
     CompareGets(dbs, Targets());
     CompareMultiGets(dbs, Targets());
-    ReadOptions total_order;
-    total_order.total_order_seek = true;
-    ReadOptions automatic;
-    automatic.auto_prefix_mode = true;
-    ReadOptions same_prefix;
-    same_prefix.prefix_same_as_start = true;
-    ReadOptions same_prefix_total;
-    same_prefix_total.prefix_same_as_start = true;
-    same_prefix_total.total_order_seek = true;
-    CompareScans(dbs, -1, total_order);
-    for (const ReadOptions& mode :
-         {total_order, automatic, same_prefix, same_prefix_total}) {
+    ReadOptions modes[4];
+    modes[0].total_order_seek = true;
+    modes[1].auto_prefix_mode = true;
+    modes[2].prefix_same_as_start = true;
+    modes[3].prefix_same_as_start = modes[3].total_order_seek = true;
+    CompareScans(dbs, -1, modes[0]);
+    for (const ReadOptions& mode : modes) {
       for (bool closed : {false, true}) CompareSeeks(dbs, mode, closed);
     }
-    for (bool closed : {false, true}) CompareWithinPrefixes(dbs, closed);
   }
 
   void CompareSeeks(TwinDB* dbs, const ReadOptions& mode, bool closed) {
@@ -338,28 +304,6 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     }
   }
 
-  // Without these modes, RocksDB promises only the keys that share the target's
-  // prefix.
-  void CompareWithinPrefixes(TwinDB* dbs, bool closed) {
-    Random rnd(kSeed);
-    for (const std::string& target : Targets()) {
-      const std::string hi = Bound(target, &rnd);
-      const Slice upper(hi);
-      ReadOptions options;
-      if (closed) options.iterate_upper_bound = &upper;
-      std::array<Keys, 2> found;
-      for (TwinDB::Twin twin : TwinDB::kTwins) {
-        const std::unique_ptr<Iterator> it(dbs->db(twin)->NewIterator(options));
-        for (it->Seek(target); it->Valid(); it->Next()) {
-          if (it->key().compare(target.substr(0, kPrefix) + "\xff") > 0) break;
-          found[twin].push_back(it->key().ToString());
-        }
-        ASSERT_OK(it->status());
-      }
-      ASSERT_EQ(found[TwinDB::kPlain], found[TwinDB::kProtean]) << Hex(target);
-    }
-  }
-
   // Inside the target's prefix, at its end, or far after it.
   std::string Bound(const std::string& target, Random* rnd) const {
     const std::string prefix = target.substr(0, kPrefix);
@@ -368,129 +312,35 @@ class PrefixTest : public ::testing::TestWithParam<bool> {
     return Pick(keys_, rnd);
   }
 
-  static std::string Table() {
-    return std::string("whole_key_filtering=") +
-           (GetParam() ? "true" : "false") + ";block_size=512";
-  }
-  static Options WithExtractor(const SliceTransform* extractor) {
+  Keys keys_;
+};
+
+// Under an extractor that changes from one opening to the next, and for keys
+// out of its domain: differential_test.
+TEST_P(PrefixTest, ExtractorThatStays) {
+  const std::string table = std::string("whole_key_filtering=") +
+                            (GetParam() ? "true" : "false") + ";block_size=512";
+  for (const bool capped : {false, true}) {
     Options options = ManySmallFiles(kLevels);
-    options.prefix_extractor.reset(extractor);
-    return options;
-  }
-  void CompareWith(const SliceTransform* extractor) {
-    TwinDB dbs("prefix", WithExtractor(extractor),
-               NewTable("ProteanTable", "filter_policy=surf:4:4;" + Table()),
-               NewTable("BlockBasedTable", Table()));
+    options.prefix_extractor.reset(capped ? NewCappedPrefixTransform(kPrefix)
+                                          : NewFixedPrefixTransform(kPrefix));
+    TwinDB dbs("prefix", options,
+               NewTable("ProteanTable", "filter_policy=surf:4:4;" + table),
+               NewTable("BlockBasedTable", table));
     dbs.Open();
     Fill(&dbs, keys_);
     CompareModes(&dbs);
     // RocksDB's own table reads these files.
     dbs.Close();
     dbs.options(TwinDB::kProtean).table_factory =
-        NewTable("BlockBasedTable", "filter_policy=surf:0:8;" + Table());
+        NewTable("BlockBasedTable", "filter_policy=surf:0:8;" + table);
     dbs.Open();
     CompareModes(&dbs);
     dbs.Compact();
     CompareModes(&dbs);
   }
-
-  Keys keys_;
-};
-
-TEST_P(PrefixTest, ExtractorThatStays) {
-  CompareWith(NewFixedPrefixTransform(kPrefix));
-  CompareWith(NewCappedPrefixTransform(kPrefix));
-}
-
-// The extractor is set after files were written without one, and removed again.
-TEST_P(PrefixTest, ExtractorThatChanges) {
-  TwinDB dbs("prefix", ManySmallFiles(kLevels),
-             NewTable("ProteanTable", "filter_policy=surf:4:4;" + Table()),
-             NewTable("BlockBasedTable", Table()));
-  dbs.Open();
-  Fill(&dbs, keys_);
-  for (size_t length : {kPrefix, kPrefix - 1, size_t{0}}) {
-    dbs.Close();
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      dbs.options(twin).prefix_extractor.reset(
-          length == 0 ? nullptr : NewFixedPrefixTransform(length));
-    }
-    dbs.Open();
-    CompareModes(&dbs);
-    for (size_t i = length; i < keys_.size(); i += 7) {
-      dbs.Put(keys_[i], "written with a prefix of " + std::to_string(length));
-    }
-    dbs.Flush();
-    CompareModes(&dbs);
-  }
-}
-
-// Keys shorter than a prefix have no prefix, but they are in the filter.
-TEST_P(PrefixTest, KeysOutOfTheDomain) {
-  Random rnd(kSeed);
-  for (int i = 0; i < 300; i++) {
-    keys_.push_back(BigEndian(rnd.Uniform(3000)).substr(4, rnd.Uniform(4)));
-  }
-  SortUnique(&keys_);
-  for (bool capped : {false, true}) {
-    TwinDB dbs("prefix",
-               WithExtractor(capped ? NewCappedPrefixTransform(kPrefix)
-                                    : NewFixedPrefixTransform(kPrefix)),
-               NewTable("ProteanTable", "filter_policy=surf:0:4;" + Table()),
-               NewTable("BlockBasedTable", Table()));
-    dbs.Open();
-    Fill(&dbs, keys_);
-    ReadOptions total_order;
-    total_order.total_order_seek = true;
-    CompareAll(&dbs, keys_, BytewiseComparator(), total_order);
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(WholeKeys, PrefixTest, ::testing::Bool());
-
-// ---- Files outlive the plugin ----
-
-// A DB is opened by one table after another. Any of them reads what others have
-// written, and compactions give files the filters of the present one.
-TEST(OutliveTest, AnyTableReadsAnyFile) {
-  const Keys keys = KeyFamilies(3000, kSeed)[2].keys;
-  const auto stock = NewTable("BlockBasedTable", "");
-  const auto bloom =
-      NewTable("BlockBasedTable", "filter_policy=bloomfilter:10");
-  const auto protean = NewTable("ProteanTable", "filter_policy=surf:4:8");
-  const auto others = NewTable("ProteanTable", "filter_policy=surf:0:0");
-  struct Opening {
-    std::shared_ptr<TableFactory> table;
-    bool put = false;  // so that some files have other filters, or none
-    bool compact = false;
-  };
-  const std::vector<Opening> lives[] = {
-      {{protean}, {stock, true}, {protean}, {stock, false, true}, {protean}},
-      {{protean}, {others, false, true}},
-      {{bloom}, {protean, true, true}, {bloom}}};
-  for (const auto& life : lives) {
-    TwinDB dbs("outlive", ManySmallFiles(kLevels), life[0].table);
-    for (const Opening& opening : life) {
-      SCOPED_TRACE(testing::Message()
-                   << "life " << &life - lives << ", opening "
-                   << &opening - life.data());
-      dbs.Close();
-      dbs.options(TwinDB::kProtean).table_factory = opening.table;
-      dbs.Open();
-      if (&opening == life.data()) Fill(&dbs, keys);
-      ASSERT_OK(dbs.protean()->VerifyChecksum());
-      CompareAll(&dbs, keys);
-      if (opening.put) {
-        dbs.Put(keys[0], "written by another table");
-        dbs.Flush();
-        CompareAll(&dbs, keys);
-      }
-      if (opening.compact) {
-        dbs.Compact();
-        CompareAll(&dbs, keys);
-      }
-    }
-  }
-}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -7,7 +7,6 @@
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/open_db/unit_heat.h"
 #include "filter_policy/parted_filter.h"
-#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -250,11 +249,7 @@ class FilterUnitsTest : public NumberedDBTest {
   }
   void ReadDirectory() {
     file_ = OneFile();
-    FilterLocation location;
-    ASSERT_NO_FATAL_FAILURE(FindFilter(file_, &location));
-    std::string bytes;
-    ASSERT_OK(ReadFileToString(Env::Default(), file_, &bytes));
-    block_ = bytes.substr(location.handle.offset(), location.handle.size());
+    block_ = FilterBytes(file_);
     ASSERT_OK(directory_.Read(block_, block_.size()));
   }
   // Opens the DB again, with an empty cache.

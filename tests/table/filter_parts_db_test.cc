@@ -1,17 +1,269 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  DBs whose filters are in the block cache, in parts: what reads read, options
-//  that are switched while files live, and what RocksDB does with these files
-//  alone.
+//  Filters in parts: those of single files, compared with a sorted vector of
+//  the file's keys; and DBs whose filters are in the block cache: what reads
+//  read, options that are switched while files live, and what RocksDB does with
+//  these files alone.
 
+#include <cmath>
+
+#include "filter_policy/filter_block.h"
+#include "filter_policy/filter_properties.h"
+#include "filter_policy/proteus/proteus.h"
 #include "plugin/approximate_count.h"
 #include "rocksdb/slice_transform.h"
+#include "rocksdb/sst_file_reader.h"
+#include "table/block_based/block_based_table_reader.h"
 #include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
+#include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- Single files ----
+
+namespace {
+
+constexpr char kInParts[] = "cache_index_and_filter_blocks=true;";
+
+class FilterPartsTest : public ::testing::Test {
+ protected:
+  FilterPartsTest() : path_(test::PerThreadDBPath("parts.sst")) {}
+  ~FilterPartsTest() override {
+    file_.reset();
+    Env::Default()->DeleteFile(path_).PermitUncheckedError();
+  }
+
+  // Writes a file of these keys, and opens its filter.
+  void Write(const Keys& keys, const std::string& table) {
+    keys_ = keys;
+    options_.table_factory = NewTable("ProteanTable", table);
+    WriteSstFile(options_, path_, keys);
+    ASSERT_OK(BlockBasedFile::OpenApart(options_, path_, &file_));
+    filter_ = file_->GetHeldBlock();
+    ASSERT_NE(nullptr, filter_);
+  }
+  const FileRangeFilter& filter() const { return *filter_; }
+  // ---- The truth ----
+
+  // The index of the first key at or above `bound`.
+  size_t At(const Slice& bound) const {
+    return static_cast<size_t>(
+        std::lower_bound(keys_.begin(), keys_.end(), bound,
+                         [](const std::string& key, const Slice& to) {
+                           return Slice(key).compare(to) < 0;
+                         }) -
+        keys_.begin());
+  }
+  size_t CountIn(const Slice& lo, const Slice& hi, bool hi_inclusive) const {
+    size_t end = At(hi);
+    if (hi_inclusive && end < keys_.size() && hi == keys_[end]) end++;
+    const size_t begin = At(lo);
+    return end < begin ? 0 : end - begin;
+  }
+
+  // ---- Questions ----
+
+  void AskForRange(const std::string& lo, const std::string& hi,
+                   bool hi_inclusive) {
+    const std::string range =
+        "[" + Hex(lo) + ", " + Hex(hi) + (hi_inclusive ? "]" : ")");
+    const size_t truth = CountIn(lo, hi, hi_inclusive);
+    if (!filter().RangeMayMatch(lo, hi, hi_inclusive)) {
+      ASSERT_EQ(0u, truth) << range;
+    }
+    if (lo > hi) return;
+    RangeCount count;
+    if (!filter().CountRange(lo, hi, hi_inclusive, &count)) return;
+    // What RangeCounter does with the ambiguous keys.
+    const auto is_first = [this](const Slice& bound, size_t shared,
+                                 const std::string& limit) {
+      const size_t at = At(bound);
+      return at < keys_.size() &&
+             Slice(keys_[at]).starts_with(Slice(bound.data(), shared)) &&
+             (limit.empty() || keys_[at] < limit);
+    };
+    uint64_t counted = count.count;
+    bool low_is_below = false;
+    if (count.low_ambiguous) {
+      low_is_below = !is_first(lo, count.low_shared, count.low_limit);
+      if (low_is_below) counted--;
+    }
+    if (count.high_ambiguous && !(low_is_below && count.count == 1) &&
+        !hi_inclusive && is_first(hi, count.high_shared, count.high_limit)) {
+      counted--;
+    }
+    if (!hi_inclusive) {
+      ASSERT_EQ(truth, counted) << range;
+    }
+  }
+
+  void AskForBound(const std::string& target) {
+    const size_t at = At(target);
+    std::string bound;
+    for (const bool quick : {false, true}) {
+      const bool found = quick ? filter().QuickLowerBound(target, &bound)
+                               : filter().LowerBound(target, &bound);
+      if (!found) {
+        ASSERT_EQ(keys_.size(), at) << Hex(target);
+        continue;
+      }
+      ASSERT_LE(target, bound);
+      ASSERT_EQ(at, At(bound)) << Hex(target) << " to " << Hex(bound);
+      std::string again;
+      ASSERT_TRUE(quick ? filter().QuickLowerBound(bound, &again)
+                        : filter().LowerBound(bound, &again));
+      ASSERT_EQ(bound, again) << Hex(target);
+    }
+  }
+
+  void AskForEnds(const std::string& bound) {
+    const size_t at = At(bound);
+    const bool is_key = at < keys_.size() && keys_[at] == bound;
+    if (at < keys_.size()) {
+      ASSERT_TRUE(filter().MayHaveKeyAtOrAbove(bound)) << Hex(bound);
+    } else {
+      ASSERT_FALSE(filter().HasKeyAtOrAbove(bound)) << Hex(bound);
+    }
+    if (at > 0 || is_key) {
+      ASSERT_TRUE(filter().MayHaveKeyAtOrBelow(bound)) << Hex(bound);
+    }
+    if (at == 0) {
+      ASSERT_FALSE(filter().HasKeyBelow(bound)) << Hex(bound);
+    }
+  }
+
+  void AskEverything(size_t step) {
+    Random rnd(17);
+    for (size_t i = 0; i < keys_.size(); i += step) {
+      const std::string& key = keys_[i];
+      ASSERT_TRUE(filter().KeyMayMatch(key)) << Hex(key);
+      const Keys around = Around(key);
+      const std::string far = keys_[std::min(
+          keys_.size() - 1, i + rnd.Uniform(static_cast<int>(keys_.size())))];
+      for (const std::string& lo : around) {
+        ASSERT_NO_FATAL_FAILURE(AskForBound(lo));
+        ASSERT_NO_FATAL_FAILURE(AskForEnds(lo));
+        for (const std::string& hi :
+             {around.front(), around.back(), far, Pick(keys_, &rnd) + "x"}) {
+          ASSERT_NO_FATAL_FAILURE(AskForRange(lo, hi, rnd.OneIn(2)));
+          ASSERT_NO_FATAL_FAILURE(AskForRange(lo, hi, false));
+        }
+      }
+    }
+    ASSERT_EQ(Slice(keys_.front()).ToString().substr(0, 64),
+              filter().smallest().ToString());
+    ASSERT_EQ(keys_.back().substr(0, 64), filter().largest().ToString());
+  }
+
+  const std::string path_;
+  Options options_;
+  Keys keys_;
+  std::unique_ptr<BlockBasedFile> file_;
+  const FilterBlock* filter_ = nullptr;
+};
+
+}  // namespace
+
+TEST_F(FilterPartsTest, NoFalseNegatives) {
+  for (const char* policy : {"surf:0:8", "surf:4:4", "surf:0:0", "proteus:12",
+                             "prefixbloom:10", "prefixbloom2:14"}) {
+    for (const char* size : {"80", "400"}) {
+      for (const KeyFamily& family : KeyFamilies(600, 3)) {
+        SCOPED_TRACE(std::string(policy) + " " + size + " " + family.name);
+        ASSERT_NO_FATAL_FAILURE(Write(
+            family.keys, std::string(kInParts) + "filter_policy=" + policy +
+                             ";block_size=256;metadata_block_size=" + size));
+        ASSERT_OK(filter_->status());
+        ASSERT_GT(filter_->directory().parts().size(), 0u);
+        ASSERT_EQ(family.keys.size(), filter_->header().num_keys);
+        ASSERT_NO_FATAL_FAILURE(
+            AskEverything(std::max<size_t>(1, family.keys.size() / 40)));
+      }
+    }
+  }
+}
+
+// What a part has in a block beside its layers, at least: an entry, what is
+// behind its payload, and the header of one set.
+constexpr double kPartOverhead = 45;
+
+// The rate of false positives is that of one filter of as many bits as the
+// parts have beside what each of them adds. Where parts are too small for the
+// trie that one filter has, some kinds of queries are better with the other
+// design, and others worse: then the mean counts.
+TEST_F(FilterPartsTest, FalsePositives) {
+  constexpr int kQueries = 20000;
+  Keys keys = RandomNumbers(/*seed=*/3, 100000);
+  SortUnique(&keys);
+  struct {
+    std::string name;
+    double bits_per_key;  // 0 if the policy takes as many as it needs
+    std::string settings;
+  } const kPolicies[] = {
+      {"proteus:", 12, ""}, {"proteus:", 12, ":bloom"}, {"surf:0:4", 0, ""}};
+  for (const auto& [name, bits_per_key, settings] : kPolicies) {
+    std::string policy;
+    std::string designs[2];
+    // The kinds are points, ranges anywhere, and short ranges behind keys.
+    double rates[2][3];
+    double header_bits = 0;  // of the parts, per key
+    for (const bool in_parts : {true, false}) {
+      policy = name;
+      if (bits_per_key > 0) {
+        policy += std::to_string(bits_per_key - header_bits);
+      }
+      policy += settings;
+      ASSERT_NO_FATAL_FAILURE(Write(
+          keys,
+          (in_parts ? kInParts : std::string()) + "filter_policy=" + policy));
+      designs[in_parts] = ReportOf(*file_).design;
+      if (in_parts) {
+        header_bits = 8 *
+                      static_cast<double>(filter_->directory().parts().size()) *
+                      kPartOverhead / static_cast<double>(keys.size());
+      }
+      for (const int kind : {0, 1, 2}) {
+        Random64 random(4);
+        int asked = 0;
+        int positive = 0;
+        while (asked < kQueries) {
+          const uint64_t width = kind == 0 ? 1 : kind == 1 ? 1 << 20 : 32;
+          uint64_t number = random.Next();
+          if (kind == 2) {
+            const std::string& key = keys[number % keys.size()];
+            number = EndianSwapValue(DecodeFixed64(key.data())) + 1 +
+                     random.Uniform(1000);
+          }
+          const std::string lo = BigEndian(number);
+          const std::string hi = BigEndian(number + width);
+          if (number + width < number || CountIn(lo, hi, false) > 0) continue;
+          asked++;
+          positive += kind == 0 ? filter().KeyMayMatch(lo)
+                                : filter().RangeMayMatch(lo, hi, false);
+        }
+        rates[in_parts][kind] = static_cast<double>(positive) / kQueries;
+      }
+    }
+    const auto expect_alike = [&](double whole, double parts) {
+      const double noise = 3 * std::sqrt(whole / kQueries);
+      EXPECT_LE(parts, std::max(1.1 * whole, whole + 0.002) + noise)
+          << policy << ": " << designs[0] << "; in parts " << designs[1];
+    };
+    double sums[2] = {0, 0};
+    for (const int kind : {0, 1, 2}) {
+      sums[0] += rates[0][kind];
+      sums[1] += rates[1][kind];
+      if (designs[0] == designs[1]) {
+        expect_alike(rates[0][kind], rates[1][kind]);
+      }
+    }
+    expect_alike(sums[0] / 3, sums[1] / 3);
+  }
+}
+
+// ---- DBs ----
 
 namespace {
 
@@ -94,13 +346,6 @@ class FilterPartsDBTest : public NumberedDBTest {
     return parts;
   }
 
-  // Gets absent keys, of which the tickers then tell.
-  void CountAbsentKeys() {
-    ASSERT_OK(options_.statistics->Reset());
-    for (uint64_t i = 1; i < kKeys; i += 31) {
-      ASSERT_FALSE(Has(Gap(i, 500)));
-    }
-  }
   uint64_t CountIn(const std::string& lo, const std::string& hi) {
     CountResult result;
     EXPECT_OK(ApproximateCount(&*db_, ReadOptions(), db_->DefaultColumnFamily(),
@@ -216,39 +461,36 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
   }
 }
 
-// RocksDB reads all data, and with a policy of Protean its own table filters
-// Gets.
+// RocksDB's own table reads all data of such files, and with a policy of
+// Protean it filters Gets. It partitions the filters of Protean's policies in
+// its way, where each partition is a block, and both tables read such files.
 TEST_F(FilterPartsDBTest, StockTables) {
   OpenWith(std::string(kParts) + "filter_policy=proteus:14");
   Fill();
-  for (const char* policy : {"nullptr", "bloomfilter:10", "proteus:12"}) {
-    for (const char* more : {"", kParts}) {
-      SCOPED_TRACE(std::string(policy) + more);
-      OpenWith(std::string(more) + "filter_policy=" + policy,
-               "BlockBasedTable");
-      ASSERT_NO_FATAL_FAILURE(CheckAll(97));
-      ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
-      if (policy == std::string("proteus:12")) {
-        EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
-      }
+  const auto check_stock = [this](const std::string& table, bool filters) {
+    SCOPED_TRACE(table);
+    OpenWith(table, "BlockBasedTable");
+    ASSERT_NO_FATAL_FAILURE(CheckAll(97));
+    ASSERT_OK(options_.statistics->Reset());
+    for (uint64_t i = 1; i < kKeys; i += 31) ASSERT_FALSE(Has(Gap(i, 500)));
+    if (filters) {
+      EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
+    }
+  };
+  for (const std::string policy : {"nullptr", "bloomfilter:10", "proteus:12"}) {
+    for (const std::string more : {"", kParts}) {
+      check_stock(more + "filter_policy=" + policy, policy == "proteus:12");
     }
   }
-}
-
-// RocksDB's own table partitions the filters of Protean's policies in its way:
-// each partition is a block. Such files are read by both tables.
-TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
-  const std::string partitioned =
-      "index_type=kTwoLevelIndexSearch;partition_filters=true;"
-      "metadata_block_size=1024;";
-  for (const char* policy : {"proteus:12", "surf:0:8"}) {
-    SCOPED_TRACE(policy);
-    const std::string filter = std::string("filter_policy=") + policy;
-    OpenNew(partitioned + filter, "BlockBasedTable");
+  for (const std::string filter :
+       {"filter_policy=proteus:12", "filter_policy=surf:0:8"}) {
+    const std::string partitioned =
+        "index_type=kTwoLevelIndexSearch;partition_filters=true;"
+        "metadata_block_size=1024;" +
+        filter;
+    OpenNew(partitioned, "BlockBasedTable");
     Fill();
-    ASSERT_NO_FATAL_FAILURE(CheckAll(97));
-    ASSERT_NO_FATAL_FAILURE(CountAbsentKeys());
-    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 2 * kKeys / 31);
+    check_stock(partitioned, /*filters=*/true);
     for (const std::string& table : {filter, kParts + filter}) {
       OpenWith(table);
       ASSERT_NO_FATAL_FAILURE(CheckAll(97));
@@ -256,59 +498,6 @@ TEST_F(FilterPartsDBTest, PartitionsOfStockTables) {
     ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
     ASSERT_NO_FATAL_FAILURE(CheckAll(97));
   }
-}
-
-// A read that may not read from files goes on without parts that are not in the
-// cache, and uses those that are.
-TEST_F(FilterPartsDBTest, CachedReadsReadNoParts) {
-  for (const bool fits : {false, true}) {
-    OpenWith(std::string(kParts) +
-             "filter_policy=surf:0:16;block_cache=" + (fits ? "4M" : "1K"));
-    if (!fits) Fill();
-    Open();
-    if (fits) {
-      ASSERT_FALSE(Has(Gap(500)));
-    }
-    ReadOptions options;
-    options.read_tier = kBlockCacheTier;
-    get_perf_context()->Reset();
-    std::string value;
-    const Status s = db_->Get(options, Gap(500), &value);
-    EXPECT_EQ(fits, s.IsNotFound()) << s.ToString();
-    EXPECT_EQ(!fits, s.IsIncomplete()) << s.ToString();
-    const std::string end = Gap(500, 2);
-    const Slice upper = end;
-    options.iterate_upper_bound = &upper;
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    it->Seek(Gap(500));
-    EXPECT_FALSE(it->Valid());
-    EXPECT_EQ(!fits, it->status().IsIncomplete()) << it->status().ToString();
-    EXPECT_EQ(0u, get_perf_context()->block_read_count);
-  }
-}
-
-// MultiGet asks each part for all its keys.
-TEST_F(FilterPartsDBTest, MultiGet) {
-  OpenWith(std::string(kParts) + "filter_policy=proteus:14");
-  Fill();
-  Random64 random(3);
-  for (int n = 0; n < 200; n++) {
-    std::map<std::string, bool> exists;
-    for (int i = 0; i < 40; i++) {
-      const uint64_t key = 1 + random.Uniform(kKeys);
-      const bool is_key = random.OneIn(2);
-      exists[is_key ? Key(key) : Gap(key)] = is_key;
-    }
-    Keys keys;
-    for (const auto& [key, is_key] : exists) keys.push_back(key);
-    std::vector<PinnableSlice> values;
-    const std::vector<Status> statuses =
-        protean::MultiGet(db_.get(), keys, &values, {}, /*sorted=*/true);
-    for (size_t i = 0; i < keys.size(); i++) {
-      EXPECT_EQ(exists[keys[i]], statuses[i].ok()) << Hex(keys[i]);
-    }
-  }
-  EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), 1000u);
 }
 
 // Seeks for prefixes that end one part and begin the next.
@@ -377,40 +566,6 @@ TEST_F(FilterPartsDBTest, CountsWithPrefixExtractors) {
           << begin << " to " << end;
     }
     options_.prefix_extractor.reset();
-  }
-}
-
-// A part that cannot be read is logged and counted once. The others filter, and
-// the file's filter is not given up.
-TEST_F(FilterPartsDBTest, ADamagedPart) {
-  const std::string table = std::string(kParts) + "filter_policy=surf:0:16";
-  OpenWith(table);
-  FillLevel(1, 3);
-  const std::string path = OneFile();
-  Close();
-  FilterLocation location;
-  ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
-  // RocksDB checks nothing but the whole block.
-  std::string intact;
-  ASSERT_OK(ReadFileToString(Env::Default(), path, &intact));
-  for (const bool right_checksum : {false, true}) {
-    ASSERT_OK(WriteStringToFile(Env::Default(), intact, path));
-    ASSERT_NO_FATAL_FAILURE(ChangeBlock(
-        path, location.handle, location.footer, right_checksum,
-        [](std::string* bytes) { (*bytes)[bytes->size() / 2] ^= 0x10; }));
-    log_->Clear();
-    // The block cache has the part as it was.
-    OpenWith(table);
-    ASSERT_OK(options_.statistics->Reset());
-    for (uint64_t i = 1; i < kKeys; i += 30) {
-      ASSERT_NE("", FirstIn(BigEndian(kGap * i - 700), Gap(i, 700))) << i;
-      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700))) << i;
-    }
-    EXPECT_EQ(1u, log_->Lines({"without a part of its filter"}).size());
-    EXPECT_EQ(0u, log_->Lines({"without its filter"}).size());
-    EXPECT_GE(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 1u);
-    EXPECT_GT(Ticks(LAST_LEVEL_SEEK_FILTERED), 500u);
-    EXPECT_TRUE(FilterStats().total.unused_files.empty());
   }
 }
 

@@ -4,7 +4,6 @@
 //  number of sorted runs whose filters they ask.
 
 #include "filter_policy/bits/key_digest.h"
-#include "plugin/may_exist.h"
 #include "tests/protean_db.h"
 #include "tests/with_salt.h"
 
@@ -80,14 +79,8 @@ TEST_F(HashOnceTest, OneDigestOfALookup) {
         uint32_t computed = ComputedIn([&] { EXPECT_EQ(is_stored, Has(key)); });
         most = std::max(most, computed);
         all += computed;
-        computed = ComputedIn([&] {
-          const Slice slice = key;
-          bool may_exist = false;
-          ASSERT_OK(KeysMayExist(&*db_, ReadOptions(),
-                                 db_->DefaultColumnFamily(), 1, &slice,
-                                 &may_exist));
-          EXPECT_TRUE(may_exist || !is_stored);
-        });
+        computed = ComputedIn(
+            [&] { EXPECT_TRUE(KeyMayExist(db_.get(), key) || !is_stored); });
         // The Get before has asked for the same key.
         EXPECT_EQ(0u, computed);
       }

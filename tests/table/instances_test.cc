@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Files and DBs of ProteanTable under RocksDB's other interfaces: files
-//  written and read outside of a DB, copies, second instances, several column
-//  families, and what they report about themselves.
+//  written and read outside of a DB, copies, second instances, and what they
+//  report about themselves.
 
 #include "file/file_util.h"
 #include "rocksdb/sst_file_reader.h"
@@ -10,7 +10,6 @@
 #include "rocksdb/utilities/checkpoint.h"
 #include "rocksdb/utilities/db_ttl.h"
 #include "rocksdb/utilities/types_util.h"
-#include "tests/open_secondary.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -174,11 +173,10 @@ TEST_P(InstancesTest, BackupAndRestore) {
   using Work = std::function<Status(BackupEngine*, TwinDB::Twin)>;
   const auto with_engines = [&](const Work& work) {
     dbs->Each([&](TwinDB::Twin twin) {
-      BackupEngine* opened = nullptr;
-      const Status s = BackupEngine::Open(
-          Env::Default(), BackupEngineOptions(Path(twin, "backup")), &opened);
-      const std::unique_ptr<BackupEngine> engine(opened);
-      return s.ok() ? work(opened, twin) : s;
+      std::unique_ptr<BackupEngine> engine;
+      const Status s = OpenAs<BackupEngine>(
+          &engine, Env::Default(), BackupEngineOptions(Path(twin, "backup")));
+      return s.ok() ? work(engine.get(), twin) : s;
     });
   };
   for (const uint32_t backup : {1, 2}) {
@@ -201,28 +199,6 @@ TEST_P(InstancesTest, BackupAndRestore) {
     EXPECT_EQ(backup == 1 ? kept : 1, CompareScans(dbs.get()));
   }
   ExpectSame(dbs.get());
-}
-
-TEST_P(InstancesTest, Checkpoint) {
-  const auto dbs = NewTree();
-  dbs->Each([&](TwinDB::Twin twin) {
-    return MakeCheckpoint(dbs->db(twin), Path(twin, "checkpoint"));
-  });
-  const size_t kept = CompareScans(dbs.get());
-  for (const std::string& key : keys_) dbs->Delete(key);
-  dbs->Compact();
-  WithInstances(
-      dbs.get(),
-      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
-        return OpenDB(db, dbs->options(twin), Path(twin, "checkpoint"));
-      },
-      [&](TwinDB* copies) {
-        EXPECT_EQ(kept, CompareScans(copies));
-        ExpectSame(copies);
-        copies->Put("new", "value");
-        copies->Compact();
-        ExpectSame(copies);
-      });
 }
 
 TEST_P(InstancesTest, ExportAndImportOfAColumnFamily) {
@@ -334,64 +310,6 @@ TEST_P(InstancesTest, TimeToLive) {
   ExpectSame(dbs.get());
   dbs->Compact();
   ExpectSame(dbs.get());
-}
-
-// ---- Several column families ----
-
-// Each column family of a DB has another table; the DB is reopened with the
-// tables exchanged.
-TEST_P(InstancesTest, ColumnFamiliesWithOtherTables) {
-  const auto dbs = NewTwins();
-  const std::shared_ptr<TableFactory> tables[] = {
-      ProteanTable(),
-      NewTable("BlockBasedTable", "filter_policy=bloomfilter:10"),
-      NewTable("ProteanTable", "filter_policy=surf:4:4;block_size=512"),
-      NewTable("BlockBasedTable", "")};
-  const Keys names = {kDefaultColumnFamilyName, "bloom", "surf", "none"};
-  size_t shift = 0;
-  std::array<std::vector<ColumnFamilyHandle*>, 2> handles;
-  dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
-    DBOptions options(dbs->options(twin));
-    options.create_missing_column_families = true;
-    std::vector<ColumnFamilyDescriptor> families;
-    for (size_t i = 0; i < names.size(); i++) {
-      families.emplace_back(names[i], dbs->options(twin));
-      if (twin == TwinDB::kProtean) {
-        families.back().options.table_factory = tables[(i + shift) % 4];
-      }
-    }
-    return OpenDB(db, options, dbs->path(twin), families, &handles[twin]);
-  });
-
-  Random rnd(41);
-  for (; shift < 4; shift++) {
-    dbs->Open();
-    for (int round = 0; round < 2; round++) {
-      for (const std::string& key : keys_) {
-        const size_t family = rnd.Uniform(4);
-        dbs->Each([&](TwinDB::Twin twin) {
-          return dbs->db(twin)->Put(
-              WriteOptions(), handles[twin][family], key,
-              "value of " + std::to_string(shift) + names[family]);
-        });
-      }
-      if (round == 1) break;
-      dbs->Each([&](TwinDB::Twin twin) {
-        return dbs->db(twin)->Flush(FlushOptions(), handles[twin]);
-      });
-    }
-    ExpectFiltered([&] {
-      for (size_t i = 0; i < names.size(); i++) {
-        CompareFamily(dbs.get(), {handles[0][i], handles[1][i]});
-      }
-    });
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      for (ColumnFamilyHandle* handle : handles[twin]) {
-        EXPECT_OK(dbs->db(twin)->DestroyColumnFamilyHandle(handle));
-      }
-    }
-    dbs->Close();
-  }
 }
 
 // ---- What a DB reports about itself ----

@@ -8,145 +8,24 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class IteratorsTest : public FeatureTest {
- protected:
-  static void TearDownTestSuite() { trees_.clear(); }
-
-  // The tree that all tests share which only read.
-  TwinDB* ReadTree() {
-    auto& [dbs, statistics] = trees_[GetParam().name];
-    if (dbs == nullptr) {
-      dbs = NewTree();
-      statistics = statistics_;
-    }
-    statistics_ = statistics;
-    return dbs.get();
-  }
-
- private:
-  static inline std::map<std::string, std::pair<std::unique_ptr<TwinDB>,
-                                                std::shared_ptr<Statistics>>>
-      trees_;
-};
-
+class IteratorsTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(IteratorsTest);
 
 // ---- Movements ----
 
-// Every change of direction, with each kind of bounds: among the iterators over
-// files, only some have been where the others come from.
-TEST_P(IteratorsTest, TurningAround) {
-  TwinDB* const dbs = ReadTree();
-  ExpectFilteredSeeks([&] {
-    for (int bounds = 0; bounds < 4; bounds++) {
-      TwinIterator it(dbs, ReadOptions(), bounds & 1, bounds & 2);
-      for (size_t i = 0; i + 6 < queries_.size() && !HasFailure(); i += 3) {
-        const std::string& target = queries_[i + 3];
-        it.SetLower(queries_[i]);
-        it.SetUpper(i % 2 == 0 ? queries_[i + 6] : queries_[i + 4]);
-        if (it.Seek(target) && it.Prev() && it.Prev() && it.Next()) it.Next();
-        if (it.Seek(target) && it.Next() && it.Prev() && it.Prev()) it.Next();
-        if (it.SeekForPrev(target) && it.Next() && it.Next()) it.Prev();
-        if (it.SeekForPrev(target) && it.Prev() && it.Next()) it.Next();
-        if (it.SeekToLast() && it.Prev() && it.Next()) it.Next();
-        if (it.SeekToFirst() && it.Next() && it.Prev()) it.Prev();
-      }
-    }
-  });
-}
-
-// A seek does not depend on where the previous seek has left the iterator:
-// filtered, in the middle of a file, at the end, or going backwards.
-TEST_P(IteratorsTest, SeekAfterAnything) {
-  TwinDB* const dbs = ReadTree();
-  TwinIterator it(dbs, ReadOptions(), /*lower=*/false, /*upper=*/true);
-  ExpectFilteredSeeks([&] {
-    for (size_t i = 0; i + 40 < queries_.size() && !HasFailure(); i += 2) {
-      const std::string& target = queries_[i + 20];
-      for (int before = 0; before < 6; before++) {
-        switch (before) {
-          case 0:  // a range that is empty
-            it.SetUpper(target);
-            it.Seek(target);
-            break;
-          case 1:
-            it.SetUpper(queries_[i + 40]);
-            if (it.Seek(queries_[i])) it.Next();
-            break;
-          case 2:
-            it.SetUpper(queries_[i + 21]);
-            for (bool valid = it.Seek(queries_[i]); valid;) valid = it.Next();
-            break;
-          case 3:
-            it.SetUpper(queries_[i + 40]);
-            if (it.SeekForPrev(queries_[i + 30])) it.Prev();
-            break;
-          case 4:
-            it.SeekToLast();
-            break;
-          case 5:
-            if (it.SeekToFirst()) it.Prev();
-            break;
-        }
-        it.SetUpper(queries_[i + 21 + before]);
-        if (it.Seek(target)) it.Next();
-      }
-    }
-  });
-}
-
-// ---- Bounds ----
-
-// A scan in pages: each page begins at the bound of the previous one, and the
-// slice of the bound is changed in place.
-TEST_P(IteratorsTest, BoundsThatMoveWithTheScan) {
-  TwinDB* const dbs = ReadTree();
-  const size_t all = CompareScans(dbs);
-  TwinIterator it(dbs, ReadOptions(), /*lower=*/true, /*upper=*/true);
-  ExpectFilteredSeeks([&] {
-    for (size_t page : {1, 7, 100}) {
-      size_t forward = 0;
-      size_t backward = 0;
-      for (size_t i = 0; i < queries_.size(); i += page) {
-        it.SetLower(queries_[i]);
-        it.SetUpper(i + page < queries_.size() ? queries_[i + page]
-                                               : queries_.back() + '\0');
-        for (bool on = it.Seek(queries_[i]); on; on = it.Next()) forward++;
-        for (bool on = it.SeekToLast(); on; on = it.Prev()) backward++;
-      }
-      EXPECT_EQ(all, forward) << page;
-      EXPECT_EQ(all, backward) << page;
-    }
-  });
-}
-
-// Backwards, with the lower bound at, above and below existing keys.
-TEST_P(IteratorsTest, LowerBounds) {
-  TwinDB* const dbs = ReadTree();
-  for (bool upper : {false, true}) {
-    TwinIterator it(dbs, ReadOptions(), /*lower=*/true, upper);
-    for (size_t i = 0; i + 5 < queries_.size() && !HasFailure(); i += 2) {
-      for (size_t width : {0, 1, 2, 5}) {
-        it.SetLower(queries_[i]);
-        it.SetUpper(queries_[i + width]);
-        for (bool valid = it.SeekForPrev(queries_[i + width]); valid;) {
-          valid = it.Prev();
-        }
-        if (upper) {
-          for (bool valid = it.SeekToLast(); valid;) valid = it.Prev();
-        }
-        if (it.Seek(queries_[i + width / 2]) && it.Prev()) it.Prev();
-        // Below the bound, all targets give the same result.
-        if (i > 0 && it.Seek(queries_[i - 1])) it.Prev();
-        if (i > 0) it.SeekForPrev(queries_[i - 1]);
-      }
-    }
-  }
-  ExpectFilteredSeeks([&] { CompareWalks(dbs, queries_); });
+// Bounds that change with each seek, seeks from wherever the one before has
+// left the iterator, and every change of direction.
+TEST_P(IteratorsTest, Movements) {
+  const auto dbs = NewTree();
+  WalkOptions walk;
+  walk.seeks = 3000;
+  ExpectFilteredSeeks(
+      [&] { CompareWalks(dbs.get(), queries_, -1, ReadOptions(), walk); });
 }
 
 // ---- States of the DB ----
 
+// Before it is refreshed, an iterator holds files that are compacted away.
 TEST_P(IteratorsTest, Refresh) {
   const auto dbs = NewTree();
   TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
@@ -171,31 +50,6 @@ TEST_P(IteratorsTest, Refresh) {
     it.Refresh(dbs.get());
   }
   ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
-}
-
-// Iterators that hold files while these are flushed and compacted away.
-TEST_P(IteratorsTest, OpenOverFlushAndCompaction) {
-  const auto dbs = NewTree();
-  const WalkOptions walk = WalkOptions::Bounded();
-  std::vector<std::unique_ptr<TwinIterator>> iterators;
-  const auto open = [&] {
-    iterators.push_back(
-        std::make_unique<TwinIterator>(dbs.get(), ReadOptions(), true, true));
-    for (const auto& it : iterators) {
-      Walk(it.get(), queries_, walk, static_cast<uint32_t>(iterators.size()));
-    }
-  };
-  open();
-  for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], "newer");
-  open();
-  dbs->Flush();
-  open();
-  for (size_t i = 0; i < keys_.size(); i += 2) dbs->Delete(keys_[i]);
-  dbs->Flush();
-  dbs->CompactLevel0Into(1, kFileSize);
-  open();
-  dbs->Compact();
-  ExpectFilteredSeeks(open);
 }
 
 // ---- Options ----
@@ -287,29 +141,6 @@ TEST_P(IteratorsTest, Properties) {
                   .IsInvalidArgument());
 }
 
-// An iterator gives up at the same limit of skipped keys, since a filter only
-// leaves out files that have nothing to be skipped within the bounds.
-TEST_P(IteratorsTest, MaxSkippableInternalKeys) {
-  const auto dbs = NewTree();
-  for (size_t i = 0; i < keys_.size(); i++) {
-    if (i % 20 >= 6) dbs->Delete(keys_[i]);
-  }
-  dbs->Flush();
-  for (const uint64_t most : {1, 3, 10}) {
-    ReadOptions options;
-    options.max_skippable_internal_keys = most;
-    ExpectFilteredSeeks(
-        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
-    const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(options));
-    bool gave_up = false;
-    for (const std::string& key : keys_) {
-      it->Seek(key);
-      gave_up = gave_up || it->status().IsIncomplete();
-    }
-    EXPECT_TRUE(gave_up);
-  }
-}
-
 // Values are loaded when PrepareValue asks for them: from blocks whose first
 // keys are in the index, and from blob files.
 TEST_P(IteratorsTest, AllowUnpreparedValue) {
@@ -337,24 +168,8 @@ TEST_P(IteratorsTest, AllowUnpreparedValue) {
   }
 }
 
-// A table_filter leaves out files by their properties, with or without filters.
-TEST_P(IteratorsTest, TableFilter) {
-  const auto dbs = NewTree();
-  for (uint64_t rest : {0, 1}) {
-    ReadOptions options;
-    options.table_filter = [rest](const TableProperties& properties) {
-      return properties.num_entries % 2 == rest;
-    };
-    ExpectFilteredSeeks(
-        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
-    EXPECT_GT(CompareScans(dbs.get(), -1, options), 0u);
-  }
-  ReadOptions none;
-  none.table_filter = [](const TableProperties&) { return false; };
-  CompareWalks(dbs.get(), queries_, -1, none);
-}
-
-// What iterators leave out, and how they read, is the same with filters.
+// What iterators leave out, when they give up, and how they read, is the same
+// with filters.
 TEST_P(IteratorsTest, OtherReadOptions) {
   const auto dbs = NewTree(ManySmallFiles(kLevels),
                            "block_size=256;num_file_reads_for_auto_readahead=1;"
@@ -365,7 +180,7 @@ TEST_P(IteratorsTest, OtherReadOptions) {
     if (i % 180 == 0) dbs->Flush();
   }
   EXPECT_LT(CompareScans(dbs.get()), before);
-  ReadOptions all[6];
+  ReadOptions all[8];
   all[0].ignore_range_deletions = true;
   all[1].adaptive_readahead = true;
   all[2].readahead_size = 2000;
@@ -375,11 +190,19 @@ TEST_P(IteratorsTest, OtherReadOptions) {
   all[3].background_purge_on_iterator_cleanup = true;
   all[4].async_io = true;
   all[4].readahead_size = 16 << 10;
+  for (const uint64_t rest : {0, 1}) {
+    all[6 + rest].table_filter = [rest](const TableProperties& properties) {
+      return properties.num_entries % 2 == rest;
+    };
+  }
   for (const ReadOptions& options : all) {
     SCOPED_TRACE(&options - all);
     ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, options); });
   }
   EXPECT_EQ(before, CompareScans(dbs.get(), -1, all[0]));
+  ReadOptions none;
+  none.table_filter = [](const TableProperties&) { return false; };
+  CompareWalks(dbs.get(), queries_, -1, none);
 
   // Tailing iterators only go forward.
   ReadOptions tailing;
@@ -388,6 +211,26 @@ TEST_P(IteratorsTest, OtherReadOptions) {
   walk.seeks = 1000;
   walk.backwards = false;
   CompareWalks(dbs.get(), queries_, -1, tailing, walk);
+
+  // An iterator gives up at the same limit of skipped keys, since a filter only
+  // leaves out files that have nothing to be skipped within the bounds.
+  for (size_t i = 0; i < keys_.size(); i++) {
+    if (i % 20 >= 6) dbs->Delete(keys_[i]);
+  }
+  dbs->Flush();
+  for (const uint64_t most : {1, 3, 10}) {
+    ReadOptions options;
+    options.max_skippable_internal_keys = most;
+    ExpectFilteredSeeks(
+        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
+    const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(options));
+    bool gave_up = false;
+    for (const std::string& key : keys_) {
+      it->Seek(key);
+      gave_up = gave_up || it->status().IsIncomplete();
+    }
+    EXPECT_TRUE(gave_up);
+  }
 }
 
 // ---- Several column families ----

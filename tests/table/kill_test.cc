@@ -9,8 +9,6 @@
 //      build/kill_test                          each point once, as in the
 //      tests build/kill_test --gtest_filter=*Random* --seed=0 --seconds=3600
 
-#include <fcntl.h>
-
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
@@ -98,8 +96,6 @@ class KillTest : public ::testing::Test {
 
   Options NewOptions(bool after) const {
     Options options = UnthrottledFiles();
-    options.create_if_missing = true;
-    options.allow_fallocate = false;  // for speed
     options.target_file_size_base = 2 * kFileSize;
     options.info_log = std::make_shared<RecordingLogger>();
     std::string policy = after ? filters_.after : filters_.before;
@@ -170,13 +166,9 @@ class KillTest : public ::testing::Test {
   void Live(uint64_t kill_at) const {
     const auto file_system = std::make_shared<FaultFileSystem>();
     file_system->KillAt(kill_at);
-    file_system->SetObserver(
-        [this](uint64_t n, Mutation) { shared_->mutations = n; });
+    file_system->SetObserver([this](uint64_t n) { shared_->mutations = n; });
     std::filesystem::remove(journal_);
-    const int journal =
-        open(journal_.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0644);
-    ASSERT_GE(journal, 0);
-    file_system->SetJournal(std::make_unique<MutationJournal>(journal));
+    file_system->SetJournal(journal_);
     const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
     std::unique_ptr<DB> db;
     Contents contents;

@@ -33,16 +33,10 @@ class MayExistTest : public NumberedDBTest {
   }
 
   bool KeyMayExist(const Slice& key, const ReadOptions& read_options = {}) {
-    bool may_exist = false;
-    EXPECT_OK(KeysMayExist(&*db_, read_options, db_->DefaultColumnFamily(), 1,
-                           &key, &may_exist));
-    return may_exist;
+    return protean::KeyMayExist(db_.get(), key, read_options);
   }
   bool RangeMayExist(const RangePtr& range, const ReadOptions& read = {}) {
-    bool may_exist = false;
-    EXPECT_OK(RangesMayExist(&*db_, read, db_->DefaultColumnFamily(), 1, &range,
-                             &may_exist));
-    return may_exist;
+    return protean::RangeMayExist(db_.get(), range, read);
   }
   bool RangeMayExist(const std::string& lo, const std::string& hi,
                      const ReadOptions& read = {}) {

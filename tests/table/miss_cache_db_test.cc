@@ -3,7 +3,6 @@
 //  A read in vain is paid once: what repeated queries cost, and that nothing is
 //  denied that is there (filter_policy/open_db/miss_cache.h).
 
-#include "plugin/may_exist.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -94,13 +93,7 @@ TEST_P(MissCacheDBTest, WhatIsKnownToBeAbsentDoesNotExist) {
   uint64_t wrong = 0;
   for (int i = 0; i < 500; i++) {
     const std::string key = KeyOf(Target(i));
-    const Slice key_slice = key;
-    std::string value;
-    if (!db->Get(ReadOptions(), key, &value).IsNotFound()) continue;
-    bool may_exist = true;
-    ASSERT_OK(KeysMayExist(db, ReadOptions(), db->DefaultColumnFamily(), 1,
-                           &key_slice, &may_exist));
-    wrong += may_exist;
+    wrong += !Has(db, key) && KeyMayExist(db, key);
   }
   EXPECT_LE(wrong, 10u);
 }

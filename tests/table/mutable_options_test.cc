@@ -62,9 +62,6 @@ class MutableOptionsTest : public OwnDBTest {
   void ExpectInLog(const std::string& line, size_t times) {
     EXPECT_EQ(times, log_->Lines({line}).size()) << line;
   }
-  uint64_t DataBlocks() {
-    return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
-  }
   uint64_t DataBlocksForAbsent() {
     const uint64_t before = DataBlocks();
     AskForAbsent();

@@ -8,7 +8,6 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/protean_table_factory.h"
-#include "tests/protean_db.h"
 #include "tests/sst_damage.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -257,9 +256,7 @@ TEST_F(OptionsTest, PartitionFiltersIsOfTheIndex) {
                   index);
     OpenNew();
     WriteFile({"key"});
-    FilterLocation location;
-    FindFilter(OneFile(), &location);
-    EXPECT_GT(location.handle.size(), FilterDirectory::kFixedSize);
+    EXPECT_GT(FilterHandle(OneFile()).size(), FilterDirectory::kFixedSize);
   }
 }
 

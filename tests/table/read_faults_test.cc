@@ -95,8 +95,6 @@ constexpr char kUnfiltered[] = "is read without ";
 class ReadFaultsTest : public KnownDBTest {
  protected:
   ReadFaultsTest() {
-    // Many DBs are opened, in memory, where room that is set aside is filled.
-    options_.allow_fallocate = false;
     options_.max_file_opening_threads = 1;
     options_.stats_dump_period_sec = 0;
     options_.stats_persist_period_sec = 0;
@@ -379,13 +377,9 @@ class OnePartTest : public ReadFaultsTest {
     CompactLevel0Into(2, 1 << 30);
     NoteFiles();
     ASSERT_EQ(1u, files_.size());
-    FilterLocation location;
-    ASSERT_NO_FATAL_FAILURE(FindFilter(FilePath(), &location));
-    const uint64_t begin = location.handle.offset();
-    std::string bytes;
-    ASSERT_OK(ReadFileToString(Env::Default(), FilePath(), &bytes));
-    const FilterBlock block(
-        Slice(bytes.data() + begin, location.handle.size()));
+    const uint64_t begin = FilterHandle(FilePath()).offset();
+    const std::string bytes = FilterBytes(FilePath());
+    const FilterBlock block(bytes);
     ASSERT_OK(block.status());
     const std::vector<FilterPart>& parts = block.directory().parts();
     ASSERT_GT(parts.size(), 8u);
@@ -410,17 +404,14 @@ class OnePartTest : public ReadFaultsTest {
   };
   Unfiltered AskForNothing() {
     Unfiltered result;
-    const auto data_blocks = [&] {
-      return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
-    };
     for (uint64_t i = 2; i < kAllKeys; i += 7) {
       const std::string lo = BigEndian(1000 * i + 300);
       const std::string hi = BigEndian(1000 * i + 700);
       const bool of_part = lo > part_begin_ && hi < part_end_;
-      const uint64_t before = data_blocks();
+      const uint64_t before = DataBlocks();
       EXPECT_FALSE(Has(lo));
       EXPECT_EQ("", FirstIn(lo, hi));
-      const uint64_t read = data_blocks() - before;
+      const uint64_t read = DataBlocks() - before;
       (of_part ? result.asked_of_part : result.asked) += 2;
       (of_part ? result.read_for_part : result.read) += read;
     }
@@ -465,6 +456,7 @@ TEST_F(OnePartTest, TheOthersFilter) {
       EXPECT_EQ(healthy.read, faulty.read);
       EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
       ASSERT_NO_FATAL_FAILURE(ExpectRightAndSaid("a part of its filter"));
+      EXPECT_TRUE(FilterStats().total.unused_files.empty());
       // RocksDB counts what it finds to be damaged.
       if (fault == ReadFault::kFlip) {
         EXPECT_GT(Ticks(BLOCK_CHECKSUM_MISMATCH_COUNT), 0u);

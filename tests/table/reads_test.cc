@@ -252,15 +252,14 @@ TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
 TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
   options_.comparator = BytewiseComparatorWithU64Ts();
   Open();
-  std::string timestamp;
-  PutFixed64(&timestamp, 7);
+  std::string buffer;
+  const Slice timestamp = EncodeU64Ts(7, &buffer);
   for (uint64_t i = 1; i <= 1000; i++) {
     ASSERT_OK(db_->Put(WriteOptions(), Key(i), timestamp, "value"));
   }
   Flush();
   ReadOptions options;
-  const Slice now = timestamp;
-  options.timestamp = &now;
+  options.timestamp = &timestamp;
   get_perf_context()->Reset();
   for (uint64_t i = 1; i < 1000; i++) {
     ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700), options));

@@ -4,9 +4,6 @@
 
 #pragma once
 
-#include <set>
-#include <string>
-
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/seed_samples.h"
 #include "filter_policy/filter_properties.h"
@@ -44,10 +41,7 @@ class RefreshTest : public OwnDBTest {
     policy_options_.sample_every = 1;
     policy_options_.sample_capacity = 2000;
     NewPolicy();
-    Random64 random(61);
-    for (uint64_t i = 0; i < kKeys; i++) {
-      keys_.push_back(BigEndian(random.Next()));
-    }
+    keys_ = RandomNumbers(/*seed=*/61, kKeys);
     SortUnique(&keys_);
   }
 

@@ -12,89 +12,78 @@
 #include "rocksdb/utilities/stackable_db.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "table/filter_trial.h"
-#include "tests/open_secondary.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Trees ----
 
-namespace {
-
-class RefreshStyleTest : public RefreshTest,
-                         public ::testing::WithParamInterface<CompactionStyle> {
-};
-
-}  // namespace
-
-INSTANTIATE_TEST_SUITE_P(Styles, RefreshStyleTest,
-                         ::testing::Values(kCompactionStyleLevel,
-                                           kCompactionStyleUniversal,
-                                           kCompactionStyleFIFO),
-                         [](const auto& test) {
-                           return test.param == kCompactionStyleLevel ? "Level"
-                                  : test.param == kCompactionStyleUniversal
-                                      ? "Universal"
-                                      : "Fifo";
-                         });
-
 // Overlapping files keep their levels, and their order in level 0; deletions
 // and snapshots keep what they hide and show.
-TEST_P(RefreshStyleTest, FilesStayInTheirLevels) {
-  options_.compaction_style = GetParam();
-  const bool fifo = GetParam() == kCompactionStyleFIFO;
-  if (fifo) options_.num_levels = 1;
-  SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
-  Open();
-  Records model;
-  Records model_before;
-  ReadOptions before_deletion;
-  Random64 random(5);
-  for (int round = 0; round < 5; round++) {
-    for (const std::string& key : keys_) {
-      if (random.OneIn(2)) {
-        model[key] = "of round " + std::to_string(round);
-        Put(key, model[key]);
-      } else if (random.OneIn(5)) {
-        model.erase(key);
-        Delete(key);
+TEST_F(RefreshTest, FilesStayInTheirLevels) {
+  for (const CompactionStyle style :
+       {kCompactionStyleLevel, kCompactionStyleUniversal,
+        kCompactionStyleFIFO}) {
+    SCOPED_TRACE(static_cast<int>(style));
+    Destroy();
+    NewPolicy();
+    options_.compaction_style = style;
+    const bool fifo = style == kCompactionStyleFIFO;
+    options_.num_levels = fifo ? 1 : 4;
+    SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
+    Open();
+    Records model;
+    Records model_before;
+    ReadOptions before_deletion;
+    Random64 random(5);
+    for (int round = 0; round < 5; round++) {
+      for (const std::string& key : keys_) {
+        if (random.OneIn(2)) {
+          model[key] = "of round " + std::to_string(round);
+          Put(key, model[key]);
+        } else if (random.OneIn(5)) {
+          model.erase(key);
+          Delete(key);
+        }
       }
+      if (round == 2) {
+        model_before = model;
+        before_deletion.snapshot = db_->GetSnapshot();
+        ASSERT_OK(db_->DeleteRange(WriteOptions(), keys_[100], keys_[200]));
+        model.erase(model.lower_bound(keys_[100]),
+                    model.lower_bound(keys_[200]));
+      }
+      Flush();
+      if (!fifo && round < 2) CompactLevel0Into(3 - round, kSstBytes);
     }
-    if (round == 2) {
-      model_before = model;
-      before_deletion.snapshot = db_->GetSnapshot();
-      ASSERT_OK(db_->DeleteRange(WriteOptions(), keys_[100], keys_[200]));
-      model.erase(model.lower_bound(keys_[100]), model.lower_bound(keys_[200]));
-    }
-    Flush();
-    if (!fifo && round < 2) CompactLevel0Into(3 - round, kSstBytes);
-  }
-  const auto count_levels = [this] {
-    std::map<int, size_t> count;
-    for (const auto& file : Levels()) count[file.second]++;
-    return count;
-  };
-  const auto before = count_levels();
-  EXPECT_EQ(fifo ? 5u : 3u, before.at(0));
-  Run(Queries(/*close=*/true, 2));
+    const auto count_levels = [this] {
+      std::map<int, size_t> count;
+      for (const auto& file : Levels()) count[file.second]++;
+      return count;
+    };
+    const auto before = count_levels();
+    EXPECT_EQ(fifo ? 5u : 3u, before.at(0));
+    Run(Queries(/*close=*/true, 2));
 
-  ASSERT_OK(Refresh());
-  EXPECT_EQ(before, count_levels());
-  std::map<int, size_t> rewritten;
-  const auto names = Levels();
-  for (const RefreshedFile& file : result_.files) {
-    EXPECT_OK(file.status);
-    EXPECT_EQ(file.outcome == Outcome::kRewritten, names.count(file.name) == 0);
-    if (file.outcome == Outcome::kRewritten) rewritten[file.level]++;
+    ASSERT_OK(Refresh());
+    EXPECT_EQ(before, count_levels());
+    std::map<int, size_t> rewritten;
+    const auto names = Levels();
+    for (const RefreshedFile& file : result_.files) {
+      EXPECT_OK(file.status);
+      EXPECT_EQ(file.outcome == Outcome::kRewritten,
+                names.count(file.name) == 0);
+      if (file.outcome == Outcome::kRewritten) rewritten[file.level]++;
+    }
+    EXPECT_EQ(before.at(0), rewritten[0]);
+    if (!fifo) {
+      EXPECT_GT(rewritten[2], 0u);
+      EXPECT_GT(rewritten[3], 0u);
+    }
+    ExpectRecords(db_.get(), model);
+    ExpectRecords(db_.get(), model_before, before_deletion);
+    db_->ReleaseSnapshot(before_deletion.snapshot);
   }
-  EXPECT_EQ(before.at(0), rewritten[0]);
-  if (!fifo) {
-    EXPECT_GT(rewritten[2], 0u);
-    EXPECT_GT(rewritten[3], 0u);
-  }
-  ExpectRecords(db_.get(), model);
-  ExpectRecords(db_.get(), model_before, before_deletion);
-  db_->ReleaseSnapshot(before_deletion.snapshot);
 }
 
 // The versions of a key that snapshots hold lie in two files: both are
@@ -346,11 +335,11 @@ TEST_F(RefreshTest, Timestamps) {
   options_.comparator = BytewiseComparatorWithU64Ts();
   SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
   Open();
+  std::string buffer;
   for (uint64_t time = 1; time <= 2; time++) {
-    std::string timestamp;
-    PutFixed64(&timestamp, time);
     for (const std::string& key : keys_) {
-      ASSERT_OK(db_->Put(WriteOptions(), key, timestamp, "a value"));
+      ASSERT_OK(
+          db_->Put(WriteOptions(), key, EncodeU64Ts(time, &buffer), "a value"));
     }
   }
   Flush();
@@ -363,9 +352,7 @@ TEST_F(RefreshTest, Timestamps) {
     EXPECT_GT(file.old_fpr, 0.2);
     EXPECT_LT(file.new_fpr, 0.2);
   }
-  std::string now;
-  PutFixed64(&now, 9);
-  const Slice timestamp(now);
+  const Slice timestamp = EncodeU64Ts(9, &buffer);
   ReadOptions read;
   read.timestamp = &timestamp;
   for (const std::string& key : keys_) ASSERT_TRUE(Has(key, read));
@@ -386,10 +373,8 @@ TEST_F(RefreshTest, EncryptedFiles) {
 
 // A column family is refreshed with its own samples, through a wrapped DB.
 TEST_F(RefreshTest, ColumnFamilyOfATransactionDB) {
-  TransactionDB* opened = nullptr;
   ASSERT_OK(
-      TransactionDB::Open(options_, TransactionDBOptions(), path_, &opened));
-  db_.reset(opened);
+      OpenAs<TransactionDB>(&db_, options_, TransactionDBOptions(), path_));
   ColumnFamilyHandle* const other = NewFamily("other");
   for (const std::string& key : keys_) {
     Put(key);

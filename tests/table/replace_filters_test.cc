@@ -5,7 +5,6 @@
 //  asks the filters; refreshes of chosen levels or keys, and of several files
 //  at the same time.
 
-#include <condition_variable>
 #include <functional>
 
 #include "tests/table/refresh_fixture.h"

@@ -8,7 +8,6 @@
 
 #include "rocksdb/slice_transform.h"
 #include "tests/protean_db.h"
-#include "tests/table/set_search_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

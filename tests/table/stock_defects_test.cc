@@ -15,7 +15,6 @@
 #include "db/db_impl/db_impl.h"
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/version.h"
-#include "table/rocksdb_internals/versions.h"
 #include "tests/protean_db.h"
 #include "util/cast_util.h"
 

@@ -204,9 +204,7 @@ TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
   ASSERT_OK(Env::Default()->NewWritableFile(dump, &out, EnvOptions()));
   EXPECT_OK(reader_->DumpTable(out.get() PROTEAN_SINCE_10_10(, false)));
   ASSERT_OK(out->Close());
-  std::string text;
-  ASSERT_OK(ReadFileToString(Env::Default(), dump, &text));
-  EXPECT_NE(std::string::npos, text.find("Index Details"));
+  ExpectHas(ContentsOf(dump), {"Index Details"});
   EXPECT_OK(Env::Default()->DeleteFile(dump));
 }
 

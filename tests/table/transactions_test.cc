@@ -80,11 +80,8 @@ class TransactionsTest : public FeatureTest {
     dbs->SetOpener([=](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
       TransactionDBOptions options;
       options.write_policy = write_policy;
-      TransactionDB* opened = nullptr;
-      const Status s = TransactionDB::Open(dbs->options(twin), options,
-                                           dbs->path(twin), &opened);
-      db->reset(opened);
-      return s;
+      return OpenAs<TransactionDB>(db, dbs->options(twin), options,
+                                   dbs->path(twin));
     });
     dbs->Open();
   }
@@ -275,11 +272,8 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
 TEST_P(TransactionsTest, Optimistic) {
   const auto dbs = NewTwins();
   dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
-    OptimisticTransactionDB* opened = nullptr;
-    const Status s = OptimisticTransactionDB::Open(dbs->options(twin),
-                                                   dbs->path(twin), &opened);
-    db->reset(opened);
-    return s;
+    return OpenAs<OptimisticTransactionDB>(db, dbs->options(twin),
+                                           dbs->path(twin));
   });
   dbs->Open();
   Fill(dbs.get());

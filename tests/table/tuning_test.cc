@@ -197,27 +197,6 @@ TEST_P(TuningTest, OptionsOfPointReads) {
       CompareMultiGets(dbs.get(), queries_, -1, options);
     }
   }
-  // Batches are sorted already or not, and some keys occur twice.
-  for (bool sorted : {false, true}) {
-    ExpectFilteredGets([&] {
-      for (size_t i = 0; i + 20 <= queries_.size(); i += 20) {
-        Keys batch;
-        for (size_t k = 0; k < 20; k++) {
-          batch.insert(batch.end(), k % 3 == 0 ? 2 : 1, queries_[i + k]);
-        }
-        dbs->Same([&](TwinDB::Twin twin) {
-          std::vector<PinnableSlice> values;
-          const std::vector<Status> statuses =
-              MultiGet(dbs->db(twin), batch, &values, ReadOptions(), sorted);
-          std::string described;
-          for (size_t k = 0; k < batch.size(); k++) {
-            described += statuses[k].ToString() + values[k].ToString() + " ";
-          }
-          return described;
-        });
-      }
-    });
-  }
   // Gets are answered from memtables or the WAL only.
   ReadOptions persisted;
   persisted.read_tier = kPersistedTier;
@@ -243,62 +222,6 @@ TEST_P(TuningTest, OptionsOfPointReads) {
   }
   EXPECT_GT(absent, 100u);
   EXPECT_GT(known, absent / 4);
-}
-
-// Reads that may not access files are right, or say that they are incomplete.
-TEST_P(TuningTest, BlockCacheTier) {
-  for (bool cached : {false, true}) {
-    const auto dbs = NewTwins(ManySmallFiles(kLevels),
-                              std::string("block_cache=32M;block_size=256;"
-                                          "cache_index_and_filter_blocks=") +
-                                  (cached ? "true" : "false"));
-    dbs->Open();
-    Fill(dbs.get());
-    dbs->Reopen();
-    ReadOptions in_memory;
-    in_memory.read_tier = kBlockCacheTier;
-    size_t complete = 0;
-    size_t incomplete = 0;
-    const auto count = [&](const Status& s) {
-      s.IsIncomplete() ? incomplete++ : complete++;
-      return !s.IsIncomplete();
-    };
-    const auto compare = [&] {
-      for (size_t i = 0; i + 1 < queries_.size(); i++) {
-        SCOPED_TRACE(Hex(queries_[i]));
-        std::string expected;
-        std::string got;
-        const Status s = dbs->protean()->Get(in_memory, queries_[i], &got);
-        if (count(s)) {
-          EXPECT_EQ(dbs->plain()->Get(ReadOptions(), queries_[i], &expected),
-                    s);
-          EXPECT_EQ(expected, got);
-        }
-        const Slice upper(queries_[i + 1]);
-        ReadOptions closed = in_memory;
-        closed.iterate_upper_bound = &upper;
-        const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(closed));
-        it->Seek(queries_[i]);
-        if (!count(it->status())) continue;
-        closed.read_tier = kReadAllTier;
-        const std::unique_ptr<Iterator> plain(
-            dbs->plain()->NewIterator(closed));
-        plain->Seek(queries_[i]);
-        ASSERT_EQ(plain->Valid(), it->Valid());
-        if (it->Valid()) {
-          EXPECT_EQ(plain->key(), it->key());
-          EXPECT_EQ(plain->value(), it->value());
-        }
-      }
-    };
-    compare();
-    EXPECT_GT(incomplete, 0u);
-    CompareReads(dbs.get(), queries_);
-    complete = incomplete = 0;
-    ExpectFiltered(compare);
-    EXPECT_GT(complete, 0u);
-    EXPECT_EQ(0u, incomplete);
-  }
 }
 
 TEST_P(TuningTest, OtherCompactionStyles) {

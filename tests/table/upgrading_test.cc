@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "rocksdb/utilities/backup_engine.h"
-#include "tests/open_secondary.h"
 #include "tests/sst_damage.h"
 #include "tests/table/refresh_fixture.h"
 
@@ -58,11 +57,10 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
     ASSERT_OK(DestroyDB(folder, Options()));
   }
   {
-    BackupEngine* opened = nullptr;
+    std::unique_ptr<BackupEngine> engine;
     BackupEngineOptions backups(backup);
     backups.destroy_old_data = true;
-    ASSERT_OK(BackupEngine::Open(backups, env, &opened));
-    const std::unique_ptr<BackupEngine> engine(opened);
+    ASSERT_OK(OpenAs<BackupEngine>(&engine, backups, env));
     ASSERT_OK(engine->CreateNewBackup(db_.get()));
     ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
     ASSERT_OK(MakeCheckpoint(db_.get(), copy));
@@ -202,7 +200,7 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
     const std::string command =
         std::string(STOCK_WORKER) + " " + folders + " " + files;
     EXPECT_EQ(0, std::system(command.c_str()));
-    EXPECT_OK(ReadFileToString(env, out_ + "/result", result));
+    *result = ContentsOf(out_ + "/result");
     for (const char* name : {"/input", "/result"}) {
       EXPECT_OK(env->DeleteFile(out_ + name));
     }

@@ -78,8 +78,6 @@ class WriteFaultsTest : public KnownDBTest {
     for (int i = 0; i < 500; i++) keys_.push_back(BigEndian(random.Next()));
     SortUnique(&keys_);
     for (size_t i = 0; i < keys_.size(); i += 3) asked_.push_back(keys_[i]);
-    // Thousands of DBs are opened, and each would allocate space for its WAL.
-    options_.allow_fallocate = false;
     // Otherwise RocksDB itself would try to recover, again and again.
     options_.max_bgerror_resume_count = 0;
     options_.target_file_size_base = 4 * kFileSize;

@@ -5,7 +5,6 @@
 //  bounds are ignored in the process from then on.
 
 #include "tests/protean_db.h"
-#include "tests/table/set_search_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -127,12 +127,9 @@ class AdviseTest : public OwnDBTest {
   using MakeRead = std::function<void(Random64* random)>;
   double BlocksPerRead(uint64_t seed, int reads, const MakeRead& make) {
     Random64 random(seed);
-    const auto blocks = [&] {
-      return Ticks(BLOCK_CACHE_DATA_HIT) + Ticks(BLOCK_CACHE_DATA_MISS);
-    };
-    const uint64_t before = blocks();
+    const uint64_t before = DataBlocks();
     for (int i = 0; i < reads; i++) make(&random);
-    return static_cast<double>(blocks() - before) / reads;
+    return static_cast<double>(DataBlocks() - before) / reads;
   }
   void StartTrace() {
     std::unique_ptr<TraceWriter> writer;
@@ -146,6 +143,24 @@ class AdviseTest : public OwnDBTest {
     const double blocks = BlocksPerRead(/*seed=*/1, reads, make);
     EXPECT_OK(db_->EndTrace());
     return blocks;
+  }
+
+  // The bytes of a trace of closed seeks.
+  std::string TraceOfSeeks(int reads) {
+    OpenWith({"a", "b", "c"});
+    Trace(reads, [this](Random64*) { Seek("b", "c"); });
+    return ContentsOf(trace_);
+  }
+  // Reads a trace with these bytes, of all column families.
+  Status ReadBytes(const std::string& trace, uint64_t* seen,
+                   std::string* cut_off) const {
+    EXPECT_OK(WriteStringToFile(Env::Default(), trace, other_));
+    ReadSample reads(1000);
+    uint64_t others = 0;
+    const Status s =
+        ReadTrace(Env::Default(), other_, 0, &reads, &others, cut_off);
+    *seen = reads.seen() + others;
+    return s;
   }
 
   // What the command advises for reads from a file, or for the traced ones.
@@ -189,13 +204,6 @@ class AdviseTest : public OwnDBTest {
     EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
     RecordProperty(row["policy"].get<std::string>(),
                    Format("promised %.4f, read %.4f", promised, blocks));
-  }
-
-  static Keys RandomKeys(uint32_t seed, int count) {
-    Random64 random(seed);
-    Keys keys;
-    for (int i = 0; i < count; i++) keys.push_back(BigEndian(random.Next()));
-    return keys;
   }
 
   const std::string trace_ = path_ + ".trace";
@@ -355,7 +363,7 @@ TEST_F(AdviseTest, TimeSeries) {
 }
 
 TEST_F(AdviseTest, MixedReads) {
-  const Keys keys = RandomKeys(3, 50000);
+  const Keys keys = RandomNumbers(3, 50000);
   const auto make = [&](Random64* r) {
     const std::string near = keys[r->Uniform(keys.size())];
     const uint64_t anywhere = r->Next();
@@ -422,7 +430,7 @@ TEST_F(FollowingAdviceTest, OfOtherTreesAndBudgets) {
 
 // Keys that have been overwritten or deleted: seeks go on past them.
 TEST_F(AdviseTest, DeletedKeys) {
-  const Keys keys = RandomKeys(4, 20000);
+  const Keys keys = RandomNumbers(4, 20000);
   OpenWith(keys);
   for (size_t i = 0; i < keys.size(); i++) {
     if (i % 3 == 0) Delete(keys[i]);
@@ -448,7 +456,7 @@ TEST_F(AdviseTest, DeletedKeys) {
 
 // If only few files may be read, the others are assumed to be like them.
 TEST_F(AdviseTest, PartOfTheFiles) {
-  const Keys keys = RandomKeys(5, 50000);
+  const Keys keys = RandomNumbers(5, 50000);
   options_.target_file_size_base = 256 << 10;
   OpenWith(keys);
   Trace(10000, [&](Random64* r) {
@@ -473,7 +481,7 @@ TEST_F(AdviseTest, PartOfTheFiles) {
 // Filters can be compared for two prices of a false positive: of a block in the
 // block cache, and of a read of a disk.
 TEST_F(AdviseTest, TwoPrices) {
-  const Keys keys = RandomKeys(5, 50000);
+  const Keys keys = RandomNumbers(5, 50000);
   OpenWith(keys);
   Trace(20000, [&](Random64* r) {
     const uint64_t lo = r->Next();
@@ -500,7 +508,7 @@ TEST_F(AdviseTest, TwoPrices) {
 
 // The files whose filters were built before the interruption have to do.
 TEST_F(AdviseTest, InterruptEndsIt) {
-  const Keys keys = RandomKeys(5, 20000);
+  const Keys keys = RandomNumbers(5, 20000);
   options_.target_file_size_base = 32 << 10;
   OpenWith(keys);
   Random64 random(6);
@@ -528,7 +536,7 @@ TEST_F(AdviseTest, OwnSamples) {
       ProteanTableText("{id=protean.Proteus;bits_per_key=10;sample_every=1;"
                        "samples_file=" +
                        seeds_ + "}"));
-  const Keys keys = RandomKeys(6, 10000);
+  const Keys keys = RandomNumbers(6, 10000);
   OpenWith(keys);
   const Keys advise = {"advise", "--db=" + path_, "--json"};
   RunTool(advise).ExpectRefused({"does not exist"});
@@ -565,7 +573,7 @@ TEST_F(AdviseTest, RelativeSeeds) {
 // What is best for all reads together may be bad for some. Under a SuRF without
 // suffixes, Gets of absent keys get worse, and that is said.
 TEST_F(AdviseTest, KindsOfReads) {
-  const Keys keys = RandomKeys(8, 20000);
+  const Keys keys = RandomNumbers(8, 20000);
   UseTable(ProteanTableText("bloomfilter:10"));
   OpenWith(keys);
   Trace(6000, [&](Random64* r) {
@@ -614,7 +622,7 @@ TEST_F(AdviseTest, KindsOfReads) {
 // The recommendation obeys the limits; if no policy does, the nearest miss is
 // named. The costs of building stand beside each policy.
 TEST_F(AdviseTest, Limits) {
-  const Keys keys = RandomKeys(10, 30000);
+  const Keys keys = RandomNumbers(10, 30000);
   OpenWith(keys);
   Trace(4000, [&](Random64* r) {
     const uint64_t lo = r->Next();
@@ -811,21 +819,15 @@ TEST_F(AdviseTest, Trace) {
 // of a record. The reads until then are used.
 TEST_F(AdviseTest, TraceThatWasCutOff) {
   constexpr uint64_t kReads = 100;
-  OpenWith({"a", "b", "c"});
-  Trace(kReads, [this](Random64*) { Seek("b", "c"); });
-  std::string trace;
-  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const std::string trace = TraceOfSeeks(kReads);
   uint64_t most = 0;
   for (size_t size = 1; size < trace.size(); size += 1 + size / 7) {
-    ASSERT_OK(WriteStringToFile(Env::Default(), trace.substr(0, size), other_));
-    ReadSample reads(1000);
-    uint64_t others = 0;
+    uint64_t seen = 0;
     std::string cut_off;
-    const Status s =
-        ReadTrace(Env::Default(), other_, 0, &reads, &others, &cut_off);
-    EXPECT_EQ(s.ok(), reads.seen() > 0) << size;
-    EXPECT_LE(most, reads.seen());
-    most = reads.seen();
+    const Status s = ReadBytes(trace.substr(0, size), &seen, &cut_off);
+    EXPECT_EQ(s.ok(), seen > 0) << size;
+    EXPECT_LE(most, seen);
+    most = seen;
     if (s.ok()) {
       EXPECT_NE("", cut_off);
     } else if (s.IsCorruption()) {
@@ -844,10 +846,7 @@ TEST_F(AdviseTest, TraceThatWasCutOff) {
 
 // A trace of another version, or none.
 TEST_F(AdviseTest, TracesThatAreRefused) {
-  OpenWith({"a", "b", "c"});
-  Trace(1, [this](Random64*) { Seek("b", "c"); });
-  std::string trace;
-  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
+  const std::string trace = TraceOfSeeks(1);
   const std::string version = "Trace Version: 0.2";
   const size_t place = trace.find(version);
   ASSERT_NE(std::string::npos, place);
@@ -873,25 +872,15 @@ TEST_F(AdviseTest, DamagedTrace) {
     MultiGet(db_.get(), keys, &values);
   }
   ASSERT_OK(db_->EndTrace());
-  std::string trace;
-  ASSERT_OK(ReadFileToString(Env::Default(), trace_, &trace));
-  const auto read = [this](const std::string& text, uint64_t* seen) {
-    EXPECT_OK(WriteStringToFile(Env::Default(), text, other_));
-    ReadSample reads(100);
-    uint64_t others = 0;
-    std::string cut_off;
-    const Status s =
-        ReadTrace(Env::Default(), other_, 0, &reads, &others, &cut_off);
-    *seen = reads.seen() + others;
-    return s;
-  };
+  const std::string trace = ContentsOf(trace_);
   uint64_t seen = 0;
-  ASSERT_OK(read(trace, &seen));
+  std::string cut_off;
+  ASSERT_OK(ReadBytes(trace, &seen, &cut_off));
   EXPECT_EQ(kReads, seen);
   for (size_t bit = 0; bit < 8 * trace.size(); bit++) {
     std::string damaged = trace;
     damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
-    read(damaged, &seen).PermitUncheckedError();
+    ReadBytes(damaged, &seen, &cut_off).PermitUncheckedError();
     EXPECT_LE(seen, kReads) << "bit " << bit;
   }
 }

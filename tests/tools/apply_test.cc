@@ -44,15 +44,13 @@ class ChangingFileSystem : public FileSystemWrapper {
   const char* Name() const override { return "ChangingFileSystem"; }
   IOStatus RenameFile(const std::string& from, const std::string& to,
                       const IOOptions& options, IODebugContext* dbg) override {
-    Env* const env = Env::Default();
     const std::string written = "filter_policy=bloomfilter:9:";
-    std::string text;
     if (to.find("/OPTIONS-") != std::string::npos) {
-      EXPECT_OK(ReadFileToString(env, from, &text));
+      std::string text = ContentsOf(from);
       const size_t at = text.find(written);
       EXPECT_NE(std::string::npos, at) << text;
       if (at != std::string::npos) text[at + written.size() - 2] = '8';
-      EXPECT_OK(WriteStringToFile(env, text, from));
+      EXPECT_OK(WriteStringToFile(Env::Default(), text, from));
     }
     return FileSystemWrapper::RenameFile(from, to, options, dbg);
   }
@@ -127,11 +125,10 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   };
   open(path_);
   {
-    BackupEngine* opened = nullptr;
+    std::unique_ptr<BackupEngine> engine;
     BackupEngineOptions backups(backup);
     backups.destroy_old_data = true;
-    ASSERT_OK(BackupEngine::Open(backups, env, &opened));
-    const std::unique_ptr<BackupEngine> engine(opened);
+    ASSERT_OK(OpenAs<BackupEngine>(&engine, backups, env));
     ASSERT_OK(engine->CreateNewBackup(db_.get()));
     ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
   }

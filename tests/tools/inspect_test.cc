@@ -91,8 +91,7 @@ TEST_F(InspectTest, Page) {
     }
     const ToolRun run = RunTool(arguments);
     EXPECT_EQ(kFine, run.code) << run.err;
-    std::string html;
-    EXPECT_OK(ReadFileToString(Env::Default(), page, &html));
+    const std::string html = ContentsOf(page);
     // The page refers to no other file.
     for (const char* reference : {"src=", "<link", "url("}) {
       EXPECT_EQ(std::string::npos, html.find(reference)) << reference;

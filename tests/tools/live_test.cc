@@ -9,14 +9,12 @@
 #include <atomic>
 #include <cstring>
 #include <functional>
-#include <mutex>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/utilities/backup_engine.h"
-#include "tests/open_secondary.h"
 #include "tests/tools/tool_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -253,9 +251,8 @@ TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
     }
   }
   ASSERT_OK(MakeCheckpoint(db_.get(), copy));
-  BackupEngine* opened = nullptr;
-  ASSERT_OK(BackupEngine::Open(BackupEngineOptions(backup), env, &opened));
-  std::unique_ptr<BackupEngine> engine(opened);
+  std::unique_ptr<BackupEngine> engine;
+  ASSERT_OK(OpenAs<BackupEngine>(&engine, BackupEngineOptions(backup), env));
   ASSERT_OK(engine->CreateNewBackup(db_.get()));
   ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
   engine.reset();

@@ -107,14 +107,7 @@ class PartitionsTest : public ToolDBTest {
       }
       // A bound is exclusive.
       const std::string end = query.hi + std::string(1, '\0');
-      const Slice upper(end);
-      ReadOptions options;
-      options.iterate_upper_bound = &upper;
-      const std::unique_ptr<Iterator> it(
-          db_->NewIterator(options, handles_[family]));
-      it->Seek(query.lo);
-      EXPECT_FALSE(it->Valid());
-      EXPECT_OK(it->status());
+      EXPECT_EQ("", FirstIn(db_.get(), query.lo, end, {}, handles_[family]));
     }
     const uint64_t blocks =
         options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
@@ -139,9 +132,7 @@ class PartitionsTest : public ToolDBTest {
                              inspected["unfiltered"] != "")
           << inspected;
       if (!damaged || !whole) continue;
-      FilterLocation location;
-      ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
-      EXPECT_EQ(location.handle.offset(), row["offset"]);
+      EXPECT_EQ(FilterHandle(path).offset(), row["offset"]);
       EXPECT_EQ(kKeys / 3 * 2, row["keys"]);
     }
   }
@@ -310,11 +301,8 @@ TEST_F(PartitionsTest, WrongBits) {
     size_t found = 0;
     for (const char* family : {"default", "surf"}) {
       const std::string path = Files(family)[1];
-      std::string contents;
-      ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
-      FilterLocation location;
-      ASSERT_NO_FATAL_FAILURE(FindFilter(path, &location));
-      const size_t size = location.handle.size();
+      const std::string contents = ContentsOf(path);
+      const size_t size = FilterHandle(path).size();
       for (size_t where = in_parts ? size / 2 : 110; where < size - 16;
            where += in_parts ? 5 : 31) {
         ASSERT_NO_FATAL_FAILURE(ChangeFilter(

@@ -242,10 +242,14 @@ std::map<std::string, std::string> ToolDBTest::Disk() const {
         !std::filesystem::is_regular_file(path_ + "/" + name)) {
       continue;
     }
-    EXPECT_OK(
-        ReadFileToString(Env::Default(), path_ + "/" + name, &contents[name]));
+    contents[name] = ContentsOf(path_ + "/" + name);
   }
   return contents;
+}
+
+std::string ToolDBTest::Manifest() const {
+  const std::string name = ContentsOf(CurrentFileName(path_));
+  return path_ + "/" + name.substr(0, name.find('\n'));
 }
 
 std::string ToolDBTest::OptionsOnDisk() const {

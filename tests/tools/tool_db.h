@@ -112,6 +112,7 @@ class ToolDBTest : public testing::Test {
   // Names and contents of the DB's files, except for the lock and logs of what
   // happened.
   std::map<std::string, std::string> Disk() const;
+  std::string Manifest() const;
   // The latest OPTIONS file without its version.
   std::string OptionsOnDisk() const;
   // Checks that all keys of a column family can be read.

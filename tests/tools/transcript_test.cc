@@ -29,7 +29,6 @@
 #include <regex>
 #include <sstream>
 
-#include "file/filename.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/refresh_filters.h"
 #include "tests/sst_damage.h"
@@ -311,11 +310,7 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
     *answer = ReadFileToString(env, path(), &contents).ok() ? Normal(contents)
                                                             : "no such file\n";
   } else if (verb == "same") {  // FILE FILE
-    std::string contents[2];
-    for (const int i : {0, 1}) {
-      ASSERT_OK(ReadFileToString(env, words.at(1 + i), &contents[i]));
-    }
-    EXPECT_EQ(contents[0], contents[1]);
+    EXPECT_EQ(ContentsOf(words.at(1)), ContentsOf(words.at(2)));
   } else if (verb == "fits") {  // WIDTH of the last output
     std::istringstream lines(last_out_);
     for (std::string line; std::getline(lines, line);) {
@@ -326,13 +321,8 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
   } else if (verb == "seek_above_keys") {  // FAMILY: a third of the gaps
     const std::vector<SampleQuery> queries = QueriesAboveKeys();
     for (size_t i = 0; i < queries.size() / 3; i++) {
-      const Slice bound = queries[i].hi;
-      ReadOptions read;
-      read.iterate_upper_bound = &bound;
-      const std::unique_ptr<Iterator> it(
-          db_->NewIterator(read, handles_[IndexOf(words.at(1))]));
-      it->Seek(queries[i].lo);
-      EXPECT_FALSE(it->Valid());
+      EXPECT_EQ("", FirstIn(db_.get(), queries[i].lo, queries[i].hi, {},
+                            handles_[IndexOf(words.at(1))]));
     }
   } else if (verb == "stock_gets") {  // stock_gets.cc
     *answer = RunStock({STOCK_GETS, path_});
@@ -453,11 +443,7 @@ std::string TranscriptTest::Expand(std::string line) {
   ReplaceAll("{folder}", path_.substr(0, path_.rfind('/')), &line);
   ReplaceAll("{env}", kEncryptingEnv, &line);
   if (line.find("{manifest}") != std::string::npos) {
-    std::string current;
-    EXPECT_OK(
-        ReadFileToString(Env::Default(), CurrentFileName(path_), &current));
-    if (!current.empty()) current.pop_back();  // the end of the line
-    ReplaceAll("{manifest}", path_ + "/" + current, &line);
+    ReplaceAll("{manifest}", Manifest(), &line);
   }
   for (const auto& [file, name] : names_) {
     ReplaceAll(name, Folder() + "/" + file, &line);

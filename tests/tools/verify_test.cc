@@ -7,7 +7,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <mutex>
 
 #include "filter_policy/surf/surf_policy.h"
 #include "rocksdb/file_system.h"
@@ -110,15 +109,6 @@ class VerifyTest : public ToolDBTest {
     }
     return run.FileRows()[NameOf(path)];
   }
-  std::string Manifest(std::string* contents) const {
-    std::string current;
-    EXPECT_OK(
-        ReadFileToString(Env::Default(), CurrentFileName(path_), &current));
-    if (!current.empty()) current.pop_back();  // the end of the line
-    const std::string path = path_ + "/" + current;
-    EXPECT_OK(ReadFileToString(Env::Default(), path, contents));
-    return path;
-  }
   static std::string Timestamp(uint64_t time) {
     std::string timestamp;
     PutFixed64(&timestamp, time);
@@ -144,9 +134,7 @@ TEST_F(VerifyTest, FindsADeniedKey) {
   EXPECT_EQ(1u, row["false_negatives"]);
   EXPECT_EQ(PrintedKey(forgotten), row["first_key"]);
   EXPECT_EQ(kKeys, row["keys"]);
-  FilterLocation location;
-  FindFilter(path, &location);
-  EXPECT_EQ(location.handle.offset(), row["offset"]);
+  EXPECT_EQ(FilterHandle(path).offset(), row["offset"]);
 }
 
 TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
@@ -243,8 +231,7 @@ TEST_F(VerifyTest, SizesThatCannotBe) {
             "format_version=5}");
   Fill();
   const std::string path = Files("old")[0];
-  std::string contents;
-  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  std::string contents = ContentsOf(path);
   constexpr size_t kHandles = 2 * BlockHandle::kMaxEncodedLength;
   const size_t begin = contents.size() - Footer::kNewVersionsEncodedLength + 1;
   Slice handles(&contents[begin], kHandles);
@@ -268,8 +255,8 @@ TEST_F(VerifyTest, SizesThatCannotBe) {
 // RocksDB does not open such a DB, so verify must not call it well.
 TEST_F(VerifyTest, CutOffManifest) {
   Fill();
-  std::string contents;
-  const std::string manifest = Manifest(&contents);
+  const std::string manifest = Manifest();
+  const std::string contents = ContentsOf(manifest);
   const std::vector<ColumnFamilyDescriptor> only_default = {
       {kDefaultColumnFamilyName, Family(0)}};
   int refused = 0;
@@ -301,8 +288,8 @@ TEST_F(VerifyTest, ManifestCutWithinARecord) {
   ASSERT_OK(
       db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
   Close();
-  std::string contents;
-  const std::string later = Manifest(&contents);
+  const std::string later = Manifest();
+  const std::string contents = ContentsOf(later);
   size_t refused = 0;
   for (size_t cut = 7; cut < contents.size() / 2; cut += 7) {
     ASSERT_OK(WriteStringToFile(
@@ -425,8 +412,7 @@ TEST_F(VerifyTest, AnyFlippedByte) {
 TEST_F(VerifyTest, AsksForRangesToo) {
   Fill();
   const std::string path = Files("surf")[0];
-  std::string contents;
-  ASSERT_OK(ReadFileToString(Env::Default(), path, &contents));
+  const std::string contents = ContentsOf(path);
   for (const bool upper : {false, true}) {
     ChangeFilter(path, /*right_checksum=*/true, [upper](std::string* bytes) {
       // The smallest key, followed by the largest, each behind its length.

@@ -5,15 +5,11 @@
 
 #pragma once
 
-#include <algorithm>
-#include <memory>
 #include <optional>
-#include <string>
 
-#include "rocksdb/db.h"
 #include "tests/dice.h"
+#include "tests/protean_db.h"
 #include "tests/table/concurrency/truth.h"
-#include "tests/table/set_search_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

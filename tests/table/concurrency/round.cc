@@ -2,34 +2,19 @@
 
 #include "tests/table/concurrency/round.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>
-#include <map>
 #include <thread>
-#include <utility>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/samples/sample_store.h"
 #include "plugin/approximate_count.h"
 #include "plugin/filter_properties.h"
-#include "plugin/filter_statistics.h"
-#include "plugin/protean.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/cache.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/sst_file_writer.h"
-#include "rocksdb/statistics.h"
 #include "rocksdb/write_batch.h"
-#include "table/rocksdb_internals/versions.h"
-#include "test_util/testharness.h"
 #include "tests/table/concurrency/checked_iterator.h"
-#include "tests/table/set_search_bounds.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -172,27 +157,15 @@ class Round {
     const std::string samples =
         ";sample_every=" + std::string(dice->Of({"1", "3", "100"})) +
         ";sample_capacity=300";
-    switch (dice->Below(8)) {
-      case 0:
-        return "surf:0:0";
-      case 1:
-        return "surf:4:4";
-      case 2:
-        return "bloomfilter:10";
-      case 3:
-        return "{id=protean.PrefixBloom;bits_per_key=10" + samples + "}";
-      case 4:
-        return "{id=protean.TwoPrefixBloom;bits_per_key=14" + samples + "}";
-      case 5:
-        return "levels:bloomfilter:10,proteus:12,surf:0:8";
-      case 6:
-        return "{id=protean.Proteus;bits_per_key=12;level_bits=kAuto" +
-               samples + "}";
-      default:
+    return dice->In(std::vector<std::string>{
+        "surf:0:0", "surf:4:4", "bloomfilter:10",
+        "{id=protean.PrefixBloom;bits_per_key=10" + samples + "}",
+        "{id=protean.TwoPrefixBloom;bits_per_key=14" + samples + "}",
+        "levels:bloomfilter:10,proteus:12,surf:0:8",
+        "{id=protean.Proteus;bits_per_key=12;level_bits=kAuto" + samples + "}",
         // A policy other than the round's, with the same samples file.
-        return "{id=protean.Proteus;bits_per_key=12" + samples +
-               ";samples_file=" + SamplesFile() + "}";
-    }
+        "{id=protean.Proteus;bits_per_key=12" + samples +
+            ";samples_file=" + SamplesFile() + "}"});
   }
 
   std::string RandomTable(Dice* dice) const {

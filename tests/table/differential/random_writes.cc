@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-#include <map>
 #include <optional>
 
-#include "rocksdb/comparator.h"
-#include "rocksdb/convenience.h"
-#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/write_batch.h"
-#include "tests/key_families.h"
 #include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 

@@ -4,11 +4,8 @@
 
 #include <cstdio>
 
-#include "rocksdb/comparator.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
-#include "table/rocksdb_internals/versions.h"
-#include "tests/key_families.h"
+#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -101,19 +98,15 @@ Status Twins::Open(Twin twin) {
   handles_[twin].clear();
   Status s;
   if (plan_->Pessimistic()) {
-    TransactionDB* transaction_db = nullptr;
-    s = TransactionDB::Open(db_options_[twin], plan_->transaction_options,
-                            paths_[twin], families_[twin], &handles_[twin],
-                            &transaction_db);
-    dbs_[twin].reset(transaction_db);
+    s = OpenAs<TransactionDB>(&dbs_[twin], db_options_[twin],
+                              plan_->transaction_options, paths_[twin],
+                              families_[twin], &handles_[twin]);
   } else if (plan_->Transactional()) {
-    OptimisticTransactionDB* optimistic_db = nullptr;
     OptimisticTransactionDBOptions optimistic;
     optimistic.occ_lock_buckets = 16;  // not a million mutexes for each run
-    s = OptimisticTransactionDB::Open(db_options_[twin], optimistic,
-                                      paths_[twin], families_[twin],
-                                      &handles_[twin], &optimistic_db);
-    dbs_[twin].reset(optimistic_db);
+    s = OpenAs<OptimisticTransactionDB>(&dbs_[twin], db_options_[twin],
+                                        optimistic, paths_[twin],
+                                        families_[twin], &handles_[twin]);
   } else {
     s = OpenDB(&dbs_[twin], db_options_[twin], paths_[twin], families_[twin],
                &handles_[twin]);

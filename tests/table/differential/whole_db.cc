@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <filesystem>
-#include <set>
 
 #include "db/dbformat.h"
-#include "rocksdb/comparator.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/utilities/debug.h"
-#include "table/rocksdb_internals/versions.h"
-#include "tests/key_families.h"
-#include "tests/open_secondary.h"
 #include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 

@@ -27,13 +27,6 @@ struct Answers {
     for (const auto& [code, count] : errors) sum += count;
     return sum;
   }
-  uint64_t all() const { return right + wrong + failed(); }
-  Answers& operator+=(const Answers& other) {
-    right += other.right;
-    wrong += other.wrong;
-    for (const auto& [code, count] : other.errors) errors[code] += count;
-    return *this;
-  }
 };
 
 // The part of a status that does not name a file.

@@ -10,11 +10,13 @@
 
 #pragma once
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -149,38 +151,6 @@ inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
   return s;
 }
 
-// ---- Mutations ----
-
-enum class Mutation {
-  kCreate,
-  kAppend,
-  kSync,
-  kClose,
-  kRename,
-  kDelete,
-  kSyncFolder,
-};
-
-// The journal of the mutations done: a letter for the kind, and a path. Each
-// line is a single write, so that a killed process leaves complete lines.
-class MutationJournal {
- public:
-  // Appends lines to the file of this descriptor.
-  explicit MutationJournal(int descriptor) : descriptor_(descriptor) {}
-
-  void Note(char what, const std::string& path, const std::string& more = "") {
-    const std::string line =
-        std::string(1, what) + "\t" + path + "\t" + more + "\n";
-    if (::write(descriptor_, line.data(), line.size()) !=
-        static_cast<ssize_t>(line.size())) {
-      abort();
-    }
-  }
-
- private:
-  const int descriptor_;
-};
-
 // ---- The file system ----
 
 // Thread safe, except for the functions that set how to fail, which are called
@@ -241,13 +211,15 @@ class FaultFileSystem : public FileSystemWrapper {
   // half of its data, all others before they are done.
   void KillAt(uint64_t n) { kill_at_ = n; }
   // Called before each mutation with its number.
-  void SetObserver(std::function<void(uint64_t, Mutation)> observer) {
+  void SetObserver(std::function<void(uint64_t)> observer) {
     observer_ = std::move(observer);
   }
-  uint64_t mutations() const { return mutations_; }
-
-  void SetJournal(std::unique_ptr<MutationJournal> journal) {
-    journal_ = std::move(journal);
+  // Appends the mutations that are done to this file: a letter for the kind,
+  // and a path. Each line is a single write, so that a killed process leaves
+  // complete lines.
+  void SetJournal(const std::string& path) {
+    journal_ = open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0644);
+    if (journal_ < 0) abort();
   }
 
   // ---- FileSystem ----
@@ -267,7 +239,7 @@ class FaultFileSystem : public FileSystemWrapper {
   IOStatus NewWritableFile(const std::string& name, const FileOptions& options,
                            std::unique_ptr<FSWritableFile>* file,
                            IODebugContext* dbg) override {
-    IOStatus s = Mutate(Mutation::kCreate);
+    IOStatus s = Mutate();
     if (!s.ok()) return s;
     const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
     s = target()->NewWritableFile(name, options, file, dbg);
@@ -305,11 +277,11 @@ class FaultFileSystem : public FileSystemWrapper {
 
   IOStatus RenameFile(const std::string& from, const std::string& to,
                       const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus s = Mutate(Mutation::kRename);
+    IOStatus s = Mutate();
     if (!s.ok()) return s;
     const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
     std::string kept;
-    if (journal_ != nullptr && target()->FileExists(to, options, dbg).ok()) {
+    if (journal_ >= 0 && target()->FileExists(to, options, dbg).ok()) {
       // Notes the replaced file, so that the mutation can be undone.
       kept = to + kReplaced + std::to_string(mutations_);
       s = target()->LinkFile(to, kept, options, dbg);
@@ -323,7 +295,7 @@ class FaultFileSystem : public FileSystemWrapper {
 
   IOStatus DeleteFile(const std::string& name, const IOOptions& options,
                       IODebugContext* dbg) override {
-    IOStatus s = Mutate(Mutation::kDelete);
+    IOStatus s = Mutate();
     if (!s.ok()) return s;
     {
       const std::shared_lock<std::shared_mutex> unnoted(unnoted_);
@@ -463,7 +435,7 @@ class FaultFileSystem : public FileSystemWrapper {
 
     IOStatus Append(const Slice& data, const IOOptions& options,
                     IODebugContext* dbg) override {
-      const IOStatus s = file_system_->Mutate(Mutation::kAppend, [&] {
+      const IOStatus s = file_system_->Mutate([&] {
         // Writes what a full disk, or a dying process, may have written.
         target()
             ->Append(Slice(data.data(), data.size() / 2), options, dbg)
@@ -478,7 +450,7 @@ class FaultFileSystem : public FileSystemWrapper {
       return Append(data, options, dbg);
     }
     IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-      IOStatus s = file_system_->Mutate(Mutation::kSync);
+      IOStatus s = file_system_->Mutate();
       const std::shared_lock<std::shared_mutex> unnoted(file_system_->unnoted_);
       // Power failures are simulated from the journal: there is no need to wait
       // for the disk.
@@ -494,7 +466,7 @@ class FaultFileSystem : public FileSystemWrapper {
       return IOStatus::OK();
     }
     IOStatus Close(const IOOptions& options, IODebugContext* dbg) override {
-      const IOStatus s = file_system_->Mutate(Mutation::kClose);
+      const IOStatus s = file_system_->Mutate();
       // The file is closed even if this fails.
       const IOStatus closed = target()->Close(options, dbg);
       return s.ok() ? closed : s;
@@ -515,7 +487,7 @@ class FaultFileSystem : public FileSystemWrapper {
           name_(std::move(name)) {}
 
     IOStatus Fsync(const IOOptions&, IODebugContext*) override {
-      const IOStatus s = file_system_->Mutate(Mutation::kSyncFolder);
+      const IOStatus s = file_system_->Mutate();
       if (s.ok()) file_system_->Note('F', name_);
       return s;
     }
@@ -531,10 +503,10 @@ class FaultFileSystem : public FileSystemWrapper {
 
   // Counts a mutation before it is done. `half` is called if it fails, or if
   // the process ends here.
-  IOStatus Mutate(Mutation mutation, const std::function<void()>& half = {}) {
+  IOStatus Mutate(const std::function<void()>& half = {}) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint64_t number = ++mutations_;
-    if (observer_) observer_(number, mutation);
+    if (observer_) observer_(number);
     const bool dies = number == kill_at_;
     const bool fails = number == fail_at_ || (stays_ && number > fail_at_);
     if ((dies || fails) && half) half();
@@ -549,7 +521,13 @@ class FaultFileSystem : public FileSystemWrapper {
   }
 
   void Note(char what, const std::string& path, const std::string& more = "") {
-    if (journal_ != nullptr) journal_->Note(what, path, more);
+    if (journal_ < 0) return;
+    const std::string line =
+        std::string(1, what) + "\t" + path + "\t" + more + "\n";
+    if (write(journal_, line.data(), line.size()) !=
+        static_cast<ssize_t>(line.size())) {
+      abort();
+    }
   }
 
   // Shared by threads that are doing a mutation or noting it.
@@ -571,8 +549,8 @@ class FaultFileSystem : public FileSystemWrapper {
   IOStatus error_;
   std::atomic<uint64_t> failed_mutations_{0};
   uint64_t kill_at_ = 0;
-  std::function<void(uint64_t, Mutation)> observer_;
-  std::unique_ptr<MutationJournal> journal_;
+  std::function<void(uint64_t)> observer_;
+  int journal_ = -1;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

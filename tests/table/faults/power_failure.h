@@ -19,7 +19,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// `journal` is the file of the process's MutationJournal. Of data that was not
+// `journal` is that of the process's FaultFileSystem. Of data that was not
 // synced, a part is left that `rnd` chooses; nothing of it without.
 class PowerFailure {
  public:
@@ -56,7 +56,6 @@ class PowerFailure {
   }
 
   uint64_t lost_bytes() const { return lost_bytes_; }
-  uint64_t lost_names() const { return unsynced_.size(); }
 
  private:
   // A file that was created, or, with `from`, renamed.

@@ -75,15 +75,9 @@ class CachedFilterTest : public ContractTest {
   }
   // The file's directory.
   size_t NumParts() {
-    const std::string path = OneFile();
-    FilterLocation location;
-    FindFilter(path, &location);
-    std::string bytes;
-    EXPECT_OK(ReadFileToString(Env::Default(), path, &bytes));
+    const std::string bytes = FilterBytes(OneFile());
     FilterDirectory directory;
-    EXPECT_OK(directory.Read(
-        Slice(bytes.data() + location.handle.offset(), location.handle.size()),
-        location.handle.size()));
+    EXPECT_OK(directory.Read(bytes, bytes.size()));
     return directory.parts().size();
   }
   void GetAbsent(int i) { ASSERT_FALSE(Has(Key(i | 1))); }

@@ -7,7 +7,6 @@
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/utilities/write_batch_with_index.h"
-#include "tests/open_secondary.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 #include "util/vector_iterator.h"
 
@@ -212,10 +211,8 @@ TEST_F(MarkersTest, Transactions) {
     SCOPED_TRACE(policy);
     TransactionDBOptions transaction_options;
     transaction_options.write_policy = policy;
-    TransactionDB* opened;
-    ASSERT_OK(
-        TransactionDB::Open(options_, transaction_options, path_, &opened));
-    std::unique_ptr<TransactionDB> db(opened);
+    std::unique_ptr<TransactionDB> db;
+    ASSERT_OK(OpenAs<TransactionDB>(&db, options_, transaction_options, path_));
     AddFile(db.get(), 3, {"a", "b", "bb", "c", "d"});
     AddFile(db.get(), 2, {"ab", "b", "e", "ee"});
     AddFile(db.get(), 0, {"bc", "f"});
@@ -251,9 +248,8 @@ TEST_F(MarkersTest, Transactions) {
 
 TEST_F(MarkersTest, OptimisticTransactionsAndTimeToLive) {
   {
-    OptimisticTransactionDB* opened;
-    ASSERT_OK(OptimisticTransactionDB::Open(options_, path_, &opened));
-    const std::unique_ptr<OptimisticTransactionDB> db(opened);
+    std::unique_ptr<OptimisticTransactionDB> db;
+    ASSERT_OK(OpenAs<OptimisticTransactionDB>(&db, options_, path_));
     Fill(db.get(), /*delete_ranges=*/false);
     ExpectHidden(db.get());
     const std::unique_ptr<Transaction> open(
@@ -265,9 +261,8 @@ TEST_F(MarkersTest, OptimisticTransactionsAndTimeToLive) {
     Release(db.get());
   }
   ASSERT_OK(DestroyDB(path_, options_));
-  DBWithTTL* opened;
-  ASSERT_OK(DBWithTTL::Open(options_, path_, &opened));
-  const std::unique_ptr<DBWithTTL> db(opened);
+  std::unique_ptr<DBWithTTL> db;
+  ASSERT_OK(OpenAs<DBWithTTL>(&db, options_, path_));
   snapshot_truth_.clear();
   Fill(db.get());
   ExpectHidden(db.get());
