@@ -113,8 +113,9 @@ class ExistenceIterator final : public FindsNothing {
     std::string next;
     return check_->limit != nullptr &&
            (file_.IsKnownEmpty(lo, *check_->limit) ||
-            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
-                       /*from=*/lo, check_->limit, &next));
+            (file_.deletions() != nullptr &&
+             !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
+                        /*from=*/lo, check_->limit, &next)));
   }
 
   ExistenceCheck* const check_;

@@ -47,10 +47,10 @@ uint64_t BytesOfKeys(const ProteusDesign& design, uint64_t bytes) {
   return design.keys() == nullptr ? 0 : design.keys()->ShareOf(bytes);
 }
 
-// A filter of a few keys may take more than its share: what surrounds payloads
-// then comes on top.
+// A filter of a few keys may take more than its share, up to half of that and
+// kMoreForFew bytes, so that what surrounds payloads comes on top.
 constexpr uint64_t kMinBytes = 64;
-constexpr uint64_t kSmallFilter = 512;
+constexpr uint64_t kMoreForFew = 400;
 // What a part takes in a block besides its payload and the string with which it
 // begins, which is short where keys are alike.
 constexpr uint64_t kPartAndEntry = FilterDirectory::kUnitOverhead + 9;
@@ -60,8 +60,9 @@ constexpr uint64_t kUsualBegin = 64;
 // otherwise.
 uint64_t PayloadBytes(uint64_t size, uint64_t overhead) {
   return ProteusHeader::kMaxSetHeaders +
-         std::max({size - std::min(size, overhead), size / 2,
-                   std::min(size, kSmallFilter), kMinBytes});
+         std::max({size - std::min(size, overhead), kMinBytes,
+                   std::min(size, size / 2 + kMoreForFew -
+                                      std::min(kMoreForFew, overhead))});
 }
 
 }  // namespace
