@@ -47,10 +47,8 @@ uint64_t BytesOfKeys(const ProteusDesign& design, uint64_t bytes) {
   return design.keys() == nullptr ? 0 : design.keys()->ShareOf(bytes);
 }
 
-// A filter of a few keys may take more than its share, up to half of that and
-// kMoreForFew bytes, so that what surrounds payloads comes on top.
+// A filter of a few keys may take more than its share.
 constexpr uint64_t kMinBytes = 64;
-constexpr uint64_t kMoreForFew = 400;
 // What a part takes in a block besides its payload and the string with which it
 // begins, which is short where keys are alike.
 constexpr uint64_t kPartAndEntry = FilterDirectory::kUnitOverhead + 9;
@@ -60,9 +58,8 @@ constexpr uint64_t kUsualBegin = 64;
 // otherwise.
 uint64_t PayloadBytes(uint64_t size, uint64_t overhead) {
   return ProteusHeader::kMaxSetHeaders +
-         std::max({size - std::min(size, overhead), kMinBytes,
-                   std::min(size, size / 2 + kMoreForFew -
-                                      std::min(kMoreForFew, overhead))});
+         std::max(size - std::min(size, overhead),
+                  std::max(kMinBytes, size / 2));
 }
 
 }  // namespace

@@ -159,25 +159,6 @@ TEST(PointsTest, ThePromiseIsKept) {
   }
 }
 
-// What surrounds the bits of a filter of a few cache lines comes on top. A bit
-// per key may be lost in lines that are not full.
-TEST(PointsTest, FewKeysKeepThePromise) {
-  constexpr double kBits = 10;
-  Lcg random(4);
-  Keys points;
-  while (points.size() < 40000) points.push_back(random.Bytes(8));
-  for (const size_t count : {60, 100, 200, 400}) {
-    const std::string bytes =
-        BlockOfPolicy(Integers(count), /*keys_alone=*/false, kBits);
-    EXPECT_LE(bytes.size(), count * kBits / 8 + 130);
-    const double expected =
-        BloomRate(kBits - 1, kBits) * static_cast<double>(points.size());
-    EXPECT_LE(static_cast<double>(CountPassed(FilterBlock(bytes), points)),
-              expected + 4 * std::sqrt(expected))
-        << count;
-  }
-}
-
 // Parts, whose tries may take more than the model expects, keep it too.
 TEST(PointsTest, PartsKeepThePromise) {
   constexpr size_t kPartKeys = 2200;
