@@ -340,10 +340,10 @@ class DatabaseTest {
       assertTrue(statistics.toJson().startsWith("{") && statistics.toJson().endsWith("}"), statistics.toJson());
       assertTrue(statistics.toJson().contains("\"column_family\""), statistics.toJson());
 
-      final String prometheus = Protean.prometheus(List.of(new Protean.ColumnFamily(db, null)));
-      assertTrue(prometheus.startsWith("# HELP protean_live_files "), prometheus);
+      final String ofOne = Protean.prometheus(List.of(new Protean.ColumnFamily(db, null)));
+      assertTrue(ofOne.startsWith("# HELP protean_live_files "), ofOne);
       final String labels = "{db=\"" + folder + "\",column_family=\"default\"}";
-      assertTrue(prometheus.contains("\nprotean_builds_keys_total" + labels + " " + keys + "\n"), prometheus);
+      assertTrue(ofOne.contains("\nprotean_builds_keys_total" + labels + " " + keys + "\n"), ofOne);
 
       final Facts sums = Protean.filterSums(folder.toString());
       assertEquals(statistics.count("total.keys"), sums.count("keys"));
