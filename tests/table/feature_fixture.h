@@ -77,8 +77,8 @@ struct WalkOptions {
 
 // Seeks of all kinds, each with different bounds and a few steps back and
 // forth. Half of the ranges are so narrow that they are empty in most files.
-inline void Walk(TwinIterator* it, const Keys& keys, const WalkOptions& options,
-                 uint32_t seed = 77) {
+inline void WalkBoth(TwinIterator* it, const Keys& keys,
+                     const WalkOptions& options, uint32_t seed = 77) {
   Random rnd(seed);
   for (int i = 0; i < options.seeks; i++) {
     if (::testing::Test::HasFailure()) return;
@@ -113,7 +113,7 @@ inline void CompareWalks(const TwinIterator::Source& source, const Keys& keys,
     walk.upper = bounds & 2;
     TwinIterator it(source, options, walk.lower, walk.upper);
     if (also) it.CompareAlso(also);
-    Walk(&it, keys, walk);
+    WalkBoth(&it, keys, walk);
   }
 }
 

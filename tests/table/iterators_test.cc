@@ -40,16 +40,16 @@ TEST_P(IteratorsTest, Refresh) {
   };
   for (const auto& change : changes) {
     change();
-    Walk(&it, queries_, walk);  // what it saw before
+    WalkBoth(&it, queries_, walk);  // what it saw before
     it.Refresh(dbs.get());
-    Walk(&it, queries_, walk);
+    WalkBoth(&it, queries_, walk);
     for (int snapshot : {0, 2}) {
       it.Refresh(dbs.get(), snapshot);
-      Walk(&it, queries_, walk);
+      WalkBoth(&it, queries_, walk);
     }
     it.Refresh(dbs.get());
   }
-  ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
+  ExpectFilteredSeeks([&] { WalkBoth(&it, queries_, walk); });
 }
 
 // ---- Options ----
@@ -111,7 +111,7 @@ TEST_P(IteratorsTest, Properties) {
         "rocksdb.iterator.internal-key", &internal_key));
     return " " + Hex(internal_key);
   });
-  ExpectFilteredSeeks([&] { Walk(&it, queries_, walk); });
+  ExpectFilteredSeeks([&] { WalkBoth(&it, queries_, walk); });
 
   // Also known before the first seek and after one that was filtered.
   const auto version = [&] {
@@ -314,7 +314,7 @@ TEST_P(CrossFamilyTest, CoalescingIterator) {
     it.CompareAlso(
         [](const Iterator& at) { return DescribeColumns(at.columns()); });
     const uint64_t before = FilteredSeeks();
-    Walk(&it, queries_, walk);
+    WalkBoth(&it, queries_, walk);
     if (upper) {
       EXPECT_GT(FilteredSeeks(), before);
     }
