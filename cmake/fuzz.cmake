@@ -25,7 +25,7 @@ endif()
 set_source_files_properties(${fuzz_sources} PROPERTIES COMPILE_OPTIONS -fno-sanitize=fuzzer-no-link)
 
 # Each target has a corpus. The target cascade_run is kCascadeRunTarget.
-file(GLOB targets RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus" tests/fuzz/corpus/*)
+file(GLOB targets CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}/tests/fuzz/corpus" tests/fuzz/corpus/*)
 foreach(target IN LISTS targets)
   set(name ${target}_fuzzer)
   set(constant "")

@@ -3,7 +3,7 @@
 #include "filter_policy/filter_properties.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <limits>
 
 #include "filter_policy/option_types.h"
 
@@ -54,8 +54,9 @@ FilterReport ReportOf(const UserCollectedProperties& properties) {
   report.basis = PropertyText(properties, kBasisProperty);
   // 0 if there is no such property.
   const auto count = [&properties](const char* name) {
+    constexpr double kMost = std::numeric_limits<uint32_t>::max();
     return static_cast<uint32_t>(
-        strtoull(PropertyText(properties, name).c_str(), nullptr, 10));
+        std::min(PropertyNumber(properties, name, 0), kMost));
   };
   report.samples = count(kSamplesProperty);
   report.model_micros = count(kModelMicrosProperty);

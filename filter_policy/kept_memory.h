@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The memory that Protean keeps for open DBs beside their filters: samples of
-//  queries, designs of the last files, and tables of reads in vain.
+//  queries, designs of the last files, and tables of recent false positives.
 //
 //  If filters are in the block cache, or charged to it, so is this memory
 //  (CacheEntryRole::kMisc). It takes an eighth of a cache at most, for all DBs

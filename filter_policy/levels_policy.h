@@ -67,10 +67,10 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
 
   std::shared_ptr<SampleStore> Samples() const override;
 
-  // What the policy that has a budget returns.
+  // Filters and FilterMemory return what the one policy with a budget returns.
   std::shared_ptr<TreeFilters> Filters() const override;
-  std::shared_ptr<void> SearchAllDesigns() const override;
   uint64_t FilterMemory() const override;
+  std::shared_ptr<void> SearchAllDesigns() const override;
 
  private:
   // The policies of Protean, in order.

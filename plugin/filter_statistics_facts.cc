@@ -35,7 +35,7 @@ class FactAdder {
   FactAdder In(const std::string& name, bool is_known = true) const {
     FactAdder inner = *this;
     inner.prefix_ += name + ".";
-    inner.is_known_ = is_known;
+    inner.is_known_ = is_known_ && is_known;
     return inner;
   }
 

@@ -67,16 +67,17 @@ void WarnOnce(std::atomic<bool>* warned, Logger* log, const std::string& text) {
   if (log != nullptr && !warned->exchange(true)) LogWarning(log, text);
 }
 
+std::atomic<bool> warned_of_writing_iterators{false};
+
 // A range deletion that an iterator writes may cover keys of files which the
 // thread's bounds have hidden from it. The iterator knows bounds in
 // ReadOptions. And it must see all deletions.
 template <typename CfOptions>
 void HideNothingIfIteratorsWrite(const CfOptions& options, Logger* log) {
   if (!IteratorsWrite(options, 0)) return;
-  static std::atomic<bool> warned{false};
   ThreadBounds::Ignore();
   DeletionSkips::are_allowed = false;
-  WarnOnce(&warned, log,
+  WarnOnce(&warned_of_writing_iterators, log,
            "from now on, this process ignores the bounds of threads, because "
            "min_tombstones_for_range_conversion is set");
 }

@@ -304,7 +304,8 @@ class Refresh : public Command {
     return s;
   }
 
-  // The same in the process that has the DB open.
+  // Refreshes a column family in the process that has the DB open, and stores
+  // the RefreshResult as RefreshHere does.
   Status RefreshLive(const std::string& family, const RefreshOptions& options,
                      const Watch& watch, Json* result) const {
     LiveParameters parameters;

@@ -29,7 +29,8 @@ uint64_t DrawNumber() {
   return number;
 }
 
-// What Draw returns, if there is one, and the lock of it.
+// The salt that Fix has set, which Draw returns instead of a random one. The
+// mutex guards it.
 std::mutex fix_mutex;
 std::optional<FilterSalt> fixed_salt;
 

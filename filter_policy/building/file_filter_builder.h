@@ -39,7 +39,7 @@ bool CutsFilters(const BlockBasedTableOptions& options);
 
 // ---- File filter builder ----
 
-// What the builder of a filter tells the table builder once it is finished.
+// The facts of a finished filter, for the table builder.
 struct FinishedFilter {
   UserCollectedProperties properties;  // filter_properties.h
   BuildCounts counts;

@@ -35,8 +35,9 @@ struct FstOptions {
   bool quotient = true;
   bool list_exceptions = true;  // else HasChild is always bits
   bool runs = true;             // else all runs are nodes with one edge each
-  // Whether the trie is one of digits (key_code.h). It never is if the alphabet
-  // is not reduced, since a code has no columns but those of bytes that occur.
+  // When the trie is built over digits of keys (key_code.h) instead of bytes.
+  // It never is without a reduced alphabet: the code of a key has digits for
+  // the bytes that occur, and no others.
   enum Digits {
     kNever,
     kIfSmaller,  // for text, where that is clearly smaller

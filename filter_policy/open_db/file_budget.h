@@ -80,6 +80,8 @@ class TreeFilters {
   // plan counts until either ends.
   void Plan(const Tree& tree, std::optional<std::vector<FileFilter>> files) {
     const Lock lock(mutex_);
+    // A tree whose plan has ended may be gone.
+    if (!files.has_value() && states_.count(tree) == 0) return;
     states_[tree].plan = std::move(files);
   }
 

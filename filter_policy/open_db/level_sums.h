@@ -141,11 +141,15 @@ template <typename Number>
 struct SeekTable : std::array<Number, 2 * kSeekEvents> {
   SeekTable() { this->fill(0); }
   Number& operator()(SeekKind kind, SeekEvent event) {
-    return (*this)[static_cast<size_t>(kind) * kSeekEvents +
-                   static_cast<size_t>(event)];
+    return (*this)[IndexOf(kind, event)];
   }
   Number operator()(SeekKind kind, SeekEvent event) const {
-    return const_cast<SeekTable&>(*this)(kind, event);
+    return (*this)[IndexOf(kind, event)];
+  }
+
+ private:
+  static constexpr size_t IndexOf(SeekKind kind, SeekEvent event) {
+    return static_cast<size_t>(kind) * kSeekEvents + static_cast<size_t>(event);
   }
 };
 
@@ -365,8 +369,8 @@ struct FileCounts {
   bool IsZero() const { return seeks.IsZero() && loads.IsZero(); }
 };
 
-// What the designs of filters rest on: sample queries and the file's keys, the
-// keys alone, or the policy's options.
+// The bases of designs: sample queries and the file's keys, the file's keys
+// alone, or the policy's options.
 inline constexpr const char* kDesignBases[] = {"samples", "keys", "prescribed"};
 
 // An open file, at one moment.

@@ -123,8 +123,9 @@ struct RejectedRefresh {
   double saved = 0;
 };
 
-// What RefreshFilters (plugin/refresh_filters.h) remembers of a column family
-// while the DB is open, so as not to do again what was in vain.
+// The memory of RefreshFilters (plugin/refresh_filters.h) for one column
+// family, kept while the DB is open. A file whose new filter did not pay is not
+// tried again.
 struct RefreshMemory {
   std::string policy;  // its options: all else holds only while they are these
   uint64_t runs = 0;
@@ -220,6 +221,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
 
   // Calls a function with a column family's counts of refreshes, and with the
   // memory of refreshes. If they overlap, the memory of the last one counts.
+  // The function must not call the session, whose mutex is held meanwhile.
   void WithRefreshes(
       const void* family,
       const std::function<void(RefreshCounts*, RefreshMemory*)>& function);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  When the second unit of a part is loaded (docs/internals/overview.md): when
-//  the first query comes that the first unit lets through in vain. If the cache
-//  drops it before it is asked again, one more has to come the next time, then
-//  three, and so on, up to 127. So hot parts come to have both units in memory,
-//  and cold ones the first or none, as in ElasticBF (Zhang et al., HotStorage
-//  2018).
+//  Decides when the second unit of a part is loaded
+//  (docs/internals/overview.md). The first false positive of the first unit
+//  loads it. If the cache drops the second unit before it is asked again, one
+//  more false positive is needed the next time, then three more, and so on, up
+//  to 127. So hot parts come to have both units in memory, and cold ones the
+//  first or none, as in ElasticBF (Zhang et al., HotStorage 2018).
 
 #pragma once
 
@@ -72,8 +72,8 @@ class UnitHeat {
   static constexpr double kWorth = 2;
 
   // Returns true if loading the second unit is expected to save more reads than
-  // it costs. A query that would read in vain is itself a read saved. Others
-  // must have come more often, the more often the cache has dropped the unit.
+  // it costs. The present query saves a read itself if it is a false positive.
+  // More queries must have come, the more often the cache has dropped the unit.
   static bool Pays(uint32_t passes, uint8_t doublings, double share_in_vain) {
     const uint32_t dropped = (uint32_t{1} << doublings) - 1;
     return passes * share_in_vain >= kMinInVain &&
