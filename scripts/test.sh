@@ -38,5 +38,6 @@ if is_installed libabsl-dev && is_installed libjudy-dev; then
 fi
 scripts/lint.sh
 say "running the tests, 6 to 15 minutes"
-# One more than there are processors, since some tests wait.
-ctest --test-dir build --output-on-failure -j "$(($(nproc) + 1))" "${arguments[@]}"
+# One more than there are processors, since some tests wait. The command `protean` gives way to other processes (nice 19): where
+# all tests do, its own do not wait for the others.
+nice -n 19 ctest --test-dir build --output-on-failure -j "$(($(nproc) + 1))" "${arguments[@]}"
