@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The filter block: what a policy's builder writes, its reader reads. (Its
-//  bytes and its header: golden_test.cc. All questions about the ends of a
-//  block: surf_exhaustive_test.cc. Keys in no order: parted_filter_test.cc.
-//  Damage: filter_damage_test.cc.)
+//  bytes: golden_test.cc. All questions about the ends of a block:
+//  surf_exhaustive_test.cc. Keys in no order: parted_filter_test.cc. Damage, at
+//  any alignment: filter_damage_test.cc.)
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,10 @@
 #include <thread>
 
 #include "filter_policy/parted_filter.h"
-#include "filter_policy/surf/surf.h"
 #include "rocksdb/advanced_cache.h"
 #include "test_util/testharness.h"
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/filter_policy/spec_filter.h"
-#include "tests/fuzz/block_contracts.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -45,28 +43,6 @@ TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
   EXPECT_TRUE(FilterBlock(BuildBlock(pairs)).CanFilter());
 }
 
-TEST(FilterBlockTest, IsReadAtAnyAlignment) {
-  const Keys keys = SetWithDenseLevels();
-  const std::string bytes = BuildBlock(keys);
-  const Keys queries = QueriesAround(keys, 40);
-  const BlockExam aligned = Examine(FilterBlock(bytes), queries);
-  for (size_t misalignment = 0; misalignment < 9; misalignment++) {
-    const GuardedBlock copy(bytes, misalignment);
-    const FilterBlock block(copy.slice());
-    ASSERT_OK(block.status());
-    ASSERT_NE(std::string::npos, static_cast<const Surf&>(*block.filter())
-                                     .fst()
-                                     .Describe()
-                                     .find("dense"));
-    ExpectNoFalseNegatives(block, keys);
-    EXPECT_FALSE(block.KeyMayMatch("b"));
-    EXPECT_FALSE(block.RangeMayMatch("b", "c", true));
-    const BlockExam exam = Examine(block, queries);
-    EXPECT_EQ(nullptr, exam.broken) << exam.broken;
-    EXPECT_EQ(aligned.answers, exam.answers);
-  }
-}
-
 TEST(FilterBlockTest, NoKeys) {
   const OwnBlock block(BuildBlock({}));
   EXPECT_EQ(0u, block->header().num_keys);
@@ -90,10 +66,8 @@ TEST(FilterBlockTest, DuplicatesCountOnce) {
 
 // Whole keys and prefixes come through the same function, unmarked.
 TEST(FilterBlockTest, LiteralPrefixesAreAskedOfTheTrie) {
-  const std::unique_ptr<const SliceTransform> first_three(
-      NewFixedPrefixTransform(3));
   const Keys keys = {"ab", "abc", "abcde", "b", "xyz1", "xyz2"};
-  const std::string bytes = BuildBlockWithPrefixes(keys, *first_three);
+  const std::string bytes = BuildBlockWithPrefixes(keys);
   const OwnBlock block(bytes);
   ExpectNoFalseNegatives(*block, keys);
   ExpectReaderFinds(bytes, {"ab", "abc", "abcde", "b", "xyz1", "xyz2", "xyz"});

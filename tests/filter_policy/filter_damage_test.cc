@@ -85,12 +85,6 @@ std::vector<Damaged> ProteusCases() {
   };
 }
 
-std::string BlockWithPrefixes(const Keys& keys) {
-  const std::unique_ptr<const SliceTransform> first_three(
-      NewFixedPrefixTransform(3));
-  return BuildBlockWithPrefixes(keys, *first_three);
-}
-
 std::vector<Damaged> SurfCases() {
   return {OfSurf("bare", {0, 0}),
           OfSurf("both_suffixes", {4, 4}),
@@ -98,7 +92,7 @@ std::vector<Damaged> SurfCases() {
           OfSurf("64_suffix_bits", {32, 32}),
           OfSurf("prefix_bits", {0, 4, 12}),
           OfSurf("usual", {4, 8}),
-          {"prefixes", SmallSet, BlockWithPrefixes}};
+          {"prefixes", SmallSet, BuildBlockWithPrefixes}};
 }
 
 // Few edges end in leaves: most keys are terminators on long chains.
