@@ -23,7 +23,6 @@
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/filter_policy/spec_filter.h"
 #include "tests/with_salt.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -11,7 +11,6 @@
 #include <optional>
 #include <set>
 
-#include "filter_policy/surf/surf.h"
 #include "test_util/testharness.h"
 #include "tests/damage_stride.h"
 #include "tests/filter_policy/small_blocks.h"

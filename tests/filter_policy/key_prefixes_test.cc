@@ -11,7 +11,6 @@
 #include <map>
 
 #include "filter_policy/proteus/key_store.h"
-#include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/uniform_trie.h"
 #include "filter_policy/range_filter.h"
 #include "test_util/testharness.h"
@@ -19,7 +18,6 @@
 #include "tests/filter_policy/prefixes.h"
 #include "tests/key_families.h"
 #include "tests/stored_keys.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

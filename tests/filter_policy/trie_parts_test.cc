@@ -17,7 +17,6 @@
 #include "tests/filter_policy/surf_models.h"
 #include "tests/key_families.h"
 #include "util/crc32c.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -194,32 +193,21 @@ TEST(BitsTest, NumbersOfAnyWidth) {
 
 namespace {
 
-// The least cost of a code for the weights in [begin, end): of a tree with up
-// to four children a node, whose leaves keep their order. By trying everything.
-uint64_t LeastForest(const std::vector<uint64_t>& weights, size_t begin,
-                     size_t end, int trees);
-
-uint64_t LeastTree(const std::vector<uint64_t>& weights, size_t begin,
-                   size_t end) {
+// The least cost of codes for the weights in [begin, end): of up to `trees`
+// trees with up to four children a node, whose leaves keep their order. By
+// trying everything.
+uint64_t LeastCost(const std::vector<uint64_t>& weights, size_t begin,
+                   size_t end, int trees = 1) {
   if (end - begin == 1) return 0;
-  uint64_t sum = 0;
-  for (size_t i = begin; i < end; i++) sum += weights[i];
-  uint64_t least = std::numeric_limits<uint64_t>::max();
+  const bool is_tree = trees == 1;
+  uint64_t least = is_tree ? std::numeric_limits<uint64_t>::max()
+                           : LeastCost(weights, begin, end);
   for (size_t split = begin + 1; split < end; split++) {
-    least = std::min(least, LeastTree(weights, begin, split) +
-                                LeastForest(weights, split, end, 3));
+    const uint64_t rest =
+        LeastCost(weights, split, end, is_tree ? 3 : trees - 1);
+    least = std::min(least, LeastCost(weights, begin, split) + rest);
   }
-  return sum + least;
-}
-
-uint64_t LeastForest(const std::vector<uint64_t>& weights, size_t begin,
-                     size_t end, int trees) {
-  uint64_t least = LeastTree(weights, begin, end);
-  if (trees == 1) return least;
-  for (size_t split = begin + 1; split < end; split++) {
-    least = std::min(least, LeastTree(weights, begin, split) +
-                                LeastForest(weights, split, end, trees - 1));
-  }
+  for (size_t i = begin; is_tree && i < end; i++) least += weights[i];
   return least;
 }
 
@@ -262,7 +250,7 @@ TEST(AlphabeticCodeTest, IsOptimal) {
         cost += weights[i] * KeyCode::Length(entries[i]);
       }
       const uint64_t least =
-          symbols == 1 ? weights[0] : LeastTree(weights, 0, symbols);
+          symbols == 1 ? weights[0] : LeastCost(weights, 0, symbols);
       ASSERT_EQ(least, cost) << symbols;
     }
   }
