@@ -323,18 +323,10 @@ TEST(FilterSaltTest, HashesOfStrings) {
 
 namespace {
 
-constexpr size_t kSizes[] = {0,
-                             1,
-                             8,
-                             9,
-                             17,
-                             kMinRemembered - 1,
-                             kMinRemembered,
-                             240,
-                             241,
-                             500,
-                             kMaxRemembered,
-                             kMaxRemembered + 1};
+constexpr size_t kMin = kMinRemembered;
+constexpr size_t kMax = kMaxRemembered;
+constexpr size_t kSizes[] = {0,    1,   8,   9,   17,   kMin - 1,
+                             kMin, 240, 241, 500, kMax, kMax + 1};
 
 // The digest of the first `size` bytes, which is queries' too.
 void ExpectSame(const Slice& key, size_t size, uint64_t process) {
