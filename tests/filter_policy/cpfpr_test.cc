@@ -8,8 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <set>
 
 #include "filter_policy/proteus/model/prefix_counts.h"
@@ -18,7 +16,6 @@
 #include "filter_policy/proteus/search/design_judge.h"
 #include "filter_policy/proteus/search/design_search.h"
 #include "tests/filter_blocks.h"
-#include "tests/filter_policy/prefixes.h"
 #include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -55,130 +52,6 @@ struct Modeled {
   const KeyStatistics statistics;
   const CpfprModel model;
 };
-
-std::vector<KeyFamily> Families() {
-  std::vector<KeyFamily> families = KeyFamilies(150, 21);
-  Random rnd(22);
-  for (int i = 0; i < 20; i++) {
-    const std::string bytes("\0\x01\x80\xff", i % 2 == 0 ? 4 : 2);
-    families.push_back(
-        {"random " + std::to_string(i), MakeKeys(60, [&](size_t) {
-           return RandomString(&rnd, bytes, 1 + i);
-         })});
-  }
-  return families;
-}
-
-// ---- Key statistics ----
-
-TEST(KeyStatisticsTest, CountsOfPrefixesAndSeries) {
-  for (const KeyFamily& family : Families()) {
-    SCOPED_TRACE(family.name);
-    const KeyStore store = Stored(family.keys);
-    const KeyStatistics statistics(store);
-    EXPECT_EQ(family.keys.size(), statistics.num_keys());
-    const auto [shortest_key, longest_key] = std::minmax_element(
-        family.keys.begin(), family.keys.end(),
-        [](const auto& a, const auto& b) { return a.size() < b.size(); });
-    const size_t longest = longest_key->size();
-    EXPECT_EQ(shortest_key->size(), statistics.shortest_key());
-    EXPECT_EQ(longest, statistics.longest_key());
-    const auto last = static_cast<uint32_t>(8 * longest + 20);
-    for (uint32_t bits = 0; bits <= last; bits += bits < 300 ? 1 : 41) {
-      ASSERT_EQ(PrefixesOf(family.keys, bits).size(), statistics.Prefixes(bits))
-          << bits;
-    }
-    std::map<uint32_t, uint64_t> counts;  // of keys at least as long
-    for (size_t bytes = 1; bytes <= longest; bytes++) {
-      const auto bits = static_cast<uint32_t>(8 * bytes);
-      counts[bits] = PrefixesOf(family.keys, bits, bytes).size();
-      ASSERT_EQ(counts[bits], statistics.PrefixesOfLongKeys(bits)) << bits;
-    }
-    for (uint32_t first = 8; first <= 8 * longest; first += 8) {
-      for (uint32_t stride : {0, 8, 16, 24, 64}) {
-        uint64_t expected = PrefixesOf(family.keys, first).size();
-        for (uint32_t bits = first + stride; stride > 0 && bits <= 8 * longest;
-             bits += stride) {
-          expected += counts[bits];
-        }
-        ASSERT_EQ(expected, statistics.PrefixesOfSeries(first, stride))
-            << first << "+" << stride;
-      }
-      if (first > 200) first += 160;
-    }
-  }
-}
-
-TEST(KeyStatisticsTest, NoKeys) {
-  const Modeled none({}, {{"a", "b", true}});
-  EXPECT_EQ(0u, none.statistics.num_keys());
-  EXPECT_EQ(0u, none.statistics.Prefixes(0));
-  EXPECT_EQ(0u, none.statistics.Prefixes(64));
-  EXPECT_TRUE(none.model.queries().empty());
-}
-
-// Keys that differ only after the last bits that are counted are distinct.
-TEST(KeyStatisticsTest, LongSharedPrefixes) {
-  const KeyStore store = Stored(MakeKeys(256, [](size_t i) {
-    return std::string(600, 'x') + static_cast<char>(i) + "y";
-  }));
-  const KeyStatistics statistics(store);
-  EXPECT_EQ(1u, statistics.Prefixes(KeyStatistics::kMaxBits));
-  EXPECT_EQ(256u, statistics.Prefixes(8 * 602));
-}
-
-// Counts the levels of a trie of prefixes that all differ.
-std::vector<FstLevelCounts> CountLevels(const Keys& keys, uint32_t bits,
-                                        uint32_t lead) {
-  std::vector<FstLevelCounts> levels;
-  for (uint32_t begin = 0, end; begin < bits; begin = end) {
-    end = std::min(bits, begin == 0 ? 8 - lead : begin + 8);
-    std::map<std::string, int> above;
-    std::map<std::string, int> below;
-    for (const std::string& key : keys) {
-      above[PrefixOf(key, begin)]++;
-      below[PrefixOf(key, end)]++;
-    }
-    FstLevelCounts counts;
-    for (const auto& [prefix, count] : above) {
-      counts.nodes += begin == 0 || count > 1;
-    }
-    for (const auto& [prefix, count] : below) {
-      const bool here = begin == 0 || above[PrefixOf(prefix, begin)] > 1;
-      counts.edges += here;
-      counts.children += here && count > 1;
-    }
-    if (counts.nodes == 0) break;
-    levels.push_back(counts);
-  }
-  return levels;
-}
-
-TEST(KeyStatisticsTest, LevelsOfTries) {
-  size_t compared = 0;
-  for (const KeyFamily& family : Families()) {
-    const KeyStore store = Stored(family.keys);
-    const KeyStatistics statistics(store);
-    for (uint32_t bits : {1, 5, 8, 11, 16, 24, 30, 48, 64, 80, 200, 512}) {
-      // Keys with the same prefix are counted as if they had different ones.
-      if (PrefixesOf(family.keys, bits).size() != family.keys.size()) continue;
-      for (uint32_t lead : {0, 3, 7}) {
-        SCOPED_TRACE(family.name + ", " + std::to_string(bits) +
-                     " bits, lead " + std::to_string(lead));
-        const auto expected = CountLevels(family.keys, bits, lead);
-        const auto levels = statistics.TrieLevels(bits, lead);
-        ASSERT_EQ(expected.size(), levels.size());
-        for (size_t i = 0; i < levels.size(); i++) {
-          EXPECT_EQ(expected[i].nodes, levels[i].nodes) << i;
-          EXPECT_EQ(expected[i].edges, levels[i].edges) << i;
-          EXPECT_EQ(expected[i].children, levels[i].children) << i;
-        }
-        compared++;
-      }
-    }
-  }
-  EXPECT_GT(compared, 40u);
-}
 
 // ---- The model ----
 
@@ -402,6 +275,7 @@ TEST(CpfprTest, SamplesThatCount) {
     const Modeled modeled({"b", "d", "f"}, samples);
     EXPECT_EQ(counted, modeled.model.queries().size());
   }
+  EXPECT_TRUE(Modeled({}, {{"a", "b", true}}).model.queries().empty());
 }
 
 // Every sample counts once, in any order.

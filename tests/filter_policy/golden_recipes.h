@@ -32,11 +32,17 @@ inline Keys Sorted(const std::set<std::string>& keys) {
   return Keys(keys.begin(), keys.end());
 }
 
+// As many different keys of those that `draw` makes.
+template <typename Draw>
+Keys Drawn(size_t count, const Draw& draw) {
+  std::set<std::string> keys;
+  while (keys.size() < count) keys.insert(draw());
+  return Sorted(keys);
+}
+
 inline Keys RandomIntegers(size_t count) {
   Lcg random(1);
-  std::set<std::string> keys;
-  while (keys.size() < count) keys.insert(random.Bytes(8));
-  return Sorted(keys);
+  return Drawn(count, [&] { return random.Bytes(8); });
 }
 
 // Short keys, of which many are neighbors.
@@ -60,14 +66,12 @@ inline Keys CountersAfter(const std::string& begin, uint32_t count,
 
 inline Keys Emails(size_t count) {
   Lcg random(2);
-  std::set<std::string> keys;
   const char* const domains[] = {"com.example@", "com.example.mail@",
                                  "org.example@", "org.example.lists@"};
-  while (keys.size() < count) {
+  return Drawn(count, [&] {
     const std::string domain = domains[random.Next(4)];
-    keys.insert(domain + random.Word("aeilnorst.-", 2, 12));
-  }
-  return Sorted(keys);
+    return domain + random.Word("aeilnorst.-", 2, 12);
+  });
 }
 
 // Keys with runs of hundreds of bytes. The smallest and the largest key are
@@ -91,8 +95,7 @@ inline Keys Words(size_t count) {
   const char* const words[] = {"data",  "web",  "core",  "test",
                                "utils", "json", "async", "micro",
                                "graph", "auth", "lib"};
-  std::set<std::string> keys;
-  while (keys.size() < count) {
+  return Drawn(count, [&] {
     std::string key = words[random.Next(11)];
     while (random.Next(3) > 0) {
       key += random.Next(4) == 0 ? "_" : "-";
@@ -100,9 +103,8 @@ inline Keys Words(size_t count) {
     }
     if (random.Next(2) == 0) key += random.Word("aeilnorst", 1, 5);
     if (random.Next(4) == 0) key += random.Word("0123456789", 1, 2);
-    keys.insert(key);
-  }
-  return Sorted(keys);
+    return key;
+  });
 }
 
 // Keys that are prefixes of the next ones, also by bytes 0x00 and 0xff.
@@ -130,9 +132,7 @@ inline Keys AllBytes() {
 // Keys of two letters, whose codes have one bit.
 inline Keys TwoLetters() {
   Lcg random(5);
-  std::set<std::string> keys;
-  while (keys.size() < 300) keys.insert(random.Word("01", 1, 14));
-  return Sorted(keys);
+  return Drawn(300, [&] { return random.Word("01", 1, 14); });
 }
 
 // Keys of 95 letters, whose codes have seven bits.
@@ -140,9 +140,7 @@ inline Keys Printable() {
   std::string letters;
   for (char c = ' '; c <= '~'; c++) letters.push_back(c);
   Lcg random(10);
-  std::set<std::string> keys;
-  while (keys.size() < 400) keys.insert(random.Word(letters, 1, 6));
-  return Sorted(keys);
+  return Drawn(400, [&] { return random.Word(letters, 1, 6); });
 }
 
 // A few short runs among many nodes without one. They are not worth keeping.
@@ -230,28 +228,27 @@ inline Keys Times() {
 
 using Build = std::function<std::string(const Keys&)>;
 
+// The prefix of a key, for a file with a prefix extractor.
+using Prefix = std::string (*)(const std::string& key);
+inline std::string FirstBytes(const std::string& key) {
+  return key.substr(0, 14);
+}
+inline std::string LastBytes(const std::string& key) { return key.substr(4); }
+
 // Builds a filter as RocksDB builds that of a file, with these suffix bits.
 inline Build Policy(uint32_t hash_bits, uint32_t real_bits,
-                    FilterSalt salt = {}, uint32_t prefix_bits = 0) {
+                    FilterSalt salt = {}, uint32_t prefix_bits = 0,
+                    Prefix prefix = nullptr) {
   return [=](const Keys& keys) {
     const WithSalt with(salt);
     const auto builder =
         NewBuilder(*NewSurfFilterPolicy({hash_bits, real_bits, prefix_bits}));
-    for (const std::string& key : keys) builder->AddKey(key);
-    return Finish(builder.get());
-  };
-}
-
-// Builds a filter as Policy does, for a file with a prefix extractor.
-inline Build PolicyWithPrefixes(
-    std::function<std::string(const std::string&)> prefix, uint32_t hash_bits,
-    uint32_t real_bits) {
-  return [=](const Keys& keys) {
-    const WithSalt with(FilterSalt{});
-    const auto builder =
-        NewBuilder(*NewSurfFilterPolicy({hash_bits, real_bits}));
     for (const std::string& key : keys) {
-      builder->AddKeyAndAlt(key, prefix(key));
+      if (prefix == nullptr) {
+        builder->AddKey(key);
+      } else {
+        builder->AddKeyAndAlt(key, prefix(key));
+      }
     }
     return Finish(builder.get());
   };
@@ -311,28 +308,18 @@ struct Recipe {
   const char* name;
   Keys keys;  // in the order in which they are added
   Build build;
-  uint16_t flags = 0;
 };
 
-inline std::string FirstBytes(const std::string& key) {
-  return key.substr(0, 14);
-}
-inline std::string LastBytes(const std::string& key) { return key.substr(4); }
-
 inline std::vector<Recipe> SurfRecipes() {
-  constexpr uint16_t kPrefixes = FilterBlockHeader::kAskedForPrefixes;
-  constexpr uint16_t kUnknownPrefixes =
-      kPrefixes | FilterBlockHeader::kPrefixesUnknown;
   return {
       // Encodings that a policy chooses for these keys.
       {"no_keys", {}, Policy(4, 8)},
       {"empty_key", {""}, Policy(4, 8)},
       {"one_key", {"protean"}, Policy(4, 8)},
-      {"unordered", {"b", "a", "c", "c"}, Policy(0, 8)},
-      {"literal_prefixes", Emails(60), PolicyWithPrefixes(FirstBytes, 0, 8),
-       kPrefixes},
-      {"unknown_prefixes", Emails(60), PolicyWithPrefixes(LastBytes, 0, 8),
-       kUnknownPrefixes},
+      // Without a filter, there is no salt either.
+      {"unordered", {"b", "a", "c", "c"}, Policy(0, 8, {11, 13})},
+      {"literal_prefixes", Emails(60), Policy(0, 8, {}, 0, FirstBytes)},
+      {"unknown_prefixes", Emails(60), Policy(0, 8, {}, 0, LastBytes)},
       {"integers_bare", RandomIntegers(1000), Policy(0, 0)},
       {"long_paths_salted", LongPaths(), Policy(9, 4, {~uint64_t{0}, 0})},
       {"integers_hash_salted", RandomIntegers(1000), Policy(7, 0, {11, 13})},

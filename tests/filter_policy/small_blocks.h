@@ -12,7 +12,6 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
-#include "rocksdb/slice_transform.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"
 
@@ -28,16 +27,15 @@ inline std::string BuildBlock(const Keys& keys,
   return Finish(builder.get());
 }
 
-// Adds keys and prefixes as FullFilterBlockBuilder does for a table with a
-// prefix extractor.
-inline std::string BuildBlockWithPrefixes(
-    const Keys& keys, const SliceTransform& prefix_extractor) {
+// Adds keys and prefixes as FullFilterBlockBuilder does for a table with an
+// extractor of prefixes of three bytes.
+inline std::string BuildBlockWithPrefixes(const Keys& keys) {
   const auto builder = NewBuilder(*NewSurfFilterPolicy({4, 8}));
   for (const std::string& key : keys) {
-    if (prefix_extractor.InDomain(key)) {
-      builder->AddKeyAndAlt(key, prefix_extractor.Transform(key));
-    } else {
+    if (key.size() < 3) {
       builder->AddKey(key);
+    } else {
+      builder->AddKeyAndAlt(key, key.substr(0, 3));
     }
   }
   return Finish(builder.get());
