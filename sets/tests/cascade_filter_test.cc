@@ -219,8 +219,7 @@ TEST_F(CascadeFilterTest, TombstonesGo) {
   EXPECT_LT(Stats().entries, 3 * kKeys);
 }
 
-// A lookup reads a page of each run at most; the cache and keys in memory save
-// reads.
+// At most; the cache and keys in memory save reads.
 TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
   constexpr uint64_t kKeys = 300000;
   OpenWith(kKeys);
@@ -245,8 +244,7 @@ TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
   }
 }
 
-// Many keys at once get the answers that each gets alone. A page is read once
-// for all of them, with a page cache that holds few pages.
+// They get the answers that each gets alone. The cache holds few pages.
 TEST_F(CascadeFilterTest, ReadsAPageOnceForManyKeys) {
   options_.page_cache = NewLRUCache(64 << 10, /*num_shard_bits=*/0);
   OpenWith(200000);
@@ -437,8 +435,7 @@ TEST_F(CascadeFilterTest, DamagedRuns) {
   }
 }
 
-// Without its manifest, a filter is not taken for a new one, and nothing of it
-// is deleted but by Destroy.
+// The filter is not taken for a new one, and only Destroy deletes it.
 TEST_F(CascadeFilterTest, LostManifest) {
   OpenWith(10000);
   Close();
@@ -480,8 +477,8 @@ class CascadeFaultsTest : public CascadeFilterTest {
   const std::unique_ptr<Env> env_;
 };
 
-// The disk is full from some write on: inserts say so, nothing that they had
-// accepted is lost, and when there is room again, Flush writes it.
+// Inserts say so, lose nothing that they had accepted, and Flush writes it
+// later.
 TEST_F(CascadeFaultsTest, FullDisk) {
   for (uint64_t at = 1; at < 150; at += 1 + at / 8) {
     OpenNew();

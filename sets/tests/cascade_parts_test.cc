@@ -49,8 +49,8 @@ Entries ReadAll(EntryStream* stream, size_t at_once = 100) {
   return all;
 }
 
-// Random entries of fingerprints of that many bits, in order. Most of them are
-// insertions, and there are tombstones and large numbers among them.
+// Random entries of fingerprints of that many bits, in order: mostly
+// insertions, some tombstones and large numbers.
 Entries RandomEntries(size_t count, unsigned bits, bool only_inserts,
                       std::mt19937_64* random) {
   std::map<uint64_t, Entry> entries;
@@ -71,8 +71,7 @@ Entries RandomEntries(size_t count, unsigned bits, bool only_inserts,
 // ---- Entries ----
 
 // All sequences of insertions and deletions up to a length, cut in two at each
-// place: the entries of the parts, combined, have the effect of the sequence on
-// any number of older copies.
+// place, have the effect of their parts, combined, on any older copies.
 TEST(EntryTest, CombinesStretchesOfTime) {
   constexpr unsigned kLongest = 9;
   const auto entry_of = [](unsigned operations, unsigned begin, unsigned end) {
@@ -118,8 +117,7 @@ class PageTest : public ::testing::TestWithParam<unsigned> {
  protected:
   static constexpr PageId kId{0x123456789abcdef0, 17};
 
-  // Fills pages with the entries, and returns the first one and how many of
-  // them it has.
+  // The first page of the entries, and how many of them it has.
   std::string FirstPage(const Entries& entries, size_t* in_page) const {
     PageBuilder builder(GetParam());
     *in_page = 0;
@@ -188,8 +186,7 @@ TEST_P(PageTest, NoticesDamage) {
 INSTANTIATE_TEST_SUITE_P(RemainderBits, PageTest,
                          ::testing::Values(1, 2, 8, 13, 32, 57));
 
-// A page has about the bits that the information needs: the remainder and two
-// bits more.
+// That is about what the information needs.
 TEST(PageSizeTest, TakesTwoBitsMoreThanRemainders) {
   std::mt19937_64 random(5);
   constexpr size_t kCount = 1 << 16;
@@ -237,8 +234,7 @@ TEST(MergeStreamsTest, CombinesWhatTheStreamsSay) {
 
 class MemoryTableTest : public ::testing::TestWithParam<unsigned> {};
 
-// A table says of each fingerprint what the operations on it come to, and
-// streams it in order.
+// What the operations on each fingerprint come to, also in order.
 TEST_P(MemoryTableTest, SaysWhatHappened) {
   const unsigned bits = GetParam();
   std::unique_ptr<MemoryTable> table;
@@ -299,8 +295,7 @@ TEST(MemoryTableSizeTest, IsFullWhenItIs) {
 
 // ---- Choosing merges ----
 
-// Adds a run, and merges as long as a merge is due. Returns the entries that
-// were written.
+// Adds a run, and makes all merges that are due. Returns the entries written.
 uint64_t AddRun(uint64_t entries, std::vector<RunState>* runs) {
   runs->insert(runs->begin(), RunState{entries, false});
   uint64_t written = 0;
@@ -316,8 +311,7 @@ uint64_t AddRun(uint64_t entries, std::vector<RunState>* runs) {
   return written;
 }
 
-// Without anything that runs at the same time, the runs are those of a binary
-// counter.
+// If nothing runs at the same time, runs are those of a binary counter.
 TEST(ChooseMergeTest, CountsInBinary) {
   std::vector<RunState> runs;
   uint64_t written = 0;
@@ -357,8 +351,7 @@ TEST(ChoosePaceTest, CountsRuns) {
   EXPECT_EQ(WriterPace::kFree, ChoosePace(runs, true));
 }
 
-// Whatever the sizes are, each run is larger than all newer ones together when
-// no merge is due, and an entry is written a few times.
+// When no merge is due, each run is larger than all newer ones together.
 TEST(ChooseMergeTest, RunsOfAnySizes) {
   std::mt19937_64 random(9);
   for (const int kind : {0, 1, 2}) {
@@ -464,8 +457,7 @@ TEST_F(RunTest, CutOffAnywhere) {
       FlashRun::Open(files_, path_, 1, kId + 1, nullptr, &run).IsCorruption());
 }
 
-// Damage in a page is noticed when the page is read, and damage behind the
-// pages when the run is opened.
+// Noticed when the page is read, and behind the pages when the run is opened.
 TEST_F(RunTest, FlippedBits) {
   std::mt19937_64 random(3);
   const Entries entries =

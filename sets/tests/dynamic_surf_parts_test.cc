@@ -167,8 +167,7 @@ class CheckedParts {
 
 enum Step { kBegin, kEnd, kFail, kFirstKey };
 
-// Returns true if the step can come. Step kFirstKey + i inserts or deletes a
-// key.
+// Whether it can come. Step kFirstKey + i inserts or deletes a key.
 bool IsPossible(const CheckedParts& parts, int step) {
   if (step == kBegin) return !parts.IsMerging();
   if (step == kEnd || step == kFail) return parts.IsMerging();
@@ -188,8 +187,7 @@ void Take(int step, const Strings& universe, CheckedParts* parts) {
   }
 }
 
-// Takes all sequences of `length` steps, each from the beginning, and checks
-// the end of each.
+// Takes all sequences of `length` steps, and checks the end of each.
 void TakeAll(const Strings& universe, const Strings& first, int length,
              const SurfSuffix& suffix) {
   const int steps = kFirstKey + 2 * static_cast<int>(universe.size());
@@ -228,8 +226,8 @@ void TakeAll(const Strings& universe, const Strings& first, int length,
   }
 }
 
-// One key is the prefix of another, and keys collide at leaves whose suffix
-// bits are the same and which are not.
+// Keys are prefixes of others, or collide at leaves, with other suffixes or
+// not.
 TEST(DynamicSurfPartsTest, AllSequencesOverThreeKeys) {
   for (const SurfSuffix& suffix : {SurfSuffix{0, 0}, SurfSuffix{1, 3}}) {
     TakeAll({"ab", "ac\xff", "ac\xff\x01"}, {"b"}, 5, suffix);
@@ -512,8 +510,7 @@ struct Saved {
   std::unique_ptr<Front> front;
 };
 
-// The bytes of a SuRF with a deleted and an inserted key, and of one that came
-// and went.
+// The bytes of a SuRF with a key deleted, one inserted, and one come and gone.
 std::string SavedParts() {
   CheckedParts parts({2, 5}, {"", "a", "ab", "abc", "x", "yellow"});
   parts.Delete("ab");

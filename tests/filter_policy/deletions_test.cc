@@ -405,8 +405,8 @@ TEST(DeletionStretchesTest, DamagedListsAreEmpty) {
   EXPECT_EQ(0u, DeletionStretches("").size());
 }
 
-// No key of a stretch has a value, and each key in it that is asked for is
-// found; all stretches of enough deletions are there.
+// A stretch has no value and each of its keys; all that are long enough are
+// there.
 TEST(DeletionStretchesTest, RandomEntries) {
   Lcg random(1);
   for (int round = 0; round < 2000; round++) {

@@ -85,8 +85,7 @@ class DesignMemoryTest : public ::testing::Test {
                                              static_cast<double>(keys.size()));
     return model.Average(design, PlanLayers(design, statistics, bytes, 0), 1);
   }
-  // Replaces the only kept design by one that no search would choose, of these
-  // rates.
+  // Replaces the only kept design by one that no search would choose.
   std::string Plant(const ProteusDesign& design, const Rates& rates) {
     std::vector<KeptDesign> kept = settings_.memory->Designs();
     EXPECT_EQ(1u, kept.size());
@@ -120,8 +119,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       const std::string planted = Plant(odd, rates);
       const Keys second = KeysOf(3, kKeys * 4 / 5);
       EXPECT_EQ(planted, DesignOf(second, samples(second, 4)));
-      // A design is dropped where it is worse than it was, and where it is so
-      // much better that another one may be better still.
+      // It is dropped where it is worse, or so good that others may be better.
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
       for (const Rates& promised : {kPerfect, kBad}) {
@@ -144,8 +142,7 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
                          size_t num = 5000) {
     return Samples(keys, 3, distribution, rmax, num);
   };
-  // Keys that lie closer together share more bits, and those of another length
-  // are of another kind.
+  // Closer keys share more bits, those of another length are of another kind.
   Keys close = keys;
   for (std::string& key : close) key = "\x7f\x7f" + key.substr(0, 6);
   SortUnique(&close);
@@ -189,8 +186,7 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   }
 }
 
-// One file in kMinUses is searched, and fewer each time that the search finds
-// nothing better.
+// Fewer files are searched each time that the search finds nothing better.
 TEST_F(DesignMemoryTest, NowAndThenAFileIsSearchedAnyway) {
   const Keys keys = KeysOf(1, 2000);
   const auto until_search = [&] {
@@ -230,8 +226,7 @@ TEST(DesignMemoryRulesTest, WhatIsAsPromised) {
            // Points are no worse than with a Bloom filter.
            {{0.05, 0.0099, 0}, {0.05, 0.001, 0}, 0, true},
            {{0.05, 0.0101, 0}, {0.05, 0.001, 0}, 0.1, false},
-           // Where the samples ask for no points, the promise was broken
-           // before.
+           // Without points in the samples, it was broken before.
            {{0.05, 0.5, 0}, {0.05, 0.5, 0}, 0, true},
            {{0.05, 0.56, 0}, {0.05, 0.5, 0}, 0, false},
        }) {
@@ -360,8 +355,7 @@ TEST_F(DesignMemoryTest, FilesAreWrittenInParallel) {
   EXPECT_EQ(1u, settings_.memory->Designs().size());
 }
 
-// The predictions for small files, which look at fewer samples, and for files
-// that keep a design.
+// Small files look at fewer samples, and files may keep a design.
 TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
   for (const size_t num_keys : {300, 1500, 7000, 20000}) {
     SCOPED_TRACE(num_keys);
@@ -397,8 +391,7 @@ struct BuilderInSteps : ProteusBuilder {
   using ProteusBuilder::ProteusBuilder;
 };
 
-// A design is taken for parts, too. Parts whose tries are too large need a
-// second one.
+// Parts whose tries are too large need a second design.
 TEST_F(DesignMemoryTest, PartsTakeTheDesign) {
   const Keys keys = KeysOf(1);
   const auto design_of_parts = [&] {

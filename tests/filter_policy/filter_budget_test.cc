@@ -27,8 +27,7 @@ std::string Key(double number) {
   return text;
 }
 
-// A file that holds keys from the share `begin` to the share `end` of the key
-// space.
+// A file of the keys from the share `begin` to `end` of the key space.
 FileFilter FileOf(int level, uint64_t keys, double begin = 0, double end = 1,
                   double bits_per_key = 0) {
   FileFilter file;
@@ -170,8 +169,7 @@ std::vector<FileFilter> Universal() {
   return tree;
 }
 
-// A tree of which all files have been written again is within 5 % of the best
-// allocation, and uses the budget.
+// Once all files are written again, the tree is within 5 % of the best.
 TEST(FilterBudgetTest, NearTheBest) {
   for (const auto& shape : {Leveled(4), Leveled(10), Universal()}) {
     for (const double bits : {5.0, 12.0, 20.0}) {
@@ -237,8 +235,7 @@ TEST(FilterBudgetTest, Limits) {
   EXPECT_NEAR(alone / 2, together, 0.01);
 }
 
-// Where older files hold the whole budget, new ones get the minimum: none goes
-// without.
+// New files get the minimum: none goes without.
 TEST(FilterBudgetTest, OldFilesHoldTheBudget) {
   std::vector<FileFilter> files;
   AddRun(6, 1000000, 10, &files);
@@ -327,8 +324,7 @@ double BitsOf(const std::vector<FileFilter>& tree, int level, uint64_t keys,
   return BitsOfFile(tree, {level, is_bottommost, keys}, bits_per_key);
 }
 
-// Returns levels `first` to `first` + 2, each `ratio` times as large as the one
-// above it.
+// Levels from `first` on, each `ratio` times as large as the one above it.
 std::vector<FileFilter> ThreeLevels(int first, uint64_t ratio) {
   return {RunOf(first, 100000), RunOf(first + 1, 100000 * ratio),
           RunOf(first + 2, 100000 * ratio * ratio)};
@@ -374,8 +370,7 @@ TEST(LevelBitsTest, EqualRunsHaveEqualBits) {
   EXPECT_DOUBLE_EQ(kBits, BitsOf(last, 6, 1000000, false));
 }
 
-// The rule holds for whatever levels the tree uses, as with dynamic level
-// sizes.
+// Whatever levels the tree uses, as with dynamic level sizes.
 TEST(LevelBitsTest, SmallRunsGetMore) {
   for (int first : {1, 3, 4}) {
     std::vector<FileFilter> tree = ThreeLevels(first, 10);
@@ -412,8 +407,8 @@ TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
   }
 }
 
-// No file takes bits that have not been given: the last level still has all of
-// its bits.
+// No file takes bits that the last level, which has all of its own, has not
+// given.
 TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
   for (uint64_t ratio : {2, 4, 10, 100}) {
     std::vector<FileFilter> tree = ThreeLevels(4, ratio);
@@ -424,8 +419,7 @@ TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
       EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
     }
   }
-  // The last level has been dropped, and the remaining files have more than
-  // their share: new files do not add to that.
+  // Without the last level, the others have more than their share already.
   const std::vector<FileFilter> rest = {RunOf(4, 1000, 18), RunOf(5, 9000, 14)};
   EXPECT_LE(BitsOf(rest, 0, 10), kBits);
   EXPECT_LE(BitsOf(rest, 4, 1000), kBits);
@@ -452,14 +446,12 @@ TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
   std::vector<FileFilter> tree = ThreeLevels(4, 10);
   const double bits = BitsOf(tree, 5, 10000);
   EXPECT_GT(bits, kBits + 1);
-  // Levels 4 and 5 are written again in files of 10,000 keys, while the old
-  // files are still there.
+  // Levels 4 and 5 are written again, while the old files are still there.
   for (int i = 0; i < 110; i++) tree.push_back(RunOf(5, 10000, bits));
   EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
 }
 
-// Each file of a settled tree gets the bits that it has: in total those of the
-// average, and more of them in smaller runs.
+// Each file gets the bits that it has: the average, and more in smaller runs.
 TEST(LevelBitsTest, SettledTreeStays) {
   constexpr double kFew = 10;
   const std::vector<FileFilter> files = {RunOf(3, 600000, 0), RunOf(0, 1000, 0),

@@ -47,8 +47,7 @@ size_t CountPassed(const FilterBlock& block, const Keys& points) {
   return static_cast<size_t>(std::count(answers.begin(), answers.end(), true));
 }
 
-// The rate of RocksDB's Bloom filter of that many bits per key, with the probes
-// of one that has others.
+// The rate of RocksDB's Bloom filter, with the probes for other bits per key.
 double BloomRate(double bits_per_key, double bits_for_probes) {
   return BloomMath::CacheLocalFpRate(
       bits_per_key,
@@ -106,8 +105,7 @@ TEST(PointsTest, OnlyTheSetIsAsked) {
         if (expected.empty()) expected = answers;
         EXPECT_EQ(expected, answers);
 
-        // The other layers know better, so they have not been asked: asked as
-        // well, they let less through.
+        // Where the other layers are asked as well, they let less through.
         const OwnBlock all(
             BuildProteusBlock(keys, WithKeys(ranges, kShare), 50, kSalt));
         ASSERT_NO_FATAL_FAILURE(ExpectHolds(*all, keys));
@@ -133,8 +131,7 @@ TEST(PointsTest, LengthsAreNotTold) {
   }
 }
 
-// Without samples, points have no more false positives than with a Bloom filter
-// of RocksDB, and as many as the model predicts for the set.
+// Without samples, points pass no more often than by RocksDB's Bloom filter.
 TEST(PointsTest, ThePromiseIsKept) {
   for (const Keys& keys : {Integers(50000), Names(50000)}) {
     const Keys points = AbsentPoints(keys, 200000);
@@ -181,8 +178,7 @@ TEST(PointsTest, PartsKeepThePromise) {
   }
 }
 
-// Samples of ranges alone give the ranges most of the memory; samples of points
-// keep it for the set.
+// Samples of ranges give these most memory; samples of points keep it.
 TEST(PointsTest, SamplesShareTheMemory) {
   const Keys keys = Integers(50000);
   Lcg random(5);
@@ -223,8 +219,7 @@ TEST(PointsTest, SamplesShareTheMemory) {
   EXPECT_LT(ranges_of_ranges, ranges_of_points);
 }
 
-// A prefix extractor that comes after the DB was opened: points then ask for
-// prefixes, which a set of whole keys does not hold.
+// With a prefix extractor, points ask for prefixes, which no set of keys holds.
 TEST(PointsTest, NoEffectOnPrefixes) {
   const Keys keys = Names(1000);
   ProteusPolicyOptions options;

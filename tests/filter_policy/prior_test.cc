@@ -140,9 +140,8 @@ TEST(PriorTest, NoQueryCanBeMade) {
 
 // ---- Rates ----
 
-// Keys by the name of their type, the queries of which more bits let no more
-// through from one number of bits to another, and the largest rate with 14
-// bits.
+// Keys by the name of their type, queries of which more bits let no more
+// through from a number of bits on, and the largest rate with 14 bits.
 struct UntaughtCase {
   const char* keys;
   WorkloadKind queries;
@@ -223,7 +222,7 @@ Rates RatesOf(const std::string& spec, const Files& files) {
   return mean;
 }
 
-// Returns true if `rate` exceeds `most` by no more than chance may add, at four
+// Whether `rate` exceeds `most` by no more than chance may add, at four
 // standard deviations. A few queries more may always get through.
 bool IsAtMost(double rate, double most, const std::vector<Query>& queries) {
   const auto n = static_cast<double>(queries.size());
@@ -255,8 +254,7 @@ TEST_P(UntaughtKeysTest, LetsFewThrough) {
   }
 }
 
-// Points that look like printed keys: they have another digit, or are a text
-// that is cut, continued, or in other letters.
+// Points that look like printed keys.
 TEST(PriorTest, PointsNearPrintedKeys) {
   class Random64 rnd(45);
   struct Case {

@@ -285,8 +285,7 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
         const double all = bits_per_key / 8 * static_cast<double>(keys.size());
         EXPECT_LE(static_cast<double>(bytes.size()),
                   std::max(1.02 * all, 0.5 * all + 400));
-        // The design has the bytes that the header leaves, but a minimum in a
-        // small file.
+        // What the header leaves, but a minimum in a small file.
         const auto room =
             static_cast<uint64_t>(std::max({all - 300, all / 2, 64.0}));
         const ProteusDesign chosen =
@@ -305,8 +304,7 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
   }
 }
 
-// A handful of keys deserves no long search: its filter is one set, whatever
-// the samples, and long keys are not looked at for it.
+// Whatever the samples are: it deserves no long search.
 TEST(ProteusBuilderTest, AHandfulOfKeysHasOneSet) {
   const auto long_key = [](uint64_t i) {
     return "user" + std::to_string(100 + i * 7919 % 900) + ":" +

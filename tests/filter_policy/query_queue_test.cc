@@ -284,8 +284,7 @@ TEST(QueryDemandTest, QueriesRaiseIt) {
                    counts.QueriesPerKey(uint64_t{1} << 40, 0));
 }
 
-// Old reads and writes count less and less: a family that is no longer read
-// soon counts as one that is only written to, and the other way round.
+// A family that is no longer read soon counts as one that is only written to.
 TEST(QueryDemandTest, ForgetsWhatWasLongAgo) {
   DemandCounts counts;
   constexpr uint64_t kQueries = 1000 * 1000 * 1000;

@@ -159,8 +159,7 @@ TEST_F(ReplaceFileTest, NewFilesReplacePlainOnesAlone) {
   EXPECT_EQ(2u, Names().size());
 }
 
-// Nothing but plain files is read, and no reader waits. The Env of a DB may
-// wrap the operating system's.
+// No reader waits. The Env of a DB may wrap the operating system's.
 TEST_F(ReplaceFileTest, OnlyPlainFilesAreRead) {
   constexpr uint64_t kMost = 1000;
   class Wrapped : public EnvWrapper {

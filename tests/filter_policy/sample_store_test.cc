@@ -340,8 +340,7 @@ TEST_F(SampleStoreTest, FilesOfColumnFamilies) {
   }
 }
 
-// A DB that has been closed must open again, whatever has become of its files.
-// What is wrong is logged once, and good seeds of the options are used.
+// A DB opens whatever has become of its files, with good seeds of the options.
 TEST_F(SampleStoreTest, UnusableSeedFilesAreLogged) {
   options_.seed_file = seeds_;
   for (const char* seeds : {"", "a-b,0x63,0x64-0x65-exclusive"}) {
@@ -425,8 +424,7 @@ TEST_F(SampleStoreTest, DevicesAndPipesAreRefused) {
   }
 }
 
-// Samples are no reason not to open a DB. A store may be opened without having
-// been validated.
+// They keep no DB from opening. A store may be opened that was not validated.
 TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
   const auto log = std::make_shared<RecordingLogger>();
   Write(seeds_, "s\n");
@@ -465,8 +463,7 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
   EXPECT_OK(store->Save(kDefault, env_));
 }
 
-// A saved file that ends anywhere: whole lines are restored, and it is saved
-// again.
+// Whole lines of a file that ends anywhere are restored, and saved again.
 TEST_F(SampleStoreTest, TornFiles) {
   ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
   const std::string contents = Contents(file_);

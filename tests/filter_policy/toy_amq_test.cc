@@ -157,10 +157,8 @@ TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
   }
 }
 
-// The toy claims to be the fastest kind, and has few false positives if it has
-// enough bits. It leaves no room for a trie, which the ranges of the prior
-// need: so there are enough samples to make the time of a trie cost more than
-// these.
+// The toy claims to be the fastest kind. It leaves no room for a trie, which
+// the ranges of the prior need: so there are enough samples to outweigh these.
 TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   std::vector<std::string> keys;
   std::vector<SampleQuery> samples;
@@ -168,8 +166,7 @@ TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   for (int i = 0; i < 2000; i++) {
     const uint64_t key = random.Next();
     keys.push_back(BigEndian(key));
-    // These points lie right after a key. Only whole keys tell them apart, and
-    // a trie of whole keys is too large.
+    // Only whole keys tell them apart, of which a trie is too large.
     for (uint64_t behind = 1; behind <= 9; behind++) {
       const std::string point = BigEndian(key + behind);
       samples.push_back({point, point, true});
