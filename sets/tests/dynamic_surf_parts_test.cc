@@ -14,8 +14,7 @@
 #include "sets/dynamic_surf/surf_merge.h"
 #include "sets/dynamic_surf/surf_parts.h"
 #include "sets/dynamic_surf/surf_rebuilder.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
+#include "tests/filter_blocks.h"
 #include "tests/set_iterator.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
@@ -110,28 +109,22 @@ class CheckedParts {
   // What the parts say of keys and of the ranges between them is true.
   void Check(const Strings& queries) const {
     for (const std::string& query : queries) {
-      if (Has(query)) {
-        ASSERT_TRUE(parts_.KeyMayMatch(query)) << query;
-      }
+      ASSERT_TRUE(!Has(query) || parts_.KeyMayMatch(query)) << query;
       std::string bound;
       const bool found = parts_.LowerBound(query, &bound);
       const auto next = keys_.lower_bound(query);
-      if (next != keys_.end()) {
-        ASSERT_TRUE(found) << query;
-        ASSERT_LE(bound, *next);
-      }
-      if (found) {
-        ASSERT_GE(bound, query);
-      }
+      ASSERT_TRUE(found || next == keys_.end()) << query;
+      if (!found) continue;
+      ASSERT_GE(bound, query);
+      ASSERT_TRUE(next == keys_.end() || bound <= *next) << query;
     }
   }
   void CheckRanges(const Strings& bounds) const {
     for (const std::string& lo : bounds) {
       for (const std::string& hi : bounds) {
         const uint64_t count = KeysIn(lo, hi);
-        if (count > 0) {
-          ASSERT_TRUE(parts_.RangeMayMatch(lo, hi)) << lo << " " << hi;
-        }
+        ASSERT_TRUE(count == 0 || parts_.RangeMayMatch(lo, hi))
+            << lo << " " << hi;
         const auto [least, most] = CountIn(parts_, lo, hi);
         ASSERT_LE(least, count) << lo << " " << hi;
         ASSERT_GE(most, count) << lo << " " << hi;
@@ -169,9 +162,7 @@ enum Step { kBegin, kEnd, kFail, kFirstKey };
 
 // Whether it can come. Step kFirstKey + i inserts or deletes a key.
 bool IsPossible(const CheckedParts& parts, int step) {
-  if (step == kBegin) return !parts.IsMerging();
-  if (step == kEnd || step == kFail) return parts.IsMerging();
-  return true;
+  return step >= kFirstKey || parts.IsMerging() == (step != kBegin);
 }
 
 void Take(int step, const Strings& universe, CheckedParts* parts) {
@@ -245,15 +236,6 @@ TEST(DynamicSurfPartsTest, AllLongSequencesOverTwoKeys) {
 
 // ---- Random sequences ----
 
-// Keys of a family, and strings around them.
-Strings Universe(const KeyFamily& family) {
-  KeySet universe(family.keys.begin(), family.keys.end());
-  for (size_t i = 0; i < family.keys.size(); i += 5) {
-    for (const std::string& key : Around(family.keys[i])) universe.insert(key);
-  }
-  return Strings(universe.begin(), universe.end());
-}
-
 void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
                      uint32_t seed) {
   std::mt19937 random(seed);
@@ -296,7 +278,9 @@ TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
   for (size_t size : {3, 40, 600}) {
     for (const KeyFamily& family : KeyFamilies(size, 7)) {
       SCOPED_TRACE(family.name + ", " + std::to_string(size));
-      const Strings universe = Universe(family);
+      Strings universe = AroundEach(family.keys, 5);
+      universe.insert(universe.end(), family.keys.begin(), family.keys.end());
+      SortUnique(&universe);
       uint32_t seed = 1;
       for (const SurfSuffix& suffix : kSuffixes) {
         TakeRandomSteps(universe, suffix, seed++);
@@ -308,12 +292,15 @@ TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
 
 // Counts are exact where those of the SuRF are, if no key collides.
 TEST(DynamicSurfPartsTest, CountsAreExact) {
+  const auto key = [](uint64_t i) { return BigEndian(i << 40); };
   CheckedParts parts({0, 8});
-  for (uint64_t i = 0; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
+  for (uint64_t i = 0; i < 3000; i += 3) parts.Insert(key(i));
   parts.MergeAndCompare();
-  for (uint64_t i = 1; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
-  for (uint64_t i = 0; i < 3000; i += 12) parts.Delete(BigEndian(i << 40));
-  for (uint64_t i = 1; i < 3000; i += 12) parts.Delete(BigEndian(i << 40));
+  for (uint64_t i = 1; i < 3000; i += 3) parts.Insert(key(i));
+  for (uint64_t i = 0; i < 3000; i += 12) {
+    parts.Delete(key(i));
+    parts.Delete(key(i + 1));
+  }
   for (uint64_t lo = 1; lo < 3000; lo += 97) {
     for (uint64_t hi = lo; hi < 3300; hi += 89) {
       // The bounds begin with no stored key.
@@ -348,21 +335,21 @@ TEST(DynamicSurfPartsTest, DeletedKeysAreGone) {
 
 // Stepping over deleted keys ends, but at a bound that holds.
 TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
+  const auto key = [](uint64_t i, uint64_t behind = 0) {
+    return BigEndian((i << 40) + behind);
+  };
   CheckedParts parts({0, 8});
-  for (uint64_t i = 0; i < 3000; i++) parts.Insert(BigEndian(i << 40));
+  for (uint64_t i = 0; i < 3000; i++) parts.Insert(key(i));
   parts.MergeAndCompare();
-  for (uint64_t i = 100; i < 2900; i++) parts.Delete(BigEndian(i << 40));
+  for (uint64_t i = 100; i < 2900; i++) parts.Delete(key(i));
   Strings queries;
-  for (uint64_t i = 0; i < 3000; i += 7) queries.push_back(BigEndian(i << 40));
+  for (uint64_t i = 0; i < 3000; i += 7) queries.push_back(key(i));
   parts.Check(queries);
   std::string bound;
-  ASSERT_TRUE(
-      parts.parts().LowerBound(BigEndian(uint64_t{2800} << 40), &bound));
-  EXPECT_GT(bound, BigEndian((uint64_t{2899} << 40) + 1));
+  ASSERT_TRUE(parts.parts().LowerBound(key(2800), &bound));
+  EXPECT_GT(bound, key(2899, 1));
   const uint64_t behind = uint64_t{1} << 36;
-  EXPECT_FALSE(
-      parts.parts().RangeMayMatch(BigEndian((uint64_t{99} << 40) + behind),
-                                  BigEndian((uint64_t{2899} << 40) + behind)));
+  EXPECT_FALSE(parts.parts().RangeMayMatch(key(99, behind), key(2899, behind)));
 }
 
 // ---- The source ----
@@ -536,9 +523,7 @@ TEST(SavedSurfTest, DamageIsCorruption) {
   const std::string bytes = SavedParts();
   Saved saved;
   for (size_t i = 0; i < 8 * bytes.size(); i++) {
-    std::string damaged = bytes;
-    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << i % 8));
-    ASSERT_TRUE(saved.Load(damaged).IsCorruption()) << i;
+    ASSERT_TRUE(saved.Load(WithBitFlipped(bytes, i)).IsCorruption()) << i;
   }
   for (size_t size = 0; size < bytes.size(); size++) {
     ASSERT_TRUE(saved.Load(Slice(bytes.data(), size)).IsCorruption()) << size;

@@ -138,9 +138,11 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   const auto uniform = Samples(keys, 2, QueryDistribution::kUniform, 1000);
   const ProteusDesign odd = TrieAndSet(0, 47);
   const Rates rates = RatesOf(odd, keys, uniform);
-  const auto drawn = [&](QueryDistribution distribution, uint64_t rmax,
+  constexpr auto kUniform = QueryDistribution::kUniform;
+  constexpr auto kCorrelated = QueryDistribution::kCorrelated;
+  const auto drawn = [&](uint64_t rmax, QueryDistribution queries = kUniform,
                          size_t num = 5000) {
-    return Samples(keys, 3, distribution, rmax, num);
+    return Samples(keys, 3, queries, rmax, num);
   };
   // Closer keys share more bits, those of another length are of another kind.
   Keys close = keys;
@@ -156,15 +158,13 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
     double bits_per_key = 14;
     uint64_t price = kUsualPrice;
   };
-  constexpr auto kUniform = QueryDistribution::kUniform;
   for (const Case& c : std::initializer_list<Case>{
-           {"like the first", true, keys, drawn(kUniform, 1000)},
+           {"like the first", true, keys, drawn(1000)},
            {"no samples", false, keys, {}},
-           {"few samples", false, keys, drawn(kUniform, 1000, 1000)},
-           {"samples close to keys", false, keys,
-            drawn(QueryDistribution::kCorrelated, 32)},
-           {"long ranges", false, keys, drawn(kUniform, 1 << 30)},
-           {"points", false, keys, drawn(kUniform, 0)},
+           {"few samples", false, keys, drawn(1000, kUniform, 1000)},
+           {"samples close to keys", false, keys, drawn(32, kCorrelated)},
+           {"long ranges", false, keys, drawn(1 << 30)},
+           {"points", false, keys, drawn(0)},
            {"fewer keys", false, KeysOf(4, kKeys / 3), uniform},
            {"fewer bits", false, keys, uniform, 10},
            {"cheap reads", false, keys, uniform, 14, kCachedPrice},
@@ -317,26 +317,28 @@ TEST(DesignMemoriesTest, TreesAndSearches) {
   const auto memories = std::make_shared<DesignMemories>();
   const int logs[DesignMemories::kMaxTrees] = {};
   bool is_shared = false;
-  const auto first = memories->Of(&logs[0], "default", nullptr, &is_shared);
+  const auto of = [&](const int& log, const std::string& family = "default") {
+    return memories->Of(&log, family, nullptr, &is_shared);
+  };
+  const auto first = of(logs[0]);
   EXPECT_TRUE(is_shared);
-  EXPECT_EQ(first, memories->Of(&logs[0], "default", nullptr, &is_shared));
-  EXPECT_NE(first, memories->Of(&logs[0], "other", nullptr, &is_shared));
-  EXPECT_NE(first, memories->Of(&logs[1], "default", nullptr, &is_shared));
+  EXPECT_EQ(first, of(logs[0]));
+  EXPECT_NE(first, of(logs[0], "other"));
+  EXPECT_NE(first, of(logs[1]));
   std::shared_ptr<void> one = DesignMemories::SearchAnew(memories);
   std::shared_ptr<void> other = DesignMemories::SearchAnew(memories);
   one.reset();
-  const auto fresh = memories->Of(&logs[0], "default", nullptr, &is_shared);
+  const auto fresh = of(logs[0]);
   EXPECT_FALSE(is_shared);
-  EXPECT_NE(fresh, memories->Of(&logs[0], "default", nullptr, &is_shared));
+  EXPECT_NE(fresh, of(logs[0]));
   other.reset();
-  const auto second = memories->Of(&logs[0], "default", nullptr, &is_shared);
+  const auto second = of(logs[0]);
   EXPECT_TRUE(is_shared);
   EXPECT_NE(first, second);
-  for (const int& log : logs)
-    memories->Of(&log, "default", nullptr, &is_shared);
-  EXPECT_EQ(second, memories->Of(&logs[0], "default", nullptr, &is_shared));
-  for (const int& log : logs) memories->Of(&log, "third", nullptr, &is_shared);
-  EXPECT_NE(second, memories->Of(&logs[0], "default", nullptr, &is_shared));
+  for (const int& log : logs) of(log);
+  EXPECT_EQ(second, of(logs[0]));
+  for (const int& log : logs) of(log, "third");
+  EXPECT_NE(second, of(logs[0]));
 }
 
 // Flushes and compactions run in parallel.
@@ -361,22 +363,22 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
     SCOPED_TRACE(num_keys);
     settings_.memory = std::make_shared<DesignMemory>();
     const Keys first = KeysOf(1, num_keys);
-    const auto all = [&](uint64_t seed, size_t num) {
-      return Samples(first, seed, QueryDistribution::kUniform, 1 << 30, num);
+    const auto samples = [&](uint64_t seed) {
+      return Samples(first, seed, QueryDistribution::kUniform, 1 << 30, 20000);
     };
-    DesignOf(first, all(2, 20000));
+    DesignOf(first, samples(2));
     const Keys second = KeysOf(4, num_keys);
-    const auto queries = all(5, 20000);
+    const auto queries = samples(5);
     FilterReport report;
-    const OwnBlock block(BuildProteusBlock(second, settings_, all(6, 20000), {},
+    const OwnBlock block(BuildProteusBlock(second, settings_, samples(6), {},
                                            /*part_bytes=*/0, &report));
     double asked = 0;
     double positives = 0;
-    for (const SampleQuery& query : queries) {
-      if (query.hi < second.front() || query.lo > second.back()) continue;
-      if (KeysIn(second, query.lo, query.hi) > 0) continue;
+    for (const auto& [lo, hi, inclusive] : queries) {
+      if (hi < second.front() || lo > second.back()) continue;
+      if (KeysIn(second, lo, hi) > 0) continue;
       asked++;
-      positives += block->RangeMayMatch(query.lo, query.hi, true);
+      positives += block->RangeMayMatch(lo, hi, true);
     }
     EXPECT_EQ(1u, settings_.memory->Designs().size());
     EXPECT_NEAR(positives / asked, report.predicted_fpr, 0.005);
@@ -430,18 +432,17 @@ TEST(SampleShapeTest, SamplesOfOneDistributionAreAlike) {
     result.shape = SampleShape(model);
     return result;
   };
+  constexpr auto kReal = QueryDistribution::kReal;
   for (size_t num : {300, 1000, 5000}) {
     SCOPED_TRACE(num);
     for (int i = 0; i < 20; i++) {
-      EXPECT_TRUE(AreAlike(situation(QueryDistribution::kReal, num),
-                           situation(QueryDistribution::kReal, num)));
+      EXPECT_TRUE(AreAlike(situation(kReal, num), situation(kReal, num)));
     }
   }
-  EXPECT_FALSE(AreAlike(situation(QueryDistribution::kReal, 1000),
+  EXPECT_FALSE(AreAlike(situation(kReal, 1000),
                         situation(QueryDistribution::kPrefix, 1000)));
   // Few samples do not tell.
-  EXPECT_FALSE(AreAlike(situation(QueryDistribution::kReal, 200),
-                        situation(QueryDistribution::kReal, 200)));
+  EXPECT_FALSE(AreAlike(situation(kReal, 200), situation(kReal, 200)));
 }
 
 }  // namespace

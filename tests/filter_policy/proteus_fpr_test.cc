@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <functional>
 
 #include "db_bench_ext/key_source.h"
 #include "db_bench_ext/workload.h"
@@ -33,39 +32,35 @@ struct PaperWorkload {
   const char* name;
   const char* keys;
   QueryDistribution queries;
-  uint64_t rmax;
-  uint64_t rmax_correlated;
-  bool strings;
+  uint64_t rmax = 0;
+  uint64_t rmax_correlated = 0;
+  bool strings = false;
 };
 
-void PrintTo(const PaperWorkload& workload, std::ostream* out) {
-  *out << workload.name;
-}
-
+constexpr auto kUniform = QueryDistribution::kUniform;
+constexpr auto kCorrelated = QueryDistribution::kCorrelated;
+constexpr auto kSplit = QueryDistribution::kSplit;
+constexpr auto kReal = QueryDistribution::kReal;
 constexpr uint64_t kLong = uint64_t{1} << 30;
 constexpr uint64_t kVeryLong = uint64_t{1} << 45;
 
 constexpr PaperWorkload kWorkloads[] = {
-    {"uniform_points", "uniform", QueryDistribution::kUniform, 0, 0, false},
-    {"uniform_short", "uniform", QueryDistribution::kUniform, 32, 0, false},
-    {"uniform_long", "uniform", QueryDistribution::kUniform, kLong, 0, false},
-    {"uniform_very_long", "uniform", QueryDistribution::kUniform, kVeryLong, 0,
-     false},
-    {"normal_points", "normal", QueryDistribution::kUniform, 0, 0, false},
-    {"normal_long", "normal", QueryDistribution::kUniform, kLong, 0, false},
-    {"correlated_points", "uniform", QueryDistribution::kCorrelated, 0, 0,
-     false},
-    {"correlated_short", "uniform", QueryDistribution::kCorrelated, 32, 0,
-     false},
-    {"correlated_long", "uniform", QueryDistribution::kCorrelated, 1 << 15, 0,
-     false},
-    {"split", "uniform", QueryDistribution::kSplit, kLong, 32, false},
-    {"normal_split", "normal", QueryDistribution::kSplit, kVeryLong, 32, false},
-    {"facebook_real", "facebook", QueryDistribution::kReal, 1024, 0, false},
-    {"strings", "uniform", QueryDistribution::kUniform, kLong, 0, true},
-    {"strings_split", "normal", QueryDistribution::kSplit, kLong, 32, true},
-    {"domain_real", "domain", QueryDistribution::kReal, 0, 0, true},
-    {"text_real", "text", QueryDistribution::kReal, 0, 0, true},
+    {"uniform_points", "uniform", kUniform},
+    {"uniform_short", "uniform", kUniform, 32},
+    {"uniform_long", "uniform", kUniform, kLong},
+    {"uniform_very_long", "uniform", kUniform, kVeryLong},
+    {"normal_points", "normal", kUniform},
+    {"normal_long", "normal", kUniform, kLong},
+    {"correlated_points", "uniform", kCorrelated},
+    {"correlated_short", "uniform", kCorrelated, 32},
+    {"correlated_long", "uniform", kCorrelated, 1 << 15},
+    {"split", "uniform", kSplit, kLong, 32},
+    {"normal_split", "normal", kSplit, kVeryLong, 32},
+    {"facebook_real", "facebook", kReal, 1024},
+    {"strings", "uniform", kUniform, kLong, 0, true},
+    {"strings_split", "normal", kSplit, kLong, 32, true},
+    {"domain_real", "domain", kReal, 0, 0, true},
+    {"text_real", "text", kReal, 0, 0, true},
 };
 
 class PaperTest : public testing::TestWithParam<PaperWorkload> {};
@@ -179,17 +174,12 @@ TEST(UntaughtTest, FiltersFromTheFirstFileOn) {
     PaperWorkload workload;
     double most;
   };
-  constexpr auto kUniform = QueryDistribution::kUniform;
   for (const auto& [workload, most] : std::initializer_list<Case>{
-           {{"points", "uniform", kUniform, 0, 0, false}, 0.002},
-           {{"short_ranges", "uniform", kUniform, 1 << 10, 0, false}, 0.03},
-           {{"long_ranges", "uniform", kUniform, kLong, 0, false}, 0.06},
-           {{"behind_keys", "uniform", QueryDistribution::kCorrelated, 32, 0,
-             false},
-            0.08},
-           {{"normal_split", "normal", QueryDistribution::kSplit, kLong, 32,
-             false},
-            0.08}}) {
+           {{"points", "uniform", kUniform}, 0.002},
+           {{"short_ranges", "uniform", kUniform, 1 << 10}, 0.03},
+           {{"long_ranges", "uniform", kUniform, kLong}, 0.06},
+           {{"behind_keys", "uniform", kCorrelated, 32}, 0.08},
+           {{"normal_split", "normal", kSplit, kLong, 32}, 0.08}}) {
     SCOPED_TRACE(workload.name);
     DrawnKeys drawn(workload.keys, workload.strings, kKeys, /*seed=*/43);
     const MemoryFilter filter = FilterOf("proteus:14", drawn.keys());
@@ -203,7 +193,7 @@ TEST(UntaughtTest, FiltersFromTheFirstFileOn) {
 TEST(UntaughtTest, ThreeSamples) {
   DrawnKeys drawn("uniform", /*strings=*/false, 50000, /*seed=*/44);
   QueryOptions near;
-  near.distribution = QueryDistribution::kCorrelated;
+  near.distribution = kCorrelated;
   near.rmax = 32;
   const MemoryFilter filter =
       FilterOf("proteus:14", drawn.keys(), drawn.Empty(near, 3));
@@ -320,14 +310,12 @@ TEST(ProteusBuilderTest, AHandfulOfKeysHasOneSet) {
            std::to_string(10 + i % 17) +
            "T12:34:" + std::to_string(10 + i % 50);
   };
-  for (const auto& key_of :
-       std::vector<std::function<std::string(uint64_t)>>{long_key, record}) {
-    for (const uint64_t num : {1, 5, 16}) {
-      const Keys keys = MakeKeys(num, key_of);
+  for (const uint64_t num : {1, 5, 16}) {
+    for (const Keys& keys : {MakeKeys(num, long_key), MakeKeys(num, record)}) {
       std::vector<SampleQuery> samples;
       for (int i = 0; i < 3000; i++) {
-        samples.push_back({keys[0] + std::to_string(i),
-                           keys[0] + std::to_string(i) + "5", true});
+        const std::string lo = keys[0] + std::to_string(i);
+        samples.push_back({lo, lo + "5", true});
       }
       const OwnBlock block(BuildProteusBlock(keys, ProteusSettings(), samples));
       const ProteusDesign& design = block.proteus().design();
