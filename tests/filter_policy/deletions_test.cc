@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "filter_policy/deletion_stretches.h"
 #include "filter_policy/open_db/dead_ranges.h"
 #include "filter_policy/open_db/miss_cache.h"
+#include "tests/filter_blocks.h"
 #include "tests/lcg.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -111,18 +113,26 @@ std::string FoundIn(const DeadRanges& ranges, uint64_t file, const Slice& key) {
   return range == nullptr ? "-" : range->begin + "-" + range->end;
 }
 
-TEST(DeadRangesTest, FindsARangeByEachOfItsFiles) {
+TEST(DeadRangesTest, FindsAndForgetsRangesByEachOfTheirFiles) {
   DeadRanges ranges(1 << 20);
   ranges.Add(Range("b", "d", {1, 2}));
   ranges.Add(Range("d", "f", {2, 3}));
+  ranges.Add(Range("f", "g", {1, 3}));
   EXPECT_EQ("-", FoundIn(ranges, 1, "a"));
   EXPECT_EQ("b-d", FoundIn(ranges, 1, "b"));
   EXPECT_EQ("b-d", FoundIn(ranges, 2, "cc"));
   EXPECT_EQ("d-f", FoundIn(ranges, 2, "d"));
   EXPECT_EQ("-", FoundIn(ranges, 1, "d"));
   EXPECT_EQ("-", FoundIn(ranges, 2, "f"));
+  EXPECT_EQ("f-g", FoundIn(ranges, 3, "f"));
   EXPECT_TRUE(ranges.Find(2, "c")->HasFile(1));
   EXPECT_FALSE(ranges.Find(2, "c")->HasFile(3));
+  ranges.Forget(1);
+  EXPECT_EQ("-", FoundIn(ranges, 2, "b"));
+  EXPECT_EQ("-", FoundIn(ranges, 3, "f"));
+  EXPECT_EQ("d-f", FoundIn(ranges, 2, "d"));
+  ranges.Forget(9);
+  EXPECT_EQ(1u, ranges.size());
 }
 
 TEST(DeadRangesTest, RangesOfAFileDoNotOverlap) {
@@ -148,19 +158,6 @@ TEST(DeadRangesTest, RangesOfAFileDoNotOverlap) {
   EXPECT_EQ("-", FoundIn(ranges, 3, "c"));
   EXPECT_EQ("f-h", FoundIn(ranges, 2, "g"));
   EXPECT_EQ(3u, ranges.size());
-}
-
-TEST(DeadRangesTest, ForgetsTheRangesOfAFile) {
-  DeadRanges ranges(1 << 20);
-  ranges.Add(Range("b", "d", {1, 2}));
-  ranges.Add(Range("e", "f", {1, 3}));
-  ranges.Add(Range("g", "h", {2, 3}));
-  ranges.Forget(1);
-  EXPECT_EQ("-", FoundIn(ranges, 2, "b"));
-  EXPECT_EQ("-", FoundIn(ranges, 3, "e"));
-  EXPECT_EQ("g-h", FoundIn(ranges, 2, "g"));
-  ranges.Forget(9);
-  EXPECT_EQ(1u, ranges.size());
 }
 
 TEST(DeadRangesTest, TheOldestRangesMakeRoom) {
@@ -228,28 +225,24 @@ TEST(MissCacheTest, LongKeysAreCutOrLeftOut) {
 TEST(MissCacheTest, NeverDeniesAKey) {
   Lcg random(1);
   MissCache misses(16 << 10);
-  const auto word = [&random] {
-    std::string key;
-    for (size_t n = random.Next(5); n > 0; n--)
-      key += "\0a\xfe\xff"[random.Next(4)];
-    return key;
-  };
-  std::map<uint64_t, std::map<std::string, bool>> files;
+  const std::string bytes("\0a\xfe\xff", 4);
+  std::map<uint64_t, std::set<std::string>> files;
   for (uint64_t file = 0; file < 8; file++) {
-    for (int i = 0; i < 30; i++) files[file][word()] = true;
+    for (int i = 0; i < 30; i++) files[file].insert(random.Word(bytes, 0, 4));
   }
   uint64_t found = 0;
   for (int i = 0; i < 200000; i++) {
     const uint64_t file = random.Next(files.size());
-    const std::string target = word();
+    const std::string target = random.Word(bytes, 0, 4);
     const auto next = files[file].lower_bound(target);
+    const bool has_next = next != files[file].end();
     std::string end;
     if (misses.Find(file, target, &end)) {
       found++;
       ASSERT_LT(target, end);
-      ASSERT_TRUE(next == files[file].end() || end <= next->first);
-    } else if (next != files[file].end()) {
-      misses.Add(file, target, next->first);
+      ASSERT_TRUE(!has_next || end <= *next);
+    } else if (has_next) {
+      misses.Add(file, target, *next);
     }
   }
   EXPECT_GT(found, 20000u);
@@ -392,14 +385,11 @@ TEST(DeletionStretchesTest, DamagedListsAreEmpty) {
   for (size_t size = 1; size < list.size(); size++) {
     EXPECT_EQ(0u, DeletionStretches(Slice(list.data(), size)).size());
   }
-  for (size_t i = 0; i < list.size(); i++) {
-    for (int bit = 0; bit < 8; bit++) {
-      std::string damaged = list;
-      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
-      const DeletionStretches stretches(damaged);
-      for (size_t j = 1; j < stretches.size(); j++) {
-        EXPECT_LE(stretches[j - 1].end.compare(stretches[j].begin), 0);
-      }
+  for (size_t bit = 0; bit < 8 * list.size(); bit++) {
+    const std::string damaged = WithBitFlipped(list, bit);
+    const DeletionStretches stretches(damaged);
+    for (size_t j = 1; j < stretches.size(); j++) {
+      EXPECT_LE(stretches[j - 1].end.compare(stretches[j].begin), 0);
     }
   }
   EXPECT_EQ(0u, DeletionStretches("").size());
@@ -414,18 +404,15 @@ TEST(DeletionStretchesTest, RandomEntries) {
     const size_t keys = 1 + random.Next(60);
     const uint64_t values = 1 + random.Next(20);
     for (size_t i = 0; i < keys; i++) {
-      std::string key;
-      for (size_t n = random.Next(4); n > 0; n--) {
-        key += "\0a\xff"[random.Next(3)];
-      }
-      versions[key].push_back(random.Next(values) != 0);
+      versions[random.Word(std::string("\0a\xff", 3), 0, 3)].push_back(
+          random.Next(values) != 0);
     }
     Entries entries;
     std::map<std::string, bool> has_value;
     for (const auto& [key, all] : versions) {
       for (const bool is_deletion : all) {
         entries.push_back({key, is_deletion});
-        has_value[key] = has_value[key] || !is_deletion;
+        has_value[key] |= !is_deletion;
       }
     }
     const DeletionStretches stretches(ListOf(entries));
@@ -435,18 +422,17 @@ TEST(DeletionStretchesTest, RandomEntries) {
     for (const auto& [key, value] : has_value) {
       const bool is_last = key == has_value.rbegin()->first;
       if (stretches.Contain(key)) {
-        EXPECT_FALSE(value);
-        EXPECT_FALSE(is_last);
+        EXPECT_FALSE(value || is_last);
         in_stretches++;
       }
-      if (value || is_last) {
-        if (in_a_row >= DeletionStretchesBuilder::kMinDeletions) {
-          expected += in_a_row;
-        }
-        in_a_row = 0;
-      } else {
+      if (!value && !is_last) {
         in_a_row++;
+        continue;
       }
+      if (in_a_row >= DeletionStretchesBuilder::kMinDeletions) {
+        expected += in_a_row;
+      }
+      in_a_row = 0;
     }
     EXPECT_EQ(expected, in_stretches);
     uint64_t told = 0;
