@@ -458,59 +458,47 @@ class CascadeFaultsTest : public CascadeFilterTest {
   const std::unique_ptr<Env> env_;
 };
 
-// Inserts say so, lose nothing that they had accepted, and Flush writes it
-// later.
-TEST_F(CascadeFaultsTest, FullDisk) {
-  for (uint64_t at = 1; at < 150; at += 1 + at / 8) {
-    OpenNew();
-    Insert(0, 3000);
-    fs_->FailMutations(at, IOStatus::NoSpace("injected"), /*stays=*/true);
-    uint64_t end = 3000;
-    Status s;
-    for (; end < 60000 && s.ok(); end += s.ok()) {
-      s = filter_->Insert(std::to_string(end));
-    }
-    EXPECT_TRUE(s.ok() || s.IsNoSpace()) << s.ToString();
-    EXPECT_EQ(end, Found(0, end)) << at;
-    s = filter_->Flush();
-    EXPECT_TRUE(s.ok() || s.IsNoSpace()) << s.ToString();
-    filter_->WaitForMerges().PermitUncheckedError();
-    fs_->HealMutations();
-    ASSERT_OK(filter_->Flush());
-    Insert(end, end + 1000);
-    ASSERT_OK(filter_->Close());
-    Open();
-    EXPECT_EQ(end + 1000, Found(0, end + 1000)) << at;
-    EXPECT_EQ(0u, Found(end + 1000, end + 2000));
-  }
-}
-
-// A single write that fails loses nothing either, in whatever it happens.
+// A write fails, or all from that one on because the disk is full. Inserts say
+// so, nothing that they had accepted is lost, and Flush writes it later.
 TEST_F(CascadeFaultsTest, AnyWriteFails) {
-  for (uint64_t at = 1; at < 250; at += 1 + at / 4) {
-    OpenNew();
-    fs_->FailMutations(at, IOStatus::IOError("injected"), /*stays=*/false);
-    constexpr uint64_t kKeys = 20000;
-    for (uint64_t n = 0; n < kKeys;) {
-      if (filter_->Insert(std::to_string(n)).ok()) {
-        n++;
-      } else {
-        filter_->Flush().PermitUncheckedError();
+  for (const bool is_full : {true, false}) {
+    const uint64_t keys = is_full ? 60000 : 20000;
+    for (uint64_t at = 1; at < 250; at += 1 + at / (is_full ? 8 : 4)) {
+      SCOPED_TRACE(std::to_string(at) + (is_full ? ", full" : ""));
+      OpenNew();
+      fs_->FailMutations(at,
+                         is_full ? IOStatus::NoSpace() : IOStatus::IOError(),
+                         /*stays=*/is_full);
+      uint64_t end = 0;
+      Status s;
+      while (end < keys && (s.ok() || !is_full)) {
+        s = filter_->Insert(std::to_string(end));
+        end += s.ok();
+        if (!s.ok() && !is_full) filter_->Flush().PermitUncheckedError();
       }
+      EXPECT_TRUE(s.ok() || s.IsNoSpace()) << s.ToString();
+      EXPECT_EQ(end, Found(0, end));
+      s = filter_->Flush();
+      EXPECT_TRUE(s.ok() || !is_full || s.IsNoSpace()) << s.ToString();
+      if (is_full) {
+        filter_->WaitForMerges().PermitUncheckedError();
+        fs_->HealMutations();
+      }
+      ASSERT_OK(s.ok() && !is_full ? s : filter_->Flush());
+      EXPECT_EQ(end, Found(0, end));
+      if (!filter_->WaitForMerges().ok()) {
+        ASSERT_OK(filter_->Flush());
+        ASSERT_OK(filter_->WaitForMerges());
+      }
+      // The write that failed may have been the deletion of a file.
+      EXPECT_TRUE(is_full || RunFiles().size() <= Stats().runs + 1);
+      fs_->HealMutations();
+      Insert(end, end + 1000);
+      ASSERT_OK(filter_->Close());
+      Open();
+      EXPECT_EQ(end + 1000, Found(0, end + 1000));
+      EXPECT_EQ(0u, Found(end + 1000, end + 2000));
     }
-    Status s = filter_->Flush();
-    if (!s.ok()) s = filter_->Flush();
-    ASSERT_OK(s);
-    EXPECT_EQ(kKeys, Found(0, kKeys)) << at;
-    if (!filter_->WaitForMerges().ok()) {
-      ASSERT_OK(filter_->Flush());
-      ASSERT_OK(filter_->WaitForMerges());
-    }
-    // The write that failed may have been the deletion of a file.
-    EXPECT_LE(RunFiles().size(), Stats().runs + 1) << at;
-    fs_->HealMutations();
-    Open();
-    EXPECT_EQ(kKeys, Found(0, kKeys)) << at;
   }
 }
 

@@ -109,8 +109,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
     for (const auto& [key, is_insert] : AllOperations()) {
       if (++n > shared_->begun) break;
       if (n > shared_->flushed) is_unsure[key] = true;
-      if (is_insert) copies[key]++;
-      if (!is_insert && copies[key] > 0) copies[key]--;
+      if (is_insert || copies[key] > 0) copies[key] += is_insert ? 1 : -1;
     }
     for (uint64_t key = 0; key < kKeys; key++) {
       if (!is_unsure[key]) {
