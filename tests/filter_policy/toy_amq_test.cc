@@ -39,15 +39,12 @@ class SortedSet final : public AmqSet {
 
   bool MayContain(uint64_t hash) const override {
     size_t begin = 0;
-    size_t end = count_;
-    while (begin < end) {
+    for (size_t end = count_; begin < end;) {
       const size_t middle = (begin + end) / 2;
-      const uint32_t head = DecodeFixed32(data_ + 4 * middle);
-      if (head == Head(hash)) return true;
-      (head < Head(hash) ? begin : end) =
-          head < Head(hash) ? middle + 1 : middle;
+      const bool is_below = DecodeFixed32(data_ + 4 * middle) < Head(hash);
+      (is_below ? begin : end) = is_below ? middle + 1 : middle;
     }
-    return false;
+    return begin < count_ && DecodeFixed32(data_ + 4 * begin) == Head(hash);
   }
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     return static_cast<size_t>(
