@@ -19,24 +19,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using Entries = std::vector<Entry>;
-
-// Entries that are already there.
-class ListStream : public EntryStream {
- public:
-  explicit ListStream(Entries entries) : entries_(std::move(entries)) {}
-  size_t Read(Entry* entries, size_t capacity) override {
-    const size_t read = std::min(capacity, entries_.size() - next_);
-    std::copy_n(entries_.begin() + static_cast<ptrdiff_t>(next_), read,
-                entries);
-    next_ += read;
-    return read;
-  }
-  Status status() const override { return Status::OK(); }
-
- private:
-  const Entries entries_;
-  size_t next_ = 0;
-};
+enum Kinds { kInserts, kAll };  // of entries
 
 // Reads a stream to its end, some entries at a time.
 Entries ReadAll(EntryStream* stream, size_t at_once = 100) {
@@ -51,13 +34,13 @@ Entries ReadAll(EntryStream* stream, size_t at_once = 100) {
 
 // Random entries of fingerprints of that many bits, in order: mostly
 // insertions, some tombstones and large numbers.
-Entries RandomEntries(size_t count, unsigned bits, bool only_inserts,
+Entries RandomEntries(size_t count, unsigned bits, Kinds kinds,
                       std::mt19937_64* random) {
   std::map<uint64_t, Entry> entries;
   while (entries.size() < count) {
     const uint64_t fingerprint = (*random)() >> (64 - bits);
     Entry entry{fingerprint, 0, 1};
-    const uint64_t dice = only_inserts ? 99 : (*random)() % 20;
+    const uint64_t dice = kinds == kInserts ? 99 : (*random)() % 20;
     if (dice < 3) entry = {fingerprint, 1, 0};
     if (dice == 3) entry = {fingerprint, 2, 7};
     if (dice == 4) entry = {fingerprint, 0, UINT32_MAX};
@@ -129,12 +112,11 @@ class PageTest : public ::testing::TestWithParam<unsigned> {
 };
 
 TEST_P(PageTest, HoldsWhatWasAdded) {
-  for (const bool only_inserts : {true, false}) {
+  for (const Kinds kinds : {kInserts, kAll}) {
     for (const size_t count : {1, 2, 500, 40000}) {
       const unsigned bits = std::min(62u, GetParam() + BitsFor(count));
-      const Entries entries =
-          RandomEntries(std::min(count, size_t{1} << (bits - 2)), bits,
-                        only_inserts, &random_);
+      const Entries entries = RandomEntries(
+          std::min(count, size_t{1} << (bits - 2)), bits, kinds, &random_);
       size_t in_page;
       const std::string page = FirstPage(entries, &in_page);
       PageView view;
@@ -165,8 +147,8 @@ TEST_P(PageTest, HoldsWhatWasAdded) {
 }
 
 TEST_P(PageTest, NoticesDamage) {
-  const Entries entries = RandomEntries(300, std::min(62u, GetParam() + 12),
-                                        /*only_inserts=*/false, &random_);
+  const Entries entries =
+      RandomEntries(300, std::min(62u, GetParam() + 12), kAll, &random_);
   size_t in_page;
   std::string page = FirstPage(entries, &in_page);
   PageView view;
@@ -188,41 +170,13 @@ TEST(PageSizeTest, TakesTwoBitsMoreThanRemainders) {
   std::mt19937_64 random(5);
   constexpr size_t kCount = 1 << 16;
   constexpr unsigned kRemainderBits = 12;
-  const Entries entries = RandomEntries(kCount, 16 + kRemainderBits,
-                                        /*only_inserts=*/true, &random);
+  const Entries entries =
+      RandomEntries(kCount, 16 + kRemainderBits, kInserts, &random);
   PageBuilder builder(kRemainderBits);
   size_t in_page = 0;
   while (builder.Add(entries[in_page])) in_page++;
   const double bits = 8.0 * kPageBytes / static_cast<double>(in_page);
   EXPECT_LT(bits, kRemainderBits + 2.25);
-}
-
-// ---- Streams ----
-
-TEST(MergeStreamsTest, CombinesWhatTheStreamsSay) {
-  std::mt19937_64 random(3);
-  for (const size_t streams : {1, 2, 3, 7}) {
-    for (const bool drop_deletes : {false, true}) {
-      std::map<uint64_t, Entry> expected;
-      std::vector<std::unique_ptr<EntryStream>> newest_first(streams);
-      for (size_t i = streams; i-- > 0;) {
-        const Entries entries =
-            RandomEntries(random() % 3000, 12, /*only_inserts=*/false, &random);
-        for (const Entry& entry : entries) {
-          const auto [at, is_new] = expected.emplace(entry.fingerprint, entry);
-          if (!is_new) at->second = Combine(at->second, entry);
-        }
-        newest_first[i] = std::make_unique<ListStream>(entries);
-      }
-      Entries wanted;
-      for (auto [fingerprint, entry] : expected) {
-        if (drop_deletes) entry.deletes = 0;
-        if (!entry.IsNothing()) wanted.push_back(entry);
-      }
-      const auto merged = MergeStreams(std::move(newest_first), drop_deletes);
-      EXPECT_EQ(wanted, ReadAll(merged.get()));
-    }
-  }
 }
 
 // ---- Tables in memory ----
@@ -405,8 +359,7 @@ TEST_F(RunTest, FindsInOnePage) {
     files_.options.use_direct_reads = direct;
     files_.options.use_direct_writes = direct;
     for (const size_t count : {1, 1000, 600000}) {
-      const Entries entries =
-          RandomEntries(count, kBits, /*only_inserts=*/false, &random);
+      const Entries entries = RandomEntries(count, kBits, kAll, &random);
       Write(entries);
       std::shared_ptr<FlashRun> run;
       ASSERT_OK(Open(&run));
@@ -433,7 +386,7 @@ TEST_F(RunTest, FindsInOnePage) {
 
 TEST_F(RunTest, CutOffAnywhere) {
   std::mt19937_64 random(2);
-  Write(RandomEntries(3000, kBits, /*only_inserts=*/true, &random));
+  Write(RandomEntries(3000, kBits, kInserts, &random));
   std::string contents = ContentsOf(path_);
   std::shared_ptr<FlashRun> run;
   for (size_t size = 0; size < contents.size(); size += 509) {
@@ -449,8 +402,7 @@ TEST_F(RunTest, CutOffAnywhere) {
 // Noticed when the page is read, and behind the pages when the run is opened.
 TEST_F(RunTest, FlippedBits) {
   std::mt19937_64 random(3);
-  const Entries entries =
-      RandomEntries(3000, kBits, /*only_inserts=*/true, &random);
+  const Entries entries = RandomEntries(3000, kBits, kInserts, &random);
   Write(entries);
   std::string contents = ContentsOf(path_);
   for (size_t at = 0; at < contents.size(); at += 97) {

@@ -20,13 +20,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using Rates = DesignRates;
+using Queries = std::vector<SampleQuery>;
 
-std::vector<SampleQuery> EmptyQueries(const QueryOptions& options,
-                                      const KeySource& source, const Keys& keys,
-                                      size_t num, Rng* rng) {
+Queries EmptyQueries(const QueryOptions& options, const KeySource& source,
+                     const Keys& keys, size_t num, Rng* rng) {
   std::vector<Query> queries;
   EXPECT_OK(QuerySource(options, source, keys).DrawEmpty(num, rng, &queries));
-  std::vector<SampleQuery> samples;
+  Queries samples;
   for (const Query& query : queries) {
     samples.push_back({query.lo, query.hi, query.hi_inclusive});
   }
@@ -49,9 +49,9 @@ class DesignMemoryTest : public ::testing::Test {
     EXPECT_OK(DrawKeys(source_, num, &rng, &keys));
     return keys;
   }
-  std::vector<SampleQuery> Samples(const Keys& keys, uint64_t seed,
-                                   QueryDistribution distribution,
-                                   uint64_t rmax, size_t num = 5000) {
+  Queries Samples(const Keys& keys, uint64_t seed,
+                  QueryDistribution distribution, uint64_t rmax,
+                  size_t num = 5000) {
     Rng rng(seed);
     QueryOptions options;
     options.distribution = distribution;
@@ -59,16 +59,14 @@ class DesignMemoryTest : public ::testing::Test {
     return EmptyQueries(options, source_, keys, num, &rng);
   }
   // The design that a file of these keys gets, in words.
-  std::string DesignOf(const Keys& keys,
-                       const std::vector<SampleQuery>& samples) {
+  std::string DesignOf(const Keys& keys, const Queries& samples) {
     const OwnBlock block(BuildProteusBlock(keys, settings_, samples));
     for (size_t i = 0; i < keys.size(); i += 7) {
       EXPECT_TRUE(block->KeyMayMatch(keys[i]));
     }
     return block.proteus().design().Describe();
   }
-  std::string SearchedDesignOf(const Keys& keys,
-                               const std::vector<SampleQuery>& samples) {
+  std::string SearchedDesignOf(const Keys& keys, const Queries& samples) {
     const auto memory = std::move(settings_.memory);
     const std::string design = DesignOf(keys, samples);
     settings_.memory = memory;
@@ -76,7 +74,7 @@ class DesignMemoryTest : public ::testing::Test {
   }
   // The rates that the model predicts for a design.
   Rates RatesOf(const ProteusDesign& design, const Keys& keys,
-                const std::vector<SampleQuery>& samples) {
+                const Queries& samples) {
     const KeyStore store = Stored(keys);
     const KeyStatistics statistics(store);
     const CpfprModel model(store, statistics, samples,
@@ -110,7 +108,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       SCOPED_TRACE(odd.Describe() + (taught ? ", taught" : ""));
       const auto samples = [&](const Keys& keys, uint64_t seed) {
         return taught ? Samples(keys, seed, QueryDistribution::kUniform, 1000)
-                      : std::vector<SampleQuery>();
+                      : Queries();
       };
       settings_.memory = std::make_shared<DesignMemory>();
       const Keys first = KeysOf(1);
@@ -154,7 +152,7 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
     const char* name;
     bool is_kept;
     Keys file;
-    std::vector<SampleQuery> samples;
+    Queries samples;
     double bits_per_key = 14;
     uint64_t price = kUsualPrice;
   };
