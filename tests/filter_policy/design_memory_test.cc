@@ -22,6 +22,8 @@ namespace {
 using Rates = DesignRates;
 using Queries = std::vector<SampleQuery>;
 
+constexpr auto kUniform = QueryDistribution::kUniform;
+
 Queries EmptyQueries(const QueryOptions& options, const KeySource& source,
                      const Keys& keys, size_t num, Rng* rng) {
   std::vector<Query> queries;
@@ -107,8 +109,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
     for (const bool taught : {false, true}) {
       SCOPED_TRACE(odd.Describe() + (taught ? ", taught" : ""));
       const auto samples = [&](const Keys& keys, uint64_t seed) {
-        return taught ? Samples(keys, seed, QueryDistribution::kUniform, 1000)
-                      : Queries();
+        return taught ? Samples(keys, seed, kUniform, 1000) : Queries();
       };
       settings_.memory = std::make_shared<DesignMemory>();
       const Keys first = KeysOf(1);
@@ -133,10 +134,9 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
 
 TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   const Keys keys = KeysOf(1);
-  const auto uniform = Samples(keys, 2, QueryDistribution::kUniform, 1000);
+  const auto uniform = Samples(keys, 2, kUniform, 1000);
   const ProteusDesign odd = TrieAndSet(0, 47);
   const Rates rates = RatesOf(odd, keys, uniform);
-  constexpr auto kUniform = QueryDistribution::kUniform;
   constexpr auto kCorrelated = QueryDistribution::kCorrelated;
   const auto drawn = [&](uint64_t rmax, QueryDistribution queries = kUniform,
                          size_t num = 5000) {
@@ -362,7 +362,7 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
     settings_.memory = std::make_shared<DesignMemory>();
     const Keys first = KeysOf(1, num_keys);
     const auto samples = [&](uint64_t seed) {
-      return Samples(first, seed, QueryDistribution::kUniform, 1 << 30, 20000);
+      return Samples(first, seed, kUniform, 1 << 30, 20000);
     };
     DesignOf(first, samples(2));
     const Keys second = KeysOf(4, num_keys);
