@@ -51,14 +51,19 @@ std::unique_ptr<SurfPart> NewPart(const KeySet& keys,
   return part;
 }
 
+struct Merged {
+  std::unique_ptr<SurfPart> part;
+  SurfMergeCounts counts;
+};
+
 // Merges the frozen part of the front with the bottom.
-Status Merge(const SurfParts& parts, const KeySet& keys,
-             std::unique_ptr<SurfPart>* merged, SurfMergeCounts* counts,
-             bool is_cancelled = false) {
+Merged Merge(const SurfParts& parts, const KeySet& keys) {
   SetIterator source(keys);
-  const std::atomic<bool> cancelled{is_cancelled};
-  return MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source, cancelled,
-                   merged, counts);
+  const std::atomic<bool> cancelled{false};
+  Merged merged;
+  EXPECT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
+                      cancelled, &merged.part, &merged.counts));
+  return merged;
 }
 
 // The least and the most number of keys in [lo, hi), as the parts count them.
@@ -96,13 +101,12 @@ class CheckedParts {
     parts_.Freeze();
   }
   void EndMerge() {
-    SurfMergeCounts counts;
-    std::unique_ptr<SurfPart> merged;
+    Merged merged = Merge(parts_, source_);
     std::unique_ptr<Front> front;
-    ASSERT_OK(Merge(parts_, source_, &merged, &counts));
-    EXPECT_EQ(counts.not_found, 0);
-    EXPECT_EQ(counts.extra, 0);
-    parts_.Install(std::move(merged), &front);
+    ASSERT_NE(merged.part, nullptr);
+    EXPECT_EQ(merged.counts.not_found, 0);
+    EXPECT_EQ(merged.counts.extra, 0);
+    parts_.Install(std::move(merged.part), &front);
   }
   void FailMerge() { parts_.Unfreeze(); }
 
@@ -354,14 +358,12 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
   SurfParts parts(NewPart({"abc", "b"}, {0, 0}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
-  SurfMergeCounts counts;
-  std::unique_ptr<SurfPart> merged;
-  ASSERT_OK(Merge(parts, {"abc", "ad", "ae", "b"}, &merged, &counts));
-  EXPECT_EQ(counts.sought, 1);
-  EXPECT_EQ(counts.extra, 1);
+  Merged merged = Merge(parts, {"abc", "ad", "ae", "b"});
+  EXPECT_EQ(merged.counts.sought, 1);
+  EXPECT_EQ(merged.counts.extra, 1);
   std::unique_ptr<Front> front;
   parts.Insert("ae");  // meets its leaf, as it were
-  parts.Install(std::move(merged), &front);
+  parts.Install(std::move(merged.part), &front);
   for (const char* key : {"abc", "ad", "ae", "b"}) {
     EXPECT_TRUE(parts.KeyMayMatch(key)) << key;
   }
@@ -372,11 +374,9 @@ TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
   SurfParts parts(NewPart({"abc", "b"}, {0, 8}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
-  SurfMergeCounts counts;
-  std::unique_ptr<SurfPart> merged;
-  ASSERT_OK(Merge(parts, {"ad", "b"}, &merged, &counts));
-  EXPECT_EQ(counts.not_found, 1);
-  EXPECT_EQ(merged->surf().fst().num_leaves(), 2);
+  const Merged merged = Merge(parts, {"ad", "b"});
+  EXPECT_EQ(merged.counts.not_found, 1);
+  EXPECT_EQ(merged.part->surf().fst().num_leaves(), 2);
 }
 
 // Only keys that meet a leaf are looked for.
@@ -386,18 +386,16 @@ TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
   while (keys.size() < 20000) keys.insert(BigEndian(random()));
   SurfParts parts(NewPart(keys, {0, 8}), std::make_unique<Front>());
   for (int i = 0; i < 2000; i++) {
-    const std::string key = BigEndian(random());
-    keys.insert(key);
-    parts.Insert(key);
+    parts.Insert(*keys.insert(BigEndian(random())).first);
   }
   parts.Freeze();
-  SurfMergeCounts counts;
-  std::unique_ptr<SurfPart> merged;
-  ASSERT_OK(Merge(parts, keys, &merged, &counts));
-  EXPECT_EQ(merged->payload(), FreshPayload(keys, {0, 8}));
-  EXPECT_LT(counts.sought, 600);
-  EXPECT_GT(counts.sought, 0);
-  EXPECT_TRUE(Merge(parts, keys, &merged, &counts, /*is_cancelled=*/true)
+  Merged merged = Merge(parts, keys);
+  EXPECT_EQ(merged.part->payload(), FreshPayload(keys, {0, 8}));
+  EXPECT_LT(merged.counts.sought, 600);
+  EXPECT_GT(merged.counts.sought, 0);
+  SetIterator source(keys);
+  EXPECT_TRUE(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
+                        /*cancelled=*/true, &merged.part, &merged.counts)
                   .IsShutdownInProgress());
 }
 

@@ -109,13 +109,16 @@ double Cost(const Files& tree, double skew) {
 // budget has, in which each filter has no bits or some within the limits: the
 // largest value of the Lagrangian's dual function.
 double LeastCost(const Files& tree, double budget, double skew) {
+  // The keys of each file, and the share of queries that ask it.
+  std::vector<std::pair<double, double>> files;
+  for (const FileFilter& file : tree) {
+    files.emplace_back(file.keys, Asked(file, skew));
+  }
   double best = 0;
   for (double line = -40; line < 60; line += 0.03) {
     const double price = std::log(2.0) * std::exp2(-line);  // of a bit
     double cost = -price * budget;
-    for (const FileFilter& file : tree) {
-      const auto keys = static_cast<double>(file.keys);
-      const double asked = Asked(file, skew);
+    for (const auto& [keys, asked] : files) {
       const double bits = std::clamp(line + std::log2(asked / keys),
                                      kMinBudgetedBits, kMaxBudgetedBits);
       cost += std::min(asked, asked * std::exp2(-bits) + price * keys * bits);
