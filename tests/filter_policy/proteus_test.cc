@@ -234,8 +234,7 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
   const std::vector<ProteusDesign> designs = AllDesigns();
   for (const Keys& keys : SmallKeySets()) {
     const std::vector<HoldingRange> ranges = HoldingRanges(keys, bounds);
-    std::map<uint32_t, Keys>
-        absent;  // the points of which no key has the prefix
+    std::map<uint32_t, Keys> absent;  // by the bits of which no key has them
     size_t false_positives = 0;
     size_t resolvable = 0;
     for (const ProteusDesign& design : designs) {
@@ -243,7 +242,7 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
                    " keys");
       const ForcedProteus proteus(keys, design, kManyBits);
       ASSERT_NO_FATAL_FAILURE(ExpectHolds(proteus, keys, bounds, ranges));
-      // They are recognized, except by chance.
+      // Points whose prefixes no key has are recognized, except by chance.
       const uint32_t bits = design.prefix_bits();
       const auto [points, is_new] = absent.try_emplace(bits);
       for (const std::string& point : is_new ? bounds : Keys()) {
