@@ -24,8 +24,7 @@ namespace {
 // What the killed process records for the process that checks.
 struct Shared {
   std::atomic<uint64_t> mutations;
-  // The numbers of operations that were begun, and that a Flush has
-  // acknowledged.
+  // The numbers of operations begun, and acknowledged by a Flush.
   std::atomic<uint64_t> begun;
   std::atomic<uint64_t> flushed;
 };
@@ -66,8 +65,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
     return options;
   }
 
-  // Inserts and deletes in a new filter, until the process is killed at the
-  // mutation `kill_at`; 0 for not at all.
+  // Uses a new filter, until it is killed at the mutation `kill_at` unless 0.
   void Live(uint64_t kill_at) const {
     const auto fs = std::make_shared<FaultFileSystem>();
     fs->KillAt(kill_at);
@@ -111,8 +109,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
     for (const auto& [key, is_insert] : AllOperations()) {
       if (++n > shared_->begun) break;
       if (n > shared_->flushed) is_unsure[key] = true;
-      if (is_insert) copies[key]++;
-      if (!is_insert && copies[key] > 0) copies[key]--;
+      if (is_insert || copies[key] > 0) copies[key] += is_insert ? 1 : -1;
     }
     for (uint64_t key = 0; key < kKeys; key++) {
       if (!is_unsure[key]) {

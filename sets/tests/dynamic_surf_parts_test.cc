@@ -14,8 +14,7 @@
 #include "sets/dynamic_surf/surf_merge.h"
 #include "sets/dynamic_surf/surf_parts.h"
 #include "sets/dynamic_surf/surf_rebuilder.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
+#include "tests/filter_blocks.h"
 #include "tests/set_iterator.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
@@ -52,14 +51,19 @@ std::unique_ptr<SurfPart> NewPart(const KeySet& keys,
   return part;
 }
 
+struct Merged {
+  std::unique_ptr<SurfPart> part;
+  SurfMergeCounts counts;
+};
+
 // Merges the frozen part of the front with the bottom.
-Status Merge(const SurfParts& parts, const KeySet& keys,
-             std::unique_ptr<SurfPart>* merged, SurfMergeCounts* counts,
-             bool is_cancelled = false) {
+Merged Merge(const SurfParts& parts, const KeySet& keys) {
   SetIterator source(keys);
-  const std::atomic<bool> cancelled{is_cancelled};
-  return MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source, cancelled,
-                   merged, counts);
+  const std::atomic<bool> cancelled{false};
+  Merged merged;
+  EXPECT_OK(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
+                      cancelled, &merged.part, &merged.counts));
+  return merged;
 }
 
 // The least and the most number of keys in [lo, hi), as the parts count them.
@@ -97,41 +101,34 @@ class CheckedParts {
     parts_.Freeze();
   }
   void EndMerge() {
-    SurfMergeCounts counts;
-    std::unique_ptr<SurfPart> merged;
+    Merged merged = Merge(parts_, source_);
     std::unique_ptr<Front> front;
-    ASSERT_OK(Merge(parts_, source_, &merged, &counts));
-    EXPECT_EQ(counts.not_found, 0);
-    EXPECT_EQ(counts.extra, 0);
-    parts_.Install(std::move(merged), &front);
+    ASSERT_NE(merged.part, nullptr);
+    EXPECT_EQ(merged.counts.not_found, 0);
+    EXPECT_EQ(merged.counts.extra, 0);
+    parts_.Install(std::move(merged.part), &front);
   }
   void FailMerge() { parts_.Unfreeze(); }
 
   // What the parts say of keys and of the ranges between them is true.
   void Check(const Strings& queries) const {
     for (const std::string& query : queries) {
-      if (Has(query)) {
-        ASSERT_TRUE(parts_.KeyMayMatch(query)) << query;
-      }
+      ASSERT_TRUE(!Has(query) || parts_.KeyMayMatch(query)) << query;
       std::string bound;
       const bool found = parts_.LowerBound(query, &bound);
       const auto next = keys_.lower_bound(query);
-      if (next != keys_.end()) {
-        ASSERT_TRUE(found) << query;
-        ASSERT_LE(bound, *next);
-      }
-      if (found) {
-        ASSERT_GE(bound, query);
-      }
+      ASSERT_TRUE(found || next == keys_.end()) << query;
+      if (!found) continue;
+      ASSERT_GE(bound, query);
+      ASSERT_TRUE(next == keys_.end() || bound <= *next) << query;
     }
   }
   void CheckRanges(const Strings& bounds) const {
     for (const std::string& lo : bounds) {
       for (const std::string& hi : bounds) {
         const uint64_t count = KeysIn(lo, hi);
-        if (count > 0) {
-          ASSERT_TRUE(parts_.RangeMayMatch(lo, hi)) << lo << " " << hi;
-        }
+        ASSERT_TRUE(count == 0 || parts_.RangeMayMatch(lo, hi))
+            << lo << " " << hi;
         const auto [least, most] = CountIn(parts_, lo, hi);
         ASSERT_LE(least, count) << lo << " " << hi;
         ASSERT_GE(most, count) << lo << " " << hi;
@@ -167,12 +164,9 @@ class CheckedParts {
 
 enum Step { kBegin, kEnd, kFail, kFirstKey };
 
-// Returns true if the step can come. Step kFirstKey + i inserts or deletes a
-// key.
+// Whether it can come. Step kFirstKey + i inserts or deletes a key.
 bool IsPossible(const CheckedParts& parts, int step) {
-  if (step == kBegin) return !parts.IsMerging();
-  if (step == kEnd || step == kFail) return parts.IsMerging();
-  return true;
+  return step >= kFirstKey || parts.IsMerging() == (step != kBegin);
 }
 
 void Take(int step, const Strings& universe, CheckedParts* parts) {
@@ -188,8 +182,7 @@ void Take(int step, const Strings& universe, CheckedParts* parts) {
   }
 }
 
-// Takes all sequences of `length` steps, each from the beginning, and checks
-// the end of each.
+// Takes all sequences of `length` steps, and checks the end of each.
 void TakeAll(const Strings& universe, const Strings& first, int length,
              const SurfSuffix& suffix) {
   const int steps = kFirstKey + 2 * static_cast<int>(universe.size());
@@ -228,8 +221,8 @@ void TakeAll(const Strings& universe, const Strings& first, int length,
   }
 }
 
-// One key is the prefix of another, and keys collide at leaves whose suffix
-// bits are the same and which are not.
+// Keys are prefixes of others, or collide at leaves, with other suffixes or
+// not.
 TEST(DynamicSurfPartsTest, AllSequencesOverThreeKeys) {
   for (const SurfSuffix& suffix : {SurfSuffix{0, 0}, SurfSuffix{1, 3}}) {
     TakeAll({"ab", "ac\xff", "ac\xff\x01"}, {"b"}, 5, suffix);
@@ -247,21 +240,10 @@ TEST(DynamicSurfPartsTest, AllLongSequencesOverTwoKeys) {
 
 // ---- Random sequences ----
 
-// Keys of a family, and strings around them.
-Strings Universe(const KeyFamily& family) {
-  KeySet universe(family.keys.begin(), family.keys.end());
-  for (size_t i = 0; i < family.keys.size(); i += 5) {
-    for (const std::string& key : Around(family.keys[i])) universe.insert(key);
-  }
-  return Strings(universe.begin(), universe.end());
-}
-
 void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
                      uint32_t seed) {
   std::mt19937 random(seed);
-  const auto any = [&]() -> const std::string& {
-    return universe[random() % universe.size()];
-  };
+  const auto any = [&] { return universe[random() % universe.size()]; };
   KeySet first;
   for (size_t i = 0; i < universe.size() / 3; i++) first.insert(any());
   CheckedParts parts(suffix, std::move(first));
@@ -270,7 +252,7 @@ void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
     // Some rounds insert more, some delete more.
     const uint32_t inserts = 1 + random() % 9;
     for (size_t i = 0; i < steps; i++) {
-      const std::string& key = any();
+      const std::string key = any();
       if (random() % 10 < inserts) {
         parts.Insert(key);
       } else if (parts.Has(key)) {
@@ -298,7 +280,9 @@ TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
   for (size_t size : {3, 40, 600}) {
     for (const KeyFamily& family : KeyFamilies(size, 7)) {
       SCOPED_TRACE(family.name + ", " + std::to_string(size));
-      const Strings universe = Universe(family);
+      Strings universe = AroundEach(family.keys, 5);
+      universe.insert(universe.end(), family.keys.begin(), family.keys.end());
+      SortUnique(&universe);
       uint32_t seed = 1;
       for (const SurfSuffix& suffix : kSuffixes) {
         TakeRandomSteps(universe, suffix, seed++);
@@ -310,12 +294,15 @@ TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
 
 // Counts are exact where those of the SuRF are, if no key collides.
 TEST(DynamicSurfPartsTest, CountsAreExact) {
+  const auto key = [](uint64_t i) { return BigEndian(i << 40); };
   CheckedParts parts({0, 8});
-  for (uint64_t i = 0; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
+  for (uint64_t i = 0; i < 3000; i += 3) parts.Insert(key(i));
   parts.MergeAndCompare();
-  for (uint64_t i = 1; i < 3000; i += 3) parts.Insert(BigEndian(i << 40));
-  for (uint64_t i = 0; i < 3000; i += 12) parts.Delete(BigEndian(i << 40));
-  for (uint64_t i = 1; i < 3000; i += 12) parts.Delete(BigEndian(i << 40));
+  for (uint64_t i = 1; i < 3000; i += 3) parts.Insert(key(i));
+  for (uint64_t i = 0; i < 3000; i += 12) {
+    parts.Delete(key(i));
+    parts.Delete(key(i + 1));
+  }
   for (uint64_t lo = 1; lo < 3000; lo += 97) {
     for (uint64_t hi = lo; hi < 3300; hi += 89) {
       // The bounds begin with no stored key.
@@ -330,41 +317,38 @@ TEST(DynamicSurfPartsTest, CountsAreExact) {
 
 // A deleted key is no false positive, neither before nor after a merge.
 TEST(DynamicSurfPartsTest, DeletedKeysAreGone) {
+  const auto key = [](uint64_t i) { return BigEndian(i * 0x9e3779b97f4a7c15); };
   CheckedParts parts({0, 0});
-  Strings keys;
-  for (uint64_t i = 0; i < 2000; i++) {
-    keys.push_back(BigEndian(i * 0x9e3779b97f4a7c15));
-    parts.Insert(keys.back());
-  }
+  for (uint64_t i = 0; i < 2000; i++) parts.Insert(key(i));
   parts.MergeAndCompare();
-  for (size_t i = 0; i < 1000; i++) {
+  for (uint64_t i = 0; i < 1000; i++) {
     if (i == 500) parts.BeginMerge();
-    parts.Delete(keys[i]);
-    EXPECT_FALSE(parts.parts().KeyMayMatch(keys[i]));
+    parts.Delete(key(i));
+    EXPECT_FALSE(parts.parts().KeyMayMatch(key(i)));
   }
   parts.EndMerge();
-  for (size_t i = 0; i < 1000; i++) {
-    EXPECT_FALSE(parts.parts().KeyMayMatch(keys[i])) << i;
+  for (uint64_t i = 0; i < 1000; i++) {
+    EXPECT_FALSE(parts.parts().KeyMayMatch(key(i))) << i;
   }
 }
 
 // Stepping over deleted keys ends, but at a bound that holds.
 TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
+  const auto key = [](uint64_t i, uint64_t behind = 0) {
+    return BigEndian((i << 40) + behind);
+  };
   CheckedParts parts({0, 8});
-  for (uint64_t i = 0; i < 3000; i++) parts.Insert(BigEndian(i << 40));
+  for (uint64_t i = 0; i < 3000; i++) parts.Insert(key(i));
   parts.MergeAndCompare();
-  for (uint64_t i = 100; i < 2900; i++) parts.Delete(BigEndian(i << 40));
+  for (uint64_t i = 100; i < 2900; i++) parts.Delete(key(i));
   Strings queries;
-  for (uint64_t i = 0; i < 3000; i += 7) queries.push_back(BigEndian(i << 40));
+  for (uint64_t i = 0; i < 3000; i += 7) queries.push_back(key(i));
   parts.Check(queries);
   std::string bound;
-  ASSERT_TRUE(
-      parts.parts().LowerBound(BigEndian(uint64_t{2800} << 40), &bound));
-  EXPECT_GT(bound, BigEndian((uint64_t{2899} << 40) + 1));
+  ASSERT_TRUE(parts.parts().LowerBound(key(2800), &bound));
+  EXPECT_GT(bound, key(2899, 1));
   const uint64_t behind = uint64_t{1} << 36;
-  EXPECT_FALSE(
-      parts.parts().RangeMayMatch(BigEndian((uint64_t{99} << 40) + behind),
-                                  BigEndian((uint64_t{2899} << 40) + behind)));
+  EXPECT_FALSE(parts.parts().RangeMayMatch(key(99, behind), key(2899, behind)));
 }
 
 // ---- The source ----
@@ -374,14 +358,12 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
   SurfParts parts(NewPart({"abc", "b"}, {0, 0}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
-  SurfMergeCounts counts;
-  std::unique_ptr<SurfPart> merged;
-  ASSERT_OK(Merge(parts, {"abc", "ad", "ae", "b"}, &merged, &counts));
-  EXPECT_EQ(counts.sought, 1);
-  EXPECT_EQ(counts.extra, 1);
+  Merged merged = Merge(parts, {"abc", "ad", "ae", "b"});
+  EXPECT_EQ(merged.counts.sought, 1);
+  EXPECT_EQ(merged.counts.extra, 1);
   std::unique_ptr<Front> front;
   parts.Insert("ae");  // meets its leaf, as it were
-  parts.Install(std::move(merged), &front);
+  parts.Install(std::move(merged.part), &front);
   for (const char* key : {"abc", "ad", "ae", "b"}) {
     EXPECT_TRUE(parts.KeyMayMatch(key)) << key;
   }
@@ -392,11 +374,9 @@ TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
   SurfParts parts(NewPart({"abc", "b"}, {0, 8}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
-  SurfMergeCounts counts;
-  std::unique_ptr<SurfPart> merged;
-  ASSERT_OK(Merge(parts, {"ad", "b"}, &merged, &counts));
-  EXPECT_EQ(counts.not_found, 1);
-  EXPECT_EQ(merged->surf().fst().num_leaves(), 2);
+  const Merged merged = Merge(parts, {"ad", "b"});
+  EXPECT_EQ(merged.counts.not_found, 1);
+  EXPECT_EQ(merged.part->surf().fst().num_leaves(), 2);
 }
 
 // Only keys that meet a leaf are looked for.
@@ -406,18 +386,16 @@ TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
   while (keys.size() < 20000) keys.insert(BigEndian(random()));
   SurfParts parts(NewPart(keys, {0, 8}), std::make_unique<Front>());
   for (int i = 0; i < 2000; i++) {
-    const std::string key = BigEndian(random());
-    keys.insert(key);
-    parts.Insert(key);
+    parts.Insert(*keys.insert(BigEndian(random())).first);
   }
   parts.Freeze();
-  SurfMergeCounts counts;
-  std::unique_ptr<SurfPart> merged;
-  ASSERT_OK(Merge(parts, keys, &merged, &counts));
-  EXPECT_EQ(merged->payload(), FreshPayload(keys, {0, 8}));
-  EXPECT_LT(counts.sought, 600);
-  EXPECT_GT(counts.sought, 0);
-  EXPECT_TRUE(Merge(parts, keys, &merged, &counts, /*is_cancelled=*/true)
+  Merged merged = Merge(parts, keys);
+  EXPECT_EQ(merged.part->payload(), FreshPayload(keys, {0, 8}));
+  EXPECT_LT(merged.counts.sought, 600);
+  EXPECT_GT(merged.counts.sought, 0);
+  SetIterator source(keys);
+  EXPECT_TRUE(MergeSurf(parts.bottom(), kSalt, *parts.frozen(), &source,
+                        /*cancelled=*/true, &merged.part, &merged.counts)
                   .IsShutdownInProgress());
 }
 
@@ -477,18 +455,19 @@ TEST(FrontTest, IsAnOrderedMap) {
 
 TEST(FrontTest, LongKeys) {
   Front front;
-  const Strings keys = {std::string(70000, 'a'), std::string(70001, 'a'),
-                        std::string(65544, 'b'), std::string(65545, 'c'),
-                        std::string(Front::kMaxKeySize, 'd')};
+  const Strings keys = {std::string(70000, 'a'),
+                        std::string(70001, 'a'),
+                        std::string(65544, 'b'),
+                        std::string(65545, 'c'),
+                        std::string(Front::kMaxKeySize, 'd'),
+                        "e and some more"};
   for (const std::string& key : keys) front.Set(key, {true, Below::kNo});
-  front.Set("e and some more bytes", {true, Below::kNo});
   Front::Cursor cursor(&front);
   for (const std::string& key : keys) {
     ASSERT_TRUE(cursor.Valid());
     ASSERT_EQ(cursor.key(), key);
     cursor.Next();
   }
-  EXPECT_EQ(cursor.key(), "e and some more bytes");
 }
 
 TEST(FrontTest, KeysInOrderFillTheirChunks) {
@@ -512,8 +491,7 @@ struct Saved {
   std::unique_ptr<Front> front;
 };
 
-// The bytes of a SuRF with a deleted and an inserted key, and of one that came
-// and went.
+// The bytes of a SuRF with a key deleted, one inserted, and one come and gone.
 std::string SavedParts() {
   CheckedParts parts({2, 5}, {"", "a", "ab", "abc", "x", "yellow"});
   parts.Delete("ab");
@@ -524,24 +502,17 @@ std::string SavedParts() {
                            parts.parts().active());
 }
 
-TEST(SavedSurfTest, ComesBack) {
-  Saved saved;
-  ASSERT_OK(saved.Load(SavedParts()));
-  EXPECT_EQ(saved.salt, kSalt);
-  EXPECT_EQ(EncodeDynamicSurf(saved.salt, *saved.part, *saved.front),
-            SavedParts());
-  EXPECT_EQ(saved.part->removed().size(), 1);
-  EXPECT_EQ(saved.front->size(), 2);
-}
-
-// Every flipped bit and every missing byte is noticed.
-TEST(SavedSurfTest, DamageIsCorruption) {
+TEST(SavedSurfTest, ComesBackOrIsCorruption) {
   const std::string bytes = SavedParts();
   Saved saved;
+  ASSERT_OK(saved.Load(bytes));
+  EXPECT_EQ(saved.salt, kSalt);
+  EXPECT_EQ(EncodeDynamicSurf(saved.salt, *saved.part, *saved.front), bytes);
+  EXPECT_EQ(saved.part->removed().size(), 1);
+  EXPECT_EQ(saved.front->size(), 2);
+  // Every flipped bit and every missing byte is noticed.
   for (size_t i = 0; i < 8 * bytes.size(); i++) {
-    std::string damaged = bytes;
-    damaged[i / 8] = static_cast<char>(damaged[i / 8] ^ (1 << i % 8));
-    ASSERT_TRUE(saved.Load(damaged).IsCorruption()) << i;
+    ASSERT_TRUE(saved.Load(WithBitFlipped(bytes, i)).IsCorruption()) << i;
   }
   for (size_t size = 0; size < bytes.size(); size++) {
     ASSERT_TRUE(saved.Load(Slice(bytes.data(), size)).IsCorruption()) << size;

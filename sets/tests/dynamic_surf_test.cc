@@ -69,17 +69,14 @@ class DynamicSurfTest : public testing::Test {
 };
 
 TEST_F(DynamicSurfTest, OptionsOutOfBounds) {
-  using Options = DynamicSurfOptions;
-  for (const auto& change :
-       std::initializer_list<std::function<void(Options*)>>{
-           [](Options* o) { o->source = nullptr; },
-           [](Options* o) { o->env = nullptr; },
-           [](Options* o) { o->merge_ratio = 0; },
-           [](Options* o) { o->merge_ratio = 1001; },
-           [](Options* o) { o->hash_suffix_bits = 33; },
-           [](Options* o) { o->real_suffix_bits = 33; }}) {
-    Options options = options_;
-    change(&options);
+  std::vector<DynamicSurfOptions> bad(6, options_);
+  bad[0].source = nullptr;
+  bad[1].env = nullptr;
+  bad[2].merge_ratio = 0;
+  bad[3].merge_ratio = 1001;
+  bad[4].hash_suffix_bits = 33;
+  bad[5].real_suffix_bits = 33;
+  for (const DynamicSurfOptions& options : bad) {
     EXPECT_TRUE(
         DynamicSurf::Load(options, "no file", &filter_).IsInvalidArgument());
     EXPECT_TRUE(DynamicSurf::Build(options, &filter_).IsInvalidArgument());
@@ -231,11 +228,10 @@ TEST_F(DynamicSurfTest, ReadersAndWriters) {
       std::mt19937 random(seed);
       for (int i = 0; i < 30000; i++) {
         const std::string key = key_of(kStays + 2 * (random() % 20000) + seed);
-        bool is_there;
-        {
+        const bool is_there = [&] {
           const std::lock_guard<std::mutex> lock(mutex_);
-          is_there = keys_.count(key) > 0;
-        }
+          return keys_.count(key) > 0;
+        }();
         if (!is_there || random() % 8 == 0) {
           Insert(key);
         } else if (random() % 2 == 0) {

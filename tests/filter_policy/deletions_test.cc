@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "filter_policy/deletion_stretches.h"
 #include "filter_policy/open_db/dead_ranges.h"
 #include "filter_policy/open_db/miss_cache.h"
+#include "tests/filter_blocks.h"
 #include "tests/lcg.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -105,24 +107,39 @@ DeadRange Range(const std::string& begin, const std::string& end,
   return range;
 }
 
-// The range of the file that has the key; "-" if there is none.
-std::string FoundIn(const DeadRanges& ranges, uint64_t file, const Slice& key) {
-  const auto range = ranges.Find(file, key);
-  return range == nullptr ? "-" : range->begin + "-" + range->end;
+// Numbers of files and keys, as "1abc 2d".
+std::vector<std::pair<uint64_t, std::string>> FilesAndKeys(
+    const std::string& words) {
+  std::vector<std::pair<uint64_t, std::string>> all;
+  std::istringstream in(words);
+  for (std::string word; in >> word;) {
+    all.emplace_back(word[0] - '0', word.substr(1));
+  }
+  return all;
 }
 
-TEST(DeadRangesTest, FindsARangeByEachOfItsFiles) {
+// The ranges of the files that have the keys; "-" where there is none.
+std::string FoundIn(const DeadRanges& ranges, const std::string& asked) {
+  std::string found;
+  for (const auto& [file, key] : FilesAndKeys(asked)) {
+    const auto range = ranges.Find(file, key);
+    found += range == nullptr ? "- " : range->begin + "-" + range->end + " ";
+  }
+  return found;
+}
+
+TEST(DeadRangesTest, FindsAndForgetsRangesByEachOfTheirFiles) {
   DeadRanges ranges(1 << 20);
   ranges.Add(Range("b", "d", {1, 2}));
   ranges.Add(Range("d", "f", {2, 3}));
-  EXPECT_EQ("-", FoundIn(ranges, 1, "a"));
-  EXPECT_EQ("b-d", FoundIn(ranges, 1, "b"));
-  EXPECT_EQ("b-d", FoundIn(ranges, 2, "cc"));
-  EXPECT_EQ("d-f", FoundIn(ranges, 2, "d"));
-  EXPECT_EQ("-", FoundIn(ranges, 1, "d"));
-  EXPECT_EQ("-", FoundIn(ranges, 2, "f"));
+  ranges.Add(Range("f", "g", {1, 3}));
+  EXPECT_EQ("- b-d b-d d-f - - f-g ", FoundIn(ranges, "1a 1b 2cc 2d 1d 2f 3f"));
   EXPECT_TRUE(ranges.Find(2, "c")->HasFile(1));
   EXPECT_FALSE(ranges.Find(2, "c")->HasFile(3));
+  ranges.Forget(1);
+  ranges.Forget(9);
+  EXPECT_EQ("- - d-f ", FoundIn(ranges, "2b 3f 2d"));
+  EXPECT_EQ(1u, ranges.size());
 }
 
 TEST(DeadRangesTest, RangesOfAFileDoNotOverlap) {
@@ -130,37 +147,19 @@ TEST(DeadRangesTest, RangesOfAFileDoNotOverlap) {
   ranges.Add(Range("d", "f", {1, 2}));
   // One of other files may.
   ranges.Add(Range("a", "z", {4}));
-  EXPECT_EQ("a-z", FoundIn(ranges, 4, "d"));
+  EXPECT_EQ("a-z ", FoundIn(ranges, "4d"));
   // Known already.
   ranges.Add(Range("d", "e", {2, 3}));
-  EXPECT_EQ("-", FoundIn(ranges, 3, "d"));
+  EXPECT_EQ("- ", FoundIn(ranges, "3d"));
   // A new range is stored without the part that is known, at either end.
   ranges.Add(Range("e", "h", {2, 3}));
-  EXPECT_EQ("f-h", FoundIn(ranges, 3, "g"));
   ranges.Add(Range("c", "e", {2, 3}));
-  EXPECT_EQ("c-d", FoundIn(ranges, 3, "c"));
-  EXPECT_EQ("d-f", FoundIn(ranges, 2, "d"));
+  EXPECT_EQ("f-h c-d d-f ", FoundIn(ranges, "3g 3c 2d"));
   EXPECT_EQ(4u, ranges.size());
   // One that contains others takes their place.
   ranges.Add(Range("c", "g", {1, 2}));
-  EXPECT_EQ("c-f", FoundIn(ranges, 1, "d"));
-  EXPECT_EQ("c-f", FoundIn(ranges, 2, "e"));
-  EXPECT_EQ("-", FoundIn(ranges, 3, "c"));
-  EXPECT_EQ("f-h", FoundIn(ranges, 2, "g"));
+  EXPECT_EQ("c-f c-f - f-h ", FoundIn(ranges, "1d 2e 3c 2g"));
   EXPECT_EQ(3u, ranges.size());
-}
-
-TEST(DeadRangesTest, ForgetsTheRangesOfAFile) {
-  DeadRanges ranges(1 << 20);
-  ranges.Add(Range("b", "d", {1, 2}));
-  ranges.Add(Range("e", "f", {1, 3}));
-  ranges.Add(Range("g", "h", {2, 3}));
-  ranges.Forget(1);
-  EXPECT_EQ("-", FoundIn(ranges, 2, "b"));
-  EXPECT_EQ("-", FoundIn(ranges, 3, "e"));
-  EXPECT_EQ("g-h", FoundIn(ranges, 2, "g"));
-  ranges.Forget(9);
-  EXPECT_EQ(1u, ranges.size());
 }
 
 TEST(DeadRangesTest, TheOldestRangesMakeRoom) {
@@ -171,30 +170,28 @@ TEST(DeadRangesTest, TheOldestRangesMakeRoom) {
   }
   EXPECT_LT(ranges.size(), 60u);
   EXPECT_GT(ranges.size(), 20u);
-  EXPECT_EQ("-", FoundIn(ranges, 1, "10000"));
-  EXPECT_EQ("10999-10999x", FoundIn(ranges, 1, "10999"));
+  EXPECT_EQ("- 10999-10999x ", FoundIn(ranges, "110000 110999"));
   // One that takes much of the room is not kept.
   ranges.Add(Range("a", std::string(4000, 'x'), {1}));
-  EXPECT_EQ("-", FoundIn(ranges, 1, "b"));
+  EXPECT_EQ("- ", FoundIn(ranges, "1b"));
 }
 
-// The end of the gap of file 1 that has the key; "-" if none is known.
-std::string EndOf(const MissCache& misses, const Slice& key,
-                  uint64_t file = 1) {
-  std::string end;
-  return misses.Find(file, key, &end) ? end : "-";
+// The ends of the gaps of files that have the keys; "-" where none is known.
+std::string EndsOf(const MissCache& misses, const std::string& asked) {
+  std::string ends;
+  for (const auto& [file, key] : FilesAndKeys(asked)) {
+    std::string end;
+    ends += (misses.Find(file, key, &end) ? end : "-") + " ";
+  }
+  return ends;
 }
 
 TEST(MissCacheTest, FindsWhatItsGapsContain) {
   MissCache misses(1 << 20);
-  EXPECT_EQ("-", EndOf(misses, "b1"));
+  EXPECT_EQ("- ", EndsOf(misses, "1b1"));
   misses.Add(1, "b1", "b5");
-  EXPECT_EQ("b5", EndOf(misses, "b1"));
   // A target near the beginning is found, too.
-  EXPECT_EQ("b5", EndOf(misses, "b4"));
-  EXPECT_EQ("-", EndOf(misses, "b5"));
-  EXPECT_EQ("-", EndOf(misses, "b0"));
-  EXPECT_EQ("-", EndOf(misses, "b2", /*file=*/2));
+  EXPECT_EQ("b5 b5 - - - ", EndsOf(misses, "1b1 1b4 1b5 1b0 2b2"));
   EXPECT_EQ(1u, misses.stored());
 }
 
@@ -202,54 +199,50 @@ TEST(MissCacheTest, AGapReplacesItsParts) {
   MissCache misses(1);  // one set
   misses.Add(1, "b3", "b5");
   misses.Add(1, "b2", "b9");
-  for (const char* lo : {"c", "d", "e"})
-    misses.Add(1, lo, std::string(lo) + "x");
-  EXPECT_EQ("b9", EndOf(misses, "b3"));
+  misses.Add(1, "c", "cx");
+  misses.Add(1, "d", "dx");
+  misses.Add(1, "e", "ex");
+  EXPECT_EQ("b9 ", EndsOf(misses, "1b3"));
 }
 
 TEST(MissCacheTest, LongKeysAreCutOrLeftOut) {
   MissCache misses(1 << 20);
   const std::string prefix(MissCache::kMaxBytes - 2, 'p');
   misses.Add(1, prefix, prefix + "abcdef");
-  EXPECT_EQ(prefix + "ab", EndOf(misses, prefix));
-  EXPECT_EQ("-", EndOf(misses, prefix + "ac"));
+  EXPECT_EQ(prefix + "ab - ",
+            EndsOf(misses, "1" + prefix + " 1" + prefix + "ac"));
   misses.Add(1, prefix + "ab", prefix + "b");
-  EXPECT_EQ("-", EndOf(misses, prefix + "ab"));
+  EXPECT_EQ("- ", EndsOf(misses, "1" + prefix + "ab"));
   misses.Add(1, "", std::string(1000, 'x'));
-  EXPECT_EQ(std::string(MissCache::kMaxBytes, 'x'), EndOf(misses, ""));
+  EXPECT_EQ(std::string(MissCache::kMaxBytes, 'x') + " ", EndsOf(misses, "1"));
   // No range at all.
   misses.Add(2, "b", "a");
   misses.Add(2, "b", "b");
-  EXPECT_EQ("-", EndOf(misses, "b", 2));
-  EXPECT_EQ("-", EndOf(misses, "a", 2));
+  EXPECT_EQ("- - ", EndsOf(misses, "2b 2a"));
 }
 
 // Gaps between the keys of some files, of bytes that hurt, in a small cache.
 TEST(MissCacheTest, NeverDeniesAKey) {
   Lcg random(1);
   MissCache misses(16 << 10);
-  const auto word = [&random] {
-    std::string key;
-    for (size_t n = random.Next(5); n > 0; n--)
-      key += "\0a\xfe\xff"[random.Next(4)];
-    return key;
-  };
-  std::map<uint64_t, std::map<std::string, bool>> files;
+  const std::string bytes("\0a\xfe\xff", 4);
+  std::map<uint64_t, std::set<std::string>> files;
   for (uint64_t file = 0; file < 8; file++) {
-    for (int i = 0; i < 30; i++) files[file][word()] = true;
+    for (int i = 0; i < 30; i++) files[file].insert(random.Word(bytes, 0, 4));
   }
   uint64_t found = 0;
   for (int i = 0; i < 200000; i++) {
     const uint64_t file = random.Next(files.size());
-    const std::string target = word();
+    const std::string target = random.Word(bytes, 0, 4);
     const auto next = files[file].lower_bound(target);
+    const bool has_next = next != files[file].end();
     std::string end;
     if (misses.Find(file, target, &end)) {
       found++;
       ASSERT_LT(target, end);
-      ASSERT_TRUE(next == files[file].end() || end <= next->first);
-    } else if (next != files[file].end()) {
-      misses.Add(file, target, next->first);
+      ASSERT_TRUE(!has_next || end <= *next);
+    } else if (has_next) {
+      misses.Add(file, target, *next);
     }
   }
   EXPECT_GT(found, 20000u);
@@ -392,21 +385,18 @@ TEST(DeletionStretchesTest, DamagedListsAreEmpty) {
   for (size_t size = 1; size < list.size(); size++) {
     EXPECT_EQ(0u, DeletionStretches(Slice(list.data(), size)).size());
   }
-  for (size_t i = 0; i < list.size(); i++) {
-    for (int bit = 0; bit < 8; bit++) {
-      std::string damaged = list;
-      damaged[i] = static_cast<char>(damaged[i] ^ (1 << bit));
-      const DeletionStretches stretches(damaged);
-      for (size_t j = 1; j < stretches.size(); j++) {
-        EXPECT_LE(stretches[j - 1].end.compare(stretches[j].begin), 0);
-      }
+  for (size_t bit = 0; bit < 8 * list.size(); bit++) {
+    const std::string damaged = WithBitFlipped(list, bit);
+    const DeletionStretches stretches(damaged);
+    for (size_t j = 1; j < stretches.size(); j++) {
+      EXPECT_LE(stretches[j - 1].end.compare(stretches[j].begin), 0);
     }
   }
   EXPECT_EQ(0u, DeletionStretches("").size());
 }
 
-// No key of a stretch has a value, and each key in it that is asked for is
-// found; all stretches of enough deletions are there.
+// A stretch has no value and each of its keys; all that are long enough are
+// there.
 TEST(DeletionStretchesTest, RandomEntries) {
   Lcg random(1);
   for (int round = 0; round < 2000; round++) {
@@ -414,18 +404,15 @@ TEST(DeletionStretchesTest, RandomEntries) {
     const size_t keys = 1 + random.Next(60);
     const uint64_t values = 1 + random.Next(20);
     for (size_t i = 0; i < keys; i++) {
-      std::string key;
-      for (size_t n = random.Next(4); n > 0; n--) {
-        key += "\0a\xff"[random.Next(3)];
-      }
-      versions[key].push_back(random.Next(values) != 0);
+      versions[random.Word(std::string("\0a\xff", 3), 0, 3)].push_back(
+          random.Next(values) != 0);
     }
     Entries entries;
     std::map<std::string, bool> has_value;
     for (const auto& [key, all] : versions) {
       for (const bool is_deletion : all) {
         entries.push_back({key, is_deletion});
-        has_value[key] = has_value[key] || !is_deletion;
+        has_value[key] |= !is_deletion;
       }
     }
     const DeletionStretches stretches(ListOf(entries));
@@ -435,18 +422,17 @@ TEST(DeletionStretchesTest, RandomEntries) {
     for (const auto& [key, value] : has_value) {
       const bool is_last = key == has_value.rbegin()->first;
       if (stretches.Contain(key)) {
-        EXPECT_FALSE(value);
-        EXPECT_FALSE(is_last);
+        EXPECT_FALSE(value || is_last);
         in_stretches++;
       }
-      if (value || is_last) {
-        if (in_a_row >= DeletionStretchesBuilder::kMinDeletions) {
-          expected += in_a_row;
-        }
-        in_a_row = 0;
-      } else {
+      if (!value && !is_last) {
         in_a_row++;
+        continue;
       }
+      if (in_a_row >= DeletionStretchesBuilder::kMinDeletions) {
+        expected += in_a_row;
+      }
+      in_a_row = 0;
     }
     EXPECT_EQ(expected, in_stretches);
     uint64_t told = 0;

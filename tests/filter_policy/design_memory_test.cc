@@ -20,13 +20,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 using Rates = DesignRates;
+using Queries = std::vector<SampleQuery>;
 
-std::vector<SampleQuery> EmptyQueries(const QueryOptions& options,
-                                      const KeySource& source, const Keys& keys,
-                                      size_t num, Rng* rng) {
+constexpr auto kUniform = QueryDistribution::kUniform;
+
+Queries EmptyQueries(const QueryOptions& options, const KeySource& source,
+                     const Keys& keys, size_t num, Rng* rng) {
   std::vector<Query> queries;
   EXPECT_OK(QuerySource(options, source, keys).DrawEmpty(num, rng, &queries));
-  std::vector<SampleQuery> samples;
+  Queries samples;
   for (const Query& query : queries) {
     samples.push_back({query.lo, query.hi, query.hi_inclusive});
   }
@@ -49,9 +51,9 @@ class DesignMemoryTest : public ::testing::Test {
     EXPECT_OK(DrawKeys(source_, num, &rng, &keys));
     return keys;
   }
-  std::vector<SampleQuery> Samples(const Keys& keys, uint64_t seed,
-                                   QueryDistribution distribution,
-                                   uint64_t rmax, size_t num = 5000) {
+  Queries Samples(const Keys& keys, uint64_t seed,
+                  QueryDistribution distribution, uint64_t rmax,
+                  size_t num = 5000) {
     Rng rng(seed);
     QueryOptions options;
     options.distribution = distribution;
@@ -59,16 +61,14 @@ class DesignMemoryTest : public ::testing::Test {
     return EmptyQueries(options, source_, keys, num, &rng);
   }
   // The design that a file of these keys gets, in words.
-  std::string DesignOf(const Keys& keys,
-                       const std::vector<SampleQuery>& samples) {
+  std::string DesignOf(const Keys& keys, const Queries& samples) {
     const OwnBlock block(BuildProteusBlock(keys, settings_, samples));
     for (size_t i = 0; i < keys.size(); i += 7) {
       EXPECT_TRUE(block->KeyMayMatch(keys[i]));
     }
     return block.proteus().design().Describe();
   }
-  std::string SearchedDesignOf(const Keys& keys,
-                               const std::vector<SampleQuery>& samples) {
+  std::string SearchedDesignOf(const Keys& keys, const Queries& samples) {
     const auto memory = std::move(settings_.memory);
     const std::string design = DesignOf(keys, samples);
     settings_.memory = memory;
@@ -76,7 +76,7 @@ class DesignMemoryTest : public ::testing::Test {
   }
   // The rates that the model predicts for a design.
   Rates RatesOf(const ProteusDesign& design, const Keys& keys,
-                const std::vector<SampleQuery>& samples) {
+                const Queries& samples) {
     const KeyStore store = Stored(keys);
     const KeyStatistics statistics(store);
     const CpfprModel model(store, statistics, samples,
@@ -85,8 +85,7 @@ class DesignMemoryTest : public ::testing::Test {
                                              static_cast<double>(keys.size()));
     return model.Average(design, PlanLayers(design, statistics, bytes, 0), 1);
   }
-  // Replaces the only kept design by one that no search would choose, of these
-  // rates.
+  // Replaces the only kept design by one that no search would choose.
   std::string Plant(const ProteusDesign& design, const Rates& rates) {
     std::vector<KeptDesign> kept = settings_.memory->Designs();
     EXPECT_EQ(1u, kept.size());
@@ -110,8 +109,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
     for (const bool taught : {false, true}) {
       SCOPED_TRACE(odd.Describe() + (taught ? ", taught" : ""));
       const auto samples = [&](const Keys& keys, uint64_t seed) {
-        return taught ? Samples(keys, seed, QueryDistribution::kUniform, 1000)
-                      : std::vector<SampleQuery>();
+        return taught ? Samples(keys, seed, kUniform, 1000) : Queries();
       };
       settings_.memory = std::make_shared<DesignMemory>();
       const Keys first = KeysOf(1);
@@ -120,8 +118,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       const std::string planted = Plant(odd, rates);
       const Keys second = KeysOf(3, kKeys * 4 / 5);
       EXPECT_EQ(planted, DesignOf(second, samples(second, 4)));
-      // A design is dropped where it is worse than it was, and where it is so
-      // much better that another one may be better still.
+      // It is dropped where it is worse, or so good that others may be better.
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
       for (const Rates& promised : {kPerfect, kBad}) {
@@ -137,15 +134,15 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
 
 TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   const Keys keys = KeysOf(1);
-  const auto uniform = Samples(keys, 2, QueryDistribution::kUniform, 1000);
+  const auto uniform = Samples(keys, 2, kUniform, 1000);
   const ProteusDesign odd = TrieAndSet(0, 47);
   const Rates rates = RatesOf(odd, keys, uniform);
-  const auto drawn = [&](QueryDistribution distribution, uint64_t rmax,
+  constexpr auto kCorrelated = QueryDistribution::kCorrelated;
+  const auto drawn = [&](uint64_t rmax, QueryDistribution queries = kUniform,
                          size_t num = 5000) {
-    return Samples(keys, 3, distribution, rmax, num);
+    return Samples(keys, 3, queries, rmax, num);
   };
-  // Keys that lie closer together share more bits, and those of another length
-  // are of another kind.
+  // Closer keys share more bits, those of another length are of another kind.
   Keys close = keys;
   for (std::string& key : close) key = "\x7f\x7f" + key.substr(0, 6);
   SortUnique(&close);
@@ -155,19 +152,17 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
     const char* name;
     bool is_kept;
     Keys file;
-    std::vector<SampleQuery> samples;
+    Queries samples;
     double bits_per_key = 14;
     uint64_t price = kUsualPrice;
   };
-  constexpr auto kUniform = QueryDistribution::kUniform;
   for (const Case& c : std::initializer_list<Case>{
-           {"like the first", true, keys, drawn(kUniform, 1000)},
+           {"like the first", true, keys, drawn(1000)},
            {"no samples", false, keys, {}},
-           {"few samples", false, keys, drawn(kUniform, 1000, 1000)},
-           {"samples close to keys", false, keys,
-            drawn(QueryDistribution::kCorrelated, 32)},
-           {"long ranges", false, keys, drawn(kUniform, 1 << 30)},
-           {"points", false, keys, drawn(kUniform, 0)},
+           {"few samples", false, keys, drawn(1000, kUniform, 1000)},
+           {"samples close to keys", false, keys, drawn(32, kCorrelated)},
+           {"long ranges", false, keys, drawn(1 << 30)},
+           {"points", false, keys, drawn(0)},
            {"fewer keys", false, KeysOf(4, kKeys / 3), uniform},
            {"fewer bits", false, keys, uniform, 10},
            {"cheap reads", false, keys, uniform, 14, kCachedPrice},
@@ -189,8 +184,7 @@ TEST_F(DesignMemoryTest, OtherFilesAreSearched) {
   }
 }
 
-// One file in kMinUses is searched, and fewer each time that the search finds
-// nothing better.
+// Fewer files are searched each time that the search finds nothing better.
 TEST_F(DesignMemoryTest, NowAndThenAFileIsSearchedAnyway) {
   const Keys keys = KeysOf(1, 2000);
   const auto until_search = [&] {
@@ -230,8 +224,7 @@ TEST(DesignMemoryRulesTest, WhatIsAsPromised) {
            // Points are no worse than with a Bloom filter.
            {{0.05, 0.0099, 0}, {0.05, 0.001, 0}, 0, true},
            {{0.05, 0.0101, 0}, {0.05, 0.001, 0}, 0.1, false},
-           // Where the samples ask for no points, the promise was broken
-           // before.
+           // Without points in the samples, it was broken before.
            {{0.05, 0.5, 0}, {0.05, 0.5, 0}, 0, true},
            {{0.05, 0.56, 0}, {0.05, 0.5, 0}, 0, false},
        }) {
@@ -322,26 +315,28 @@ TEST(DesignMemoriesTest, TreesAndSearches) {
   const auto memories = std::make_shared<DesignMemories>();
   const int logs[DesignMemories::kMaxTrees] = {};
   bool is_shared = false;
-  const auto first = memories->Of(&logs[0], "default", nullptr, &is_shared);
+  const auto of = [&](const int& log, const std::string& family = "default") {
+    return memories->Of(&log, family, nullptr, &is_shared);
+  };
+  const auto first = of(logs[0]);
   EXPECT_TRUE(is_shared);
-  EXPECT_EQ(first, memories->Of(&logs[0], "default", nullptr, &is_shared));
-  EXPECT_NE(first, memories->Of(&logs[0], "other", nullptr, &is_shared));
-  EXPECT_NE(first, memories->Of(&logs[1], "default", nullptr, &is_shared));
+  EXPECT_EQ(first, of(logs[0]));
+  EXPECT_NE(first, of(logs[0], "other"));
+  EXPECT_NE(first, of(logs[1]));
   std::shared_ptr<void> one = DesignMemories::SearchAnew(memories);
   std::shared_ptr<void> other = DesignMemories::SearchAnew(memories);
   one.reset();
-  const auto fresh = memories->Of(&logs[0], "default", nullptr, &is_shared);
+  const auto fresh = of(logs[0]);
   EXPECT_FALSE(is_shared);
-  EXPECT_NE(fresh, memories->Of(&logs[0], "default", nullptr, &is_shared));
+  EXPECT_NE(fresh, of(logs[0]));
   other.reset();
-  const auto second = memories->Of(&logs[0], "default", nullptr, &is_shared);
+  const auto second = of(logs[0]);
   EXPECT_TRUE(is_shared);
   EXPECT_NE(first, second);
-  for (const int& log : logs)
-    memories->Of(&log, "default", nullptr, &is_shared);
-  EXPECT_EQ(second, memories->Of(&logs[0], "default", nullptr, &is_shared));
-  for (const int& log : logs) memories->Of(&log, "third", nullptr, &is_shared);
-  EXPECT_NE(second, memories->Of(&logs[0], "default", nullptr, &is_shared));
+  for (const int& log : logs) of(log);
+  EXPECT_EQ(second, of(logs[0]));
+  for (const int& log : logs) of(log, "third");
+  EXPECT_NE(second, of(logs[0]));
 }
 
 // Flushes and compactions run in parallel.
@@ -360,29 +355,28 @@ TEST_F(DesignMemoryTest, FilesAreWrittenInParallel) {
   EXPECT_EQ(1u, settings_.memory->Designs().size());
 }
 
-// The predictions for small files, which look at fewer samples, and for files
-// that keep a design.
+// Small files look at fewer samples, and files may keep a design.
 TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
   for (const size_t num_keys : {300, 1500, 7000, 20000}) {
     SCOPED_TRACE(num_keys);
     settings_.memory = std::make_shared<DesignMemory>();
     const Keys first = KeysOf(1, num_keys);
-    const auto all = [&](uint64_t seed, size_t num) {
-      return Samples(first, seed, QueryDistribution::kUniform, 1 << 30, num);
+    const auto samples = [&](uint64_t seed) {
+      return Samples(first, seed, kUniform, 1 << 30, 20000);
     };
-    DesignOf(first, all(2, 20000));
+    DesignOf(first, samples(2));
     const Keys second = KeysOf(4, num_keys);
-    const auto queries = all(5, 20000);
+    const auto queries = samples(5);
     FilterReport report;
-    const OwnBlock block(BuildProteusBlock(second, settings_, all(6, 20000), {},
+    const OwnBlock block(BuildProteusBlock(second, settings_, samples(6), {},
                                            /*part_bytes=*/0, &report));
     double asked = 0;
     double positives = 0;
-    for (const SampleQuery& query : queries) {
-      if (query.hi < second.front() || query.lo > second.back()) continue;
-      if (KeysIn(second, query.lo, query.hi) > 0) continue;
+    for (const auto& [lo, hi, inclusive] : queries) {
+      if (hi < second.front() || lo > second.back()) continue;
+      if (KeysIn(second, lo, hi) > 0) continue;
       asked++;
-      positives += block->RangeMayMatch(query.lo, query.hi, true);
+      positives += block->RangeMayMatch(lo, hi, true);
     }
     EXPECT_EQ(1u, settings_.memory->Designs().size());
     EXPECT_NEAR(positives / asked, report.predicted_fpr, 0.005);
@@ -397,8 +391,7 @@ struct BuilderInSteps : ProteusBuilder {
   using ProteusBuilder::ProteusBuilder;
 };
 
-// A design is taken for parts, too. Parts whose tries are too large need a
-// second one.
+// Parts whose tries are too large need a second design.
 TEST_F(DesignMemoryTest, PartsTakeTheDesign) {
   const Keys keys = KeysOf(1);
   const auto design_of_parts = [&] {
@@ -437,18 +430,17 @@ TEST(SampleShapeTest, SamplesOfOneDistributionAreAlike) {
     result.shape = SampleShape(model);
     return result;
   };
+  constexpr auto kReal = QueryDistribution::kReal;
   for (size_t num : {300, 1000, 5000}) {
     SCOPED_TRACE(num);
     for (int i = 0; i < 20; i++) {
-      EXPECT_TRUE(AreAlike(situation(QueryDistribution::kReal, num),
-                           situation(QueryDistribution::kReal, num)));
+      EXPECT_TRUE(AreAlike(situation(kReal, num), situation(kReal, num)));
     }
   }
-  EXPECT_FALSE(AreAlike(situation(QueryDistribution::kReal, 1000),
+  EXPECT_FALSE(AreAlike(situation(kReal, 1000),
                         situation(QueryDistribution::kPrefix, 1000)));
   // Few samples do not tell.
-  EXPECT_FALSE(AreAlike(situation(QueryDistribution::kReal, 200),
-                        situation(QueryDistribution::kReal, 200)));
+  EXPECT_FALSE(AreAlike(situation(kReal, 200), situation(kReal, 200)));
 }
 
 }  // namespace

@@ -18,6 +18,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+using Files = std::vector<FileFilter>;
+
 // Keys are numbers below kKeySpace, in text.
 constexpr double kKeySpace = 1e12;
 
@@ -27,8 +29,7 @@ std::string Key(double number) {
   return text;
 }
 
-// A file that holds keys from the share `begin` to the share `end` of the key
-// space.
+// A file of the keys from the share `begin` to `end` of the key space.
 FileFilter FileOf(int level, uint64_t keys, double begin = 0, double end = 1,
                   double bits_per_key = 0) {
   FileFilter file;
@@ -41,15 +42,14 @@ FileFilter FileOf(int level, uint64_t keys, double begin = 0, double end = 1,
 }
 
 // Adds a sorted run of files of the same size.
-void AddRun(int level, uint64_t keys, int files,
-            std::vector<FileFilter>* tree) {
+void AddRun(int level, uint64_t keys, int files, Files* tree) {
   for (int i = 0; i < files; i++) {
     tree->push_back(FileOf(level, keys / static_cast<uint64_t>(files),
                            1.0 * i / files, (i + 1.0) / files));
   }
 }
 
-BudgetedTree TreeOf(const std::vector<FileFilter>& files,
+BudgetedTree TreeOf(const Files& files,
                     const std::vector<std::string>& queries = {}) {
   BudgetedTree tree;
   for (const FileFilter& file : files) {
@@ -59,13 +59,13 @@ BudgetedTree TreeOf(const std::vector<FileFilter>& files,
   return tree;
 }
 
-double BitsOf(const std::vector<FileFilter>& tree) {
+double BitsOf(const Files& tree) {
   double bits = 0;
   for (const FileFilter& file : tree) bits += static_cast<double>(file.bits);
   return bits;
 }
 
-double KeysOf(const std::vector<FileFilter>& tree) {
+double KeysOf(const Files& tree) {
   double keys = 0;
   for (const FileFilter& file : tree) keys += static_cast<double>(file.keys);
   return keys;
@@ -97,7 +97,7 @@ double Asked(const FileFilter& file, double skew) {
 }
 
 // False positives per query.
-double Cost(const std::vector<FileFilter>& tree, double skew) {
+double Cost(const Files& tree, double skew) {
   double cost = 0;
   for (const FileFilter& file : tree) {
     cost += Asked(file, skew) * std::exp2(-PerKey(file));
@@ -108,15 +108,17 @@ double Cost(const std::vector<FileFilter>& tree, double skew) {
 // A lower bound of the false positives per query that any allocation of the
 // budget has, in which each filter has no bits or some within the limits: the
 // largest value of the Lagrangian's dual function.
-double LeastCost(const std::vector<FileFilter>& tree, double budget,
-                 double skew) {
+double LeastCost(const Files& tree, double budget, double skew) {
+  // The keys of each file, and the share of queries that ask it.
+  std::vector<std::pair<double, double>> files;
+  for (const FileFilter& file : tree) {
+    files.emplace_back(file.keys, Asked(file, skew));
+  }
   double best = 0;
   for (double line = -40; line < 60; line += 0.03) {
     const double price = std::log(2.0) * std::exp2(-line);  // of a bit
     double cost = -price * budget;
-    for (const FileFilter& file : tree) {
-      const auto keys = static_cast<double>(file.keys);
-      const double asked = Asked(file, skew);
+    for (const auto& [keys, asked] : files) {
       const double bits = std::clamp(line + std::log2(asked / keys),
                                      kMinBudgetedBits, kMaxBudgetedBits);
       cost += std::min(asked, asked * std::exp2(-bits) + price * keys * bits);
@@ -127,7 +129,7 @@ double LeastCost(const std::vector<FileFilter>& tree, double budget,
 }
 
 // Writes each file of the tree again, from the last one up, a few times.
-void Settle(std::vector<FileFilter>* tree, double budget,
+void Settle(Files* tree, double budget,
             const std::vector<std::string>& queries = {}) {
   constexpr int kTimes = 4;
   std::vector<BudgetedTree> trees = {TreeOf(*tree, queries)};
@@ -150,8 +152,8 @@ void Settle(std::vector<FileFilter>* tree, double budget,
   }
 }
 
-std::vector<FileFilter> Leveled(int ratio, uint64_t file_keys = 50000) {
-  std::vector<FileFilter> tree;
+Files Leveled(int ratio, uint64_t file_keys = 50000) {
+  Files tree;
   for (int i = 0; i < 3; i++) tree.push_back(FileOf(0, 25000));
   uint64_t keys = 100000;
   for (int level = 1; level <= 3;
@@ -161,8 +163,8 @@ std::vector<FileFilter> Leveled(int ratio, uint64_t file_keys = 50000) {
   return tree;
 }
 
-std::vector<FileFilter> Universal() {
-  std::vector<FileFilter> tree;
+Files Universal() {
+  Files tree;
   for (int i = 0; i < 4; i++) tree.push_back(FileOf(0, 20000));
   AddRun(4, 80000, 4, &tree);
   AddRun(5, 400000, 10, &tree);
@@ -170,15 +172,14 @@ std::vector<FileFilter> Universal() {
   return tree;
 }
 
-// A tree of which all files have been written again is within 5 % of the best
-// allocation, and uses the budget.
+// Once all files are written again, the tree is within 5 % of the best.
 TEST(FilterBudgetTest, NearTheBest) {
   for (const auto& shape : {Leveled(4), Leveled(10), Universal()}) {
     for (const double bits : {5.0, 12.0, 20.0}) {
       for (const double skew : {1.0, 8.0}) {
         SCOPED_TRACE(testing::Message() << shape.size() << " files, " << bits
                                         << " bits, skew " << skew);
-        std::vector<FileFilter> tree = shape;
+        Files tree = shape;
         const double budget = bits * KeysOf(tree);
         Settle(&tree, budget, Queries(20000, skew));
         const double least = LeastCost(tree, budget, skew);
@@ -194,18 +195,16 @@ TEST(FilterBudgetTest, NearTheBest) {
 TEST(FilterBudgetTest, TheLargestRunGoesWithout) {
   for (const double bits : {0.5, 1.0, 2.0, 3.0}) {
     SCOPED_TRACE(bits);
-    std::vector<FileFilter> tree = Leveled(4, /*file_keys=*/10000);
+    Files tree = Leveled(4, /*file_keys=*/10000);
     const double budget = bits * KeysOf(tree);
     Settle(&tree, budget);
-    double largest_with = 0;
-    double smallest_without = 1e9;
+    int largest_with = 0;
+    int smallest_without = 7;
     for (const FileFilter& file : tree) {
       EXPECT_TRUE(file.bits == 0 || PerKey(file) >= kMinBudgetedBits - 1e-3);
-      const auto level = static_cast<double>(file.level);
-      if (file.bits > 0) {
-        largest_with = std::max(largest_with, level);
-      } else {
-        smallest_without = std::min(smallest_without, level);
+      if (file.bits > 0) largest_with = std::max(largest_with, file.level);
+      if (file.bits == 0) {
+        smallest_without = std::min(smallest_without, file.level);
       }
     }
     EXPECT_LE(largest_with, smallest_without);
@@ -237,10 +236,9 @@ TEST(FilterBudgetTest, Limits) {
   EXPECT_NEAR(alone / 2, together, 0.01);
 }
 
-// Where older files hold the whole budget, new ones get the minimum: none goes
-// without.
+// New files get the minimum: none goes without.
 TEST(FilterBudgetTest, OldFilesHoldTheBudget) {
-  std::vector<FileFilter> files;
+  Files files;
   AddRun(6, 1000000, 10, &files);
   for (FileFilter& file : files) file.bits = 20 * file.keys;
   const BudgetedTree tree = TreeOf(files);
@@ -259,7 +257,7 @@ TEST(FilterBudgetTest, FullCompaction) {
   for (const bool is_universal : {false, true}) {
     for (const int files : {1, 2, 10, 60}) {
       SCOPED_TRACE(testing::Message() << is_universal << " " << files);
-      std::vector<FileFilter> replaced = Leveled(4);
+      Files replaced = Leveled(4);
       const double all_keys = KeysOf(replaced);
       const double emptied = all_keys - 1600000;
       const double budget = 12 * all_keys;
@@ -302,12 +300,12 @@ TEST(FilterBudgetTest, FullCompaction) {
 
 // Few queries change little, and none change nothing.
 TEST(FilterBudgetTest, LittleDataDoesNoHarm) {
-  std::vector<FileFilter> even = Leveled(4);
+  Files even = Leveled(4);
   const double budget = 12 * KeysOf(even);
   Settle(&even, budget);
   for (const int queries : {1, 10, 100, 1000}) {
     SCOPED_TRACE(queries);
-    std::vector<FileFilter> tree = Leveled(4);
+    Files tree = Leveled(4);
     Settle(&tree, budget, Queries(queries, 1));
     EXPECT_LE(Cost(tree, 1), 1.05 * Cost(even, 1));
   }
@@ -322,25 +320,22 @@ FileFilter RunOf(int level, uint64_t keys, double bits_per_key = kBits) {
 }
 
 // The bits per key of a new file.
-double BitsOf(const std::vector<FileFilter>& tree, int level, uint64_t keys,
+double BitsOf(const Files& tree, int level, uint64_t keys,
               bool is_bottommost = false, double bits_per_key = kBits) {
   return BitsOfFile(tree, {level, is_bottommost, keys}, bits_per_key);
 }
 
-// Returns levels `first` to `first` + 2, each `ratio` times as large as the one
-// above it.
-std::vector<FileFilter> ThreeLevels(int first, uint64_t ratio) {
+// Levels from `first` on, each `ratio` times as large as the one above it.
+Files ThreeLevels(int first, uint64_t ratio) {
   return {RunOf(first, 100000), RunOf(first + 1, 100000 * ratio),
           RunOf(first + 2, 100000 * ratio * ratio)};
 }
 
 // The bits per key of all files together.
-double Average(const std::vector<FileFilter>& tree) {
-  return BitsOf(tree) / KeysOf(tree);
-}
+double Average(const Files& tree) { return BitsOf(tree) / KeysOf(tree); }
 
 // Writes each file of the tree again, as a whole level, from the last one up.
-void Rewrite(std::vector<FileFilter>* tree) {
+void Rewrite(Files* tree) {
   for (size_t i = tree->size(); i-- > 0;) {
     FileFilter& file = (*tree)[i];
     const bool last = i + 1 == tree->size();
@@ -349,36 +344,30 @@ void Rewrite(std::vector<FileFilter>* tree) {
   }
 }
 
-TEST(LevelBitsTest, UnknownMeansEqual) {
-  const std::vector<FileFilter> tree = ThreeLevels(4, 10);
-  EXPECT_EQ(kBits, BitsOf(tree, -1, 1000));
-  EXPECT_EQ(kBits, BitsOf(tree, -1, 1000, true));
-  EXPECT_EQ(kBits, BitsOf(tree, 0, 0));
-  for (int level = 0; level < 7; level++) {
-    for (bool last : {false, true}) {
+// Runs of one size gain nothing, and a single run gives up nothing.
+TEST(LevelBitsTest, UnknownOrEqualRunsHaveEqualBits) {
+  const Files three = ThreeLevels(4, 10);
+  EXPECT_EQ(kBits, BitsOf(three, 0, 0));
+  for (bool last : {false, true}) {
+    EXPECT_EQ(kBits, BitsOf(three, -1, 1000, last));
+    for (int level = 0; level < 7; level++) {
       EXPECT_EQ(kBits, BitsOf({}, level, 1000, last));
       EXPECT_EQ(kBits, BitsOf({RunOf(6, 0)}, level, 1000, last));
     }
+    EXPECT_DOUBLE_EQ(kBits,
+                     BitsOf(Files(7, RunOf(6, 1000000)), 6, 1000000, last));
   }
-}
-
-// Runs of one size gain nothing, and a single run gives up nothing.
-TEST(LevelBitsTest, EqualRunsHaveEqualBits) {
-  std::vector<FileFilter> tree;
+  Files tree;
   for (int files = 1; files < 40; files++) {
     tree.push_back(RunOf(0, 50000));
     EXPECT_DOUBLE_EQ(kBits, BitsOf(tree, 0, 50000)) << files;
   }
-  const std::vector<FileFilter> last(7, RunOf(6, 1000000));
-  EXPECT_DOUBLE_EQ(kBits, BitsOf(last, 6, 1000000, true));
-  EXPECT_DOUBLE_EQ(kBits, BitsOf(last, 6, 1000000, false));
 }
 
-// The rule holds for whatever levels the tree uses, as with dynamic level
-// sizes.
+// Whatever levels the tree uses, as with dynamic level sizes.
 TEST(LevelBitsTest, SmallRunsGetMore) {
   for (int first : {1, 3, 4}) {
-    std::vector<FileFilter> tree = ThreeLevels(first, 10);
+    Files tree = ThreeLevels(first, 10);
     for (int i = 0; i < 4; i++) Rewrite(&tree);
     const auto bits = [&](size_t i) { return PerKey(tree[i]); };
     EXPECT_NEAR(11.75, bits(2), 0.01);
@@ -397,26 +386,23 @@ TEST(LevelBitsTest, SmallRunsGetMore) {
 TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
   for (uint64_t ratio : {1, 2, 3, 4, 7, 10, 30, 100}) {
     for (double bits : {2.0, 8.0, 12.0, 64.0}) {
-      const std::vector<FileFilter> tree = ThreeLevels(2, ratio);
+      const Files tree = ThreeLevels(2, ratio);
       for (int level = 0; level < 7; level++) {
         for (bool last : {false, true}) {
           const double got = BitsOf(tree, level, 5000, last, bits);
           EXPECT_GE(got, bits - kMaxGiven - 1e-9);
-          EXPECT_LE(got, bits + kMaxTaken + 1e-9);
-          if (last) {
-            EXPECT_LE(got, bits);
-          }
+          EXPECT_LE(got, bits + (last ? 0 : kMaxTaken + 1e-9));
         }
       }
     }
   }
 }
 
-// No file takes bits that have not been given: the last level still has all of
-// its bits.
+// No file takes bits that the last level, which has all of its own, has not
+// given.
 TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
   for (uint64_t ratio : {2, 4, 10, 100}) {
-    std::vector<FileFilter> tree = ThreeLevels(4, ratio);
+    Files tree = ThreeLevels(4, ratio);
     for (int i = 0; i < 200; i++) {
       const double bits = BitsOf(tree, 0, 20000);
       EXPECT_GE(bits, kBits - kMaxGiven - 1e-9);
@@ -424,24 +410,23 @@ TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
       EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
     }
   }
-  // The last level has been dropped, and the remaining files have more than
-  // their share: new files do not add to that.
-  const std::vector<FileFilter> rest = {RunOf(4, 1000, 18), RunOf(5, 9000, 14)};
+  // Without the last level, the others have more than their share already.
+  const Files rest = {RunOf(4, 1000, 18), RunOf(5, 9000, 14)};
   EXPECT_LE(BitsOf(rest, 0, 10), kBits);
   EXPECT_LE(BitsOf(rest, 4, 1000), kBits);
 }
 
 // No file gives bits if none has taken any.
 TEST(LevelBitsTest, NothingIsGivenInVain) {
-  const std::vector<FileFilter> tree = ThreeLevels(4, 10);
+  const Files tree = ThreeLevels(4, 10);
   EXPECT_DOUBLE_EQ(kBits, BitsOf(tree, 6, 1000, true));
-  std::vector<FileFilter> level0;
+  Files level0;
   for (uint64_t keys = 1000; keys < 100000; keys *= 2) {
     level0.push_back(RunOf(0, keys));
   }
   EXPECT_DOUBLE_EQ(kBits, BitsOf(level0, 1, 100000, true));
   // If a little has been taken, a little is given.
-  std::vector<FileFilter> some = tree;
+  Files some = tree;
   some[0] = RunOf(4, 100000, kBits + 1);
   const double given = kBits - BitsOf(some, 6, 1000, true);
   EXPECT_NEAR(1.0 / 110, given, 1e-4);
@@ -449,32 +434,28 @@ TEST(LevelBitsTest, NothingIsGivenInVain) {
 
 // The files that a compaction writes do not see each other.
 TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
-  std::vector<FileFilter> tree = ThreeLevels(4, 10);
+  Files tree = ThreeLevels(4, 10);
   const double bits = BitsOf(tree, 5, 10000);
   EXPECT_GT(bits, kBits + 1);
-  // Levels 4 and 5 are written again in files of 10,000 keys, while the old
-  // files are still there.
+  // Levels 4 and 5 are written again, while the old files are still there.
   for (int i = 0; i < 110; i++) tree.push_back(RunOf(5, 10000, bits));
   EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
 }
 
-// Each file of a settled tree gets the bits that it has: in total those of the
-// average, and more of them in smaller runs.
+// Each file gets the bits that it has: the average, and more in smaller runs.
 TEST(LevelBitsTest, SettledTreeStays) {
   constexpr double kFew = 10;
-  const std::vector<FileFilter> files = {RunOf(3, 600000, 0), RunOf(0, 1000, 0),
-                                         RunOf(3, 300000, 0),
-                                         RunOf(2, 90000, 0), RunOf(0, 2000, 0)};
-  const std::vector<FileFilter> tree = SettledTree(files, kFew);
+  const Files files = {RunOf(3, 600000, 0), RunOf(0, 1000, 0),
+                       RunOf(3, 300000, 0), RunOf(2, 90000, 0),
+                       RunOf(0, 2000, 0)};
+  const Files tree = SettledTree(files, kFew);
   ASSERT_EQ(4u, tree.size());
-  uint64_t keys = 0;
   for (const FileFilter& file : tree) {
     const double has = PerKey(file);
     EXPECT_NEAR(BitsOf(tree, file.level, file.keys, false, kFew), has, 0.01);
     EXPECT_EQ(file.level<3, has> kFew) << file.level;
-    keys += file.keys;
   }
-  EXPECT_EQ(993000u, keys);
+  EXPECT_EQ(993000, KeysOf(tree));
   EXPECT_LE(Average(tree), (1 + kTolerance) * kFew);
   EXPECT_GE(Average(tree), kFew - kMaxGiven);
   EXPECT_TRUE(SettledTree({}, kFew).empty());

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What an open DB knows of its files, from files that are registered without a
-//  DB.
+//  DB. The cost of a false positive follows from recent reads, in classes that
+//  a fluctuating cost does not leave. Seeks stop waiting where that saves
+//  nothing.
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <thread>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/open_families.h"
+#include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/query_demand.h"
+#include "rocksdb/statistics.h"
+#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -38,11 +45,16 @@ FileDescription Describe(int level, int family = 0,
   return description;
 }
 
+const char kId[] = "open_db_test";
+
 std::unique_ptr<OpenFile> Open(const FileDescription& description,
                                FilterUse use = FilterUse::kUsed,
-                               const std::string& id = "open_db_test",
+                               const std::string& id = kId,
                                const ProteanFilterPolicy* policy = nullptr) {
   return std::make_unique<OpenFile>(id, description, use, policy);
+}
+std::unique_ptr<OpenFile> OpenOfLevel(int level, int family = 0) {
+  return Open(Describe(level, family));
 }
 
 void Count(SeekKind kind, SeekEvent event, uint16_t times, OpenFile* file) {
@@ -51,9 +63,9 @@ void Count(SeekKind kind, SeekEvent event, uint16_t times, OpenFile* file) {
   file->Add(tally, times);
 }
 
-FamilyState StateOf(int family = 0, const std::string& id = "open_db_test") {
-  const auto db = DBSession::Find(id);
-  return db == nullptr ? FamilyState() : db->StateOf(&kFamilies[family]);
+FamilyState State() {
+  const auto db = DBSession::Find(kId);
+  return db == nullptr ? FamilyState() : db->StateOf(&kFamilies[0]);
 }
 
 void LearnThatReadsAreCheap(OpenFile* file) {
@@ -67,15 +79,15 @@ void LearnNotToWait(OpenFile* file) {
 }
 
 TEST(DBSessionTest, LivesAsLongAsItsFiles) {
-  EXPECT_EQ(nullptr, DBSession::Find("open_db_test"));
-  auto a = Open(Describe(1));
-  auto b = Open(Describe(1));
-  EXPECT_EQ(DBSession::Find("open_db_test"), DBSession::Join("open_db_test"));
+  EXPECT_EQ(nullptr, DBSession::Find(kId));
+  auto a = OpenOfLevel(1);
+  auto b = OpenOfLevel(1);
+  EXPECT_EQ(DBSession::Find(kId), DBSession::Join(kId));
   a.reset();
-  EXPECT_EQ(1u, StateOf().open_files.size());
+  EXPECT_EQ(1u, State().open_files.size());
   EXPECT_EQ(nullptr, DBSession::Find("another DB"));
   b.reset();
-  EXPECT_EQ(nullptr, DBSession::Find("open_db_test"));
+  EXPECT_EQ(nullptr, DBSession::Find(kId));
 }
 
 TEST(DBSessionTest, FilesOutsideOfADBShareNothing) {
@@ -139,13 +151,11 @@ void Answer(uint64_t negatives, uint64_t positives) {
 }
 
 // Lookups that asked no filter, answers, and positives that found a key.
-void ExpectCounts(const GetTally& level, uint64_t unasked, uint64_t negatives,
-                  uint64_t positives, uint64_t true_positives) {
+using Gets = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;
+Gets CountsOf(const GetTally& level) {
   const GetCounts counts = level.Load();
-  EXPECT_EQ(unasked, counts.unasked);
-  EXPECT_EQ(negatives, counts.negatives);
-  EXPECT_EQ(positives, counts.positives);
-  EXPECT_EQ(true_positives, counts.true_positives);
+  return {counts.unasked, counts.negatives, counts.positives,
+          counts.true_positives};
 }
 
 void CountGet(uint64_t negatives, uint64_t positives, bool found,
@@ -171,7 +181,7 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
     }
     for (uint64_t level = 0; level < 50; level++) {
       const uint64_t n = level + 1;
-      ExpectCounts(*levels[level], n, n, 2 * n, n);
+      EXPECT_EQ(Gets(n, n, 2 * n, n), CountsOf(*levels[level]));
     }
   }
 }
@@ -182,10 +192,10 @@ TEST(GetTallyTest, Batches) {
   const FilterAnswers answers;
   Answer(/*negatives=*/1, /*positives=*/3);
   level.CountBatch(answers, 5, 2);
-  ExpectCounts(level, 1, 1, 3, 2);
+  EXPECT_EQ(Gets(1, 1, 3, 2), CountsOf(level));
   level.CountBatchOfFilter(answers);
   level.CountFound(1);
-  ExpectCounts(level, 1, 2, 6, 3);
+  EXPECT_EQ(Gets(1, 2, 6, 3), CountsOf(level));
 }
 
 // A thread may read a DB when its own objects are being destroyed.
@@ -213,18 +223,18 @@ TEST(DBSessionTest, ClosedFilesLeaveTheirCounts) {
   auto without_seeks = Open(loaded);
   loads->Add(5);
   loads->Add(7);
-  auto a = Open(Describe(1));
-  auto b = Open(Describe(2));
-  auto only_inspected = Open(Describe(3));
-  const auto other = Open(Describe(1, /*family=*/1));
+  auto a = OpenOfLevel(1);
+  auto b = OpenOfLevel(2);
+  auto only_inspected = OpenOfLevel(3);
+  const auto other = OpenOfLevel(1, /*family=*/1);
   Count(SeekKind::kClosed, SeekEvent::kNegative, 3, a.get());
   Count(SeekKind::kClosed, SeekEvent::kNegative, 4, b.get());
   Count(SeekKind::kOpen, SeekEvent::kPassed, 5, b.get());
   b.reset();
   only_inspected.reset();
-  EXPECT_EQ(2u, StateOf().open_files.size());
+  EXPECT_EQ(2u, State().open_files.size());
   without_seeks.reset();
-  const FamilyState family = StateOf();
+  const FamilyState family = State();
   EXPECT_EQ(1u, family.open_files.size());
   LevelSums total;
   const std::map<int, LevelSums> levels = SumByLevel(family, &total);
@@ -247,14 +257,13 @@ TEST(DBSessionTest, ClosedFilesLeaveTheirCounts) {
       ToLogLine(levels));
 }
 
-// An iterator learns from earlier ones over the same sorted run, and from all
-// over the level how cheap reads are. What has been learned outlasts the files,
-// as the counts do.
+// From earlier ones over the same sorted run, and of reads from all over the
+// level. What has been learned outlasts the files, as the counts do.
 TEST(DBSessionTest, IteratorsLearnByLevel) {
-  auto level1 = Open(Describe(1));
-  auto beside = Open(Describe(1));
-  const auto level2 = Open(Describe(2));
-  const auto other = Open(Describe(1, /*family=*/1));
+  auto level1 = OpenOfLevel(1);
+  auto beside = OpenOfLevel(1);
+  const auto level2 = OpenOfLevel(2);
+  const auto other = OpenOfLevel(1, /*family=*/1);
   LearnNotToWait(level1.get());
   LearnThatReadsAreCheap(level1.get());
   EXPECT_FALSE(beside->NewBackoff().ShouldWait());
@@ -265,11 +274,11 @@ TEST(DBSessionTest, IteratorsLearnByLevel) {
   }
   level1.reset();
   beside.reset();
-  beside = Open(Describe(1));
+  beside = OpenOfLevel(1);
   EXPECT_FALSE(beside->NewBackoff().ShouldWait());
   // Each file of level 0 is a sorted run.
-  const auto level0 = Open(Describe(0));
-  const auto newer = Open(Describe(0));
+  const auto level0 = OpenOfLevel(0);
+  const auto newer = OpenOfLevel(0);
   LearnNotToWait(level0.get());
   LearnThatReadsAreCheap(level0.get());
   EXPECT_FALSE(level0->NewBackoff().ShouldWait());
@@ -277,18 +286,17 @@ TEST(DBSessionTest, IteratorsLearnByLevel) {
   EXPECT_TRUE(newer->NewBackoff().ReadsAreCheap());
 }
 
-// Column families come and go while the DB is open, and one may be where
-// another has been in memory.
+// It may be where the other has been in memory.
 TEST(DBSessionTest, AColumnFamilyAfterAnotherStartsAfresh) {
-  const auto held = Open(Describe(1, /*family=*/1));
+  const auto held = OpenOfLevel(1, /*family=*/1);
   for (int i = 0; i < 3; i++) {
     const auto file = Open(Describe(1, /*family=*/0, std::to_string(i)));
     EXPECT_TRUE(file->NewBackoff().ShouldWait()) << i;
-    EXPECT_TRUE(StateOf().closed_files.empty()) << i;
+    EXPECT_TRUE(State().closed_files.empty()) << i;
     Count(SeekKind::kOpen, SeekEvent::kPassed, 1, file.get());
     LearnNotToWait(file.get());
   }
-  EXPECT_EQ(1u, StateOf().closed_files.size());
+  EXPECT_EQ(1u, State().closed_files.size());
 }
 
 TEST(DBSessionTest, FamiliesInAFolder) {
@@ -320,11 +328,11 @@ TEST(LevelSumsTest, FiltersInUseAndOthers) {
     return file;
   };
   const auto a = Open(predicted(1, "0.25", 30));
-  const auto b = Open(Describe(1));
+  const auto b = OpenOfLevel(1);
   const auto c = Open(predicted(1, "0.25", 30), FilterUse::kForeign);
   const auto d = Open(predicted(2, "0.05", 10));
   LevelSums sums;
-  EXPECT_EQ(2u, SumByLevel(StateOf(), &sums).size());
+  EXPECT_EQ(2u, SumByLevel(State(), &sums).size());
   EXPECT_EQ(4u, sums.files);
   EXPECT_EQ(3u, sums.used_files);
   EXPECT_EQ(48u, sums.entries);
@@ -338,11 +346,10 @@ TEST(LevelSumsTest, FiltersInUseAndOthers) {
 
 TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
   const ProteusFilterPolicy policy(DesignSpace::kProteus);
-  auto file = Open(Describe(2), FilterUse::kUsed, "open_db_test", &policy);
+  auto file = Open(Describe(2), FilterUse::kUsed, kId, &policy);
   // A file without a level is not in a tree.
-  const auto outside =
-      Open(Describe(-1), FilterUse::kUsed, "open_db_test", &policy);
-  const auto other = Open(Describe(2));
+  const auto outside = Open(Describe(-1), FilterUse::kUsed, kId, &policy);
+  const auto other = OpenOfLevel(2);
   const TreeFilters::Tree tree{nullptr, "family"};
   const std::vector<FileFilter> found = policy.Filters()->FiltersOf(tree);
   ASSERT_EQ(1u, found.size());
@@ -356,8 +363,7 @@ TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
   EXPECT_TRUE(policy.Filters()->FiltersOf(tree).empty());
 }
 
-// A budget counts the files that any policy has opened, and those that are
-// written until they are opened.
+// Files that any policy has opened, and those that are written until then.
 TEST(TreeFiltersTest, Budgeted) {
   const auto trees = std::make_shared<TreeFilters>();
   const auto other_policy = std::make_shared<TreeFilters>();
@@ -388,8 +394,7 @@ TEST(TreeFiltersTest, Budgeted) {
   before = FileFilter();
   EXPECT_EQ(1u, trees->Budgeted(tree, 1, &before).written.size());
   EXPECT_EQ(0u, before.keys);
-  // A filter on trial has no log. The column family tells the tree, unless
-  // several DBs have such a one.
+  // A filter on trial has no log, and is told by its family if one DB has it.
   EXPECT_EQ(&log, trees->FindTree("family").info_log);
   EXPECT_EQ(nullptr, trees->FindTree("other").info_log);
   NullLogger second_log;
@@ -429,6 +434,208 @@ TEST(DBSessionTest, SeeksWithoutBounds) {
   EXPECT_FALSE(SeeksAreUnbounded(1'000'000, 50'001));
   EXPECT_FALSE(SeeksAreUnbounded(9'999, 0));
   EXPECT_FALSE(SeeksAreUnbounded(0, 1'000'000));
+}
+
+// ---- The price of a false positive ----
+
+TEST(FalsePositivePriceTest, PriceOfReads) {
+  // Too few reads tell nothing.
+  EXPECT_EQ(200000, PriceOfFalsePositive({}, 0));
+  EXPECT_EQ(200000, PriceOfFalsePositive({63, 0}, 0));
+  EXPECT_EQ(200000, PriceOfFalsePositive({0, 63}, 5000));
+  EXPECT_EQ(2000, PriceOfFalsePositive({64, 0}, 0));
+  EXPECT_EQ(2000, PriceOfFalsePositive({64, 0}, 100));
+  // The time of reads from files is unknown, or between the limits.
+  EXPECT_EQ(200000, PriceOfFalsePositive({0, 64}, 0));
+  EXPECT_EQ(90000, PriceOfFalsePositive({0, 64}, 90));
+  EXPECT_EQ(20000, PriceOfFalsePositive({0, 64}, 3));
+  EXPECT_EQ(50e6, PriceOfFalsePositive({0, 64}, 50000));
+  EXPECT_EQ(10e9, PriceOfFalsePositive({0, 64}, 12e6));
+  // The mean of both kinds.
+  EXPECT_EQ(101000, PriceOfFalsePositive({500, 500}, 0));
+  EXPECT_EQ(11800, PriceOfFalsePositive({900, 100}, 100));
+}
+
+TEST(FalsePositivePriceTest, NearestClass) {
+  const auto expect = [](uint64_t expected, const std::vector<double>& prices) {
+    for (const double price : prices) {
+      EXPECT_EQ(expected, PriceClassOf(price, 0)) << price;
+    }
+  };
+  // Far from the usual price, the nearest class is taken.
+  expect(2000, {2000, 6000});
+  expect(20000, {7000, 20000});
+  expect(2000000, {6e6});
+  // Storage that is far away.
+  expect(20000000, {10e6, 50e6});
+  expect(200000000, {100e6});
+  expect(2000000000, {3e9, 10e9});
+  // Reads of an SSD of any speed are usual.
+  const std::vector<double> usual = {40e3, 60e3, 100e3, 200e3, 300e3, 1e6};
+  expect(200000, usual);
+  for (const double price : usual) {
+    EXPECT_EQ(200000u, PriceClassOf(price, 200000)) << price;
+  }
+  EXPECT_EQ(2000u, PriceClassOf(2000, 2000000));
+  EXPECT_EQ(2000000u, PriceClassOf(6e6, 2000));
+}
+
+// Wherever a price fluctuates by a factor of 3, the class changes once at most.
+TEST(FalsePositivePriceTest, FluctuationsChangeNothing) {
+  for (double price = 1500; price < 10e9; price *= 1.1) {
+    uint64_t price_class = PriceClassOf(price, 0);
+    int changes = 0;
+    for (int i = 0; i < 100; i++) {
+      const double factor = i % 2 == 0 ? std::sqrt(3.0) : 1 / std::sqrt(3.0);
+      const uint64_t now = PriceClassOf(price * factor, price_class);
+      if (now != price_class) changes++;
+      price_class = now;
+    }
+    EXPECT_LE(changes, 1) << price;
+  }
+}
+
+TEST(FalsePositivePriceTest, RateForTime) {
+  EXPECT_EQ(0.002, MaxRateForTime(200000));
+  EXPECT_EQ(0.0002, MaxRateForTime(2000000));
+  EXPECT_EQ(0.00002, MaxRateForTime(20000000));
+  EXPECT_EQ(0.02, MaxRateForTime(20000));
+  EXPECT_EQ(0.02, MaxRateForTime(2000));
+}
+
+TEST(FalsePositivePriceTest, Text) {
+  for (const auto& [text, price] :
+       {std::pair<const char*, uint64_t>{"1us", 1000},
+        {"2us", 2000},
+        {"2.5us", 2500},
+        {"10us", 10000},
+        {"200us", 200000},
+        {"1ms", 1000000},
+        {"1.25ms", 1250000},
+        {"100ms", 100000000},
+        {"2000ms", 2000000000},
+        {"10000ms", 10000000000}}) {
+    uint64_t parsed = 0;
+    EXPECT_TRUE(ParsePrice(text, &parsed)) << text;
+    EXPECT_EQ(price, parsed) << text;
+    EXPECT_EQ(text, PriceText(price));
+  }
+  uint64_t price = 17;
+  EXPECT_TRUE(ParsePrice("0.2ms", &price));
+  EXPECT_EQ(200000u, price);
+  price = 17;
+  for (const char* text :
+       {"", "us", "ms", "2", "2s", "2 us", "-2us", "+2us", "2us ", "2US", "0us",
+        "0.9us", "10001ms", "1e3us", "nanus", "2us2us", "1..5us",
+        "99999999999999999999999999ms", "auto"}) {
+    EXPECT_FALSE(ParsePrice(text, &price)) << text;
+    EXPECT_EQ(17u, price) << text;
+  }
+}
+
+TEST(FalsePositivePriceTest, LevelsCountReadsAnew) {
+  LevelPrice level;
+  EXPECT_EQ(0u, level.Update({0, 0}, 0));
+  EXPECT_EQ(0u, level.Update({63, 0}, 0));
+  EXPECT_EQ(2000u, level.Update({64, 0}, 0));
+  // Too few new reads change nothing.
+  EXPECT_EQ(2000u, level.Update({64, 63}, 0));
+  EXPECT_EQ(200000u, level.Update({64, 64}, 0));
+  // A long time with cached reads is not remembered.
+  EXPECT_EQ(2000u, level.Update({1000064, 64}, 0));
+  EXPECT_EQ(200000u, level.Update({1000064, 164}, 0));
+  EXPECT_EQ(2000000u, level.Update({1000064, 264}, 6000));
+  // Counts that are read while threads go on may seem to fall.
+  EXPECT_EQ(2000000u, level.Update({1000000, 364}, 6000));
+  EXPECT_EQ(2000000u, level.Update({1000063, 300}, 6000));
+  EXPECT_EQ(2000u, level.Update({1000200, 300}, 6000));
+}
+
+TEST(FalsePositivePriceTest, TimeOfFileReads) {
+  FileReadTime time;
+  EXPECT_EQ(0, time.Update(nullptr));
+  const auto statistics = CreateDBStatistics();
+  EXPECT_EQ(0, time.Update(statistics.get()));
+  const auto read = [&](Histograms kind, uint64_t micros, int times) {
+    for (int i = 0; i < times; i++) {
+      statistics->recordInHistogram(kind, micros);
+    }
+  };
+  read(FILE_READ_GET_MICROS, 100, 40);
+  read(SST_READ_MICROS, 9000, 200);
+  read(FILE_READ_COMPACTION_MICROS, 9000, 200);
+  EXPECT_EQ(0, time.Update(statistics.get()));
+  read(FILE_READ_DB_ITERATOR_MICROS, 60, 40);
+  EXPECT_EQ(80, time.Update(statistics.get()));
+  EXPECT_EQ(80, time.Update(statistics.get()));
+  read(FILE_READ_GET_MICROS, 10, 100);
+  EXPECT_EQ(10, time.Update(statistics.get()));
+  // The statistics may be reset, or be away for a while.
+  EXPECT_EQ(10, time.Update(nullptr));
+  ASSERT_TRUE(statistics->Reset().ok());
+  EXPECT_EQ(10, time.Update(statistics.get()));
+  read(FILE_READ_GET_MICROS, 500, 70);
+  EXPECT_EQ(500, time.Update(statistics.get()));
+}
+
+TEST(SeekBackoffTest, PausesWhereWaitsAreOfNoUse) {
+  for (const bool from_cache : {false, true}) {
+    SeekBackoff::Shared shared;
+    SeekBackoff::CachedReads cached{0};
+    int waits = 0;
+    for (int i = 0; i < 100000; i++) {
+      SeekBackoff backoff(&shared, &cached);
+      if (backoff.ShouldWait()) {
+        waits++;
+        backoff.OnReached();
+      }
+      backoff.OnRead(from_cache);
+    }
+    EXPECT_LT(waits, from_cache ? 1000 : 4000);
+    EXPECT_GT(waits, from_cache ? 100 : 1000);
+  }
+}
+
+TEST(SeekBackoffTest, OneInFourIsWorthIt) {
+  for (const bool from_cache : {false, true}) {
+    SeekBackoff::Shared shared;
+    SeekBackoff::CachedReads cached{0};
+    Random random(1);
+    int waits = 0;
+    for (int i = 0; i < 100000; i++) {
+      SeekBackoff backoff(&shared, &cached);
+      if (!backoff.ShouldWait()) continue;
+      waits++;
+      if (random.OneIn(4)) {
+        backoff.OnPassed();
+      } else {
+        backoff.OnReached();
+        backoff.OnRead(from_cache);
+      }
+    }
+    EXPECT_GE(waits, from_cache ? 90000 : 100000);
+  }
+}
+
+// What was learned of cached blocks is forgotten when one is read from disk.
+TEST(SeekBackoffTest, FilesOfALevelShareWhatReadsCost) {
+  SeekBackoff::Shared shared;
+  SeekBackoff::Shared other_shared;
+  SeekBackoff::CachedReads cached{0};
+  SeekBackoff backoff(&shared, &cached);
+  SeekBackoff other(&other_shared, &cached);
+  for (int i = 0; i < 50; i++) {
+    backoff.OnRead(/*from_cache=*/true);
+    other.OnRead(/*from_cache=*/true);
+  }
+  EXPECT_TRUE(backoff.ReadsAreCheap());
+  EXPECT_TRUE(other.ReadsAreCheap());
+  for (int i = 0; i < 32; i++) other.OnReached();
+  EXPECT_FALSE(other.ShouldWait());
+  EXPECT_TRUE(backoff.ShouldWait());
+  backoff.OnRead(/*from_cache=*/false);
+  EXPECT_FALSE(other.ReadsAreCheap());
+  EXPECT_TRUE(other.ShouldWait());
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ using PriorQueries = std::vector<LocatedQuery>;
 
 std::vector<KeyFamily> HurtfulFamilies() {
   std::vector<KeyFamily> families = KeyFamilies(300, 41);
-  const std::initializer_list<KeyFamily> few = {
-      {"no key", {}},
-      {"one key", {"a key"}},
-      {"zeros", {"", std::string(1, '\0'), std::string(9, '\0')}},
-      {"the last keys", {"\xff", "\xff\xff", "\xff\xff\xff"}},
-      {"long keys", {std::string(5000, 'a'), std::string(70000, 'b')}}};
-  families.insert(families.end(), few);
+  families.insert(
+      families.end(),
+      {{"no key", {}},
+       {"one key", {"a key"}},
+       {"zeros", {"", std::string(1, '\0'), std::string(9, '\0')}},
+       {"the last keys", {"\xff", "\xff\xff", "\xff\xff\xff"}},
+       {"long keys", {std::string(5000, 'a'), std::string(70000, 'b')}}});
   // Times, some of them beside keys that have none.
   KeyFamily times = {"times", {"", "user:1|", std::string(40, '\xff')}};
   KeyFamily bytes = {"binary times", {std::string(12, '\0')}};
@@ -127,7 +127,7 @@ TEST(PriorTest, NoQueryCanBeMade) {
     for (size_t length = 800; length <= chain.size(); length += 5) {
       std::shared_ptr<const FilterPolicy> policy;
       ASSERT_OK(MakeFilterPolicy(spec, &policy));
-      const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder(*policy);
+      const auto builder = NewBuilder(*policy);
       for (size_t i = 0; i < length; i++) builder->AddKeyAndAlt(chain[i], "a");
       const OwnBlock block(Finish(builder.get()));
       for (size_t i = 0; i < length; i++) {
@@ -140,17 +140,14 @@ TEST(PriorTest, NoQueryCanBeMade) {
 
 // ---- Rates ----
 
-// Keys by the name of their type, the queries of which more bits let no more
-// through from one number of bits to another, and the largest rate with 14
-// bits.
+// Keys by the name of their type, queries of which more bits let no more
+// through from a number of bits on, and the largest rate with 14 bits.
 struct UntaughtCase {
   const char* keys;
   WorkloadKind queries;
   double most;
   int least_bits = 10;
 };
-
-void PrintTo(const UntaughtCase& c, std::ostream* out) { *out << c.keys; }
 
 // Times of one entity, ids that begin with a time, texts and numbers.
 constexpr UntaughtCase kUntaught[] = {
@@ -207,13 +204,12 @@ struct Rates {
 
 // The mean rates for several files and salts. The queries that the prior draws
 // decide between designs of nearly the same cost, and the salt decides which
-// few prefixes collide with others.
-Rates RatesOf(const std::string& spec, const Files& files) {
-  constexpr uint64_t kSalts = 2;
-  const double share = 1.0 / static_cast<double>(kSalts * files.keys.size());
+// few prefixes collide with others. A Bloom filter has no salt.
+Rates RatesOf(const std::string& spec, const Files& files, uint64_t salts = 2) {
+  const double share = 1.0 / static_cast<double>(salts * files.keys.size());
   Rates mean;
   for (const Keys& keys : files.keys) {
-    for (uint64_t seed = 0; seed < kSalts; seed++) {
+    for (uint64_t seed = 0; seed < salts; seed++) {
       const WithSalt salt(SaltOf(seed));
       const MemoryFilter filter = FilterOf(spec, keys);
       mean.ranges += share * RateOf(filter, files.ranges);
@@ -223,7 +219,7 @@ Rates RatesOf(const std::string& spec, const Files& files) {
   return mean;
 }
 
-// Returns true if `rate` exceeds `most` by no more than chance may add, at four
+// Whether `rate` exceeds `most` by no more than chance may add, at four
 // standard deviations. A few queries more may always get through.
 bool IsAtMost(double rate, double most, const std::vector<Query>& queries) {
   const auto n = static_cast<double>(queries.size());
@@ -245,7 +241,8 @@ TEST_P(UntaughtKeysTest, LetsFewThrough) {
     EXPECT_TRUE(IsAtMost(rates.ranges, least, files.ranges))
         << rates.ranges << " after " << least;
     least = std::min(least, rates.ranges);
-    const double bloom = RatesOf("bloom:" + std::to_string(bits), files).points;
+    const double bloom =
+        RatesOf("bloom:" + std::to_string(bits), files, /*salts=*/1).points;
     EXPECT_TRUE(IsAtMost(rates.points, bloom, files.points))
         << rates.points << ", but " << bloom << " by a Bloom filter";
     if (bits == 14) {
@@ -255,8 +252,7 @@ TEST_P(UntaughtKeysTest, LetsFewThrough) {
   }
 }
 
-// Points that look like printed keys: they have another digit, or are a text
-// that is cut, continued, or in other letters.
+// Points that look like printed keys.
 TEST(PriorTest, PointsNearPrintedKeys) {
   class Random64 rnd(45);
   struct Case {
@@ -266,29 +262,27 @@ TEST(PriorTest, PointsNearPrintedKeys) {
     double most;
   };
   const auto digits = [&] {
-    char key[16];
-    snprintf(key, sizeof(key), "%012llu",
-             static_cast<unsigned long long>(rnd.Uniform(1000000000000)));
-    return std::string(key);
+    const std::string number = std::to_string(rnd.Uniform(1000000000000));
+    return std::string(12 - number.size(), '0') + number;
   };
   const auto text = [&] {
     std::string key(4 + rnd.Uniform(4), ' ');
     for (char& c : key) c = static_cast<char>('a' + rnd.Uniform(26));
     return key + ".smith" + std::to_string(rnd.Uniform(3000)) + "@mail.org";
   };
+  const auto change_digit = [&](std::string* key) {
+    (*key)[rnd.Uniform(key->size())] = static_cast<char>('0' + rnd.Uniform(10));
+  };
+  const auto change_case = [&](std::string* key) {
+    (*key)[rnd.Uniform(4)] ^= 'a' ^ 'A';
+  };
+  const auto cut = [](std::string* key) { key->pop_back(); };
+  const auto go_on = [](std::string* key) { key->push_back('.'); };
   for (const Case& c : std::initializer_list<Case>{
-           {"another digit", digits,
-            [&](std::string* key) {
-              (*key)[rnd.Uniform(key->size())] =
-                  static_cast<char>('0' + rnd.Uniform(10));
-            },
-            0.03},
-           {"cut", text, [](std::string* key) { key->pop_back(); }, 0.05},
-           {"continued", text, [](std::string* key) { key->push_back('.'); },
-            0.05},
-           {"in other letters", text,
-            [&](std::string* key) { (*key)[rnd.Uniform(4)] ^= 'a' ^ 'A'; },
-            0.01}}) {
+           {"another digit", digits, change_digit, 0.03},
+           {"cut", text, cut, 0.05},
+           {"continued", text, go_on, 0.05},
+           {"in other letters", text, change_case, 0.01}}) {
     SCOPED_TRACE(c.name);
     const Keys keys = MakeKeys(50000, [&](size_t) { return c.key(); });
     std::vector<Query> points;

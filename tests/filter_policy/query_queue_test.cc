@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The queue of sample queries, what is counted of queries and keys, and which
-//  queries find no key of a file.
+//  queries find no key of a file. What Protean keeps beside filters has one
+//  limit for each block cache, and one in the process, which its owners share.
 
 #include "filter_policy/samples/query_queue.h"
 
@@ -11,7 +12,12 @@
 #include <atomic>
 #include <thread>
 
+#include "filter_policy/kept_memory.h"
+#include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/query_demand.h"
+#include "rocksdb/advanced_cache.h"
+#include "rocksdb/table.h"
+#include "test_util/testharness.h"
 #include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -176,20 +182,22 @@ TEST(QueryQueueTest, TickInThreads) {
       }
     });
   }
-}
-
-TEST(QueryQueueTest, TickInShortThreads) {
-  QueryQueue queue(10, 100);
+  QueryQueue of_short_threads(10, 100);
   size_t sampled = 0;
   for (int thread = 0; thread < 500; thread++) {
-    InNewThread([&] { sampled += Sampled(&queue, 10).size(); });
+    InNewThread([&] { sampled += Sampled(&of_short_threads, 10).size(); });
   }
   EXPECT_NEAR(50, sampled, 3);
 }
 
-// More queues than there is room for still get their shares.
+// Some are in the place of others, and there is no room for all counts.
 TEST(QueryQueueTest, ManyQueues) {
   InNewThread([] {
+    for (int i = 0; i < 300; i++) {
+      QueryQueue queue(10, 5);
+      ASSERT_EQ(2u, Sampled(&queue, 10).size());
+      queue.Tick();
+    }
     std::vector<std::unique_ptr<QueryQueue>> queues;
     for (int i = 0; i < 200; i++) {
       queues.push_back(std::make_unique<QueryQueue>(10, 20));
@@ -200,16 +208,6 @@ TEST(QueryQueueTest, ManyQueues) {
         sampled[i] += queues[i]->Tick();
     }
     for (int count : sampled) ASSERT_NEAR(100, count, 3);
-  });
-}
-
-TEST(QueryQueueTest, QueueInThePlaceOfAnother) {
-  InNewThread([] {
-    for (int i = 0; i < 300; i++) {
-      QueryQueue queue(10, 5);
-      ASSERT_EQ(2u, Sampled(&queue, 10).size());
-      queue.Tick();
-    }
   });
 }
 
@@ -263,7 +261,7 @@ TEST(QueryDemandTest, BuildingCountsWhereFewQueriesCome) {
   EXPECT_FALSE(demand.WasFoundLow());
 }
 
-TEST(QueryDemandTest, WritingAloneLowersIt) {
+TEST(QueryDemandTest, WritingLowersItAndQueriesRaiseIt) {
   DemandCounts counts;
   double before = counts.QueriesPerKey(0, 0);
   EXPECT_DOUBLE_EQ(0.03, before);
@@ -271,21 +269,17 @@ TEST(QueryDemandTest, WritingAloneLowersIt) {
     const double now = counts.QueriesPerKey(0, 100000);
     EXPECT_LE(now, before);
     before = now;
+    if (file != 9) continue;
+    DemandCounts read = counts;
+    EXPECT_NEAR(0.1, read.QueriesPerKey(100000, 0), 0.01);
+    EXPECT_NEAR(1, read.QueriesPerKey(1000000, 0), 0.02);
+    EXPECT_DOUBLE_EQ(kManyQueriesPerKey,
+                     read.QueriesPerKey(uint64_t{1} << 40, 0));
   }
   EXPECT_DOUBLE_EQ(kFewQueriesPerKey, before);
 }
 
-TEST(QueryDemandTest, QueriesRaiseIt) {
-  DemandCounts counts;
-  for (int file = 0; file < 10; file++) counts.QueriesPerKey(0, 100000);
-  EXPECT_NEAR(0.1, counts.QueriesPerKey(100000, 0), 0.01);
-  EXPECT_NEAR(1, counts.QueriesPerKey(1000000, 0), 0.02);
-  EXPECT_DOUBLE_EQ(kManyQueriesPerKey,
-                   counts.QueriesPerKey(uint64_t{1} << 40, 0));
-}
-
-// Old reads and writes count less and less: a family that is no longer read
-// soon counts as one that is only written to, and the other way round.
+// A family that is no longer read soon counts as one that is only written to.
 TEST(QueryDemandTest, ForgetsWhatWasLongAgo) {
   DemandCounts counts;
   constexpr uint64_t kQueries = 1000 * 1000 * 1000;
@@ -371,6 +365,216 @@ TEST(EmptyQueriesTest, GapsAreEmpty) {
       ASSERT_LT(query.hi, family.keys.back());
     }
   }
+}
+
+// ---- Kept memory ----
+
+constexpr size_t kCache = 8 << 20;
+constexpr size_t kLimit = kCache / 8;
+constexpr size_t kStep = 256 << 10;  // in which a cache is charged
+
+std::shared_ptr<Cache> NewCache(size_t bytes = kCache, bool strict = false) {
+  return NewLRUCache(bytes, /*num_shard_bits=*/0, strict);
+}
+
+void Record(QueryQueue* queue, int times) {
+  for (int i = 0; i < times; i++) {
+    queue->Record("a key that is long enough " + std::to_string(i), "b", true);
+  }
+}
+
+uint64_t BytesOf(const std::shared_ptr<Cache>& cache) {
+  return KeptMemory::UsageOf(cache.get()).bytes;
+}
+
+uint64_t MostOf(const std::shared_ptr<Cache>& cache) {
+  return KeptMemory::UsageOf(cache.get()).max_bytes;
+}
+std::unique_ptr<QueryQueue> NewQueue(const std::shared_ptr<Cache>& cache) {
+  auto queue = std::make_unique<QueryQueue>(1 << 20, 1);
+  queue->CountIn(cache);
+  return queue;
+}
+std::string LastOf(const QueryQueue& queue) {
+  return queue.Snapshot().back().lo;
+}
+
+class KeptMemoryTest : public testing::Test {
+ protected:
+  ~KeptMemoryTest() override {
+    KeptMemory::SetMaxOfProcess(KeptMemory::kMaxOfProcess);
+  }
+};
+
+TEST_F(KeptMemoryTest, CountsWhereFiltersCount) {
+  BlockBasedTableOptions options;
+  options.block_cache = NewCache();
+  EXPECT_EQ(nullptr, CapOf(options));
+  options.cache_index_and_filter_blocks = true;
+  EXPECT_EQ(options.block_cache, CapOf(options));
+  options.cache_index_and_filter_blocks = false;
+  EXPECT_EQ(nullptr, CapOf(options));
+  options.cache_usage_options
+      .options_overrides[CacheEntryRole::kBlockBasedTableReader]
+      .charged = CacheEntryRoleOptions::Decision::kEnabled;
+  EXPECT_EQ(options.block_cache, CapOf(options));
+  options.block_cache = nullptr;
+  EXPECT_EQ(nullptr, CapOf(options));
+}
+
+TEST_F(KeptMemoryTest, IsChargedAndGivenBack) {
+  const auto cache = NewCache();
+  {
+    KeptMemory memory(cache);
+    EXPECT_TRUE(memory.Resize(3 * kStep - 1));
+    EXPECT_EQ(3 * kStep - 1, BytesOf(cache));
+    EXPECT_EQ(kLimit, MostOf(cache));
+    EXPECT_GE(cache->GetPinnedUsage(), 2 * kStep);
+    EXPECT_LT(cache->GetPinnedUsage(), 3 * kStep);
+    // Three quarters are the most, and what is refused changes nothing.
+    EXPECT_TRUE(memory.Resize(3 * kStep));
+    EXPECT_FALSE(memory.Resize(3 * kStep + 1));
+    EXPECT_EQ(3 * kStep, BytesOf(cache));
+    EXPECT_TRUE(memory.Resize(10));
+    EXPECT_LT(cache->GetPinnedUsage(), kStep);
+    EXPECT_TRUE(memory.Resize(2 * kStep));
+  }
+  EXPECT_EQ(0u, BytesOf(cache));
+  EXPECT_EQ(0u, cache->GetPinnedUsage());
+  EXPECT_EQ(1, cache.use_count());
+}
+
+TEST_F(KeptMemoryTest, ACacheThatIsFullRefuses) {
+  const auto cache = NewCache(kCache, /*strict=*/true);
+  KeptMemory memory(cache);
+  ASSERT_TRUE(memory.Resize(kStep));
+  Cache::Handle* pinned = nullptr;
+  ASSERT_OK(cache->Insert("0123456789abcdef", nullptr, &kNoopCacheItemHelper,
+                          kCache - 2 * kStep, &pinned));
+  EXPECT_FALSE(memory.Resize(3 * kStep));
+  EXPECT_EQ(kStep, BytesOf(cache));
+  EXPECT_TRUE(memory.Resize(2 * kStep - 1));
+  cache->Release(pinned);
+  EXPECT_TRUE(memory.Resize(3 * kStep));
+}
+
+TEST_F(KeptMemoryTest, ACacheOfNothingCapsNothing) {
+  const auto cache = NewCache(0);
+  KeptMemory memory(cache);
+  EXPECT_TRUE(memory.Resize(kStep));
+  EXPECT_GE(BytesOf(cache), kStep);
+  EXPECT_EQ(KeptMemory::kMaxOfProcess, MostOf(cache));
+  EXPECT_EQ(1, cache.use_count());
+}
+
+TEST_F(KeptMemoryTest, QueuesShare) {
+  const auto cache = NewCache();
+  QueryQueue first(1 << 20, 1);
+  first.CountIn(cache);
+  Record(&first, 20000);
+  const size_t alone = first.size();
+  EXPECT_GT(BytesOf(cache), kLimit - 2048);
+  EXPECT_LE(BytesOf(cache), kLimit);
+  EXPECT_EQ("a key that is long enough 19999", LastOf(first));
+  {
+    // The first one is idle, and gives half.
+    QueryQueue second(1 << 20, 1);
+    second.CountIn(cache);
+    Record(&second, 20000);
+    EXPECT_NEAR(alone / 2, first.size(), alone / 50);
+    EXPECT_NEAR(alone / 2, second.size(), alone / 50);
+    EXPECT_LE(BytesOf(cache), kLimit);
+    EXPECT_EQ("a key that is long enough 19999", LastOf(first));
+    EXPECT_EQ("a key that is long enough 19999", LastOf(second));
+    EXPECT_EQ(0u, first.dropped() + second.dropped());
+    // A table that takes a quarter leaves three eighths to each.
+    KeptMemory table(cache);
+    EXPECT_EQ(kLimit / 4, table.RoomForTable());
+    ASSERT_TRUE(table.Resize(table.RoomForTable()));
+    EXPECT_NEAR(alone * 3 / 8, first.size(), alone / 50);
+    EXPECT_NEAR(alone * 3 / 8, second.size(), alone / 50);
+    EXPECT_LE(BytesOf(cache), kLimit);
+    EXPECT_EQ(kLimit / 8, table.RoomForTable());
+  }
+  Record(&first, 20000);
+  EXPECT_NEAR(alone, first.size(), alone / 50);
+  // Elsewhere there is room for few, and then for all again.
+  const auto small = NewCache(kCache / 16);
+  first.CountIn(small);
+  EXPECT_EQ(0u, BytesOf(cache));
+  EXPECT_GT(first.size(), alone / 64);
+  EXPECT_LE(BytesOf(small), kLimit / 16);
+  first.CountIn(nullptr);
+  EXPECT_EQ(0u, BytesOf(small));
+}
+
+// Caches that have room do not make the process exceed its limit.
+TEST_F(KeptMemoryTest, CachesShareTheLimitOfTheProcess) {
+  constexpr size_t kMost = 512 << 10;
+  KeptMemory::SetMaxOfProcess(kMost);
+  std::vector<std::shared_ptr<Cache>> caches;
+  std::vector<std::unique_ptr<QueryQueue>> queues;
+  for (int i = 0; i < 64; i++) {
+    caches.push_back(NewCache());
+    queues.push_back(NewQueue(caches.back()));
+    Record(queues.back().get(), 5000);
+    ASSERT_LE(KeptMemory::UsageOf(nullptr).bytes, kMost);
+    ASSERT_LE(MostOf(caches[0]), kMost);
+  }
+  EXPECT_GT(KeptMemory::UsageOf(nullptr).bytes, kMost * 3 / 4);
+  for (const auto& cache : caches) {
+    EXPECT_LE(BytesOf(cache), kMost / 64);
+    EXPECT_GE(BytesOf(cache), kMost / 64 - 2048);
+  }
+}
+
+TEST_F(KeptMemoryTest, WithoutRoomNothingIsKept) {
+  KeptMemory::SetMaxOfProcess(0);
+  QueryQueue queue(100, 1);
+  queue.CountIn(nullptr);
+  Record(&queue, 100);
+  queue.Add({"a", "b", true});
+  EXPECT_EQ(0u, queue.size());
+  EXPECT_EQ(0u, queue.recorded());
+  EXPECT_EQ(0u, queue.sampled());
+  EXPECT_EQ(100u, queue.dropped());
+  DesignMemory designs;
+  designs.Keep(KeptDesign());
+  EXPECT_TRUE(designs.IsEmpty());
+  KeptMemory::SetMaxOfProcess(KeptMemory::kMaxOfProcess);
+  Record(&queue, 100);
+  EXPECT_EQ(100u, queue.size());
+  designs.Keep(KeptDesign());
+  EXPECT_FALSE(designs.IsEmpty());
+}
+
+TEST_F(KeptMemoryTest, ThreadsShareAtTheSameTime) {
+  const auto cache = NewCache(1 << 20);
+  const size_t limit = MostOf(cache);
+  std::vector<std::unique_ptr<QueryQueue>> queues;
+  for (int i = 0; i < 8; i++) {
+    queues.push_back(NewQueue(cache));
+  }
+  std::atomic<int> exceeded{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; thread++) {
+    threads.emplace_back([&, thread] {
+      for (int round = 0; round < 50; round++) {
+        for (int i = 0; i < 8; i++) {
+          Record(queues[(thread + i) % 8].get(), 20);
+          if (BytesOf(cache) > limit) exceeded++;
+        }
+        // Queues of DBs that are closed and opened.
+        queues[2 * thread]->CountIn(round % 2 == 0 ? nullptr : cache);
+        Record(NewQueue(cache).get(), 20);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(0, exceeded.load());
+  queues.clear();
+  EXPECT_EQ(0u, BytesOf(cache));
+  EXPECT_EQ(1, cache.use_count());
 }
 
 }  // namespace

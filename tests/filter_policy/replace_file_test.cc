@@ -14,8 +14,7 @@
 #include <thread>
 
 #include "filter_policy/samples/files.h"
-#include "rocksdb/env.h"
-#include "test_util/testharness.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -35,11 +34,6 @@ class ReplaceFileTest : public testing::Test {
     EXPECT_OK(env_->GetChildren(folder_, &names));
     return names;
   }
-  std::string Contents(const std::string& file) const {
-    std::string contents;
-    EXPECT_OK(ReadFileToString(env_, file, &contents));
-    return contents;
-  }
   static mode_t ModeOf(const std::string& file) {
     struct stat found = {};
     EXPECT_EQ(0, lstat(file.c_str(), &found)) << file;
@@ -55,12 +49,12 @@ class ReplaceFileTest : public testing::Test {
 
 TEST_F(ReplaceFileTest, NewAndOld) {
   ASSERT_OK(ReplaceFile(env_, file_, "old"));
-  EXPECT_EQ("old", Contents(file_));
+  EXPECT_EQ("old", ContentsOf(file_));
   EXPECT_EQ(mode_t{0600}, ModeOf(file_) & 07777);
   for (const mode_t mode : {0600, 0640, 0444}) {
     ASSERT_EQ(0, chmod(file_.c_str(), mode));
     ASSERT_OK(ReplaceFile(env_, file_, "new"));
-    EXPECT_EQ("new", Contents(file_));
+    EXPECT_EQ("new", ContentsOf(file_));
     EXPECT_EQ(S_IFREG | mode, ModeOf(file_));
   }
   EXPECT_EQ(std::vector<std::string>{"file"}, Names());
@@ -75,7 +69,7 @@ TEST_F(ReplaceFileTest, LinksStay) {
   for (const std::string& link : {relative, absolute}) {
     ASSERT_OK(CheckNoDevice(env_, link));
     ASSERT_OK(ReplaceFile(env_, link, link));
-    EXPECT_EQ(link, Contents(file_));
+    EXPECT_EQ(link, ContentsOf(file_));
     EXPECT_TRUE(S_ISLNK(ModeOf(link)));
     EXPECT_TRUE(S_ISREG(ModeOf(file_)));
   }
@@ -95,7 +89,7 @@ TEST_F(ReplaceFileTest, OldContentsStay) {
   ASSERT_EQ(0, setrlimit(RLIMIT_FSIZE, &before));
   signal(SIGXFSZ, handler);
   EXPECT_TRUE(s.IsIOError()) << s.ToString();
-  EXPECT_EQ("old", Contents(file_));
+  EXPECT_EQ("old", ContentsOf(file_));
   EXPECT_EQ(std::vector<std::string>{"file"}, Names());
 }
 
@@ -104,7 +98,7 @@ TEST_F(ReplaceFileTest, OutputGoesToPipesAndTerminals) {
   EXPECT_TRUE(CheckNoDevice(env_, file_).IsInvalidArgument());
   EXPECT_TRUE(ReplaceFile(env_, file_, "refused").IsInvalidArgument());
   std::string read;
-  std::thread reader([&] { read = Contents(file_); });
+  std::thread reader([&] { read = ContentsOf(file_); });
   EXPECT_OK(WriteOutput(env_, file_, "through the pipe"));
   reader.join();
   EXPECT_EQ("through the pipe", read);
@@ -138,7 +132,7 @@ TEST_F(ReplaceFileTest, NewFilesReplacePlainOnesAlone) {
   ASSERT_EQ(0, chmod(other.c_str(), 0640));
   ASSERT_EQ(0, symlink(other.c_str(), file_.c_str()));
   EXPECT_TRUE(WriteNewFile(env_, file_, "new").IsInvalidArgument());
-  EXPECT_EQ("untouched", Contents(other));
+  EXPECT_EQ("untouched", ContentsOf(other));
   EXPECT_EQ(S_IFREG | mode_t{0640}, ModeOf(other));
   ASSERT_OK(env_->DeleteFile(file_));
   ASSERT_EQ(0, mkfifo(file_.c_str(), 0600));
@@ -146,21 +140,23 @@ TEST_F(ReplaceFileTest, NewFilesReplacePlainOnesAlone) {
   ASSERT_OK(env_->DeleteFile(file_));
   ASSERT_OK(env_->CreateDirIfMissing(file_));
   EXPECT_TRUE(WriteNewFile(env_, file_, "new").IsInvalidArgument());
+  const Status s = ReplaceFile(env_, file_, "contents");
+  EXPECT_TRUE(s.IsIOError()) << s.ToString();
   ASSERT_OK(env_->DeleteDir(file_));
+  EXPECT_EQ(std::vector<std::string>{"other"}, Names());
 
   for (const mode_t before : {0, 0666}) {
     if (before > 0) {
       ASSERT_EQ(0, chmod(file_.c_str(), before));
     }
     ASSERT_OK(WriteNewFile(env_, file_, "new"));
-    EXPECT_EQ("new", Contents(file_));
+    EXPECT_EQ("new", ContentsOf(file_));
     EXPECT_EQ(S_IFREG | mode_t{0600}, ModeOf(file_));
   }
   EXPECT_EQ(2u, Names().size());
 }
 
-// Nothing but plain files is read, and no reader waits. The Env of a DB may
-// wrap the operating system's.
+// No reader waits. The Env of a DB may wrap the operating system's.
 TEST_F(ReplaceFileTest, OnlyPlainFilesAreRead) {
   constexpr uint64_t kMost = 1000;
   class Wrapped : public EnvWrapper {
@@ -201,14 +197,6 @@ TEST_F(ReplaceFileTest, OnlyPlainFilesAreRead) {
     ASSERT_OK(env_->DeleteFile(link));
     ASSERT_OK(env_->DeleteFile(file_));
   }
-}
-
-TEST_F(ReplaceFileTest, FoldersStay) {
-  ASSERT_OK(env_->CreateDirIfMissing(file_));
-  const Status s = ReplaceFile(env_, file_, "contents");
-  EXPECT_TRUE(s.IsIOError()) << s.ToString();
-  EXPECT_EQ(std::vector<std::string>{"file"}, Names());
-  ASSERT_OK(env_->DeleteDir(file_));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

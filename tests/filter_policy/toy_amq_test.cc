@@ -39,15 +39,12 @@ class SortedSet final : public AmqSet {
 
   bool MayContain(uint64_t hash) const override {
     size_t begin = 0;
-    size_t end = count_;
-    while (begin < end) {
+    for (size_t end = count_; begin < end;) {
       const size_t middle = (begin + end) / 2;
-      const uint32_t head = DecodeFixed32(data_ + 4 * middle);
-      if (head == Head(hash)) return true;
-      (head < Head(hash) ? begin : end) =
-          head < Head(hash) ? middle + 1 : middle;
+      const bool is_below = DecodeFixed32(data_ + 4 * middle) < Head(hash);
+      (is_below ? begin : end) = is_below ? middle + 1 : middle;
     }
-    return false;
+    return begin < count_ && DecodeFixed32(data_ + 4 * begin) == Head(hash);
   }
   size_t Keep(size_t count, AmqLookup* lookups) const override {
     return static_cast<size_t>(
@@ -157,10 +154,8 @@ TEST(ToyAmqTest, FiltersKeepTheirPrefixesInIt) {
   }
 }
 
-// The toy claims to be the fastest kind, and has few false positives if it has
-// enough bits. It leaves no room for a trie, which the ranges of the prior
-// need: so there are enough samples to make the time of a trie cost more than
-// these.
+// The toy claims to be the fastest kind. It leaves no room for a trie, which
+// the ranges of the prior need: so there are enough samples to outweigh these.
 TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   std::vector<std::string> keys;
   std::vector<SampleQuery> samples;
@@ -168,8 +163,7 @@ TEST(ToyAmqTest, TheDesignSearchChoosesIt) {
   for (int i = 0; i < 2000; i++) {
     const uint64_t key = random.Next();
     keys.push_back(BigEndian(key));
-    // These points lie right after a key. Only whole keys tell them apart, and
-    // a trie of whole keys is too large.
+    // Only whole keys tell them apart, of which a trie is too large.
     for (uint64_t behind = 1; behind <= 9; behind++) {
       const std::string point = BigEndian(key + behind);
       samples.push_back({point, point, true});
