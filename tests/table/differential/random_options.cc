@@ -5,13 +5,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "rocksdb/cache.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/memtablerep.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
-#include "tests/table/differential/twins.h"
+#include "tests/table/differential/run.h"
 #include "utilities/merge_operators.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -113,12 +115,9 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
              ? DbKind::kPlain
              : dice->Of({DbKind::kOptimistic, DbKind::kWriteCommitted,
                          DbKind::kWritePrepared, DbKind::kWriteUnprepared});
-  frozen = dice->Percent(65) || !live;
-  // With write buffers as small as those of a live run, and with these
-  // policies, stock RocksDB may wait for a flush forever.
-  if (kind == DbKind::kWritePrepared || kind == DbKind::kWriteUnprepared) {
-    frozen = true;
-  }
+  // With write buffers as small as those of a live run, and without the policy
+  // of write committed, stock RocksDB may wait for a flush forever.
+  frozen = dice->Percent(65) || !live || WritesEarly();
   in_memory = dice->OneIn(4);
   range_deletes = !Pessimistic() && dice->Percent(65);
   disable_wal = kind == DbKind::kPlain && dice->OneIn(10);
@@ -134,9 +133,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   db_options.max_subcompactions = dice->OneIn(6) ? 3 : 1;
   db_options.prefix_seek_opt_in_only = dice->OneIn(8);
   db_options.avoid_unnecessary_blocking_io = dice->OneIn(4);
-  db_options.enable_pipelined_write = kind != DbKind::kWritePrepared &&
-                                      kind != DbKind::kWriteUnprepared &&
-                                      dice->OneIn(8);
+  db_options.enable_pipelined_write = !WritesEarly() && dice->OneIn(8);
   // Row caches and range tombstones exclude each other.
   if (!range_deletes && kind == DbKind::kPlain && dice->OneIn(10)) {
     db_options.row_cache = NewLRUCache(64 << 10);
@@ -305,21 +302,20 @@ std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
   if (kind_of_policy == 4) {
     return dice->Of({"bloomfilter:8", "ribbonfilter:8", "nullptr"});
   }
-  std::string policy =
-      "{" +
-      Option("id", dice->Of({"protean.Proteus", "protean.Proteus",
-                             "protean.PrefixBloom", "protean.TwoPrefixBloom"}));
-  policy += Option("bits_per_key", bits);
-  policy +=
-      Option("prefix_filter_type", dice->Of({"kAuto", "kBloom", "kRibbon"}));
-  policy += Option("false_positive_cost_micros", dice->Of({"0", "0", "2"}));
-  policy += Option("sample_every", dice->Of({"1", "3", "100"}));
-  policy += Option("sample_capacity", dice->Of({"20", "200", "20000"}));
-  if (!dice->OneIn(3)) {
-    policy += Option("seed_file", directory + "/seeds_" + family.name);
-  }
+  std::string policy = "{";
+  auto add = [&policy](const std::string& name, const std::string& value) {
+    policy += Option(name, value);
+  };
+  add("id", dice->Of({"protean.Proteus", "protean.Proteus",
+                      "protean.PrefixBloom", "protean.TwoPrefixBloom"}));
+  add("bits_per_key", bits);
+  add("prefix_filter_type", dice->Of({"kAuto", "kBloom", "kRibbon"}));
+  add("false_positive_cost_micros", dice->Of({"0", "0", "2"}));
+  add("sample_every", dice->Of({"1", "3", "100"}));
+  add("sample_capacity", dice->Of({"20", "200", "20000"}));
+  if (!dice->OneIn(3)) add("seed_file", directory + "/seeds_" + family.name);
   if (dice->OneIn(3)) {
-    policy += Option("samples_file", directory + "/samples_" + family.name);
+    add("samples_file", directory + "/samples_" + family.name);
   }
   return policy + "}";
 }
@@ -430,6 +426,101 @@ std::string RunPlan::ToString() const {
         family.tables[kProtean] + "\n";
   }
   return result;
+}
+
+// ---- Keys ----
+
+namespace {
+
+// Keys that share more bytes than a filter block stores of its last key, and
+// then differ in any of the bytes after.
+Keys LongKeys(Dice* dice, size_t size) {
+  Keys keys;
+  const size_t shared = dice->Of({60, 64, 65, 100, 300});
+  for (size_t i = 0; i < size; i++) {
+    std::string key(shared, 'p');
+    if (dice->OneIn(8)) key[dice->Below(shared)] = 'q';
+    key += BigEndian(dice->Below(size * 2))
+               .substr(8 - static_cast<size_t>(dice->Of({2, 4, 8})));
+    if (dice->OneIn(10)) key += std::string(dice->Below(200), '\xff');
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+Keys FewBytes(Dice* dice, size_t size) {
+  Keys keys = {""};
+  for (size_t i = 0; i < size; i++) {
+    std::string key(dice->Below(5), '\0');
+    for (char& c : key) c = dice->Of({'\0', '\1', 'a', '\x7f', '\xfe', '\xff'});
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+// A few prefixes with many keys each, and many with few.
+Keys Prefixed(Dice* dice, size_t size) {
+  Keys keys;
+  for (size_t i = 0; i < size; i++) {
+    keys.push_back(BigEndian(dice->Below(dice->OneIn(2) ? 3 : 200)).substr(4) +
+                   BigEndian(dice->Below(64)).substr(dice->Below(8)));
+  }
+  return keys;
+}
+
+}  // namespace
+
+KeyPool::KeyPool(Dice* dice, const Comparator* order, size_t size,
+                 size_t shortest)
+    : order_(order), shortest_(shortest) {
+  std::vector<KeyFamily> families = {{"long keys", LongKeys(dice, size)},
+                                     {"few bytes", FewBytes(dice, size)},
+                                     {"prefixes", Prefixed(dice, size)}};
+  if (dice->Percent(40)) {
+    families = KeyFamilies(size, static_cast<uint32_t>(dice->Next()));
+  }
+  const KeyFamily& family = dice->In(families);
+  name_ = family.name;
+  keys_ = family.keys;
+  for (std::string& key : keys_) {
+    if (key.size() < shortest) key.resize(shortest, 'k');
+  }
+  SortUnique(&keys_);
+  std::sort(keys_.begin(), keys_.end(), less());
+}
+
+std::string KeyPool::AnyString(Dice* dice) const {
+  std::string any = Pick(dice).substr(0, dice->Below(12));
+  const size_t more = dice->Below(4);
+  for (size_t i = 0; i < more; i++) any += static_cast<char>(dice->Next());
+  return any;
+}
+
+std::string KeyPool::PickAround(Dice* dice,
+                                const SliceTransform* domain) const {
+  for (int attempt = 0; attempt < 5; attempt++) {
+    std::string key = Pick(dice);
+    if (dice->OneIn(10)) {
+      key = AnyString(dice);
+    } else if (!dice->OneIn(3)) {
+      key = dice->In(Around(key));
+    }
+    if (domain == nullptr ||
+        (domain->InDomain(key) && key.size() >= shortest_)) {
+      return key;
+    }
+  }
+  return Pick(dice);
+}
+
+std::string KeyPool::PickAfter(Dice* dice, const std::string& from) const {
+  const auto behind =
+      std::upper_bound(keys_.begin(), keys_.end(), from, less());
+  const size_t left = keys_.end() - behind;
+  if (left == 0) return from + '\xff';
+  const size_t near = dice->OneIn(4) ? left : std::min<size_t>(left, 6);
+  const std::string& key = behind[dice->Below(near)];
+  return dice->OneIn(3) ? dice->In(Around(key)) : key;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
