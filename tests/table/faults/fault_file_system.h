@@ -6,7 +6,7 @@
 //  Mutations (create, append, sync, close, rename, delete) are counted; the
 //  n-th one fails, or is the last action of the process. A journal of the
 //  mutations, which outlives the process, tells what a power failure would have
-//  lost (power_failure.h).
+//  lost (killed_process.h).
 
 #pragma once
 
