@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The workloads of the SuRF and Proteus papers: where keys and queries lie.
+//  The workloads of the SuRF and Proteus papers: where keys and queries lie. Of
+//  the workload write, its summary of rounds, and its processes.
 
 #include "db_bench_ext/workload.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
+#include <functional>
 #include <map>
 #include <set>
 
+#include "db_bench_ext/child_process.h"
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/workload_flags.h"
+#include "db_bench_ext/write_summary.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 
@@ -95,16 +101,11 @@ TEST(KeyArithmeticTest, CarriesAndSaturates) {
 }
 
 TEST(KeySourceTest, KeysAreSortedDistinctAndDependOnTheSeed) {
-  for (const auto& [name, bytes] :
-       std::vector<std::pair<std::string, size_t>>{{"uniform", 8},
-                                                   {"normal", 8},
-                                                   {"books", 8},
-                                                   {"facebook", 8},
-                                                   {"uniform", 10},
-                                                   {"normal", 25},
-                                                   {"uniform", 180},
-                                                   {"domain", 0},
-                                                   {"text", 0}}) {
+  const std::pair<std::string, size_t> sources[] = {
+      {"uniform", 8},   {"normal", 8},   {"books", 8},
+      {"facebook", 8},  {"uniform", 10}, {"normal", 25},
+      {"uniform", 180}, {"domain", 0},   {"text", 0}};
+  for (const auto& [name, bytes] : sources) {
     SCOPED_TRACE(name + std::to_string(bytes));
     const KeySource source = Source(name, bytes);
     EXPECT_EQ(bytes, source.key_bytes);
@@ -206,9 +207,9 @@ TEST(KeySourceTest, RefusesWhatItCannotDraw) {
     options.distribution = distribution;
     options.strings = strings;
     options.key_bytes = static_cast<size_t>(bytes);
-    const Status s = MakeKeySource(options, &source);
-    EXPECT_EQ(!allowed, s.IsInvalidArgument()) << distribution;
-    EXPECT_EQ(allowed, s.ok()) << distribution;
+    EXPECT_EQ(allowed ? Status::kOk : Status::kInvalidArgument,
+              MakeKeySource(options, &source).code())
+        << distribution;
   }
   source.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 10); };
   Rng rng(1);
@@ -319,9 +320,8 @@ TEST(QuerySourceTest, GivesUpWhereNothingIsEmpty) {
   options.distribution = QueryDistribution::kReal;
   Rng rng(1);
   std::vector<Query> queries;
-  EXPECT_TRUE(QuerySource(options, source, keys)
-                  .DrawEmpty(10, &rng, &queries)
-                  .IsInvalidArgument());
+  const QuerySource full(options, source, keys);
+  EXPECT_TRUE(full.DrawEmpty(10, &rng, &queries).IsInvalidArgument());
 }
 
 TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
@@ -363,10 +363,10 @@ TEST(QuerySourceTest, ScansOfPrefixes) {
 
 TEST(WorkloadTest, NamesAreTheSameForAllPrograms) {
   const NamedWorkload* workload = nullptr;
-  for (const char* name : {"point", "range", "mixed", "prefix", "short_range",
-                           "ranges", "strings"}) {
+  for (const std::string name : {"point", "range", "mixed", "prefix",
+                                 "short_range", "ranges", "strings"}) {
     EXPECT_OK(FindWorkload(name, /*engine=*/false, &workload));
-    EXPECT_EQ(name, std::string(workload->name));
+    EXPECT_EQ(name, workload->name);
     EXPECT_OK(FindWorkload(name, /*engine=*/true, &workload));
   }
   for (const char* name : {"timeseries", "open_seeks", "cache_sizes"}) {
@@ -431,13 +431,6 @@ TEST(DataSetTest, RangesLieBehindKeysAndMixedOnesTakeTurns) {
     EXPECT_EQ(Head(queries[1].hi) - Head(queries[1].lo), size);
     EXPECT_GT(size, 0);
   }
-  Workload text;
-  EXPECT_TRUE(Generate(WorkloadKind::kShortRange, KeyType::kText,
-                       {kNumKeys, 1, 0, 1}, &text)
-                  .IsInvalidArgument());
-  EXPECT_TRUE(
-      Generate(WorkloadKind::kPoint, KeyType::kText, {0, 1, 0, 1}, &text)
-          .IsInvalidArgument());
 }
 
 // Scans of the first fields of keys, which end with a field or with the key.
@@ -459,10 +452,17 @@ TEST(DataSetTest, PrefixesEndWithAField) {
     EXPECT_GT(whole_fields, workload.queries.size() / 8);
     EXPECT_FALSE(SplitByTruth(workload.keys, workload.queries).first.empty());
   }
-  Workload numbers;
-  EXPECT_TRUE(Generate(WorkloadKind::kPrefix, KeyType::kU64,
-                       {kNumKeys, 1, 0, 1}, &numbers)
-                  .IsInvalidArgument());
+}
+
+TEST(DataSetTest, RefusesWhatKeysCannotBeAskedFor) {
+  Workload workload;
+  for (const auto& [kind, type, keys] :
+       {std::tuple(WorkloadKind::kShortRange, KeyType::kText, kNumKeys),
+        {WorkloadKind::kPrefix, KeyType::kU64, kNumKeys},
+        {WorkloadKind::kPoint, KeyType::kText, uint64_t{0}}}) {
+    EXPECT_TRUE(
+        Generate(kind, type, {keys, 1, 0, 1}, &workload).IsInvalidArgument());
+  }
 }
 
 TEST(WorkloadFlagsTest, ParsesAmounts) {
@@ -477,6 +477,71 @@ TEST(WorkloadFlagsTest, ParsesAmounts) {
     EXPECT_TRUE(ParseAmount("--rmax", text, &value).IsInvalidArgument())
         << text;
   }
+}
+
+// ---- The workload write ----
+
+namespace {
+
+WriteCost Cost(double cpu, double compaction_cpu) {
+  WriteCost cost;
+  cost.cpu_seconds = cpu;
+  cost.compaction_cpu_seconds = compaction_cpu;
+  return cost;
+}
+
+}  // namespace
+
+TEST(WriteSummaryTest, MediansAndRatiosOfRounds) {
+  // The second round was slow for both.
+  const std::vector<WriteCost> base = {Cost(2, 1), Cost(20, 10), Cost(4, 1)};
+  const std::vector<WriteCost> costs = {Cost(3, 2), Cost(30, 15), Cost(5, 4)};
+  const WriteRow row = SummarizeWriting(costs, base);
+  EXPECT_EQ(3u, row.rounds);
+  EXPECT_EQ(5, row.cost.cpu_seconds);
+  EXPECT_EQ(4, row.cost.compaction_cpu_seconds);
+  EXPECT_EQ(1.5, row.cpu_ratio);
+  EXPECT_EQ(2, row.compaction_cpu_ratio);
+  EXPECT_EQ(1.5, row.min_compaction_cpu_ratio);
+  EXPECT_EQ(4, row.max_compaction_cpu_ratio);
+}
+
+TEST(WriteSummaryTest, NothingWasCompacted) {
+  const WriteRow row = SummarizeWriting({Cost(1, 0)}, {Cost(1, 0)});
+  EXPECT_EQ(1, row.cpu_ratio);
+  EXPECT_EQ(0, row.compaction_cpu_ratio);
+}
+
+TEST(ChildProcessTest, HandsOverWhatItMade) {
+  const std::string bytes = std::string(100000, 'x') + '\0' + 'y';
+  const pid_t parent = getpid();
+  std::string text;
+  ASSERT_OK(RunInChild(
+      [&](std::string* made) {
+        *made = bytes;
+        return getpid() == parent ? Status::Corruption("no child")
+                                  : Status::OK();
+      },
+      &text));
+  EXPECT_EQ(bytes, text);
+}
+
+TEST(ChildProcessTest, SaysWhyItFailed) {
+  const auto expect = [](const std::string& words,
+                         const std::function<Status()>& work) {
+    std::string text;
+    const Status s =
+        RunInChild([&work](std::string*) { return work(); }, &text);
+    EXPECT_TRUE(s.IsAborted()) << s.ToString();
+    EXPECT_NE(std::string::npos, s.ToString().find(words)) << s.ToString();
+  };
+  expect("the disk: is full",
+         [] { return Status::IOError("the disk", "is full"); });
+  expect("ended by signal 9", [] {
+    raise(SIGKILL);
+    return Status::OK();
+  });
+  expect("ended early", []() -> Status { _exit(3); });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
