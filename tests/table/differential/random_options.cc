@@ -32,57 +32,7 @@ struct CommitCache {
 
 template struct CommitCache<&TransactionDBOptions::wp_commit_cache_bits>;
 
-void DrawNewerOptions(Dice* dice, ReadOptions* options) {
-#if PROTEAN_ROCKSDB_AT_LEAST(10, 1)
-  options->auto_refresh_iterator_with_snapshot = dice->OneIn(3);
-#endif
-}
-
 namespace {
-
-// Options that RocksDB 9.10 does not have, and the format version.
-
-const char* DrawFormatVersion(Dice* dice) {
-#if PROTEAN_ROCKSDB_AT_LEAST(10, 4)
-  return dice->Of({"4", "5", "6", "7"});
-#else
-  return dice->Of({"4", "5", "6"});
-#endif
-}
-
-std::string DrawNewerTableOptions(Dice* dice, const Comparator* comparator) {
-  std::string options;
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 1)
-  if (dice->OneIn(4)) options += "separate_key_value_in_data_block=true;";
-  if (comparator == BytewiseComparator() && dice->OneIn(4)) {
-    options += std::string("index_block_search_type=") +
-               dice->Of({"kInterpolation", "kAuto"}) + ";";
-  }
-  if (dice->OneIn(4)) options += "uniform_cv_threshold=0.5;";
-  if (dice->OneIn(6)) {
-    options +=
-        "super_block_alignment_size=8192;"
-        "super_block_alignment_space_overhead_ratio=4;";
-  }
-#endif
-  return options;
-}
-
-void DrawNewerOptions(Dice* dice, DBOptions* options) {
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 2)
-  if (dice->OneIn(6)) {
-    options->open_files_async = true;
-    options->skip_stats_update_on_db_open = true;  // which it asks for
-  }
-  options->fast_sst_open = dice->OneIn(6);
-#endif
-}
-
-void DrawNewerOptions(Dice* dice, ColumnFamilyOptions* options) {
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 1)
-  options->memtable_batch_lookup_optimization = dice->OneIn(4);
-#endif
-}
 
 bool HasDirectIO(const std::string& directory) {
   const std::string path = directory + "/direct_io_probe";
@@ -138,7 +88,12 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   if (!range_deletes && kind == DbKind::kPlain && dice->OneIn(10)) {
     db_options.row_cache = NewLRUCache(64 << 10);
   }
-  DrawNewerOptions(dice, &db_options);
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 2)
+  db_options.open_files_async = dice->OneIn(6);
+  // Which that asks for.
+  db_options.skip_stats_update_on_db_open = db_options.open_files_async;
+  db_options.fast_sst_open = dice->OneIn(6);
+#endif
   if (!in_memory) {
     static const bool has_direct_io = HasDirectIO(dir);
     if (dice->OneIn(8)) {
@@ -198,7 +153,9 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   options.merge_operator = MergeOperators::CreateFromStringId("stringappend");
   options.max_sequential_skip_in_iterations =
       static_cast<uint64_t>(dice->Of({0, 1, 2, 3, 8}));
-  DrawNewerOptions(dice, &options);
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 1)
+  options.memtable_batch_lookup_optimization = dice->OneIn(4);
+#endif
   // A MultiScan of stock RocksDB goes wrong if RocksDB itself seeks within it:
   // over range tombstones, or at keys with many versions.
   family->multi_scans =
@@ -251,14 +208,16 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
 void RunPlan::DrawAgain(Dice* dice) {
   for (FamilyPlan& family : families) {
     DrawExtractor(dice, &family);
-    DrawMemtable(dice, &family);
     DrawTables(dice, &family);
-  }
-  db_options.allow_concurrent_memtable_write = true;
-  for (const FamilyPlan& family : families) {
-    if (!family.options.memtable_factory->IsInsertConcurrentlySupported()) {
-      db_options.allow_concurrent_memtable_write = false;
-    }
+    ColumnFamilyOptions& options = family.options;
+    // Readahead takes the prefix of every key.
+    const bool look_ahead = dice->OneIn(6) && family.Domain() != nullptr;
+    // Hashed memtables are left out: they assert that every key asked for has a
+    // prefix, and their iterators do not see what is written next to them.
+    options.memtable_factory =
+        std::make_shared<SkipListFactory>(look_ahead ? 3 : 0);
+    options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
+    options.memtable_whole_key_filtering = dice->OneIn(2);
   }
 }
 
@@ -273,18 +232,6 @@ void RunPlan::DrawExtractor(Dice* dice, FamilyPlan* family) {
       kind_of_extractor == 0  ? NewNoopTransform()
       : kind_of_extractor < 3 ? NewCappedPrefixTransform(length)
                               : NewFixedPrefixTransform(length));
-}
-
-void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
-  ColumnFamilyOptions& options = family->options;
-  // Readahead takes the prefix of every key.
-  const bool look_ahead = dice->OneIn(6) && family->Domain() != nullptr;
-  options.memtable_factory =
-      std::make_shared<SkipListFactory>(look_ahead ? 3 : 0);
-  options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
-  options.memtable_whole_key_filtering = dice->OneIn(2);
-  // Hashed memtables are left out: they assert that every key asked for has a
-  // prefix, and their iterators do not see what is written next to them.
 }
 
 std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
@@ -326,7 +273,8 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     common += Option(name, value);
   };
   add("block_size", dice->Of({"64", "128", "256", "512", "1024", "4096"}));
-  add("format_version", DrawFormatVersion(dice));
+  add("format_version",
+      dice->Of({"4", "5", "6", PROTEAN_ROCKSDB_AT_LEAST(10, 4) ? "7" : "6"}));
   add("block_restart_interval", dice->Of({"1", "2", "4", "16"}));
   add("use_delta_encoding", Bool(!dice->OneIn(3)));
   add("checksum", dice->Of({"kCRC32c", "kxxHash64", "kXXH3"}));
@@ -339,7 +287,18 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     add("initial_auto_readahead_size", "512");
     add("num_file_reads_for_auto_readahead", "0");
   }
-  common += DrawNewerTableOptions(dice, family->options.comparator);
+  if (PROTEAN_ROCKSDB_AT_LEAST(11, 1)) {
+    add("separate_key_value_in_data_block", Bool(dice->OneIn(4)));
+    if (family->options.comparator == BytewiseComparator()) {
+      add("index_block_search_type",
+          dice->Of({"kBinary", "kBinary", "kInterpolation", "kAuto"}));
+    }
+    if (dice->OneIn(4)) add("uniform_cv_threshold", "0.5");
+    if (dice->OneIn(6)) {
+      add("super_block_alignment_size", "8192");
+      add("super_block_alignment_space_overhead_ratio", "4");
+    }
+  }
   if (!family->timestamps && dice->OneIn(3)) {
     add("data_block_index_type", "kDataBlockBinaryAndHash");
     add("data_block_hash_table_util_ratio", "0.7");
@@ -411,15 +370,13 @@ std::string RunPlan::ToString() const {
                        (disable_wal ? ", without WAL" : "") + "\n";
   for (const FamilyPlan& family : families) {
     const ColumnFamilyOptions& options = family.options;
+    const SliceTransform* extractor = options.prefix_extractor.get();
     result +=
         "family " + family.name + ": " + family.pool.name() + ", " +
         std::to_string(family.pool.keys().size()) + " keys, " +
-        options.comparator->Name() + ", " + options.memtable_factory->Name() +
-        ", extractor " +
-        (options.prefix_extractor == nullptr
-             ? "none"
-             : options.prefix_extractor->AsString()) +
-        ", levels " + std::to_string(options.num_levels) +
+        options.comparator->Name() + ", extractor " +
+        (extractor == nullptr ? "none" : extractor->AsString()) + ", levels " +
+        std::to_string(options.num_levels) +
         (options.compaction_style == kCompactionStyleUniversal ? " universal"
                                                                : "") +
         (options.enable_blob_files ? ", blobs" : "") + "\n  " +

@@ -35,9 +35,6 @@ constexpr bool kColumnsMayBeBlobs = PROTEAN_ROCKSDB_AT_LEAST(11, 0);
 #endif
 constexpr bool kHasMultiScan = PROTEAN_TESTS_MULTI_SCAN != 0;
 
-// Draw options of iterators at a snapshot that RocksDB 9.10 does not have.
-void DrawNewerOptions(Dice* dice, ReadOptions* options);
-
 // ---- Keys ----
 
 // The keys of a column family, out of families that hurt, and strings around
@@ -152,7 +149,6 @@ struct RunPlan {
  private:
   void DrawFamily(Dice* dice, FamilyPlan* family);
   void DrawExtractor(Dice* dice, FamilyPlan* family);
-  void DrawMemtable(Dice* dice, FamilyPlan* family);
   void DrawTables(Dice* dice, FamilyPlan* family);
   std::string DrawPolicy(Dice* dice, const FamilyPlan& family) const;
 };

@@ -177,10 +177,12 @@ class RandomWalk : public Walk {
     refresh_ = view_.refresh && !options_.ignore_range_deletions &&
                options_.max_skippable_internal_keys == 0 &&
                options_.table_filter == nullptr;
+#if PROTEAN_ROCKSDB_AT_LEAST(10, 1)
     // Such an iterator picks up changes below it, between two steps.
-    if (refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data) {
-      DrawNewerOptions(&dice, &options_);
-    }
+    options_.auto_refresh_iterator_with_snapshot =
+        refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data &&
+        dice.OneIn(3);
+#endif
     has_lower_ = dice.OneIn(3);
     has_upper_ = dice.OneIn(2);
     if (has_lower_) options_.iterate_lower_bound = &lower_slice_;
