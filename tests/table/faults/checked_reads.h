@@ -165,11 +165,9 @@ class CheckedReads {
   void CheckPoint(const char* what, const std::string& key, const Status& s,
                   const std::string& value) {
     const auto found = contents_.find(key);
-    if (s.IsNotFound()) {
-      Note(what, key, Status::OK(), found == contents_.end());
-    } else {
-      Note(what, key, s, found != contents_.end() && found->second == value);
-    }
+    const bool is_absent = found == contents_.end();
+    if (s.IsNotFound()) return Note(what, key, Status::OK(), is_absent);
+    Note(what, key, s, !is_absent && found->second == value);
   }
 
   // Follows an iterator for a number of steps. Its first key should be the key
@@ -182,25 +180,17 @@ class CheckedReads {
         first == contents_.end() || end == contents_.begin() ||
         (end != contents_.end() && first != end && first->first >= end->first);
     for (int left = steps; left >= 0; left--) {
-      const bool over = none || (back ? next == first : next == end);
-      if (!it->Valid()) {
-        Note(what, target, it->status(), over);
-        return;
+      const bool over = none || next == (back ? first : end);
+      if (over || !it->Valid()) {
+        return Note(what, target, it->status(), over && !it->Valid());
       }
-      const auto expected = back && !over ? std::prev(next) : next;
-      if (over || it->key() != expected->first ||
-          it->value() != expected->second) {
-        Note(what, target, Status::OK(), false);
-        return;
+      if (back) --next;
+      if (it->key() != next->first || it->value() != next->second) {
+        return Note(what, target, Status::OK(), false);
       }
       if (left == 0) break;
-      if (back) {
-        it->Prev();
-        next = expected;
-      } else {
-        it->Next();
-        ++next;
-      }
+      back ? it->Prev() : it->Next();
+      if (!back) ++next;
     }
     Note(what, target, it->status(), true);
   }

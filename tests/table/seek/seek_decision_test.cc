@@ -249,26 +249,6 @@ TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
 
 // ---- Bounds ----
 
-TEST(SeekBoundsTest, AreThoseOfTheReadOptionsAtTheTimeOfTheSeek) {
-  Slice lower("b");
-  Slice upper("d");
-  ReadOptions read_options;
-  read_options.iterate_lower_bound = &lower;
-  read_options.iterate_upper_bound = &upper;
-  SeekBounds bounds;
-  EXPECT_EQ(SeekKind::kOpen, bounds.ForwardKind());
-  bounds.Take(read_options);
-  upper = "e";
-  bounds.Take(read_options);
-  EXPECT_EQ(SeekKind::kClosed, bounds.ForwardKind());
-  EXPECT_FALSE(bounds.IsAtOrAboveUpper("d"));
-  EXPECT_TRUE(bounds.IsAtOrAboveUpper("e"));
-  EXPECT_FALSE(bounds.IsBelowLower("b"));
-  EXPECT_TRUE(bounds.IsBelowLower("a"));
-  EXPECT_FALSE(bounds.stops_at_upper()) << "RocksDB's iterators do that";
-  EXPECT_FALSE(bounds.stops_at_lower());
-}
-
 TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   const Slice own("d");
   const Slice threads_lower("c");
