@@ -340,13 +340,10 @@ class Round {
       }
       return;
     }
-    std::vector<std::string> strings;
-    for (const size_t slot : slots) strings.push_back(StringAt(slot));
-    const std::vector<Slice> keys(strings.begin(), strings.end());
-    std::vector<PinnableSlice> values(count);
-    std::vector<Status> statuses(count);
-    db_->MultiGet(options, family_, count, keys.data(), values.data(),
-                  statuses.data());
+    Keys keys;
+    for (const size_t slot : slots) keys.push_back(StringAt(slot));
+    std::vector<PinnableSlice> values;
+    const auto statuses = MultiGet(db_.get(), keys, &values, options);
     for (size_t i = 0; i < count; i++) check(slots[i], statuses[i], values[i]);
   }
 

@@ -7,8 +7,8 @@
 
 #include "db/column_family.h"
 #include "db/version_set.h"
+#include "rocksdb/snapshot.h"
 #include "rocksdb/utilities/debug.h"
-#include "rocksdb/utilities/transaction_db.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/handles.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
@@ -384,8 +384,8 @@ std::unique_ptr<InternalIterator> WithMarkers(std::unique_ptr<SpiedFile> file) {
 
 // Walks and seeks in both directions and expects to find the truth and nothing
 // else.
-void ExpectOnly(const Records& truth, Iterator* iterator) {
-  const std::unique_ptr<Iterator> it(iterator);
+void ExpectOnly(const Records& truth, DB* db, const ReadOptions& options = {}) {
+  const std::unique_ptr<Iterator> it(db->NewIterator(options));
   const uint64_t before = markers_made;
   ASSERT_NO_FATAL_FAILURE(ExpectRecords(it.get(), truth));
   const auto found = [&] {
@@ -404,21 +404,18 @@ void ExpectOnly(const Records& truth, Iterator* iterator) {
   }
   EXPECT_LT(before, markers_made) << "no marker has been met";
 }
-void ExpectOnly(const Records& truth, DB* db, const ReadOptions& options = {}) {
-  ExpectOnly(truth, db->NewIterator(options));
-}
 
 }  // namespace
 
 // No reader sees a write with the sequence number 2^56-2. Otherwise, markers of
 // ProteanTableIterator would be taken for keys: look at DBIter::IsVisible and
-// the read callbacks. (Other readers than these use one of them.)
-class MarkersTest : public ContractTest {
- protected:
-  MarkersTest() { SetTable(WithMarkers); }
-
+// the read callbacks. TransactionsTest has the other readers.
+TEST_F(ContractTest, MarkersAreNeverTakenForKeys) {
+  SetTable(WithMarkers);
+  Open();
+  DB* const db = db_.get();
   // Reads all keys by Get, which knows no markers.
-  static Records Read(DB* db) {
+  const auto read = [db] {
     Records truth;
     for (const std::string& key :
          Keys{"", "a", "ab", "b", "bb", "bc", "c", "d", "e", "ee", "f",
@@ -427,31 +424,22 @@ class MarkersTest : public ContractTest {
       if (db->Get(ReadOptions(), key, &value).ok()) truth[key] = value;
     }
     return truth;
-  }
-
-  static ReadOptions At(const Snapshot* snapshot) {
-    ReadOptions options;
-    options.snapshot = snapshot;
-    return options;
-  }
-};
-
-TEST_F(MarkersTest, SnapshotsBoundsAndOptions) {
-  Open();
-  DB* const db = db_.get();
+  };
   AddFile(db, 3, {"", "a", "b", "bb", "c", "d", "f", std::string("g\0", 2)});
   ManagedSnapshot snapshot(db);
-  const Records at_snapshot = Read(db);
+  ReadOptions at_snapshot;
+  at_snapshot.snapshot = snapshot.snapshot();
+  const Records older = read();
   AddFile(db, 2, {"ab", "b", "e", "ee", "\xff"});
   Delete("c");
   ASSERT_OK(db->DeleteRange(WriteOptions(), "e", "ef"));
   AddFile(db, 0, {"bc", "f"});
   Put("in the memtable");
   Delete("d");
-  const Records truth = Read(db);
+  const Records truth = read();
   EXPECT_LT(8u, truth.size());
   ExpectOnly(truth, db);
-  ExpectOnly(at_snapshot, db, At(snapshot.snapshot()));
+  ExpectOnly(older, db, at_snapshot);
   const Slice lower = "b";
   const Slice upper = "f";
   for (int bits = 0; bits < 16; bits++) {
@@ -464,46 +452,6 @@ TEST_F(MarkersTest, SnapshotsBoundsAndOptions) {
                          bits & 2 ? truth.lower_bound("f") : truth.end());
     SCOPED_TRACE(bits);
     ExpectOnly(within, db, options);
-  }
-}
-
-TEST_F(MarkersTest, Transactions) {
-  for (const TxnDBWritePolicy policy :
-       {WRITE_COMMITTED, WRITE_PREPARED, WRITE_UNPREPARED}) {
-    SCOPED_TRACE(policy);
-    TransactionDBOptions transaction_options;
-    transaction_options.write_policy = policy;
-    std::unique_ptr<TransactionDB> db;
-    ASSERT_OK(OpenAs<TransactionDB>(&db, options_, transaction_options, path_));
-    AddFile(db.get(), 3, {"a", "b", "bb", "c", "d"});
-    AddFile(db.get(), 2, {"ab", "b", "e", "ee"});
-    AddFile(db.get(), 0, {"bc", "f"});
-    const Records truth = Read(db.get());
-    ASSERT_EQ(10u, truth.size());
-    ExpectOnly(truth, db.get());
-
-    std::unique_ptr<Transaction> open(db->BeginTransaction(WriteOptions()));
-    ASSERT_OK(open->Put("aa", "mine"));
-    ASSERT_OK(open->Delete("e"));
-    Records mine = truth;
-    mine["aa"] = "mine";
-    mine.erase("e");
-    ExpectOnly(mine, open->GetIterator(ReadOptions()));
-    // No other reader sees the writes of the transaction, even those that are
-    // in the DB already.
-    ASSERT_OK(open->SetName("open"));
-    ASSERT_OK(open->Prepare());
-    ExpectOnly(truth, db.get());
-    ASSERT_OK(open->Commit());
-    ExpectOnly(mine, db.get());
-    {
-      ManagedSnapshot snapshot(db.get());
-      ASSERT_OK(db->Delete(WriteOptions(), "f"));
-      ExpectOnly(mine, db.get(), At(snapshot.snapshot()));
-    }
-    open.reset();
-    db.reset();
-    ASSERT_OK(DestroyDB(path_, options_));
   }
 }
 
