@@ -26,6 +26,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
 // ---- Readers ----
 
 // The factory's readers are BlockBasedTables, and unless the filter is
@@ -206,8 +208,6 @@ TEST_F(FileApartTest, IsReadApartFromItsDB) {
 
 // ---- Handles of the C API ----
 
-namespace {
-
 class CHandlesTest : public ::testing::Test {
  protected:
   CHandlesTest() {
@@ -226,8 +226,6 @@ class CHandlesTest : public ::testing::Test {
   rocksdb_options_t* const options_ = rocksdb_options_create();
   char* error_ = nullptr;
 };
-
-}  // namespace
 
 TEST_F(CHandlesTest, DatabasesAndColumnFamilies) {
   rocksdb_t* const db = rocksdb_open(options_, path_.c_str(), &error_);
@@ -286,8 +284,6 @@ TEST_F(CHandlesTest, OptionsAreThoseOfTheHandle) {
 // what RocksDB does with partitioned filters now: its reader's
 // GetFilterPartitionBlock, and how a block's trailer and cache key are read.
 
-namespace {
-
 // Notes the filter blocks that are inserted.
 class NotingCache : public CacheWrapper {
  public:
@@ -314,7 +310,7 @@ class NotingCache : public CacheWrapper {
 
 class CachedFilterTest : public ContractTest {
  protected:
-  static constexpr int kKeys = 40000;
+  static constexpr int kKeys = 20000;
   static constexpr size_t kPartBytes = 512;
 
   static std::string Key(int i) { return "key " + std::to_string(100000 + i); }
@@ -352,8 +348,6 @@ class CachedFilterTest : public ContractTest {
 
   std::shared_ptr<NotingCache> cache_;
 };
-
-}  // namespace
 
 TEST_F(CachedFilterTest, AGetReadsOnePartOnce) {
   Make();
@@ -447,8 +441,6 @@ TEST_F(CachedFilterTest, ALargeDirectory) {
 
 // ---- Questions ----
 
-namespace {
-
 // A policy that records what its builders and readers are given.
 class RecordingPolicy : public FilterPolicy {
  public:
@@ -508,8 +500,6 @@ class RecordingPolicy : public FilterPolicy {
   Keys* const calls_;
 };
 
-}  // namespace
-
 // Builders get the keys in order, and with a prefix extractor each key together
 // with its prefix. Get asks readers for whole keys. Get without whole-key
 // filtering and prefix seeks ask them for prefixes, and do not say that these
@@ -563,8 +553,6 @@ TEST_F(ContractTest, KeysAndPrefixes) {
 
 // ---- Sources ----
 
-namespace {
-
 const std::string kRocksDB = std::string(PROTEAN_ROCKSDB_DIR) + "/";
 const std::string kProtean = std::string(PROTEAN_SOURCE_DIR) + "/";
 
@@ -611,8 +599,6 @@ void ExpectForwarded(const std::string& base_file, const std::string& base,
     EXPECT_EQ(count, overridden[function]) << function << " of " << base;
   }
 }
-
-}  // namespace
 
 // A new virtual function of a class that Protean extends must be forwarded, or
 // left to the base class for a reason: its default body would silently drop
@@ -666,5 +652,7 @@ TEST(TableBuilderTest, FactoriesOnlyConstructIt) {
       "file);",
       statements);
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

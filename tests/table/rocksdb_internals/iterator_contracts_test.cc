@@ -75,8 +75,6 @@ class ScriptedIterator : public SpyIterator {
   IterBoundCheck result_ = IterBoundCheck::kUnknown;
 };
 
-}  // namespace
-
 // A DB with a level of three files: a1..a3, b1..b3, c1..c3.
 class CallsTest : public ContractTest {
  protected:
@@ -264,8 +262,6 @@ TEST_F(ContractTest, ReadOptionsNameASearch) {
 // A file's samples say the same as without Protean, of whatever the file's
 // iterator would have waited at.
 
-namespace {
-
 #if PROTEAN_SAMPLES_SEEKS
 
 TEST(SampledSeekTest, IsKnownBeforeRocksDBDecides) {
@@ -344,11 +340,7 @@ TEST(SampledSeekTest, ThereIsNoneBefore11_2) { EXPECT_FALSE(IsSampledSeek()); }
 
 #endif
 
-}  // namespace
-
 // ---- Markers ----
-
-namespace {
 
 // The sequence number of Protean's markers; see protean_table_iterator.cc.
 constexpr SequenceNumber kMarkerSequence = kMaxSequenceNumber - 1;
@@ -405,8 +397,6 @@ void ExpectOnly(const Records& truth, DB* db, const ReadOptions& options = {}) {
   EXPECT_LT(before, markers_made) << "no marker has been met";
 }
 
-}  // namespace
-
 // No reader sees a write with the sequence number 2^56-2. Otherwise, markers of
 // ProteanTableIterator would be taken for keys: look at DBIter::IsVisible and
 // the read callbacks. TransactionsTest has the other readers.
@@ -454,5 +444,7 @@ TEST_F(ContractTest, MarkersAreNeverTakenForKeys) {
     ExpectOnly(within, db, options);
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
