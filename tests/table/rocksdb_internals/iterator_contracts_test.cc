@@ -334,10 +334,6 @@ TEST_F(ReadSamplesTest, AreThoseOfStock) {
   }
 }
 
-#else
-
-TEST(SampledSeekTest, ThereIsNoneBefore11_2) { EXPECT_FALSE(IsSampledSeek()); }
-
 #endif
 
 // ---- Markers ----
