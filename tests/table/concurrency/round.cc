@@ -49,13 +49,12 @@ class Round {
       : persistent_(persistent),
         dice_(seed),
         next_version_(persistent->last_version + 1) {
+    const std::string policy =
+        "{id=protean.Proteus;bits_per_key=12;sample_every=1;"
+        "sample_capacity=500;samples_file=" +
+        SamplesFile() + "}";
     EXPECT_OK(
-        FilterPolicy::CreateFromString(ConfigOptions(),
-                                       "{id=protean.Proteus;bits_per_key=12;"
-                                       "sample_every=1;sample_capacity=500;"
-                                       "samples_file=" +
-                                           SamplesFile() + "}",
-                                       &policy_));
+        FilterPolicy::CreateFromString(ConfigOptions(), policy, &policy_));
     samples_ = AsProteanFilterPolicy(policy_.get())->Samples();
     // The DB outlives the options, and so does everything that is opened in it.
     const Options options = RandomOptions(&dice_);
@@ -108,9 +107,7 @@ class Round {
     auto refresher = std::make_unique<FilterRefresher>(
         db_.get(), family_, RefreshOptions(), /*period_seconds=*/1,
         [this](const Status& s, const RefreshResult& /*result*/) {
-          if (!s.IsIncomplete() && !s.IsInvalidArgument()) {
-            Check(s);
-          }
+          if (!s.IsIncomplete() && !s.IsInvalidArgument()) Check(s);
         });
     const auto end = std::chrono::steady_clock::now() + duration;
     while (!IsOver() && std::chrono::steady_clock::now() < end) {
