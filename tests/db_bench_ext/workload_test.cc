@@ -68,6 +68,13 @@ std::vector<Query> DrawEmpty(const QueryOptions& options,
   return queries;
 }
 
+WriteCost Cost(double cpu, double compaction_cpu) {
+  WriteCost cost;
+  cost.cpu_seconds = cpu;
+  cost.compaction_cpu_seconds = compaction_cpu;
+  return cost;
+}
+
 }  // namespace
 
 TEST(KeyArithmeticTest, CarriesAndSaturates) {
@@ -471,17 +478,6 @@ TEST(WorkloadFlagsTest, ParsesAmounts) {
 }
 
 // ---- The workload write ----
-
-namespace {
-
-WriteCost Cost(double cpu, double compaction_cpu) {
-  WriteCost cost;
-  cost.cpu_seconds = cpu;
-  cost.compaction_cpu_seconds = compaction_cpu;
-  return cost;
-}
-
-}  // namespace
 
 TEST(WriteSummaryTest, MediansAndRatiosOfRounds) {
   // The second round was slow for both.
