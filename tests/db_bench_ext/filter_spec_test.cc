@@ -97,11 +97,11 @@ TEST(FilterSpecTest, SuffixesAreTakenInAnyOrder) {
     TableLayout layout;
     EXPECT_OK(TakeTableLayout(&spec, &layout));
     EXPECT_EQ(c.rest, spec);
-    EXPECT_EQ(c.first_key, layout.first_key_index);
-    EXPECT_EQ(c.partitioned, layout.partitioned);
-    EXPECT_EQ(c.decoupled, layout.decoupled);
-    EXPECT_EQ(c.prefix, layout.prefix_bytes);
-    EXPECT_EQ(c.query_filter, layout.query_filter_bytes);
+    EXPECT_EQ(
+        std::tie(c.first_key, c.partitioned, c.decoupled, c.prefix,
+                 c.query_filter),
+        std::tie(layout.first_key_index, layout.partitioned, layout.decoupled,
+                 layout.prefix_bytes, layout.query_filter_bytes));
   }
 }
 
@@ -129,14 +129,14 @@ TEST(FilterSpecTest, SeeksAskWhatIsLegal) {
     layout.query_filter_bytes = bytes;
     TableLayoutOptions options;
     ASSERT_OK(options.Init(layout, nullptr));
-    const SeekOptions closed(options, lo, &upper_bound);
-    EXPECT_EQ(&upper_bound, closed.get().iterate_upper_bound);
-    EXPECT_EQ(bytes > 0, static_cast<bool>(closed.get().table_filter));
-    EXPECT_TRUE(closed.get().auto_prefix_mode);
-    const SeekOptions open(options, lo, nullptr);
-    EXPECT_EQ(nullptr, open.get().iterate_upper_bound);
-    EXPECT_FALSE(static_cast<bool>(open.get().table_filter));
-    EXPECT_TRUE(open.get().auto_prefix_mode);
+    for (const Slice* bound :
+         {&upper_bound, static_cast<const Slice*>(nullptr)}) {
+      const SeekOptions seek(options, lo, bound);
+      EXPECT_EQ(bound, seek.get().iterate_upper_bound);
+      EXPECT_EQ(bytes > 0 && bound != nullptr,
+                seek.get().table_filter != nullptr);
+      EXPECT_TRUE(seek.get().auto_prefix_mode);
+    }
   }
 }
 

@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The workloads of the SuRF and Proteus papers: where keys and queries lie.
+//  The workloads of the SuRF and Proteus papers: where keys and queries lie. Of
+//  the workload write, its summary of rounds, and its processes.
 
 #include "db_bench_ext/workload.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <csignal>
+#include <functional>
 #include <map>
 #include <set>
 
+#include "db_bench_ext/child_process.h"
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/workload_flags.h"
+#include "db_bench_ext/write_summary.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 
@@ -25,20 +31,13 @@ namespace {
 constexpr uint64_t kNumKeys = 10000;
 constexpr uint64_t kNumQueries = 5000;
 
-uint64_t Head(const std::string& key) {
-  uint64_t number = 0;
-  for (size_t i = 0; i < 8; i++) {
-    number = number << 8 | static_cast<uint8_t>(key[i]);
-  }
-  return number;
-}
-
 // b - a for keys of one length that differ in the last 8 bytes only.
 uint64_t Distance(const std::string& a, const std::string& b) {
   EXPECT_EQ(a.size(), b.size());
   EXPECT_LE(a, b);
   EXPECT_EQ(a.substr(0, a.size() - 8), b.substr(0, b.size() - 8));
-  return Head(b.substr(b.size() - 8)) - Head(a.substr(a.size() - 8));
+  return LeadingNumber(b.substr(b.size() - 8)) -
+         LeadingNumber(a.substr(a.size() - 8));
 }
 
 KeySource Source(const std::string& distribution, size_t key_bytes) {
@@ -69,6 +68,13 @@ std::vector<Query> DrawEmpty(const QueryOptions& options,
   return queries;
 }
 
+WriteCost Cost(double cpu, double compaction_cpu) {
+  WriteCost cost;
+  cost.cpu_seconds = cpu;
+  cost.compaction_cpu_seconds = compaction_cpu;
+  return cost;
+}
+
 }  // namespace
 
 TEST(KeyArithmeticTest, CarriesAndSaturates) {
@@ -95,16 +101,11 @@ TEST(KeyArithmeticTest, CarriesAndSaturates) {
 }
 
 TEST(KeySourceTest, KeysAreSortedDistinctAndDependOnTheSeed) {
-  for (const auto& [name, bytes] :
-       std::vector<std::pair<std::string, size_t>>{{"uniform", 8},
-                                                   {"normal", 8},
-                                                   {"books", 8},
-                                                   {"facebook", 8},
-                                                   {"uniform", 10},
-                                                   {"normal", 25},
-                                                   {"uniform", 180},
-                                                   {"domain", 0},
-                                                   {"text", 0}}) {
+  const std::pair<std::string, size_t> sources[] = {
+      {"uniform", 8},   {"normal", 8},   {"books", 8},
+      {"facebook", 8},  {"uniform", 10}, {"normal", 25},
+      {"uniform", 180}, {"domain", 0},   {"text", 0}};
+  for (const auto& [name, bytes] : sources) {
     SCOPED_TRACE(name + std::to_string(bytes));
     const KeySource source = Source(name, bytes);
     EXPECT_EQ(bytes, source.key_bytes);
@@ -122,12 +123,7 @@ TEST(KeySourceTest, KeysAreSortedDistinctAndDependOnTheSeed) {
 // These keys are the same with every compiler and on every CPU. If they were
 // not, tests and benchmarks would be about other keys there.
 TEST(KeySourceTest, SeedGivesTheSameKeysEverywhere) {
-  struct Case {
-    const char* key_type;
-    const char* first_key;
-    bool hex = false;
-  };
-  const Case cases[] = {
+  const std::pair<const char*, const char*> first_keys[] = {
       {"text", "com.gmail.host1792@carla.gracem684755"},
       {"url",
        "http://www.david-books.com/products/category-49/item-emma-48558.html"},
@@ -140,28 +136,30 @@ TEST(KeySourceTest, SeedGivesTheSameKeysEverywhere) {
       {"user_time", "user:006361|2026-03-04T21:30:29.770Z"},
       {"user_window", "user:001272|2026-01-29T21:42:37.048Z"},
       {"sensor_time", "site-38/sensor-26/1767555366106"},
-      {"device_time", "000000000000097918879E3D95A41E1E", true},
+      {"device_time", "000000000000097918879E3D95A41E1E"},
       {"host_time", "sql-2890.us-east-1.example.com 2026-01-04 19:36:06,106"},
       {"session", "audit-e59d274a-1767555366106-242"},
-      {"tenant_time", "8CB8119B8A827CDA", true},
-      {"edge", "0000000000001DD1000500000000000051F3", true},
+      {"tenant_time", "8CB8119B8A827CDA"},
+      {"edge", "0000000000001DD1000500000000000051F3"},
       {"edge_text", "n60445727/blocks/n166132701"},
       {"package", "@hanetlo/lopael"},
       {"log_time", "2026-01-08 06:36:18,317 host-012 963486"},
       {"uuid1", "9cae4d19-e9a4-11f0-944f-02006253844f"},
       {"uuid6", "1f0e9a49-cae4-6d19-944f-02006253844f"},
       {"uuid7", "019b9c52-000d-79e3-bda9-c3589a40aedf"},
-      {"uuid7_bytes", "019B9C52000D79E3BDA9C3589A40AEDF", true},
+      {"uuid7_bytes", "019B9C52000D79E3BDA9C3589A40AEDF"},
       {"ulid", "01KEE5400D7BWM3AF3C9MG5EVW"},
       {"project", "/home/derder/projects/reder/ficon/mipalo_banet.cc"},
       {"order", "elder-25|address|5WGPpQMfryB0"},
   };
-  for (const Case& c : cases) {
+  for (const auto& [name, first_key] : first_keys) {
     KeyType type = KeyType::kU64;
-    ASSERT_OK(ParseKeyType(c.key_type, &type));
+    ASSERT_OK(ParseKeyType(name, &type));
     Rng rng(47);
     const std::string key = SourceOf(type).draw(&rng);
-    EXPECT_EQ(c.first_key, Slice(key).ToString(c.hex)) << c.key_type;
+    const bool is_text = std::all_of(
+        key.begin(), key.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    EXPECT_EQ(first_key, is_text ? key : Hex(key)) << name;
   }
 }
 
@@ -171,10 +169,10 @@ TEST(KeySourceTest, NormalKeysHaveTheirMeanAndDeviation) {
     double squares = 0;
     uint64_t low_bits = 0;
     for (const std::string& key : Draw(Source("normal", bytes))) {
-      const double x = static_cast<double>(Head(key)) * 0x1p-64;
+      const double x = static_cast<double>(LeadingNumber(key)) * 0x1p-64;
       sum += x;
       squares += x * x;
-      low_bits |= Head(key);
+      low_bits |= LeadingNumber(key);
     }
     const double mean = sum / kNumKeys;
     EXPECT_NEAR(0.5, mean, 0.001);
@@ -186,13 +184,13 @@ TEST(KeySourceTest, NormalKeysHaveTheirMeanAndDeviation) {
 
 TEST(KeySourceTest, BooksAreSkewedAndIdsAreDense) {
   const Keys books = Draw(Source("books", 8));
-  const uint64_t median = Head(books[kNumKeys / 2]);
+  const uint64_t median = LeadingNumber(books[kNumKeys / 2]);
   EXPECT_NEAR(56, std::log2(static_cast<double>(median)), 0.5);
-  EXPECT_GT(Head(books[kNumKeys * 9 / 10]) / 8, median);
+  EXPECT_GT(LeadingNumber(books[kNumKeys * 9 / 10]) / 8, median);
 
   const Keys ids = Draw(Source("facebook", 8));
-  EXPECT_LT(Head(ids.back()), uint64_t{200'000'000} * 384);
-  EXPECT_GT(Head(ids.back()), uint64_t{190'000'000} * 384);
+  EXPECT_LT(LeadingNumber(ids.back()), uint64_t{200'000'000} * 384);
+  EXPECT_GT(LeadingNumber(ids.back()), uint64_t{190'000'000} * 384);
 }
 
 TEST(KeySourceTest, RefusesWhatItCannotDraw) {
@@ -206,9 +204,9 @@ TEST(KeySourceTest, RefusesWhatItCannotDraw) {
     options.distribution = distribution;
     options.strings = strings;
     options.key_bytes = static_cast<size_t>(bytes);
-    const Status s = MakeKeySource(options, &source);
-    EXPECT_EQ(!allowed, s.IsInvalidArgument()) << distribution;
-    EXPECT_EQ(allowed, s.ok()) << distribution;
+    EXPECT_EQ(allowed ? Status::kOk : Status::kInvalidArgument,
+              MakeKeySource(options, &source).code())
+        << distribution;
   }
   source.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 10); };
   Rng rng(1);
@@ -277,7 +275,7 @@ TEST(QuerySourceTest, NoRangeWrapsRoundTheEnd) {
   for (int i = 0; i < 1000; i++) {
     const Query query = uniform.Draw(&rng);
     EXPECT_GE(Distance(query.lo, query.hi), 2);
-    EXPECT_LE(Head(query.lo), ~uint64_t{0} - options.rmax);
+    EXPECT_LE(LeadingNumber(query.lo), ~uint64_t{0} - options.rmax);
     const Query other = correlated.Draw(&rng);
     EXPECT_LE(other.lo, other.hi);
     const Query positive = correlated.DrawPositive(&rng);
@@ -319,9 +317,8 @@ TEST(QuerySourceTest, GivesUpWhereNothingIsEmpty) {
   options.distribution = QueryDistribution::kReal;
   Rng rng(1);
   std::vector<Query> queries;
-  EXPECT_TRUE(QuerySource(options, source, keys)
-                  .DrawEmpty(10, &rng, &queries)
-                  .IsInvalidArgument());
+  const QuerySource full(options, source, keys);
+  EXPECT_TRUE(full.DrawEmpty(10, &rng, &queries).IsInvalidArgument());
 }
 
 TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
@@ -363,10 +360,10 @@ TEST(QuerySourceTest, ScansOfPrefixes) {
 
 TEST(WorkloadTest, NamesAreTheSameForAllPrograms) {
   const NamedWorkload* workload = nullptr;
-  for (const char* name : {"point", "range", "mixed", "prefix", "short_range",
-                           "ranges", "strings"}) {
+  for (const std::string name : {"point", "range", "mixed", "prefix",
+                                 "short_range", "ranges", "strings"}) {
     EXPECT_OK(FindWorkload(name, /*engine=*/false, &workload));
-    EXPECT_EQ(name, std::string(workload->name));
+    EXPECT_EQ(name, workload->name);
     EXPECT_OK(FindWorkload(name, /*engine=*/true, &workload));
   }
   for (const char* name : {"timeseries", "open_seeks", "cache_sizes"}) {
@@ -427,17 +424,11 @@ TEST(DataSetTest, RangesLieBehindKeysAndMixedOnesTakeTurns) {
     // A window over all sensors.
     EXPECT_EQ(std::string(8, '\0'), query.lo.substr(8));
     EXPECT_EQ(std::string(8, '\xff'), query.hi.substr(8));
-    const uint64_t size = Head(query.hi) - Head(query.lo);
-    EXPECT_EQ(Head(queries[1].hi) - Head(queries[1].lo), size);
+    const uint64_t size = LeadingNumber(query.hi) - LeadingNumber(query.lo);
+    EXPECT_EQ(LeadingNumber(queries[1].hi) - LeadingNumber(queries[1].lo),
+              size);
     EXPECT_GT(size, 0);
   }
-  Workload text;
-  EXPECT_TRUE(Generate(WorkloadKind::kShortRange, KeyType::kText,
-                       {kNumKeys, 1, 0, 1}, &text)
-                  .IsInvalidArgument());
-  EXPECT_TRUE(
-      Generate(WorkloadKind::kPoint, KeyType::kText, {0, 1, 0, 1}, &text)
-          .IsInvalidArgument());
 }
 
 // Scans of the first fields of keys, which end with a field or with the key.
@@ -459,10 +450,17 @@ TEST(DataSetTest, PrefixesEndWithAField) {
     EXPECT_GT(whole_fields, workload.queries.size() / 8);
     EXPECT_FALSE(SplitByTruth(workload.keys, workload.queries).first.empty());
   }
-  Workload numbers;
-  EXPECT_TRUE(Generate(WorkloadKind::kPrefix, KeyType::kU64,
-                       {kNumKeys, 1, 0, 1}, &numbers)
-                  .IsInvalidArgument());
+}
+
+TEST(DataSetTest, RefusesWhatKeysCannotBeAskedFor) {
+  Workload workload;
+  for (const auto& [kind, type, keys] :
+       {std::tuple(WorkloadKind::kShortRange, KeyType::kText, kNumKeys),
+        {WorkloadKind::kPrefix, KeyType::kU64, kNumKeys},
+        {WorkloadKind::kPoint, KeyType::kText, uint64_t{0}}}) {
+    EXPECT_TRUE(
+        Generate(kind, type, {keys, 1, 0, 1}, &workload).IsInvalidArgument());
+  }
 }
 
 TEST(WorkloadFlagsTest, ParsesAmounts) {
@@ -477,6 +475,60 @@ TEST(WorkloadFlagsTest, ParsesAmounts) {
     EXPECT_TRUE(ParseAmount("--rmax", text, &value).IsInvalidArgument())
         << text;
   }
+}
+
+// ---- The workload write ----
+
+TEST(WriteSummaryTest, MediansAndRatiosOfRounds) {
+  // The second round was slow for both.
+  const std::vector<WriteCost> base = {Cost(2, 1), Cost(20, 10), Cost(4, 1)};
+  const std::vector<WriteCost> costs = {Cost(3, 2), Cost(30, 15), Cost(5, 4)};
+  const WriteRow row = SummarizeWriting(costs, base);
+  EXPECT_EQ(3u, row.rounds);
+  EXPECT_EQ(5, row.cost.cpu_seconds);
+  EXPECT_EQ(4, row.cost.compaction_cpu_seconds);
+  EXPECT_EQ(1.5, row.cpu_ratio);
+  EXPECT_EQ(2, row.compaction_cpu_ratio);
+  EXPECT_EQ(1.5, row.min_compaction_cpu_ratio);
+  EXPECT_EQ(4, row.max_compaction_cpu_ratio);
+}
+
+TEST(WriteSummaryTest, NothingWasCompacted) {
+  const WriteRow row = SummarizeWriting({Cost(1, 0)}, {Cost(1, 0)});
+  EXPECT_EQ(1, row.cpu_ratio);
+  EXPECT_EQ(0, row.compaction_cpu_ratio);
+}
+
+TEST(ChildProcessTest, HandsOverWhatItMade) {
+  const std::string bytes = std::string(100000, 'x') + '\0' + 'y';
+  const pid_t parent = getpid();
+  std::string text;
+  ASSERT_OK(RunInChild(
+      [&](std::string* made) {
+        *made = bytes;
+        return getpid() == parent ? Status::Corruption("no child")
+                                  : Status::OK();
+      },
+      &text));
+  EXPECT_EQ(bytes, text);
+}
+
+TEST(ChildProcessTest, SaysWhyItFailed) {
+  const auto expect = [](const std::string& words,
+                         const std::function<Status()>& work) {
+    std::string text;
+    const Status s =
+        RunInChild([&work](std::string*) { return work(); }, &text);
+    EXPECT_TRUE(s.IsAborted()) << s.ToString();
+    EXPECT_NE(std::string::npos, s.ToString().find(words)) << s.ToString();
+  };
+  expect("the disk: is full",
+         [] { return Status::IOError("the disk", "is full"); });
+  expect("ended by signal 9", [] {
+    raise(SIGKILL);
+    return Status::OK();
+  });
+  expect("ended early", []() -> Status { _exit(3); });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

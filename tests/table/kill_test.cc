@@ -14,11 +14,9 @@
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/write_batch.h"
-#include "tests/table/faults/another_process.h"
 #include "tests/table/faults/checked_reads.h"
 #include "tests/table/faults/fault_file_system.h"
-#include "tests/table/faults/fault_report.h"
-#include "tests/table/faults/power_failure.h"
+#include "tests/table/faults/killed_process.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -8,7 +8,6 @@
 #include "plugin/refresh_filters.h"
 #include "rocksdb/system_clock.h"
 #include "tests/table/faults/checked_reads.h"
-#include "tests/table/faults/fault_report.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

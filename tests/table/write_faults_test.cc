@@ -15,7 +15,6 @@
 #include "rocksdb/system_clock.h"
 #include "tests/table/faults/checked_reads.h"
 #include "tests/table/faults/fault_file_system.h"
-#include "tests/table/faults/fault_report.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

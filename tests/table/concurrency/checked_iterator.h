@@ -9,9 +9,16 @@
 
 #include "tests/dice.h"
 #include "tests/protean_db.h"
-#include "tests/table/concurrency/truth.h"
+#include "tests/table/concurrency/round.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// Two slots in their order.
+inline std::pair<size_t, size_t> RandomSlots(Dice* dice) {
+  const size_t one = dice->Below(kSlots);
+  const size_t other = dice->Below(kSlots);
+  return {std::min(one, other), std::max(one, other)};
+}
 
 class CheckedIterator {
  public:
@@ -24,12 +31,9 @@ class CheckedIterator {
   static Bounds RandomBounds(Dice* dice) {
     Bounds bounds;
     bounds.of_thread = dice->OneIn(5);
-    size_t lower = dice->Below(kSlots);
+    auto [lower, upper] = RandomSlots(dice);
     // Half of the ranges are so narrow that many are empty.
-    size_t upper = dice->OneIn(2)
-                       ? dice->Below(kSlots)
-                       : std::min(kSlots - 1, lower + dice->Below(60));
-    if (upper < lower) std::swap(lower, upper);
+    if (dice->OneIn(2)) upper = std::min(kSlots - 1, lower + dice->Below(60));
     // Backwards, a seek within the bounds of a thread may begin at the upper
     // bound, and then shows the key there, if any.
     if (bounds.of_thread) upper |= 1;
@@ -139,14 +143,12 @@ class CheckedIterator {
     if (kind == 0 && !(bounds_.of_thread && bounds_.lower)) {
       history_ = "SeekToFirst";
       expected_ = FirstFrom(0);
-      iterator_->SeekToFirst();
-      return;
+      return iterator_->SeekToFirst();
     }
     if (kind == 1 && !(bounds_.of_thread && bounds_.upper)) {
       history_ = "SeekToLast";
       expected_ = LastUpTo(kSlots - 1);
-      iterator_->SeekToLast();
-      return;
+      return iterator_->SeekToLast();
     }
     const bool backwards = kind <= 3;
     size_t slot = dice->Below(kSlots);
@@ -157,13 +159,8 @@ class CheckedIterator {
     }
     history_ = (backwards ? "SeekForPrev " : "Seek ") + std::to_string(slot);
     const std::string target = StringAt(slot);
-    if (backwards) {
-      expected_ = LastUpTo(slot);
-      iterator_->SeekForPrev(target);
-    } else {
-      expected_ = FirstFrom(slot);
-      iterator_->Seek(target);
-    }
+    expected_ = backwards ? LastUpTo(slot) : FirstFrom(slot);
+    backwards ? iterator_->SeekForPrev(target) : iterator_->Seek(target);
   }
 
   void Step(Dice* dice) {
@@ -193,20 +190,18 @@ class CheckedIterator {
   }
 
   std::string Describe() const {
-    std::string text = history_ + " in [";
-    if (bounds_.lower) text += std::to_string(*bounds_.lower);
-    text += ", ";
-    if (bounds_.upper) text += std::to_string(*bounds_.upper);
-    text += bounds_.of_thread ? ") of the thread" : ")";
+    std::string text = history_ + " in [" + std::to_string(Lower()) + ", " +
+                       std::to_string(Upper()) + ")";
+    if (bounds_.of_thread) text += " of the thread";
     text += ": expected ";
     text += expected_ == kNowhere
                 ? "nothing"
-                : Slice(KeyAt(expected_)).ToString(/*hex=*/true) + " => " +
+                : Hex(KeyAt(expected_)) + " => " +
                       ValueOf(expected_, (*versions_)[expected_]);
     text += ", got ";
-    text += iterator_->Valid() ? iterator_->key().ToString(/*hex=*/true) +
-                                     " => " + iterator_->value().ToString()
-                               : "nothing, " + iterator_->status().ToString();
+    text += iterator_->Valid()
+                ? Hex(iterator_->key()) + " => " + iterator_->value().ToString()
+                : "nothing, " + iterator_->status().ToString();
     return text;
   }
 

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <thread>
 
 #include "filter_policy/protean_filter_policy.h"
@@ -50,13 +49,12 @@ class Round {
       : persistent_(persistent),
         dice_(seed),
         next_version_(persistent->last_version + 1) {
+    const std::string policy =
+        "{id=protean.Proteus;bits_per_key=12;sample_every=1;"
+        "sample_capacity=500;samples_file=" +
+        SamplesFile() + "}";
     EXPECT_OK(
-        FilterPolicy::CreateFromString(ConfigOptions(),
-                                       "{id=protean.Proteus;bits_per_key=12;"
-                                       "sample_every=1;sample_capacity=500;"
-                                       "samples_file=" +
-                                           SamplesFile() + "}",
-                                       &policy_));
+        FilterPolicy::CreateFromString(ConfigOptions(), policy, &policy_));
     samples_ = AsProteanFilterPolicy(policy_.get())->Samples();
     // The DB outlives the options, and so does everything that is opened in it.
     const Options options = RandomOptions(&dice_);
@@ -81,41 +79,35 @@ class Round {
         if (KindOf(key) != KeyKind::kAlways || (*versions)[key] != 0) continue;
         (*versions)[key] = NextVersion();
         Check(db_->Put(WriteOptions(), KeyAt(key),
-                       ValueOf(key, (*versions)[key])),
-              "Put");
+                       ValueOf(key, (*versions)[key])));
       }
     });
-    using Act = std::function<void(Dice*)>;
-    std::vector<Act> acts;
-    for (size_t writer = 0; writer < kWriters; writer++) {
-      acts.push_back([this, writer](Dice* dice) { Write(writer, dice); });
-    }
-    for (int i = 0; i < 2; i++) {
-      acts.push_back([this](Dice* dice) { ReadSnapshot(dice); });
-      acts.push_back([this](Dice* dice) { ReadLive(dice); });
-      acts.push_back([this, i](Dice* dice) {
-        UseColumnFamily("family " + std::to_string(i), dice);
-      });
-    }
-    acts.push_back([this](Dice* dice) { Compact(dice); });
-    acts.push_back([this](Dice* dice) { ChangeOptions(dice); });
-    acts.push_back([this](Dice* dice) { Refresh(dice); });
-    acts.push_back([this](Dice* dice) { Observe(dice); });
-    acts.push_back([this](Dice* dice) { UseSamples(dice); });
-    acts.push_back([this](Dice* dice) { UsePolicyInAnotherDB(dice); });
+    using Act = void (Round::*)(Dice*);
+    const Act acts[] = {&Round::Write<0>,
+                        &Round::Write<1>,
+                        &Round::ReadSnapshot,
+                        &Round::ReadSnapshot,
+                        &Round::ReadLive,
+                        &Round::ReadLive,
+                        &Round::UseColumnFamily<0>,
+                        &Round::UseColumnFamily<1>,
+                        &Round::Compact,
+                        &Round::ChangeOptions,
+                        &Round::Refresh,
+                        &Round::Observe,
+                        &Round::UseSamples,
+                        &Round::UsePolicyInAnotherDB};
     std::vector<std::thread> threads;
-    for (const Act& act : acts) {
+    for (const Act act : acts) {
       threads.emplace_back([this, act, seed = dice_.Next()] {
         Dice dice(seed);
-        while (!IsOver()) act(&dice);
+        while (!IsOver()) (this->*act)(&dice);
       });
     }
     auto refresher = std::make_unique<FilterRefresher>(
         db_.get(), family_, RefreshOptions(), /*period_seconds=*/1,
         [this](const Status& s, const RefreshResult& /*result*/) {
-          if (!s.IsIncomplete() && !s.IsInvalidArgument()) {
-            Check(s, "FilterRefresher");
-          }
+          if (!s.IsIncomplete() && !s.IsInvalidArgument()) Check(s);
         });
     const auto end = std::chrono::steady_clock::now() + duration;
     while (!IsOver() && std::chrono::steady_clock::now() < end) {
@@ -133,20 +125,19 @@ class Round {
 
   // ---- Failures ----
 
-  // These end the round unless all is right. The threads share nothing else:
-  // whatever synchronized them would hide missing synchronization.
-  void Fail(const std::string& what) {
-    ADD_FAILURE() << what;
+  // These end the round unless all is right, and name the line of their caller.
+  // The threads share nothing else: whatever synchronized them would hide
+  // missing synchronization.
+  void Fail(const std::string& what, int line = __builtin_LINE()) {
+    ADD_FAILURE_AT(__FILE__, line) << what;
     over_.store(true, std::memory_order_relaxed);
   }
-
-  bool Check(const Status& s, const char* what) {
-    if (!s.ok()) Fail(std::string(what) + ": " + s.ToString());
+  bool Check(const Status& s, int line = __builtin_LINE()) {
+    if (!s.ok()) Fail(s.ToString(), line);
     return s.ok();
   }
-
-  void CheckText(const std::string& wrong, const char* what) {
-    if (!wrong.empty()) Fail(std::string(what) + ": " + wrong);
+  void CheckText(const std::string& wrong, int line = __builtin_LINE()) {
+    if (!wrong.empty()) Fail(wrong, line);
   }
 
   bool IsOver() const { return over_.load(std::memory_order_relaxed); }
@@ -154,9 +145,8 @@ class Round {
   // ---- Options ----
 
   std::string RandomPolicy(Dice* dice) const {
-    const std::string samples =
-        ";sample_every=" + std::string(dice->Of({"1", "3", "100"})) +
-        ";sample_capacity=300";
+    const std::string samples = ";sample_capacity=300;sample_every=" +
+                                std::string(dice->Of({"1", "3", "100"}));
     return dice->In(std::vector<std::string>{
         "surf:0:0", "surf:4:4", "bloomfilter:10",
         "{id=protean.PrefixBloom;bits_per_key=10" + samples + "}",
@@ -169,11 +159,10 @@ class Round {
   }
 
   std::string RandomTable(Dice* dice) const {
-    std::string table = "{id=ProteanTable;filter_policy=" + RandomPolicy(dice);
-    table += ";block_size=" + std::string(dice->Of({"256", "1024", "4096"}));
-    table += ";cache_index_and_filter_blocks=";
-    table += dice->Of({"true", "false"});
-    return table + "}";
+    return "{id=ProteanTable;filter_policy=" + RandomPolicy(dice) +
+           ";block_size=" + dice->Of({"256", "1024", "4096"}) +
+           ";cache_index_and_filter_blocks=" + dice->Of({"true", "false"}) +
+           "}";
   }
 
   Options RandomOptions(Dice* dice) {
@@ -231,16 +220,15 @@ class Round {
     for (size_t i = dice->Below(20) + 1; i > 0; i--) {
       const size_t key = RandomOwnKey(writer, dice);
       if (KindOf(key) == KeyKind::kSometimes && dice->OneIn(3)) {
-        Check(batch.Delete(KeyAt(key)), "WriteBatch::Delete");
+        Check(batch.Delete(KeyAt(key)));
         changes[key] = 0;
       } else {
         changes[key] = NextVersion();
-        Check(batch.Put(KeyAt(key), ValueOf(key, changes[key])),
-              "WriteBatch::Put");
+        Check(batch.Put(KeyAt(key), ValueOf(key, changes[key])));
       }
     }
     persistent_->truth.Change([&](Versions* versions) {
-      if (!Check(db_->Write(WriteOptions(), &batch), "Write")) return;
+      if (!Check(db_->Write(WriteOptions(), &batch))) return;
       for (const auto& [key, version] : changes) (*versions)[key] = version;
     });
   }
@@ -253,15 +241,15 @@ class Round {
     const std::string file =
         persistent_->path + "/ingest" + std::to_string(next_file_++);
     SstFileWriter sst(EnvOptions(), db_->GetOptions());
-    Check(sst.Open(file), "SstFileWriter::Open");
+    Check(sst.Open(file));
     for (const auto& [key, version] : changes) {
-      Check(sst.Put(KeyAt(key), ValueOf(key, version)), "SstFileWriter::Put");
+      Check(sst.Put(KeyAt(key), ValueOf(key, version)));
     }
-    Check(sst.Finish(), "SstFileWriter::Finish");
+    Check(sst.Finish());
     IngestExternalFileOptions options;
     options.move_files = true;
     persistent_->truth.Change([&](Versions* versions) {
-      if (!Check(db_->IngestExternalFile({file}, options), "Ingest")) return;
+      if (!Check(db_->IngestExternalFile({file}, options))) return;
       for (const auto& [key, version] : changes) (*versions)[key] = version;
     });
   }
@@ -277,8 +265,7 @@ class Round {
     while (end < kNumKeys && !is_always(end)) end++;
     persistent_->truth.Alone([&](Versions* versions) {
       if (!Check(db_->DeleteRange(WriteOptions(), family_, KeyAt(begin),
-                                  StringAt(2 * end - 1)),
-                 "DeleteRange")) {
+                                  StringAt(2 * end - 1)))) {
         return;
       }
       std::fill(versions->begin() + static_cast<ptrdiff_t>(begin),
@@ -286,13 +273,14 @@ class Round {
     });
   }
 
-  void Write(size_t writer, Dice* dice) {
+  template <size_t writer>
+  void Write(Dice* dice) {
     if (dice->OneIn(150)) {
       Ingest(writer, dice);
     } else if (dice->OneIn(40)) {
       DeleteGap(dice);
     } else if (dice->OneIn(60)) {
-      Check(db_->Flush(FlushOptions()), "Flush");
+      Check(db_->Flush(FlushOptions()));
     } else {
       WriteBatchOf(writer, dice);
     }
@@ -349,13 +337,10 @@ class Round {
       }
       return;
     }
-    std::vector<std::string> strings;
-    for (const size_t slot : slots) strings.push_back(StringAt(slot));
-    const std::vector<Slice> keys(strings.begin(), strings.end());
-    std::vector<PinnableSlice> values(count);
-    std::vector<Status> statuses(count);
-    db_->MultiGet(options, family_, count, keys.data(), values.data(),
-                  statuses.data());
+    Keys keys;
+    for (const size_t slot : slots) keys.push_back(StringAt(slot));
+    std::vector<PinnableSlice> values;
+    const auto statuses = MultiGet(db_.get(), keys, &values, options);
     for (size_t i = 0; i < count; i++) check(slots[i], statuses[i], values[i]);
   }
 
@@ -389,7 +374,7 @@ class Round {
           break;
         case 2:
           if (auto left = TakeIterator(dice)) {
-            CheckText(left->Walk(dice), "an iterator of another thread");
+            CheckText(left->Walk(dice));
             if (dice->OneIn(2)) LeaveIterator(std::move(left));
           }
           break;
@@ -397,11 +382,11 @@ class Round {
           if (dice->OneIn(8)) {
             db_->ReleaseSnapshot(snapshot);
             look();
-            Check(iterator->Refresh(snapshot, versions), "Iterator::Refresh");
+            Check(iterator->Refresh(snapshot, versions));
           }
           break;
         default:
-          CheckText(iterator->Walk(dice), "an iterator of a snapshot");
+          CheckText(iterator->Walk(dice));
       }
     }
     if (dice->OneIn(2)) iterator.reset();
@@ -488,25 +473,24 @@ class Round {
 
   // ---- Column families that come and go ----
 
-  void UseColumnFamily(const std::string& name, Dice* dice) {
+  template <size_t number>
+  void UseColumnFamily(Dice* dice) {
+    const std::string name = "family " + std::to_string(number);
     ColumnFamilyOptions options;
     UseSmallFiles(&options);
     options.write_buffer_size = 8 << 10;
     ConfigOptions config;
     if (!Check(TableFactory::CreateFromString(config, RandomTable(dice),
-                                              &options.table_factory),
-               "CreateFromString")) {
+                                              &options.table_factory))) {
       return;
     }
     ColumnFamilyHandle* created = nullptr;
-    if (!Check(db_->CreateColumnFamily(options, name, &created),
-               "CreateColumnFamily")) {
+    if (!Check(db_->CreateColumnFamily(options, name, &created))) {
       return;
     }
     std::shared_ptr<ColumnFamilyHandle> family(
         created, [this](ColumnFamilyHandle* handle) {
-          Check(db_->DestroyColumnFamilyHandle(handle),
-                "DestroyColumnFamilyHandle");
+          Check(db_->DestroyColumnFamilyHandle(handle));
         });
     options = ColumnFamilyOptions();
 
@@ -523,33 +507,28 @@ class Round {
       for (size_t i = dice->Below(300); i > 0; i--) {
         const size_t key = dice->Below(kNumKeys);
         if (dice->OneIn(8)) {
-          Check(db_->Delete(WriteOptions(), family.get(), KeyAt(key)),
-                "Delete");
+          Check(db_->Delete(WriteOptions(), family.get(), KeyAt(key)));
           versions[key] = 0;
         } else {
           versions[key] = static_cast<Version>(dice->Below(1000000) + 1);
           Check(db_->Put(WriteOptions(), family.get(), KeyAt(key),
-                         ValueOf(key, versions[key])),
-                "Put");
+                         ValueOf(key, versions[key])));
         }
       }
       if (dice->OneIn(2)) {
-        Check(db_->Flush(FlushOptions(), family.get()),
-              "Flush of a column family");
+        Check(db_->Flush(FlushOptions(), family.get()));
       }
       if (dice->OneIn(4)) {
         Check(db_->CompactRange(CompactRangeOptions(), family.get(), nullptr,
-                                nullptr),
-              "CompactRange of a column family");
+                                nullptr));
       }
       if (dice->OneIn(4)) {
         Check(db_->SetOptions(family.get(), {{"table_factory.filter_policy",
-                                              RandomPolicy(dice)}}),
-              "SetOptions of a column family");
+                                              RandomPolicy(dice)}}));
       }
       new_iterator();
       for (size_t i = dice->Below(20); i > 0; i--) {
-        CheckText(dice->In(iterators)->Walk(dice), "a column family");
+        CheckText(dice->In(iterators)->Walk(dice));
       }
     }
     std::unique_ptr<FilterRefresher> refresher;
@@ -558,22 +537,21 @@ class Round {
       const Status s =
           RefreshFilters(db_.get(), family.get(), RefreshOptions(), &result);
       // RocksDB's own filters cannot be refreshed.
-      if (!s.IsInvalidArgument()) Check(s, "RefreshFilters of a column family");
+      if (!s.IsInvalidArgument()) Check(s);
       refresher = std::make_unique<FilterRefresher>(
           db_.get(), family.get(), RefreshOptions(), /*period_seconds=*/1);
     }
     FilterStatistics statistics;
-    Check(GetFilterStatistics(db_.get(), family.get(), &statistics),
-          "GetFilterStatistics of a column family");
+    Check(GetFilterStatistics(db_.get(), family.get(), &statistics));
     refresher.reset();
 
     // Iterators may outlive the column family, its handle, and its options.
-    Check(db_->DropColumnFamily(family.get()), "DropColumnFamily");
+    Check(db_->DropColumnFamily(family.get()));
     const bool handle_goes = handles_go_first_ && dice->OneIn(2);
     family.reset();
     for (auto& iterator : iterators) {
       if (handle_goes) iterator->LeaveFamily();
-      CheckText(iterator->Walk(dice), "a column family that is dropped");
+      CheckText(iterator->Walk(dice));
       if (dice->OneIn(2)) LeaveIterator(std::move(iterator));
     }
   }
@@ -585,11 +563,9 @@ class Round {
       const Status s = CompactLevel0(
           db_.get(), 1 + static_cast<int>(dice->Below(3)), 16 << 10);
       // Other threads compact the same files, or files in the way.
-      if (!s.IsAborted() && !s.IsInvalidArgument()) Check(s, "CompactFiles");
+      if (!s.IsAborted() && !s.IsInvalidArgument()) Check(s);
     } else {
-      size_t begin = dice->Below(kSlots);
-      size_t end = dice->Below(kSlots);
-      if (begin > end) std::swap(begin, end);
+      const auto [begin, end] = RandomSlots(dice);
       const std::string low = StringAt(begin);
       const std::string high = StringAt(end);
       const Slice low_slice(low);
@@ -599,8 +575,7 @@ class Round {
       options.bottommost_level_compaction =
           dice->Of({BottommostLevelCompaction::kForce,
                     BottommostLevelCompaction::kIfHaveCompactionFilter});
-      Check(db_->CompactRange(options, &low_slice, &high_slice),
-            "CompactRange");
+      Check(db_->CompactRange(options, &low_slice, &high_slice));
     }
     Pause(dice, 40);
   }
@@ -617,7 +592,7 @@ class Round {
     RefreshResult result;
     const Status s = RefreshFilters(db_.get(), family_, options, &result);
     // Another policy than Protean's may have been set.
-    if (!s.IsIncomplete() && !s.IsInvalidArgument()) Check(s, "RefreshFilters");
+    if (!s.IsIncomplete() && !s.IsInvalidArgument()) Check(s);
     for (const RefreshedFile& file : result.files) {
       if (file.outcome == RefreshOutcome::kDamaged ||
           file.outcome == RefreshOutcome::kFailed) {
@@ -631,8 +606,7 @@ class Round {
   void ChangeOptions(Dice* dice) {
     switch (dice->Below(6)) {
       case 0:
-        Check(db_->SetOptions({{"table_factory", RandomTable(dice)}}),
-              "SetOptions of the table");
+        Check(db_->SetOptions({{"table_factory", RandomTable(dice)}}));
         // The new table has a new cache, and the next table has another one.
         // RocksDB's iterators release blocks after the table that kept their
         // cache alive (PinnedIteratorsManager of 9.10.0, without Protean too).
@@ -642,18 +616,15 @@ class Round {
                 ->block_cache);
         break;
       case 1:
-        Check(
-            db_->SetOptions(
-                {{"table_factory.block_size", dice->Of({"128", "512", "4096"})},
-                 {"max_sequential_skip_in_iterations", dice->Of({"1", "8"})}}),
-            "SetOptions of the block size");
+        Check(db_->SetOptions(
+            {{"table_factory.block_size", dice->Of({"128", "512", "4096"})},
+             {"max_sequential_skip_in_iterations", dice->Of({"1", "8"})}}));
         break;
       case 2:
         Check(
             db_->SetDBOptions({{"stats_dump_period_sec",
                                 handles_go_first_ ? "0" : dice->Of({"0", "1"})},
-                               {"max_background_jobs", dice->Of({"2", "4"})}}),
-            "SetDBOptions");
+                               {"max_background_jobs", dice->Of({"2", "4"})}}));
         break;
       case 3:
         cache_->SetCapacity(dice->Of({8 << 10, 64 << 10, 1 << 20}));
@@ -667,8 +638,7 @@ class Round {
         break;
       default:
         Check(db_->SetOptions(
-                  {{"table_factory.filter_policy", RandomPolicy(dice)}}),
-              "SetOptions of the policy");
+            {{"table_factory.filter_policy", RandomPolicy(dice)}}));
     }
     Pause(dice, 40);
   }
@@ -679,8 +649,7 @@ class Round {
     std::map<int, uint64_t> asked;
     for (int i = 0; i < 10 && !IsOver(); i++) {
       FilterStatistics statistics;
-      Check(GetFilterStatistics(db_.get(), family_, &statistics),
-            "GetFilterStatistics");
+      Check(GetFilterStatistics(db_.get(), family_, &statistics));
       for (const LevelFilterStatistics& level : statistics.levels) {
         const uint64_t now = level.sums.bounded_seeks.asked() +
                              level.sums.unbounded_seeks.asked();
@@ -699,8 +668,7 @@ class Round {
       const FilterSums sums = GetFilterSums(persistent_->path);
       if (sums.used_files() > sums.open_files) Fail("more filters than files");
       std::map<std::string, FilterProperties> files;
-      Check(GetFilterProperties(db_.get(), family_, &files),
-            "GetFilterProperties");
+      Check(GetFilterProperties(db_.get(), family_, &files));
       std::string text;
       for (const char* property : {"rocksdb.stats", "rocksdb.sstables",
                                    "rocksdb.aggregated-table-"
@@ -710,10 +678,9 @@ class Round {
       const Range all(Slice("", 0), Slice("\xff\xff\xff\xff", 4));
       uint64_t size = 0;
       Check(db_->GetApproximateSizes(SizeApproximationOptions(), family_, &all,
-                                     1, &size),
-            "GetApproximateSizes");
+                                     1, &size));
       if (dice->OneIn(10)) {
-        Check(db_->VerifyChecksum(), "VerifyChecksum");
+        Check(db_->VerifyChecksum());
       }
       Pause(dice, 30);
     }
@@ -723,14 +690,12 @@ class Round {
     Env* const env = Env::Default();
     switch (dice->Below(4)) {
       case 0:
-        Check(samples_->Save(kDefaultColumnFamilyName, env), "Save");
+        Check(samples_->Save(kDefaultColumnFamilyName, env));
         break;
       case 1: {
         const std::shared_ptr<QueryQueue> queue =
             samples_->Queue(kDefaultColumnFamilyName, env, nullptr);
-        size_t lower = dice->Below(kSlots);
-        size_t upper = dice->Below(kSlots);
-        if (lower > upper) std::swap(lower, upper);
+        const auto [lower, upper] = RandomSlots(dice);
         queue->Add({StringAt(lower), StringAt(upper), true});
         break;
       }
@@ -748,8 +713,7 @@ class Round {
         if (env->FileExists(SamplesFile()).ok()) {
           std::vector<SampleQuery> queries;
           std::vector<std::string> refused;
-          Check(ReadQueryFile(env, SamplesFile(), &queries, &refused),
-                "ReadQueryFile");
+          Check(ReadQueryFile(env, SamplesFile(), &queries, &refused));
           if (!refused.empty()) Fail(refused.front());
         }
     }
@@ -768,25 +732,24 @@ class Round {
       table.filter_policy = policy_;
       options.table_factory = NewProteanTableFactory(table);
       std::unique_ptr<DB> db;
-      if (!Check(OpenDB(&db, options, path), "Open of another DB")) return;
+      if (!Check(OpenDB(&db, options, path))) return;
       options = Options();
       std::vector<size_t> keys;
       for (size_t i = dice->Below(200); i > 0; i--) {
         keys.push_back(dice->Below(kNumKeys));
         Check(db->Put(WriteOptions(), KeyAt(keys.back()),
-                      ValueOf(keys.back(), 1)),
-              "Put in another DB");
+                      ValueOf(keys.back(), 1)));
       }
-      Check(db->Flush(FlushOptions()), "Flush of another DB");
+      Check(db->Flush(FlushOptions()));
       for (const size_t key : keys) {
         std::string value;
-        Check(db->Get(ReadOptions(), KeyAt(key), &value), "Get in another DB");
+        Check(db->Get(ReadOptions(), KeyAt(key), &value));
         const std::unique_ptr<Iterator> it(db->NewIterator(ReadOptions()));
         it->Seek(StringAt(2 * key - (dice->OneIn(2) && key > 0 ? 1 : 0)));
         if (!it->Valid()) Fail("another DB has lost a key");
       }
     }
-    if (dice->OneIn(4)) Check(DestroyDB(path, Options()), "DestroyDB");
+    if (dice->OneIn(4)) Check(DestroyDB(path, Options()));
     Pause(dice, 100);
   }
 
@@ -794,30 +757,15 @@ class Round {
 
   void CompareAll() {
     persistent_->truth.Alone([&](Versions* versions) {
-      const auto expected = static_cast<size_t>(
-          kNumKeys - std::count(versions->begin(), versions->end(), 0u));
-      for (const bool backwards : {false, true}) {
-        const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-        size_t found = 0;
-        backwards ? it->SeekToLast() : it->SeekToFirst();
-        for (size_t i = 0; i < kNumKeys; i++) {
-          const size_t key = backwards ? kNumKeys - 1 - i : i;
-          if ((*versions)[key] == 0) continue;
-          if (!it->Valid() || it->key() != KeyAt(key) ||
-              it->value() != ValueOf(key, (*versions)[key])) {
-            Fail("key " + std::to_string(key) +
-                 " is not there, in the end: " + it->status().ToString());
-            return;
-          }
-          found++;
-          backwards ? it->Prev() : it->Next();
-        }
-        if (it->Valid() || found != expected) Fail("a key more, in the end");
+      Records records;
+      for (size_t key = 0; key < kNumKeys; key++) {
+        const Version version = (*versions)[key];
+        if (version != 0) records[KeyAt(key)] = ValueOf(key, version);
       }
+      ExpectRecords(db_.get(), records);
+      const size_t expected = records.size();
       CountResult counted;
-      const Status s =
-          ApproximateCount(db_.get(), ReadOptions(), family_, {}, &counted);
-      Check(s, "ApproximateCount");
+      Check(ApproximateCount(db_.get(), ReadOptions(), family_, {}, &counted));
       if (counted.count < expected ||
           (counted.IsExact() && counted.count != expected)) {
         Fail("counted " + std::to_string(counted.count) + " of " +

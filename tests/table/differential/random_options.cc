@@ -5,13 +5,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "rocksdb/cache.h"
 #include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/memtablerep.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
-#include "tests/table/differential/twins.h"
+#include "tests/table/differential/run.h"
 #include "utilities/merge_operators.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -30,57 +32,7 @@ struct CommitCache {
 
 template struct CommitCache<&TransactionDBOptions::wp_commit_cache_bits>;
 
-void DrawNewerOptions(Dice* dice, ReadOptions* options) {
-#if PROTEAN_ROCKSDB_AT_LEAST(10, 1)
-  options->auto_refresh_iterator_with_snapshot = dice->OneIn(3);
-#endif
-}
-
 namespace {
-
-// Options that RocksDB 9.10 does not have, and the format version.
-
-const char* DrawFormatVersion(Dice* dice) {
-#if PROTEAN_ROCKSDB_AT_LEAST(10, 4)
-  return dice->Of({"4", "5", "6", "7"});
-#else
-  return dice->Of({"4", "5", "6"});
-#endif
-}
-
-std::string DrawNewerTableOptions(Dice* dice, const Comparator* comparator) {
-  std::string options;
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 1)
-  if (dice->OneIn(4)) options += "separate_key_value_in_data_block=true;";
-  if (comparator == BytewiseComparator() && dice->OneIn(4)) {
-    options += std::string("index_block_search_type=") +
-               dice->Of({"kInterpolation", "kAuto"}) + ";";
-  }
-  if (dice->OneIn(4)) options += "uniform_cv_threshold=0.5;";
-  if (dice->OneIn(6)) {
-    options +=
-        "super_block_alignment_size=8192;"
-        "super_block_alignment_space_overhead_ratio=4;";
-  }
-#endif
-  return options;
-}
-
-void DrawNewerOptions(Dice* dice, DBOptions* options) {
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 2)
-  if (dice->OneIn(6)) {
-    options->open_files_async = true;
-    options->skip_stats_update_on_db_open = true;  // which it asks for
-  }
-  options->fast_sst_open = dice->OneIn(6);
-#endif
-}
-
-void DrawNewerOptions(Dice* dice, ColumnFamilyOptions* options) {
-#if PROTEAN_ROCKSDB_AT_LEAST(11, 1)
-  options->memtable_batch_lookup_optimization = dice->OneIn(4);
-#endif
-}
 
 bool HasDirectIO(const std::string& directory) {
   const std::string path = directory + "/direct_io_probe";
@@ -113,12 +65,9 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
              ? DbKind::kPlain
              : dice->Of({DbKind::kOptimistic, DbKind::kWriteCommitted,
                          DbKind::kWritePrepared, DbKind::kWriteUnprepared});
-  frozen = dice->Percent(65) || !live;
-  // With write buffers as small as those of a live run, and with these
-  // policies, stock RocksDB may wait for a flush forever.
-  if (kind == DbKind::kWritePrepared || kind == DbKind::kWriteUnprepared) {
-    frozen = true;
-  }
+  // With write buffers as small as those of a live run, and without the policy
+  // of write committed, stock RocksDB may wait for a flush forever.
+  frozen = dice->Percent(65) || !live || WritesEarly();
   in_memory = dice->OneIn(4);
   range_deletes = !Pessimistic() && dice->Percent(65);
   disable_wal = kind == DbKind::kPlain && dice->OneIn(10);
@@ -134,14 +83,17 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   db_options.max_subcompactions = dice->OneIn(6) ? 3 : 1;
   db_options.prefix_seek_opt_in_only = dice->OneIn(8);
   db_options.avoid_unnecessary_blocking_io = dice->OneIn(4);
-  db_options.enable_pipelined_write = kind != DbKind::kWritePrepared &&
-                                      kind != DbKind::kWriteUnprepared &&
-                                      dice->OneIn(8);
+  db_options.enable_pipelined_write = !WritesEarly() && dice->OneIn(8);
   // Row caches and range tombstones exclude each other.
   if (!range_deletes && kind == DbKind::kPlain && dice->OneIn(10)) {
     db_options.row_cache = NewLRUCache(64 << 10);
   }
-  DrawNewerOptions(dice, &db_options);
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 2)
+  db_options.open_files_async = dice->OneIn(6);
+  // Which that asks for.
+  db_options.skip_stats_update_on_db_open = db_options.open_files_async;
+  db_options.fast_sst_open = dice->OneIn(6);
+#endif
   if (!in_memory) {
     static const bool has_direct_io = HasDirectIO(dir);
     if (dice->OneIn(8)) {
@@ -201,7 +153,9 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   options.merge_operator = MergeOperators::CreateFromStringId("stringappend");
   options.max_sequential_skip_in_iterations =
       static_cast<uint64_t>(dice->Of({0, 1, 2, 3, 8}));
-  DrawNewerOptions(dice, &options);
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 1)
+  options.memtable_batch_lookup_optimization = dice->OneIn(4);
+#endif
   // A MultiScan of stock RocksDB goes wrong if RocksDB itself seeks within it:
   // over range tombstones, or at keys with many versions.
   family->multi_scans =
@@ -254,14 +208,16 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
 void RunPlan::DrawAgain(Dice* dice) {
   for (FamilyPlan& family : families) {
     DrawExtractor(dice, &family);
-    DrawMemtable(dice, &family);
     DrawTables(dice, &family);
-  }
-  db_options.allow_concurrent_memtable_write = true;
-  for (const FamilyPlan& family : families) {
-    if (!family.options.memtable_factory->IsInsertConcurrentlySupported()) {
-      db_options.allow_concurrent_memtable_write = false;
-    }
+    ColumnFamilyOptions& options = family.options;
+    // Readahead takes the prefix of every key.
+    const bool look_ahead = dice->OneIn(6) && family.Domain() != nullptr;
+    // Hashed memtables are left out: they assert that every key asked for has a
+    // prefix, and their iterators do not see what is written next to them.
+    options.memtable_factory =
+        std::make_shared<SkipListFactory>(look_ahead ? 3 : 0);
+    options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
+    options.memtable_whole_key_filtering = dice->OneIn(2);
   }
 }
 
@@ -276,18 +232,6 @@ void RunPlan::DrawExtractor(Dice* dice, FamilyPlan* family) {
       kind_of_extractor == 0  ? NewNoopTransform()
       : kind_of_extractor < 3 ? NewCappedPrefixTransform(length)
                               : NewFixedPrefixTransform(length));
-}
-
-void RunPlan::DrawMemtable(Dice* dice, FamilyPlan* family) {
-  ColumnFamilyOptions& options = family->options;
-  // Readahead takes the prefix of every key.
-  const bool look_ahead = dice->OneIn(6) && family->Domain() != nullptr;
-  options.memtable_factory =
-      std::make_shared<SkipListFactory>(look_ahead ? 3 : 0);
-  options.memtable_prefix_bloom_size_ratio = dice->OneIn(5) ? 0.1 : 0;
-  options.memtable_whole_key_filtering = dice->OneIn(2);
-  // Hashed memtables are left out: they assert that every key asked for has a
-  // prefix, and their iterators do not see what is written next to them.
 }
 
 std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
@@ -305,21 +249,20 @@ std::string RunPlan::DrawPolicy(Dice* dice, const FamilyPlan& family) const {
   if (kind_of_policy == 4) {
     return dice->Of({"bloomfilter:8", "ribbonfilter:8", "nullptr"});
   }
-  std::string policy =
-      "{" +
-      Option("id", dice->Of({"protean.Proteus", "protean.Proteus",
-                             "protean.PrefixBloom", "protean.TwoPrefixBloom"}));
-  policy += Option("bits_per_key", bits);
-  policy +=
-      Option("prefix_filter_type", dice->Of({"kAuto", "kBloom", "kRibbon"}));
-  policy += Option("false_positive_cost_micros", dice->Of({"0", "0", "2"}));
-  policy += Option("sample_every", dice->Of({"1", "3", "100"}));
-  policy += Option("sample_capacity", dice->Of({"20", "200", "20000"}));
-  if (!dice->OneIn(3)) {
-    policy += Option("seed_file", directory + "/seeds_" + family.name);
-  }
+  std::string policy = "{";
+  auto add = [&policy](const std::string& name, const std::string& value) {
+    policy += Option(name, value);
+  };
+  add("id", dice->Of({"protean.Proteus", "protean.Proteus",
+                      "protean.PrefixBloom", "protean.TwoPrefixBloom"}));
+  add("bits_per_key", bits);
+  add("prefix_filter_type", dice->Of({"kAuto", "kBloom", "kRibbon"}));
+  add("false_positive_cost_micros", dice->Of({"0", "0", "2"}));
+  add("sample_every", dice->Of({"1", "3", "100"}));
+  add("sample_capacity", dice->Of({"20", "200", "20000"}));
+  if (!dice->OneIn(3)) add("seed_file", directory + "/seeds_" + family.name);
   if (dice->OneIn(3)) {
-    policy += Option("samples_file", directory + "/samples_" + family.name);
+    add("samples_file", directory + "/samples_" + family.name);
   }
   return policy + "}";
 }
@@ -330,7 +273,8 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     common += Option(name, value);
   };
   add("block_size", dice->Of({"64", "128", "256", "512", "1024", "4096"}));
-  add("format_version", DrawFormatVersion(dice));
+  add("format_version",
+      dice->Of({"4", "5", "6", PROTEAN_ROCKSDB_AT_LEAST(10, 4) ? "7" : "6"}));
   add("block_restart_interval", dice->Of({"1", "2", "4", "16"}));
   add("use_delta_encoding", Bool(!dice->OneIn(3)));
   add("checksum", dice->Of({"kCRC32c", "kxxHash64", "kXXH3"}));
@@ -343,7 +287,18 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
     add("initial_auto_readahead_size", "512");
     add("num_file_reads_for_auto_readahead", "0");
   }
-  common += DrawNewerTableOptions(dice, family->options.comparator);
+  if (PROTEAN_ROCKSDB_AT_LEAST(11, 1)) {
+    add("separate_key_value_in_data_block", Bool(dice->OneIn(4)));
+    if (family->options.comparator == BytewiseComparator()) {
+      add("index_block_search_type",
+          dice->Of({"kBinary", "kBinary", "kInterpolation", "kAuto"}));
+    }
+    if (dice->OneIn(4)) add("uniform_cv_threshold", "0.5");
+    if (dice->OneIn(6)) {
+      add("super_block_alignment_size", "8192");
+      add("super_block_alignment_space_overhead_ratio", "4");
+    }
+  }
   if (!family->timestamps && dice->OneIn(3)) {
     add("data_block_index_type", "kDataBlockBinaryAndHash");
     add("data_block_hash_table_util_ratio", "0.7");
@@ -415,21 +370,114 @@ std::string RunPlan::ToString() const {
                        (disable_wal ? ", without WAL" : "") + "\n";
   for (const FamilyPlan& family : families) {
     const ColumnFamilyOptions& options = family.options;
+    const SliceTransform* extractor = options.prefix_extractor.get();
     result +=
         "family " + family.name + ": " + family.pool.name() + ", " +
         std::to_string(family.pool.keys().size()) + " keys, " +
-        options.comparator->Name() + ", " + options.memtable_factory->Name() +
-        ", extractor " +
-        (options.prefix_extractor == nullptr
-             ? "none"
-             : options.prefix_extractor->AsString()) +
-        ", levels " + std::to_string(options.num_levels) +
+        options.comparator->Name() + ", extractor " +
+        (extractor == nullptr ? "none" : extractor->AsString()) + ", levels " +
+        std::to_string(options.num_levels) +
         (options.compaction_style == kCompactionStyleUniversal ? " universal"
                                                                : "") +
         (options.enable_blob_files ? ", blobs" : "") + "\n  " +
         family.tables[kProtean] + "\n";
   }
   return result;
+}
+
+// ---- Keys ----
+
+namespace {
+
+// Keys that share more bytes than a filter block stores of its last key, and
+// then differ in any of the bytes after.
+Keys LongKeys(Dice* dice, size_t size) {
+  Keys keys;
+  const size_t shared = dice->Of({60, 64, 65, 100, 300});
+  for (size_t i = 0; i < size; i++) {
+    std::string key(shared, 'p');
+    if (dice->OneIn(8)) key[dice->Below(shared)] = 'q';
+    key += BigEndian(dice->Below(size * 2))
+               .substr(8 - static_cast<size_t>(dice->Of({2, 4, 8})));
+    if (dice->OneIn(10)) key += std::string(dice->Below(200), '\xff');
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+Keys FewBytes(Dice* dice, size_t size) {
+  Keys keys = {""};
+  for (size_t i = 0; i < size; i++) {
+    std::string key(dice->Below(5), '\0');
+    for (char& c : key) c = dice->Of({'\0', '\1', 'a', '\x7f', '\xfe', '\xff'});
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+// A few prefixes with many keys each, and many with few.
+Keys Prefixed(Dice* dice, size_t size) {
+  Keys keys;
+  for (size_t i = 0; i < size; i++) {
+    keys.push_back(BigEndian(dice->Below(dice->OneIn(2) ? 3 : 200)).substr(4) +
+                   BigEndian(dice->Below(64)).substr(dice->Below(8)));
+  }
+  return keys;
+}
+
+}  // namespace
+
+KeyPool::KeyPool(Dice* dice, const Comparator* order, size_t size,
+                 size_t shortest)
+    : order_(order), shortest_(shortest) {
+  std::vector<KeyFamily> families = {{"long keys", LongKeys(dice, size)},
+                                     {"few bytes", FewBytes(dice, size)},
+                                     {"prefixes", Prefixed(dice, size)}};
+  if (dice->Percent(40)) {
+    families = KeyFamilies(size, static_cast<uint32_t>(dice->Next()));
+  }
+  const KeyFamily& family = dice->In(families);
+  name_ = family.name;
+  keys_ = family.keys;
+  for (std::string& key : keys_) {
+    if (key.size() < shortest) key.resize(shortest, 'k');
+  }
+  SortUnique(&keys_);
+  std::sort(keys_.begin(), keys_.end(), less());
+}
+
+std::string KeyPool::AnyString(Dice* dice) const {
+  std::string any = Pick(dice).substr(0, dice->Below(12));
+  const size_t more = dice->Below(4);
+  for (size_t i = 0; i < more; i++) any += static_cast<char>(dice->Next());
+  return any;
+}
+
+std::string KeyPool::PickAround(Dice* dice,
+                                const SliceTransform* domain) const {
+  for (int attempt = 0; attempt < 5; attempt++) {
+    std::string key = Pick(dice);
+    if (dice->OneIn(10)) {
+      key = AnyString(dice);
+    } else if (!dice->OneIn(3)) {
+      key = dice->In(Around(key));
+    }
+    if (domain == nullptr ||
+        (domain->InDomain(key) && key.size() >= shortest_)) {
+      return key;
+    }
+  }
+  return Pick(dice);
+}
+
+std::string KeyPool::PickAfter(Dice* dice, const std::string& from) const {
+  const auto behind =
+      std::upper_bound(keys_.begin(), keys_.end(), from, less());
+  const size_t left = keys_.end() - behind;
+  if (left == 0) return from + '\xff';
+  const size_t near = dice->OneIn(4) ? left : std::min<size_t>(left, 6);
+  const std::string& key = behind[dice->Below(near)];
+  return dice->OneIn(3) ? dice->In(Around(key)) : key;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

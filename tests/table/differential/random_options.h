@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rocksdb/comparator.h"
@@ -34,10 +35,7 @@ constexpr bool kColumnsMayBeBlobs = PROTEAN_ROCKSDB_AT_LEAST(11, 0);
 #endif
 constexpr bool kHasMultiScan = PROTEAN_TESTS_MULTI_SCAN != 0;
 
-// Draw options of iterators at a snapshot that RocksDB 9.10 does not have.
-void DrawNewerOptions(Dice* dice, ReadOptions* options);
-
-// ---- Keys (random_keys.cc) ----
+// ---- Keys ----
 
 // The keys of a column family, out of families that hurt, and strings around
 // them.
@@ -55,6 +53,12 @@ class KeyPool {
     return order_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
                                            /*b_has_ts=*/false) < 0;
   }
+  // Compares as Less does.
+  auto less() const {
+    return [this](const std::string& a, const std::string& b) {
+      return Less(a, b);
+    };
+  }
 
   const std::string& Pick(Dice* dice) const { return dice->In(keys_); }
   // A key, a string next to one, or one that has nothing to do with them; if
@@ -63,6 +67,11 @@ class KeyPool {
                          const SliceTransform* domain = nullptr) const;
   // A key after `from`, mostly within a few keys.
   std::string PickAfter(Dice* dice, const std::string& from) const;
+  // Both of them.
+  std::pair<std::string, std::string> PickRange(Dice* dice) const {
+    const std::string begin = PickAround(dice);
+    return {begin, PickAfter(dice, begin)};
+  }
 
  private:
   std::string AnyString(Dice* dice) const;
@@ -116,6 +125,10 @@ struct RunPlan {
   bool Pessimistic() const {
     return Transactional() && kind != DbKind::kOptimistic;
   }
+  // Before they are committed.
+  bool WritesEarly() const {
+    return kind == DbKind::kWritePrepared || kind == DbKind::kWriteUnprepared;
+  }
 
   std::string directory;
   // Both twins are stock RocksDB: a difference is a mistake of the test, or
@@ -136,7 +149,6 @@ struct RunPlan {
  private:
   void DrawFamily(Dice* dice, FamilyPlan* family);
   void DrawExtractor(Dice* dice, FamilyPlan* family);
-  void DrawMemtable(Dice* dice, FamilyPlan* family);
   void DrawTables(Dice* dice, FamilyPlan* family);
   std::string DrawPolicy(Dice* dice, const FamilyPlan& family) const;
 };

@@ -47,10 +47,7 @@ void Draw(RandomRun* run, bool many, Query* query) {
   for (std::string& key : query->keys) key = pool.PickAround(&dice);
   query->sorted = dice.OneIn(2);
   if (query->sorted) {
-    std::sort(query->keys.begin(), query->keys.end(),
-              [&pool](const std::string& a, const std::string& b) {
-                return pool.Less(a, b);
-              });
+    std::sort(query->keys.begin(), query->keys.end(), pool.less());
   }
 }
 
@@ -63,26 +60,26 @@ auto Ask(const View& view, Twin twin, const Read& read) {
                                             : read(view.dbs[twin]);
 }
 
-Status GetOne(const Query& query, Twin twin, const std::string& key,
-              std::string* value, std::string* timestamp) {
-  const View& view = query.view;
-  const ReadOptions options = query.OptionsOf(twin);
-  if (view.family->timestamps) {
-    return view.dbs[twin]->Get(options, view.handles[twin], key, value,
-                               timestamp);
-  }
-  return Ask(view, twin, [&](auto* reader) {
-    return reader->Get(options, view.handles[twin], key, value);
-  });
+std::string DescribeValue(const Status& s, const Slice& value,
+                          const std::string& timestamp) {
+  return s.ok() ? value.ToString() + " @" + Hex(timestamp) : Describe(s);
 }
 
 Strings Get(const Query& query, Twin twin) {
+  const View& view = query.view;
+  const ReadOptions options = query.OptionsOf(twin);
   Strings answers;
   for (const std::string& key : query.keys) {
     std::string value;
     std::string timestamp;
-    const Status s = GetOne(query, twin, key, &value, &timestamp);
-    answers.push_back(s.ok() ? value + " @" + Hex(timestamp) : Describe(s));
+    const Status s =
+        view.family->timestamps
+            ? view.dbs[twin]->Get(options, view.handles[twin], key, &value,
+                                  &timestamp)
+            : Ask(view, twin, [&](auto* reader) {
+                return reader->Get(options, view.handles[twin], key, &value);
+              });
+    answers.push_back(DescribeValue(s, value, timestamp));
   }
   return answers;
 }
@@ -121,9 +118,7 @@ Strings MultiGet(const Query& query, Twin twin) {
   }
   Strings answers;
   for (size_t i = 0; i < size; i++) {
-    answers.push_back(statuses[i].ok()
-                          ? values[i].ToString() + " @" + Hex(timestamps[i])
-                          : Describe(statuses[i]));
+    answers.push_back(DescribeValue(statuses[i], values[i], timestamps[i]));
   }
   return answers;
 }
@@ -181,21 +176,18 @@ void Compare(RandomRun* run, const Query& query, const std::string& what,
 void CheckKeyMayExist(RandomRun* run, const Query& query) {
   const View& view = query.view;
   const std::string& key = query.keys[0];
-  std::string expected;
-  std::string timestamp;
-  if (view.transactions[kProtean] != nullptr ||
-      !GetOne(query, kPlain, key, &expected, &timestamp).ok()) {
-    return;
-  }
+  if (view.transactions[kProtean] != nullptr) return;
+  const std::string expected = Get(query, kPlain)[0];
+  if (expected.find(" @") == std::string::npos) return;  // no value
   for (Twin twin : kTwins) {
     bool found;
     std::string value;
+    std::string timestamp;
     if (!view.dbs[twin]->KeyMayExist(
             query.OptionsOf(twin), view.handles[twin], key, &value,
             view.family->timestamps ? &timestamp : nullptr, &found)) {
       run->journal.Differ("KeyMayExist " + Brief(key) + query.at.ToString() +
                           ": it does, with the value " + expected);
-      return;
     }
   }
 }
@@ -240,52 +232,6 @@ void CompareAllKeys(RandomRun* run, const View& view) {
 
 namespace {
 
-struct MultiScanPlan {
-  Strings keys;                // in order
-  std::vector<size_t> ranges;  // from one key to the next, by its index
-  bool reverse;
-  ReadOptions options;
-};
-
-MultiScanPlan DrawMultiScan(RandomRun* run, const View& view) {
-  Dice& dice = run->dice;
-  const KeyPool& pool = view.family->pool;
-  MultiScanPlan plan;
-  for (size_t left = 2 + dice.Below(12); left > 0; left--) {
-    plan.keys.push_back(pool.PickAround(&dice));
-    if (dice.OneIn(2)) {
-      plan.keys.push_back(pool.PickAfter(&dice, plan.keys.back()));
-    }
-  }
-  const auto less = [&pool](const std::string& a, const std::string& b) {
-    return pool.Less(a, b);
-  };
-  std::sort(plan.keys.begin(), plan.keys.end(), less);
-  plan.keys.erase(std::unique(plan.keys.begin(), plan.keys.end()),
-                  plan.keys.end());
-  plan.reverse = dice.OneIn(3);
-  // Some begin where the one before ends. All of them end: stock RocksDB 11.8.1
-  // crashes as it announces to a file on level 0 that there is no end.
-  for (size_t i = 0; i + 1 < plan.keys.size(); i += dice.OneIn(3) ? 1 : 2) {
-    plan.ranges.push_back(i);
-  }
-  // Backwards, stock RocksDB 11.8.1 goes on with another range (and stops at an
-  // assertion) where a file holds no block of the one that is sought.
-  if (plan.reverse && !plan.ranges.empty()) {
-    plan.ranges = {dice.In(plan.ranges)};
-  }
-  ReadOptions& options = plan.options;
-  options.verify_checksums = !dice.OneIn(4);
-  options.fill_cache = !dice.OneIn(4);
-  options.total_order_seek =
-      view.family->options.prefix_extractor != nullptr || dice.OneIn(2);
-  options.pin_data = dice.OneIn(4);
-  options.adaptive_readahead = dice.OneIn(5);
-  options.auto_readahead_size = dice.OneIn(2);
-  if (dice.OneIn(5)) options.readahead_size = 1 + dice.Below(4096);
-  return plan;
-}
-
 std::string DescribeScanned(const Iterator& it) {
   if (!it.Valid()) return Describe(it.status());
   return Brief(it.key()) + " => " + it.value().ToString() + " " +
@@ -296,15 +242,41 @@ std::string DescribeScanned(const Iterator& it) {
 
 void CompareMultiScan(RandomRun* run, const View& view) {
   Dice& dice = run->dice;
-  const MultiScanPlan plan = DrawMultiScan(run, view);
-  if (plan.ranges.empty()) return;
+  const KeyPool& pool = view.family->pool;
+  Strings keys;
+  for (size_t left = 2 + dice.Below(12); left > 0; left--) {
+    keys.push_back(pool.PickAround(&dice));
+    if (dice.OneIn(2)) keys.push_back(pool.PickAfter(&dice, keys.back()));
+  }
+  std::sort(keys.begin(), keys.end(), pool.less());
+  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
+  // Some ranges begin where the one before ends. All of them end: stock RocksDB
+  // 11.8.1 crashes as it announces to a file on level 0 that there is no end.
+  std::vector<size_t> ranges;  // from one key to the next, by its index
+  for (size_t i = 0; i + 1 < keys.size(); i += dice.OneIn(3) ? 1 : 2) {
+    ranges.push_back(i);
+  }
+  if (ranges.empty()) return;
+  // Backwards, stock RocksDB 11.8.1 goes on with another range (and stops at an
+  // assertion) where a file holds no block of the one that is sought.
+  const bool reverse = dice.OneIn(3);
+  if (reverse) ranges = {dice.In(ranges)};
+  ReadOptions options;
+  options.verify_checksums = !dice.OneIn(4);
+  options.fill_cache = !dice.OneIn(4);
+  options.total_order_seek =
+      view.family->options.prefix_extractor != nullptr || dice.OneIn(2);
+  options.pin_data = dice.OneIn(4);
+  options.adaptive_readahead = dice.OneIn(5);
+  options.auto_readahead_size = dice.OneIn(2);
+  if (dice.OneIn(5)) options.readahead_size = 1 + dice.Below(4096);
   ReadPoint at;
   at.Draw(run, view);
   MultiScanArgs args(view.family->options.comparator);
-  for (size_t i : plan.ranges) args.insert(plan.keys[i], plan.keys[i + 1]);
-  args.reverse = plan.reverse;
+  for (size_t i : ranges) args.insert(keys[i], keys[i + 1]);
+  args.reverse = reverse;
   // Both together, stock RocksDB 11.8.1 returns keys below the lower bound.
-  args.use_async_io = !plan.reverse && dice.OneIn(3);
+  args.use_async_io = !reverse && dice.OneIn(3);
   args.io_coalesce_threshold =
       dice.Of({uint64_t{0}, uint64_t{100}, uint64_t{16 << 10}});
 
@@ -313,33 +285,31 @@ void CompareMultiScan(RandomRun* run, const View& view) {
   Slice upper;
   Pair<std::unique_ptr<Iterator>> iterators;
   for (Twin twin : kTwins) {
-    ReadOptions options = plan.options;
     at.Set(twin, &options);
-    if (plan.reverse) options.iterate_lower_bound = &lower;
+    if (reverse) options.iterate_lower_bound = &lower;
     options.iterate_upper_bound = &upper;
     iterators[twin] = view.NewIterator(twin, options);
   }
-  const std::string name =
-      std::string("MultiScan") + (plan.reverse ? " back" : "") +
-      (args.use_async_io ? " async" : "") + at.ToString() + " on " + view.name;
+  const std::string name = std::string("MultiScan") + (reverse ? " back" : "") +
+                           (args.use_async_io ? " async" : "") + at.ToString() +
+                           " on " + view.name;
   run->journal.Note(name);
   for (auto& it : iterators) it->Prepare(args);
-  for (size_t i : plan.ranges) {
-    lower = plan.keys[i];
-    upper = plan.keys[i + 1];
+  for (size_t i : ranges) {
+    lower = keys[i];
+    upper = keys[i + 1];
     const std::string what =
         name + ", from " + Brief(lower) + " to " + Brief(upper);
     run->journal.Note(what);
     for (auto& it : iterators) {
-      plan.reverse ? it->SeekForPrev(upper) : it->Seek(lower);
+      reverse ? it->SeekForPrev(upper) : it->Seek(lower);
     }
     // Some scans are left before their end.
-    size_t steps =
-        dice.OneIn(3) ? dice.Below(6) : view.family->pool.keys().size();
+    size_t steps = dice.OneIn(3) ? dice.Below(6) : pool.keys().size();
     while (run->journal.Expect(what, DescribeScanned(*iterators[kPlain]),
                                DescribeScanned(*iterators[kProtean])) &&
            iterators[kPlain]->Valid() && steps > 0) {
-      for (auto& it : iterators) plan.reverse ? it->Prev() : it->Next();
+      for (auto& it : iterators) reverse ? it->Prev() : it->Next();
       steps--;
     }
     if (!run->journal.ok() || !iterators[kPlain]->status().ok()) return;

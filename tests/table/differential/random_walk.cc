@@ -49,8 +49,7 @@ class RandomWalk : public Walk {
     Dice& dice = run_->dice;
     // A tailing iterator sees new writes, but when it does depends on the
     // blocks that it holds.
-    if (options_.tailing && writes_at_seek_ != run_->num_writes)
-      must_seek_ = true;
+    must_seek_ |= options_.tailing && writes_at_seek_ != run_->num_writes;
     if (must_seek_ || dice.OneIn(6)) {
       DrawSeek();
       return;
@@ -66,46 +65,33 @@ class RandomWalk : public Walk {
   }
 
  private:
-  enum class Mode {
-    kTotalOrder,
-    kAutoPrefix,
-    kSamePrefix,
-    kImplicitPrefix,
-  };
+  enum class Mode { kTotalOrder, kAutoPrefix, kSamePrefix, kImplicitPrefix };
 
   void DrawMode() {
     Dice& dice = run_->dice;
-    const SliceTransform* all_keys = view_.family->Domain();
-    const bool opt_in =
-        run_->plan.db_options.prefix_seek_opt_in_only && !view_.total_order;
     // Without a prefix extractor, or where prefix seeks must be asked for, the
     // total order is the default.
     options_.total_order_seek = dice.OneIn(2);
     if (extractor_ == nullptr) return;
-    if (view_.total_order || dice.OneIn(3)) {
-      options_.total_order_seek = true;
-      return;
-    }
+    options_.total_order_seek = view_.total_order || dice.OneIn(3);
+    if (options_.total_order_seek) return;
+    const SliceTransform* all_keys = view_.family->Domain();
     if (dice.OneIn(3) && all_keys != nullptr && IsFixed(extractor_) &&
         view_.family->options.comparator == BytewiseComparator()) {
       // The answers are those of total order if all keys and bounds have a
       // whole prefix. (RocksDB documents wrong answers where they do not.)
       mode_ = Mode::kAutoPrefix;
       options_.auto_prefix_mode = true;
-      options_.total_order_seek = false;
       domain_ = all_keys;
     } else if (dice.OneIn(2) && all_keys != nullptr) {
       // RocksDB takes the prefix of all keys that it passes, and of the target.
+      // Files are filtered as without a total order.
       mode_ = Mode::kSamePrefix;
       options_.prefix_same_as_start = true;
-      options_.total_order_seek = false;  // files are filtered all the same
       domain_ = all_keys;
-    } else if (opt_in) {
-      options_.total_order_seek = false;
-    } else {
+    } else if (!run_->plan.db_options.prefix_seek_opt_in_only) {
       // A target out of the domain has no prefix, so nothing is promised.
       mode_ = Mode::kImplicitPrefix;
-      options_.total_order_seek = false;
       domain_ = extractor_;
     }
   }
@@ -191,31 +177,32 @@ class RandomWalk : public Walk {
     refresh_ = view_.refresh && !options_.ignore_range_deletions &&
                options_.max_skippable_internal_keys == 0 &&
                options_.table_filter == nullptr;
+#if PROTEAN_ROCKSDB_AT_LEAST(10, 1)
     // Such an iterator picks up changes below it, between two steps.
-    if (refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data) {
-      DrawNewerOptions(&dice, &options_);
-    }
+    options_.auto_refresh_iterator_with_snapshot =
+        refresh_ && at_.snapshot(kPlain) != nullptr && !options_.pin_data &&
+        dice.OneIn(3);
+#endif
     has_lower_ = dice.OneIn(3);
     has_upper_ = dice.OneIn(2);
     if (has_lower_) options_.iterate_lower_bound = &lower_slice_;
     if (has_upper_) options_.iterate_upper_bound = &upper_slice_;
 
     std::string line = name_ + " new" + at_.ToString();
-    if (options_.total_order_seek) line += " total_order";
-    if (options_.auto_prefix_mode) line += " auto_prefix";
-    if (options_.prefix_same_as_start) line += " same_prefix";
-    if (options_.tailing) line += " tailing";
-    if (options_.async_io) line += " async_io";
-    if (options_.auto_readahead_size) line += " auto_readahead";
-    if (options_.pin_data) line += " pin_data";
-    if (options_.allow_unprepared_value) line += " unprepared";
-    if (cached_only_) line += " cached_only";
-    if (options_.ignore_range_deletions) line += " ignore_range_deletions";
-    if (options_.table_filter != nullptr) line += " table_filter";
-    if (options_.max_skippable_internal_keys > 0) {
-      line += " max_skippable " +
-              std::to_string(options_.max_skippable_internal_keys);
-    }
+    const std::pair<bool, const char*> words[] = {
+        {options_.total_order_seek, " total_order"},
+        {options_.auto_prefix_mode, " auto_prefix"},
+        {options_.prefix_same_as_start, " same_prefix"},
+        {options_.tailing, " tailing"},
+        {options_.async_io, " async_io"},
+        {options_.auto_readahead_size, " auto_readahead"},
+        {options_.pin_data, " pin_data"},
+        {options_.allow_unprepared_value, " unprepared"},
+        {cached_only_, " cached_only"},
+        {options_.ignore_range_deletions, " ignore_range_deletions"},
+        {options_.table_filter != nullptr, " table_filter"},
+        {options_.max_skippable_internal_keys > 0, " max_skippable"}};
+    for (const auto& [is_set, word] : words) line += is_set ? word : "";
     run_->journal.Note(line);
   }
 
@@ -223,12 +210,10 @@ class RandomWalk : public Walk {
     Dice& dice = run_->dice;
     const KeyPool& pool = view_.family->pool;
     // The prefix of a bound is taken if the bound replaces the target.
-    const SliceTransform* domain = domain_;
-    lower_ = pool.PickAround(&dice, domain);
-    upper_ = dice.OneIn(2) ? pool.PickAfter(&dice, lower_)
-                           : pool.PickAround(&dice, domain);
-    if (domain != nullptr && !domain->InDomain(upper_)) {
-      upper_ = pool.PickAround(&dice, domain);
+    lower_ = pool.PickAround(&dice, domain_);
+    upper_ = pool.PickAfter(&dice, lower_);
+    if (dice.OneIn(2) || !IsInDomain(upper_)) {
+      upper_ = pool.PickAround(&dice, domain_);
     }
     // Sometimes the bounds are reversed, so that the range is empty.
     if (pool.Less(upper_, lower_) && !dice.OneIn(16)) std::swap(lower_, upper_);
@@ -244,13 +229,17 @@ class RandomWalk : public Walk {
     }
   }
 
+  bool IsInDomain(const std::string& key) const {
+    return domain_ == nullptr || domain_->InDomain(key);
+  }
+
   std::string DrawTarget() {
     Dice& dice = run_->dice;
     if (has_lower_ && dice.OneIn(4)) return lower_;
     if (has_upper_ && dice.OneIn(6)) return upper_;
     if (has_upper_ && has_lower_ && dice.OneIn(2)) {
       const std::string target = view_.family->pool.PickAfter(&dice, lower_);
-      if (domain_ == nullptr || domain_->InDomain(target)) return target;
+      if (IsInDomain(target)) return target;
     }
     return view_.family->pool.PickAround(&dice, domain_);
   }
@@ -300,16 +289,9 @@ class RandomWalk : public Walk {
     if (twins.num_snapshots() > 0 && run_->dice.OneIn(3)) {
       snapshots = twins.snapshot(run_->dice.Below(twins.num_snapshots()));
     }
-    run_->journal.Note(
-        name_ + " Refresh " +
-        (snapshots[kPlain] == nullptr
-             ? ""
-             : std::to_string(snapshots[kPlain]->GetSequenceNumber())));
-    run_->Same(name_ + " Refresh", [&](Twin twin) {
-      return Describe(snapshots[twin] == nullptr
-                          ? iterators_[twin]->Refresh()
-                          : iterators_[twin]->Refresh(snapshots[twin]));
-    });
+    run_->Both(
+        name_ + " Refresh" + Describe(snapshots[kPlain]),
+        [&](Twin twin) { return iterators_[twin]->Refresh(snapshots[twin]); });
     refreshed_to_ = snapshots;
     pins_.clear();  // their memory is gone
     must_seek_ = true;
@@ -325,26 +307,17 @@ class RandomWalk : public Walk {
   }
 
   void Compare() {
+    if (options_.allow_unprepared_value && values_ && plain()->Valid() &&
+        protean()->Valid()) {
+      // One that fails is not valid any more.
+      for (auto& it : iterators_) (void)it->PrepareValue();
+    }
     if (cached_only_ && !protean()->Valid() &&
         protean()->status().IsIncomplete()) {
       must_seek_ = true;
       return;
     }
     if (mode_ == Mode::kImplicitPrefix && !CompareInPrefix()) return;
-    if (options_.allow_unprepared_value && values_ && plain()->Valid() &&
-        protean()->Valid()) {
-      const bool plain_prepared = plain()->PrepareValue();
-      const bool protean_prepared = protean()->PrepareValue();
-      if (!protean_prepared && cached_only_ &&
-          protean()->status().IsIncomplete()) {
-        must_seek_ = true;
-        return;
-      }
-      if (plain_prepared != protean_prepared) {
-        run_->journal.Differ(movement_ + ": PrepareValue differs");
-        return;
-      }
-    }
     const std::string expected = DescribeEntry(plain());
     const std::string got = DescribeEntry(protean());
     if (!run_->journal.Expect(movement_, expected, got)) return;
@@ -380,8 +353,7 @@ class RandomWalk : public Walk {
     const std::string property = "rocksdb.iterator.is-key-pinned";
     Pair<std::string> values;
     for (Twin twin : kTwins) {
-      const Status s = iterators_[twin]->GetProperty(property, &values[twin]);
-      if (!s.ok()) return;
+      if (!iterators_[twin]->GetProperty(property, &values[twin]).ok()) return;
     }
     if (same_pins_ && values[kPlain] == "1") {
       run_->journal.Expect(movement_ + " " + property, values[kPlain],

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/write_batch.h"
@@ -61,7 +63,8 @@ Write DrawWrite(RandomRun* run, size_t index, bool elsewhere) {
 
   size_t position = dice.Below(family.pool.keys().size());
   if (elsewhere && family.single_delete[position]) position = 0;
-  write.key = family.pool.keys()[position];
+  const std::string& key = family.pool.keys()[position];
+  write.key = key;
   if (family.single_delete[position]) {
     const bool is_put = family.is_put[position];
     write.kind = is_put ? Write::kSingleDelete : Write::kPut;
@@ -71,32 +74,26 @@ Write DrawWrite(RandomRun* run, size_t index, bool elsewhere) {
     return write;
   }
 
+  // Transactions take no entities and no range deletions.
+  const bool simple = elsewhere && run->plan.Transactional();
   const size_t kind = dice.Below(20);
-  if (kind < 10) {
-    write.kind = Write::kPut;
-  } else if (kind < 14) {
+  write.kind = Write::kPut;
+  if (kind >= 10 && kind < 14) {
     write.kind = Write::kDelete;
-  } else if (kind < 17 && !family.timestamps) {
+  } else if (kind >= 14 && kind < 17 && !family.timestamps) {
     // With timestamps, the merges that RocksDB does depend on when it flushes.
     write.kind = Write::kMerge;
-  } else if (kind < 18 && !family.timestamps &&
-             !(elsewhere && run->plan.Transactional())) {
+  } else if (kind >= 14 && kind < 18 && !family.timestamps && !simple) {
     write.kind = Write::kPutEntity;
-  } else if (kind == 19 && run->plan.range_deletes &&
-             !(elsewhere && run->plan.Transactional()) &&
+  } else if (kind == 19 && run->plan.range_deletes && !simple &&
              (run->plan.frozen || !family.timestamps)) {
     // With timestamps, the last level keeps range tombstones, but its keys lose
     // their sequence numbers, and a put after a tombstone is then below it: the
     // remaining keys depend on when RocksDB compacts.
-    write.kind = Write::kDeleteRange;
-    write.key = family.pool.PickAround(&dice);
-    write.end = family.pool.PickAfter(&dice, write.key);
-    if (!family.pool.Less(write.key, write.end)) write.kind = Write::kDelete;
-  } else {
-    write.kind = Write::kPut;
-  }
-  if (write.kind == Write::kDelete) {
-    write.key = family.pool.keys()[position];
+    std::tie(write.key, write.end) = family.pool.PickRange(&dice);
+    const bool is_range = family.pool.Less(write.key, write.end);
+    write.kind = is_range ? Write::kDeleteRange : Write::kDelete;
+    if (!is_range) write.key = key;
   }
   if (write.kind != Write::kDelete && write.kind != Write::kDeleteRange) {
     write.value = DrawValue(run);
@@ -118,37 +115,34 @@ template <typename To, typename... Where>
 Status Apply(const Write& write, To* to, const Where&... where) {
   constexpr bool kIsTransaction = std::is_same_v<To, Transaction>;
   constexpr bool kIsFile = std::is_same_v<To, SstFileWriter>;
+  const auto& [key, end, time] =
+      std::tie(write.key, write.end, write.timestamp);
   if constexpr (!kIsTransaction && !kIsFile) {
     if (write.kind == Write::kSingleDelete) {
-      return to->SingleDelete(where..., write.key);
+      return to->SingleDelete(where..., key);
     }
-    if (!write.timestamp.empty()) {
-      switch (write.kind) {
-        case Write::kDelete:
-          return to->Delete(where..., write.key, write.timestamp);
-        case Write::kDeleteRange:
-          return to->DeleteRange(where..., write.key, write.end,
-                                 write.timestamp);
-        default:
-          return to->Put(where..., write.key, write.timestamp, write.value);
-      }
+    if (!time.empty()) {
+      return write.kind == Write::kDelete ? to->Delete(where..., key, time)
+             : write.kind == Write::kDeleteRange
+                 ? to->DeleteRange(where..., key, end, time)
+                 : to->Put(where..., key, time, write.value);
     }
   }
   if constexpr (!kIsTransaction) {
     if (write.kind == Write::kDeleteRange) {
-      return to->DeleteRange(where..., write.key, write.end);
+      return to->DeleteRange(where..., key, end);
     }
     if (write.kind == Write::kPutEntity) {
-      return to->PutEntity(where..., write.key, write.Columns());
+      return to->PutEntity(where..., key, write.Columns());
     }
   }
   switch (write.kind) {
     case Write::kPut:
-      return to->Put(where..., write.key, write.value);
+      return to->Put(where..., key, write.value);
     case Write::kDelete:
-      return to->Delete(where..., write.key);
+      return to->Delete(where..., key);
     case Write::kMerge:
-      return to->Merge(where..., write.key, write.value);
+      return to->Merge(where..., key, write.value);
     default:
       return Status::NotSupported();
   }
@@ -170,15 +164,8 @@ WriteOptions WriteOptionsOf(const RandomRun& run) {
 // before. Merges may become entities, and puts may become blobs, in
 // compactions.
 bool MayComeBeforeTombstone(const FamilyPlan& family, const Write& point) {
-  switch (point.kind) {
-    case Write::kPutEntity:
-    case Write::kMerge:
-      return true;
-    case Write::kPut:
-      return family.options.enable_blob_files;
-    default:
-      return false;
-  }
+  return point.kind == Write::kPutEntity || point.kind == Write::kMerge ||
+         (point.kind == Write::kPut && family.options.enable_blob_files);
 }
 
 // Neither twin can write a key that a transaction has locked.
@@ -273,6 +260,41 @@ void End(RandomRun* run, OpenTransaction* open) {
   });
 }
 
+// Begins, prepares, commits or rolls back a transaction that stays open while
+// other things happen, or reads through it.
+void AdvanceTransaction(RandomRun* run) {
+  run->num_writes++;
+  if (run->transactions.empty() || run->dice.OneIn(4)) {
+    if (run->transactions.size() >= 2) return EndTransactions(run);
+    OpenTransaction open;
+    run->journal.Note("begin");
+    for (Twin twin : kTwins) open.twins[twin].reset(Begin(run, twin));
+    run->Both("name", [&](Twin twin) {
+      return run->plan.Pessimistic()
+                 ? open.twins[twin]->SetName("t" +
+                                             std::to_string(run->num_writes))
+                 : Status::OK();
+    });
+    WriteThrough(run, open);
+    run->transactions.push_back(std::move(open));
+    return;
+  }
+  OpenTransaction& open = run->transactions.back();
+  const size_t next = run->dice.Below(10);
+  if (next < 4) return ReadThrough(run, open);
+  if (next < 6 && !open.prepared) return WriteThrough(run, open);
+  const bool ends = next >= 8 || open.prepared || !run->plan.Pessimistic();
+  if (!open.prepared && run->plan.Pessimistic() &&
+      (!ends || run->dice.OneIn(2))) {
+    run->Both("prepare",
+              [&](Twin twin) { return open.twins[twin]->Prepare(); });
+    open.prepared = true;
+  }
+  if (!ends) return;
+  End(run, &open);
+  run->transactions.pop_back();
+}
+
 void CompactIntoLevel(RandomRun* run, size_t family) {
   const FamilyPlan& plan = run->plan.families[family];
   const int level = 1 + static_cast<int>(run->dice.Below(
@@ -290,23 +312,21 @@ void CompactIntoLevel(RandomRun* run, size_t family) {
 
 void CompactRange(RandomRun* run, size_t family) {
   Dice& dice = run->dice;
-  const KeyPool& pool = run->plan.families[family].pool;
   const bool all = dice.OneIn(3);
-  const std::string begin = pool.PickAround(&dice);
-  const std::string end = pool.PickAfter(&dice, begin);
+  const auto range = run->plan.families[family].pool.PickRange(&dice);
   CompactRangeOptions options;
   options.bottommost_level_compaction =
       dice.Of({BottommostLevelCompaction::kForce,
                BottommostLevelCompaction::kIfHaveCompactionFilter,
                BottommostLevelCompaction::kForceOptimized});
   options.exclusive_manual_compaction = dice.OneIn(2);
-  const Slice begin_slice = begin;
-  const Slice end_slice = end;
+  const Slice begin = range.first;
+  const Slice end = range.second;
   run->Both("CompactRange " + (all ? "" : Brief(begin) + " " + Brief(end)),
             [&](Twin twin) {
               return run->twins.db(twin)->CompactRange(
                   options, run->twins.handle(twin, family),
-                  all ? nullptr : &begin_slice, all ? nullptr : &end_slice);
+                  all ? nullptr : &begin, all ? nullptr : &end);
             });
 }
 
@@ -317,19 +337,16 @@ void DropFiles(RandomRun* run, size_t family) {
   const FamilyPlan& plan = run->plan.families[family];
   // Entries below a deleted file become visible again, including keys that
   // should be put once only.
-  for (bool single : plan.single_delete) {
-    if (single) return;
-  }
-  const std::string begin = plan.pool.PickAround(&run->dice);
-  const std::string end = plan.pool.PickAfter(&run->dice, begin);
-  const Slice begin_slice = begin;
-  const Slice end_slice = end;
-  run->Both("DeleteFilesInRange " + Brief(begin) + " " + Brief(end),
-            [&](Twin twin) {
-              return DeleteFilesInRange(run->twins.db(twin),
-                                        run->twins.handle(twin, family),
-                                        &begin_slice, &end_slice);
-            });
+  const std::vector<bool>& single = plan.single_delete;
+  if (std::count(single.begin(), single.end(), true) > 0) return;
+  const auto range = plan.pool.PickRange(&run->dice);
+  const Slice begin = range.first;
+  const Slice end = range.second;
+  run->Both(
+      "DeleteFilesInRange " + Brief(begin) + " " + Brief(end), [&](Twin twin) {
+        return DeleteFilesInRange(
+            run->twins.db(twin), run->twins.handle(twin, family), &begin, &end);
+      });
 }
 
 }  // namespace
@@ -363,15 +380,11 @@ void Ingest(RandomRun* run, size_t index) {
   // Transactions and timestamps require more than a file can promise.
   if (run->plan.Transactional() || family.timestamps) return;
   run->num_writes++;
-  const KeyPool& pool = family.pool;
-  auto less = [&pool](const std::string& a, const std::string& b) {
-    return pool.Less(a, b);
-  };
+  const auto less = family.pool.less();
   std::map<std::string, Write, decltype(less)> points(less);
   std::vector<Write> ranges;
-  const size_t size = 1 + run->dice.Below(30);
-  for (size_t i = 0; i < size; i++) {
-    Write write = DrawWrite(run, index, /*elsewhere=*/true);
+  for (size_t left = 1 + run->dice.Below(30); left > 0; left--) {
+    const Write write = DrawWrite(run, index, /*elsewhere=*/true);
     if (write.kind == Write::kDeleteRange) {
       ranges.push_back(write);
     } else {
@@ -392,62 +405,24 @@ void Ingest(RandomRun* run, size_t index) {
   options.move_files = run->dice.OneIn(2);
   options.write_global_seqno = false;
   const bool with_family = run->dice.OneIn(2);
+  std::vector<Write> writes;
+  for (const auto& [key, write] : points) writes.push_back(write);
+  writes.insert(writes.end(), ranges.begin(), ranges.end());
   std::string what = "ingest:";
-  for (const auto& [key, write] : points) what += "\n    " + write.ToString();
-  for (const Write& write : ranges) what += "\n    " + write.ToString();
+  for (const Write& write : writes) what += "\n    " + write.ToString();
   run->Both(what, [&](Twin twin) {
     const std::string name = run->twins.path(twin) + "/ingested";
     ColumnFamilyHandle* handle = run->twins.handle(twin, index);
     SstFileWriter writer(EnvOptions(), run->twins.options(twin, index),
                          with_family ? handle : nullptr);
     Status s = writer.Open(name);
-    for (const auto& [key, write] : points) {
-      if (s.ok()) s = Apply(write, &writer);
-    }
-    for (const Write& write : ranges) {
+    for (const Write& write : writes) {
       if (s.ok()) s = Apply(write, &writer);
     }
     if (s.ok()) s = writer.Finish();
     if (!s.ok()) return s;
     return run->twins.db(twin)->IngestExternalFile(handle, {name}, options);
   });
-}
-
-void AdvanceTransaction(RandomRun* run) {
-  run->num_writes++;
-  if (run->transactions.empty() || run->dice.OneIn(4)) {
-    if (run->transactions.size() >= 2) return EndTransactions(run);
-    OpenTransaction open;
-    run->journal.Note("begin");
-    for (Twin twin : kTwins) open.twins[twin].reset(Begin(run, twin));
-    run->Both("name", [&](Twin twin) {
-      return run->plan.Pessimistic()
-                 ? open.twins[twin]->SetName("t" +
-                                             std::to_string(run->num_writes))
-                 : Status::OK();
-    });
-    WriteThrough(run, open);
-    run->transactions.push_back(std::move(open));
-    return;
-  }
-  OpenTransaction& open = run->transactions.back();
-  const size_t next = run->dice.Below(10);
-  if (next < 4) {
-    ReadThrough(run, open);
-  } else if (next < 6 && !open.prepared) {
-    WriteThrough(run, open);
-  } else if (next < 8 && !open.prepared && run->plan.Pessimistic()) {
-    run->Both("prepare",
-              [&](Twin twin) { return open.twins[twin]->Prepare(); });
-    open.prepared = true;
-  } else {
-    if (run->plan.Pessimistic() && !open.prepared && run->dice.OneIn(2)) {
-      run->Both("prepare",
-                [&](Twin twin) { return open.twins[twin]->Prepare(); });
-    }
-    End(run, &open);
-    run->transactions.pop_back();
-  }
 }
 
 void EndTransactions(RandomRun* run) {

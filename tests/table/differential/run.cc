@@ -2,14 +2,215 @@
 
 #include "tests/table/differential/run.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "filter_policy/open_db/dead_ranges.h"
-#include "rocksdb/env.h"
+#include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "table/seek/seek_decision.h"
-#include "tests/key_families.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+void Journal::Note(const std::string& line) {
+  if (print_) {
+    printf("%s\n", line.c_str());
+    fflush(stdout);
+  }
+  lines_.push_back(line);
+}
+
+void Journal::Differ(const std::string& what) {
+  if (!ok()) return;
+  difference_ = what;
+  if (print_) printf("DIFFERENCE: %s\n", what.c_str());
+}
+
+bool Journal::Expect(const std::string& what, const std::string& plain,
+                     const std::string& protean) {
+  if (plain == protean) return true;
+  Differ(what + "\n  plain:   " + plain + "\n  protean: " + protean);
+  return false;
+}
+
+std::string Describe(const Status& status) {
+  if (status.ok()) return "OK";
+  return status.ToString().substr(0, status.ToString().find(": ")) + "/" +
+         std::to_string(status.subcode());
+}
+
+std::string Describe(const Snapshot* snapshot) {
+  return snapshot == nullptr
+             ? ""
+             : " snapshot " + std::to_string(snapshot->GetSequenceNumber());
+}
+
+std::string Describe(const WideColumns& columns) {
+  std::string result;
+  for (const WideColumn& column : columns) {
+    result += Brief(column.name()) + "=" + Hex(column.value()) + ";";
+  }
+  return result;
+}
+
+std::string Brief(const Slice& bytes) {
+  std::string result = "'";
+  for (size_t i = 0; i < bytes.size();) {
+    size_t run = 1;
+    while (i + run < bytes.size() && bytes[i + run] == bytes[i]) run++;
+    const auto c = static_cast<unsigned char>(bytes[i]);
+    char one[8];
+    snprintf(one, sizeof(one),
+             c > ' ' && c < 0x7f && c != '\\' ? "%c" : "\\%02x", c);
+    if (run < 6) {
+      for (size_t j = 0; j < run; j++) result += one;
+    } else {
+      result += one + ("{" + std::to_string(run) + "}");
+    }
+    i += run;
+  }
+  return result + "'";
+}
+
+Twins::Twins(const RunPlan* plan) : plan_(plan) {
+  for (Twin twin : kTwins) {
+    paths_[twin] = plan->directory + (twin == kProtean ? "/protean" : "/plain");
+    envs_[twin].reset(plan->in_memory ? NewMemEnv(Env::Default())
+                                      : new EnvWrapper(Env::Default()));
+  }
+}
+
+Twins::~Twins() { Close(); }
+
+Status Twins::Open() {
+  const Status s = Open(kProtean);
+  return s.ok() ? Open(kPlain) : s;
+}
+
+Status Twins::Open(Twin twin) {
+  db_options_[twin] = plan_->db_options;
+  db_options_[twin].env = envs_[twin].get();
+  families_[twin].clear();
+  for (const FamilyPlan& family : plan_->families) {
+    ColumnFamilyOptions options = family.options;
+    ConfigOptions config;
+    config.env = envs_[twin].get();
+    const Status s = TableFactory::CreateFromString(config, family.tables[twin],
+                                                    &options.table_factory);
+    if (!s.ok()) return s;
+    families_[twin].emplace_back(family.name, options);
+  }
+  handles_[twin].clear();
+  std::unique_ptr<DB>* const db = &dbs_[twin];
+  const DBOptions& options = db_options_[twin];
+  if (plan_->Pessimistic()) {
+    return OpenAs<TransactionDB>(db, options, plan_->transaction_options,
+                                 paths_[twin], families_[twin],
+                                 &handles_[twin]);
+  }
+  if (plan_->Transactional()) {
+    OptimisticTransactionDBOptions optimistic;
+    optimistic.occ_lock_buckets = 16;  // not a million mutexes for each run
+    return OpenAs<OptimisticTransactionDB>(db, options, optimistic,
+                                           paths_[twin], families_[twin],
+                                           &handles_[twin]);
+  }
+  return OpenDB(db, options, paths_[twin], families_[twin], &handles_[twin]);
+}
+
+void Twins::Close() {
+  while (!snapshots_.empty()) ReleaseSnapshot(snapshots_.size() - 1);
+  for (Twin twin : kTwins) {
+    if (dbs_[twin] == nullptr) continue;
+    for (ColumnFamilyHandle* handle : handles_[twin]) delete handle;
+    handles_[twin].clear();
+    dbs_[twin].reset();
+  }
+}
+
+Options Twins::options(Twin twin, size_t family) const {
+  return Options(db_options_[twin], families_[twin][family].options);
+}
+
+void Twins::TakeSnapshot() {
+  snapshots_.push_back(
+      {db(kProtean)->GetSnapshot(), db(kPlain)->GetSnapshot()});
+}
+
+void Twins::ReleaseSnapshot(size_t index) {
+  for (Twin twin : kTwins) db(twin)->ReleaseSnapshot(snapshots_[index][twin]);
+  snapshots_.erase(snapshots_.begin() + static_cast<ptrdiff_t>(index));
+}
+
+bool Twins::SameShape(size_t family) const {
+  return Shape(kProtean, family) == Shape(kPlain, family);
+}
+
+std::string Twins::Shape(Twin twin, size_t family) const {
+  std::string shape;
+  for (const char* property : {"rocksdb.num-entries-active-mem-table",
+                               "rocksdb.num-entries-imm-mem-tables",
+                               "rocksdb.num-deletes-active-mem-table"}) {
+    std::string value;
+    db(twin)->GetProperty(handle(twin, family), property, &value);
+    shape += value + " ";
+  }
+  ColumnFamilyMetaData metadata;
+  db(twin)->GetColumnFamilyMetaData(handle(twin, family), &metadata);
+  for (const LevelMetaData& level : metadata.levels) {
+    for (const SstFileMetaData& file : level.files) {
+      shape += std::to_string(level.level) + ":" + Hex(file.smallestkey) + "-" +
+               Hex(file.largestkey) + ":" + std::to_string(file.num_entries) +
+               ":" + std::to_string(file.num_deletions) + ":" +
+               std::to_string(file.smallest_seqno) + "-" +
+               std::to_string(file.largest_seqno) + " ";
+    }
+  }
+  return shape;
+}
+
+std::unique_ptr<Iterator> View::NewIterator(Twin twin,
+                                            const ReadOptions& options) const {
+  Iterator* it = nullptr;
+  if (file_iterator != nullptr) {
+    it = file_iterator(twin, options);
+  } else if (transactions[twin] != nullptr) {
+    it = transactions[twin]->GetIterator(options, handles[twin]);
+  } else {
+    it = dbs[twin]->NewIterator(options, handles[twin]);
+  }
+  return std::unique_ptr<Iterator>(it);
+}
+
+void ReadPoint::Draw(RandomRun* run, const View& view) {
+  Dice& dice = run->dice;
+  if (view.snapshots && run->twins.num_snapshots() > 0 && dice.OneIn(2)) {
+    snapshots_ = run->twins.snapshot(dice.Below(run->twins.num_snapshots()));
+  }
+  SetLatest(view);
+  if (timestamps_ && dice.OneIn(2)) {
+    timestamp_slice_ = EncodeU64Ts(1 + dice.Below(run->clock), &timestamp_);
+  }
+}
+
+void ReadPoint::SetLatest(const View& view) {
+  timestamps_ = view.family->timestamps;
+  timestamp_slice_ = MaxU64Ts();
+}
+
+void ReadPoint::DrawStart(RandomRun* run) {
+  start_slice_ = EncodeU64Ts(run->dice.Below(run->clock + 1), &start_);
+}
+
+std::string ReadPoint::ToString() const {
+  std::string result = Describe(snapshots_[kPlain]);
+  if (timestamps_) result += " ts " + timestamp_slice_.ToString(true);
+  if (has_start()) result += " from ts " + start_slice_.ToString(true);
+  return result;
+}
+
+// ---- The run ----
 
 RandomRun::RandomRun(uint64_t seed_, const std::string& directory, bool control,
                      bool live, bool print)
@@ -31,15 +232,8 @@ View RandomRun::Latest(size_t family) {
   view.same_shape = plan.frozen && twins.SameShape(family);
   // RocksDB does not correctly refresh iterators that know of prepared
   // transactions.
-  view.refresh = plan.kind != DbKind::kWritePrepared &&
-                 plan.kind != DbKind::kWriteUnprepared;
+  view.refresh = !plan.WritesEarly();
   return view;
-}
-
-bool RandomRun::Same(const std::string& what,
-                     const std::function<std::string(Twin)>& answer) {
-  const std::string protean = answer(kProtean);
-  return journal.Expect(what, answer(kPlain), protean);
 }
 
 bool RandomRun::Both(const std::string& what,
@@ -48,13 +242,11 @@ bool RandomRun::Both(const std::string& what,
   journal.Note(what);
   Pair<Status> statuses;
   for (Twin twin : kTwins) statuses[twin] = operation(twin);
-  if (!statuses[kPlain].ok() || !statuses[kProtean].ok()) {
-    journal.Note("  " + statuses[kPlain].ToString() + " / " +
-                 statuses[kProtean].ToString());
+  const auto& [protean, plain] = statuses;
+  if (!plain.ok() || !protean.ok()) {
+    journal.Note("  " + plain.ToString() + " / " + protean.ToString());
   }
-  return journal.Expect(what, Describe(statuses[kPlain]),
-                        Describe(statuses[kProtean])) &&
-         statuses[kPlain].ok();
+  return journal.Expect(what, Describe(plain), Describe(protean)) && plain.ok();
 }
 
 // The queries that Proteus designs its first filters for.
@@ -63,19 +255,16 @@ void RandomRun::WriteSeeds() {
   for (const FamilyPlan& family : plan.families) {
     std::string lines = "# sample queries\n";
     for (int i = 0; i < 40; i++) {
-      const std::string lo = family.pool.PickAround(&dice);
-      std::string hi = family.pool.PickAfter(&dice, lo);
-      if (dice.OneIn(2)) hi = lo + std::string(1, '\0');
+      auto [lo, hi] = family.pool.PickRange(&dice);
+      if (dice.OneIn(2)) hi = lo + '\0';
       lines += "0x" + Hex(lo) + "\t0x" + Hex(hi) + "\texclusive\n";
       if (dice.OneIn(3)) {
         lines += "0x" + Hex(family.pool.PickAround(&dice)) + "\n";
       }
     }
     Status s = env->CreateDirIfMissing(plan.directory);
-    if (s.ok()) {
-      s = WriteStringToFile(env, lines,
-                            plan.directory + "/seeds_" + family.name);
-    }
+    const std::string path = plan.directory + "/seeds_" + family.name;
+    if (s.ok()) s = WriteStringToFile(env, lines, path);
     if (!s.ok()) journal.Differ("seeds: " + s.ToString());
   }
 }
@@ -107,6 +296,11 @@ void WalkOnce(RandomRun* run, const View& view, size_t steps) {
   for (; steps > 0; steps--) walk->Step();
 }
 
+void RandomRun::TakeSnapshot() {
+  journal.Note("snapshot");
+  twins.TakeSnapshot();
+}
+
 void RandomRun::MoveWalk() {
   if (walks.size() < 3 && (walks.empty() || dice.OneIn(2))) {
     walks.push_back(NewWalk(this, Latest(dice.Below(plan.families.size()))));
@@ -120,57 +314,44 @@ void RandomRun::MoveWalk() {
   }
 }
 
+void RandomRun::ReleaseSnapshot() {
+  if (twins.num_snapshots() == 0) return;
+  const size_t index = dice.Below(twins.num_snapshots());
+  const Snapshot* snapshot = twins.snapshot(index)[kPlain];
+  journal.Note("release" + Describe(snapshot));
+  // Iterators must not outlive their snapshot.
+  const auto uses = [&](const auto& walk) { return walk->Uses(snapshot); };
+  walks.erase(std::remove_if(walks.begin(), walks.end(), uses), walks.end());
+  twins.ReleaseSnapshot(index);
+}
+
 void RandomRun::Operation() {
   const size_t family = dice.Below(plan.families.size());
-  const size_t kind = dice.Below(1000);
-  if (kind < 280) {
-    WriteSome(this);
-  } else if (kind < 330) {
-    WriteMany(this);
-  } else if (kind < 350) {
-    Ingest(this, family);
-  } else if (kind < 410) {
-    Flush(this, family);
-  } else if (kind < 460) {
-    Compact(this, family);
-  } else if (kind < 480) {
-    Reopen();
-  } else if (kind < 510) {
-    journal.Note("snapshot");
-    twins.TakeSnapshot();
-  } else if (kind < 520) {
-    if (twins.num_snapshots() == 0) return;
-    const size_t index = dice.Below(twins.num_snapshots());
-    const Snapshot* snapshot = twins.snapshot(index)[kPlain];
-    journal.Note("release snapshot " +
-                 std::to_string(snapshot->GetSequenceNumber()));
-    // Iterators must not outlive their snapshot.
-    for (size_t i = walks.size(); i > 0; i--) {
-      if (walks[i - 1]->Uses(snapshot)) {
-        walks.erase(walks.begin() + static_cast<ptrdiff_t>(i - 1));
-      }
-    }
-    twins.ReleaseSnapshot(index);
-  } else if (kind < 700) {
-    ComparePointRead(this, Latest(family));
-  } else if (kind < 760 && plan.families[family].multi_scans) {
-    CompareMultiScan(this, Latest(family));
-  } else if (kind < 960) {
-    MoveWalk();
-  } else if (kind < 967) {
-    CompareKeyVersions(this, family);
-  } else if (kind < 974) {
-    CompareFiles(this, family);
-  } else if (kind < 980) {
-    CompareSizes(this, family);
-  } else if (kind < 983) {
-    VerifyChecksums(this);
-  } else if (kind < 986) {
-    CompareCheckpoints(this);
-  } else if (kind < 989) {
-    CompareSecondaries(this);
-  } else {
-    CompareManyFamilies(this);
+  // What is done, and how often of about a thousand times.
+  const std::pair<size_t, std::function<void()>> operations[] = {
+      {280, [&] { WriteSome(this); }},
+      {50, [&] { WriteMany(this); }},
+      {20, [&] { Ingest(this, family); }},
+      {60, [&] { Flush(this, family); }},
+      {50, [&] { Compact(this, family); }},
+      {20, [&] { Reopen(); }},
+      {30, [&] { TakeSnapshot(); }},
+      {10, [&] { ReleaseSnapshot(); }},
+      {180, [&] { ComparePointRead(this, Latest(family)); }},
+      {plan.families[family].multi_scans ? 60 : 0,
+       [&] { CompareMultiScan(this, Latest(family)); }},
+      {200, [&] { MoveWalk(); }},
+      {7, [&] { CompareKeyVersions(this, family); }},
+      {7, [&] { CompareFiles(this, family); }},
+      {6, [&] { CompareSizes(this, family); }},
+      {3, [&] { VerifyChecksums(this); }},
+      {3, [&] { CompareCheckpoints(this); }},
+      {3, [&] { CompareSecondaries(this); }},
+      {11, [&] { CompareManyFamilies(this); }}};
+  size_t drawn = dice.Below(plan.families[family].multi_scans ? 1000 : 940);
+  for (const auto& [chance, operation] : operations) {
+    if (drawn < chance) return operation();
+    drawn -= chance;
   }
 }
 

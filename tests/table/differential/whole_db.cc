@@ -43,6 +43,7 @@ void CompareCopies(RandomRun* run, const std::string& what, bool hold_the_same,
 }
 
 std::string ListInternalKeys(Iterator* it) {
+  if (it == nullptr) return "none";
   std::string list;
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     list += Hex(it->key()) + "=" + std::to_string(it->value().size()) + " ";
@@ -67,10 +68,12 @@ void CompareFile(RandomRun* run, size_t family, const std::string& name) {
   run->Both("VerifyNumEntries", [&](Twin twin) {
     return readers[twin]->VerifyNumEntries(ReadOptions());
   });
-  run->Same("NewTableIterator of " + name, [&](Twin twin) {
-    const std::unique_ptr<Iterator> it = readers[twin]->NewTableIterator();
-    return it == nullptr ? "none" : ListInternalKeys(it.get());
-  });
+  Pair<std::string> keys;
+  for (Twin twin : kTwins) {
+    keys[twin] = ListInternalKeys(readers[twin]->NewTableIterator().get());
+  }
+  run->journal.Expect("NewTableIterator of " + name, keys[kPlain],
+                      keys[kProtean]);
   View view;
   view.name = "an SST file";
   view.family = &run->plan.families[family];
@@ -96,8 +99,7 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
   const FamilyPlan& family = run->plan.families[index];
   // The count ignores the time of the read, and seeks within a prefix.
   if (family.timestamps || family.options.prefix_extractor != nullptr) return;
-  std::string begin = family.pool.PickAround(&run->dice);
-  std::string end = family.pool.PickAfter(&run->dice, begin);
+  auto [begin, end] = family.pool.PickRange(&run->dice);
   if (run->dice.OneIn(3)) begin.clear();
   if (run->dice.OneIn(3)) end = family.pool.keys().back();
   const size_t most = run->dice.OneIn(4) ? 1 + run->dice.Below(20) : 100000;
@@ -106,16 +108,18 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
   // keys with a merge in either twin are left out.
   Pair<std::vector<KeyVersion>> found;
   std::set<std::string> merged;
-  run->Both(
-      "GetAllKeyVersions " + Brief(begin) + " " + Brief(end), [&](Twin twin) {
-        const Status s = GetAllKeyVersions(run->twins.db(twin),
-                                           run->twins.handle(twin, index),
-                                           begin, end, most, &found[twin]);
-        for (const KeyVersion& version : found[twin]) {
-          if (version.type == kTypeMerge) merged.insert(version.user_key);
-        }
-        return s;
-      });
+  const Slice from = begin;
+  const Slice to = end;
+  run->Both("GetAllKeyVersions " + Brief(from) + " " + Brief(to),
+            [&](Twin twin) {
+              const Status s = GetAllKeyVersions(run->twins.db(twin),
+                                                 run->twins.handle(twin, index),
+                                                 from, to, most, &found[twin]);
+              for (const KeyVersion& version : found[twin]) {
+                if (version.type == kTypeMerge) merged.insert(version.user_key);
+              }
+              return s;
+            });
   // In this case, the twins may have cut their lists at different keys.
   const auto is_cut = [&](Twin twin) { return found[twin].size() == most; };
   if (!merged.empty() && (is_cut(kPlain) || is_cut(kProtean))) return;
@@ -134,20 +138,17 @@ void CompareKeyVersions(RandomRun* run, size_t index) {
 }
 
 void CompareFiles(RandomRun* run, size_t family) {
-  ColumnFamilyMetaData metadata;
-  run->twins.db(kProtean)->GetColumnFamilyMetaData(
-      run->twins.handle(kProtean, family), &metadata);
-  std::vector<std::string> names;
-  for (const LevelMetaData& level : metadata.levels) {
-    for (const SstFileMetaData& file : level.files) {
-      names.push_back(file.db_path + file.name);
-    }
-  }
   // Otherwise, files may be deleted at any time. With timestamps, or blobs,
   // these readers do not support all that the DB does.
   if (!run->plan.frozen || run->plan.families[family].timestamps ||
       run->plan.families[family].options.enable_blob_files) {
     return;
+  }
+  Keys names;
+  for (const LiveFileMetaData& file : FilesOf(run->twins.db(kProtean))) {
+    if (file.column_family_name == run->plan.families[family].name) {
+      names.push_back(PathOf(file));
+    }
   }
   for (size_t i = 0; i < 3 && !names.empty(); i++) {
     CompareFile(run, family, run->dice.In(names));
@@ -157,8 +158,7 @@ void CompareFiles(RandomRun* run, size_t family) {
 // Files with filters are larger, but nothing may crash.
 void CompareSizes(RandomRun* run, size_t family) {
   const FamilyPlan& plan = run->plan.families[family];
-  const std::string begin = plan.pool.PickAround(&run->dice);
-  const std::string end = plan.pool.PickAfter(&run->dice, begin);
+  const auto [begin, end] = plan.pool.PickRange(&run->dice);
   // RocksDB asserts that it is a range.
   if (!plan.pool.Less(begin, end)) return;
   run->journal.Note("GetApproximateSizes " + Brief(begin) + " " + Brief(end));

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Checks reads of a DB whose contents are known: each answer is right or an
-//  error, and nothing else.
+//  What fault tests share: checks of reads of a DB whose contents are known,
+//  where each answer is right or an error, and nothing else; and a table of the
+//  injected faults, their numbers, and their effects.
 
 #pragma once
 
+#include <gflags/gflags.h>
+
+#include <cinttypes>
+#include <cstdio>
 #include <filesystem>
 
 #include "plugin/approximate_count.h"
 #include "table/protean_table_factory.h"
+#include "tests/own_folder.h"
+#include "tests/table/random_runs.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -158,11 +165,9 @@ class CheckedReads {
   void CheckPoint(const char* what, const std::string& key, const Status& s,
                   const std::string& value) {
     const auto found = contents_.find(key);
-    if (s.IsNotFound()) {
-      Note(what, key, Status::OK(), found == contents_.end());
-    } else {
-      Note(what, key, s, found != contents_.end() && found->second == value);
-    }
+    const bool is_absent = found == contents_.end();
+    if (s.IsNotFound()) return Note(what, key, Status::OK(), is_absent);
+    Note(what, key, s, !is_absent && found->second == value);
   }
 
   // Follows an iterator for a number of steps. Its first key should be the key
@@ -175,25 +180,17 @@ class CheckedReads {
         first == contents_.end() || end == contents_.begin() ||
         (end != contents_.end() && first != end && first->first >= end->first);
     for (int left = steps; left >= 0; left--) {
-      const bool over = none || (back ? next == first : next == end);
-      if (!it->Valid()) {
-        Note(what, target, it->status(), over);
-        return;
+      const bool over = none || next == (back ? first : end);
+      if (over || !it->Valid()) {
+        return Note(what, target, it->status(), over && !it->Valid());
       }
-      const auto expected = back && !over ? std::prev(next) : next;
-      if (over || it->key() != expected->first ||
-          it->value() != expected->second) {
-        Note(what, target, Status::OK(), false);
-        return;
+      if (back) --next;
+      if (it->key() != next->first || it->value() != next->second) {
+        return Note(what, target, Status::OK(), false);
       }
       if (left == 0) break;
-      if (back) {
-        it->Prev();
-        next = expected;
-      } else {
-        it->Next();
-        ++next;
-      }
+      back ? it->Prev() : it->Next();
+      if (!back) ++next;
     }
     Note(what, target, it->status(), true);
   }
@@ -246,5 +243,63 @@ class KnownDBTest : public OwnDBTest {
 
   Contents contents_;
 };
+
+// ---- Reports ----
+
+// The lines of the table, by where something failed and what.
+class FaultReport {
+ public:
+  struct Line {
+    uint64_t injected = 0;
+    std::map<std::string, uint64_t> observed;  // effects, and how often
+
+    void Count(const std::string& outcome, uint64_t times = 1) {
+      if (times > 0) observed[outcome] += times;
+    }
+  };
+
+  static Line& At(const std::string& what, const std::string& where) {
+    return Lines()[{where, what}];
+  }
+
+  // Prints the table in Markdown.
+  static void Print() {
+    if (Lines().empty()) return;
+    printf("\n| fault | where | injected | observed |\n|---|---|---:|---|\n");
+    for (const auto& [place, line] : Lines()) {
+      std::string observed;
+      for (const auto& [outcome, times] : line.observed) {
+        if (!observed.empty()) observed += ", ";
+        observed += outcome + ": " + std::to_string(times);
+      }
+      printf("| %s | %s | %" PRIu64 " | %s |\n", place.second.c_str(),
+             place.first.c_str(), line.injected, observed.c_str());
+    }
+  }
+
+ private:
+  static std::map<std::pair<std::string, std::string>, Line>& Lines() {
+    static auto& lines =
+        *new std::map<std::pair<std::string, std::string>, Line>;
+    return lines;
+  }
+};
+
+// Makes a folder, and removes all that is in it.
+inline void EmptyFolder(const std::string& path) {
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+}
+
+// The main function of a fault test.
+inline int RunFaultTests(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  // Files are in memory by default, since every fault makes a new DB.
+  PutOwnFolderInMemory();
+  const int result = RUN_ALL_TESTS();
+  FaultReport::Print();
+  return result;
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -6,7 +6,7 @@
 //  Mutations (create, append, sync, close, rename, delete) are counted; the
 //  n-th one fails, or is the last action of the process. A journal of the
 //  mutations, which outlives the process, tells what a power failure would have
-//  lost (power_failure.h).
+//  lost (killed_process.h).
 
 #pragma once
 
@@ -327,9 +327,8 @@ class FaultFileSystem : public FileSystemWrapper {
       if (s.ok()) {
         s = target()->Read(offset, size, options, result, scratch, dbg);
       }
-      return s.ok()
-                 ? file_system_->Spoil(name_, parts_, offset, result, scratch)
-                 : s;
+      if (!s.ok()) return s;
+      return file_system_->Spoil(name_, parts_, offset, result, scratch);
     }
     IOStatus MultiRead(FSReadRequest* requests, size_t count,
                        const IOOptions& options, IODebugContext* dbg) override {
@@ -457,13 +456,6 @@ class FaultFileSystem : public FileSystemWrapper {
       if (s.ok()) s = target()->Flush(options, dbg);
       if (s.ok()) file_system_->Note('S', name_, std::to_string(size_));
       return s;
-    }
-    IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-      return Sync(options, dbg);
-    }
-    IOStatus RangeSync(uint64_t, uint64_t, const IOOptions&,
-                       IODebugContext*) override {
-      return IOStatus::OK();
     }
     IOStatus Close(const IOOptions& options, IODebugContext* dbg) override {
       const IOStatus s = file_system_->Mutate();

@@ -48,10 +48,18 @@ class SpyIterator : public InternalIterator {
       : it_(std::move(it)) {}
 
   bool Valid() const override { return it_->Valid(); }
-  void SeekToFirst() override { it_->SeekToFirst(); }
-  void SeekToLast() override { it_->SeekToLast(); }
-  void Seek(const Slice& target) override { it_->Seek(target); }
-  void SeekForPrev(const Slice& target) override { it_->SeekForPrev(target); }
+  void SeekToFirst() override {
+    if (MaySeek("SeekToFirst", nullptr)) it_->SeekToFirst();
+  }
+  void SeekToLast() override {
+    if (MaySeek("SeekToLast", nullptr)) it_->SeekToLast();
+  }
+  void Seek(const Slice& target) override {
+    if (MaySeek("Seek", &target)) it_->Seek(target);
+  }
+  void SeekForPrev(const Slice& target) override {
+    if (MaySeek("SeekForPrev", &target)) it_->SeekForPrev(target);
+  }
   void Next() override { it_->Next(); }
   bool NextAndGetResult(IterateResult* result) override {
     return it_->NextAndGetResult(result);
@@ -70,7 +78,12 @@ class SpyIterator : public InternalIterator {
   bool IsKeyPinned() const override { return it_->IsKeyPinned(); }
   bool IsValuePinned() const override { return it_->IsValuePinned(); }
 
- protected:
+ private:
+  // Whether a seek is made, which is about to begin.
+  virtual bool MaySeek(const char* /*seek*/, const Slice* /*target*/) {
+    return true;
+  }
+
   const std::unique_ptr<InternalIterator> it_;
 };
 
@@ -167,13 +180,6 @@ class ShowingFactory : public Base {
 
 class ContractTest : public OwnDBTest {
  protected:
-  ~ContractTest() override {
-    Close();
-    for (const char* name : {"_copy", "_log"}) {
-      EXPECT_OK(DestroyDB(path_ + name, Options()));
-    }
-  }
-
   void SetTable(MakeIterator make, const BlockBasedTableOptions& table = {}) {
     options_.table_factory =
         std::make_shared<SpyTableFactory>(table, std::move(make));

@@ -181,28 +181,15 @@ TEST_F(RunSearchTest, IdleRunsAreSetAsideAndComeBack) {
   EXPECT_EQ(2 * kIdle, search->runs().size());
 }
 
-TEST_F(RunSearchTest, SeeksInVainAreSampledWhenTheNextRoundBegins) {
+TEST_F(RunSearchTest, RangesBelowAnUpperBoundExcludeIt) {
   const auto a = NewMember();
   const auto b = NewMember();
-  a->SeekWatched("k", "p");
-  b->SeekWatched("k", "m");
-  EXPECT_TRUE(a->ranges.empty());
-  a->SeekTo("q", "r");
-  // The search ended at "m", which is a key of b.
-  EXPECT_EQ(Strings({"k..m"}), a->ranges);
-  EXPECT_TRUE(b->ranges.empty());
-
   a->SeekWatched("k", "d", /*waits=*/false, /*backwards=*/true);
   b->SeekWatched("k", "h", /*waits=*/false, /*backwards=*/true);
+  EXPECT_TRUE(a->ranges.empty());
   a->SeekTo("c", "b");
-  EXPECT_EQ(Strings({"k..m", "h..k exclusive"}), a->ranges);
+  EXPECT_EQ(Strings({"h..k exclusive"}), a->ranges);
   EXPECT_TRUE(b->ranges.empty());
-
-  a->SeekWatched("k", "p");
-  b->SeekTo("k", "m");
-  a->key = "q";  // by Next
-  b->SeekTo("r", "r");
-  EXPECT_EQ(2u, a->ranges.size()) << "what has moved is not sampled";
 }
 
 TEST_F(RunSearchTest, AWaitThatEndsNowhereIsSampledAtOnce) {
@@ -214,15 +201,6 @@ TEST_F(RunSearchTest, AWaitThatEndsNowhereIsSampledAtOnce) {
   a->valid = false;
   a->Follow();
   EXPECT_EQ(Strings({"k"}), a->nothing_from);
-}
-
-TEST_F(RunSearchTest, SeeksAreSampledWhenTheFirstMemberLeaves) {
-  auto a = NewMember();
-  const auto b = NewMember();
-  a->SeekTo("k", "m");
-  b->SeekWatched("k", "p");
-  a.reset();
-  EXPECT_EQ(Strings({"k..m"}), b->ranges);
 }
 
 // A search over many runs, driven as RocksDB's iterators do. The work for each

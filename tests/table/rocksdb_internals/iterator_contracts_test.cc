@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What RocksDB asks the iterators of files, and how it takes the answers.
+//  What RocksDB asks the iterators of files, and how it takes the answers; and
+//  that it never takes the markers of ProteanTableIterator for keys.
 
 #include <functional>
 
 #include "db/column_family.h"
 #include "db/version_set.h"
+#include "rocksdb/snapshot.h"
 #include "rocksdb/utilities/debug.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/handles.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 #include "util/cast_util.h"
+#include "util/vector_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -38,20 +41,6 @@ class ScriptedIterator : public SpyIterator {
   IterBoundCheck UpperBoundCheckResult() override {
     return hidden_ ? result_ : SpyIterator::UpperBoundCheckResult();
   }
-  void Seek(const Slice& target) override {
-    if (Begin("Seek " + Describe(target))) SpyIterator::Seek(target);
-  }
-  void SeekToFirst() override {
-    if (Begin("SeekToFirst")) SpyIterator::SeekToFirst();
-  }
-  void SeekForPrev(const Slice& target) override {
-    if (Begin("SeekForPrev " + Describe(target))) {
-      SpyIterator::SeekForPrev(target);
-    }
-  }
-  void SeekToLast() override {
-    if (Begin("SeekToLast")) SpyIterator::SeekToLast();
-  }
   void SetPinnedItersMgr(PinnedIteratorsManager* manager) override {
     if (manager != nullptr) Note("SetPinnedItersMgr");
     SpyIterator::SetPinnedItersMgr(manager);
@@ -60,17 +49,17 @@ class ScriptedIterator : public SpyIterator {
  private:
   static std::string Describe(const Slice& key) {
     const SequenceNumber sequence = GetInternalKeySeqno(key);
-    return ExtractUserKey(key).ToString() + (sequence == kMaxSequenceNumber
-                                                 ? "@max"
-                                             : sequence == 0 ? "@0"
-                                                             : "@snapshot");
+    const char* const at = sequence == kMaxSequenceNumber ? "@max"
+                           : sequence == 0                ? "@0"
+                                                          : "@snapshot";
+    return ExtractUserKey(key).ToString() + at;
   }
   void Note(const std::string& call) {
     script_->calls.push_back(name_ + ": " + call);
   }
-  // Returns true unless the script wants this seek to find nothing.
-  bool Begin(const std::string& seek) {
-    Note(seek);
+  // Refuses a seek that the script wants to find nothing.
+  bool MaySeek(const char* seek, const Slice* target) override {
+    Note(seek + (target == nullptr ? "" : " " + Describe(*target)));
     trying_ = script_->slow.erase(name_) > 0;
     const auto filtered = script_->filtered.find(name_);
     const bool is_filtered = filtered != script_->filtered.end();
@@ -85,8 +74,6 @@ class ScriptedIterator : public SpyIterator {
   bool trying_ = false;
   IterBoundCheck result_ = IterBoundCheck::kUnknown;
 };
-
-}  // namespace
 
 // A DB with a level of three files: a1..a3, b1..b3, c1..c3.
 class CallsTest : public ContractTest {
@@ -116,13 +103,13 @@ class CallsTest : public ContractTest {
     script_.calls.clear();
     position(it.get());
     found_ = it->Valid() ? it->key().ToString() : it->status().ToString();
-    Keys calls;
-    for (const std::string& call : script_.calls) {
-      if (call.find("SetPinnedItersMgr") == std::string::npos) {
-        calls.push_back(call);
-      }
-    }
+    Keys calls = script_.calls;
+    calls.erase(std::remove_if(calls.begin(), calls.end(), SetsManager),
+                calls.end());
     return calls;
+  }
+  static bool SetsManager(const std::string& call) {
+    return call.find("SetPinnedItersMgr") != std::string::npos;
   }
 
   Script script_;
@@ -225,7 +212,7 @@ TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
   EXPECT_EQ(9u, versions.size());
   EXPECT_GT(script_.calls.size(), calls_of_version);
   for (const std::string& call : script_.calls) {
-    EXPECT_EQ(std::string::npos, call.find("SetPinnedItersMgr")) << call;
+    EXPECT_FALSE(SetsManager(call)) << call;
   }
 }
 
@@ -274,8 +261,6 @@ TEST_F(ContractTest, ReadOptionsNameASearch) {
 
 // A file's samples say the same as without Protean, of whatever the file's
 // iterator would have waited at.
-
-namespace {
 
 #if PROTEAN_SAMPLES_SEEKS
 
@@ -349,11 +334,112 @@ TEST_F(ReadSamplesTest, AreThoseOfStock) {
   }
 }
 
-#else
-
-TEST(SampledSeekTest, ThereIsNoneBefore11_2) { EXPECT_FALSE(IsSampledSeek()); }
-
 #endif
+
+// ---- Markers ----
+
+// The sequence number of Protean's markers; see protean_table_iterator.cc.
+constexpr SequenceNumber kMarkerSequence = kMaxSequenceNumber - 1;
+static_assert(kMarkerSequence == (uint64_t{1} << 56) - 2);
+
+uint64_t markers_made = 0;
+
+// For users, an iterator over the entries of a file, with a marker after the
+// last version of each key unless the next key leaves no room for one.
+std::unique_ptr<InternalIterator> WithMarkers(std::unique_ptr<SpiedFile> file) {
+  if (file->caller != TableReaderCaller::kUserIterator) {
+    return std::move(file->inner);
+  }
+  InternalIterator* const it = file->inner.get();
+  Keys keys;
+  Keys values;
+  for (it->SeekToFirst(); it->Valid();) {
+    keys.push_back(it->key().ToString());
+    values.push_back(it->value().ToString());
+    it->Next();
+    std::string marker = ExtractUserKey(keys.back()).ToString() + '\0';
+    if (it->Valid() && it->user_key().compare(marker) <= 0) continue;
+    PutFixed64(&marker, PackSequenceAndType(kMarkerSequence, kTypeValue));
+    keys.push_back(marker);
+    values.push_back("a marker");
+    markers_made++;
+  }
+  EXPECT_OK(it->status());
+  static const InternalKeyComparator comparator(BytewiseComparator());
+  return std::make_unique<VectorIterator>(std::move(keys), std::move(values),
+                                          &comparator);
+}
+
+// Walks and seeks in both directions and expects to find the truth and nothing
+// else.
+void ExpectOnly(const Records& truth, DB* db, const ReadOptions& options = {}) {
+  const std::unique_ptr<Iterator> it(db->NewIterator(options));
+  const uint64_t before = markers_made;
+  ASSERT_NO_FATAL_FAILURE(ExpectRecords(it.get(), truth));
+  const auto found = [&] {
+    return it->Valid() ? it->key().ToString() : "nothing";
+  };
+  for (const auto& [key, unused] : truth) {
+    for (const std::string& target : Around(key)) {
+      it->Seek(target);
+      const auto next = truth.lower_bound(target);
+      ASSERT_EQ(next == truth.end() ? "nothing" : next->first, found());
+      it->SeekForPrev(target);
+      const auto above = truth.upper_bound(target);
+      ASSERT_EQ(above == truth.begin() ? "nothing" : std::prev(above)->first,
+                found());
+    }
+  }
+  EXPECT_LT(before, markers_made) << "no marker has been met";
+}
+
+// No reader sees a write with the sequence number 2^56-2. Otherwise, markers of
+// ProteanTableIterator would be taken for keys: look at DBIter::IsVisible and
+// the read callbacks. TransactionsTest has the other readers.
+TEST_F(ContractTest, MarkersAreNeverTakenForKeys) {
+  SetTable(WithMarkers);
+  Open();
+  DB* const db = db_.get();
+  // Reads all keys by Get, which knows no markers.
+  const auto read = [db] {
+    Records truth;
+    for (const std::string& key :
+         Keys{"", "a", "ab", "b", "bb", "bc", "c", "d", "e", "ee", "f",
+              std::string("g\0", 2), "in the memtable", "\xff"}) {
+      std::string value;
+      if (db->Get(ReadOptions(), key, &value).ok()) truth[key] = value;
+    }
+    return truth;
+  };
+  AddFile(db, 3, {"", "a", "b", "bb", "c", "d", "f", std::string("g\0", 2)});
+  ManagedSnapshot snapshot(db);
+  ReadOptions at_snapshot;
+  at_snapshot.snapshot = snapshot.snapshot();
+  const Records older = read();
+  AddFile(db, 2, {"ab", "b", "e", "ee", "\xff"});
+  Delete("c");
+  ASSERT_OK(db->DeleteRange(WriteOptions(), "e", "ef"));
+  AddFile(db, 0, {"bc", "f"});
+  Put("in the memtable");
+  Delete("d");
+  const Records truth = read();
+  EXPECT_LT(8u, truth.size());
+  ExpectOnly(truth, db);
+  ExpectOnly(older, db, at_snapshot);
+  const Slice lower = "b";
+  const Slice upper = "f";
+  for (int bits = 0; bits < 16; bits++) {
+    ReadOptions options;
+    if (bits & 1) options.iterate_lower_bound = &lower;
+    if (bits & 2) options.iterate_upper_bound = &upper;
+    options.pin_data = (bits & 4) != 0;
+    options.total_order_seek = (bits & 8) != 0;
+    const Records within(bits & 1 ? truth.lower_bound("b") : truth.begin(),
+                         bits & 2 ? truth.lower_bound("f") : truth.end());
+    SCOPED_TRACE(bits);
+    ExpectOnly(within, db, options);
+  }
+}
 
 }  // namespace
 

@@ -1,0 +1,658 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//  What RocksDB makes of a file that it opens: readers, iterators and versions,
+//  and what Protean's own way to open a file makes of it; what it asks the
+//  builders and readers of filters, and how it loads and keeps filters. What
+//  the handles of its C API hold, and what only the text of its sources tells.
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+#include "memory/arena.h"
+#include "rocksdb/slice_transform.h"
+#include "table/block_based/filter_policy_internal.h"
+#include "table/block_based/full_filter_block.h"
+#include "table/rocksdb_internals/block_based_file.h"
+#include "table/rocksdb_internals/cached_filter.h"
+#include "table/rocksdb_internals/file_iterator.h"
+#include "table/rocksdb_internals/handles.h"
+#include "table/table_builder.h"
+#include "tests/sst_damage.h"
+#include "tests/table/rocksdb_internals/contract_fixture.h"
+
+namespace ROCKSDB_NAMESPACE::protean {
+
+namespace {
+
+// ---- Readers ----
+
+// The factory's readers are BlockBasedTables, and unless the filter is
+// partitioned, their filter readers are FullFilterBlockReaders: BlockBasedFile
+// casts to these classes.
+TEST_F(ContractTest, ClassesOfTablesAndFilters) {
+  for (const bool cached : {false, true}) {
+    BlockBasedTableOptions table;
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
+    table.cache_index_and_filter_blocks = cached;
+    int shown = 0;
+    options_.table_factory =
+        std::make_shared<ShowingFactory<BlockBasedTableFactory>>(
+            table, [&](const TableReaderOptions&, TableReader* reader) {
+              shown++;
+              const TableReader& opened = *reader;
+              EXPECT_CLASS(BlockBasedTable, opened);
+              const FilterBlockReader& filter =
+                  *static_cast<const BlockBasedTable&>(opened)
+                       .get_rep()
+                       ->filter;
+              EXPECT_CLASS(FullFilterBlockReader, filter);
+            });
+    OpenNew();
+    AddFile(db_.get(), 0, {"a"});
+    EXPECT_GT(shown, 0);
+  }
+}
+
+class ProteanReadersTest : public ContractTest {
+ protected:
+  void ShowReaders(const ShowingFactory<ProteanTableFactory>::Show& show) {
+    options_.table_factory =
+        std::make_shared<ShowingFactory<ProteanTableFactory>>(
+            BlockBasedTableOptions(), show);
+  }
+};
+
+// All readers of an open DB are told the same session id, which is another one
+// each time the DB is opened: see DBSession. The address of the options
+// identifies the column family, for its handles and for the readers of its
+// files: see BlockBasedFile::family().
+TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
+  std::multiset<std::string> ids;
+  std::set<const void*> families;
+  ShowReaders([&](const TableReaderOptions& options, TableReader* reader) {
+    ids.insert(options.cur_db_session_id);
+    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
+  });
+  for (int opened = 1; opened <= 2; opened++) {
+    Open();
+    std::string id;
+    ASSERT_OK(db_->GetDbSessionId(id));
+    ids.clear();
+    ColumnFamilyHandle* const other = NewFamily(std::to_string(opened));
+    for (ColumnFamilyHandle* const family :
+         {db_->DefaultColumnFamily(), other}) {
+      families.clear();
+      ASSERT_OK(db_->Put(WriteOptions(), family, "a", "value"));
+      ASSERT_OK(db_->Flush(FlushOptions(), family));
+      EXPECT_EQ(std::set<const void*>({FamilyOf(family)}), families);
+    }
+    EXPECT_NE(FamilyOf(db_->DefaultColumnFamily()), FamilyOf(other));
+    EXPECT_LE(2u, ids.size());
+    EXPECT_EQ(ids.size(), ids.count(id));
+    ASSERT_OK(db_->DropColumnFamily(other));
+  }
+}
+
+// ---- Iterators ----
+
+// BlockBasedTable::NewIterator makes a BlockBasedTableIterator for every file
+// without embedded blobs. If it made an iterator of another class, all would
+// work, but slower.
+TEST_F(ProteanReadersTest, FileIteratorKnowsItsClass) {
+  int shown = 0;
+  ShowReaders([&](const TableReaderOptions&, TableReader* reader) {
+    Arena own;
+    for (Arena* const where : {static_cast<Arena*>(nullptr), &own}) {
+      const ReadOptions read_options;
+      FileIterator it(static_cast<ProteanTableReader*>(reader)->file(),
+                      read_options,
+                      {/*prefix_extractor=*/nullptr, where,
+                       TableReaderCaller::kUserIterator,
+                       /*allow_unprepared_value=*/false});
+      EXPECT_NE(nullptr, it.Get());
+      // An iterator of another class would count as having read a block.
+      EXPECT_FALSE(it.HasReadBlock());
+      shown++;
+    }
+  });
+  Open();
+  AddFile(db_.get(), 0, {"a"});
+  EXPECT_EQ("a", FirstFrom(""));
+  EXPECT_LE(2, shown);
+}
+
+// ---- Versions ----
+
+// The iterator over a version sees all entries of its memtables and files,
+// whatever is flushed or compacted meanwhile.
+TEST_F(ContractTest, AVersionStaysAsItWas) {
+  Open();
+  AddFile(db_.get(), 0, {"a", "b"});
+  Put("b", "newer");
+  Delete("c");
+  ASSERT_OK(
+      db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "x", "z"));
+  ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily());
+  const ReadOptions read_options;
+  Arena arena;
+  ScopedArenaPtr<InternalIterator> it(
+      version.NewIterator(read_options, &arena));
+  Flush();
+  AddFile(db_.get(), 0, {"d"});
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  std::string entries;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    entries += it->user_key().ToString();
+    if (ExtractValueType(it->key()) == kTypeDeletion) entries += "-";
+  }
+  EXPECT_OK(it->status());
+  EXPECT_EQ("abbc-", entries);
+  EXPECT_EQ(1u, version.RangeDeletions());
+  EXPECT_FALSE(version.MayHoldUncommitted());
+}
+
+// ---- Files that are opened apart from their DB ----
+
+class FileApartTest : public ContractTest {
+ protected:
+  // Writes a file of these keys, and opens it apart from its DB.
+  void Make(BlockBasedTableOptions table, const Keys& keys) {
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
+    table.block_cache = NewLRUCache(1 << 20);
+    options_.table_factory = std::make_shared<ProteanTableFactory>(table);
+    Open();
+    AddFile(db_.get(), 0, keys);
+    file_ = OneFile();
+    cached_ = table.block_cache->GetUsage();
+    ASSERT_OK(options_.statistics->Reset());
+    ASSERT_OK(BlockBasedFile::OpenApart(options_, file_, &apart_));
+    EXPECT_EQ(cached_, table.block_cache->GetUsage());
+  }
+
+  std::string file_;
+  size_t cached_ = 0;
+  std::unique_ptr<BlockBasedFile> apart_;
+};
+
+// SstFileReader hands what it has opened to the table factory, and goes on
+// without a table. Neither the DB's block cache nor its statistics notice.
+TEST_F(FileApartTest, IsReadApartFromItsDB) {
+  ASSERT_NO_FATAL_FAILURE(Make({}, {"a", "b"}));
+  const BlockBasedFile& file = *apart_;
+  EXPECT_EQ(BlockBasedFile::FilterState::kFull, file.filter_state());
+  EXPECT_NE(nullptr, file.GetHeldFilter());
+  const ReadOptions read_options;
+  // The DB deletes the file, which can still be read.
+  Put("b", "newer");
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  ASSERT_OK(options_.statistics->Reset());
+  EXPECT_TRUE(Env::Default()->FileExists(file_).IsNotFound());
+  const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
+      read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+      /*skip_filters=*/false, TableReaderCaller::kSSTFileReader));
+  std::string values;
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    values += it->value().ToString() + ",";
+  }
+  EXPECT_OK(it->status());
+  EXPECT_EQ("value of a,value of b,", values);
+  EXPECT_EQ(0u, Ticks(BLOCK_CACHE_MISS));
+  std::unique_ptr<BlockBasedFile> none;
+  const Status s = BlockBasedFile::OpenApart(options_, file_, &none);
+  EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
+}
+
+// ---- Handles of the C API ----
+
+class CHandlesTest : public ::testing::Test {
+ protected:
+  CHandlesTest() {
+    EXPECT_OK(CheckHandles());
+    rocksdb_options_set_create_if_missing(options_, 1);
+    rocksdb_destroy_db(options_, path_.c_str(), &error_);
+  }
+  ~CHandlesTest() override {
+    rocksdb_destroy_db(options_, path_.c_str(), &error_);
+    rocksdb_options_destroy(options_);
+    EXPECT_EQ(nullptr, error_);
+    free(error_);
+  }
+
+  const std::string path_ = test::PerThreadDBPath("c_handles");
+  rocksdb_options_t* const options_ = rocksdb_options_create();
+  char* error_ = nullptr;
+};
+
+TEST_F(CHandlesTest, DatabasesAndColumnFamilies) {
+  rocksdb_t* const db = rocksdb_open(options_, path_.c_str(), &error_);
+  ASSERT_NE(nullptr, db) << error_;
+  rocksdb_column_family_handle_t* const family =
+      rocksdb_create_column_family(db, options_, "another", &error_);
+  ASSERT_NE(nullptr, family) << error_;
+  EXPECT_EQ(path_, DBOf(db)->GetName());
+  EXPECT_EQ(DBOf(db)->DefaultColumnFamily(), ColumnFamilyOf(db, nullptr));
+  EXPECT_EQ("another", ColumnFamilyOf(db, family)->GetName());
+  rocksdb_column_family_handle_destroy(family);
+  rocksdb_close(db);
+}
+
+// The handle of the DB inside a TransactionDB is a struct like all others.
+TEST_F(CHandlesTest, TransactionDatabases) {
+  rocksdb_transactiondb_options_t* const transactions =
+      rocksdb_transactiondb_options_create();
+  rocksdb_transactiondb_t* const db = rocksdb_transactiondb_open(
+      options_, transactions, path_.c_str(), &error_);
+  ASSERT_NE(nullptr, db) << error_;
+  rocksdb_t* const base = rocksdb_transactiondb_get_base_db(db);
+  EXPECT_EQ(path_, DBOf(base)->GetName());
+  rocksdb_transactiondb_close_base_db(base);
+  rocksdb_transactiondb_close(db);
+  rocksdb_transactiondb_options_destroy(transactions);
+}
+
+TEST_F(CHandlesTest, OptionsAreThoseOfTheHandle) {
+  rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
+  rocksdb_readoptions_set_fill_cache(read, 0);
+  rocksdb_readoptions_set_iterate_upper_bound(read, "bound", 5);
+  rocksdb_readoptions_set_deadline(read, 12345);
+  EXPECT_FALSE(ReadOptionsOf(read).fill_cache);
+  EXPECT_EQ("bound", ReadOptionsOf(read).iterate_upper_bound->ToString());
+  EXPECT_EQ(12345, ReadOptionsOf(read).deadline.count());
+  EXPECT_TRUE(ReadOptionsOf(nullptr).fill_cache);
+  rocksdb_readoptions_destroy(read);
+
+  rocksdb_options_set_num_levels(options_, 5);
+  EXPECT_EQ(5, OptionsOf(options_)->num_levels);
+  OptionsOf(options_)->write_buffer_size = 54321;
+  EXPECT_EQ(54321u, rocksdb_options_get_write_buffer_size(options_));
+
+  rocksdb_block_based_table_options_t* const table =
+      rocksdb_block_based_options_create();
+  rocksdb_block_based_options_set_whole_key_filtering(table, 0);
+  EXPECT_FALSE(TableOptionsOf(table)->whole_key_filtering);
+  rocksdb_block_based_options_destroy(table);
+}
+
+// ---- Parts in the cache ----
+
+// CachedFilter has RocksDB load parts of a filter as if they were blocks, and
+// stands where RocksDB's table has its own filter. If a test fails, look at
+// what RocksDB does with partitioned filters now: its reader's
+// GetFilterPartitionBlock, and how a block's trailer and cache key are read.
+
+// Notes the filter blocks that are inserted.
+class NotingCache : public CacheWrapper {
+ public:
+  explicit NotingCache(std::shared_ptr<Cache> cache)
+      : CacheWrapper(std::move(cache)) {}
+  const char* Name() const override { return "NotingCache"; }
+  Status Insert(const Slice& key, ObjectPtr value,
+                const CacheItemHelper* helper, size_t charge, Handle** handle,
+                Priority priority, const Slice& compressed,
+                CompressionType type) override {
+    if (helper != nullptr && helper->role == CacheEntryRole::kFilterBlock) {
+      keys.insert(key.ToString());
+      charges.push_back(charge);
+      priorities.insert(priority);
+    }
+    return target_->Insert(key, value, helper, charge, handle, priority,
+                           compressed, type);
+  }
+
+  std::set<std::string> keys;
+  std::vector<size_t> charges;
+  std::set<Priority> priorities;
+};
+
+class CachedFilterTest : public ContractTest {
+ protected:
+  static constexpr int kKeys = 20000;
+  static constexpr size_t kPartBytes = 512;
+
+  static std::string Key(int i) { return "key " + std::to_string(100000 + i); }
+
+  // Opens a DB of one file, with every other key, and with nothing in its
+  // cache.
+  void Make(const std::function<void(BlockBasedTableOptions*)>& change = {}) {
+    Destroy();
+    BlockBasedTableOptions table;
+    table.filter_policy = NewSurfFilterPolicy({0, 16});
+    table.cache_index_and_filter_blocks = true;
+    table.metadata_block_size = kPartBytes;
+    if (change) change(&table);
+    for (const bool written : {false, true}) {
+      table.block_cache = cache_ =
+          std::make_shared<NotingCache>(NewLRUCache(8 << 20));
+      options_.table_factory = std::make_shared<ProteanTableFactory>(table);
+      Open();
+      if (written) break;
+      for (int i = 0; i < kKeys; i += 2) Put(Key(i), "value of " + Key(i));
+      Flush();
+      CompactLevel0Into(3, 64 << 20);
+    }
+    ASSERT_OK(options_.statistics->Reset());
+    get_perf_context()->Reset();
+  }
+  // The file's directory.
+  size_t NumParts() {
+    const std::string bytes = FilterBytes(OneFile());
+    FilterDirectory directory;
+    EXPECT_OK(directory.Read(bytes, bytes.size()));
+    return directory.parts().size();
+  }
+  void GetAbsent(int i) { ASSERT_FALSE(Has(Key(i | 1))); }
+
+  std::shared_ptr<NotingCache> cache_;
+};
+
+TEST_F(CachedFilterTest, AGetReadsOnePartOnce) {
+  Make();
+  const size_t parts = NumParts();
+  ASSERT_GT(parts, 5u);
+  EXPECT_EQ(0u, cache_->keys.size());
+  GetAbsent(kKeys / 2);
+  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
+  EXPECT_LE(get_perf_context()->block_read_byte, 2 * kPartBytes);
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_MISS));
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_ADD));
+  EXPECT_EQ(1u, Ticks(BLOOM_FILTER_USEFUL));
+  GetAbsent(kKeys / 2);
+  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_HIT));
+  // Each part has a key of its own in the cache, and the rest of the file has
+  // other ones.
+  for (int i = 0; i < kKeys; i += 3) GetAbsent(i);
+  EXPECT_EQ(parts, get_perf_context()->filter_block_read_count);
+  EXPECT_EQ(parts, cache_->keys.size());
+  for (const size_t charge : cache_->charges) {
+    EXPECT_GT(charge, kPartBytes / 4);
+    EXPECT_LT(charge, 4 * kPartBytes);
+  }
+  for (int i = 0; i < kKeys; i += 2) {
+    std::string value;
+    ASSERT_OK(db_->Get(ReadOptions(), Key(i), &value));
+    ASSERT_EQ("value of " + Key(i), value);
+  }
+  EXPECT_EQ(kKeys / 2u, Ticks(BLOOM_FILTER_FULL_TRUE_POSITIVE));
+}
+
+TEST_F(CachedFilterTest, Priorities) {
+  for (const bool high : {false, true}) {
+    Make([high](BlockBasedTableOptions* table) {
+      table->cache_index_and_filter_blocks_with_high_priority = high;
+    });
+    GetAbsent(1);
+    EXPECT_EQ((std::set<Cache::Priority>{high ? Cache::Priority::HIGH
+                                              : Cache::Priority::LOW}),
+              cache_->priorities);
+  }
+}
+
+TEST_F(CachedFilterTest, PinnedParts) {
+  for (const bool partitioned : {false, true}) {
+    for (const bool pinned : {false, true}) {
+      SCOPED_TRACE(std::string(partitioned ? "partition_pinning" : "") +
+                   (pinned ? " kAll" : " kNone"));
+      Make([=](BlockBasedTableOptions* table) {
+        MetadataCacheOptions& pinning = table->metadata_cache_options;
+        (partitioned ? pinning.partition_pinning
+                     : pinning.unpartitioned_pinning) =
+            pinned ? PinningTier::kAll : PinningTier::kNone;
+        if (!partitioned) return;
+        table->partition_filters = true;
+        table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
+      });
+      EXPECT_EQ(pinned ? NumParts() : 0u, cache_->keys.size());
+      cache_->EraseUnRefEntries();
+      get_perf_context()->Reset();
+      GetAbsent(7);
+      EXPECT_EQ(pinned ? 0u : 1u, get_perf_context()->filter_block_read_count);
+    }
+  }
+}
+
+// The parts of a file that is deleted leave the cache, if RocksDB is asked for
+// that.
+TEST_F(CachedFilterTest, PartsOfObsoleteFiles) {
+  size_t left[2];
+  for (const bool uncached : {false, true}) {
+    options_.uncache_aggressiveness = uncached ? 1000 : 0;
+    Make();
+    for (int i = 0; i < kKeys; i += 3) GetAbsent(i);
+    ASSERT_OK(db_->DeleteRange(WriteOptions(), Key(0), "l"));
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    left[uncached] = cache_->GetUsage();
+  }
+  EXPECT_LT(left[1] + 3000, left[0]);
+}
+
+// A directory larger than the first read of it.
+TEST_F(CachedFilterTest, ALargeDirectory) {
+  Make([](BlockBasedTableOptions* table) { table->metadata_block_size = 16; });
+  EXPECT_GT(NumParts(), 500u);
+  for (int i = 0; i < kKeys; i += 2) ASSERT_TRUE(Has(Key(i)));
+  GetAbsent(9);
+  EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), 1u);
+}
+
+// ---- Questions ----
+
+// A policy that records what its builders and readers are given.
+class RecordingPolicy : public FilterPolicy {
+ public:
+  explicit RecordingPolicy(Keys* calls) : calls_(calls) {}
+
+  const char* Name() const override { return "RecordingPolicy"; }
+  const char* CompatibilityName() const override { return Name(); }
+
+  FilterBitsBuilder* GetBuilderWithContext(
+      const FilterBuildingContext&) const override {
+    return new Builder(calls_);
+  }
+  FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
+    return new Reader(calls_);
+  }
+
+ private:
+  struct Builder : FilterBitsBuilder {
+    explicit Builder(Keys* noted) : calls(noted) {}
+    void AddKey(const Slice& key) override {
+      calls->push_back("add " + key.ToString());
+    }
+    void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
+      calls->push_back("add " + key.ToString() + " and " + alt.ToString());
+    }
+    size_t EstimateEntriesAdded() override { return 1; }
+    using FilterBitsBuilder::Finish;
+    Slice Finish(std::unique_ptr<const char[]>* buf) override {
+      buf->reset(new char[1]());
+      return Slice(buf->get(), 1);
+    }
+    size_t ApproximateNumEntries(size_t) override { return 1; }
+    // RocksDB has these two since 10.9.
+    virtual size_t CalculateSpace(size_t) { return 1; }
+    virtual double EstimatedFpRate(size_t, size_t) { return 1; }
+    Keys* const calls;
+  };
+
+  struct Reader : FilterBitsReader {
+    explicit Reader(Keys* noted) : calls(noted) {}
+    using FilterBitsReader::MayMatch;
+    bool MayMatch(const Slice& entry) override {
+      calls->push_back("ask " + entry.ToString());
+      return true;
+    }
+    void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
+      std::string call = "ask";
+      for (int i = 0; i < num_keys; i++) {
+        call += " " + keys[i]->ToString();
+        may_match[i] = true;
+      }
+      calls->push_back(call);
+    }
+    Keys* const calls;
+  };
+
+  Keys* const calls_;
+};
+
+// Builders get the keys in order, and with a prefix extractor each key together
+// with its prefix. Get asks readers for whole keys. Get without whole-key
+// filtering and prefix seeks ask them for prefixes, and do not say that these
+// are prefixes. FilterBlockHeader::kAskedForPrefixes rests on it.
+TEST_F(ContractTest, KeysAndPrefixes) {
+  for (const bool prefixes : {false, true}) {
+    for (const bool whole_keys : {true, false}) {
+      if (!prefixes && !whole_keys) continue;
+      SCOPED_TRACE(prefixes ? "with prefixes" : "without prefixes");
+      SCOPED_TRACE(whole_keys ? "with whole keys" : "without whole keys");
+      Keys calls;
+      BlockBasedTableOptions table;
+      table.filter_policy = std::make_shared<RecordingPolicy>(&calls);
+      table.whole_key_filtering = whole_keys;
+      options_.table_factory = NewProteanTableFactory(table);
+      if (prefixes) {
+        options_.prefix_extractor.reset(NewFixedPrefixTransform(1));
+      }
+      Open();
+      AddFile(db_.get(), 0, {"a1", "a2", "b1"});
+      EXPECT_EQ(!prefixes ? (Keys{"add a1", "add a2", "add b1"})
+                : whole_keys
+                    ? (Keys{"add a1 and a", "add a2 and a", "add b1 and b"})
+                    : (Keys{"add a", "add a", "add b"}),
+                calls);
+
+      const std::string asked = whole_keys ? "ask a2" : "ask a";
+      calls.clear();
+      ASSERT_TRUE(Has("a2"));
+      EXPECT_EQ(Keys{asked}, calls);
+
+      calls.clear();
+      std::vector<PinnableSlice> values;
+      MultiGet(db_.get(), {"a2", "b1"}, &values);
+      EXPECT_EQ(Keys{whole_keys ? "ask a2 b1" : "ask a b"}, calls);
+
+      calls.clear();
+      EXPECT_EQ("a2", FirstFrom("a2"));
+      EXPECT_EQ(prefixes ? Keys{"ask a"} : Keys{}, calls);
+      calls.clear();
+      ReadOptions total;
+      total.total_order_seek = true;
+      EXPECT_EQ("a2", FirstFrom("a2", total));
+      EXPECT_EQ(Keys{}, calls);
+
+      Destroy();
+      options_.prefix_extractor.reset();
+    }
+  }
+}
+
+// ---- Sources ----
+
+const std::string kRocksDB = std::string(PROTEAN_ROCKSDB_DIR) + "/";
+const std::string kProtean = std::string(PROTEAN_SOURCE_DIR) + "/";
+
+// The text of a file without its comments and preprocessor lines.
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  EXPECT_TRUE(in.good()) << path;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return std::regex_replace(text.str(), std::regex("//[^\n]*|#[^\n]*"), "");
+}
+
+// How often each name that `pattern` captures is in a class, which ends where a
+// line begins with "};".
+std::map<std::string, int> NamesIn(const std::string& text,
+                                   const std::string& class_name,
+                                   const std::regex& pattern) {
+  const size_t begin = text.find("class " + class_name);
+  EXPECT_NE(std::string::npos, begin) << class_name;
+  const std::string body = text.substr(begin, text.find("\n};", begin) - begin);
+  std::map<std::string, int> names;
+  for (std::sregex_iterator it(body.begin(), body.end(), pattern), end;
+       it != end; ++it) {
+    names[(*it)[1]]++;
+  }
+  return names;
+}
+
+// Checks that a class of Protean, in `file`, overrides all virtual functions
+// that its base class in RocksDB declares, but for some that are left to the
+// base class for a reason.
+void ExpectForwarded(const std::string& base_file, const std::string& base,
+                     const std::string& file, const std::string& name,
+                     const std::set<std::string>& inherited = {}) {
+  SCOPED_TRACE(name);
+  const auto declared = NamesIn(ReadFile(kRocksDB + base_file), base,
+                                std::regex(R"(\bvirtual\s[^;{(]*?(\w+)\()"));
+  auto overridden = NamesIn(
+      ReadFile(kProtean + file), name,
+      std::regex(R"((\w+)\(([^;{}]|\(\))*\)\s*(const\s*)?(override|final))"));
+  EXPECT_FALSE(declared.empty());
+  for (const auto& [function, count] : declared) {
+    if (function == base || inherited.count(function) > 0) continue;
+    EXPECT_EQ(count, overridden[function]) << function << " of " << base;
+  }
+}
+
+// A new virtual function of a class that Protean extends must be forwarded, or
+// left to the base class for a reason: its default body would silently drop
+// what the block-based table does.
+TEST(VirtualFunctionsTest, NoneIsDropped) {
+  ExpectForwarded("table/table_reader.h", "TableReader",
+                  "table/protean_table_reader.h", "ProteanTableReader");
+  // Range tombstones within a level have iterators of their own.
+  ExpectForwarded("table/internal_iterator.h", "InternalIteratorBase",
+                  "table/protean_table_iterator.h", "ProteanTableIterator",
+                  {"IsDeleteRangeSentinelKey", "SetRangeDelReadSeqno"});
+  const std::string policies = "table/block_based/filter_policy_internal.h";
+  ExpectForwarded(policies, "FilterBitsBuilder",
+                  "filter_policy/building/file_filter_builder.h",
+                  "FileFilterBuilder");
+  // Only filters that take hashes instead of keys have it.
+  ExpectForwarded(policies, "FilterBitsReader",
+                  "filter_policy/protean_filter_policy.h",
+                  "ProteanFilterBitsReader", {"HashMayMatch"});
+  // RocksDB's base classes have the first two. The others are not called.
+  ExpectForwarded(
+      "table/block_based/filter_block.h", "FilterBlockReader",
+      "table/rocksdb_internals/cached_filter.h", "CachedFilter",
+      {"RangeMayExist", "PrefixesMayMatch", "ToString", "CacheDependencies"});
+  const std::string builder = "table/rocksdb_internals/table_builder.cc";
+  ExpectForwarded("include/rocksdb/filter_policy.h", "FilterPolicy", builder,
+                  "FilterOfFile");
+  const std::string collectors = "db/table_properties_collector.h";
+  ExpectForwarded(collectors, "InternalTblPropCollFactory", builder,
+                  "FilterOfFile");
+  // A filter never wants its file compacted.
+  ExpectForwarded(collectors, "InternalTblPropColl", builder,
+                  "PropertiesOfFilter", {"NeedCompact"});
+}
+
+// The block-based table's factory makes a table builder and does nothing else:
+// NewTableBuilderWithProperties makes the builder itself, with other options.
+TEST(TableBuilderTest, FactoriesOnlyConstructIt) {
+  const std::string text =
+      ReadFile(kRocksDB + "table/block_based/block_based_table_factory.cc");
+  const size_t begin = text.find("BlockBasedTableFactory::NewTableBuilder(");
+  ASSERT_NE(std::string::npos, begin);
+  const size_t body = text.find('{', begin);
+  std::string statements = text.substr(body, text.find("\n}", body) - body);
+  statements.erase(
+      std::remove_if(statements.begin(), statements.end(),
+                     [](unsigned char c) { return std::isspace(c) != 0; }),
+      statements.end());
+  EXPECT_EQ(
+      "{returnnewBlockBasedTableBuilder(table_options_,table_builder_options,"
+      "file);",
+      statements);
+}
+
+}  // namespace
+
+}  // namespace ROCKSDB_NAMESPACE::protean
