@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  A RocksDB with ProteanTable answers everything as a plain RocksDB does: all
-//  families of keys, and other features of RocksDB beside it, which are other
-//  comparators and prefix extractors.
+//  families of keys, and other comparators. (Prefix extractors:
+//  differential_test.)
 
 #include <cctype>
 
-#include "rocksdb/slice_transform.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -14,20 +13,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kSeed = 77;
-constexpr int kLevels = 3;
-
-void Fill(TwinDB* dbs, const Keys& keys) {
-  FillTree(dbs, keys);
-  ASSERT_GE(dbs->NumFiles(), 8u);
-}
-
-// All ways to read, with many walks between bounds of `order`.
-void CompareAll(TwinDB* dbs, const Keys& keys, const Comparator* order) {
-  WalkOptions walk;
-  walk.seeks = 1500;
-  walk.order = order;
-  CompareReads(dbs, keys, /*snapshot=*/-1, {}, walk);
-}
 
 // Orders letters without regard to case.
 class CaseInsensitiveComparator : public Comparator {
@@ -74,16 +59,11 @@ void WriteRound(TwinDB* dbs, const Keys& keys, int round, Random* rnd) {
   }
   if (round == 0 || size < 2) return;
   for (int ranges = 0; ranges < 3; ranges++) {
-    std::string begin = PickAround(keys, rnd);
-    std::string end =
-        rnd->OneIn(3) ? PickAround(keys, rnd)
-                      : keys[std::min<int>(size - 1, rnd->Uniform(size) / 8 +
-                                                         rnd->Uniform(size))];
+    const std::string begin = PickAround(keys, rnd);
+    std::string end = PickAround(keys, rnd);
     // Mostly short ranges, so that something is left.
     const auto from = std::lower_bound(keys.begin(), keys.end(), begin);
-    if (from != keys.end() && keys.end() - from > 20 && ranges > 0) {
-      end = *(from + 1 + rnd->Uniform(19));
-    }
+    if (keys.end() - from > 20 && ranges > 0) end = from[1 + rnd->Uniform(19)];
     if (begin < end) dbs->DeleteRange(begin, end);
   }
 }
@@ -115,7 +95,7 @@ void FillDeepTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
 // Every way of reading, of the present state and of every snapshot.
 void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
   WalkOptions walk;
-  walk.seeks = keys.size() < 10 ? 100 : 250;
+  walk.seeks = keys.size() < 10 ? 100 : 150;
   WalkOptions narrow;
   narrow.seeks = walk.seeks / 5;
   for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
@@ -187,49 +167,44 @@ TEST_P(FamiliesTest, AllFamilies) {
 
 // ---- Other comparators ----
 
-class ComparatorTest : public ::testing::TestWithParam<const char*> {
- protected:
-  // All reads are right, and exactly one line says that ranges are not
-  // filtered, however many files there are.
-  void CompareWith(const Comparator* comparator, const Keys& keys,
-                   const Keys& queries) {
-    const auto logger = std::make_shared<RecordingLogger>();
-    Options options = ManySmallFiles(kLevels);
-    options.comparator = comparator;
-    TwinDB dbs("comparator", options, NewTable("ProteanTable", GetParam()));
-    dbs.options(TwinDB::kProtean).info_log = logger;
-    dbs.Open();
-    Fill(&dbs, keys);
-    CompareAll(&dbs, queries, comparator);
-    dbs.Compact();
-    CompareAll(&dbs, queries, comparator);
-    dbs.Reopen();
-    CompareAll(&dbs, queries, comparator);
-    const Keys warnings = logger->Lines({"ProteanTable", "range filters"});
-    ASSERT_EQ(1u, warnings.size());
-    EXPECT_NE(std::string::npos, warnings[0].find(comparator->Name()));
-    EXPECT_EQ(1u, logger->Lines({"ProteanTable:"}).size());
-  }
-};
+class ComparatorTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ComparatorTest, ReverseBytewise) {
-  for (int family : {0, 2, 4}) {
-    const Keys keys = KeyFamilies(1500, kSeed)[family].keys;
-    CompareWith(ReverseBytewiseComparator(), keys, keys);
-  }
-}
-
-TEST_P(ComparatorTest, CaseInsensitive) {
-  static const CaseInsensitiveComparator comparator;
+// All reads are right, and exactly one line says that ranges are not filtered,
+// however many files there are.
+TEST_P(ComparatorTest, RangesAreNotFiltered) {
+  static const CaseInsensitiveComparator case_insensitive;
   Random rnd(kSeed);
   Keys keys;
   Keys queries;
   const KeyFamily emails = KeyFamilies(1500, kSeed)[2];
   for (const std::string& key : emails.keys) {
     keys.push_back(RandomCase(key, &rnd));
-    queries.push_back(RandomCase(key, &rnd));
+    queries.push_back(rnd.OneIn(2) ? keys.back() : RandomCase(key, &rnd));
   }
-  CompareWith(&comparator, keys, queries);
+  for (const Comparator* order :
+       {ReverseBytewiseComparator(),
+        static_cast<const Comparator*>(&case_insensitive)}) {
+    SCOPED_TRACE(order->Name());
+    const auto logger = std::make_shared<RecordingLogger>();
+    Options options = ManySmallFiles(/*num_levels=*/3);
+    options.comparator = order;
+    TwinDB dbs("comparator", options, NewTable("ProteanTable", GetParam()));
+    dbs.options(TwinDB::kProtean).info_log = logger;
+    WalkOptions walk;
+    walk.seeks = 1500;
+    walk.order = order;
+    dbs.Open();
+    FillTree(&dbs, keys);
+    ASSERT_GE(dbs.NumFiles(), 8u);
+    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+    dbs.Compact();
+    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+    dbs.Reopen();
+    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+    const Keys warnings = logger->Lines({"ProteanTable:"});
+    ASSERT_EQ(1u, warnings.size());
+    ExpectHas(warnings[0], {"range filters", order->Name()});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -237,110 +212,5 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("filter_policy=surf:4:4;block_size=512",
                       "filter_policy=surf:0:8;block_size=512;"
                       "cache_index_and_filter_blocks=true"));
-
-// ---- Prefix extractors ----
-
-class PrefixTest : public ::testing::TestWithParam<bool> {
- protected:
-  static constexpr size_t kPrefix = 4;
-
-  // Some hundred prefixes with some keys each. All keys have a whole prefix:
-  // what RocksDB's automatic prefix mode does with shorter keys does not
-  // concern Protean.
-  PrefixTest() {
-    Random rnd(kSeed);
-    for (int prefix = 0; prefix < 200; prefix++) {
-      const std::string start = BigEndian(rnd.Uniform(1000) * 3).substr(4);
-      const int count = 1 + rnd.Uniform(15);
-      for (int i = 0; i < count; i++) {
-        keys_.push_back(start + RandomString(&rnd, "abc", 8));
-      }
-    }
-    SortUnique(&keys_);
-  }
-
-  // Keys, neighbors of keys, and prefixes that no key has.
-  Keys Targets() const {
-    Random rnd(kSeed);
-    Keys targets;
-    for (int i = 0; i < 1500; i++) {
-      if (rnd.OneIn(4)) {
-        targets.push_back(BigEndian(rnd.Uniform(3000)).substr(4) + "b");
-        continue;
-      }
-      const std::string target = Pick(Around(Pick(keys_, &rnd)), &rnd);
-      if (target.size() >= kPrefix) targets.push_back(target);
-    }
-    return targets;
-  }
-
-  // All modes but the default one, in which RocksDB promises only keys with the
-  // prefix of the target.
-  void CompareModes(TwinDB* dbs) {
-    CompareGets(dbs, keys_);
-    CompareGets(dbs, Targets());
-    CompareMultiGets(dbs, Targets());
-    ReadOptions modes[4];
-    modes[0].total_order_seek = true;
-    modes[1].auto_prefix_mode = true;
-    modes[2].prefix_same_as_start = true;
-    modes[3].prefix_same_as_start = modes[3].total_order_seek = true;
-    CompareScans(dbs, -1, modes[0]);
-    for (const ReadOptions& mode : modes) {
-      for (bool closed : {false, true}) CompareSeeks(dbs, mode, closed);
-    }
-  }
-
-  void CompareSeeks(TwinDB* dbs, const ReadOptions& mode, bool closed) {
-    Random rnd(kSeed);
-    TwinIterator it(dbs, mode, /*lower=*/false, /*upper=*/closed);
-    for (const std::string& target : Targets()) {
-      it.SetUpper(Bound(target, &rnd));
-      bool valid = it.Seek(target);
-      for (int step = rnd.Uniform(5); valid && step > 0; step--) {
-        valid = it.Next();
-      }
-      if (HasFailure()) return;
-    }
-  }
-
-  // Inside the target's prefix, at its end, or far after it.
-  std::string Bound(const std::string& target, Random* rnd) const {
-    const std::string prefix = target.substr(0, kPrefix);
-    if (rnd->OneIn(3)) return prefix + "\xff";
-    if (rnd->OneIn(2)) return target + "b";
-    return Pick(keys_, rnd);
-  }
-
-  Keys keys_;
-};
-
-// Under an extractor that changes from one opening to the next, and for keys
-// out of its domain: differential_test.
-TEST_P(PrefixTest, ExtractorThatStays) {
-  const std::string table = std::string("whole_key_filtering=") +
-                            (GetParam() ? "true" : "false") + ";block_size=512";
-  for (const bool capped : {false, true}) {
-    Options options = ManySmallFiles(kLevels);
-    options.prefix_extractor.reset(capped ? NewCappedPrefixTransform(kPrefix)
-                                          : NewFixedPrefixTransform(kPrefix));
-    TwinDB dbs("prefix", options,
-               NewTable("ProteanTable", "filter_policy=surf:4:4;" + table),
-               NewTable("BlockBasedTable", table));
-    dbs.Open();
-    Fill(&dbs, keys_);
-    CompareModes(&dbs);
-    // RocksDB's own table reads these files.
-    dbs.Close();
-    dbs.options(TwinDB::kProtean).table_factory =
-        NewTable("BlockBasedTable", "filter_policy=surf:0:8;" + table);
-    dbs.Open();
-    CompareModes(&dbs);
-    dbs.Compact();
-    CompareModes(&dbs);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(WholeKeys, PrefixTest, ::testing::Bool());
 
 }  // namespace ROCKSDB_NAMESPACE::protean
