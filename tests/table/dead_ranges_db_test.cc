@@ -2,7 +2,8 @@
 
 //  What one scan has found to be deleted, the next ones skip, with the values
 //  that the deletions hide (table/seek/run_search.h): when they may, and
-//  when they may not. deletion_skips_test.cc has all small trees.
+//  when they may not. deletion_skips_test.cc has all small trees, at all
+//  snapshots.
 
 #include "rocksdb/utilities/transaction_db.h"
 #include "tests/table/twin_db.h"
@@ -132,23 +133,6 @@ TEST_P(DeadRangesDBTest, LevelsOfManyFiles) {
   EXPECT_LT(StepsOf("q"), 4 * kFewSteps);
   CheckScans();
   CheckScans(/*snapshot=*/0);
-}
-
-// A snapshot that is older than the deletions sees the values.
-TEST_P(DeadRangesDBTest, OlderSnapshotsSeeWhatIsDeletedLater) {
-  MakeQueue();
-  StepsToHead(Item(100));
-  StepsToHead(Item(0), /*snapshot=*/0);
-  CheckScans(/*snapshot=*/0);
-  TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false);
-  EXPECT_TRUE(it.Seek("q"));
-  for (int snapshot : {0, -1, 0}) {
-    it.Refresh(&dbs_, snapshot);
-    EXPECT_TRUE(it.Seek("q050"));
-    it.Refresh(&dbs_, -1 - snapshot);
-    EXPECT_TRUE(it.SeekToFirst());
-    while (it.iterator(TwinDB::kPlain)->Valid()) it.Next();
-  }
 }
 
 // What is written later is in memtables, or in files that have no part in the

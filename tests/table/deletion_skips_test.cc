@@ -117,28 +117,27 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     return puts == 1;
   }
 
-  void WritePlace(DB* db, const std::vector<SmallTree>& trees, int place) {
+  void WritePlace(DB* db, int place) {
+    const std::string value = std::to_string(place);
     WriteBatch batch;
-    for (size_t i = 0; i < trees.size(); i++) {
-      for (int key = 0; key < kKeys; key++) {
-        for (int neighbor = 0; neighbor < kNeighbors; neighbor++) {
-          const std::string name = Key(i, key, neighbor);
-          const std::string value = std::to_string(place);
-          switch (trees[i][key * kPlaces + place]) {
-            case Cell::kNone:
-              break;
-            case Cell::kPut:
-              ASSERT_OK(batch.Put(name, value));
-              break;
-            case Cell::kMerge:
-              ASSERT_OK(batch.Merge(name, value));
-              break;
-            case Cell::kDelete:
-              ASSERT_OK(i % 2 == 0 && MayBeSingle(trees[i], key, place)
-                            ? batch.SingleDelete(name)
-                            : batch.Delete(name));
-              break;
-          }
+    for (size_t i = 0; i < trees_.size(); i++) {
+      for (int n = 0; n < kKeys * kNeighbors; n++) {
+        const int key = n / kNeighbors;
+        const std::string name = Key(i, key, n % kNeighbors);
+        switch (trees_[i][key * kPlaces + place]) {
+          case Cell::kNone:
+            break;
+          case Cell::kPut:
+            ASSERT_OK(batch.Put(name, value));
+            break;
+          case Cell::kMerge:
+            ASSERT_OK(batch.Merge(name, value));
+            break;
+          case Cell::kDelete:
+            ASSERT_OK(i % 2 == 0 && MayBeSingle(trees_[i], key, place)
+                          ? batch.SingleDelete(name)
+                          : batch.Delete(name));
+            break;
         }
       }
       if (place < GetParam().guarded_runs) {
@@ -167,11 +166,10 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     }
   }
 
-  void ReadAll(size_t trees, const ReadOptions& options, bool bounded,
-               int snapshot, size_t stride) {
-    TwinIterator it(&dbs_, options, /*lower=*/false, bounded, snapshot);
-    for (size_t i = snapshot + 1; i < trees && !HasFailure(); i += stride) {
-      ReadTree(&it, i, bounded);
+  void ReadAll(TwinIterator* it, size_t first, size_t stride,
+               bool bounded = false) {
+    for (size_t i = first; i < trees_.size() && !HasFailure(); i += stride) {
+      ReadTree(it, i, bounded);
     }
   }
   static Options OptionsOf() {
@@ -181,6 +179,7 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     return options;
   }
 
+  std::vector<SmallTree> trees_;
   const AsksEarly asks_early_;
   TwinDB dbs_{
       "deletion_skips", OptionsOf(),
@@ -190,12 +189,11 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
 };
 
 TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
-  std::vector<SmallTree> trees;
   if (GetParam().guarded_runs > 0) {
     SmallTree tree{};
-    AddTrees(0, /*entries=*/3, &tree, &trees);
+    AddTrees(0, /*entries=*/3, &tree, &trees_);
   } else {
-    trees = RandomTrees(6000);
+    trees_ = RandomTrees(6000);
   }
   dbs_.Open();
   if (GetParam().levels) {
@@ -207,7 +205,7 @@ TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
   }
   for (int place = 0; place < kPlaces; place++) {
     dbs_.Both([&](DB* db) {
-      WritePlace(db, trees, place);
+      WritePlace(db, place);
       return Status::OK();
     });
     if (place == kPlaces - 1) break;
@@ -218,20 +216,28 @@ TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
       dbs_.CompactLevel0Into(place == 0 ? 2 : 1, 1 << 10);
     }
   }
-  // What a scan has found to be deleted, the next ones skip, if they see it. At
-  // a snapshot, all scans come after those of the latest state, and the second
-  // round only adds those after scans at newer snapshots.
-  for (int again = 0; again < 2; again++) {
-    for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
-      const size_t stride = again == 1 && snapshot >= 0 ? 3 : 1;
-      ReadAll(trees.size(), {}, /*bounded=*/false, snapshot, stride);
-      ReadAll(trees.size(), {}, /*bounded=*/true, snapshot, 3 * stride);
-    }
+  // What a scan has found to be deleted, the next ones skip, if they see it.
+  for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
+    TwinIterator open(&dbs_, {}, /*lower=*/false, /*upper=*/false, snapshot);
+    ReadAll(&open, snapshot + 1, 1);
+    TwinIterator closed(&dbs_, {}, /*lower=*/false, /*upper=*/true, snapshot);
+    ReadAll(&closed, snapshot + 1, 3, /*bounded=*/true);
   }
-  ReadOptions pinned;
-  pinned.pin_data = true;
-  ReadAll(trees.size(), pinned, /*bounded=*/false, -1, 7);
-  EXPECT_GT(SkipsOf(dbs_.protean()), trees.size() / 10);
+  // Now the scans at newer snapshots have come before those at older ones, too.
+  TwinIterator open(&dbs_, {}, /*lower=*/false, /*upper=*/false);
+  TwinIterator closed(&dbs_, {}, /*lower=*/false, /*upper=*/true);
+  for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
+    const size_t stride = snapshot < 0 ? 1 : 3;
+    open.Refresh(&dbs_, snapshot);
+    ReadAll(&open, snapshot + 1, stride);
+    closed.Refresh(&dbs_, snapshot);
+    ReadAll(&closed, snapshot + 1, 3 * stride, /*bounded=*/true);
+  }
+  ReadOptions pin_data;
+  pin_data.pin_data = true;
+  TwinIterator pinned(&dbs_, pin_data, /*lower=*/false, /*upper=*/false);
+  ReadAll(&pinned, 0, 7);
+  EXPECT_GT(SkipsOf(dbs_.protean()), trees_.size() / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(
