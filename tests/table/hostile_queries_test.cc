@@ -165,33 +165,6 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
   }
 }
 
-// Files with salts of other processes, and files from before there were salts,
-// in one DB.
-TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
-  for (const std::string policy : {"surf:8:8", "proteus:12"}) {
-    OwnDB db(NewDBOptions(), "hostile_mixed");
-    db.SetPolicy(policy);
-    db.Open();
-    const FilterSalt salts[] = {{}, {5, 1}, {6, 1}, {7, 2}, {~0ull, 0}};
-    static_assert(kKeys % std::size(salts) == 0);
-    auto begin = keys_.begin();
-    for (const FilterSalt& salt : salts) {
-      const WithSalt with(salt);
-      const auto end = begin + kKeys / std::size(salts);
-      db.Ingest(Keys(begin, end));
-      begin = end;
-    }
-    for (int compactions = 0; compactions < 3; compactions++) {
-      for (const std::string& key : keys_) {
-        ASSERT_TRUE(db.Has(key));
-        ASSERT_EQ(key, db.FirstIn(key, key + '\0'));
-      }
-      const WithSalt with_any(std::nullopt);
-      db.Compact();
-    }
-  }
-}
-
 namespace {
 
 constexpr size_t kQueries = 1'000'000;
