@@ -45,43 +45,14 @@ std::string PickAround(const Keys& keys, Random* rnd) {
   return Pick(around, rnd);
 }
 
-// Data on at least three levels and in two files of level 0 that overlap, range
-// tombstones everywhere, two snapshots, and writes that are not flushed.
-void FillDeepTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
-  for (int round = 0; round < 7; round++) {
-    for (const std::string& key : keys) {
-      if (round == 0 ? !rnd->OneIn(6) : rnd->OneIn(4)) {
-        dbs->Put(key, "round " + std::to_string(round) +
-                          std::string(rnd->Uniform(40), '.'));
-      } else if (round > 0 && rnd->OneIn(8)) {
-        dbs->Delete(key);
-      }
-    }
-    for (int ranges = 0; round > 0 && ranges < 3; ranges++) {
-      const std::string begin = PickAround(keys, rnd);
-      std::string end = PickAround(keys, rnd);
-      // Mostly short ranges, so that something is left.
-      const auto from = std::lower_bound(keys.begin(), keys.end(), begin);
-      if (ranges > 0 && keys.end() - from > 20)
-        end = from[1 + rnd->Uniform(19)];
-      if (begin < end) dbs->DeleteRange(begin, end);
-    }
-    if (round == 6) break;
-    dbs->Flush();
-    if (round < 2) {
-      dbs->CompactLevel0Into(3 - round, kFileSize);
-      dbs->TakeSnapshot();
-    } else if (round == 2) {
-      const Slice begin = keys[keys.size() / 3];
-      const Slice end = keys[keys.size() / 2];
-      dbs->Compact(CompactRangeOptions(), &begin, &end);
-    } else if (round == 3) {
-      dbs->CompactLevel0Into(1, kFileSize);
-    }
-  }
-  if (keys.size() > 1000) {
-    ASSERT_GE(dbs->NumLevels(), 3u);
-    ASSERT_GE(dbs->NumFiles(), 8u);
+// Range tombstones, mostly of short ranges, so that something is left.
+void DeleteRanges(TwinDB* dbs, const Keys& keys, Random* rnd) {
+  for (int ranges = 0; ranges < 3; ranges++) {
+    const std::string begin = PickAround(keys, rnd);
+    std::string end = PickAround(keys, rnd);
+    const auto from = std::lower_bound(keys.begin(), keys.end(), begin);
+    if (ranges > 0 && keys.end() - from > 20) end = from[1 + rnd->Uniform(19)];
+    if (begin < end) dbs->DeleteRange(begin, end);
   }
 }
 
@@ -146,7 +117,10 @@ TEST_P(FamiliesTest, AllFamilies) {
                NewTable("BlockBasedTable", table));
     Random rnd(kSeed);
     dbs.Open();
-    FillDeepTree(&dbs, family.keys, &rnd);
+    FillTree(&dbs, family.keys, [&](int round) {
+      if (round > 0) DeleteRanges(&dbs, family.keys, &rnd);
+      if (round < 2) dbs.TakeSnapshot();
+    });
     CompareSnapshots(&dbs, family.keys, &rnd);
     dbs.Reopen();  // the snapshots end here
     CompareSnapshots(&dbs, family.keys, &rnd);
