@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  A RocksDB with ProteanTable answers everything as a plain RocksDB does: all
-//  families of keys, and other comparators. (Prefix extractors:
-//  differential_test.)
+//  families of keys, other comparators, and RocksDB's other interfaces, which
+//  are files written and read outside of a DB, copies, second instances, and
+//  what they report about themselves. (Prefix extractors: differential_test.)
 
 #include <cctype>
 
+#include "file/file_util.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/utilities/backup_engine.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/utilities/db_ttl.h"
+#include "rocksdb/utilities/types_util.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -177,5 +184,325 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("filter_policy=surf:4:4;block_size=512",
                       "filter_policy=surf:0:8;block_size=512;"
                       "cache_index_and_filter_blocks=true"));
+
+// ---- Other interfaces ----
+
+class InstancesTest : public FeatureTest {
+ protected:
+  InstancesTest() {
+    EXPECT_OK(DestroyDir(Env::Default(), folder_));
+    EXPECT_OK(Env::Default()->CreateDirIfMissing(folder_));
+  }
+  ~InstancesTest() override { EXPECT_OK(DestroyDir(Env::Default(), folder_)); }
+
+  // Another path of the twin.
+  std::string Path(TwinDB::Twin twin, const std::string& name) const {
+    return folder_ + "/" + std::to_string(twin) + name;
+  }
+
+  // Opens twins from what another pair of twins has left, and lets `compare`
+  // work on them in place of that pair.
+  static void WithInstances(TwinDB* dbs, const TwinDB::Opener& opener,
+                            const std::function<void(TwinDB*)>& compare) {
+    TwinDB instances("instances", dbs->options(TwinDB::kPlain),
+                     dbs->options(TwinDB::kProtean).table_factory,
+                     dbs->options(TwinDB::kPlain).table_factory);
+    instances.SetOpener(opener);
+    instances.Open();
+    if (HasFatalFailure()) return;
+    compare(&instances);
+  }
+
+  void ExpectSame(TwinDB* dbs, int snapshot = -1) const {
+    ExpectFiltered([&] { CompareReads(dbs, queries_, snapshot); });
+  }
+
+  // The column family of each twin, by its handles.
+  void CompareFamily(TwinDB* dbs,
+                     const std::array<ColumnFamilyHandle*, 2>& handles) const {
+    for (const std::string& key : queries_) {
+      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
+        return dbs->db(twin)->Get(ReadOptions(), handles[twin], key, value);
+      });
+    }
+    CompareWalks(
+        [&](TwinDB::Twin twin, const ReadOptions& options) {
+          return dbs->db(twin)->NewIterator(options, handles[twin]);
+        },
+        queries_);
+  }
+
+ private:
+  const std::string folder_ = test::PerThreadDBPath("instances_more");
+};
+
+PROTEAN_FEATURE_TEST(InstancesTest);
+
+// ---- Files from outside ----
+
+// Files are ingested above, between and below the existing files, with their
+// own sequence number.
+TEST_P(InstancesTest, IngestedFiles) {
+  for (bool behind : {false, true}) {
+    SCOPED_TRACE(behind);
+    Options options = ManySmallFiles(kLevels);
+    options.allow_ingest_behind = behind;
+    const auto dbs = NewTwins(options);
+    dbs->Open();
+    // Ingesting behind needs the last level for itself.
+    for (size_t i = 0; i < keys_.size(); i += 2) dbs->Put(keys_[i], "written");
+    dbs->Flush();
+    CompareGets(dbs.get(), queries_);
+    CompareWalks(dbs.get(), queries_);
+    dbs->CompactLevel0Into(1, kFileSize);
+    dbs->TakeSnapshot();
+    for (size_t i = 0; i < keys_.size(); i += 5)
+      dbs->Put(keys_[i], "in memory");
+    for (int file = 0; file < 3; file++) {
+      dbs->Each([&](TwinDB::Twin twin) {
+        const std::string name = Path(twin, "file" + std::to_string(file));
+        SstFileWriter writer(EnvOptions(), dbs->options(twin));
+        Status s = writer.Open(name);
+        for (size_t i = file; s.ok() && i < keys_.size(); i += 3 + file) {
+          s = i % 4 == 0 && !behind ? writer.Delete(keys_[i])
+                                    : writer.Put(keys_[i], "ingested");
+        }
+        if (s.ok() && !behind) {
+          s = writer.DeleteRange(keys_[50 * (file + 1)],
+                                 keys_[50 * (file + 1) + 9]);
+        }
+        if (s.ok()) s = writer.Finish();
+        if (!s.ok()) return s;
+        IngestExternalFileOptions ingest;
+        ingest.ingest_behind = behind && file == 0;
+        ingest.allow_global_seqno = true;
+        ingest.write_global_seqno = file == 1;
+        ingest.move_files = file == 2;
+        return dbs->db(twin)->IngestExternalFile({name}, ingest);
+      });
+      for (int snapshot : {-1, 0}) ExpectSame(dbs.get(), snapshot);
+    }
+    dbs->Reopen();
+    ExpectSame(dbs.get());
+    if (!behind) dbs->Compact();
+    ExpectSame(dbs.get());
+  }
+}
+
+// A file is read without a DB: its visible keys, and all of its entries.
+TEST_P(InstancesTest, SstFileReader) {
+  const auto dbs = NewTree();
+  dbs->Compact();
+  std::array<std::unique_ptr<class SstFileReader>, 2> readers;
+  dbs->Each([&](TwinDB::Twin twin) {
+    std::map<std::string, std::string> files;  // by their smallest keys
+    for (const LiveFileMetaData& file : FilesOf(dbs->db(twin))) {
+      files[file.smallestkey] = PathOf(file);
+    }
+    readers[twin] = std::make_unique<class SstFileReader>(dbs->options(twin));
+    const Status s = readers[twin]->Open(std::next(files.begin())->second);
+    if (!s.ok()) return s;
+    EXPECT_OK(readers[twin]->VerifyChecksum());
+    return readers[twin]->VerifyNumEntries(ReadOptions());
+  });
+  const auto properties_of = [&](TwinDB::Twin twin) {
+    return readers[twin]->GetTableProperties();
+  };
+  EXPECT_EQ(properties_of(TwinDB::kPlain)->num_entries,
+            properties_of(TwinDB::kProtean)->num_entries);
+  EXPECT_LT(properties_of(TwinDB::kPlain)->filter_size,
+            properties_of(TwinDB::kProtean)->filter_size);
+
+  ExpectFilteredSeeks([&] {
+    CompareWalks(
+        [&](TwinDB::Twin twin, const ReadOptions& options) {
+          return readers[twin]->NewIterator(options);
+        },
+        queries_);
+  });
+
+  TwinIterator it(
+      [&](TwinDB::Twin twin, const ReadOptions&) {
+        return readers[twin]->NewTableIterator().release();
+      },
+      {}, /*lower=*/false, /*upper=*/false);
+  for (bool valid = it.SeekToFirst(); valid;) valid = it.Next();
+  for (bool valid = it.SeekToLast(); valid;) valid = it.Prev();
+  for (const std::string& query : queries_) {
+    std::string target;
+    EXPECT_OK(GetInternalKeyForSeek(query, BytewiseComparator(), &target));
+    it.Seek(target);
+  }
+}
+
+// ---- Copies ----
+
+TEST_P(InstancesTest, BackupAndRestore) {
+  const auto dbs = NewTree();
+  const size_t kept = CompareScans(dbs.get());
+  using Work = std::function<Status(BackupEngine*, TwinDB::Twin)>;
+  const auto with_engines = [&](const Work& work) {
+    dbs->Each([&](TwinDB::Twin twin) {
+      std::unique_ptr<BackupEngine> engine;
+      const Status s = OpenAs<BackupEngine>(
+          &engine, Env::Default(), BackupEngineOptions(Path(twin, "backup")));
+      return s.ok() ? work(engine.get(), twin) : s;
+    });
+  };
+  for (const uint32_t backup : {1, 2}) {
+    with_engines([&](BackupEngine* engine, TwinDB::Twin twin) {
+      const Status s = engine->CreateNewBackup(dbs->db(twin));
+      return s.ok()
+                 ? engine->VerifyBackup(backup, /*verify_with_checksum=*/true)
+                 : s;
+    });
+    for (const std::string& key : keys_) dbs->Delete(key);
+    dbs->Put("after the first backup", "value");
+  }
+  for (const uint32_t backup : {2, 1}) {
+    dbs->Close();
+    with_engines([&](BackupEngine* engine, TwinDB::Twin twin) {
+      return engine->RestoreDBFromBackup(backup, dbs->path(twin),
+                                         dbs->path(twin));
+    });
+    dbs->Open();
+    EXPECT_EQ(backup == 1 ? kept : 1, CompareScans(dbs.get()));
+  }
+  ExpectSame(dbs.get());
+}
+
+TEST_P(InstancesTest, ExportAndImportOfAColumnFamily) {
+  const auto dbs = NewTree();
+  std::array<ColumnFamilyHandle*, 2> imported = {nullptr, nullptr};
+  dbs->Each([&](TwinDB::Twin twin) {
+    DB* db = dbs->db(twin);
+    class Checkpoint* made = nullptr;
+    Status s = Checkpoint::Create(db, &made);
+    const std::unique_ptr<class Checkpoint> checkpoint(made);
+    ExportImportFilesMetaData* raw = nullptr;
+    if (!s.ok()) return s;
+    s = checkpoint->ExportColumnFamily(db->DefaultColumnFamily(),
+                                       Path(twin, "export"), &raw);
+    const std::unique_ptr<ExportImportFilesMetaData> metadata(raw);
+    if (!s.ok()) return s;
+    ImportColumnFamilyOptions import;
+    import.move_files = true;
+    return db->CreateColumnFamilyWithImport(dbs->options(twin), "imported",
+                                            import, *metadata, &imported[twin]);
+  });
+  for (const std::string& key : keys_) dbs->Delete(key);
+  const auto compare = [&] { CompareFamily(dbs.get(), imported); };
+  ExpectFiltered(compare);
+  // The clone is restricted to a part of the keys.
+  dbs->Each([&](TwinDB::Twin twin) {
+    return dbs->db(twin)->ClipColumnFamily(imported[twin], keys_[100],
+                                           keys_[keys_.size() - 100]);
+  });
+  ExpectFiltered(compare);
+  dbs->Each([&](TwinDB::Twin twin) {
+    return dbs->db(twin)->DestroyColumnFamilyHandle(imported[twin]);
+  });
+}
+
+// ---- Second instances ----
+
+TEST_P(InstancesTest, ReadOnly) {
+  const auto dbs = NewTree();
+  dbs->Close();
+  const auto open = [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+    return OpenReadOnly(db, dbs->options(twin), dbs->path(twin));
+  };
+  WithInstances(dbs.get(), open, [&](TwinDB* readers) { ExpectSame(readers); });
+}
+
+TEST_P(InstancesTest, Secondary) {
+  const auto dbs = NewTree();
+  WithInstances(
+      dbs.get(),
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+        Options options = dbs->options(twin);
+        options.max_open_files = -1;
+        return OpenSecondary(db, options, dbs->path(twin),
+                             Path(twin, "secondary"));
+      },
+      [&](TwinDB* secondaries) {
+        ExpectSame(secondaries);
+        const std::function<void()> changes[] = {
+            [&] { dbs->Put("only in the log", "value"); },
+            [&] { dbs->Flush(); }, [&] { dbs->Compact(); },
+            [&] {
+              for (size_t i = 0; i < keys_.size(); i += 3) {
+                dbs->Put(keys_[i], "new");
+              }
+              dbs->Flush();
+            }};
+        for (const auto& change : changes) {
+          change();
+          secondaries->Both([](DB* db) { return db->TryCatchUpWithPrimary(); });
+          EXPECT_EQ(CompareScans(dbs.get()), CompareScans(secondaries));
+          ExpectSame(secondaries);
+        }
+      });
+}
+
+TEST_P(InstancesTest, Follower) {
+  const auto dbs = NewTree();
+  dbs->Flush();
+  WithInstances(
+      dbs.get(),
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+        Options options = dbs->options(twin);
+        options.create_if_missing = true;
+        return DB::OpenAsFollower(options, Path(twin, "follower"),
+                                  dbs->path(twin), db);
+      },
+      [&](TwinDB* followers) {
+        EXPECT_EQ(CompareScans(dbs.get()), CompareScans(followers));
+        ExpectSame(followers);
+      });
+}
+
+// A DB with TTL appends the time to each value.
+TEST_P(InstancesTest, TimeToLive) {
+  const auto dbs = NewTwins();
+  dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+    DBWithTTL* opened = nullptr;
+    const Status s =
+        DBWithTTL::Open(dbs->options(twin), dbs->path(twin), &opened, 3600);
+    db->reset(opened);
+    return s;
+  });
+  dbs->Open();
+  Fill(dbs.get());
+  ExpectSame(dbs.get());
+  dbs->Compact();
+  ExpectSame(dbs.get());
+}
+
+// ---- What a DB reports about itself ----
+
+TEST_P(InstancesTest, Verification) {
+  Options options = ManySmallFiles(kLevels);
+  options.file_checksum_gen_factory = GetFileChecksumGenCrc32cFactory();
+  const auto dbs = NewTree(options);
+  dbs->Both([](DB* db) { return db->VerifyChecksum(); });
+  dbs->Both([](DB* db) { return db->VerifyFileChecksums(ReadOptions()); });
+
+  // Each file has one filter, which the policy built.
+  const TablePropertiesCollection all = PropertiesOf(dbs->protean());
+  EXPECT_EQ(dbs->NumFiles(), all.size());
+  for (const auto& [name, properties] : all) {
+    EXPECT_GT(properties->filter_size, 0u) << name;
+    ExpectHas(properties->filter_policy_name, {"protean"});
+  }
+  // Files that differ only in their filters have about the same size.
+  const Range range(keys_[100], keys_[600]);
+  std::array<uint64_t, 2> sizes;
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
+    ASSERT_OK(dbs->db(twin)->GetApproximateSizes(&range, 1, &sizes[twin]));
+  }
+  EXPECT_GE(sizes[TwinDB::kProtean], sizes[TwinDB::kPlain]);
+  EXPECT_LE(sizes[TwinDB::kProtean], 2 * sizes[TwinDB::kPlain]);
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean
