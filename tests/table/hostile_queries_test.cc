@@ -8,10 +8,14 @@
 //    do, without and with salts.
 //  - The attacker does not know the keys, and learns of them from the reads
 //    that absent keys take (prefix_siphon.h). Prints how much.
+//
+//  And what salts do not cost: a Get, and KeysMayExist, compute the digest of a
+//  long key once, whatever the number of sorted runs whose filters they ask.
 
 #include <cmath>
 #include <functional>
 
+#include "filter_policy/bits/key_digest.h"
 #include "tests/table/prefix_siphon.h"
 #include "tests/with_salt.h"
 
@@ -371,6 +375,92 @@ TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
         // The error of the difference of two rates.
         const double error = std::sqrt(2 * far * (1 - far) / asked);
         EXPECT_NEAR(near, far, 5 * error) << bits << " bits";
+      }
+    }
+  }
+}
+
+namespace {
+
+struct DigestCase {
+  const char* policy;
+  const char* table;
+  // Whether each lookup has a digest of its own. Prefixes of keys share heads,
+  // and SuRF hashes only at a leaf.
+  bool has_own_digest;
+};
+
+class HashOnceTest : public OwnDBTest {
+ protected:
+  static constexpr int kRuns = 6;
+  static constexpr uint64_t kRunKeys = 300;
+  static constexpr uint64_t kLookups = 200;
+
+  // Numbers near the end, so that prefixes are long.
+  static std::string Key(uint64_t i) {
+    return std::string(200, 'k') + BigEndian(i * 0x9e3779b97f4a7c15u) +
+           std::string(20, 'z');
+  }
+
+  void Fill(const DigestCase& c, uint64_t processes) {
+    SetPolicy(c.policy, c.table);
+    OpenNew();
+    for (uint64_t run = 0; run < kRuns; run++) {
+      const WithSalt with(FilterSalt{run + 1, run % processes + 1});
+      Put(std::string(220, '\0'));
+      Put(std::string(220, '\xff'));
+      for (uint64_t i = 0; i < kRunKeys; i++) Put(Key(i * kRuns + run));
+      Flush();
+    }
+  }
+
+  template <typename Call>
+  static uint32_t ComputedIn(const Call& call) {
+    const uint32_t before = DigestMemory::Computed();
+    call();
+    return DigestMemory::Computed() - before;
+  }
+};
+
+}  // namespace
+
+TEST_F(HashOnceTest, OneDigestOfALookup) {
+  const std::string keys =
+      "{id=protean.Proteus;bits_per_key=14;point_lookups_use_whole_keys=true";
+  const std::string ribbon = keys + ";prefix_filter_type=kRibbon}";
+  const std::string bloom = keys + "}";
+  const char* const parted =
+      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+      "metadata_block_size=512;cache_index_and_filter_blocks=true;";
+  for (const uint64_t processes : {1, 2}) {
+    for (const DigestCase& c : {DigestCase{bloom.c_str(), "", true},
+                                {ribbon.c_str(), "", true},
+                                {bloom.c_str(), parted, true},
+                                {"prefixbloom:14", "", false},
+                                {"surf:8:0", "", false},
+                                {"surf:8:0", parted, false}}) {
+      SCOPED_TRACE(std::string(c.policy) + " " + c.table);
+      Fill(c, processes);
+      uint32_t most = 0;
+      uint32_t all = 0;
+      for (uint64_t i = 0; i < kLookups; i++) {
+        // The oldest run has it, or none.
+        const bool is_stored = i % 4 == 0;
+        const std::string key =
+            Key(is_stored ? i * kRuns : kRuns * kRunKeys + i);
+        uint32_t computed = ComputedIn([&] { EXPECT_EQ(is_stored, Has(key)); });
+        most = std::max(most, computed);
+        all += computed;
+        computed = ComputedIn(
+            [&] { EXPECT_TRUE(KeyMayExist(db_.get(), key) || !is_stored); });
+        // The Get before has asked for the same key.
+        EXPECT_EQ(0u, computed);
+      }
+      EXPECT_LE(most, processes);
+      if (c.has_own_digest) {
+        EXPECT_EQ(processes * kLookups, all);
+      } else {
+        EXPECT_GT(all, 0u);
       }
     }
   }
