@@ -376,6 +376,35 @@ TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
   expect("a", "z", 2, true);
 }
 
+// What a file has deletions of, and no value, does not exist, and is not
+// counted.
+TEST_F(CountFeaturesTest, DeletionsInAFileWithoutTheirValues) {
+  OpenNew("filter_policy=surf:0:8");
+  WriteFile({"0", "zz"}, /*level=*/3);
+  for (const char* key : {"a", "z"}) Put(key);
+  for (int i = 0; i < 100; i++) Delete("k" + Digits(i, 3));
+  Flush();
+  CompactLevel0Into(1);
+  for (const char* key : {"a", "k000", "k050", "k099", "m", "z"}) {
+    EXPECT_EQ(*key == 'a' || *key == 'z', KeyMayExist(&*db_, key)) << key;
+  }
+  EXPECT_FALSE(RangeMayExist(&*db_, Between("k0", "k1")));
+  EXPECT_FALSE(RangeMayExist(&*db_, Between("k020", "k021")));
+  EXPECT_TRUE(RangeMayExist(&*db_, Between("k020", "zz")));
+  EXPECT_TRUE(RangeMayExist(&*db_, Between("a", "k1")));
+
+  const auto expect = [this](const char* lo, const char* hi, uint64_t count,
+                             uint64_t left_out) {
+    const CountResult result = Count(lo, hi);
+    EXPECT_EQ(count, result.count) << lo << " to " << hi;
+    EXPECT_EQ(left_out, result.deletions_left_out) << lo << " to " << hi;
+  };
+  expect("0", "zzz", 4, 100);
+  expect("b", "z", 0, 100);
+  // The number of deletions in a part of a stretch is not known.
+  expect("k050", "y", 50, 0);
+}
+
 // RocksDB's iterator seeks again, in the middle of the count.
 TEST_F(CountFeaturesTest, KeysOverwrittenManyTimes) {
   OpenNew("filter_policy=surf:0:4");

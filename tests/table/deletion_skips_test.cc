@@ -2,11 +2,9 @@
 
 //  Scans over deletions: whatever is skipped (table/seek/seek_decision.h),
 //  answers are those of a plain RocksDB, in all small trees; and what is
-//  skipped.
+//  skipped. (Existence and counts: count_test.cc.)
 
 #include "filter_policy/open_db/dead_ranges.h"
-#include "plugin/approximate_count.h"
-#include "plugin/may_exist.h"
 #include "table/seek/seek_decision.h"
 #include "tests/table/twin_db.h"
 
@@ -329,42 +327,6 @@ TEST_F(DeletionSkipsTest, ATableFilterLeavesFilesOut) {
     return properties.num_entries != 2;
   };
   EXPECT_EQ(0u, SkipsOfSeek("1c", "3", filtered));
-}
-
-// What a file has deletions of, and no value, does not exist, and is not
-// counted.
-TEST_F(DeletionSkipsTest, ExistenceAndCounts) {
-  dbs_.Open();
-  Keys entries = {"a"};
-  for (int i = 0; i < 100; i++) entries.push_back("-k" + Digits(i, 3));
-  entries.push_back("z");
-  dbs_.WriteRun({"0", "zz"}, 3);
-  dbs_.WriteRun(entries, 1);
-  DB* const db = dbs_.protean();
-  const Slice keys[] = {"a", "k000", "k050", "k099", "m", "z"};
-  bool may_exist[std::size(keys)];
-  ASSERT_OK(KeysMayExist(db, ReadOptions(), db->DefaultColumnFamily(),
-                         std::size(keys), keys, may_exist));
-  EXPECT_EQ((std::vector<bool>{true, false, false, false, false, true}),
-            std::vector<bool>(std::begin(may_exist), std::end(may_exist)));
-  const auto range_may_exist = [db](const Slice& lo, const Slice& hi) {
-    return RangeMayExist(db, Between(lo, hi));
-  };
-  EXPECT_FALSE(range_may_exist("k0", "k1"));
-  EXPECT_FALSE(range_may_exist("k020", "k021"));
-  EXPECT_TRUE(range_may_exist("k020", "zz"));
-  EXPECT_TRUE(range_may_exist("a", "k1"));
-
-  const auto count = [db](const Slice& lo, const Slice& hi) {
-    CountResult result;
-    EXPECT_OK(ApproximateCount(db, ReadOptions(), db->DefaultColumnFamily(),
-                               RangePtr(&lo, &hi), &result));
-    return std::make_pair(result.count, result.deletions_left_out);
-  };
-  EXPECT_EQ(std::make_pair(uint64_t{4}, uint64_t{100}), count("0", "zzz"));
-  EXPECT_EQ(std::make_pair(uint64_t{0}, uint64_t{100}), count("b", "z"));
-  // The number of deletions in a part of a stretch is not known.
-  EXPECT_EQ(std::make_pair(uint64_t{50}, uint64_t{0}), count("k050", "y"));
 }
 
 }  // namespace

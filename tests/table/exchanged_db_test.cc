@@ -11,7 +11,6 @@
 
 #include <cstdlib>
 
-#include "plugin/approximate_count.h"
 #include "plugin/may_exist.h"
 #include "sets/experimental/cascade_filter.h"
 #include "tests/lcg.h"
@@ -286,16 +285,6 @@ class ExchangedDBTest : public testing::Test {
     EXPECT_GT(
         Ticker(LAST_LEVEL_SEEK_FILTERED) + Ticker(NON_LAST_LEVEL_SEEK_FILTERED),
         1000u);
-    // The filters count what lies between two keys.
-    const Keys sorted(data.known.begin(), data.known.end());
-    for (size_t begin = 0; begin < sorted.size(); begin += 500) {
-      const size_t end = std::min(sorted.size() - 1, begin + 700);
-      CountResult counted;
-      ASSERT_OK(ApproximateCount(&*db_, ReadOptions(), handle,
-                                 Between(sorted[begin], sorted[end]),
-                                 &counted));
-      ASSERT_EQ(end - begin, counted.count);
-    }
   }
 
   uint64_t Ticker(uint32_t ticker) const {
