@@ -27,15 +27,6 @@ class AdaptationTest : public RefreshTest {
     WriteFile(keys_);
   }
 
-  // All queries ask the filter.
-  double RateInDB(const std::vector<Query>& queries) {
-    const uint64_t before = FilteredSeeks();
-    const double rate = RefreshTest::RateInDB(queries);
-    const auto asked = static_cast<double>(queries.size());
-    EXPECT_NEAR(asked * (1 - rate),
-                static_cast<double>(FilteredSeeks() - before), 0.1);
-    return rate;
-  }
   std::vector<Query> Anywhere(bool close, uint64_t seed) const {
     return Queries(close, seed, 3000, /*lowest=*/1);
   }

@@ -201,12 +201,9 @@ TEST_F(FilterBudgetDBTest, GrowingTree) {
     Write(12);
     if (HasFailure()) return Print();
   }
-  const std::map<int, FilterSize> levels = Levels();
-  ASSERT_GE(levels.size(), 2u);
-  Print();
+  ASSERT_GE(Levels().size(), 2u);
   EXPECT_EQ(0, Total().without);
   CompactAndWait();
-  Print();
   ExpectUsed();
   // The tree is known as soon as the DB is opened again.
   Open();
