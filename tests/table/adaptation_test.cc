@@ -7,7 +7,6 @@
 //  column family is asked for each key that is written.
 
 #include "db_bench_ext/memory_filter.h"
-#include "filter_policy/filter_properties.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

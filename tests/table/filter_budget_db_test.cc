@@ -5,14 +5,12 @@
 //  All filters together take what the budget says, or what bits_per_key
 //  promises, whatever the tree does.
 
-#include <cinttypes>
 #include <cmath>
 #include <cstdio>
 
 #include "filter_policy/filter_budget.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/utilities/table_properties_collectors.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -7,17 +7,12 @@
 
 #include <cmath>
 
-#include "filter_policy/filter_block.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/proteus/proteus.h"
 #include "plugin/approximate_count.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/sst_file_reader.h"
-#include "table/block_based/block_based_table_reader.h"
 #include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "tests/filter_blocks.h"
-#include "tests/sst_damage.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
