@@ -313,9 +313,10 @@ TEST_F(FilterBudgetDBTest, AnotherPolicy) {
 
 // The files that queries ask get more bits than those that they do not.
 TEST_F(FilterBudgetDBTest, Heat) {
+  budget_ = kBudget / 2;
   SetPolicy(Budget(budget_, "sample_every=1;"));
   Open();
-  for (int i = 0; i < 120; i++) WriteNewFile();
+  for (int i = 0; i < 60; i++) WriteNewFile();
   CompactAndWait();
   // In the first tenth of the key space.
   GetAbsentKeys(1000000000);
