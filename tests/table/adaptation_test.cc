@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Filters follow the queries and the keys from file to file: each is designed
-//  for them, or keeps the design of a file before it.
+//  for them, or keeps the design of a file before it. They are designed for
+//  what reads cost: cheap ones where all blocks are in the cache, and the usual
+//  ones otherwise. And they are built the faster, the fewer queries their
+//  column family is asked for each key that is written.
 
 #include "db_bench_ext/memory_filter.h"
-#include "filter_policy/filter_properties.h"
 #include "tests/table/refresh_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,15 +26,6 @@ class AdaptationTest : public RefreshTest {
     WriteFile(keys_);
   }
 
-  // All queries ask the filter.
-  double RateInDB(const std::vector<Query>& queries) {
-    const uint64_t before = FilteredSeeks();
-    const double rate = RefreshTest::RateInDB(queries);
-    const auto asked = static_cast<double>(queries.size());
-    EXPECT_NEAR(asked * (1 - rate),
-                static_cast<double>(FilteredSeeks() - before), 0.1);
-    return rate;
-  }
   std::vector<Query> Anywhere(bool close, uint64_t seed) const {
     return Queries(close, seed, 3000, /*lowest=*/1);
   }
@@ -56,33 +49,19 @@ class AdaptationTest : public RefreshTest {
 }  // namespace
 
 TEST_F(AdaptationTest, FiltersFollowTheQueries) {
-  const std::vector<Query> wide = Anywhere(/*close=*/false, 1);
-  const std::vector<Query> close = Anywhere(/*close=*/true, 2);
-  const std::vector<Query> wide_again = Anywhere(/*close=*/false, 3);
-  const std::vector<Query> close_again = Anywhere(/*close=*/true, 4);
-
   // The filters are designed from the keys alone.
-  EXPECT_LT(RateInDB(wide), 0.5);
-  Run(wide);
-  Compact();
-  const double fresh_wide = FreshRate(wide, wide_again);
-  const double rate_wide = RateInDB(wide_again);
-  EXPECT_LE(rate_wide, 1.1 * fresh_wide + kNoise);
-  EXPECT_LT(rate_wide, 0.2);
-
-  // The queries shift.
-  const double before = RateInDB(close_again);
-  Run(close);
-  Compact();
-  const double fresh_close = FreshRate(close, close_again);
-  const double rate_close = RateInDB(close_again);
-  EXPECT_LE(rate_close, 1.1 * fresh_close + kNoise);
-  EXPECT_LT(rate_close, before);
-
-  // The queries shift back.
-  Run(wide);
-  Compact();
-  EXPECT_LE(RateInDB(wide_again), 1.1 * fresh_wide + kNoise);
+  EXPECT_LT(RateInDB(Anywhere(/*close=*/false, 1)), 0.5);
+  // The queries shift, and shift back.
+  for (const bool close : {false, true, false}) {
+    const std::vector<Query> samples = Anywhere(close, close ? 2 : 1);
+    const std::vector<Query> asked = Anywhere(close, close ? 4 : 3);
+    const double before = RateInDB(asked);
+    Run(samples);
+    Compact();
+    const double rate = RateInDB(asked);
+    EXPECT_LE(rate, 1.1 * FreshRate(samples, asked) + kNoise);
+    EXPECT_LT(rate, close ? before : 0.2);
+  }
 }
 
 TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
@@ -93,9 +72,9 @@ TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
   std::vector<LiveFileMetaData> files = Files();
   ASSERT_EQ(1u, files.size());
   EXPECT_EQ(2u, DesignLines());
-  const Keys lines = log_->Lines({"sample queries and the keys: predicted"});
-  ASSERT_EQ(1u, lines.size());
-  EXPECT_NE(std::string::npos, lines[0].find("searched in"));
+  EXPECT_EQ(
+      1u, log_->Lines({"sample queries and the keys: predicted", "searched in"})
+              .size());
 
   CompactionOptions compaction;
   compaction.output_file_size_limit = 100 << 10;
@@ -122,28 +101,17 @@ TEST_F(AdaptationTest, LogFile) {
 namespace {
 
 // A DB whose every flush writes other keys into a file of level 0.
-class KeptDesignsTest : public OwnDBTest {
+class KeptDesignsTest : public RefreshTest {
  protected:
-  KeptDesignsTest() : OwnDBTest(Options()) {
-    policy_options_.sample_every = 1;
-    policy_options_.sample_capacity = 2000;
+  KeptDesignsTest() {
     policy_options_.level_bits = ProteusPolicyOptions::kEqualLevelBits;
-    options_.disable_auto_compactions = true;
-    OpenWithNewPolicy();
-  }
-
-  void OpenWithNewPolicy() {
-    BlockBasedTableOptions table;
-    table.filter_policy = std::make_shared<ProteusFilterPolicy>(
-        DesignSpace::kProteus, policy_options_);
-    options_.table_factory = NewProteanTableFactory(table);
+    NewPolicy();
     Open();
   }
+
   // Writes a file of random numbers below 2^bits.
   void WriteFile(int bits = 64) {
-    constexpr int kKeysOfFile = 2000;
-    for (int i = 0; i < kKeysOfFile; i++)
-      Put(BigEndian(random_() >> (64 - bits)));
+    for (int i = 0; i < 2000; i++) Put(BigEndian(random_() >> (64 - bits)));
     Flush();
   }
   size_t Searched() const {
@@ -152,19 +120,18 @@ class KeptDesignsTest : public OwnDBTest {
   size_t Kept() const {
     return log_->Lines({"Protean: ", ", kept in "}).size();
   }
-  // The number of files whose properties say what the filter was designed for,
-  // and of those whose properties say that the design was kept.
-  std::pair<size_t, size_t> Properties() const {
+  // Checks the number of files whose properties say what the filter was
+  // designed for, and of those whose properties say that the design was kept.
+  void ExpectDesigns(size_t searched, size_t kept) const {
     std::pair<size_t, size_t> counts;
     for (const auto& [file, properties] : PropertiesOf(db_.get())) {
       const auto& own = properties->user_collected_properties;
       counts.first += own.count(kDesignInputsProperty);
       counts.second += own.count(kKeptDesignProperty);
     }
-    return counts;
+    EXPECT_EQ(std::make_pair(searched, kept), counts);
   }
 
-  ProteusPolicyOptions policy_options_;
   Rng random_{17};
 };
 
@@ -174,7 +141,7 @@ TEST_F(KeptDesignsTest, AShiftOfKeysOrSamplesIsSearchedFor) {
   const auto expect = [&](size_t num_searched, size_t num_kept) {
     EXPECT_EQ(num_searched, Searched());
     EXPECT_EQ(num_kept, Kept());
-    EXPECT_EQ(std::make_pair(num_searched, num_kept), Properties());
+    ExpectDesigns(num_searched, num_kept);
   };
   for (int i = 0; i < 6; i++) WriteFile();
   expect(1, 5);
@@ -192,7 +159,7 @@ TEST_F(KeptDesignsTest, AShiftOfKeysOrSamplesIsSearchedFor) {
     const uint64_t lo = random_();
     queries.push_back({BigEndian(lo), BigEndian(lo | 0xffff)});
   }
-  SeekEmptyRanges(db_.get(), queries);
+  Run(queries);
   WriteFile();
   expect(3, 7);
   // Rates on samples differ a little from file to file.
@@ -200,7 +167,7 @@ TEST_F(KeptDesignsTest, AShiftOfKeysOrSamplesIsSearchedFor) {
   EXPECT_GT(Kept(), 9u);
   const size_t searched = Searched();
   const size_t kept = Kept();
-  EXPECT_EQ(std::make_pair(searched, kept), Properties());
+  ExpectDesigns(searched, kept);
   // The samples shift.
   for (const Query& query : queries) ASSERT_FALSE(Has(query.lo));
   WriteFile();
@@ -210,26 +177,19 @@ TEST_F(KeptDesignsTest, AShiftOfKeysOrSamplesIsSearchedFor) {
 TEST_F(KeptDesignsTest, FilesThatAreRefreshedAreSearched) {
   for (int i = 0; i < 4; i++) WriteFile();
   EXPECT_EQ(1u, Searched());
-  EXPECT_EQ(std::make_pair(size_t{1}, size_t{3}), Properties());
-  const auto rewritten = [this] {
-    RefreshOptions all;
-    all.all_files = true;
-    RefreshResult result;
-    EXPECT_OK(
-        RefreshFilters(db_.get(), db_->DefaultColumnFamily(), all, &result));
-    return result.files_rewritten;
-  };
+  ExpectDesigns(1, 3);
   // All files have the filters of the policy, if not the best ones.
-  EXPECT_EQ(0u, rewritten());
+  EXPECT_EQ(0u, Rewritten(AllFiles()));
   EXPECT_EQ(1u, Searched());
 
   policy_options_.bits_per_key = 14;
-  OpenWithNewPolicy();
+  NewPolicy();
+  Open();
   for (int i = 0; i < 2; i++) WriteFile();
   EXPECT_EQ(2u, Searched());
-  EXPECT_EQ(4u, rewritten());
+  EXPECT_EQ(4u, Rewritten(AllFiles()));
   EXPECT_EQ(6u, Searched());
-  EXPECT_EQ(std::make_pair(size_t{5}, size_t{1}), Properties());
+  ExpectDesigns(5, 1);
   // What was known before the refresh is forgotten.
   WriteFile();
   EXPECT_EQ(7u, Searched());
@@ -244,6 +204,294 @@ TEST_F(KeptDesignsTest, ColumnFamiliesAreApart) {
   ASSERT_OK(db_->Flush(FlushOptions(), other));
   EXPECT_EQ(2u, Searched());
   EXPECT_EQ(0u, Kept());
+}
+
+// ---- What reads cost ----
+
+namespace {
+
+class DesignEconomyTest : public RefreshTest {
+ protected:
+  using Texts = std::unordered_map<std::string, std::string>;
+
+  explicit DesignEconomyTest(const Texts& options) { Configure(options); }
+
+  void Configure(const Texts& options) {
+    EXPECT_OK(policy_->ConfigureFromMap(ConfigOptions(), options, nullptr));
+  }
+
+  // The number of files whose design has the word.
+  size_t CountDesignsWith(const std::string& word) const {
+    size_t count = 0;
+    for (const auto& [file, properties] : PropertiesOf(db_.get())) {
+      const std::string design =
+          PropertyText(properties->user_collected_properties, kDesignProperty);
+      count += design.find(word) != std::string::npos ? 1 : 0;
+    }
+    return count;
+  }
+};
+
+// The sizes of block caches.
+constexpr size_t kLarge = 32 << 20;
+constexpr size_t kSmall = 32 << 10;
+
+const std::set<std::string> kUsual = {""};
+const std::set<std::string> kCheap = {"2us"};
+
+class ReadPriceTest : public DesignEconomyTest {
+ protected:
+  ReadPriceTest()
+      : DesignEconomyTest(
+            {{"bits_per_key", "16"}, {"sample_capacity", "20000"}}) {}
+
+  // A DB with a block cache of that size, each of whose files has the best
+  // filter for short ranges.
+  void FillWithCache(size_t bytes, size_t samples = 20000) {
+    UseCache(bytes);
+    SeedSamples(policy_.get(), ShortRanges(samples));
+    Fill();
+    ASSERT_OK(RefreshAll());
+  }
+  // Short ranges anywhere, for which one set of prefixes is best.
+  std::vector<Query> ShortRanges(size_t count) const {
+    Random64 random(7);
+    std::vector<Query> queries;
+    while (queries.size() < count) {
+      const uint64_t lo = std::min(random.Next(), ~uint64_t{1000});
+      queries.push_back({BigEndian(lo), BigEndian(lo + random.Uniform(1000))});
+      if (Holds(keys_, queries.back())) queries.pop_back();
+    }
+    return queries;
+  }
+  void UseCache(size_t bytes) {
+    BlockBasedTableOptions table;
+    table.block_cache = NewLRUCache(bytes, /*num_shard_bits=*/0);
+    UsePolicy(policy_, table);
+  }
+  void OpenWithCache(size_t bytes) {
+    UseCache(bytes);
+    Open();
+  }
+  // A few keys, again and again.
+  void GetKeys(int times) {
+    for (int i = 0; i < times; i++) ASSERT_TRUE(Has(keys_[i % 50 * 97]));
+  }
+  void SeekKeys(int times) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (int i = 0; i < times; i++) {
+      it->Seek(keys_[i % 50 * 97]);
+      ASSERT_TRUE(it->Valid());
+    }
+  }
+  void MultiGetKeys(int times) {
+    for (int i = 0; i < times; i++) {
+      Keys keys;
+      for (int k = 0; k < 10; k++) keys.push_back(keys_[(i + k) % 50 * 97]);
+      std::vector<PinnableSlice> values;
+      for (const Status& s : MultiGet(db_.get(), keys, &values)) ASSERT_OK(s);
+    }
+  }
+  std::set<std::string> Prices() const { return Properties(kPriceProperty); }
+};
+
+}  // namespace
+
+TEST_F(ReadPriceTest, CachedReadsMakeCheapDesigns) {
+  FillWithCache(kLarge);
+  EXPECT_EQ(kUsual, Prices());
+  EXPECT_GT(CountDesignsWith("ribbon"), 0u);
+  // Any kind of read tells the price.
+  for (const int way : {0, 1, 2}) {
+    SCOPED_TRACE(way);
+    Open();
+    if (way == 0) SeekKeys(20000);
+    if (way == 1) MultiGetKeys(2000);
+    if (way == 2) GetKeys(20000);
+    RefreshOptions options = AllFiles();
+    options.dry_run = way < 2;
+    EXPECT_EQ(NumFiles(), Rewritten(options));
+    for (const RefreshedFile& file : result_.files) {
+      EXPECT_EQ(std::string::npos, file.new_design.find("ribbon"));
+    }
+  }
+  EXPECT_EQ(kCheap, Prices());
+  EXPECT_FALSE(log_->Lines({", at 2us a false positive: "}).empty());
+  EXPECT_EQ(0u, CountDesignsWith("ribbon"));
+  ExpectAllKeys();
+
+  // The files have what they would get.
+  GetKeys(20000);
+  EXPECT_EQ(0u, Rewritten(AllFiles()));
+  // A DB that has just been opened knows nothing, and leaves them alone.
+  Open();
+  EXPECT_EQ(0u, Rewritten(AllFiles()));
+  EXPECT_EQ(kCheap, Prices());
+}
+
+TEST_F(ReadPriceTest, ReadsFromFilesKeepTheUsualDesigns) {
+  FillWithCache(kSmall);
+  const std::set<std::string> designs = Properties(kDesignProperty);
+  GetKeys(5000);
+  SeekKeys(5000);
+  MultiGetKeys(500);
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(kUsual, Prices());
+  EXPECT_EQ(designs, Properties(kDesignProperty));
+
+  // A refresh of those files where it pays rewrites none for its price.
+  for (const size_t cache : {kLarge, kSmall, kLarge}) {
+    OpenWithCache(cache);
+    GetKeys(20000);
+    EXPECT_EQ(0u, Rewritten());
+  }
+  EXPECT_EQ(kUsual, Prices());
+  // A refresh of all files redesigns them when the cache has grown.
+  ASSERT_OK(RefreshAll());
+  EXPECT_EQ(kCheap, Prices());
+}
+
+// Filters of 12 bits that were designed for a large cache let less than
+// min_gain more through than others would, and are replaced all the same when
+// reads go to the disk, or to a storage that is far away.
+TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
+  Configure({{"bits_per_key", "12"}, {"sample_capacity", "100000"}});
+  FillWithCache(kLarge, 100000);
+  GetKeys(20000);
+  ASSERT_OK(RefreshAll());
+  ASSERT_EQ(kCheap, Prices());
+  EXPECT_EQ(0u, Rewritten());
+  const std::string copy = path_ + "_copy";
+  ASSERT_OK(MakeCheckpoint(db_.get(), copy));
+  for (const bool far_away : {false, true}) {
+    SCOPED_TRACE(far_away);
+    if (far_away) {
+      Destroy();
+      ASSERT_OK(Env::Default()->RenameFile(copy, path_));
+    }
+    OpenWithCache(kSmall);
+    // Nothing is known of the reads.
+    EXPECT_EQ(0u, Rewritten());
+    GetKeys(5000);
+    if (far_away) {
+      // RocksDB's statistics tell that reads take 50 ms.
+      for (int i = 0; i < 200000; i++) {
+        options_.statistics->recordInHistogram(FILE_READ_GET_MICROS, 50000);
+      }
+    }
+    EXPECT_EQ(NumFiles(), Rewritten());
+    EXPECT_EQ(far_away ? std::set<std::string>{"20ms"} : kUsual, Prices());
+    for (const RefreshedFile& file : result_.files) {
+      EXPECT_LT(file.old_fpr, RefreshOptions().min_gain) << file.name;
+      EXPECT_LT(file.new_fpr, file.old_fpr / 2) << file.name;
+    }
+    EXPECT_EQ(0u, Rewritten(far_away ? AllFiles() : RefreshOptions()));
+  }
+  EXPECT_GT(CountDesignsWith("ribbon"), 0u);
+  ExpectAllKeys();
+
+  // Filters spare requests.
+  const FilterSums total = FilterStats().total;
+  EXPECT_GT(total.reads_from_storage, 5000u);
+  EXPECT_GT(total.reads_from_storage, total.reads_from_cache);
+  const uint64_t avoided = total.blocks_avoided() + total.gets.negatives;
+  EXPECT_LE(total.requests_saved, avoided);
+  EXPECT_GE(total.requests_saved, avoided / 2);
+}
+
+TEST_F(ReadPriceTest, AnOptionPinsThePrice) {
+  Configure({{"false_positive_cost_micros", "2"}});
+  FillWithCache(kSmall);
+  EXPECT_EQ(kCheap, Prices());
+  EXPECT_EQ(0u, CountDesignsWith("ribbon"));
+  GetKeys(5000);
+  EXPECT_EQ(0u, Rewritten(AllFiles()));
+}
+
+// ---- How many queries there are ----
+
+namespace {
+
+class QueryDemandDBTest : public DesignEconomyTest {
+ protected:
+  QueryDemandDBTest()
+      : DesignEconomyTest({{"bits_per_key", "12"},
+                           {"level_bits", "kEqual"},
+                           {"queries_per_key", "0"},
+                           {"false_positive_cost_micros", "200"}}) {}
+
+  // The numbers of queries for each key; 1 where they are not few.
+  std::vector<double> Demands() const {
+    std::vector<double> demands;
+    for (const auto& [file, properties] : PropertiesOf(db_.get())) {
+      demands.push_back(PropertyNumber(properties->user_collected_properties,
+                                       kQueriesPerKeyProperty, 1));
+    }
+    return demands;
+  }
+  void ExpectManyQueries() const {
+    EXPECT_EQ(std::set<std::string>{""}, Properties(kQueriesPerKeyProperty));
+  }
+};
+
+}  // namespace
+
+TEST_F(QueryDemandDBTest, WritingAloneMakesFiltersThatAreBuiltFast) {
+  options_.target_file_size_base = 64 << 20;
+  Open();
+  for (int i = 0; i < 40; i++) WriteFile(keys_);
+  std::vector<double> demands = Demands();
+  std::sort(demands.begin(), demands.end());
+  EXPECT_LT(demands.front(), 0.004);
+  EXPECT_DOUBLE_EQ(0.03, demands.back());
+  EXPECT_FALSE(log_->Lines({" queries a key: "}).empty());
+  // The last files have Bloom filters, the first ones may have Ribbon filters.
+  EXPECT_GE(CountDesignsWith("bloom"), 30u);
+  ExpectAllKeys();
+
+  // The last level keeps more: its files may live long.
+  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+  for (const double demand : Demands()) EXPECT_DOUBLE_EQ(0.01, demand);
+  ExpectAllKeys();
+}
+
+TEST_F(QueryDemandDBTest, QueriesMakeFiltersThatLetFewThrough) {
+  SeedSamples(policy_.get(), Queries(/*close=*/true, 1, 20000, 1));
+  Configure({{"sample_every", "100"}, {"sample_capacity", "20000"}});
+  Fill();
+  ExpectManyQueries();
+}
+
+// A bulk load is followed by reads, and then by one call.
+TEST_F(QueryDemandDBTest, RefreshesBuildForManyQueries) {
+  Fill();
+  for (const double demand : Demands()) EXPECT_LE(demand, 0.03);
+  const std::vector<Query> queries = Queries(/*close=*/true, 3);
+  const double before = RateInDB(queries);
+  Run(queries);
+  EXPECT_EQ(NumFiles(), Rewritten(AllFiles()));
+  ExpectManyQueries();
+  EXPECT_LT(RateInDB(queries), before / 2);
+  ExpectAllKeys();
+  // The files have what they would get.
+  EXPECT_EQ(0u, Rewritten(AllFiles()));
+}
+
+TEST_F(QueryDemandDBTest, AnOptionSetsIt) {
+  Configure({{"queries_per_key", "0.002"}});
+  Fill();
+  ExpectManyQueries();
+  EXPECT_EQ(NumFiles(), CountDesignsWith("bloom"));
+  EXPECT_EQ(0u, Rewritten(AllFiles()));
+  Configure({{"queries_per_key", "1000"}});
+  EXPECT_EQ(NumFiles(), Rewritten(AllFiles()));
+  EXPECT_EQ(NumFiles(), CountDesignsWith("ribbon"));
+
+  for (const char* refused : {"-1", "0.001", "1001", "many"}) {
+    ExpectRefused(policy_->ConfigureFromMap(
+                      ConfigOptions(), {{"queries_per_key", refused}}, nullptr),
+                  {});
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -36,8 +36,7 @@ class CountTest : public OwnDBTest,
     }
   }
   Keys FillNumbers(uint64_t count) {
-    Keys keys;
-    for (uint64_t i = 0; i < count; i++) keys.push_back(BigEndian(i));
+    Keys keys = MakeKeys(count, BigEndian);
     Fill(keys);
     return keys;
   }
@@ -72,8 +71,13 @@ class CountTest : public OwnDBTest,
     EXPECT_OK(it->status());
     return count;
   }
-  void ExpectWalked(const RangePtr& range) {
-    EXPECT_EQ(Walk(range), Count(range).count);
+  // Counts what is above the bound, and what is below it.
+  void ExpectWalked(const std::string& bound) {
+    const Slice slice = bound;
+    for (const RangePtr& range :
+         {RangePtr(&slice, nullptr), RangePtr(nullptr, &slice)}) {
+      EXPECT_EQ(Walk(range), Count(range).count);
+    }
   }
 };
 
@@ -86,32 +90,22 @@ TEST_P(CountTest, DistinctKeys) {
     OpenNew(GetParam());
     EXPECT_EQ(0u, Count(RangePtr()).count) << "an empty DB";
     Fill(family.keys);
-    Keys bounds;
-    for (const std::string& key : family.keys) {
-      for (const std::string& near : Around(key)) bounds.push_back(near);
-    }
-    const auto below = [&family](const std::string& bound) {
-      const auto at =
-          std::lower_bound(family.keys.begin(), family.keys.end(), bound);
-      return static_cast<uint64_t>(at - family.keys.begin());
-    };
+    const Keys bounds = AroundEach(family.keys);
     for (int i = 0; i < 300; i++) {
       std::string lo = Pick(bounds, &rnd);
       std::string hi = Pick(bounds, &rnd);
       if (hi < lo) std::swap(lo, hi);
       const Slice start = lo;
       const Slice limit = hi;
-      const uint64_t all = family.keys.size();
-      const std::pair<RangePtr, uint64_t> cases[] = {
-          {{&start, &limit}, below(hi) - below(lo)},
-          {{&start, nullptr}, all - below(lo)},
-          {{nullptr, &limit}, below(hi)},
-          {{}, all}};
-      for (const auto& [range, expected] : cases) {
+      for (const int open : {0, 1, 2, 3}) {
+        const RangePtr range((open & 1) != 0 ? nullptr : &start,
+                             (open & 2) != 0 ? nullptr : &limit);
         const CountResult result = Count(range);
-        ASSERT_EQ(expected, result.count)
-            << (range.start == nullptr ? "all" : Hex(lo)) << " to "
-            << (range.limit == nullptr ? "all" : Hex(hi));
+        ASSERT_EQ(KeysIn(family.keys, range.start == nullptr ? "" : lo,
+                         range.limit == nullptr ? family.keys.back() : hi,
+                         /*hi_inclusive=*/range.limit == nullptr),
+                  result.count)
+            << Hex(lo) << " to " << Hex(hi) << ", open ends " << open;
         EXPECT_EQ(0u, result.deletions);
         EXPECT_LE(result.files_scanned, result.files);
         EXPECT_LE(result.sorted_runs, 4u);
@@ -140,18 +134,19 @@ TEST_F(CountFeaturesTest, FailedCounts) {
   const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
   options_.env = env.get();
   OpenNew("filter_policy=surf:0:0;no_block_cache=true");
-  Keys keys;
-  for (uint64_t i = 0; i < 1000; i++) keys.push_back(BigEndian(i << 20));
+  const Keys keys =
+      MakeKeys(1000, [](uint64_t i) { return BigEndian(i << 20); });
   Fill(keys);
-  const Slice start = keys[10];
-  const Slice limit = keys[900];
+  const auto count = [&](CountResult* result) {
+    return Count(ReadOptions(), Between(keys[10], keys[900]), result);
+  };
   file_system->FailReads(BlockKind::kData, ReadFault::kError);
   CountResult result;
-  EXPECT_TRUE(Count(ReadOptions(), {&start, &limit}, &result).IsIOError());
+  EXPECT_TRUE(count(&result).IsIOError());
   EXPECT_EQ(nullptr, at_work<RangeCounter>);
   file_system->HealReads();
   EXPECT_EQ(890u, Walk(Between(keys[10], keys[900])));
-  ASSERT_OK(Count(ReadOptions(), {&start, &limit}, &result));
+  ASSERT_OK(count(&result));
   EXPECT_EQ(890u, result.count);
   Destroy();
   options_.env = Env::Default();
@@ -174,9 +169,7 @@ TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
     blocks += BlocksUsed() - before;
     EXPECT_EQ(0u, result.files_scanned);
     EXPECT_EQ(4u, result.sorted_runs);
-    EXPECT_EQ(std::lower_bound(keys.begin(), keys.end(), hi) -
-                  std::lower_bound(keys.begin(), keys.end(), lo),
-              static_cast<int64_t>(result.count));
+    EXPECT_EQ(KeysIn(keys, lo, hi, /*hi_inclusive=*/false), result.count);
   }
   // If a bound lies between the keys of two blocks, both blocks are read.
   EXPECT_LE(blocks, 2u * 4 * kCounts);
@@ -202,10 +195,7 @@ TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
     if (all.files_scanned == 0) {
       EXPECT_EQ(0u, blocks);
     }
-    const std::string middle = "\x80" + tail;
-    const Slice bound = middle;
-    ExpectWalked({&bound, nullptr});
-    ExpectWalked({nullptr, &bound});
+    ExpectWalked("\x80" + tail);
   }
 }
 
@@ -214,27 +204,24 @@ TEST_F(CountFeaturesTest, OpenEndsOfPartitionedFilters) {
   OpenNew(
       "filter_policy=surf:0:4;block_size=256;partition_filters=true;"
       "index_type=kTwoLevelIndexSearch;metadata_block_size=512");
-  Keys keys = RandomKeys(5000);
+  const Keys keys = RandomKeys(5000);
   Fill(keys);
   EXPECT_EQ(5000u, Count(RangePtr()).count);
-  for (size_t i = 0; i < keys.size(); i += 100) {
-    const Slice bound = keys[i];
-    ExpectWalked({&bound, nullptr});
-    ExpectWalked({nullptr, &bound});
-  }
+  for (size_t i = 0; i < keys.size(); i += 100) ExpectWalked(keys[i]);
 }
 
-TEST_F(CountFeaturesTest, ReadTiers) {
+TEST_F(CountFeaturesTest, ReadTiersAndDeadlines) {
   OpenNew("filter_policy=proteus:12;block_size=256");
   const Keys keys = FillNumbers(2000);
-  const Slice start = keys[100];
-  const Slice limit = keys[1100];
   CountResult result;
   ReadOptions read_options;
+  const auto count = [&] {
+    return Count(read_options, Between(keys[100], keys[1100]), &result);
+  };
   const auto count_by = [&](ReadTier tier, bool fill_cache) {
     read_options.read_tier = tier;
     read_options.fill_cache = fill_cache;
-    return Count(read_options, {&start, &limit}, &result);
+    return count();
   };
   EXPECT_TRUE(count_by(kBlockCacheTier, true).IsIncomplete());
   // Whole files are counted without their data.
@@ -242,7 +229,13 @@ TEST_F(CountFeaturesTest, ReadTiers) {
   EXPECT_EQ(2000u, result.count);
   for (const bool fill_cache : {false, true}) {
     EXPECT_TRUE(count_by(kBlockCacheTier, fill_cache).IsIncomplete());
-    ASSERT_OK(count_by(kReadAllTier, fill_cache));
+    const std::chrono::microseconds now(Env::Default()->NowMicros());
+    read_options.deadline = now - std::chrono::microseconds(1);
+    EXPECT_TRUE(count_by(kReadAllTier, fill_cache).IsTimedOut());
+    read_options.deadline = now + std::chrono::hours(1);
+    ASSERT_OK(count());
+    read_options.deadline = {};
+    ASSERT_OK(count());
     EXPECT_EQ(1000u, result.count);
     EXPECT_GT(result.files_scanned, 0u);
   }
@@ -252,21 +245,6 @@ TEST_F(CountFeaturesTest, ReadTiers) {
   ASSERT_OK(Count(read_options, {}, &result));
   EXPECT_EQ(400u, result.count);
   EXPECT_EQ(0u, result.files);
-}
-
-TEST_F(CountFeaturesTest, Deadline) {
-  OpenNew("filter_policy=proteus:12;no_block_cache=true");
-  const Keys keys = FillNumbers(2000);
-  const Slice start = keys[100];
-  const Slice limit = keys[1100];
-  CountResult result;
-  ReadOptions read_options;
-  const std::chrono::microseconds now(Env::Default()->NowMicros());
-  read_options.deadline = now - std::chrono::microseconds(1);
-  EXPECT_TRUE(Count(read_options, {&start, &limit}, &result).IsTimedOut());
-  read_options.deadline = now + std::chrono::hours(1);
-  ASSERT_OK(Count(read_options, {&start, &limit}, &result));
-  EXPECT_EQ(1000u, result.count);
 }
 
 // What has no effect, and what no count can obey.
@@ -327,22 +305,15 @@ TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
     const std::string table =
         std::string("block_size=4096;filter_policy=") + policy;
     OpenNew(table);
-    Keys keys;
-    for (uint64_t i = 0; i < 20000; i++) {
-      keys.push_back(BigEndian(i));
-      Put(keys.back(), std::string(100, 'v'));
-    }
-    Flush();
+    const Keys keys = MakeKeys(20000, BigEndian);
+    WriteFile(keys, /*level=*/0, std::string(100, 'v'));
     constexpr uint64_t kBlock = 4096 / 100;
     Random rnd(301);
     for (int i = 0; i < 200; i++) {
       const uint64_t length = 2000 + rnd.Uniform(15000);
       const uint64_t begin = 1 + rnd.Uniform(static_cast<int>(19999 - length));
-      const Slice start = keys[begin];
-      const Slice limit = keys[begin + length];
-      CountResult result;
       get_perf_context()->Reset();
-      ASSERT_OK(Count(ReadOptions(), {&start, &limit}, &result));
+      const CountResult result = Count(keys[begin], keys[begin + length]);
       EXPECT_LE(get_perf_context()->block_read_count, 3u);
       EXPECT_EQ(1u, result.files_estimated);
       EXPECT_EQ(0u, result.files_scanned);
@@ -364,37 +335,35 @@ TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
     CountResult result;
     ReadOptions cached;
     cached.read_tier = kBlockCacheTier;
-    const Slice limit = keys[19000];
-    EXPECT_TRUE(Count(cached, {&middle, &limit}, &result).IsIncomplete());
+    EXPECT_TRUE(Count(cached, Between(keys[10000], keys[19000]), &result)
+                    .IsIncomplete());
   }
 }
 
 // The result says what could not be counted.
 TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
   OpenNew("filter_policy=surf:0:4");
-  const std::string keys[] = {"a", "b", "c", "d", "e"};
-  for (const std::string& key : keys) Put(key, "1");
-  Flush();
-  CountResult result = Count("b", "e");
-  EXPECT_EQ(3u, result.count);
-  EXPECT_TRUE(result.IsExact());
+  WriteFile({"a", "b", "c", "d", "e"});
+  CountResult result;
+  const auto expect = [&](const char* lo, const char* hi, uint64_t count,
+                          bool exact) {
+    result = Count(lo, hi);
+    EXPECT_EQ(count, result.count) << lo << " to " << hi;
+    EXPECT_EQ(exact, result.IsExact()) << lo << " to " << hi;
+  };
+  expect("b", "e", 3, true);
 
   Put("c", "2");
-  result = Count("b", "e");
-  EXPECT_EQ(4u, result.count);
+  expect("b", "e", 4, false);  // c is counted twice
   EXPECT_EQ(1u, result.in_memtables);
   EXPECT_EQ(1u, result.sorted_runs);
-  EXPECT_FALSE(result.IsExact()) << "c is counted twice";
   Flush();
-  result = Count("b", "e");
-  EXPECT_EQ(4u, result.count);
+  expect("b", "e", 4, false);
   EXPECT_EQ(2u, result.sorted_runs);
 
   Delete("d");
-  result = Count("d", "e");
-  EXPECT_EQ(1u, result.count);
+  expect("d", "e", 1, false);
   EXPECT_EQ(1u, result.deletions);
-  EXPECT_FALSE(result.IsExact());
   ASSERT_OK(
       db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "a", "c"));
   Flush();
@@ -404,18 +373,42 @@ TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
   EXPECT_FALSE(result.IsExact());
 
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  result = Count("a", "z");
-  EXPECT_EQ(2u, result.count);
-  EXPECT_TRUE(result.IsExact());
+  expect("a", "z", 2, true);
+}
+
+// What a file has deletions of, and no value, does not exist, and is not
+// counted.
+TEST_F(CountFeaturesTest, DeletionsInAFileWithoutTheirValues) {
+  OpenNew("filter_policy=surf:0:8");
+  WriteFile({"0", "zz"}, /*level=*/3);
+  for (const char* key : {"a", "z"}) Put(key);
+  for (int i = 0; i < 100; i++) Delete("k" + Digits(i, 3));
+  Flush();
+  CompactLevel0Into(1);
+  for (const char* key : {"a", "k000", "k050", "k099", "m", "z"}) {
+    EXPECT_EQ(*key == 'a' || *key == 'z', KeyMayExist(&*db_, key)) << key;
+  }
+  EXPECT_FALSE(RangeMayExist(&*db_, Between("k0", "k1")));
+  EXPECT_FALSE(RangeMayExist(&*db_, Between("k020", "k021")));
+  EXPECT_TRUE(RangeMayExist(&*db_, Between("k020", "zz")));
+  EXPECT_TRUE(RangeMayExist(&*db_, Between("a", "k1")));
+
+  const auto expect = [this](const char* lo, const char* hi, uint64_t count,
+                             uint64_t left_out) {
+    const CountResult result = Count(lo, hi);
+    EXPECT_EQ(count, result.count) << lo << " to " << hi;
+    EXPECT_EQ(left_out, result.deletions_left_out) << lo << " to " << hi;
+  };
+  expect("0", "zzz", 4, 100);
+  expect("b", "z", 0, 100);
+  // The number of deletions in a part of a stretch is not known.
+  expect("k050", "y", 50, 0);
 }
 
 // RocksDB's iterator seeks again, in the middle of the count.
 TEST_F(CountFeaturesTest, KeysOverwrittenManyTimes) {
   OpenNew("filter_policy=surf:0:4");
-  for (const char* key : {"a", "b", "c", "d"}) {
-    Put(key, "");
-  }
-  Flush();
+  WriteFile({"a", "b", "c", "d"});
   for (int i = 0; i < 100; i++) {
     Put("a1", std::to_string(i));
     Put("b1", std::to_string(i));
@@ -557,14 +550,10 @@ TEST_F(CountFeaturesTest, OtherTablesAreRefused) {
   OpenNew("filter_policy=surf:0:4");
   SetTable("", "BlockBasedTable");
   CountResult result;
-  const Status s =
-      ApproximateCount(&*db_, ReadOptions(), NewFamily("plain"), {}, &result);
-  EXPECT_TRUE(s.IsInvalidArgument());
-  EXPECT_EQ(
-      "Invalid argument: ApproximateCount needs the table factory "
-      "ProteanTable, "
-      "and the column family plain has BlockBasedTable",
-      s.ToString());
+  ExpectRefused(
+      ApproximateCount(&*db_, ReadOptions(), NewFamily("plain"), {}, &result),
+      {"ApproximateCount needs the table factory ProteanTable, and the column "
+       "family plain has BlockBasedTable"});
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,7 +2,8 @@
 
 //  What one scan has found to be deleted, the next ones skip, with the values
 //  that the deletions hide (table/seek/run_search.h): when they may, and
-//  when they may not. deletion_skips_test.cc has all small trees.
+//  when they may not. deletion_skips_test.cc has all small trees, at all
+//  snapshots.
 
 #include "rocksdb/utilities/transaction_db.h"
 #include "tests/table/twin_db.h"
@@ -60,18 +61,18 @@ class DeadRangesDBTest : public testing::TestWithParam<const char*> {
            get_perf_context()->internal_key_skipped_count;
   }
 
-  // Entries of neighbors: "p" gives p00 to p19, and "-p" their deletions.
-  static Keys Twenty(const std::string& prefix) {
-    Keys entries;
-    for (int i = 0; i < 20; i++) entries.push_back(prefix + Digits(i, 2));
-    return entries;
-  }
-  static Keys Join(const std::vector<Keys>& parts) {
-    Keys entries;
-    for (const Keys& part : parts) {
-      entries.insert(entries.end(), part.begin(), part.end());
+  // Writes a run of these entries, where "p*" stands for p00 to p19, and "-p*"
+  // for their deletions.
+  void WriteRun(const Keys& entries, int level = 0) {
+    Keys all;
+    for (const std::string& entry : entries) {
+      const bool many = entry.back() == '*';
+      if (!many) all.push_back(entry);
+      for (int i = 0; many && i < 20; i++) {
+        all.push_back(entry.substr(0, entry.size() - 1) + Digits(i, 2));
+      }
     }
-    return entries;
+    dbs_.WriteRun(all, level);
   }
   // Seeks with new iterators, twice: what one finds, the next may skip.
   void SeekTwice(const std::string& target, int steps = 1, int snapshot = -1) {
@@ -132,23 +133,6 @@ TEST_P(DeadRangesDBTest, LevelsOfManyFiles) {
   EXPECT_LT(StepsOf("q"), 4 * kFewSteps);
   CheckScans();
   CheckScans(/*snapshot=*/0);
-}
-
-// A snapshot that is older than the deletions sees the values.
-TEST_P(DeadRangesDBTest, OlderSnapshotsSeeWhatIsDeletedLater) {
-  MakeQueue();
-  StepsToHead(Item(100));
-  StepsToHead(Item(0), /*snapshot=*/0);
-  CheckScans(/*snapshot=*/0);
-  TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false);
-  EXPECT_TRUE(it.Seek("q"));
-  for (int snapshot : {0, -1, 0}) {
-    it.Refresh(&dbs_, snapshot);
-    EXPECT_TRUE(it.Seek("q050"));
-    it.Refresh(&dbs_, -1 - snapshot);
-    EXPECT_TRUE(it.SeekToFirst());
-    while (it.iterator(TwinDB::kPlain)->Valid()) it.Next();
-  }
 }
 
 // What is written later is in memtables, or in files that have no part in the
@@ -228,10 +212,10 @@ TEST_P(DeadRangesDBTest, RunsBesideARange) {
   // A scan is destroyed while one file has ended at the bound, another one
   // stands at a value, and a third one is ahead of both.
   dbs_.OpenAnew();
-  dbs_.WriteRun({"a", "zz"});  // at the bound
-  dbs_.WriteRun({"p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08c", "z"});
-  dbs_.WriteRun({"-p01", "-p02", "-p03", "-p04", "-p05", "-p06", "-p07", "-p08",
-                 "-p09", "-p10", "-p11", "-p12"});
+  WriteRun({"a", "zz"});  // at the bound
+  WriteRun({"p01", "p02", "p03", "p04", "p05", "p06", "p07", "p08c", "z"});
+  WriteRun({"-p01", "-p02", "-p03", "-p04", "-p05", "-p06", "-p07", "-p08",
+            "-p09", "-p10", "-p11", "-p12"});
   for (int i = 0; i < 3; i++) {
     TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/true);
     it.SetUpper("q");
@@ -243,17 +227,17 @@ TEST_P(DeadRangesDBTest, RunsBesideARange) {
   // The file with the values waits before the range when the one with the
   // deletions comes to it.
   dbs_.OpenAnew();
-  dbs_.WriteRun(Join({{"a"}, Twenty("q"), {"z"}}));
-  dbs_.WriteRun(Join({{"c"}, Twenty("-q")}));
+  WriteRun({"a", "q*", "z"});
+  WriteRun({"c", "-q*"});
   seeks({"q"}, 1);
   seeks({"c", "c", "c"}, 3);
   CheckScans();
 
   // While some files skip one range, others come to another one.
   dbs_.OpenAnew();
-  dbs_.WriteRun(Join({Twenty("d"), Twenty("r"), {"z"}}));
-  dbs_.WriteRun(Join({Twenty("-d"), {"e"}}));
-  dbs_.WriteRun(Join({{"-c"}, Twenty("-r"), {"s"}}));
+  WriteRun({"d*", "r*", "z"});
+  WriteRun({"-d*", "e"});
+  WriteRun({"-c", "-r*", "s"});
   seeks({"d", "r"}, 1);
   seeks({"b", "c", "b", "c", "b", "c"}, 5);
   CheckScans();
@@ -264,8 +248,8 @@ TEST_P(DeadRangesDBTest, RunsBesideARange) {
 TEST_P(DeadRangesDBTest, ARangeDeletionBeforeARange) {
   for (const bool flush : {false, true}) {
     dbs_.OpenAnew();
-    dbs_.WriteRun(Join({{"c1", "c2"}, Twenty("r"), {"z"}}));
-    dbs_.WriteRun(Join({{"a"}, Twenty("-r"), {"y"}}));
+    WriteRun({"c1", "c2", "r*", "z"});
+    WriteRun({"a", "-r*", "y"});
     SeekTwice("r");
     SeekTwice("q");
     dbs_.TakeSnapshot();
@@ -283,9 +267,9 @@ TEST_P(DeadRangesDBTest, ARangeDeletionBeforeARange) {
 // it.
 TEST_P(DeadRangesDBTest, WhatRangeDeletionsHideIsNotDead) {
   dbs_.Open();
-  dbs_.WriteRun(Join({{"b", "q05m", "s"}, Twenty("q"), {"z"}}), 3);
-  dbs_.WriteRun(Join({{"c"}, Twenty("-q"), {"y"}}), 2);
-  dbs_.WriteRun({"e1", "t"}, 1);
+  WriteRun({"b", "q05m", "s", "q*", "z"}, 3);
+  WriteRun({"c", "-q*", "y"}, 2);
+  WriteRun({"e1", "t"}, 1);
   dbs_.TakeSnapshot();
   dbs_.DeleteRange("e", "f");
   dbs_.DeleteRange("q05a", "q06");

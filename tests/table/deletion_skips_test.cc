@@ -2,11 +2,9 @@
 
 //  Scans over deletions: whatever is skipped (table/seek/seek_decision.h),
 //  answers are those of a plain RocksDB, in all small trees; and what is
-//  skipped.
+//  skipped. (Existence and counts: count_test.cc.)
 
 #include "filter_policy/open_db/dead_ranges.h"
-#include "plugin/approximate_count.h"
-#include "plugin/may_exist.h"
 #include "table/seek/seek_decision.h"
 #include "tests/table/twin_db.h"
 
@@ -117,28 +115,27 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     return puts == 1;
   }
 
-  void WritePlace(DB* db, const std::vector<SmallTree>& trees, int place) {
+  void WritePlace(DB* db, int place) {
+    const std::string value = std::to_string(place);
     WriteBatch batch;
-    for (size_t i = 0; i < trees.size(); i++) {
-      for (int key = 0; key < kKeys; key++) {
-        for (int neighbor = 0; neighbor < kNeighbors; neighbor++) {
-          const std::string name = Key(i, key, neighbor);
-          const std::string value = std::to_string(place);
-          switch (trees[i][key * kPlaces + place]) {
-            case Cell::kNone:
-              break;
-            case Cell::kPut:
-              ASSERT_OK(batch.Put(name, value));
-              break;
-            case Cell::kMerge:
-              ASSERT_OK(batch.Merge(name, value));
-              break;
-            case Cell::kDelete:
-              ASSERT_OK(i % 2 == 0 && MayBeSingle(trees[i], key, place)
-                            ? batch.SingleDelete(name)
-                            : batch.Delete(name));
-              break;
-          }
+    for (size_t i = 0; i < trees_.size(); i++) {
+      for (int n = 0; n < kKeys * kNeighbors; n++) {
+        const int key = n / kNeighbors;
+        const std::string name = Key(i, key, n % kNeighbors);
+        switch (trees_[i][key * kPlaces + place]) {
+          case Cell::kNone:
+            break;
+          case Cell::kPut:
+            ASSERT_OK(batch.Put(name, value));
+            break;
+          case Cell::kMerge:
+            ASSERT_OK(batch.Merge(name, value));
+            break;
+          case Cell::kDelete:
+            ASSERT_OK(i % 2 == 0 && MayBeSingle(trees_[i], key, place)
+                          ? batch.SingleDelete(name)
+                          : batch.Delete(name));
+            break;
         }
       }
       if (place < GetParam().guarded_runs) {
@@ -167,11 +164,10 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     }
   }
 
-  void ReadAll(size_t trees, const ReadOptions& options, bool bounded,
-               int snapshot, size_t stride) {
-    TwinIterator it(&dbs_, options, /*lower=*/false, bounded, snapshot);
-    for (size_t i = snapshot + 1; i < trees && !HasFailure(); i += stride) {
-      ReadTree(&it, i, bounded);
+  void ReadAll(TwinIterator* it, size_t first, size_t stride,
+               bool bounded = false) {
+    for (size_t i = first; i < trees_.size() && !HasFailure(); i += stride) {
+      ReadTree(it, i, bounded);
     }
   }
   static Options OptionsOf() {
@@ -181,6 +177,7 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     return options;
   }
 
+  std::vector<SmallTree> trees_;
   const AsksEarly asks_early_;
   TwinDB dbs_{
       "deletion_skips", OptionsOf(),
@@ -190,12 +187,11 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
 };
 
 TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
-  std::vector<SmallTree> trees;
   if (GetParam().guarded_runs > 0) {
     SmallTree tree{};
-    AddTrees(0, /*entries=*/3, &tree, &trees);
+    AddTrees(0, /*entries=*/3, &tree, &trees_);
   } else {
-    trees = RandomTrees(6000);
+    trees_ = RandomTrees(GetParam().range_deletions ? 3000 : 6000);
   }
   dbs_.Open();
   if (GetParam().levels) {
@@ -207,7 +203,7 @@ TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
   }
   for (int place = 0; place < kPlaces; place++) {
     dbs_.Both([&](DB* db) {
-      WritePlace(db, trees, place);
+      WritePlace(db, place);
       return Status::OK();
     });
     if (place == kPlaces - 1) break;
@@ -219,16 +215,29 @@ TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
     }
   }
   // What a scan has found to be deleted, the next ones skip, if they see it.
-  for (int again = 0; again < 2; again++) {
-    for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
-      ReadAll(trees.size(), ReadOptions(), /*bounded=*/false, snapshot, 1);
-      ReadAll(trees.size(), ReadOptions(), /*bounded=*/true, snapshot, 3);
-    }
+  for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
+    TwinIterator open(&dbs_, {}, /*lower=*/false, /*upper=*/false, snapshot);
+    ReadAll(&open, snapshot + 1, 1);
+    TwinIterator closed(&dbs_, {}, /*lower=*/false, /*upper=*/true, snapshot);
+    ReadAll(&closed, snapshot + 1, 3, /*bounded=*/true);
   }
-  ReadOptions pinned;
-  pinned.pin_data = true;
-  ReadAll(trees.size(), pinned, /*bounded=*/false, -1, 7);
-  EXPECT_GT(SkipsOf(dbs_.protean()), trees.size() / 10);
+  // Now the scans at newer snapshots have come before those at older ones, too.
+  {
+    TwinIterator open(&dbs_, {}, /*lower=*/false, /*upper=*/false);
+    TwinIterator closed(&dbs_, {}, /*lower=*/false, /*upper=*/true);
+    for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
+      const size_t stride = snapshot < 0 ? 1 : 3;
+      open.Refresh(&dbs_, snapshot);
+      ReadAll(&open, snapshot + 1, stride);
+      closed.Refresh(&dbs_, snapshot);
+      ReadAll(&closed, snapshot + 1, 3 * stride, /*bounded=*/true);
+    }
+    ReadOptions pin_data;
+    pin_data.pin_data = true;
+    TwinIterator pinned(&dbs_, pin_data, /*lower=*/false, /*upper=*/false);
+    ReadAll(&pinned, 0, 7);
+  }
+  EXPECT_GT(SkipsOf(dbs_.protean()), trees_.size() / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -320,42 +329,6 @@ TEST_F(DeletionSkipsTest, ATableFilterLeavesFilesOut) {
     return properties.num_entries != 2;
   };
   EXPECT_EQ(0u, SkipsOfSeek("1c", "3", filtered));
-}
-
-// What a file has deletions of, and no value, does not exist, and is not
-// counted.
-TEST_F(DeletionSkipsTest, ExistenceAndCounts) {
-  dbs_.Open();
-  Keys entries = {"a"};
-  for (int i = 0; i < 100; i++) entries.push_back("-k" + Digits(i, 3));
-  entries.push_back("z");
-  dbs_.WriteRun({"0", "zz"}, 3);
-  dbs_.WriteRun(entries, 1);
-  DB* const db = dbs_.protean();
-  const Slice keys[] = {"a", "k000", "k050", "k099", "m", "z"};
-  bool may_exist[std::size(keys)];
-  ASSERT_OK(KeysMayExist(db, ReadOptions(), db->DefaultColumnFamily(),
-                         std::size(keys), keys, may_exist));
-  EXPECT_EQ((std::vector<bool>{true, false, false, false, false, true}),
-            std::vector<bool>(std::begin(may_exist), std::end(may_exist)));
-  const auto range_may_exist = [db](const Slice& lo, const Slice& hi) {
-    return RangeMayExist(db, Between(lo, hi));
-  };
-  EXPECT_FALSE(range_may_exist("k0", "k1"));
-  EXPECT_FALSE(range_may_exist("k020", "k021"));
-  EXPECT_TRUE(range_may_exist("k020", "zz"));
-  EXPECT_TRUE(range_may_exist("a", "k1"));
-
-  const auto count = [db](const Slice& lo, const Slice& hi) {
-    CountResult result;
-    EXPECT_OK(ApproximateCount(db, ReadOptions(), db->DefaultColumnFamily(),
-                               RangePtr(&lo, &hi), &result));
-    return std::make_pair(result.count, result.deletions_left_out);
-  };
-  EXPECT_EQ(std::make_pair(uint64_t{4}, uint64_t{100}), count("0", "zzz"));
-  EXPECT_EQ(std::make_pair(uint64_t{0}, uint64_t{100}), count("b", "z"));
-  // The number of deletions in a part of a stretch is not known.
-  EXPECT_EQ(std::make_pair(uint64_t{50}, uint64_t{0}), count("k050", "y"));
 }
 
 }  // namespace

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  A RocksDB with ProteanTable answers everything as a plain RocksDB does: all
-//  families of keys, and other features of RocksDB beside it, which are other
-//  comparators and prefix extractors.
+//  families of keys, other comparators, and RocksDB's other interfaces, which
+//  are files written and read outside of a DB, copies, second instances, and
+//  what they report about themselves. (Prefix extractors: differential_test.)
 
 #include <cctype>
 
-#include "rocksdb/slice_transform.h"
+#include "file/file_util.h"
+#include "rocksdb/sst_file_reader.h"
+#include "rocksdb/utilities/backup_engine.h"
+#include "rocksdb/utilities/checkpoint.h"
+#include "rocksdb/utilities/db_ttl.h"
+#include "rocksdb/utilities/types_util.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -14,20 +20,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kSeed = 77;
-constexpr int kLevels = 3;
-
-void Fill(TwinDB* dbs, const Keys& keys) {
-  FillTree(dbs, keys);
-  ASSERT_GE(dbs->NumFiles(), 8u);
-}
-
-// All ways to read, with many walks between bounds of `order`.
-void CompareAll(TwinDB* dbs, const Keys& keys, const Comparator* order) {
-  WalkOptions walk;
-  walk.seeks = 1500;
-  walk.order = order;
-  CompareReads(dbs, keys, /*snapshot=*/-1, {}, walk);
-}
 
 // Orders letters without regard to case.
 class CaseInsensitiveComparator : public Comparator {
@@ -60,75 +52,32 @@ std::string PickAround(const Keys& keys, Random* rnd) {
   return Pick(around, rnd);
 }
 
-// Overwrites some of the keys, and deletes some of them singly and in ranges.
-void WriteRound(TwinDB* dbs, const Keys& keys, int round, Random* rnd) {
-  const auto size = static_cast<int>(keys.size());
-  for (int i = 0; i < size; i++) {
-    const std::string value = "round " + std::to_string(round) + " key " +
-                              std::to_string(i) + std::string(i % 40, '.');
-    if (round == 0 ? !rnd->OneIn(6) : rnd->OneIn(4)) {
-      dbs->Put(keys[i], value);
-    } else if (round > 0 && rnd->OneIn(8)) {
-      dbs->Delete(keys[i]);
-    }
-  }
-  if (round == 0 || size < 2) return;
+// Range tombstones, mostly of short ranges, so that something is left.
+void DeleteRanges(TwinDB* dbs, const Keys& keys, Random* rnd) {
   for (int ranges = 0; ranges < 3; ranges++) {
-    std::string begin = PickAround(keys, rnd);
-    std::string end =
-        rnd->OneIn(3) ? PickAround(keys, rnd)
-                      : keys[std::min<int>(size - 1, rnd->Uniform(size) / 8 +
-                                                         rnd->Uniform(size))];
-    // Mostly short ranges, so that something is left.
+    const std::string begin = PickAround(keys, rnd);
+    std::string end = PickAround(keys, rnd);
     const auto from = std::lower_bound(keys.begin(), keys.end(), begin);
-    if (from != keys.end() && keys.end() - from > 20 && ranges > 0) {
-      end = *(from + 1 + rnd->Uniform(19));
-    }
+    if (ranges > 0 && keys.end() - from > 20) end = from[1 + rnd->Uniform(19)];
     if (begin < end) dbs->DeleteRange(begin, end);
-  }
-}
-
-// A tree with data on at least three levels, two overlapping files on level 0,
-// range tombstones everywhere, snapshots, and unflushed writes.
-void FillDeepTree(TwinDB* dbs, const Keys& keys, Random* rnd) {
-  for (int round = 0; round < 7; round++) {
-    WriteRound(dbs, keys, round, rnd);
-    if (round == 6) break;
-    dbs->Flush();
-    if (round < 2) {
-      dbs->CompactLevel0Into(3 - round, kFileSize);
-      dbs->TakeSnapshot();
-    } else if (round == 2) {
-      const Slice begin = keys[keys.size() / 3];
-      const Slice end = keys[keys.size() / 2];
-      dbs->Compact(CompactRangeOptions(), &begin, &end);
-    } else if (round == 3) {
-      dbs->CompactLevel0Into(1, kFileSize);
-    }
-  }
-  if (keys.size() > 1000) {
-    ASSERT_GE(dbs->NumLevels(), 3u);
-    ASSERT_GE(dbs->NumFiles(), 8u);
   }
 }
 
 // Every way of reading, of the present state and of every snapshot.
 void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
   WalkOptions walk;
-  walk.seeks = keys.size() < 10 ? 100 : 250;
+  walk.seeks = keys.size() < 10 ? 100 : 150;
   WalkOptions narrow;
   narrow.seeks = walk.seeks / 5;
   for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
     SCOPED_TRACE("snapshot " + std::to_string(snapshot));
-    Keys gets = keys;
-    for (int i = 0; i < 2 * walk.seeks; i++) {
-      gets.push_back(PickAround(keys, rnd));
-    }
-    RandomShuffle(gets.begin(), gets.end(), kSeed);
-    CompareGets(dbs, gets, snapshot);
-    CompareMultiGets(dbs, gets, snapshot);
+    Keys asked = keys;
+    for (int i = 0; i < 500; i++) asked.push_back(PickAround(keys, rnd));
+    RandomShuffle(asked.begin(), asked.end(), kSeed);
+    CompareGets(dbs, asked, snapshot);
+    CompareMultiGets(dbs, asked, snapshot);
     CompareScans(dbs, snapshot);
-    CompareWalks(dbs, gets, snapshot, {}, walk);
+    CompareWalks(dbs, asked, snapshot, {}, walk);
     // Among a few neighbors, so that ranges hold few keys or none.
     for (int i = 0; i < 10; i++) {
       const size_t from = rnd->Uniform(static_cast<int>(keys.size()));
@@ -175,7 +124,10 @@ TEST_P(FamiliesTest, AllFamilies) {
                NewTable("BlockBasedTable", table));
     Random rnd(kSeed);
     dbs.Open();
-    FillDeepTree(&dbs, family.keys, &rnd);
+    FillTree(&dbs, family.keys, [&](int round) {
+      if (round > 0) DeleteRanges(&dbs, family.keys, &rnd);
+      if (round < 2) dbs.TakeSnapshot();
+    });
     CompareSnapshots(&dbs, family.keys, &rnd);
     dbs.Reopen();  // the snapshots end here
     CompareSnapshots(&dbs, family.keys, &rnd);
@@ -187,49 +139,44 @@ TEST_P(FamiliesTest, AllFamilies) {
 
 // ---- Other comparators ----
 
-class ComparatorTest : public ::testing::TestWithParam<const char*> {
- protected:
-  // All reads are right, and exactly one line says that ranges are not
-  // filtered, however many files there are.
-  void CompareWith(const Comparator* comparator, const Keys& keys,
-                   const Keys& queries) {
-    const auto logger = std::make_shared<RecordingLogger>();
-    Options options = ManySmallFiles(kLevels);
-    options.comparator = comparator;
-    TwinDB dbs("comparator", options, NewTable("ProteanTable", GetParam()));
-    dbs.options(TwinDB::kProtean).info_log = logger;
-    dbs.Open();
-    Fill(&dbs, keys);
-    CompareAll(&dbs, queries, comparator);
-    dbs.Compact();
-    CompareAll(&dbs, queries, comparator);
-    dbs.Reopen();
-    CompareAll(&dbs, queries, comparator);
-    const Keys warnings = logger->Lines({"ProteanTable", "range filters"});
-    ASSERT_EQ(1u, warnings.size());
-    EXPECT_NE(std::string::npos, warnings[0].find(comparator->Name()));
-    EXPECT_EQ(1u, logger->Lines({"ProteanTable:"}).size());
-  }
-};
+class ComparatorTest : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(ComparatorTest, ReverseBytewise) {
-  for (int family : {0, 2, 4}) {
-    const Keys keys = KeyFamilies(1500, kSeed)[family].keys;
-    CompareWith(ReverseBytewiseComparator(), keys, keys);
-  }
-}
-
-TEST_P(ComparatorTest, CaseInsensitive) {
-  static const CaseInsensitiveComparator comparator;
+// All reads are right, and exactly one line says that ranges are not filtered,
+// however many files there are.
+TEST_P(ComparatorTest, RangesAreNotFiltered) {
+  static const CaseInsensitiveComparator case_insensitive;
   Random rnd(kSeed);
   Keys keys;
   Keys queries;
   const KeyFamily emails = KeyFamilies(1500, kSeed)[2];
   for (const std::string& key : emails.keys) {
     keys.push_back(RandomCase(key, &rnd));
-    queries.push_back(RandomCase(key, &rnd));
+    queries.push_back(rnd.OneIn(2) ? keys.back() : RandomCase(key, &rnd));
   }
-  CompareWith(&comparator, keys, queries);
+  for (const Comparator* order :
+       {ReverseBytewiseComparator(),
+        static_cast<const Comparator*>(&case_insensitive)}) {
+    SCOPED_TRACE(order->Name());
+    const auto logger = std::make_shared<RecordingLogger>();
+    Options options = ManySmallFiles(/*num_levels=*/3);
+    options.comparator = order;
+    TwinDB dbs("comparator", options, NewTable("ProteanTable", GetParam()));
+    dbs.options(TwinDB::kProtean).info_log = logger;
+    WalkOptions walk;
+    walk.seeks = 1500;
+    walk.order = order;
+    dbs.Open();
+    FillTree(&dbs, keys);
+    ASSERT_GE(dbs.NumFiles(), 8u);
+    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+    dbs.Compact();
+    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+    dbs.Reopen();
+    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+    const Keys warnings = logger->Lines({"ProteanTable:"});
+    ASSERT_EQ(1u, warnings.size());
+    ExpectHas(warnings[0], {"range filters", order->Name()});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -238,109 +185,324 @@ INSTANTIATE_TEST_SUITE_P(
                       "filter_policy=surf:0:8;block_size=512;"
                       "cache_index_and_filter_blocks=true"));
 
-// ---- Prefix extractors ----
+// ---- Other interfaces ----
 
-class PrefixTest : public ::testing::TestWithParam<bool> {
+class InstancesTest : public FeatureTest {
  protected:
-  static constexpr size_t kPrefix = 4;
+  InstancesTest() {
+    EXPECT_OK(DestroyDir(Env::Default(), folder_));
+    EXPECT_OK(Env::Default()->CreateDirIfMissing(folder_));
+  }
+  ~InstancesTest() override { EXPECT_OK(DestroyDir(Env::Default(), folder_)); }
 
-  // Some hundred prefixes with some keys each. All keys have a whole prefix:
-  // what RocksDB's automatic prefix mode does with shorter keys does not
-  // concern Protean.
-  PrefixTest() {
-    Random rnd(kSeed);
-    for (int prefix = 0; prefix < 200; prefix++) {
-      const std::string start = BigEndian(rnd.Uniform(1000) * 3).substr(4);
-      const int count = 1 + rnd.Uniform(15);
-      for (int i = 0; i < count; i++) {
-        keys_.push_back(start + RandomString(&rnd, "abc", 8));
-      }
+  // Another path of the twin.
+  std::string Path(TwinDB::Twin twin, const std::string& name) const {
+    return folder_ + "/" + std::to_string(twin) + name;
+  }
+
+  // Opens twins from what another pair of twins has left, and lets `compare`
+  // work on them in place of that pair.
+  static void WithInstances(TwinDB* dbs, const TwinDB::Opener& opener,
+                            const std::function<void(TwinDB*)>& compare) {
+    TwinDB instances("instances", dbs->options(TwinDB::kPlain),
+                     dbs->options(TwinDB::kProtean).table_factory,
+                     dbs->options(TwinDB::kPlain).table_factory);
+    instances.SetOpener(opener);
+    instances.Open();
+    if (HasFatalFailure()) return;
+    compare(&instances);
+  }
+
+  void ExpectSame(TwinDB* dbs, int snapshot = -1) const {
+    ExpectFiltered([&] { CompareReads(dbs, queries_, snapshot); });
+  }
+
+  // The column family of each twin, by its handles.
+  void CompareFamily(TwinDB* dbs,
+                     const std::array<ColumnFamilyHandle*, 2>& handles) const {
+    for (const std::string& key : queries_) {
+      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
+        return dbs->db(twin)->Get(ReadOptions(), handles[twin], key, value);
+      });
     }
-    SortUnique(&keys_);
+    CompareWalks(
+        [&](TwinDB::Twin twin, const ReadOptions& options) {
+          return dbs->db(twin)->NewIterator(options, handles[twin]);
+        },
+        queries_);
   }
 
-  // Keys, neighbors of keys, and prefixes that no key has.
-  Keys Targets() const {
-    Random rnd(kSeed);
-    Keys targets;
-    for (int i = 0; i < 1500; i++) {
-      if (rnd.OneIn(4)) {
-        targets.push_back(BigEndian(rnd.Uniform(3000)).substr(4) + "b");
-        continue;
-      }
-      const std::string target = Pick(Around(Pick(keys_, &rnd)), &rnd);
-      if (target.size() >= kPrefix) targets.push_back(target);
-    }
-    return targets;
-  }
-
-  // All modes but the default one, in which RocksDB promises only keys with the
-  // prefix of the target.
-  void CompareModes(TwinDB* dbs) {
-    CompareGets(dbs, keys_);
-    CompareGets(dbs, Targets());
-    CompareMultiGets(dbs, Targets());
-    ReadOptions modes[4];
-    modes[0].total_order_seek = true;
-    modes[1].auto_prefix_mode = true;
-    modes[2].prefix_same_as_start = true;
-    modes[3].prefix_same_as_start = modes[3].total_order_seek = true;
-    CompareScans(dbs, -1, modes[0]);
-    for (const ReadOptions& mode : modes) {
-      for (bool closed : {false, true}) CompareSeeks(dbs, mode, closed);
-    }
-  }
-
-  void CompareSeeks(TwinDB* dbs, const ReadOptions& mode, bool closed) {
-    Random rnd(kSeed);
-    TwinIterator it(dbs, mode, /*lower=*/false, /*upper=*/closed);
-    for (const std::string& target : Targets()) {
-      it.SetUpper(Bound(target, &rnd));
-      bool valid = it.Seek(target);
-      for (int step = rnd.Uniform(5); valid && step > 0; step--) {
-        valid = it.Next();
-      }
-      if (HasFailure()) return;
-    }
-  }
-
-  // Inside the target's prefix, at its end, or far after it.
-  std::string Bound(const std::string& target, Random* rnd) const {
-    const std::string prefix = target.substr(0, kPrefix);
-    if (rnd->OneIn(3)) return prefix + "\xff";
-    if (rnd->OneIn(2)) return target + "b";
-    return Pick(keys_, rnd);
-  }
-
-  Keys keys_;
+ private:
+  const std::string folder_ = test::PerThreadDBPath("instances_more");
 };
 
-// Under an extractor that changes from one opening to the next, and for keys
-// out of its domain: differential_test.
-TEST_P(PrefixTest, ExtractorThatStays) {
-  const std::string table = std::string("whole_key_filtering=") +
-                            (GetParam() ? "true" : "false") + ";block_size=512";
-  for (const bool capped : {false, true}) {
+PROTEAN_FEATURE_TEST(InstancesTest);
+
+// ---- Files from outside ----
+
+// Files are ingested above, between and below the existing files, with their
+// own sequence number.
+TEST_P(InstancesTest, IngestedFiles) {
+  for (bool behind : {false, true}) {
+    SCOPED_TRACE(behind);
     Options options = ManySmallFiles(kLevels);
-    options.prefix_extractor.reset(capped ? NewCappedPrefixTransform(kPrefix)
-                                          : NewFixedPrefixTransform(kPrefix));
-    TwinDB dbs("prefix", options,
-               NewTable("ProteanTable", "filter_policy=surf:4:4;" + table),
-               NewTable("BlockBasedTable", table));
-    dbs.Open();
-    Fill(&dbs, keys_);
-    CompareModes(&dbs);
-    // RocksDB's own table reads these files.
-    dbs.Close();
-    dbs.options(TwinDB::kProtean).table_factory =
-        NewTable("BlockBasedTable", "filter_policy=surf:0:8;" + table);
-    dbs.Open();
-    CompareModes(&dbs);
-    dbs.Compact();
-    CompareModes(&dbs);
+    options.allow_ingest_behind = behind;
+    const auto dbs = NewTwins(options);
+    dbs->Open();
+    // Ingesting behind needs the last level for itself.
+    for (size_t i = 0; i < keys_.size(); i += 2) dbs->Put(keys_[i], "written");
+    dbs->Flush();
+    CompareGets(dbs.get(), queries_);
+    CompareWalks(dbs.get(), queries_);
+    dbs->CompactLevel0Into(1, kFileSize);
+    dbs->TakeSnapshot();
+    for (size_t i = 0; i < keys_.size(); i += 5)
+      dbs->Put(keys_[i], "in memory");
+    for (int file = 0; file < 3; file++) {
+      dbs->Each([&](TwinDB::Twin twin) {
+        const std::string name = Path(twin, "file" + std::to_string(file));
+        SstFileWriter writer(EnvOptions(), dbs->options(twin));
+        Status s = writer.Open(name);
+        for (size_t i = file; s.ok() && i < keys_.size(); i += 3 + file) {
+          s = i % 4 == 0 && !behind ? writer.Delete(keys_[i])
+                                    : writer.Put(keys_[i], "ingested");
+        }
+        if (s.ok() && !behind) {
+          s = writer.DeleteRange(keys_[50 * (file + 1)],
+                                 keys_[50 * (file + 1) + 9]);
+        }
+        if (s.ok()) s = writer.Finish();
+        if (!s.ok()) return s;
+        IngestExternalFileOptions ingest;
+        ingest.ingest_behind = behind && file == 0;
+        ingest.allow_global_seqno = true;
+        ingest.write_global_seqno = file == 1;
+        ingest.move_files = file == 2;
+        return dbs->db(twin)->IngestExternalFile({name}, ingest);
+      });
+      for (int snapshot : {-1, 0}) ExpectSame(dbs.get(), snapshot);
+    }
+    dbs->Reopen();
+    ExpectSame(dbs.get());
+    if (!behind) dbs->Compact();
+    ExpectSame(dbs.get());
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(WholeKeys, PrefixTest, ::testing::Bool());
+// A file is read without a DB: its visible keys, and all of its entries.
+TEST_P(InstancesTest, SstFileReader) {
+  const auto dbs = NewTree();
+  dbs->Compact();
+  std::array<std::unique_ptr<class SstFileReader>, 2> readers;
+  dbs->Each([&](TwinDB::Twin twin) {
+    std::map<std::string, std::string> files;  // by their smallest keys
+    for (const LiveFileMetaData& file : FilesOf(dbs->db(twin))) {
+      files[file.smallestkey] = PathOf(file);
+    }
+    readers[twin] = std::make_unique<class SstFileReader>(dbs->options(twin));
+    const Status s = readers[twin]->Open(std::next(files.begin())->second);
+    if (!s.ok()) return s;
+    EXPECT_OK(readers[twin]->VerifyChecksum());
+    return readers[twin]->VerifyNumEntries(ReadOptions());
+  });
+  const auto properties_of = [&](TwinDB::Twin twin) {
+    return readers[twin]->GetTableProperties();
+  };
+  EXPECT_EQ(properties_of(TwinDB::kPlain)->num_entries,
+            properties_of(TwinDB::kProtean)->num_entries);
+  EXPECT_LT(properties_of(TwinDB::kPlain)->filter_size,
+            properties_of(TwinDB::kProtean)->filter_size);
+
+  ExpectFilteredSeeks([&] {
+    CompareWalks(
+        [&](TwinDB::Twin twin, const ReadOptions& options) {
+          return readers[twin]->NewIterator(options);
+        },
+        queries_);
+  });
+
+  TwinIterator it(
+      [&](TwinDB::Twin twin, const ReadOptions&) {
+        return readers[twin]->NewTableIterator().release();
+      },
+      {}, /*lower=*/false, /*upper=*/false);
+  for (bool valid = it.SeekToFirst(); valid;) valid = it.Next();
+  for (bool valid = it.SeekToLast(); valid;) valid = it.Prev();
+  for (const std::string& query : queries_) {
+    std::string target;
+    EXPECT_OK(GetInternalKeyForSeek(query, BytewiseComparator(), &target));
+    it.Seek(target);
+  }
+}
+
+// ---- Copies ----
+
+TEST_P(InstancesTest, BackupAndRestore) {
+  const auto dbs = NewTree();
+  const size_t kept = CompareScans(dbs.get());
+  using Work = std::function<Status(BackupEngine*, TwinDB::Twin)>;
+  const auto with_engines = [&](const Work& work) {
+    dbs->Each([&](TwinDB::Twin twin) {
+      std::unique_ptr<BackupEngine> engine;
+      const Status s = OpenAs<BackupEngine>(
+          &engine, Env::Default(), BackupEngineOptions(Path(twin, "backup")));
+      return s.ok() ? work(engine.get(), twin) : s;
+    });
+  };
+  for (const uint32_t backup : {1, 2}) {
+    with_engines([&](BackupEngine* engine, TwinDB::Twin twin) {
+      const Status s = engine->CreateNewBackup(dbs->db(twin));
+      return s.ok()
+                 ? engine->VerifyBackup(backup, /*verify_with_checksum=*/true)
+                 : s;
+    });
+    for (const std::string& key : keys_) dbs->Delete(key);
+    dbs->Put("after the first backup", "value");
+  }
+  for (const uint32_t backup : {2, 1}) {
+    dbs->Close();
+    with_engines([&](BackupEngine* engine, TwinDB::Twin twin) {
+      return engine->RestoreDBFromBackup(backup, dbs->path(twin),
+                                         dbs->path(twin));
+    });
+    dbs->Open();
+    EXPECT_EQ(backup == 1 ? kept : 1, CompareScans(dbs.get()));
+  }
+  ExpectSame(dbs.get());
+}
+
+TEST_P(InstancesTest, ExportAndImportOfAColumnFamily) {
+  const auto dbs = NewTree();
+  std::array<ColumnFamilyHandle*, 2> imported = {nullptr, nullptr};
+  dbs->Each([&](TwinDB::Twin twin) {
+    DB* db = dbs->db(twin);
+    class Checkpoint* made = nullptr;
+    Status s = Checkpoint::Create(db, &made);
+    const std::unique_ptr<class Checkpoint> checkpoint(made);
+    ExportImportFilesMetaData* raw = nullptr;
+    if (!s.ok()) return s;
+    s = checkpoint->ExportColumnFamily(db->DefaultColumnFamily(),
+                                       Path(twin, "export"), &raw);
+    const std::unique_ptr<ExportImportFilesMetaData> metadata(raw);
+    if (!s.ok()) return s;
+    ImportColumnFamilyOptions import;
+    import.move_files = true;
+    return db->CreateColumnFamilyWithImport(dbs->options(twin), "imported",
+                                            import, *metadata, &imported[twin]);
+  });
+  for (const std::string& key : keys_) dbs->Delete(key);
+  const auto compare = [&] { CompareFamily(dbs.get(), imported); };
+  ExpectFiltered(compare);
+  // The clone is restricted to a part of the keys.
+  dbs->Each([&](TwinDB::Twin twin) {
+    return dbs->db(twin)->ClipColumnFamily(imported[twin], keys_[100],
+                                           keys_[keys_.size() - 100]);
+  });
+  ExpectFiltered(compare);
+  dbs->Each([&](TwinDB::Twin twin) {
+    return dbs->db(twin)->DestroyColumnFamilyHandle(imported[twin]);
+  });
+}
+
+// ---- Second instances ----
+
+TEST_P(InstancesTest, ReadOnly) {
+  const auto dbs = NewTree();
+  dbs->Close();
+  const auto open = [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+    return OpenReadOnly(db, dbs->options(twin), dbs->path(twin));
+  };
+  WithInstances(dbs.get(), open, [&](TwinDB* readers) { ExpectSame(readers); });
+}
+
+TEST_P(InstancesTest, Secondary) {
+  const auto dbs = NewTree();
+  WithInstances(
+      dbs.get(),
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+        Options options = dbs->options(twin);
+        options.max_open_files = -1;
+        return OpenSecondary(db, options, dbs->path(twin),
+                             Path(twin, "secondary"));
+      },
+      [&](TwinDB* secondaries) {
+        ExpectSame(secondaries);
+        const std::function<void()> changes[] = {
+            [&] { dbs->Put("only in the log", "value"); },
+            [&] { dbs->Flush(); }, [&] { dbs->Compact(); },
+            [&] {
+              for (size_t i = 0; i < keys_.size(); i += 3) {
+                dbs->Put(keys_[i], "new");
+              }
+              dbs->Flush();
+            }};
+        for (const auto& change : changes) {
+          change();
+          secondaries->Both([](DB* db) { return db->TryCatchUpWithPrimary(); });
+          EXPECT_EQ(CompareScans(dbs.get()), CompareScans(secondaries));
+          ExpectSame(secondaries);
+        }
+      });
+}
+
+TEST_P(InstancesTest, Follower) {
+  const auto dbs = NewTree();
+  dbs->Flush();
+  WithInstances(
+      dbs.get(),
+      [&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+        Options options = dbs->options(twin);
+        options.create_if_missing = true;
+        return DB::OpenAsFollower(options, Path(twin, "follower"),
+                                  dbs->path(twin), db);
+      },
+      [&](TwinDB* followers) {
+        EXPECT_EQ(CompareScans(dbs.get()), CompareScans(followers));
+        ExpectSame(followers);
+      });
+}
+
+// A DB with TTL appends the time to each value.
+TEST_P(InstancesTest, TimeToLive) {
+  const auto dbs = NewTwins();
+  dbs->SetOpener([&](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+    DBWithTTL* opened = nullptr;
+    const Status s =
+        DBWithTTL::Open(dbs->options(twin), dbs->path(twin), &opened, 3600);
+    db->reset(opened);
+    return s;
+  });
+  dbs->Open();
+  Fill(dbs.get());
+  ExpectSame(dbs.get());
+  dbs->Compact();
+  ExpectSame(dbs.get());
+}
+
+// ---- What a DB reports about itself ----
+
+TEST_P(InstancesTest, Verification) {
+  Options options = ManySmallFiles(kLevels);
+  options.file_checksum_gen_factory = GetFileChecksumGenCrc32cFactory();
+  const auto dbs = NewTree(options);
+  dbs->Both([](DB* db) { return db->VerifyChecksum(); });
+  dbs->Both([](DB* db) { return db->VerifyFileChecksums(ReadOptions()); });
+
+  // Each file has one filter, which the policy built.
+  const TablePropertiesCollection all = PropertiesOf(dbs->protean());
+  EXPECT_EQ(dbs->NumFiles(), all.size());
+  for (const auto& [name, properties] : all) {
+    EXPECT_GT(properties->filter_size, 0u) << name;
+    ExpectHas(properties->filter_policy_name, {"protean"});
+  }
+  // Files that differ only in their filters have about the same size.
+  const Range range(keys_[100], keys_[600]);
+  std::array<uint64_t, 2> sizes;
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
+    ASSERT_OK(dbs->db(twin)->GetApproximateSizes(&range, 1, &sizes[twin]));
+  }
+  EXPECT_GE(sizes[TwinDB::kProtean], sizes[TwinDB::kPlain]);
+  EXPECT_LE(sizes[TwinDB::kProtean], 2 * sizes[TwinDB::kPlain]);
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

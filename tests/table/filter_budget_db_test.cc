@@ -5,14 +5,12 @@
 //  All filters together take what the budget says, or what bits_per_key
 //  promises, whatever the tree does.
 
-#include <cinttypes>
 #include <cmath>
 #include <cstdio>
 
 #include "filter_policy/filter_budget.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/utilities/table_properties_collectors.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -75,11 +73,34 @@ class GrowingTreeTest : public OwnDBTest {
     ASSERT_OK(db_->Write(WriteOptions(), &batch));
     ASSERT_OK(db_->Flush(FlushOptions(), family));
   }
-  void CompactAndWait() {
-    Compact();
-    WaitForCompactions();
+  void CompactAndWait(int times = 1) {
+    for (int i = 0; i < times; i++) {
+      Compact();
+      WaitForCompactions();
+    }
+  }
+  RefreshResult Refresh() {
+    RefreshResult result;
+    EXPECT_OK(
+        RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result));
+    return result;
   }
 
+  static FilterSize SizeOf(const TableProperties& properties) {
+    FilterSize size;
+    size.keys = static_cast<double>(properties.num_entries);
+    size.bytes = static_cast<double>(properties.filter_size);
+    size.files = 1;
+    size.least_bits = size.PerKey();
+    size.passed = size.keys * std::pow(kRatePerBit, size.PerKey());
+    const auto& user = properties.user_collected_properties;
+    const auto kind = user.find("protean.kind");
+    if (kind != user.end() && kind->second == "none") {
+      EXPECT_EQ("filter_budget_bytes is used up", user.at("protean.design"));
+      size.without = 1;
+    }
+    return size;
+  }
   // The sizes of the filters of the live files of a column family, by level, or
   // by sorted run.
   std::map<int, FilterSize> Levels(ColumnFamilyHandle* family = nullptr,
@@ -90,20 +111,8 @@ class GrowingTreeTest : public OwnDBTest {
     for (const LiveFileMetaData& file : Files()) {
       const auto found = properties.find(file.db_path + file.name);
       if (found == properties.end()) continue;  // compacted meanwhile
-      FilterSize size;
-      size.keys = static_cast<double>(found->second->num_entries);
-      size.bytes = static_cast<double>(found->second->filter_size);
-      size.files = 1;
-      size.least_bits = size.PerKey();
-      size.passed = size.keys * std::pow(kRatePerBit, size.PerKey());
-      const auto& user = found->second->user_collected_properties;
-      const auto kind = user.find("protean.kind");
-      if (kind != user.end() && kind->second == "none") {
-        EXPECT_EQ("filter_budget_bytes is used up", user.at("protean.design"));
-        size.without = 1;
-      }
       levels[runs && file.level == 0 ? -static_cast<int>(file.file_number)
-                                     : file.level] += size;
+                                     : file.level] += SizeOf(*found->second);
     }
     return levels;
   }
@@ -190,12 +199,9 @@ TEST_F(FilterBudgetDBTest, GrowingTree) {
     Write(12);
     if (HasFailure()) return Print();
   }
-  const std::map<int, FilterSize> levels = Levels();
-  ASSERT_GE(levels.size(), 2u);
-  Print();
+  ASSERT_GE(Levels().size(), 2u);
   EXPECT_EQ(0, Total().without);
   CompactAndWait();
-  Print();
   ExpectUsed();
   // The tree is known as soon as the DB is opened again.
   Open();
@@ -212,7 +218,7 @@ TEST_F(FilterBudgetDBTest, Universal) {
     Open();
     Write(80);
     // The first compaction leaves room for the runs that it empties.
-    for (int i = 0; i < 2; i++) CompactAndWait();
+    CompactAndWait(2);
     ExpectUsed();
   }
 }
@@ -251,15 +257,11 @@ TEST_F(FilterBudgetDBTest, FilesThatMove) {
   ASSERT_OK(Env::Default()->RenameFile(copy, path_));
   Open();
   EXPECT_GT(Total().bytes, 1.2 * static_cast<double>(budget_));
-  RefreshResult result;
-  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result));
+  Refresh();
   EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
   for (const auto& [level, size] : Levels()) EXPECT_GT(size.PerKey(), 10);
   // There is nothing left to even out.
-  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result));
-  for (const RefreshedFile& file : result.files) {
-    EXPECT_NE(RefreshOutcome::kRewritten, file.outcome) << file.name;
-  }
+  EXPECT_EQ(0u, Refresh().files_rewritten);
 }
 
 TEST_F(FilterBudgetDBTest, Partitioned) {
@@ -304,45 +306,33 @@ TEST_F(FilterBudgetDBTest, AnotherPolicy) {
     budget_ = budget;
     ASSERT_OK(
         db_->SetOptions({{"table_factory.filter_policy", Budget(budget)}}));
-    for (int i = 0; i < 2; i++) CompactAndWait();
+    CompactAndWait(2);
     ExpectUsed();
   }
 }
 
 // The files that queries ask get more bits than those that they do not.
 TEST_F(FilterBudgetDBTest, Heat) {
+  budget_ = kBudget / 2;
   SetPolicy(Budget(budget_, "sample_every=1;"));
   Open();
-  for (int i = 0; i < 120; i++) WriteNewFile();
+  for (int i = 0; i < 60; i++) WriteNewFile();
   CompactAndWait();
   // In the first tenth of the key space.
   GetAbsentKeys(1000000000);
-  for (int i = 0; i < 2; i++) CompactAndWait();
+  CompactAndWait(2);
   ExpectUsed();
   const TablePropertiesCollection properties = PropertiesOf(db_.get());
   double hot = 0;
   double cold = 100;
   for (const LiveFileMetaData& file : Files()) {
-    const auto& found = properties.at(file.db_path + file.name);
-    const double bits = 8 * static_cast<double>(found->filter_size) /
-                        static_cast<double>(found->num_entries);
+    const double bits = SizeOf(*properties.at(PathOf(file))).PerKey();
     if (file.largestkey < Digits(1000000000)) hot = std::max(hot, bits);
     if (file.smallestkey > Digits(2000000000)) cold = std::min(cold, bits);
   }
   EXPECT_GT(hot, cold + 3);
-  RefreshResult result;
-  ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), {}, &result));
+  Refresh();
   EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
-}
-
-// Files from outside of a DB have bits_per_key.
-TEST_F(FilterBudgetDBTest, FilesFromOutside) {
-  SetPolicy("{id=protean.PrefixBloom;bits_per_key=10;filter_budget_bytes=2G}");
-  Keys keys;
-  for (int k = 0; k < 100000; k++) keys.push_back(Digits(k));
-  Open();
-  Ingest(keys);
-  EXPECT_NEAR(10, Total().PerKey(), 0.1);
 }
 
 TEST_F(FilterBudgetDBTest, MoreThanMemory) {
@@ -548,16 +538,15 @@ TEST_F(LevelBitsDBTest, FewOpenFiles) {
   options_.max_open_files = 20;
   options_.table_cache_numshardbits = 0;
   Open();
-  Write(100);
+  Write(60);
 }
 
 TEST_F(LevelBitsDBTest, Universal) {
   options_.compaction_style = kCompactionStyleUniversal;
   for (int levels : {1, 7}) {
-    Destroy();
     options_.num_levels = levels;
-    Open();
-    Write(120);
+    OpenNew();
+    Write(70);
   }
 }
 
@@ -573,36 +562,21 @@ TEST_F(LevelBitsDBTest, FilesThatMove) {
   Write(60, /*ascending=*/false);
 }
 
-TEST_F(LevelBitsDBTest, CompactionIsBehind) {
-  options_.disable_auto_compactions = true;
-  options_.level0_slowdown_writes_trigger = 1000;
-  options_.level0_stop_writes_trigger = 1000;
-  Open();
-  Write(60);
-  // Runs of one size have equal bits.
-  EXPECT_NEAR(kBits, Levels()[0].PerKey(), Rounded(Levels()[0]));
-  // The single run into which they are merged has as many bits.
-  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  ASSERT_EQ(1u, Levels().size());
-  EXPECT_NEAR(kBits, Total().PerKey(), Rounded(Total()));
-  Write(100);
-  EXPECT_GT(Levels()[0].PerKey(), kBits);
-}
-
 // A file that is written outside of the DB has exactly bits_per_key.
 TEST_F(LevelBitsDBTest, FilesFromOutside) {
-  // A trie of ascending numbers would take less than its share.
-  SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");
-  Open();
-  for (int i = 0; i < 5; i++) {
-    Keys keys;
-    for (int k = 0; k < 100000; k++) {
-      keys.push_back(NextKey(/*ascending=*/true));
+  for (const std::string rule :
+       {"filter_budget_bytes=2G", "level_bits=kAuto"}) {
+    SCOPED_TRACE(rule);
+    // A trie of ascending numbers would take less than its share.
+    SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;" + rule + "}");
+    OpenNew();
+    for (int i = 0; i < 5; i++) {
+      Ingest(MakeKeys(100000,
+                      [this](size_t) { return NextKey(/*ascending=*/true); }));
     }
-    Ingest(keys);
+    ASSERT_EQ(1u, Levels().size());
+    EXPECT_NEAR(kBits, Total().PerKey(), 0.01);
   }
-  ASSERT_EQ(1u, Levels().size());
-  EXPECT_NEAR(kBits, Total().PerKey(), 0.01);
   Write(60);
 }
 

@@ -51,6 +51,18 @@ class FilterCacheTest : public NumberedDBTest {
       ASSERT_EQ("", FirstIn(Gap(key), Gap(key, 9)));
     }
   }
+  // The blocks and bytes of filters that `read` loads: what the cache lacks.
+  template <typename Read>
+  std::pair<uint64_t, uint64_t> LoadedBy(const Read& read) {
+    const FilterSums before = FilterStats().total;
+    EXPECT_OK(options_.statistics->Reset());
+    read();
+    const FilterSums now = FilterStats().total;
+    const uint64_t blocks =
+        now.filter_blocks_loaded - before.filter_blocks_loaded;
+    EXPECT_EQ(Ticks(BLOCK_CACHE_FILTER_MISS), blocks);
+    return {blocks, now.filter_bytes_loaded - before.filter_bytes_loaded};
+  }
 };
 
 // A shard of the cache is smaller than a filter, and keeps some of its parts.
@@ -61,14 +73,9 @@ TEST_F(FilterCacheTest, FiltersLargerThanAShard) {
            NewLRUCache(160 << 10, /*num_shard_bits=*/4), 2));
   EXPECT_LT((160u << 10) / 16, FilterStats().files.at(0).filter_bytes);
   GetAbsentKeys(kReads);
-  const uint64_t before = FilterStats().total.filter_blocks_loaded;
-  ASSERT_OK(options_.statistics->Reset());
-  GetAbsentKeys(kReads);
-  const uint64_t loads = FilterStats().total.filter_blocks_loaded - before;
-  EXPECT_EQ(Ticks(BLOCK_CACHE_FILTER_MISS), loads);
   // Some shards have more parts than others, and data blocks push out a few. A
   // whole filter would be read for each key.
-  EXPECT_GT(kReads / 2, loads);
+  EXPECT_GT(kReads / 2, LoadedBy([&] { GetAbsentKeys(kReads); }).first);
 }
 
 // A cache without room for a part loses it when data blocks come.
@@ -87,16 +94,13 @@ TEST_F(FilterCacheTest, DataBlocksPushFiltersOut) {
     SCOPED_TRACE(cache->Name());
     ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 2));
     GetAbsentKeys(1);
-    const uint64_t before = FilterStats().total.filter_blocks_loaded;
-    ASSERT_OK(options_.statistics->Reset());
-    for (uint64_t round = 0; round < kRounds; round++) {
-      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-      for (it->SeekToFirst(); it->Valid(); it->Next()) {
-      }
-      GetAbsentKeys(1);
-    }
-    const uint64_t loads = FilterStats().total.filter_blocks_loaded - before;
-    EXPECT_EQ(Ticks(BLOCK_CACHE_FILTER_MISS), loads);
+    const uint64_t loads =
+        LoadedBy([&] {
+          for (uint64_t round = 0; round < kRounds; round++) {
+            AllRecords(db_.get());
+            GetAbsentKeys(1);
+          }
+        }).first;
     if (fits) {
       EXPECT_EQ(0u, loads);
     } else {
@@ -135,16 +139,11 @@ TEST_F(FilterCacheTest, PartsThatAreRead) {
     EXPECT_LT(10u, before.filter_blocks_loaded);
     EXPECT_LT(0.9 * before.filter_bytes, before.filter_bytes_loaded);
     EXPECT_GT(1.1 * before.filter_bytes, before.filter_bytes_loaded);
-    ASSERT_OK(options_.statistics->Reset());
-    GetAbsentKeys(1000);
-    const FilterSums now = FilterStats().total;
-    const uint64_t blocks =
-        now.filter_blocks_loaded - before.filter_blocks_loaded;
+    const auto [blocks, bytes] = LoadedBy([&] { GetAbsentKeys(1000); });
     if (fits) {
       EXPECT_EQ(0u, blocks);
       continue;
     }
-    const uint64_t bytes = now.filter_bytes_loaded - before.filter_bytes_loaded;
     EXPECT_LT(200u, blocks);
     EXPECT_LT(500 * blocks, bytes);
     EXPECT_GE(1024 * blocks, bytes);
@@ -279,10 +278,10 @@ class FilterUnitsTest : public NumberedDBTest {
 // those of present keys only the first ones.
 TEST_F(FilterUnitsTest, AbsentKeysLoadSecondUnits) {
   ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
-  ASSERT_NO_FATAL_FAILURE(Reopen());
+  Reopen();
   for (uint64_t i = 0; i < kKeys; i++) GetPresent(i);
   EXPECT_LE(UnitsLoaded(), parts().size() + 2);
-  ASSERT_NO_FATAL_FAILURE(Reopen());
+  Reopen();
   for (uint64_t i = 0; i < kKeys; i++) GetAbsent(i);
   EXPECT_EQ(2 * parts().size(), UnitsLoaded());
   const uint64_t before = FalsePositives();
@@ -296,7 +295,7 @@ TEST_F(FilterUnitsTest, AbsentKeysLoadSecondUnits) {
 TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
   ASSERT_NO_FATAL_FAILURE(
       Fill("block_cache={capacity=8K;num_shard_bits=0};block_size=1024;"));
-  ASSERT_NO_FATAL_FAILURE(Reopen());
+  Reopen();
   constexpr uint64_t kReads = 5000;
   Random64 random(1);
   for (uint64_t n = 0; n < kReads; n++) GetAbsent(random.Uniform(kKeys));
@@ -307,9 +306,18 @@ TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
   for (uint64_t i = 0; i < kKeys; i += 7) GetPresent(i);
 }
 
-// A filter that RocksDB's table pins is not cut into parts.
-TEST_F(FilterUnitsTest, PinnedFiltersStayWhole) {
+// A filter that RocksDB's table pins is not cut into parts when it is written.
+// Of one that has been cut, all units are pinned.
+TEST_F(FilterUnitsTest, PinnedFilters) {
+  const std::string pin_all =
+      "metadata_cache_options={unpartitioned_pinning=kAll};";
   ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
+  Reopen(pin_all);
+  for (uint64_t i = 0; i < 5000; i++) GetAbsent(i);
+  EXPECT_EQ(0u, UnitsLoaded());
+  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
+  EXPECT_LT(FalsePositives(), 50u);
+
   const auto parts_with = [&](const std::string& options) {
     Reopen(options);
     WriteNumbers(1, kKeys);
@@ -319,23 +327,12 @@ TEST_F(FilterUnitsTest, PinnedFiltersStayWhole) {
     for (uint64_t i = 0; i < 1000; i++) GetAbsent(i);
     return parts().size();
   };
-  EXPECT_EQ(1u,
-            parts_with("metadata_cache_options={unpartitioned_pinning=kAll};"));
+  EXPECT_EQ(1u, parts_with(pin_all));
   EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
   EXPECT_LT(5u, parts_with("partition_filters=true;metadata_cache_options={"
                            "partition_pinning=kAll;};"));
   EXPECT_LT(5u, parts_with("metadata_cache_options={unpartitioned_pinning="
                            "kFlushedAndSimilar};"));
-}
-
-TEST_F(FilterUnitsTest, PinsBothUnits) {
-  ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
-  ASSERT_NO_FATAL_FAILURE(
-      Reopen("metadata_cache_options={unpartitioned_pinning=kAll};"));
-  for (uint64_t i = 0; i < 5000; i++) GetAbsent(i);
-  EXPECT_EQ(0u, UnitsLoaded());
-  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
-  EXPECT_LT(FalsePositives(), 50u);
 }
 
 // A second unit that is damaged costs false positives of its part alone.
@@ -345,7 +342,7 @@ TEST_F(FilterUnitsTest, DamageOfASecondUnit) {
   const FilterUnit& unit = parts()[2].second;
   ASSERT_NO_FATAL_FAILURE(DamageFilter(
       file_, unit.offset + unit.payload_size / 2, /*right_checksum=*/true));
-  ASSERT_NO_FATAL_FAILURE(Reopen());
+  Reopen();
   for (uint64_t i = 0; i < kKeys; i++) GetAbsent(i);
   for (uint64_t i = 0; i < kKeys; i++) GetPresent(i);
   EXPECT_GT(FalsePositives(), 0u);

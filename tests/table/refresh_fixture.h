@@ -164,14 +164,11 @@ class RefreshTest : public OwnDBTest {
 
   // Checks that the DB holds exactly its keys.
   void ExpectAllKeys() const {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    size_t i = 0;
-    for (it->SeekToFirst(); it->Valid(); it->Next(), i++) {
-      ASSERT_LT(i, keys_.size());
-      ASSERT_EQ(Hex(keys_[i]), Hex(it->key()));
+    Keys found;
+    for (const auto& record : AllRecords(db_.get())) {
+      found.push_back(record.first);
     }
-    ASSERT_OK(it->status());
-    EXPECT_EQ(keys_.size(), i);
+    EXPECT_TRUE(found == keys_) << found.size() << " keys";
     for (size_t k = 0; k < keys_.size(); k += 7) ASSERT_TRUE(Has(keys_[k]));
   }
   // The texts of all files' properties of that name.

@@ -243,31 +243,29 @@ TEST_F(RefreshTest, DamagedFile) {
 // ---- Column families ----
 
 TEST_F(RefreshTest, RefusesOthers) {
-  const auto expect_refused = [this](const std::string& table,
-                                     const std::string& words) {
-    SetTable(table, table.empty() ? "BlockBasedTable" : "ProteanTable");
-    Open();
-    const std::string refused = Refresh().ToString();
-    EXPECT_NE(std::string::npos, refused.find(words)) << table << refused;
-  };
   const std::string needs = "Invalid argument: RefreshFilters needs ";
+  const std::string builds = needs + "a filter policy that builds filters";
+  const std::string ranges = "Not implemented: range filters";
   for (const auto& [table, words] :
        {std::pair<std::string, std::string>{
             "", needs + "the table factory ProteanTable, and the column family "
                         "default has BlockBasedTable"},
-        {"filter_policy=bloomfilter:0",
-         needs + "a filter policy that builds filters"},
-        {"filter_policy=bloomfilter:10;whole_key_filtering=false",
-         needs + "a filter policy that builds filters"},
+        {"filter_policy=bloomfilter:0", builds},
+        {"filter_policy=bloomfilter:10;whole_key_filtering=false", builds},
         {"filter_policy=nullptr",
          needs + "a filter policy of Protean, or one of RocksDB's own"},
         {"filter_policy=proteus:10;whole_key_filtering=false",
-         "Not implemented: range filters are off"}}) {
-    expect_refused(table, words);
+         ranges + " are off"},
+        {"filter_policy=proteus:10", ranges}}) {
+    SCOPED_TRACE(table);
+    // With Protean's usual policy, another order is refused.
+    if (table == "filter_policy=proteus:10") {
+      options_.comparator = ReverseBytewiseComparator();
+    }
+    SetTable(table, table.empty() ? "BlockBasedTable" : "ProteanTable");
+    OpenNew();
+    ExpectHas(Refresh().ToString(), {words});
   }
-  Destroy();
-  options_.comparator = ReverseBytewiseComparator();
-  expect_refused("filter_policy=proteus:10", "Not implemented: range filters");
 }
 
 // With a policy without samples, only files whose filters are worse are

@@ -112,28 +112,6 @@ TEST_F(ReplaceFiltersTest, FilesWithoutAFilter) {
   EXPECT_EQ(0u, Rewritten());
 }
 
-TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
-  FillAndChangePolicy("ribbonfilter:10");
-  const size_t files = NumFiles();
-  RefreshOptions options;
-  options.max_bytes = Bytes() / 2;
-  const size_t first = Rewritten(options);
-  EXPECT_GT(first, 0u);
-  EXPECT_EQ(files - first, Count(Outcome::kLimitReached));
-  EXPECT_LE(result_.bytes_rewritten, options.max_bytes);
-  // RefreshFilters ends when it is told to, and goes on where it was.
-  options = RefreshOptions();
-  options.progress = [](const RefreshProgress& at) {
-    return at.bytes_rewritten == 0;
-  };
-  EXPECT_TRUE(Refresh(options).IsIncomplete());
-  EXPECT_EQ(1u, result_.files_rewritten);
-  EXPECT_EQ(first, Count(Outcome::kHasFilter));
-  EXPECT_EQ(files - first - 1, Rewritten());
-  EXPECT_EQ(NumFiles(), Policies()["ribbonfilter"]);
-  ExpectStockFilters();
-}
-
 // The filters of files whose keys have another order, which answer Get only,
 // are replaced, too.
 TEST_F(ReplaceFiltersTest, OtherComparator) {
@@ -358,35 +336,42 @@ TEST_F(ReplaceFiltersTest, Level0InParallel) {
   ExpectAllKeys();
 }
 
-// Files in work are finished and counted if the refresh is told to end, and
-// count against the limit of bytes.
-TEST_F(ReplaceFiltersTest, EndAndLimitInParallel) {
-  FillAndChangePolicy();
-  RefreshOptions options = Parallel(3);
-  options.progress = [](const RefreshProgress& progress) {
-    return progress.files_decided < 2;
-  };
-  EXPECT_TRUE(Refresh(options).IsIncomplete());
-  const size_t rewritten = Count(Outcome::kRewritten);
-  EXPECT_GE(rewritten, 2u);
-  EXPECT_LE(rewritten, 4u);
-  EXPECT_EQ(rewritten, result_.files_rewritten);
-  EXPECT_EQ(result_.files.size(), rewritten + Count(Outcome::kNotReached));
-  const auto levels = Levels();
-  for (const RefreshedFile& file : result_.files) {
-    EXPECT_EQ(file.outcome == Outcome::kRewritten,
-              levels.count(file.name) == 0);
-  }
-  ExpectAllKeys();
+// A refresh ends when it is told to, keeps to its limit of bytes, and goes on
+// where it was. Files in work are finished and counted.
+TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
+  for (const uint32_t rewrites : {1u, 3u}) {
+    SCOPED_TRACE(rewrites);
+    Destroy();
+    SetPolicy("surf:0:8");
+    FillAndChangePolicy("ribbonfilter:10");
+    RefreshOptions options = Parallel(rewrites);
+    options.progress = [](const RefreshProgress& progress) {
+      return progress.files_decided < 2;
+    };
+    EXPECT_TRUE(Refresh(options).IsIncomplete());
+    const size_t rewritten = Count(Outcome::kRewritten);
+    EXPECT_GE(rewritten, 2u);
+    EXPECT_LE(rewritten, rewrites + 1);
+    EXPECT_EQ(rewritten, result_.files_rewritten);
+    EXPECT_EQ(result_.files.size(), rewritten + Count(Outcome::kNotReached));
+    const auto levels = Levels();
+    for (const RefreshedFile& file : result_.files) {
+      EXPECT_EQ(file.outcome == Outcome::kRewritten,
+                levels.count(file.name) == 0);
+    }
+    ExpectAllKeys();
 
-  options = Parallel(4);
-  options.max_bytes = Bytes() / 3;
-  ASSERT_OK(Refresh(options));
-  EXPECT_EQ(rewritten, Count(Outcome::kHasFilter));
-  EXPECT_LE(result_.bytes_rewritten, options.max_bytes);
-  EXPECT_GT(result_.bytes_rewritten, options.max_bytes - 2 * kSstBytes);
-  EXPECT_GT(Count(Outcome::kLimitReached), 0u);
-  ExpectAllKeys();
+    options = Parallel(rewrites);
+    options.max_bytes = Bytes() / 3;
+    ASSERT_OK(Refresh(options));
+    EXPECT_EQ(rewritten, Count(Outcome::kHasFilter));
+    EXPECT_LE(result_.bytes_rewritten, options.max_bytes);
+    EXPECT_GT(result_.bytes_rewritten, options.max_bytes - 2 * kSstBytes);
+    EXPECT_GT(Count(Outcome::kLimitReached), 0u);
+    EXPECT_EQ(Count(Outcome::kLimitReached), Rewritten(Parallel(rewrites)));
+    EXPECT_EQ(NumFiles(), Policies()["ribbonfilter"]);
+    ExpectStockFilters();
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
