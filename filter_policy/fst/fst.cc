@@ -145,39 +145,30 @@ inline void FstIterator::Descend() {
   valid_ = true;
 }
 
-inline void FstIterator::Enter(const Fst::Node& node) {
-  Fst::Edge edge;
-  if (!fst_->First(node, &edge)) return;
-  Push(node, edge);
-  Descend();
-}
-
 inline void FstIterator::Reset() {
   depth_ = 0;
   prefix_of_target_ = false;
   valid_ = false;
 }
 
-inline void FstIterator::Move() {
-  valid_ = false;
-  prefix_of_target_ = false;
-  while (depth_ > 0) {
+inline bool FstIterator::PassEdge() {
+  for (; depth_ > 0; depth_--) {
     Cursor& top = cursors_[depth_ - 1];
-    if (fst_->Next(top.node, &top.edge)) {
-      Descend();
-      return;
-    }
-    depth_--;
+    if (fst_->Next(top.node, &top.edge)) return true;
   }
+  return false;
 }
 
 void FstIterator::SeekToFirst() {
   Reset();
   if (fst_->num_nodes() == 0) {
     valid_ = fst_->num_leaves() > 0;
-  } else {
-    Enter(fst_->Root());
+    return;
   }
+  Fst::Edge edge;
+  if (!fst_->First(fst_->Root(), &edge)) return;
+  Push(fst_->Root(), edge);
+  Descend();
 }
 
 template <typename Key>
@@ -191,31 +182,31 @@ inline void FstIterator::SeekTo(const Key& target) {
     return;
   }
   Fst::Node node = fst_->Root();
+  Fst::Edge edge;
   size_t matched = 0;
-  while (depth_ < fst_->height()) {
+  bool is_below = false;  // all below the edge on top
+  while (true) {
+    if (depth_ == fst_->height()) return;
     const int run = fst_->CompareRun(node, target, &matched);
-    if (run < 0) {
-      Move();
-      return;
-    }
-    if (run > 0 || matched == target.size()) {
+    if (run > 0 || (run == 0 && matched == target.size())) {
       // All below this node is the target or above it.
-      Enter(node);
-      prefix_of_target_ = run == 0 && fst_->HasTerminator(node);
+      if (!fst_->First(node, &edge)) return;
+      Push(node, edge);
+      prefix_of_target_ = run == 0 && edge.is_terminator;
       prefix_length_ = matched;
-      return;
+      break;
+    }
+    if (run < 0) {
+      is_below = true;
+      break;
     }
     const int symbol = fst_->SymbolAt(target, matched);
-    Fst::Edge edge;
     if (!fst_->LowerBound(node, symbol, &edge)) {
-      Move();
-      return;
+      is_below = true;
+      break;
     }
     Push(node, edge);
-    if (edge.Symbol() != symbol) {
-      Descend();
-      return;
-    }
+    if (edge.Symbol() != symbol) break;
     matched++;
     if (!fst_->Follow(node, edge, &node)) {
       valid_ = true;
@@ -224,6 +215,8 @@ inline void FstIterator::SeekTo(const Key& target) {
       return;
     }
   }
+  if (is_below && !PassEdge()) return;
+  Descend();
 }
 
 PROTEAN_CLONED void FstIterator::Seek(const Slice& target) { SeekTo(target); }
@@ -232,7 +225,11 @@ PROTEAN_CLONED void FstIterator::Seek(const CodedKey& target) {
   SeekTo(target);
 }
 
-PROTEAN_CLONED void FstIterator::Next() { Move(); }
+PROTEAN_CLONED void FstIterator::Next() {
+  valid_ = false;
+  prefix_of_target_ = false;
+  if (PassEdge()) Descend();
+}
 
 Slice FstIterator::path() const {
   path_.clear();

@@ -352,12 +352,11 @@ class FstIterator {
   void Push(const Fst::Node& node, const Fst::Edge& edge) {
     new (&cursors_[depth_++]) Cursor{node, edge};
   }
-  // Goes down to the first leaf of the node, or below the edge on top.
-  void Enter(const Fst::Node& node);
+  // Goes down to the first leaf below the edge on top.
   void Descend();
-  // Moves to the next leaf, from the edge on top, below which everything has
-  // been visited.
-  void Move();
+  // Leaves the edge on top, and all below it, for the next one. False if there
+  // is none.
+  bool PassEdge();
 
   const Fst* fst_;
   Cursor* cursors_;

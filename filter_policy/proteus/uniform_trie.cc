@@ -194,25 +194,26 @@ PROTEAN_CLONED void UniformTrie::ContainsEach(size_t count,
   }
 }
 
-// Returns true if the node, whose path is the first `depth` bytes of `bound`,
-// has a prefix above `bound` (below it, unless kAbove). If it has none, stores
-// whether it has `bound` itself.
+// Returns true if an edge of the node, whose path is the first `depth` bytes of
+// `bound`, leads to a prefix above `bound` (below it, unless kAbove). If not,
+// stores whether it leads to `bound` itself.
 template <bool kAbove>
-inline bool UniformTrie::FindBeyond(Fst::Node node, size_t depth,
-                                    const char* bound, bool* found) const {
-  Fst::Edge edge;
-  while (depth < levels_.size()) {
+inline bool UniformTrie::FindBeyond(Fst::Node node, Fst::Edge edge,
+                                    size_t depth, const char* bound,
+                                    bool* found) const {
+  while (true) {
+    if (!fst_.Follow(node, edge, &node)) {
+      const int order = CompareSuffix(node, edge, depth, bound);
+      *found = order == 0;
+      return kAbove ? order > 0 : order < 0;
+    }
+    if (depth == levels_.size()) break;
     const int wanted = Symbol(bound, depth++);
     // The outermost edge decides.
     if (!(kAbove ? fst_.Last(node, &edge) : fst_.First(node, &edge))) {
       return true;
     }
     if (edge.Symbol() != wanted) return (edge.Symbol() > wanted) == kAbove;
-    if (!fst_.Follow(node, edge, &node)) {
-      const int order = CompareSuffix(node, edge, depth, bound);
-      *found = order == 0;
-      return kAbove ? order > 0 : order < 0;
-    }
   }
   *found = true;
   return false;
@@ -250,26 +251,14 @@ PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
   const int hi_symbol = Symbol(hi, depth);
   depth++;
   if (!fst_.LowerBound(node, lo_symbol, &edge)) return matches;
-  Fst::Node child;
   if (edge.Symbol() == lo_symbol) {
-    if (fst_.Follow(node, edge, &child)) {
-      matches.between = FindBeyond<true>(child, depth, lo, &matches.lo);
-    } else {
-      const int order = CompareSuffix(node, edge, depth, lo);
-      matches.lo = order == 0;
-      matches.between = order > 0;
-    }
+    matches.between = FindBeyond<true>(node, edge, depth, lo, &matches.lo);
     if (matches.between || !fst_.Next(node, &edge)) return matches;
   }
-  if (edge.Symbol() > hi_symbol) return matches;
   if (edge.Symbol() < hi_symbol) {
     matches.between = true;
-  } else if (fst_.Follow(node, edge, &child)) {
-    matches.between = FindBeyond<false>(child, depth, hi, &matches.hi);
-  } else {
-    const int order = CompareSuffix(node, edge, depth, hi);
-    matches.hi = order == 0;
-    matches.between = order < 0;
+  } else if (edge.Symbol() == hi_symbol) {
+    matches.between = FindBeyond<false>(node, edge, depth, hi, &matches.hi);
   }
   return matches;
 }

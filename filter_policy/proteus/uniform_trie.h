@@ -86,8 +86,8 @@ class UniformTrie {
     return level.width > 0 && *bit + level.width <= suffix_bits_;
   }
   template <bool kAbove>
-  bool FindBeyond(Fst::Node node, size_t depth, const char* bound,
-                  bool* found) const;
+  bool FindBeyond(Fst::Node node, Fst::Edge edge, size_t depth,
+                  const char* bound, bool* found) const;
   int Symbol(const char* prefix, size_t depth) const {
     return fst_.Symbol(prefix[depth]);
   }

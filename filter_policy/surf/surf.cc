@@ -107,9 +107,13 @@ class Search {
   }
 
   bool HasKeyBetween(const Key& lo, const Key& hi, bool hi_inclusive) const {
+    // Where the search for keys from lo on, and up to hi, goes on.
+    Branch low;
+    Branch high;
     Fst::Node node = fst_.Root();
     size_t depth = 0;
-    for (uint32_t level = 0; level < fst_.height(); level++) {
+    for (uint32_t level = 0;; level++) {
+      if (level == fst_.height()) return true;  // the trie is damaged
       // The path so far is a prefix of both bounds. The run may put all keys
       // below on one side of a bound.
       const size_t above_run = depth;
@@ -118,13 +122,15 @@ class Search {
       const int run_to_hi = fst_.CompareRun(node, hi, &hi_depth);
       if (run_to_lo < 0 || run_to_hi > 0) return false;
       if (run_to_lo > 0 && run_to_hi < 0) return true;
-      if (run_to_lo > 0)
-        return HasKeyFrom<false>(node, above_run, hi, hi_inclusive);
-      if (run_to_hi < 0) return HasKeyFrom<true>(node, above_run, lo);
       // If lo ends here, all keys below are at least lo; hi cannot end before
       // lo does.
-      if (depth == lo.size()) {
-        return HasKeyFrom<false>(node, above_run, hi, hi_inclusive);
+      if (run_to_lo > 0 || (run_to_hi == 0 && depth == lo.size())) {
+        high = {Branch::kNode, node, {}, above_run};
+        break;
+      }
+      if (run_to_hi < 0) {
+        low = {Branch::kNode, node, {}, above_run};
+        break;
       }
       const int lo_symbol = fst_.SymbolAt(lo, depth);
       Fst::Edge edge;
@@ -145,16 +151,29 @@ class Search {
       depth++;
       if (!fst_.LowerBound(node, lo_symbol, &edge)) return false;
       if (edge.Symbol() == lo_symbol) {
-        if (EdgeHasKeyFrom<true>(node, edge, depth, lo)) return true;
-        if (!fst_.Next(node, &edge)) return false;
+        low = {Branch::kEdge, node, edge, depth};
+        if (!fst_.Next(node, &edge)) break;
       }
-      if (edge.Symbol() != hi_symbol) return edge.Symbol() < hi_symbol;
-      return EdgeHasKeyFrom<false>(node, edge, depth, hi, hi_inclusive);
+      if (edge.Symbol() < hi_symbol) return true;
+      if (edge.Symbol() == hi_symbol) high = {Branch::kEdge, node, edge, depth};
+      break;
     }
-    return true;
+    return (low.from != Branch::kNothing && HasKeyFrom<true>(low, lo)) ||
+           (high.from != Branch::kNothing &&
+            HasKeyFrom<false>(high, hi, hi_inclusive));
   }
 
  private:
+  // Keys whose paths begin with the first `depth` bytes of a bound: all below a
+  // node, whose run is not part of that path, or at an edge of it.
+  struct Branch {
+    enum From { kNothing, kNode, kEdge };
+    From from = kNothing;
+    Fst::Node node;
+    Fst::Edge edge;
+    size_t depth = 0;
+  };
+
   // Goes one level down from `*node`, whose path, without its run, is the first
   // `*depth` bytes of `key`. Returns false if that decides the lookup; the
   // answer is then in `*found`.
@@ -182,17 +201,25 @@ class Search {
     return false;
   }
 
-  // Returns true if a node may have a key at or above a bound (kUpwards), or
-  // within an upper bound. The node's path, without its run, is the first
-  // `depth` bytes of the bound. Only the outermost edge of each node matters.
+  // Returns true if a branch may have a key at or above its bound (kUpwards),
+  // or within an upper bound. Only the outermost edge of each node matters.
   template <bool kUpwards>
-  bool HasKeyFrom(Fst::Node node, size_t depth, const Key& bound,
+  bool HasKeyFrom(const Branch& branch, const Key& bound,
                   bool inclusive = true) const {
+    Fst::Node node = branch.node;
+    Fst::Edge edge = branch.edge;
+    size_t depth = branch.depth;
+    bool at_edge = branch.from == Branch::kEdge;
     for (uint32_t level = 0; level < fst_.height(); level++) {
+      if (at_edge && !fst_.Follow(node, edge, &node)) {
+        const SurfLeaf leaf = surf_.LeafOf(node, edge);
+        const LeafBound at = surf_.AtLeaf(bound, depth);
+        return kUpwards ? leaf.MayReach(at) : leaf.MayStayWithin(at, inclusive);
+      }
+      at_edge = true;
       const int run = fst_.CompareRun(node, bound, &depth);
       if (run != 0) return (run > 0) == kUpwards;
       if (kUpwards && depth == bound.size()) return true;
-      Fst::Edge edge;
       if (!(kUpwards ? fst_.Last(node, &edge) : fst_.First(node, &edge))) {
         return true;
       }
@@ -202,28 +229,8 @@ class Search {
       }
       const int wanted = fst_.SymbolAt(bound, depth++);
       if (edge.Symbol() != wanted) return (edge.Symbol() > wanted) == kUpwards;
-      if (!fst_.Follow(node, edge, &node)) {
-        return LeafIsFrom<kUpwards>(node, edge, depth, bound, inclusive);
-      }
     }
     return true;
-  }
-  // HasKeyFrom below an edge, whose path is the first `depth` bytes.
-  template <bool kUpwards>
-  bool EdgeHasKeyFrom(const Fst::Node& node, const Fst::Edge& edge,
-                      size_t depth, const Key& bound,
-                      bool inclusive = true) const {
-    Fst::Node child;
-    return fst_.Follow(node, edge, &child)
-               ? HasKeyFrom<kUpwards>(child, depth, bound, inclusive)
-               : LeafIsFrom<kUpwards>(node, edge, depth, bound, inclusive);
-  }
-  template <bool kUpwards>
-  bool LeafIsFrom(const Fst::Node& node, const Fst::Edge& edge, size_t depth,
-                  const Key& bound, bool inclusive) const {
-    const SurfLeaf leaf = surf_.LeafOf(node, edge);
-    const LeafBound at = surf_.AtLeaf(bound, depth);
-    return kUpwards ? leaf.MayReach(at) : leaf.MayStayWithin(at, inclusive);
   }
 
   const Surf& surf_;

@@ -32,34 +32,34 @@ class CountBound {
 
   // The place on the next level.
   const Fst::Place& Descend() {
-    if (!on_path_) return place_ = InFrontOf(place_.edges_to_nodes + 1);
-    on_path_ = false;
-    const int run = fst_.CompareRun(node_, key_, &depth_);
-    if (run > 0) return place_ = fst_.PlaceOf(node_);
-    if (run < 0) return place_ = InFrontOf(fst_.Number(node_) + 1);
-    if (depth_ == key_.size()) {
-      // The terminator is the bound itself.
-      place_ = fst_.PlaceOf(node_);
-      if (side_ == kHighInclusive && fst_.HasTerminator(node_)) {
-        place_.leaves++;
+    // The place is in front of the node with this number, unless it is at an
+    // edge of node_.
+    uint32_t number = place_.edges_to_nodes + 1;
+    bool ends_here = false;
+    if (on_path_) {
+      on_path_ = false;
+      number = fst_.Number(node_);
+      const int run = fst_.CompareRun(node_, key_, &depth_);
+      ends_here = run == 0 && depth_ == key_.size();
+      if (run == 0 && !ends_here) {
+        const int symbol = fst_.SymbolAt(key_, depth_);
+        Fst::Edge edge;
+        if (fst_.LowerBound(node_, symbol, &edge)) {
+          depth_++;
+          return DescendAt(symbol, edge);
+        }
       }
-      return place_;
+      if (run <= 0 && !ends_here) number++;
     }
-    const int symbol = fst_.SymbolAt(key_, depth_++);
-    Fst::Edge edge;
-    if (!fst_.LowerBound(node_, symbol, &edge)) {
-      return place_ = InFrontOf(fst_.Number(node_) + 1);
+    // The node is not above node_.
+    if (number >= fst_.num_nodes()) {
+      return place_ = {fst_.num_nodes() - 1, fst_.num_leaves()};
     }
-    if (edge.Symbol() != symbol) return place_ = fst_.PlaceOf(node_, edge);
-    Fst::Node child;
-    if (fst_.Follow(node_, edge, &child)) {
-      place_ = fst_.PlaceOf(node_, edge, child);
-      node_ = child;
-      on_path_ = true;
-      return place_;
+    place_ = fst_.PlaceOf(fst_.NodeAt(number, node_));
+    // The terminator is the bound itself.
+    if (ends_here && side_ == kHighInclusive && fst_.HasTerminator(node_)) {
+      place_.leaves++;
     }
-    place_ = fst_.PlaceOf(node_, edge);
-    PassLeaf();
     return place_;
   }
 
@@ -77,12 +77,18 @@ class CountBound {
   }
 
  private:
-  // The place before a node that is not above node_, or after all of them.
-  Fst::Place InFrontOf(uint32_t number) const {
-    if (number >= fst_.num_nodes()) {
-      return {fst_.num_nodes() - 1, fst_.num_leaves()};
+  // The place at the first edge of node_ whose symbol is at least the bound's.
+  const Fst::Place& DescendAt(int symbol, const Fst::Edge& edge) {
+    Fst::Node child;
+    if (edge.Symbol() == symbol && fst_.Follow(node_, edge, &child)) {
+      on_path_ = true;
+      place_ = fst_.PlaceOf(node_, edge, child);
+      node_ = child;
+    } else {
+      place_ = fst_.PlaceOf(node_, edge);
+      if (edge.Symbol() == symbol) PassLeaf();
     }
-    return fst_.PlaceOf(fst_.NodeAt(number, node_));
+    return place_;
   }
 
   // Passes the leaf after the place if its suffix tells that it is on the other
@@ -119,11 +125,15 @@ inline void CountBetween(const Surf& surf, const Key& lo, const Key& hi,
                          bool hi_inclusive, const Surf::RemovedLeaves& removed,
                          RangeCount* count) {
   using Bound = CountBound<Key>;
-  Bound low(surf, lo, Bound::kLow);
-  Bound high(surf, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh);
+  Bound bounds[] = {
+      {surf, lo, Bound::kLow},
+      {surf, hi, hi_inclusive ? Bound::kHighInclusive : Bound::kHigh}};
+  const Bound& low = bounds[0];
+  const Bound& high = bounds[1];
   for (uint32_t level = 0; level < surf.fst().height(); level++) {
-    const Fst::Place from = low.Descend();
-    const Fst::Place to = high.Descend();
+    Fst::Place places[2];
+    for (int i = 0; i < 2; i++) places[i] = bounds[i].Descend();
+    const auto& [from, to] = places;
     count->count += to.leaves - from.leaves;
     if (removed) count->count -= removed(from.leaves, to.leaves);
     // No node is between the two places, so the places below are the same.
