@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Iterators of every kind, with every option, find the same with ProteanTable
-//  as without it.
+//  Iterators of every kind find the same with ProteanTable as without it: what
+//  random walks (differential_test) do seldom or not at all.
 
 #include "rocksdb/attribute_groups.h"
 #include "tests/table/feature_fixture.h"
@@ -10,47 +10,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 class IteratorsTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(IteratorsTest);
-
-// ---- Movements ----
-
-// Bounds that change with each seek, seeks from wherever the one before has
-// left the iterator, and every change of direction.
-TEST_P(IteratorsTest, Movements) {
-  const auto dbs = NewTree();
-  WalkOptions walk;
-  walk.seeks = 3000;
-  ExpectFilteredSeeks(
-      [&] { CompareWalks(dbs.get(), queries_, -1, ReadOptions(), walk); });
-}
-
-// ---- States of the DB ----
-
-// Before it is refreshed, an iterator holds files that are compacted away.
-TEST_P(IteratorsTest, Refresh) {
-  const auto dbs = NewTree();
-  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
-  const WalkOptions walk = WalkOptions::Bounded();
-  const std::function<void()> changes[] = {
-      [] {},
-      [&] { dbs->Put(keys_[1], "in the memtable"); },
-      [&] { dbs->DeleteRange(keys_[100], keys_[140]); },
-      [&] { dbs->DeleteRange(keys_[300], keys_[310]); },
-      [&] { dbs->Flush(); },
-      [&] { dbs->Compact(); },
-  };
-  for (const auto& change : changes) {
-    change();
-    WalkBoth(&it, queries_, walk);  // what it saw before
-    it.Refresh(dbs.get());
-    WalkBoth(&it, queries_, walk);
-    for (int snapshot : {0, 2}) {
-      it.Refresh(dbs.get(), snapshot);
-      WalkBoth(&it, queries_, walk);
-    }
-    it.Refresh(dbs.get());
-  }
-  ExpectFilteredSeeks([&] { WalkBoth(&it, queries_, walk); });
-}
 
 // ---- Options ----
 
@@ -134,6 +93,7 @@ TEST_P(IteratorsTest, Properties) {
   EXPECT_EQ(std::to_string(current), version());
   it.Refresh(dbs.get());
   EXPECT_LT(current, std::stoull(version()));
+  ExpectFilteredSeeks([&] { WalkBoth(&it, queries_, walk); });
 
   std::string value;
   EXPECT_TRUE(it.iterator(TwinDB::kProtean)
@@ -141,39 +101,14 @@ TEST_P(IteratorsTest, Properties) {
                   .IsInvalidArgument());
 }
 
-// Values are loaded when PrepareValue asks for them: from blocks whose first
-// keys are in the index, and from blob files.
-TEST_P(IteratorsTest, AllowUnpreparedValue) {
-  ReadOptions options;
-  options.allow_unprepared_value = true;
-  for (bool blobs : {false, true}) {
-    Options db_options = ManySmallFiles(kLevels);
-    db_options.enable_blob_files = blobs;
-    db_options.min_blob_size = 18;
-    const auto dbs = NewTree(
-        db_options, "block_size=256;index_type=kBinarySearchWithFirstKey");
-    ExpectFilteredSeeks(
-        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
-    // A walk that never asks for a value.
-    std::string keys = dbs->Same([&](TwinDB::Twin twin) {
-      const std::unique_ptr<Iterator> it(dbs->db(twin)->NewIterator(options));
-      std::string all;
-      for (it->SeekToFirst(); it->Valid(); it->Next()) {
-        all += Hex(it->key()) + " ";
-      }
-      EXPECT_OK(it->status());
-      return all;
-    });
-    EXPECT_FALSE(keys.empty());
-  }
-}
-
-// What iterators leave out, when they give up, and how they read, is the same
-// with filters.
+// What iterators leave out and how they read is the same with filters. Tailing
+// iterators, and those that give up at a limit of skipped keys:
+// differential_test.
 TEST_P(IteratorsTest, OtherReadOptions) {
   const auto dbs = NewTree(ManySmallFiles(kLevels),
                            "block_size=256;num_file_reads_for_auto_readahead=1;"
-                           "initial_auto_readahead_size=512");
+                           "initial_auto_readahead_size=512;"
+                           "index_type=kBinarySearchWithFirstKey");
   const size_t before = CompareScans(dbs.get());
   for (size_t i = 0; i + 30 < keys_.size(); i += 60) {
     dbs->DeleteRange(keys_[i], keys_[i + 30]);
@@ -190,6 +125,8 @@ TEST_P(IteratorsTest, OtherReadOptions) {
   all[3].background_purge_on_iterator_cleanup = true;
   all[4].async_io = true;
   all[4].readahead_size = 16 << 10;
+  // Values are loaded when PrepareValue asks for them.
+  all[5].allow_unprepared_value = true;
   for (const uint64_t rest : {0, 1}) {
     all[6 + rest].table_filter = [rest](const TableProperties& properties) {
       return properties.num_entries % 2 == rest;
@@ -203,34 +140,6 @@ TEST_P(IteratorsTest, OtherReadOptions) {
   ReadOptions none;
   none.table_filter = [](const TableProperties&) { return false; };
   CompareWalks(dbs.get(), queries_, -1, none);
-
-  // Tailing iterators only go forward.
-  ReadOptions tailing;
-  tailing.tailing = true;
-  WalkOptions walk;
-  walk.seeks = 1000;
-  walk.backwards = false;
-  CompareWalks(dbs.get(), queries_, -1, tailing, walk);
-
-  // An iterator gives up at the same limit of skipped keys, since a filter only
-  // leaves out files that have nothing to be skipped within the bounds.
-  for (size_t i = 0; i < keys_.size(); i++) {
-    if (i % 20 >= 6) dbs->Delete(keys_[i]);
-  }
-  dbs->Flush();
-  for (const uint64_t most : {1, 3, 10}) {
-    ReadOptions options;
-    options.max_skippable_internal_keys = most;
-    ExpectFilteredSeeks(
-        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
-    const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(options));
-    bool gave_up = false;
-    for (const std::string& key : keys_) {
-      it->Seek(key);
-      gave_up = gave_up || it->status().IsIncomplete();
-    }
-    EXPECT_TRUE(gave_up);
-  }
 }
 
 // ---- Several column families ----
