@@ -3,8 +3,13 @@
 //  Iterators of every kind find the same with ProteanTable as without it: what
 //  random walks (differential_test) do seldom or not at all.
 
+#include "db/pinned_iterators_manager.h"
 #include "rocksdb/attribute_groups.h"
+#include "rocksdb/sst_file_reader.h"
+#include "table/protean_table_factory.h"
+#include "table/protean_table_reader.h"
 #include "tests/table/feature_fixture.h"
+#include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -12,53 +17,6 @@ class IteratorsTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(IteratorsTest);
 
 // ---- Options ----
-
-// Keys and values that pin_data pins stay in place until the iterator is
-// destroyed, whichever way it moves and however many files it leaves.
-TEST_P(IteratorsTest, PinnedData) {
-  const auto dbs = NewTree(ManySmallFiles(kLevels),
-                           "block_size=512;use_delta_encoding=false");
-  ReadOptions options;
-  options.pin_data = true;
-  for (const bool closed : {false, true}) {
-    TwinIterator it(dbs.get(), options, /*lower=*/false, closed);
-    it.CompareAlso([](const Iterator& iterator) {
-      std::string described;
-      for (const char* name : {"is-key-pinned", "is-value-pinned"}) {
-        std::string value;
-        auto& mutable_iterator = const_cast<Iterator&>(iterator);
-        EXPECT_OK(mutable_iterator.GetProperty(
-            std::string("rocksdb.iterator.") + name, &value));
-        described += std::string(" ") + name + "=" + value;
-      }
-      return described;
-    });
-    it.SetUpper(queries_.back());
-    std::vector<std::pair<Slice, std::string>> pinned;
-    const auto pin = [&] {
-      const Slice key = it.iterator(TwinDB::kProtean)->key();
-      std::string is_pinned;
-      ASSERT_OK(
-          it.iterator(TwinDB::kProtean)
-              ->GetProperty("rocksdb.iterator.is-key-pinned", &is_pinned));
-      ASSERT_EQ("1", is_pinned);
-      pinned.emplace_back(key, key.ToString());
-    };
-    for (bool valid = it.SeekToFirst(); valid; valid = it.Next()) pin();
-    ExpectFilteredSeeks([&] {
-      for (size_t i = 1; i < queries_.size(); i++) {
-        it.SetUpper(queries_[i]);
-        if (it.Seek(queries_[i - 1])) pin();
-        if (!closed) continue;
-        ASSERT_FALSE(it.Seek(queries_[i]));
-      }
-      // An iterator without an upper bound is never filtered.
-      if (!closed) CompareWalks(dbs.get(), queries_, -1, options);
-    });
-    for (bool valid = it.SeekToLast(); valid; valid = it.Prev()) pin();
-    for (const auto& [slice, copy] : pinned) ASSERT_EQ(copy, slice.ToString());
-  }
-}
 
 TEST_P(IteratorsTest, Properties) {
   const auto dbs = NewTree();
@@ -230,7 +188,8 @@ TEST_P(CrossFamilyTest, CoalescingIterator) {
   }
 }
 
-TEST_P(CrossFamilyTest, AttributeGroupIterator) {
+// All columns of all families at once, and the families one by one.
+TEST_P(CrossFamilyTest, AttributeGroupsAndNewIterators) {
   const auto scan = [&](const std::string& lo, const std::string& hi,
                         bool backwards) {
     return dbs_->Same([&](TwinDB::Twin twin) {
@@ -239,18 +198,32 @@ TEST_P(CrossFamilyTest, AttributeGroupIterator) {
       ReadOptions options;
       options.iterate_lower_bound = &lower;
       options.iterate_upper_bound = &upper;
-      const auto it =
-          dbs_->db(twin)->NewAttributeGroupIterator(options, families_[twin]);
       std::string described;
-      backwards ? it->SeekForPrev(hi) : it->Seek(lo);
-      for (; it->Valid(); backwards ? it->Prev() : it->Next()) {
-        described += Hex(it->key());
-        for (const auto& group : it->attribute_groups()) {
-          described += " in " + group.column_family()->GetName() +
-                       DescribeColumns(group.columns());
+      const auto walk = [&](auto* it, const auto& describe) {
+        backwards ? it->SeekForPrev(hi) : it->Seek(lo);
+        for (; it->Valid(); backwards ? it->Prev() : it->Next()) {
+          described += Hex(it->key()) + describe();
         }
+        described += it->status().ToString();
+      };
+      const auto groups =
+          dbs_->db(twin)->NewAttributeGroupIterator(options, families_[twin]);
+      walk(groups.get(), [&] {
+        std::string columns;
+        for (const auto& group : groups->attribute_groups()) {
+          columns += " in " + group.column_family()->GetName() +
+                     DescribeColumns(group.columns());
+        }
+        return columns;
+      });
+      std::vector<Iterator*> iterators;
+      EXPECT_OK(
+          dbs_->db(twin)->NewIterators(options, families_[twin], &iterators));
+      for (Iterator* raw : iterators) {
+        const std::unique_ptr<Iterator> it(raw);
+        walk(raw, [&] { return raw->value().ToString() + " "; });
       }
-      return described + it->status().ToString();
+      return described;
     });
   };
   ExpectFilteredSeeks([&] {
@@ -262,28 +235,157 @@ TEST_P(CrossFamilyTest, AttributeGroupIterator) {
   EXPECT_LT(1000u, scan("", "\xff", /*backwards=*/false).size());
 }
 
-TEST_P(CrossFamilyTest, NewIterators) {
-  ExpectFilteredSeeks([&] {
-    for (size_t i = 0; i + 2 < queries_.size(); i += 5) {
-      dbs_->Same([&](TwinDB::Twin twin) {
-        const Slice upper(queries_[i + 2]);
-        ReadOptions options;
-        options.iterate_upper_bound = &upper;
-        std::vector<Iterator*> iterators;
-        EXPECT_OK(
-            dbs_->db(twin)->NewIterators(options, families_[twin], &iterators));
-        std::string described;
-        for (Iterator* raw : iterators) {
-          const std::unique_ptr<Iterator> it(raw);
-          for (it->Seek(queries_[i]); it->Valid(); it->Next()) {
-            described += Hex(it->key()) + it->value().ToString() + " ";
-          }
-          described += it->status().ToString();
-        }
-        return described;
-      });
+// ---- Table readers ----
+
+// As RocksDB may call them, but does not in every version, or only from its
+// tools: step by step without results, and what is the block-based table's.
+
+namespace {
+
+class TableReaderTest : public ::testing::Test {
+ protected:
+  static constexpr int kKeys = 500;
+
+  TableReaderTest() {
+    BlockBasedTableOptions table;
+    table.block_size = 256;
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
+    options_.compression = kNoCompression;
+    options_.table_factory =
+        std::make_shared<ShowingFactory<ProteanTableFactory>>(
+            table, [this](const TableReaderOptions&, TableReader* reader) {
+              reader_ = reader;
+            });
+    SstFileWriter writer(EnvOptions(), options_);
+    EXPECT_OK(writer.Open(path_));
+    for (int i = 0; i < kKeys; i++) {
+      EXPECT_OK(writer.Put(Key(2 * i + 1), "value " + std::to_string(i)));
     }
-  });
+    EXPECT_OK(writer.Finish());
+    file_ = std::make_unique<SstFileReader>(options_);
+    EXPECT_OK(file_->Open(path_));
+  }
+  ~TableReaderTest() override {
+    file_.reset();
+    EXPECT_OK(Env::Default()->DeleteFile(path_));
+  }
+
+  // Odd ones are in the file.
+  static std::string Key(int i) { return BigEndian(1000 * i) + "tail"; }
+  // What a seek to it looks for.
+  static std::string Target(int i) {
+    std::string target = Key(i);
+    PutFixed64(&target,
+               PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
+    return target;
+  }
+
+  TableReader* plain() const {
+    return static_cast<ProteanTableReader*>(reader_)->file().table();
+  }
+  std::unique_ptr<InternalIterator> NewIterator(TableReader* reader) const {
+    return std::unique_ptr<InternalIterator>(reader->NewIterator(
+        read_options_, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/false, TableReaderCaller::kUserIterator,
+        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/false));
+  }
+
+  const std::string path_ = test::PerThreadDBPath("table_reader.sst");
+  const ReadOptions read_options_;
+  Options options_;
+  TableReader* reader_ = nullptr;
+  std::unique_ptr<SstFileReader> file_;
+};
+
+void ExpectSame(const InternalIterator& expected, const InternalIterator& it) {
+  ASSERT_EQ(expected.Valid(), it.Valid());
+  if (!expected.Valid()) return;
+  EXPECT_EQ(expected.key(), it.key());
+  EXPECT_EQ(expected.user_key(), it.user_key());
+  EXPECT_EQ(expected.value(), it.value());
+}
+
+}  // namespace
+
+// A marker is passed by in both directions, and no key is lost.
+TEST_F(TableReaderTest, StepsFromMarkers) {
+  PinnedIteratorsManager pinned;
+  const auto it = NewIterator(reader_);
+  it->SetPinnedItersMgr(&pinned);
+  const auto expected = NewIterator(plain());
+  Random rnd(61);
+  int markers = 0;
+  for (int i = 0; i < 2000; i++) {
+    const int target = static_cast<int>(rnd.Uniform(2 * kKeys + 1));
+    SCOPED_TRACE(target);
+    it->Seek(Target(target));
+    expected->Seek(Target(target));
+    if (it->Valid() && GetInternalKeySeqno(it->key()) != 0) {
+      markers++;
+      // The marker is not behind the next key, and nothing that a caller reads.
+      EXPECT_GT(it->user_key().compare(Key(target)), 0);
+      EXPECT_LE(it->user_key().compare(expected->user_key()), 0);
+      EXPECT_TRUE(it->PrepareValue());
+      EXPECT_EQ("", it->value());
+      EXPECT_FALSE(it->IsKeyPinned());
+      EXPECT_FALSE(it->IsValuePinned());
+      EXPECT_EQ(IterBoundCheck::kUnknown, it->UpperBoundCheckResult());
+      if (rnd.OneIn(2)) {
+        it->Prev();
+        expected->Prev();
+      } else {
+        it->Next();
+      }
+    }
+    ExpectSame(*expected, *it);
+    for (int step = rnd.Uniform(5); step > 0 && expected->Valid(); step--) {
+      const bool forward = rnd.OneIn(2);
+      for (InternalIterator* const both : {it.get(), expected.get()}) {
+        forward ? both->Next() : both->Prev();
+      }
+      ExpectSame(*expected, *it);
+    }
+    if (HasFailure()) return;
+    if (it->Valid()) {
+      EXPECT_EQ(expected->write_unix_time(), it->write_unix_time());
+      EXPECT_EQ(expected->IsKeyPinned(), it->IsKeyPinned());
+    }
+    ASSERT_OK(it->status());
+  }
+  EXPECT_GT(markers, 100);
+}
+
+// Functions that are not Protean's business are the block-based table's.
+TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
+  const std::string low = Target(100);
+  const std::string high = Target(800);
+  const Slice low_slice(low);
+  const Slice high_slice(high);
+  constexpr auto kCaller = TableReaderCaller::kUserApproximateSize;
+  EXPECT_GT(reader_->ApproximateOffsetOf(read_options_, high, kCaller), 0u);
+  EXPECT_EQ(plain()->ApproximateOffsetOf(read_options_, high, kCaller),
+            reader_->ApproximateOffsetOf(read_options_, high, kCaller));
+  EXPECT_EQ(plain()->ApproximateSize(read_options_, low, high, kCaller),
+            reader_->ApproximateSize(read_options_, low, high, kCaller));
+  std::vector<TableReader::Anchor> anchors;
+  ASSERT_OK(reader_->ApproximateKeyAnchors(read_options_, anchors));
+  EXPECT_GT(anchors.size(), 2u);
+  EXPECT_EQ(plain()->GetTableProperties(), reader_->GetTableProperties());
+  EXPECT_GT(reader_->ApproximateMemoryUsage(),
+            plain()->ApproximateMemoryUsage());
+  EXPECT_OK(reader_->Prefetch(read_options_, &low_slice, &high_slice));
+  reader_->Prepare(low);
+  reader_->SetupForCompaction();
+  EXPECT_OK(reader_->VerifyChecksum(read_options_,
+                                    kCaller PROTEAN_SINCE_10_8(, false)));
+
+  const std::string dump = path_ + ".dump";
+  std::unique_ptr<WritableFile> out;
+  ASSERT_OK(Env::Default()->NewWritableFile(dump, &out, EnvOptions()));
+  EXPECT_OK(reader_->DumpTable(out.get() PROTEAN_SINCE_10_10(, false)));
+  ASSERT_OK(out->Close());
+  ExpectHas(ContentsOf(dump), {"Index Details"});
+  EXPECT_OK(Env::Default()->DeleteFile(dump));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -11,117 +11,73 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What is set beside the options of every feature test.
+// What is set beside the options of every feature test, and tickers that must
+// count then.
 struct Setting {
+  const char* name;
   std::string options = "";
   std::string table = "";
   std::function<void(Options*, BlockBasedTableOptions*)> more = {};
-};
-
-// Settings of one kind, and tickers that must count with each of them.
-struct Topic {
-  const char* name;
-  std::vector<Setting> settings;
   std::vector<Tickers> counted = {};
 };
 
-const std::string kFiltersInCache = "cache_index_and_filter_blocks=true;";
-const std::string kPartedIndex =
-    "index_type=kTwoLevelIndexSearch;metadata_block_size=128;";
+constexpr char kFiltersInCache[] = "cache_index_and_filter_blocks=true;";
 
-std::vector<Topic> AllTopics() {
+// Others are drawn by differential_test, in all combinations: files that are
+// mapped, few open files, kinds of indexes, and where filter blocks are held.
+std::vector<Setting> AllSettings() {
   return {
-      // How files are read. RocksDB makes 20 of one open file, of which 10 are
-      // for files: they are opened and closed all the time.
-      {"mmap", {{"allow_mmap_reads=true"}}},
       {"direct reads",
-       {{"use_direct_reads=true;"
-         "use_direct_io_for_flush_and_compaction=true"}}},
-      {"few open files", {{"max_open_files=1;table_cache_numshardbits=0"}}},
-
-      // How the tree is shaped and held. With few skips, iterators seek anew
-      // instead of going over old versions of a key.
+       "use_direct_reads=true;use_direct_io_for_flush_and_compaction=true"},
       {"row cache",
-       {{"", "",
-         [](Options* options, BlockBasedTableOptions*) {
-           options->row_cache = NewLRUCache(1 << 20);
-         }}},
+       "",
+       "",
+       [](Options* options, BlockBasedTableOptions*) {
+         options->row_cache = NewLRUCache(1 << 20);
+       },
        {ROW_CACHE_HIT}},
       {"compression",
-       {{"compression=kLZ4Compression;bottommost_compression=kZSTD;"
-         "bottommost_compression_opts={enabled=true;max_dict_bytes=4096}"}}},
-      {"filters of memtables",
-       {{"memtable_whole_key_filtering=true;"
-         "memtable_prefix_bloom_size_ratio=0.1"}}},
-      {"reseeks",
-       {{"max_sequential_skip_in_iterations=0"},
-        {"max_sequential_skip_in_iterations=1"}},
-       {NUMBER_OF_RESEEKS_IN_ITERATION}},
+       "compression=kLZ4Compression;bottommost_compression=kZSTD;"
+       "bottommost_compression_opts={enabled=true;max_dict_bytes=4096}"},
       {"no filters in the last level",
-       {{"optimize_filters_for_hits=true"}},
+       "optimize_filters_for_hits=true",
+       "",
+       {},
        {NON_LAST_LEVEL_SEEK_FILTERED}},
-      {"dynamic levels",
-       {{"level_compaction_dynamic_level_bytes=true;max_subcompactions=2;"
-         "paranoid_file_checks=true"}}},
-
-      // Where blocks are held.
-      {"filter blocks in the cache",
-       {{"", kFiltersInCache},
-        {"", kFiltersInCache + "block_cache=8K"},
-        {"", kFiltersInCache + "pin_l0_filter_and_index_blocks_in_cache=true"},
-        {"", kFiltersInCache + "metadata_cache_options={"
-                               "unpartitioned_pinning=kAll;"
-                               "top_level_index_pinning=kAll}"},
-        {"", "no_block_cache=true"},
-        {"", kFiltersInCache + "prepopulate_block_cache=kFlushOnly"}}},
-      {"clock caches",
-       {{"", kFiltersInCache,
-         [](Options*, BlockBasedTableOptions* table) {
-           HyperClockCacheOptions options(/*capacity=*/64 << 10, 0);
-           table->block_cache = options.MakeSharedCache();
-         }},
-        {"", "cache_index_and_filter_blocks=false",
-         [](Options*, BlockBasedTableOptions* table) {
-           HyperClockCacheOptions options(/*capacity=*/1 << 20, 256);
-           table->block_cache = options.MakeSharedCache();
-         }}}},
+      {"clock cache with filters", "", kFiltersInCache,
+       [](Options*, BlockBasedTableOptions* table) {
+         HyperClockCacheOptions options(/*capacity=*/64 << 10, 0);
+         table->block_cache = options.MakeSharedCache();
+       }},
+      {"clock cache without filters", "", "cache_index_and_filter_blocks=false",
+       [](Options*, BlockBasedTableOptions* table) {
+         HyperClockCacheOptions options(/*capacity=*/1 << 20, 256);
+         table->block_cache = options.MakeSharedCache();
+       }},
       // Blocks come back from it, filters too.
       {"secondary cache",
-       {{"", kFiltersInCache,
-         [](Options*, BlockBasedTableOptions* table) {
-           CompressedSecondaryCacheOptions secondary;
-           secondary.capacity = 4 << 20;
-           LRUCacheOptions options(/*_capacity=*/8 << 10, /*_num_shard_bits=*/0,
-                                   /*_strict_capacity_limit=*/false,
-                                   /*_high_pri_pool_ratio=*/0.5);
-           options.secondary_cache = secondary.MakeSharedSecondaryCache();
-           table->block_cache = options.MakeSharedCache();
-         }}},
+       "",
+       kFiltersInCache,
+       [](Options*, BlockBasedTableOptions* table) {
+         CompressedSecondaryCacheOptions secondary;
+         secondary.capacity = 4 << 20;
+         LRUCacheOptions options(/*_capacity=*/8 << 10, /*_num_shard_bits=*/0,
+                                 /*_strict_capacity_limit=*/false,
+                                 /*_high_pri_pool_ratio=*/0.5);
+         options.secondary_cache = secondary.MakeSharedSecondaryCache();
+         table->block_cache = options.MakeSharedCache();
+       },
        {SECONDARY_CACHE_HITS, SECONDARY_CACHE_FILTER_HITS}},
-
-      // How files are laid out.
-      {"indexes",
-       {{"", kPartedIndex},
-        {"", kPartedIndex + kFiltersInCache +
-                 "pin_top_level_index_and_filter=false"},
-        {"",
-         "index_type=kBinarySearchWithFirstKey;"
-         "index_shortening=kNoShortening"},
-        {"",
-         "index_shortening=kShortenSeparatorsAndSuccessor;"
-         "enable_index_compression=false;index_block_restart_interval=8"}}},
-      {"hash index", {{"prefix_extractor=capped:2", "index_type=kHashSearch"}}},
-      {"blocks",
-       {{"",
-         "data_block_index_type=kDataBlockBinaryAndHash;format_version=6;"
-         "checksum=kNoChecksum"},
-        {"",
-         "format_version=2;checksum=kCRC32c;block_restart_interval=1;"
-         "read_amp_bytes_per_bit=8"},
-        {"",
-         "use_delta_encoding=false;block_align=true;"
-         "optimize_filters_for_memory=true;"
-         "detect_filter_construct_corruption=true"}}}};
+      {"blocks with hashes and no checksums", "",
+       "data_block_index_type=kDataBlockBinaryAndHash;format_version=6;"
+       "checksum=kNoChecksum"},
+      {"blocks of an old format", "",
+       "format_version=2;checksum=kCRC32c;block_restart_interval=1;"
+       "read_amp_bytes_per_bit=8"},
+      {"aligned blocks", "",
+       "use_delta_encoding=false;block_align=true;"
+       "optimize_filters_for_memory=true;"
+       "detect_filter_construct_corruption=true"}};
 }
 
 bool HasDirectReads() {
@@ -139,8 +95,7 @@ bool HasDirectReads() {
 
 class TuningTest : public FeatureTest {
  protected:
-  // Each setting is for one of the policies. differential_test draws many of
-  // them, in all combinations.
+  // Each setting is for one of the policies.
   static bool IsMine(size_t setting) {
     const size_t index = setting % std::size(kFeaturePolicies);
     return GetParam().name == std::string(kFeaturePolicies[index].name);
@@ -160,9 +115,7 @@ class TuningTest : public FeatureTest {
           own.table_factory->GetOptions<BlockBasedTableOptions>();
       if (setting.more) setting.more(&own, table);
     }
-    ReadOptions read_options;
-    read_options.total_order_seek = options.prefix_extractor != nullptr;
-    CompareTuned(dbs.get(), read_options);
+    CompareTuned(dbs.get());
   }
 };
 
@@ -170,20 +123,18 @@ PROTEAN_FEATURE_TEST(TuningTest);
 
 TEST_P(TuningTest, AnswersStayRight) {
   size_t number = 0;
-  for (const Topic& topic : AllTopics()) {
-    if (topic.name == std::string("direct reads") && !HasDirectReads()) {
+  for (const Setting& setting : AllSettings()) {
+    if (!IsMine(number++)) continue;
+    SCOPED_TRACE(setting.name);
+    if (setting.name == std::string("direct reads") && !HasDirectReads()) {
       printf("No direct I/O here: it is not tested.\n");
       continue;
     }
-    for (const Setting& setting : topic.settings) {
-      if (!IsMine(number++)) continue;
-      SCOPED_TRACE(topic.name + std::string(" ") + std::to_string(number));
-      ASSERT_OK(statistics_->Reset());
-      CompareSetting(setting);
-      if (HasFailure()) return;
-      for (const Tickers ticker : topic.counted) {
-        EXPECT_GT(Ticks(ticker), 0u) << "ticker " << ticker;
-      }
+    ASSERT_OK(statistics_->Reset());
+    CompareSetting(setting);
+    if (HasFailure()) return;
+    for (const Tickers ticker : setting.counted) {
+      EXPECT_GT(Ticks(ticker), 0u) << "ticker " << ticker;
     }
   }
 }
@@ -192,25 +143,18 @@ TEST_P(TuningTest, AnswersStayRight) {
 
 TEST_P(TuningTest, OptionsOfPointReads) {
   const auto dbs = NewTree();
-  for (bool async : {false, true}) {
-    for (bool for_io : {false, true}) {
-      ReadOptions options;
-      options.async_io = async;
-      options.optimize_multiget_for_io = for_io;
-      ExpectFilteredGets(
-          [&] { CompareMultiGets(dbs.get(), queries_, -1, options); });
-      options.value_size_soft_limit = 200;
-      CompareMultiGets(dbs.get(), queries_, -1, options);
+  ReadOptions options;
+  options.value_size_soft_limit = 200;
+  CompareMultiGets(dbs.get(), queries_, -1, options);
+  // Gets are answered from memtables or the WAL only.
+  for (const ReadTier tier : {kPersistedTier, kMemtableTier}) {
+    ReadOptions in_memory;
+    in_memory.read_tier = tier;
+    CompareGets(dbs.get(), queries_, -1, in_memory);
+    if (tier == kPersistedTier) {
+      CompareMultiGets(dbs.get(), queries_, -1, in_memory);
     }
   }
-  // Gets are answered from memtables or the WAL only.
-  ReadOptions persisted;
-  persisted.read_tier = kPersistedTier;
-  CompareGets(dbs.get(), queries_, -1, persisted);
-  CompareMultiGets(dbs.get(), queries_, -1, persisted);
-  ReadOptions in_memtable;
-  in_memtable.read_tier = kMemtableTier;
-  CompareGets(dbs.get(), queries_, -1, in_memtable);
 
   // An existing key may exist; most absent keys are known not to.
   dbs->Compact();
