@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Readers of a real DB leave samples of the queries that found nothing in
-//  their files. Those of a DB's column families survive the DB.
+//  their files. Those of a DB's column families survive the DB. Files of seeds
+//  and samples that are bad, or cannot be saved: sample_store_test.
 
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/proteus/proteus_policy.h"
@@ -223,40 +224,6 @@ TEST_F(OpenSeekSamplingTest, UpToWhereTheSearchEnds) {
             }));
 }
 
-// Where an iterator comes to another file of each level in each search, one
-// search is told from the next by its target.
-TEST_F(OpenSeekSamplingTest, OtherFilesInEverySearch) {
-  std::vector<LiveFileMetaData> files = Files();
-  ASSERT_EQ(kRuns, files.size());
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
-    return a.file_number < b.file_number;
-  });
-  CompactionOptions compaction;
-  compaction.output_file_size_limit = 2 << 10;
-  ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, 2));
-  ASSERT_OK(db_->CompactFiles(compaction, {files[1].name, files[2].name}, 1));
-  files = Files();
-  ASSERT_GT(files.size(), 10u);
-  constexpr uint64_t kSeeks = 1000;
-  Random64 rnd(7);
-  std::set<std::string> expected;
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    for (uint64_t i = 0; i < kSeeks; i++) {
-      const std::string target =
-          BigEndian(kGap * (1 + rnd.Uniform(kKeys - kRuns)) + 1 + i % 99);
-      it->Seek(target);
-      ASSERT_TRUE(it->Valid());
-      expected.insert(QueryLine({target, it->key().ToString(), true}));
-    }
-  }
-  EXPECT_EQ(0u, queue()->dropped());
-  EXPECT_EQ(kSeeks, queue()->recorded());
-  for (const SampleQuery& sample : queue()->Snapshot()) {
-    EXPECT_EQ(1u, expected.count(QueryLine(sample))) << QueryLine(sample);
-  }
-}
-
 // Samples are empty for the run that has been asked: the truth of all of them,
 // on any searches.
 TEST_F(OpenSeekSamplingTest, AllAreEmptyForARun) {
@@ -299,17 +266,6 @@ TEST_F(SamplingTest, PrefixSeeks) {
                   BigEndian(1024 * 5 + 512).substr(0, 7), false}});
 }
 
-TEST_F(SamplingTest, PolicyWithoutSamples) {
-  Fill(1);
-  Close();
-  UsePolicy(NewSurfFilterPolicy({0, 16}));
-  Open();
-  EXPECT_FALSE(Has(BigEndian(1)));
-  EXPECT_FALSE(Seek(Gap(1), Gap(1, 2)));
-  EXPECT_EQ(0u, MultiGet({BigEndian(1), Gap(1)}));
-  EXPECT_EQ(0u, queue()->recorded());
-}
-
 // ---- Samples that outlive the DB, in memory or in a file ----
 
 namespace {
@@ -348,18 +304,6 @@ TEST_F(SamplingTest, SavedAtCloseAndRestored) {
     Close();
   }
   ExpectSaved(expected, file_);
-}
-
-TEST_F(SamplingTest, ColumnFamilies) {
-  Fill(1, file_);
-  ColumnFamilyHandle* const other = NewFamily("other");
-  WriteFamily(db_.get(), other);
-  GetInVain(db_.get(), other);
-  EXPECT_FALSE(Has(Gap(1)));
-  ExpectSampled({Point(Gap(1))});
-  EXPECT_EQ(Lines({Point("b")}), Lines(queue("other")->Snapshot()));
-  Close();
-  ExpectSaved({Point("b")}, file_ + ".other");
 }
 
 // A policy that takes another one's place, with the same samples file: what
@@ -407,7 +351,7 @@ TEST_F(SamplingTest, SmallTableCache) {
   EXPECT_EQ(3u * kFiles, queue()->recorded());
   Close();
   EXPECT_OK(env_->FileExists(file_));
-  EXPECT_OK(env_->FileExists(file_ + ".other"));
+  ExpectSaved(Queries(3, Point("b")), file_ + ".other");
 }
 
 // An Env that says when it is used although its DB is closed.
@@ -494,56 +438,6 @@ TEST_F(SamplingTest, FilesFromOutside) {
   Ingest({"a", "c"});
   EXPECT_FALSE(Has("b"));
   ExpectSampled({Point("b")});
-}
-
-// The DB opens, and the file stays for its owner to repair.
-TEST_F(SamplingTest, BadFilesAreLoggedAndLeftAlone) {
-  Fill(1);
-  Close();
-  for (const std::string contents : {"a\tb\tc\n", "0x1\n"}) {
-    ASSERT_OK(WriteStringToFile(env_, contents, file_));
-    SetPolicy(1, file_);
-    Open();
-    EXPECT_FALSE(Has(Gap(1)));
-    EXPECT_EQ(1u, queue()->size());
-    Close();
-    EXPECT_EQ(contents, ContentsOf(file_));
-  }
-  EXPECT_EQ(
-      2u,
-      log_->Lines({"samples are not restored", file_ + ", line 1 "}).size());
-}
-
-// A seed file that is gone is missed once, and the DB learns from its queries.
-TEST_F(SamplingTest, SeedFiles) {
-  samples_.seed_file = file_;
-  Fill(1);
-  EXPECT_FALSE(Has(Gap(1)));
-  ExpectSampled({Point(Gap(1))});
-  EXPECT_EQ(1u,
-            log_->Lines({"the DB does without its seed_file", file_}).size());
-  Destroy();
-  ASSERT_OK(WriteStringToFile(env_, "a\tb\nz\ty\n", file_));
-  Fill(1);
-  ExpectSampled({{"a", "b", true}});
-  EXPECT_EQ(1u, log_->Lines({file_ + ", line 2 "}).size());
-}
-
-TEST_F(SamplingTest, FailingSaveIsLogged) {
-  Fill(1);
-  Close();
-  // The folder goes while the DB is open.
-  const std::string folder = path_ + "/missing";
-  ASSERT_OK(env_->CreateDir(folder));
-  SetPolicy(1, folder + "/samples");
-  Open();
-  ASSERT_OK(env_->DeleteDir(folder));
-  EXPECT_FALSE(Has(Gap(1)));
-  Close();
-  const Keys lines =
-      log_->Lines({"samples of column family default are not saved",
-                   samples_.samples_file});
-  EXPECT_EQ(1u, lines.size());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
