@@ -151,7 +151,6 @@ TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
 TEST_F(LevelsPolicyTest, Refused) {
   const auto expect_refused = [&](const std::string& policy,
                                   const std::string& word) {
-    SCOPED_TRACE(policy);
     ExpectRefused(Set(policy), {word});
   };
   expect_refused("levels:", "missing");
@@ -169,30 +168,6 @@ TEST_F(LevelsPolicyTest, Refused) {
   expect_refused("levels:{id=protean.Levels}", "part of a list");
   expect_refused("levels:proteus:12,{id=protean.Proteus;seed_file=a{b}",
                  "braces");
-  ASSERT_OK(Set("{id=protean.Levels}"));
-  ExpectRefused(TryOpen(), {"no policy"});
-}
-
-// A # begins a comment in an OPTIONS file.
-TEST_F(LevelsPolicyTest, HashInAFileName) {
-  ASSERT_OK(
-      Set("{id=protean.Levels;policies={surf:0:4,{id=protean.Proteus;"
-          "samples_file=" +
-          path_ + "/a#b#c}}}"));
-  ASSERT_OK(Env::Default()->CreateDirIfMissing(path_));
-  Open();
-  const auto text = [](const ColumnFamilyOptions& options) {
-    return PolicyOf(options)->ToString(ConfigOptions());
-  };
-  for (int i = 0; i < 3; i++) {
-    EXPECT_EQ(text(options_), text(OptionsOnDisk()));
-    ReopenFromDisk();
-  }
-  WriteFile({"k"});
-  for (int i = 0; i < 1000; i++) EXPECT_FALSE(Has("k0"));
-  db_.reset();
-  EXPECT_OK(Env::Default()->FileExists(path_ + "/a#b#c"));
-  EXPECT_OK(Env::Default()->DeleteFile(path_ + "/a#b#c"));
 }
 
 // RocksDB writes the list in braces, and removes them or not when it reads it

@@ -174,20 +174,6 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
   }
 }
 
-// A scan that begins where the one before it has ended.
-TEST_F(OpenSeeksTest, Pages) {
-  OpenWith(std::string("filter_policy=proteus:12") + kSmallCache);
-  AddNumbers(3000, /*bottom=*/true);
-  for (int i = 0; i < 10; i++) AddNumbers(200);
-  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  std::string target;
-  for (auto key = model_.begin(); key != model_.end() && !HasFailure();) {
-    Check(it.get(), target, 2);
-    for (int i = 0; i < 3 && key != model_.end(); i++) target = *key++;
-    target.push_back('\0');
-  }
-}
-
 // Where all blocks are in the cache, trying prefixes one by one takes longer
 // than reading.
 TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
