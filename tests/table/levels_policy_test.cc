@@ -61,14 +61,6 @@ class LevelsPolicyTest : public OwnDBTest {
     for (int i = 0; i < kKeys; i++) ASSERT_FALSE(Has(Key(20 * i + 7)));
     EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL) - before, 2.9 * kKeys);
   }
-  void ReopenFromDisk() {
-    Close();
-    const auto statistics = options_.statistics;
-    options_ = OptionsOnDisk();
-    options_.statistics = statistics;
-    Open();
-  }
-
   static constexpr int kKeys = 3000;
 };
 
@@ -92,7 +84,11 @@ TEST_F(LevelsPolicyTest, EachLevelHasItsPolicy) {
   EXPECT_LE(FilteredSeeks(), 2u * kKeys);
 
   // Nothing changes when the DB is opened again by its OPTIONS file.
-  ReopenFromDisk();
+  Close();
+  const auto statistics = options_.statistics;
+  options_ = OptionsOnDisk();
+  options_.statistics = statistics;
+  Open();
   EXPECT_EQ(policies, PoliciesOfFiles());
   CompactTo(2);
   policies = PoliciesOfFiles();

@@ -93,60 +93,9 @@ TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
 }
 
 // RocksDB's iterator seeks anew when it has skipped some versions of a key, and
-// takes markers at one place for such.
-TEST_F(OpenSeeksTest, MoreRunsThanItSkips) {
-  for (const auto& [policy, max_skip] :
-       {std::pair<std::string, uint64_t>{"proteus:12", 0},
-        {"proteus:12", 1},
-        {"proteus:12", 8},
-        {"surf:0:0", 0},
-        {"prefixbloom:12", 0}}) {
-    SCOPED_TRACE(policy + ", " + std::to_string(max_skip));
-    Destroy();
-    options_.max_sequential_skip_in_iterations = max_skip;
-    model_.clear();
-    OpenWith("filter_policy=" + policy + kSmallCache);
-    for (int run = 0; run < 24; run++) {
-      Keys keys;
-      for (int i = 0; i < 50; i++) {
-        // Also keys that others begin with, which go on with zeros.
-        std::string key = BigEndian(random_.Next() & ~uint64_t{0xffff});
-        key.resize(random_.Uniform(2) == 0 ? 8 : 6 + random_.Uniform(6));
-        keys.push_back(key);
-      }
-      AddRun(keys);
-    }
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    for (int i = 0; i < 1000 && !HasFailure(); i++) {
-      auto near = model_.lower_bound(BigEndian(random_.Next()));
-      std::string target =
-          near == model_.end() ? BigEndian(random_.Next()) : *near;
-      switch (random_.Uniform(4)) {
-        case 0:
-          target.append(random_.Uniform(4), '\0');
-          break;
-        case 1:
-          target = BigEndian(random_.Next());
-          break;
-        case 2:
-          target.resize(random_.Uniform(target.size()));
-          break;
-        default:
-          break;
-      }
-      Check(it.get(), target, static_cast<int>(random_.Uniform(4)));
-      // Backwards, over markers.
-      if (!it->Valid() || it->key() == *model_.begin()) continue;
-      const auto before = std::prev(model_.find(it->key().ToString()));
-      it->Prev();
-      ASSERT_TRUE(it->Valid());
-      ASSERT_EQ(Hex(*before), Hex(it->key()));
-    }
-  }
-}
-
-// Then all of them seek again, within the same search: a file that reads must
-// not wait again.
+// takes markers at one place for such. Then all files seek again, within the
+// same search: a file that reads must not wait again. With few runs, and other
+// numbers of versions: differential_test.
 TEST_F(OpenSeeksTest, ScanOverManyRuns) {
   constexpr int kRuns = 250;
   OpenWith("filter_policy=proteus:14;block_cache=64M");

@@ -90,28 +90,6 @@ TEST_F(SamplingTest, WhatIsSampled) {
   EXPECT_EQ(Keys(), none);
 }
 
-TEST_F(SamplingTest, EveryNthAbsentGet) {
-  Fill(10);
-  // Wherever this thread's count stands.
-  uint64_t i = 0;
-  const auto miss = [&] {
-    do {
-      i++;
-    } while (!IsCovered(Gap(i, 500)));
-    EXPECT_FALSE(Has(Gap(i, 500)));
-  };
-  while (queue()->recorded() == 0) miss();
-  Queries expected = queue()->Snapshot();
-  for (int sample = 0; sample < 50; sample++) {
-    for (int get = 0; get < 10; get++) {
-      EXPECT_TRUE(Has(Key(i)));  // does not count
-      miss();
-    }
-    expected.push_back(Point(Gap(i, 500)));
-    ASSERT_EQ(Lines(expected), Lines(queue()->Snapshot()));
-  }
-}
-
 // Empty queries that a filter lets through are found empty by the table.
 TEST_F(SamplingTest, FalsePositives) {
   real_suffix_bits_ = 0;

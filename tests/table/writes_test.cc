@@ -162,19 +162,16 @@ class TimestampTest : public WritesTest {
 
 PROTEAN_FEATURE_TEST(TimestampTest);
 
+// Old versions are dropped as full_history_ts_low rises. Reads as of a time
+// before it fail.
 TEST_P(TimestampTest, AsOfAnyTime) {
   const auto dbs = NewTimestampedTree(/*persisted=*/true);
   std::string buffer;
-  for (bool compacted : {false, true}) {
-    if (compacted) dbs->Compact();
-    for (uint64_t at : {5, 10, 25, 40, 1000}) {
-      SCOPED_TRACE(at);
-      ExpectFilteredGets(
-          [&] { CompareAt(dbs.get(), EncodeU64Ts(at, &buffer)); });
-    }
-  }
-  // Old versions are dropped as full_history_ts_low rises. Reads as of a time
-  // before it fail.
+  const auto compare_at = [&](uint64_t at) {
+    SCOPED_TRACE(at);
+    ExpectFilteredGets([&] { CompareAt(dbs.get(), EncodeU64Ts(at, &buffer)); });
+  };
+  for (const uint64_t at : {5, 25, 1000}) compare_at(at);
   std::string low;
   const Slice low_slice = EncodeU64Ts(30, &low);
   CompactRangeOptions trim;
@@ -185,10 +182,7 @@ TEST_P(TimestampTest, AsOfAnyTime) {
   ReadOptions options;
   options.timestamp = &before;
   CompareGets(dbs.get(), queries_, -1, options);
-  for (uint64_t at : {30, 50}) {
-    SCOPED_TRACE(at);
-    CompareAt(dbs.get(), EncodeU64Ts(at, &buffer));
-  }
+  for (const uint64_t at : {30, 50}) compare_at(at);
 }
 
 // Timestamps that are dropped when memtables are flushed.
@@ -268,8 +262,8 @@ WalkOptions ShortWalk() {
 }  // namespace
 
 // Uncommitted writes are in memory, in the WAL, or in files whose filters
-// include them, and readers see what they may. Optimistic transactions:
-// differential_test.
+// include them, and readers see what they may. Optimistic transactions, and
+// those that are not prepared: differential_test.
 class TransactionsTest : public FeatureTest {
  protected:
   static void OpenTransactions(TwinDB* dbs, TxnDBWritePolicy write_policy) {
@@ -335,40 +329,6 @@ class TransactionsTest : public FeatureTest {
 };
 
 PROTEAN_FEATURE_TEST(TransactionsTest);
-
-TEST_P(TransactionsTest, CommitRollbackAndSavePoints) {
-  for (TxnDBWritePolicy write_policy : WritePolicies()) {
-    SCOPED_TRACE(write_policy);
-    const auto dbs = NewTransactionTree(write_policy);
-    ExpectFiltered([&] {
-      for (bool commit : {false, true}) {
-        const TwinTransaction transaction = Begin(dbs.get());
-        Write(transaction, 0, 7);
-        Compare(dbs.get(), transaction);
-        dbs->Flush();  // some write uncommitted keys into a file
-        Compare(dbs.get(), transaction);
-        if (commit) {
-          for (TwinDB::Twin twin : TwinDB::kTwins) {
-            transaction[twin]->SetSavePoint();
-          }
-          Write(transaction, 1, 9);
-          Compare(dbs.get(), transaction);
-          ASSERT_OK(transaction.Both(
-              [](Transaction* t) { return t->RollbackToSavePoint(); }));
-          Compare(dbs.get(), transaction);
-        }
-        ASSERT_OK(transaction.Prepare());
-        dbs->Flush();
-        Compare(dbs.get(), transaction);
-        ASSERT_OK(commit ? transaction.Commit() : transaction.Rollback());
-        CompareShortly(dbs.get());
-      }
-      CompareShortly(dbs.get(), 2);
-    });
-    dbs->Compact();
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  }
-}
 
 // A transaction that writes a key asks the files whether it has been written
 // since the snapshot: they may neither forget such a key nor invent one.
