@@ -3,8 +3,6 @@
 //  Whatever options of the DB, of reads and of the table are set, answers stay
 //  right and filters are used.
 
-#include <unordered_map>
-
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -139,8 +137,6 @@ TEST_P(TuningTest, AnswersStayRight) {
   }
 }
 
-// ---- How reads are made ----
-
 TEST_P(TuningTest, OptionsOfPointReads) {
   const auto dbs = NewTree();
   ReadOptions options;
@@ -174,53 +170,10 @@ TEST_P(TuningTest, OptionsOfPointReads) {
   EXPECT_GT(known, absent / 4);
 }
 
-TEST_P(TuningTest, FifoCompaction) {
-  Options options;
-  options.compaction_style = kCompactionStyleFIFO;
-  options.level0_file_num_compaction_trigger = 3;
-  options.compaction_options_fifo.allow_compaction = true;
-  options.num_levels = 1;
-  const auto dbs = NewTwins(options);
-  dbs->Open();
-  Random rnd(61);
-  for (int round = 0; round < 6; round++) {
-    for (const std::string& key : keys_) {
-      if (rnd.OneIn(2)) dbs->Put(key, "of round " + std::to_string(round));
-      if (rnd.OneIn(10)) dbs->Delete(key);
-    }
-    if (round == 1) {
-      CompareGets(dbs.get(), queries_);
-      CompareWalks(dbs.get(), queries_);
-    }
-    if (round < 5) dbs->Flush();
-  }
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  dbs->Compact();
-  dbs->Reopen();
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-}
-
-// ---- Options that change while the DB is open ----
-
-// Options of both tables change; then the policy of one, to another one, none,
+// A DB's policy is changed while all files are open: to another one, none,
 // RocksDB's own table, and back. Open files keep the filters that they have.
-TEST_P(TuningTest, ChangedOptions) {
+TEST_P(TuningTest, ChangedPolicies) {
   const auto dbs = NewTree();
-  using Change = std::unordered_map<std::string, std::string>;
-  const auto write_and_compare = [&](const std::string& value) {
-    for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], value);
-    dbs->Flush();
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  };
-  for (const Change& change :
-       {Change{{"table_factory.block_size", "4096"}},
-        Change{{"table_factory.block_size", "128"},
-               {"table_factory.block_restart_interval", "2"}},
-        Change{{"max_sequential_skip_in_iterations", "1"},
-               {"level0_file_num_compaction_trigger", "2"}}}) {
-    dbs->Both([&](DB* db) { return db->SetOptions(change); });
-    write_and_compare("changed");
-  }
   for (const std::string& change :
        {std::string("{id=ProteanTable;filter_policy=surf:8:0}"),
         std::string("{id=ProteanTable;filter_policy=bloomfilter:10}"),
@@ -229,11 +182,11 @@ TEST_P(TuningTest, ChangedOptions) {
             GetParam().filter_policy + "}"}) {
     SCOPED_TRACE(change);
     ASSERT_OK(dbs->protean()->SetOptions({{"table_factory", change}}));
-    write_and_compare(change);
+    for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], change);
+    dbs->Flush();
+    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
   }
   dbs->Compact();
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  dbs->Reopen();
   ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
 }
 

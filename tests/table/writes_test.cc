@@ -309,8 +309,8 @@ class TransactionsTest : public FeatureTest {
     }
   }
 
-  void CompareShortly(TwinDB* dbs, int snapshot = -1) {
-    CompareReads(dbs, queries_, snapshot, ReadOptions(), ShortWalk());
+  void CompareShortly(TwinDB* dbs) {
+    CompareReads(dbs, queries_, -1, ReadOptions(), ShortWalk());
   }
   // Compares what the transaction sees, and what others see.
   void Compare(TwinDB* dbs, const TwinTransaction& transaction) {
