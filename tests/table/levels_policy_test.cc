@@ -61,6 +61,7 @@ class LevelsPolicyTest : public OwnDBTest {
     for (int i = 0; i < kKeys; i++) ASSERT_FALSE(Has(Key(20 * i + 7)));
     EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL) - before, 2.9 * kKeys);
   }
+
   static constexpr int kKeys = 3000;
 };
 

@@ -142,15 +142,9 @@ TEST_P(TuningTest, OptionsOfPointReads) {
   ReadOptions options;
   options.value_size_soft_limit = 200;
   CompareMultiGets(dbs.get(), queries_, -1, options);
-  // Gets are answered from memtables or the WAL only.
-  for (const ReadTier tier : {kPersistedTier, kMemtableTier}) {
-    ReadOptions in_memory;
-    in_memory.read_tier = tier;
-    CompareGets(dbs.get(), queries_, -1, in_memory);
-    if (tier == kPersistedTier) {
-      CompareMultiGets(dbs.get(), queries_, -1, in_memory);
-    }
-  }
+  ReadOptions in_memtable;
+  in_memtable.read_tier = kMemtableTier;
+  CompareGets(dbs.get(), queries_, -1, in_memtable);
 
   // An existing key may exist; most absent keys are known not to.
   dbs->Compact();

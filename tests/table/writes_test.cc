@@ -8,7 +8,6 @@
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
-#include "rocksdb/utilities/write_batch_with_index.h"
 #include "tests/table/feature_fixture.h"
 #include "util/hash.h"
 
@@ -22,24 +21,12 @@ class WritesTest : public FeatureTest {
     dbs->Open();
     return dbs;
   }
-  // Compares the tree as it is, reopened with the data of its log, and
-  // compacted.
-  void CompareThroughLife(TwinDB* dbs) {
-    for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
-      CompareReads(dbs, queries_, snapshot);
-    }
-    dbs->Reopen();
-    ExpectFiltered([&] { CompareReads(dbs, queries_); });
-    dbs->Compact();
-    ExpectFiltered([&] { CompareReads(dbs, queries_); });
-  }
 };
 
 PROTEAN_FEATURE_TEST(WritesTest);
 
-// ---- Merge operators ----
-
-TEST_P(WritesTest, MergesOverSeveralLevels) {
+// The operands of merges over several levels, one by one.
+TEST_P(WritesTest, MergeOperands) {
   Options options = ManySmallFiles(kLevels);
   ASSERT_OK(MergeOperator::CreateFromString(ConfigOptions(), "stringappend",
                                             &options.merge_operator));
@@ -54,7 +41,6 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
     }
     dbs->TakeSnapshot();
   });
-  // The operands, one by one.
   for (const std::string& key : queries_) {
     dbs->SameValue([&](TwinDB::Twin twin, std::string* described) {
       DB* db = dbs->db(twin);
@@ -71,10 +57,7 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
       return s;
     });
   }
-  CompareThroughLife(dbs.get());
 }
-
-// ---- Compaction filters ----
 
 // Removes some records, changes some, and leaves out whole ranges.
 class SomeFilter : public CompactionFilter {
@@ -100,7 +83,8 @@ TEST_P(WritesTest, CompactionFilters) {
   const auto dbs = OpenTwins(options);
   FillTree(dbs.get(), keys_);
   const size_t before = CompareScans(dbs.get());
-  CompareThroughLife(dbs.get());
+  dbs->Compact();
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
   EXPECT_LT(CompareScans(dbs.get()), before);
 }
 
@@ -344,7 +328,7 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
       dbs->Put(queries_[i], "behind its back");
     }
     dbs->Flush();
-    ExpectFilteredGets([&] {
+    ExpectFiltered([&] {
       transaction.CompareGets(queries_, /*at_snapshot=*/true);
       CompareWalks(transaction.Iterators(/*at_snapshot=*/true), queries_,
                    ReadOptions(), ShortWalk());
@@ -417,42 +401,6 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
     copies.Compact();
     compare();
   }
-}
-
-// ---- Batches that are read before they are written ----
-
-TEST_P(TransactionsTest, WriteBatchWithIndex) {
-  const auto dbs = NewTree();
-  std::array<std::unique_ptr<class WriteBatchWithIndex>, 2> batches;
-  for (auto& batch : batches) {
-    batch = std::make_unique<class WriteBatchWithIndex>(
-        BytewiseComparator(), /*reserved_bytes=*/0, /*overwrite_key=*/true);
-    for (size_t i = 0; i < queries_.size(); i += 5) {
-      ASSERT_OK(i % 3 == 0 ? batch->Delete(queries_[i])
-                           : batch->Put(queries_[i], "of the batch"));
-    }
-  }
-  ExpectFilteredGets([&] {
-    for (const std::string& key : queries_) {
-      dbs->SameValue([&](TwinDB::Twin twin, std::string* value) {
-        return batches[twin]->GetFromBatchAndDB(dbs->db(twin), ReadOptions(),
-                                                key, value);
-      });
-    }
-  });
-  ExpectFilteredSeeks([&] {
-    CompareWalks(
-        [&](TwinDB::Twin twin, const ReadOptions& options) {
-          DB* db = dbs->db(twin);
-          return batches[twin]->NewIteratorWithBase(
-              db->DefaultColumnFamily(), db->NewIterator(options), &options);
-        },
-        queries_);
-  });
-  dbs->Each([&](TwinDB::Twin twin) {
-    return dbs->db(twin)->Write(WriteOptions(), batches[twin]->GetWriteBatch());
-  });
-  CompareReads(dbs.get(), queries_);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
