@@ -5,7 +5,6 @@
 
 #include <functional>
 
-#include "plugin/filter_properties.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/table/refresh_fixture.h"
 #include "tests/table/sampling_fixture.h"
@@ -213,20 +212,6 @@ TEST_P(StockFilesRefreshTest, DesignedByWhatWasAsked) {
   const std::vector<Query> others = Queries(/*close=*/true, 4);
   EXPECT_LT(BlocksReadBy(others), before / 5);
   ExpectAllKeys();
-}
-
-// So are the filters that compaction builds.
-TEST_P(StockFilesRefreshTest, DesignedByCompaction) {
-  FillWithStock();
-  const uint64_t before = BlocksReadBy(Queries(/*close=*/true, 2));
-  Compact();
-  std::map<std::string, FilterProperties> files;
-  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
-  size_t taught = 0;
-  for (const auto& [path, filter] : files) taught += filter.samples > 0;
-  // The queries lie among the lowest two fifths of the keys.
-  EXPECT_GT(taught, files.size() / 4);
-  EXPECT_LT(BlocksReadBy(Queries(/*close=*/true, 4)), before / 5);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
