@@ -377,18 +377,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.short_name); });
 
 TEST_P(ProteusOptionsTest, ShortForm) {
-  const ColumnFamilyOptions options =
-      Parsed("filter_policy=" + ShortName() + ":14");
-  const FilterPolicy* policy = PolicyOf(options);
-  EXPECT_EQ(Id(), policy->Name());
   EXPECT_EQ(14, BitsIn(ShortName() + ":14"));
-  for (const auto& [name, value] : {std::pair("prefix_filter_type", "kAuto"),
-                                    {"level_bits", "kAuto"},
-                                    {"point_lookups_use_whole_keys", "false"},
-                                    {"sample_capacity", "20000"},
-                                    {"sample_every", "100"}}) {
-    EXPECT_EQ(value, OptionOf(policy, name)) << name;
-  }
   for (const std::string type : {"Bloom", "Ribbon", "Auto"}) {
     for (const std::string& spelled :
          {"k" + type, type,
@@ -431,23 +420,31 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
   struct Case {
     std::string policy;
     double bits;
-    std::string type;
-    std::string every;
-    std::string level_bits;
-    std::string filter_budget_bytes = "0";
-    uint32_t capacity = 20000;
+    Records others;
   };
-  for (const Case& c : {
-           Case{ShortName() + ":11", 11, "kAuto", "100", "kAuto"},
-           {ShortName() + ":10.123:bloom", 10.123, "kBloom", "100", "kAuto"},
-           {Object(
-                "bits_per_key=7.5;prefix_filter_type=kRibbon;level_bits=kEqual;"
+  for (const Case& c :
+       {Case{ShortName() + ":11",
+             11,
+             {{"prefix_filter_type", "kAuto"},
+              {"sample_every", "100"},
+              {"sample_capacity", "20000"},
+              {"level_bits", "kAuto"},
+              {"point_lookups_use_whole_keys", "false"},
+              {"filter_budget_bytes", "0"}}},
+        {ShortName() + ":10.123:bloom",
+         10.123,
+         {{"prefix_filter_type", "kBloom"}}},
+        {Object("bits_per_key=7.5;prefix_filter_type=kRibbon;level_bits=kEqual;"
                 "sample_every=5;sample_capacity=17;seed_file=" +
                 file_ + ";samples_file=" + file_ + ".saved"),
-            7.5, "kRibbon", "5", "kEqual", "0", 17},
-           {Object("bits_per_key=10;filter_budget_bytes=2G"), 10, "kAuto",
-            "100", "kAuto", "2147483648"},
-       }) {
+         7.5,
+         {{"prefix_filter_type", "kRibbon"},
+          {"sample_every", "5"},
+          {"sample_capacity", "17"},
+          {"level_bits", "kEqual"}}},
+        {Object("bits_per_key=10;filter_budget_bytes=2G"),
+         10,
+         {{"filter_budget_bytes", "2147483648"}}}}) {
     SCOPED_TRACE(c.policy);
     const Options written = UsedAndLoaded(c.policy);
     EXPECT_STREQ("ProteanTable", written.table_factory->Name());
@@ -455,13 +452,15 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     ASSERT_NE(nullptr, policy);
     EXPECT_EQ(Id(), policy->Name());
     EXPECT_NEAR(c.bits, std::stod(OptionOf(policy, "bits_per_key")), 1e-5);
-    EXPECT_EQ(c.type, OptionOf(policy, "prefix_filter_type"));
-    EXPECT_EQ(c.every, OptionOf(policy, "sample_every"));
-    EXPECT_EQ(c.level_bits, OptionOf(policy, "level_bits"));
-    EXPECT_EQ(c.filter_budget_bytes, OptionOf(policy, "filter_budget_bytes"));
-    const auto samples = ProteanPolicyOf(written)->Samples();
-    EXPECT_EQ(c.capacity, samples->options().capacity);
-    EXPECT_EQ(c.every, std::to_string(samples->options().sample_every));
+    for (const auto& [name, value] : c.others) {
+      EXPECT_EQ(value, OptionOf(policy, name)) << name;
+    }
+    const SampleStoreOptions& samples =
+        ProteanPolicyOf(written)->Samples()->options();
+    EXPECT_EQ(OptionOf(policy, "sample_capacity"),
+              std::to_string(samples.capacity));
+    EXPECT_EQ(OptionOf(policy, "sample_every"),
+              std::to_string(samples.sample_every));
     for (const char* file : {"seed_file", "samples_file"}) {
       EXPECT_EQ(OptionOf(PolicyOf(options_), file), OptionOf(policy, file));
     }
