@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What docs/upgrading.md says of backups, checkpoints, and workers for remote
-//  compaction.
+//  What docs/upgrading.md says of files of RocksDB, backups, checkpoints, and
+//  workers for remote compaction.
 
 #include <cstdlib>
 
@@ -29,6 +29,43 @@ class UpgradingTest : public RefreshTest {
 
   BlockBasedTableOptions table_;
 };
+
+// ---- Files of RocksDB alone ----
+
+// A DB is switched to ProteanTable, runs as before, and is refreshed: filters
+// are designed by what was asked.
+TEST_F(UpgradingTest, FilesOfRocksDBTeachTheFirstFilters) {
+  for (const char* stock : {"filter_policy=bloomfilter:12", ""}) {
+    SCOPED_TRACE(stock);
+    Destroy();
+    SetTable(stock, "BlockBasedTable");
+    Fill();
+    NewPolicy();
+    UsePolicy(policy_, table_);
+    Open();
+    const auto blocks_read_by = [this](const std::vector<Query>& queries) {
+      const uint64_t before = BlocksRead();
+      Run(queries);
+      return BlocksRead() - before;
+    };
+    const std::vector<Query> asked = Queries(/*close=*/true, 2);
+    const uint64_t before = blocks_read_by(asked);
+    EXPECT_GE(before, asked.size());
+    EXPECT_EQ(2000u, queue()->size());  // all that it may hold
+    EXPECT_EQ(asked.size(), queue()->sampled());
+
+    RefreshOptions options;
+    options.payback_seconds = 1e9;
+    ASSERT_OK(Refresh(options));
+    EXPECT_EQ(2000u, result_.samples);
+    EXPECT_TRUE(result_.rate_known);
+    EXPECT_GT(result_.files_rewritten, 2u);
+    EXPECT_LE(result_.bytes_rewritten, Bytes() / 2);
+    // Other queries of the same kind.
+    EXPECT_LT(blocks_read_by(Queries(/*close=*/true, 4)), before / 5);
+    ExpectAllKeys();
+  }
+}
 
 // ---- Backups ----
 
