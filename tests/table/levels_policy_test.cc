@@ -23,15 +23,14 @@ class LevelsPolicyTest : public OwnDBTest {
   }
 
   static std::string Key(int i) { return Digits(i, 8); }
-  // Keys at even numbers.
-  void AddFile(int rest, int level = 0) {
-    for (int i = 0; i < kKeys; i++) Put(Key(20 * i + 2 * rest));
-    Flush();
-    if (level > 0) CompactLevel0Into(level);
-  }
-  // A file in each of the levels 2, 1 and 0, which was written there.
+  // A file in each of the levels 2, 1 and 0, which was written there, with keys
+  // at even numbers.
   void FillLevels() {
-    for (const int level : {2, 1, 0}) AddFile(level, level);
+    for (const int level : {2, 1, 0}) {
+      for (int i = 0; i < kKeys; i++) Put(Key(20 * i + 2 * level));
+      Flush();
+      if (level > 0) CompactLevel0Into(level);
+    }
   }
 
   // The policy named in the files' properties, and the bits per key, by level.

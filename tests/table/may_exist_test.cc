@@ -24,13 +24,6 @@ class MayExistTest : public NumberedDBTest {
     }
     for (uint64_t i = 4; i <= 4 * num; i += 4) Put(Key(i));
   }
-  // A new DB with that table, filled.
-  void Refill(const std::string& table, uint64_t num) {
-    Destroy();
-    SetTable(table);
-    Open();
-    Fill(num);
-  }
 
   bool KeyMayExist(const Slice& key, const ReadOptions& read_options = {}) {
     return protean::KeyMayExist(db_.get(), key, read_options);
@@ -79,7 +72,9 @@ TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
         "index_type=kTwoLevelIndexSearch;metadata_block_size=1024;"
         "cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
-    ASSERT_NO_FATAL_FAILURE(Refill(table, kNum));
+    SetTable(table);
+    OpenNew();
+    Fill(kNum);
     Open();  // The memtable has been flushed.
     for (uint64_t i = 3; i <= 4 * kNum; i += 44) Put(Key(i));
     get_perf_context()->Reset();

@@ -39,13 +39,6 @@ class SearchBoundsTest : public OwnDBTest {
     Flush();
     if (level > 0) CompactLevel0Into(level);
   }
-  // 1,000 keys, k10000 and on, in more than eight files of level 2.
-  void FillLevel2() {
-    OpenWith("surf:0:8");
-    for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
-    FlushTo(2);
-    ASSERT_GT(NumFiles(), 8u);
-  }
   // Opens a DB whose only file has these keys.
   void OpenWithFile(const std::string& policy, const Keys& keys) {
     OpenWith(policy);
@@ -277,9 +270,13 @@ TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
 }
 
 // An iterator that comes to the next file of a level is not affected by bounds
-// of another seek, however many iterators there are.
+// of another seek, however many iterators there are. (By those of its own
+// earlier seek: run_search_test.)
 TEST_F(SearchBoundsTest, StepsAreNotSearches) {
-  FillLevel2();
+  OpenWith("surf:0:8");
+  for (int i = 0; i < 1000; i++) Put("k" + std::to_string(10000 + i));
+  FlushTo(2);
+  ASSERT_GT(NumFiles(), 8u);
   const Slice first("k10000");
   const Slice middle("k10010");
   const Slice end("l");
@@ -314,27 +311,6 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
   for (size_t i = 0; i < iterators.size(); i++) {
     EXPECT_OK(iterators[i]->status());
     EXPECT_EQ(1000, found[i]) << i;
-  }
-}
-
-// An iterator that had the same bounds in an earlier seek is not affected,
-// either.
-TEST_F(SearchBoundsTest, AnEarlierSearchIsAnother) {
-  FillLevel2();
-  const Slice lower("k10500");
-  const Slice upper("k10502");
-  for (const bool backwards : {false, true}) {
-    SCOPED_TRACE(backwards);
-    const std::unique_ptr<Iterator> it = NewIterator();
-    Within(lower, upper, [&] { it->Seek(lower); });
-    int found = 0;
-    backwards ? it->SeekToLast() : it->SeekToFirst();
-    // Under the bounds of another seek.
-    Within(lower, upper, [&] {
-      for (; it->Valid(); backwards ? it->Prev() : it->Next()) found++;
-    });
-    EXPECT_OK(it->status());
-    EXPECT_EQ(1000, found);
   }
 }
 
