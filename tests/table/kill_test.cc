@@ -82,6 +82,11 @@ constexpr Filters kFilters[] = {
      "bits_per_key=16;sample_every=1;samples_file=FILE}}}"},
     {"SuRF", "surf:0:2", "surf:0:12"}};
 
+void CopyFolder(const std::string& from, const std::string& to) {
+  std::filesystem::remove_all(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+}
+
 // Each test runs in processes that this one forks. This process has no threads
 // and opens no DB.
 class KillTest : public ::testing::Test {
@@ -324,18 +329,14 @@ class KillTest : public ::testing::Test {
     const bool killed = WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
     EXPECT_TRUE(killed || ended == 0) << ended;
     // What the process has left.
-    std::filesystem::remove_all(left_);
-    std::filesystem::copy(path_, left_,
-                          std::filesystem::copy_options::recursive);
+    CopyFolder(path_, left_);
     const uint64_t begun = shared_->begun;
     const uint64_t written = shared_->written;
     const uint64_t synced = shared_->synced;
     const uint64_t saves = shared_->saves;
     for (const Loss loss : losses) {
       if (loss != losses.front()) {
-        std::filesystem::remove_all(path_);
-        std::filesystem::copy(left_, path_,
-                              std::filesystem::copy_options::recursive);
+        CopyFolder(left_, path_);
         shared_->begun = begun;
         shared_->written = written;
         shared_->synced = synced;
