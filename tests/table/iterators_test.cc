@@ -337,7 +337,7 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
 }
 
 // Where all blocks are in the cache, trying prefixes one by one takes longer
-// than reading.
+// than reading. (That the files of a level learn it together: open_db_test.)
 TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   OpenWith("filter_policy=proteus:12;block_cache=64M");
   AddNumbers(20000, /*bottom=*/true);
@@ -360,25 +360,6 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   table->block_cache->SetCapacity(0);
   filtered(100);
   EXPECT_GT(filtered(1000), 2);
-}
-
-// Each of many files is read rarely; but the files of a level learn from each
-// other what a read costs.
-TEST_F(OpenSeeksTest, FilesOfLevelZeroLearnTogetherThatReadsAreCheap) {
-  constexpr int kRuns = 100;
-  OpenWith("filter_policy=proteus:12;block_cache=64M");
-  for (int run = 0; run < kRuns; run++) AddNumbers(200);
-  AllRecords(db_.get());  // reads all blocks
-  const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-  const auto seek = [&](int seeks) {
-    const uint64_t before = get_perf_context()->bloom_sst_miss_count;
-    for (int i = 0; i < seeks; i++) {
-      Check(it.get(), BigEndian(random_.Next()), 0);
-    }
-    return get_perf_context()->bloom_sst_miss_count - before;
-  };
-  EXPECT_GT(seek(100), 0u);
-  EXPECT_EQ(seek(200), 0u);
 }
 
 // ---- Memory ----

@@ -23,6 +23,7 @@ constexpr char kFiltersInCache[] = "cache_index_and_filter_blocks=true;";
 
 // Others are drawn by differential_test, in all combinations: files that are
 // mapped, few open files, kinds of indexes, and where filter blocks are held.
+// Those of an open DB change in concurrency_test.
 std::vector<Setting> AllSettings() {
   return {
       {"direct reads",
@@ -142,9 +143,6 @@ TEST_P(TuningTest, OptionsOfPointReads) {
   ReadOptions options;
   options.value_size_soft_limit = 200;
   CompareMultiGets(dbs.get(), queries_, -1, options);
-  ReadOptions in_memtable;
-  in_memtable.read_tier = kMemtableTier;
-  CompareGets(dbs.get(), queries_, -1, in_memtable);
 
   // An existing key may exist; most absent keys are known not to.
   dbs->Compact();
@@ -162,26 +160,6 @@ TEST_P(TuningTest, OptionsOfPointReads) {
   }
   EXPECT_GT(absent, 100u);
   EXPECT_GT(known, absent / 4);
-}
-
-// A DB's policy is changed while all files are open: to another one, none,
-// RocksDB's own table, and back. Open files keep the filters that they have.
-TEST_P(TuningTest, ChangedPolicies) {
-  const auto dbs = NewTree();
-  for (const std::string& change :
-       {std::string("{id=ProteanTable;filter_policy=surf:8:0}"),
-        std::string("{id=ProteanTable;filter_policy=bloomfilter:10}"),
-        std::string("{id=BlockBasedTable}"),
-        std::string("{id=ProteanTable;filter_policy=") +
-            GetParam().filter_policy + "}"}) {
-    SCOPED_TRACE(change);
-    ASSERT_OK(dbs->protean()->SetOptions({{"table_factory", change}}));
-    for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], change);
-    dbs->Flush();
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  }
-  dbs->Compact();
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
