@@ -209,26 +209,28 @@ class TwinTransaction {
   Status Commit() const { return Both(std::mem_fn(&Transaction::Commit)); }
   Status Rollback() const { return Both(std::mem_fn(&Transaction::Rollback)); }
 
+  // Reads are made at the transaction's snapshot, if it has one.
+  static ReadOptions At(Transaction* transaction, ReadOptions options = {}) {
+    options.snapshot = transaction->GetSnapshot();
+    return options;
+  }
   // The transaction's iterators, which merge its writes with those of the DB.
-  TwinIterator::Source Iterators(bool at_snapshot = false) const {
-    return [this, at_snapshot](TwinDB::Twin twin, ReadOptions options) {
+  TwinIterator::Source Iterators() const {
+    return [this](TwinDB::Twin twin, const ReadOptions& options) {
       Transaction* transaction = (*this)[twin];
-      if (at_snapshot) options.snapshot = transaction->GetSnapshot();
-      return transaction->GetIterator(options);
+      return transaction->GetIterator(At(transaction, options));
     };
   }
-
-  void CompareGets(const Keys& keys, bool at_snapshot = false) const {
+  void CompareGets(const Keys& keys) const {
     for (const std::string& key : keys) {
-      std::array<std::string, 2> found;
-      for (TwinDB::Twin twin : TwinDB::kTwins) {
-        ReadOptions options;
-        if (at_snapshot) options.snapshot = (*this)[twin]->GetSnapshot();
+      const auto found = [&](Transaction* transaction) {
         std::string value;
-        found[twin] =
-            (*this)[twin]->Get(options, key, &value).ToString() + value;
-      }
-      ASSERT_EQ(found[TwinDB::kPlain], found[TwinDB::kProtean]) << Hex(key);
+        return transaction->Get(At(transaction), key, &value).ToString() +
+               value;
+      };
+      ASSERT_EQ(found((*this)[TwinDB::kPlain]),
+                found((*this)[TwinDB::kProtean]))
+          << Hex(key);
     }
   }
 
@@ -329,9 +331,9 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
     }
     dbs->Flush();
     ExpectFiltered([&] {
-      transaction.CompareGets(queries_, /*at_snapshot=*/true);
-      CompareWalks(transaction.Iterators(/*at_snapshot=*/true), queries_,
-                   ReadOptions(), ShortWalk());
+      transaction.CompareGets(queries_);
+      CompareWalks(transaction.Iterators(), queries_, ReadOptions(),
+                   ShortWalk());
     });
     ExpectFilteredGets([&] {
       for (size_t i = 0; i < queries_.size(); i++) {
