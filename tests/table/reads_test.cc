@@ -30,17 +30,14 @@ class ReadsTest : public NumberedDBTest {
     ASSERT_OK(options_.statistics->Reset());
     get_perf_context()->Reset();
   }
-  // Seeks in empty ranges between the keys.
-  void SeekInGaps(uint64_t step = 1) {
-    for (uint64_t i = 1; i < kKeys; i += step) {
-      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
-    }
-  }
 };
 
+// With filters in the block cache: filter_parts_db_test.
 TEST_F(ReadsTest, EmptyClosedSeeksUseNoBlock) {
   FillLevels();
-  SeekInGaps();
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
+  }
   EXPECT_EQ("", FirstIn(Gap(kKeys), "\xff"));
   EXPECT_EQ("", FirstIn(BigEndian(1), Key(1)));
   // SeekToFirst.
@@ -74,25 +71,6 @@ TEST_F(ReadsTest, SeeksThatFindKeysAreCounted) {
   }
   EXPECT_EQ(0u, Ticks(LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
   EXPECT_EQ(0u, Ticks(NON_LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
-}
-
-// With indexes and filters in the block cache, no data block is used. (RocksDB
-// gets the index block when it makes an iterator, before any seek.)
-TEST_F(ReadsTest, EmptyClosedSeeksWithCachedFilters) {
-  SetTable(
-      "filter_policy=surf:0:16;cache_index_and_filter_blocks=true;"
-      "block_cache=64M");
-  FillLevels();
-  for (bool warm : {false, true}) {
-    get_perf_context()->Reset();
-    SeekInGaps(/*step=*/7);
-    const PerfContext& perf = *get_perf_context();
-    EXPECT_LE(perf.block_read_count, warm ? 0 : 2 * NumFiles());
-    EXPECT_EQ(perf.block_read_count,
-              perf.filter_block_read_count + perf.index_block_read_count);
-    EXPECT_EQ(perf.block_cache_hit_count, perf.block_cache_filter_hit_count +
-                                              perf.block_cache_index_hit_count);
-  }
 }
 
 // A file whose bounds are far wider than its keys, because of range tombstones,

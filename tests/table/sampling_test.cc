@@ -391,13 +391,11 @@ class StockFilesSamplingTest : public SamplingTest,
   }
 
   // Random reads of each kind; the same ones each time.
-  void Gets() {
+  void PointReads() {
     for (uint64_t i = 1; i < kKeys; i += 3) {
       EXPECT_FALSE(Has(Gap(i, 500)));
       EXPECT_TRUE(Has(Key(i)));
     }
-  }
-  void MultiGets() {
     for (uint64_t i = 1; i + 10 < kKeys; i += 10) {
       Keys batch;
       for (uint64_t j = 0; j < 10; j++) {
@@ -407,17 +405,13 @@ class StockFilesSamplingTest : public SamplingTest,
     }
   }
   void ClosedSeeks() {
-    Random64 random(3);
+    Random64 forward(3);
+    Random64 backward(4);
     for (int i = 0; i < 500; i++) {
-      const uint64_t lo = random.Uniform(kGap * kKeys);
-      Seek(BigEndian(lo), BigEndian(lo + 1 + random.Uniform(2 * kGap)));
-    }
-  }
-  void ClosedBackwardSeeks() {
-    Random64 random(4);
-    for (int i = 0; i < 500; i++) {
-      const uint64_t hi = kGap + random.Uniform(kGap * (kKeys - 1));
-      LastIn(BigEndian(hi - random.Uniform(kGap)), BigEndian(hi));
+      const uint64_t lo = forward.Uniform(kGap * kKeys);
+      Seek(BigEndian(lo), BigEndian(lo + 1 + forward.Uniform(2 * kGap)));
+      const uint64_t hi = kGap + backward.Uniform(kGap * (kKeys - 1));
+      LastIn(BigEndian(hi - backward.Uniform(kGap)), BigEndian(hi));
     }
   }
   void OpenSeeksAndScans() {
@@ -442,11 +436,9 @@ INSTANTIATE_TEST_SUITE_P(Bloom, StockFilesSamplingTest, ::testing::Bool());
 
 TEST_P(StockFilesSamplingTest, SamplesOfOwnFiles) {
   const std::vector<std::pair<const char*, std::function<void()>>> kinds = {
-      {"Get", [this] { Gets(); }},
-      {"MultiGet", [this] { MultiGets(); }},
-      {"closed seek", [this] { ClosedSeeks(); }},
-      {"closed backward seek", [this] { ClosedBackwardSeeks(); }},
-      {"open seek", [this] { OpenSeeksAndScans(); }}};
+      {"point reads", [this] { PointReads(); }},
+      {"closed seeks", [this] { ClosedSeeks(); }},
+      {"open seeks", [this] { OpenSeeksAndScans(); }}};
   SetPolicy(1);
   FillRuns();
   std::vector<Keys> own;
@@ -483,7 +475,7 @@ TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
     SCOPED_TRACE(what);
     Close();
     Open();
-    Gets();
+    PointReads();
     ClosedSeeks();
     EXPECT_EQ(0u, queue()->recorded());
   };

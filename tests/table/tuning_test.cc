@@ -142,13 +142,9 @@ TEST_P(TuningTest, AnswersStayRight) {
   }
 }
 
-TEST_P(TuningTest, OptionsOfPointReads) {
+// An existing key may exist; most absent keys are known not to.
+TEST_P(TuningTest, KeyMayExist) {
   const auto dbs = NewTree();
-  ReadOptions options;
-  options.value_size_soft_limit = 200;
-  CompareMultiGets(dbs.get(), queries_, -1, options);
-
-  // An existing key may exist; most absent keys are known not to.
   dbs->Compact();
   size_t absent = 0;
   size_t known = 0;
