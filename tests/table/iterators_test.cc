@@ -1,105 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Iterators of every kind, with every option, find the same with ProteanTable
-//  as without it.
+//  Iterators of every kind find the same with ProteanTable as without it: what
+//  random walks (differential_test) do seldom or not at all; what open seeks
+//  cost; and table readers.
 
+#include <malloc.h>
+
+#include "db/pinned_iterators_manager.h"
 #include "rocksdb/attribute_groups.h"
+#include "rocksdb/sst_file_reader.h"
+#include "table/protean_table_factory.h"
+#include "table/protean_table_reader.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/table/feature_fixture.h"
+#include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 class IteratorsTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(IteratorsTest);
 
-// ---- Movements ----
-
-// Bounds that change with each seek, seeks from wherever the one before has
-// left the iterator, and every change of direction.
-TEST_P(IteratorsTest, Movements) {
-  const auto dbs = NewTree();
-  WalkOptions walk;
-  walk.seeks = 3000;
-  ExpectFilteredSeeks(
-      [&] { CompareWalks(dbs.get(), queries_, -1, ReadOptions(), walk); });
-}
-
-// ---- States of the DB ----
-
-// Before it is refreshed, an iterator holds files that are compacted away.
-TEST_P(IteratorsTest, Refresh) {
-  const auto dbs = NewTree();
-  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/true, /*upper=*/true);
-  const WalkOptions walk = WalkOptions::Bounded();
-  const std::function<void()> changes[] = {
-      [] {},
-      [&] { dbs->Put(keys_[1], "in the memtable"); },
-      [&] { dbs->DeleteRange(keys_[100], keys_[140]); },
-      [&] { dbs->DeleteRange(keys_[300], keys_[310]); },
-      [&] { dbs->Flush(); },
-      [&] { dbs->Compact(); },
-  };
-  for (const auto& change : changes) {
-    change();
-    WalkBoth(&it, queries_, walk);  // what it saw before
-    it.Refresh(dbs.get());
-    WalkBoth(&it, queries_, walk);
-    for (int snapshot : {0, 2}) {
-      it.Refresh(dbs.get(), snapshot);
-      WalkBoth(&it, queries_, walk);
-    }
-    it.Refresh(dbs.get());
-  }
-  ExpectFilteredSeeks([&] { WalkBoth(&it, queries_, walk); });
-}
-
 // ---- Options ----
-
-// Keys and values that pin_data pins stay in place until the iterator is
-// destroyed, whichever way it moves and however many files it leaves.
-TEST_P(IteratorsTest, PinnedData) {
-  const auto dbs = NewTree(ManySmallFiles(kLevels),
-                           "block_size=512;use_delta_encoding=false");
-  ReadOptions options;
-  options.pin_data = true;
-  for (const bool closed : {false, true}) {
-    TwinIterator it(dbs.get(), options, /*lower=*/false, closed);
-    it.CompareAlso([](const Iterator& iterator) {
-      std::string described;
-      for (const char* name : {"is-key-pinned", "is-value-pinned"}) {
-        std::string value;
-        auto& mutable_iterator = const_cast<Iterator&>(iterator);
-        EXPECT_OK(mutable_iterator.GetProperty(
-            std::string("rocksdb.iterator.") + name, &value));
-        described += std::string(" ") + name + "=" + value;
-      }
-      return described;
-    });
-    it.SetUpper(queries_.back());
-    std::vector<std::pair<Slice, std::string>> pinned;
-    const auto pin = [&] {
-      const Slice key = it.iterator(TwinDB::kProtean)->key();
-      std::string is_pinned;
-      ASSERT_OK(
-          it.iterator(TwinDB::kProtean)
-              ->GetProperty("rocksdb.iterator.is-key-pinned", &is_pinned));
-      ASSERT_EQ("1", is_pinned);
-      pinned.emplace_back(key, key.ToString());
-    };
-    for (bool valid = it.SeekToFirst(); valid; valid = it.Next()) pin();
-    ExpectFilteredSeeks([&] {
-      for (size_t i = 1; i < queries_.size(); i++) {
-        it.SetUpper(queries_[i]);
-        if (it.Seek(queries_[i - 1])) pin();
-        if (!closed) continue;
-        ASSERT_FALSE(it.Seek(queries_[i]));
-      }
-      // An iterator without an upper bound is never filtered.
-      if (!closed) CompareWalks(dbs.get(), queries_, -1, options);
-    });
-    for (bool valid = it.SeekToLast(); valid; valid = it.Prev()) pin();
-    for (const auto& [slice, copy] : pinned) ASSERT_EQ(copy, slice.ToString());
-  }
-}
 
 TEST_P(IteratorsTest, Properties) {
   const auto dbs = NewTree();
@@ -134,6 +55,7 @@ TEST_P(IteratorsTest, Properties) {
   EXPECT_EQ(std::to_string(current), version());
   it.Refresh(dbs.get());
   EXPECT_LT(current, std::stoull(version()));
+  ExpectFilteredSeeks([&] { WalkBoth(&it, queries_, walk); });
 
   std::string value;
   EXPECT_TRUE(it.iterator(TwinDB::kProtean)
@@ -141,95 +63,30 @@ TEST_P(IteratorsTest, Properties) {
                   .IsInvalidArgument());
 }
 
-// Values are loaded when PrepareValue asks for them: from blocks whose first
-// keys are in the index, and from blob files.
-TEST_P(IteratorsTest, AllowUnpreparedValue) {
-  ReadOptions options;
-  options.allow_unprepared_value = true;
-  for (bool blobs : {false, true}) {
-    Options db_options = ManySmallFiles(kLevels);
-    db_options.enable_blob_files = blobs;
-    db_options.min_blob_size = 18;
-    const auto dbs = NewTree(
-        db_options, "block_size=256;index_type=kBinarySearchWithFirstKey");
-    ExpectFilteredSeeks(
-        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
-    // A walk that never asks for a value.
-    std::string keys = dbs->Same([&](TwinDB::Twin twin) {
-      const std::unique_ptr<Iterator> it(dbs->db(twin)->NewIterator(options));
-      std::string all;
-      for (it->SeekToFirst(); it->Valid(); it->Next()) {
-        all += Hex(it->key()) + " ";
-      }
-      EXPECT_OK(it->status());
-      return all;
-    });
-    EXPECT_FALSE(keys.empty());
-  }
-}
-
-// What iterators leave out, when they give up, and how they read, is the same
-// with filters.
+// Filters are used, whatever iterators leave out and however they read. That
+// all answers are right, also of tailing iterators and of those that give up at
+// a limit of skipped keys: differential_test.
 TEST_P(IteratorsTest, OtherReadOptions) {
-  const auto dbs = NewTree(ManySmallFiles(kLevels),
-                           "block_size=256;num_file_reads_for_auto_readahead=1;"
-                           "initial_auto_readahead_size=512");
-  const size_t before = CompareScans(dbs.get());
+  const auto dbs = NewTree();
   for (size_t i = 0; i + 30 < keys_.size(); i += 60) {
     dbs->DeleteRange(keys_[i], keys_[i + 30]);
-    if (i % 180 == 0) dbs->Flush();
   }
-  EXPECT_LT(CompareScans(dbs.get()), before);
-  ReadOptions all[8];
+  dbs->Flush();
+  ReadOptions all[6];
   all[0].ignore_range_deletions = true;
   all[1].adaptive_readahead = true;
-  all[2].readahead_size = 2000;
-  all[2].auto_readahead_size = false;
-  all[3].fill_cache = false;
-  all[3].verify_checksums = false;
-  all[3].background_purge_on_iterator_cleanup = true;
-  all[4].async_io = true;
-  all[4].readahead_size = 16 << 10;
-  for (const uint64_t rest : {0, 1}) {
-    all[6 + rest].table_filter = [rest](const TableProperties& properties) {
-      return properties.num_entries % 2 == rest;
-    };
-  }
+  all[1].readahead_size = 2000;
+  all[2].fill_cache = false;
+  all[2].verify_checksums = false;
+  all[3].async_io = true;
+  all[3].readahead_size = 16 << 10;
+  all[4].allow_unprepared_value = true;
+  all[5].table_filter = [](const TableProperties& properties) {
+    return properties.num_entries % 2 == 0;
+  };
   for (const ReadOptions& options : all) {
     SCOPED_TRACE(&options - all);
     ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, options); });
-  }
-  EXPECT_EQ(before, CompareScans(dbs.get(), -1, all[0]));
-  ReadOptions none;
-  none.table_filter = [](const TableProperties&) { return false; };
-  CompareWalks(dbs.get(), queries_, -1, none);
-
-  // Tailing iterators only go forward.
-  ReadOptions tailing;
-  tailing.tailing = true;
-  WalkOptions walk;
-  walk.seeks = 1000;
-  walk.backwards = false;
-  CompareWalks(dbs.get(), queries_, -1, tailing, walk);
-
-  // An iterator gives up at the same limit of skipped keys, since a filter only
-  // leaves out files that have nothing to be skipped within the bounds.
-  for (size_t i = 0; i < keys_.size(); i++) {
-    if (i % 20 >= 6) dbs->Delete(keys_[i]);
-  }
-  dbs->Flush();
-  for (const uint64_t most : {1, 3, 10}) {
-    ReadOptions options;
-    options.max_skippable_internal_keys = most;
-    ExpectFilteredSeeks(
-        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
-    const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(options));
-    bool gave_up = false;
-    for (const std::string& key : keys_) {
-      it->Seek(key);
-      gave_up = gave_up || it->status().IsIncomplete();
-    }
-    EXPECT_TRUE(gave_up);
   }
 }
 
@@ -321,7 +178,8 @@ TEST_P(CrossFamilyTest, CoalescingIterator) {
   }
 }
 
-TEST_P(CrossFamilyTest, AttributeGroupIterator) {
+// All columns of all families at once, and the families one by one.
+TEST_P(CrossFamilyTest, AttributeGroupsAndNewIterators) {
   const auto scan = [&](const std::string& lo, const std::string& hi,
                         bool backwards) {
     return dbs_->Same([&](TwinDB::Twin twin) {
@@ -330,18 +188,32 @@ TEST_P(CrossFamilyTest, AttributeGroupIterator) {
       ReadOptions options;
       options.iterate_lower_bound = &lower;
       options.iterate_upper_bound = &upper;
-      const auto it =
-          dbs_->db(twin)->NewAttributeGroupIterator(options, families_[twin]);
       std::string described;
-      backwards ? it->SeekForPrev(hi) : it->Seek(lo);
-      for (; it->Valid(); backwards ? it->Prev() : it->Next()) {
-        described += Hex(it->key());
-        for (const auto& group : it->attribute_groups()) {
-          described += " in " + group.column_family()->GetName() +
-                       DescribeColumns(group.columns());
+      const auto walk = [&](auto* it, const auto& describe) {
+        backwards ? it->SeekForPrev(hi) : it->Seek(lo);
+        for (; it->Valid(); backwards ? it->Prev() : it->Next()) {
+          described += Hex(it->key()) + describe();
         }
+        described += it->status().ToString();
+      };
+      const auto groups =
+          dbs_->db(twin)->NewAttributeGroupIterator(options, families_[twin]);
+      walk(groups.get(), [&] {
+        std::string columns;
+        for (const auto& group : groups->attribute_groups()) {
+          columns += " in " + group.column_family()->GetName() +
+                     DescribeColumns(group.columns());
+        }
+        return columns;
+      });
+      std::vector<Iterator*> iterators;
+      EXPECT_OK(
+          dbs_->db(twin)->NewIterators(options, families_[twin], &iterators));
+      for (Iterator* raw : iterators) {
+        const std::unique_ptr<Iterator> it(raw);
+        walk(raw, [&] { return raw->value().ToString() + " "; });
       }
-      return described + it->status().ToString();
+      return described;
     });
   };
   ExpectFilteredSeeks([&] {
@@ -353,28 +225,349 @@ TEST_P(CrossFamilyTest, AttributeGroupIterator) {
   EXPECT_LT(1000u, scan("", "\xff", /*backwards=*/false).size());
 }
 
-TEST_P(CrossFamilyTest, NewIterators) {
-  ExpectFilteredSeeks([&] {
-    for (size_t i = 0; i + 2 < queries_.size(); i += 5) {
-      dbs_->Same([&](TwinDB::Twin twin) {
-        const Slice upper(queries_[i + 2]);
-        ReadOptions options;
-        options.iterate_upper_bound = &upper;
-        std::vector<Iterator*> iterators;
-        EXPECT_OK(
-            dbs_->db(twin)->NewIterators(options, families_[twin], &iterators));
-        std::string described;
-        for (Iterator* raw : iterators) {
-          const std::unique_ptr<Iterator> it(raw);
-          for (it->Seek(queries_[i]); it->Valid(); it->Next()) {
-            described += Hex(it->key()) + it->value().ToString() + " ";
-          }
-          described += it->status().ToString();
-        }
-        return described;
-      });
+// ---- Open seeks over many sorted runs ----
+
+// What files that wait for each other cost, and that a search comes to an end
+// wherever they wait.
+
+namespace {
+
+// A DB of sorted runs, and what is in it.
+class OpenSeeksTest : public OwnDBTest {
+ protected:
+  void OpenWith(const std::string& table) {
+    SetTable(table);
+    Open();
+  }
+
+  // One run of these keys; at the bottom of the tree or on level 0.
+  void AddRun(const Keys& keys, bool bottom = false) {
+    WriteFile(keys, /*level=*/0, std::string(100, 'v'));
+    model_.insert(keys.begin(), keys.end());
+    if (bottom) CompactLevel0Into(3, 1 << 30);
+  }
+  // Numbers that are spread out.
+  void AddNumbers(size_t count, bool bottom = false) {
+    Keys keys(count);
+    for (std::string& key : keys) key = BigEndian(random_.Next());
+    AddRun(keys, bottom);
+  }
+
+  // Checks that an iterator at `target` and some steps on is where it should
+  // be.
+  void Check(Iterator* it, const std::string& target, int steps) {
+    auto expected = model_.lower_bound(target);
+    it->Seek(target);
+    for (int i = 0; i <= steps; i++) {
+      ASSERT_OK(it->status());
+      ASSERT_EQ(expected != model_.end(), it->Valid()) << Hex(target);
+      if (!it->Valid()) return;
+      ASSERT_EQ(Hex(*expected), Hex(it->key()));
+      if (i == steps) return;
+      it->Next();
+      ++expected;
     }
-  });
+  }
+
+  // Blocks that such seeks ask for.
+  double BlocksPerSeek(int seeks, uint64_t seed, int nexts = 0) {
+    Random64 random(seed);
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    const uint64_t before = BlocksUsed();
+    for (int i = 0; i < seeks; i++) {
+      Check(it.get(), BigEndian(random.Next()), nexts);
+    }
+    return static_cast<double>(BlocksUsed() - before) / seeks;
+  }
+
+  Random64 random_{1};
+  std::set<std::string> model_;
+};
+
+constexpr char kSmallCache[] = ";block_cache=8K";
+
+}  // namespace
+
+// Filters of sets do not know where the next key is, but that there is none up
+// to the key of another file; even better after a lesson.
+TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
+  OpenWith(std::string("filter_policy={id=protean.Proteus;bits_per_key=12;"
+                       "sample_every=1}") +
+           kSmallCache);
+  AddNumbers(20000, /*bottom=*/true);
+  for (int i = 0; i < 3; i++) AddNumbers(1000);
+  EXPECT_LT(BlocksPerSeek(2000, /*seed=*/2), 1.7);
+  EXPECT_LT(BlocksPerSeek(2000, /*seed=*/3, /*nexts=*/1), 2.2);
+  // The runs are made again.
+  std::vector<LiveFileMetaData> files = Files();
+  for (const LiveFileMetaData& file : files) {
+    ASSERT_OK(db_->CompactFiles(CompactionOptions(), {file.name}, file.level));
+  }
+  EXPECT_LT(BlocksPerSeek(2000, /*seed=*/4), 1.1);
+}
+
+// RocksDB's iterator seeks anew when it has skipped some versions of a key, and
+// takes markers at one place for such. Then all files seek again, within the
+// same search: a file that reads must not wait again. With few runs, and other
+// numbers of versions: differential_test.
+TEST_F(OpenSeeksTest, ScanOverManyRuns) {
+  constexpr int kRuns = 250;
+  OpenWith("filter_policy=proteus:14;block_cache=64M");
+  for (int run = 0; run < kRuns; run++) {
+    WriteBatch batch;
+    for (int i = 0; i < 200; i++) {
+      const std::string key = BigEndian(random_.Next());
+      ASSERT_OK(batch.Put(key, "v"));
+      model_.insert(key);
+    }
+    ASSERT_OK(db_->Write(WriteOptions(), &batch));
+    Flush();
+  }
+  for (const uint64_t target : {0x2000000000000001, 0x7123456789abcdef}) {
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    ASSERT_OK(options_.statistics->Reset());
+    const uint64_t before = get_perf_context()->internal_recent_skipped_count;
+    Check(it.get(), BigEndian(target), /*steps=*/1 << 20);
+    // No more than each marker at each place that it moves to, and a seek where
+    // many wait at one.
+    const uint64_t skipped =
+        get_perf_context()->internal_recent_skipped_count - before;
+    EXPECT_LE(skipped, 5u * kRuns);
+    EXPECT_LE(Ticks(NUMBER_OF_RESEEKS_IN_ITERATION), kRuns / 10);
+  }
+}
+
+// Where all blocks are in the cache, trying prefixes one by one takes longer
+// than reading. (That the files of a level learn it together: open_db_test.)
+TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
+  OpenWith("filter_policy=proteus:12;block_cache=64M");
+  AddNumbers(20000, /*bottom=*/true);
+  for (int i = 0; i < 3; i++) AddNumbers(1000);
+  const auto filtered = [&](int seeks) {
+    const uint64_t before = get_perf_context()->bloom_sst_miss_count;
+    BlocksPerSeek(seeks, /*seed=*/2);
+    return static_cast<double>(get_perf_context()->bloom_sst_miss_count -
+                               before) /
+           seeks;
+  };
+  EXPECT_GT(filtered(1000), 2);
+  AllRecords(db_.get());  // reads all blocks
+  BlocksPerSeek(1000, /*seed=*/2);
+  EXPECT_LT(filtered(1000), 0.1);
+  // Now they are on the disk again.
+  const auto* table =
+      options_.table_factory->GetOptions<BlockBasedTableOptions>();
+  table->block_cache->EraseUnRefEntries();
+  table->block_cache->SetCapacity(0);
+  filtered(100);
+  EXPECT_GT(filtered(1000), 2);
+}
+
+// ---- Memory ----
+
+namespace {
+
+// An arena grows by 4 KB. With few files, that hides what an iterator takes.
+constexpr uint64_t kFiles = 40;
+constexpr uint64_t kKeysPerFile = 1000;
+
+// The bytes that the process has allocated; 0 if the C library does not tell.
+size_t AllocatedBytes() {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
+  return mallinfo2().uordblks;
+#else
+  return 0;
+#endif
+}
+
+class IteratorMemoryTest : public NumberedDBTest {
+ protected:
+  // The bytes of an iterator that has read all files, and has sought.
+  size_t BytesWith(const std::string& id, const std::string& table) {
+    SetTable(table, id);
+    OpenNew();
+    for (uint64_t file = 0; file < kFiles; file++) {
+      WriteNumbers(file, kFiles * kKeysPerFile - 1, /*step=*/kFiles);
+    }
+    size_t least = SIZE_MAX;
+    for (int repetition = 0; repetition < 3; repetition++) {
+      const size_t before = AllocatedBytes();
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+      for (uint64_t i = 0; i < kKeysPerFile; i += 50) {
+        it->Seek(Gap(i * kFiles));
+        for (uint64_t key = 0; key < 2 * kFiles; key++) it->Next();
+        EXPECT_TRUE(it->Valid());
+      }
+      least = std::min(least, AllocatedBytes() - before);
+    }
+    return least;
+  }
+};
+
+TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
+  const size_t stock =
+      BytesWith("BlockBasedTable", "filter_policy=bloomfilter:12");
+  if (stock == 0) GTEST_SKIP() << "malloc does not tell";
+  for (const std::string policy : {"proteus:12", "surf:0:8"}) {
+    const size_t bytes = BytesWith("ProteanTable", "filter_policy=" + policy);
+    EXPECT_LE(static_cast<double>(bytes), 1.3 * static_cast<double>(stock))
+        << policy;
+  }
+}
+
+}  // namespace
+
+// ---- Table readers ----
+
+// As RocksDB may call them, but does not in every version, or only from its
+// tools: step by step without results, and what is the block-based table's.
+
+namespace {
+
+class TableReaderTest : public ::testing::Test {
+ protected:
+  static constexpr int kKeys = 500;
+
+  TableReaderTest() {
+    BlockBasedTableOptions table;
+    table.block_size = 256;
+    table.filter_policy = NewSurfFilterPolicy({0, 8});
+    options_.compression = kNoCompression;
+    options_.table_factory =
+        std::make_shared<ShowingFactory<ProteanTableFactory>>(
+            table, [this](const TableReaderOptions&, TableReader* reader) {
+              reader_ = reader;
+            });
+    SstFileWriter writer(EnvOptions(), options_);
+    EXPECT_OK(writer.Open(path_));
+    for (int i = 0; i < kKeys; i++) {
+      EXPECT_OK(writer.Put(Key(2 * i + 1), "value " + std::to_string(i)));
+    }
+    EXPECT_OK(writer.Finish());
+    file_ = std::make_unique<SstFileReader>(options_);
+    EXPECT_OK(file_->Open(path_));
+  }
+  ~TableReaderTest() override {
+    file_.reset();
+    EXPECT_OK(Env::Default()->DeleteFile(path_));
+  }
+
+  // Odd ones are in the file.
+  static std::string Key(int i) { return BigEndian(1000 * i) + "tail"; }
+  // What a seek to it looks for.
+  static std::string Target(int i) {
+    std::string target = Key(i);
+    PutFixed64(&target,
+               PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
+    return target;
+  }
+
+  TableReader* plain() const {
+    return static_cast<ProteanTableReader*>(reader_)->file().table();
+  }
+  std::unique_ptr<InternalIterator> NewIterator(TableReader* reader) const {
+    return std::unique_ptr<InternalIterator>(reader->NewIterator(
+        read_options_, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
+        /*skip_filters=*/false, TableReaderCaller::kUserIterator,
+        /*compaction_readahead_size=*/0, /*allow_unprepared_value=*/false));
+  }
+
+  const std::string path_ = test::PerThreadDBPath("table_reader.sst");
+  const ReadOptions read_options_;
+  Options options_;
+  TableReader* reader_ = nullptr;
+  std::unique_ptr<SstFileReader> file_;
+};
+
+void ExpectSame(const InternalIterator& expected, const InternalIterator& it) {
+  ASSERT_EQ(expected.Valid(), it.Valid());
+  if (!expected.Valid()) return;
+  EXPECT_EQ(expected.key(), it.key());
+  EXPECT_EQ(expected.user_key(), it.user_key());
+  EXPECT_EQ(expected.value(), it.value());
+}
+
+}  // namespace
+
+// A marker is passed by in both directions, and no key is lost.
+TEST_F(TableReaderTest, StepsFromMarkers) {
+  PinnedIteratorsManager pinned;
+  const auto it = NewIterator(reader_);
+  it->SetPinnedItersMgr(&pinned);
+  const auto expected = NewIterator(plain());
+  Random rnd(61);
+  int markers = 0;
+  for (int i = 0; i < 2000; i++) {
+    const int target = static_cast<int>(rnd.Uniform(2 * kKeys + 1));
+    SCOPED_TRACE(target);
+    it->Seek(Target(target));
+    expected->Seek(Target(target));
+    if (it->Valid() && GetInternalKeySeqno(it->key()) != 0) {
+      markers++;
+      // The marker is not behind the next key, and nothing that a caller reads.
+      EXPECT_GT(it->user_key().compare(Key(target)), 0);
+      EXPECT_LE(it->user_key().compare(expected->user_key()), 0);
+      EXPECT_TRUE(it->PrepareValue());
+      EXPECT_EQ("", it->value());
+      EXPECT_FALSE(it->IsKeyPinned());
+      EXPECT_FALSE(it->IsValuePinned());
+      EXPECT_EQ(IterBoundCheck::kUnknown, it->UpperBoundCheckResult());
+      if (rnd.OneIn(2)) {
+        it->Prev();
+        expected->Prev();
+      } else {
+        it->Next();
+      }
+    }
+    ExpectSame(*expected, *it);
+    for (int step = rnd.Uniform(5); step > 0 && expected->Valid(); step--) {
+      const bool forward = rnd.OneIn(2);
+      for (InternalIterator* const both : {it.get(), expected.get()}) {
+        forward ? both->Next() : both->Prev();
+      }
+      ExpectSame(*expected, *it);
+    }
+    if (HasFailure()) return;
+    if (it->Valid()) {
+      EXPECT_EQ(expected->write_unix_time(), it->write_unix_time());
+      EXPECT_EQ(expected->IsKeyPinned(), it->IsKeyPinned());
+    }
+    ASSERT_OK(it->status());
+  }
+  EXPECT_GT(markers, 100);
+}
+
+// Functions that are not Protean's business are the block-based table's.
+TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
+  const std::string low = Target(100);
+  const std::string high = Target(800);
+  const Slice low_slice(low);
+  const Slice high_slice(high);
+  constexpr auto kCaller = TableReaderCaller::kUserApproximateSize;
+  EXPECT_GT(reader_->ApproximateOffsetOf(read_options_, high, kCaller), 0u);
+  EXPECT_EQ(plain()->ApproximateOffsetOf(read_options_, high, kCaller),
+            reader_->ApproximateOffsetOf(read_options_, high, kCaller));
+  EXPECT_EQ(plain()->ApproximateSize(read_options_, low, high, kCaller),
+            reader_->ApproximateSize(read_options_, low, high, kCaller));
+  std::vector<TableReader::Anchor> anchors;
+  ASSERT_OK(reader_->ApproximateKeyAnchors(read_options_, anchors));
+  EXPECT_GT(anchors.size(), 2u);
+  EXPECT_EQ(plain()->GetTableProperties(), reader_->GetTableProperties());
+  EXPECT_GT(reader_->ApproximateMemoryUsage(),
+            plain()->ApproximateMemoryUsage());
+  EXPECT_OK(reader_->Prefetch(read_options_, &low_slice, &high_slice));
+  reader_->Prepare(low);
+  reader_->SetupForCompaction();
+  EXPECT_OK(reader_->VerifyChecksum(read_options_,
+                                    kCaller PROTEAN_SINCE_10_8(, false)));
+
+  const std::string dump = path_ + ".dump";
+  std::unique_ptr<WritableFile> out;
+  ASSERT_OK(Env::Default()->NewWritableFile(dump, &out, EnvOptions()));
+  EXPECT_OK(reader_->DumpTable(out.get() PROTEAN_SINCE_10_10(, false)));
+  ASSERT_OK(out->Close());
+  ExpectHas(ContentsOf(dump), {"Index Details"});
+  EXPECT_OK(Env::Default()->DeleteFile(dump));
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

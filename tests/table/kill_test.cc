@@ -36,6 +36,11 @@ enum Phase {
 constexpr const char* kPhaseNames[] = {
     "open", "load", "flush", "save samples", "compaction", "close", "refresh"};
 
+// What is lost of what a killed process has left.
+enum Loss { kNothing, kUnsynced, kTorn };
+constexpr const char* kLossNames[] = {"kill -9", "power failure",
+                                      "power failure, torn files"};
+
 // What the killed process records for the process that checks.
 struct Shared {
   std::atomic<int> phase;
@@ -75,6 +80,11 @@ constexpr Filters kFilters[] = {
      "bits_per_key=16;sample_every=1;samples_file=FILE}}}"},
     {"SuRF", "surf:0:2", "surf:0:12"}};
 
+void CopyFolder(const std::string& from, const std::string& to) {
+  std::filesystem::remove_all(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+}
+
 // Each test runs in processes that this one forks. This process has no threads
 // and opens no DB.
 class KillTest : public ::testing::Test {
@@ -82,6 +92,7 @@ class KillTest : public ::testing::Test {
   KillTest() { NewDB(); }
   ~KillTest() override {
     std::filesystem::remove_all(path_);
+    std::filesystem::remove_all(left_);
     std::filesystem::remove(journal_);
   }
 
@@ -227,11 +238,12 @@ class KillTest : public ::testing::Test {
 
   // ---- The process that looks after it ----
 
-  void LookAfter(bool power_fails, bool torn, uint32_t seed) const {
+  void LookAfter(Loss loss, uint32_t seed) const {
     Random rnd(seed);
+    const bool power_fails = loss != kNothing;
     if (power_fails) {
       PowerFailure failure(journal_);
-      failure.Strike(torn ? &rnd : nullptr);
+      failure.Strike(loss == kTorn ? &rnd : nullptr);
       shared_->lost_bytes += failure.lost_bytes();
     }
     CheckSamplesFile(power_fails);
@@ -306,30 +318,43 @@ class KillTest : public ::testing::Test {
 
   // ---- A kill ----
 
-  // Returns false if the process has ended before that mutation.
-  bool Kill(uint64_t kill_at, bool power_fails, bool torn, uint32_t seed) {
-    shared_->lost_bytes = shared_->right = shared_->rewritten =
-        shared_->parts_left = 0;
+  // Each of the losses is looked after by itself. Returns false if the process
+  // has ended before that mutation.
+  bool Kill(uint64_t kill_at, const std::vector<Loss>& losses, uint32_t seed) {
     shared_->mutations = 0;
     had_samples_ = std::filesystem::exists(SamplesFile());
     const int ended = InAnotherProcess([&] { Live(kill_at); });
     const bool killed = WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
     EXPECT_TRUE(killed || ended == 0) << ended;
-    const int looked =
-        InAnotherProcess([&] { LookAfter(power_fails, torn, seed); });
-    EXPECT_EQ(0, looked);
-    if (!killed) return false;
-    FaultReport::Line& line = FaultReport::At(
-        power_fails ? (torn ? "power failure, torn files" : "power failure")
-                    : "kill -9",
-        kPhaseNames[shared_->phase]);
-    line.injected++;
-    line.Count("opened again", looked == 0 ? 1 : 0);
-    line.Count("right answers", shared_->right);
-    line.Count("bytes lost that were not synced", shared_->lost_bytes);
-    line.Count("files refreshed after", shared_->rewritten);
-    line.Count("parts of a samples file left", shared_->parts_left);
-    return true;
+    // What the process has left.
+    CopyFolder(path_, left_);
+    const uint64_t begun = shared_->begun;
+    const uint64_t written = shared_->written;
+    const uint64_t synced = shared_->synced;
+    const uint64_t saves = shared_->saves;
+    for (const Loss loss : losses) {
+      if (loss != losses.front()) {
+        CopyFolder(left_, path_);
+        shared_->begun = begun;
+        shared_->written = written;
+        shared_->synced = synced;
+        shared_->saves = saves;
+      }
+      shared_->lost_bytes = shared_->right = shared_->rewritten =
+          shared_->parts_left = 0;
+      const int looked = InAnotherProcess([&] { LookAfter(loss, seed); });
+      EXPECT_EQ(0, looked) << kLossNames[loss];
+      if (!killed) continue;
+      FaultReport::Line& line =
+          FaultReport::At(kLossNames[loss], kPhaseNames[shared_->phase]);
+      line.injected++;
+      line.Count("opened again", looked == 0 ? 1 : 0);
+      line.Count("right answers", shared_->right);
+      line.Count("bytes lost that were not synced", shared_->lost_bytes);
+      line.Count("files refreshed after", shared_->rewritten);
+      line.Count("parts of a samples file left", shared_->parts_left);
+    }
+    return killed;
   }
 
   // The number of mutations in a process that is not killed.
@@ -341,6 +366,7 @@ class KillTest : public ::testing::Test {
 
   const std::string path_ = test::PerThreadDBPath("kill");
   const std::string journal_ = path_ + ".journal";
+  const std::string left_ = path_ + ".left";
   const Keys keys_ = HurtfulKeys(300);
   Filters filters_ = kFilters[0];
   uint64_t seed_ = 1;
@@ -352,13 +378,13 @@ class KillTest : public ::testing::Test {
 };
 
 struct KillCase {
-  const char* name;
   Filters filters;
-  bool power_fails;
   uint64_t step;  // from one point to the next
 };
 
-void PrintTo(const KillCase& kill, std::ostream* out) { *out << kill.name; }
+void PrintTo(const KillCase& kill, std::ostream* out) {
+  *out << kill.filters.name;
+}
 
 class KillAtEachPointTest : public KillTest,
                             public ::testing::WithParamInterface<KillCase> {};
@@ -380,7 +406,7 @@ TEST_P(KillAtEachPointTest, OnceEach) {
     SCOPED_TRACE("killed at " + std::to_string(n));
     NewDB();
     const auto seed = static_cast<uint32_t>(n);
-    if (!Kill(n, kill.power_fails, /*torn=*/false, seed)) missed++;
+    if (!Kill(n, {kNothing, kUnsynced}, seed)) missed++;
     met[shared_->phase] = true;
     ASSERT_FALSE(HasFailure()) << kPhaseNames[shared_->phase];
   }
@@ -392,15 +418,13 @@ TEST_P(KillAtEachPointTest, OnceEach) {
 }
 
 // The mutations under all policies are nearly the same.
-INSTANTIATE_TEST_SUITE_P(
-    Losses, KillAtEachPointTest,
-    ::testing::Values(KillCase{"Killed", kFilters[0], false, 1},
-                      KillCase{"PowerFails", kFilters[0], true, 1},
-                      KillCase{"LevelsKilled", kFilters[1], false, 7},
-                      KillCase{"LevelsPowerFails", kFilters[1], true, 7},
-                      KillCase{"SurfKilled", kFilters[2], false, 7},
-                      KillCase{"SurfPowerFails", kFilters[2], true, 7}),
-    [](const auto& test) { return std::string(test.param.name); });
+INSTANTIATE_TEST_SUITE_P(Filters, KillAtEachPointTest,
+                         ::testing::Values(KillCase{kFilters[0], 1},
+                                           KillCase{kFilters[1], 7},
+                                           KillCase{kFilters[2], 7}),
+                         [](const auto& test) {
+                           return std::string(test.param.filters.name);
+                         });
 
 // A DB that is killed several times.
 TEST_F(KillTest, Random) {
@@ -416,7 +440,9 @@ TEST_F(KillTest, Random) {
       const bool power_fails = rnd.OneIn(2);
       SCOPED_TRACE("life " + std::to_string(life) + ", killed at " +
                    std::to_string(n) + (power_fails ? ", no power" : ""));
-      Kill(n, power_fails, rnd.OneIn(2), rnd.Next());
+      const uint32_t look = rnd.Next();
+      const Loss loss_of_power = rnd.OneIn(2) ? kTorn : kUnsynced;
+      Kill(n, {power_fails ? loss_of_power : kNothing}, look);
     }
   });
 }

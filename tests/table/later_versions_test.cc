@@ -149,7 +149,8 @@ TEST_F(EmbeddedBlobTest, IngestedFiles) {
 
 // Scans of several ranges that are announced together: files that may hold keys
 // of any range are read ahead as RocksDB reads them, and the others are not
-// read. (Versions before 11.7 have other rules of what may be announced.)
+// read. (Versions before 11.7 have other rules of what may be announced.) Scans
+// of many files and levels: differential_test.
 
 constexpr uint64_t kScanGap = 1000;
 
@@ -170,14 +171,10 @@ class MultiScanTest : public ::testing::TestWithParam<const char*> {
   MultiScanTest() { SetPerfLevel(PerfLevel::kEnableCount); }
   ~MultiScanTest() override { SetPerfLevel(PerfLevel::kDisable); }
 
-  static std::unique_ptr<TwinDB> NewTwins() {
-    return std::make_unique<TwinDB>(
+  static std::unique_ptr<TwinDB> NewTwinsOfOneFile() {
+    auto twins = std::make_unique<TwinDB>(
         "multi_scan", ManySmallFiles(4),
         NewTable("ProteanTable", std::string("filter_policy=") + GetParam()));
-  }
-
-  static std::unique_ptr<TwinDB> NewTwinsOfOneFile() {
-    auto twins = NewTwins();
     twins->Open();
     for (uint64_t i = 1; i <= 5000; i++) {
       twins->Put(BigEndian(kScanGap * i), "value");
@@ -259,35 +256,6 @@ TEST_P(MultiScanTest, AFileWithoutKeysInTheRangesIsNotRead) {
   // The others are false positives: 27 % of such ranges, for a filter that no
   // query has taught.
   EXPECT_LE(prepared, kScans / 3);
-}
-
-TEST_P(MultiScanTest, AcrossFilesAndLevels) {
-  const auto twins = NewTwins();
-  twins->Open();
-  Random rnd(301);
-  for (const int level : {3, 2, 0}) {
-    for (uint64_t i = 1; i <= 3000; i++) {
-      if (!rnd.OneIn(3)) continue;
-      twins->Put(BigEndian(kScanGap * i), "value " + std::to_string(level));
-    }
-    twins->Flush();
-    if (level > 0) twins->CompactLevel0Into(level, kFileSize);
-  }
-  for (int run = 0; run < 200; run++) {
-    std::vector<Range> ranges;
-    uint64_t at = 0;
-    for (int i = 0; i < 20; i++) {
-      const uint64_t begin = at + rnd.Uniform(200 * kScanGap);
-      at = begin + 1 + rnd.Uniform(rnd.OneIn(2) ? kScanGap : 50 * kScanGap);
-      ranges.push_back({BigEndian(begin), BigEndian(at)});
-    }
-    Keys found[2];
-    const Reads protean = Scan(twins->db(TwinDB::kProtean), ranges, &found[0]);
-    const Reads plain = Scan(twins->db(TwinDB::kPlain), ranges, &found[1]);
-    ASSERT_EQ(found[1], found[0]) << run;
-    EXPECT_LE(protean.prepared, plain.prepared) << run;
-    EXPECT_LE(protean.blocks, plain.blocks) << run;
-  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, MultiScanTest,

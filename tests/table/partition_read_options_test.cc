@@ -258,25 +258,17 @@ TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
     it->Seek(Gap(70));
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ(Key(71), it->key().ToString());
-  }
-}
-
-// Any block of any read may be late.
-TEST_F(PartitionReadOptionsTest, AnyReadMayBeLate) {
-  for (const char* table : kProtean) {
-    SCOPED_TRACE(table);
-    ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
-    ReadOptions options;
-    options.io_timeout = std::chrono::milliseconds(200);
+    if (table == kTables[0]) continue;
+    // Any block of any read may be late.
     for (const int every : {3, 10, 30}) {
       Random random(static_cast<uint32_t>(every));
       file_system_->on_read = [&](const FaultFileSystem::Reading&) {
         return random.OneIn(every) ? IOStatus::TimedOut() : IOStatus::OK();
       };
-      const Ends ends = ReadAll(options);
-      EXPECT_GT(Ends::CountOf(ends.seeks, Status::kTimedOut), 20u);
+      const Ends some = ReadAll(options);
+      EXPECT_GT(Ends::CountOf(some.seeks, Status::kTimedOut), 20u);
       if (every > 3) {
-        EXPECT_GT(Ends::CountOf(ends.seeks, Status::kOk), 20u);
+        EXPECT_GT(Ends::CountOf(some.seeks, Status::kOk), 20u);
       }
     }
     ExpectNothingSaid();

@@ -2,7 +2,7 @@
 
 //  Counts of reads and of statistics: no block is read where the filters know
 //  that there is nothing, and only one sorted run where the next key is looked
-//  for.
+//  for; and what repeated queries cost (filter_policy/open_db/miss_cache.h).
 
 #include "tests/table/twin_db.h"
 
@@ -30,24 +30,14 @@ class ReadsTest : public NumberedDBTest {
     ASSERT_OK(options_.statistics->Reset());
     get_perf_context()->Reset();
   }
-  // Seeks in empty ranges between the keys.
-  void SeekInGaps(uint64_t step = 1) {
-    for (uint64_t i = 1; i < kKeys; i += step) {
-      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
-    }
-  }
-  // The number of keys from there on.
-  uint64_t CountFrom(const Slice& lo, const ReadOptions& options = {}) {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(options));
-    uint64_t keys = 0;
-    for (it->Seek(lo); it->Valid(); it->Next()) keys++;
-    return keys;
-  }
 };
 
+// With filters in the block cache: filter_parts_db_test.
 TEST_F(ReadsTest, EmptyClosedSeeksUseNoBlock) {
   FillLevels();
-  SeekInGaps();
+  for (uint64_t i = 1; i < kKeys; i++) {
+    ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
+  }
   EXPECT_EQ("", FirstIn(Gap(kKeys), "\xff"));
   EXPECT_EQ("", FirstIn(BigEndian(1), Key(1)));
   // SeekToFirst.
@@ -81,25 +71,6 @@ TEST_F(ReadsTest, SeeksThatFindKeysAreCounted) {
   }
   EXPECT_EQ(0u, Ticks(LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
   EXPECT_EQ(0u, Ticks(NON_LAST_LEVEL_SEEK_DATA_USEFUL_NO_FILTER));
-}
-
-// With indexes and filters in the block cache, no data block is used. (RocksDB
-// gets the index block when it makes an iterator, before any seek.)
-TEST_F(ReadsTest, EmptyClosedSeeksWithCachedFilters) {
-  SetTable(
-      "filter_policy=surf:0:16;cache_index_and_filter_blocks=true;"
-      "block_cache=64M");
-  FillLevels();
-  for (bool warm : {false, true}) {
-    get_perf_context()->Reset();
-    SeekInGaps(/*step=*/7);
-    const PerfContext& perf = *get_perf_context();
-    EXPECT_LE(perf.block_read_count, warm ? 0 : 2 * NumFiles());
-    EXPECT_EQ(perf.block_read_count,
-              perf.filter_block_read_count + perf.index_block_read_count);
-    EXPECT_EQ(perf.block_cache_hit_count, perf.block_cache_filter_hit_count +
-                                              perf.block_cache_index_hit_count);
-  }
 }
 
 // A file whose bounds are far wider than its keys, because of range tombstones,
@@ -149,33 +120,20 @@ TEST_F(ReadsTest, EmptyRangeAmongLongKeys) {
   }
 }
 
-TEST_F(ReadsTest, GetsOfAbsentKeys) {
-  SetTable("filter_policy=surf:4:12");
-  FillLevels();
-  for (uint64_t i = 1; i < kKeys; i++) {
-    ASSERT_FALSE(Has(Gap(i, 500)));
-  }
-  EXPECT_LE(BlocksUsed(), kKeys / 100);
-  EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys);
-  EXPECT_GE(get_perf_context()->bloom_sst_miss_count, kKeys);
-}
-
 // ---- Open seeks ----
 
 // Each of the three runs has a key next to the target, and only the run of the
 // nearest key is read. One block too many is read where the nearest key is the
 // first one of the next block.
 TEST_F(ReadsTest, OpenSeeksReadOneRun) {
-  for (const char* policy : {"surf:0:16", "surf:0:8", "proteus:16"}) {
+  for (const char* policy : {"surf:0:16", "surf:0:8"}) {
     SCOPED_TRACE(policy);
     SetPolicy(policy);
     FillLevels();
     for (uint64_t i = 1; i < kKeys; i++) {
       ASSERT_EQ(Key(i + 1), FirstFrom(Gap(i, 7)));
     }
-    if (policy != std::string("proteus:16")) {
-      EXPECT_LE(BlocksUsed(), kKeys + kKeys / 20);
-    }
+    EXPECT_LE(BlocksUsed(), kKeys + kKeys / 20);
     EXPECT_EQ("", FirstFrom(Gap(kKeys)));
     Destroy();
   }
@@ -189,7 +147,10 @@ TEST_F(ReadsTest, ScansReadEachBlockOnce) {
     ReadOptions read_options;
     read_options.max_skippable_internal_keys = filtered ? 0 : 1000000;
     get_perf_context()->Reset();
-    EXPECT_EQ(kKeys, CountFrom(BigEndian(1), read_options));
+    const std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
+    uint64_t keys = 0;
+    for (it->Seek(BigEndian(1)); it->Valid(); it->Next()) keys++;
+    EXPECT_EQ(kKeys, keys);
     blocks[filtered] = BlocksUsed();
   }
   EXPECT_EQ(blocks[false], blocks[true]);
@@ -291,7 +252,7 @@ TEST_F(ReadsTest, FiltersOfRocksDB) {
       EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys / 5 * 29 / 10);
     }
     ASSERT_OK(db_->VerifyChecksum());
-    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    Compact();
     get_perf_context()->Reset();
     ASSERT_EQ("", FirstIn(Gap(1), Gap(1, 700)));
     EXPECT_EQ(0u, get_perf_context()->block_read_count -
@@ -321,7 +282,7 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
     }
     for (const Slice& key : ends) ASSERT_TRUE(Has(key));
     EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), kKeys * 97 / 100);
-    EXPECT_EQ(kKeys + 3, CountFrom("\xff\xff"));
+    EXPECT_EQ(kKeys + 3, AllRecords(db_.get()).size());
     Destroy();
   }
 }
@@ -362,34 +323,185 @@ TEST_F(ReadsTest, OpeningLooksUpNoMore) {
 // RocksDB's own.
 TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
   std::map<std::string, size_t> charged;
-  const auto table = [&](const std::string& name, const std::string& policy) {
-    BlockBasedTableOptions table_options;
-    table_options.block_cache = NewLRUCache(64 << 20, /*num_shard_bits=*/0);
-    table_options.cache_usage_options.options_overrides.insert(
+  for (const std::string name : {"", "BlockBasedTable", "ProteanTable"}) {
+    BlockBasedTableOptions table;
+    table.block_cache = NewLRUCache(64 << 20, /*num_shard_bits=*/0);
+    table.cache_usage_options.options_overrides.insert(
         {CacheEntryRole::kBlockBasedTableReader,
          {/*charged=*/CacheEntryRoleOptions::Decision::kEnabled}});
-    EXPECT_OK(FilterPolicy::CreateFromString(ConfigOptions(), policy,
-                                             &table_options.filter_policy));
-    options_.table_factory.reset(NewBlockBasedTableFactory(table_options));
     if (name == "ProteanTable") {
-      options_.table_factory = NewProteanTableFactory(table_options);
+      table.filter_policy = NewSurfFilterPolicy({0, 16});
+      options_.table_factory = NewProteanTableFactory(table);
+    } else {
+      table.filter_policy.reset(NewBloomFilterPolicy(14));
+      options_.table_factory.reset(NewBlockBasedTableFactory(table));
     }
-    return table_options.block_cache;
-  };
-  table("BlockBasedTable", "bloomfilter:14");
-  FillLevels();
-  ASSERT_GE(NumFiles(), 8u);
-  for (const char* name : {"BlockBasedTable", "ProteanTable"}) {
-    db_.reset();
-    const auto cache =
-        table(name, name == std::string("ProteanTable") ? "surf:0:16"
-                                                        : "bloomfilter:14");
+    if (name.empty()) {
+      FillLevels();
+      continue;
+    }
     Open();
-    charged[name] = cache->GetPinnedUsage();
+    charged[name] = table.block_cache->GetPinnedUsage();
   }
   // Charges are made in pieces of 256 KiB, and the sizes of their cache handles
   // depend on malloc.
   EXPECT_NEAR(charged["BlockBasedTable"], charged["ProteanTable"], 1 << 10);
 }
+
+// ---- Queries that are repeated ----
+
+namespace {
+
+MissCacheStatistics MissesOf(DB* db) { return StatisticsOf(db).miss_cache; }
+
+class MissCacheDBTest : public testing::TestWithParam<const char*> {
+ protected:
+  // Small filters let much through. Three runs, the deeper ones of many files.
+  void Fill(const std::string& more = "") {
+    dbs_.options(TwinDB::kProtean).table_factory =
+        NewTable("ProteanTable", GetParam() + more);
+    dbs_.Open();
+    for (const int level : {3, 2, 0}) {
+      for (int i = 0; i < 2000; i++) {
+        dbs_.Put(KeyOf(random_.Uniform(1 << 20)), "value");
+      }
+      dbs_.Flush();
+      if (level > 0) dbs_.CompactLevel0Into(level, 8 << 10);
+    }
+  }
+  static std::string KeyOf(uint64_t number) { return Digits(number, 8); }
+  // The i-th of 500 numbers, nearly all of which are no keys.
+  static uint64_t Target(int i) { return i * 977 % (1 << 20); }
+  void GetTargets() {
+    Keys keys;
+    for (int i = 0; i < 500; i++) keys.push_back(KeyOf(Target(i)));
+    CompareGets(&dbs_, keys);
+  }
+
+  // The files that filters have let through in vain.
+  uint64_t InVain() {
+    const FilterSums total = StatisticsOf(dbs_.protean()).total;
+    return total.bounded_seeks.false_positives +
+           total.unbounded_seeks.false_positives + total.gets.false_positives;
+  }
+  // Runs `ask` a number of times, and returns what was read in vain each time.
+  std::vector<uint64_t> Repeat(int times, const std::function<void()>& ask) {
+    std::vector<uint64_t> in_vain;
+    for (int i = 0; i < times; i++) {
+      const uint64_t before = InVain();
+      ask();
+      in_vain.push_back(InVain() - before);
+    }
+    return in_vain;
+  }
+
+  Random random_{301};
+  TwinDB dbs_{"miss_cache", UnthrottledFiles(), nullptr,
+              NewTable("BlockBasedTable", "block_size=512")};
+};
+
+// A read in vain is paid once.
+TEST_P(MissCacheDBTest, ReadsInVainArePaidOnce) {
+  Fill();
+  const auto gets = Repeat(3, [this] { GetTargets(); });
+  EXPECT_GT(gets[0], 20u);
+  EXPECT_LE(gets[1] + gets[2], gets[0] / 50);
+  const auto bounded = Repeat(3, [this] {
+    TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/true);
+    for (int i = 0; i < 500; i++) {
+      it.SetUpper(KeyOf(Target(i) + 8));
+      it.Seek(KeyOf(Target(i)));
+    }
+  });
+  EXPECT_GT(bounded[0], 20u);
+  EXPECT_LE(bounded[1] + bounded[2], bounded[0] / 50);
+  EXPECT_GT(MissesOf(dbs_.protean()).hits, 2 * bounded[1]);
+}
+
+TEST_P(MissCacheDBTest, UnboundedSeeksGoOnBehindGaps) {
+  Fill();
+  const auto unbounded = Repeat(3, [this] {
+    TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false);
+    for (int i = 0; i < 500; i++) {
+      if (it.Seek(KeyOf(Target(i))) && i % 3 == 0) it.Next();
+    }
+  });
+  EXPECT_GT(unbounded[0], 20u);
+  EXPECT_LE(unbounded[2], unbounded[0] / 3);
+}
+
+// What reads have found out, the functions that do not read know, too.
+TEST_P(MissCacheDBTest, WhatIsKnownToBeAbsentDoesNotExist) {
+  Fill();
+  DB* const db = dbs_.protean();
+  uint64_t wrong = 0;
+  for (int i = 0; i < 500; i++) {
+    const std::string key = KeyOf(Target(i));
+    wrong += !Has(db, key) && KeyMayExist(db, key);
+  }
+  EXPECT_LE(wrong, 10u);
+}
+
+// Random queries, some of them again and again, with new files in between, also
+// of a snapshot that does not see these.
+TEST_P(MissCacheDBTest, AnswersAreThoseOfPlainRocksDB) {
+  Fill(";miss_cache_size=4096");
+  dbs_.TakeSnapshot();
+  for (int round = 0; round < 6; round++) {
+    Keys targets;
+    for (int i = 0; i < 200; i++) {
+      targets.push_back(KeyOf(random_.Uniform(1 << 20)));
+    }
+    TwinIterator bounded(&dbs_, ReadOptions(), /*lower=*/true, /*upper=*/true);
+    TwinIterator it(&dbs_, ReadOptions(), /*lower=*/false, /*upper=*/false);
+    for (int i = 0; i < 3000 && !HasFailure(); i++) {
+      const std::string& target = Pick(targets, &random_);
+      bounded.SetLower(target);
+      bounded.SetUpper(target.substr(0, 3 + random_.Uniform(5)) + "\xff");
+      bounded.Seek(target);
+      bool valid = it.Seek(target + std::string(random_.Uniform(2), '5'));
+      for (int n = random_.Uniform(4); n > 0 && valid; n--) valid = it.Next();
+      if (valid && random_.OneIn(5)) it.Prev();
+    }
+    CompareGets(&dbs_, targets);
+    for (int i = 0; i < 100; i++) {
+      if (random_.OneIn(2)) {
+        dbs_.Put(Pick(targets, &random_), "again");
+      } else {
+        dbs_.Delete(Pick(targets, &random_));
+      }
+    }
+    dbs_.Flush();
+    for (const int snapshot : {0, -1}) {
+      CompareGets(&dbs_, targets, snapshot);
+      TwinIterator close(&dbs_, ReadOptions(), false, /*upper=*/true, snapshot);
+      for (const std::string& target : targets) {
+        close.SetUpper(target + "x");
+        close.Seek(target);
+      }
+    }
+    if (round % 2 == 1) dbs_.CompactLevel0Into(1 + round % 3, 8 << 10);
+  }
+  EXPECT_EQ(4096u, MissesOf(dbs_.protean()).bytes);
+  EXPECT_GT(MissesOf(dbs_.protean()).hits, 100u);
+}
+
+TEST_P(MissCacheDBTest, CanBeSwitchedOff) {
+  Fill(";miss_cache_size=0");
+  const auto gets = Repeat(2, [this] { GetTargets(); });
+  EXPECT_GT(gets[0], 20u);
+  EXPECT_EQ(gets[0], gets[1]);
+  EXPECT_EQ(0u, MissesOf(dbs_.protean()).bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, MissCacheDBTest,
+    testing::Values(
+        "block_size=512;filter_policy=proteus:4",
+        "block_size=512;filter_policy=surf:2:0",
+        "block_size=512;filter_policy=proteus:4;metadata_block_size=256;"
+        "cache_index_and_filter_blocks=true"));
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

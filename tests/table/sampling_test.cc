@@ -1,15 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Readers of a real DB leave samples of the queries that found nothing in
-//  their files. Those of a DB's column families survive the DB.
+//  their files. Those of a DB's column families survive the DB. Files of seeds
+//  and samples that are bad, or cannot be saved: sample_store_test.
 
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/proteus/proteus_policy.h"
+#include "filter_policy/samples/query_file.h"
+#include "filter_policy/surf/surf_policy.h"
 #include "plugin/filter_properties.h"
 #include "rocksdb/slice_transform.h"
-#include "tests/table/sampling_fixture.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+using Queries = std::vector<SampleQuery>;
+
+class SampledSurf : public SurfFilterPolicy {
+ public:
+  SampledSurf(const SampleStoreOptions& samples, uint32_t real_suffix_bits)
+      : SurfFilterPolicy({0, real_suffix_bits}),
+        store_(std::make_shared<SampleStore>(samples)) {}
+  std::shared_ptr<SampleStore> Samples() const override { return store_; }
+
+ private:
+  const std::shared_ptr<SampleStore> store_;
+};
+
+// A DB with the keys 1000, 2000, ..., big endian, in one sorted run of many
+// files.
+class SamplingTest : public NumberedDBTest {
+ protected:
+  static constexpr uint64_t kKeys = 2000;
+
+  SamplingTest() : NumberedDBTest(ManySmallFiles(3)) {
+    for (const std::string& file : {file_, file_ + ".other"}) {
+      env_->DeleteFile(file).PermitUncheckedError();
+    }
+  }
+
+  void SetPolicy(uint32_t sample_every, const std::string& samples_file = "") {
+    samples_.sample_every = sample_every;
+    samples_.samples_file = samples_file;
+    policy_ = std::make_shared<SampledSurf>(samples_, real_suffix_bits_);
+    UsePolicy(policy_);
+  }
+  void UsePolicy(std::shared_ptr<const FilterPolicy> policy) {
+    table_.filter_policy = std::move(policy);
+    options_.table_factory = NewProteanTableFactory(table_);
+  }
+
+  // Opens a DB of one run, where no query has been made.
+  void Fill(uint32_t sample_every, const std::string& samples_file = "") {
+    SetPolicy(sample_every, samples_file);
+    Open();
+    WriteNumbers(1, kKeys);
+    CompactLevel0Into(2, 8 << 10);
+    ASSERT_GE(NumFiles(), 4u);
+  }
+
+  // Whether a point query for the key gets to a file.
+  bool IsCovered(const std::string& key) {
+    const std::vector<LiveFileMetaData> files = Files();
+    return std::any_of(files.begin(), files.end(), [&](const auto& file) {
+      return file.smallestkey <= key && key <= file.largestkey;
+    });
+  }
+
+  QueryQueue* queue(const std::string& name = kDefaultColumnFamilyName) {
+    queue_ = policy_->Samples()->Queue(name, env_, nullptr);
+    return queue_.get();
+  }
+
+  // Whether there is a key in [lo, hi).
+  bool Seek(const std::string& lo, const std::string& hi,
+            const ReadOptions& options = {}) {
+    return !FirstIn(lo, hi, options).empty();
+  }
+  size_t MultiGet(const Keys& keys) {
+    std::vector<PinnableSlice> values;
+    const std::vector<Status> statuses =
+        protean::MultiGet(db_.get(), keys, &values);
+    return std::count_if(statuses.begin(), statuses.end(),
+                         [](const Status& s) { return s.ok(); });
+  }
+
+  // Runs the reads, and returns the samples that they have left.
+  Keys SampledBy(const std::function<void()>& reads) {
+    const uint64_t before = queue()->recorded();
+    reads();
+    EXPECT_EQ(0u, queue()->dropped());
+    const Queries all = queue()->Snapshot();
+    const auto added = static_cast<ptrdiff_t>(queue()->recorded() - before);
+    return Lines(Queries(all.end() - added, all.end()));
+  }
+
+  // Checks that these queries are saved in the file.
+  void ExpectSaved(const Queries& expected, const std::string& file) {
+    Queries saved;
+    Keys refused;
+    ASSERT_OK(ReadQueryFile(env_, file, &saved, &refused));
+    EXPECT_EQ(Lines(expected), Lines(saved));
+  }
+  void ExpectSampled(const Queries& expected) {
+    EXPECT_EQ(Lines(expected), Lines(queue()->Snapshot()));
+  }
+
+  // Equal for equal queries, and readable where they are not.
+  static Keys Lines(const Queries& queries) {
+    Keys lines;
+    for (const SampleQuery& query : queries) lines.push_back(QueryLine(query));
+    return lines;
+  }
+  static SampleQuery Point(const std::string& key) { return {key, key, true}; }
+
+  Env* const env_ = Env::Default();
+  const std::string file_ = path_ + "_samples";
+  BlockBasedTableOptions table_;
+  uint32_t real_suffix_bits_ = 16;  // which make the filters exact
+  SampleStoreOptions samples_;
+  std::shared_ptr<SampledSurf> policy_;
+  std::shared_ptr<QueryQueue> queue_;
+};
 
 TEST_F(SamplingTest, WhatIsSampled) {
   Fill(1);
@@ -87,28 +199,6 @@ TEST_F(SamplingTest, WhatIsSampled) {
     EXPECT_EQ(kKeys - 1, found);
   });
   EXPECT_EQ(Keys(), none);
-}
-
-TEST_F(SamplingTest, EveryNthAbsentGet) {
-  Fill(10);
-  // Wherever this thread's count stands.
-  uint64_t i = 0;
-  const auto miss = [&] {
-    do {
-      i++;
-    } while (!IsCovered(Gap(i, 500)));
-    EXPECT_FALSE(Has(Gap(i, 500)));
-  };
-  while (queue()->recorded() == 0) miss();
-  Queries expected = queue()->Snapshot();
-  for (int sample = 0; sample < 50; sample++) {
-    for (int get = 0; get < 10; get++) {
-      EXPECT_TRUE(Has(Key(i)));  // does not count
-      miss();
-    }
-    expected.push_back(Point(Gap(i, 500)));
-    ASSERT_EQ(Lines(expected), Lines(queue()->Snapshot()));
-  }
 }
 
 // Empty queries that a filter lets through are found empty by the table.
@@ -223,40 +313,6 @@ TEST_F(OpenSeekSamplingTest, UpToWhereTheSearchEnds) {
             }));
 }
 
-// Where an iterator comes to another file of each level in each search, one
-// search is told from the next by its target.
-TEST_F(OpenSeekSamplingTest, OtherFilesInEverySearch) {
-  std::vector<LiveFileMetaData> files = Files();
-  ASSERT_EQ(kRuns, files.size());
-  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) {
-    return a.file_number < b.file_number;
-  });
-  CompactionOptions compaction;
-  compaction.output_file_size_limit = 2 << 10;
-  ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, 2));
-  ASSERT_OK(db_->CompactFiles(compaction, {files[1].name, files[2].name}, 1));
-  files = Files();
-  ASSERT_GT(files.size(), 10u);
-  constexpr uint64_t kSeeks = 1000;
-  Random64 rnd(7);
-  std::set<std::string> expected;
-  {
-    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
-    for (uint64_t i = 0; i < kSeeks; i++) {
-      const std::string target =
-          BigEndian(kGap * (1 + rnd.Uniform(kKeys - kRuns)) + 1 + i % 99);
-      it->Seek(target);
-      ASSERT_TRUE(it->Valid());
-      expected.insert(QueryLine({target, it->key().ToString(), true}));
-    }
-  }
-  EXPECT_EQ(0u, queue()->dropped());
-  EXPECT_EQ(kSeeks, queue()->recorded());
-  for (const SampleQuery& sample : queue()->Snapshot()) {
-    EXPECT_EQ(1u, expected.count(QueryLine(sample))) << QueryLine(sample);
-  }
-}
-
 // Samples are empty for the run that has been asked: the truth of all of them,
 // on any searches.
 TEST_F(OpenSeekSamplingTest, AllAreEmptyForARun) {
@@ -299,15 +355,136 @@ TEST_F(SamplingTest, PrefixSeeks) {
                   BigEndian(1024 * 5 + 512).substr(0, 7), false}});
 }
 
-TEST_F(SamplingTest, PolicyWithoutSamples) {
-  Fill(1);
-  Close();
-  UsePolicy(NewSurfFilterPolicy({0, 16}));
-  Open();
-  EXPECT_FALSE(Has(BigEndian(1)));
-  EXPECT_FALSE(Seek(Gap(1), Gap(1, 2)));
-  EXPECT_EQ(0u, MultiGet({BigEndian(1), Gap(1)}));
-  EXPECT_EQ(0u, queue()->recorded());
+// ---- Files of RocksDB alone ----
+
+// Learning starts before the first filter: reads of files that have RocksDB's
+// Bloom filters, or no filters, are sampled as reads of files with Protean's.
+
+// The parameter tells whether the stock files have Bloom filters.
+class StockFilesSamplingTest : public SamplingTest,
+                               public ::testing::WithParamInterface<bool> {
+ protected:
+  // Opens a DB whose files RocksDB has written without Protean.
+  void FillWithStock() {
+    SetPolicy(1);
+    const std::shared_ptr<TableFactory> own = options_.table_factory;
+    options_.table_factory = NewTable(
+        "BlockBasedTable", GetParam() ? "filter_policy=bloomfilter:12" : "");
+    FillRuns();
+    options_.table_factory = own;
+    Open();
+    for (const auto& [name, properties] : PropertiesOf(db_.get())) {
+      EXPECT_EQ(GetParam() ? "bloomfilter" : "", properties->filter_policy_name)
+          << name;
+    }
+  }
+
+  // One sorted run of many files, with a third of the keys, and two runs with
+  // the other keys.
+  void FillRuns() {
+    Open();
+    for (uint64_t run = 0; run < 3; run++) {
+      WriteNumbers(1 + run, kKeys, 3);
+      if (run == 0) CompactLevel0Into(2, 2 << 10);
+    }
+    ASSERT_GE(NumFiles(), 5u);
+  }
+
+  // Random reads of each kind; the same ones each time.
+  void PointReads() {
+    for (uint64_t i = 1; i < kKeys; i += 3) {
+      EXPECT_FALSE(Has(Gap(i, 500)));
+      EXPECT_TRUE(Has(Key(i)));
+    }
+    for (uint64_t i = 1; i + 10 < kKeys; i += 10) {
+      Keys batch;
+      for (uint64_t j = 0; j < 10; j++) {
+        batch.push_back(BigEndian(kGap * (i + j) + j % 2));
+      }
+      EXPECT_EQ(5u, MultiGet(batch));
+    }
+  }
+  void ClosedSeeks() {
+    Random64 forward(3);
+    Random64 backward(4);
+    for (int i = 0; i < 500; i++) {
+      const uint64_t lo = forward.Uniform(kGap * kKeys);
+      Seek(BigEndian(lo), BigEndian(lo + 1 + forward.Uniform(2 * kGap)));
+      const uint64_t hi = kGap + backward.Uniform(kGap * (kKeys - 1));
+      LastIn(BigEndian(hi - backward.Uniform(kGap)), BigEndian(hi));
+    }
+  }
+  void OpenSeeksAndScans() {
+    Random64 random(5);
+    for (int i = 0; i < 500; i++) {
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+      it->Seek(BigEndian(1 + random.Uniform(kGap * (kKeys - 1))));
+      for (uint64_t n = random.Uniform(3); n > 0 && it->Valid(); n--) {
+        it->Next();
+      }
+      EXPECT_OK(it->status());
+    }
+    EXPECT_EQ(kKeys, AllRecords(db_.get()).size());
+    const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
+    for (it->SeekToLast(); it->Valid(); it->Prev()) {
+    }
+    EXPECT_OK(it->status());
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Bloom, StockFilesSamplingTest, ::testing::Bool());
+
+TEST_P(StockFilesSamplingTest, SamplesOfOwnFiles) {
+  const std::vector<std::pair<const char*, std::function<void()>>> kinds = {
+      {"point reads", [this] { PointReads(); }},
+      {"closed seeks", [this] { ClosedSeeks(); }},
+      {"open seeks", [this] { OpenSeeksAndScans(); }}};
+  SetPolicy(1);
+  FillRuns();
+  std::vector<Keys> own;
+  for (const auto& [name, reads] : kinds) {
+    own.push_back(SampledBy(reads));
+    EXPECT_GT(own.back().size(), 100u) << name;
+  }
+  Destroy();
+  FillWithStock();
+  for (size_t i = 0; i < kinds.size(); i++) {
+    SCOPED_TRACE(kinds[i].first);
+    EXPECT_EQ(own[i], SampledBy(kinds[i].second));
+  }
+}
+
+// A Bloom filter denies the prefix, for which there are no keys. Without a
+// filter, the search ends at the next key.
+TEST_P(StockFilesSamplingTest, PrefixSeeks) {
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(7));
+  FillWithStock();
+  const std::string target = BigEndian(kGap * 5 + 300);
+  EXPECT_EQ(GetParam(), FirstFrom(target).empty());
+  ASSERT_GE(queue()->recorded(), 1u);
+  for (const SampleQuery& sample : queue()->Snapshot()) {
+    EXPECT_EQ(GetParam() ? target.substr(0, 7) : target, sample.lo);
+    EXPECT_EQ(!GetParam(), sample.hi_inclusive);
+  }
+}
+
+// What no filter of Protean's would be asked is not sampled.
+TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
+  FillWithStock();
+  const auto expect_none = [this](const char* what) {
+    SCOPED_TRACE(what);
+    Close();
+    Open();
+    PointReads();
+    ClosedSeeks();
+    EXPECT_EQ(0u, queue()->recorded());
+  };
+  table_.whole_key_filtering = false;
+  SetPolicy(1);
+  expect_none("partial keys");
+  table_.whole_key_filtering = true;
+  UsePolicy(std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(12)));
+  expect_none("a policy of RocksDB");
 }
 
 // ---- Samples that outlive the DB, in memory or in a file ----
@@ -348,18 +525,6 @@ TEST_F(SamplingTest, SavedAtCloseAndRestored) {
     Close();
   }
   ExpectSaved(expected, file_);
-}
-
-TEST_F(SamplingTest, ColumnFamilies) {
-  Fill(1, file_);
-  ColumnFamilyHandle* const other = NewFamily("other");
-  WriteFamily(db_.get(), other);
-  GetInVain(db_.get(), other);
-  EXPECT_FALSE(Has(Gap(1)));
-  ExpectSampled({Point(Gap(1))});
-  EXPECT_EQ(Lines({Point("b")}), Lines(queue("other")->Snapshot()));
-  Close();
-  ExpectSaved({Point("b")}, file_ + ".other");
 }
 
 // A policy that takes another one's place, with the same samples file: what
@@ -407,7 +572,7 @@ TEST_F(SamplingTest, SmallTableCache) {
   EXPECT_EQ(3u * kFiles, queue()->recorded());
   Close();
   EXPECT_OK(env_->FileExists(file_));
-  EXPECT_OK(env_->FileExists(file_ + ".other"));
+  ExpectSaved(Queries(3, Point("b")), file_ + ".other");
 }
 
 // An Env that says when it is used although its DB is closed.
@@ -494,56 +659,6 @@ TEST_F(SamplingTest, FilesFromOutside) {
   Ingest({"a", "c"});
   EXPECT_FALSE(Has("b"));
   ExpectSampled({Point("b")});
-}
-
-// The DB opens, and the file stays for its owner to repair.
-TEST_F(SamplingTest, BadFilesAreLoggedAndLeftAlone) {
-  Fill(1);
-  Close();
-  for (const std::string contents : {"a\tb\tc\n", "0x1\n"}) {
-    ASSERT_OK(WriteStringToFile(env_, contents, file_));
-    SetPolicy(1, file_);
-    Open();
-    EXPECT_FALSE(Has(Gap(1)));
-    EXPECT_EQ(1u, queue()->size());
-    Close();
-    EXPECT_EQ(contents, ContentsOf(file_));
-  }
-  EXPECT_EQ(
-      2u,
-      log_->Lines({"samples are not restored", file_ + ", line 1 "}).size());
-}
-
-// A seed file that is gone is missed once, and the DB learns from its queries.
-TEST_F(SamplingTest, SeedFiles) {
-  samples_.seed_file = file_;
-  Fill(1);
-  EXPECT_FALSE(Has(Gap(1)));
-  ExpectSampled({Point(Gap(1))});
-  EXPECT_EQ(1u,
-            log_->Lines({"the DB does without its seed_file", file_}).size());
-  Destroy();
-  ASSERT_OK(WriteStringToFile(env_, "a\tb\nz\ty\n", file_));
-  Fill(1);
-  ExpectSampled({{"a", "b", true}});
-  EXPECT_EQ(1u, log_->Lines({file_ + ", line 2 "}).size());
-}
-
-TEST_F(SamplingTest, FailingSaveIsLogged) {
-  Fill(1);
-  Close();
-  // The folder goes while the DB is open.
-  const std::string folder = path_ + "/missing";
-  ASSERT_OK(env_->CreateDir(folder));
-  SetPolicy(1, folder + "/samples");
-  Open();
-  ASSERT_OK(env_->DeleteDir(folder));
-  EXPECT_FALSE(Has(Gap(1)));
-  Close();
-  const Keys lines =
-      log_->Lines({"samples of column family default are not saved",
-                   samples_.samples_file});
-  EXPECT_EQ(1u, lines.size());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

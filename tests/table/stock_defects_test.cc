@@ -41,6 +41,7 @@ class StockDefectsTest : public OwnDBTest {
     options_.create_if_missing = true;
     options_.disable_auto_compactions = true;
     if (has_row_cache_) options_.row_cache = NewLRUCache(1 << 20);
+    options_.listeners = listeners_;
     Open();
   }
 
@@ -59,6 +60,7 @@ class StockDefectsTest : public OwnDBTest {
   }
 
   bool has_row_cache_ = false;
+  std::vector<std::shared_ptr<EventListener>> listeners_;
 };
 
 // With prefix_same_as_start, RocksDB's table iterators ask the prefix filter
@@ -188,14 +190,9 @@ class PrefixExtractorChangeTest : public StockDefectsTest {
   // numbers.
   void OpenNew(const std::string& table_factory, bool take_extractor) {
     Destroy();
-    options_.listeners.clear();
-    ASSERT_OK(AddOptions(
-        "prefix_extractor=fixed:6;table_factory=" + table_factory, &options_));
-    options_.disable_auto_compactions = true;
-    if (take_extractor) {
-      options_.listeners.push_back(std::make_shared<ExtractorTaker>());
-    }
-    Open();
+    listeners_.clear();
+    if (take_extractor) listeners_ = {std::make_shared<ExtractorTaker>()};
+    OpenWith("prefix_extractor=fixed:6;table_factory=" + table_factory);
     for (int file = 0; file < 2; file++) {
       for (int i = 1 + 2 * file; i < kNumbers; i += 4) Put(PrefixKey(i));
       Flush();
@@ -273,10 +270,8 @@ TEST_F(PrefixExtractorChangeTest, KeysAreMissedWhereStockSeeksPrefixesAlone) {
 // Iterators live over compactions and changes of the extractor. An iterator
 // that was made without an extractor finds every key.
 TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
-  std::vector<const char*> tables = {kStockTable};
-  tables.insert(tables.end(), std::begin(kTablesOfProtean),
-                std::end(kTablesOfProtean));
-  for (const char* table : tables) {
+  for (const char* table : {kStockTable, kTablesOfProtean[0],
+                            kTablesOfProtean[1], kTablesOfProtean[2]}) {
     SCOPED_TRACE(table);
     OpenNew(table, /*take_extractor=*/false);
     std::atomic<bool> stop{false};

@@ -1,128 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Whatever options of the DB, of reads and of the table are set, answers stay
-//  right and filters are used.
+//  right and filters are used. Each level may have a filter policy of its own,
+//  by one options string.
 
-#include <unordered_map>
-
+#include "filter_policy/levels_policy.h"
+#include "plugin/filter_properties.h"
+#include "rocksdb/sst_file_reader.h"
 #include "tests/table/feature_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What is set beside the options of every feature test.
+// What is set beside the options of every feature test, and tickers that must
+// count then.
 struct Setting {
+  const char* name;
   std::string options = "";
   std::string table = "";
   std::function<void(Options*, BlockBasedTableOptions*)> more = {};
-};
-
-// Settings of one kind, and tickers that must count with them. If there are
-// several, each policy that designs its filters gets every other one.
-struct Topic {
-  const char* name;
-  std::vector<Setting> settings;
   std::vector<Tickers> counted = {};
 };
 
-const std::string kFiltersInCache = "cache_index_and_filter_blocks=true;";
-const std::string kPartedIndex =
-    "index_type=kTwoLevelIndexSearch;metadata_block_size=128;";
+constexpr char kFiltersInCache[] = "cache_index_and_filter_blocks=true;";
 
-std::vector<Topic> AllTopics() {
+// Others are drawn by differential_test, in all combinations: files that are
+// mapped, few open files, kinds of indexes, and where filter blocks are held.
+// Those of an open DB change in concurrency_test.
+std::vector<Setting> AllSettings() {
   return {
-      // How files are read. RocksDB makes 20 of one open file, of which 10 are
-      // for files: they are opened and closed all the time.
-      {"mmap", {{"allow_mmap_reads=true"}}},
       {"direct reads",
-       {{"use_direct_reads=true;"
-         "use_direct_io_for_flush_and_compaction=true"}}},
-      {"few open files", {{"max_open_files=1;table_cache_numshardbits=0"}}},
-
-      // How the tree is shaped and held. With few skips, iterators seek anew
-      // instead of going over old versions of a key.
+       "use_direct_reads=true;use_direct_io_for_flush_and_compaction=true"},
       {"row cache",
-       {{"", "",
-         [](Options* options, BlockBasedTableOptions*) {
-           options->row_cache = NewLRUCache(1 << 20);
-         }}},
+       "",
+       "",
+       [](Options* options, BlockBasedTableOptions*) {
+         options->row_cache = NewLRUCache(1 << 20);
+       },
        {ROW_CACHE_HIT}},
       {"compression",
-       {{"compression=kLZ4Compression;bottommost_compression=kZSTD;"
-         "bottommost_compression_opts={enabled=true;max_dict_bytes=4096}"}}},
-      {"filters of memtables",
-       {{"memtable_whole_key_filtering=true;"
-         "memtable_prefix_bloom_size_ratio=0.1"}}},
-      {"reseeks",
-       {{"max_sequential_skip_in_iterations=0"},
-        {"max_sequential_skip_in_iterations=1"}},
-       {NUMBER_OF_RESEEKS_IN_ITERATION}},
+       "compression=kLZ4Compression;bottommost_compression=kZSTD;"
+       "bottommost_compression_opts={enabled=true;max_dict_bytes=4096}"},
       {"no filters in the last level",
-       {{"optimize_filters_for_hits=true"}},
+       "optimize_filters_for_hits=true",
+       "",
+       {},
        {NON_LAST_LEVEL_SEEK_FILTERED}},
-      {"dynamic levels",
-       {{"level_compaction_dynamic_level_bytes=true;max_subcompactions=2;"
-         "paranoid_file_checks=true"}}},
-
-      // Where blocks are held.
-      {"filter blocks in the cache",
-       {{"", kFiltersInCache},
-        {"", kFiltersInCache + "block_cache=8K"},
-        {"", kFiltersInCache + "pin_l0_filter_and_index_blocks_in_cache=true"},
-        {"", kFiltersInCache + "metadata_cache_options={"
-                               "unpartitioned_pinning=kAll;"
-                               "top_level_index_pinning=kAll}"},
-        {"", "no_block_cache=true"},
-        {"", kFiltersInCache + "prepopulate_block_cache=kFlushOnly"}}},
-      {"clock caches",
-       {{"", kFiltersInCache,
-         [](Options*, BlockBasedTableOptions* table) {
-           HyperClockCacheOptions options(/*capacity=*/64 << 10, 0);
-           table->block_cache = options.MakeSharedCache();
-         }},
-        {"", "cache_index_and_filter_blocks=false",
-         [](Options*, BlockBasedTableOptions* table) {
-           HyperClockCacheOptions options(/*capacity=*/1 << 20, 256);
-           table->block_cache = options.MakeSharedCache();
-         }}}},
+      {"clock cache with filters", "", kFiltersInCache,
+       [](Options*, BlockBasedTableOptions* table) {
+         HyperClockCacheOptions options(/*capacity=*/64 << 10, 0);
+         table->block_cache = options.MakeSharedCache();
+       }},
+      {"clock cache without filters", "", "cache_index_and_filter_blocks=false",
+       [](Options*, BlockBasedTableOptions* table) {
+         HyperClockCacheOptions options(/*capacity=*/1 << 20, 256);
+         table->block_cache = options.MakeSharedCache();
+       }},
       // Blocks come back from it, filters too.
       {"secondary cache",
-       {{"", kFiltersInCache,
-         [](Options*, BlockBasedTableOptions* table) {
-           CompressedSecondaryCacheOptions secondary;
-           secondary.capacity = 4 << 20;
-           LRUCacheOptions options(/*_capacity=*/8 << 10, /*_num_shard_bits=*/0,
-                                   /*_strict_capacity_limit=*/false,
-                                   /*_high_pri_pool_ratio=*/0.5);
-           options.secondary_cache = secondary.MakeSharedSecondaryCache();
-           table->block_cache = options.MakeSharedCache();
-         }}},
+       "",
+       kFiltersInCache,
+       [](Options*, BlockBasedTableOptions* table) {
+         CompressedSecondaryCacheOptions secondary;
+         secondary.capacity = 4 << 20;
+         LRUCacheOptions options(/*_capacity=*/8 << 10, /*_num_shard_bits=*/0,
+                                 /*_strict_capacity_limit=*/false,
+                                 /*_high_pri_pool_ratio=*/0.5);
+         options.secondary_cache = secondary.MakeSharedSecondaryCache();
+         table->block_cache = options.MakeSharedCache();
+       },
        {SECONDARY_CACHE_HITS, SECONDARY_CACHE_FILTER_HITS}},
-
-      // How files are laid out.
-      {"indexes",
-       {{"", kPartedIndex},
-        {"", kPartedIndex + kFiltersInCache +
-                 "pin_top_level_index_and_filter=false"},
-        {"",
-         "index_type=kBinarySearchWithFirstKey;"
-         "index_shortening=kNoShortening"},
-        {"",
-         "index_shortening=kShortenSeparatorsAndSuccessor;"
-         "enable_index_compression=false;index_block_restart_interval=8"}}},
-      {"hash index", {{"prefix_extractor=capped:2", "index_type=kHashSearch"}}},
-      {"blocks",
-       {{"",
-         "data_block_index_type=kDataBlockBinaryAndHash;format_version=6;"
-         "checksum=kNoChecksum"},
-        {"",
-         "format_version=2;checksum=kCRC32c;block_restart_interval=1;"
-         "read_amp_bytes_per_bit=8"},
-        {"",
-         "use_delta_encoding=false;block_align=true;"
-         "optimize_filters_for_memory=true;"
-         "detect_filter_construct_corruption=true"}}}};
+      {"blocks with hashes and no checksums", "",
+       "data_block_index_type=kDataBlockBinaryAndHash;format_version=6;"
+       "checksum=kNoChecksum"},
+      {"blocks of an old format", "",
+       "format_version=2;checksum=kCRC32c;block_restart_interval=1;"
+       "read_amp_bytes_per_bit=8"},
+      {"aligned blocks", "",
+       "use_delta_encoding=false;block_align=true;"
+       "optimize_filters_for_memory=true;"
+       "detect_filter_construct_corruption=true"}};
 }
 
 bool HasDirectReads() {
@@ -140,6 +98,12 @@ bool HasDirectReads() {
 
 class TuningTest : public FeatureTest {
  protected:
+  // Each setting is for one of the policies.
+  static bool IsMine(size_t setting) {
+    const size_t index = setting % std::size(kFeaturePolicies);
+    return GetParam().name == std::string(kFeaturePolicies[index].name);
+  }
+
   void CompareSetting(const Setting& setting) {
     Options options;
     ASSERT_OK(GetOptionsFromString(ManySmallFiles(kLevels), setting.options,
@@ -154,59 +118,33 @@ class TuningTest : public FeatureTest {
           own.table_factory->GetOptions<BlockBasedTableOptions>();
       if (setting.more) setting.more(&own, table);
     }
-    ReadOptions read_options;
-    read_options.total_order_seek = options.prefix_extractor != nullptr;
-    CompareTuned(dbs.get(), read_options);
+    CompareTuned(dbs.get());
   }
 };
 
 PROTEAN_FEATURE_TEST(TuningTest);
 
 TEST_P(TuningTest, AnswersStayRight) {
-  for (const Topic& topic : AllTopics()) {
-    if (topic.name == std::string("direct reads") && !HasDirectReads()) {
+  size_t number = 0;
+  for (const Setting& setting : AllSettings()) {
+    if (!IsMine(number++)) continue;
+    SCOPED_TRACE(setting.name);
+    if (setting.name == std::string("direct reads") && !HasDirectReads()) {
       printf("No direct I/O here: it is not tested.\n");
       continue;
     }
     ASSERT_OK(statistics_->Reset());
-    const bool in_turns = topic.settings.size() > 1;
-    for (size_t i = 0; i < topic.settings.size(); i++) {
-      if (in_turns && !IsMyTurn(i)) continue;
-      SCOPED_TRACE(topic.name + std::string(" ") + std::to_string(i));
-      CompareSetting(topic.settings[i]);
-      if (HasFailure()) return;
-    }
-    for (const Tickers ticker : topic.counted) {
-      EXPECT_GT(Ticks(ticker), 0u) << topic.name << ", ticker " << ticker;
+    CompareSetting(setting);
+    if (HasFailure()) return;
+    for (const Tickers ticker : setting.counted) {
+      EXPECT_GT(Ticks(ticker), 0u) << "ticker " << ticker;
     }
   }
 }
 
-// ---- How reads are made ----
-
-TEST_P(TuningTest, OptionsOfPointReads) {
+// An existing key may exist; most absent keys are known not to.
+TEST_P(TuningTest, KeyMayExist) {
   const auto dbs = NewTree();
-  for (bool async : {false, true}) {
-    for (bool for_io : {false, true}) {
-      ReadOptions options;
-      options.async_io = async;
-      options.optimize_multiget_for_io = for_io;
-      ExpectFilteredGets(
-          [&] { CompareMultiGets(dbs.get(), queries_, -1, options); });
-      options.value_size_soft_limit = 200;
-      CompareMultiGets(dbs.get(), queries_, -1, options);
-    }
-  }
-  // Gets are answered from memtables or the WAL only.
-  ReadOptions persisted;
-  persisted.read_tier = kPersistedTier;
-  CompareGets(dbs.get(), queries_, -1, persisted);
-  CompareMultiGets(dbs.get(), queries_, -1, persisted);
-  ReadOptions in_memtable;
-  in_memtable.read_tier = kMemtableTier;
-  CompareGets(dbs.get(), queries_, -1, in_memtable);
-
-  // An existing key may exist; most absent keys are known not to.
   dbs->Compact();
   size_t absent = 0;
   size_t known = 0;
@@ -224,90 +162,227 @@ TEST_P(TuningTest, OptionsOfPointReads) {
   EXPECT_GT(known, absent / 4);
 }
 
-TEST_P(TuningTest, OtherCompactionStyles) {
-  for (CompactionStyle style :
-       {kCompactionStyleUniversal, kCompactionStyleFIFO}) {
-    SCOPED_TRACE(style);
-    Options options;
-    options.compaction_style = style;
-    options.level0_file_num_compaction_trigger = 3;
-    const bool fifo = style == kCompactionStyleFIFO;
-    options.compaction_options_fifo.allow_compaction = true;
-    if (fifo) options.num_levels = 1;
-    const auto dbs = NewTwins(options);
-    dbs->Open();
-    Random rnd(61);
-    for (int round = 0; round < 6; round++) {
-      for (const std::string& key : keys_) {
-        if (rnd.OneIn(2)) dbs->Put(key, "of round " + std::to_string(round));
-        if (rnd.OneIn(10)) dbs->Delete(key);
-      }
-      if (round == 1) {
-        CompareGets(dbs.get(), queries_);
-        CompareWalks(dbs.get(), queries_);
-      }
-      if (round < 5) dbs->Flush();
+// ---- A filter policy for each level ----
+
+namespace {
+
+class LevelsPolicyTest : public OwnDBTest {
+ protected:
+  LevelsPolicyTest() : OwnDBTest(Options()) {
+    options_.disable_auto_compactions = true;
+  }
+
+  Status Set(const std::string& policy) {
+    return AddOptions(ProteanTableText(policy), &options_);
+  }
+
+  static std::string Key(int i) { return Digits(i, 8); }
+  // A file in each of the levels 2, 1 and 0, which was written there, with keys
+  // at even numbers.
+  void FillLevels() {
+    for (const int level : {2, 1, 0}) {
+      for (int i = 0; i < kKeys; i++) Put(Key(20 * i + 2 * level));
+      Flush();
+      if (level > 0) CompactLevel0Into(level);
     }
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-    dbs->Compact();
-    dbs->Reopen();
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+  }
+
+  // The policy named in the files' properties, and the bits per key, by level.
+  std::map<int, std::string> PoliciesOfFiles() {
+    const TablePropertiesCollection tables = PropertiesOf(db_.get());
+    std::map<int, std::string> policies;
+    for (const LiveFileMetaData& file : Files()) {
+      const TableProperties& table = *tables.at(file.directory + file.name);
+      char text[100];
+      snprintf(text, sizeof(text), "%s %.0f", table.filter_policy_name.c_str(),
+               8.0 * static_cast<double>(table.filter_size) /
+                   static_cast<double>(table.num_entries));
+      policies[file.level] = text;
+    }
+    return policies;
+  }
+
+  // Seeks in the gaps between keys, all of which are empty.
+  void SeekInGaps() {
+    for (int i = 0; i < kKeys; i++) {
+      ASSERT_EQ("", FirstIn(Key(20 * i + 7), Key(20 * i + 8)));
+    }
+  }
+  // The filters of all three files deny absent keys.
+  void ExpectFilteredGets() {
+    const uint64_t before = Ticks(BLOOM_FILTER_USEFUL);
+    for (int i = 0; i < kKeys; i++) ASSERT_FALSE(Has(Key(20 * i + 7)));
+    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL) - before, 2.9 * kKeys);
+  }
+
+  static constexpr int kKeys = 3000;
+};
+
+}  // namespace
+
+TEST_F(LevelsPolicyTest, EachLevelHasItsPolicy) {
+  ASSERT_OK(Set("levels:bloomfilter:10,surf:0:8,proteus:16"));
+  Open();
+  FillLevels();
+  auto policies = PoliciesOfFiles();
+  EXPECT_EQ(3u, policies.size());
+  EXPECT_EQ("bloomfilter 10", policies[0]);
+  EXPECT_EQ("protean.SuRF", policies[1].substr(0, 12));
+  EXPECT_EQ("protean.Proteus", policies[2].substr(0, 15));
+
+  // All three filters deny Gets, and all except level 0's deny seeks.
+  ExpectFilteredGets();
+  for (int i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(20 * i + 2 * (i % 3))));
+  SeekInGaps();
+  EXPECT_GT(FilteredSeeks(), 1.8 * kKeys);
+  EXPECT_LE(FilteredSeeks(), 2u * kKeys);
+
+  // Nothing changes when the DB is opened again by its OPTIONS file.
+  Close();
+  const auto statistics = options_.statistics;
+  options_ = OptionsOnDisk();
+  options_.statistics = statistics;
+  Open();
+  EXPECT_EQ(policies, PoliciesOfFiles());
+  CompactTo(2);
+  policies = PoliciesOfFiles();
+  EXPECT_EQ(1u, policies.size());
+  EXPECT_EQ("protean.Proteus", policies[2].substr(0, 15));
+}
+
+TEST_F(LevelsPolicyTest, NoFilterInALevel) {
+  ASSERT_OK(Set("levels:nullptr,proteus:12"));
+  Open();
+  FillLevels();
+  auto policies = PoliciesOfFiles();
+  EXPECT_EQ(" 0", policies[0]);
+  EXPECT_EQ("protean.Proteus 12", policies[1]);
+  EXPECT_EQ("protean.Proteus 12", policies[2]);
+  SeekInGaps();
+}
+
+// A policy of RocksDB has no part in files that only the last policy builds.
+TEST_F(LevelsPolicyTest, FilesFromOutside) {
+  ASSERT_OK(Set("levels:bloomfilter:10,surf:0:8"));
+  const std::string file = path_ + ".sst";
+  Keys keys;
+  for (int i = 0; i < kKeys; i++) keys.push_back(Key(i));
+  WriteSstFile(options_, file, keys);
+  SstFileReader reader(options_);
+  ASSERT_OK(reader.Open(file));
+  EXPECT_EQ("protean.SuRF", reader.GetTableProperties()->filter_policy_name);
+  ASSERT_OK(Env::Default()->DeleteFile(file));
+}
+
+// Queries of any level are samples for the filters of all levels.
+TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
+  ASSERT_OK(
+      Set("{id=protean.Levels;policies={proteus:10,bloomfilter:10,"
+          "{id=protean.Proteus;bits_per_key=14;sample_every=1}}}"));
+  Open();
+  FillLevels();
+  auto policies = PoliciesOfFiles();
+  EXPECT_EQ("protean.Proteus 10", policies[0]);
+  EXPECT_EQ("bloomfilter 10", policies[1]);
+  EXPECT_EQ("protean.Proteus 14", policies[2]);
+  SeekInGaps();
+  const auto queue = ProteanPolicyOf(options_)->Samples()->Queue(
+      kDefaultColumnFamilyName, Env::Default(),
+      /*logger=*/nullptr);
+  EXPECT_GT(queue->size(), kKeys / 100u);  // of the first policy
+  CompactTo(2);
+  std::map<std::string, FilterProperties> files;
+  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  ASSERT_EQ(1u, files.size());
+  EXPECT_GT(files.begin()->second.samples, 10u);
+  EXPECT_LT(files.begin()->second.bits_per_key, 14.3);
+}
+
+TEST_F(LevelsPolicyTest, Refused) {
+  const auto expect_refused = [&](const std::string& policy,
+                                  const std::string& word) {
+    ExpectRefused(Set(policy), {word});
+  };
+  expect_refused("levels:", "missing");
+  expect_refused("levels:proteus:12,", "missing");
+  expect_refused("levels:proteus:12,proteus:1000", "proteus:1000");
+  expect_refused("levels:proteus:12,unheard_of:3", "unheard_of");
+  expect_refused("levels:proteus:12,levels:proteus:12", "part of a list");
+  std::string deep;
+  for (int i = 0; i < 100000; i++) deep += "levels:";
+  expect_refused(deep, "part of a list");
+  expect_refused(
+      "{id=protean.Levels;policies={{id=protean.Levels;policies="
+      "{surf:0:4}}}}",
+      "part of a list");
+  expect_refused("levels:{id=protean.Levels}", "part of a list");
+  expect_refused("levels:proteus:12,{id=protean.Proteus;seed_file=a{b}",
+                 "braces");
+}
+
+// RocksDB writes the list in braces, and removes them or not when it reads it
+// back, depending on its version.
+TEST_F(LevelsPolicyTest, BracesAroundTheList) {
+  for (const std::string list :
+       {"surf:0:8", "bloomfilter:10,surf:0:8",
+        "{id=protean.Proteus;bits_per_key=12}",
+        "{id=protean.Proteus;bits_per_key=12},surf:0:8"}) {
+    SCOPED_TRACE(list);
+    for (const std::string& text :
+         {"levels:" + list, "levels:{" + list + "}", "levels: " + list + " ",
+          "{id=protean.Levels;policies={" + list + "}}"}) {
+      std::shared_ptr<const FilterPolicy> policy;
+      ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), text, &policy));
+      std::string written;
+      ASSERT_OK(policy->GetOption(ConfigOptions(), "policies", &written));
+      EXPECT_EQ("{" + list + "}", written);
+      std::shared_ptr<const FilterPolicy> again;
+      ASSERT_OK(FilterPolicy::CreateFromString(
+          ConfigOptions(), policy->ToString(ConfigOptions()), &again));
+      std::string mismatch;
+      EXPECT_TRUE(
+          policy->AreEquivalent(ConfigOptions(), again.get(), &mismatch))
+          << mismatch;
+    }
   }
 }
 
-// ---- Options that change while the DB is open ----
-
-TEST_P(TuningTest, ChangedTableOptions) {
-  const auto dbs = NewTree();
-  using Change = std::unordered_map<std::string, std::string>;
-  for (const Change& change :
-       {Change{{"table_factory.block_size", "4096"}},
-        Change{{"table_factory.block_size", "128"},
-               {"table_factory.block_restart_interval", "2"}},
-        Change{{"max_sequential_skip_in_iterations", "1"},
-               {"level0_file_num_compaction_trigger", "2"}}}) {
-    dbs->Both([&](DB* db) { return db->SetOptions(change); });
-    for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], "changed");
-    dbs->Flush();
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  }
-  dbs->Compact();
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-  dbs->Reopen();
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+// RocksDB's own table factory knows one policy only.
+TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
+  const auto stock = [](const std::string& policy) {
+    BlockBasedTableOptions table;
+    EXPECT_OK(FilterPolicy::CreateFromString(ConfigOptions(), policy,
+                                             &table.filter_policy));
+    return std::shared_ptr<TableFactory>(NewBlockBasedTableFactory(table));
+  };
+  options_.table_factory = stock("levels:bloomfilter:10,proteus:12");
+  ExpectRefused(TryOpen(), {"ProteanTable"});
+  options_.table_factory = stock("levels:surf:0:8,proteus:12");
+  Open();
+  FillLevels();
+  ExpectFilteredGets();
 }
 
-// The policy is changed to another one, none, RocksDB's own table, and back,
-// while all files are open. Open files keep the filters that they have.
-TEST_P(TuningTest, ChangedPolicies) {
-  const auto dbs = NewTree();
-  DB* db = dbs->protean();
-  for (const std::string& change :
-       {std::string("{id=ProteanTable;filter_policy=surf:8:0}"),
-        std::string("{id=ProteanTable;filter_policy=bloomfilter:10}"),
-        std::string("{id=BlockBasedTable}"),
-        std::string("{id=ProteanTable;filter_policy=") +
-            GetParam().filter_policy + "}"}) {
-    SCOPED_TRACE(change);
-    ASSERT_OK(db->SetOptions({{"table_factory", change}}));
-    for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], change);
-    dbs->Flush();
-    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+// With another policy than Protean's, or none, the filters of existing files
+// keep working.
+TEST_F(LevelsPolicyTest, FiltersOutliveTheirPolicy) {
+  for (const std::string policy : {"bloomfilter:10", "nullptr"}) {
+    SCOPED_TRACE(policy);
+    ASSERT_OK(Set("surf:0:8"));
+    Open();
+    FillLevels();
+    ASSERT_OK(Set(policy));
+    ASSERT_OK(options_.statistics->Reset());
+    Open();
+    SeekInGaps();
+    EXPECT_GE(FilteredSeeks(), 2.9 * kKeys);
+    ExpectFilteredGets();
+    for (int i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(20 * i + 2)));
+    CompactTo(2);
+    const auto policies = PoliciesOfFiles();
+    EXPECT_EQ(policy == "nullptr" ? " 0" : "bloomfilter 10", policies.at(2));
+    Destroy();
   }
-  dbs->Compact();
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
-
-  // Refused changes have no effect. The name of another table is refused by
-  // RocksDB itself.
-  EXPECT_TRUE(db->SetOptions({{"table_factory.filter_policy", "surf:99:0"}})
-                  .IsInvalidArgument());
-  EXPECT_TRUE(
-      db->SetOptions({{"block_based_table_factory", "{block_size=4096}"}})
-          .IsInvalidArgument());
-  EXPECT_STREQ("ProteanTable", db->GetOptions().table_factory->Name());
-  dbs->Put("new", "value");
-  dbs->Flush();
-  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

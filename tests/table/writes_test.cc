@@ -6,6 +6,8 @@
 
 #include "rocksdb/compaction_filter.h"
 #include "rocksdb/merge_operator.h"
+#include "rocksdb/utilities/transaction.h"
+#include "rocksdb/utilities/transaction_db.h"
 #include "tests/table/feature_fixture.h"
 #include "util/hash.h"
 
@@ -19,76 +21,12 @@ class WritesTest : public FeatureTest {
     dbs->Open();
     return dbs;
   }
-  // Compares the tree as it is, reopened with the data of its log, and
-  // compacted.
-  void CompareThroughLife(TwinDB* dbs) {
-    for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
-      CompareReads(dbs, queries_, snapshot);
-    }
-    dbs->Reopen();
-    ExpectFiltered([&] { CompareReads(dbs, queries_); });
-    dbs->Compact();
-    ExpectFiltered([&] { CompareReads(dbs, queries_); });
-  }
 };
 
 PROTEAN_FEATURE_TEST(WritesTest);
 
-// ---- Deletions ----
-
-// A file whose filter rules it out still deletes keys in the levels below it.
-TEST_P(WritesTest, TombstonesOfFilteredFiles) {
-  const auto dbs = OpenTwins();
-  for (int i = 0; i < 300; i++) {
-    dbs->Put("key" + std::to_string(1000 + i), "value");
-  }
-  dbs->Flush();
-  dbs->CompactLevel0Into(2, kFileSize);
-  // One file has keys far from its tombstones, the other has tombstones only.
-  dbs->DeleteRange("key1010", "key1050");
-  dbs->WriteRun({"a", "z"});
-  dbs->DeleteRange("key1100", "key1150");
-  dbs->Flush();
-
-  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/true);
-  ExpectFilteredSeeks([&] {
-    for (int i = 0; i < 300; i++) {
-      const std::string key = "key" + std::to_string(1000 + i);
-      it.SetUpper(key + "z");
-      const bool deleted = (i >= 10 && i < 50) || (i >= 100 && i < 150);
-      EXPECT_EQ(!deleted, it.Seek(key)) << key;
-    }
-  });
-  EXPECT_EQ(300u - 90u + 2u, CompareScans(dbs.get()));
-  dbs->Compact();
-  EXPECT_EQ(300u - 90u + 2u, CompareScans(dbs.get()));
-}
-
-// A file that reaches past its last key because of a tombstone, and is filtered
-// there: the seek goes on in the next file of the level.
-TEST_P(WritesTest, TombstonesBehindTheLastKey) {
-  const auto dbs = OpenTwins();
-  dbs->WriteRun({"c", "d", "g"}, 2);
-  dbs->DeleteRange("b", "f");
-  dbs->WriteRun({"a"}, 1);
-  dbs->WriteRun({"g2", "z"}, 1);
-  ASSERT_EQ(3u, dbs->NumFiles());
-  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/true);
-  it.SetUpper("h");
-  ExpectFilteredSeeks([&] {
-    EXPECT_TRUE(it.Seek("c"));
-    EXPECT_EQ("g", it.key());
-    EXPECT_TRUE(it.Next());
-    EXPECT_EQ("g2", it.key());
-    EXPECT_FALSE(it.Next());
-    it.SetUpper("d");
-    EXPECT_FALSE(it.Seek("c"));
-  });
-}
-
-// ---- Merge operators ----
-
-TEST_P(WritesTest, MergesOverSeveralLevels) {
+// The operands of merges over several levels, one by one.
+TEST_P(WritesTest, MergeOperands) {
   Options options = ManySmallFiles(kLevels);
   ASSERT_OK(MergeOperator::CreateFromString(ConfigOptions(), "stringappend",
                                             &options.merge_operator));
@@ -103,7 +41,6 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
     }
     dbs->TakeSnapshot();
   });
-  // The operands, one by one.
   for (const std::string& key : queries_) {
     dbs->SameValue([&](TwinDB::Twin twin, std::string* described) {
       DB* db = dbs->db(twin);
@@ -120,10 +57,7 @@ TEST_P(WritesTest, MergesOverSeveralLevels) {
       return s;
     });
   }
-  CompareThroughLife(dbs.get());
 }
-
-// ---- Compaction filters ----
 
 // Removes some records, changes some, and leaves out whole ranges.
 class SomeFilter : public CompactionFilter {
@@ -149,28 +83,9 @@ TEST_P(WritesTest, CompactionFilters) {
   const auto dbs = OpenTwins(options);
   FillTree(dbs.get(), keys_);
   const size_t before = CompareScans(dbs.get());
-  CompareThroughLife(dbs.get());
+  dbs->Compact();
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
   EXPECT_LT(CompareScans(dbs.get()), before);
-}
-
-// ---- Blob files ----
-
-TEST_P(WritesTest, BlobFiles) {
-  Options options = ManySmallFiles(kLevels);
-  options.enable_blob_files = true;
-  options.min_blob_size = 0;
-  options.blob_file_size = 4 << 10;
-  options.enable_blob_garbage_collection = true;
-  options.blob_garbage_collection_age_cutoff = 1.0;
-  const auto dbs = NewTree(options);
-  uint64_t blob_files = 0;
-  ASSERT_TRUE(dbs->protean()->GetIntProperty(DB::Properties::kNumBlobFiles,
-                                             &blob_files));
-  EXPECT_GE(blob_files, 4u);
-  CompareThroughLife(dbs.get());
-  // Every key, backwards.
-  TwinIterator it(dbs.get(), ReadOptions(), /*lower=*/false, /*upper=*/false);
-  for (const std::string& query : queries_) it.SeekForPrev(query);
 }
 
 // ---- Timestamps ----
@@ -231,30 +146,16 @@ class TimestampTest : public WritesTest {
 
 PROTEAN_FEATURE_TEST(TimestampTest);
 
+// Old versions are dropped as full_history_ts_low rises. Reads as of a time
+// before it fail.
 TEST_P(TimestampTest, AsOfAnyTime) {
   const auto dbs = NewTimestampedTree(/*persisted=*/true);
-  {
-    // All versions within a span of time.
-    std::string first_buffer;
-    std::string last_buffer;
-    const Slice first = EncodeU64Ts(15, &first_buffer);
-    const Slice last = EncodeU64Ts(35, &last_buffer);
-    ReadOptions options;
-    options.timestamp = &last;
-    options.iter_start_ts = &first;
-    CompareWalks(TwinIterator::Of(dbs.get()), queries_, options, {}, Time);
-  }
   std::string buffer;
-  for (bool compacted : {false, true}) {
-    if (compacted) dbs->Compact();
-    for (uint64_t at : {5, 10, 25, 40, 1000}) {
-      SCOPED_TRACE(at);
-      ExpectFilteredGets(
-          [&] { CompareAt(dbs.get(), EncodeU64Ts(at, &buffer)); });
-    }
-  }
-  // Old versions are dropped as full_history_ts_low rises. Reads as of a time
-  // before it fail.
+  const auto compare_at = [&](uint64_t at) {
+    SCOPED_TRACE(at);
+    ExpectFilteredGets([&] { CompareAt(dbs.get(), EncodeU64Ts(at, &buffer)); });
+  };
+  for (const uint64_t at : {5, 25, 1000}) compare_at(at);
   std::string low;
   const Slice low_slice = EncodeU64Ts(30, &low);
   CompactRangeOptions trim;
@@ -265,10 +166,7 @@ TEST_P(TimestampTest, AsOfAnyTime) {
   ReadOptions options;
   options.timestamp = &before;
   CompareGets(dbs.get(), queries_, -1, options);
-  for (uint64_t at : {30, 50}) {
-    SCOPED_TRACE(at);
-    CompareAt(dbs.get(), EncodeU64Ts(at, &buffer));
-  }
+  for (const uint64_t at : {30, 50}) compare_at(at);
 }
 
 // Timestamps that are dropped when memtables are flushed.
@@ -280,6 +178,231 @@ TEST_P(TimestampTest, NotPersisted) {
   }
   dbs->Reopen();
   ExpectFilteredGets([&] { CompareAt(dbs.get(), MaxU64Ts()); });
+}
+
+// ---- Transactions ----
+
+namespace {
+
+// A transaction on each of the two twins, with equal writes.
+class TwinTransaction {
+ public:
+  using Begin = std::function<Transaction*(TwinDB::Twin)>;
+  explicit TwinTransaction(const Begin& begin) {
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
+      transactions_[twin].reset(begin(twin));
+    }
+  }
+
+  Transaction* operator[](TwinDB::Twin twin) const {
+    return transactions_[twin].get();
+  }
+
+  // Does the same in both, and compares the results.
+  Status Both(const std::function<Status(Transaction*)>& operation) const {
+    const Status expected = operation((*this)[TwinDB::kPlain]);
+    const Status got = operation((*this)[TwinDB::kProtean]);
+    EXPECT_EQ(expected.ToString(), got.ToString());
+    return expected;
+  }
+  Status Prepare() const { return Both(std::mem_fn(&Transaction::Prepare)); }
+  Status Commit() const { return Both(std::mem_fn(&Transaction::Commit)); }
+  Status Rollback() const { return Both(std::mem_fn(&Transaction::Rollback)); }
+
+  // Reads are made at the transaction's snapshot, if it has one.
+  static ReadOptions At(Transaction* transaction, ReadOptions options = {}) {
+    options.snapshot = transaction->GetSnapshot();
+    return options;
+  }
+  // The transaction's iterators, which merge its writes with those of the DB.
+  TwinIterator::Source Iterators() const {
+    return [this](TwinDB::Twin twin, const ReadOptions& options) {
+      Transaction* transaction = (*this)[twin];
+      return transaction->GetIterator(At(transaction, options));
+    };
+  }
+  void CompareGets(const Keys& keys) const {
+    for (const std::string& key : keys) {
+      const auto found = [&](Transaction* transaction) {
+        std::string value;
+        return transaction->Get(At(transaction), key, &value).ToString() +
+               value;
+      };
+      ASSERT_EQ(found((*this)[TwinDB::kPlain]),
+                found((*this)[TwinDB::kProtean]))
+          << Hex(key);
+    }
+  }
+
+ private:
+  std::array<std::unique_ptr<Transaction>, 2> transactions_;
+};
+
+// There are few keys, since there are many states of a transaction to walk in.
+WalkOptions ShortWalk() {
+  WalkOptions walk;
+  walk.seeks = 30;
+  return walk;
+}
+
+}  // namespace
+
+// Uncommitted writes are in memory, in the WAL, or in files whose filters
+// include them, and readers see what they may. Optimistic transactions, and
+// those that are not prepared: differential_test.
+class TransactionsTest : public FeatureTest {
+ protected:
+  static void OpenTransactions(TwinDB* dbs, TxnDBWritePolicy write_policy) {
+    dbs->SetOpener([=](TwinDB::Twin twin, std::unique_ptr<DB>* db) {
+      TransactionDBOptions options;
+      options.write_policy = write_policy;
+      return OpenAs<TransactionDB>(db, dbs->options(twin), options,
+                                   dbs->path(twin));
+    });
+    dbs->Open();
+  }
+
+  std::unique_ptr<TwinDB> NewTransactionTree(TxnDBWritePolicy write_policy) {
+    auto dbs = NewTwins();
+    OpenTransactions(dbs.get(), write_policy);
+    Fill(dbs.get());
+    return dbs;
+  }
+
+  static TwinTransaction Begin(TwinDB* dbs,
+                               const std::string& name = "transaction") {
+    return TwinTransaction([&](TwinDB::Twin twin) {
+      TransactionOptions options;
+      // Each write of a transaction that may do so goes to the DB at once.
+      options.write_batch_flush_threshold = 1;
+      Transaction* transaction =
+          static_cast<TransactionDB*>(dbs->db(twin))
+              ->BeginTransaction(WriteOptions(), options);
+      EXPECT_OK(transaction->SetName(name));
+      return transaction;
+    });
+  }
+
+  // Writes and deletes every `step`th query key from `first` on.
+  void Write(const TwinTransaction& transaction, size_t first,
+             size_t step) const {
+    for (size_t i = first; i < queries_.size(); i += step) {
+      const Status s = transaction.Both([&](Transaction* t) {
+        return i % 3 == 0 ? t->Delete(queries_[i])
+                          : t->Put(queries_[i], "of a transaction");
+      });
+      ASSERT_OK(s);
+    }
+  }
+
+  void CompareShortly(TwinDB* dbs) {
+    CompareReads(dbs, queries_, -1, ReadOptions(), ShortWalk());
+  }
+  // Compares what the transaction sees, and what others see.
+  void Compare(TwinDB* dbs, const TwinTransaction& transaction) {
+    transaction.CompareGets(queries_);
+    CompareWalks(transaction.Iterators(), queries_, ReadOptions(), ShortWalk());
+    CompareShortly(dbs);
+  }
+
+  // To save time, not all write policies are combined with all filters.
+  static std::vector<TxnDBWritePolicy> WritePolicies() {
+    const std::string filter = GetParam().name;
+    if (filter == "Proteus") return {WRITE_COMMITTED};
+    if (filter == "PrefixBloom") return {WRITE_UNPREPARED};
+    return {WRITE_COMMITTED, WRITE_PREPARED, WRITE_UNPREPARED};
+  }
+};
+
+PROTEAN_FEATURE_TEST(TransactionsTest);
+
+// A transaction that writes a key asks the files whether it has been written
+// since the snapshot: they may neither forget such a key nor invent one.
+TEST_P(TransactionsTest, ConflictsWithASnapshot) {
+  for (TxnDBWritePolicy write_policy : WritePolicies()) {
+    SCOPED_TRACE(write_policy);
+    const auto dbs = NewTransactionTree(write_policy);
+    const TwinTransaction transaction = Begin(dbs.get());
+    for (TwinDB::Twin twin : TwinDB::kTwins) {
+      transaction[twin]->SetSnapshot();
+    }
+    for (size_t i = 0; i < queries_.size(); i += 4) {
+      dbs->Put(queries_[i], "behind its back");
+    }
+    dbs->Flush();
+    ExpectFiltered([&] {
+      transaction.CompareGets(queries_);
+      CompareWalks(transaction.Iterators(), queries_, ReadOptions(),
+                   ShortWalk());
+    });
+    ExpectFilteredGets([&] {
+      for (size_t i = 0; i < queries_.size(); i++) {
+        std::string value;
+        const Status s = transaction.Both([&](Transaction* t) {
+          switch (i % 3) {
+            case 0:
+              return t->Put(queries_[i], "too late");
+            case 1:
+              return t->Delete(queries_[i]);
+            default:
+              return t->GetForUpdate(ReadOptions(), queries_[i], &value);
+          }
+        });
+        EXPECT_EQ(i % 4 == 0, s.IsBusy()) << i << s.ToString();
+      }
+    });
+    ASSERT_OK(transaction.Commit());
+    CompareShortly(dbs.get());
+  }
+}
+
+// A copy of a DB in the middle of three prepared transactions, as a crash would
+// leave it: one is committed, one rolled back, and one left open.
+TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
+  for (TxnDBWritePolicy write_policy : WritePolicies()) {
+    SCOPED_TRACE(write_policy);
+    const auto dbs = NewTransactionTree(write_policy);
+    std::vector<TwinTransaction> open;
+    for (size_t i = 0; i < 3; i++) {
+      open.push_back(Begin(dbs.get(), "transaction " + std::to_string(i)));
+      Write(open[i], i, 9);
+      ASSERT_OK(open[i].Prepare());
+      if (i == 1) dbs->Flush();
+    }
+    TwinDB copies("crashed", dbs->options(TwinDB::kPlain),
+                  dbs->options(TwinDB::kProtean).table_factory,
+                  dbs->options(TwinDB::kPlain).table_factory);
+    copies.options(TwinDB::kProtean).statistics = statistics_;
+    dbs->Each([&](TwinDB::Twin twin) {
+      return MakeCheckpoint(dbs->db(twin), copies.path(twin));
+    });
+    for (const TwinTransaction& transaction : open) {
+      ASSERT_OK(transaction.Rollback());
+    }
+    open.clear();
+    dbs->Close();
+
+    OpenTransactions(&copies, write_policy);
+    const auto compare = [&] { CompareShortly(&copies); };
+    ExpectFiltered(compare);
+    const auto prepared = [&](const std::string& name) {
+      return TwinTransaction([&](TwinDB::Twin twin) {
+        return static_cast<TransactionDB*>(copies.db(twin))
+            ->GetTransactionByName(name);
+      });
+    };
+    ASSERT_OK(prepared("transaction 0").Commit());
+    compare();
+    ASSERT_OK(prepared("transaction 1").Rollback());
+    copies.Flush();
+    {
+      const TwinTransaction left = prepared("transaction 2");
+      ExpectFiltered([&] { Compare(&copies, left); });
+      ASSERT_OK(left.Rollback());
+    }
+    copies.Compact();
+    compare();
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
