@@ -5,18 +5,14 @@
 //  PROTEAN_REWRITE=1 in the environment; and the examples of monitoring.
 
 #include <gtest/gtest-spi.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <set>
 #include <sstream>
 
 #include "plugin/build_info.h"
-#include "plugin/filter_statistics.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -51,11 +47,7 @@ FilterStatistics SomeStatistics() {
   all.column_family = "default";
   all.live_files = 6;
   all.total = SumsOf(5);
-  all.levels.resize(2);
-  all.levels[0].level = 0;
-  all.levels[0].sums = SumsOf(2);
-  all.levels[1].level = 3;
-  all.levels[1].sums = SumsOf(3);
+  all.levels = {{0, SumsOf(2)}, {3, SumsOf(3)}};
   all.files.resize(2);
   all.files[0].path = "/data/db/000012.sst";
   all.files[0].entries = 1201;
@@ -63,13 +55,9 @@ FilterStatistics SomeStatistics() {
   all.files[0].filter_bytes = 1751;
   all.files[0].filter_blocks_loaded = 2;
   all.files[0].bounded_seeks = {1, 2, 3, 4, 2};
-  all.files[0].filter.kind = "Proteus";
-  all.files[0].filter.design = "bloom 64";
-  all.files[0].filter.basis = "from 300 sample queries and the keys";
-  all.files[0].filter.bits_per_key = 14;
-  all.files[0].filter.predicted_fpr = 0.125;
-  all.files[0].filter.samples = 300;
-  all.files[0].filter.model_micros = 41;
+  all.files[0].filter = {
+      "Proteus", "bloom 64", "from 300 sample queries and the keys", 14, 0.125,
+      300,       41};
   all.files[1].path = "/data/db/000013.sst";
   all.files[1].level = 3;
   all.files[1].unused = "damaged";
@@ -97,17 +85,8 @@ FilterStatistics FewStatistics() {
   FilterStatistics few;
   few.db = "/data/db";
   few.column_family = "\"odd\" \\ \n\t \x01 \xc3\xa4";
-  few.levels.resize(1);
-  few.levels[0].level = -1;
+  few.levels = {{-1, {}}};
   return few;
-}
-
-std::string Contents(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  EXPECT_TRUE(file.good()) << path;
-  return text.str();
 }
 
 void ExpectFile(const std::string& name, const std::string& text) {
@@ -116,7 +95,7 @@ void ExpectFile(const std::string& name, const std::string& text) {
     std::ofstream(path) << text;
     return;
   }
-  EXPECT_EQ(Contents(path), text) << name;
+  EXPECT_EQ(ContentsOf(path), text) << name;
 }
 
 // Checks the text format: a metric's name and type precede its samples, its
@@ -129,9 +108,9 @@ void CheckPrometheus(const std::string& text) {
   const std::regex type("# TYPE (" + name + ") (counter|gauge)");
   const std::regex sample("(" + name + ")(\\{" + label + "(," + label +
                           ")*\\}) ([0-9]+(\\.[0-9]+)?)");
+  const std::regex counter(".*_total");
+  std::set<std::string> metrics;
   std::set<std::string> samples;
-  std::map<std::string, std::string> types;
-  std::set<std::string> done;
   std::string helped;
   std::string current;
   EXPECT_EQ('\n', text.back());
@@ -141,21 +120,15 @@ void CheckPrometheus(const std::string& text) {
     if (std::regex_match(line, match, help)) {
       helped = match[1];
     } else if (std::regex_match(line, match, type)) {
-      EXPECT_EQ(helped, match[1]);
-      done.insert(current);
       current = match[1];
-      EXPECT_EQ(0u, done.count(current)) << line;
-      EXPECT_EQ(0u, types.count(current)) << line;
-      types[current] = match[2];
+      EXPECT_EQ(helped, current);
+      EXPECT_TRUE(metrics.insert(current).second) << line;
+      EXPECT_EQ(0u, current.find("protean_"));
+      EXPECT_EQ(match[2] == "counter", std::regex_match(current, counter));
     } else if (std::regex_match(line, match, sample)) {
       EXPECT_EQ(current, match[1]);
-      EXPECT_TRUE(current.find("protean_") == 0) << line;
-      EXPECT_EQ(types[current] == "counter",
-                current.size() > 6 &&
-                    current.compare(current.size() - 6, 6, "_total") == 0)
+      EXPECT_TRUE(samples.insert(match[1].str() + match[2].str()).second)
           << line;
-      const std::string key = match[1].str() + match[2].str();
-      EXPECT_TRUE(samples.insert(key).second) << line;
     } else {
       ADD_FAILURE() << line;
     }
@@ -225,19 +198,10 @@ TEST(FilterStatisticsTextTest, NamesThatAreNotUtf8) {
       "a\x7f\xc2\x80\xdf\xbf\xe0\xa0\x80\xed\x9f\xbf\xef\xbf\xbf"
       "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf";
   // No byte of these is part of a valid character.
-  const std::vector<std::string> wrong = {"\x80",
-                                          "\xbf\xbf",
-                                          "\xc1\x81",
-                                          "\xe0\x9f\xbf",
-                                          "\xed\xa0\x80",
-                                          "\xf0\x8f\xbf\xbf",
-                                          "\xf4\x90\x80\x80",
-                                          "\xf5",
-                                          "\xff\xfe",
-                                          "\xc3",
-                                          "\xe2\x82",
-                                          "\xf0\x90\x80"};
-  for (const std::string& bytes : wrong) {
+  std::istringstream wrong(
+      "\x80 \xbf\xbf \xc1\x81 \xe0\x9f\xbf \xed\xa0\x80 \xf0\x8f\xbf\xbf "
+      "\xf4\x90\x80\x80 \xf5 \xff\xfe \xc3 \xe2\x82 \xf0\x90\x80");
+  for (std::string bytes; wrong >> bytes;) {
     std::string expected = valid;
     for (size_t i = 0; i < bytes.size(); i++) expected += "\xef\xbf\xbd";
     expected += valid;
@@ -261,6 +225,14 @@ namespace {
 
 const std::string kMonitoring = PROTEAN_SOURCE_DIR "/docs/examples/monitoring/";
 
+// All matches in a text, which must outlive them.
+std::vector<std::smatch> Matches(const std::string& text,
+                                 const std::regex& pattern) {
+  return std::vector<std::smatch>(
+      std::sregex_iterator(text.begin(), text.end(), pattern),
+      std::sregex_iterator());
+}
+
 // The values of each label of each metric.
 using Labels = std::map<std::string, std::set<std::string>>;
 using Metrics = std::map<std::string, Labels>;
@@ -278,9 +250,8 @@ Metrics Exported() {
     // What Prometheus itself adds.
     labels["instance"];
     const std::string text = match[2];
-    for (std::sregex_iterator at(text.begin(), text.end(), label), end;
-         at != end; ++at) {
-      labels[(*at)[1]].insert((*at)[2]);
+    for (const std::smatch& at : Matches(text, label)) {
+      labels[at[1]].insert(at[2]);
     }
   }
   return metrics;
@@ -294,10 +265,8 @@ std::set<std::string> Check(const std::string& expression,
   std::set<std::string> labels;
   const std::regex selector("(protean_[A-Za-z0-9_:]*)(\\{([^}]*)\\})?");
   const std::regex matcher("([a-z_]+)(=~|!~|!=|=)\"([^\"]*)\"");
-  for (std::sregex_iterator at(expression.begin(), expression.end(), selector),
-       end;
-       at != end; ++at) {
-    const std::string name = (*at)[1];
+  for (const std::smatch& at : Matches(expression, selector)) {
+    const std::string name = at[1];
     names.insert(name);
     const auto metric = exported.find(name);
     if (metric == exported.end()) {
@@ -305,34 +274,26 @@ std::set<std::string> Check(const std::string& expression,
       continue;
     }
     for (const auto& [label, values] : metric->second) labels.insert(label);
-    const std::string matchers = (*at)[3];
-    size_t matched = 0;
-    for (std::sregex_iterator m(matchers.begin(), matchers.end(), matcher);
-         m != end; ++m) {
-      matched += static_cast<size_t>((*m).length());
-      const auto label = metric->second.find((*m)[1]);
+    const std::string matchers = at[3];
+    for (const std::smatch& m : Matches(matchers, matcher)) {
+      const auto label = metric->second.find(m[1]);
       if (label == metric->second.end()) {
-        ADD_FAILURE() << name << " has no label " << (*m)[1];
-      } else if ((*m)[2] == "=" || (*m)[2] == "!=") {
-        EXPECT_EQ(1u, label->second.count((*m)[3])) << expression;
+        ADD_FAILURE() << name << " has no label " << m[1];
+      } else if (m[2] == "=" || m[2] == "!=") {
+        EXPECT_EQ(1u, label->second.count(m[3])) << expression;
       }
     }
     // Nothing but matchers and the commas between them.
-    EXPECT_EQ(matchers.size(),
-              matched + static_cast<size_t>(
-                            std::count(matchers.begin(), matchers.end(), ',')))
-        << expression;
+    const std::string others = std::regex_replace(matchers, matcher, "");
+    EXPECT_EQ(std::string::npos, others.find_first_not_of(',')) << expression;
   }
   EXPECT_FALSE(names.empty()) << expression;
   const std::regex grouping("\\b(by|on) \\(([^)]*)\\)");
   const std::regex word("[a-z_]+");
-  for (std::sregex_iterator at(expression.begin(), expression.end(), grouping),
-       end;
-       at != end; ++at) {
-    const std::string group = (*at)[2];
-    for (std::sregex_iterator w(group.begin(), group.end(), word); w != end;
-         ++w) {
-      EXPECT_EQ(1u, labels.count((*w).str())) << (*w).str() << expression;
+  for (const std::smatch& at : Matches(expression, grouping)) {
+    const std::string group = at[2];
+    for (const std::smatch& w : Matches(group, word)) {
+      EXPECT_EQ(1u, labels.count(w.str())) << w.str() << expression;
     }
   }
   EXPECT_EQ(std::count(expression.begin(), expression.end(), '('),
@@ -344,8 +305,7 @@ std::set<std::string> Check(const std::string& expression,
 }  // namespace
 
 TEST(MonitoringTest, AlertRules) {
-  const Metrics exported = Exported();
-  std::istringstream lines(Contents(kMonitoring + "alerts.yml"));
+  std::istringstream lines(ContentsOf(kMonitoring + "alerts.yml"));
   size_t alerts = 0;
   std::vector<std::string> expressions;
   bool in_expression = false;
@@ -363,14 +323,14 @@ TEST(MonitoringTest, AlertRules) {
   EXPECT_GT(alerts, 5u);
   EXPECT_EQ(alerts, expressions.size());
   for (const std::string& expression : expressions) {
-    Check(expression, exported);
+    Check(expression, Exported());
   }
 }
 
 TEST(MonitoringTest, Dashboard) {
   const Metrics exported = Exported();
   const auto dashboard = nlohmann::json::parse(
-      Contents(kMonitoring + "dashboard.json"), nullptr, false);
+      ContentsOf(kMonitoring + "dashboard.json"), nullptr, false);
   ASSERT_TRUE(dashboard.is_object());
   std::set<std::string> shown;
   std::set<int> ids;
