@@ -225,6 +225,17 @@ class FilterStatisticsTest : public OwnDBTest {
   }
   void ExpectClosed(const std::vector<Numbers>& e) { ExpectNews(false, e); }
   void ExpectOpen(const std::vector<Numbers>& e) { ExpectNews(true, e); }
+  // Expects that a closed seek finds this key, and these new counts.
+  void ExpectFirst(int lo, int hi, const std::string& found,
+                   const std::vector<Numbers>& expected) {
+    EXPECT_EQ(found, FirstIn(Key(lo), Key(hi)));
+    ExpectClosed(expected);
+  }
+  void ExpectLast(int lo, int hi, const std::string& found,
+                  const std::vector<Numbers>& expected) {
+    EXPECT_EQ(found, LastIn(Key(lo), Key(hi)));
+    ExpectClosed(expected);
+  }
 
   inline static const Numbers kNothing = {0, 0, 0, 0, 0};
   inline static const Numbers kNegative = {1, 0, 0, 0, 0};

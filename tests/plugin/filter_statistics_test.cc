@@ -2,8 +2,8 @@
 
 //  How the outcomes of seeks are counted, and when iterators hand the counts
 //  over; statistics of files that come and go, of several DBs and column
-//  families, of filters that are not used, of Get and of samples; and the line
-//  in the log.
+//  families, of filters that are not used, and of samples; and the line in the
+//  log.
 
 #include <unistd.h>
 
@@ -23,19 +23,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 TEST_F(FilterStatisticsTest, ClosedSeeks) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
-  ExpectClosed({kNegative, kNegative, kNegative});
+  ExpectFirst(6, 9, "", {kNegative, kNegative, kNegative});
   // The target is a key of level 0.
-  EXPECT_EQ(Key(12), FirstIn(Key(12), Key(13)));
-  ExpectClosed({kTrue, kNegative, kNegative});
+  ExpectFirst(12, 13, Key(12), {kTrue, kNegative, kNegative});
   // The target is no key, so the file waits.
-  EXPECT_EQ(Key(12), FirstIn(Key(11), Key(14)));
-  ExpectClosed({kReachedTrue, kNegative, kNegative});
+  ExpectFirst(11, 14, Key(12), {kReachedTrue, kNegative, kNegative});
   // All files wait; the search ends in the first one.
-  EXPECT_EQ(Key(2), FirstIn(Key(1), Key(100)));
-  ExpectClosed({kReachedTrue, kPassed, kPassed});
-  EXPECT_EQ(Key(5), FirstIn(Key(3), Key(20)));
-  ExpectClosed({kPassed, kReachedTrue, kPassed});
+  ExpectFirst(1, 100, Key(2), {kReachedTrue, kPassed, kPassed});
+  ExpectFirst(3, 20, Key(5), {kPassed, kReachedTrue, kPassed});
 }
 
 TEST_F(FilterStatisticsTest, OpenSeeks) {
@@ -55,13 +50,10 @@ TEST_F(FilterStatisticsTest, OpenSeeks) {
 
 TEST_F(FilterStatisticsTest, Backwards) {
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", LastIn(Key(6), Key(9)));
-  ExpectClosed({kNegative, kNegative, kNegative});
-  EXPECT_EQ(Key(5), LastIn(Key(4), Key(9)));
-  ExpectClosed({kNegative, kTrue, kNegative});
+  ExpectLast(6, 9, "", {kNegative, kNegative, kNegative});
+  ExpectLast(4, 9, Key(5), {kNegative, kTrue, kNegative});
   // An inverted range is not asked.
-  EXPECT_EQ("", LastIn(Key(6), Key(4)));
-  ExpectClosed({kNothing, kNothing, kNothing});
+  ExpectLast(6, 4, "", {kNothing, kNothing, kNothing});
   EXPECT_EQ(Key(100), LastIn(Key(96), ""));
   ExpectClosed({kNegative, kNegative, kTrue});
 }
@@ -69,19 +61,14 @@ TEST_F(FilterStatisticsTest, Backwards) {
 TEST_F(FilterStatisticsTest, AFilterThatErrs) {
   SetTable("blind:1");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
-  ExpectClosed({kFalse, kFalse, kFalse});
-  EXPECT_EQ(Key(12), FirstIn(Key(12), Key(13)));
-  ExpectClosed({kTrue, kFalse, kFalse});
-  EXPECT_EQ(Key(12), FirstIn(Key(11), Key(16)));
-  ExpectClosed({kTrue, kTrue, kFalse});
+  ExpectFirst(6, 9, "", {kFalse, kFalse, kFalse});
+  ExpectFirst(12, 13, Key(12), {kTrue, kFalse, kFalse});
+  ExpectFirst(11, 16, Key(12), {kTrue, kTrue, kFalse});
   // The filter knows the smallest key.
   EXPECT_EQ(Key(0), FirstIn("000", Key(1)));
   ExpectClosed({kNegative, kNegative, kReachedTrue});
-  EXPECT_EQ("", LastIn(Key(6), Key(9)));
-  ExpectClosed({kFalse, kFalse, kFalse});
-  EXPECT_EQ(Key(5), LastIn(Key(4), Key(9)));
-  ExpectClosed({kFalse, kTrue, kFalse});
+  ExpectLast(6, 9, "", {kFalse, kFalse, kFalse});
+  ExpectLast(4, 9, Key(5), {kFalse, kTrue, kFalse});
   EXPECT_EQ(Key(12), FirstFrom(Key(11)));
   ExpectOpen({kTrue, kFalse, kFalse});
   {
@@ -118,8 +105,7 @@ TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
   }
   ExpectClosed({kNothing, {0, 0, 2, 0, 1}, kNothing});
   // The target is between two files; RocksDB does not seek in the first one.
-  EXPECT_EQ("", FirstIn(Key(46), Key(54)));
-  ExpectClosed({kNothing, kNegative, kNothing});
+  ExpectFirst(46, 54, "", {kNothing, kNegative, kNothing});
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(read));
     it->Seek(Key(45));
@@ -129,8 +115,7 @@ TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
     EXPECT_EQ(Key(55), it->key());
   }
   ExpectClosed({kNothing, {0, 0, 2, 0, 0}, kNothing});
-  EXPECT_EQ(Key(45), FirstIn(Key(45), Key(50)));
-  ExpectClosed({kNothing, kTrue, kNothing});
+  ExpectFirst(45, 50, Key(45), {kNothing, kTrue, kNothing});
 }
 
 // With a bound, the filter is asked for the range, in which there is a key, and
@@ -439,21 +424,7 @@ TEST_F(FilterStatisticsTest, DamagedFilters) {
   }
 }
 
-// ---- Gets and samples ----
-
-TEST_F(FilterStatisticsTest, Gets) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_FALSE(FilterStats().ticker_gets.known);
-  options_.statistics = CreateDBStatistics();
-  Open();
-  EXPECT_TRUE(Has(Key(12)));
-  EXPECT_FALSE(Has(Key(13)));
-  const TickerGets gets = FilterStats().ticker_gets;
-  EXPECT_TRUE(gets.known);
-  EXPECT_EQ(3u, gets.negatives);
-  EXPECT_EQ(1u, gets.true_positives);
-  EXPECT_EQ(0u, gets.false_positives);
-}
+// ---- Samples ----
 
 TEST_F(FilterStatisticsTest, Samples) {
   const auto begin = std::chrono::steady_clock::now();
@@ -534,18 +505,14 @@ TEST_F(FilterStatisticsTest, ALineInTheLogForEachPeriod) {
     EXPECT_EQ(period, lines().size());
   }
   const std::string line = lines().at(0);
-  EXPECT_NE(std::string::npos,
-            line.find(" L0: open_files 1, used_files 1, bits_per_key "))
-      << line;
-  EXPECT_NE(std::string::npos, line.find("; L2: open_files 1, ")) << line;
+  ExpectHas(line, {" L0: open_files 1, used_files 1, bits_per_key ",
+                   "; L2: open_files 1, "});
   // Numbers are called as in all other formats.
   std::set<std::string> known;
   for (const StatisticsFact& fact : StatisticsFacts()) known.insert(fact.name);
   const std::regex word("[a-z_]+(\\.[a-z_]+)?(?= [0-9])");
-  const size_t begin = line.find(" L0:");
-  for (std::sregex_iterator
-           at(line.begin() + static_cast<ptrdiff_t>(begin), line.end(), word),
-       end;
+  const std::string numbers = line.substr(line.find(" L0:"));
+  for (std::sregex_iterator at(numbers.begin(), numbers.end(), word), end;
        at != end; ++at) {
     EXPECT_EQ(1u, known.count(at->str())) << at->str();
   }
