@@ -24,6 +24,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+const Keys kRefresh = {"refresh", "--column_family=default"};
+const Keys kRollback = {"rollback", "--to=bloomfilter:10"};
+
 // ---- Commands that are ended ----
 
 class StoppedCommandsTest : public ToolDBTest {
@@ -120,8 +123,6 @@ class StoppedCommandsTest : public ToolDBTest {
     return {done, run};
   }
 
-  const Keys refresh_ = {"refresh", "--column_family=default"};
-  const Keys rollback_ = {"rollback", "--to=bloomfilter:10"};
   const std::string samples_file_ = path_ + ".samples";
   const std::vector<SampleQuery> queries_ = QueriesAboveKeys();
   uint64_t bytes_left_ = 0;      // to rewrite, when the command was ended
@@ -135,7 +136,7 @@ TEST_F(StoppedCommandsTest, InterruptEndsThem) {
     for (const bool refreshes : {true, false}) {
       SCOPED_TRACE(signal);
       Anew([&] { refreshes ? FillWithSurfBase() : Fill(); });
-      const Keys& command = refreshes ? refresh_ : rollback_;
+      const Keys& command = refreshes ? kRefresh : kRollback;
       Keys more = {"--bytes_per_second=10K"};  // which takes ten seconds
       if (refreshes) more.push_back("--samples=" + today);
       SignalWhenCaught interrupter(signal);
@@ -164,7 +165,7 @@ TEST_F(StoppedCommandsTest, InterruptEndsThem) {
 
 TEST_F(StoppedCommandsTest, RefreshOfAllFilesGoesOn) {
   Family(0).target_file_size_base = 4 << 10;
-  Keys all_files = refresh_;
+  Keys all_files = kRefresh;
   all_files.push_back("--all");
   for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
     SCOPED_TRACE(signal);
@@ -194,7 +195,7 @@ TEST_F(StoppedCommandsTest, RefreshOfAllFilesGoesOn) {
 TEST_F(StoppedCommandsTest, RollbackGoesOnAfterKill) {
   Fill();
   const auto [done, run] =
-      GoOnAfter(SIGKILL, rollback_, "--bytes_per_second=60K",
+      GoOnAfter(SIGKILL, kRollback, "--bytes_per_second=60K",
                 {"default", "surf"}, /*count=*/1);
   // Until the end, filters of either kind are in use.
   ExpectHas(options_between_, {"[TableOptions/ProteanTable \"surf\"]"});
@@ -227,13 +228,13 @@ TEST_F(StoppedCommandsTest, ShowProgress) {
 }
 
 TEST(EtaTest, Progress) {
-  for (const auto& [seconds, printed] :
-       std::map<double, std::string>{{0.2, "0 s"},
-                                     {99, "99 s"},
-                                     {100, "2 min"},
-                                     {99 * 60, "99 min"},
-                                     {100 * 60, "1 h 40 min"}}) {
-    EXPECT_EQ(printed, PrintedSeconds(seconds));
+  const std::map<double, std::string> printed = {{0.2, "0 s"},
+                                                 {99, "99 s"},
+                                                 {100, "2 min"},
+                                                 {99 * 60, "99 min"},
+                                                 {100 * 60, "1 h 40 min"}};
+  for (const auto& [seconds, text] : printed) {
+    EXPECT_EQ(text, PrintedSeconds(seconds));
   }
   EXPECT_LT(SecondsLeft(0, 100, 5), 0);
   EXPECT_EQ(15, SecondsLeft(25, 100, 5));
@@ -286,7 +287,7 @@ class LiveTest : public ToolDBTest {
       while (!began) Env::Default()->SleepForMicroseconds(1000);
       act();
     });
-    ToolRun run = Ask({"refresh", "--column_family=default"});
+    ToolRun run = Ask(kRefresh);
     acting.join();
     EXPECT_EQ(kCouldNot, run.code);
     ExpectHas(run.out, {"not reached"});
@@ -324,13 +325,12 @@ TEST_F(LiveTest, OtherAnswers) {
   Fill();
   const int listener = Listen();
   const std::string head = "HTTP/1.1 200 OK\r\n";
-  const std::vector<std::string> answers = {
-      "",
-      "x",
-      head + "\r\n",
-      head + "Content-Length: 9\r\n\r\nshort",
-      head + "\r\n{\"progress\":{}",
-      "HTTP/1.1 500 Failed\r\n\r\n"};
+  const Keys answers = {"",
+                        "x",
+                        head + "\r\n",
+                        head + "Content-Length: 9\r\n\r\nshort",
+                        head + "\r\n{\"progress\":{}",
+                        "HTTP/1.1 500 Failed\r\n\r\n"};
   std::thread answering([&] {
     for (const std::string& answer : answers) {
       for (int i = 0; i < 2; i++) {
@@ -343,9 +343,9 @@ TEST_F(LiveTest, OtherAnswers) {
     }
   });
   for (const std::string& answer : answers) {
-    EXPECT_EQ(kCouldNot, Ask({"samples", "save"}).code) << answer;
-    EXPECT_EQ(kCouldNot, Ask({"refresh", "--column_family=default"}).code)
-        << answer;
+    for (const Keys& command : {Keys{"samples", "save"}, kRefresh}) {
+      EXPECT_EQ(kCouldNot, Ask(command).code) << answer;
+    }
   }
   answering.join();
   close(listener);
@@ -366,11 +366,10 @@ TEST_F(LiveTest, SilentProcess) {
 TEST_F(LiveTest, RefreshIsReported) {
   FillForOthers();
   Serve();
-  const Json trial =
-      Ask({"refresh", "--json", "--column_family=default", "--dry_run"})
-          .Rows()
-          .back();
-  EXPECT_EQ(2u, trial["files_rewritten"]);
+  EXPECT_EQ(2u,
+            Ask({"refresh", "--json", "--column_family=default", "--dry_run"})
+                .Rows()
+                .back()["files_rewritten"]);
   const auto before = Files("default");
   const ToolRun run = Ask({"refresh", "--json", "--column_family=default"});
   EXPECT_EQ(kFine, run.code) << run.err;
@@ -455,27 +454,20 @@ TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
     ASSERT_OK(
         db_->CompactRange(CompactRangeOptions(), handle, nullptr, nullptr));
   }
-  const std::string follower_path = path_ + ".follower";
-  const std::string copy = path_ + ".copy";
-  const std::string backup = path_ + ".backup";
-  const std::string restored = path_ + ".restored";
   {
-    DBOptions options = options_;
+    Options options(options_, Family(0));
     options.max_open_files = -1;
     std::unique_ptr<DB> follower;
-    std::vector<ColumnFamilyHandle*> handles;
-    ASSERT_OK(OpenSecondary(&follower, options, path_, follower_path, families_,
-                            &handles));
+    ASSERT_OK(OpenSecondary(&follower, options, path_, path_ + ".follower"));
     ASSERT_OK(follower->TryCatchUpWithPrimary());
-    std::string value;
-    EXPECT_OK(follower->Get(ReadOptions(), handles[0], "key", &value));
-    for (ColumnFamilyHandle* handle : handles) {
-      EXPECT_OK(follower->DestroyColumnFamilyHandle(handle));
-    }
+    EXPECT_TRUE(Has(follower.get(), "key"));
   }
+  const std::string copy = path_ + ".copy";
+  const std::string restored = path_ + ".restored";
   ASSERT_OK(MakeCheckpoint(db_.get(), copy));
   std::unique_ptr<BackupEngine> engine;
-  ASSERT_OK(OpenAs<BackupEngine>(&engine, BackupEngineOptions(backup), env));
+  ASSERT_OK(OpenAs<BackupEngine>(&engine,
+                                 BackupEngineOptions(path_ + ".backup"), env));
   ASSERT_OK(engine->CreateNewBackup(db_.get()));
   ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
   engine.reset();

@@ -204,16 +204,10 @@ std::string ToolDBTest::Manifest() const {
 }
 
 std::string ToolDBTest::OptionsOnDisk() const {
-  std::string text;
-  uint64_t latest = 0;
-  for (const auto& [name, contents] : Disk()) {
-    if (name.compare(0, 8, "OPTIONS-") != 0) continue;
-    const uint64_t number = std::stoull(name.substr(8));
-    if (number < latest) continue;
-    latest = number;
-    text = contents.substr(contents.find("[DBOptions]"));
-  }
-  return text;
+  std::string name;
+  EXPECT_OK(GetLatestOptionsFileName(path_, Env::Default(), &name));
+  const std::string text = ContentsOf(path_ + "/" + name);
+  return text.substr(text.find("[DBOptions]"));
 }
 
 void ToolDBTest::ExpectAllKeys(size_t family) {
