@@ -142,7 +142,11 @@ class PartitionsTest : public ToolDBTest {
 
 }  // namespace
 
-TEST_F(PartitionsTest, InspectAndVerify) {
+// Files of any history are inspected and verified; those that are rewritten
+// have the filters of the options.
+TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
+  const std::string samples = path_ + ".today";
+  ASSERT_OK(WriteQueryFile(Env::Default(), samples, QueriesAboveKeys()));
   for (const History& history : kHistories) {
     SCOPED_TRACE(history.name);
     ASSERT_NO_FATAL_FAILURE(Make(history));
@@ -161,16 +165,7 @@ TEST_F(PartitionsTest, InspectAndVerify) {
     std::vector<std::string> files = Files("surf");
     files.insert(files.begin(), {"verify", "--json"});
     EXPECT_EQ(kFine, RunTool(files).code);
-  }
-}
 
-// Files that are rewritten have the filters of the options.
-TEST_F(PartitionsTest, Refresh) {
-  const std::string samples = path_ + ".today";
-  ASSERT_OK(WriteQueryFile(Env::Default(), samples, QueriesAboveKeys()));
-  for (const History& history : kHistories) {
-    SCOPED_TRACE(history.name);
-    ASSERT_NO_FATAL_FAILURE(Make(history));
     // Parts this small are not always better than a whole filter before.
     const ToolRun run =
         Run("refresh", {"--column_family=default", "--samples=" + samples,
