@@ -52,7 +52,6 @@ class FilterGetsTest : public FilterStatisticsTest {
 };
 
 TEST_F(FilterGetsTest, Outcomes) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("value", Get(12));  // in level 0
   ExpectGets({{0, 0, 1, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}});
   EXPECT_EQ("", Get(13));  // nowhere
@@ -222,7 +221,6 @@ TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
 }
 
 TEST_F(FilterGetsTest, NoAnswerIsKnownWithoutThePerfContext) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   get_perf_context()->Reset();
   SetPerfLevel(kDisable);
   EXPECT_EQ("", Get(13));       // nowhere
@@ -272,7 +270,6 @@ TEST_F(FilterGetsTest, FiltersOfRocksDB) {
 }
 
 TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   ColumnFamilyHandle* const family = NewFamily("other");
   ASSERT_OK(db_->Put(WriteOptions(), family, Key(1), "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), family));
@@ -298,7 +295,6 @@ TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
 
 // All counts are there at once, while threads run and when they have ended.
 TEST_F(FilterGetsTest, Threads) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   constexpr uint64_t kThreads = 8;
   constexpr uint64_t kGets = 500;
   std::atomic<uint64_t> done{0};
@@ -332,7 +328,7 @@ TEST_F(FilterGetsTest, Threads) {
 
 TEST_F(FilterGetsTest, FiltersBuilt) {
   SetTable("{id=protean.Proteus;bits_per_key=14}");
-  Open();
+  OpenNew();
   // The first file is written when no file of the DB is open.
   const auto begin = std::chrono::steady_clock::now();
   AddFile(0, 0, 500);
@@ -375,7 +371,7 @@ TEST_F(FilterGetsTest, PartitionedFiltersBuilt) {
   SetTable("surf:0:4",
            "partition_filters=true;index_type=kTwoLevelIndexSearch;"
            "metadata_block_size=64");
-  Open();
+  OpenNew();
   AddFile(0, 0, 500);
   const FilterBuilds builds = FilterStats().builds;
   EXPECT_EQ(1u, builds.filters);

@@ -148,6 +148,7 @@ class FilterStatisticsTest : public OwnDBTest {
     options_.statistics = nullptr;
     SetTable("exact:1");
   }
+  void SetUp() override { MakeTree(); }
 
   // Reads in vain are not remembered, so that they count each time.
   void SetTable(const std::string& policy, const std::string& more = "") {

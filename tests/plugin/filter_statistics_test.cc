@@ -22,7 +22,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Outcomes of seeks ----
 
 TEST_F(FilterStatisticsTest, ClosedSeeks) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   ExpectFirst(6, 9, "", {kNegative, kNegative, kNegative});
   // The target is a key of level 0.
   ExpectFirst(12, 13, Key(12), {kTrue, kNegative, kNegative});
@@ -34,7 +33,6 @@ TEST_F(FilterStatisticsTest, ClosedSeeks) {
 }
 
 TEST_F(FilterStatisticsTest, OpenSeeks) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ(Key(2), FirstFrom(Key(1)));
   ExpectOpen({kReachedTrue, kPassed, kPassed});
   EXPECT_EQ(Key(15), FirstFrom(Key(15)));
@@ -49,7 +47,6 @@ TEST_F(FilterStatisticsTest, OpenSeeks) {
 }
 
 TEST_F(FilterStatisticsTest, Backwards) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   ExpectLast(6, 9, "", {kNegative, kNegative, kNegative});
   ExpectLast(4, 9, Key(5), {kNegative, kTrue, kNegative});
   // An inverted range is not asked.
@@ -93,7 +90,7 @@ TEST_F(FilterStatisticsTest, AFilterThatErrs) {
 
 // RocksDB's iterator over a level goes from file to file.
 TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
-  Open();
+  OpenNew();
   for (const int first : {5, 55, 105}) AddFile(1, first, 5);
   Open();
   const ReadOptions read = UpTo(57);
@@ -122,7 +119,7 @@ TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
 // by RocksDB for the prefix, with which there is none.
 TEST_F(FilterStatisticsTest, PrefixSeeks) {
   options_.prefix_extractor.reset(NewFixedPrefixTransform(2));
-  Open();
+  OpenNew();
   WriteFile({Key(0), Key(50), Key(2000)});
   Open();
   ReadOptions read;
@@ -154,7 +151,6 @@ TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
 // ---- Handing counts over ----
 
 TEST_F(FilterStatisticsTest, IteratorsHandOverNowAndThenAndInTheEnd) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     for (int i = 0; i < 3; i++) {
@@ -178,7 +174,6 @@ TEST_F(FilterStatisticsTest, IteratorsHandOverNowAndThenAndInTheEnd) {
 }
 
 TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   constexpr uint64_t kThreads = 4;
   constexpr uint64_t kRounds = 300;
   std::atomic<bool> done{false};
@@ -225,7 +220,6 @@ TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
 // ---- Files that come and go ----
 
 TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("", FirstIn(Key(6), Key(9)));
   EXPECT_EQ(Key(2), FirstFrom(Key(1)));
   const FilterStatistics old = FilterStats();
@@ -254,7 +248,7 @@ TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
 
 // With a small max_open_files, files are closed and opened again all the time.
 TEST_F(FilterStatisticsTest, SmallTableCaches) {
-  Open();
+  OpenNew();
   constexpr int kFiles = 60;
   for (int i = 0; i < kFiles; i++) AddFile(0, 100 * i, 5);
   Close();
@@ -277,7 +271,6 @@ TEST_F(FilterStatisticsTest, SmallTableCaches) {
 // ---- Several DBs and column families ----
 
 TEST_F(FilterStatisticsTest, TwoDBsThatShareOptions) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   const std::string path = path_ + "_other";
   std::unique_ptr<DB> other;
   ASSERT_OK(OpenDB(&other, options_, path));
@@ -291,7 +284,6 @@ TEST_F(FilterStatisticsTest, TwoDBsThatShareOptions) {
 }
 
 TEST_F(FilterStatisticsTest, OtherInstances) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   options_.max_open_files = -1;  // which a secondary instance needs
   const auto read_only = [this] { return OpenReadOnly(&db_, options_, path_); };
   const auto secondary = [this] {
@@ -316,7 +308,6 @@ TEST_F(FilterStatisticsTest, OtherInstances) {
 
 // A file that was written outside of the DB does not name its column family.
 TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   ColumnFamilyHandle* const family = NewFamily("other");
   EXPECT_EQ(0u, StatisticsOf(db_.get(), family).total.open_files);
   const std::string file = path_ + "/outside.sst";
@@ -334,7 +325,6 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
 
 // A column family may be at the address of one that was dropped.
 TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   const ReadOptions read = UpTo(6);
   for (int i = 0; i < 20; i++) {
     ColumnFamilyHandle* family;
@@ -428,7 +418,6 @@ TEST_F(FilterStatisticsTest, DamagedFilters) {
 
 TEST_F(FilterStatisticsTest, Samples) {
   const auto begin = std::chrono::steady_clock::now();
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_FALSE(FilterStats().samples.exists);
   SetTable("{id=protean.Proteus;sample_every=2;sample_capacity=10}");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
@@ -455,7 +444,6 @@ TEST_F(FilterStatisticsTest, Samples) {
 // ---- Without a DB at hand ----
 
 TEST_F(FilterStatisticsTest, SumsOfAFolder) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   for (int i = 0; i < 5; i++) EXPECT_EQ("", FirstIn(Key(6), Key(9)));
   const FilterStatistics statistics = FilterStats();
   const std::string above = path_.substr(0, path_.rfind('/'));

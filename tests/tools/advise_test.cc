@@ -209,8 +209,7 @@ class FollowingAdviceTest : public AdviseTest {
       ASSERT_EQ(0, wordexp(line.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF));
       const Keys arguments(words.we_wordv + 1, words.we_wordv + words.we_wordc);
       wordfree(&words);
-      const ToolRun run = RunTool(arguments);
-      EXPECT_EQ(kFine, run.code) << line << run.err;
+      RunTool(arguments).ExpectFine();
     }
     EXPECT_GE(commands, 2u) << printed;
   }
@@ -809,8 +808,7 @@ TEST_F(AdviseTest, TraceThatWasCutOff) {
   // Without the record of the end, nothing is lost.
   ASSERT_OK(WriteStringToFile(Env::Default(),
                               trace.substr(0, trace.size() - 13), other_));
-  const ToolRun called = Advise({}, "--trace=" + other_);
-  EXPECT_EQ(kFine, called.code) << called.err;
+  const ToolRun called = Advise({}, "--trace=" + other_).ExpectFine();
   ExpectHas(called.err, {"cut off after 100 records"});
   ExpectHas(called.out, {"100 closed seeks"});
   // A trace of another version, or none.

@@ -111,8 +111,7 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   ASSERT_OK(WriteQueryFile(env, seeds, queries));
   const Keys policy = {
       "--policy={id=protean.Proteus;bits_per_key=10;seed_file=" + seeds + "}"};
-  const ToolRun run = Apply(policy);
-  EXPECT_EQ(kFine, run.code) << run.err;
+  const ToolRun run = Apply(policy).ExpectFine();
   ExpectHas(run.out,
             {"seeds=(" + std::to_string(std::min(queries.size(), kMaxSeeds)) +
              " queries)"});
@@ -185,8 +184,7 @@ TEST_F(InspectTest, OfADBInUse) {
   Open();
   ASSERT_OK(db_->Put(WriteOptions(), handles_[0], "a", "b"));
   ASSERT_OK(db_->Flush(FlushOptions(), handles_[0]));
-  const ToolRun run = RunTool({"inspect", Db(), "--json"});
-  EXPECT_EQ(kFine, run.code) << run.err;
+  const ToolRun run = RunTool({"inspect", Db(), "--json"}).ExpectFine();
   EXPECT_EQ(7u, run.Rows().size());
   ASSERT_OK(db_->Put(WriteOptions(), handles_[0], "a", "c"));
   std::string value;
@@ -223,8 +221,7 @@ TEST_F(InspectTest, Page) {
       EXPECT_OK(WriteStringToFile(Env::Default(), rows, advice));
       arguments.push_back("--advice=" + advice);
     }
-    const ToolRun run = RunTool(arguments);
-    EXPECT_EQ(kFine, run.code) << run.err;
+    RunTool(arguments).ExpectFine();
     const std::string html = ContentsOf(page);
     // The page refers to no other file.
     for (const char* reference : {"src=", "<link", "url("}) {
@@ -280,8 +277,8 @@ TEST(InspectComparatorTest, AnotherOne) {
   db.SetPolicy("proteus");
   db.Open();
   db.WriteFile({"b", "a"});
-  const ToolRun run = RunTool({"inspect", "--db=" + db.path_, "--json"});
-  EXPECT_EQ(kFine, run.code) << run.err;
+  const ToolRun run =
+      RunTool({"inspect", "--db=" + db.path_, "--json"}).ExpectFine();
   ASSERT_EQ(1u, run.Rows().size());
   EXPECT_EQ("the comparator is OddComparator", run.Rows()[0]["unfiltered"]);
 }
@@ -394,8 +391,7 @@ TEST(ManualTest, EachCommandHasAHelp) {
   for (const std::string& command : kCommands) {
     SCOPED_TRACE(command);
     ExpectHas(RunTool({"--help"}).out, {"\n  " + command + " "});
-    const ToolRun help = RunTool({command, "--help"});
-    EXPECT_EQ(kFine, help.code);
+    const ToolRun help = RunTool({command, "--help"}).ExpectFine();
     EXPECT_EQ(help.out, RunTool({"help", command}).out);
     EXPECT_EQ(0u, help.out.find("Usage: protean " + command + " "));
     ExpectHas(help.out, {"\nOptions:\n", "\n  --", "--column_family=NAME",

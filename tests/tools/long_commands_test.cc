@@ -113,8 +113,7 @@ class StoppedCommandsTest : public ToolDBTest {
       if (done.count(file) == 0) bytes_left_ += bytes;
     }
     options_between_ = OptionsOnDisk();
-    const ToolRun run = Run(command);
-    EXPECT_EQ(kFine, run.code) << run.err;
+    const ToolRun run = Run(command).ExpectFine();
     EXPECT_EQ(old.size() - done.size(), Count(run, "rewritten")) << run.out;
     const std::set<std::string> all = FilesOf(families);
     EXPECT_EQ(old.size(), all.size());
@@ -149,8 +148,7 @@ TEST_F(StoppedCommandsTest, InterruptEndsThem) {
       const size_t files = refreshes ? 2 : 4;
       EXPECT_LT(Count(run, "rewritten"), files) << run.out;
       ExpectAllKeys(0);
-      const ToolRun again = Run(command);
-      EXPECT_EQ(kFine, again.code) << again.err;
+      const ToolRun again = Run(command).ExpectFine();
       EXPECT_EQ(files, Count(again, "rewritten") + Count(run, "rewritten"));
       if (refreshes) {
         EXPECT_EQ(0u, Count(run, "rewritten"));
@@ -210,13 +208,13 @@ TEST_F(StoppedCommandsTest, ShowProgress) {
   Anew([this] { FillWithSurfBase(); });
   const ToolRun run =
       RunToolOnTerminal({"refresh", "--db=" + path_, "--column_family=default",
-                         "--all", "--bytes_per_second=50K"});
-  EXPECT_EQ(kFine, run.code) << run.err;
+                         "--all", "--bytes_per_second=50K"})
+          .ExpectFine();
   ExpectHas(run.err, {"default: ", " %, about ", " left; ", " read, "});
   EXPECT_EQ(std::string::npos, run.err.find("of 0 B")) << run.err;
   // So does verify.
-  const ToolRun verify = RunToolOnTerminal({"verify", "--db=" + path_});
-  EXPECT_EQ(kFine, verify.code) << verify.err;
+  const ToolRun verify =
+      RunToolOnTerminal({"verify", "--db=" + path_}).ExpectFine();
   uint64_t bytes = 0;
   for (const std::string& path : FilesOf({"default", "surf", "bloom"})) {
     uint64_t size = 0;
@@ -371,8 +369,8 @@ TEST_F(LiveTest, RefreshIsReported) {
                 .Rows()
                 .back()["files_rewritten"]);
   const auto before = Files("default");
-  const ToolRun run = Ask({"refresh", "--json", "--column_family=default"});
-  EXPECT_EQ(kFine, run.code) << run.err;
+  const ToolRun run =
+      Ask({"refresh", "--json", "--column_family=default"}).ExpectFine();
   EXPECT_NE(before, Files("default"));
   // The application learns of it, and the statistics have it, but not the
   // trial.

@@ -69,8 +69,8 @@ class PartitionsTest : public ToolDBTest {
   }
   // Whether each file of a column family has its filter in parts, by level.
   std::map<int, bool> PartedLevels(const std::string& family) {
-    const ToolRun run = Run("inspect", {"--column_family=" + family});
-    EXPECT_EQ(kFine, run.code) << run.err;
+    const ToolRun run =
+        Run("inspect", {"--column_family=" + family}).ExpectFine();
     std::map<int, bool> levels;
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("", row["unfiltered"]) << row;
@@ -87,8 +87,7 @@ class PartitionsTest : public ToolDBTest {
     return levels;
   }
   void ExpectVerified() {
-    const ToolRun run = Run("verify");
-    EXPECT_EQ(kFine, run.code) << run.out << run.err;
+    const ToolRun run = Run("verify").ExpectFine();
     EXPECT_EQ(6u, run.Rows().size());
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("ok", row["status"]) << row;
@@ -169,8 +168,8 @@ TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
     // Parts this small are not always better than a whole filter before.
     const ToolRun run =
         Run("refresh", {"--column_family=default", "--samples=" + samples,
-                        "--all", "--min_gain=0.001"});
-    EXPECT_EQ(kFine, run.code) << run.err;
+                        "--all", "--min_gain=0.001"})
+            .ExpectFine();
     EXPECT_EQ(2u, run.FileRows().size()) << run.out;
     for (const auto& [file, row] : run.FileRows()) {
       EXPECT_EQ("rewritten", row["outcome"]) << row;
@@ -210,8 +209,7 @@ TEST_F(PartitionsTest, Advise) {
       const Keys reads = {"--queries=" + queries, "--column_family=" + family,
                           "--policies=surf:0:8,proteus:12"};
       const auto before = Disk();
-      const ToolRun run = Run("advise", reads);
-      EXPECT_EQ(kFine, run.code) << run.err;
+      const ToolRun run = Run("advise", reads).ExpectFine();
       EXPECT_EQ(before, Disk());
       size_t policies = 0;
       for (const Json& row : run.Rows()) {
@@ -230,17 +228,16 @@ TEST_F(PartitionsTest, Advise) {
         EXPECT_NEAR(first, blocks, 0.01 + 0.05 * first) << row;
       }
       EXPECT_GE(policies, 4u);
-      const ToolRun text = RunTool(
-          {"advise", "--db=" + path_, reads.at(0), reads.at(1), reads.at(2)});
-      EXPECT_EQ(kFine, text.code) << text.err;
+      const ToolRun text = RunTool({"advise", "--db=" + path_, reads.at(0),
+                                    reads.at(1), reads.at(2)})
+                               .ExpectFine();
       EXPECT_EQ(std::string::npos, text.out.find("does not know"));
     }
     // Also files that have the policy's filters already are designed for the
     // queries.
-    const ToolRun refresh =
-        Run("refresh", {"--column_family=default", "--all", "--min_gain=0.001",
-                        "--samples=" + queries});
-    EXPECT_EQ(kFine, refresh.code) << refresh.err;
+    Run("refresh", {"--column_family=default", "--all", "--min_gain=0.001",
+                    "--samples=" + queries})
+        .ExpectFine();
     const double proteus = promised.at(form + "default proteus:12");
     EXPECT_NEAR(proteus, BlocksPerQuery(0, asked), 0.01 + 0.05 * proteus);
     if (history.now != history.upper || history.now != history.lower) continue;
@@ -274,8 +271,7 @@ TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
                   (*bytes)[directory ? 9 : bytes->size() / 2] ^= 0x10;
                 }));
             ExpectFound(path, /*whole=*/!history.lower);
-            const ToolRun fix = Run("verify", {"--fix"});
-            EXPECT_EQ(kFine, fix.code) << fix.out << fix.err;
+            Run("verify", {"--fix"}).ExpectFine();
             ExpectVerified();
             EXPECT_EQ(parted, PartedLevels(name));
             ExpectAllKeys(family);

@@ -33,6 +33,11 @@ std::map<std::string, Json> ToolRun::FileRows() const {
   return rows;
 }
 
+const ToolRun& ToolRun::ExpectFine() const {
+  EXPECT_EQ(kFine, code) << out << err;
+  return *this;
+}
+
 void ToolRun::ExpectRefused(const Keys& words) const {
   EXPECT_EQ(kCouldNot, code) << err;
   EXPECT_EQ(1, std::count(err.begin(), err.end(), '\n')) << err;

@@ -29,6 +29,8 @@ struct ToolRun {
   std::vector<Json> Rows() const;
   // The rows of files, by their names.
   std::map<std::string, Json> FileRows() const;
+  // Checks that the command has found nothing wrong. Returns this.
+  const ToolRun& ExpectFine() const;
   // Checks that the command failed, with one line on stderr that has these
   // words.
   void ExpectRefused(const Keys& words) const;

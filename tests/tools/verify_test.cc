@@ -79,8 +79,7 @@ TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
   EXPECT_EQ(kKeys / 3 * 2, found["keys"]);
   EXPECT_EQ(FilterHandle(path).offset(), found["offset"]);
 
-  const ToolRun run = Verify({"--fix"});
-  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  const ToolRun run = Verify({"--fix"}).ExpectFine();
   const auto is_fix = [](const Json& row) { return row.contains("fix"); };
   const std::vector<Json> rows = run.Rows();
   const auto row = std::find_if(rows.begin(), rows.end(), is_fix);
@@ -356,8 +355,7 @@ TEST_F(VerifyTest, UnknownComparator) {
   const OddComparator odd;
   families_.back().options.comparator = &odd;
   Fill();
-  const ToolRun run = Verify();
-  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  const ToolRun run = Verify().ExpectFine();
   EXPECT_EQ(8u, run.Rows().size());
   for (const Json& row : run.Rows()) EXPECT_EQ(0u, row["false_negatives"]);
   // The file alone, without the options of its DB.
@@ -387,8 +385,7 @@ TEST_F(VerifyTest, Timestamps) {
   ASSERT_OK(writer.Finish());
   ASSERT_OK(db_->Flush(FlushOptions(), handles_.back()));
   Close();
-  const ToolRun run = Verify();
-  EXPECT_EQ(kFine, run.code) << run.out << run.err;
+  const ToolRun run = Verify().ExpectFine();
   EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
   VerifyFile(Files("stripped")[0], kFine);
   EXPECT_EQ(kKeys, VerifyFile(path, kFine)["keys"]);
