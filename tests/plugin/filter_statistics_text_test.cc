@@ -4,8 +4,6 @@
 //  testdata/statistics.txt, .json and .prom, which are written anew with
 //  PROTEAN_REWRITE=1 in the environment; and the examples of monitoring.
 
-#include <gtest/gtest-spi.h>
-
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -346,26 +344,6 @@ TEST(MonitoringTest, Dashboard) {
     Check(variable["definition"], exported);
   }
   EXPECT_GT(shown.size(), 20u);
-}
-
-// The check finds what it is for.
-TEST(MonitoringTest, WrongExpressionsAreFound) {
-  const Metrics exported = Exported();
-  EXPECT_EQ(1u, exported.count("protean_build_info"));
-  for (const char* wrong :
-       {"protean_nothing", "protean_keys{seek=\"closed\"}",
-        "protean_keys{level=\"wide\"}", "sum by (reason) (protean_keys)",
-        "sum by (level) (protean_keys"}) {
-    testing::TestPartResultArray found;
-    {
-      const testing::ScopedFakeTestPartResultReporter reporter(
-          testing::ScopedFakeTestPartResultReporter::
-              INTERCEPT_ONLY_CURRENT_THREAD,
-          &found);
-      Check(wrong, exported);
-    }
-    EXPECT_EQ(1, found.size()) << wrong;
-  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -19,9 +19,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-std::vector<Json> Rows(const ToolRun& run) {
-  EXPECT_EQ(kFine, run.code) << run.err;
-  return run.Rows();
+std::vector<Json> Rows(const ToolRun& run) { return run.ExpectFine().Rows(); }
+
+double Number(const Json& row, const char* field) {
+  return row[field].get<double>();
 }
 
 Json RowOf(const std::vector<Json>& rows, const std::string& kind,
@@ -181,7 +182,7 @@ class AdviseTest : public OwnDBTest {
     }
   }
   void ExpectNear(const Json& row, double blocks) {
-    const double promised = row["blocks_per_op"].get<double>();
+    const double promised = Number(row, "blocks_per_op");
     EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
     RecordProperty(row["policy"].get<std::string>(),
                    Format("promised %.4f, read %.4f", promised, blocks));
@@ -243,9 +244,8 @@ class FollowingAdviceTest : public AdviseTest {
       if (row["row"] == "kind" && row["recommended"].get<bool>()) {
         promised[row["kind"]] = row["blocks_per_op"];
         const double now = before.at(row["kind"]);
-        EXPECT_NEAR(row["blocks_per_op_as_it_is"].get<double>(), now,
-                    0.01 + 0.02 * now)
-            << row;
+        EXPECT_NEAR(Number(row, "blocks_per_op_as_it_is"), now,
+                    0.01 + 0.02 * now);
       }
     }
     ASSERT_EQ(kinds.size(), promised.size());
@@ -260,10 +260,10 @@ class FollowingAdviceTest : public AdviseTest {
     // With the filters that are there, the choice of the seeks that are
     // replayed makes a difference; and where filters are cached in parts,
     // replayed seeks read 1 to 2.5 % less.
-    EXPECT_NEAR(RowOf(AdviceRows({"--policies=none"}), "kind",
-                      "as it is")["blocks_per_op"]
-                    .get<double>(),
-                open_seek, 0.005 + 0.02 * open_seek);
+    const Json kind =
+        RowOf(AdviceRows({"--policies=none"}), "kind", "as it is");
+    EXPECT_NEAR(Number(kind, "blocks_per_op"), open_seek,
+                0.005 + 0.02 * open_seek);
     ExpectBits(rows);
   }
   // Checks the bits per key of each level.
@@ -278,7 +278,7 @@ class FollowingAdviceTest : public AdviseTest {
       if (row["row"] != "level" || row["policy"] != policy) continue;
       const auto level = bits.find(row["level"]);
       if (level == bits.end()) continue;
-      EXPECT_NEAR(row["bits_per_key"].get<double>(), level->second, 0.5) << row;
+      EXPECT_NEAR(Number(row, "bits_per_key"), level->second, 0.5) << row;
     }
   }
 
@@ -336,22 +336,14 @@ TEST_F(AdviseTest, MixedReads) {
   const auto make = [&](Random64* r) {
     const std::string near = keys[r->Uniform(keys.size())];
     const uint64_t anywhere = r->Next();
-    switch (r->Uniform(6)) {
-      case 0:
-        return Get(near);
-      case 1:
-        return Get(BigEndian(anywhere));
-      case 2:
-        return Seek(BigEndian(anywhere),
-                    BigEndian(anywhere) + std::string(1, '\xff'));
-      case 3:
-        return Seek(near.substr(0, 7), near);
-      case 4:
-        return SeekForPrev(BigEndian(anywhere),
-                           BigEndian(anywhere - (anywhere >> 20)));
-      default:
-        return Seek(BigEndian(anywhere), "");
-    }
+    const uint64_t kind = r->Uniform(6);
+    const std::string target = BigEndian(anywhere);
+    if (kind == 0) Get(near);
+    if (kind == 1) Get(target);
+    if (kind == 2) Seek(target, target + "\xff");
+    if (kind == 3) Seek(near.substr(0, 7), near);
+    if (kind == 4) SeekForPrev(target, BigEndian(anywhere - (anywhere >> 20)));
+    if (kind == 5) Seek(target, "");
   };
   Check(keys, make, "bloomfilter:10");
 }
@@ -411,16 +403,11 @@ TEST_F(AdviseTest, DeletedKeys) {
   Flush();
   const double blocks = Trace(10000, [&](Random64* r) {
     const std::string near = keys[r->Uniform(keys.size())];
-    switch (r->Uniform(4)) {
-      case 0:
-        return Get(near);
-      case 1:
-        return Seek(near, "");
-      case 2:
-        return Seek(near, near.substr(0, 5) + "\xff\xff\xff");
-      default:
-        return SeekForPrev(near, near.substr(0, 1));
-    }
+    const uint64_t kind = r->Uniform(4);
+    if (kind == 0) Get(near);
+    if (kind == 1) Seek(near, "");
+    if (kind == 2) Seek(near, near.substr(0, 5) + "\xff\xff\xff");
+    if (kind == 3) SeekForPrev(near, near.substr(0, 1));
   });
   ExpectNear(RowOf(AdviceRows({"--policies=proteus:10"}), "policy", "as it is"),
              blocks);
@@ -444,8 +431,8 @@ TEST_F(AdviseTest, PartOfTheFiles) {
   const Json part = blocks("2M");
   for (const char* field :
        {"keys", "filter_bytes", "blocks_per_op", "measured_fpr"}) {
-    const double expected = all[field].get<double>();
-    EXPECT_NEAR(expected, part[field].get<double>(), 0.3 * expected) << field;
+    const double expected = Number(all, field);
+    EXPECT_NEAR(expected, Number(part, field), 0.3 * expected) << field;
   }
   EXPECT_NE(all, part);
 }
@@ -467,14 +454,13 @@ TEST_F(AdviseTest, TwoPrices) {
     if (row["row"] == "policy" && row["filter_bytes"] > 0) rows.push_back(row);
   }
   ASSERT_EQ(3u, rows.size());  // the first one is as it is
-  const auto rate = [&](size_t i) {
-    return rows[i]["measured_fpr"].get<double>();
-  };
-  EXPECT_GT(rate(1), rate(2));
-  EXPECT_LT(rate(1), rate(2) + 0.02);
-  for (size_t i = 1; i < rows.size(); i++) {
-    EXPECT_GT(rows[i]["filter_ns_per_op"].get<double>(), 0);
-    EXPECT_LT(rows[i]["blocks_per_op"].get<double>(), 0.1);
+  const double cheap = Number(rows[1], "measured_fpr");
+  const double dear = Number(rows[2], "measured_fpr");
+  EXPECT_GT(cheap, dear);
+  EXPECT_LT(cheap, dear + 0.02);
+  for (const size_t i : {1, 2}) {
+    EXPECT_GT(Number(rows[i], "filter_ns_per_op"), 0);
+    EXPECT_LT(Number(rows[i], "blocks_per_op"), 0.1);
   }
 }
 
@@ -507,14 +493,13 @@ TEST_F(AdviseTest, OwnSamples) {
                        seeds_ + "}"));
   const Keys keys = RandomNumbers(6, 10000);
   OpenWith(keys);
-  const Keys advise = {"advise", "--db=" + path_, "--json"};
-  RunTool(advise).ExpectRefused({"does not exist"});
   BlocksPerRead(1, 1000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));
   });
   Close();
-  const Json advice = RowOf(Rows(RunTool(advise)), "advice");
+  const Json advice =
+      RowOf(Rows(RunTool({"advise", "--db=" + path_, "--json"})), "advice");
   const std::string line = advice["options"];
   if (advice["policy"].get<std::string>().find("proteus") == 0) {
     ExpectHas(line, {"samples_file=" + seeds_});
@@ -534,8 +519,7 @@ TEST_F(AdviseTest, RelativeSeeds) {
                                  "--save_samples=" + seeds_.substr(slash + 1)},
                                 "--queries=" + other_);
   std::filesystem::current_path(before);
-  EXPECT_EQ(kFine, called.code) << called.err;
-  ExpectHas(called.out, {";seed_file=" + seeds_ + "}"});
+  ExpectHas(called.ExpectFine().out, {";seed_file=" + seeds_ + "}"});
   EXPECT_OK(Env::Default()->FileExists(seeds_));
 }
 
@@ -564,14 +548,14 @@ TEST_F(AdviseTest, KindsOfReads) {
     ASSERT_EQ(4u, of.size());
     // The kinds add up to what all reads cost.
     double blocks = 0;
-    uint64_t reads = 0;
+    double reads = 0;
     for (const auto& [kind, row] : of) {
-      blocks += row["blocks_per_op"].get<double>() * row["reads"].get<double>();
-      reads += row["reads"].get<uint64_t>();
+      blocks += Number(row, "blocks_per_op") * Number(row, "reads");
+      reads += Number(row, "reads");
     }
     EXPECT_EQ(RowOf(rows, "advice")["reads"], reads);
-    EXPECT_NEAR(RowOf(rows, "policy", policy)["blocks_per_op"].get<double>(),
-                blocks / static_cast<double>(reads), 1e-9);
+    EXPECT_NEAR(Number(RowOf(rows, "policy", policy), "blocks_per_op"),
+                blocks / reads, 1e-9);
   }
   const char kAbsent[] = "gets of absent keys";
   const char kPresent[] = "gets of present keys";
@@ -609,9 +593,8 @@ TEST_F(AdviseTest, Limits) {
   EXPECT_EQ("proteus:16", best);
   for (const char* policy : {"proteus:6", "proteus:16", "surf:0:0"}) {
     const Json row = RowOf(rows, "policy", policy);
-    EXPECT_NEAR(row["build_cpu_seconds"].get<double>(),
-                row["build_ns_per_key"].get<double>() * 1e-9 *
-                    row["keys"].get<double>(),
+    EXPECT_NEAR(Number(row, "build_cpu_seconds"),
+                Number(row, "build_ns_per_key") * 1e-9 * Number(row, "keys"),
                 1e-6);
     // At least a byte for each key of the largest file, and no file of this
     // size needs more than this.
@@ -627,7 +610,7 @@ TEST_F(AdviseTest, Limits) {
       "--max_filter_memory=" + std::to_string(static_cast<int>(bytes * 0.8));
   const Json smaller = chosen(memory);
   EXPECT_NE(best, smaller["policy"]);
-  EXPECT_LE(smaller["filter_bytes"].get<double>(), bytes * 0.8);
+  EXPECT_LE(Number(smaller, "filter_bytes"), bytes * 0.8);
   std::map<std::string, double> gets;
   for (const Json& row : rows) {
     if (row["row"] == "kind" && row["kind"] == "gets of absent keys") {
@@ -688,7 +671,7 @@ TEST_F(AdviseTest, PolicyForGets) {
       const bool is_for_gets =
           policy.find("point_lookups_use_whole_keys=true") != std::string::npos;
       if (for_gets ? is_for_gets : policy[0] == 'p')
-        blocks = std::min(blocks, row["blocks_per_op"].get<double>());
+        blocks = std::min(blocks, Number(row, "blocks_per_op"));
     }
     return blocks;
   };
@@ -725,7 +708,7 @@ TEST_F(AdviseTest, DefaultPoliciesForText) {
   const Json real_bits = RowOf(rows, "policy", "surf:0:8");
   EXPECT_LE(prefix_bits["bits_per_key"], real_bits["bits_per_key"]);
   EXPECT_LT(prefix_bits["blocks_per_op"], real_bits["blocks_per_op"]);
-  EXPECT_LT(std::fabs(prefix_bits["saved_per_bit"].get<double>()), 1);
+  EXPECT_LT(std::fabs(Number(prefix_bits, "saved_per_bit")), 1);
 }
 
 // Reads each kind of read from a trace, also those of other column families.
