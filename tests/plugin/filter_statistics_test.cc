@@ -285,17 +285,15 @@ TEST_F(FilterStatisticsTest, TwoDBsThatShareOptions) {
 
 TEST_F(FilterStatisticsTest, OtherInstances) {
   options_.max_open_files = -1;  // which a secondary instance needs
-  const auto read_only = [this] { return OpenReadOnly(&db_, options_, path_); };
-  const auto secondary = [this] {
-    return OpenSecondary(&db_, options_, path_, path_ + "_log");
-  };
-  const auto wrapped = [this] {
-    const Status s = OpenDB(&db_, options_, path_);
-    db_.reset(new StackableDB(new StackableDB(db_.release())));
-    return s;
-  };
-  for (const std::function<Status()>& open :
-       std::vector<std::function<Status()>>{read_only, secondary, wrapped}) {
+  const std::function<Status()> opens[] = {
+      [this] { return OpenReadOnly(&db_, options_, path_); },
+      [this] { return OpenSecondary(&db_, options_, path_, path_ + "_log"); },
+      [this] {
+        const Status s = OpenDB(&db_, options_, path_);
+        db_.reset(new StackableDB(new StackableDB(db_.release())));
+        return s;
+      }};
+  for (const std::function<Status()>& open : opens) {
     Close();
     ASSERT_OK(open());
     EXPECT_EQ("", FirstIn(Key(6), Key(9)));
@@ -354,31 +352,28 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
   struct Case {
     const char* reason;
     const char* policy;
-    std::function<void(Options*)> change;
     std::string key = "0000";
+    std::function<void(Options*)> change = nullptr;
   };
-  const auto nothing = [](Options*) {};
   const std::vector<Case> cases = {
-      {"", "exact:1", nothing},
-      {"no_filter", "nullptr", nothing},
-      {"rocksdb_filter", "bloomfilter:10", nothing},
+      {"", "exact:1"},
+      {"no_filter", "nullptr"},
+      {"rocksdb_filter", "bloomfilter:10"},
       {"rocksdb_filter",
-       "bloomfilter:10;partition_filters=true;index_type=kTwoLevelIndexSearch",
-       nothing},
-      {"other_comparator", "exact:1",
+       "bloomfilter:10;partition_filters=true;index_type=kTwoLevelIndexSearch"},
+      {"other_comparator", "exact:1", "0000",
        [](Options* o) { o->comparator = ReverseBytewiseComparator(); }},
-      {"no_whole_keys", "exact:1;whole_key_filtering=false",
+      {"no_whole_keys", "exact:1;whole_key_filtering=false", "0000",
        [](Options* o) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
        }},
-      {"unfilterable_keys", "exact:1", nothing, "too long"},
+      {"unfilterable_keys", "exact:1", "too long"},
       {"unfilterable_keys", "exact:1;cache_index_and_filter_blocks=true",
-       nothing, "too long"},
-  };
+       "too long"}};
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.policy) + " " + c.reason);
     const Options kept = options_;
-    c.change(&options_);
+    if (c.change != nullptr) c.change(&options_);
     SetTable(c.policy);
     OpenNew();
     WriteFile({c.key});

@@ -64,7 +64,7 @@ ToolRun RunToolOnTerminal(const Keys& arguments) {
     _exit(ProteanMain(arguments, out, std::cerr));
   }
   char buffer[4096];
-  // It is an error to read when the process has ended.
+  // Reading fails once the process has ended.
   for (ssize_t n; (n = read(terminal, buffer, sizeof(buffer))) > 0;) {
     run.err.append(buffer, static_cast<size_t>(n));
   }
