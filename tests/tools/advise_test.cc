@@ -7,8 +7,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <sstream>
-#include <tuple>
 
 #include "rocksdb/trace_reader_writer.h"
 #include "tests/own_folder.h"
@@ -193,29 +191,26 @@ class AdviseTest : public OwnDBTest {
   const std::string other_ = path_ + ".other";
 };
 
-// Following the printed text, and nothing else, gives what it promises: for
-// each kind of read, and each level.
+// Following the commands of an advice, and nothing else, gives what it
+// promises: for each kind of read, and each level.
 class FollowingAdviceTest : public AdviseTest {
  protected:
   using Kinds = std::map<std::string, MakeRead>;
 
-  // Runs the commands that advise prints, as a shell would.
-  static void Follow(const std::string& printed) {
-    std::istringstream lines(printed);
-    size_t commands = 0;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.compare(0, 10, "  protean ") != 0) continue;
-      commands++;
+  // Runs the commands as a shell would.
+  static void Follow(const Json& commands) {
+    EXPECT_GE(commands.size(), 2u) << commands;
+    for (const Json& command : commands) {
       wordexp_t words;
-      ASSERT_EQ(0, wordexp(line.c_str(), &words, WRDE_NOCMD | WRDE_UNDEF));
+      ASSERT_EQ(0, wordexp(command.get<std::string>().c_str(), &words,
+                           WRDE_NOCMD | WRDE_UNDEF));
       const Keys arguments(words.we_wordv + 1, words.we_wordv + words.we_wordc);
       wordfree(&words);
       RunTool(arguments).ExpectFine();
     }
-    EXPECT_GE(commands, 2u) << printed;
   }
   // Checks that each kind of read needs as many blocks as promised, and that
-  // each level has as many bits, once the printed text has been followed.
+  // each level has as many bits, once the commands have been followed.
   void CheckPromise(const Kinds& kinds, const std::string& policies) {
     constexpr int kReads = 20000;
     std::map<std::string, double> before;
@@ -226,7 +221,7 @@ class FollowingAdviceTest : public AdviseTest {
     ASSERT_OK(db_->EndTrace());
     Close();
     const std::vector<Json> rows = AdviceRows({"--policies=" + policies});
-    ASSERT_NO_FATAL_FAILURE(Follow(Advise({"--policies=" + policies}).out));
+    ASSERT_NO_FATAL_FAILURE(Follow(RowOf(rows, "advice")["commands"]));
     // A second pass reads no keys.
     const Json again = Rows(RunTool({"refresh", "--db=" + path_, "--json",
                                      "--without_samples"}))
@@ -566,10 +561,12 @@ TEST_F(AdviseTest, KindsOfReads) {
   EXPECT_LT(kinds["surf:0:0"]["closed seeks"]["blocks_per_op"], 1);
   EXPECT_EQ(kinds["surf:0:0"]["open seeks"]["blocks_per_op_as_it_is"],
             kinds["as it is"]["open seeks"]["blocks_per_op"]);
-  ExpectHas(
-      Advise({"--policies=surf:0:0"}).out,
-      {"without filters", "These reads will need more blocks than now: gets",
-       "gets of absent keys (0."});
+  const std::string text = Advise({"--policies=surf:0:0"}).out;
+  ExpectHas(text, {"without filters", "gets of absent keys (0.",
+                   "These reads will need more blocks than now: gets"});
+  for (const Json& command : RowOf(rows, "advice")["commands"]) {
+    ExpectHas(text, {"\n  " + command.get<std::string>() + "\n"});
+  }
 }
 
 // The recommendation obeys the limits; if no policy does, the nearest miss is

@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 
 #include "filter_policy/protean_filter_policy.h"
@@ -108,9 +109,8 @@ class StoppedCommandsTest : public ToolDBTest {
     EXPECT_LT(done.size(), old.size());
     bytes_left_ = 0;
     for (const std::string& file : FilesOf(families)) {
-      uint64_t bytes = 0;
-      EXPECT_OK(Env::Default()->GetFileSize(file, &bytes));
-      if (done.count(file) == 0) bytes_left_ += bytes;
+      if (done.count(file) > 0) continue;
+      bytes_left_ += std::filesystem::file_size(file);
     }
     options_between_ = OptionsOnDisk();
     const ToolRun run = Run(command).ExpectFine();
@@ -217,9 +217,7 @@ TEST_F(StoppedCommandsTest, ShowProgress) {
       RunToolOnTerminal({"verify", "--db=" + path_}).ExpectFine();
   uint64_t bytes = 0;
   for (const std::string& path : FilesOf({"default", "surf", "bloom"})) {
-    uint64_t size = 0;
-    ASSERT_OK(Env::Default()->GetFileSize(path, &size));
-    bytes += size;
+    bytes += std::filesystem::file_size(path);
   }
   ExpectHas(verify.err, {" of " + PrintedBytes(bytes) + ", ", " %, about ",
                          " left; ", " M/s"});
