@@ -88,7 +88,7 @@ TEST_F(FilterGetsTest, FalsePositives) {
   ExpectGets({{0, 0, 0, 3}, {0, 0, 1, 2}, {0, 0, 1, 1}});
   EXPECT_EQ(1, FilterStats().levels[0].sums.gets.fpr());
   // The filter is right, but the key is too new for the snapshot.
-  SetTable("exact:1");
+  SetTable("oracle");
   OpenNew();
   const Snapshot* const before = db_->GetSnapshot();
   AddFile(0, 0);
@@ -101,7 +101,7 @@ TEST_F(FilterGetsTest, FalsePositives) {
 
 // A look-up that has found operands of a merge goes on.
 TEST_F(FilterGetsTest, Merges) {
-  for (const char* policy : {"blind:1", "exact:1"}) {
+  for (const char* policy : {"blind:1", "oracle"}) {
     SCOPED_TRACE(policy);
     const bool blind = policy[0] == 'b';
     options_.merge_operator = MergeOperators::CreateStringAppendOperator();
@@ -139,13 +139,13 @@ TEST_F(FilterGetsTest, FilesWithoutFilters) {
 // RocksDB's tickers count the same for the whole DB, whatever the filter.
 TEST_F(FilterGetsTest, SameAsTickers) {
   for (const char* table :
-       {"exact:1", "blind:1", "{id=protean.Proteus;bits_per_key=6}", "surf:0:0",
+       {"oracle", "blind:1", "{id=protean.Proteus;bits_per_key=6}", "surf:0:0",
         "bloomfilter:3", "ribbonfilter:3",
         "surf:0:0;partition_filters=true;index_type=kTwoLevelIndexSearch;"
         "metadata_block_size=64",
         "bloomfilter:3;partition_filters=true;index_type=kTwoLevelIndexSearch;"
         "metadata_block_size=64",
-        "exact:1;cache_index_and_filter_blocks=true"}) {
+        "oracle;cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
     options_.statistics = CreateDBStatistics();
     SetTable(table);
@@ -208,7 +208,7 @@ TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
     return numbers;
   };
   for (const char* policy :
-       {"exact:1", "surf:8:0", "{id=protean.Proteus;bits_per_key=6}"}) {
+       {"oracle", "surf:8:0", "{id=protean.Proteus;bits_per_key=6}"}) {
     for (const auto& [statistics, by_level] :
          {std::pair(false, false), {true, false}, {true, true}}) {
       SCOPED_TRACE(std::string(policy) + " " + std::to_string(statistics) +
@@ -258,7 +258,7 @@ TEST_F(FilterGetsTest, IndexWithFirstKeysSparesReads) {
 TEST_F(FilterGetsTest, FiltersOfRocksDB) {
   SetTable("bloomfilter:20");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  SetTable("exact:1");
+  SetTable("oracle");
   Open();
   EXPECT_EQ("value", Get(10));
   ExpectGets({{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}});

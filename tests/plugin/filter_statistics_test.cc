@@ -136,7 +136,7 @@ TEST_F(FilterStatisticsTest, PrefixSeeks) {
 }
 
 TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
-  SetPolicy("exact:1", "block_cache=1M;block_size=64");
+  SetPolicy("oracle", "block_cache=1M;block_size=64");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   ReadOptions read = UpTo(13);
   read.read_tier = kBlockCacheTier;
@@ -356,19 +356,19 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
     std::function<void(Options*)> change = nullptr;
   };
   const std::vector<Case> cases = {
-      {"", "exact:1"},
+      {"", "oracle"},
       {"no_filter", "nullptr"},
       {"rocksdb_filter", "bloomfilter:10"},
       {"rocksdb_filter",
        "bloomfilter:10;partition_filters=true;index_type=kTwoLevelIndexSearch"},
-      {"other_comparator", "exact:1", "0000",
+      {"other_comparator", "oracle", "0000",
        [](Options* o) { o->comparator = ReverseBytewiseComparator(); }},
-      {"no_whole_keys", "exact:1;whole_key_filtering=false", "0000",
+      {"no_whole_keys", "oracle;whole_key_filtering=false", "0000",
        [](Options* o) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
        }},
-      {"unfilterable_keys", "exact:1", "too long"},
-      {"unfilterable_keys", "exact:1;cache_index_and_filter_blocks=true",
+      {"unfilterable_keys", "blind:1", "too long"},
+      {"unfilterable_keys", "blind:1;cache_index_and_filter_blocks=true",
        "too long"}};
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.policy) + " " + c.reason);
@@ -395,13 +395,13 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
 TEST_F(FilterStatisticsTest, DamagedFilters) {
   for (const char* table : {"", "cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
-    SetTable("exact:1", table);
+    SetTable("oracle", table);
     OpenNew();
     AddFile(0, 0);
     const std::string path = OneFile();
     Close();
     DamageFilter(path, /*where=*/40, /*right_checksum=*/false);
-    SetTable("exact:1", table);  // with another block cache
+    SetTable("oracle", table);  // with another block cache
     Open();
     EXPECT_EQ("", FirstIn(Key(6), Key(9)));
     EXPECT_EQ(Unused({{"damaged", 1}}), FilterStats().total.unused_files);
