@@ -96,9 +96,21 @@ void ExpectFile(const std::string& name, const std::string& text) {
   EXPECT_EQ(ContentsOf(path), text) << name;
 }
 
+// All matches in a text, which must outlive them.
+std::vector<std::smatch> Matches(const std::string& text,
+                                 const std::regex& pattern) {
+  return std::vector<std::smatch>(
+      std::sregex_iterator(text.begin(), text.end(), pattern),
+      std::sregex_iterator());
+}
+
+// The values of each label of each metric.
+using Labels = std::map<std::string, std::set<std::string>>;
+using Metrics = std::map<std::string, Labels>;
+
 // Checks the text format: a metric's name and type precede its samples, its
-// samples are consecutive, and no sample occurs twice.
-void CheckPrometheus(const std::string& text) {
+// samples are consecutive, and no sample occurs twice. Returns the metrics.
+Metrics CheckPrometheus(const std::string& text) {
   const std::string name = "[a-zA-Z_:][a-zA-Z0-9_:]*";
   const std::string label =
       "[a-zA-Z_][a-zA-Z0-9_]*=\"([^\"\\\\\n]|\\\\[\\\\\"n])*\"";
@@ -107,7 +119,8 @@ void CheckPrometheus(const std::string& text) {
   const std::regex sample("(" + name + ")(\\{" + label + "(," + label +
                           ")*\\}) ([0-9]+(\\.[0-9]+)?)");
   const std::regex counter(".*_total");
-  std::set<std::string> metrics;
+  const std::regex value("([a-z_]+)=\"([^\"]*)\"");
+  Metrics metrics;
   std::set<std::string> samples;
   std::string helped;
   std::string current;
@@ -120,17 +133,22 @@ void CheckPrometheus(const std::string& text) {
     } else if (std::regex_match(line, match, type)) {
       current = match[1];
       EXPECT_EQ(helped, current);
-      EXPECT_TRUE(metrics.insert(current).second) << line;
+      // What Prometheus itself adds.
+      EXPECT_TRUE(metrics.insert({current, {{"instance", {}}}}).second) << line;
       EXPECT_EQ(0u, current.find("protean_"));
       EXPECT_EQ(match[2] == "counter", std::regex_match(current, counter));
     } else if (std::regex_match(line, match, sample)) {
       EXPECT_EQ(current, match[1]);
-      EXPECT_TRUE(samples.insert(match[1].str() + match[2].str()).second)
-          << line;
+      const std::string labels = match[2];
+      EXPECT_TRUE(samples.insert(match[1].str() + labels).second) << line;
+      for (const std::smatch& at : Matches(labels, value)) {
+        metrics[current][at[1]].insert(at[2]);
+      }
     } else {
       ADD_FAILURE() << line;
     }
   }
+  return metrics;
 }
 
 }  // namespace
@@ -172,7 +190,7 @@ TEST(FilterStatisticsTextTest, Json) {
 TEST(FilterStatisticsTextTest, Prometheus) {
   EXPECT_EQ("", ToPrometheus({}));
   const std::string both = ToPrometheus({SomeStatistics(), FewStatistics()});
-  ASSERT_NO_FATAL_FAILURE(CheckPrometheus(both));
+  CheckPrometheus(both);
   EXPECT_NE(std::string::npos,
             both.find("protean_live_files{db=\"/data/db\",column_family="
                       "\"\\\"odd\\\" \\\\ \\n\t \x01 \xc3\xa4\"} 0\n"));
@@ -223,37 +241,8 @@ namespace {
 
 const std::string kMonitoring = PROTEAN_SOURCE_DIR "/docs/examples/monitoring/";
 
-// All matches in a text, which must outlive them.
-std::vector<std::smatch> Matches(const std::string& text,
-                                 const std::regex& pattern) {
-  return std::vector<std::smatch>(
-      std::sregex_iterator(text.begin(), text.end(), pattern),
-      std::sregex_iterator());
-}
-
-// The values of each label of each metric.
-using Labels = std::map<std::string, std::set<std::string>>;
-using Metrics = std::map<std::string, Labels>;
-
 // All metrics that there are.
-Metrics Exported() {
-  Metrics metrics;
-  const std::regex sample("(protean_[a-z_]+)\\{(.*)\\} [0-9.]+");
-  const std::regex label("([a-z_]+)=\"([^\"]*)\"");
-  std::istringstream lines(ToPrometheus({SomeStatistics()}));
-  for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (!std::regex_match(line, match, sample)) continue;
-    Labels& labels = metrics[match[1]];
-    // What Prometheus itself adds.
-    labels["instance"];
-    const std::string text = match[2];
-    for (const std::smatch& at : Matches(text, label)) {
-      labels[at[1]].insert(at[2]);
-    }
-  }
-  return metrics;
-}
+Metrics Exported() { return CheckPrometheus(ToPrometheus({SomeStatistics()})); }
 
 // Checks the selectors of an expression, METRIC{LABEL="VALUE",...}, and the
 // labels by which it sums. Returns the metrics' names.
