@@ -191,9 +191,8 @@ TEST(FilterStatisticsTextTest, Prometheus) {
   EXPECT_EQ("", ToPrometheus({}));
   const std::string both = ToPrometheus({SomeStatistics(), FewStatistics()});
   CheckPrometheus(both);
-  EXPECT_NE(std::string::npos,
-            both.find("protean_live_files{db=\"/data/db\",column_family="
-                      "\"\\\"odd\\\" \\\\ \\n\t \x01 \xc3\xa4\"} 0\n"));
+  ExpectHas(both, {"protean_live_files{db=\"/data/db\",column_family="
+                   "\"\\\"odd\\\" \\\\ \\n\t \x01 \xc3\xa4\"} 0\n"});
   // What is unknown is left out.
   EXPECT_EQ(std::string::npos, both.find("level=\"-1\""));
   EXPECT_EQ(both.find("protean_refresh_seconds_left{"),
@@ -227,8 +226,7 @@ TEST(FilterStatisticsTextTest, NamesThatAreNotUtf8) {
         nlohmann::json::parse(statistics.ToJson(), nullptr, false);
     ASSERT_FALSE(json.is_discarded()) << statistics.ToJson();
     EXPECT_EQ(expected, json["column_family"]);
-    EXPECT_NE(std::string::npos,
-              ToPrometheus({statistics}).find("\"" + expected + "\""));
+    ExpectHas(ToPrometheus({statistics}), {"\"" + expected + "\""});
   }
 }
 

@@ -283,10 +283,8 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
 TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
   Load("OPTIONS.example.ini");
   const Families given = loaded_;
-  EXPECT_NE(std::string::npos,
-            PolicyString(given[0].options).find(".events.samples"));
-  EXPECT_NE(std::string::npos,
-            PolicyString(given[1].options).find("bloomfilter:10,proteus:12"));
+  ExpectHas(PolicyString(given[0].options), {".events.samples"});
+  ExpectHas(PolicyString(given[1].options), {"bloomfilter:10,proteus:12"});
   Open();
   Close();
   // The second time, the options come from the file that RocksDB wrote the
@@ -350,7 +348,7 @@ void ExpectOptions(const std::string& heading, const std::string& options) {
   ASSERT_OK(StringToMap(options, &values));
   values.erase("id");
   for (const auto& [name, value] : values) {
-    EXPECT_NE(std::string::npos, section.find("\n| `" + name + "` |")) << name;
+    ExpectHas(section, {"\n| `" + name + "` |"});
   }
   size_t rows = 0;
   for (size_t at = 0;
