@@ -40,69 +40,47 @@ class PoliciesInCodeTest : public OwnDBTest {
 
 }  // namespace
 
-TEST_F(PoliciesInCodeTest, DefaultsAreThoseOfTheStrings) {
-  for (const auto& [in_code, in_words] :
-       {std::pair<Policy, const char*>{NewProteusFilterPolicy(ProteusOptions()),
-                                       "{id=protean.Proteus}"},
-        {NewSurfFilterPolicy(SurfOptions()), "{id=protean.SuRF}"}}) {
-    Policy read;
-    ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), in_words, &read));
-    EXPECT_EQ(read->ToString(ConfigOptions()),
-              in_code->ToString(ConfigOptions()));
-  }
-}
-
 TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   const std::string seeds = path_ + ".seeds";
   ASSERT_OK(WriteStringToFile(Env::Default(), "", seeds));
-  ProteusOptions options;
-  options.bits_per_key = 14.5;
-  options.filter_budget_bytes = 1 << 20;
-  options.prefix_filter_type = ProteusOptions::PrefixFilterType::kRibbon;
-  options.level_bits = ProteusOptions::LevelBits::kEqual;
-  options.point_lookups_use_whole_keys = true;
-  options.false_positive_cost_micros = 20;
-  options.sample_capacity = 123;
-  options.sample_every = 7;
-  options.seed_file = seeds;
-  options.samples_file = path_ + ".samples";
-  ASSERT_OK(OpenWith(NewProteusFilterPolicy(options)));
-  const Policy proteus = InOptionsFile();
-  for (const auto& [name, value] :
-       Records{{"prefix_filter_type", "kRibbon"},
-               {"level_bits", "kEqual"},
-               {"point_lookups_use_whole_keys", "true"},
-               {"false_positive_cost_micros", "20"},
-               {"sample_capacity", "123"},
-               {"sample_every", "7"},
-               {"seed_file", options.seed_file},
-               {"samples_file", options.samples_file},
-               {"filter_budget_bytes",
-                OptionOf(NewProteusFilterPolicy(options).get(),
-                         "filter_budget_bytes")}}) {
-    EXPECT_EQ(value, OptionOf(proteus.get(), name)) << name;
-  }
-  EXPECT_EQ(14.5, std::stod(OptionOf(proteus.get(), "bits_per_key")));
-  using Type = ProteusOptions::PrefixFilterType;
-  for (const auto& [type, name] :
-       std::map<Type, std::string>{{Type::kAuto, "kAuto"},
-                                   {Type::kBloom, "kBloom"},
-                                   {Type::kRibbon, "kRibbon"}}) {
-    options.prefix_filter_type = type;
-    EXPECT_EQ(name, OptionOf(NewProteusFilterPolicy(options).get(),
-                             "prefix_filter_type"));
-  }
-
+  ProteusOptions all;
+  all.bits_per_key = 14.5;
+  all.filter_budget_bytes = 1 << 20;
+  all.prefix_filter_type = ProteusOptions::PrefixFilterType::kRibbon;
+  all.level_bits = ProteusOptions::LevelBits::kEqual;
+  all.point_lookups_use_whole_keys = true;
+  all.false_positive_cost_micros = 20;
+  all.sample_capacity = 123;
+  all.sample_every = 7;
+  all.seed_file = seeds;
+  all.samples_file = path_ + ".samples";
+  ProteusOptions bloom;
+  bloom.prefix_filter_type = ProteusOptions::PrefixFilterType::kBloom;
   SurfOptions bits;
   bits.hash_suffix_bits = 3;
   bits.real_suffix_bits = 5;
   bits.prefix_suffix_bits = 7;
-  ASSERT_OK(OpenWith(NewSurfFilterPolicy(bits)));
-  const Policy surf = InOptionsFile();
-  for (const auto& [name, value] : Records{{"hash_suffix_bits", "3"},
-                                           {"real_suffix_bits", "5"},
-                                           {"prefix_suffix_bits", "7"}}) {
-    EXPECT_EQ(value, OptionOf(surf.get(), name)) << name;
+  const std::vector<std::pair<Policy, std::string>> cases = {
+      {NewProteusFilterPolicy(ProteusOptions()), "{id=protean.Proteus}"},
+      {NewProteusFilterPolicy(all),
+       "{id=protean.Proteus;bits_per_key=14.5;filter_budget_bytes=1048576;"
+       "prefix_filter_type=kRibbon;level_bits=kEqual;"
+       "point_lookups_use_whole_keys=true;false_positive_cost_micros=20;"
+       "sample_capacity=123;sample_every=7;seed_file=" +
+           seeds + ";samples_file=" + all.samples_file + "}"},
+      {NewProteusFilterPolicy(bloom),
+       "{id=protean.Proteus;prefix_filter_type=kBloom}"},
+      {NewSurfFilterPolicy(SurfOptions()), "{id=protean.SuRF}"},
+      {NewSurfFilterPolicy(bits),
+       "{id=protean.SuRF;hash_suffix_bits=3;real_suffix_bits=5;"
+       "prefix_suffix_bits=7}"}};
+  for (const auto& [in_code, in_words] : cases) {
+    SCOPED_TRACE(in_words);
+    Policy read;
+    ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), in_words, &read));
+    ASSERT_OK(OpenWith(in_code));
+    EXPECT_EQ(read->ToString(ConfigOptions()),
+              InOptionsFile()->ToString(ConfigOptions()));
   }
 }
 
