@@ -538,6 +538,7 @@ TEST_F(AdviseTest, KindsOfReads) {
     if (row["row"] == "kind") kinds[row["policy"]][row["kind"]] = row;
   }
   ASSERT_EQ(3u, kinds.size());
+  const Json advice = RowOf(rows, "advice");
   for (auto& [policy, of] : kinds) {
     SCOPED_TRACE(policy);
     ASSERT_EQ(4u, of.size());
@@ -548,7 +549,7 @@ TEST_F(AdviseTest, KindsOfReads) {
       blocks += Number(row, "blocks_per_op") * Number(row, "reads");
       reads += Number(row, "reads");
     }
-    EXPECT_EQ(RowOf(rows, "advice")["reads"], reads);
+    EXPECT_EQ(advice["reads"], reads);
     EXPECT_NEAR(Number(RowOf(rows, "policy", policy), "blocks_per_op"),
                 blocks / reads, 1e-9);
   }
@@ -564,7 +565,7 @@ TEST_F(AdviseTest, KindsOfReads) {
   const std::string text = Advise({"--policies=surf:0:0"}).out;
   ExpectHas(text, {"without filters", "gets of absent keys (0.",
                    "These reads will need more blocks than now: gets"});
-  for (const Json& command : RowOf(rows, "advice")["commands"]) {
+  for (const Json& command : advice["commands"]) {
     ExpectHas(text, {"\n  " + command.get<std::string>() + "\n"});
   }
 }
