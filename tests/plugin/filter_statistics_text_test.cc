@@ -64,17 +64,7 @@ FilterStatistics SomeStatistics() {
   all.miss_cache = {1048576, 12, 3456};
   all.kept_memory = {2048, 4096};
   all.samples = {true, 10, 20, 100, 31, 32, 33, 1.5};
-  all.refresh.runs = 3;
-  all.refresh.failures = 1;
-  all.refresh.last_end_unix_time = 1700000000;
-  all.refresh.files_rewritten = 4;
-  all.refresh.bytes_read = 5000;
-  all.refresh.bytes_rewritten = 6000;
-  all.refresh.running = true;
-  all.refresh.bytes = 900;
-  all.refresh.bytes_decided = 300;
-  all.refresh.running_seconds = 2.5;
-  all.refresh.seconds_left = 5;
+  all.refresh = {3, 1, 1700000000, 4, 5000, 6000, true, 900, 300, 2.5, 5};
   return all;
 }
 
