@@ -43,7 +43,7 @@ build=build/$release-$arch
 golden=(golden_test)
 # Tests of the DB that are short.
 db_tests=(exchanged_db_test filter_parts_db_test partition_read_options_test filter_statistics_test reads_test count_test
-  may_exist_test self_check_test options_file_test)
+  may_exist_test options_file_test)
 mapfile -t filter_tests < <(find tests/filter_policy -name '*_test.cc' -exec basename {} .cc \; | sort)
 
 furnish() {

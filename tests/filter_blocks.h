@@ -314,24 +314,18 @@ inline size_t PayloadOffset(const std::string& block) {
   return DecodeFixed32(&block[kDirectorySizeOffset]);
 }
 
-// A Proteus of a forced design in a block that is read at an odd address.
+// A Proteus of a forced design.
 class ForcedProteus {
  public:
   ForcedProteus(const std::vector<std::string>& keys,
                 const ProteusDesign& design, double bits_per_key)
-      : bytes_(BuildProteusBlock(keys, design, bits_per_key), 1),
-        block_(bytes_.slice()) {
-    EXPECT_TRUE(block_.status().ok()) << block_.status().ToString();
-  }
+      : block_(BuildProteusBlock(keys, design, bits_per_key)) {}
 
-  const FilterBlock& block() const { return block_; }
-  const Proteus& filter() const {
-    return static_cast<const Proteus&>(*block_.filter());
-  }
+  const FilterBlock& block() const { return *block_; }
+  const Proteus& filter() const { return block_.proteus(); }
 
  private:
-  const GuardedBlock bytes_;
-  const FilterBlock block_;
+  const OwnBlock block_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -80,35 +80,24 @@ std::vector<KeyFamily> KeyFamilies(size_t size, uint32_t seed) {
     families.push_back({name, std::move(keys)});
   };
 
-  std::vector<std::string> keys;
-  for (size_t i = 0; i < size; i++) keys.push_back(BigEndian(random64()));
-  add("random integers", std::move(keys));
-
-  keys.clear();
+  add("random integers",
+      MakeKeys(size, [&](size_t) { return BigEndian(random64()); }));
   const uint64_t start = random64() % (uint64_t{1} << 40);
-  for (size_t i = 0; i < size; i++) keys.push_back(BigEndian(start + i));
-  add("dense integers", std::move(keys));
-
-  keys.clear();
+  add("dense integers",
+      MakeKeys(size, [&](size_t i) { return BigEndian(start + i); }));
   const char* const domains[] = {"com.example@", "com.example.mail@",
                                  "org.acm@", "org.acm.dl@"};
-  for (size_t i = 0; i < size; i++) {
-    keys.push_back(domains[rnd.Uniform(4)] +
-                   RandomString(&rnd, "abcdeo.-", 12));
-  }
-  add("emails", std::move(keys));
-
-  keys.clear();
-  for (size_t i = 0; i < size; i++) {
-    keys.push_back("https://www.example.org/a/rather/long/path/shared/by/all/" +
-                   std::string(rnd.Uniform(40), 'x') +
-                   std::to_string(rnd.Uniform(1000)) +
-                   RandomString(&rnd, "/?=&", 4));
-  }
-  add("urls", std::move(keys));
-
-  keys.clear();
-  for (size_t i = 0; keys.size() < size; i++) {
+  add("emails", MakeKeys(size, [&](size_t) {
+        return domains[rnd.Uniform(4)] + RandomString(&rnd, "abcdeo.-", 12);
+      }));
+  add("urls", MakeKeys(size, [&](size_t) {
+        return "https://www.example.org/a/rather/long/path/shared/by/all/" +
+               std::string(rnd.Uniform(40), 'x') +
+               std::to_string(rnd.Uniform(1000)) +
+               RandomString(&rnd, "/?=&", 4);
+      }));
+  std::vector<std::string> keys;
+  while (keys.size() < size) {
     std::string chain = RandomString(&rnd, std::string("\0a\xff", 3), 3);
     for (size_t link = 0; link < 20 && keys.size() < size; link++) {
       keys.push_back(chain);
@@ -116,21 +105,14 @@ std::vector<KeyFamily> KeyFamilies(size_t size, uint32_t seed) {
     }
   }
   add("prefix chains", std::move(keys));
-
-  keys.clear();
-  for (int byte = 0; byte < 256; byte++) {
-    keys.push_back(std::string(1, static_cast<char>(byte)));
-  }
-  add("all keys of one byte", std::move(keys));
-
-  keys.clear();
-  for (size_t i = 0; i < size; i++) {
-    keys.push_back(std::string(rnd.Uniform(30), '\0') +
-                   std::string(rnd.Uniform(30), '\xff') +
-                   std::string(rnd.Uniform(3), '\0'));
-  }
-  add("runs of 00 and ff", std::move(keys));
-
+  add("all keys of one byte", MakeKeys(256, [](size_t byte) {
+        return std::string(1, static_cast<char>(byte));
+      }));
+  add("runs of 00 and ff", MakeKeys(size, [&](size_t) {
+        return std::string(rnd.Uniform(30), '\0') +
+               std::string(rnd.Uniform(30), '\xff') +
+               std::string(rnd.Uniform(3), '\0');
+      }));
   add("one key", {RandomString(&rnd, "abc", 12) + "x"});
   add("the key ff", {"\xff"});
   add("the empty key", {""});

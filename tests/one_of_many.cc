@@ -15,7 +15,6 @@
 namespace {
 
 // Patterns of googletest's filter for the tests of a file, and for all others.
-// Tests of several files may be in one suite.
 struct Patterns {
   std::string of_file;
   std::string others;
@@ -26,23 +25,11 @@ Patterns PatternsOf(const std::string& file) {
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); i++) {
     const testing::TestSuite& suite = *all.GetTestSuite(i);
-    const int num_tests = suite.total_test_count();
-    const auto is_of_file = [&](int k) {
-      const char* const source = suite.GetTestInfo(k)->file();
-      return std::filesystem::path(source).stem() == file;
-    };
-    int count = 0;
-    for (int k = 0; k < num_tests; k++) count += is_of_file(k);
-    const auto add = [&](bool of_file, const std::string& tests) {
+    for (int k = 0; k < suite.total_test_count(); k++) {
+      const testing::TestInfo& test = *suite.GetTestInfo(k);
+      const bool of_file = std::filesystem::path(test.file()).stem() == file;
       (of_file ? patterns.of_file : patterns.others) +=
-          std::string(suite.name()) + "." + tests + ":";
-    };
-    if (count == 0 || count == num_tests) {
-      add(count > 0, "*");
-      continue;
-    }
-    for (int k = 0; k < num_tests; k++) {
-      add(is_of_file(k), suite.GetTestInfo(k)->name());
+          std::string(suite.name()) + "." + test.name() + ":";
     }
   }
   return patterns;

@@ -103,11 +103,11 @@ Keys RandomNumbers(uint64_t seed, size_t count) {
 }
 
 int OddComparator::Compare(const Slice& a, const Slice& b) const {
-  const std::string turned_a(std::reverse_iterator(a.data() + a.size()),
-                             std::reverse_iterator(a.data()));
-  const std::string turned_b(std::reverse_iterator(b.data() + b.size()),
-                             std::reverse_iterator(b.data()));
-  return turned_a.compare(turned_b);
+  const auto turned = [](const Slice& key) {
+    return std::string(std::reverse_iterator(key.data() + key.size()),
+                       std::reverse_iterator(key.data()));
+  };
+  return turned(a).compare(turned(b));
 }
 
 void RecordingLogger::Logv(const char* format, va_list arguments) {
@@ -121,11 +121,11 @@ Keys RecordingLogger::Lines(const Keys& words) const {
   std::lock_guard<std::mutex> lock(mutex_);
   Keys found;
   for (const std::string& line : lines_) {
-    bool all = true;
-    for (const std::string& word : words) {
-      all = all && line.find(word) != std::string::npos;
+    if (std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+          return line.find(word) != std::string::npos;
+        })) {
+      found.push_back(line);
     }
-    if (all) found.push_back(line);
   }
   return found;
 }
@@ -152,6 +152,10 @@ void Event::Wait() {
                                 [this] { return set_; }));
 }
 
+static ColumnFamilyHandle* OrDefault(DB* db, ColumnFamilyHandle* family) {
+  return family == nullptr ? db->DefaultColumnFamily() : family;
+}
+
 std::vector<LiveFileMetaData> FilesOf(DB* db) {
   std::vector<LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
@@ -160,8 +164,7 @@ std::vector<LiveFileMetaData> FilesOf(DB* db) {
 
 TablePropertiesCollection PropertiesOf(DB* db, ColumnFamilyHandle* family) {
   TablePropertiesCollection properties;
-  EXPECT_OK(db->GetPropertiesOfAllTables(
-      family == nullptr ? db->DefaultColumnFamily() : family, &properties));
+  EXPECT_OK(db->GetPropertiesOfAllTables(OrDefault(db, family), &properties));
   return properties;
 }
 
@@ -177,8 +180,7 @@ std::string ContentsOf(const std::string& path) {
 
 FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family) {
   FilterStatistics statistics;
-  EXPECT_OK(GetFilterStatistics(
-      db, family == nullptr ? db->DefaultColumnFamily() : family, &statistics));
+  EXPECT_OK(GetFilterStatistics(db, OrDefault(db, family), &statistics));
   return statistics;
 }
 
@@ -192,7 +194,7 @@ void WriteSstFile(const Options& options, const std::string& path,
 
 Status CompactLevel0(DB* db, int level, uint64_t file_size,
                      ColumnFamilyHandle* family) {
-  if (family == nullptr) family = db->DefaultColumnFamily();
+  family = OrDefault(db, family);
   ColumnFamilyMetaData metadata;
   db->GetColumnFamilyMetaData(family, &metadata);
   Keys names;
@@ -215,21 +217,15 @@ Status MakeCheckpoint(DB* db, const std::string& path) {
 Status CompactAll(DB* db, ColumnFamilyHandle* family) {
   CompactRangeOptions all;
   all.bottommost_level_compaction = BottommostLevelCompaction::kForce;
-  return db->CompactRange(
-      all, family == nullptr ? db->DefaultColumnFamily() : family, nullptr,
-      nullptr);
+  return db->CompactRange(all, OrDefault(db, family), nullptr, nullptr);
 }
 
 // ---- Reads ----
 
-namespace {
-
-std::string KeyAt(const Iterator& it) {
+static std::string KeyAt(const Iterator& it) {
   EXPECT_OK(it.status());
   return it.Valid() ? it.key().ToString() : "";
 }
-
-}  // namespace
 
 bool Has(DB* db, const Slice& key, const ReadOptions& options) {
   std::string value;
@@ -240,8 +236,8 @@ bool Has(DB* db, const Slice& key, const ReadOptions& options) {
 
 std::string FirstFrom(DB* db, const Slice& lo, const ReadOptions& options,
                       ColumnFamilyHandle* family) {
-  const std::unique_ptr<Iterator> it(db->NewIterator(
-      options, family == nullptr ? db->DefaultColumnFamily() : family));
+  const std::unique_ptr<Iterator> it(
+      db->NewIterator(options, OrDefault(db, family)));
   lo.empty() ? it->SeekToFirst() : it->Seek(lo);
   return KeyAt(*it);
 }
@@ -286,9 +282,7 @@ bool RangeMayExist(DB* db, const RangePtr& range, const ReadOptions& options) {
   return may_exist;
 }
 
-namespace {
-
-Records AllRecords(Iterator* it) {
+static Records AllRecords(Iterator* it) {
   Records records;
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     records.emplace(it->key().ToString(), it->value().ToString());
@@ -296,8 +290,6 @@ Records AllRecords(Iterator* it) {
   EXPECT_OK(it->status());
   return records;
 }
-
-}  // namespace
 
 Records AllRecords(DB* db, const ReadOptions& options) {
   return AllRecords(std::unique_ptr<Iterator>(db->NewIterator(options)).get());

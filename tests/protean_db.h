@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What tests of a DB share: options, a DB of a test's own that is destroyed
-//  with it, and short forms of what tests do with a DB all the time. Tests that
-//  include this header need include nothing that it includes, but for
-//  versions.h where they use its macros. A DB and its twin without filters are
-//  in table/twin_db.h.
+//  What tests of a DB share: options, short forms of what they do all the time,
+//  and a DB of a test's own. Tests need not include what this header includes,
+//  but for versions.h where they use its macros. A DB and its twin without
+//  filters are in table/twin_db.h.
 
 #pragma once
 
@@ -53,8 +52,7 @@ using Records = std::map<std::string, std::string>;
 // The approximate size of a file that ManySmallFiles makes.
 constexpr uint64_t kFileSize = 4 << 10;
 
-// Options with which a few records make files on every level, arranged by the
-// test.
+// A few records make files on every level, arranged by the test.
 Options ManySmallFiles(int num_levels);
 
 // Writes never wait for compactions, which the test starts itself.
@@ -75,13 +73,11 @@ Status AddOptions(const std::string& text, ColumnFamilyOptions* options);
 // The text of a ProteanTable with that filter policy.
 std::string ProteanTableText(const std::string& policy);
 
-// The filter policy of a table factory, and the same as one of Protean's; or
-// nullptr.
+// The filter policy, and the same as one of Protean's; or nullptr.
 const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options);
 const ProteanFilterPolicy* ProteanPolicyOf(const ColumnFamilyOptions& options);
 
-// DB::OpenAsSecondary, with any of its lists of arguments, whatever the version
-// of RocksDB.
+// DB::OpenAsSecondary, whatever the version of RocksDB.
 template <typename... Arguments>
 Status OpenSecondary(std::unique_ptr<DB>* db, Arguments&&... arguments) {
   return OpenInto(db, [&](auto* into) {
@@ -116,20 +112,18 @@ class Between {
 // Checks that a text has all of these words.
 void ExpectHas(const std::string& text, const Keys& words);
 
-// Checks that `s` refuses what a user has asked for, with a text that has all
-// of these words.
+// Checks that `s` refuses what a user has asked for, with these words.
 void ExpectRefused(const Status& s, const Keys& words);
 
 // ---- Keys ----
 
-// The number in decimal digits, with as many zeros in front of it as it takes.
+// The number in decimal digits, with zeros in front of it.
 std::string Digits(uint64_t number, int width = 16);
 
 // Random numbers, big endian.
 Keys RandomNumbers(uint64_t seed, size_t count);
 
-// Orders keys by their last byte, by the one before it, and so on. No library
-// knows this order by its name.
+// Orders keys by their last byte, by the one before it, and so on.
 class OddComparator : public Comparator {
  public:
   const char* Name() const override { return "OddComparator"; }
@@ -182,7 +176,7 @@ FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family = nullptr);
 void WriteSstFile(const Options& options, const std::string& path,
                   const Keys& keys, const Slice& value = "value");
 
-// Compacts all files of level 0, and what they overlap, into a level.
+// All files of level 0, and what they overlap.
 Status CompactLevel0(DB* db, int level, uint64_t file_size,
                      ColumnFamilyHandle* family = nullptr);
 // A copy of the DB in another folder, by links.
@@ -190,8 +184,7 @@ Status MakeCheckpoint(DB* db, const std::string& path);
 // Rewrites all files.
 Status CompactAll(DB* db, ColumnFamilyHandle* family = nullptr);
 
-// The bounds of a thread, set and cleared at any time, where tests need no
-// scope.
+// The bounds of a thread, where tests need no scope.
 inline void SetSearchBounds(const Slice* lower, const Slice* upper) {
   ThreadBounds::SetCurrent(std::make_shared<const ThreadBounds>(lower, upper));
 }
@@ -228,8 +221,7 @@ bool RangeMayExist(DB* db, const RangePtr& range,
 // What an iterator finds from end to end.
 Records AllRecords(DB* db, const ReadOptions& options = {});
 
-// Checks that Get and iterators, in both directions, find these records and no
-// others.
+// Checks that Get and iterators, in both directions, find just these records.
 void ExpectRecords(DB* db, const Records& expected,
                    const ReadOptions& options = {});
 void ExpectRecords(Iterator* it, const Records& expected);
@@ -336,8 +328,6 @@ class OwnDB {
   std::vector<ColumnFamilyHandle*> families_;  // of NewFamily
 };
 
-// A fixture that is a DB. One with a parameter inherits
-// testing::WithParamInterface as well.
 class OwnDBTest : public testing::Test, protected OwnDB {
  protected:
   using OwnDB::OwnDB;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Statistics of Get and MultiGet by column family and level, and of the
-//  filters that were built.
+//  filters that were built; and facts about filters in the table properties of
+//  SST files.
 
 #include <chrono>
 #include <random>
 #include <thread>
 
+#include "filter_policy/filter_properties.h"
+#include "plugin/filter_properties.h"
 #include "rocksdb/merge_operator.h"
+#include "rocksdb/sst_file_reader.h"
 #include "tests/plugin/filter_statistics_fixture.h"
 #include "utilities/merge_operators.h"
 
@@ -35,22 +39,19 @@ class FilterGetsTest : public FilterStatisticsTest {
     return {gets.unasked, gets.negatives, gets.true_positives,
             gets.false_positives};
   }
-  // Expects these numbers of levels 0, 1 and 2.
+  // The numbers of levels 0, 1 and 2.
   std::vector<Numbers> Gets() {
     const FilterStatistics now = FilterStats();
-    std::vector<Numbers> gets;
-    for (int level = 0; level < 3; level++) {
-      gets.push_back(NumbersOf(Level(now, level).gets));
-    }
-    return gets;
+    return {NumbersOf(Level(now, 0).gets), NumbersOf(Level(now, 1).gets),
+            NumbersOf(Level(now, 2).gets)};
   }
+  Numbers AllGets() { return NumbersOf(FilterStats().total.gets); }
   void ExpectGets(const std::vector<Numbers>& expected) {
     EXPECT_EQ(expected, Gets());
   }
 };
 
 TEST_F(FilterGetsTest, Outcomes) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("value", Get(12));  // in level 0
   ExpectGets({{0, 0, 1, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}});
   EXPECT_EQ("", Get(13));  // nowhere
@@ -73,8 +74,9 @@ TEST_F(FilterGetsTest, Outcomes) {
   // Seeks are no Gets, and Gets are no seeks.
   EXPECT_EQ(0u, total.bounded_seeks.asked() + total.unbounded_seeks.asked());
   EXPECT_EQ("", FirstIn(Key(6), Key(9)));
-  EXPECT_EQ((Numbers{0, 13, 6, 0}), NumbersOf(FilterStats().total.gets));
+  EXPECT_EQ((Numbers{0, 13, 6, 0}), AllGets());
   EXPECT_EQ(-1, FilterLookups().fpr());
+  EXPECT_FALSE(FilterStats().ticker_gets.known);
 }
 
 TEST_F(FilterGetsTest, FalsePositives) {
@@ -86,7 +88,7 @@ TEST_F(FilterGetsTest, FalsePositives) {
   ExpectGets({{0, 0, 0, 3}, {0, 0, 1, 2}, {0, 0, 1, 1}});
   EXPECT_EQ(1, FilterStats().levels[0].sums.gets.fpr());
   // The filter is right, but the key is too new for the snapshot.
-  SetTable("exact:1");
+  SetTable("oracle");
   OpenNew();
   const Snapshot* const before = db_->GetSnapshot();
   AddFile(0, 0);
@@ -99,7 +101,7 @@ TEST_F(FilterGetsTest, FalsePositives) {
 
 // A look-up that has found operands of a merge goes on.
 TEST_F(FilterGetsTest, Merges) {
-  for (const char* policy : {"blind:1", "exact:1"}) {
+  for (const char* policy : {"blind:1", "oracle"}) {
     SCOPED_TRACE(policy);
     const bool blind = policy[0] == 'b';
     options_.merge_operator = MergeOperators::CreateStringAppendOperator();
@@ -130,22 +132,20 @@ TEST_F(FilterGetsTest, FilesWithoutFilters) {
   EXPECT_EQ("value", Get(5));  // in level 1
   MultiGet({5, 6});
   ExpectGets({{3, 0, 0, 0}, {3, 0, 0, 0}, {1, 0, 0, 0}});
-  EXPECT_NE(std::string::npos,
-            FilterStats().ToString().find(", gets.unasked 7\n"))
-      << FilterStats().ToString();
+  ExpectHas(FilterStats().ToString(), {", gets.unasked 7\n"});
   EXPECT_EQ(0u, FilterStats().builds.filters);
 }
 
 // RocksDB's tickers count the same for the whole DB, whatever the filter.
 TEST_F(FilterGetsTest, SameAsTickers) {
   for (const char* table :
-       {"exact:1", "blind:1", "{id=protean.Proteus;bits_per_key=6}", "surf:0:0",
+       {"oracle", "blind:1", "{id=protean.Proteus;bits_per_key=6}", "surf:0:0",
         "bloomfilter:3", "ribbonfilter:3",
         "surf:0:0;partition_filters=true;index_type=kTwoLevelIndexSearch;"
         "metadata_block_size=64",
         "bloomfilter:3;partition_filters=true;index_type=kTwoLevelIndexSearch;"
         "metadata_block_size=64",
-        "exact:1;cache_index_and_filter_blocks=true"}) {
+        "oracle;cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
     options_.statistics = CreateDBStatistics();
     SetTable(table);
@@ -160,6 +160,7 @@ TEST_F(FilterGetsTest, SameAsTickers) {
     }
     const FilterStatistics now = FilterStats();
     const TickerGets& gets = now.ticker_gets;
+    EXPECT_TRUE(gets.known);
     EXPECT_LT(500u,
               gets.negatives + gets.true_positives + gets.false_positives);
     EXPECT_LT(0u, gets.true_positives);
@@ -207,7 +208,7 @@ TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
     return numbers;
   };
   for (const char* policy :
-       {"exact:1", "surf:8:0", "{id=protean.Proteus;bits_per_key=6}"}) {
+       {"oracle", "surf:8:0", "{id=protean.Proteus;bits_per_key=6}"}) {
     for (const auto& [statistics, by_level] :
          {std::pair(false, false), {true, false}, {true, true}}) {
       SCOPED_TRACE(std::string(policy) + " " + std::to_string(statistics) +
@@ -220,7 +221,6 @@ TEST_F(FilterGetsTest, FiltersInMemoryAndInTheCacheCountAlike) {
 }
 
 TEST_F(FilterGetsTest, NoAnswerIsKnownWithoutThePerfContext) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   get_perf_context()->Reset();
   SetPerfLevel(kDisable);
   EXPECT_EQ("", Get(13));       // nowhere
@@ -258,7 +258,7 @@ TEST_F(FilterGetsTest, IndexWithFirstKeysSparesReads) {
 TEST_F(FilterGetsTest, FiltersOfRocksDB) {
   SetTable("bloomfilter:20");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  SetTable("exact:1");
+  SetTable("oracle");
   Open();
   EXPECT_EQ("value", Get(10));
   ExpectGets({{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}});
@@ -270,7 +270,6 @@ TEST_F(FilterGetsTest, FiltersOfRocksDB) {
 }
 
 TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   ColumnFamilyHandle* const family = NewFamily("other");
   ASSERT_OK(db_->Put(WriteOptions(), family, Key(1), "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), family));
@@ -278,25 +277,24 @@ TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
   ASSERT_OK(db_->Get(ReadOptions(), family, Key(1), &value));
   EXPECT_EQ((Numbers{0, 0, 1, 0}),
             NumbersOf(StatisticsOf(db_.get(), family).total.gets));
-  EXPECT_EQ((Numbers{0, 0, 0, 0}), NumbersOf(FilterStats().total.gets));
+  EXPECT_EQ((Numbers{0, 0, 0, 0}), AllGets());
   EXPECT_EQ("", Get(13));
   // A compaction leaves the counts to the levels.
   CompactTo(3);
   ExpectGets({{0, 1, 0, 0}, {0, 1, 0, 0}, {0, 1, 0, 0}});
   EXPECT_EQ("", Get(13));
-  EXPECT_EQ((Numbers{0, 4, 0, 0}), NumbersOf(FilterStats().total.gets));
+  EXPECT_EQ((Numbers{0, 4, 0, 0}), AllGets());
   EXPECT_EQ((Numbers{0, 4, 1, 0}), NumbersOf(GetFilterSums(path_).gets));
   ASSERT_OK(db_->DropColumnFamily(family));
   // Other levels had the same counters.
   Open();
-  EXPECT_EQ((Numbers{0, 0, 0, 0}), NumbersOf(FilterStats().total.gets));
+  EXPECT_EQ((Numbers{0, 0, 0, 0}), AllGets());
   EXPECT_EQ("", Get(13));
-  EXPECT_EQ((Numbers{0, 1, 0, 0}), NumbersOf(FilterStats().total.gets));
+  EXPECT_EQ((Numbers{0, 1, 0, 0}), AllGets());
 }
 
 // All counts are there at once, while threads run and when they have ended.
 TEST_F(FilterGetsTest, Threads) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   constexpr uint64_t kThreads = 8;
   constexpr uint64_t kGets = 500;
   std::atomic<uint64_t> done{0};
@@ -318,10 +316,10 @@ TEST_F(FilterGetsTest, Threads) {
     EXPECT_LE(before.negatives, FilterStats().total.gets.negatives);
   }
   const Numbers all = {0, 3 * kThreads * kGets, kThreads * kGets, 0};
-  EXPECT_EQ(all, NumbersOf(FilterStats().total.gets));
+  EXPECT_EQ(all, AllGets());
   seen = true;
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(all, NumbersOf(FilterStats().total.gets));
+  EXPECT_EQ(all, AllGets());
   std::thread([&] { EXPECT_EQ("", Get(13)); }).join();
   EXPECT_EQ(all[1] + 3, FilterStats().total.gets.negatives);
 }
@@ -330,7 +328,7 @@ TEST_F(FilterGetsTest, Threads) {
 
 TEST_F(FilterGetsTest, FiltersBuilt) {
   SetTable("{id=protean.Proteus;bits_per_key=14}");
-  Open();
+  OpenNew();
   // The first file is written when no file of the DB is open.
   const auto begin = std::chrono::steady_clock::now();
   AddFile(0, 0, 500);
@@ -345,8 +343,7 @@ TEST_F(FilterGetsTest, FiltersBuilt) {
   EXPECT_LT(0u, now.builds.build_micros);
   EXPECT_GT(spent.count() * 1e6, static_cast<double>(now.builds.build_micros +
                                                      now.builds.model_micros));
-  EXPECT_NE(std::string::npos,
-            now.ToString().find("\nbuilds: filters 1, keys 500, "));
+  ExpectHas(now.ToString(), {"\nbuilds: filters 1, keys 500, "});
   AddFile(0, 5, 100);
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
   const uint64_t compacted = FilterStats().live_files;
@@ -374,7 +371,7 @@ TEST_F(FilterGetsTest, PartitionedFiltersBuilt) {
   SetTable("surf:0:4",
            "partition_filters=true;index_type=kTwoLevelIndexSearch;"
            "metadata_block_size=64");
-  Open();
+  OpenNew();
   AddFile(0, 0, 500);
   const FilterBuilds builds = FilterStats().builds;
   EXPECT_EQ(1u, builds.filters);
@@ -384,6 +381,187 @@ TEST_F(FilterGetsTest, PartitionedFiltersBuilt) {
   EXPECT_LE(builds.filter_bytes, FilterStats().total.filter_bytes);
   EXPECT_EQ(0u, builds.model_micros);
   EXPECT_LT(0u, builds.build_micros);
+}
+
+// ---- Table properties ----
+
+namespace {
+
+// A collector of an application.
+class CountingCollector : public TablePropertiesCollector {
+ public:
+  const char* Name() const override { return "CountingCollector"; }
+  Status AddUserKey(const Slice&, const Slice&, EntryType, SequenceNumber,
+                    uint64_t) override {
+    count_++;
+    return Status::OK();
+  }
+  Status Finish(UserCollectedProperties* properties) override {
+    (*properties)["app.count"] = std::to_string(count_);
+    return Status::OK();
+  }
+  UserCollectedProperties GetReadableProperties() const override { return {}; }
+
+ private:
+  int count_ = 0;
+};
+
+class CountingCollectorFactory : public TablePropertiesCollectorFactory {
+ public:
+  const char* Name() const override { return "CountingCollectorFactory"; }
+  TablePropertiesCollector* CreateTablePropertiesCollector(Context) override {
+    return new CountingCollector;
+  }
+};
+
+class FilterPropertiesTest : public OwnDBTest {
+ protected:
+  FilterPropertiesTest() {
+    options_.target_file_size_base = 64 << 20;
+    options_.table_properties_collector_factories.push_back(
+        std::make_shared<CountingCollectorFactory>());
+  }
+
+  static std::string Key(int i) { return Digits(37 * i, 8); }
+  static Keys SomeKeys(int first = 0) {
+    return MakeKeys(kKeys,
+                    [=](size_t i) { return Key(first + static_cast<int>(i)); });
+  }
+
+  std::map<std::string, FilterProperties> All() {
+    std::map<std::string, FilterProperties> files;
+    EXPECT_OK(
+        GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+    return files;
+  }
+  // The properties of the only file.
+  FilterProperties Only() {
+    const auto files = All();
+    EXPECT_EQ(1u, files.size());
+    return files.empty() ? FilterProperties() : files.begin()->second;
+  }
+  // Checks the bits per key that the properties of a file tell.
+  static void ExpectBits(const TableProperties& table,
+                         const FilterProperties& filter, double tolerance) {
+    EXPECT_NEAR(8 * static_cast<double>(table.filter_size) /
+                    static_cast<double>(table.num_entries),
+                filter.bits_per_key, tolerance);
+  }
+
+  static constexpr int kKeys = 5000;
+};
+
+}  // namespace
+
+TEST_F(FilterPropertiesTest, TellsTheKindAndTheSize) {
+  for (const auto& [policy, filtered] : {std::pair("surf:0:8", true),
+                                         {"bloomfilter:10", false},
+                                         {"nullptr", false}}) {
+    SCOPED_TRACE(policy);
+    SetPolicy(policy);
+    OpenNew();
+    WriteFile(SomeKeys());
+    const auto tables = PropertiesOf(db_.get());
+    ASSERT_EQ(1u, tables.size());
+    const TableProperties& table = *tables.begin()->second;
+    // The application's collectors work as without Protean.
+    EXPECT_EQ(std::to_string(kKeys),
+              table.user_collected_properties.at("app.count"));
+    EXPECT_EQ("[CountingCollectorFactory]", table.property_collectors_names);
+    EXPECT_EQ(filtered, !All().empty());
+    if (!filtered) continue;
+    const FilterProperties surf = Only();
+    EXPECT_EQ("SuRF", surf.kind);
+    EXPECT_EQ("trie, 8 real bits", surf.design);
+    EXPECT_EQ("", surf.basis);
+    EXPECT_LT(surf.predicted_fpr, 0);
+    ExpectBits(table, surf, 0.1);
+    EXPECT_EQ("protean.SuRF", table.filter_policy_name);
+  }
+}
+
+TEST(FilterPropertiesSizeTest, DoesNotDependOnTheClock) {
+  FilterReport report;
+  report.basis = "any";
+  for (const uint32_t micros : {0u, 7u, 4'000'000'000u}) {
+    report.model_micros = micros;
+    const std::string text =
+        MakeFilterProperties("any", 1, report).at(kModelMicrosProperty);
+    EXPECT_EQ(10u, text.size());
+    EXPECT_EQ(micros, std::stoull(text));
+  }
+}
+
+TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
+  SetPolicy("{id=protean.Proteus;bits_per_key=16;sample_every=1}");
+  Open();
+  WriteFile(SomeKeys());
+  const FilterProperties untaught = Only();
+  EXPECT_EQ("Proteus", untaught.kind);
+  EXPECT_EQ("from the keys alone", untaught.basis);
+  EXPECT_EQ(0u, untaught.samples);
+  ExpectBits(*PropertiesOf(db_.get()).begin()->second, untaught, 0.1);
+  EXPECT_LE(untaught.bits_per_key, 16);
+  EXPECT_GE(untaught.predicted_fpr, 0);
+  EXPECT_LE(untaught.predicted_fpr, 1);
+  EXPECT_GT(untaught.model_micros, 0u);
+
+  for (int i = 0; i < 300; i++) {
+    ASSERT_FALSE(Has(Key(i).substr(0, 7) + "x"));
+  }
+  Compact();
+  const FilterProperties taught = Only();
+  EXPECT_EQ(300u, taught.samples);
+  EXPECT_EQ("from 300 sample queries and the keys", taught.basis);
+  EXPECT_NE("", taught.design);
+}
+
+// Each file has its own properties, in whatever way it is created and whatever
+// other threads write at the same time.
+TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
+  SetPolicy("{id=protean.Proteus;level_bits=kEqual}");
+  options_.target_file_size_base = 40 << 10;
+  options_.max_background_jobs = 4;
+  options_.max_subcompactions = 4;
+  Open();
+  WriteFile(SomeKeys());
+  WriteFile(SomeKeys(kKeys));
+  Compact();
+  WriteFile(SomeKeys());
+  const auto tables = PropertiesOf(db_.get());
+  EXPECT_GT(tables.size(), 3u);
+  EXPECT_EQ(tables.size(), All().size());
+  for (const auto& [path, filter] : All()) {
+    SCOPED_TRACE(path);
+    ExpectBits(*tables.at(path), filter, 0.3);
+  }
+}
+
+TEST_F(FilterPropertiesTest, FilesFromOutside) {
+  SetPolicy("proteus:12");
+  Open();
+  const std::string file = path_ + "/outside.sst";
+  WriteSstFile(options_, file, SomeKeys());
+  // Stock RocksDB can read the properties.
+  SstFileReader reader((Options()));
+  ASSERT_OK(reader.Open(file));
+  FilterProperties filter;
+  ASSERT_TRUE(GetFilterProperties(*reader.GetTableProperties(), &filter));
+  EXPECT_EQ("Proteus", filter.kind);
+  ASSERT_OK(db_->IngestExternalFile({file}, IngestExternalFileOptions()));
+  EXPECT_EQ(filter.design, Only().design);
+}
+
+TEST_F(FilterPropertiesTest, SaysWhyThereIsNoFilter) {
+  const OddComparator odd;
+  options_.comparator = &odd;
+  SetPolicy("proteus:12");
+  Open();
+  WriteFile(SomeKeys());
+  const FilterProperties none = Only();
+  EXPECT_EQ("none", none.kind);
+  ExpectHas(none.design, {"order"});
+  Destroy();  // while there is the comparator
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A DB for tests of filter statistics, whose seeks have known outcomes: one
-//  filter of the test knows its keys exactly, the other one knows only the
-//  smallest and the largest.
+//  A DB for tests of filter statistics, whose seeks have known outcomes: the
+//  oracle of the benchmarks knows the keys of a file exactly, and a filter of
+//  the test knows only the smallest and the largest.
 
 #pragma once
 
@@ -13,113 +13,74 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- Filters of keys of four bytes ----
+// ---- A filter of keys of four bytes at most ----
 
-constexpr FilterKind kExactKind{201};
 constexpr FilterKind kBlindKind{202};
 constexpr size_t kKeySize = 4;
 
-template <bool kBlind>
-class TestFilter : public RangeFilter {
+class BlindFilter : public RangeFilter {
  public:
-  static Status Open(const PartContents& part,
+  static Status Open(const PartContents& /*part*/,
                      std::unique_ptr<RangeFilter>* filter) {
-    auto opened = std::make_unique<TestFilter>();
-    for (size_t i = 0; i < part.payload.size(); i += kKeySize) {
-      opened->keys_.emplace(part.payload.data() + i, kKeySize);
-    }
-    *filter = std::move(opened);
+    *filter = std::make_unique<BlindFilter>();
     return Status::OK();
   }
-  bool KeyMayMatch(const Slice& key) const override {
-    return kBlind || keys_.count(key.ToString()) > 0;
-  }
+  bool KeyMayMatch(const Slice& /*key*/) const override { return true; }
   bool RangeMayMatch(const Slice& lo, const Slice& hi,
                      bool hi_inclusive) const override {
-    std::string next = lo.ToString();
-    if (!kBlind && !LowerBound(lo, &next)) return false;
-    const int order = Slice(next).compare(hi);
+    const int order = lo.compare(hi);
     return hi_inclusive ? order <= 0 : order < 0;
   }
-  bool LowerBound(const Slice& target, std::string* bound) const override {
-    if (kBlind) return RangeFilter::LowerBound(target, bound);
-    const auto next = keys_.lower_bound(target.ToString());
-    if (next == keys_.end()) return false;
-    *bound = *next;
-    return true;
-  }
-
- private:
-  std::set<std::string> keys_;
 };
 
-class KeysBuilder : public RangeFilterBuilder {
+class BlindBuilder : public RangeFilterBuilder {
  public:
   using RangeFilterBuilder::RangeFilterBuilder;
 
-  void Write(size_t /*part*/, char* payload) override {
-    memcpy(payload, keys_.data(), keys_.size());
-  }
-  double ApproximateBitsPerKey() const override { return 8 * kKeySize; }
-  uint64_t MaxSize() const override { return num_keys() * kKeySize + 64; }
+  void Write(size_t /*part*/, char* /*payload*/) override {}
+  double ApproximateBitsPerKey() const override { return 1; }
+  uint64_t MaxSize() const override { return 64; }
 
  protected:
-  void Add(const Slice& key, size_t, size_t) override {
-    keys_.append(key.data(), key.size());
-    if (key.size() != kKeySize) {
-      status_ = Status::NotSupported("a key of another size");
-    }
-  }
-  void AddLast(const Slice& key, size_t) override { Add(key, 0, 0); }
+  void Add(const Slice&, size_t, size_t) override {}
+  void AddLast(const Slice&, size_t) override {}
   Status Plan(const KeysEnd& /*end*/,
               std::vector<PlannedPart>* parts) override {
+    if (last_key().size() > kKeySize) return Status::NotSupported("long keys");
     parts->resize(1);
     parts->front().num_keys = num_keys();
-    parts->front().payload_size = keys_.size();
-    return status_;
+    parts->front().payload_size = 8;
+    return Status::OK();
   }
-  size_t Memory() const override { return keys_.size(); }
-
- private:
-  std::string keys_;
-  Status status_;
+  size_t Memory() const override { return 0; }
 };
 
-template <bool kBlind>
-class TestPolicy : public RangeFilterPolicy {
+class BlindPolicy : public RangeFilterPolicy {
  public:
-  const char* Name() const override {
-    return kBlind ? "protean.Blind" : "protean.Exact";
-  }
-  FilterKind kind() const override { return kBlind ? kBlindKind : kExactKind; }
+  const char* Name() const override { return "protean.Blind"; }
+  FilterKind kind() const override { return kBlindKind; }
   std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
       const FilterBuildingContext&, Env*,
       const FilterTask& task) const override {
-    return std::make_unique<KeysBuilder>(task);
+    return std::make_unique<BlindBuilder>(task);
   }
   static std::unique_ptr<const FilterPolicy> Make() {
-    return std::make_unique<TestPolicy>();
+    return std::make_unique<BlindPolicy>();
   }
   static Status Parse(const std::string&,
                       std::unique_ptr<const FilterPolicy>* policy) {
     *policy = Make();
     return Status::OK();
   }
-  static void Register() {
-    static const FilterType type = {
-        kBlind ? kBlindKind : kExactKind,
-        kBlind ? "Blind" : "Exact",
-        TestFilter<kBlind>::Open,
-        {{kBlind ? "protean.Blind" : "protean.Exact",
-          kBlind ? "blind" : "exact", kBlind ? "blind:1" : "exact:1", Make,
-          Parse}}};
-    RegisterFilterType(&type);
-  }
 };
 
 [[maybe_unused]] inline const bool registered = [] {
-  TestPolicy<false>::Register();
-  TestPolicy<true>::Register();
+  static const FilterType type = {kBlindKind,
+                                  "Blind",
+                                  BlindFilter::Open,
+                                  {{"protean.Blind", "blind", "blind:1",
+                                    BlindPolicy::Make, BlindPolicy::Parse}}};
+  RegisterFilterType(&type);
   return true;
 }();
 
@@ -146,8 +107,9 @@ class FilterStatisticsTest : public OwnDBTest {
  protected:
   FilterStatisticsTest() {
     options_.statistics = nullptr;
-    SetTable("exact:1");
+    SetTable("oracle");
   }
+  void SetUp() override { MakeTree(); }
 
   // Reads in vain are not remembered, so that they count each time.
   void SetTable(const std::string& policy, const std::string& more = "") {
@@ -225,6 +187,17 @@ class FilterStatisticsTest : public OwnDBTest {
   }
   void ExpectClosed(const std::vector<Numbers>& e) { ExpectNews(false, e); }
   void ExpectOpen(const std::vector<Numbers>& e) { ExpectNews(true, e); }
+  // Expects that a closed seek finds this key, and these new counts.
+  void ExpectFirst(int lo, int hi, const std::string& found,
+                   const std::vector<Numbers>& expected) {
+    EXPECT_EQ(found, FirstIn(Key(lo), Key(hi)));
+    ExpectClosed(expected);
+  }
+  void ExpectLast(int lo, int hi, const std::string& found,
+                  const std::vector<Numbers>& expected) {
+    EXPECT_EQ(found, LastIn(Key(lo), Key(hi)));
+    ExpectClosed(expected);
+  }
 
   inline static const Numbers kNothing = {0, 0, 0, 0, 0};
   inline static const Numbers kNegative = {1, 0, 0, 0, 0};

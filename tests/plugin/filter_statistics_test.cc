@@ -2,8 +2,8 @@
 
 //  How the outcomes of seeks are counted, and when iterators hand the counts
 //  over; statistics of files that come and go, of several DBs and column
-//  families, of filters that are not used, of Get and of samples; and the line
-//  in the log.
+//  families, of filters that are not used, and of samples; and the line in the
+//  log.
 
 #include <unistd.h>
 
@@ -22,24 +22,17 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Outcomes of seeks ----
 
 TEST_F(FilterStatisticsTest, ClosedSeeks) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
-  ExpectClosed({kNegative, kNegative, kNegative});
+  ExpectFirst(6, 9, "", {kNegative, kNegative, kNegative});
   // The target is a key of level 0.
-  EXPECT_EQ(Key(12), FirstIn(Key(12), Key(13)));
-  ExpectClosed({kTrue, kNegative, kNegative});
+  ExpectFirst(12, 13, Key(12), {kTrue, kNegative, kNegative});
   // The target is no key, so the file waits.
-  EXPECT_EQ(Key(12), FirstIn(Key(11), Key(14)));
-  ExpectClosed({kReachedTrue, kNegative, kNegative});
+  ExpectFirst(11, 14, Key(12), {kReachedTrue, kNegative, kNegative});
   // All files wait; the search ends in the first one.
-  EXPECT_EQ(Key(2), FirstIn(Key(1), Key(100)));
-  ExpectClosed({kReachedTrue, kPassed, kPassed});
-  EXPECT_EQ(Key(5), FirstIn(Key(3), Key(20)));
-  ExpectClosed({kPassed, kReachedTrue, kPassed});
+  ExpectFirst(1, 100, Key(2), {kReachedTrue, kPassed, kPassed});
+  ExpectFirst(3, 20, Key(5), {kPassed, kReachedTrue, kPassed});
 }
 
 TEST_F(FilterStatisticsTest, OpenSeeks) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ(Key(2), FirstFrom(Key(1)));
   ExpectOpen({kReachedTrue, kPassed, kPassed});
   EXPECT_EQ(Key(15), FirstFrom(Key(15)));
@@ -54,14 +47,10 @@ TEST_F(FilterStatisticsTest, OpenSeeks) {
 }
 
 TEST_F(FilterStatisticsTest, Backwards) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", LastIn(Key(6), Key(9)));
-  ExpectClosed({kNegative, kNegative, kNegative});
-  EXPECT_EQ(Key(5), LastIn(Key(4), Key(9)));
-  ExpectClosed({kNegative, kTrue, kNegative});
+  ExpectLast(6, 9, "", {kNegative, kNegative, kNegative});
+  ExpectLast(4, 9, Key(5), {kNegative, kTrue, kNegative});
   // An inverted range is not asked.
-  EXPECT_EQ("", LastIn(Key(6), Key(4)));
-  ExpectClosed({kNothing, kNothing, kNothing});
+  ExpectLast(6, 4, "", {kNothing, kNothing, kNothing});
   EXPECT_EQ(Key(100), LastIn(Key(96), ""));
   ExpectClosed({kNegative, kNegative, kTrue});
 }
@@ -69,19 +58,14 @@ TEST_F(FilterStatisticsTest, Backwards) {
 TEST_F(FilterStatisticsTest, AFilterThatErrs) {
   SetTable("blind:1");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_EQ("", FirstIn(Key(6), Key(9)));
-  ExpectClosed({kFalse, kFalse, kFalse});
-  EXPECT_EQ(Key(12), FirstIn(Key(12), Key(13)));
-  ExpectClosed({kTrue, kFalse, kFalse});
-  EXPECT_EQ(Key(12), FirstIn(Key(11), Key(16)));
-  ExpectClosed({kTrue, kTrue, kFalse});
+  ExpectFirst(6, 9, "", {kFalse, kFalse, kFalse});
+  ExpectFirst(12, 13, Key(12), {kTrue, kFalse, kFalse});
+  ExpectFirst(11, 16, Key(12), {kTrue, kTrue, kFalse});
   // The filter knows the smallest key.
   EXPECT_EQ(Key(0), FirstIn("000", Key(1)));
   ExpectClosed({kNegative, kNegative, kReachedTrue});
-  EXPECT_EQ("", LastIn(Key(6), Key(9)));
-  ExpectClosed({kFalse, kFalse, kFalse});
-  EXPECT_EQ(Key(5), LastIn(Key(4), Key(9)));
-  ExpectClosed({kFalse, kTrue, kFalse});
+  ExpectLast(6, 9, "", {kFalse, kFalse, kFalse});
+  ExpectLast(4, 9, Key(5), {kFalse, kTrue, kFalse});
   EXPECT_EQ(Key(12), FirstFrom(Key(11)));
   ExpectOpen({kTrue, kFalse, kFalse});
   {
@@ -106,7 +90,7 @@ TEST_F(FilterStatisticsTest, AFilterThatErrs) {
 
 // RocksDB's iterator over a level goes from file to file.
 TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
-  Open();
+  OpenNew();
   for (const int first : {5, 55, 105}) AddFile(1, first, 5);
   Open();
   const ReadOptions read = UpTo(57);
@@ -118,8 +102,7 @@ TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
   }
   ExpectClosed({kNothing, {0, 0, 2, 0, 1}, kNothing});
   // The target is between two files; RocksDB does not seek in the first one.
-  EXPECT_EQ("", FirstIn(Key(46), Key(54)));
-  ExpectClosed({kNothing, kNegative, kNothing});
+  ExpectFirst(46, 54, "", {kNothing, kNegative, kNothing});
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(read));
     it->Seek(Key(45));
@@ -129,15 +112,14 @@ TEST_F(FilterStatisticsTest, SeeksThatGoOnInTheNextFile) {
     EXPECT_EQ(Key(55), it->key());
   }
   ExpectClosed({kNothing, {0, 0, 2, 0, 0}, kNothing});
-  EXPECT_EQ(Key(45), FirstIn(Key(45), Key(50)));
-  ExpectClosed({kNothing, kTrue, kNothing});
+  ExpectFirst(45, 50, Key(45), {kNothing, kTrue, kNothing});
 }
 
 // With a bound, the filter is asked for the range, in which there is a key, and
 // by RocksDB for the prefix, with which there is none.
 TEST_F(FilterStatisticsTest, PrefixSeeks) {
   options_.prefix_extractor.reset(NewFixedPrefixTransform(2));
-  Open();
+  OpenNew();
   WriteFile({Key(0), Key(50), Key(2000)});
   Open();
   ReadOptions read;
@@ -154,7 +136,7 @@ TEST_F(FilterStatisticsTest, PrefixSeeks) {
 }
 
 TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
-  SetPolicy("exact:1", "block_cache=1M;block_size=64");
+  SetPolicy("oracle", "block_cache=1M;block_size=64");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   ReadOptions read = UpTo(13);
   read.read_tier = kBlockCacheTier;
@@ -169,7 +151,6 @@ TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {
 // ---- Handing counts over ----
 
 TEST_F(FilterStatisticsTest, IteratorsHandOverNowAndThenAndInTheEnd) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     for (int i = 0; i < 3; i++) {
@@ -193,7 +174,6 @@ TEST_F(FilterStatisticsTest, IteratorsHandOverNowAndThenAndInTheEnd) {
 }
 
 TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   constexpr uint64_t kThreads = 4;
   constexpr uint64_t kRounds = 300;
   std::atomic<bool> done{false};
@@ -240,7 +220,6 @@ TEST_F(FilterStatisticsTest, ThreadsLoseNothing) {
 // ---- Files that come and go ----
 
 TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("", FirstIn(Key(6), Key(9)));
   EXPECT_EQ(Key(2), FirstFrom(Key(1)));
   const FilterStatistics old = FilterStats();
@@ -269,7 +248,7 @@ TEST_F(FilterStatisticsTest, CompactionsLeaveTheSums) {
 
 // With a small max_open_files, files are closed and opened again all the time.
 TEST_F(FilterStatisticsTest, SmallTableCaches) {
-  Open();
+  OpenNew();
   constexpr int kFiles = 60;
   for (int i = 0; i < kFiles; i++) AddFile(0, 100 * i, 5);
   Close();
@@ -292,7 +271,6 @@ TEST_F(FilterStatisticsTest, SmallTableCaches) {
 // ---- Several DBs and column families ----
 
 TEST_F(FilterStatisticsTest, TwoDBsThatShareOptions) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   const std::string path = path_ + "_other";
   std::unique_ptr<DB> other;
   ASSERT_OK(OpenDB(&other, options_, path));
@@ -306,19 +284,16 @@ TEST_F(FilterStatisticsTest, TwoDBsThatShareOptions) {
 }
 
 TEST_F(FilterStatisticsTest, OtherInstances) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   options_.max_open_files = -1;  // which a secondary instance needs
-  const auto read_only = [this] { return OpenReadOnly(&db_, options_, path_); };
-  const auto secondary = [this] {
-    return OpenSecondary(&db_, options_, path_, path_ + "_log");
-  };
-  const auto wrapped = [this] {
-    const Status s = OpenDB(&db_, options_, path_);
-    db_.reset(new StackableDB(new StackableDB(db_.release())));
-    return s;
-  };
-  for (const std::function<Status()>& open :
-       std::vector<std::function<Status()>>{read_only, secondary, wrapped}) {
+  const std::function<Status()> opens[] = {
+      [this] { return OpenReadOnly(&db_, options_, path_); },
+      [this] { return OpenSecondary(&db_, options_, path_, path_ + "_log"); },
+      [this] {
+        const Status s = OpenDB(&db_, options_, path_);
+        db_.reset(new StackableDB(new StackableDB(db_.release())));
+        return s;
+      }};
+  for (const std::function<Status()>& open : opens) {
     Close();
     ASSERT_OK(open());
     EXPECT_EQ("", FirstIn(Key(6), Key(9)));
@@ -331,7 +306,6 @@ TEST_F(FilterStatisticsTest, OtherInstances) {
 
 // A file that was written outside of the DB does not name its column family.
 TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   ColumnFamilyHandle* const family = NewFamily("other");
   EXPECT_EQ(0u, StatisticsOf(db_.get(), family).total.open_files);
   const std::string file = path_ + "/outside.sst";
@@ -349,7 +323,6 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
 
 // A column family may be at the address of one that was dropped.
 TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   const ReadOptions read = UpTo(6);
   for (int i = 0; i < 20; i++) {
     ColumnFamilyHandle* family;
@@ -379,31 +352,28 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
   struct Case {
     const char* reason;
     const char* policy;
-    std::function<void(Options*)> change;
     std::string key = "0000";
+    std::function<void(Options*)> change = nullptr;
   };
-  const auto nothing = [](Options*) {};
   const std::vector<Case> cases = {
-      {"", "exact:1", nothing},
-      {"no_filter", "nullptr", nothing},
-      {"rocksdb_filter", "bloomfilter:10", nothing},
+      {"", "oracle"},
+      {"no_filter", "nullptr"},
+      {"rocksdb_filter", "bloomfilter:10"},
       {"rocksdb_filter",
-       "bloomfilter:10;partition_filters=true;index_type=kTwoLevelIndexSearch",
-       nothing},
-      {"other_comparator", "exact:1",
+       "bloomfilter:10;partition_filters=true;index_type=kTwoLevelIndexSearch"},
+      {"other_comparator", "oracle", "0000",
        [](Options* o) { o->comparator = ReverseBytewiseComparator(); }},
-      {"no_whole_keys", "exact:1;whole_key_filtering=false",
+      {"no_whole_keys", "oracle;whole_key_filtering=false", "0000",
        [](Options* o) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
        }},
-      {"unfilterable_keys", "exact:1", nothing, "too long"},
-      {"unfilterable_keys", "exact:1;cache_index_and_filter_blocks=true",
-       nothing, "too long"},
-  };
+      {"unfilterable_keys", "blind:1", "too long"},
+      {"unfilterable_keys", "blind:1;cache_index_and_filter_blocks=true",
+       "too long"}};
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.policy) + " " + c.reason);
     const Options kept = options_;
-    c.change(&options_);
+    if (c.change != nullptr) c.change(&options_);
     SetTable(c.policy);
     OpenNew();
     WriteFile({c.key});
@@ -425,13 +395,13 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
 TEST_F(FilterStatisticsTest, DamagedFilters) {
   for (const char* table : {"", "cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(table);
-    SetTable("exact:1", table);
+    SetTable("oracle", table);
     OpenNew();
     AddFile(0, 0);
     const std::string path = OneFile();
     Close();
     DamageFilter(path, /*where=*/40, /*right_checksum=*/false);
-    SetTable("exact:1", table);  // with another block cache
+    SetTable("oracle", table);  // with another block cache
     Open();
     EXPECT_EQ("", FirstIn(Key(6), Key(9)));
     EXPECT_EQ(Unused({{"damaged", 1}}), FilterStats().total.unused_files);
@@ -439,25 +409,10 @@ TEST_F(FilterStatisticsTest, DamagedFilters) {
   }
 }
 
-// ---- Gets and samples ----
-
-TEST_F(FilterStatisticsTest, Gets) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
-  EXPECT_FALSE(FilterStats().ticker_gets.known);
-  options_.statistics = CreateDBStatistics();
-  Open();
-  EXPECT_TRUE(Has(Key(12)));
-  EXPECT_FALSE(Has(Key(13)));
-  const TickerGets gets = FilterStats().ticker_gets;
-  EXPECT_TRUE(gets.known);
-  EXPECT_EQ(3u, gets.negatives);
-  EXPECT_EQ(1u, gets.true_positives);
-  EXPECT_EQ(0u, gets.false_positives);
-}
+// ---- Samples ----
 
 TEST_F(FilterStatisticsTest, Samples) {
   const auto begin = std::chrono::steady_clock::now();
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_FALSE(FilterStats().samples.exists);
   SetTable("{id=protean.Proteus;sample_every=2;sample_capacity=10}");
   ASSERT_NO_FATAL_FAILURE(MakeTree());
@@ -484,7 +439,6 @@ TEST_F(FilterStatisticsTest, Samples) {
 // ---- Without a DB at hand ----
 
 TEST_F(FilterStatisticsTest, SumsOfAFolder) {
-  ASSERT_NO_FATAL_FAILURE(MakeTree());
   for (int i = 0; i < 5; i++) EXPECT_EQ("", FirstIn(Key(6), Key(9)));
   const FilterStatistics statistics = FilterStats();
   const std::string above = path_.substr(0, path_.rfind('/'));
@@ -534,18 +488,14 @@ TEST_F(FilterStatisticsTest, ALineInTheLogForEachPeriod) {
     EXPECT_EQ(period, lines().size());
   }
   const std::string line = lines().at(0);
-  EXPECT_NE(std::string::npos,
-            line.find(" L0: open_files 1, used_files 1, bits_per_key "))
-      << line;
-  EXPECT_NE(std::string::npos, line.find("; L2: open_files 1, ")) << line;
+  ExpectHas(line, {" L0: open_files 1, used_files 1, bits_per_key ",
+                   "; L2: open_files 1, "});
   // Numbers are called as in all other formats.
   std::set<std::string> known;
   for (const StatisticsFact& fact : StatisticsFacts()) known.insert(fact.name);
   const std::regex word("[a-z_]+(\\.[a-z_]+)?(?= [0-9])");
-  const size_t begin = line.find(" L0:");
-  for (std::sregex_iterator
-           at(line.begin() + static_cast<ptrdiff_t>(begin), line.end(), word),
-       end;
+  const std::string numbers = line.substr(line.find(" L0:"));
+  for (std::sregex_iterator at(numbers.begin(), numbers.end(), word), end;
        at != end; ++at) {
     EXPECT_EQ(1u, known.count(at->str())) << at->str();
   }

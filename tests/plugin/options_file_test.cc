@@ -1,12 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The OPTIONS files of docs/examples do what they say.
+//  Policies and options of refreshes, as they are set in code, in texts and in
+//  the OPTIONS files of docs/examples.
 
+#include <nlohmann/json.hpp>
+
+#include "plugin/checked_registration.h"
+#include "plugin/facts.h"
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// A shared library makes the same check when it is loaded.
+TEST(SelfCheckTest, FitsTheRocksDBItWasCompiledFor) { EXPECT_OK(SelfCheck()); }
+
+// ---- Policies in code ----
+
+namespace {
+
+using Policy = std::shared_ptr<const FilterPolicy>;
+
+class PoliciesInCodeTest : public OwnDBTest {
+ protected:
+  Status OpenWith(const Policy& policy) {
+    BlockBasedTableOptions table;
+    table.filter_policy = policy;
+    options_.table_factory = NewProteanTableFactory(table);
+    return TryOpen();
+  }
+  // The policy as the DB's OPTIONS file has it.
+  Policy InOptionsFile() const {
+    return OptionsOnDisk()
+        .table_factory->GetOptions<BlockBasedTableOptions>()
+        ->filter_policy;
+  }
+};
+
+}  // namespace
+
+TEST_F(PoliciesInCodeTest, EachOptionArrives) {
+  const std::string seeds = path_ + ".seeds";
+  ASSERT_OK(WriteStringToFile(Env::Default(), "", seeds));
+  ProteusOptions all;
+  all.bits_per_key = 14.5;
+  all.filter_budget_bytes = 1 << 20;
+  all.prefix_filter_type = ProteusOptions::PrefixFilterType::kRibbon;
+  all.level_bits = ProteusOptions::LevelBits::kEqual;
+  all.point_lookups_use_whole_keys = true;
+  all.false_positive_cost_micros = 20;
+  all.sample_capacity = 123;
+  all.sample_every = 7;
+  all.seed_file = seeds;
+  all.samples_file = path_ + ".samples";
+  ProteusOptions bloom;
+  bloom.prefix_filter_type = ProteusOptions::PrefixFilterType::kBloom;
+  SurfOptions bits;
+  bits.hash_suffix_bits = 3;
+  bits.real_suffix_bits = 5;
+  bits.prefix_suffix_bits = 7;
+  const std::vector<std::pair<Policy, std::string>> cases = {
+      {NewProteusFilterPolicy(ProteusOptions()), "{id=protean.Proteus}"},
+      {NewProteusFilterPolicy(all),
+       "{id=protean.Proteus;bits_per_key=14.5;filter_budget_bytes=1048576;"
+       "prefix_filter_type=kRibbon;level_bits=kEqual;"
+       "point_lookups_use_whole_keys=true;false_positive_cost_micros=20;"
+       "sample_capacity=123;sample_every=7;seed_file=" +
+           seeds + ";samples_file=" + all.samples_file + "}"},
+      {NewProteusFilterPolicy(bloom),
+       "{id=protean.Proteus;prefix_filter_type=kBloom}"},
+      {NewSurfFilterPolicy(SurfOptions()), "{id=protean.SuRF}"},
+      {NewSurfFilterPolicy(bits),
+       "{id=protean.SuRF;hash_suffix_bits=3;real_suffix_bits=5;"
+       "prefix_suffix_bits=7}"}};
+  for (const auto& [in_code, in_words] : cases) {
+    SCOPED_TRACE(in_words);
+    Policy read;
+    ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), in_words, &read));
+    ASSERT_OK(OpenWith(in_code));
+    EXPECT_EQ(read->ToString(ConfigOptions()),
+              InOptionsFile()->ToString(ConfigOptions()));
+  }
+}
+
+TEST_F(PoliciesInCodeTest, AListOfLevelsIsReadAgainFromTheOptionsFile) {
+  ProteusOptions proteus;
+  proteus.bits_per_key = 14;
+  proteus.samples_file = path_ + "#samples";
+  const Policy list = NewLevelsFilterPolicy(
+      {nullptr, Policy(NewBloomFilterPolicy(10)),
+       NewSurfFilterPolicy({0, 0, 8}), NewProteusFilterPolicy(proteus)});
+  ASSERT_OK(OpenWith(list));
+  const Policy read = InOptionsFile();
+  EXPECT_EQ(list->ToString(ConfigOptions()), read->ToString(ConfigOptions()));
+  // The list that was read works, too.
+  ASSERT_OK(OpenWith(read));
+  WriteFile({"key"});
+  Compact();
+  EXPECT_TRUE(Has("key"));
+}
+
+TEST_F(PoliciesInCodeTest, AGroupSharesAPolicyAsLongAsSomeoneHasIt) {
+  const auto shared = [](const std::string& group, const std::string& text) {
+    Policy policy;
+    EXPECT_OK(GetSharedFilterPolicy(group, text, &policy)) << group << text;
+    return policy;
+  };
+  Policy one = shared("days", "proteus:14");
+  ASSERT_NE(nullptr, one);
+  EXPECT_EQ(one, shared("days", "proteus:14"));
+  EXPECT_NE(one, shared("nights", "proteus:14"));
+  EXPECT_NE(one, shared("days", "proteus:14.0"));
+  EXPECT_EQ(14, std::stod(OptionOf(one.get(), "bits_per_key")));
+  EXPECT_EQ(nullptr, shared("days", "nullptr"));
+  const std::weak_ptr<const FilterPolicy> past = one;
+  one.reset();
+  EXPECT_TRUE(past.expired());
+  EXPECT_NE(nullptr, shared("days", "proteus:14"));
+
+  Policy untouched = shared("days", "surf:0:8");
+  const Policy before = untouched;
+  EXPECT_TRUE(
+      GetSharedFilterPolicy("", "surf:0:8", &untouched).IsInvalidArgument());
+  EXPECT_NOK(GetSharedFilterPolicy("days", "surf:many", &untouched));
+  EXPECT_NOK(GetSharedFilterPolicy("days", "no_such_policy", &untouched));
+  EXPECT_EQ(before, untouched);
+}
+
+TEST_F(PoliciesInCodeTest, BadOptionsAreRefused) {
+  ProteusOptions many_bits;
+  many_bits.bits_per_key = 65;
+  ProteusOptions no_samples;
+  no_samples.sample_every = 0;
+  SurfOptions surf;
+  surf.prefix_suffix_bits = 17;
+  const Policy proteus(NewProteusFilterPolicy({12}));
+  for (const auto& [policy, word] : std::vector<std::pair<Policy, const char*>>{
+           {NewProteusFilterPolicy(many_bits), "bits_per_key"},
+           {NewProteusFilterPolicy(no_samples), "sample_every"},
+           {NewSurfFilterPolicy(surf), "prefix_suffix_bits"},
+           {NewLevelsFilterPolicy({}), "no policy"},
+           {NewLevelsFilterPolicy({proteus, NewSurfFilterPolicy(surf)}),
+            "prefix_suffix_bits"},
+           {NewLevelsFilterPolicy({NewLevelsFilterPolicy({proteus})}),
+            "part of a list"}}) {
+    ExpectRefused(OpenWith(policy), {word});
+  }
+}
+
+// ---- OPTIONS files ----
 
 namespace {
 
@@ -21,28 +164,20 @@ std::string PolicyString(const ColumnFamilyOptions& options) {
 
 class OptionsFileTest : public OwnDBTest {
  protected:
-  // Writes an example into file_. In it, /data/ is replaced by a path of this
-  // test, and `from` by `to`.
-  void Copy(const std::string& name, const std::string& from = "",
-            const std::string& to = "") {
-    std::string text = ContentsOf(kExamples + name);
-    for (const auto& [old, now] :
-         {std::pair<std::string, std::string>("/data/", path_ + "."),
-          {from, to}}) {
-      for (size_t at = 0;
-           !old.empty() && (at = text.find(old, at)) != std::string::npos;
-           at += now.size()) {
-        text.replace(at, old.size(), now);
-      }
-    }
-    ASSERT_OK(WriteStringToFile(Env::Default(), text, file_));
-  }
+  // Loads an example, in which /data/ is replaced by a path of this test.
   void Load(const std::string& name) {
-    ASSERT_NO_FATAL_FAILURE(Copy(name));
+    std::string text = ContentsOf(kExamples + name);
+    const std::string now = path_ + ".";
+    for (size_t at = 0; (at = text.find("/data/", at)) != std::string::npos;) {
+      text.replace(at, 6, now);
+      at += now.size();
+    }
+    const std::string file = path_ + ".ini";
+    ASSERT_OK(WriteStringToFile(Env::Default(), text, file));
     ConfigOptions config;
     config.ignore_unknown_options = false;
     config.ignore_unsupported_options = false;
-    ASSERT_OK(LoadOptionsFromFile(config, file_, &db_options_, &loaded_));
+    ASSERT_OK(LoadOptionsFromFile(config, file, &db_options_, &loaded_));
   }
   // Opens the DB with the column families that were loaded.
   void Open() {
@@ -68,17 +203,14 @@ class OptionsFileTest : public OwnDBTest {
     std::sort(names.begin(), names.end());
     return names;
   }
-  std::vector<FilterProperties> Filters(ColumnFamilyHandle* family) {
+  std::map<std::string, FilterProperties> Filters(ColumnFamilyHandle* family) {
     std::map<std::string, FilterProperties> files;
     EXPECT_OK(GetFilterProperties(db_.get(), family, &files));
-    std::vector<FilterProperties> filters;
-    for (const auto& [path, filter] : files) filters.push_back(filter);
-    return filters;
+    return files;
   }
 
   static constexpr int kKeys = 5000;
 
-  const std::string file_ = path_ + ".ini";
   DBOptions db_options_;
   Families loaded_;
 };
@@ -96,10 +228,10 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
 
   Fill(families_[0], 1);
   ASSERT_EQ(Keys{"protean.Proteus"}, PolicyNames(families_[0]));
-  const std::vector<FilterProperties> events = Filters(families_[0]);
+  const auto events = Filters(families_[0]);
   ASSERT_EQ(1u, events.size());
-  EXPECT_EQ("Proteus", events[0].kind);
-  EXPECT_NEAR(12, events[0].bits_per_key, 0.5);
+  EXPECT_EQ("Proteus", events.begin()->second.kind);
+  EXPECT_NEAR(12, events.begin()->second.bits_per_key, 0.5);
   EXPECT_GT(table->block_cache->GetPinnedUsage(), 0u);
 
   // A Bloom filter on level 0, and Proteus below.
@@ -129,10 +261,8 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
 TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
   Load("OPTIONS.example.ini");
   const Families given = loaded_;
-  EXPECT_NE(std::string::npos,
-            PolicyString(given[0].options).find(".events.samples"));
-  EXPECT_NE(std::string::npos,
-            PolicyString(given[1].options).find("bloomfilter:10,proteus:12"));
+  ExpectHas(PolicyString(given[0].options), {".events.samples"});
+  ExpectHas(PolicyString(given[1].options), {"bloomfilter:10,proteus:12"});
   Open();
   Close();
   // The second time, the options come from the file that RocksDB wrote the
@@ -157,27 +287,6 @@ TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
     Open();
     Close();
   }
-}
-
-// A program without Protean does not know the table factory.
-TEST_F(OptionsFileTest, AnUnknownTableFactory) {
-  Copy("db_bench/proteus12.ini", "ProteanTable", "NoSuchTable");
-  ConfigOptions config;
-  config.ignore_unsupported_options = false;
-  const Status s = LoadOptionsFromFile(config, file_, &db_options_, &loaded_);
-  EXPECT_NE(std::string::npos, s.ToString().find("NoSuchTable"))
-      << s.ToString();
-  config.ignore_unsupported_options = true;
-  ASSERT_OK(LoadOptionsFromFile(config, file_, &db_options_, &loaded_));
-  EXPECT_EQ(nullptr, loaded_[0].options.table_factory);
-}
-
-// The name of the section decides: here, it is RocksDB's own table.
-TEST_F(OptionsFileTest, ASectionOfAnotherTable) {
-  Copy("db_bench/proteus12.ini", "/ProteanTable", "/BlockBasedTable");
-  ASSERT_OK(
-      LoadOptionsFromFile(ConfigOptions(), file_, &db_options_, &loaded_));
-  EXPECT_STREQ("BlockBasedTable", loaded_[0].options.table_factory->Name());
 }
 
 TEST_F(OptionsFileTest, ThoseOfDbBench) {
@@ -217,7 +326,7 @@ void ExpectOptions(const std::string& heading, const std::string& options) {
   ASSERT_OK(StringToMap(options, &values));
   values.erase("id");
   for (const auto& [name, value] : values) {
-    EXPECT_NE(std::string::npos, section.find("\n| `" + name + "` |")) << name;
+    ExpectHas(section, {"\n| `" + name + "` |"});
   }
   size_t rows = 0;
   for (size_t at = 0;
@@ -237,6 +346,93 @@ TEST(OptionsPageTest, HasEachOption) {
     ExpectOptions(heading, policy->ToString(ConfigOptions()));
   }
   ExpectOptions("Refreshing", RefreshOptions().ToString());
+}
+
+// ---- Options and results of refreshes ----
+
+TEST(RefreshOptionsTest, TextsAreParsedAsTheyArePrinted) {
+  RefreshOptions options;
+  EXPECT_OK(options.Validate());
+  EXPECT_EQ(
+      "dry_run=false;levels=;start=;limit=;max_parallel_rewrites=1;"
+      "all_files=false;max_bytes=18446744073709551615;bytes_per_second=0;"
+      "min_gain=0.020000;payback_seconds=86400.000",
+      options.ToString());
+  ASSERT_OK(options.Parse(
+      "dry_run=true;levels=0,1,6;start=0x;limit=0x6B00fF;"
+      "max_parallel_rewrites=3;all_files=1;max_bytes=2G;bytes_per_second=64K;"
+      "min_gain=.5;payback_seconds=0.5"));
+  EXPECT_TRUE(options.dry_run);
+  EXPECT_EQ((std::vector<int>{0, 1, 6}), options.levels);
+  EXPECT_EQ("", options.start);
+  EXPECT_EQ(std::string("k\0\xff", 3), options.limit);
+  EXPECT_EQ(3u, options.max_parallel_rewrites);
+  EXPECT_TRUE(options.all_files);
+  EXPECT_EQ(uint64_t{2} << 30, options.max_bytes);
+  EXPECT_EQ(uint64_t{64} << 10, options.bytes_per_second);
+  EXPECT_EQ(.5, options.min_gain);
+  EXPECT_EQ(.5, options.payback_seconds);
+  RefreshOptions again;
+  ASSERT_OK(again.Parse(options.ToString()));
+  EXPECT_EQ(options.ToString(), again.ToString());
+  ASSERT_OK(again.Parse(RefreshOptions().ToString()));
+  EXPECT_EQ(RefreshOptions().ToString(), again.ToString());
+  EXPECT_FALSE(again.start.has_value());
+}
+
+TEST(RefreshOptionsTest, WhatIsNotAllowedIsRefused) {
+  const std::pair<const char*, std::vector<const char*>> refused[] = {
+      {"dry_run", {"", "yes", "2"}},
+      {"levels", {"-1", "0,", ",1", "0,,1", "a", "1000", "0 1"}},
+      {"start", {"0x6", "0xgg"}},
+      {"limit", {"0x6", "0xgg"}},
+      {"max_parallel_rewrites", {"", "0", "-1", "1025", "many", "4294967297"}},
+      {"all_files", {"", "no way"}},
+      {"max_bytes", {"", "-1", "a lot", "+1"}},
+      {"bytes_per_second", {"", "-1", "18446744073709551615"}},
+      {"min_gain", {"", "5", "1.1", "-0.1", "nan", "1e-3"}},
+      {"payback_seconds", {"", "-1", "3153600001", "inf"}},
+      {"progress", {"1"}},
+      {"min_gains", {"0.1"}},
+  };
+  for (const auto& [name, values] : refused) {
+    for (const char* value : values) {
+      RefreshOptions options;
+      const Status s = options.Set(name, value);
+      SCOPED_TRACE(std::string(name) + "=" + value);
+      ExpectRefused(s, {" is not allowed; allowed: "});
+      EXPECT_EQ(RefreshOptions().ToString(), options.ToString());
+    }
+  }
+  RefreshOptions options;
+  for (const char* key : {"key", "0x6b6579"}) {
+    ASSERT_OK(options.Set("limit", key));
+    EXPECT_EQ("key", options.limit);
+  }
+  EXPECT_TRUE(options.Parse("dry_run=true;min_gain=2").IsInvalidArgument());
+  EXPECT_FALSE(options.dry_run);
+  options.max_parallel_rewrites = 0;
+  ExpectRefused(options.Validate(),
+                {"RefreshOptions: max_parallel_rewrites=0 is not allowed; "
+                 "allowed: whole numbers from 1 to 1024"});
+}
+
+TEST(RefreshResultTest, Json) {
+  RefreshResult result;
+  result.files.emplace_back();
+  result.files[0].name = "000001.sst";
+  result.files[0].old_fpr = 0.25;
+  result.files[0].status = Status::Corruption("a \"quote\"");
+  const auto json = nlohmann::json::parse(result.ToJson(), nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << result.ToJson();
+  EXPECT_EQ(false, json["rate_known"]);
+  EXPECT_EQ(0, json["samples"]);
+  const auto& file = json["files"].at(0);
+  EXPECT_EQ("000001.sst", file["name"]);
+  EXPECT_EQ(0.25, file["old_fpr"]);
+  EXPECT_TRUE(file["new_fpr"].is_null());
+  EXPECT_EQ("Corruption: a \"quote\"", file["status"]);
+  EXPECT_EQ("not reached", file["outcome"]);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,6 +4,8 @@
 //  parts, and over trees of which some files have them: filters went to the
 //  block cache, or left it, when half of the DB was written.
 
+#include <filesystem>
+
 #include "filter_policy/samples/query_file.h"
 #include "tests/filter_blocks.h"
 #include "tests/sst_damage.h"
@@ -30,15 +32,11 @@ constexpr History kHistories[] = {{"whole", false, false, false},
 
 class PartitionsTest : public ToolDBTest {
  protected:
-  PartitionsTest() : ToolDBTest("partitions") {}
-
   // Sets the options of both column families of Protean.
   void SetTables(bool in_parts) {
-    const std::string more =
-        std::string(
-            "block_size=512;block_size_deviation=0;"
-            "metadata_block_size=1024;") +
-        (in_parts ? "cache_index_and_filter_blocks=true;" : "");
+    std::string more =
+        "block_size=512;block_size_deviation=0;metadata_block_size=1024;";
+    if (in_parts) more += "cache_index_and_filter_blocks=true;";
     const std::string policies[] = {
         "{id=protean.Proteus;samples_file=" + path_ + ".samples}", "surf:0:8"};
     for (const size_t i : {0, 1}) {
@@ -71,8 +69,8 @@ class PartitionsTest : public ToolDBTest {
   }
   // Whether each file of a column family has its filter in parts, by level.
   std::map<int, bool> PartedLevels(const std::string& family) {
-    const ToolRun run = Run("inspect", {"--column_family=" + family});
-    EXPECT_EQ(kFine, run.code) << run.err;
+    const ToolRun run =
+        Run("inspect", {"--column_family=" + family}).ExpectFine();
     std::map<int, bool> levels;
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("", row["unfiltered"]) << row;
@@ -80,13 +78,16 @@ class PartitionsTest : public ToolDBTest {
       EXPECT_NEAR(
           8.0 * row["filter_bytes"].get<double>() / row["keys"].get<double>(),
           row["bits_per_key"].get<double>(), 1e-9);
+      EXPECT_EQ(family == "surf", row["predicted_fpr"].is_null()) << row;
+      EXPECT_EQ(row["bytes"],
+                std::filesystem::file_size(path_ + "/" +
+                                           row["file"].get<std::string>()));
       levels[row["level"].get<int>()] = row["parts"] > 1;
     }
     return levels;
   }
   void ExpectVerified() {
-    const ToolRun run = Run("verify");
-    EXPECT_EQ(kFine, run.code) << run.out << run.err;
+    const ToolRun run = Run("verify").ExpectFine();
     EXPECT_EQ(6u, run.Rows().size());
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("ok", row["status"]) << row;
@@ -103,11 +104,11 @@ class PartitionsTest : public ToolDBTest {
       if (query.lo == query.hi) {
         EXPECT_TRUE(db_->Get(ReadOptions(), handles_[family], query.lo, &value)
                         .IsNotFound());
-        continue;
+      } else {
+        // A bound is exclusive.
+        EXPECT_EQ("", FirstIn(db_.get(), query.lo, query.hi + '\0', {},
+                              handles_[family]));
       }
-      // A bound is exclusive.
-      const std::string end = query.hi + std::string(1, '\0');
-      EXPECT_EQ("", FirstIn(db_.get(), query.lo, end, {}, handles_[family]));
     }
     const uint64_t blocks =
         options_.statistics->getTickerCount(BLOCK_CACHE_DATA_HIT) +
@@ -140,7 +141,11 @@ class PartitionsTest : public ToolDBTest {
 
 }  // namespace
 
-TEST_F(PartitionsTest, InspectAndVerify) {
+// Files of any history are inspected and verified; those that are rewritten
+// have the filters of the options.
+TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
+  const std::string samples = path_ + ".today";
+  ASSERT_OK(WriteQueryFile(Env::Default(), samples, QueriesAboveKeys()));
   for (const History& history : kHistories) {
     SCOPED_TRACE(history.name);
     ASSERT_NO_FATAL_FAILURE(Make(history));
@@ -151,28 +156,20 @@ TEST_F(PartitionsTest, InspectAndVerify) {
           << family;
     }
     ExpectVerified();
-    EXPECT_EQ(kFine, RunTool({"inspect", "--db=" + path_}).code);
-    EXPECT_EQ(kFine, RunTool({"verify", "--db=" + path_}).code);
+    for (const char* command : {"inspect", "verify"}) {
+      EXPECT_EQ(kFine, RunTool({command, "--db=" + path_}).code);
+    }
     EXPECT_EQ(before, Disk());
     // Files alone, without the options of their DB.
     std::vector<std::string> files = Files("surf");
     files.insert(files.begin(), {"verify", "--json"});
     EXPECT_EQ(kFine, RunTool(files).code);
-  }
-}
 
-// Files that are rewritten have the filters of the options.
-TEST_F(PartitionsTest, Refresh) {
-  const std::string samples = path_ + ".today";
-  ASSERT_OK(WriteQueryFile(Env::Default(), samples, QueriesAboveKeys()));
-  for (const History& history : kHistories) {
-    SCOPED_TRACE(history.name);
-    ASSERT_NO_FATAL_FAILURE(Make(history));
     // Parts this small are not always better than a whole filter before.
     const ToolRun run =
         Run("refresh", {"--column_family=default", "--samples=" + samples,
-                        "--all", "--min_gain=0.001"});
-    EXPECT_EQ(kFine, run.code) << run.err;
+                        "--all", "--min_gain=0.001"})
+            .ExpectFine();
     EXPECT_EQ(2u, run.FileRows().size()) << run.out;
     for (const auto& [file, row] : run.FileRows()) {
       EXPECT_EQ("rewritten", row["outcome"]) << row;
@@ -204,51 +201,43 @@ TEST_F(PartitionsTest, Advise) {
   // Keyed by the form of new filters, the column family, and the policy.
   std::map<std::string, double> promised;
   for (const History& history : kHistories) {
-    for (const char* family : {"default", "surf"}) {
-      SCOPED_TRACE(std::string(history.name) + ", " + family);
-      if (family == std::string("default")) {
-        ASSERT_NO_FATAL_FAILURE(Make(history));
-      }
+    ASSERT_NO_FATAL_FAILURE(Make(history));
+    const std::string form = history.now ? "parts " : "whole ";
+    for (const size_t i : {0, 1}) {
+      const std::string family = families_[i].name;
+      SCOPED_TRACE(history.name + (", " + family));
+      const Keys reads = {"--queries=" + queries, "--column_family=" + family,
+                          "--policies=surf:0:8,proteus:12"};
       const auto before = Disk();
-      const ToolRun run =
-          Run("advise",
-              {"--queries=" + queries, std::string("--column_family=") + family,
-               "--policies=surf:0:8,proteus:12"});
-      EXPECT_EQ(kFine, run.code) << run.err;
+      const ToolRun run = Run("advise", reads).ExpectFine();
       EXPECT_EQ(before, Disk());
       size_t policies = 0;
       for (const Json& row : run.Rows()) {
         if (row["row"] != "policy") continue;
         policies++;
-        const std::string name =
-            std::string(family) + " " + row["policy"].get<std::string>();
+        const std::string policy = row["policy"];
         const double blocks = row["blocks_per_op"].get<double>();
-        if (row["policy"] == "as it is") {
-          const double read =
-              BlocksPerQuery(family == std::string("surf") ? 1 : 0, asked);
+        if (policy == "as it is") {
+          const double read = BlocksPerQuery(i, asked);
           EXPECT_NEAR(read, blocks, 0.03 + 0.05 * read) << row;
           continue;
         }
         const double first =
-            promised
-                .insert({(history.now ? "parts " : "whole ") + name, blocks})
+            promised.insert({form + family + " " + policy, blocks})
                 .first->second;
         EXPECT_NEAR(first, blocks, 0.01 + 0.05 * first) << row;
       }
       EXPECT_GE(policies, 4u);
-      const ToolRun text =
-          RunTool({"advise", "--db=" + path_, "--queries=" + queries,
-                   std::string("--column_family=") + family});
-      EXPECT_EQ(kFine, text.code) << text.err;
+      const ToolRun text = RunTool({"advise", "--db=" + path_, reads.at(0),
+                                    reads.at(1), reads.at(2)})
+                               .ExpectFine();
       EXPECT_EQ(std::string::npos, text.out.find("does not know"));
     }
     // Also files that have the policy's filters already are designed for the
     // queries.
-    const ToolRun refresh =
-        Run("refresh", {"--column_family=default", "--all", "--min_gain=0.001",
-                        "--samples=" + queries});
-    EXPECT_EQ(kFine, refresh.code) << refresh.err;
-    const std::string form = history.now ? "parts " : "whole ";
+    Run("refresh", {"--column_family=default", "--all", "--min_gain=0.001",
+                    "--samples=" + queries})
+        .ExpectFine();
     const double proteus = promised.at(form + "default proteus:12");
     EXPECT_NEAR(proteus, BlocksPerQuery(0, asked), 0.01 + 0.05 * proteus);
     if (history.now != history.upper || history.now != history.lower) continue;
@@ -282,8 +271,7 @@ TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
                   (*bytes)[directory ? 9 : bytes->size() / 2] ^= 0x10;
                 }));
             ExpectFound(path, /*whole=*/!history.lower);
-            const ToolRun fix = Run("verify", {"--fix"});
-            EXPECT_EQ(kFine, fix.code) << fix.out << fix.err;
+            Run("verify", {"--fix"}).ExpectFine();
             ExpectVerified();
             EXPECT_EQ(parted, PartedLevels(name));
             ExpectAllKeys(family);

@@ -2,14 +2,11 @@
 
 #include "tests/tools/tool_db.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <sstream>
@@ -36,6 +33,11 @@ std::map<std::string, Json> ToolRun::FileRows() const {
   return rows;
 }
 
+const ToolRun& ToolRun::ExpectFine() const {
+  EXPECT_EQ(kFine, code) << out << err;
+  return *this;
+}
+
 void ToolRun::ExpectRefused(const Keys& words) const {
   EXPECT_EQ(kCouldNot, code) << err;
   EXPECT_EQ(1, std::count(err.begin(), err.end(), '\n')) << err;
@@ -54,45 +56,33 @@ ToolRun RunTool(const Keys& arguments) {
 
 ToolRun RunToolOnTerminal(const Keys& arguments) {
   ToolRun run;
-  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-  EXPECT_GE(terminal, 0);
-  EXPECT_EQ(0, grantpt(terminal));
-  EXPECT_EQ(0, unlockpt(terminal));
+  int terminal = -1;
   fflush(nullptr);
-  const pid_t child = fork();
+  const pid_t child = forkpty(&terminal, nullptr, nullptr, nullptr);
   if (child == 0) {
-    const int line = open(ptsname(terminal), O_RDWR | O_NOCTTY);
-    if (line < 0 || dup2(line, STDERR_FILENO) < 0) _exit(100);
     std::ostringstream out;
     _exit(ProteanMain(arguments, out, std::cerr));
   }
-  int ended = 0;
   char buffer[4096];
-  // There is nothing to read, or an error, while no process has the other end
-  // open.
-  for (bool runs = true; runs;) {
-    runs = waitpid(child, &ended, WNOHANG) == 0;
-    struct pollfd waiting = {terminal, POLLIN, 0};
-    while (poll(&waiting, 1, /*timeout_ms=*/10) > 0 &&
-           (waiting.revents & POLLIN) != 0) {
-      const ssize_t n = read(terminal, buffer, sizeof(buffer));
-      if (n <= 0) break;
-      run.err.append(buffer, static_cast<size_t>(n));
-    }
+  // Reading fails once the process has ended.
+  for (ssize_t n; (n = read(terminal, buffer, sizeof(buffer))) > 0;) {
+    run.err.append(buffer, static_cast<size_t>(n));
   }
   close(terminal);
+  int ended = 0;
+  EXPECT_EQ(child, waitpid(child, &ended, 0));
   EXPECT_TRUE(WIFEXITED(ended));
   run.code = WEXITSTATUS(ended);
   return run;
 }
 
 // Syncing is not what is tested.
-static std::string NewFolder(const std::string& name) {
+static std::string NewFolder() {
   PutOwnFolderInMemory();
-  return test::PerThreadDBPath(name);
+  return test::PerThreadDBPath("tool_db");
 }
 
-ToolDBTest::ToolDBTest(const std::string& name) : path_(NewFolder(name)) {
+ToolDBTest::ToolDBTest() : path_(NewFolder()) {
   options_.create_if_missing = true;
   options_.create_missing_column_families = true;
   // Clearing the 70 MB that RocksDB reserves for each log takes longer than
@@ -199,40 +189,6 @@ std::vector<std::string> ToolDBTest::Files(const std::string& family) const {
   return paths;
 }
 
-std::set<std::string> ToolDBTest::FilesOf(const Keys& families) const {
-  std::set<std::string> all;
-  for (const std::string& family : families) {
-    for (const std::string& file : Files(family)) all.insert(file);
-  }
-  return all;
-}
-
-std::set<std::string> ToolDBTest::EndOnceRewritten(
-    const Keys& command, const Keys& families, const std::set<std::string>& old,
-    size_t count, int signal, int* ended) {
-  const auto rewritten = [&] {
-    std::set<std::string> now = FilesOf(families);
-    for (const std::string& file : old) now.erase(file);
-    return now;
-  };
-  fflush(stdout);
-  const pid_t child = fork();
-  if (child == 0) {
-    RunTool(command);
-    _exit(0);
-  }
-  bool runs = true;
-  while (runs && rewritten().size() < count) {
-    usleep(10 * 1000);
-    runs = waitpid(child, ended, WNOHANG) == 0;
-  }
-  if (runs) {
-    kill(child, signal);
-    waitpid(child, ended, 0);
-  }
-  return rewritten();
-}
-
 std::map<std::string, std::string> ToolDBTest::Disk() const {
   std::map<std::string, std::string> contents;
   std::vector<std::string> names;
@@ -253,16 +209,10 @@ std::string ToolDBTest::Manifest() const {
 }
 
 std::string ToolDBTest::OptionsOnDisk() const {
-  std::string text;
-  uint64_t latest = 0;
-  for (const auto& [name, contents] : Disk()) {
-    if (name.compare(0, 8, "OPTIONS-") != 0) continue;
-    const uint64_t number = std::stoull(name.substr(8));
-    if (number < latest) continue;
-    latest = number;
-    text = contents.substr(contents.find("[DBOptions]"));
-  }
-  return text;
+  std::string name;
+  EXPECT_OK(GetLatestOptionsFileName(path_, Env::Default(), &name));
+  const std::string text = ContentsOf(path_ + "/" + name);
+  return text.substr(text.find("[DBOptions]"));
 }
 
 void ToolDBTest::ExpectAllKeys(size_t family) {

@@ -29,6 +29,8 @@ struct ToolRun {
   std::vector<Json> Rows() const;
   // The rows of files, by their names.
   std::map<std::string, Json> FileRows() const;
+  // Checks that the command has found nothing wrong. Returns this.
+  const ToolRun& ExpectFine() const;
   // Checks that the command failed, with one line on stderr that has these
   // words.
   void ExpectRefused(const Keys& words) const;
@@ -63,7 +65,7 @@ class ToolDBTest : public testing::Test {
  protected:
   static constexpr uint64_t kKeys = 3000;
 
-  explicit ToolDBTest(const std::string& name);
+  ToolDBTest();
   ~ToolDBTest() override;
 
   void AddFamily(const std::string& name, const std::string& options);
@@ -98,16 +100,6 @@ class ToolDBTest : public testing::Test {
   static std::string NameOf(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
   }
-
-  // The paths of these column families' files.
-  std::set<std::string> FilesOf(const Keys& families) const;
-  // Runs the command in a process of its own, and sends the signal to it as
-  // soon as `count` files of the column families are not among `old`. Returns
-  // those that are not when it has ended, and how it has.
-  std::set<std::string> EndOnceRewritten(const Keys& command,
-                                         const Keys& families,
-                                         const std::set<std::string>& old,
-                                         size_t count, int signal, int* ended);
 
   // Names and contents of the DB's files, except for the lock and logs of what
   // happened.

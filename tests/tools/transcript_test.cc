@@ -78,7 +78,6 @@ std::vector<Section> AllSections() {
   return all;
 }
 
-// Puts the new text of a section into its file.
 void Rewrite(const Section& changed) {
   std::string text;
   for (const Section& section : SectionsOf(changed.file)) {
@@ -167,7 +166,6 @@ void SortOptions(std::string* text) {
 class TranscriptTest : public ToolDBTest,
                        public testing::WithParamInterface<Section> {
  protected:
-  TranscriptTest() : ToolDBTest("transcript") {}
   ~TranscriptTest() override { refreshers_.clear(); }
 
   // Runs the lines of a section; returns them with the answers that came.
@@ -202,6 +200,7 @@ class TranscriptTest : public ToolDBTest,
   std::string last_options_;
   std::vector<std::unique_ptr<FilterRefresher>> refreshers_;
   std::map<std::string, std::string> names_;  // of files, without folder
+  std::map<std::string, int> files_seen_;     // of column families
 };
 
 std::string TranscriptTest::Run(const std::string& text) {
@@ -493,18 +492,11 @@ void TranscriptTest::LearnFiles() {
   std::vector<ManifestFamily> families;
   if (!ReadManifest(Env::Default(), path_, &families).ok()) return;
   for (const ManifestFamily& family : families) {
-    int number = 0;
     for (const TargetFile& file : family.files) {
-      const std::string name = MakeTableFileName("", file.number).substr(1);
-      if (names_.count(name) > 0) continue;
-      std::string label;
-      do {
-        label = "{" + PrintedName(family.name) + "." +
-                std::to_string(number++) + "}";
-      } while (std::any_of(
-          names_.begin(), names_.end(),
-          [&](const auto& known) { return known.second == label; }));
-      names_[name] = label;
+      std::string& name = names_[MakeTableFileName("", file.number).substr(1)];
+      if (!name.empty()) continue;
+      name = "{" + PrintedName(family.name) + "." +
+             std::to_string(files_seen_[family.name]++) + "}";
     }
   }
 }

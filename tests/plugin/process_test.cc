@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Protean in a process whose locale writes fractions with a comma, as in many
-//  JVMs.
+//  Protean in processes of two kinds: one exits with a DB open, while RocksDB's
+//  threads still flush and compact, and a thread of the application writes; one
+//  has a locale that writes fractions with a comma, as in many JVMs.
 
+#include <atomic>
+#include <chrono>
 #include <clocale>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/option_types.h"
@@ -19,8 +23,72 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The machine may not have such a locale, so one is created: the characters of
-// ASCII, and a comma.
+// ---- Exit ----
+
+// Holds up the end of the process, once told to, when all else has been
+// destroyed: what is constructed first is destroyed last.
+class LastAtExit {
+ public:
+  ~LastAtExit() {
+    if (waits_) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  void Wait() { waits_ = true; }
+
+ private:
+  bool waits_ = false;
+};
+[[gnu::init_priority(101)]] LastAtExit last_at_exit;
+
+// Ends the process with code 0 while tables are being built, and with another
+// one if the DB does not work.
+[[noreturn]] void ExitInTheMiddle(const std::string& policy) {
+  Options options;
+  options.create_if_missing = true;
+  options.write_buffer_size = 32 << 10;
+  options.target_file_size_base = 32 << 10;
+  options.max_bytes_for_level_base = 128 << 10;
+  options.level0_file_num_compaction_trigger = 2;
+  options.max_background_jobs = 4;
+  if (!AddOptions(ProteanTableText(policy), &options).ok()) exit(1);
+  std::unique_ptr<DB> opened;
+  if (!OpenDB(&opened, options, test::PerThreadDBPath("exit")).ok()) exit(2);
+  DB* const db = opened.release();
+  std::atomic<bool> failed{false};
+  std::atomic<uint64_t> written{0};
+  std::thread([db, &failed, &written] {
+    Random random(301);
+    for (;;) {
+      const std::string key = random.HumanReadableString(20);
+      const Status s = db->Put(WriteOptions(), key, std::string(50, 'v'));
+      if (!s.ok()) failed = true;
+      written++;
+      std::string value;
+      db->Get(ReadOptions(), key + "x", &value).PermitUncheckedError();
+    }
+  }).detach();
+  while (written < 20000 && !failed) std::this_thread::yield();
+  if (failed) exit(3);
+  last_at_exit.Wait();
+  exit(0);
+}
+
+// googletest runs tests of this name first: a process that is forked from one
+// that has had a DB open lacks the threads of RocksDB.
+class ExitDeathTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ExitDeathTest, InTheMiddleOfCompactions) {
+  EXPECT_EXIT(ExitInTheMiddle(GetParam()), testing::ExitedWithCode(0), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, ExitDeathTest,
+    testing::Values("proteus:12", "surf:4:4",
+                    "{id=protean.Proteus;filter_budget_bytes=64K}",
+                    "levels:surf:0:8,proteus:12", "bloomfilter:10"));
+
+// ---- A comma in fractions ----
+
+// Makes a locale of the characters of ASCII, and a comma.
 bool MakeCommaLocale(const std::string& folder) {
   std::ofstream(folder + "/characters") << "<code_set_name> ANSI_X3.4-1968\n"
                                            "<escape_char> /\n"
@@ -58,7 +126,7 @@ class LocaleTest : public OwnDBTest {
     std::string policy;
     EXPECT_OK(OptionsOnDisk().table_factory->GetOption(
         ConfigOptions(), "filter_policy", &policy));
-    EXPECT_NE(std::string::npos, policy.find(text)) << policy;
+    ExpectHas(policy, {text});
   }
 };
 
@@ -129,7 +197,7 @@ TEST_F(LocaleTest, PropertiesAndStatistics) {
       files.begin()->second->user_collected_properties;
   for (const char* name : {kBitsPerKeyProperty, kPredictedFprProperty}) {
     ASSERT_EQ(1u, properties.count(name));
-    EXPECT_NE(std::string::npos, properties.at(name).find('.'));
+    ExpectHas(properties.at(name), {"."});
     EXPECT_EQ(std::string::npos, properties.at(name).find(','));
   }
   FilterProperties filter;
