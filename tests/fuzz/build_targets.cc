@@ -16,13 +16,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The parameters, then queries, then keys.
+constexpr size_t kParameters = 16;
+
+// The parameters, a byte each, then queries, then keys.
 class BuildInput {
  public:
   explicit BuildInput(const Slice& input)
-      : input_(input),
-        parameters_(input_.Bytes(ListInput::kParameters).ToString()) {
-    parameters_.resize(ListInput::kParameters);
+      : input_(input), parameters_(input_.Bytes(kParameters).ToString()) {
+    parameters_.resize(kParameters);
     while (queries_.size() < Parameter(kNumQueries) % 10) {
       queries_.push_back(input_.String());
     }
@@ -32,9 +33,9 @@ class BuildInput {
   }
 
   // The last parameters; the first ones are the filter's.
-  static constexpr size_t kNumQueries = ListInput::kParameters - 1;
-  static constexpr size_t kSalt = ListInput::kParameters - 2;
-  static constexpr size_t kPartKeys = ListInput::kParameters - 3;
+  static constexpr size_t kNumQueries = kParameters - 1;
+  static constexpr size_t kSalt = kParameters - 2;
+  static constexpr size_t kPartKeys = kParameters - 3;
 
   uint32_t Parameter(size_t index) const {
     return static_cast<uint8_t>(parameters_[index]);
@@ -62,14 +63,31 @@ class BuildInput {
 
 std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
                      const Keys& strings, uint8_t part_keys = 0) {
-  ListInput input;
-  input.parameters = parameters;
-  input.parameters.resize(ListInput::kParameters);
-  input.parameters[BuildInput::kNumQueries] = static_cast<char>(num_queries);
-  input.parameters[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
-  input.parameters[BuildInput::kPartKeys] = static_cast<char>(part_keys);
-  input.strings = strings;
-  return input.Join();
+  std::string input = parameters;
+  input.resize(kParameters);
+  input[BuildInput::kNumQueries] = static_cast<char>(num_queries);
+  input[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
+  input[BuildInput::kPartKeys] = static_cast<char>(part_keys);
+  return input + StoreStrings(strings);
+}
+
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
+                   GenericMutator generic) {
+  FuzzInput pieces(input);
+  std::string parameters = pieces.Bytes(kParameters).ToString();
+  std::string strings = pieces.rest().ToString();
+  parameters.resize(std::min(kParameters, max_size));
+  for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
+    if (random->OneIn(10)) {
+      const size_t size = parameters.size();
+      parameters = MutateGenerically(parameters, size, generic);
+      parameters.resize(size);
+    } else {
+      strings =
+          MutateStrings(strings, max_size - parameters.size(), random, generic);
+    }
+  }
+  return parameters + strings;
 }
 
 // Checks the promises of both kinds of filters about each key, and each pair of
@@ -304,12 +322,10 @@ std::vector<std::string> DesignSeeds() {
 
 }  // namespace
 
-const FuzzTarget kSurfBuildTarget = {"surf_build", BuildSurf, MutateListInput,
-                                     CrossListInputs, SurfBuildSeeds};
+const FuzzTarget kSurfBuildTarget = {"surf_build", BuildSurf, SurfBuildSeeds,
+                                     Mutate};
 const FuzzTarget kProteusBuildTarget = {"proteus_build", BuildProteus,
-                                        MutateListInput, CrossListInputs,
-                                        ProteusBuildSeeds};
-const FuzzTarget kDesignTarget = {"design", DesignProteus, MutateListInput,
-                                  CrossListInputs, DesignSeeds};
+                                        ProteusBuildSeeds, Mutate};
+const FuzzTarget kDesignTarget = {"design", DesignProteus, DesignSeeds, Mutate};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

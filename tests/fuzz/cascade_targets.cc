@@ -353,11 +353,9 @@ std::vector<std::string> ManifestSeeds() {
 
 }  // namespace
 
-const FuzzTarget kCascadeTarget = {"cascade", RunPage, MutateBytes, CrossBytes,
-                                   PageSeeds};
-const FuzzTarget kCascadeRunTarget = {"cascade_run", RunFile, MutateBytes,
-                                      CrossBytes, RunSeeds};
-const FuzzTarget kCascadeManifestTarget = {
-    "cascade_manifest", RunManifest, MutateBytes, CrossBytes, ManifestSeeds};
+const FuzzTarget kCascadeTarget = {"cascade", RunPage, PageSeeds};
+const FuzzTarget kCascadeRunTarget = {"cascade_run", RunFile, RunSeeds};
+const FuzzTarget kCascadeManifestTarget = {"cascade_manifest", RunManifest,
+                                           ManifestSeeds};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -24,16 +24,26 @@ Slice SliceOf(const uint8_t* data, size_t size) {
   return Slice(reinterpret_cast<const char*>(data), size);
 }
 
-size_t Store(const std::string& bytes, uint8_t* out) {
-  memcpy(out, bytes.data(), bytes.size());
-  return bytes.size();
-}
-
 bool WriteFile(const std::filesystem::path& file, const std::string& bytes) {
   std::ofstream out(file, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();
   return out.good();
+}
+
+// The words in a dictionary of libFuzzer.
+std::string DictionaryOf(const std::vector<std::string>& words) {
+  std::string dictionary;
+  for (const std::string& word : words) {
+    dictionary += '"';
+    for (const char c : word) {
+      char escaped[8];
+      snprintf(escaped, sizeof(escaped), "\\x%02X", static_cast<uint8_t>(c));
+      dictionary += escaped;
+    }
+    dictionary += "\"\n";
+  }
+  return dictionary;
 }
 
 bool WriteSeeds(const std::filesystem::path& folder) {
@@ -47,9 +57,9 @@ bool WriteSeeds(const std::filesystem::path& folder) {
            WriteFile(folder / target.name / ("seed" + std::to_string(number++)),
                      seed);
   }
-  return good && (target.dictionary == nullptr ||
+  return good && (target.words == nullptr ||
                   WriteFile(folder / (target.name + std::string(".dict")),
-                            target.dictionary()));
+                            DictionaryOf(target.words())));
 }
 
 }  // namespace
@@ -79,20 +89,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                unsigned int seed) {
   using namespace ROCKSDB_NAMESPACE::protean;
   Dice random(seed);
-  return Store(TheTarget().mutate(SliceOf(data, size), max_size, &random,
-                                  LLVMFuzzerMutate),
-               data);
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
-                                 const uint8_t* data2, size_t size2,
-                                 uint8_t* out, size_t max_size,
-                                 unsigned int seed) {
-  using namespace ROCKSDB_NAMESPACE::protean;
-  Dice random(seed);
-  return Store(TheTarget().cross(SliceOf(data1, size1), SliceOf(data2, size2),
-                                 max_size, &random),
-               out);
+  const std::string changed = TheTarget().Mutate(SliceOf(data, size), max_size,
+                                                 &random, LLVMFuzzerMutate);
+  memcpy(data, changed.data(), changed.size());
+  return changed.size();
 }
 
 }  // extern "C"

@@ -262,12 +262,11 @@ std::vector<std::string> EnvelopeSeeds() {
 
 }  // namespace
 
-const FuzzTarget kSurfTarget = {"surf", Open, Mutate<BlockCare::kPayload>,
-                                CrossBlockInputs, SurfSeeds};
-const FuzzTarget kProteusTarget = {"proteus", Open, Mutate<BlockCare::kPayload>,
-                                   CrossBlockInputs, ProteusSeeds};
-const FuzzTarget kEnvelopeTarget = {"envelope", Open,
-                                    Mutate<BlockCare::kEnvelope>,
-                                    CrossBlockInputs, EnvelopeSeeds};
+const FuzzTarget kSurfTarget = {"surf", Open, SurfSeeds,
+                                Mutate<BlockCare::kPayload>};
+const FuzzTarget kProteusTarget = {"proteus", Open, ProteusSeeds,
+                                   Mutate<BlockCare::kPayload>};
+const FuzzTarget kEnvelopeTarget = {"envelope", Open, EnvelopeSeeds,
+                                    Mutate<BlockCare::kEnvelope>};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

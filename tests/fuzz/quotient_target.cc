@@ -211,7 +211,6 @@ std::vector<std::string> Seeds() {
 
 }  // namespace
 
-const FuzzTarget kQuotientTarget = {"quotient", Run, MutateBytes, CrossBytes,
-                                    Seeds};
+const FuzzTarget kQuotientTarget = {"quotient", Run, Seeds};
 
 }  // namespace ROCKSDB_NAMESPACE::protean
