@@ -73,7 +73,7 @@ void PieceLayout::AddRest(const char* name, bool found) {
 
 DirectoryLayout::DirectoryLayout(const Slice& directory)
     : PieceLayout(directory) {
-  bool found = AddHeader() && AddDesigns();
+  bool found = AddHeader();
   while (found && entries_.size() < num_parts_) found = AddEntry();
   AddRest("rest of the directory", found);
 }
@@ -99,14 +99,11 @@ bool DirectoryLayout::AddHeader() {
   header_.salt.process = DecodeFixed64(At(kSaltOffset + 8));
   header_.key_lengths = DecodeFixed32(At(kKeyLengthsOffset));
   num_parts_ = DecodeFixed32(At(kNumPartsOffset));
-  return AddString("length of smallest key", "smallest key",
-                   &header_.smallest) &&
-         AddString("length of largest key", "largest key", &header_.largest);
-}
-
-bool DirectoryLayout::AddDesigns() {
   uint32_t count;
-  bool found = AddVarint("number of designs", &count);
+  bool found =
+      AddString("length of smallest key", "smallest key", &header_.smallest) &&
+      AddString("length of largest key", "largest key", &header_.largest) &&
+      AddVarint("number of designs", &count);
   for (; found && count > 0; count--) {
     Slice design;
     found = AddString("length of a design", "design", &design);

@@ -106,7 +106,6 @@ class DirectoryLayout : public PieceLayout {
 
  private:
   bool AddHeader();
-  bool AddDesigns();
   bool AddEntry();
 
   FilterBlockHeader header_;

@@ -12,7 +12,6 @@
 #include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_layout.h"
-#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -605,11 +604,6 @@ std::string MutateBlockInput(const Slice& bytes, size_t max_size,
       SplitBlock block(input.block);
       for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
         MutateBlock(&block, care, random, generic);
-      }
-      if (care == BlockCare::kPayload &&
-          std::min(original.block.size(), block.directory.size()) >
-              kKindOffset) {
-        block.directory[kKindOffset] = original.block[kKindOffset];
       }
       input.block = Repair(block, care, random);
     }

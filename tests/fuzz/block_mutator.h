@@ -35,8 +35,7 @@ void RepairChecksums(std::string* block);
 
 // What is mostly damaged, and repaired afterwards.
 enum class BlockCare {
-  kPayload,   // nearly every block has a right directory, most open, and none
-              // changes its kind
+  kPayload,   // nearly every block has a right directory, and most open
   kEnvelope,  // directories, too: many blocks have a wrong checksum, or tell
               // lies
 };

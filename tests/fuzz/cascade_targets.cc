@@ -117,24 +117,20 @@ std::vector<Entry> EntriesOf(unsigned base) {
   return entries;
 }
 
-std::string WriteRun(const std::vector<Entry>& entries) {
-  const Files files;
-  std::unique_ptr<RunWriter> writer;
-  Status s =
-      RunWriter::Create(files.runs, kFile, kRunId, entries.size(), &writer);
-  for (const Entry& entry : entries) {
-    if (s.ok()) s = writer->Add(entry);
-  }
-  if (s.ok()) s = writer->Finish();
-  Check(s.ok(), "a run is written");
-  return files.text->Read(kFile);
-}
-
 struct BaseRun {
-  explicit BaseRun(unsigned base)
-      : entries(EntriesOf(base)), file(WriteRun(entries)) {}
+  explicit BaseRun(unsigned base) : entries(EntriesOf(base)) {
+    const Files files;
+    std::unique_ptr<RunWriter> writer;
+    Status s =
+        RunWriter::Create(files.runs, kFile, kRunId, entries.size(), &writer);
+    for (const Entry& entry : entries) {
+      if (s.ok()) s = writer->Add(entry);
+    }
+    Check(s.ok() && writer->Finish().ok(), "a run is written");
+    file = files.text->Read(kFile);
+  }
   const std::vector<Entry> entries;
-  const std::string file;
+  std::string file;
 };
 
 const std::vector<BaseRun>& BaseRuns() {

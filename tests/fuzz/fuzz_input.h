@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "rocksdb/slice.h"
 #include "tests/dice.h"
@@ -76,5 +77,19 @@ inline std::string MutateGenerically(const Slice& input, size_t max_size,
       generic(reinterpret_cast<uint8_t*>(bytes.data()), size, max_size));
   return bytes;
 }
+
+// ---- Inputs that are strings, keys and queries ----
+
+using Strings = std::vector<std::string>;
+
+// Reads all strings, and stores them, for FuzzInput::String. The stored strings
+// take at most `max_size` bytes: those that do not fit are left out, and long
+// ones that are not one repeated byte are cut.
+Strings ParseStrings(FuzzInput input);
+std::string StoreStrings(const Strings& strings, size_t max_size = ~size_t{0});
+
+// Makes one change to stored strings.
+std::string MutateStrings(const Slice& stored, size_t max_size, Dice* random,
+                          GenericMutator generic);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -7,11 +7,12 @@
 //  but writes the seeds there: TARGET/, with one file an input, and
 //  TARGET.dict, if the target has a dictionary.
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
+#include "rocksdb/env.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -22,13 +23,6 @@ const FuzzTarget& TheTarget() { return PROTEAN_FUZZ_TARGET; }
 
 Slice SliceOf(const uint8_t* data, size_t size) {
   return Slice(reinterpret_cast<const char*>(data), size);
-}
-
-bool WriteFile(const std::filesystem::path& file, const std::string& bytes) {
-  std::ofstream out(file, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  return out.good();
 }
 
 // The words in a dictionary of libFuzzer.
@@ -46,20 +40,19 @@ std::string DictionaryOf(const std::vector<std::string>& words) {
   return dictionary;
 }
 
-bool WriteSeeds(const std::filesystem::path& folder) {
+bool WriteSeeds(const std::string& folder) {
   const FuzzTarget& target = TheTarget();
-  std::error_code error;
-  std::filesystem::create_directories(folder / target.name, error);
-  bool good = !error;
+  const std::string path = folder + "/" + target.name;
+  const auto write = [](const std::string& bytes, const std::string& file) {
+    return WriteStringToFile(Env::Default(), bytes, file).ok();
+  };
+  std::filesystem::create_directories(path);
   size_t number = 0;
   for (const std::string& seed : target.seeds()) {
-    good = good &&
-           WriteFile(folder / target.name / ("seed" + std::to_string(number++)),
-                     seed);
+    if (!write(seed, path + "/seed" + std::to_string(number++))) return false;
   }
-  return good && (target.words == nullptr ||
-                  WriteFile(folder / (target.name + std::string(".dict")),
-                            DictionaryOf(target.words())));
+  return target.words == nullptr ||
+         write(DictionaryOf(target.words()), path + ".dict");
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "tests/fuzz/block_layout.h"
 #include "tests/fuzz/block_mutator.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -66,22 +65,6 @@ bool Opens(const std::string& block) {
   return FilterBlock(memory.PlaceAtEnd(block)).status().ok();
 }
 
-const std::vector<std::string>& SeedsOf(const FuzzTarget& target) {
-  static auto* const seeds =
-      new std::map<std::string, std::vector<std::string>>;
-  std::vector<std::string>& of_target = (*seeds)[target.name];
-  if (of_target.empty()) of_target = target.seeds();
-  return of_target;
-}
-
-std::vector<BlockInput> BlockSeeds(const FuzzTarget& target) {
-  std::vector<BlockInput> inputs;
-  for (const std::string& seed : SeedsOf(target)) {
-    inputs.push_back(BlockInput::Parse(seed));
-  }
-  return inputs;
-}
-
 constexpr size_t kMaxSize = 4096;
 
 std::string MutateOnce(const FuzzTarget& target, const std::string& input,
@@ -101,7 +84,8 @@ INSTANTIATE_TEST_SUITE_P(All, BlockMutatorTest,
 
 TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
   size_t parts = 0;
-  for (const BlockInput& input : BlockSeeds(*GetParam())) {
+  for (const std::string& seed : GetParam()->seeds()) {
+    const BlockInput input = BlockInput::Parse(seed);
     ASSERT_TRUE(Opens(input.block)) << Hex(input.block);
     const BlockLayout layout{Slice(input.block)};
     EXPECT_TRUE(layout.whole());
@@ -121,7 +105,7 @@ TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
 // mutations. Compared with mutations by the engine.
 TEST_P(BlockMutatorTest, MostMutantsOpen) {
   const bool envelope = GetParam() == &kEnvelopeTarget;
-  const std::vector<std::string>& seeds = SeedsOf(*GetParam());
+  const std::vector<std::string> seeds = GetParam()->seeds();
   constexpr int kSteps = 6;
   constexpr int kRounds = 20;
   int mutants = 0;
@@ -172,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(All, MutatorTest, testing::ValuesIn(FuzzTargets()),
 // Inputs are arbitrary bytes, or empty.
 TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
   Dice random(5);
-  std::vector<std::string> inputs = SeedsOf(*GetParam());
+  std::vector<std::string> inputs = GetParam()->seeds();
   inputs.emplace_back();
   for (int i = 0; i < 200; i++) {
     std::string bytes(random.Below(300), '\0');
@@ -194,7 +178,7 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
 }
 
 TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
-  for (const std::string& seed : SeedsOf(*GetParam())) {
+  for (const std::string& seed : GetParam()->seeds()) {
     TheEngine().random = Dice(1);
     const std::string once = MutateOnce(*GetParam(), seed, 17);
     TheEngine().random = Dice(1);

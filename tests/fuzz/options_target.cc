@@ -33,11 +33,8 @@ ConfigOptions Config() {
 
 std::shared_ptr<ProteanTableFactory> NewTable() {
   // Otherwise, every table would make a block cache.
-  static const BlockBasedTableOptions options = [] {
-    BlockBasedTableOptions without_cache;
-    without_cache.no_block_cache = true;
-    return without_cache;
-  }();
+  static BlockBasedTableOptions options;
+  options.no_block_cache = true;
   return std::make_shared<ProteanTableFactory>(options);
 }
 
@@ -83,12 +80,9 @@ void CheckWritten(const ConfigOptions& config, const FilterPolicy* policy) {
 // never written.
 bool IsValid(const std::shared_ptr<ProteanTableFactory>& table) {
   static auto* const env = new TextEnv;
-  static auto* const db_options = [] {
-    auto* options = new DBOptions;
-    options->env = env;
-    return options;
-  }();
+  static auto* const db_options = new DBOptions;
   static auto* const cf_options = new ColumnFamilyOptions;
+  db_options->env = env;
   env->files().Write("good", "0x61\t0x62\n");
   env->files().Write("bad", "0xg");
   cf_options->table_factory = table;

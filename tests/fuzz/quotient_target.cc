@@ -118,14 +118,12 @@ std::vector<uint64_t> FingerprintsOf(const QuotientBlocks& blocks) {
 void CheckContents(const QuotientMultiset& filter,
                    const std::vector<uint64_t>& fingerprints) {
   const unsigned shift = 64 - filter.blocks().shape().fingerprint_bits();
-  uint64_t copies = 0;
-  for (size_t i = 0; i < fingerprints.size(); i++) {
-    const bool is_copy = i > 0 && fingerprints[i - 1] == fingerprints[i];
-    copies = is_copy ? copies + 1 : 1;
-    const bool is_last =
-        i + 1 == fingerprints.size() || fingerprints[i + 1] != fingerprints[i];
-    Check(filter.Contains(fingerprints[i] << shift), "no hash is missed");
-    Check(!is_last || filter.blocks().Count(fingerprints[i]) == copies,
+  for (const uint64_t fingerprint : fingerprints) {
+    const auto [first, last] =
+        std::equal_range(fingerprints.begin(), fingerprints.end(), fingerprint);
+    Check(filter.Contains(fingerprint << shift), "no hash is missed");
+    Check(filter.blocks().Count(fingerprint) ==
+              static_cast<uint64_t>(last - first),
           "the copies of a hash are counted");
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/fuzz/string_input.h"
+#include "tests/fuzz/fuzz_input.h"
 
 #include <iterator>
 
