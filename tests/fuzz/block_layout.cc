@@ -105,9 +105,18 @@ bool DirectoryLayout::AddHeader() {
       AddString("length of largest key", "largest key", &header_.largest) &&
       AddVarint("number of designs", &count);
   for (; found && count > 0; count--) {
-    Slice design;
-    found = AddString("length of a design", "design", &design);
-    if (found) designs_.push_back(design);
+    uint32_t length;
+    found = AddVarint("length of a design", &length) &&
+            length <= bytes_.size() - at_;
+    if (!found) break;
+    Slice design(At(at_), length);
+    designs_.push_back(design);
+    // Numbers, if it has not been damaged.
+    for (uint32_t number; !design.empty() && GetVarint32(&design, &number);) {
+      Add("number of a design", BlockPiece::kVarint,
+          static_cast<uint64_t>(design.data() - At(at_)));
+    }
+    Add("design", BlockPiece::kBytes, design.size());
   }
   return found;
 }

@@ -107,7 +107,7 @@ TEST_P(BlockMutatorTest, MostMutantsOpen) {
   const bool envelope = GetParam() == &kEnvelopeTarget;
   const std::vector<std::string> seeds = GetParam()->seeds();
   constexpr int kSteps = 6;
-  constexpr int kRounds = 20;
+  constexpr int kRounds = 10;
   int mutants = 0;
   std::map<std::string, int> opened;
   for (int round = 0; round < kRounds; round++) {
