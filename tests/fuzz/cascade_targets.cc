@@ -280,18 +280,14 @@ constexpr size_t kNumRunsAt = 36;
 constexpr size_t kRunsAt = 44;
 constexpr size_t kRunBytes = 16;
 
-std::string WithManifestChecksum(std::string file) {
+std::string WithManifestChecksum(std::string file, bool count_runs) {
+  if (count_runs && file.size() >= kRunsAt) {
+    EncodeFixed64(file.data() + kNumRunsAt,
+                  (file.size() - kRunsAt) / kRunBytes);
+  }
   if (file.size() >= kBodyAt) {
     SetChecksum(Slice(file.data() + kBodyAt, file.size() - kBodyAt),
                 file.data() + kManifestChecksumAt);
-  }
-  return file;
-}
-
-std::string WithNumberOfRuns(std::string file) {
-  if (file.size() >= kRunsAt) {
-    EncodeFixed64(file.data() + kNumRunsAt,
-                  (file.size() - kRunsAt) / kRunBytes);
   }
   return file;
 }
@@ -329,8 +325,9 @@ void RunManifest(const Slice& bytes) {
   static auto* const fs = new TextFileSystem;
   const std::string file = bytes.ToString();
   ReadManifest(fs, file);
-  ReadManifest(fs, WithManifestChecksum(file));
-  ReadManifest(fs, WithManifestChecksum(WithNumberOfRuns(file)));
+  for (const bool count_runs : {false, true}) {
+    ReadManifest(fs, WithManifestChecksum(file, count_runs));
+  }
 }
 
 std::vector<std::string> ManifestSeeds() {

@@ -139,8 +139,9 @@ std::vector<std::string> Words() {
       "{id=protean.Levels;policies={surf:0:4,proteus:12}} "
       "{id=protean.Proteus;bits_per_key=10.5;prefix_filter_type=kBloom} "
       "filter_policy=surf:0:4; "
-      // Numbers.
-      "1e3 1.5 2.0000001 63.9999999 33 65 4294967295 4294967296 0x10");
+      // Numbers and separators.
+      "1e3 1.5 2.0000001 63.9999999 33 65 4294967295 4294967296 0x10 { } = ; "
+      ": ,");
   return {std::istream_iterator<std::string>(words), {}};
 }
 

@@ -94,7 +94,6 @@ std::string Repaired(const Slice& input) {
   const size_t size =
       kBlocksAt + num_blocks * QuotientBlocks::BlockBytes(shape.remainder_bits);
   std::string bytes(input.data(), std::min(input.size(), size));
-  bytes.resize(size);
   bytes.resize(size + kReadPadding);
   memcpy(bytes.data(), "PRTQ\1", 5);
   bytes[kQuotientBitsAt] = static_cast<char>(shape.quotient_bits);
