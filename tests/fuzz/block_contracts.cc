@@ -8,6 +8,7 @@
 #include "filter_policy/proteus/proteus.h"
 #include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
+#include "util/hash.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -24,59 +25,51 @@ class Examiner {
 
   BlockExam Run() {
     CheckState();
-    for (size_t i = 0; i < strings_.size(); i++) {
+    // A block that is refused says the same whatever it is asked.
+    const size_t count = strings_.size();
+    const size_t walk_step = block_.CanFilter() ? 3 : count;
+    const size_t range_step = block_.CanFilter() ? range_step_ : count;
+    for (size_t i = 0; i < count; i++) {
       CheckString(strings_[i]);
-      if (i % 3 == 0) Walk(strings_[i]);
-    }
-    CheckBatches();
-    for (size_t i = 0; i < strings_.size(); i++) {
-      for (size_t j = i % range_step_; j < strings_.size(); j += range_step_) {
+      if (i % walk_step == 0) Walk(strings_[i]);
+      for (size_t j = (i + 1) % range_step; j < count; j += range_step) {
         CheckRange(strings_[i], strings_[j]);
       }
       CheckRange(strings_[i], strings_[i]);
     }
+    CheckBatches();
     return exam_;
   }
 
-  BlockExam RunParts(const Slice& contents) {
+  void CheckParts(const Slice& contents) {
     const FilterDirectory& directory = block_.directory();
+    const auto bytes_of = [&contents](const FilterUnit& unit) {
+      return Slice(contents.data() + unit.offset, unit.size());
+    };
     bool all_open = true;
     for (size_t i = 0; i < directory.parts().size(); i++) {
       const FilterPart& part = directory.parts()[i];
+      const Slice first = bytes_of(part.first);
       std::unique_ptr<RangeFilter> filter;
-      if (!OpenUnit(contents, {i, false}, &filter)) {
-        all_open = false;
+      const bool opens = OpenUnit({i, false}, first, &filter);
+      if (!opens) {
         CheckRefusedPart(i);
       } else if (block_.header().kind == kSurfKind) {
         Iterate(static_cast<const Surf&>(*filter));
       }
-      if (part.HasSecond() && !OpensWithSecond(contents, i)) all_open = false;
+      all_open = opens && all_open;
+      if (!opens || !part.HasSecond()) continue;
+      const Slice second = bytes_of(part.second);
+      all_open = OpenUnit({i, true}, second, &filter) &&
+                 directory.OpenBoth(i, first, second, &filter).ok() && all_open;
     }
     Expect(!HasParts() || all_open == block_.status().ok(),
            "a block is damaged if one of its parts is");
-    return exam_;
   }
 
  private:
-  bool OpensWithSecond(const Slice& contents, size_t part) {
-    std::unique_ptr<RangeFilter> filter;
-    if (!OpenUnit(contents, {part, false}, &filter) ||
-        !OpenUnit(contents, {part, true}, &filter)) {
-      return false;
-    }
-    const FilterPart& entry = block_.directory().parts()[part];
-    return block_.directory()
-        .OpenBoth(
-            part,
-            Slice(contents.data() + entry.first.offset, entry.first.size()),
-            Slice(contents.data() + entry.second.offset, entry.second.size()),
-            &filter)
-        .ok();
-  }
-  bool OpenUnit(const Slice& contents, const UnitName& name,
+  bool OpenUnit(const UnitName& name, const Slice& bytes,
                 std::unique_ptr<RangeFilter>* filter) {
-    const FilterUnit& unit = block_.directory().UnitOf(name);
-    const Slice bytes(contents.data() + unit.offset, unit.size());
     const char* const end = bytes.data() + bytes.size();
     const bool ends_with_zeros =
         std::all_of(end, end + FilterDirectory::kUnitTrailer,
@@ -97,12 +90,7 @@ class Examiner {
     Note(uint64_t{answer} + 1);
     return answer;
   }
-  void Note(const Slice& bytes) {
-    Note(uint64_t{bytes.size()});
-    for (size_t i = 0; i < bytes.size(); i++) {
-      Note(uint64_t{static_cast<uint8_t>(bytes[i])});
-    }
-  }
+  void Note(const Slice& bytes) { Note(GetSliceHash64(bytes)); }
 
   bool HasParts() const { return !block_.directory().parts().empty(); }
 
@@ -271,24 +259,19 @@ class Examiner {
     Expect(surf.fst().height() <= surf.fst().num_nodes(),
            "a trie has no more levels than nodes");
     Surf::Iterator it(&surf);
+    const auto walk = [&](int steps) {
+      for (; it.Valid() && steps > 0; steps--, it.Next()) {
+        Note(it.key_prefix());
+        Note(it.real_suffix());
+        Note(it.IsWholeKey());
+      }
+    };
     for (const std::string& target : strings_) {
       it.Seek(target);
-      for (int step = 0; step < 6 && it.Valid(); step++) {
-        NotePosition(it);
-        it.Next();
-      }
+      walk(6);
     }
-    constexpr int kMaxSteps = 200;
     it.SeekToFirst();
-    for (int step = 0; it.Valid() && step < kMaxSteps; step++) {
-      NotePosition(it);
-      it.Next();
-    }
-  }
-  void NotePosition(const Surf::Iterator& it) {
-    Note(it.key_prefix());
-    Note(it.real_suffix());
-    Note(it.IsWholeKey());
+    walk(200);
   }
 
   const FilterBlock& block_;
@@ -300,13 +283,11 @@ class Examiner {
 }  // namespace
 
 BlockExam Examine(const FilterBlock& block,
-                  const std::vector<std::string>& strings, size_t range_step) {
-  return Examiner(block, strings, range_step).Run();
-}
-
-BlockExam ExamineParts(const FilterBlock& block, const Slice& contents,
-                       const std::vector<std::string>& strings) {
-  return Examiner(block, strings, /*range_step=*/1).RunParts(contents);
+                  const std::vector<std::string>& strings, size_t range_step,
+                  const Slice* contents) {
+  Examiner examiner(block, strings, range_step);
+  if (contents != nullptr) examiner.CheckParts(*contents);
+  return examiner.Run();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

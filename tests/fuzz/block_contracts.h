@@ -21,15 +21,13 @@ struct BlockExam {
 };
 
 // Asks `block` all kinds of questions about the strings, one by one and in
-// batches, and about the ranges from each string to every `range_step`th one.
+// batches, and about the ranges from each string to every `range_step`th one
+// (to the next one only if the block is refused).
+// With the block's contents, also opens its parts one by one: those that cannot
+// be opened let all queries through, which does not keep others from filtering.
 // REQUIRES: strings is not empty
 BlockExam Examine(const FilterBlock& block,
                   const std::vector<std::string>& strings,
-                  size_t range_step = 1);
-
-// Opens the parts of the same block one by one: those that cannot be opened let
-// all queries through, which does not keep others from filtering.
-BlockExam ExamineParts(const FilterBlock& block, const Slice& contents,
-                       const std::vector<std::string>& strings);
+                  size_t range_step = 1, const Slice* contents = nullptr);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,6 +2,8 @@
 
 #include "tests/fuzz/block_layout.h"
 
+#include <algorithm>
+
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/surf/surf.h"
@@ -9,74 +11,15 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-constexpr BlockField kDirectoryFields[] = {
-    {"magic", 4},
-    {"version", 1},
-    {"kind", 1},
-    {"flags", 2},
-    {"checksum", 4},
-    {"size of the directory", 4},
-    {"number of keys", 8},
-    {"salt of the file", 8},
-    {"salt of the process", 8},
-    {"key lengths", 4},
-    {"number of parts", 4},
-};
-
-constexpr BlockField kPartEndFields[] = {
-    {"checksum of a part", 4},    {"number of a part", 4},
-    {"number of a unit", 1},      {"zeros of a part", 7},
-    {"compression of a part", 1}, {"trailer of a part", 4},
-};
-
-constexpr BlockField kSurfFields[] = {
-    {"hash bits", 1},   {"real bits", 1}, {"prefix bits", 1},
-    {"prefix step", 1}, {"zeros", 4},
-};
-
-constexpr BlockField kCodeFields[] = {
-    {"longest path", 4},
-    {"bytes that occur", 1},
-    {"codes", 1},
-    {"zero of a code", 2},
-};
-
-constexpr BlockField kSetFields[] = {
-    {"kind of set", 1},      {"probes or seed", 1},    {"lines", 1},
-    {"marks of the set", 1}, {"blocks of the set", 4}, {"size of the set", 8},
-};
-
-constexpr BlockField kUniformFields[] = {{"prefix bits", 4}, {"levels", 4}};
-
-constexpr BlockField kFstFields[] = {
-    {"height", 4},   {"nodes", 4},      {"leaves", 4},
-    {"sections", 4}, {"value bits", 4}, {"zero", 4},
-};
-
-constexpr BlockField kSectionFields[] = {
-    {"section levels", 4},   {"section nodes", 4},  {"section edges", 4},
-    {"section children", 4}, {"terminators", 4},    {"runs", 4},
-    {"run codes", 4},        {"remainder bits", 1}, {"child encoding", 1},
-    {"exception bits", 1},   {"group shift", 1},
-};
-
-template <size_t kCount>
-constexpr size_t SizeOf(const BlockField (&fields)[kCount]) {
-  size_t size = 0;
-  for (const BlockField& field : fields) size += field.size;
-  return size;
-}
-static_assert(SizeOf(kDirectoryFields) == FilterDirectory::kFixedSize);
-static_assert(SizeOf(kPartEndFields) == FilterDirectory::kUnitOverhead);
-
-}  // namespace
-
 // ---- Pieces ----
 
 uint64_t NumberAt(const std::string& block, const BlockPiece& piece) {
   uint64_t number = 0;
+  if (piece.kind == BlockPiece::kVarint) {
+    Slice input(&block[piece.offset], piece.size);
+    GetVarint64(&input, &number);
+    return number;
+  }
   for (size_t i = piece.size; i-- > 0;) {
     number = number << 8 | static_cast<uint8_t>(block[piece.offset + i]);
   }
@@ -91,32 +34,33 @@ std::string WithNumber(std::string block, const BlockPiece& piece,
   return block;
 }
 
-template <size_t kCount>
-void PieceLayout::AddFields(const BlockField (&fields)[kCount]) {
-  for (const BlockField& field : fields) {
-    Add(field.name, BlockPiece::kNumber, field.size);
-  }
-}
-
-void PieceLayout::Add(const char* name, BlockPiece::Kind kind, uint64_t size) {
-  if (size == 0) return;
+bool PieceLayout::Add(const char* name, BlockPiece::Kind kind, uint64_t size) {
+  if (size > bytes_.size() - at_) return false;
+  if (size == 0) return true;
   pieces_.push_back({name, kind, at_, static_cast<size_t>(size)});
   at_ += size;
+  return true;
+}
+
+bool PieceLayout::AddFields(const Fields& fields) {
+  return std::all_of(fields.begin(), fields.end(), [this](const auto& field) {
+    return Add(field.first, BlockPiece::kNumber, field.second);
+  });
 }
 
 bool PieceLayout::AddVarint(const char* name, uint32_t* value) {
   Slice input(At(at_), bytes_.size() - at_);
-  if (!GetVarint32(&input, value)) return false;
-  Add(name, BlockPiece::kVarint, bytes_.size() - at_ - input.size());
-  return true;
+  return GetVarint32(&input, value) &&
+         Add(name, BlockPiece::kVarint, bytes_.size() - at_ - input.size());
 }
 
 bool PieceLayout::AddString(const char* length_name, const char* name,
                             Slice* string) {
   uint32_t length;
-  if (!AddVarint(length_name, &length) || !Fits(length)) return false;
-  *string = Slice(At(at_), length);
-  Add(name, BlockPiece::kBytes, length);
+  if (!AddVarint(length_name, &length)) return false;
+  const size_t begin = at_;
+  if (!Add(name, BlockPiece::kBytes, length)) return false;
+  *string = Slice(At(begin), length);
   return true;
 }
 
@@ -129,14 +73,25 @@ void PieceLayout::AddRest(const char* name, bool found) {
 
 DirectoryLayout::DirectoryLayout(const Slice& directory)
     : PieceLayout(directory) {
-  bool found = AddHeader() && AddDesigns();
+  bool found = AddHeader();
   while (found && entries_.size() < num_parts_) found = AddEntry();
   AddRest("rest of the directory", found);
 }
 
 bool DirectoryLayout::AddHeader() {
-  if (!Fits(FilterDirectory::kFixedSize)) return false;
-  AddFields(kDirectoryFields);
+  if (!AddFields({{"magic", 4},
+                  {"version", 1},
+                  {"kind", 1},
+                  {"flags", 2},
+                  {"checksum", 4},
+                  {"size of the directory", 4},
+                  {"number of keys", 8},
+                  {"salt of the file", 8},
+                  {"salt of the process", 8},
+                  {"key lengths", 4},
+                  {"number of parts", 4}})) {
+    return false;
+  }
   header_.kind = static_cast<FilterKind>(*At(kKindOffset));
   header_.flags = DecodeFixed16(At(kFlagsOffset));
   header_.num_keys = DecodeFixed64(At(kNumKeysOffset));
@@ -144,47 +99,37 @@ bool DirectoryLayout::AddHeader() {
   header_.salt.process = DecodeFixed64(At(kSaltOffset + 8));
   header_.key_lengths = DecodeFixed32(At(kKeyLengthsOffset));
   num_parts_ = DecodeFixed32(At(kNumPartsOffset));
-  return AddString("length of smallest key", "smallest key",
-                   &header_.smallest) &&
-         AddString("length of largest key", "largest key", &header_.largest);
-}
-
-bool DirectoryLayout::AddDesigns() {
   uint32_t count;
-  if (!AddVarint("number of designs", &count)) return false;
-  for (; count > 0; count--) {
+  bool found =
+      AddString("length of smallest key", "smallest key", &header_.smallest) &&
+      AddString("length of largest key", "largest key", &header_.largest) &&
+      AddVarint("number of designs", &count);
+  for (; found && count > 0; count--) {
     uint32_t length;
-    if (!AddVarint("length of a design", &length) || !Fits(length)) {
-      return false;
+    found = AddVarint("length of a design", &length) &&
+            length <= bytes_.size() - at_;
+    if (!found) break;
+    Slice design(At(at_), length);
+    designs_.push_back(design);
+    // Numbers, if it has not been damaged.
+    for (uint32_t number; !design.empty() && GetVarint32(&design, &number);) {
+      Add("number of a design", BlockPiece::kVarint,
+          static_cast<uint64_t>(design.data() - At(at_)));
     }
-    designs_.emplace_back(At(at_), length);
-    ProteusHeader proteus;
-    if (proteus.DecodeFrom(designs_.back())) {
-      uint32_t value;
-      AddVarint("shortest key", &value);
-      AddVarint("neighbor bits", &value);
-      for (const Layer& layer : proteus.design) {
-        AddVarint("kind of a layer", &value);
-        if (layer.kind != Layer::Kind::kKeys) AddVarint("bits", &value);
-        if (layer.kind == Layer::Kind::kTrie) AddVarint("lead", &value);
-        if (layer.kind == Layer::Kind::kSeries) AddVarint("stride", &value);
-      }
-    } else {
-      Add("design", BlockPiece::kBytes, length);
-    }
+    Add("design", BlockPiece::kBytes, design.size());
   }
-  return true;
+  return found;
 }
 
 bool DirectoryLayout::AddEntry() {
   Entry entry;
-  if (!AddVarint("size of a payload", &entry.payload_size) ||
-      !AddVarint("size of a second payload", &entry.second_size) ||
-      !AddVarint("keys of a part", &entry.num_keys) || !Fits(1)) {
+  if (!AddVarint("size of a payload", &entry.sizes[0]) ||
+      !AddVarint("size of a second payload", &entry.sizes[1]) ||
+      !AddVarint("keys of a part", &entry.num_keys) ||
+      !Add("kind of a part", BlockPiece::kNumber, 1)) {
     return false;
   }
-  entry.kind = static_cast<uint8_t>(*At(at_));
-  Add("kind of a part", BlockPiece::kNumber, 1);
+  entry.kind = static_cast<uint8_t>(*At(at_ - 1));
   if (!AddVarint("design of a part", &entry.design) ||
       !AddString("length of a beginning", "beginning of a part",
                  &entry.begin)) {
@@ -215,89 +160,88 @@ PayloadLayout::PayloadLayout(const Slice& payload, uint8_t kind,
 }
 
 bool PayloadLayout::AddSurf() {
-  if (!Fits(SizeOf(kSurfFields))) return false;
-  const bool is_coded = (*At(at_) & 0x80) != 0;
-  AddFields(kSurfFields);
-  return (!is_coded || AddCode()) && AddTrie();
+  return AddFields({{"hash bits", 1},
+                    {"real bits", 1},
+                    {"prefix bits", 1},
+                    {"prefix step", 1},
+                    {"zeros", 4}}) &&
+         ((*At(0) & 0x80) == 0 || AddCode()) && AddTrie();
 }
 
 bool PayloadLayout::AddCode() {
-  if (!Fits(KeyCode::kHeaderSize)) return false;
-  const uint64_t bytes = static_cast<uint8_t>(*At(at_ + 4));
-  const uint64_t codes = static_cast<uint8_t>(*At(at_ + 5));
-  AddFields(kCodeFields);
-  const uint64_t size = KeyCode::Size(static_cast<unsigned>(bytes),
-                                      static_cast<unsigned>(codes)) -
-                        KeyCode::kHeaderSize;
-  if (!Fits(size)) return false;
-  Add("code", BlockPiece::kBytes, size);
-  return true;
+  const char* const header = At(at_);
+  return AddFields({{"longest path", 4},
+                    {"bytes that occur", 1},
+                    {"codes", 1},
+                    {"zero of a code", 2}}) &&
+         Add("code", BlockPiece::kBytes,
+             KeyCode::Size(static_cast<uint8_t>(header[4]),
+                           static_cast<uint8_t>(header[5])) -
+                 KeyCode::kHeaderSize);
 }
 
 bool PayloadLayout::AddProteus(const Slice& encoded) {
   ProteusHeader header;
-  if (!header.DecodeFrom(encoded) ||
-      !Fits(header.design.num_sets() * Amq::kHeaderSize)) {
-    return false;
-  }
+  if (!header.DecodeFrom(encoded)) return false;
   const ProteusDesign& design = header.design;
   for (const Layer& layer : design) {
-    if (layer.is_set()) AddSet(layer.bits);
+    if (layer.is_set() && !AddSet(layer.bits)) return false;
   }
   return (design.num_sets() == design.size() || AddUniform()) && AddSetData();
 }
 
-void PayloadLayout::AddSet(uint32_t prefix_bits) {
+bool PayloadLayout::AddSet(uint32_t prefix_bits) {
   Set set;
   set.header = at_;
-  set.fields.DecodeFrom(At(at_));
-  set.data = 0;
-  set.alphabets =
-      prefix_bits == 0
-          ? 0
-          : static_cast<uint8_t>(*At(at_ + ProteusHeader::kSetAlphabets));
+  if (!AddFields({{"kind of set", 1},
+                  {"probes or seed", 1},
+                  {"lines", 1},
+                  {"marks of the set", 1},
+                  {"blocks of the set", 4},
+                  {"size of the set", 8}})) {
+    return false;
+  }
+  set.fields.DecodeFrom(At(set.header));
+  set.alphabets = prefix_bits == 0
+                      ? 0
+                      : static_cast<uint8_t>(
+                            *At(set.header + ProteusHeader::kSetAlphabets));
   sets_.push_back(set);
-  AddFields(kSetFields);
+  return true;
 }
 
 // The data of all sets, then their alphabets.
 bool PayloadLayout::AddSetData() {
-  for (Set& set : sets_) {
-    set.data = at_;
-    if (!Fits(set.fields.bytes)) return false;
-    Add("set", BlockPiece::kBits, set.fields.bytes);
+  for (const Set& set : sets_) {
+    if (!Add("set", BlockPiece::kBits, set.fields.bytes)) return false;
   }
   for (const Set& set : sets_) {
-    if (!Fits(set.alphabets)) return false;
     for (size_t i = 0; i < set.alphabets; i++) {
-      Add("alphabet of a place", BlockPiece::kNumber, 1);
+      if (!Add("alphabet of a place", BlockPiece::kNumber, 1)) return false;
     }
   }
   return true;
 }
 
 bool PayloadLayout::AddUniform() {
-  if (!Fits(SizeOf(kUniformFields))) return false;
   Uniform uniform;
   uniform.header = at_;
-  AddFields(kUniformFields);
+  if (!AddFields({{"prefix bits", 4}, {"levels", 4}})) return false;
   uniform.prefix_bits = DecodeFixed32(At(uniform.header));
   uniform.levels = DecodeFixed32(At(uniform.header + 4));
   uniform.table = at_;
-  const uint64_t table = (uint64_t{4} * uniform.levels + 7) / 8 * 8;
   if (uniform.prefix_bits > kMaxPrefixBits ||
-      uniform.levels > BytesForBits(uniform.prefix_bits) || !Fits(table)) {
+      uniform.levels > BytesForBits(uniform.prefix_bits)) {
     return false;
   }
-  for (uint32_t i = 0; i < table / 4; i++) {
-    Add("leaves above", BlockPiece::kNumber, 4);
+  // There is an even number of them.
+  for (uint32_t i = 0; i < uniform.levels + uniform.levels % 2; i++) {
+    if (!Add("leaves above", BlockPiece::kNumber, 4)) return false;
   }
   if (!AddTrie()) return false;
   uniform.suffixes = at_;
-  const uint64_t bytes =
-      BitArrayBytes(SuffixBits(bytes_, uniform, trie_->fields.leaves));
-  const bool fits = Fits(bytes);
-  if (fits) Add("suffixes", BlockPiece::kBits, bytes);
+  const uint64_t bits = SuffixBits(bytes_, uniform, trie_->fields.leaves);
+  const bool fits = Add("suffixes", BlockPiece::kBits, BitArrayBytes(bits));
   uniform.end = at_;
   uniform_ = uniform;
   return fits;
@@ -322,32 +266,48 @@ uint64_t SuffixBits(const Slice& payload, const PayloadLayout::Uniform& uniform,
 }
 
 bool PayloadLayout::AddTrie() {
-  if (!Fits(FstHeader::kSize + Alphabet::kSize)) return false;
   Trie trie;
   trie.header = at_;
-  trie.fields.DecodeFrom(At(at_));
-  AddFields(kFstFields);
-  trie.code_bits = Alphabet(At(at_)).code_bits();
-  Add("alphabet", BlockPiece::kBits, Alphabet::kSize);
+  if (!AddFields({{"height", 4},
+                  {"nodes", 4},
+                  {"leaves", 4},
+                  {"sections", 4},
+                  {"value bits", 4},
+                  {"zero", 4}}) ||
+      !Add("alphabet", BlockPiece::kBits, Alphabet::kSize)) {
+    return false;
+  }
+  trie.fields.DecodeFrom(At(trie.header));
+  trie.code_bits = Alphabet(At(at_ - Alphabet::kSize)).code_bits();
   trie.values = trie.end = at_;
   trie_ = trie;
   const uint64_t sections = trie.fields.sections;
-  if (sections > FstHeader::kMaxSections ||
-      !Fits(sections * FstSectionHeader::kSize)) {
-    return false;
-  }
+  if (sections > FstHeader::kMaxSections) return false;
   const size_t headers = at_;
-  for (uint64_t i = 0; i < sections; i++) AddFields(kSectionFields);
+  for (uint64_t i = 0; i < sections; i++) {
+    if (!AddFields({{"section levels", 4},
+                    {"section nodes", 4},
+                    {"section edges", 4},
+                    {"section children", 4},
+                    {"terminators", 4},
+                    {"runs", 4},
+                    {"run codes", 4},
+                    {"remainder bits", 1},
+                    {"child encoding", 1},
+                    {"exception bits", 1},
+                    {"group shift", 1}})) {
+      return false;
+    }
+  }
   for (uint64_t i = 0; i < sections; i++) {
     if (!AddSection(headers + i * FstSectionHeader::kSize)) return false;
   }
   trie_->values = trie_->end = at_;
-  const uint64_t values = BitArrayBytes(uint64_t{trie.fields.leaves} *
-                                        std::min(trie.fields.value_bits, 64u));
-  if (!Fits(values)) return false;
-  Add("values", BlockPiece::kBits, values);
+  const uint64_t bits = std::min(trie.fields.value_bits, 64u);
+  const bool fits = Add("values", BlockPiece::kBits,
+                        BitArrayBytes(trie.fields.leaves * bits));
   trie_->end = at_;
-  return true;
+  return fits;
 }
 
 bool PayloadLayout::AddSection(size_t header) {
@@ -360,33 +320,26 @@ bool PayloadLayout::AddSection(size_t header) {
     return false;
   }
   const FstSectionLayout layout(fields, trie_->code_bits);
-  if (!Fits(layout.end)) return false;
+  if (layout.end > bytes_.size() - at_) return false;
   trie_->sections.push_back({header, at_, fields, layout});
-  const size_t arrays = at_;
-  const struct {
-    const char* name;
-    uint64_t end;
-  } all[] = {{"index", layout.labels},
-             {"labels", layout.remainders},
-             {"remainders", layout.children},
-             {"children", layout.terminators},
-             {"terminator marks", layout.run_marks},
-             {"run marks", layout.run_starts},
-             {"run starts", layout.run_codes},
-             {"codes of runs", layout.end}};
-  for (const auto& array : all) {
-    Add(array.name, BlockPiece::kBits, arrays + array.end - at_);
+  const std::pair<const char*, uint64_t> arrays[] = {
+      {"index", layout.labels},
+      {"labels", layout.remainders},
+      {"remainders", layout.children},
+      {"children", layout.terminators},
+      {"terminator marks", layout.run_marks},
+      {"run marks", layout.run_starts},
+      {"run starts", layout.run_codes},
+      {"codes of runs", layout.end}};
+  uint64_t begin = 0;
+  for (const auto& [name, end] : arrays) {
+    Add(name, BlockPiece::kBits, end - begin);
+    begin = end;
   }
   return true;
 }
 
 // ---- Blocks ----
-
-PartEndLayout::PartEndLayout(const Slice& end) : PieceLayout(end) {
-  const bool found = Fits(SizeOf(kPartEndFields));
-  if (found) AddFields(kPartEndFields);
-  AddRest("rest of a part", found);
-}
 
 SplitBlock::SplitBlock(const Slice& block) {
   Slice left = block;
@@ -419,22 +372,24 @@ std::string SplitBlock::Join() const {
   return block + rest;
 }
 
-BlockLayout::BlockLayout(const Slice& block)
-    : PieceLayout(block),
-      directory_(Slice(block.data(), SplitBlock(block).directory.size())) {
-  AddPieces(directory_);
-  bool found = directory_.whole();
-  directory_.ForEachUnit([&](size_t index, bool second, uint32_t size) {
-    found = found && Fits(size) &&
-            Fits(uint64_t{size} + FilterDirectory::kUnitOverhead);
+BlockLayout::BlockLayout(const Slice& block) : PieceLayout(block) {
+  const SplitBlock split(block);
+  const DirectoryLayout directory(Slice(block.data(), split.directory.size()));
+  AddPieces(directory);
+  bool found = directory.whole();
+  directory.ForEachUnit([&](size_t index, bool second, uint32_t size) {
+    found = found && size <= bytes_.size() - at_;
     if (!found) return;
-    const size_t payload = at_;
-    const DirectoryLayout::Entry& entry = directory_.entries()[index];
-    units_.push_back(
-        {payload, PayloadLayout(Slice(At(payload), size), entry.kind,
-                                directory_.DesignOf(entry, second))});
+    const DirectoryLayout::Entry& entry = directory.entries()[index];
+    units_.push_back({at_, PayloadLayout(Slice(At(at_), size), entry.kind,
+                                         directory.DesignOf(entry, second))});
     AddPieces(units_.back().layout);
-    AddPieces(PartEndLayout(Slice(At(at_), FilterDirectory::kUnitOverhead)));
+    found = AddFields({{"checksum of a part", 4},
+                       {"number of a part", 4},
+                       {"number of a unit", 1},
+                       {"zeros of a part", 7},
+                       {"compression of a part", 1},
+                       {"trailer of a part", 4}});
   });
   for (const Unit& unit : units_) found = found && unit.layout.whole();
   AddRest("rest", found);

@@ -6,8 +6,10 @@
 
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "filter_policy/amq/amq_type.h"
@@ -17,12 +19,6 @@
 #include "rocksdb/slice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// A field of a header.
-struct BlockField {
-  const char* name;
-  uint32_t size;
-};
 
 // A piece of a block, in bytes from the beginning of what is laid out.
 struct BlockPiece {
@@ -40,7 +36,8 @@ struct BlockPiece {
   bool IsNumber() const { return kind == kNumber || kind == kVarint; }
 };
 
-// A number of fixed size, and the block with another one in its place.
+// A number, and the block with another one, of the same fixed size, in its
+// place.
 uint64_t NumberAt(const std::string& block, const BlockPiece& piece);
 std::string WithNumber(std::string block, const BlockPiece& piece,
                        uint64_t number);
@@ -55,17 +52,19 @@ class PieceLayout {
   bool whole() const { return whole_; }
 
  protected:
+  // The fields of a header, and their sizes.
+  using Fields = std::initializer_list<std::pair<const char*, uint32_t>>;
+
   explicit PieceLayout(const Slice& bytes) : bytes_(bytes) {}
 
-  template <size_t kCount>
-  void AddFields(const BlockField (&fields)[kCount]);
-  void Add(const char* name, BlockPiece::Kind kind, uint64_t size);
+  // Each adds the next piece, or pieces; false if the bytes end before it does.
+  bool Add(const char* name, BlockPiece::Kind kind, uint64_t size);
+  bool AddFields(const Fields& fields);
   bool AddVarint(const char* name, uint32_t* value);
   bool AddString(const char* length_name, const char* name, Slice* string);
   // Adds what has not been found.
   void AddRest(const char* name, bool found);
 
-  bool Fits(uint64_t size) const { return size <= bytes_.size() - at_; }
   const char* At(size_t offset) const { return bytes_.data() + offset; }
 
   const Slice bytes_;
@@ -76,10 +75,10 @@ class PieceLayout {
 
 class DirectoryLayout : public PieceLayout {
  public:
+  // A part, and the sizes of the payloads of its units. The second one is 0 if
+  // there is no such unit.
   struct Entry {
-    uint32_t payload_size = 0;
-    uint32_t second_size =
-        0;  // of the payload of its second unit, if it has one
+    uint32_t sizes[2] = {};
     uint32_t num_keys = 0;
     uint8_t kind = 0;
     uint32_t design = 0;  // its index
@@ -90,29 +89,23 @@ class DirectoryLayout : public PieceLayout {
 
   // What could be found.
   const FilterBlockHeader& header() const { return header_; }
-  const std::vector<Slice>& designs() const { return designs_; }
   const std::vector<Entry>& entries() const { return entries_; }
   // The design of a unit of an entry; empty if there is none with that index.
   std::string DesignOf(const Entry& entry, bool second) const;
-  // Calls a function with each entry, its index, and the size of the payload of
-  // a unit of it, in the order of the units in the block.
+  // Calls a function with the index of an entry, which of its units it is, and
+  // the size of the unit's payload, in the order of the units in the block.
   template <typename Function>
   void ForEachUnit(const Function& function) const {
     for (const bool second : {false, true}) {
       for (size_t i = 0; i < entries_.size(); i++) {
-        const Entry& entry = entries_[i];
-        if (!second) {
-          function(i, second, entry.payload_size);
-        } else if (entry.second_size > 0) {
-          function(i, second, entry.second_size);
-        }
+        const uint32_t size = entries_[i].sizes[second];
+        if (!second || size > 0) function(i, second, size);
       }
     }
   }
 
  private:
   bool AddHeader();
-  bool AddDesigns();
   bool AddEntry();
 
   FilterBlockHeader header_;
@@ -149,7 +142,6 @@ class PayloadLayout : public PieceLayout {
   struct Set {
     size_t header;
     AmqHeader fields;
-    size_t data;
     // A set of prefixes has at most one for each byte of a prefix.
     size_t alphabets;
   };
@@ -164,7 +156,7 @@ class PayloadLayout : public PieceLayout {
  private:
   bool AddSurf();
   bool AddProteus(const Slice& design);
-  void AddSet(uint32_t prefix_bits);
+  bool AddSet(uint32_t prefix_bits);
   bool AddSetData();
   bool AddUniform();
   bool AddCode();
@@ -179,12 +171,6 @@ class PayloadLayout : public PieceLayout {
 // The number of all suffix bits, by the table of the trie.
 uint64_t SuffixBits(const Slice& payload, const PayloadLayout::Uniform& uniform,
                     uint32_t leaves);
-
-// What follows the payload of a part.
-class PartEndLayout : public PieceLayout {
- public:
-  explicit PartEndLayout(const Slice& end);
-};
 
 // A block, cut where its directory says so.
 struct SplitBlock {
@@ -215,13 +201,11 @@ class BlockLayout : public PieceLayout {
 
   explicit BlockLayout(const Slice& block);
 
-  const DirectoryLayout& directory() const { return directory_; }
   const std::vector<Unit>& units() const { return units_; }
 
  private:
   void AddPieces(const PieceLayout& layout);
 
-  DirectoryLayout directory_;
   std::vector<Unit> units_;
 };
 

@@ -2,326 +2,571 @@
 
 #include "tests/fuzz/block_mutator.h"
 
+#include <algorithm>
 #include <iterator>
+#include <vector>
 
+#include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/ribbon.h"
+#include "filter_policy/bits/bit_array.h"
+#include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_layout.h"
-#include "tests/fuzz/block_repair.h"
-#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr size_t kMaxQueryBytes = 512;
+// ---- Repairs ----
+//
+// The changes of a mutation stay, and what contradicts them is adapted. Counts
+// in headers of payloads are taken as true, bits are set and cleared until they
+// agree with the counts, and all redundant data (sizes, sums, rank and select
+// tables, the index, levels, checksums) is computed again. What still
+// contradicts itself then stays so.
 
-// ---- Pieces ----
-
-// Some bytes of a block, which are cut into pieces: a directory, a payload, or
-// what follows one.
-struct Chunk {
-  std::string* bytes;
-  std::vector<BlockPiece> pieces;
-};
-
-Chunk DirectoryOf(SplitBlock* block) {
-  return {&block->directory, DirectoryLayout(block->directory).pieces()};
+// Payloads are followed by kReadPadding zeros while they are repaired.
+Slice WithoutPadding(const std::string& payload) {
+  return Slice(payload.data(), payload.size() - kReadPadding);
 }
 
-Chunk PayloadOf(SplitBlock* block, size_t index) {
-  const DirectoryLayout directory(block->directory);
-  SplitBlock::Unit& unit = block->units[index];
-  const DirectoryLayout::Entry entry = unit.entry < directory.entries().size()
-                                           ? directory.entries()[unit.entry]
-                                           : DirectoryLayout::Entry();
-  return {&unit.payload, PayloadLayout(unit.payload, entry.kind,
-                                       directory.DesignOf(entry, unit.second))
-                             .pieces()};
+// Adds or removes bytes at the end of an array.
+void Resize(std::string* payload, size_t begin, size_t end, uint64_t size) {
+  if (begin + size < end) payload->erase(begin + size, end - begin - size);
+  if (begin + size > end) payload->insert(end, begin + size - end, '\x5a');
 }
 
-Chunk EndOf(SplitBlock* block, size_t unit) {
-  std::string& end = block->units[unit].end;
-  return {&end, PartEndLayout(end).pieces()};
-}
-
-// A random chunk.
-Chunk PickChunk(SplitBlock* block, BlockCare care, Dice* random) {
-  const bool any = care == BlockCare::kEnvelope;
-  if (block->units.empty() || random->OneIn(any ? 2 : 6)) {
-    return DirectoryOf(block);
+void AssignBit(char* words, uint64_t pos, bool one) {
+  if (one) {
+    SetBit(words, pos);
+  } else {
+    ClearBit(words, pos);
   }
-  const size_t unit = random->Below(block->units.size());
-  return any && random->OneIn(8) ? EndOf(block, unit) : PayloadOf(block, unit);
 }
 
-class ChunkMutator {
- public:
-  ChunkMutator(const Chunk& chunk, Dice* random, GenericMutator generic)
-      : bytes_(*chunk.bytes),
-        pieces_(chunk.pieces),
-        random_(*random),
-        generic_(generic) {}
+void ClearTail(char* words, uint64_t size) {
+  for (uint64_t pos = size; pos % 64 != 0; pos++) AssignBit(words, pos, false);
+}
 
-  // Makes one change. The pieces are those of the unchanged chunk.
-  void Mutate() {
-    using Mutation = void (ChunkMutator::*)();
-    // Mutations that keep sizes come more often.
-    static constexpr Mutation kMutations[] = {
-        &ChunkMutator::ChangeNumber,     &ChunkMutator::ChangeNumber,
-        &ChunkMutator::ChangeNumber,     &ChunkMutator::FlipBits,
-        &ChunkMutator::FlipBits,         &ChunkMutator::FlipBits,
-        &ChunkMutator::MoveBit,          &ChunkMutator::MoveBit,
-        &ChunkMutator::MoveBit,          &ChunkMutator::FillBytes,
-        &ChunkMutator::CopyBytes,        &ChunkMutator::CopyPiece,
-        &ChunkMutator::MoveBoundary,     &ChunkMutator::ChangeGenerically,
-        &ChunkMutator::ChangeTwoNumbers,
-    };
-    (this->*kMutations[random_.Below(std::size(kMutations))])();
+// Sets or clears bits in [begin, end), until `ones` of them are set. False if
+// there are too few.
+bool FitOnes(char* words, uint64_t begin, uint64_t end, uint64_t ones,
+             Dice* random) {
+  if (ones > end - begin) return false;
+  uint64_t found = begin == end ? 0 : CountOnes(words, begin, end);
+  const bool set = found < ones;
+  for (uint64_t pos = begin + random->Below(end - begin); found != ones;
+       pos = pos + 1 == end ? begin : pos + 1) {
+    if (GetBit(words, pos) == set) continue;
+    AssignBit(words, pos, set);
+    found = set ? found + 1 : found - 1;
+  }
+  return true;
+}
+
+class TrieRepair {
+ public:
+  TrieRepair(std::string* payload, const PayloadLayout& layout, Dice* random)
+      : payload_(*payload), trie_(*layout.trie()), random_(random) {}
+
+  // Where the trie ends may change: the number of values follows the sections.
+  bool Repair() {
+    if (trie_.sections.size() != trie_.fields.sections) return false;
+    for (const Section& section : trie_.sections) {
+      if (!FitSection(section)) return false;
+    }
+    if (!FitLevels()) return false;
+    FitValues();
+    return true;
   }
 
  private:
-  // A random piece of those for which `matches` is true; nullptr if there is
-  // none.
-  template <typename Matches>
-  const BlockPiece* PickOf(const Matches& matches) {
-    const BlockPiece* picked = nullptr;
-    uint64_t seen = 0;
-    for (const BlockPiece& piece : pieces_) {
-      if (matches(piece) && random_.OneIn(++seen)) picked = &piece;
+  using Section = PayloadLayout::Section;
+
+  char* At(size_t offset) { return &payload_[offset]; }
+  void Store(size_t header, size_t field, uint64_t value) {
+    EncodeFixed32(At(header + field), static_cast<uint32_t>(value));
+  }
+
+  bool FitSection(const Section& section) {
+    const FstSectionHeader& fields = section.fields;
+    const FstSectionLayout& layout = section.layout;
+    if (fields.nodes == 0 || fields.edges == 0 ||
+        fields.runs > fields.run_codes) {
+      return false;
     }
-    return picked;
-  }
-  const BlockPiece* Pick(BlockPiece::Kind kind) {
-    return PickOf(
-        [kind](const BlockPiece& piece) { return piece.kind == kind; });
-  }
-  const BlockPiece* PickNumber() {
-    return PickOf([](const BlockPiece& piece) { return piece.IsNumber(); });
-  }
-  // Mostly bits, if there are any.
-  const BlockPiece* PickData() {
-    const BlockPiece* bits = Pick(BlockPiece::kBits);
-    return bits == nullptr || random_.OneIn(6) ? Pick(BlockPiece::kBytes)
-                                               : bits;
-  }
-  char* At(size_t offset) { return &bytes_[offset]; }
-
-  uint64_t Load(const BlockPiece& piece) {
-    uint64_t number = 0;
-    if (piece.kind == BlockPiece::kVarint) {
-      Slice input(At(piece.offset), piece.size);
-      GetVarint64(&input, &number);
-    } else {
-      memcpy(&number, At(piece.offset), std::min(piece.size, sizeof(number)));
+    char* const arrays = At(section.arrays);
+    char* const labels = arrays + layout.labels;
+    uint64_t end = layout.label_bits;
+    uint64_t ones = fields.edges;
+    ClearTail(labels, end);
+    if (fields.remainder_bits > 0) {
+      AssignBit(labels, --end, true);
+      ones = (uint64_t{fields.nodes} << layout.quotient_bits) - 1;
     }
-    return number;
-  }
-  // The pieces behind a varint may move.
-  void Store(const BlockPiece& piece, uint64_t number) {
-    if (piece.kind == BlockPiece::kVarint) {
-      std::string varint;
-      PutVarint32(&varint, static_cast<uint32_t>(number));
-      bytes_.replace(piece.offset, piece.size, varint);
-    } else {
-      memcpy(At(piece.offset), &number, std::min(piece.size, sizeof(number)));
+    if (!FitOnes(labels, 0, end, ones, random_) ||
+        !FitRank(arrays + layout.terminators, fields.nodes,
+                 fields.terminators) ||
+        !FitRank(arrays + layout.run_marks, fields.nodes, fields.runs)) {
+      return false;
     }
-  }
-
-  // Changes a number to a border value, a neighbor of its own value, or the
-  // value of another field.
-  void ChangeNumber() {
-    const BlockPiece* piece = PickNumber();
-    if (piece == nullptr) return;
-    const uint64_t old = Load(*piece);
-    const size_t size = piece->kind == BlockPiece::kVarint ? 4 : piece->size;
-    const uint64_t max =
-        size >= 8 ? ~uint64_t{0} : (uint64_t{1} << 8 * size) - 1;
-    const uint64_t other = Load(*PickNumber());
-    const uint64_t bit = random_.Below(8 * size);
-    Store(*piece, random_.Of<uint64_t>({0, 1, max, max / 2, max / 2 + 1,
-                                        old + 1, old - 1, old + 8, old - 8,
-                                        2 * old, old ^ uint64_t{1} << bit,
-                                        other - 1 + random_.Below(3),
-                                        random_.Next() >> random_.Below(64)}));
-  }
-
-  // Adds to one number and subtracts from another, as if a node had an edge
-  // more and the next node an edge less, or a part a key.
-  void ChangeTwoNumbers() {
-    const BlockPiece* a = PickNumber();
-    const BlockPiece* b = PickNumber();
-    if (a == b) return;
-    // Storing the first one may move the second one.
-    if (a->offset < b->offset) std::swap(a, b);
-    const uint64_t by =
-        random_.OneIn(2) ? 1 + random_.Below(3) : 0 - (1 + random_.Below(3));
-    Store(*a, Load(*a) + by);
-    Store(*b, Load(*b) - by);
-  }
-
-  void FlipBits() {
-    const BlockPiece* piece = PickData();
-    if (piece == nullptr) return;
-    for (uint64_t left = 1 + random_.Below(4); left > 0; left--) {
-      *At(piece->offset + random_.Below(piece->size)) ^=
-          static_cast<char>(1u << random_.Below(8));
+    if (fields.runs > 0) {
+      char* const starts = arrays + layout.run_starts;
+      ClearTail(starts, fields.run_codes);
+      AssignBit(starts, 0, true);
+      FitOnes(starts, 1, fields.run_codes, fields.runs - 1, random_);
+      SelectVector::Complete(starts, fields.run_codes);
     }
+    if (!FitIndex(section)) return false;
+    Slice input(arrays, payload_.size() - section.arrays);
+    return sections_.emplace_back().Open(fields, trie_.code_bits, &input);
   }
 
-  // Swaps two bits, which keeps the number of ones.
-  void MoveBit() {
-    const BlockPiece* piece = PickData();
-    if (piece == nullptr) return;
-    const uint64_t bits = 8 * piece->size;
-    const uint64_t from = random_.Below(bits);
-    // Half of the time, the other bit is nearby.
-    const uint64_t to = random_.OneIn(2) ? random_.Below(bits)
-                                         : (from + 1 + random_.Below(8)) % bits;
-    const auto get = [&](uint64_t pos) {
-      return static_cast<uint8_t>(*At(piece->offset + pos / 8)) >> pos % 8 & 1;
+  // There is no vector without ones.
+  bool FitRank(char* vector, uint64_t bits, uint64_t ones) {
+    if (ones == 0) return true;
+    ClearTail(vector, bits);
+    if (!FitOnes(vector, 0, bits, ones, random_)) return false;
+    RankVector::Complete(vector, bits);
+    return true;
+  }
+
+  // Repairs which edges lead to nodes, and the index, which counts the edges
+  // and those that do before each group of nodes.
+  bool FitIndex(const Section& section) {
+    const FstSectionHeader& fields = section.fields;
+    const FstSectionLayout& layout = section.layout;
+    char* const index = At(section.arrays);
+    const char* const labels = index + layout.labels;
+    char* const children = index + layout.children;
+    const bool listed =
+        fields.child_encoding != FstSectionHeader::kHasChildBits;
+    const bool leaves =
+        fields.child_encoding == FstSectionHeader::kLeavesListed;
+    if (!listed) {
+      ClearTail(children, fields.edges);
+      if (!FitOnes(children, 0, fields.edges, fields.children, random_)) {
+        return false;
+      }
+    }
+    const uint64_t bits_of_node = layout.label_bits / fields.nodes;
+    uint64_t bit = 0;  // of the labels, behind those of the group
+    uint64_t written = 0;
+    uint64_t edges_before = 0;
+    uint64_t children_before = 0;
+    const auto store = [&](uint64_t group) {
+      EncodeFixed32(index + 8 * group, static_cast<uint32_t>(edges_before));
+      EncodeFixed32(index + 8 * group + 4,
+                    static_cast<uint32_t>(children_before));
     };
-    if (get(from) == get(to)) return;
-    for (const uint64_t pos : {from, to}) {
-      *At(piece->offset + pos / 8) ^= static_cast<char>(1u << pos % 8);
+    for (uint64_t group = 0; group < layout.groups; group++) {
+      const uint64_t old = LoadWord(index, group);
+      const uint64_t next = LoadWord(index, group + 1);
+      store(group);
+      const uint64_t begin = group << layout.group_shift;
+      const uint64_t end =
+          std::min<uint64_t>(fields.nodes, (group + 1) << layout.group_shift);
+      uint64_t behind = edges_before;
+      if (fields.remainder_bits == 0) {
+        behind += CountOnes(labels, begin * bits_of_node, end * bits_of_node);
+      } else {
+        const uint64_t quotients = (end - begin) << layout.quotient_bits;
+        bit = SelectFrom(labels, bit, quotients - 1) + 1;
+        behind = layout.quotient_bits == 0
+                     ? bit
+                     : bit - (end << layout.quotient_bits);
+      }
+      const uint64_t edges = behind - edges_before;
+      uint64_t leading = 0;
+      if (!listed) {
+        leading = edges == 0 ? 0 : CountOnes(children, edges_before, behind);
+      } else {
+        // The group keeps its number, if the later groups can take the others.
+        uint64_t some = (next >> 32) - (old >> 32);
+        if (leaves) some = (next & ~0u) - (old & ~0u) - some;
+        const uint64_t left = fields.exceptions() - written;
+        const uint64_t room = fields.edges - behind;
+        some = std::min({some, left, edges});
+        some = std::max(some, left - std::min(left, room));
+        if (some > edges) return false;
+        leading = leaves ? edges - some : some;
+        // Places ascend.
+        for (uint64_t least = 0; some > 0; some--, written++) {
+          const unsigned width = fields.exception_bits;
+          const uint64_t place = std::clamp(
+              width == 0 ? 0 : GetBits(children, written * width, width), least,
+              edges - some);
+          for (unsigned i = 0; i < width; i++) {
+            AssignBit(children, written * width + i, (place >> i & 1) != 0);
+          }
+          least = place + 1;
+        }
+      }
+      edges_before = behind;
+      children_before += leading;
     }
+    store(layout.groups);
+    return true;
   }
 
-  // Overwrites bytes with one repeated byte, or with random bytes.
-  void FillBytes() {
-    const BlockPiece* piece = PickData();
-    if (piece == nullptr) return;
-    const size_t begin = random_.Below(piece->size);
-    const size_t size = 1 + random_.Below(piece->size - begin);
-    const char byte =
-        random_.Of({'\0', '\xff', '\x01', '\x80', random_.Byte()});
-    const bool any = random_.OneIn(3);
-    for (size_t i = begin; i < begin + size; i++) {
-      *At(piece->offset + i) = any ? random_.Byte() : byte;
+  // Computes the levels from the root downwards, and the number of nodes.
+  bool FitLevels() {
+    uint64_t begin = 0;
+    uint64_t end = 1;
+    uint64_t first = 0;     // node of the section
+    uint64_t children = 0;  // of the sections before
+    uint32_t height = 0;
+    for (size_t i = 0; i < sections_.size(); i++) {
+      const FstSectionHeader& fields = trie_.sections[i].fields;
+      const uint64_t behind = first + fields.nodes;
+      uint32_t levels = 0;
+      for (; begin < behind; levels++) {
+        if (begin >= end || end > behind) return false;
+        const auto local = static_cast<uint32_t>(end - first);
+        begin = end;
+        end = children + 1 +
+              (local == fields.nodes
+                   ? fields.children
+                   : sections_[i].ChildrenBefore(
+                         local, sections_[i].EdgesBefore(local)));
+      }
+      Store(trie_.sections[i].header, 0, levels);
+      height += levels;
+      first = behind;
+      children += fields.children;
     }
+    Store(trie_.header, 0, height);
+    Store(trie_.header, 4, first);
+    return true;
   }
 
-  // Overwrites bytes with other bytes of the chunk.
-  void CopyBytes() {
-    const BlockPiece* to = PickData();
-    const BlockPiece* from = PickData();
-    if (to == nullptr || from == nullptr) return;
-    const size_t to_begin = random_.Below(to->size);
-    const size_t from_begin = random_.Below(from->size);
-    const size_t size = 1 + random_.Below(std::min(to->size - to_begin,
-                                                   from->size - from_begin));
-    memmove(At(to->offset + to_begin), At(from->offset + from_begin), size);
-  }
-
-  // Replaces one piece with another, of any size.
-  void CopyPiece() {
-    const BlockPiece* to = PickData();
-    const BlockPiece* from = PickData();
-    if (to == nullptr || from == nullptr) return;
-    const std::string copy = bytes_.substr(from->offset, from->size);
-    bytes_.replace(to->offset, to->size, copy);
-  }
-
-  // Inserts or removes bytes where a piece begins, as a wrong size would.
-  void MoveBoundary() {
-    if (pieces_.empty()) return;
-    const BlockPiece& piece = pieces_[random_.Below(pieces_.size())];
-    const size_t size =
-        random_.OneIn(3) ? 1 + random_.Below(16) : 8 * (1 + random_.Below(8));
-    if (random_.OneIn(2)) {
-      bytes_.insert(piece.offset, size, random_.OneIn(2) ? '\0' : '\xff');
-    } else {
-      bytes_.erase(piece.offset, size);
+  void FitValues() {
+    uint64_t leaves = 0;
+    for (const Section& section : trie_.sections) {
+      leaves += section.fields.edges - section.fields.children +
+                section.fields.terminators;
     }
+    if (trie_.sections.empty()) leaves = std::min(trie_.fields.leaves, 1u);
+    Store(trie_.header, 8, leaves);
+    const uint32_t bits = std::min(trie_.fields.value_bits, 64u);
+    Store(trie_.header, 16, bits);
+    const size_t size = static_cast<size_t>(BitArrayBytes(leaves * bits));
+    Resize(&payload_, trie_.values, trie_.end, size);
   }
 
-  void ChangeGenerically() {
-    const BlockPiece* piece = PickData();
-    if (piece == nullptr) return;
-    std::string changed = MutateGenerically(
-        Slice(At(piece->offset), piece->size), piece->size, generic_);
-    changed.resize(piece->size);
-    bytes_.replace(piece->offset, piece->size, changed);
-  }
-
-  std::string& bytes_;
-  const std::vector<BlockPiece> pieces_;
-  Dice& random_;
-  const GenericMutator generic_;
+  std::string& payload_;
+  PayloadLayout::Trie trie_;
+  Dice* const random_;
+  std::vector<FstSection> sections_;  // repaired
 };
 
-// ---- Blocks ----
+// ---- Payloads ----
 
-// Swaps two units, leaves one out, or repeats one. The directory, which is left
-// alone, then tells lies.
-void MutateUnits(std::vector<SplitBlock::Unit>* units, Dice* random) {
-  const size_t a = random->Below(units->size());
-  const auto at = units->begin() + static_cast<ptrdiff_t>(a);
-  switch (random->Below(3)) {
-    case 0:
-      std::swap((*units)[a], (*units)[random->Below(units->size())]);
-      break;
-    case 1:
-      units->erase(at);
-      break;
-    default: {
-      const SplitBlock::Unit copy = *at;
-      units->insert(at, copy);
+PayloadLayout LayOut(const std::string& payload, FilterKind kind,
+                     const std::string& design) {
+  return PayloadLayout(WithoutPadding(payload), static_cast<uint8_t>(kind),
+                       design);
+}
+
+bool FitTrie(const PayloadLayout& layout, std::string* payload, Dice* random) {
+  return layout.trie().has_value() &&
+         TrieRepair(payload, layout, random).Repair();
+}
+
+// The values of a trie are suffixes of as many bits as the header says.
+bool FitSurf(std::string* payload, Dice* random) {
+  if (!FitTrie(LayOut(*payload, kSurfKind, ""), payload, random)) return false;
+  const PayloadLayout layout = LayOut(*payload, kSurfKind, "");
+  char* const header = payload->data();
+  uint32_t bits = layout.trie()->fields.value_bits;
+  for (const size_t field : {1, 2}) {  // real bits and prefix bits
+    const uint32_t some =
+        std::min<uint32_t>(bits, static_cast<uint8_t>(header[field]));
+    header[field] = static_cast<char>(some);
+    bits -= some;
+  }
+  header[0] = static_cast<char>((header[0] & 0x80) | bits);
+  payload->resize(layout.trie()->end + kReadPadding);
+  return true;
+}
+
+// Repairs the table of leaves and the suffixes, and adapts the design to them.
+bool FitUniform(const PayloadLayout& layout, std::string* payload,
+                ProteusDesign* design) {
+  if (!layout.uniform().has_value()) return false;
+  const PayloadLayout::Uniform& uniform = *layout.uniform();
+  const FstHeader& fst = layout.trie()->fields;
+  if (uniform.levels != fst.height || fst.nodes == 0 ||
+      uniform.prefix_bits == 0) {
+    return false;
+  }
+  uint32_t first = 0;
+  for (uint32_t level = 0; level < uniform.levels; level++) {
+    char* const entry = &(*payload)[uniform.table + 4 * level];
+    first =
+        level == 0 ? 0 : std::clamp(DecodeFixed32(entry), first, fst.leaves);
+    EncodeFixed32(entry, first);
+  }
+  const uint64_t size =
+      BitArrayBytes(SuffixBits(*payload, uniform, fst.leaves));
+  // A wrong table needs far more bytes than there are.
+  if (size > 2 * payload->size()) return false;
+  Resize(payload, uniform.suffixes, uniform.end, size);
+  for (Layer& layer : *design) {
+    if (layer.is_set()) continue;
+    if (layer.lead > 7 || uniform.prefix_bits > 64 ||
+        layer.lead >= uniform.prefix_bits) {
+      layer.lead = 0;
     }
+    layer.bits = uniform.prefix_bits - layer.lead;
+  }
+  return true;
+}
+
+// Drops the layers that cannot be in the list.
+void FitDesign(ProteusDesign* design) {
+  ProteusDesign fitted;
+  for (const Layer& layer : *design) {
+    ProteusDesign longer = fitted;
+    longer.Add(layer);
+    if (longer.IsValid()) fitted = longer;
+  }
+  *design = fitted;
+}
+
+// Repairs one of the sets, which has `room` bytes. Returns how many it takes.
+size_t FitSet(char* header, size_t room) {
+  AmqHeader set;
+  set.DecodeFrom(header);
+  set.bytes = std::min<uint64_t>(set.bytes, room);
+  const bool is_bloom = set.kind == kBloomAmq || set.kind == kNeighbourBloomAmq;
+  if (is_bloom) set.bytes -= set.bytes % BloomSet::kLineBytes;
+  const bool fits = is_bloom ? set.bytes > 0
+                             : set.kind == kRibbonAmq && set.small[0] < 8 &&
+                                   set.bytes >= 8u << set.small[0];
+  if (!fits) set = AmqHeader();
+  set.EncodeTo(header);
+  return static_cast<size_t>(set.bytes);
+}
+
+bool FitProteus(std::string* design, std::string* payload, Dice* random) {
+  ProteusHeader header;
+  if (!header.DecodeFrom(*design)) return false;
+  const auto lay_out = [&] {
+    FitDesign(&header.design);
+    *design = header.Encode();
+    return LayOut(*payload, kProteusKind, *design);
+  };
+  if (header.design.num_sets() < header.design.size() &&
+      (!FitTrie(lay_out(), payload, random) ||
+       !FitUniform(lay_out(), payload, &header.design))) {
+    return false;
+  }
+  const PayloadLayout layout = lay_out();
+  const size_t sets = layout.uniform().has_value()
+                          ? layout.uniform()->end
+                          : header.design.num_sets() * Amq::kHeaderSize;
+  const size_t size = WithoutPadding(*payload).size();
+  if (sets > size) return false;
+  size_t room = size - sets;
+  size_t number = 0;
+  for (const Layer& layer : header.design) {
+    if (!layer.is_set() || number == layout.sets().size()) continue;
+    const size_t at = layout.sets()[number++].header;
+    char& alphabets = (*payload)[at + ProteusHeader::kSetAlphabets];
+    if (layer.bits == 0) continue;
+    const size_t fitting = std::min<size_t>(
+        {static_cast<uint8_t>(alphabets), BytesForBits(layer.bits), room});
+    alphabets = static_cast<char>(fitting);
+    room -= fitting;
+  }
+  for (const PayloadLayout::Set& set : layout.sets()) {
+    room -= FitSet(&(*payload)[set.header], room);
+  }
+  payload->resize(size - room + kReadPadding);
+  return true;
+}
+
+// The design is adapted to the payload.
+bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
+                Dice* random) {
+  payload->append(kReadPadding, '\0');
+  const bool whole = kind == kSurfKind ? FitSurf(payload, random)
+                     : kind == kProteusKind
+                         ? FitProteus(design, payload, random)
+                         : false;
+  payload->resize(payload->size() - kReadPadding);
+  return whole;
+}
+
+// Adds the second unit of a part, if there is one that fits the design that the
+// part has got.
+void AddSecondUnit(const SplitBlock& damaged, size_t entry,
+                   const std::string& design, Dice* random,
+                   FilterBlockWriter* writer) {
+  ProteusHeader header;
+  const auto unit = std::find_if(
+      damaged.units.begin(), damaged.units.end(),
+      [entry](const auto& u) { return u.second && u.entry == entry; });
+  if (unit == damaged.units.end() || !header.DecodeFrom(design)) return;
+  header.design.RemoveTrie();
+  std::string fitted = header.Encode();
+  std::string payload = unit->payload;
+  if (FitPayload(kProteusKind, &fitted, &payload, random) && !payload.empty() &&
+      fitted == header.Encode()) {
+    memcpy(writer->AddSecondUnit(payload.size()), payload.data(),
+           payload.size());
   }
 }
 
+// `random` chooses the bits to change.
+std::string RepairBlock(const SplitBlock& damaged, Dice* random) {
+  const DirectoryLayout directory(damaged.directory);
+  const std::vector<DirectoryLayout::Entry>& entries = directory.entries();
+  FilterBlockHeader header = directory.header();
+  FilterBlockWriter writer;
+  uint64_t keys = 0;
+  std::string begin;
+  for (const SplitBlock::Unit& unit : damaged.units) {
+    if (unit.second) continue;
+    // There may be more parts than entries.
+    const DirectoryLayout::Entry entry =
+        entries.empty()
+            ? DirectoryLayout::Entry()
+            : entries[std::min(writer.num_parts(), entries.size() - 1)];
+    std::string design = directory.DesignOf(entry, /*second=*/false);
+    std::string payload = unit.payload;
+    FitPayload(header.kind, &design, &payload, random);
+    // Where parts begin ascends.
+    if (writer.num_parts() > 0) {
+      begin = std::max(entry.begin.ToString(), begin + '\0');
+    }
+    const uint32_t num_keys = std::max(entry.num_keys, 1u);
+    memcpy(writer.AddPart(num_keys, begin, design, payload.size()),
+           payload.data(), payload.size());
+    AddSecondUnit(damaged, unit.entry, design, random, &writer);
+    keys += num_keys;
+  }
+  if (header.kind == FilterKind::kAlwaysTrue) {
+    writer = FilterBlockWriter();
+  } else {
+    header.num_keys = keys;
+  }
+  std::string block(writer.Size(header), '\0');
+  writer.Write(header, block.data());
+  return block;
+}
+
+// ---- Mutations ----
+
+constexpr size_t kMaxQueryBytes = 512;
+
+std::string ChangedInPlace(const std::string& bytes, GenericMutator generic) {
+  std::string changed = MutateGenerically(bytes, bytes.size(), generic);
+  changed.resize(bytes.size());
+  return changed;
+}
+
+// The bytes of a number that is a border value, a neighbor of the old one, or
+// one of another number.
+std::string OtherNumber(const std::string& bytes, const BlockPiece& piece,
+                        const BlockPiece& other, Dice* random) {
+  const bool is_varint = piece.kind == BlockPiece::kVarint;
+  const size_t size = is_varint ? 4 : piece.size;
+  const uint64_t max = ~uint64_t{0} >> (64 - 8 * size);
+  const uint64_t old = NumberAt(bytes, piece);
+  const uint64_t number = random->Of<uint64_t>(
+      {0, 1, max, max / 2, max / 2 + 1, old + 1, old - 1, old + 8, old - 8,
+       2 * old, NumberAt(bytes, other) - 1 + random->Below(3)});
+  std::string changed;
+  if (is_varint) {
+    PutVarint32(&changed, static_cast<uint32_t>(number));
+  } else {
+    PutFixed64(&changed, number);
+    changed.resize(size);
+  }
+  return changed;
+}
+
+// Changes one of the pieces.
+void MutatePieces(const std::vector<BlockPiece>& pieces, std::string* bytes,
+                  Dice* random, GenericMutator generic) {
+  std::vector<BlockPiece> numbers;
+  std::vector<BlockPiece> others;
+  std::partition_copy(pieces.begin(), pieces.end(), std::back_inserter(numbers),
+                      std::back_inserter(others),
+                      [](const BlockPiece& piece) { return piece.IsNumber(); });
+  if (pieces.empty()) return;
+  const bool is_number =
+      others.empty() || (!numbers.empty() && random->OneIn(3));
+  const BlockPiece& piece = random->In(is_number ? numbers : others);
+  std::string changed = bytes->substr(piece.offset, piece.size);
+  if (is_number && !random->OneIn(4)) {
+    changed = OtherNumber(*bytes, piece, random->In(numbers), random);
+  } else if (random->OneIn(12)) {  // as with a wrong size
+    changed.resize(random->OneIn(2) ? random->Below(piece.size)
+                                    : piece.size + 8 * (1 + random->Below(4)),
+                   random->OneIn(2) ? '\0' : '\xff');
+  } else {
+    changed = ChangedInPlace(changed, generic);
+  }
+  bytes->replace(piece.offset, piece.size, changed);
+}
+
+// Changes the directory or a unit; or swaps two units, leaves one out, or
+// repeats one, so that the directory tells lies.
 void MutateBlock(SplitBlock* block, BlockCare care, Dice* random,
                  GenericMutator generic) {
-  if (!block->units.empty() && random->OneIn(16)) {
-    MutateUnits(&block->units, random);
-  } else {
-    ChunkMutator(PickChunk(block, care, random), random, generic).Mutate();
+  const bool any = care == BlockCare::kEnvelope;
+  const DirectoryLayout directory(block->directory);
+  std::vector<SplitBlock::Unit>& units = block->units;
+  if (units.empty() || random->OneIn(any ? 2 : 6)) {
+    MutatePieces(directory.pieces(), &block->directory, random, generic);
+    return;
   }
+  const size_t index = random->Below(units.size());
+  const auto at = units.begin() + static_cast<ptrdiff_t>(index);
+  switch (random->Below(24)) {
+    case 0:
+      std::swap(*at, units[random->Below(units.size())]);
+      return;
+    case 1:
+      units.erase(at);
+      return;
+    case 2:
+      units.insert(at, SplitBlock::Unit(*at));
+      return;
+  }
+  if (any && random->OneIn(8)) {
+    at->end = ChangedInPlace(at->end, generic);
+    return;
+  }
+  const DirectoryLayout::Entry entry = at->entry < directory.entries().size()
+                                           ? directory.entries()[at->entry]
+                                           : DirectoryLayout::Entry();
+  const PayloadLayout payload(at->payload, entry.kind,
+                              directory.DesignOf(entry, at->second));
+  MutatePieces(payload.pieces(), &at->payload, random, generic);
 }
 
 // Whatever the directory says of them, the units end where they did.
-std::string Repair(SplitBlock block, BlockCare care, Dice* random) {
+std::string Repair(const SplitBlock& block, BlockCare care, Dice* random) {
+  const bool is_payload = care == BlockCare::kPayload;
   const uint64_t lot = random->Below(16);
-  std::string repaired;
-  if (lot < (care == BlockCare::kPayload ? 14 : 3)) {
-    RepairBlock(block, random, &repaired);
-    return repaired;
-  }
-  if (lot < 6 || random->OneIn(2)) RepairSums(&block);
-  repaired = block.Join();
-  if (care == BlockCare::kPayload || lot < 8) RepairChecksums(&repaired);
+  if (lot < (is_payload ? 14 : 7)) return RepairBlock(block, random);
+  std::string repaired = block.Join();
+  if (is_payload || lot < 11) RepairChecksums(&repaired);
   return repaired;
 }
 
-char KindOf(const std::string& block) {
-  return block.size() > kKindOffset ? block[kKindOffset] : '\0';
-}
-void SetKind(char kind, std::string* block) {
-  if (block->size() > kKindOffset) (*block)[kKindOffset] = kind;
-}
-
-// ---- Queries ----
-
-void MutateQueries(BlockInput* input, Dice* random, GenericMutator generic) {
-  Strings queries = ParseStrings(FuzzInput(input->queries));
-  if (random->OneIn(4) && !input->block.empty()) {
-    // The first bytes contain keys.
-    const size_t begin = random->Below(
-        std::min<size_t>(input->block.size(), 4 * FilterDirectory::kFixedSize));
-    queries.insert(queries.begin(),
-                   input->block.substr(begin, random->Below(24)));
-  } else if (random->OneIn(32)) {
-    const size_t repeats = 1 + random->Below(255 - FuzzInput::kMaxLength);
-    queries.insert(
-        queries.begin(),
-        std::string(repeats * FuzzInput::kRepeatUnit, random->Byte()));
-  } else {
-    MutateStrings(&queries, random, generic);
-  }
-  input->queries = StoreStrings(queries, kMaxQueryBytes);
-}
-
 }  // namespace
+
+void RepairChecksums(std::string* block) {
+  if (block->size() < FilterDirectory::kFixedSize) return;
+  memcpy(block->data(), "PRTN", 4);
+  (*block)[kVersionOffset] = 1;
+  *block = WithRightChecksums(std::move(*block));
+}
 
 BlockInput BlockInput::Parse(const Slice& input) {
   FuzzInput pieces(input);
@@ -345,72 +590,27 @@ std::string MutateBlockInput(const Slice& bytes, size_t max_size,
   for (int tries = 0; tries < 4; tries++) {
     BlockInput input = original;
     if (random->OneIn(4)) {
-      MutateQueries(&input, random, generic);
+      if (random->OneIn(4)) {
+        // The first bytes contain keys.
+        const size_t begin = random->Below(std::min<size_t>(
+            input.block.size(), 4 * FilterDirectory::kFixedSize));
+        input.queries.insert(
+            0, StoreStrings({input.block.substr(begin, random->Below(24))}));
+      }
+      input.queries =
+          MutateStrings(input.queries, kMaxQueryBytes, random, generic);
     }
     if (!random->OneIn(6)) {
       SplitBlock block(input.block);
       for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
         MutateBlock(&block, care, random, generic);
       }
-      if (care == BlockCare::kPayload) {
-        SetKind(KindOf(original.block), &block.directory);
-      }
-      input.block = Repair(std::move(block), care, random);
+      input.block = Repair(block, care, random);
     }
     const std::string joined = input.Join();
     if (joined.size() <= max_size) return joined;
   }
   return bytes.ToString();
-}
-
-namespace {
-
-// Replaces consecutive pieces with those of the same names in another chunk.
-void CrossChunks(const Chunk& here, const Chunk& there, Dice* random) {
-  const std::vector<BlockPiece>& pieces = here.pieces;
-  const std::vector<BlockPiece>& others = there.pieces;
-  if (pieces.empty()) return;
-  const size_t first = random->Below(pieces.size());
-  const size_t last = std::min(
-      pieces.size() - 1, first + random->Below(random->OneIn(2) ? 2 : 12));
-  const auto named = [&](const char* name) {
-    uint64_t seen = 0;
-    size_t found = others.size();
-    for (size_t i = 0; i < others.size(); i++) {
-      if (strcmp(others[i].name, name) == 0 && random->OneIn(++seen)) found = i;
-    }
-    return found;
-  };
-  const size_t from = named(pieces[first].name);
-  const size_t to = named(pieces[last].name);
-  if (from >= others.size() || to >= others.size() || from > to) return;
-  const size_t end = pieces[last].offset + pieces[last].size;
-  const size_t other_end = others[to].offset + others[to].size;
-  here.bytes->replace(pieces[first].offset, end - pieces[first].offset,
-                      *there.bytes, others[from].offset,
-                      other_end - others[from].offset);
-}
-
-}  // namespace
-
-std::string CrossBlockInputs(const Slice& a, const Slice& b, size_t max_size,
-                             Dice* random) {
-  BlockInput input = BlockInput::Parse(a);
-  const BlockInput other = BlockInput::Parse(b);
-  if (random->OneIn(3)) input.queries = other.queries;
-  if (input.block.empty()) return "";
-  SplitBlock here(input.block);
-  SplitBlock there(other.block);
-  if (here.units.empty() || there.units.empty() || random->OneIn(4)) {
-    CrossChunks(DirectoryOf(&here), DirectoryOf(&there), random);
-  } else {
-    CrossChunks(PayloadOf(&here, random->Below(here.units.size())),
-                PayloadOf(&there, random->Below(there.units.size())), random);
-  }
-  SetKind(KindOf(input.block), &here.directory);
-  input.block = Repair(std::move(here), BlockCare::kPayload, random);
-  const std::string joined = input.Join();
-  return joined.size() <= max_size ? joined : "";
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,35 +9,35 @@
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/string_input.h"
 #include "tests/guarded_block.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The parameters, then queries, then keys.
-class BuildInput {
- public:
-  explicit BuildInput(const Slice& input)
-      : input_(input),
-        parameters_(input_.Bytes(ListInput::kParameters).ToString()) {
-    parameters_.resize(ListInput::kParameters);
-    while (queries_.size() < Parameter(kNumQueries) % 10) {
-      queries_.push_back(input_.String());
+constexpr size_t kParameters = 16;
+
+// The last parameters; the first ones are the filter's.
+constexpr size_t kNumQueries = kParameters - 1;
+constexpr size_t kSalt = kParameters - 2;
+constexpr size_t kPartKeys = kParameters - 3;  // 0 for one part
+
+// The parameters, a byte each, then queries, then keys.
+struct BuildInput {
+  explicit BuildInput(const Slice& bytes) {
+    FuzzInput input(bytes);
+    parameters = input.Bytes(kParameters).ToString();
+    parameters.resize(kParameters);
+    while (queries.size() < Parameter(kNumQueries) % 10) {
+      queries.push_back(input.String());
     }
-    queries_.emplace_back();
-    keys_ = ParseStrings(input_);
-    SortUnique(&keys_);
+    queries.emplace_back();
+    keys = ParseStrings(input);
+    SortUnique(&keys);
   }
 
-  // The last parameters; the first ones are the filter's.
-  static constexpr size_t kNumQueries = ListInput::kParameters - 1;
-  static constexpr size_t kSalt = ListInput::kParameters - 2;
-  static constexpr size_t kPartKeys = ListInput::kParameters - 3;
-
   uint32_t Parameter(size_t index) const {
-    return static_cast<uint8_t>(parameters_[index]);
+    return static_cast<uint8_t>(parameters[index]);
   }
   // A number from two bytes, so that prefixes longer than any key occur.
   uint32_t Bits(size_t index) const {
@@ -45,31 +45,41 @@ class BuildInput {
   }
   // No salt, or one.
   FilterSalt Salt() const {
-    const uint32_t parameter = Parameter(kSalt);
-    return {uint64_t{parameter} << 56, parameter};
+    return {uint64_t{Parameter(kSalt)} << 56, Parameter(kSalt)};
   }
-  // The keys of a part; 0 for one part.
-  uint32_t PartKeys() const { return Parameter(kPartKeys); }
-  const Keys& queries() const { return queries_; }
-  const Keys& keys() const { return keys_; }  // ascending, all different
 
- private:
-  FuzzInput input_;
-  std::string parameters_;
-  Keys queries_;
-  Keys keys_;
+  std::string parameters;
+  Keys queries;
+  Keys keys;  // ascending, all different
 };
 
 std::string MakeSeed(const std::string& parameters, uint8_t num_queries,
                      const Keys& strings, uint8_t part_keys = 0) {
-  ListInput input;
-  input.parameters = parameters;
-  input.parameters.resize(ListInput::kParameters);
-  input.parameters[BuildInput::kNumQueries] = static_cast<char>(num_queries);
-  input.parameters[BuildInput::kSalt] = static_cast<char>(strings.size() % 2);
-  input.parameters[BuildInput::kPartKeys] = static_cast<char>(part_keys);
-  input.strings = strings;
-  return input.Join();
+  std::string input = parameters;
+  input.resize(kParameters);
+  input[kNumQueries] = static_cast<char>(num_queries);
+  input[kSalt] = static_cast<char>(strings.size() % 2);
+  input[kPartKeys] = static_cast<char>(part_keys);
+  return input + StoreStrings(strings);
+}
+
+std::string Mutate(const Slice& input, size_t max_size, Dice* random,
+                   GenericMutator generic) {
+  FuzzInput pieces(input);
+  std::string parameters = pieces.Bytes(kParameters).ToString();
+  std::string strings = pieces.rest().ToString();
+  parameters.resize(std::min(kParameters, max_size));
+  for (uint64_t left = 1 + random->Below(3); left > 0; left--) {
+    if (random->OneIn(10)) {
+      const size_t size = parameters.size();
+      parameters = MutateGenerically(parameters, size, generic);
+      parameters.resize(size);
+    } else {
+      strings =
+          MutateStrings(strings, max_size - parameters.size(), random, generic);
+    }
+  }
+  return parameters + strings;
 }
 
 // Checks the promises of both kinds of filters about each key, and each pair of
@@ -123,8 +133,8 @@ struct BuiltBlock {
   BuiltBlock(const std::string& bytes, const BuildInput& input)
       : copy(bytes), block(copy.slice()) {
     Check(block.status().ok(), "what was built can be opened");
-    CheckKeys(block, input.keys());
-    CheckQueries(block, input.keys(), input.queries());
+    CheckKeys(block, input.keys);
+    CheckQueries(block, input.keys, input.queries);
   }
   const GuardedBlock copy;
   const FilterBlock block;
@@ -152,17 +162,16 @@ void BuildSurf(const Slice& data) {
   for (uint32_t i = 0; i < flags >> 5; i++) {
     options.forced.push_back(input.Parameter(3 + i) % 9);
   }
-  if (input.keys().empty()) return;
-  const uint32_t part_keys = input.PartKeys();
+  if (input.keys.empty()) return;
+  const uint32_t part_keys = input.Parameter(kPartKeys);
   const std::string bytes =
-      part_keys == 0
-          ? BuildSurfBlock(input.keys(), suffix, options, input.Salt())
-          : BuildPartedSurf(input.keys(), part_keys, suffix, options,
-                            input.Salt());
+      part_keys == 0 ? BuildSurfBlock(input.keys, suffix, options, input.Salt())
+                     : BuildPartedSurf(input.keys, part_keys, suffix, options,
+                                       input.Salt());
   if (bytes.empty()) {
     // A filter can only be too large to build; a node takes up to 64 bytes.
     size_t key_bytes = 0;
-    for (const std::string& key : input.keys()) key_bytes += key.size();
+    for (const std::string& key : input.keys) key_bytes += key.size();
     Check(key_bytes > 1000, "a small filter can be built");
     return;
   }
@@ -171,7 +180,7 @@ void BuildSurf(const Slice& data) {
   const auto& surf = static_cast<const Surf&>(*built.block.filter());
   Surf::Iterator it(&surf);
   it.SeekToFirst();
-  for (const std::string& key : input.keys()) {
+  for (const std::string& key : input.keys) {
     Check(it.Valid() && Slice(key).starts_with(it.key_prefix()),
           "the iterator visits all keys");
     it.Next();
@@ -233,11 +242,12 @@ ProteusDesign DesignOf(const BuildInput& input) {
 
 void CheckProteus(const BuildInput& input, const ProteusSettings& settings,
                   std::vector<SampleQuery> samples) {
-  if (input.keys().empty()) return;
-  const double part_bytes = settings.bits_per_key / 8 * input.PartKeys();
+  if (input.keys.empty()) return;
+  const double part_bytes =
+      settings.bits_per_key / 8 * input.Parameter(kPartKeys);
   const std::string bytes =
-      BuildProteusBlock(input.keys(), settings, std::move(samples),
-                        input.Salt(), static_cast<uint64_t>(part_bytes));
+      BuildProteusBlock(input.keys, settings, std::move(samples), input.Salt(),
+                        static_cast<uint64_t>(part_bytes));
   Check(!bytes.empty(), "the filter can be built");
   BuiltBlock(bytes, input);
 }
@@ -260,8 +270,8 @@ void DesignProteus(const Slice& data) {
   settings.keys_alone = (input.Parameter(2) & 4) != 0 &&
                         settings.space != DesignSpace::kTwoPrefixFilters;
   std::vector<SampleQuery> samples;
-  for (const std::string& lo : input.queries()) {
-    for (const std::string& hi : input.queries()) {
+  for (const std::string& lo : input.queries) {
+    for (const std::string& hi : input.queries) {
       if (samples.size() == input.Parameter(3)) break;
       samples.push_back({lo, hi, samples.size() % 2 == 0});
     }
@@ -304,12 +314,10 @@ std::vector<std::string> DesignSeeds() {
 
 }  // namespace
 
-const FuzzTarget kSurfBuildTarget = {"surf_build", BuildSurf, MutateListInput,
-                                     CrossListInputs, SurfBuildSeeds};
+const FuzzTarget kSurfBuildTarget = {"surf_build", BuildSurf, SurfBuildSeeds,
+                                     Mutate};
 const FuzzTarget kProteusBuildTarget = {"proteus_build", BuildProteus,
-                                        MutateListInput, CrossListInputs,
-                                        ProteusBuildSeeds};
-const FuzzTarget kDesignTarget = {"design", DesignProteus, MutateListInput,
-                                  CrossListInputs, DesignSeeds};
+                                        ProteusBuildSeeds, Mutate};
+const FuzzTarget kDesignTarget = {"design", DesignProteus, DesignSeeds, Mutate};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

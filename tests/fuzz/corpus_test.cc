@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
+#include "rocksdb/env.h"
+#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/fuzz_targets.h"
 
@@ -35,9 +35,9 @@ TEST_P(CorpusTest, Corpus) {
            std::string(PROTEAN_SOURCE_DIR) + "/tests/fuzz/corpus/" +
            GetParam()->name)) {
     SCOPED_TRACE(entry.path().string());
-    std::ifstream in(entry.path(), std::ios::binary);
-    Replay(std::string((std::istreambuf_iterator<char>(in)),
-                       std::istreambuf_iterator<char>()));
+    std::string input;
+    ASSERT_OK(ReadFileToString(Env::Default(), entry.path(), &input));
+    Replay(input);
     files++;
   }
   EXPECT_GT(files, 0);

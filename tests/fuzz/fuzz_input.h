@@ -11,13 +11,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "rocksdb/slice.h"
 #include "tests/dice.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Ends the process if `right` is false, which a fuzzer takes for a finding.
+// Ends the process if `holds` is false, which a fuzzer takes for a finding.
 inline void Check(bool holds, const char* what) {
   if (__builtin_expect(holds, true)) return;
   fprintf(stderr, "violated: %s\n", what);
@@ -68,6 +69,7 @@ using GenericMutator = size_t (*)(uint8_t* data, size_t size, size_t max_size);
 
 inline std::string MutateGenerically(const Slice& input, size_t max_size,
                                      GenericMutator generic) {
+  if (max_size == 0) return "";
   std::string bytes(input.data(), std::min(input.size(), max_size));
   const size_t size = bytes.size();
   bytes.resize(max_size);
@@ -76,23 +78,18 @@ inline std::string MutateGenerically(const Slice& input, size_t max_size,
   return bytes;
 }
 
-// ---- Inputs that are plain bytes ----
-//
-// They are changed by the engine alone, since the target itself makes right
-// what would otherwise be refused, such as checksums.
+// ---- Inputs that are strings, keys and queries ----
 
-// The functions of a FuzzTarget.
-inline std::string MutateBytes(const Slice& input, size_t max_size,
-                               Dice* /*random*/, GenericMutator generic) {
-  return MutateGenerically(input, max_size, generic);
-}
+using Strings = std::vector<std::string>;
 
-// The beginning of one input and the end of another.
-inline std::string CrossBytes(const Slice& a, const Slice& b, size_t max_size,
-                              Dice* random) {
-  const size_t size = std::min({a.size(), b.size(), max_size});
-  const size_t cut = random->Below(size);
-  return std::string(a.data(), cut) + std::string(b.data() + cut, size - cut);
-}
+// Reads all strings, and stores them, for FuzzInput::String. The stored strings
+// take at most `max_size` bytes: those that do not fit are left out, and long
+// ones that are not one repeated byte are cut.
+Strings ParseStrings(FuzzInput input);
+std::string StoreStrings(const Strings& strings, size_t max_size = ~size_t{0});
+
+// Makes one change to stored strings.
+std::string MutateStrings(const Slice& stored, size_t max_size, Dice* random,
+                          GenericMutator generic);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

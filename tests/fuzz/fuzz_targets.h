@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The fuzz targets. Each runs an input and mutates inputs. A target aborts if
+//  The fuzz targets. Each runs inputs, and has seeds. A target aborts if
 //  Protean breaks a promise; sanitizers find the other faults.
 
 #pragma once
@@ -13,18 +13,22 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct FuzzTarget {
+  // A changed input of at most `max_size` bytes.
+  std::string Mutate(const Slice& input, size_t max_size, Dice* random,
+                     GenericMutator generic) const {
+    return mutate != nullptr ? mutate(input, max_size, random, generic)
+                             : MutateGenerically(input, max_size, generic);
+  }
+
   const char* name;
   void (*run)(const Slice& input);
-  // Returns a changed input, and a combination of two, of at most `max_size`
-  // bytes. The combination is empty if there is none.
-  std::string (*mutate)(const Slice& input, size_t max_size, Dice* random,
-                        GenericMutator generic);
-  std::string (*cross)(const Slice& a, const Slice& b, size_t max_size,
-                       Dice* random);
   // The first inputs of a corpus.
   std::vector<std::string> (*seeds)();
-  // A dictionary of libFuzzer, or nullptr.
-  std::string (*dictionary)() = nullptr;
+  // What changes inputs; nullptr for the engine alone, with the words of a
+  // dictionary if there is one.
+  std::string (*mutate)(const Slice& input, size_t max_size, Dice* random,
+                        GenericMutator generic) = nullptr;
+  std::vector<std::string> (*words)() = nullptr;
 };
 
 // ---- Bytes from a file ----

@@ -7,11 +7,12 @@
 //  but writes the seeds there: TARGET/, with one file an input, and
 //  TARGET.dict, if the target has a dictionary.
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
+#include "rocksdb/env.h"
 #include "tests/fuzz/fuzz_targets.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -24,32 +25,34 @@ Slice SliceOf(const uint8_t* data, size_t size) {
   return Slice(reinterpret_cast<const char*>(data), size);
 }
 
-size_t Store(const std::string& bytes, uint8_t* out) {
-  memcpy(out, bytes.data(), bytes.size());
-  return bytes.size();
+// The words in a dictionary of libFuzzer.
+std::string DictionaryOf(const std::vector<std::string>& words) {
+  std::string dictionary;
+  for (const std::string& word : words) {
+    dictionary += '"';
+    for (const char c : word) {
+      char escaped[8];
+      snprintf(escaped, sizeof(escaped), "\\x%02X", static_cast<uint8_t>(c));
+      dictionary += escaped;
+    }
+    dictionary += "\"\n";
+  }
+  return dictionary;
 }
 
-bool WriteFile(const std::filesystem::path& file, const std::string& bytes) {
-  std::ofstream out(file, std::ios::binary);
-  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  out.close();
-  return out.good();
-}
-
-bool WriteSeeds(const std::filesystem::path& folder) {
+bool WriteSeeds(const std::string& folder) {
   const FuzzTarget& target = TheTarget();
-  std::error_code error;
-  std::filesystem::create_directories(folder / target.name, error);
-  bool good = !error;
+  const std::string path = folder + "/" + target.name;
+  const auto write = [](const std::string& bytes, const std::string& file) {
+    return WriteStringToFile(Env::Default(), bytes, file).ok();
+  };
+  std::filesystem::create_directories(path);
   size_t number = 0;
   for (const std::string& seed : target.seeds()) {
-    good = good &&
-           WriteFile(folder / target.name / ("seed" + std::to_string(number++)),
-                     seed);
+    if (!write(seed, path + "/seed" + std::to_string(number++))) return false;
   }
-  return good && (target.dictionary == nullptr ||
-                  WriteFile(folder / (target.name + std::string(".dict")),
-                            target.dictionary()));
+  return target.words == nullptr ||
+         write(DictionaryOf(target.words()), path + ".dict");
 }
 
 }  // namespace
@@ -79,20 +82,10 @@ size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size,
                                unsigned int seed) {
   using namespace ROCKSDB_NAMESPACE::protean;
   Dice random(seed);
-  return Store(TheTarget().mutate(SliceOf(data, size), max_size, &random,
-                                  LLVMFuzzerMutate),
-               data);
-}
-
-size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
-                                 const uint8_t* data2, size_t size2,
-                                 uint8_t* out, size_t max_size,
-                                 unsigned int seed) {
-  using namespace ROCKSDB_NAMESPACE::protean;
-  Dice random(seed);
-  return Store(TheTarget().cross(SliceOf(data1, size1), SliceOf(data2, size2),
-                                 max_size, &random),
-               out);
+  const std::string changed = TheTarget().Mutate(SliceOf(data, size), max_size,
+                                                 &random, LLVMFuzzerMutate);
+  memcpy(data, changed.data(), changed.size());
+  return changed.size();
 }
 
 }  // extern "C"

@@ -1,60 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Tests that the mutators locate all parts of a block, that most mutated
-//  blocks still open, and that mutations depend on the seed only.
+//  blocks still open, and that mutations depend on the seed only. Runs the
+//  targets with mutants.
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_layout.h"
 #include "tests/fuzz/block_mutator.h"
-#include "tests/fuzz/block_repair.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/string_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A substitute for the engine: it knows nothing of the bytes that it changes.
-Dice& EngineRandom() {
-  static Dice random(99);
-  return random;
+// A substitute for the engine, which knows nothing of the bytes that it changes
+// but the words of a dictionary.
+struct Engine {
+  Dice random{99};
+  std::vector<std::string> words;
+};
+Engine& TheEngine() {
+  static auto* const engine = new Engine;
+  return *engine;
 }
 
 size_t ChangeAnything(uint8_t* data, size_t size, size_t max_size) {
-  Dice& random = EngineRandom();
-  if (size == 0) return 0;
-  for (uint64_t left = 1 + random.Below(3); left > 0; left--) {
-    const size_t at = random.Below(size);
-    switch (random.Below(4)) {
+  auto& [random, words] = TheEngine();
+  std::string bytes(reinterpret_cast<const char*>(data), size);
+  for (uint64_t left = 1 + random.Below(3); left > 0 && !bytes.empty();
+       left--) {
+    const size_t at = random.Below(bytes.size());
+    switch (random.Below(5)) {
       case 0:
-        data[at] = static_cast<uint8_t>(random.Next());
+        bytes[at] = random.Byte();
         break;
       case 1:
-        data[at] ^= static_cast<uint8_t>(1u << random.Below(8));
+        bytes[at] ^= static_cast<char>(1u << random.Below(8));
         break;
       case 2: {
-        const size_t from = random.Below(size);
-        memmove(data + at, data + from,
-                random.Below(size - std::max(at, from)) / 2);
+        const std::string copy = bytes.substr(random.Below(bytes.size()));
+        const size_t copied = random.Below(copy.size() / 2);
+        bytes.replace(at, copied, copy, 0, copied);
         break;
       }
+      case 3:
+        bytes.erase(at, 1);
+        break;
       default:
-        if (size < max_size && random.OneIn(2)) {
-          memmove(data + at + 1, data + at, size - at);
-          size++;
-        } else if (size > 1) {
-          memmove(data + at, data + at + 1, size - at - 1);
-          size--;
-        }
-        if (at >= size) continue;
+        bytes.insert(at, words.empty() ? std::string(1, random.Byte())
+                                       : random.In(words));
     }
   }
-  return size;
+  bytes.resize(std::min(bytes.size(), max_size));
+  memcpy(data, bytes.data(), bytes.size());
+  return bytes.size();
 }
 
 bool Opens(const std::string& block) {
@@ -62,28 +65,12 @@ bool Opens(const std::string& block) {
   return FilterBlock(memory.PlaceAtEnd(block)).status().ok();
 }
 
-const std::vector<std::string>& SeedsOf(const FuzzTarget& target) {
-  static auto* const seeds =
-      new std::map<std::string, std::vector<std::string>>;
-  std::vector<std::string>& of_target = (*seeds)[target.name];
-  if (of_target.empty()) of_target = target.seeds();
-  return of_target;
-}
-
-std::vector<BlockInput> BlockSeeds(const FuzzTarget& target) {
-  std::vector<BlockInput> inputs;
-  for (const std::string& seed : SeedsOf(target)) {
-    inputs.push_back(BlockInput::Parse(seed));
-  }
-  return inputs;
-}
-
 constexpr size_t kMaxSize = 4096;
 
 std::string MutateOnce(const FuzzTarget& target, const std::string& input,
                        uint64_t seed) {
   Dice random(seed);
-  return target.mutate(input, kMaxSize, &random, ChangeAnything);
+  return target.Mutate(input, kMaxSize, &random, ChangeAnything);
 }
 
 }  // namespace
@@ -97,7 +84,8 @@ INSTANTIATE_TEST_SUITE_P(All, BlockMutatorTest,
 
 TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
   size_t parts = 0;
-  for (const BlockInput& input : BlockSeeds(*GetParam())) {
+  for (const std::string& seed : GetParam()->seeds()) {
+    const BlockInput input = BlockInput::Parse(seed);
     ASSERT_TRUE(Opens(input.block)) << Hex(input.block);
     const BlockLayout layout{Slice(input.block)};
     EXPECT_TRUE(layout.whole());
@@ -113,106 +101,13 @@ TEST_P(BlockMutatorTest, LayoutCoversEveryByteOnce) {
   EXPECT_GT(parts, 1u);
 }
 
-TEST(BlockLayoutTest, KnowsAlphabets) {
-  size_t parts = 0;
-  size_t most = 0;
-  for (const BlockInput& input : BlockSeeds(kProteusTarget)) {
-    const BlockLayout layout{Slice(input.block)};
-    for (const BlockLayout::Unit& unit : layout.units()) {
-      size_t alphabets = 0;
-      for (const PayloadLayout::Set& set : unit.layout.sets()) {
-        alphabets += set.alphabets;
-      }
-      parts += alphabets > 0;
-      most = std::max(most, alphabets);
-    }
-  }
-  EXPECT_GE(parts, 8u);
-  EXPECT_EQ(3u + kMaxAlphabets, most);
-}
-
-// Redundant data is computed again, with the same result.
-TEST_P(BlockMutatorTest, RepairRestoresWhatIsRedundant) {
-  Dice random(1);
-  for (const BlockInput& input : BlockSeeds(*GetParam())) {
-    const BlockLayout layout{Slice(input.block)};
-    std::string block = input.block;
-    const auto clear = [&block](size_t offset, size_t size) {
-      for (size_t i = offset; i < offset + size; i++) block[i] = '\x77';
-    };
-    clear(0, 4);
-    clear(kChecksumOffset, 4);
-    if (!layout.units().empty()) clear(kNumKeysOffset, 8);
-    for (const BlockPiece& piece : layout.pieces()) {
-      const std::string name = piece.name;
-      if (name == "checksum of a part" || name == "number of a part" ||
-          name == "number of a unit") {
-        clear(piece.offset, piece.size);
-      }
-    }
-    for (const BlockLayout::Unit& unit : layout.units()) {
-      // A trie of one leaf has no nodes to count.
-      const auto& trie = unit.layout.trie();
-      if (!trie.has_value() || trie->sections.empty()) continue;
-      const auto clear_in_part = [&](size_t offset, size_t size) {
-        clear(unit.payload + offset, size);
-      };
-      clear_in_part(trie->header, 8);  // height and nodes
-      for (const PayloadLayout::Section& section : trie->sections) {
-        clear_in_part(section.header, 4);  // levels
-        const bool listed =
-            section.fields.child_encoding != FstSectionHeader::kHasChildBits;
-        // With lists, only the index knows the length of a group's list.
-        if (!listed) clear_in_part(section.arrays, section.layout.labels);
-      }
-    }
-    EXPECT_TRUE(RepairBlock(SplitBlock(block), &random, &block));
-    EXPECT_EQ(Hex(block), Hex(input.block));
-    // A block of no filter counts keys that it does not hold.
-    if (layout.units().empty()) continue;
-    SplitBlock sums(input.block);
-    sums.directory[kNumKeysOffset] ^= 1;
-    RepairSums(&sums);
-    EXPECT_EQ(Hex(sums.Join()), Hex(input.block));
-  }
-}
-
-// A part that is damaged is refused, and the others are not.
-TEST(BlockLayoutTest, DamageOfAPartLeavesTheOthers) {
-  const auto key_of = [](size_t i) {
-    return std::string(1, static_cast<char>('a' + i)) + "key";
-  };
-  const Keys keys = MakeKeys(13, [&](size_t i) { return key_of(2 * i); });
-  const Keys absent = MakeKeys(13, [&](size_t i) { return key_of(2 * i + 1); });
-  const std::string blocks[] = {
-      BuildPartedSurf(keys, 6, SurfSuffix(), FstOptions()),
-      BuildPartedProteus(keys, 6, TrieAndSet(0, 32), 400)};
-  for (const std::string& block : blocks) {
-    SplitBlock split(block);
-    ASSERT_GT(split.units.size(), 1u);
-    split.units[1].payload.front() ^= 1;
-    const std::string damaged = split.Join();
-    const FilterBlock filter(damaged);
-    EXPECT_TRUE(filter.status().IsCorruption());
-    EXPECT_TRUE(filter.CanFilter());
-    for (const std::string& key : keys) EXPECT_TRUE(filter.KeyMayMatch(key));
-    const auto passed = std::count_if(
-        absent.begin(), absent.end(),
-        [&](const std::string& key) { return filter.KeyMayMatch(key); });
-    EXPECT_GT(passed, 0);
-    EXPECT_LT(passed, 10);
-    const BlockExam exam = ExamineParts(filter, damaged, keys);
-    EXPECT_EQ(nullptr, exam.broken) << exam.broken;
-  }
-}
-
 // The purpose of the mutators: most blocks still open after one or more
 // mutations. Compared with mutations by the engine.
 TEST_P(BlockMutatorTest, MostMutantsOpen) {
   const bool envelope = GetParam() == &kEnvelopeTarget;
-  const std::vector<std::string>& seeds = SeedsOf(*GetParam());
+  const std::vector<std::string> seeds = GetParam()->seeds();
   constexpr int kSteps = 6;
-  constexpr int kRounds = 20;
+  constexpr int kRounds = 10;
   int mutants = 0;
   std::map<std::string, int> opened;
   for (int round = 0; round < kRounds; round++) {
@@ -261,47 +156,40 @@ INSTANTIATE_TEST_SUITE_P(All, MutatorTest, testing::ValuesIn(FuzzTargets()),
 // Inputs are arbitrary bytes, or empty.
 TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
   Dice random(5);
-  std::vector<std::string> inputs = SeedsOf(*GetParam());
+  std::vector<std::string> inputs = GetParam()->seeds();
   inputs.emplace_back();
   for (int i = 0; i < 200; i++) {
     std::string bytes(random.Below(300), '\0');
     for (char& byte : bytes) byte = random.Byte();
     inputs.push_back(bytes);
   }
+  if (GetParam()->words != nullptr) TheEngine().words = GetParam()->words();
   for (size_t i = 0; i < inputs.size(); i++) {
     std::string input = inputs[i];
     for (uint64_t step = 0; step < 30; step++) {
       const size_t max_size = std::max<size_t>(input.size() + 2, 64);
       Dice lots(step + 100 * i);
-      input = GetParam()->mutate(input, max_size, &lots, ChangeAnything);
+      input = GetParam()->Mutate(input, max_size, &lots, ChangeAnything);
       ASSERT_LE(input.size(), max_size);
-      const std::string& other = inputs[lots.Below(inputs.size())];
-      const std::string crossed =
-          GetParam()->cross(input, other, max_size, &lots);
-      ASSERT_LE(crossed.size(), max_size);
-      GetParam()->run(crossed);
+      GetParam()->run(input);
     }
   }
+  TheEngine().words.clear();
 }
 
 TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
-  for (const std::string& seed : SeedsOf(*GetParam())) {
-    EngineRandom() = Dice(1);
+  for (const std::string& seed : GetParam()->seeds()) {
+    TheEngine().random = Dice(1);
     const std::string once = MutateOnce(*GetParam(), seed, 17);
-    EngineRandom() = Dice(1);
+    TheEngine().random = Dice(1);
     EXPECT_EQ(MutateOnce(*GetParam(), seed, 17), once);
   }
 }
 
-TEST(ListInputTest, JoinsWhatItParses) {
+TEST(StringInputTest, StringsAreReadAsStored) {
   const Strings strings = {"", "a", std::string(FuzzInput::kMaxLength, 'b'),
                            std::string(55 * FuzzInput::kRepeatUnit, 'c')};
   EXPECT_EQ(strings, ParseStrings(FuzzInput(StoreStrings(strings))));
-  for (const FuzzTarget* target : {&kSurfBuildTarget, &kProteusBuildTarget}) {
-    for (const std::string& seed : SeedsOf(*target)) {
-      EXPECT_EQ(ListInput::Parse(seed).Join(seed.size()), seed);
-    }
-  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

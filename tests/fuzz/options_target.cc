@@ -8,6 +8,7 @@
 //  RocksDB parses the objects, braces and options around Protean's own.
 //  RocksDB's part is not tested here.
 
+#include <iterator>
 #include <sstream>
 
 #include "filter_policy/protean_filter_policy.h"
@@ -16,7 +17,6 @@
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/string_input.h"
 #include "tests/fuzz/text_env.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -33,11 +33,8 @@ ConfigOptions Config() {
 
 std::shared_ptr<ProteanTableFactory> NewTable() {
   // Otherwise, every table would make a block cache.
-  static const BlockBasedTableOptions options = [] {
-    BlockBasedTableOptions without_cache;
-    without_cache.no_block_cache = true;
-    return without_cache;
-  }();
+  static BlockBasedTableOptions options;
+  options.no_block_cache = true;
   return std::make_shared<ProteanTableFactory>(options);
 }
 
@@ -83,12 +80,9 @@ void CheckWritten(const ConfigOptions& config, const FilterPolicy* policy) {
 // never written.
 bool IsValid(const std::shared_ptr<ProteanTableFactory>& table) {
   static auto* const env = new TextEnv;
-  static auto* const db_options = [] {
-    auto* options = new DBOptions;
-    options->env = env;
-    return options;
-  }();
+  static auto* const db_options = new DBOptions;
   static auto* const cf_options = new ColumnFamilyOptions;
+  db_options->env = env;
   env->files().Write("good", "0x61\t0x62\n");
   env->files().Write("bad", "0xg");
   cf_options->table_factory = table;
@@ -122,57 +116,33 @@ void Run(const Slice& input) {
   if (IsValid(table)) CheckWritten(*config, PolicyOf(*table));
 }
 
-const TextLanguage& Language() {
-  static const auto* const language = [] {
-    auto* const all = new TextLanguage{"{}=;:,", {" "}};
-    std::istringstream words(
-        // Policies.
-        "id protean.SuRF protean.Proteus protean.PrefixBloom "
-        "protean.TwoPrefixBloom protean.Levels surf proteus prefixbloom "
-        "prefixbloom2 levels surf:0:4 proteus:12 proteus:12:bloom "
-        "bloomfilter:10 ribbonfilter:10 nullptr "
-        // Their options.
-        "bits_per_key prefix_filter_type kBloom ribbon auto level_bits equal "
-        "point_lookups_use_whole_keys true false_positive_cost_micros 2 "
-        "filter_budget_bytes 512M 2g 2G 18446744073709551615 sample_capacity "
-        "sample_every seed_file seeds 0x61,0x62-0x63 -exclusive samples_file "
-        "good bad hash_suffix_bits real_suffix_bits prefix_suffix_bits "
-        "policies "
-        // Options of a table.
-        "filter_policy partition_filters decouple_partitioned_filters "
-        "metadata_block_size index_type kTwoLevelIndexSearch "
-        "whole_key_filtering true false "
-        // Phrases.
-        "{id=protean.SuRF;real_suffix_bits=4} "
-        "{id=protean.Levels;policies={surf:0:4,proteus:12}} "
-        "{id=protean.Proteus;bits_per_key=10.5;prefix_filter_type=kBloom} "
-        "filter_policy=surf:0:4;");
-    for (std::string word; words >> word;) all->words.push_back(word);
-    return all;
-  }();
-  return *language;
-}
-
-// Returns the input after its first byte, which is rarely changed.
-Slice TextOf(const Slice& input) {
-  return Slice(input.data() + 1, input.size() - 1);
-}
-
-std::string Mutate(const Slice& input, size_t max_size, Dice* random,
-                   GenericMutator generic) {
-  if (input.empty() || random->OneIn(64)) {
-    return (random->OneIn(2) ? "t" : "p") +
-           (input.empty() ? "" : TextOf(input).ToString());
-  }
-  return input[0] +
-         MutateText(Language(), TextOf(input), max_size - 1, random, generic);
-}
-
-std::string Cross(const Slice& a, const Slice& b, size_t max_size,
-                  Dice* random) {
-  if (a.empty() || b.empty()) return "";
-  return a[0] +
-         CrossTexts(Language(), TextOf(a), TextOf(b), max_size - 1, random);
+std::vector<std::string> Words() {
+  std::istringstream words(
+      // Policies.
+      "id protean.SuRF protean.Proteus protean.PrefixBloom "
+      "protean.TwoPrefixBloom protean.Levels surf proteus prefixbloom "
+      "prefixbloom2 levels surf:0:4 proteus:12 proteus:12:bloom "
+      "bloomfilter:10 ribbonfilter:10 nullptr "
+      // Their options.
+      "bits_per_key prefix_filter_type kBloom ribbon auto level_bits equal "
+      "point_lookups_use_whole_keys true false_positive_cost_micros 2 "
+      "filter_budget_bytes 512M 2g 2G 18446744073709551615 sample_capacity "
+      "sample_every seed_file seeds 0x61,0x62-0x63 -exclusive samples_file "
+      "good bad hash_suffix_bits real_suffix_bits prefix_suffix_bits "
+      "policies "
+      // Options of a table.
+      "filter_policy partition_filters decouple_partitioned_filters "
+      "metadata_block_size index_type kTwoLevelIndexSearch "
+      "whole_key_filtering true false "
+      // Phrases.
+      "{id=protean.SuRF;real_suffix_bits=4} "
+      "{id=protean.Levels;policies={surf:0:4,proteus:12}} "
+      "{id=protean.Proteus;bits_per_key=10.5;prefix_filter_type=kBloom} "
+      "filter_policy=surf:0:4; "
+      // Numbers and separators.
+      "1e3 1.5 2.0000001 63.9999999 33 65 4294967295 4294967296 0x10 { } = ; "
+      ": ,");
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 std::vector<std::string> Seeds() {
@@ -216,8 +186,6 @@ std::vector<std::string> Seeds() {
 
 }  // namespace
 
-const FuzzTarget kOptionsTarget = {
-    "options", Run,   Mutate,
-    Cross,     Seeds, [] { return DictionaryOf(Language()); }};
+const FuzzTarget kOptionsTarget = {"options", Run, Seeds, nullptr, Words};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

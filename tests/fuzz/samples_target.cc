@@ -6,7 +6,6 @@
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/db.h"
 #include "tests/fuzz/fuzz_targets.h"
-#include "tests/fuzz/string_input.h"
 #include "tests/fuzz/text_env.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -124,43 +123,27 @@ void Run(const Slice& input) {
         "what is written is read again");
 }
 
-const TextLanguage& Language() {
-  static const auto* const language =
-      new TextLanguage{"\t\n#",
-                       {"0x",
-                        "0X",
-                        "0x00",
-                        "0xff",
-                        "0xFF01",
-                        "0xa",
-                        "0xg0",
-                        "exclusive",
-                        "exclusive\n",
-                        "key",
-                        "a",
-                        "b",
-                        "\r",
-                        "\r\n",
-                        "0x\t0x\n",
-                        "0x61\t0x62\texclusive\n",
-                        "# comment\n",
-                        "a\tb\n",
-                        "b\ta\n",
-                        "a\ta\texclusive\n",
-                        std::string(1, '\0'),
-                        std::string(30, 'f'),
-                        Header()}};
-  return *language;
-}
-
-std::string Mutate(const Slice& input, size_t max_size, Dice* random,
-                   GenericMutator generic) {
-  return MutateText(Language(), input, max_size, random, generic);
-}
-
-std::string Cross(const Slice& a, const Slice& b, size_t max_size,
-                  Dice* random) {
-  return CrossTexts(Language(), a, b, max_size, random);
+std::vector<std::string> Words() {
+  return {"0x",
+          "0X",
+          "0x00",
+          "0xff",
+          "0xFF01",
+          "0xa",
+          "0xg0",
+          "exclusive",
+          "exclusive\n",
+          "\t",
+          "\n",
+          "\r\n",
+          "0x\t0x\n",
+          "0x61\t0x62\texclusive\n",
+          "# comment\n",
+          "a\tb\n",
+          "b\ta\n",
+          "a\ta\texclusive\n",
+          std::string(30, 'f'),
+          Header()};
 }
 
 std::vector<std::string> Seeds() {
@@ -180,8 +163,6 @@ std::vector<std::string> Seeds() {
 
 }  // namespace
 
-const FuzzTarget kSamplesTarget = {
-    "samples", Run,   Mutate,
-    Cross,     Seeds, [] { return DictionaryOf(Language()); }};
+const FuzzTarget kSamplesTarget = {"samples", Run, Seeds, nullptr, Words};
 
 }  // namespace ROCKSDB_NAMESPACE::protean
