@@ -226,7 +226,7 @@ TEST_F(CascadeFilterTest, ReadsAPageOfEachRun) {
   }
 }
 
-// They get the answers that each gets alone. The cache holds few pages.
+// Many keys get the answers that each gets alone. The cache holds few pages.
 TEST_F(CascadeFilterTest, ReadsAPageOnceForManyKeys) {
   options_.page_cache = NewLRUCache(64 << 10, /*num_shard_bits=*/0);
   OpenWith(200000);

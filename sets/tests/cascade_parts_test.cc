@@ -165,7 +165,7 @@ TEST_P(PageTest, NoticesDamage) {
 INSTANTIATE_TEST_SUITE_P(RemainderBits, PageTest,
                          ::testing::Values(1, 2, 8, 13, 32, 57));
 
-// That is about what the information needs.
+// Two bits are about what the information needs.
 TEST(PageSizeTest, TakesTwoBitsMoreThanRemainders) {
   std::mt19937_64 random(5);
   constexpr size_t kCount = 1 << 16;

@@ -90,7 +90,7 @@ std::string BlockBytes(const QuotientMultiset& filter) {
   return bytes;
 }
 
-// It holds these alone, and its bytes depend on nothing but them.
+// The set holds these alone, and its bytes depend on nothing but them.
 void ExpectCanonical(const QuotientMultiset& filter,
                      const Fingerprints& fingerprints) {
   ASSERT_NO_FATAL_FAILURE(ExpectHolds(filter, fingerprints));
@@ -676,7 +676,7 @@ TEST(SavedQuotientTest, EveryTruncationAndFlippedBitIsFound) {
   }
 }
 
-// They may be a filter or not, but a query must not leave them.
+// Damaged bytes may be a filter or not, but a query must not leave them.
 TEST(SavedQuotientTest, DamageBehindARightChecksum) {
   DamageStride stride;
   Random64 rnd(11);

@@ -32,7 +32,7 @@ inline Keys Sorted(const std::set<std::string>& keys) {
   return Keys(keys.begin(), keys.end());
 }
 
-// As many different keys of those that `draw` makes.
+// `count` different keys of those that `draw` makes.
 template <typename Draw>
 Keys Drawn(size_t count, const Draw& draw) {
   std::set<std::string> keys;

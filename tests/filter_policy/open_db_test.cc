@@ -286,7 +286,7 @@ TEST(DBSessionTest, IteratorsLearnByLevel) {
   EXPECT_TRUE(newer->NewBackoff().ReadsAreCheap());
 }
 
-// It may be where the other has been in memory.
+// The second family may be where the first has been in memory.
 TEST(DBSessionTest, AColumnFamilyAfterAnotherStartsAfresh) {
   const auto held = OpenOfLevel(1, /*family=*/1);
   for (int i = 0; i < 3; i++) {

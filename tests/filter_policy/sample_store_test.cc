@@ -405,7 +405,8 @@ TEST_F(SampleStoreTest, DevicesAndPipesAreRefused) {
   }
 }
 
-// They keep no DB from opening. A store may be opened that was not validated.
+// Bad files keep no DB from opening. A store may be opened that was not
+// validated.
 TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
   const auto log = std::make_shared<RecordingLogger>();
   Write(seeds_, "s\n");
@@ -439,8 +440,8 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
   EXPECT_OK(store->Save(kDefault, env_));
 }
 
-// Of a saved file that ends anywhere, whole lines are restored, and saved
-// again. Where its bytes are others, what is left is restored.
+// A saved file may end anywhere: whole lines are restored, and saved again.
+// Where its bytes are others, what is left is restored.
 TEST_F(SampleStoreTest, TornAndDamagedFiles) {
   ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
   const std::string contents = Contents(file_);

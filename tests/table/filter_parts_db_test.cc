@@ -170,7 +170,7 @@ TEST_F(FilterPartsTest, FalsePositives) {
   constexpr int kQueries = 20000;
   Keys keys = RandomNumbers(/*seed=*/3, 100000);
   SortUnique(&keys);
-  // Of points, ranges anywhere, and short ranges behind keys.
+  // The kinds: points, ranges anywhere, and short ranges after keys.
   const auto rate_of = [&](int kind) {
     Random64 random(4);
     int asked = 0;

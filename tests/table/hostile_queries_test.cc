@@ -343,7 +343,7 @@ TEST_F(SiphoningTest, WholeKeysGiveAwayNothing) {
              /*most_keys=*/5);  // which blind guesses find
 }
 
-// Those of which nothing is promised are only measured
+// Filters of which nothing is promised are only measured
 // (docs/results/engine.md).
 TEST_F(SiphoningTest, DISABLED_OtherFilters) {
   AttackEach({Policy("bloomfilter:14"), Policy("surf:4:4"), Policy("surf:8:0"),

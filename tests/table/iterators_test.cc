@@ -419,8 +419,9 @@ TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
 
 // ---- Table readers ----
 
-// As RocksDB may call them, but does not in every version, or only from its
-// tools: step by step without results, and what is the block-based table's.
+// Iterators as RocksDB may call them, but does not in every version, or only
+// from its tools: step by step without results, and what is the block-based
+// table's.
 
 namespace {
 

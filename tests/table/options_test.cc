@@ -92,7 +92,7 @@ TEST_F(OptionsTest, WithoutAPolicy) {
   }
 }
 
-// As they are parsed, and as the OPTIONS file has them after a change.
+// Policies as they are parsed, and as the OPTIONS file has them after a change.
 TEST_F(OptionsTest, ShortAndLongForms) {
   for (const auto& [text, bits] :
        {std::pair<std::string, Keys>{"surf:4:7", {"4", "7", "0"}},
