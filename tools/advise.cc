@@ -130,22 +130,19 @@ Examples:
 
 class Advise : public Command {
  public:
-  Advise() : Command(kAdvise) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add(
-        "trace", "FILE",
-        "take the reads from a trace that DB::StartTrace has written", &trace_);
-    arguments->Add("queries", "FILE",
-                   "take the reads from a text file, one per line: key, "
-                   "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
-                   &queries_);
-    arguments->Add("max_queries", "N",
-                   "if there are more than N reads, take N of them at random, "
-                   "2 or more; default: 20000",
-                   &max_queries_, 2);
-    arguments->Add(
+  Advise() : Command(kAdvise) {
+    flags_.Add("trace", "FILE",
+               "take the reads from a trace that DB::StartTrace has written",
+               &trace_);
+    flags_.Add("queries", "FILE",
+               "take the reads from a text file, one per line: key, "
+               "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
+               &queries_);
+    flags_.Add("max_queries", "N",
+               "if there are more than N reads, take N of them at random, "
+               "2 or more; default: 20000",
+               &max_queries_, 2);
+    flags_.Add(
         "policies", "SPEC,...",
         "filter policies to try, as in options; default: " +
             [] {
@@ -156,33 +153,33 @@ class Advise : public Command {
               return all;
             }(),
         &policies_);
-    arguments->Add("max_bytes", "BYTES",
-                   "build filters for files of at most that many bytes in all, "
-                   "spread over the levels; default: 1G",
-                   &max_bytes_, 1);
-    arguments->Add("min_saving", "PERCENT",
-                   "the share of the blocks read without filters that a bit "
-                   "per key must save, from 0 to 100; default: 1",
-                   &min_saving_, 0, 100);
-    arguments->Add("max_get_blocks", "X",
-                   "recommend no filters with which a Get of an absent key "
-                   "needs more than X data blocks on average, such as 0.02; "
-                   "Proteus with point_lookups_use_whole_keys=true is tried, "
-                   "too, unless there are --policies",
-                   &limits_.get_blocks, 0);
-    arguments->Add("max_filter_memory", "BYTES",
-                   "recommend no filters that take more than that in all",
-                   &max_filter_memory_, 1);
-    arguments->Add(
-        "max_build_cpu", "SECONDS",
-        "recommend no filters that take more CPU to build for all files",
-        &limits_.build_cpu, 0);
-    arguments->Add("save_samples", "FILE",
-                   "write the samples that the reads give to this file, a "
-                   "seed_file for the policy",
-                   &save_samples_);
+    flags_.Add("max_bytes", "BYTES",
+               "build filters for files of at most that many bytes in all, "
+               "spread over the levels; default: 1G",
+               &max_bytes_, 1);
+    flags_.Add("min_saving", "PERCENT",
+               "the share of the blocks read without filters that a bit "
+               "per key must save, from 0 to 100; default: 1",
+               &min_saving_, 0, 100);
+    flags_.Add("max_get_blocks", "X",
+               "recommend no filters with which a Get of an absent key "
+               "needs more than X data blocks on average, such as 0.02; "
+               "Proteus with point_lookups_use_whole_keys=true is tried, "
+               "too, unless there are --policies",
+               &limits_.get_blocks, 0);
+    flags_.Add("max_filter_memory", "BYTES",
+               "recommend no filters that take more than that in all",
+               &max_filter_memory_, 1);
+    flags_.Add("max_build_cpu", "SECONDS",
+               "recommend no filters that take more CPU to build for all files",
+               &limits_.build_cpu, 0);
+    flags_.Add("save_samples", "FILE",
+               "write the samples that the reads give to this file, a "
+               "seed_file for the policy",
+               &save_samples_);
   }
 
+ private:
   Status Run() override {
     Status s = Prepare();
     if (!s.ok()) return s;

@@ -66,16 +66,14 @@ Examples:
 
 class Apply : public Command {
  public:
-  Apply() : Command(kApply) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("policy", "POLICY",
-                   "the filter policy, as in options; none for no filters",
-                   &policy_text_);
-    arguments->Add("print", "only print the call of SetOptions", &print_);
+  Apply() : Command(kApply) {
+    flags_.Add("policy", "POLICY",
+               "the filter policy, as in options; none for no filters",
+               &policy_text_);
+    flags_.Add("print", "only print the call of SetOptions", &print_);
   }
 
+ private:
   Status Run() override {
     Status s = OpenTarget(/*or_files=*/false);
     if (s.ok()) s = target_.DefaultFamily(&family_);

@@ -10,18 +10,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 int Command::Main(const std::vector<std::string>& arguments, std::ostream& out,
                   std::ostream& err) {
-  Arguments flags(text_);
-  target_.AddFlags(&flags, text_.by_default);
-  AddFlags(&flags);
-  flags.Add("json", "print JSON, one object per line", &json_);
+  flags_.Add("json", "print JSON, one object per line", &json_);
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {
-      out << flags.Help();
+      out << flags_.Help();
       return kFine;
     }
     if (argument == "--") break;
   }
-  Status s = flags.Parse(arguments, &operands_);
+  Status s = flags_.Parse(arguments, &operands_);
   if (s.ok()) {
     Output output(out, json_);
     out_ = &output;

@@ -115,20 +115,16 @@ Examples:
 
 class Explain : public Command {
  public:
-  Explain() : Command(kExplain) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("start", "KEY", "the key of a Get, or where a seek begins",
-                   &start_);
-    arguments->Add(
-        "limit", "KEY",
-        "the upper bound of a seek, which does not belong to the range",
-        &limit_);
-    arguments->Add("refresh", "also say what a refresh would change",
-                   &refresh_);
+  Explain() : Command(kExplain) {
+    flags_.Add("start", "KEY", "the key of a Get, or where a seek begins",
+               &start_);
+    flags_.Add("limit", "KEY",
+               "the upper bound of a seek, which does not belong to the range",
+               &limit_);
+    flags_.Add("refresh", "also say what a refresh would change", &refresh_);
   }
 
+ private:
   Status Run() override {
     Status s = OpenTarget(/*or_files=*/false);
     const TargetFamily* family = nullptr;

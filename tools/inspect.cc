@@ -136,22 +136,20 @@ Examples:
 
 class Inspect : public Command {
  public:
-  Inspect() : Command(kInspect) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("levels_only", "print the sums of each level only",
-                   &levels_only_);
-    arguments->Add("html", "FILE",
-                   "write the same facts, with charts, to an HTML page that "
-                   "needs no other file",
-                   &html_file_);
-    arguments->Add("advice", "FILE",
-                   "also draw on the page what advise --json has measured and "
-                   "printed to this file: blocks per read over bits per key",
-                   &advice_file_);
+  Inspect() : Command(kInspect) {
+    flags_.Add("levels_only", "print the sums of each level only",
+               &levels_only_);
+    flags_.Add("html", "FILE",
+               "write the same facts, with charts, to an HTML page that "
+               "needs no other file",
+               &html_file_);
+    flags_.Add("advice", "FILE",
+               "also draw on the page what advise --json has measured and "
+               "printed to this file: blocks per read over bits per key",
+               &advice_file_);
   }
 
+ private:
   Status Run() override {
     Json page;
     Status s = OpenTarget(/*or_files=*/true);

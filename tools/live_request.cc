@@ -200,14 +200,13 @@ Examples:
 
 class StatisticsCommand : public Command {
  public:
-  StatisticsCommand() : Command(kStatistics) {}
+  StatisticsCommand() : Command(kStatistics) {
+    live_.AddFlags(&flags_);
+    flags_.Add("prometheus", "print the text format of Prometheus",
+               &prometheus_);
+  }
 
  private:
-  void AddFlags(Arguments* arguments) override {
-    live_.AddFlags(arguments);
-    arguments->Add("prometheus", "print the text format of Prometheus",
-                   &prometheus_);
-  }
   Status Run() override {
     if (json_ && prometheus_) {
       return Status::InvalidArgument("give --json or --prometheus, not both");

@@ -116,8 +116,6 @@ class Preflight : public Command {
   Preflight() : Command(kPreflight) {}
 
  private:
-  void AddFlags(Arguments* /*arguments*/) override {}
-
   Status Run() override {
     const Status s = OpenTarget(/*or_files=*/false);
     if (!s.ok()) return s;

@@ -151,23 +151,21 @@ Examples:
 
 class Rollback : public Command {
  public:
-  Rollback() : Command(kRollback) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("to", "POLICY",
-                   "the filter policy of RocksDB's own that the files get, "
-                   "such as bloomfilter:10 or ribbonfilter:10; default: what "
-                   "was there before protean apply",
-                   &to_);
-    arguments->Add("dry_run", "only print what would be rewritten",
-                   &options_.dry_run);
-    arguments->Add("bytes_per_second", "N",
-                   "rewrite at most N bytes per second on average, such as "
-                   "50M; default: no limit",
-                   &options_.bytes_per_second, 1);
+  Rollback() : Command(kRollback) {
+    flags_.Add("to", "POLICY",
+               "the filter policy of RocksDB's own that the files get, "
+               "such as bloomfilter:10 or ribbonfilter:10; default: what "
+               "was there before protean apply",
+               &to_);
+    flags_.Add("dry_run", "only print what would be rewritten",
+               &options_.dry_run);
+    flags_.Add("bytes_per_second", "N",
+               "rewrite at most N bytes per second on average, such as "
+               "50M; default: no limit",
+               &options_.bytes_per_second, 1);
   }
 
+ private:
   Status Run() override {
     std::shared_ptr<const FilterPolicy> policy;
     Status s = to_.empty() ? Status::OK() : MakeStockPolicy(to_, &policy);

@@ -156,19 +156,16 @@ Examples:
 
 class Samples : public Command {
  public:
-  Samples() : Command(kSamples) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    live_.AddFlags(arguments);
-    arguments->Add("output", "FILE", "the file that export and merge write",
-                   &output_);
-    arguments->Add(
-        "max", "N",
-        "the maximum number of queries that merge keeps; default: all", &max_,
-        1);
+  Samples() : Command(kSamples) {
+    live_.AddFlags(&flags_);
+    flags_.Add("output", "FILE", "the file that export and merge write",
+               &output_);
+    flags_.Add("max", "N",
+               "the maximum number of queries that merge keeps; default: all",
+               &max_, 1);
   }
 
+ private:
   Status Run() override {
     const std::string form = operands_.empty() ? "" : operands_[0];
     if (!operands_.empty()) operands_.erase(operands_.begin());

@@ -311,20 +311,18 @@ Examples:
 
 class Verify : public Command {
  public:
-  Verify() : Command(kVerify) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("fix",
-                   "rewrite the files whose filters are wrong or damaged, "
-                   "which gives them new filters",
-                   &fix_);
-    arguments->Add(
+  Verify() : Command(kVerify) {
+    flags_.Add("fix",
+               "rewrite the files whose filters are wrong or damaged, "
+               "which gives them new filters",
+               &fix_);
+    flags_.Add(
         "problems_only",
         "print only the files that are wrong, or were not looked at completely",
         &problems_only_);
   }
 
+ private:
   Status Run() override {
     if (fix_ && !operands_.empty()) {
       return Status::InvalidArgument(
