@@ -3,6 +3,7 @@
 //  protean explain: which files a read would look at, and why.
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -40,13 +41,6 @@ constexpr char kSkipped[] = "skipped";
 constexpr char kRead[] = "read";
 constexpr char kInVain[] = "in vain";
 
-// Returns true if the file's first and last keys let it have keys of a read.
-bool Overlaps(const TargetFile& file, const SampleQuery& read) {
-  const int order = Slice(file.smallest).compare(read.hi);
-  return Slice(file.largest).compare(read.lo) >= 0 &&
-         (order < 0 || (order == 0 && read.hi_inclusive));
-}
-
 // Stores whether the file has a key of the read, deletions included, and the
 // first such key.
 Status FirstKey(const FileFacts& facts, const SampleQuery& read, bool* found,
@@ -59,7 +53,7 @@ Status FirstKey(const FileFacts& facts, const SampleQuery& read, bool* found,
   *found = false;
   if (it->Valid()) {
     *key = ExtractUserKey(it->key()).ToString();
-    *found = *key < read.hi || (read.hi_inclusive && *key == read.hi);
+    *found = !IsInverted(*key, read.hi, read.hi_inclusive);
   }
   return it->status();
 }
@@ -75,14 +69,14 @@ bool Ask(const FileFacts& facts, const TargetFamily& family,
                                                /*hi_inclusive=*/false);
     return true;
   }
-  if (facts.damaged || !file.whole_key_filtering()) return false;
-  if (facts.filter() != nullptr) {
-    *may_match = facts.filter()->KeyMayMatch(read.lo);
-    return true;
+  // Protean's filter, or RocksDB's own.
+  if (facts.damaged || !file.whole_key_filtering() ||
+      file.filter_state() != BlockBasedFile::FilterState::kFull) {
+    return false;
   }
-  // RocksDB's own filter.
-  if (file.filter_state() != BlockBasedFile::FilterState::kFull) return false;
-  *may_match = file.GetHeldFilter()->MayMatch(read.lo);
+  *may_match = facts.filter() != nullptr
+                   ? facts.filter()->KeyMayMatch(read.lo)
+                   : file.GetHeldFilter()->MayMatch(read.lo);
   return true;
 }
 
@@ -142,30 +136,28 @@ class Explain : public Command {
                                   : a.level == 0 && a.number > b.number;
                      });
     std::vector<Json> rows;
-    size_t not_opened = 0;
-    size_t skipped = 0;
-    size_t in_vain = 0;
+    std::map<std::string, size_t> with;  // files, by their outcome
     for (const TargetFile& file : files) {
       Json row;
       s = ExplainFile(*family, file, read, &row);
       if (IsGone(s) && !target_.IsMissing(*family, file))
         continue;  // compacted
       if (!s.ok()) return s;
-      not_opened += row["outcome"] == kNotOpened;
-      skipped += row["outcome"] == kSkipped;
-      in_vain += row["outcome"] == kInVain;
+      with[row["outcome"].get<std::string>()]++;
       // Most files of a large DB are of no interest to people.
       if (json_ || row["outcome"] != kNotOpened) rows.push_back(std::move(row));
     }
+    const size_t in_vain = with[kInVain];
     found_ = in_vain > 0;
     if (refresh_) s = AddRefresh(*family, read, &rows);
     if (!s.ok()) return s;
     out().Table(kColumns, rows);
-    const size_t opened = files.size() - not_opened;
+    const size_t opened = files.size() - with[kNotOpened];
     out().Line(
         Format("%zu of %zu files may have such keys; filters skip %zu, %zu are "
                "read, %zu of them in vain",
-               opened, files.size(), skipped, opened - skipped, in_vain));
+               opened, files.size(), with[kSkipped], opened - with[kSkipped],
+               in_vain));
     if (in_vain > 0 && !refresh_) {
       out().Line(
           "What new filters would change: --refresh, and protean advise");
@@ -212,7 +204,7 @@ class Explain : public Command {
             {"outcome", kNotOpened},
             {"first_key", Json()},
             {"why", ""}};
-    if (!Overlaps(file, read)) {
+    if (LiesBeyond(read, file.smallest, file.largest)) {
       (*row)["why"] = "its keys are from " + PrintedKey(file.smallest) +
                       " to " + PrintedKey(file.largest);
       return Status::OK();
