@@ -3,10 +3,12 @@
 //  protean advise: recommends filters for a DB.
 
 #include <algorithm>
-#include <array>
 #include <cinttypes>
 #include <cmath>
 #include <cstdlib>
+#include <map>
+#include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -145,13 +147,11 @@ class Advise : public Command {
     flags_.Add(
         "policies", "SPEC,...",
         "filter policies to try, as in options; default: " +
-            [] {
-              std::string all;
-              for (const std::string& policy : kDefaultPolicies) {
-                all += (all.empty() ? "" : ", ") + policy;
-              }
-              return all;
-            }(),
+            std::accumulate(kDefaultPolicies.begin() + 1,
+                            kDefaultPolicies.end(), kDefaultPolicies[0],
+                            [](const std::string& all, const std::string& one) {
+                              return all + ", " + one;
+                            }),
         &policies_);
     flags_.Add("max_bytes", "BYTES",
                "build filters for files of at most that many bytes in all, "
@@ -385,19 +385,20 @@ class Advise : public Command {
         reads_.size(), source_.c_str(), PrintedKey(first->target).c_str(),
         PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
         PrintedKey(largest).c_str());
-    Json row = {{"row", "nothing"}};
-    row["column_family"] = family_.name;
-    row["reads"] = reads_.size();
-    row["reason"] = why;
-    out().Row(row);
+    out().Row({{"row", "nothing"},
+               {"column_family", family_.name},
+               {"reads", reads_.size()},
+               {"reason", why}});
     out().Line("Nothing was measured, so there is no advice: " + why);
   }
 
   // The fields that the rows of a policy, a level and the advice have in
   // common.
-  Json RowOf(const std::string& policy, const ReplaySum& sum) const {
+  Json RowOf(const char* row, const std::string& policy,
+             const ReplaySum& sum) const {
     const bool is_built = sum.build_nanos > 0;
-    return {{"column_family", family_.name},
+    return {{"row", row},
+            {"column_family", family_.name},
             {"policy", policy},
             {"bits_per_key", sum.BitsPerKey()},
             {"predicted_fpr", OrNull(sum.PredictedRate())},
@@ -454,14 +455,12 @@ class Advise : public Command {
                  family_.table_factory +
                  ", filter_policy=" + family_.filter_policy);
     }
-    std::array<size_t, kReadKinds> kinds{};
-    for (const ReadQuery& read : reads_)
-      kinds[static_cast<size_t>(read.kind)]++;
+    std::map<ReadKind, size_t> kinds;
+    for (const ReadQuery& read : reads_) kinds[read.kind]++;
     std::string text;
-    for (size_t kind = 0; kind < kReadKinds; kind++) {
-      if (kinds[kind] == 0) continue;
-      text += Format("%s%zu %s", text.empty() ? "" : ", ", kinds[kind],
-                     ToString(static_cast<ReadKind>(kind)));
+    for (const auto& [kind, count] : kinds) {
+      text +=
+          Format("%s%zu %s", text.empty() ? "" : ", ", count, ToString(kind));
     }
     out().Line("Reads from " + source_ + ": " + text +
                (reads_seen_ > reads_.size()
@@ -475,16 +474,15 @@ class Advise : public Command {
         report_.replayed, report_.taught, report_.built().built_files,
         all.files, PrintedBytes(report_.built().built_bytes).c_str(),
         PrintedBytes(all.bytes).c_str()));
-    size_t asking = 0;
-    for (size_t i = 0; i < truth_.questions.size(); i++) {
-      asking +=
-          i == 0 || truth_.questions[i].read != truth_.questions[i - 1].read;
+    std::set<uint32_t> asking;
+    for (const Question& question : truth_.questions) {
+      asking.insert(question.read);
     }
-    if (asking < reads_.size()) {
+    if (asking.size() < reads_.size()) {
       out().Line(
           Format("%zu of the %zu reads ask a file; no file can have keys for "
                  "the others",
-                 asking, reads_.size()));
+                 asking.size(), reads_.size()));
     }
     PrintNotes(missing);
     out().Line();
@@ -496,11 +494,9 @@ class Advise : public Command {
     std::vector<Json> rows;
     for (size_t i = 0; i < report_.results.size(); i++) {
       const ReplayResult& result = report_.results[i];
-      Json row = {{"row", "policy"}};
-      row.update(RowOf(result.name, result.all));
+      Json& row = rows.emplace_back(RowOf("policy", result.name, result.all));
       row["filter_ns_per_op"] = result.asking_nanos_per_read;
       row["saved_per_bit"] = OrNull(saved[i] != -1, saved[i]);
-      rows.push_back(std::move(row));
     }
     out().Table(kPolicyColumns, rows);
     out().Line();
@@ -517,17 +513,17 @@ class Advise : public Command {
         const ReplayKind& kind = report_.results[i].kinds[k];
         const double then = kind.BlocksPerRead();
         const double now = report_.results[kAsItIs].kinds[k].BlocksPerRead();
-        Json row = {{"row", "kind"}};
-        row["column_family"] = family_.name;
-        row["policy"] = report_.results[i].name;
-        row["recommended"] = i == recommended;
-        row["kind"] = kind.name;
-        row["reads"] = kind.reads;
-        row["blocks_per_op"] = then;
-        row["blocks_per_op_as_it_is"] = now;
-        row["blocks_per_op_none"] =
-            report_.results[kNoFilters].kinds[k].BlocksPerRead();
-        rows.push_back(std::move(row));
+        rows.push_back(
+            {{"row", "kind"},
+             {"column_family", family_.name},
+             {"policy", report_.results[i].name},
+             {"recommended", i == recommended},
+             {"kind", kind.name},
+             {"reads", kind.reads},
+             {"blocks_per_op", then},
+             {"blocks_per_op_as_it_is", now},
+             {"blocks_per_op_none",
+              report_.results[kNoFilters].kinds[k].BlocksPerRead()}});
         if (i == recommended && then > kAsGood * now) {
           worse += Format("%s%s (%.4f, now %.4f)", worse.empty() ? "" : ", ",
                           kind.name.c_str(), then, now);
@@ -549,11 +545,9 @@ class Advise : public Command {
       if (!json_ && i != kAsItIs && i != recommended) continue;
       const ReplayResult& result = report_.results[i];
       for (const auto& [level, sum] : result.levels) {
-        Json row = {{"row", "level"}};
-        row.update(RowOf(result.name, sum));
+        Json& row = levels.emplace_back(RowOf("level", result.name, sum));
         row["level"] = OrNull(level);
         row["files"] = sum.files;
-        levels.push_back(std::move(row));
       }
     }
     out().Table(kLevelColumns, levels);
@@ -725,8 +719,7 @@ class Advise : public Command {
     const ReplayResult& best = report_.results[recommended];
     const ReplayResult& as_it_is = report_.results[kAsItIs];
     const ReplayResult& none = report_.results[kNoFilters];
-    Json row = {{"row", "advice"}};
-    row.update(RowOf(candidate.name, best.all));
+    Json row = RowOf("advice", candidate.name, best.all);
     row["options"] = line;
     row["commands"] = commands;
     row["reads"] = report_.replayed;
