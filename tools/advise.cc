@@ -133,50 +133,45 @@ Examples:
 class Advise : public Command {
  public:
   Advise() : Command(kAdvise) {
-    flags_.Add("trace", "FILE",
-               "take the reads from a trace that DB::StartTrace has written",
-               &trace_);
-    flags_.Add("queries", "FILE",
-               "take the reads from a text file, one per line: key, "
-               "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
-               &queries_);
-    flags_.Add("max_queries", "N",
-               "if there are more than N reads, take N of them at random, "
-               "2 or more; default: 20000",
-               &max_queries_, 2);
     flags_.Add(
-        "policies", "SPEC,...",
-        "filter policies to try, as in options; default: " +
-            std::accumulate(kDefaultPolicies.begin() + 1,
-                            kDefaultPolicies.end(), kDefaultPolicies[0],
-                            [](const std::string& all, const std::string& one) {
-                              return all + ", " + one;
-                            }),
-        &policies_);
-    flags_.Add("max_bytes", "BYTES",
-               "build filters for files of at most that many bytes in all, "
-               "spread over the levels; default: 1G",
-               &max_bytes_, 1);
-    flags_.Add("min_saving", "PERCENT",
-               "the share of the blocks read without filters that a bit "
-               "per key must save, from 0 to 100; default: 1",
-               &min_saving_, 0, 100);
-    flags_.Add("max_get_blocks", "X",
-               "recommend no filters with which a Get of an absent key "
-               "needs more than X data blocks on average, such as 0.02; "
-               "Proteus with point_lookups_use_whole_keys=true is tried, "
-               "too, unless there are --policies",
-               &limits_.get_blocks, 0);
-    flags_.Add("max_filter_memory", "BYTES",
-               "recommend no filters that take more than that in all",
-               &max_filter_memory_, 1);
-    flags_.Add("max_build_cpu", "SECONDS",
-               "recommend no filters that take more CPU to build for all files",
-               &limits_.build_cpu, 0);
-    flags_.Add("save_samples", "FILE",
-               "write the samples that the reads give to this file, a "
-               "seed_file for the policy",
-               &save_samples_);
+        {{"trace", "FILE", &trace_,
+          "take the reads from a trace that DB::StartTrace has written"},
+         {"queries", "FILE", &queries_,
+          "take the reads from a text file, one per line: key, lo<TAB>hi, or "
+          "lo<TAB>hi<TAB>exclusive"},
+         {"max_queries", "N", &max_queries_,
+          "if there are more than N reads, take N of them at random, 2 or "
+          "more; default: 20000",
+          2},
+         {"policies", "SPEC,...", &policies_,
+          "filter policies to try, as in options; default: " +
+              std::accumulate(
+                  kDefaultPolicies.begin() + 1, kDefaultPolicies.end(),
+                  kDefaultPolicies[0],
+                  [](const std::string& all, const std::string& one) {
+                    return all + ", " + one;
+                  })},
+         {"max_bytes", "BYTES", &max_bytes_,
+          "build filters for files of at most that many bytes in all, spread "
+          "over the levels; default: 1G",
+          1},
+         {"min_saving", "PERCENT", &min_saving_,
+          "the share of the blocks read without filters that a bit per key "
+          "must save, from 0 to 100; default: 1",
+          0, 100},
+         {"max_get_blocks", "X", &limits_.get_blocks,
+          "recommend no filters with which a Get of an absent key needs more "
+          "than X data blocks on average, such as 0.02; Proteus with "
+          "point_lookups_use_whole_keys=true is tried, too, unless there are "
+          "--policies",
+          0},
+         {"max_filter_memory", "BYTES", &max_filter_memory_,
+          "recommend no filters that take more than that in all", 1},
+         {"max_build_cpu", "SECONDS", &limits_.build_cpu,
+          "recommend no filters that take more CPU to build for all files", 0},
+         {"save_samples", "FILE", &save_samples_,
+          "write the samples that the reads give to this file, a seed_file for "
+          "the policy"}});
   }
 
  private:

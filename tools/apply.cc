@@ -67,10 +67,9 @@ Examples:
 class Apply : public Command {
  public:
   Apply() : Command(kApply) {
-    flags_.Add("policy", "POLICY",
-               "the filter policy, as in options; none for no filters",
-               &policy_text_);
-    flags_.Add("print", "only print the call of SetOptions", &print_);
+    flags_.Add({{"policy", "POLICY", &policy_text_,
+                 "the filter policy, as in options; none for no filters"},
+                {"print", "", &print_, "only print the call of SetOptions"}});
   }
 
  private:

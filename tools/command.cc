@@ -10,7 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 int Command::Main(const std::vector<std::string>& arguments, std::ostream& out,
                   std::ostream& err) {
-  flags_.Add("json", "print JSON, one object per line", &json_);
+  flags_.Add({{"json", "", &json_, "print JSON, one object per line"}});
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {
       out << flags_.Help();

@@ -110,12 +110,11 @@ Examples:
 class Explain : public Command {
  public:
   Explain() : Command(kExplain) {
-    flags_.Add("start", "KEY", "the key of a Get, or where a seek begins",
-               &start_);
-    flags_.Add("limit", "KEY",
-               "the upper bound of a seek, which does not belong to the range",
-               &limit_);
-    flags_.Add("refresh", "also say what a refresh would change", &refresh_);
+    flags_.Add(
+        {{"start", "KEY", &start_, "the key of a Get, or where a seek begins"},
+         {"limit", "KEY", &limit_,
+          "the upper bound of a seek, which does not belong to the range"},
+         {"refresh", "", &refresh_, "also say what a refresh would change"}});
   }
 
  private:

@@ -137,16 +137,14 @@ Examples:
 class Inspect : public Command {
  public:
   Inspect() : Command(kInspect) {
-    flags_.Add("levels_only", "print the sums of each level only",
-               &levels_only_);
-    flags_.Add("html", "FILE",
-               "write the same facts, with charts, to an HTML page that "
-               "needs no other file",
-               &html_file_);
-    flags_.Add("advice", "FILE",
-               "also draw on the page what advise --json has measured and "
-               "printed to this file: blocks per read over bits per key",
-               &advice_file_);
+    flags_.Add({{"levels_only", "", &levels_only_,
+                 "print the sums of each level only"},
+                {"html", "FILE", &html_file_,
+                 "write the same facts, with charts, to an HTML page that "
+                 "needs no other file"},
+                {"advice", "FILE", &advice_file_,
+                 "also draw on the page what advise --json has measured and "
+                 "printed to this file: blocks per read over bits per key"}});
   }
 
  private:

@@ -130,14 +130,13 @@ class Reader {
 }  // namespace
 
 void LiveFlags::AddFlags(Arguments* arguments) {
-  arguments->Add("live",
-                 "ask the process that has the DB open, which must have a "
-                 "protean::FilterRefresher of the column family, with a socket",
-                 &live);
-  arguments->Add("socket", "PATH",
-                 "with --live, the socket of that process; default: "
-                 "protean.sock in the DB's folder",
-                 &socket);
+  arguments->Add(
+      {{"live", "", &live,
+        "ask the process that has the DB open, which must have a "
+        "protean::FilterRefresher of the column family, with a socket"},
+       {"socket", "PATH", &socket,
+        "with --live, the socket of that process; default: protean.sock in the "
+        "DB's folder"}});
 }
 
 Status AskLive(const Target& target, const LiveFlags& flags,
@@ -202,8 +201,8 @@ class StatisticsCommand : public Command {
  public:
   StatisticsCommand() : Command(kStatistics) {
     live_.AddFlags(&flags_);
-    flags_.Add("prometheus", "print the text format of Prometheus",
-               &prometheus_);
+    flags_.Add({{"prometheus", "", &prometheus_,
+                 "print the text format of Prometheus"}});
   }
 
  private:

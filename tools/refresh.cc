@@ -81,47 +81,42 @@ class Refresh : public Command {
  public:
   Refresh() : Command(kRefresh) {
     live_.AddFlags(&flags_);
-    flags_.Add("levels", "N,...",
-               "only files of these levels, such as 0,1; default: all levels",
-               &levels_);
-    flags_.Add("start", "KEY",
-               "only files that may have keys from KEY on, which is text, "
-               "or hexadecimal behind 0x; default: the first key",
-               &start_);
-    flags_.Add("limit", "KEY",
-               "only files that may have keys below KEY; default: no limit",
-               &limit_);
-    flags_.Add("parallel", "N",
-               "rewrite up to N files at the same time; default: 1, with "
-               "--live as many as the application allows",
-               &parallel_, 1, RefreshOptions::kMaxParallelRewrites);
-    flags_.Add("dry_run", "only print what would be rewritten",
-               &options_.dry_run);
-    flags_.Add("all",
-               "rewrite all files that have filters of another policy or "
-               "size, whatever these do, such as after protean apply",
-               &options_.all_files);
-    flags_.Add("max_bytes", "N",
-               "rewrite files of at most N bytes in all, such as 20G; "
-               "default: no limit",
-               &options_.max_bytes, 1);
-    flags_.Add("bytes_per_second", "N",
-               "read and rewrite at most N bytes per second on average, "
-               "such as 50M; default: no limit",
-               &options_.bytes_per_second, 1);
-    flags_.Add("min_gain", "X",
-               "rewrite a file only if its false positive rate falls by at "
-               "least X, from 0 to 1; default: 0.02",
-               &options_.min_gain, 0, 1);
-    flags_.Add("samples", "FILE",
-               "queries to use besides the samples that the DB has saved, "
-               "one per line: key, or lo<TAB>hi. Except in a dry run, they "
-               "become samples of the DB",
-               &samples_);
-    flags_.Add("without_samples",
-               "refresh column families that have no samples, too, by "
-               "queries that are generated from the keys",
-               &without_samples_);
+    flags_.Add(
+        {{"levels", "N,...", &levels_,
+          "only files of these levels, such as 0,1; default: all levels"},
+         {"start", "KEY", &start_,
+          "only files that may have keys from KEY on, which is text, or "
+          "hexadecimal behind 0x; default: the first key"},
+         {"limit", "KEY", &limit_,
+          "only files that may have keys below KEY; default: no limit"},
+         {"parallel", "N", &parallel_,
+          "rewrite up to N files at the same time; default: 1, with --live as "
+          "many as the application allows",
+          1, RefreshOptions::kMaxParallelRewrites},
+         {"dry_run", "", &options_.dry_run,
+          "only print what would be rewritten"},
+         {"all", "", &options_.all_files,
+          "rewrite all files that have filters of another policy or size, "
+          "whatever these do, such as after protean apply"},
+         {"max_bytes", "N", &options_.max_bytes,
+          "rewrite files of at most N bytes in all, such as 20G; default: no "
+          "limit",
+          1},
+         {"bytes_per_second", "N", &options_.bytes_per_second,
+          "read and rewrite at most N bytes per second on average, such as "
+          "50M; default: no limit",
+          1},
+         {"min_gain", "X", &options_.min_gain,
+          "rewrite a file only if its false positive rate falls by at least X, "
+          "from 0 to 1; default: 0.02",
+          0, 1},
+         {"samples", "FILE", &samples_,
+          "queries to use besides the samples that the DB has saved, one per "
+          "line: key, or lo<TAB>hi. Except in a dry run, they become samples "
+          "of the DB"},
+         {"without_samples", "", &without_samples_,
+          "refresh column families that have no samples, too, by queries that "
+          "are generated from the keys"}});
   }
 
  private:

@@ -152,17 +152,16 @@ Examples:
 class Rollback : public Command {
  public:
   Rollback() : Command(kRollback) {
-    flags_.Add("to", "POLICY",
-               "the filter policy of RocksDB's own that the files get, "
-               "such as bloomfilter:10 or ribbonfilter:10; default: what "
-               "was there before protean apply",
-               &to_);
-    flags_.Add("dry_run", "only print what would be rewritten",
-               &options_.dry_run);
-    flags_.Add("bytes_per_second", "N",
-               "rewrite at most N bytes per second on average, such as "
-               "50M; default: no limit",
-               &options_.bytes_per_second, 1);
+    flags_.Add({{"to", "POLICY", &to_,
+                 "the filter policy of RocksDB's own that the files get, such "
+                 "as bloomfilter:10 or ribbonfilter:10; default: what was "
+                 "there before protean apply"},
+                {"dry_run", "", &options_.dry_run,
+                 "only print what would be rewritten"},
+                {"bytes_per_second", "N", &options_.bytes_per_second,
+                 "rewrite at most N bytes per second on average, such as 50M; "
+                 "default: no limit",
+                 1}});
   }
 
  private:

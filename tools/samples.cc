@@ -158,11 +158,10 @@ class Samples : public Command {
  public:
   Samples() : Command(kSamples) {
     live_.AddFlags(&flags_);
-    flags_.Add("output", "FILE", "the file that export and merge write",
-               &output_);
-    flags_.Add("max", "N",
-               "the maximum number of queries that merge keeps; default: all",
-               &max_, 1);
+    flags_.Add(
+        {{"output", "FILE", &output_, "the file that export and merge write"},
+         {"max", "N", &max_,
+          "the maximum number of queries that merge keeps; default: all", 1}});
   }
 
  private:

@@ -115,21 +115,17 @@ void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
 }
 
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
-  arguments->Add("db", "DIR",
-                 "the folder of a DB, which may be open in another process",
-                 &db_);
   arguments->Add(
-      "column_family", "NAME",
-      std::string("look at this column family; default: ") + by_default,
-      &column_family_);
-  arguments->Add("db_path", "DIR,...",
-                 "the folders that the files are in, in the order of db_paths "
-                 "or cf_paths, if the OPTIONS file does not name them",
-                 &db_paths_);
-  arguments->Add("env_uri", "URI",
-                 "read the files with this Env or FileSystem, such as "
-                 "{id=EncryptedFileSystem;provider=...}, as in an OPTIONS file",
-                 &env_uri_);
+      {{"db", "DIR", &db_,
+        "the folder of a DB, which may be open in another process"},
+       {"column_family", "NAME", &column_family_,
+        std::string("look at this column family; default: ") + by_default},
+       {"db_path", "DIR,...", &db_paths_,
+        "the folders that the files are in, in the order of db_paths or "
+        "cf_paths, if the OPTIONS file does not name them"},
+       {"env_uri", "URI", &env_uri_,
+        "read the files with this Env or FileSystem, such as "
+        "{id=EncryptedFileSystem;provider=...}, as in an OPTIONS file"}});
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {

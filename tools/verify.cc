@@ -312,14 +312,12 @@ Examples:
 class Verify : public Command {
  public:
   Verify() : Command(kVerify) {
-    flags_.Add("fix",
-               "rewrite the files whose filters are wrong or damaged, "
-               "which gives them new filters",
-               &fix_);
-    flags_.Add(
-        "problems_only",
-        "print only the files that are wrong, or were not looked at completely",
-        &problems_only_);
+    flags_.Add({{"fix", "", &fix_,
+                 "rewrite the files whose filters are wrong or damaged, which "
+                 "gives them new filters"},
+                {"problems_only", "", &problems_only_,
+                 "print only the files that are wrong, or were not looked at "
+                 "completely"}});
   }
 
  private:
