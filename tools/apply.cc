@@ -151,10 +151,8 @@ class Apply : public Command {
     // it is not given. So all of them are named.
     const bool own = AsProteanFilterPolicy(policy_.get()) != nullptr;
     const std::string text = own ? PolicyText(policy_.get()) : policy_text_;
-    Json row;
-    row["column_family"] = family_->name;
-    row["set_options"] = {{"table_factory.filter_policy", text}};
-    out().Row(row);
+    out().Row({{"column_family", family_->name},
+               {"set_options", {{"table_factory.filter_policy", text}}}});
     out().Line("db->SetOptions(column_family,");
     out().Line("               {{\"table_factory.filter_policy\", \"" + text +
                "\"}});");
@@ -185,19 +183,18 @@ class Apply : public Command {
     Status s = ReadLatestOptions(target_.db(), target_.env(), &text);
     if (s.ok()) s = WriteNewFile(target_.env(), kept, text);
     if (!s.ok()) return s;
-    Json row;
-    row["column_family"] = family_->name;
-    row["old_policy"] = family_->filter_policy;
-    row["new_policy"] = WithoutSeeds(PolicyText(policy_.get()));
-    row["kept"] = kept;
-    s = ChangeOptions(
-        target_,
+    s = OpenedDB::ChangeOptions(
+        target_.db(), target_.env(),
         [&](ColumnFamilyDescriptor* family) {
           if (family->name != family_->name) return;
           GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),
                            &family->options);
         },
-        row, &out());
+        {{"column_family", family_->name},
+         {"old_policy", family_->filter_policy},
+         {"new_policy", WithoutSeeds(PolicyText(policy_.get()))},
+         {"kept", kept}},
+        &out());
     if (s.ok()) PrintNext();
     return s;
   }

@@ -46,18 +46,21 @@ struct Sum {
     }
   }
 
-  void WriteTo(Json* row) const {
-    (*row)["files"] = files;
-    (*row)["unfiltered"] = unfiltered;
-    (*row)["bytes"] = bytes;
-    (*row)["size"] = PrintedBytes(bytes);
-    (*row)["keys"] = keys;
-    (*row)["filter_bytes"] = filter_bytes;
-    (*row)["filter_size"] = PrintedBytes(filter_bytes);
-    (*row)["bits_per_key"] =
-        OrNull(filtered_keys > 0, 8 * Ratio(filter_bytes, filtered_keys));
-    (*row)["predicted_fpr"] =
-        OrNull(predicting_keys > 0, Ratio(predicted, predicting_keys));
+  // `level` is its number, or "all".
+  Json Row(const std::string& column_family, const Json& level) const {
+    return {{"column_family", column_family},
+            {"level", level},
+            {"files", files},
+            {"unfiltered", unfiltered},
+            {"bytes", bytes},
+            {"size", PrintedBytes(bytes)},
+            {"keys", keys},
+            {"filter_bytes", filter_bytes},
+            {"filter_size", PrintedBytes(filter_bytes)},
+            {"bits_per_key",
+             OrNull(filtered_keys > 0, 8 * Ratio(filter_bytes, filtered_keys))},
+            {"predicted_fpr",
+             OrNull(predicting_keys > 0, Ratio(predicted, predicting_keys))}};
   }
 };
 
@@ -228,17 +231,12 @@ class Inspect : public Command {
     }
     std::vector<Json> sums;
     for (const auto& [level, sum] : levels) {
-      Json row;
-      row["column_family"] = family.name;
-      row["level"] = level < 0 ? Json("-") : Json(level);
-      sum.WriteTo(&row);
-      sums.push_back(std::move(row));
+      sums.push_back(sum.Row(family.name, level < 0 ? Json("-") : Json(level)));
     }
-    Json page;
-    page["name"] = family.name;
-    page["filter_policy"] = family.filter_policy;
-    page["files"] = files;
-    page["levels"] = sums;
+    Json page = {{"name", family.name},
+                 {"filter_policy", family.filter_policy},
+                 {"files", files},
+                 {"levels", sums}};
     if (!family.name.empty()) {
       out().Line("Column family " + PrintedName(family.name) + ": " +
                  family.table_factory +
@@ -249,10 +247,7 @@ class Inspect : public Command {
       out().Table(kFileColumns, files);
       out().Line();
     }
-    if (!json_) {
-      sums.push_back({{"level", "all"}});
-      all.WriteTo(&sums.back());
-    }
+    if (!json_) sums.push_back(all.Row(family.name, "all"));
     if (levels_only_ || !json_) out().Table(kSumColumns, sums);
     out().Line();
     return page;

@@ -339,7 +339,8 @@ class Rollback : public Command {
     for (const RolledBackFamily& family : families_) {
       row["column_families"].push_back(family.target->name);
     }
-    Status s = ChangeOptions(target_, Adjust(/*at_the_end=*/true), row, &out());
+    Status s = OpenedDB::ChangeOptions(
+        target_.db(), target_.env(), Adjust(/*at_the_end=*/true), row, &out());
     for (const RolledBackFamily& family : families_) {
       const std::string kept = KeptFile(target_, *family.target);
       if (s.ok() && target_.env()->FileExists(kept).ok()) {

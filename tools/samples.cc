@@ -349,26 +349,22 @@ class Samples : public Command {
                file);
     out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
                       queries.size(), points, ranges));
-    Json totals;
-    totals["column_family"] = column_family;
-    totals["samples_file"] = file;
-    totals["samples"] = queries.size();
-    totals["points"] = points;
-    totals["ranges"] = ranges;
-    out().Row(totals);
+    out().Row({{"column_family", column_family},
+               {"samples_file", file},
+               {"samples", queries.size()},
+               {"points", points},
+               {"ranges", ranges}});
 
     std::vector<Json> rows;
     for (const auto& [length, count] : lengths) {
-      Json row;
-      row["column_family"] = column_family;
-      row["ranges"] = count;
-      row["share"] = Ratio(count, ranges);
+      Json& row = rows.emplace_back(Json{{"column_family", column_family},
+                                         {"ranges", count},
+                                         {"share", Ratio(count, ranges)}});
       row[numbers ? "span_log2" : "shared_bytes"] = length;
       if (numbers) {
         row["values"] =
             Format("2^%" PRIu64 " to 2^%" PRIu64, length, length + 1);
       }
-      rows.push_back(std::move(row));
     }
     if (!rows.empty()) {
       out().Line();

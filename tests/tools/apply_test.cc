@@ -3,6 +3,8 @@
 //  protean apply: the OPTIONS file changes in one column family's filter policy
 //  and in nothing else, and can be taken back.
 
+#include <sstream>
+
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
 #include "rocksdb/file_system.h"
@@ -61,7 +63,8 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
   Fill();
   const std::unique_ptr<Env> env = NewCompositeEnv(
       std::make_shared<ChangingFileSystem>(FileSystem::Default()));
-  std::vector<std::string> lines;
+  std::ostringstream out;
+  Output output(out, /*as_json=*/false);
   const Status s = OpenedDB::ChangeOptions(
       path_, env.get(),
       [](ColumnFamilyDescriptor* family) {
@@ -70,7 +73,7 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
             std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(9)),
             "ProteanTable", &family->options);
       },
-      &lines);
+      /*row=*/{}, &output);
   EXPECT_TRUE(s.IsCorruption()) << s.ToString();
   ExpectHas(s.ToString(), {"has for column family surf ProteanTable;",
                            "bloomfilter:8:", " instead of ProteanTable;"});
