@@ -302,13 +302,13 @@ class Redesign {
   // earlier calls have found out.
   explicit Redesign(RefreshRun* run)
       : run_(*run),
-        policy_(*OwnPolicyOf(run->family_options())),
-        samples_(policy_, run->db(), run->column_family()),
-        tree_{run->family_options().info_log.get(),
-              run->column_family()->GetName()},
-        waiting_(ComesAfter{run->options().all_files}) {
-    run_.result()->samples = samples_.size();
-    run_.result()->rate_known = samples_.rate_known();
+        policy_(*OwnPolicyOf(run->family_options)),
+        samples_(policy_, run->db, run->column_family),
+        tree_{run->family_options.info_log.get(),
+              run->column_family->GetName()},
+        waiting_(ComesAfter{run->options.all_files}) {
+    run_.result->samples = samples_.size();
+    run_.result->rate_known = samples_.rate_known();
     MakeCandidates();
     Recall();
   }
@@ -317,7 +317,7 @@ class Redesign {
 
   Status Run() {
     std::vector<FileFilter> files;
-    if (run_.options().all_files || policy_.FilterMemory() > 0) {
+    if (run_.options.all_files || policy_.FilterMemory() > 0) {
       for (const Candidate& candidate : candidates_) {
         files.push_back(candidate.in_tree);
       }
@@ -338,16 +338,16 @@ class Redesign {
   void MakeCandidates() {
     const ColumnFamilyMetaData metadata = run_.ListFiles();
     const size_t timestamp_size =
-        run_.family_options().comparator->timestamp_size();
+        run_.family_options.comparator->timestamp_size();
     const auto user_key = [timestamp_size](const std::string& key) {
       return StripTimestampFromUserKey(key, timestamp_size).ToString();
     };
     for (const LevelMetaData& level : metadata.levels) {
       for (const SstFileMetaData& file : level.files) {
         Candidate candidate;
-        candidate.file = &run_.result()->files[candidates_.size()];
-        candidate.min_gain = run_.options().min_gain;
-        candidate.is_due = run_.options().all_files;
+        candidate.file = &run_.result->files[candidates_.size()];
+        candidate.min_gain = run_.options.min_gain;
+        candidate.is_due = run_.options.all_files;
         candidate.path = file.directory + "/" + file.relative_filename;
         candidate.in_tree = {level.level, file.num_entries, 0,
                              user_key(file.smallestkey),
@@ -372,16 +372,16 @@ class Redesign {
   // Recalls what is known of the column family, and holds under the present
   // policy; and what false positives cost in the levels of the files.
   void Recall() {
-    const void* const family = FamilyOf(run_.column_family());
-    DBSession* const session = run_.session();
+    const void* const family = FamilyOf(run_.column_family);
+    DBSession* const session = run_.session.get();
     if (session != nullptr) {
       session->WithRefreshes(
           family,
           [&](RefreshCounts*, RefreshMemory* memory) { memory_ = *memory; });
-      for (const RefreshedFile& file : run_.result()->files) {
+      for (const RefreshedFile& file : run_.result->files) {
         if (prices_.count(file.level) > 0) continue;
         prices_[file.level] = session->PriceOf(
-            family, file.level, run_.family_options().statistics.get());
+            family, file.level, run_.family_options.statistics.get());
       }
     }
     const std::string text = policy_.DesignOptions();
@@ -392,16 +392,16 @@ class Redesign {
 
   // Lets later calls recall what this one has found out.
   void Remember() {
-    if (run_.session() == nullptr) return;
+    if (run_.session == nullptr) return;
     // Files that are gone, or have been rewritten, are forgotten.
     std::map<std::string, RejectedRefresh> futile;
-    for (const RefreshedFile& file : run_.result()->files) {
+    for (const RefreshedFile& file : run_.result->files) {
       const auto trial = memory_.futile.find(file.name);
       if (trial != memory_.futile.end()) futile.insert(*trial);
     }
     memory_.futile = std::move(futile);
-    run_.session()->WithRefreshes(
-        FamilyOf(run_.column_family()),
+    run_.session->WithRefreshes(
+        FamilyOf(run_.column_family),
         [&](RefreshCounts*, RefreshMemory* memory) { *memory = memory_; });
   }
 
@@ -419,7 +419,7 @@ class Redesign {
         2 * static_cast<double>(file.bytes) /
         static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
     return !samples_.rate_known() || saved * samples_.questions_per_second() *
-                                             run_.options().payback_seconds >=
+                                             run_.options.payback_seconds >=
                                          blocks;
   }
 
@@ -441,7 +441,7 @@ class Redesign {
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate) {
     std::unique_ptr<FilterTrial> trial;
     const Status s =
-        FilterTrial::Open(run_.family_options(), candidate.path, &trial);
+        FilterTrial::Open(run_.family_options, candidate.path, &trial);
     if (!s.ok()) {
       run_.DecideUnreadable(candidate.file, s);
       return nullptr;
@@ -488,7 +488,7 @@ class Redesign {
     if (candidate->is_undecided()) {
       // If all files are to have the filters of the policy, this one has such a
       // filter unless it is due.
-      const bool is_done = run_.options().all_files && !candidate->is_due;
+      const bool is_done = run_.options.all_files && !candidate->is_due;
       if (candidate->is_due || (!has_samples && !is_done)) return Status::OK();
       if (candidate->queries.empty()) {
         run_.Decide(candidate->file, Outcome::kNotAsked);
@@ -503,7 +503,7 @@ class Redesign {
   // whether a file is due.
   void DecideIfSame(const FilterTrial& trial, Candidate* candidate) {
     RefreshedFile* const file = candidate->file;
-    const Options& options = run_.family_options();
+    const Options& options = run_.family_options;
     std::shared_ptr<const FilterPolicy> of_level;
     const ProteanFilterPolicy* const policy =
         policy_.ForLevel(file->level, &of_level)
@@ -513,7 +513,7 @@ class Redesign {
       // The level has RocksDB's filters or none.
       if (trial.OldFilterIsLikeThatOf(
               of_level.get(),
-              {options, run_.column_family()->GetName(), file->level})) {
+              {options, run_.column_family->GetName(), file->level})) {
         run_.Decide(file, trial.has_old_filter() ? Outcome::kHasFilter
                                                  : Outcome::kUnfiltered);
       }
@@ -522,12 +522,12 @@ class Redesign {
     const UserCollectedProperties properties = trial.old_properties();
     const uint64_t price = PriceAt(file->level);
     candidate->min_gain =
-        MinGainOf(run_.options().min_gain, *policy, price, properties);
+        MinGainOf(run_.options.min_gain, *policy, price, properties);
     // The bits per key that the filter has, and that it would get now.
     const double bits = PropertyNumber(properties, kBitsPerKeyProperty, 0);
     const auto bits_now = [&] {
       return BitsOfFileNow(*policy, tree_, candidate->in_tree,
-                           run_.db()->GetEnv());
+                           run_.db->GetEnv());
     };
     // A filter of a budget gives back what other files lack.
     if (policy->FilterMemory() > 0 &&
@@ -547,13 +547,13 @@ class Redesign {
         trial.OldFilterHasFormOf(options) &&
         (is_for_few ? samples_.empty()
                     : HasSizeOfNow(bits, bits_now(), file->entries,
-                                   run_.options().all_files));
+                                   run_.options.all_files));
     if (!is_of_policy) return;
     candidate->is_due = false;
     // A search would find the design that the filter has.
     if (PropertyText(properties, kDesignInputsProperty) ==
-        DesignInputsHash(*policy, run_.column_family()->GetName(),
-                         run_.db()->GetEnv(), options.info_log.get())) {
+        DesignInputsHash(*policy, run_.column_family->GetName(),
+                         run_.db->GetEnv(), options.info_log.get())) {
       run_.Decide(file, Outcome::kTooLittleGain);
     }
   }
@@ -652,7 +652,7 @@ class Redesign {
     const uint64_t price = PriceAt(file->level);
     std::vector<BuiltFilter> built;
     const Status s =
-        trial->Build({run_.family_options(), run_.column_family()->GetName(),
+        trial->Build({run_.family_options, run_.column_family->GetName(),
                       file->level, price == 0 ? kUsualPrice : price},
                      {&policy_}, on_key, &built);
     if (s.ok()) report();
@@ -722,13 +722,13 @@ class Redesign {
 }  // namespace
 
 Status RedesignFilters(RefreshRun* run) {
-  const Comparator* comparator = run->family_options().comparator;
+  const Comparator* comparator = run->family_options.comparator;
   if ((comparator != BytewiseComparator() &&
        comparator != BytewiseComparatorWithU64Ts()) ||
       !run->table().whole_key_filtering) {
     return Status::NotSupported(
         "range filters are off in column family " +
-        run->column_family()->GetName() + ": they need the comparator " +
+        run->column_family->GetName() + ": they need the comparator " +
         BytewiseComparator()->Name() + " and whole_key_filtering");
   }
   const Status s = run->CheckWritable();
