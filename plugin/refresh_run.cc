@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <memory>
-#include <string>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/comparator.h"

@@ -2,26 +2,19 @@
 
 //  protean advise: recommends filters for a DB.
 
-#include <algorithm>
 #include <cinttypes>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <numeric>
 #include <set>
-#include <string>
-#include <vector>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
-#include "rocksdb/convenience.h"
 #include "tools/advice.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
-#include "tools/output.h"
 #include "tools/reads.h"
-#include "tools/target.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -2,18 +2,10 @@
 
 //  protean apply: makes the OPTIONS file of a DB name another filter policy.
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
-#include "rocksdb/convenience.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/opened_db.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -2,7 +2,8 @@
 
 //  The commands of `protean` and their interface: flags, a help text that
 //  teaches, and what the command does. A new command is a class, a function
-//  below, and a line in command.cc.
+//  below, and a line in command.cc. What this header and its own ones include,
+//  commands do not include again.
 
 #pragma once
 

@@ -2,22 +2,16 @@
 
 //  protean explain: which files a read would look at, and why.
 
-#include <algorithm>
 #include <map>
-#include <string>
-#include <vector>
 
 #include "db/dbformat.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/query_queue.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/comparator.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

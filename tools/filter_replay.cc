@@ -6,10 +6,8 @@
 #include <cstdlib>
 #include <deque>
 #include <list>
-#include <map>
 #include <numeric>
 #include <set>
-#include <utility>
 
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/seek_backoff.h"

@@ -5,16 +5,11 @@
 #include <ctime>
 #include <map>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "filter_policy/filter_properties.h"
-#include "rocksdb/env.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/inspect_page.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -2,14 +2,12 @@
 
 #include "tools/output.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cinttypes>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <vector>
 
 #include "filter_policy/option_types.h"
 #include "filter_policy/samples/files.h"

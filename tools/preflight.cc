@@ -5,8 +5,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
@@ -14,8 +12,6 @@
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -2,25 +2,15 @@
 
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
-#include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/convenience.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
 #include "tools/reads.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

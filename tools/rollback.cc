@@ -3,23 +3,13 @@
 //  protean rollback: goes back to what was before protean apply, or to
 //  RocksDB's own table and filters.
 
-#include <algorithm>
 #include <cinttypes>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "plugin/refresh_run.h"
-#include "rocksdb/filter_policy.h"
-#include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

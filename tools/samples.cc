@@ -2,24 +2,15 @@
 
 //  protean samples: the sample queries that filters are designed for.
 
-#include <algorithm>
 #include <cinttypes>
-#include <cstdint>
-#include <limits>
 #include <map>
 #include <set>
-#include <string>
 #include <tuple>
-#include <vector>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/query_queue.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
-#include "tools/output.h"
 #include "tools/reads.h"
-#include "tools/target.h"
 #include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -2,26 +2,20 @@
 
 //  protean verify: checks that filters find what their files hold.
 
-#include <algorithm>
 #include <atomic>
 #include <cinttypes>
 #include <cstdlib>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <set>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "table/filter_trial.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
