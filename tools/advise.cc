@@ -10,7 +10,6 @@
 #include <set>
 
 #include "filter_policy/samples/query_file.h"
-#include "plugin/protean.h"
 #include "tools/advice.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
@@ -198,8 +197,6 @@ class Advise : public Command {
     return Recommended();
   }
 
-  // Chooses the column family, and adapts its options so that filters can be
-  // tried.
   Status ChooseFamily(TargetFamily* family) const {
     const TargetFamily* chosen = nullptr;
     const Status s = target_.DefaultFamily(&chosen);
@@ -218,14 +215,11 @@ class Advise : public Command {
                                      ", but the comparator of " + of + " is " +
                                      family->comparator);
     }
-    BlockBasedTableOptions table =
-        *family->options.table_factory->GetOptions<BlockBasedTableOptions>();
-    if (!table.whole_key_filtering) {
+    if (!family->table_options().whole_key_filtering) {
       return Status::InvalidArgument(
           "range filters need whole_key_filtering=true, but " + of +
           " has whole_key_filtering=false");
     }
-    family->options.table_factory = NewProteanTableFactory(table);
     return FindKeyRanges(family);
   }
 
@@ -275,7 +269,6 @@ class Advise : public Command {
                            : s;
   }
 
-  // Adds the policies to the candidates.
   static Status AddCandidates(const std::vector<std::string>& policies,
                               std::vector<Candidate>* candidates) {
     for (const std::string& spec : policies) {
@@ -343,7 +336,6 @@ class Advise : public Command {
                        QueryFileText(SamplesOf(reads_, truth_, none)));
   }
 
-  // Builds the filters of the candidates, and replays the reads.
   Status Replay() {
     const Interrupt interrupt;
     Progress line(err());
@@ -542,7 +534,6 @@ class Advise : public Command {
     out().Line();
   }
 
-  // Prints the recommended result.
   Status Recommended() const {
     const Recommendation recommended =
         Recommend(report_.results, limits_, min_saving_);
@@ -664,7 +655,6 @@ class Advise : public Command {
     return commands;
   }
 
-  // Prints the commands that lead there.
   void PrintWay(bool has_policy,
                 const std::vector<std::string>& commands) const {
     out().Line();

@@ -125,7 +125,6 @@ class Apply : public Command {
     return seeds.empty() || print_ ? s : PutSeedsInto(seeds, &policy_);
   }
 
-  // Prints the call of SetOptions.
   Status Print() const {
     if (!family_->is_under_protean()) {
       return Status::InvalidArgument(
@@ -151,7 +150,6 @@ class Apply : public Command {
     return Status::OK();
   }
 
-  // Changes the OPTIONS file.
   Status Write() {
     if (family_->table_factory.empty()) {
       return Status::InvalidArgument(

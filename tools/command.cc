@@ -11,12 +11,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 int Command::Main(const std::vector<std::string>& arguments, std::ostream& out,
                   std::ostream& err) {
   flags_.Add({{"json", "", &json_, "print JSON, one object per line"}});
-  for (const std::string& argument : arguments) {
-    if (argument == "--help" || argument == "-h") {
-      out << flags_.Help();
-      return kFine;
-    }
-    if (argument == "--") break;
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  for (const char* help : {"--help", "-h"}) {
+    if (std::find(arguments.begin(), end, help) == end) continue;
+    out << flags_.Help();
+    return kFine;
   }
   Status s = flags_.Parse(arguments, &operands_);
   if (s.ok()) {
@@ -90,15 +89,15 @@ int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
     return kFine;
   }
   std::vector<std::string> names;
+  std::string all;
   for (const MakeCommand make : kCommands) {
     const std::unique_ptr<Command> command = make();
     if (name == command->text().name) {
       return command->Main(rest, out, err);
     }
     names.emplace_back(command->text().name);
+    all += (all.empty() ? "" : ", ") + names.back();
   }
-  std::string all;
-  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
   err << "protean: unknown command " << name << "; the nearest one is "
       << Nearest(name, names) << "; commands: " << all << '\n';
   return kCouldNot;
