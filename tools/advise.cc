@@ -397,34 +397,26 @@ class Advise : public Command {
   // What the results leave out or assume. `missing` files do not exist although
   // the MANIFEST lists them.
   void PrintNotes(size_t missing) const {
-    if (report_.levels_settled) {
-      out().Line(
-          "Filters of small levels have the size that level_bits=kAuto gives "
-          "them once all files have been rewritten");
-    }
-    if (report_.built().built_files < report_.results[kAsItIs].all.files) {
-      out().Line(
-          "The other files are assumed to be like these, level by level");
-    }
-    if (report_.files_not_asked > 0) {
-      out().Line(
-          Format("As it is: %zu files have filters that the column family's "
-                 "filter policy does not know, so reads do not ask them",
-                 report_.files_not_asked));
-    }
-    if (report_.range_deletions > 0) {
-      out().Line("Range deletions are ignored");
-    }
-    if (family_.options.prefix_extractor != nullptr) {
-      out().Line("All seeks are replayed in total order (total_order_seek)");
-    }
-    if (missing > 0) {
-      out().Line(Format("%zu files are missing, and left out", missing));
-    }
     const size_t gone = std::max(truth_.files_gone, report_.files_gone);
-    if (gone > missing) {
-      out().Line(Format("%zu files have been compacted, and are left out",
-                        gone - missing));
+    const std::pair<bool, std::string> notes[] = {
+        {report_.levels_settled,
+         "Filters of small levels have the size that level_bits=kAuto gives "
+         "them once all files have been rewritten"},
+        {report_.built().built_files < report_.results[kAsItIs].all.files,
+         "The other files are assumed to be like these, level by level"},
+        {report_.files_not_asked > 0,
+         Format("As it is: %zu files have filters that the column family's "
+                "filter policy does not know, so reads do not ask them",
+                report_.files_not_asked)},
+        {report_.range_deletions > 0, "Range deletions are ignored"},
+        {family_.options.prefix_extractor != nullptr,
+         "All seeks are replayed in total order (total_order_seek)"},
+        {missing > 0, Format("%zu files are missing, and left out", missing)},
+        {gone > missing,
+         Format("%zu files have been compacted, and are left out",
+                gone - missing)}};
+    for (const auto& [holds, note] : notes) {
+      if (holds) out().Line(note);
     }
   }
 
