@@ -131,6 +131,10 @@ class Preflight : public Command {
                      {"outcome", outcome},
                      {"advice", advice}});
   }
+  void AddIf(bool holds, const std::string& property, const std::string& found,
+             const char* outcome, const std::string& advice) {
+    if (holds) Add(property, found, outcome, advice);
+  }
   void PrintRows() {
     out().Table(kColumns, rows_);
     rows_.clear();
@@ -175,47 +179,36 @@ class Preflight : public Command {
 
   void CheckOptions(const TargetFamily& family) {
     const BlockBasedTableOptions& table = family.table_options();
-    if (family.options.prefix_extractor != nullptr) {
-      Add("prefix_extractor", family.options.prefix_extractor->AsString(),
-          kPartly,
+    const auto& extractor = family.options.prefix_extractor;
+    AddIf(extractor != nullptr, "prefix_extractor",
+          extractor == nullptr ? "" : extractor->AsString(), kPartly,
           "prefix seeks are filtered if they are forward and have an upper "
           "bound; set total_order_seek or auto_prefix_mode for others");
-    }
-    if (!table.whole_key_filtering) {
-      Add("whole_key_filtering", "false", kSet,
+    AddIf(!table.whole_key_filtering, "whole_key_filtering", "false", kSet,
           "true: without whole keys, no seek is filtered");
-    }
-    if (family.options.optimize_filters_for_hits) {
-      Add("optimize_filters_for_hits", "true", kSet,
+    AddIf(family.options.optimize_filters_for_hits, "optimize_filters_for_hits",
+          "true", kSet,
           "false: the last level, where range reads gain most, gets no "
           "filters");
-    }
-    if (IteratorsWrite(family.options, 0)) {
-      Add("min_tombstones_for_range_conversion", "more than 0", kPartly,
+    AddIf(IteratorsWrite(family.options, 0),
+          "min_tombstones_for_range_conversion", "more than 0", kPartly,
           "SearchBoundsScope has no effect in this process; bounds in "
           "ReadOptions filter");
-    }
   }
 
   void CheckFiles(const FilesSeen& seen) {
-    if (seen.unreadable > 0) {
-      Add("files that cannot be read",
+    AddIf(seen.unreadable > 0, "files that cannot be read",
           Format("%zu of %zu", seen.unreadable, seen.unreadable + seen.files),
           kUnknown, "protean verify tells why");
-    }
-    if (seen.of_rocksdb > 0) {
-      Add("files with RocksDB's own filters",
+    AddIf(seen.of_rocksdb > 0, "files with RocksDB's own filters",
           Format("%zu of %zu", seen.of_rocksdb, seen.files), kWorks,
           "these go on filtering Get; seeks are filtered once the files have "
           "been compacted");
-    }
     const size_t without = seen.files - seen.of_rocksdb - seen.of_protean;
-    if (without > 0) {
-      Add("files without filters", Format("%zu of %zu", without, seen.files),
-          kWorks,
+    AddIf(without > 0, "files without filters",
+          Format("%zu of %zu", without, seen.files), kWorks,
           "filtered once they have been compacted; CompactRange rewrites all "
           "files at once");
-    }
     if (seen.files == 0) return;
     Add("sorted runs", std::to_string(seen.sorted_runs.size()), kWorks,
         seen.sorted_runs.size() > 1
