@@ -567,13 +567,10 @@ class Advise : public Command {
     const ProteanFilterPolicy* policy =
         AsProteanFilterPolicy(candidate.policy.get());
     if (policy == nullptr || policy->Samples() == nullptr ||
-        target_.db().empty()) {
+        target_.db().empty() || (trace_.empty() && queries_.empty())) {
       return "";
     }
-    // The samples that the DB has saved are these reads.
-    if (trace_.empty() && queries_.empty()) return "";
-    const std::string beside = AbsolutePath(target_.db());
-    return beside +
+    return AbsolutePath(target_.db()) +
            (family_.name == kDefaultColumnFamilyName
                 ? ""
                 : "." + std::to_string(family_.id)) +

@@ -3,6 +3,7 @@
 //  protean explain: which files a read would look at, and why.
 
 #include <map>
+#include <optional>
 
 #include "db/dbformat.h"
 #include "filter_policy/filter_block.h"
@@ -35,19 +36,17 @@ constexpr char kSkipped[] = "skipped";
 constexpr char kRead[] = "read";
 constexpr char kInVain[] = "in vain";
 
-// Stores whether the file has a key of the read, deletions included, and the
-// first such key.
-Status FirstKey(const FileFacts& facts, const SampleQuery& read, bool* found,
-                std::string* key) {
+// Stores the first key that the file has of the read, deletions included.
+Status FindFirst(const FileFacts& facts, const SampleQuery& read,
+                 std::optional<std::string>* key) {
   const ReadOptions options;  // outlives the iterator
   const std::unique_ptr<InternalIterator> it =
       facts.file().NewIterator(options, /*keys_only=*/true);
   it->Seek(
       InternalKey(read.lo, kMaxSequenceNumber, kValueTypeForSeek).Encode());
-  *found = false;
-  if (it->Valid()) {
+  if (it->Valid() &&
+      !IsInverted(ExtractUserKey(it->key()), read.hi, read.hi_inclusive)) {
     *key = ExtractUserKey(it->key()).ToString();
-    *found = !IsInverted(*key, read.hi, read.hi_inclusive);
   }
   return it->status();
 }
@@ -204,21 +203,20 @@ class Explain : public Command {
     }
     std::unique_ptr<FileFacts> facts;
     Status s = FileFacts::Read(family, file, &facts);
-    bool found = false;
-    std::string first;
-    if (s.ok()) s = FirstKey(*facts, read, &found, &first);
+    std::optional<std::string> first;
+    if (s.ok()) s = FindFirst(*facts, read, &first);
     if (!s.ok()) return s;
     bool may_match = true;
     const bool asked = Ask(*facts, family, read, &may_match);
-    (*row)["outcome"] = !may_match ? kSkipped : found ? kRead : kInVain;
+    (*row)["outcome"] = !may_match ? kSkipped : first ? kRead : kInVain;
     if (asked) {
       (*row)["design"] =
           facts->report.design.empty() ? facts->kind : facts->report.design;
       (*row)["answer"] = may_match ? "perhaps" : "nothing there";
     }
-    if (found) {
-      (*row)["first_key"] = PrintedKey(first);
-      (*row)["why"] = "it has " + PrintedKey(first);
+    if (first) {
+      (*row)["first_key"] = PrintedKey(*first);
+      (*row)["why"] = "it has " + PrintedKey(*first);
     } else if (!asked) {
       (*row)["why"] =
           "no filter is asked: " + (facts->unfiltered.empty()

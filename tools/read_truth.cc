@@ -311,15 +311,10 @@ class Search {
   }
 
   bool IsInVain(const Question& question, const ReadTruth::End& end) const {
-    switch (read_.kind) {
-      case ReadKind::kClosedSeek:
-      case ReadKind::kOpenSeek:
-        return !question.found || (end.found && question.first_key > end.key);
-      case ReadKind::kOpenSeekForPrev:
-        return false;  // RocksDB asks no filter
-      default:
-        return !question.found;
-    }
+    // RocksDB asks no filter.
+    if (read_.kind == ReadKind::kOpenSeekForPrev) return false;
+    return !question.found ||
+           (IsForwardSeek(read_) && end.found && question.first_key > end.key);
   }
 
   std::vector<RunCursor>& runs_;
