@@ -282,12 +282,8 @@ using Labels = std::vector<std::pair<const char*, std::string>>;
 std::string LabelText(const std::string& text) {
   std::string escaped;
   for (const char c : Utf8Text(text)) {
-    if (c == '"' || c == '\\') escaped.push_back('\\');
-    if (c == '\n') {
-      escaped += "\\n";
-    } else {
-      escaped.push_back(c);
-    }
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c == '\n' ? "\\n" : std::string(1, c);
   }
   return escaped;
 }
