@@ -246,10 +246,10 @@ class Advise : public Command {
   Status ReadSamples(ReadSample* reads) {
     std::string file = queries_;
     if (file.empty()) {
-      if (target_.db().empty() || family_.samples_file().empty()) {
+      if (target_.db.empty() || family_.samples_file().empty()) {
         return Status::InvalidArgument(
-            std::string(target_.db().empty() ? "SST files have"
-                                             : "this DB's options name") +
+            std::string(target_.db.empty() ? "SST files have"
+                                           : "this DB's options name") +
             " no file of sample queries; give --trace=FILE or --queries=FILE");
       }
       file = family_.samples()->SamplesFile(family_.name);
@@ -567,10 +567,10 @@ class Advise : public Command {
     const ProteanFilterPolicy* policy =
         AsProteanFilterPolicy(candidate.policy.get());
     if (policy == nullptr || policy->Samples() == nullptr ||
-        target_.db().empty() || (trace_.empty() && queries_.empty())) {
+        target_.db.empty() || (trace_.empty() && queries_.empty())) {
       return "";
     }
-    return AbsolutePath(target_.db()) +
+    return AbsolutePath(target_.db) +
            (family_.name == kDefaultColumnFamilyName
                 ? ""
                 : "." + std::to_string(family_.id)) +
@@ -619,9 +619,9 @@ class Advise : public Command {
   std::vector<std::string> CommandsFor(const Candidate& candidate,
                                        const std::string& policy,
                                        const std::string& seed_file) const {
-    if (target_.db().empty()) return {};
+    if (target_.db.empty()) return {};
     const auto command = [&](const std::string& name) {
-      return "protean " + name + " " + TargetFlags(target_.db(), family_.name);
+      return "protean " + name + " " + TargetFlags(target_.db, family_.name);
     };
     std::vector<std::string> commands;
     if (!seed_file.empty() && save_samples_.empty()) {

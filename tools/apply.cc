@@ -110,7 +110,7 @@ class Apply : public Command {
     std::vector<SampleQuery> seeds;
     std::vector<SampleQuery> saved;
     std::vector<std::string> refused;
-    Env* const env = target_.env();
+    Env* const env = target_.env;
     Status s = store.Validate(env);
     if (s.ok() && !samples.seed_file.empty()) {
       s = ReadQueryFile(env, samples.seed_file, &seeds, &refused);
@@ -170,11 +170,11 @@ class Apply : public Command {
     }
     const std::string kept = KeptFile(target_, *family_);
     std::string text;
-    Status s = ReadLatestOptions(target_.db(), target_.env(), &text);
-    if (s.ok()) s = WriteNewFile(target_.env(), kept, text);
+    Status s = ReadLatestOptions(target_.db, target_.env, &text);
+    if (s.ok()) s = WriteNewFile(target_.env, kept, text);
     if (!s.ok()) return s;
     s = OpenedDB::ChangeOptions(
-        target_.db(), target_.env(),
+        target_.db, target_.env,
         [&](ColumnFamilyDescriptor* family) {
           if (family->name != family_->name) return;
           GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),
@@ -190,7 +190,7 @@ class Apply : public Command {
   }
 
   void PrintNext() const {
-    const std::string flags = TargetFlags(target_.db(), family_->name);
+    const std::string flags = TargetFlags(target_.db, family_->name);
     out().Line("The OPTIONS file from before is " +
                KeptFile(target_, *family_) +
                ". To go back to it:\n  protean rollback " + flags);

@@ -42,7 +42,7 @@ Status Command::OpenTarget(bool or_files) {
   }
   const Status s = target_.Open(operands_);
   if (s.ok() && or_files) {
-    for (const std::string& note : target_.notes()) err() << note << '\n';
+    for (const std::string& note : target_.notes) err() << note << '\n';
   }
   return s;
 }

@@ -118,7 +118,7 @@ class Explain : public Command {
     SampleQuery read;
     if (s.ok()) s = MakeRead(*family, &read);
     if (!s.ok()) return s;
-    for (const std::string& note : target_.notes()) err() << note << '\n';
+    for (const std::string& note : target_.notes) err() << note << '\n';
     std::vector<TargetFile> files = family->files;
     // The newest files of level 0 are read first.
     std::stable_sort(files.begin(), files.end(),
@@ -241,7 +241,7 @@ class Explain : public Command {
     if (read.hi_inclusive) options.limit->push_back('\0');
     std::unique_ptr<OpenedDB> opened;
     RefreshResult result;
-    Status s = OpenedDB::Open(target_.db(), target_.env(),
+    Status s = OpenedDB::Open(target_.db, target_.env,
                               /*for_writing=*/false, &opened);
     if (!s.ok()) return s;
     ColumnFamilyHandle* const handle = opened->Find(family.name);

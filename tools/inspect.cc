@@ -151,14 +151,14 @@ class Inspect : public Command {
     Status s = OpenTarget(/*or_files=*/true);
     if (s.ok()) s = AddAdvice(&page);
     if (!s.ok()) return s;
-    found_ = !target_.cut_off().empty();
-    for (const TargetFamily& family : target_.families()) {
+    found_ = !target_.cut_off.empty();
+    for (const TargetFamily& family : target_.families) {
       page["families"].push_back(InspectFamily(family));
     }
     if (html_file_.empty()) return s;
-    page["title"] = target_.db().empty()
+    page["title"] = target_.db.empty()
                         ? Format("%zu SST files", operands_.size())
-                        : target_.db();
+                        : target_.db;
     // c_str() drops the trailing zeros of TimeToString.
     // NOLINTNEXTLINE(readability-redundant-string-cstr)
     page["time"] = Env::Default()
@@ -186,7 +186,7 @@ class Inspect : public Command {
     } else if (target_.IsMissing(family, file)) {
       row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
       found_ = true;
-    } else if (IsGone(read) && !target_.db().empty()) {
+    } else if (IsGone(read) && !target_.db.empty()) {
       row["unfiltered"] = "the file is gone; it was compacted";
     } else if (read.IsNotSupported()) {
       row["unfiltered"] = read.getState();
@@ -274,7 +274,7 @@ class Inspect : public Command {
   // Says that no read asks this many filters of Protean, because of the OPTIONS
   // file, and how to go on.
   void PrintUnasked(const TargetFamily& family, size_t filters) const {
-    const std::string flags = TargetFlags(target_.db(), family.name);
+    const std::string flags = TargetFlags(target_.db, family.name);
     const std::string last = target_.LastProteanPolicy(family.name);
     err() << "column family " << PrintedName(family.name) << ": " << filters
           << " of " << family.files.size()

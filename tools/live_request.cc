@@ -144,8 +144,8 @@ Status AskLive(const Target& target, const LiveFlags& flags,
                const std::function<bool(const Json* progress)>& watch,
                std::string* body) {
   LiveParameters all = parameters;
-  if (!target.column_family().empty()) {
-    all.emplace("column_family", target.column_family());
+  if (!target.column_family.empty()) {
+    all.emplace("column_family", target.column_family);
   }
   std::string head = request;
   char separator = '?';
@@ -163,7 +163,7 @@ Status AskLive(const Target& target, const LiveFlags& flags,
   }
   int fd = -1;
   Status s = Connect(
-      flags.socket.empty() ? target.db() + "/protean.sock" : flags.socket, &fd);
+      flags.socket.empty() ? target.db + "/protean.sock" : flags.socket, &fd);
   if (!s.ok()) return s;
   send(fd, head.data(), head.size(), MSG_NOSIGNAL);
   Reader reader(fd, request == "POST /refresh");

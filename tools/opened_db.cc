@@ -262,13 +262,12 @@ Status OpenedDB::Close() {
 
 Status CheckForWriting(const Target& target, const std::string& while_open) {
   Status s = target.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target.db(), target.env());
+  if (s.ok()) s = OpenedDB::CheckForWriting(target.db, target.env);
   return s.IsBusy() ? Status::Busy(s.getState() + while_open) : s;
 }
 
 std::string KeptFile(const Target& target, const TargetFamily& family) {
-  return target.db() + "/before_apply_" + std::to_string(family.id) +
-         ".options";
+  return target.db + "/before_apply_" + std::to_string(family.id) + ".options";
 }
 
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,

@@ -130,7 +130,7 @@ class Refresh : public Command {
           "DB open uses its own samples");
     }
     std::string why;
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       if (live_.live) {
         families->push_back(family.name);
         continue;
@@ -159,7 +159,7 @@ class Refresh : public Command {
         }
         continue;
       }
-      if (target_.families().size() > 1) err() << "left out: " << why << '\n';
+      if (target_.families.size() > 1) err() << "left out: " << why << '\n';
     }
     if (families->empty()) return Status::InvalidArgument(why);
     if (!samples_.empty() && families->size() > 1) {
@@ -200,9 +200,8 @@ class Refresh : public Command {
           "a protean::FilterRefresher, which --live asks; --dry_run works "
           "anyway");
     }
-    return s.ok()
-               ? OpenedDB::Open(target_.db(), target_.env(), writes, &opened_)
-               : s;
+    return s.ok() ? OpenedDB::Open(target_.db, target_.env, writes, &opened_)
+                  : s;
   }
 
   // Refreshes these column families one after the other.

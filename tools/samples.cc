@@ -171,7 +171,7 @@ class Samples : public Command {
 
   // The forms of the command; `operands_` are those behind the form.
   Status Show() {
-    if (target_.db().empty()) {
+    if (target_.db.empty()) {
       if (operands_.size() != 1) {
         return Status::InvalidArgument(
             "samples show takes either --db=DIR or one file of samples");
@@ -184,12 +184,12 @@ class Samples : public Command {
     Status s = OpenTarget(/*or_files=*/true);
     if (!s.ok()) return s;
     bool any = false;
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       std::string file;
       std::vector<SampleQuery> queries;
       s = ReadSaved(family, err(), &file, &queries);
       if (!s.ok()) {
-        if (target_.families().size() > 1) err() << s.getState() << '\n';
+        if (target_.families.size() > 1) err() << s.getState() << '\n';
         continue;
       }
       any = true;
@@ -206,7 +206,7 @@ class Samples : public Command {
     Status s = OpenOne("export");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = ReadSaved(target_.families()[0], err(), &file, &queries);
+    if (s.ok()) s = ReadSaved(target_.families[0], err(), &file, &queries);
     if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
     if (s.ok()) PrintCopied("of", queries.size(), output_);
     return s;
@@ -221,7 +221,7 @@ class Samples : public Command {
     Status s = OpenOne("import");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
+    if (s.ok()) s = FindSamplesFile(target_.families[0], &file);
     if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
     if (s.ok() && queries.empty()) {
       s = Status::InvalidArgument(
@@ -229,7 +229,7 @@ class Samples : public Command {
     }
     if (s.ok()) s = WriteResult(file, file, QueryFileText(queries));
     if (!s.ok()) return s;
-    WarnOfRelativeSamplesFile(target_.families()[0], err());
+    WarnOfRelativeSamplesFile(target_.families[0], err());
     err() << "a process that has the DB open now does not notice: it adds its "
              "new samples to "
           << file << " when it closes the DB\n";
@@ -238,7 +238,7 @@ class Samples : public Command {
   }
 
   Status Merge() {
-    if (operands_.empty() || output_.empty() || !target_.db().empty()) {
+    if (operands_.empty() || output_.empty() || !target_.db.empty()) {
       return Status::InvalidArgument(
           "samples merge takes files of samples and --output=FILE; samples "
           "export writes such files");
@@ -261,7 +261,7 @@ class Samples : public Command {
   }
 
   Status Save() {
-    if (target_.db().empty() || !operands_.empty()) {
+    if (target_.db.empty() || !operands_.empty()) {
       return Status::InvalidArgument(
           "samples save asks the process that has the DB open; give --db=DIR, "
           "and no files");
@@ -285,7 +285,7 @@ class Samples : public Command {
   // Tells that the samples of the selected column family are in `file` now.
   void PrintCopied(const char* relation, size_t samples,
                    const std::string& file) const {
-    const std::string& family = target_.families()[0].name;
+    const std::string& family = target_.families[0].name;
     out().Line(Format("%zu samples %s column family %s: %s", samples, relation,
                       PrintedName(family).c_str(), file.c_str()));
     out().Row(
@@ -295,14 +295,14 @@ class Samples : public Command {
   // Opens the DB. Returns InvalidArgument unless exactly one column family is
   // selected.
   Status OpenOne(const char* form) {
-    if (target_.db().empty()) {
+    if (target_.db.empty()) {
       return Status::InvalidArgument(std::string("samples ") + form +
                                      " needs --db=DIR");
     }
     const Status s = target_.Open({});
-    if (!s.ok() || target_.families().size() == 1) return s;
+    if (!s.ok() || target_.families.size() == 1) return s;
     std::string names;
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       names += (names.empty() ? "" : ", ") + PrintedName(family.name);
     }
     return Status::InvalidArgument(

@@ -67,7 +67,7 @@ TEST_F(InspectTest, OfADBInUse) {
   std::vector<std::string> operands;
   ASSERT_OK(arguments.Parse({Db(), "--column_family=surf"}, &operands));
   ASSERT_OK(target.Open(operands));
-  const TargetFamily& family = target.families().at(0);
+  const TargetFamily& family = target.families.at(0);
   Open();
   ASSERT_OK(
       db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
