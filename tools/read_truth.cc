@@ -85,13 +85,16 @@ class RunCursor {
 
   // The newest version of the key. If the read goes backwards, moves before the
   // key, as RocksDB's own iterator does.
-  void NewestVersion(SequenceNumber* number, ValueType* type) {
+  std::pair<SequenceNumber, ValueType> NewestVersion() {
     const std::string key = user_key().ToString();
+    std::pair<SequenceNumber, ValueType> newest;
     do {
-      UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
+      UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), &newest.first,
+                            &newest.second);
       // Backwards, the oldest version comes first.
       if (backwards_) Move([this] { it_->Prev(); });
     } while (backwards_ && valid_ && user_key() == key);
+    return newest;
   }
 
   // Moves past all versions of `key`, if it is the key at the position.
@@ -259,11 +262,7 @@ class Search {
     for (RunCursor& run : runs_) {
       if (!run.Begin(read_)) continue;
       asked_.push_back(&run);
-      if (!run.Valid()) continue;
-      SequenceNumber number = 0;
-      ValueType type = kTypeValue;
-      run.NewestVersion(&number, &type);
-      if (type != kTypeMerge) return;
+      if (run.Valid() && run.NewestVersion().second != kTypeMerge) return;
     }
   }
 
@@ -297,9 +296,7 @@ class Search {
     bool is_deleted = false;
     for (RunCursor* run : asked_) {
       if (!run->Valid() || run->user_key() != key) continue;
-      SequenceNumber number = 0;
-      ValueType type = kTypeValue;
-      run->NewestVersion(&number, &type);
+      const auto [number, type] = run->NewestVersion();
       if (newest < number) {
         newest = number;
         is_deleted = IsDeletion(type);
