@@ -3,7 +3,6 @@
 #include "plugin/facts.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstdio>
 
 #include "filter_policy/option_types.h"

@@ -268,10 +268,10 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
   RefreshRun run(db, column_family, options, result);
   Status s = RequireProteanTable(
       "RefreshFilters", "the column family " + column_family->GetName(),
-      run.family_options().table_factory.get());
+      run.family_options.table_factory.get());
   if (s.ok()) {
-    s = OwnPolicyOf(run.family_options()) != nullptr ? RedesignFilters(&run)
-                                                     : ReplaceFilters(&run);
+    s = OwnPolicyOf(run.family_options) != nullptr ? RedesignFilters(&run)
+                                                   : ReplaceFilters(&run);
   }
   return run.Record(s);
 }

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 #include <system_error>
 #include <tuple>
 
@@ -61,6 +60,16 @@ FilterBuilds BuildsOf(const BuildCounts& counts) {
           Without(counts.nanos, counts.model_nanos) / kNanosPerMicro};
 }
 
+// Sets the members that files and sums of files have in common.
+template <typename Statistics>
+void SetCounts(const FileCounts& counts, Statistics* statistics) {
+  statistics->filter_blocks_loaded = counts.loads.blocks;
+  statistics->filter_bytes_loaded = counts.loads.bytes;
+  statistics->filter_loads_failed = counts.loads.failed;
+  statistics->bounded_seeks = SeeksOf(counts.seeks, SeekKind::kClosed);
+  statistics->unbounded_seeks = SeeksOf(counts.seeks, SeekKind::kOpen);
+}
+
 FileFilterStatistics StatisticsOf(const FileState& file) {
   FileFilterStatistics statistics;
   statistics.path = file.path;
@@ -70,11 +79,7 @@ FileFilterStatistics StatisticsOf(const FileState& file) {
   statistics.keys = file.properties->num_filter_entries;
   statistics.filter_bytes = file.properties->filter_size;
   GetFilterProperties(*file.properties, &statistics.filter);
-  statistics.filter_blocks_loaded = file.counts.loads.blocks;
-  statistics.filter_bytes_loaded = file.counts.loads.bytes;
-  statistics.filter_loads_failed = file.counts.loads.failed;
-  statistics.bounded_seeks = SeeksOf(file.counts.seeks, SeekKind::kClosed);
-  statistics.unbounded_seeks = SeeksOf(file.counts.seeks, SeekKind::kOpen);
+  SetCounts(file.counts, &statistics);
   return statistics;
 }
 
@@ -88,11 +93,7 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   statistics.keys = sums.keys;
   statistics.filter_bytes = sums.filter_bytes;
   statistics.predicted_fpr = sums.PredictedFpr();
-  statistics.filter_blocks_loaded = sums.counts.loads.blocks;
-  statistics.filter_bytes_loaded = sums.counts.loads.bytes;
-  statistics.filter_loads_failed = sums.counts.loads.failed;
-  statistics.bounded_seeks = SeeksOf(sums.counts.seeks, SeekKind::kClosed);
-  statistics.unbounded_seeks = SeeksOf(sums.counts.seeks, SeekKind::kOpen);
+  SetCounts(sums.counts, &statistics);
   statistics.gets = LookupsOf(sums.gets);
   statistics.reads_from_cache = sums.gets.reads.from_cache;
   statistics.reads_from_storage = sums.gets.reads.from_file;

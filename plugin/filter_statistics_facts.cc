@@ -17,10 +17,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Values of StatisticsFact::is_counter.
-constexpr bool kCounter = true;
-constexpr bool kGauge = false;
-
 // ---- The facts ----
 
 // Adds the facts about an object to a record, and to the list of all facts, if
@@ -41,14 +37,23 @@ class FactAdder {
 
   // `help` is a sentence for people.
   template <typename T>
-  void operator()(const std::string& name, bool is_counter,
-                  const std::string& help, T value) const {
+  void Counter(const char* name, T value, const std::string& help) const {
+    Add(name, value, help, /*is_counter=*/true);
+  }
+  template <typename T>
+  void Gauge(const std::string& name, T value, const std::string& help) const {
+    Add(name, value, help, /*is_counter=*/false);
+  }
+
+ private:
+  template <typename T>
+  void Add(const std::string& name, T value, const std::string& help,
+           bool is_counter) const {
     record_->Add(prefix_ + name, is_known_ ? ValueOf(value) : FactValue());
     if (list_ == nullptr) return;
     list_->push_back({prefix_ + name, help, is_counter, /*scope=*/""});
   }
 
- private:
   Record* record_;
   std::vector<StatisticsFact>* list_;
   std::string prefix_;
@@ -56,46 +61,42 @@ class FactAdder {
 };
 
 void AddSeeks(const FilterSeeks& of, const FactAdder& add) {
-  add("asked", kCounter, "Seeks of SST files that asked the file's filter.",
-      of.asked());
-  add("negatives", kCounter,
-      "Seeks whose file was not read, since the filter knew of no key.",
-      of.negatives);
-  add("passed", kCounter,
-      "Seeks whose file was not read, since the search ended before its "
-      "marker.",
-      of.passed);
-  add("reached", kCounter,
-      "Positive seeks whose file had waited for the search before it was "
-      "read.",
-      of.reached);
-  add("true_positives", kCounter, "Seeks whose file was read rightly.",
-      of.true_positives);
-  add("false_positives", kCounter, "Seeks whose file was read in vain.",
-      of.false_positives);
-  add("deletion_skips", kCounter,
-      "Stretches of deletions that a seek or scan went past in one step.",
-      of.deletion_skips);
-  add("fpr", kGauge,
-      "False positives among the seeks for which the file had nothing.",
-      of.fpr());
+  add.Counter("asked", of.asked(),
+              "Seeks of SST files that asked the file's filter.");
+  add.Counter(
+      "negatives", of.negatives,
+      "Seeks whose file was not read, since the filter knew of no key.");
+  add.Counter("passed", of.passed,
+              "Seeks whose file was not read, since the search ended before "
+              "its marker.");
+  add.Counter("reached", of.reached,
+              "Positive seeks whose file had waited for the search before it "
+              "was read.");
+  add.Counter("true_positives", of.true_positives,
+              "Seeks whose file was read rightly.");
+  add.Counter("false_positives", of.false_positives,
+              "Seeks whose file was read in vain.");
+  add.Counter(
+      "deletion_skips", of.deletion_skips,
+      "Stretches of deletions that a seek or scan went past in one step.");
+  add.Gauge("fpr", of.fpr(),
+            "False positives among the seeks for which the file had nothing.");
 }
 
 void AddLookups(const FilterLookups& of, const FactAdder& add) {
-  add("unasked", kCounter,
-      "Reads of SST files by Get and MultiGet that no filter answered.",
-      of.unasked);
-  add("asked", kCounter,
-      "Reads of SST files by Get and MultiGet that asked the file's filter.",
-      of.asked());
-  add("negatives", kCounter, "Gets whose file was not read.", of.negatives);
-  add("true_positives", kCounter, "Gets whose file was read rightly.",
-      of.true_positives);
-  add("false_positives", kCounter, "Gets whose file was read in vain.",
-      of.false_positives);
-  add("fpr", kGauge,
-      "False positives among the Gets for which the file had nothing.",
-      of.fpr());
+  add.Counter(
+      "unasked", of.unasked,
+      "Reads of SST files by Get and MultiGet that no filter answered.");
+  add.Counter(
+      "asked", of.asked(),
+      "Reads of SST files by Get and MultiGet that asked the file's filter.");
+  add.Counter("negatives", of.negatives, "Gets whose file was not read.");
+  add.Counter("true_positives", of.true_positives,
+              "Gets whose file was read rightly.");
+  add.Counter("false_positives", of.false_positives,
+              "Gets whose file was read in vain.");
+  add.Gauge("fpr", of.fpr(),
+            "False positives among the Gets for which the file had nothing.");
 }
 
 // The number of files by a reason or a basis, one fact for each.
@@ -105,15 +106,15 @@ void AddFileCounts(const std::map<std::string, uint64_t>& counts,
   for (; begin < end; begin++) {
     const std::string reason = *begin;
     const auto found = counts.find(reason);
-    add(reason, kGauge, help + ": " + reason + ".",
-        found == counts.end() ? uint64_t{0} : found->second);
+    add.Gauge(reason, found == counts.end() ? uint64_t{0} : found->second,
+              help + ": " + reason + ".");
   }
 }
 
 void AddSums(const FilterSums& of, const FactAdder& add) {
-  add("open_files", kGauge, "Open SST files.", of.open_files);
-  add("used_files", kGauge, "Open SST files whose filters are used.",
-      of.used_files());
+  add.Gauge("open_files", of.open_files, "Open SST files.");
+  add.Gauge("used_files", of.used_files(),
+            "Open SST files whose filters are used.");
   // The first use is that of a filter that is used.
   AddFileCounts(of.unused_files, std::begin(kFilterUseNames) + 1,
                 std::end(kFilterUseNames),
@@ -123,129 +124,115 @@ void AddSums(const FilterSums& of, const FactAdder& add) {
       of.files_by_basis, std::begin(kDesignBases), std::end(kDesignBases),
       "Open SST files whose filters are used, by what the design is based on",
       add.In("files_by_basis"));
-  add("entries", kGauge, "Entries of open SST files, deletions included.",
-      of.entries);
-  add("keys", kGauge, "Keys that the filters in use know.", of.keys);
-  add("filter_bytes", kGauge, "Size of the filters in use.", of.filter_bytes);
-  add("bits_per_key", kGauge, "Size of the filters in use, by key.",
-      of.bits_per_key());
-  add("predicted_fpr", kGauge,
-      "False positive rate that the filters were designed for, mean over "
-      "keys.",
-      of.predicted_fpr);
-  add("model_micros", kGauge, "Time that it took to design the filters in use.",
-      of.model_micros);
-  add("blocks_avoided", kCounter,
-      "Data blocks that seeks did not read thanks to the filters, at least.",
-      of.blocks_avoided());
-  add("reads_from_cache", kCounter,
-      "Reads of SST files that filters let through, with all blocks in the "
-      "block cache.",
-      of.reads_from_cache);
-  add("reads_from_storage", kCounter,
-      "Reads of SST files that filters let through, and that went to storage.",
-      of.reads_from_storage);
-  add("requests_saved", kGauge,
-      "Requests to storage that filters have spared, about.",
-      of.requests_saved);
-  add("filter_blocks_loaded", kCounter,
-      "Filter blocks read, whole filters or parts of them.",
-      of.filter_blocks_loaded);
-  add("filter_bytes_loaded", kCounter, "Bytes of the filter blocks read.",
-      of.filter_bytes_loaded);
-  add("filter_loads_failed", kCounter,
-      "Filter blocks that could not be read, or were found to be damaged.",
-      of.filter_loads_failed);
+  add.Gauge("entries", of.entries,
+            "Entries of open SST files, deletions included.");
+  add.Gauge("keys", of.keys, "Keys that the filters in use know.");
+  add.Gauge("filter_bytes", of.filter_bytes, "Size of the filters in use.");
+  add.Gauge("bits_per_key", of.bits_per_key(),
+            "Size of the filters in use, by key.");
+  add.Gauge("predicted_fpr", of.predicted_fpr,
+            "False positive rate that the filters were designed for, mean over "
+            "keys.");
+  add.Gauge("model_micros", of.model_micros,
+            "Time that it took to design the filters in use.");
+  add.Counter(
+      "blocks_avoided", of.blocks_avoided(),
+      "Data blocks that seeks did not read thanks to the filters, at least.");
+  add.Counter("reads_from_cache", of.reads_from_cache,
+              "Reads of SST files that filters let through, with all blocks in "
+              "the block cache.");
+  add.Counter(
+      "reads_from_storage", of.reads_from_storage,
+      "Reads of SST files that filters let through, and that went to storage.");
+  add.Gauge("requests_saved", of.requests_saved,
+            "Requests to storage that filters have spared, about.");
+  add.Counter("filter_blocks_loaded", of.filter_blocks_loaded,
+              "Filter blocks read, whole filters or parts of them.");
+  add.Counter("filter_bytes_loaded", of.filter_bytes_loaded,
+              "Bytes of the filter blocks read.");
+  add.Counter(
+      "filter_loads_failed", of.filter_loads_failed,
+      "Filter blocks that could not be read, or were found to be damaged.");
   AddSeeks(of.bounded_seeks, add.In("bounded_seeks"));
   AddSeeks(of.unbounded_seeks, add.In("unbounded_seeks"));
   AddLookups(of.gets, add.In("gets"));
 }
 
 void AddTickers(const TickerGets& of, const FactAdder& add) {
-  add("negatives", kCounter,
-      "Keys that filters denied to Get and MultiGet, of all column families "
-      "and kinds of filters.",
-      of.negatives);
-  add("true_positives", kCounter,
-      "Keys that filters let through to Get and MultiGet, and that were "
-      "there.",
-      of.true_positives);
-  add("false_positives", kCounter,
-      "Keys that filters let through to Get and MultiGet, and that were not "
-      "there.",
-      of.false_positives);
+  add.Counter("negatives", of.negatives,
+              "Keys that filters denied to Get and MultiGet, of all column "
+              "families and kinds of filters.");
+  add.Counter("true_positives", of.true_positives,
+              "Keys that filters let through to Get and MultiGet, and that "
+              "were there.");
+  add.Counter("false_positives", of.false_positives,
+              "Keys that filters let through to Get and MultiGet, and that "
+              "were not there.");
 }
 
 void AddBuilds(const FilterBuilds& of, const FactAdder& add) {
-  add("filters", kCounter, "Filters built for new SST files.", of.filters);
-  add("keys", kCounter, "Keys of the filters built for new SST files.",
-      of.keys);
-  add("filter_bytes", kCounter, "Size of the filters built for new SST files.",
-      of.filter_bytes);
-  add("model_micros", kCounter, "Time to choose designs of filters.",
-      of.model_micros);
-  add("build_micros", kCounter,
-      "Time to build filters, once their keys and designs were known.",
-      of.build_micros);
+  add.Counter("filters", of.filters, "Filters built for new SST files.");
+  add.Counter("keys", of.keys, "Keys of the filters built for new SST files.");
+  add.Counter("filter_bytes", of.filter_bytes,
+              "Size of the filters built for new SST files.");
+  add.Counter("model_micros", of.model_micros,
+              "Time to choose designs of filters.");
+  add.Counter("build_micros", of.build_micros,
+              "Time to build filters, once their keys and designs were known.");
 }
 
 void AddMissCache(const MissCacheStatistics& of, const FactAdder& add) {
-  add("bytes", kGauge, "Size of the DB's cache of reads in vain.", of.bytes);
-  add("stored", kCounter, "Reads in vain that the cache was told of.",
-      of.stored);
-  add("hits", kCounter, "Reads of files that the cache has spared.", of.hits);
+  add.Gauge("bytes", of.bytes, "Size of the DB's cache of reads in vain.");
+  add.Counter("stored", of.stored, "Reads in vain that the cache was told of.");
+  add.Counter("hits", of.hits, "Reads of files that the cache has spared.");
 }
 
 void AddKeptMemory(const KeptMemoryStatistics& of, const FactAdder& add) {
-  add("bytes", kGauge,
-      "Memory kept beside filters by all DBs that share its limit.", of.bytes);
-  add("max_bytes", kGauge, "Memory that may be kept beside filters.",
-      of.max_bytes);
+  add.Gauge("bytes", of.bytes,
+            "Memory kept beside filters by all DBs that share its limit.");
+  add.Gauge("max_bytes", of.max_bytes,
+            "Memory that may be kept beside filters.");
 }
 
 void AddSamples(const SampleQueueStatistics& of, const FactAdder& add) {
-  add("held", kGauge, "Sample queries held.", of.held);
-  add("capacity", kGauge, "Sample queries that can be held.", of.capacity);
-  add("sample_every", kGauge, "Empty queries for each that is sampled.",
-      of.sample_every);
-  add("recorded", kCounter,
-      "Sample queries ever held, those seeded or restored included.",
-      of.recorded);
-  add("sampled", kCounter, "Sample queries taken from queries.", of.sampled);
-  add("dropped", kCounter, "Sample queries lost to other threads, or too long.",
-      of.dropped);
-  add("age_seconds", kGauge, "Time since the samples were begun.",
-      of.age_seconds);
+  add.Gauge("held", of.held, "Sample queries held.");
+  add.Gauge("capacity", of.capacity, "Sample queries that can be held.");
+  add.Gauge("sample_every", of.sample_every,
+            "Empty queries for each that is sampled.");
+  add.Counter("recorded", of.recorded,
+              "Sample queries ever held, those seeded or restored included.");
+  add.Counter("sampled", of.sampled, "Sample queries taken from queries.");
+  add.Counter("dropped", of.dropped,
+              "Sample queries lost to other threads, or too long.");
+  add.Gauge("age_seconds", of.age_seconds,
+            "Time since the samples were begun.");
 }
 
 void AddRefreshes(const RefreshStatistics& of, const FactAdder& add) {
-  add("runs", kCounter, "Refreshes of filters that ended.", of.runs);
-  add("failures", kCounter, "Refreshes of filters that ended with an error.",
-      of.failures);
-  add("last_end_unix_time", kGauge,
-      "When the last refresh of filters ended; 0 before that.",
-      of.last_end_unix_time);
-  add("files_rewritten", kCounter, "SST files rewritten for new filters.",
-      of.files_rewritten);
-  add("bytes_read", kCounter, "Bytes of SST files read to learn their keys.",
-      of.bytes_read);
-  add("bytes_rewritten", kCounter,
-      "Bytes of SST files rewritten for new filters.", of.bytes_rewritten);
-  add("running", kGauge, "1 while filters are refreshed, else 0.", of.running);
-  add("bytes", kGauge, "Bytes of all SST files when the refresh began.",
-      of.bytes);
-  add("bytes_decided", kGauge,
-      "Bytes of the SST files whose outcome the running refresh knows.",
-      of.bytes_decided);
-  add("running_seconds", kGauge, "Time since the running refresh began.",
-      of.running_seconds);
-  add("seconds_left", kGauge,
-      "Time until the running refresh ends, at its pace.", of.seconds_left);
+  add.Counter("runs", of.runs, "Refreshes of filters that ended.");
+  add.Counter("failures", of.failures,
+              "Refreshes of filters that ended with an error.");
+  add.Gauge("last_end_unix_time", of.last_end_unix_time,
+            "When the last refresh of filters ended; 0 before that.");
+  add.Counter("files_rewritten", of.files_rewritten,
+              "SST files rewritten for new filters.");
+  add.Counter("bytes_read", of.bytes_read,
+              "Bytes of SST files read to learn their keys.");
+  add.Counter("bytes_rewritten", of.bytes_rewritten,
+              "Bytes of SST files rewritten for new filters.");
+  add.Gauge("running", of.running, "1 while filters are refreshed, else 0.");
+  add.Gauge("bytes", of.bytes,
+            "Bytes of all SST files when the refresh began.");
+  add.Gauge("bytes_decided", of.bytes_decided,
+            "Bytes of the SST files whose outcome the running refresh knows.");
+  add.Gauge("running_seconds", of.running_seconds,
+            "Time since the running refresh began.");
+  add.Gauge("seconds_left", of.seconds_left,
+            "Time until the running refresh ends, at its pace.");
 }
 
 void AddFamily(const FilterStatistics& of, const FactAdder& add) {
-  add("live_files", kGauge, "SST files in the tree, open or not.",
-      of.live_files);
+  add.Gauge("live_files", of.live_files, "SST files in the tree, open or not.");
   AddSums(of.total, add.In("total"));
   // Unknown without a Statistics object.
   AddTickers(of.ticker_gets, add.In("ticker_gets", of.ticker_gets.known));
@@ -295,52 +282,34 @@ using Labels = std::vector<std::pair<const char*, std::string>>;
 std::string LabelText(const std::string& text) {
   std::string escaped;
   for (const char c : Utf8Text(text)) {
-    if (c == '"' || c == '\\') escaped.push_back('\\');
-    if (c == '\n') {
-      escaped += "\\n";
-    } else {
-      escaped.push_back(c);
-    }
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c == '\n' ? "\\n" : std::string(1, c);
   }
   return escaped;
 }
 
-// The samples of one metric, which stand together.
-class Metric {
- public:
-  // Nothing is written for a metric without samples.
-  Metric(std::string name, bool is_counter, std::string help, std::string* text)
-      : name_("protean_" + std::move(name) + (is_counter ? "_total" : "")),
-        type_(is_counter ? "counter" : "gauge"),
-        help_(std::move(help)),
-        text_(text) {
-    std::replace(name_.begin(), name_.end(), '.', '_');
-  }
-
-  void Add(const Labels& labels, const FactValue& value) {
-    if (std::holds_alternative<std::monostate>(value)) return;
-    if (!begun_) {
-      *text_ += "# HELP " + name_ + " " + help_ + "\n# TYPE " + name_ + " " +
-                type_ + "\n";
-      begun_ = true;
-    }
-    *text_ += name_;
+// A metric with its samples, which stand together; nothing if none is known.
+std::string MetricText(
+    const StatisticsFact& fact,
+    const std::vector<std::pair<Labels, FactValue>>& samples) {
+  std::string name = "protean_" + fact.name + (fact.is_counter ? "_total" : "");
+  std::replace(name.begin(), name.end(), '.', '_');
+  std::string text;
+  for (const auto& [labels, value] : samples) {
+    if (std::holds_alternative<std::monostate>(value)) continue;
+    text += name;
     char separator = '{';
     for (const auto& [label, label_value] : labels) {
-      *text_ += separator + std::string(label) + "=\"" +
-                LabelText(label_value) + "\"";
+      text += separator + std::string(label) + "=\"" + LabelText(label_value) +
+              "\"";
       separator = ',';
     }
-    *text_ += "} " + TextOf(value) + "\n";
+    text += "} " + TextOf(value) + "\n";
   }
-
- private:
-  std::string name_;
-  const char* const type_;
-  const std::string help_;
-  std::string* const text_;
-  bool begun_ = false;
-};
+  if (text.empty()) return text;
+  return "# HELP " + name + " " + fact.help + "\n# TYPE " + name +
+         (fact.is_counter ? " counter\n" : " gauge\n") + text;
+}
 
 std::string LevelText(int level) {
   return level < 0 ? "unknown" : std::to_string(level);
@@ -506,18 +475,19 @@ std::string ToPrometheus(const std::vector<FilterStatistics>& statistics) {
   for (const bool of_levels : {false, true}) {
     for (const StatisticsFact& fact : StatisticsFacts()) {
       if ((fact.scope == "level") != of_levels) continue;
-      Metric metric(fact.name, fact.is_counter, fact.help, &text);
+      std::vector<std::pair<Labels, FactValue>> samples;
       for (const auto& [labels, record] : of_scope[fact.scope]) {
-        metric.Add(labels, *record.Find(fact.name));
+        samples.emplace_back(labels, *record.Find(fact.name));
       }
+      text += MetricText(fact, samples);
     }
   }
   const BuildInfo& build = GetBuildInfo();
-  Metric("build_info", /*is_counter=*/false, "The version of Protean.", &text)
-      .Add({{"version", build.version},
-            {"rocksdb_version", build.rocksdb_version}},
-           uint64_t{1});
-  return text;
+  return text + MetricText({"build_info", "The version of Protean.",
+                            /*is_counter=*/false, /*scope=*/""},
+                           {{{{"version", build.version},
+                              {"rocksdb_version", build.rocksdb_version}},
+                             uint64_t{1}}});
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,9 +5,7 @@
 #include <atomic>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include "filter_policy/filter_kinds.h"
@@ -20,8 +18,6 @@
 #include "rocksdb/env.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
-#include "rocksdb/table.h"
-#include "rocksdb/utilities/object_registry.h"
 #include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"

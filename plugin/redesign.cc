@@ -57,47 +57,9 @@ using Outcome = RefreshOutcome;
 // Some of the samples, ordered by lower bound.
 using SampledQueries = std::vector<const SampleQuery*>;
 
-// Lists the files that enclose the query, by the order of the files in the
-// metadata.
-//
-// A query that begins or ends outside of a file's keys, and yet overlaps it,
-// finds the file's first or last key. So a query can be empty only in a file
-// that encloses it; in all other files it is decided without a filter.
-std::vector<size_t> FilesThatEnclose(const SampleQuery& query,
-                                     const ColumnFamilyMetaData& metadata,
-                                     size_t timestamp_size) {
-  const auto user_key = [timestamp_size](const std::string& key) {
-    return StripTimestampFromUserKey(key, timestamp_size);
-  };
-  std::vector<size_t> enclosing;
-  size_t level_begin = 0;
-  for (const LevelMetaData& level : metadata.levels) {
-    const std::vector<SstFileMetaData>& files = level.files;
-    auto file = files.begin();
-    auto end = files.end();
-    if (level.level > 0) {
-      file = std::partition_point(file, end, [&](const SstFileMetaData& f) {
-        return user_key(f.largestkey).compare(query.lo) <= 0;
-      });
-      if (file != end) end = file + 1;
-    }
-    for (; file != end; ++file) {
-      if (user_key(file->smallestkey).compare(query.lo) < 0 &&
-          IsInverted(user_key(file->largestkey), query.hi,
-                     query.hi_inclusive)) {
-        enclosing.push_back(level_begin +
-                            static_cast<size_t>(file - files.begin()));
-      }
-    }
-    level_begin += files.size();
-  }
-  return enclosing;
-}
-
 // The sample queries of a column family, and the part of all questions to
 // filters that each of them stands for.
-class RefreshSamples {
- public:
+struct RefreshSamples {
   // Takes the samples that the policy has for the column family now.
   RefreshSamples(const ProteanFilterPolicy& policy, DB* db,
                  ColumnFamilyHandle* column_family) {
@@ -105,60 +67,35 @@ class RefreshSamples {
     if (store == nullptr) return;
     const std::shared_ptr<QueryQueue> queue = store->Queue(
         column_family->GetName(), db->GetEnv(), /*logger=*/nullptr);
-    samples_ = queue->Snapshot();
+    queries = queue->Snapshot();
     std::sort(
-        samples_.begin(), samples_.end(),
+        queries.begin(), queries.end(),
         [](const SampleQuery& a, const SampleQuery& b) { return a.lo < b.lo; });
-    rate_known_ = queue->sampled() > 0;
+    weights.resize(queries.size());
+    rate_known = queue->sampled() > 0;
     const std::chrono::duration<double> elapsed =
         std::chrono::steady_clock::now() - queue->created();
-    questions_per_second_ = static_cast<double>(queue->sampled()) *
-                            queue->sample_every() /
-                            std::max(elapsed.count(), 1e-6);
-  }
-  RefreshSamples(const RefreshSamples&) = delete;
-  RefreshSamples& operator=(const RefreshSamples&) = delete;
-
-  // Their number; 0 if the policy has no use for samples.
-  size_t size() const { return samples_.size(); }
-  bool empty() const { return samples_.empty(); }
-  // Returns true if any sample is from a query since the DB was opened.
-  bool rate_known() const { return rate_known_; }
-  // The questions to filters that all samples stand for.
-  double questions_per_second() const { return questions_per_second_; }
-
-  // Returns the queries that the filter of each file decides, by the order of
-  // the files in the metadata. A query counts in equal parts for all of these
-  // files. Called once, before Share.
-  std::vector<SampledQueries> SpreadOver(const ColumnFamilyMetaData& metadata,
-                                         size_t timestamp_size) {
-    std::vector<SampledQueries> queries(metadata.file_count);
-    weights_.resize(samples_.size());
-    for (size_t i = 0; i < samples_.size(); i++) {
-      const std::vector<size_t> enclosing =
-          FilesThatEnclose(samples_[i], metadata, timestamp_size);
-      if (enclosing.empty()) continue;
-      weights_[i] = 1 / static_cast<double>(enclosing.size());
-      for (size_t file : enclosing) queries[file].push_back(&samples_[i]);
-    }
-    return queries;
+    questions_per_second = static_cast<double>(queue->sampled()) *
+                           queue->sample_every() /
+                           std::max(elapsed.count(), 1e-6);
   }
 
-  // The share of the queries in all questions that the samples stand for.
-  double Share(const SampledQueries& queries) const {
+  bool empty() const { return queries.empty(); }
+  // The share of some of the queries in all questions that they stand for.
+  double Share(const SampledQueries& some) const {
     double sum = 0;
-    for (const SampleQuery* query : queries) {
-      sum += weights_[static_cast<size_t>(query - samples_.data())];
+    for (const SampleQuery* query : some) {
+      sum += weights[static_cast<size_t>(query - queries.data())];
     }
-    return sum / static_cast<double>(samples_.size());
+    return sum / static_cast<double>(queries.size());
   }
 
- private:
-  std::vector<SampleQuery> samples_;  // ordered by lower bound
-  // The weight of each sample, for each file whose filter decides it.
-  std::vector<double> weights_;
-  bool rate_known_ = false;
-  double questions_per_second_ = 0;
+  // Ordered by lower bound; none if the policy has no use for samples.
+  std::vector<SampleQuery> queries;
+  // The weight of each query, for each file whose filter decides it.
+  std::vector<double> weights;
+  bool rate_known = false;  // whether any is from the time since the DB opened
+  double questions_per_second = 0;  // that all queries stand for
 };
 
 // ---- Comparison of filters ----
@@ -302,13 +239,13 @@ class Redesign {
   // earlier calls have found out.
   explicit Redesign(RefreshRun* run)
       : run_(*run),
-        policy_(*OwnPolicyOf(run->family_options())),
-        samples_(policy_, run->db(), run->column_family()),
-        tree_{run->family_options().info_log.get(),
-              run->column_family()->GetName()},
-        waiting_(ComesAfter{run->options().all_files}) {
-    run_.result()->samples = samples_.size();
-    run_.result()->rate_known = samples_.rate_known();
+        policy_(*OwnPolicyOf(run->family_options)),
+        samples_(policy_, run->db, run->column_family),
+        tree_{run->family_options.info_log.get(),
+              run->column_family->GetName()},
+        waiting_(ComesAfter{run->options.all_files}) {
+    run_.result->samples = samples_.queries.size();
+    run_.result->rate_known = samples_.rate_known;
     MakeCandidates();
     Recall();
   }
@@ -317,7 +254,7 @@ class Redesign {
 
   Status Run() {
     std::vector<FileFilter> files;
-    if (run_.options().all_files || policy_.FilterMemory() > 0) {
+    if (run_.options.all_files || policy_.FilterMemory() > 0) {
       for (const Candidate& candidate : candidates_) {
         files.push_back(candidate.in_tree);
       }
@@ -338,16 +275,20 @@ class Redesign {
   void MakeCandidates() {
     const ColumnFamilyMetaData metadata = run_.ListFiles();
     const size_t timestamp_size =
-        run_.family_options().comparator->timestamp_size();
+        run_.family_options.comparator->timestamp_size();
     const auto user_key = [timestamp_size](const std::string& key) {
       return StripTimestampFromUserKey(key, timestamp_size).ToString();
     };
     for (const LevelMetaData& level : metadata.levels) {
       for (const SstFileMetaData& file : level.files) {
+        // Each file of level 0 is a sorted run, and so is a deeper level.
+        if (level.level == 0 || &file == level.files.data()) {
+          runs_.push_back(candidates_.size());
+        }
         Candidate candidate;
-        candidate.file = &run_.result()->files[candidates_.size()];
-        candidate.min_gain = run_.options().min_gain;
-        candidate.is_due = run_.options().all_files;
+        candidate.file = &run_.result->files[candidates_.size()];
+        candidate.min_gain = run_.options.min_gain;
+        candidate.is_due = run_.options.all_files;
         candidate.path = file.directory + "/" + file.relative_filename;
         candidate.in_tree = {level.level, file.num_entries, 0,
                              user_key(file.smallestkey),
@@ -359,29 +300,52 @@ class Redesign {
         candidates_.push_back(std::move(candidate));
       }
     }
+    runs_.push_back(candidates_.size());
     if (samples_.empty()) return;
-    std::vector<SampledQueries> queries =
-        samples_.SpreadOver(metadata, timestamp_size);
-    for (size_t i = 0; i < candidates_.size(); i++) {
-      candidates_[i].queries = std::move(queries[i]);
-      candidates_[i].asked = samples_.Share(candidates_[i].queries);
-      candidates_[i].file->queries = candidates_[i].queries.size();
+    for (size_t i = 0; i < samples_.queries.size(); i++) SpreadQuery(i);
+    for (Candidate& candidate : candidates_) {
+      candidate.asked = samples_.Share(candidate.queries);
+      candidate.file->queries = candidate.queries.size();
+    }
+  }
+
+  // Gives a query to the files whose filters decide it, for all of which it
+  // counts in equal parts: those that enclose it. A query that begins or ends
+  // outside of a file's keys, and yet overlaps it, finds the file's first or
+  // last key, so it is decided without a filter.
+  void SpreadQuery(size_t number) {
+    const SampleQuery& query = samples_.queries[number];
+    std::vector<Candidate*> enclosing;
+    for (size_t run = 0; run + 1 < runs_.size(); run++) {
+      Candidate* const end = candidates_.data() + runs_[run + 1];
+      Candidate* const file = std::partition_point(
+          candidates_.data() + runs_[run], end, [&](const Candidate& each) {
+            return each.in_tree.largest <= query.lo;
+          });
+      if (file != end && file->in_tree.smallest < query.lo &&
+          IsInverted(file->in_tree.largest, query.hi, query.hi_inclusive)) {
+        enclosing.push_back(file);
+      }
+    }
+    for (Candidate* const file : enclosing) {
+      file->queries.push_back(&query);
+      samples_.weights[number] = 1 / static_cast<double>(enclosing.size());
     }
   }
 
   // Recalls what is known of the column family, and holds under the present
   // policy; and what false positives cost in the levels of the files.
   void Recall() {
-    const void* const family = FamilyOf(run_.column_family());
-    DBSession* const session = run_.session();
+    const void* const family = FamilyOf(run_.column_family);
+    DBSession* const session = run_.session.get();
     if (session != nullptr) {
       session->WithRefreshes(
           family,
           [&](RefreshCounts*, RefreshMemory* memory) { memory_ = *memory; });
-      for (const RefreshedFile& file : run_.result()->files) {
+      for (const RefreshedFile& file : run_.result->files) {
         if (prices_.count(file.level) > 0) continue;
         prices_[file.level] = session->PriceOf(
-            family, file.level, run_.family_options().statistics.get());
+            family, file.level, run_.family_options.statistics.get());
       }
     }
     const std::string text = policy_.DesignOptions();
@@ -392,16 +356,16 @@ class Redesign {
 
   // Lets later calls recall what this one has found out.
   void Remember() {
-    if (run_.session() == nullptr) return;
+    if (run_.session == nullptr) return;
     // Files that are gone, or have been rewritten, are forgotten.
     std::map<std::string, RejectedRefresh> futile;
-    for (const RefreshedFile& file : run_.result()->files) {
+    for (const RefreshedFile& file : run_.result->files) {
       const auto trial = memory_.futile.find(file.name);
       if (trial != memory_.futile.end()) futile.insert(*trial);
     }
     memory_.futile = std::move(futile);
-    run_.session()->WithRefreshes(
-        FamilyOf(run_.column_family()),
+    run_.session->WithRefreshes(
+        FamilyOf(run_.column_family),
         [&](RefreshCounts*, RefreshMemory* memory) { *memory = memory_; });
   }
 
@@ -418,9 +382,9 @@ class Redesign {
     const double blocks =
         2 * static_cast<double>(file.bytes) /
         static_cast<double>(std::max<uint64_t>(run_.table().block_size, 1));
-    return !samples_.rate_known() || saved * samples_.questions_per_second() *
-                                             run_.options().payback_seconds >=
-                                         blocks;
+    return !samples_.rate_known || saved * samples_.questions_per_second *
+                                           run_.options.payback_seconds >=
+                                       blocks;
   }
 
   // Returns true if the file was read in vain before, and nothing has changed
@@ -441,7 +405,7 @@ class Redesign {
   std::unique_ptr<FilterTrial> Open(const Candidate& candidate) {
     std::unique_ptr<FilterTrial> trial;
     const Status s =
-        FilterTrial::Open(run_.family_options(), candidate.path, &trial);
+        FilterTrial::Open(run_.family_options, candidate.path, &trial);
     if (!s.ok()) {
       run_.DecideUnreadable(candidate.file, s);
       return nullptr;
@@ -488,7 +452,7 @@ class Redesign {
     if (candidate->is_undecided()) {
       // If all files are to have the filters of the policy, this one has such a
       // filter unless it is due.
-      const bool is_done = run_.options().all_files && !candidate->is_due;
+      const bool is_done = run_.options.all_files && !candidate->is_due;
       if (candidate->is_due || (!has_samples && !is_done)) return Status::OK();
       if (candidate->queries.empty()) {
         run_.Decide(candidate->file, Outcome::kNotAsked);
@@ -503,7 +467,7 @@ class Redesign {
   // whether a file is due.
   void DecideIfSame(const FilterTrial& trial, Candidate* candidate) {
     RefreshedFile* const file = candidate->file;
-    const Options& options = run_.family_options();
+    const Options& options = run_.family_options;
     std::shared_ptr<const FilterPolicy> of_level;
     const ProteanFilterPolicy* const policy =
         policy_.ForLevel(file->level, &of_level)
@@ -513,7 +477,7 @@ class Redesign {
       // The level has RocksDB's filters or none.
       if (trial.OldFilterIsLikeThatOf(
               of_level.get(),
-              {options, run_.column_family()->GetName(), file->level})) {
+              {options, run_.column_family->GetName(), file->level})) {
         run_.Decide(file, trial.has_old_filter() ? Outcome::kHasFilter
                                                  : Outcome::kUnfiltered);
       }
@@ -522,12 +486,12 @@ class Redesign {
     const UserCollectedProperties properties = trial.old_properties();
     const uint64_t price = PriceAt(file->level);
     candidate->min_gain =
-        MinGainOf(run_.options().min_gain, *policy, price, properties);
+        MinGainOf(run_.options.min_gain, *policy, price, properties);
     // The bits per key that the filter has, and that it would get now.
     const double bits = PropertyNumber(properties, kBitsPerKeyProperty, 0);
     const auto bits_now = [&] {
       return BitsOfFileNow(*policy, tree_, candidate->in_tree,
-                           run_.db()->GetEnv());
+                           run_.db->GetEnv());
     };
     // A filter of a budget gives back what other files lack.
     if (policy->FilterMemory() > 0 &&
@@ -547,13 +511,13 @@ class Redesign {
         trial.OldFilterHasFormOf(options) &&
         (is_for_few ? samples_.empty()
                     : HasSizeOfNow(bits, bits_now(), file->entries,
-                                   run_.options().all_files));
+                                   run_.options.all_files));
     if (!is_of_policy) return;
     candidate->is_due = false;
     // A search would find the design that the filter has.
     if (PropertyText(properties, kDesignInputsProperty) ==
-        DesignInputsHash(*policy, run_.column_family()->GetName(),
-                         run_.db()->GetEnv(), options.info_log.get())) {
+        DesignInputsHash(*policy, run_.column_family->GetName(),
+                         run_.db->GetEnv(), options.info_log.get())) {
       run_.Decide(file, Outcome::kTooLittleGain);
     }
   }
@@ -652,7 +616,7 @@ class Redesign {
     const uint64_t price = PriceAt(file->level);
     std::vector<BuiltFilter> built;
     const Status s =
-        trial->Build({run_.family_options(), run_.column_family()->GetName(),
+        trial->Build({run_.family_options, run_.column_family->GetName(),
                       file->level, price == 0 ? kUsualPrice : price},
                      {&policy_}, on_key, &built);
     if (s.ok()) report();
@@ -694,8 +658,8 @@ class Redesign {
       candidate->saved = samples_.Share(comparison.denied_by_new) -
                          samples_.Share(comparison.denied_by_old);
     }
-    if (samples_.rate_known()) {
-      const double all = samples_.questions_per_second();
+    if (samples_.rate_known) {
+      const double all = samples_.questions_per_second;
       file->asked_per_second = candidate->asked * all;
       file->saved_reads_per_second = candidate->saved * all;
     }
@@ -713,6 +677,7 @@ class Redesign {
   RefreshSamples samples_;
   const TreeFilters::Tree tree_;
   std::vector<Candidate> candidates_;  // in the order of the result
+  std::vector<size_t> runs_;  // where each sorted run begins, and the last ends
   RefreshMemory memory_;
   std::map<int, uint64_t> prices_;  // by level, where they are known
   std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting_;
@@ -722,13 +687,13 @@ class Redesign {
 }  // namespace
 
 Status RedesignFilters(RefreshRun* run) {
-  const Comparator* comparator = run->family_options().comparator;
+  const Comparator* comparator = run->family_options.comparator;
   if ((comparator != BytewiseComparator() &&
        comparator != BytewiseComparatorWithU64Ts()) ||
       !run->table().whole_key_filtering) {
     return Status::NotSupported(
         "range filters are off in column family " +
-        run->column_family()->GetName() + ": they need the comparator " +
+        run->column_family->GetName() + ": they need the comparator " +
         BytewiseComparator()->Name() + " and whole_key_filtering");
   }
   const Status s = run->CheckWritable();

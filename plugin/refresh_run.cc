@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <memory>
-#include <string>
 
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/comparator.h"
@@ -76,14 +74,15 @@ bool IsUnfiltered(const Comparator& order, const ColumnFamilyMetaData& metadata,
 
 }  // namespace
 
-RefreshRun::RefreshRun(DB* db, ColumnFamilyHandle* column_family,
-                       const RefreshOptions& options, RefreshResult* result)
-    : db_(db),
-      column_family_(column_family),
-      options_(options),
-      result_(result),
-      family_options_(db->GetOptions(column_family)),
-      session_(SessionOf(db)) {
+RefreshRun::RefreshRun(DB* its_db, ColumnFamilyHandle* its_column_family,
+                       const RefreshOptions& its_options,
+                       RefreshResult* its_result)
+    : db(its_db),
+      column_family(its_column_family),
+      options(its_options),
+      result(its_result),
+      family_options(db->GetOptions(column_family)),
+      session(SessionOf(db)) {
   Enter([](RefreshCounts* counts) {
     counts->running++;
     counts->began = std::chrono::steady_clock::now();
@@ -111,9 +110,9 @@ RefreshRun::~RefreshRun() {
 }
 
 void RefreshRun::Enter(const std::function<void(RefreshCounts*)>& change) {
-  if (session_ == nullptr || options_.dry_run) return;
-  session_->WithRefreshes(
-      FamilyOf(column_family_),
+  if (session == nullptr || options.dry_run) return;
+  session->WithRefreshes(
+      FamilyOf(column_family),
       [&](RefreshCounts* counts, RefreshMemory*) { change(counts); });
 }
 
@@ -125,32 +124,32 @@ void RefreshRun::EnterProgress() {
 }
 
 Status RefreshRun::CheckWritable() const {
-  if (options_.dry_run) return Status::OK();
+  if (options.dry_run) return Status::OK();
   // Not every read-only instance refuses CompactFiles (one crashes), but all of
   // them refuse this call, which does nothing.
   std::atomic<bool> canceled{true};
   CompactRangeOptions nothing;
   nothing.canceled = &canceled;
-  const Status s = db_->CompactRange(nothing, column_family_, nullptr, nullptr);
+  const Status s = db->CompactRange(nothing, column_family, nullptr, nullptr);
   return s.IsNotSupported() ? s : Status::OK();
 }
 
 ColumnFamilyMetaData RefreshRun::ListFiles() {
-  const Comparator& order = *family_options_.comparator;
+  const Comparator& order = *family_options.comparator;
   ColumnFamilyMetaData metadata;
-  db_->GetColumnFamilyMetaData(column_family_, &metadata);
+  db->GetColumnFamilyMetaData(column_family, &metadata);
   for (const LevelMetaData& level : metadata.levels) {
     for (const SstFileMetaData& file : level.files) {
-      RefreshedFile& listed = result_->files.emplace_back();
+      RefreshedFile& listed = result->files.emplace_back();
       listed.name = file.relative_filename;
       listed.level = level.level;
       listed.bytes = file.size;
       listed.entries = file.num_entries;
       progress_.files++;
       progress_.bytes += file.size;
-      if (!IsSelected(options_, order, file, level.level)) {
+      if (!IsSelected(options, order, file, level.level)) {
         Decide(&listed, Outcome::kNotSelected);
-      } else if (family_options_.optimize_filters_for_hits &&
+      } else if (family_options.optimize_filters_for_hits &&
                  IsUnfiltered(order, metadata, file, level.level)) {
         Decide(&listed, Outcome::kUnfiltered);
       }
@@ -188,7 +187,7 @@ Status RefreshRun::GoOn(uint64_t bytes) {
     } else {
       bytes = 0;
     }
-    if (options_.progress && !options_.progress(progress_)) {
+    if (options.progress && !options.progress(progress_)) {
       return Status::Incomplete("RefreshFilters was told to end");
     }
   } while (bytes > 0);
@@ -205,23 +204,23 @@ Status RefreshRun::Rewrite(RefreshedFile* file) {
     Decide(file, Outcome::kLimitReached);
     return Status::OK();
   }
-  if (options_.dry_run) {
+  if (options.dry_run) {
     Decide(file, Outcome::kWouldRewrite);
     CountRewritten(*file);
     return Status::OK();
   }
   Status s = GoOn(file->bytes);
   if (!s.ok()) return s;
-  const bool is_parallel = options_.max_parallel_rewrites > 1;
+  const bool is_parallel = options.max_parallel_rewrites > 1;
   // A deferred rewrite is made in this thread, when its status is asked for.
   in_work_.push_back(
       {file,
        std::async(is_parallel ? std::launch::async : std::launch::deferred,
                   [this, file] {
-                    return RewriteFile(db_, column_family_, file->name);
+                    return RewriteFile(db, column_family, file->name);
                   })});
   bytes_in_work_ += file->bytes;
-  const size_t most = is_parallel ? options_.max_parallel_rewrites : 1;
+  const size_t most = is_parallel ? options.max_parallel_rewrites : 1;
   // With one rewrite at a time, none is left in work.
   if (in_work_.size() < most) return Status::OK();
   return EndFirstRewrite();
@@ -233,13 +232,13 @@ Status RefreshRun::EndFirstRewrite() {
   Status s = first.status.get();
   bytes_in_work_ -= first.file->bytes;
   Status others;
-  if (s.IsAborted() && options_.max_parallel_rewrites > 1) {
+  if (s.IsAborted() && options.max_parallel_rewrites > 1) {
     // Perhaps another of these rewrites was in the way.
     while (!in_work_.empty()) {
       const Status ended = EndFirstRewrite();
       if (others.ok()) others = ended;
     }
-    s = RewriteFile(db_, column_family_, first.file->name);
+    s = RewriteFile(db, column_family, first.file->name);
   }
   if (s.ok()) {
     Decide(first.file, Outcome::kRewritten);
@@ -260,8 +259,8 @@ Status RefreshRun::EndFirstRewrite() {
 
 void RefreshRun::CountRewritten(const RefreshedFile& file) {
   progress_.bytes_rewritten += file.bytes;
-  result_->files_rewritten++;
-  result_->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
+  result->files_rewritten++;
+  result->saved_reads_per_second += std::max(file.saved_reads_per_second, 0.0);
   Enter([&file](RefreshCounts* counts) {
     counts->files_rewritten++;
     counts->bytes_rewritten += file.bytes;
@@ -279,17 +278,17 @@ Status RefreshRun::Finish(Status status) {
     if (status.ok()) status = ended;
   }
   EnterProgress();
-  result_->bytes_read = progress_.bytes_read;
-  result_->bytes_rewritten = progress_.bytes_rewritten;
-  Log(InfoLogLevel::INFO_LEVEL, family_options_.info_log,
+  result->bytes_read = progress_.bytes_read;
+  result->bytes_rewritten = progress_.bytes_rewritten;
+  Log(InfoLogLevel::INFO_LEVEL, family_options.info_log,
       "Protean: %s of column family %s: %llu of %zu files%s, %llu bytes, by "
       "%zu samples: %s",
-      options_.dry_run ? "trial refresh" : "refresh",
-      column_family_->GetName().c_str(),
-      static_cast<unsigned long long>(result_->files_rewritten),
-      result_->files.size(), options_.dry_run ? " to rewrite" : " rewritten",
-      static_cast<unsigned long long>(result_->bytes_rewritten),
-      static_cast<size_t>(result_->samples), status.ToString().c_str());
+      options.dry_run ? "trial refresh" : "refresh",
+      column_family->GetName().c_str(),
+      static_cast<unsigned long long>(result->files_rewritten),
+      result->files.size(), options.dry_run ? " to rewrite" : " rewritten",
+      static_cast<unsigned long long>(result->bytes_rewritten),
+      static_cast<size_t>(result->samples), status.ToString().c_str());
   return status;
 }
 
@@ -301,7 +300,7 @@ Status Check(const RefreshRun& run) {
   const auto invalid = [&run](const std::string& why) {
     return Status::InvalidArgument("RefreshFilters needs " + why +
                                    " in column family " +
-                                   run.column_family()->GetName());
+                                   run.column_family->GetName());
   };
   const BlockBasedTableOptions& table = run.table();
   if (table.filter_policy == nullptr || !IsOfRocksDB(*table.filter_policy)) {
@@ -310,9 +309,8 @@ Status Check(const RefreshRun& run) {
   FilterBuildingContext context(table);
   const std::unique_ptr<FilterBitsBuilder> builder(
       table.filter_policy->GetBuilderWithContext(context));
-  if (builder == nullptr ||
-      (!table.whole_key_filtering &&
-       run.family_options().prefix_extractor == nullptr)) {
+  if (builder == nullptr || (!table.whole_key_filtering &&
+                             run.family_options.prefix_extractor == nullptr)) {
     return invalid("a filter policy that builds filters");
   }
   return run.CheckWritable();
@@ -358,12 +356,12 @@ Status ReadEntries(RefreshRun* run, const BlockBasedFile& file,
 Status Screen(RefreshRun* run, const std::string& path, RefreshedFile* file) {
   std::unique_ptr<BlockBasedFile> opened;
   Status unreadable =
-      BlockBasedFile::OpenApart(run->family_options(), path, &opened);
+      BlockBasedFile::OpenApart(run->family_options, path, &opened);
   if (unreadable.ok()) {
     const Outcome outcome = OutcomeOf(*opened);
     if (outcome != Outcome::kNotReached) {
       run->Decide(file, outcome);
-    } else if (!run->options().dry_run && !run->ExceedsLimit(*file)) {
+    } else if (!run->options.dry_run && !run->ExceedsLimit(*file)) {
       const Status s = ReadEntries(run, *opened, *file, &unreadable);
       if (!s.ok()) return s;
     }
@@ -378,7 +376,7 @@ Status ReplaceFilters(RefreshRun* run) {
   Status s = Check(*run);
   if (!s.ok()) return s;
   const ColumnFamilyMetaData metadata = run->ListFiles();
-  RefreshedFile* file = run->result()->files.data();
+  RefreshedFile* file = run->result->files.data();
   for (const LevelMetaData& level : metadata.levels) {
     for (const SstFileMetaData& listed : level.files) {
       const std::string path =

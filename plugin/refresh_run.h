@@ -34,25 +34,26 @@ std::shared_ptr<DBSession> SessionOf(DB* db);
 // statistics are, unless it is a dry run. Not thread safe.
 class RefreshRun {
  public:
-  // The arguments of RefreshFilters, which must outlive this object. `*result`
+  // The arguments of RefreshFilters, which must outlive this object. The result
   // is new.
-  RefreshRun(DB* db, ColumnFamilyHandle* column_family,
-             const RefreshOptions& options, RefreshResult* result);
+  RefreshRun(DB* its_db, ColumnFamilyHandle* its_column_family,
+             const RefreshOptions& its_options, RefreshResult* its_result);
   ~RefreshRun();
 
   RefreshRun(const RefreshRun&) = delete;
   RefreshRun& operator=(const RefreshRun&) = delete;
 
-  DB* db() const { return db_; }
-  ColumnFamilyHandle* column_family() const { return column_family_; }
-  const RefreshOptions& options() const { return options_; }
-  RefreshResult* result() { return result_; }
-  const Options& family_options() const { return family_options_; }
+  DB* const db;
+  ColumnFamilyHandle* const column_family;
+  const RefreshOptions& options;
+  RefreshResult* const result;
+  const Options family_options;
   // What is known of the open DB; may be nullptr.
-  DBSession* session() const { return session_.get(); }
+  const std::shared_ptr<DBSession> session;
+
   // The options of the table, which is a block-based one.
   const BlockBasedTableOptions& table() const {
-    return *family_options_.table_factory->GetOptions<BlockBasedTableOptions>();
+    return *family_options.table_factory->GetOptions<BlockBasedTableOptions>();
   }
 
   // NotSupported if files are to be rewritten and the DB is open for reading
@@ -82,7 +83,7 @@ class RefreshRun {
   Status Rewrite(RefreshedFile* file);
   bool ExceedsLimit(const RefreshedFile& file) const {
     return file.bytes >
-           options_.max_bytes - progress_.bytes_rewritten - bytes_in_work_;
+           options.max_bytes - progress_.bytes_rewritten - bytes_in_work_;
   }
 
   // Waits for the files that are being rewritten, completes the result, and
@@ -106,12 +107,6 @@ class RefreshRun {
   void Enter(const std::function<void(RefreshCounts*)>& change);
   void EnterProgress();
 
-  DB* const db_;
-  ColumnFamilyHandle* const column_family_;
-  const RefreshOptions& options_;
-  RefreshResult* const result_;
-  const Options family_options_;
-  const std::shared_ptr<DBSession> session_;
   std::unique_ptr<RateLimiter> limiter_;
   RefreshProgress progress_;
   std::deque<RewriteInWork> in_work_;

@@ -2,24 +2,18 @@
 
 //  protean advise: recommends filters for a DB.
 
-#include <algorithm>
-#include <array>
 #include <cinttypes>
 #include <cmath>
 #include <cstdlib>
-#include <string>
-#include <vector>
+#include <map>
+#include <numeric>
+#include <set>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
-#include "plugin/protean.h"
-#include "rocksdb/convenience.h"
 #include "tools/advice.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
-#include "tools/output.h"
 #include "tools/reads.h"
-#include "tools/target.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -130,59 +124,49 @@ Examples:
 
 class Advise : public Command {
  public:
-  Advise() : Command(kAdvise) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add(
-        "trace", "FILE",
-        "take the reads from a trace that DB::StartTrace has written", &trace_);
-    arguments->Add("queries", "FILE",
-                   "take the reads from a text file, one per line: key, "
-                   "lo<TAB>hi, or lo<TAB>hi<TAB>exclusive",
-                   &queries_);
-    arguments->Add("max_queries", "N",
-                   "if there are more than N reads, take N of them at random, "
-                   "2 or more; default: 20000",
-                   &max_queries_, 2);
-    arguments->Add(
-        "policies", "SPEC,...",
-        "filter policies to try, as in options; default: " +
-            [] {
-              std::string all;
-              for (const std::string& policy : kDefaultPolicies) {
-                all += (all.empty() ? "" : ", ") + policy;
-              }
-              return all;
-            }(),
-        &policies_);
-    arguments->Add("max_bytes", "BYTES",
-                   "build filters for files of at most that many bytes in all, "
-                   "spread over the levels; default: 1G",
-                   &max_bytes_, 1);
-    arguments->Add("min_saving", "PERCENT",
-                   "the share of the blocks read without filters that a bit "
-                   "per key must save, from 0 to 100; default: 1",
-                   &min_saving_, 0, 100);
-    arguments->Add("max_get_blocks", "X",
-                   "recommend no filters with which a Get of an absent key "
-                   "needs more than X data blocks on average, such as 0.02; "
-                   "Proteus with point_lookups_use_whole_keys=true is tried, "
-                   "too, unless there are --policies",
-                   &limits_.get_blocks, 0);
-    arguments->Add("max_filter_memory", "BYTES",
-                   "recommend no filters that take more than that in all",
-                   &max_filter_memory_, 1);
-    arguments->Add(
-        "max_build_cpu", "SECONDS",
-        "recommend no filters that take more CPU to build for all files",
-        &limits_.build_cpu, 0);
-    arguments->Add("save_samples", "FILE",
-                   "write the samples that the reads give to this file, a "
-                   "seed_file for the policy",
-                   &save_samples_);
+  Advise() : Command(kAdvise) {
+    flags_.Add(
+        {{"trace", "FILE", &trace_,
+          "take the reads from a trace that DB::StartTrace has written"},
+         {"queries", "FILE", &queries_,
+          "take the reads from a text file, one per line: key, lo<TAB>hi, or "
+          "lo<TAB>hi<TAB>exclusive"},
+         {"max_queries", "N", &max_queries_,
+          "if there are more than N reads, take N of them at random, 2 or "
+          "more; default: 20000",
+          2},
+         {"policies", "SPEC,...", &policies_,
+          "filter policies to try, as in options; default: " +
+              std::accumulate(
+                  kDefaultPolicies.begin() + 1, kDefaultPolicies.end(),
+                  kDefaultPolicies[0],
+                  [](const std::string& all, const std::string& one) {
+                    return all + ", " + one;
+                  })},
+         {"max_bytes", "BYTES", &max_bytes_,
+          "build filters for files of at most that many bytes in all, spread "
+          "over the levels; default: 1G",
+          1},
+         {"min_saving", "PERCENT", &min_saving_,
+          "the share of the blocks read without filters that a bit per key "
+          "must save, from 0 to 100; default: 1",
+          0, 100},
+         {"max_get_blocks", "X", &limits_.get_blocks,
+          "recommend no filters with which a Get of an absent key needs more "
+          "than X data blocks on average, such as 0.02; Proteus with "
+          "point_lookups_use_whole_keys=true is tried, too, unless there are "
+          "--policies",
+          0},
+         {"max_filter_memory", "BYTES", &max_filter_memory_,
+          "recommend no filters that take more than that in all", 1},
+         {"max_build_cpu", "SECONDS", &limits_.build_cpu,
+          "recommend no filters that take more CPU to build for all files", 0},
+         {"save_samples", "FILE", &save_samples_,
+          "write the samples that the reads give to this file, a seed_file for "
+          "the policy"}});
   }
 
+ private:
   Status Run() override {
     Status s = Prepare();
     if (!s.ok()) return s;
@@ -213,8 +197,6 @@ class Advise : public Command {
     return Recommended();
   }
 
-  // Chooses the column family, and adapts its options so that filters can be
-  // tried.
   Status ChooseFamily(TargetFamily* family) const {
     const TargetFamily* chosen = nullptr;
     const Status s = target_.DefaultFamily(&chosen);
@@ -233,14 +215,11 @@ class Advise : public Command {
                                      ", but the comparator of " + of + " is " +
                                      family->comparator);
     }
-    BlockBasedTableOptions table =
-        *family->options.table_factory->GetOptions<BlockBasedTableOptions>();
-    if (!table.whole_key_filtering) {
+    if (!family->table_options().whole_key_filtering) {
       return Status::InvalidArgument(
           "range filters need whole_key_filtering=true, but " + of +
           " has whole_key_filtering=false");
     }
-    family->options.table_factory = NewProteanTableFactory(table);
     return FindKeyRanges(family);
   }
 
@@ -267,10 +246,10 @@ class Advise : public Command {
   Status ReadSamples(ReadSample* reads) {
     std::string file = queries_;
     if (file.empty()) {
-      if (target_.db().empty() || family_.samples_file().empty()) {
+      if (target_.db.empty() || family_.samples_file().empty()) {
         return Status::InvalidArgument(
-            std::string(target_.db().empty() ? "SST files have"
-                                             : "this DB's options name") +
+            std::string(target_.db.empty() ? "SST files have"
+                                           : "this DB's options name") +
             " no file of sample queries; give --trace=FILE or --queries=FILE");
       }
       file = family_.samples()->SamplesFile(family_.name);
@@ -290,7 +269,6 @@ class Advise : public Command {
                            : s;
   }
 
-  // Adds the policies to the candidates.
   static Status AddCandidates(const std::vector<std::string>& policies,
                               std::vector<Candidate>* candidates) {
     for (const std::string& spec : policies) {
@@ -358,7 +336,6 @@ class Advise : public Command {
                        QueryFileText(SamplesOf(reads_, truth_, none)));
   }
 
-  // Builds the filters of the candidates, and replays the reads.
   Status Replay() {
     const Interrupt interrupt;
     Progress line(err());
@@ -388,19 +365,20 @@ class Advise : public Command {
         reads_.size(), source_.c_str(), PrintedKey(first->target).c_str(),
         PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
         PrintedKey(largest).c_str());
-    Json row = {{"row", "nothing"}};
-    row["column_family"] = family_.name;
-    row["reads"] = reads_.size();
-    row["reason"] = why;
-    out().Row(row);
+    out().Row({{"row", "nothing"},
+               {"column_family", family_.name},
+               {"reads", reads_.size()},
+               {"reason", why}});
     out().Line("Nothing was measured, so there is no advice: " + why);
   }
 
   // The fields that the rows of a policy, a level and the advice have in
   // common.
-  Json RowOf(const std::string& policy, const ReplaySum& sum) const {
+  Json RowOf(const char* row, const std::string& policy,
+             const ReplaySum& sum) const {
     const bool is_built = sum.build_nanos > 0;
-    return {{"column_family", family_.name},
+    return {{"row", row},
+            {"column_family", family_.name},
             {"policy", policy},
             {"bits_per_key", sum.BitsPerKey()},
             {"predicted_fpr", OrNull(sum.PredictedRate())},
@@ -419,34 +397,26 @@ class Advise : public Command {
   // What the results leave out or assume. `missing` files do not exist although
   // the MANIFEST lists them.
   void PrintNotes(size_t missing) const {
-    if (report_.levels_settled) {
-      out().Line(
-          "Filters of small levels have the size that level_bits=kAuto gives "
-          "them once all files have been rewritten");
-    }
-    if (report_.built().built_files < report_.results[kAsItIs].all.files) {
-      out().Line(
-          "The other files are assumed to be like these, level by level");
-    }
-    if (report_.files_not_asked > 0) {
-      out().Line(
-          Format("As it is: %zu files have filters that the column family's "
-                 "filter policy does not know, so reads do not ask them",
-                 report_.files_not_asked));
-    }
-    if (report_.range_deletions > 0) {
-      out().Line("Range deletions are ignored");
-    }
-    if (family_.options.prefix_extractor != nullptr) {
-      out().Line("All seeks are replayed in total order (total_order_seek)");
-    }
-    if (missing > 0) {
-      out().Line(Format("%zu files are missing, and left out", missing));
-    }
     const size_t gone = std::max(truth_.files_gone, report_.files_gone);
-    if (gone > missing) {
-      out().Line(Format("%zu files have been compacted, and are left out",
-                        gone - missing));
+    const std::pair<bool, std::string> notes[] = {
+        {report_.levels_settled,
+         "Filters of small levels have the size that level_bits=kAuto gives "
+         "them once all files have been rewritten"},
+        {report_.built().built_files < report_.results[kAsItIs].all.files,
+         "The other files are assumed to be like these, level by level"},
+        {report_.files_not_asked > 0,
+         Format("As it is: %zu files have filters that the column family's "
+                "filter policy does not know, so reads do not ask them",
+                report_.files_not_asked)},
+        {report_.range_deletions > 0, "Range deletions are ignored"},
+        {family_.options.prefix_extractor != nullptr,
+         "All seeks are replayed in total order (total_order_seek)"},
+        {missing > 0, Format("%zu files are missing, and left out", missing)},
+        {gone > missing,
+         Format("%zu files have been compacted, and are left out",
+                gone - missing)}};
+    for (const auto& [holds, note] : notes) {
+      if (holds) out().Line(note);
     }
   }
 
@@ -457,14 +427,12 @@ class Advise : public Command {
                  family_.table_factory +
                  ", filter_policy=" + family_.filter_policy);
     }
-    std::array<size_t, kReadKinds> kinds{};
-    for (const ReadQuery& read : reads_)
-      kinds[static_cast<size_t>(read.kind)]++;
+    std::map<ReadKind, size_t> kinds;
+    for (const ReadQuery& read : reads_) kinds[read.kind]++;
     std::string text;
-    for (size_t kind = 0; kind < kReadKinds; kind++) {
-      if (kinds[kind] == 0) continue;
-      text += Format("%s%zu %s", text.empty() ? "" : ", ", kinds[kind],
-                     ToString(static_cast<ReadKind>(kind)));
+    for (const auto& [kind, count] : kinds) {
+      text +=
+          Format("%s%zu %s", text.empty() ? "" : ", ", count, ToString(kind));
     }
     out().Line("Reads from " + source_ + ": " + text +
                (reads_seen_ > reads_.size()
@@ -478,16 +446,15 @@ class Advise : public Command {
         report_.replayed, report_.taught, report_.built().built_files,
         all.files, PrintedBytes(report_.built().built_bytes).c_str(),
         PrintedBytes(all.bytes).c_str()));
-    size_t asking = 0;
-    for (size_t i = 0; i < truth_.questions.size(); i++) {
-      asking +=
-          i == 0 || truth_.questions[i].read != truth_.questions[i - 1].read;
+    std::set<uint32_t> asking;
+    for (const Question& question : truth_.questions) {
+      asking.insert(question.read);
     }
-    if (asking < reads_.size()) {
+    if (asking.size() < reads_.size()) {
       out().Line(
           Format("%zu of the %zu reads ask a file; no file can have keys for "
                  "the others",
-                 asking, reads_.size()));
+                 asking.size(), reads_.size()));
     }
     PrintNotes(missing);
     out().Line();
@@ -499,11 +466,9 @@ class Advise : public Command {
     std::vector<Json> rows;
     for (size_t i = 0; i < report_.results.size(); i++) {
       const ReplayResult& result = report_.results[i];
-      Json row = {{"row", "policy"}};
-      row.update(RowOf(result.name, result.all));
+      Json& row = rows.emplace_back(RowOf("policy", result.name, result.all));
       row["filter_ns_per_op"] = result.asking_nanos_per_read;
       row["saved_per_bit"] = OrNull(saved[i] != -1, saved[i]);
-      rows.push_back(std::move(row));
     }
     out().Table(kPolicyColumns, rows);
     out().Line();
@@ -520,17 +485,17 @@ class Advise : public Command {
         const ReplayKind& kind = report_.results[i].kinds[k];
         const double then = kind.BlocksPerRead();
         const double now = report_.results[kAsItIs].kinds[k].BlocksPerRead();
-        Json row = {{"row", "kind"}};
-        row["column_family"] = family_.name;
-        row["policy"] = report_.results[i].name;
-        row["recommended"] = i == recommended;
-        row["kind"] = kind.name;
-        row["reads"] = kind.reads;
-        row["blocks_per_op"] = then;
-        row["blocks_per_op_as_it_is"] = now;
-        row["blocks_per_op_none"] =
-            report_.results[kNoFilters].kinds[k].BlocksPerRead();
-        rows.push_back(std::move(row));
+        rows.push_back(
+            {{"row", "kind"},
+             {"column_family", family_.name},
+             {"policy", report_.results[i].name},
+             {"recommended", i == recommended},
+             {"kind", kind.name},
+             {"reads", kind.reads},
+             {"blocks_per_op", then},
+             {"blocks_per_op_as_it_is", now},
+             {"blocks_per_op_none",
+              report_.results[kNoFilters].kinds[k].BlocksPerRead()}});
         if (i == recommended && then > kAsGood * now) {
           worse += Format("%s%s (%.4f, now %.4f)", worse.empty() ? "" : ", ",
                           kind.name.c_str(), then, now);
@@ -552,18 +517,15 @@ class Advise : public Command {
       if (!json_ && i != kAsItIs && i != recommended) continue;
       const ReplayResult& result = report_.results[i];
       for (const auto& [level, sum] : result.levels) {
-        Json row = {{"row", "level"}};
-        row.update(RowOf(result.name, sum));
+        Json& row = levels.emplace_back(RowOf("level", result.name, sum));
         row["level"] = OrNull(level);
         row["files"] = sum.files;
-        levels.push_back(std::move(row));
       }
     }
     out().Table(kLevelColumns, levels);
     out().Line();
   }
 
-  // Prints the recommended result.
   Status Recommended() const {
     const Recommendation recommended =
         Recommend(report_.results, limits_, min_saving_);
@@ -605,13 +567,10 @@ class Advise : public Command {
     const ProteanFilterPolicy* policy =
         AsProteanFilterPolicy(candidate.policy.get());
     if (policy == nullptr || policy->Samples() == nullptr ||
-        target_.db().empty()) {
+        target_.db.empty() || (trace_.empty() && queries_.empty())) {
       return "";
     }
-    // The samples that the DB has saved are these reads.
-    if (trace_.empty() && queries_.empty()) return "";
-    const std::string beside = AbsolutePath(target_.db());
-    return beside +
+    return AbsolutePath(target_.db) +
            (family_.name == kDefaultColumnFamilyName
                 ? ""
                 : "." + std::to_string(family_.id)) +
@@ -660,9 +619,9 @@ class Advise : public Command {
   std::vector<std::string> CommandsFor(const Candidate& candidate,
                                        const std::string& policy,
                                        const std::string& seed_file) const {
-    if (target_.db().empty()) return {};
+    if (target_.db.empty()) return {};
     const auto command = [&](const std::string& name) {
-      return "protean " + name + " " + TargetFlags(target_.db(), family_.name);
+      return "protean " + name + " " + TargetFlags(target_.db, family_.name);
     };
     std::vector<std::string> commands;
     if (!seed_file.empty() && save_samples_.empty()) {
@@ -685,7 +644,6 @@ class Advise : public Command {
     return commands;
   }
 
-  // Prints the commands that lead there.
   void PrintWay(bool has_policy,
                 const std::vector<std::string>& commands) const {
     out().Line();
@@ -728,8 +686,7 @@ class Advise : public Command {
     const ReplayResult& best = report_.results[recommended];
     const ReplayResult& as_it_is = report_.results[kAsItIs];
     const ReplayResult& none = report_.results[kNoFilters];
-    Json row = {{"row", "advice"}};
-    row.update(RowOf(candidate.name, best.all));
+    Json row = RowOf("advice", candidate.name, best.all);
     row["options"] = line;
     row["commands"] = commands;
     row["reads"] = report_.replayed;

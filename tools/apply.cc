@@ -2,18 +2,10 @@
 
 //  protean apply: makes the OPTIONS file of a DB name another filter policy.
 
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
-#include "rocksdb/convenience.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/opened_db.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -66,16 +58,13 @@ Examples:
 
 class Apply : public Command {
  public:
-  Apply() : Command(kApply) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("policy", "POLICY",
-                   "the filter policy, as in options; none for no filters",
-                   &policy_text_);
-    arguments->Add("print", "only print the call of SetOptions", &print_);
+  Apply() : Command(kApply) {
+    flags_.Add({{"policy", "POLICY", &policy_text_,
+                 "the filter policy, as in options; none for no filters"},
+                {"print", "", &print_, "only print the call of SetOptions"}});
   }
 
+ private:
   Status Run() override {
     Status s = OpenTarget(/*or_files=*/false);
     if (s.ok()) s = target_.DefaultFamily(&family_);
@@ -121,7 +110,7 @@ class Apply : public Command {
     std::vector<SampleQuery> seeds;
     std::vector<SampleQuery> saved;
     std::vector<std::string> refused;
-    Env* const env = target_.env();
+    Env* const env = target_.env;
     Status s = store.Validate(env);
     if (s.ok() && !samples.seed_file.empty()) {
       s = ReadQueryFile(env, samples.seed_file, &seeds, &refused);
@@ -136,7 +125,6 @@ class Apply : public Command {
     return seeds.empty() || print_ ? s : PutSeedsInto(seeds, &policy_);
   }
 
-  // Prints the call of SetOptions.
   Status Print() const {
     if (!family_->is_under_protean()) {
       return Status::InvalidArgument(
@@ -154,17 +142,14 @@ class Apply : public Command {
     // it is not given. So all of them are named.
     const bool own = AsProteanFilterPolicy(policy_.get()) != nullptr;
     const std::string text = own ? PolicyText(policy_.get()) : policy_text_;
-    Json row;
-    row["column_family"] = family_->name;
-    row["set_options"] = {{"table_factory.filter_policy", text}};
-    out().Row(row);
+    out().Row({{"column_family", family_->name},
+               {"set_options", {{"table_factory.filter_policy", text}}}});
     out().Line("db->SetOptions(column_family,");
     out().Line("               {{\"table_factory.filter_policy\", \"" + text +
                "\"}});");
     return Status::OK();
   }
 
-  // Changes the OPTIONS file.
   Status Write() {
     if (family_->table_factory.empty()) {
       return Status::InvalidArgument(
@@ -185,28 +170,27 @@ class Apply : public Command {
     }
     const std::string kept = KeptFile(target_, *family_);
     std::string text;
-    Status s = ReadLatestOptions(target_.db(), target_.env(), &text);
-    if (s.ok()) s = WriteNewFile(target_.env(), kept, text);
+    Status s = ReadLatestOptions(target_.db, target_.env, &text);
+    if (s.ok()) s = WriteNewFile(target_.env, kept, text);
     if (!s.ok()) return s;
-    Json row;
-    row["column_family"] = family_->name;
-    row["old_policy"] = family_->filter_policy;
-    row["new_policy"] = WithoutSeeds(PolicyText(policy_.get()));
-    row["kept"] = kept;
-    s = ChangeOptions(
-        target_,
+    s = OpenedDB::ChangeOptions(
+        target_.db, target_.env,
         [&](ColumnFamilyDescriptor* family) {
           if (family->name != family_->name) return;
           GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),
                            &family->options);
         },
-        row, &out());
+        {{"column_family", family_->name},
+         {"old_policy", family_->filter_policy},
+         {"new_policy", WithoutSeeds(PolicyText(policy_.get()))},
+         {"kept", kept}},
+        &out());
     if (s.ok()) PrintNext();
     return s;
   }
 
   void PrintNext() const {
-    const std::string flags = TargetFlags(target_.db(), family_->name);
+    const std::string flags = TargetFlags(target_.db, family_->name);
     out().Line("The OPTIONS file from before is " +
                KeptFile(target_, *family_) +
                ". To go back to it:\n  protean rollback " + flags);

@@ -44,12 +44,6 @@ class CommandHelp : public CLI::Formatter {
   const CommandText& text_;
 };
 
-[[noreturn]] void Refuse(const std::string& name, const std::string& text,
-                         const std::string& allowed) {
-  throw CLI::ValidationError("--" + name + "=" + text +
-                             " is not allowed; allowed: " + allowed);
-}
-
 // The flag as CLI11 takes it, with both spellings.
 std::string Spellings(const std::string& name) {
   std::string hyphens = name;
@@ -58,14 +52,45 @@ std::string Spellings(const std::string& name) {
 }
 
 // Such as " from 1 to 64" or " from 1 on"; empty if there are no bounds.
-template <typename T>
-std::string RangeText(T min, T max) {
-  const auto from = static_cast<double>(min);
-  if (max < std::numeric_limits<T>::max()) {
-    return Format(" from %g to %g", from, static_cast<double>(max));
+std::string RangeText(const Flag& flag) {
+  const auto from = static_cast<double>(flag.min);
+  if (std::isinf(from)) return "";
+  return std::isinf(flag.max)
+             ? Format(" from %g on", from)
+             : Format(" from %g to %g", from, static_cast<double>(flag.max));
+}
+
+// Sets the target of a flag that has a value.
+void Set(const Flag& flag, const std::string& text) {
+  const auto is_within = [&flag](auto number) {
+    return number >= flag.min && number <= flag.max;
+  };
+  std::string allowed;
+  if (auto* const* list =
+          std::get_if<std::vector<std::string>*>(&flag.target)) {
+    for (std::string& part : SplitPolicies(text)) {
+      if (!part.empty()) (*list)->push_back(std::move(part));
+    }
+  } else if (auto* const* number = std::get_if<double*>(&flag.target)) {
+    char* end = nullptr;
+    const double parsed = strtod(text.c_str(), &end);
+    if (text.empty() || *end != '\0' || !std::isfinite(parsed) ||
+        !is_within(parsed)) {
+      allowed = "numbers" + RangeText(flag);
+    }
+    **number = parsed;
+  } else if (auto* const* whole = std::get_if<uint64_t*>(&flag.target)) {
+    if (!ParseWholeNumber(text, *whole) || !is_within(**whole)) {
+      allowed =
+          "whole numbers" + RangeText(flag) +
+          (std::isinf(flag.max) ? ", such as 1000, 64K, 20M, 2G or 1T" : "");
+    }
+  } else {
+    *std::get<std::string*>(flag.target) = text;
   }
-  return min > std::numeric_limits<T>::lowest() ? Format(" from %g on", from)
-                                                : "";
+  if (allowed.empty()) return;
+  throw CLI::ValidationError(std::string("--") + flag.name + "=" + text +
+                             " is not allowed; allowed: " + allowed);
 }
 
 }  // namespace
@@ -78,63 +103,21 @@ Arguments::Arguments(const CommandText& text)
 
 Arguments::~Arguments() = default;
 
-void Arguments::AddValue(const std::string& name, const std::string& value,
-                         const std::string& help, Set set) {
-  const auto set_all = [set = std::move(set)](const CLI::results_t& texts) {
-    for (const std::string& text : texts) set(text);
-    return true;
-  };
-  app_->add_option(Spellings(name), set_all, help)
-      ->type_name(value)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-}
-
-void Arguments::Add(const std::string& name, const std::string& value,
-                    const std::string& help, std::string* target) {
-  AddValue(name, value, help,
-           [target](const std::string& text) { *target = text; });
-}
-
-void Arguments::Add(const std::string& name, const std::string& value,
-                    const std::string& help, std::vector<std::string>* target) {
-  AddValue(name, value, help, [target](const std::string& text) {
-    for (std::string& part : SplitPolicies(text)) {
-      if (!part.empty()) target->push_back(std::move(part));
+void Arguments::Add(const std::vector<Flag>& flags) {
+  for (const Flag& flag : flags) {
+    if (auto* const* target = std::get_if<bool*>(&flag.target)) {
+      app_->add_flag(Spellings(flag.name), **target, flag.help)
+          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+      continue;
     }
-  });
-}
-
-void Arguments::Add(const std::string& name, const std::string& value,
-                    const std::string& help, double* target, double min,
-                    double max) {
-  AddValue(name, value, help, [=](const std::string& text) {
-    char* end = nullptr;
-    const double number = strtod(text.c_str(), &end);
-    if (text.empty() || *end != '\0' || !std::isfinite(number) ||
-        number < min || number > max) {
-      Refuse(name, text, "numbers" + RangeText(min, max));
-    }
-    *target = number;
-  });
-}
-
-void Arguments::Add(const std::string& name, const std::string& value,
-                    const std::string& help, uint64_t* target, uint64_t min,
-                    uint64_t max) {
-  AddValue(name, value, help, [=](const std::string& text) {
-    if (!ParseWholeNumber(text, target) || *target < min || *target > max) {
-      const bool is_bounded = max < std::numeric_limits<uint64_t>::max();
-      Refuse(name, text,
-             "whole numbers" + RangeText(min, max) +
-                 (is_bounded ? "" : ", such as 1000, 64K, 20M, 2G or 1T"));
-    }
-  });
-}
-
-void Arguments::Add(const std::string& name, const std::string& help,
-                    bool* target) {
-  app_->add_flag(Spellings(name), *target, help)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    const auto set = [flag](const CLI::results_t& texts) {
+      for (const std::string& text : texts) Set(flag, text);
+      return true;
+    };
+    app_->add_option(Spellings(flag.name), set, flag.help)
+        ->type_name(flag.value)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
 }
 
 Status Arguments::Parse(std::vector<std::string> arguments,

@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "rocksdb/status.h"
@@ -32,6 +32,22 @@ struct CommandText {
   const char* help;
 };
 
+// A flag.
+struct Flag {
+  const char* name;
+  const char* value;  // its placeholder in the help, such as DIR; "" for a bool
+  // Holds the default, and must outlive the Arguments. A list may be repeated,
+  // and its values are separated by commas, except for commas within braces. A
+  // whole number is written as in RocksDB's options: 20K, 2G or 1T.
+  std::variant<bool*, std::string*, std::vector<std::string>*, double*,
+               uint64_t*>
+      target;
+  std::string help;
+  // The limits of a number, which a long double holds exactly.
+  long double min = -std::numeric_limits<long double>::infinity();
+  long double max = std::numeric_limits<long double>::infinity();
+};
+
 // The flags of a command, which CLI11 reads: --name=value or --name value; for
 // booleans, --name or --name=false. A name may be written with hyphens for
 // underscores. Other arguments are operands, and so are all behind --.
@@ -42,26 +58,8 @@ class Arguments {
   explicit Arguments(const CommandText& text);
   ~Arguments();
 
-  // Each Add adds a flag, in the order of the help. `value` is the placeholder
-  // of the value in the help, such as DIR. `*target` holds the default, and
-  // must outlive this object.
-  void Add(const std::string& name, const std::string& value,
-           const std::string& help, std::string* target);
-  // A list: the flag may be repeated, and its values are separated by commas,
-  // except for commas within braces.
-  void Add(const std::string& name, const std::string& value,
-           const std::string& help, std::vector<std::string>* target);
-  // A number from `min` to `max`.
-  void Add(const std::string& name, const std::string& value,
-           const std::string& help, double* target,
-           double min = -std::numeric_limits<double>::infinity(),
-           double max = std::numeric_limits<double>::infinity());
-  // A whole number from `min` to `max`, written as in RocksDB's options: 20K,
-  // 2G or 1T.
-  void Add(const std::string& name, const std::string& value,
-           const std::string& help, uint64_t* target, uint64_t min = 0,
-           uint64_t max = std::numeric_limits<uint64_t>::max());
-  void Add(const std::string& name, const std::string& help, bool* target);
+  // Adds flags, in the order of the help.
+  void Add(const std::vector<Flag>& flags);
 
   // Sets the targets. InvalidArgument says which flag is unknown, with the
   // nearest one, lacks a value or has a bad one, with what is allowed.
@@ -72,11 +70,6 @@ class Arguments {
   std::string Help() const;
 
  private:
-  using Set = std::function<void(const std::string& text)>;
-  // Adds a flag with a value; `set` throws CLI::ValidationError.
-  void AddValue(const std::string& name, const std::string& value,
-                const std::string& help, Set set);
-
   const std::unique_ptr<CLI::App> app_;
 };
 

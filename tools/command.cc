@@ -10,18 +10,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 int Command::Main(const std::vector<std::string>& arguments, std::ostream& out,
                   std::ostream& err) {
-  Arguments flags(text_);
-  target_.AddFlags(&flags, text_.by_default);
-  AddFlags(&flags);
-  flags.Add("json", "print JSON, one object per line", &json_);
-  for (const std::string& argument : arguments) {
-    if (argument == "--help" || argument == "-h") {
-      out << flags.Help();
-      return kFine;
-    }
-    if (argument == "--") break;
+  flags_.Add({{"json", "", &json_, "print JSON, one object per line"}});
+  const auto end = std::find(arguments.begin(), arguments.end(), "--");
+  for (const char* help : {"--help", "-h"}) {
+    if (std::find(arguments.begin(), end, help) == end) continue;
+    out << flags_.Help();
+    return kFine;
   }
-  Status s = flags.Parse(arguments, &operands_);
+  Status s = flags_.Parse(arguments, &operands_);
   if (s.ok()) {
     Output output(out, json_);
     out_ = &output;
@@ -46,7 +42,7 @@ Status Command::OpenTarget(bool or_files) {
   }
   const Status s = target_.Open(operands_);
   if (s.ok() && or_files) {
-    for (const std::string& note : target_.notes()) err() << note << '\n';
+    for (const std::string& note : target_.notes) err() << note << '\n';
   }
   return s;
 }
@@ -93,15 +89,15 @@ int ProteanMain(const std::vector<std::string>& arguments, std::ostream& out,
     return kFine;
   }
   std::vector<std::string> names;
+  std::string all;
   for (const MakeCommand make : kCommands) {
     const std::unique_ptr<Command> command = make();
     if (name == command->text().name) {
       return command->Main(rest, out, err);
     }
     names.emplace_back(command->text().name);
+    all += (all.empty() ? "" : ", ") + names.back();
   }
-  std::string all;
-  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
   err << "protean: unknown command " << name << "; the nearest one is "
       << Nearest(name, names) << "; commands: " << all << '\n';
   return kCouldNot;

@@ -2,7 +2,8 @@
 
 //  The commands of `protean` and their interface: flags, a help text that
 //  teaches, and what the command does. A new command is a class, a function
-//  below, and a line in command.cc.
+//  below, and a line in command.cc. What this header and its own ones include,
+//  commands do not include again.
 
 #pragma once
 
@@ -29,7 +30,9 @@ class Command {
  public:
   using Text = CommandText;
 
-  explicit Command(const Text& text) : text_(text) {}
+  explicit Command(const Text& text) : flags_(text), text_(text) {
+    target_.AddFlags(&flags_, text.by_default);
+  }
   virtual ~Command() = default;
 
   const Text& text() const { return text_; }
@@ -40,7 +43,6 @@ class Command {
            std::ostream& err);
 
  protected:
-  virtual void AddFlags(Arguments* arguments) = 0;
   // Does the work, once `operands_` and all flags have been set.
   virtual Status Run() = 0;
 
@@ -50,6 +52,7 @@ class Command {
   // how it was read, if that is notable.
   Status OpenTarget(bool or_files);
 
+  Arguments flags_;  // constructors add those of their commands
   std::vector<std::string> operands_;
   Target target_;
   bool json_ = false;

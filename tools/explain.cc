@@ -2,21 +2,17 @@
 
 //  protean explain: which files a read would look at, and why.
 
-#include <algorithm>
-#include <string>
-#include <vector>
+#include <map>
+#include <optional>
 
 #include "db/dbformat.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/query_queue.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/comparator.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -40,26 +36,17 @@ constexpr char kSkipped[] = "skipped";
 constexpr char kRead[] = "read";
 constexpr char kInVain[] = "in vain";
 
-// Returns true if the file's first and last keys let it have keys of a read.
-bool Overlaps(const TargetFile& file, const SampleQuery& read) {
-  const int order = Slice(file.smallest).compare(read.hi);
-  return Slice(file.largest).compare(read.lo) >= 0 &&
-         (order < 0 || (order == 0 && read.hi_inclusive));
-}
-
-// Stores whether the file has a key of the read, deletions included, and the
-// first such key.
-Status FirstKey(const FileFacts& facts, const SampleQuery& read, bool* found,
-                std::string* key) {
+// Stores the first key that the file has of the read, deletions included.
+Status FindFirst(const FileFacts& facts, const SampleQuery& read,
+                 std::optional<std::string>* key) {
   const ReadOptions options;  // outlives the iterator
   const std::unique_ptr<InternalIterator> it =
       facts.file().NewIterator(options, /*keys_only=*/true);
   it->Seek(
       InternalKey(read.lo, kMaxSequenceNumber, kValueTypeForSeek).Encode());
-  *found = false;
-  if (it->Valid()) {
+  if (it->Valid() &&
+      !IsInverted(ExtractUserKey(it->key()), read.hi, read.hi_inclusive)) {
     *key = ExtractUserKey(it->key()).ToString();
-    *found = *key < read.hi || (read.hi_inclusive && *key == read.hi);
   }
   return it->status();
 }
@@ -75,14 +62,14 @@ bool Ask(const FileFacts& facts, const TargetFamily& family,
                                                /*hi_inclusive=*/false);
     return true;
   }
-  if (facts.damaged || !file.whole_key_filtering()) return false;
-  if (facts.filter() != nullptr) {
-    *may_match = facts.filter()->KeyMayMatch(read.lo);
-    return true;
+  // Protean's filter, or RocksDB's own.
+  if (facts.damaged || !file.whole_key_filtering() ||
+      file.filter_state() != BlockBasedFile::FilterState::kFull) {
+    return false;
   }
-  // RocksDB's own filter.
-  if (file.filter_state() != BlockBasedFile::FilterState::kFull) return false;
-  *may_match = file.GetHeldFilter()->MayMatch(read.lo);
+  *may_match = facts.filter() != nullptr
+                   ? facts.filter()->KeyMayMatch(read.lo)
+                   : file.GetHeldFilter()->MayMatch(read.lo);
   return true;
 }
 
@@ -115,20 +102,15 @@ Examples:
 
 class Explain : public Command {
  public:
-  Explain() : Command(kExplain) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("start", "KEY", "the key of a Get, or where a seek begins",
-                   &start_);
-    arguments->Add(
-        "limit", "KEY",
-        "the upper bound of a seek, which does not belong to the range",
-        &limit_);
-    arguments->Add("refresh", "also say what a refresh would change",
-                   &refresh_);
+  Explain() : Command(kExplain) {
+    flags_.Add(
+        {{"start", "KEY", &start_, "the key of a Get, or where a seek begins"},
+         {"limit", "KEY", &limit_,
+          "the upper bound of a seek, which does not belong to the range"},
+         {"refresh", "", &refresh_, "also say what a refresh would change"}});
   }
 
+ private:
   Status Run() override {
     Status s = OpenTarget(/*or_files=*/false);
     const TargetFamily* family = nullptr;
@@ -136,7 +118,7 @@ class Explain : public Command {
     SampleQuery read;
     if (s.ok()) s = MakeRead(*family, &read);
     if (!s.ok()) return s;
-    for (const std::string& note : target_.notes()) err() << note << '\n';
+    for (const std::string& note : target_.notes) err() << note << '\n';
     std::vector<TargetFile> files = family->files;
     // The newest files of level 0 are read first.
     std::stable_sort(files.begin(), files.end(),
@@ -146,30 +128,28 @@ class Explain : public Command {
                                   : a.level == 0 && a.number > b.number;
                      });
     std::vector<Json> rows;
-    size_t not_opened = 0;
-    size_t skipped = 0;
-    size_t in_vain = 0;
+    std::map<std::string, size_t> with;  // files, by their outcome
     for (const TargetFile& file : files) {
       Json row;
       s = ExplainFile(*family, file, read, &row);
       if (IsGone(s) && !target_.IsMissing(*family, file))
         continue;  // compacted
       if (!s.ok()) return s;
-      not_opened += row["outcome"] == kNotOpened;
-      skipped += row["outcome"] == kSkipped;
-      in_vain += row["outcome"] == kInVain;
+      with[row["outcome"].get<std::string>()]++;
       // Most files of a large DB are of no interest to people.
       if (json_ || row["outcome"] != kNotOpened) rows.push_back(std::move(row));
     }
+    const size_t in_vain = with[kInVain];
     found_ = in_vain > 0;
     if (refresh_) s = AddRefresh(*family, read, &rows);
     if (!s.ok()) return s;
     out().Table(kColumns, rows);
-    const size_t opened = files.size() - not_opened;
+    const size_t opened = files.size() - with[kNotOpened];
     out().Line(
         Format("%zu of %zu files may have such keys; filters skip %zu, %zu are "
                "read, %zu of them in vain",
-               opened, files.size(), skipped, opened - skipped, in_vain));
+               opened, files.size(), with[kSkipped], opened - with[kSkipped],
+               in_vain));
     if (in_vain > 0 && !refresh_) {
       out().Line(
           "What new filters would change: --refresh, and protean advise");
@@ -216,28 +196,27 @@ class Explain : public Command {
             {"outcome", kNotOpened},
             {"first_key", Json()},
             {"why", ""}};
-    if (!Overlaps(file, read)) {
+    if (LiesBeyond(read, file.smallest, file.largest)) {
       (*row)["why"] = "its keys are from " + PrintedKey(file.smallest) +
                       " to " + PrintedKey(file.largest);
       return Status::OK();
     }
     std::unique_ptr<FileFacts> facts;
     Status s = FileFacts::Read(family, file, &facts);
-    bool found = false;
-    std::string first;
-    if (s.ok()) s = FirstKey(*facts, read, &found, &first);
+    std::optional<std::string> first;
+    if (s.ok()) s = FindFirst(*facts, read, &first);
     if (!s.ok()) return s;
     bool may_match = true;
     const bool asked = Ask(*facts, family, read, &may_match);
-    (*row)["outcome"] = !may_match ? kSkipped : found ? kRead : kInVain;
+    (*row)["outcome"] = !may_match ? kSkipped : first ? kRead : kInVain;
     if (asked) {
       (*row)["design"] =
           facts->report.design.empty() ? facts->kind : facts->report.design;
       (*row)["answer"] = may_match ? "perhaps" : "nothing there";
     }
-    if (found) {
-      (*row)["first_key"] = PrintedKey(first);
-      (*row)["why"] = "it has " + PrintedKey(first);
+    if (first) {
+      (*row)["first_key"] = PrintedKey(*first);
+      (*row)["why"] = "it has " + PrintedKey(*first);
     } else if (!asked) {
       (*row)["why"] =
           "no filter is asked: " + (facts->unfiltered.empty()
@@ -262,7 +241,7 @@ class Explain : public Command {
     if (read.hi_inclusive) options.limit->push_back('\0');
     std::unique_ptr<OpenedDB> opened;
     RefreshResult result;
-    Status s = OpenedDB::Open(target_.db(), target_.env(),
+    Status s = OpenedDB::Open(target_.db, target_.env,
                               /*for_writing=*/false, &opened);
     if (!s.ok()) return s;
     ColumnFamilyHandle* const handle = opened->Find(family.name);

@@ -102,24 +102,22 @@ void JustAbove(const Slice& key, std::string* above) {
 class Questions {
  public:
   Questions(const FileFacts& facts, const TargetFamily& family)
-      : separate_(facts.filter()),
-        filter_(separate_ != nullptr && separate_->CanFilter() ? separate_
-                                                               : nullptr),
+      : reader_(facts.file().filter_state() ==
+                        BlockBasedFile::FilterState::kFull
+                    ? facts.file().GetHeldFilter()
+                    : nullptr),
+        filter_(facts.filter() != nullptr && facts.filter()->CanFilter()
+                    ? facts.filter()
+                    : nullptr),
         prefixes_(PrefixExtractorOf(facts.file(), family)),
         // Without whole_key_filtering, only prefixes were added to the filter.
-        whole_keys_(facts.file().whole_key_filtering()) {
-    if (separate_ == nullptr &&
-        facts.file().filter_state() == BlockBasedFile::FilterState::kFull) {
-      reader_ = facts.file().GetHeldFilter();
-    }
-    asked_for_prefixes_ =
-        separate_ != nullptr &&
-        (separate_->header().flags & FilterBlockHeader::kAskedForPrefixes) != 0;
-  }
+        whole_keys_(facts.file().whole_key_filtering()),
+        asked_for_prefixes_(facts.filter() != nullptr &&
+                            (facts.filter()->header().flags &
+                             FilterBlockHeader::kAskedForPrefixes) != 0) {}
 
   bool any() const {
-    return (reader_ != nullptr || separate_ != nullptr) &&
-           (whole_keys_ || prefixes_ != nullptr);
+    return reader_ != nullptr && (whole_keys_ || prefixes_ != nullptr);
   }
 
   // Returns the question that the filter answers wrongly, or nullptr.
@@ -127,20 +125,15 @@ class Questions {
   const char* Denied(const Slice& key, const std::string* previous) {
     if (!any()) return nullptr;
     if (prefixes_ != nullptr && prefixes_->InDomain(key) &&
-        !MayMatch(prefixes_->Transform(key))) {
+        !reader_->MayMatch(prefixes_->Transform(key))) {
       return "its prefix";
     }
     if (!whole_keys_) return nullptr;
-    if (!MayMatch(key)) return "the key";
+    if (!reader_->MayMatch(key)) return "the key";
     return filter_ == nullptr ? nullptr : DeniedRange(key, previous);
   }
 
  private:
-  bool MayMatch(const Slice& entry) const {
-    return separate_ != nullptr ? separate_->EntryMayMatch(entry)
-                                : reader_->MayMatch(entry);
-  }
-
   // The filter is asked about a range that ends or begins at the key, about the
   // whole gap before the key, and about a seek. Shapes that differ only in
   // detail take turns, which is twice as fast: a fault in one of them shows at
@@ -185,13 +178,12 @@ class Questions {
     return !filter_->LowerBound(target, &skip_) || key.compare(skip_) < 0;
   }
 
-  FilterBitsReader* reader_ = nullptr;  // of another policy
-  const FilterBlock* const separate_;
-  const FileRangeFilter* const filter_;
+  FilterBitsReader* const reader_;       // of any policy
+  const FileRangeFilter* const filter_;  // if it is one of Protean's
   const std::shared_ptr<const SliceTransform> prefixes_;
   const bool whole_keys_;
   // If set, the reader takes whole keys for prefixes.
-  bool asked_for_prefixes_ = false;
+  const bool asked_for_prefixes_;
   unsigned turn_ = 0;
   std::string below_;
   std::string above_;

@@ -3,14 +3,11 @@
 #include "tools/filter_replay.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <deque>
 #include <list>
-#include <map>
 #include <numeric>
 #include <set>
-#include <utility>
 
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/seek_backoff.h"
@@ -105,12 +102,11 @@ void ExtrapolateToAllFiles(std::map<int, ReplaySum>* levels) {
   for (auto& [level, sum] : *levels) {
     const ReplaySum& like = sum.built_bytes > 0 ? sum : built;
     const double more = Ratio(sum.bytes, like.built_bytes);
-    const double keys = more * like.keys;
-    const double filter_bytes = more * like.filter_bytes;
-    const double build_nanos = more * like.build_nanos;
-    sum.keys = keys;
-    sum.filter_bytes = filter_bytes;
-    sum.build_nanos = build_nanos;
+    for (double ReplaySum::*member :
+         {&ReplaySum::keys, &ReplaySum::filter_bytes,
+          &ReplaySum::build_nanos}) {
+      sum.*member = more * like.*member;
+    }
   }
 }
 
@@ -226,7 +222,7 @@ class Contestant {
     Rate reach;  // of stops up to which a file has nothing, those it does not
                  // pass
   };
-  using RatesByKind = std::array<Rates, kReadKinds>;
+  using RatesByPlace = std::map<std::pair<ReadKind, int>, Rates>;  // the level
 
   // The markers at which files wait that the read has asked already, in order.
   // None unless the read is a forward seek.
@@ -245,15 +241,15 @@ class Contestant {
     return markers;
   }
 
-  // The rates of the files that were asked, by level.
-  std::map<int, RatesByKind> RatesByLevel() const {
-    std::map<int, RatesByKind> rates;
+  // The rates of the files that were asked.
+  RatesByPlace FindRates() const {
+    RatesByPlace rates;
     for (uint32_t file = 0; file < files_.size(); file++) {
       if (!known_[file]) continue;
       for (const uint32_t i : reads_.asked[file]) {
         const Question& question = questions_[i];
         const ReadQuery& read = reads_.ReadOf(question);
-        Rates& seen = rates[files_[file].level][static_cast<size_t>(read.kind)];
+        Rates& seen = rates[{read.kind, files_[file].level}];
         const FilterAnswer& answer = answers_[i];
         if (!IsForwardSeek(read)) {
           if (question.in_vain) seen.read.Add(answer.read);
@@ -286,17 +282,20 @@ class Contestant {
   }
 
   void Extrapolate() {
-    const std::map<int, RatesByKind> rates = RatesByLevel();
+    const RatesByPlace rates = FindRates();
     // The share in the nearest level with known files.
     const auto share_of = [&](int level, ReadKind kind, Rate Rates::*which,
                               double otherwise) {
       double share = otherwise;
       int distance = -1;
-      for (const auto& [other, seen] : rates) {
-        const Rate& found = seen[static_cast<size_t>(kind)].*which;
-        if (found.asked == 0) continue;
-        if (distance >= 0 && std::abs(other - level) >= distance) continue;
-        distance = std::abs(other - level);
+      for (const auto& [place, seen] : rates) {
+        const Rate& found = seen.*which;
+        const int away = std::abs(place.second - level);
+        if (place.first != kind || found.asked == 0 ||
+            (distance >= 0 && away >= distance)) {
+          continue;
+        }
+        distance = away;
         share = Ratio(found.answered, found.asked);
       }
       return share;

@@ -5,16 +5,11 @@
 #include <ctime>
 #include <map>
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "filter_policy/filter_properties.h"
-#include "rocksdb/env.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/inspect_page.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -46,18 +41,21 @@ struct Sum {
     }
   }
 
-  void WriteTo(Json* row) const {
-    (*row)["files"] = files;
-    (*row)["unfiltered"] = unfiltered;
-    (*row)["bytes"] = bytes;
-    (*row)["size"] = PrintedBytes(bytes);
-    (*row)["keys"] = keys;
-    (*row)["filter_bytes"] = filter_bytes;
-    (*row)["filter_size"] = PrintedBytes(filter_bytes);
-    (*row)["bits_per_key"] =
-        OrNull(filtered_keys > 0, 8 * Ratio(filter_bytes, filtered_keys));
-    (*row)["predicted_fpr"] =
-        OrNull(predicting_keys > 0, Ratio(predicted, predicting_keys));
+  // `level` is its number, or "all".
+  Json Row(const std::string& column_family, const Json& level) const {
+    return {{"column_family", column_family},
+            {"level", level},
+            {"files", files},
+            {"unfiltered", unfiltered},
+            {"bytes", bytes},
+            {"size", PrintedBytes(bytes)},
+            {"keys", keys},
+            {"filter_bytes", filter_bytes},
+            {"filter_size", PrintedBytes(filter_bytes)},
+            {"bits_per_key",
+             OrNull(filtered_keys > 0, 8 * Ratio(filter_bytes, filtered_keys))},
+            {"predicted_fpr",
+             OrNull(predicting_keys > 0, Ratio(predicted, predicting_keys))}};
   }
 };
 
@@ -136,35 +134,31 @@ Examples:
 
 class Inspect : public Command {
  public:
-  Inspect() : Command(kInspect) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("levels_only", "print the sums of each level only",
-                   &levels_only_);
-    arguments->Add("html", "FILE",
-                   "write the same facts, with charts, to an HTML page that "
-                   "needs no other file",
-                   &html_file_);
-    arguments->Add("advice", "FILE",
-                   "also draw on the page what advise --json has measured and "
-                   "printed to this file: blocks per read over bits per key",
-                   &advice_file_);
+  Inspect() : Command(kInspect) {
+    flags_.Add({{"levels_only", "", &levels_only_,
+                 "print the sums of each level only"},
+                {"html", "FILE", &html_file_,
+                 "write the same facts, with charts, to an HTML page that "
+                 "needs no other file"},
+                {"advice", "FILE", &advice_file_,
+                 "also draw on the page what advise --json has measured and "
+                 "printed to this file: blocks per read over bits per key"}});
   }
 
+ private:
   Status Run() override {
     Json page;
     Status s = OpenTarget(/*or_files=*/true);
     if (s.ok()) s = AddAdvice(&page);
     if (!s.ok()) return s;
-    found_ = !target_.cut_off().empty();
-    for (const TargetFamily& family : target_.families()) {
+    found_ = !target_.cut_off.empty();
+    for (const TargetFamily& family : target_.families) {
       page["families"].push_back(InspectFamily(family));
     }
     if (html_file_.empty()) return s;
-    page["title"] = target_.db().empty()
+    page["title"] = target_.db.empty()
                         ? Format("%zu SST files", operands_.size())
-                        : target_.db();
+                        : target_.db;
     // c_str() drops the trailing zeros of TimeToString.
     // NOLINTNEXTLINE(readability-redundant-string-cstr)
     page["time"] = Env::Default()
@@ -192,7 +186,7 @@ class Inspect : public Command {
     } else if (target_.IsMissing(family, file)) {
       row["unfiltered"] = "the file is missing, although the MANIFEST lists it";
       found_ = true;
-    } else if (IsGone(read) && !target_.db().empty()) {
+    } else if (IsGone(read) && !target_.db.empty()) {
       row["unfiltered"] = "the file is gone; it was compacted";
     } else if (read.IsNotSupported()) {
       row["unfiltered"] = read.getState();
@@ -232,17 +226,12 @@ class Inspect : public Command {
     }
     std::vector<Json> sums;
     for (const auto& [level, sum] : levels) {
-      Json row;
-      row["column_family"] = family.name;
-      row["level"] = level < 0 ? Json("-") : Json(level);
-      sum.WriteTo(&row);
-      sums.push_back(std::move(row));
+      sums.push_back(sum.Row(family.name, level < 0 ? Json("-") : Json(level)));
     }
-    Json page;
-    page["name"] = family.name;
-    page["filter_policy"] = family.filter_policy;
-    page["files"] = files;
-    page["levels"] = sums;
+    Json page = {{"name", family.name},
+                 {"filter_policy", family.filter_policy},
+                 {"files", files},
+                 {"levels", sums}};
     if (!family.name.empty()) {
       out().Line("Column family " + PrintedName(family.name) + ": " +
                  family.table_factory +
@@ -253,10 +242,7 @@ class Inspect : public Command {
       out().Table(kFileColumns, files);
       out().Line();
     }
-    if (!json_) {
-      sums.push_back({{"level", "all"}});
-      all.WriteTo(&sums.back());
-    }
+    if (!json_) sums.push_back(all.Row(family.name, "all"));
     if (levels_only_ || !json_) out().Table(kSumColumns, sums);
     out().Line();
     return page;
@@ -288,7 +274,7 @@ class Inspect : public Command {
   // Says that no read asks this many filters of Protean, because of the OPTIONS
   // file, and how to go on.
   void PrintUnasked(const TargetFamily& family, size_t filters) const {
-    const std::string flags = TargetFlags(target_.db(), family.name);
+    const std::string flags = TargetFlags(target_.db, family.name);
     const std::string last = target_.LastProteanPolicy(family.name);
     err() << "column family " << PrintedName(family.name) << ": " << filters
           << " of " << family.files.size()

@@ -130,14 +130,13 @@ class Reader {
 }  // namespace
 
 void LiveFlags::AddFlags(Arguments* arguments) {
-  arguments->Add("live",
-                 "ask the process that has the DB open, which must have a "
-                 "protean::FilterRefresher of the column family, with a socket",
-                 &live);
-  arguments->Add("socket", "PATH",
-                 "with --live, the socket of that process; default: "
-                 "protean.sock in the DB's folder",
-                 &socket);
+  arguments->Add(
+      {{"live", "", &live,
+        "ask the process that has the DB open, which must have a "
+        "protean::FilterRefresher of the column family, with a socket"},
+       {"socket", "PATH", &socket,
+        "with --live, the socket of that process; default: protean.sock in the "
+        "DB's folder"}});
 }
 
 Status AskLive(const Target& target, const LiveFlags& flags,
@@ -145,8 +144,8 @@ Status AskLive(const Target& target, const LiveFlags& flags,
                const std::function<bool(const Json* progress)>& watch,
                std::string* body) {
   LiveParameters all = parameters;
-  if (!target.column_family().empty()) {
-    all.emplace("column_family", target.column_family());
+  if (!target.column_family.empty()) {
+    all.emplace("column_family", target.column_family);
   }
   std::string head = request;
   char separator = '?';
@@ -164,7 +163,7 @@ Status AskLive(const Target& target, const LiveFlags& flags,
   }
   int fd = -1;
   Status s = Connect(
-      flags.socket.empty() ? target.db() + "/protean.sock" : flags.socket, &fd);
+      flags.socket.empty() ? target.db + "/protean.sock" : flags.socket, &fd);
   if (!s.ok()) return s;
   send(fd, head.data(), head.size(), MSG_NOSIGNAL);
   Reader reader(fd, request == "POST /refresh");
@@ -200,14 +199,13 @@ Examples:
 
 class StatisticsCommand : public Command {
  public:
-  StatisticsCommand() : Command(kStatistics) {}
+  StatisticsCommand() : Command(kStatistics) {
+    live_.AddFlags(&flags_);
+    flags_.Add({{"prometheus", "", &prometheus_,
+                 "print the text format of Prometheus"}});
+  }
 
  private:
-  void AddFlags(Arguments* arguments) override {
-    live_.AddFlags(arguments);
-    arguments->Add("prometheus", "print the text format of Prometheus",
-                   &prometheus_);
-  }
   Status Run() override {
     if (json_ && prometheus_) {
       return Status::InvalidArgument("give --json or --prometheus, not both");

@@ -209,8 +209,7 @@ Status OpenedDB::Open(const std::string& path, Env* env, bool for_writing,
 }
 
 Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
-                               const Adjust& adjust,
-                               std::vector<std::string>* changed_lines) {
+                               const Adjust& adjust, Json row, Output* output) {
   std::string old_text;
   std::string new_text;
   Status s = ReadLatestOptions(path, env, &old_text);
@@ -241,7 +240,12 @@ Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
                               PrintedName(family.name) + " " + text +
                               " instead of " + changed->second);
   }
-  *changed_lines = DifferentLines(old_text, new_text);
+  std::vector<std::string> lines = DifferentLines(old_text, new_text);
+  for (std::string& line : lines) line = WithoutSeeds(line);
+  row["changed_lines"] = lines;
+  output->Row(row);
+  for (const std::string& line : lines) output->Line(line);
+  output->Line();
   return s;
 }
 
@@ -258,27 +262,12 @@ Status OpenedDB::Close() {
 
 Status CheckForWriting(const Target& target, const std::string& while_open) {
   Status s = target.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target.db(), target.env());
+  if (s.ok()) s = OpenedDB::CheckForWriting(target.db, target.env);
   return s.IsBusy() ? Status::Busy(s.getState() + while_open) : s;
 }
 
-Status ChangeOptions(const Target& target, const OpenedDB::Adjust& adjust,
-                     Json row, Output* output) {
-  std::vector<std::string> lines;
-  const Status s =
-      OpenedDB::ChangeOptions(target.db(), target.env(), adjust, &lines);
-  if (!s.ok()) return s;
-  for (std::string& line : lines) line = WithoutSeeds(line);
-  row["changed_lines"] = lines;
-  output->Row(row);
-  for (const std::string& line : lines) output->Line(line);
-  output->Line();
-  return s;
-}
-
 std::string KeptFile(const Target& target, const TargetFamily& family) {
-  return target.db() + "/before_apply_" + std::to_string(family.id) +
-         ".options";
+  return target.db + "/before_apply_" + std::to_string(family.id) + ".options";
 }
 
 void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
@@ -324,17 +313,15 @@ void PrintRewritten(const std::string& column_family, const Json& result,
   output->Line("Column family " + PrintedName(column_family));
   std::vector<Json> rows;
   for (const Json& file : result["files"]) {
-    Json row;
-    row["column_family"] = column_family;
-    row["file"] = file["name"];
-    row["size"] = PrintedBytes(file["bytes"].get<uint64_t>());
-    for (const char* field : {"level", "bytes", "entries", "outcome", "queries",
-                              "old_design", "new_design", "status"}) {
+    Json& row = rows.emplace_back(
+        Json{{"column_family", column_family},
+             {"file", file["name"]},
+             {"size", PrintedBytes(file["bytes"].get<uint64_t>())}});
+    for (const char* field :
+         {"level", "bytes", "entries", "outcome", "queries", "old_design",
+          "new_design", "status", "old_fpr", "new_fpr"}) {
       row[field] = file[field];
     }
-    row["old_fpr"] = file.value("old_fpr", Json());
-    row["new_fpr"] = file.value("new_fpr", Json());
-    rows.push_back(std::move(row));
   }
   std::vector<Column> columns = {{"file", "file"},
                                  {"level", "level"},
@@ -359,10 +346,9 @@ void PrintRewritten(const std::string& column_family, const Json& result,
              dry_run ? "would be rewritten" : "rewritten",
              PrintedBytes(result["bytes_rewritten"].get<uint64_t>()).c_str(),
              more.c_str()));
-  Json totals;
-  totals["column_family"] = column_family;
-  totals["dry_run"] = dry_run;
-  totals["files"] = rows.size();
+  Json totals = {{"column_family", column_family},
+                 {"dry_run", dry_run},
+                 {"files", rows.size()}};
   for (const char* field :
        {"files_rewritten", "bytes_rewritten", "bytes_read", "samples"}) {
     totals[field] = result[field];

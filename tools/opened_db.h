@@ -43,12 +43,11 @@ class OpenedDB {
 
   // Opens the DB for writing, which makes the OPTIONS file have what
   // `adjust` makes of the options, and closes it. Then reads the file as
-  // RocksDB does when it loads options, and stores the lines that differ from
-  // the file before (DifferentLines). Returns Corruption if a column family has
-  // another table than was set.
+  // RocksDB does when it loads options, and prints the lines that differ from
+  // the file before (DifferentLines); `row` has the other fields for programs.
+  // Returns Corruption if a column family has another table than was set.
   static Status ChangeOptions(const std::string& path, Env* env,
-                              const Adjust& adjust,
-                              std::vector<std::string>* changed_lines);
+                              const Adjust& adjust, Json row, Output* output);
 
   // Whether the DB can be opened for writing at this moment; nothing is
   // touched. Returns Busy if a process (including this one) has the DB open,
@@ -88,11 +87,6 @@ class OpenedDB {
 // Whether a command may write to the DB of its target. If a process has the DB
 // open, the error says how one goes on then: `while_open`.
 Status CheckForWriting(const Target& target, const std::string& while_open);
-
-// Makes the OPTIONS file have what `adjust` makes of the options, and prints
-// what has changed in it; `row` has the other fields for programs.
-Status ChangeOptions(const Target& target, const OpenedDB::Adjust& adjust,
-                     Json row, Output* output);
 
 // Where the OPTIONS file from before the last `protean apply` to a column
 // family is kept. RocksDB takes it for a file of the application's.

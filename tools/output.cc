@@ -2,14 +2,12 @@
 
 #include "tools/output.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cinttypes>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
-#include <vector>
 
 #include "filter_policy/option_types.h"
 #include "filter_policy/samples/files.h"
@@ -38,39 +36,30 @@ void Output::Table(const std::vector<Column>& columns,
     for (const Json& row : rows) Row(row);
     return;
   }
-  struct Printed {
-    std::vector<std::string> cells;  // the title, then a cell per row
-    size_t width = 0;
-    bool left = false;
-  };
-  std::vector<Printed> all;
+  std::vector<std::string> lines(1 + rows.size());
   for (const Column& column : columns) {
-    Printed printed;
-    bool empty = true;
+    std::vector<std::string> cells = {column.title};
+    size_t width = cells[0].size();
+    bool is_empty = !rows.empty();
+    bool is_left = false;
     for (const Json& row : rows) {
       const std::string cell = Cell(row, column);
-      empty = empty && cell.empty();
+      is_empty = is_empty && cell.empty();
       const auto field = row.find(column.field);
-      printed.left = printed.left || (field != row.end() && field->is_string());
-      printed.cells.push_back(cell.empty() ? "-" : cell);
+      is_left = is_left || (field != row.end() && field->is_string());
+      cells.push_back(cell.empty() ? "-" : cell);
+      width = std::max(width, cells.back().size());
     }
-    if (empty && !rows.empty()) continue;
-    printed.cells.insert(printed.cells.begin(), column.title);
-    for (const std::string& cell : printed.cells) {
-      printed.width = std::max(printed.width, cell.size());
+    if (is_empty) continue;
+    for (size_t i = 0; i < lines.size(); i++) {
+      const std::string padding(width - cells[i].size(), ' ');
+      if (!lines[i].empty()) lines[i] += "  ";
+      lines[i] += is_left ? cells[i] + padding : padding + cells[i];
     }
-    all.push_back(std::move(printed));
   }
-  for (size_t line = 0; line <= rows.size(); line++) {
-    std::string text;
-    for (const Printed& column : all) {
-      const std::string& cell = column.cells[line];
-      const std::string padding(column.width - cell.size(), ' ');
-      if (!text.empty()) text += "  ";
-      text += column.left ? cell + padding : padding + cell;
-    }
-    text.erase(text.find_last_not_of(' ') + 1);
-    out_ << text << '\n';
+  for (std::string& line : lines) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    out_ << line << '\n';
   }
 }
 

@@ -5,8 +5,6 @@
 #include <cinttypes>
 #include <cstdio>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
@@ -14,8 +12,6 @@
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -79,7 +75,7 @@ constexpr int kMinMinor = 10;
 // The version in the OPTIONS file; empty if there is none.
 std::string VersionOf(const Target& target) {
   std::string text;
-  if (!ReadLatestOptions(target.db(), target.env(), &text).ok()) return "";
+  if (!ReadLatestOptions(target.db, target.env, &text).ok()) return "";
   constexpr char kName[] = "rocksdb_version=";
   const size_t begin = text.find(kName);
   if (begin == std::string::npos) return "";
@@ -116,13 +112,11 @@ class Preflight : public Command {
   Preflight() : Command(kPreflight) {}
 
  private:
-  void AddFlags(Arguments* /*arguments*/) override {}
-
   Status Run() override {
     const Status s = OpenTarget(/*or_files=*/false);
     if (!s.ok()) return s;
-    for (const std::string& note : target_.notes()) err() << note << '\n';
-    for (const TargetFamily& family : target_.families()) CheckFamily(family);
+    for (const std::string& note : target_.notes) err() << note << '\n';
+    for (const TargetFamily& family : target_.families) CheckFamily(family);
     CheckDB();
     return s;
   }
@@ -136,6 +130,10 @@ class Preflight : public Command {
                      {"found", found},
                      {"outcome", outcome},
                      {"advice", advice}});
+  }
+  void AddIf(bool holds, const std::string& property, const std::string& found,
+             const char* outcome, const std::string& advice) {
+    if (holds) Add(property, found, outcome, advice);
   }
   void PrintRows() {
     out().Table(kColumns, rows_);
@@ -181,47 +179,36 @@ class Preflight : public Command {
 
   void CheckOptions(const TargetFamily& family) {
     const BlockBasedTableOptions& table = family.table_options();
-    if (family.options.prefix_extractor != nullptr) {
-      Add("prefix_extractor", family.options.prefix_extractor->AsString(),
-          kPartly,
+    const auto& extractor = family.options.prefix_extractor;
+    AddIf(extractor != nullptr, "prefix_extractor",
+          extractor == nullptr ? "" : extractor->AsString(), kPartly,
           "prefix seeks are filtered if they are forward and have an upper "
           "bound; set total_order_seek or auto_prefix_mode for others");
-    }
-    if (!table.whole_key_filtering) {
-      Add("whole_key_filtering", "false", kSet,
+    AddIf(!table.whole_key_filtering, "whole_key_filtering", "false", kSet,
           "true: without whole keys, no seek is filtered");
-    }
-    if (family.options.optimize_filters_for_hits) {
-      Add("optimize_filters_for_hits", "true", kSet,
+    AddIf(family.options.optimize_filters_for_hits, "optimize_filters_for_hits",
+          "true", kSet,
           "false: the last level, where range reads gain most, gets no "
           "filters");
-    }
-    if (IteratorsWrite(family.options, 0)) {
-      Add("min_tombstones_for_range_conversion", "more than 0", kPartly,
+    AddIf(IteratorsWrite(family.options, 0),
+          "min_tombstones_for_range_conversion", "more than 0", kPartly,
           "SearchBoundsScope has no effect in this process; bounds in "
           "ReadOptions filter");
-    }
   }
 
   void CheckFiles(const FilesSeen& seen) {
-    if (seen.unreadable > 0) {
-      Add("files that cannot be read",
+    AddIf(seen.unreadable > 0, "files that cannot be read",
           Format("%zu of %zu", seen.unreadable, seen.unreadable + seen.files),
           kUnknown, "protean verify tells why");
-    }
-    if (seen.of_rocksdb > 0) {
-      Add("files with RocksDB's own filters",
+    AddIf(seen.of_rocksdb > 0, "files with RocksDB's own filters",
           Format("%zu of %zu", seen.of_rocksdb, seen.files), kWorks,
           "these go on filtering Get; seeks are filtered once the files have "
           "been compacted");
-    }
     const size_t without = seen.files - seen.of_rocksdb - seen.of_protean;
-    if (without > 0) {
-      Add("files without filters", Format("%zu of %zu", without, seen.files),
-          kWorks,
+    AddIf(without > 0, "files without filters",
+          Format("%zu of %zu", without, seen.files), kWorks,
           "filtered once they have been compacted; CompactRange rewrites all "
           "files at once");
-    }
     if (seen.files == 0) return;
     Add("sorted runs", std::to_string(seen.sorted_runs.size()), kWorks,
         seen.sorted_runs.size() > 1
@@ -279,7 +266,7 @@ class Preflight : public Command {
         Format("Protean needs RocksDB %d.%d or later, and a library that was "
                "built for just this version",
                kMinMajor, kMinMinor));
-    const Status s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+    const Status s = OpenedDB::CheckForWriting(target_.db, target_.env);
     if (s.IsBusy()) {
       Add("apply, refresh, rollback", "the DB is open", kWorks,
           "refresh with --live, or when no process has the DB open");

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "db/dbformat.h"
 #include "rocksdb/perf_context.h"
@@ -36,48 +37,40 @@ uint32_t DataBlocksRead() {
 // The position of a read in a sorted run. One file is open at a time.
 class RunCursor {
  public:
+  // An error ends what a run has, and is stored in `*status`.
   RunCursor(const TargetFamily& family, std::vector<uint32_t> files,
-            size_t* files_gone)
-      : family_(family), files_(std::move(files)), files_gone_(files_gone) {}
+            size_t* files_gone, Status* status)
+      : family_(family),
+        files_(std::move(files)),
+        files_gone_(files_gone),
+        status_(status) {}
 
-  // Begins a read. Sets `*asked` to false if no file of the run can have keys
-  // for it.
-  Status Begin(const ReadQuery& read, bool* asked) {
+  // Begins a read. Returns false if no file of the run can have keys for it.
+  bool Begin(const ReadQuery& read) {
     read_ = &read;
     backwards_ = IsBackwards(read.kind);
     valid_ = false;
     question_ = Question();
     const size_t place = FileFor(read);
-    *asked = place < files_.size();
-    if (!*asked) return Status::OK();
+    if (place == files_.size() || !Open(place)) return false;
     question_.file = files_[place];
-    Status s = Open(place);
-    *asked = s.ok() && open_ != nullptr;
-    if (!*asked) return s;
     read_options_ = ReadOptions();
     read_options_.total_order_seek = true;
     upper_ = read.bound;
     if (read.kind == ReadKind::kClosedSeek) {
       read_options_.iterate_upper_bound = &upper_;
     }
-    const uint32_t before = DataBlocksRead();
-    it_ = open_->file().NewIterator(read_options_, /*keys_only=*/false);
-    if (backwards_) {
-      const InternalKey target =
-          read.inclusive ? InternalKey(read.target, 0, kValueTypeForSeekForPrev)
-                         : InternalKey(read.target, kMaxSequenceNumber,
-                                       kValueTypeForSeekForPrev);
-      it_->SeekForPrev(target.Encode());
-    } else {
-      const InternalKey target(read.target, kMaxSequenceNumber,
-                               kValueTypeForSeek);
-      it_->Seek(target.Encode());
-    }
-    s = Settle();
-    question_.blocks += DataBlocksRead() - before;
+    Move([&] {
+      it_ = open_->file().NewIterator(read_options_, /*keys_only=*/false);
+      const InternalKey target(
+          read.target, backwards_ && read.inclusive ? 0 : kMaxSequenceNumber,
+          backwards_ ? kValueTypeForSeekForPrev : kValueTypeForSeek);
+      backwards_ ? it_->SeekForPrev(target.Encode())
+                 : it_->Seek(target.Encode());
+    });
     question_.found = valid_;
     if (valid_) question_.first_key = user_key().ToString();
-    return s;
+    return true;
   }
 
   // REQUIRES, for all of the following: the read has asked a file.
@@ -92,32 +85,21 @@ class RunCursor {
 
   // The newest version of the key. If the read goes backwards, moves before the
   // key, as RocksDB's own iterator does.
-  Status NewestVersion(SequenceNumber* number, ValueType* type) {
-    UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
-    if (!backwards_) return Status::OK();
-    // Backwards, the oldest version comes first.
+  std::pair<SequenceNumber, ValueType> NewestVersion() {
     const std::string key = user_key().ToString();
-    Status s;
-    while (s.ok() && valid_ && user_key() == key) {
-      UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), number, type);
-      const uint32_t before = DataBlocksRead();
-      it_->Prev();
-      s = Settle();
-      question_.blocks += DataBlocksRead() - before;
-    }
-    return s;
+    std::pair<SequenceNumber, ValueType> newest;
+    do {
+      UnPackSequenceAndType(ExtractInternalKeyFooter(it_->key()), &newest.first,
+                            &newest.second);
+      // Backwards, the oldest version comes first.
+      if (backwards_) Move([this] { it_->Prev(); });
+    } while (backwards_ && valid_ && user_key() == key);
+    return newest;
   }
 
-  // Moves past all versions of `key`, the key at the position.
-  Status Pass(const std::string& key) {
-    Status s;
-    const uint32_t before = DataBlocksRead();
-    while (s.ok() && valid_ && user_key() == key) {
-      it_->Next();
-      s = Settle();
-    }
-    question_.blocks += DataBlocksRead() - before;
-    return s;
+  // Moves past all versions of `key`, if it is the key at the position.
+  void Pass(const std::string& key) {
+    while (valid_ && user_key() == key) Move([this] { it_->Next(); });
   }
 
   // Ends the read. The open file stays open for the next read.
@@ -152,69 +134,75 @@ class RunCursor {
     return place;
   }
 
-  // Opens the file at that place in the run. OK without a file if it is gone.
-  Status Open(size_t place) {
-    if (place_ == place) return Status::OK();
+  void Fail(const Status& s) {
+    *status_ = Status::Corruption(File(place_).path +
+                                  " cannot be read: " + s.ToString());
+  }
+
+  // Opens the file at that place in the run. Returns false if it is gone, or
+  // cannot be read.
+  bool Open(size_t place) {
+    if (place_ == place) return open_ != nullptr;
     it_.reset();
     open_.reset();
     place_ = place;
     const Status s = FileFacts::Read(family_, File(place), &open_);
-    if (s.ok()) return s;
     if (IsGone(s)) {
       ++*files_gone_;
-      return Status::OK();
+    } else if (!s.ok()) {
+      Fail(s);
     }
-    return Status::Corruption(File(place).path +
-                              " cannot be read: " + s.ToString());
+    return s.ok();
   }
 
-  // Moves to the next file at the end of this one.
-  Status Settle() {
-    valid_ = false;
-    while (it_ != nullptr && !it_->Valid()) {
+  // Moves the iterator by `move`, then to where the read finds a key, and
+  // counts the blocks.
+  template <typename MoveIterator>
+  void Move(const MoveIterator& move) {
+    const uint32_t before = DataBlocksRead();
+    move();
+    valid_ = Settle();
+    question_.blocks += DataBlocksRead() - before;
+  }
+
+  // Moves to the next file at the end of this one. Returns true if the position
+  // is at a key that the read looks for.
+  bool Settle() {
+    while (!it_->Valid()) {
       if (!it_->status().ok()) {
-        return Status::Corruption(
-            File(place_).path + " cannot be read: " + it_->status().ToString());
+        Fail(it_->status());
+        return false;
       }
       if (read_->kind == ReadKind::kGet ||
           it_->UpperBoundCheckResult() == IterBoundCheck::kOutOfBound ||
           (backwards_ ? place_ == 0 : place_ + 1 == files_.size())) {
-        return Status::OK();
+        return false;
       }
       const size_t next = backwards_ ? place_ - 1 : place_ + 1;
       if (read_->kind == ReadKind::kClosedSeek &&
           File(next).smallest >= read_->bound) {
-        return Status::OK();
+        return false;
       }
-      const Status s = Open(next);
-      if (!s.ok() || open_ == nullptr) return s;
+      if (!Open(next)) return false;
       it_ = open_->file().NewIterator(read_options_, /*keys_only=*/false);
-      if (backwards_) {
-        it_->SeekToLast();
-      } else {
-        it_->SeekToFirst();
-      }
+      backwards_ ? it_->SeekToLast() : it_->SeekToFirst();
     }
-    if (it_ == nullptr) return Status::OK();
     switch (read_->kind) {
       case ReadKind::kGet:
-        valid_ = user_key() == read_->target;
-        break;
+        return user_key() == read_->target;
       case ReadKind::kClosedSeek:
-        valid_ = user_key().compare(read_->bound) < 0;
-        break;
+        return user_key().compare(read_->bound) < 0;
       case ReadKind::kClosedSeekForPrev:
-        valid_ = user_key().compare(read_->bound) >= 0;
-        break;
+        return user_key().compare(read_->bound) >= 0;
       default:
-        valid_ = true;
+        return true;
     }
-    return Status::OK();
   }
 
   const TargetFamily& family_;
   const std::vector<uint32_t> files_;  // in the order of their keys
   size_t* const files_gone_;
+  Status* const status_;
 
   // The file at `place_`, if that is one; nullptr if it is gone.
   std::unique_ptr<FileFacts> open_;
@@ -230,8 +218,8 @@ class RunCursor {
 };
 
 // All sorted runs, from newest to oldest.
-std::vector<RunCursor> MakeRuns(const TargetFamily& family,
-                                size_t* files_gone) {
+std::vector<RunCursor> MakeRuns(const TargetFamily& family, size_t* files_gone,
+                                Status* status) {
   std::vector<RunCursor> runs;
   std::map<int, std::vector<uint32_t>> levels;
   for (size_t i = family.files.size(); i-- > 0;) {
@@ -239,14 +227,15 @@ std::vector<RunCursor> MakeRuns(const TargetFamily& family,
     if (family.files[i].level > 0) {
       levels[family.files[i].level].push_back(file);
     } else {
-      runs.emplace_back(family, std::vector<uint32_t>{file}, files_gone);
+      runs.emplace_back(family, std::vector<uint32_t>{file}, files_gone,
+                        status);
     }
   }
   for (auto& [level, files] : levels) {
     std::sort(files.begin(), files.end(), [&](uint32_t a, uint32_t b) {
       return family.files[a].smallest < family.files[b].smallest;
     });
-    runs.emplace_back(family, std::move(files), files_gone);
+    runs.emplace_back(family, std::move(files), files_gone, status);
   }
   return runs;
 }
@@ -257,102 +246,72 @@ class Search {
   Search(std::vector<RunCursor>* runs, const ReadQuery& read, uint32_t number)
       : runs_(*runs), read_(read), number_(number) {}
 
-  Status Run(std::vector<Question>* questions, ReadTruth::End* end) {
-    const Status s = read_.kind == ReadKind::kGet ? Get() : Seek(end);
+  void Run(std::vector<Question>* questions, ReadTruth::End* end) {
+    read_.kind == ReadKind::kGet ? Get() : Seek(end);
     for (RunCursor* run : asked_) {
       Question& question = questions->emplace_back(run->question());
       question.read = number_;
       question.in_vain = IsInVain(question, *end);
       run->End();
     }
-    return s;
   }
 
  private:
   // Asks the runs one after the other until one has the key.
-  Status Get() {
+  void Get() {
     for (RunCursor& run : runs_) {
-      bool asked = false;
-      Status s = run.Begin(read_, &asked);
-      if (!s.ok()) return s;
-      if (!asked) continue;
+      if (!run.Begin(read_)) continue;
       asked_.push_back(&run);
-      if (!run.Valid()) continue;
-      SequenceNumber number = 0;
-      ValueType type = kTypeValue;
-      s = run.NewestVersion(&number, &type);
-      if (!s.ok() || type != kTypeMerge) return s;
+      if (run.Valid() && run.NewestVersion().second != kTypeMerge) return;
     }
-    return Status::OK();
   }
 
   // Asks all runs for their next key, until the nearest of these keys has not
   // been deleted.
-  Status Seek(ReadTruth::End* end) {
+  void Seek(ReadTruth::End* end) {
     for (RunCursor& run : runs_) {
-      bool asked = false;
-      const Status s = run.Begin(read_, &asked);
-      if (!s.ok()) return s;
-      if (asked) asked_.push_back(&run);
+      if (run.Begin(read_)) asked_.push_back(&run);
     }
     const bool backwards = IsBackwards(read_.kind);
-    for (int i = 0; i < kMaxDeleted; i++) {
-      std::string nearest;
-      bool found = false;
+    for (int i = 0; i < kMaxDeleted && !end->found; i++) {
+      const RunCursor* nearest = nullptr;
       for (const RunCursor* run : asked_) {
         if (!run->Valid()) continue;
-        const int order = found ? run->user_key().compare(nearest) : 0;
-        if (!found || (backwards ? order > 0 : order < 0)) {
-          nearest = run->user_key().ToString();
+        const int order = nearest == nullptr
+                              ? 0
+                              : run->user_key().compare(nearest->user_key());
+        if (nearest == nullptr || (backwards ? order > 0 : order < 0)) {
+          nearest = run;
         }
-        found = true;
       }
-      if (!found) return Status::OK();
-      bool deleted = false;
-      const Status s = VisitKey(nearest, &deleted);
-      if (!s.ok()) return s;
-      if (!deleted) {
-        end->found = true;
-        end->key = nearest;
-        return s;
-      }
+      if (nearest == nullptr) return;
+      end->key = nearest->user_key().ToString();
+      end->found = !PassIfDeleted(end->key);
     }
-    return Status::OK();
   }
 
-  Status VisitKey(const std::string& key, bool* deleted) {
-    SequenceNumber newest = 0;
-    std::vector<RunCursor*> holders;
+  // Moves past the key if its newest version is a deletion.
+  bool PassIfDeleted(const std::string& key) {
+    std::optional<SequenceNumber> newest;
+    bool is_deleted = false;
     for (RunCursor* run : asked_) {
       if (!run->Valid() || run->user_key() != key) continue;
-      SequenceNumber number = 0;
-      ValueType type = kTypeValue;
-      const Status s = run->NewestVersion(&number, &type);
-      if (!s.ok()) return s;
-      if (holders.empty() || number > newest) {
+      const auto [number, type] = run->NewestVersion();
+      if (newest < number) {
         newest = number;
-        *deleted = IsDeletion(type);
+        is_deleted = IsDeletion(type);
       }
-      holders.push_back(run);
     }
-    if (!*deleted) return Status::OK();
-    for (RunCursor* run : holders) {
-      const Status s = run->Pass(key);
-      if (!s.ok()) return s;
-    }
-    return Status::OK();
+    if (!is_deleted) return false;
+    for (RunCursor* run : asked_) run->Pass(key);
+    return true;
   }
 
   bool IsInVain(const Question& question, const ReadTruth::End& end) const {
-    switch (read_.kind) {
-      case ReadKind::kClosedSeek:
-      case ReadKind::kOpenSeek:
-        return !question.found || (end.found && question.first_key > end.key);
-      case ReadKind::kOpenSeekForPrev:
-        return false;  // RocksDB asks no filter
-      default:
-        return !question.found;
-    }
+    // RocksDB asks no filter.
+    if (read_.kind == ReadKind::kOpenSeekForPrev) return false;
+    return !question.found ||
+           (IsForwardSeek(read_) && end.found && question.first_key > end.key);
   }
 
   std::vector<RunCursor>& runs_;
@@ -390,7 +349,8 @@ Status FindTruth(const TargetFamily& family,
                  const ReportShare& progress, ReadTruth* truth) {
   *truth = ReadTruth();
   truth->ends.resize(reads.size());
-  std::vector<RunCursor> runs = MakeRuns(family, &truth->files_gone);
+  Status s;
+  std::vector<RunCursor> runs = MakeRuns(family, &truth->files_gone, &s);
   // In the order of their targets, so that each file of a run is opened once.
   std::vector<uint32_t> order(reads.size());
   std::iota(order.begin(), order.end(), 0);
@@ -399,15 +359,14 @@ Status FindTruth(const TargetFamily& family,
   });
   for (size_t i = 0; i < order.size(); i++) {
     const uint32_t read = order[i];
-    const Status s = Search(&runs, reads[read], read)
-                         .Run(&truth->questions, &truth->ends[read]);
+    Search(&runs, reads[read], read).Run(&truth->questions, &truth->ends[read]);
     if (!s.ok()) return s;
     if (i % 256 == 0) progress(Ratio(i, order.size()));
   }
   std::stable_sort(
       truth->questions.begin(), truth->questions.end(),
       [](const Question& a, const Question& b) { return a.read < b.read; });
-  return Status::OK();
+  return s;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

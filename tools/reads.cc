@@ -174,9 +174,9 @@ Status CheckHeader(const std::string& file, const std::string& record) {
 }  // namespace
 
 const char* ToString(ReadKind kind) {
-  constexpr const char* kNames[kReadKinds] = {
-      "gets", "closed seeks", "open seeks", "closed seeks backwards",
-      "open seeks backwards"};
+  constexpr const char* kNames[] = {"gets", "closed seeks", "open seeks",
+                                    "closed seeks backwards",
+                                    "open seeks backwards"};
   return kNames[static_cast<size_t>(kind)];
 }
 

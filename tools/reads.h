@@ -26,7 +26,6 @@ enum class ReadKind {
   kClosedSeekForPrev,  // with a lower bound
   kOpenSeekForPrev,
 };
-constexpr size_t kReadKinds = 5;
 
 // The name of a kind for people, such as "closed seeks".
 const char* ToString(ReadKind kind);

@@ -2,25 +2,15 @@
 
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
-#include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <functional>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
-#include "rocksdb/convenience.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
 #include "tools/reads.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -79,55 +69,47 @@ Examples:
 
 class Refresh : public Command {
  public:
-  Refresh() : Command(kRefresh) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    live_.AddFlags(arguments);
-    arguments->Add(
-        "levels", "N,...",
-        "only files of these levels, such as 0,1; default: all levels",
-        &levels_);
-    arguments->Add("start", "KEY",
-                   "only files that may have keys from KEY on, which is text, "
-                   "or hexadecimal behind 0x; default: the first key",
-                   &start_);
-    arguments->Add("limit", "KEY",
-                   "only files that may have keys below KEY; default: no limit",
-                   &limit_);
-    arguments->Add("parallel", "N",
-                   "rewrite up to N files at the same time; default: 1, with "
-                   "--live as many as the application allows",
-                   &parallel_, 1, RefreshOptions::kMaxParallelRewrites);
-    arguments->Add("dry_run", "only print what would be rewritten",
-                   &options_.dry_run);
-    arguments->Add("all",
-                   "rewrite all files that have filters of another policy or "
-                   "size, whatever these do, such as after protean apply",
-                   &options_.all_files);
-    arguments->Add("max_bytes", "N",
-                   "rewrite files of at most N bytes in all, such as 20G; "
-                   "default: no limit",
-                   &options_.max_bytes, 1);
-    arguments->Add("bytes_per_second", "N",
-                   "read and rewrite at most N bytes per second on average, "
-                   "such as 50M; default: no limit",
-                   &options_.bytes_per_second, 1);
-    arguments->Add("min_gain", "X",
-                   "rewrite a file only if its false positive rate falls by at "
-                   "least X, from 0 to 1; default: 0.02",
-                   &options_.min_gain, 0, 1);
-    arguments->Add("samples", "FILE",
-                   "queries to use besides the samples that the DB has saved, "
-                   "one per line: key, or lo<TAB>hi. Except in a dry run, they "
-                   "become samples of the DB",
-                   &samples_);
-    arguments->Add("without_samples",
-                   "refresh column families that have no samples, too, by "
-                   "queries that are generated from the keys",
-                   &without_samples_);
+  Refresh() : Command(kRefresh) {
+    live_.AddFlags(&flags_);
+    flags_.Add(
+        {{"levels", "N,...", &levels_,
+          "only files of these levels, such as 0,1; default: all levels"},
+         {"start", "KEY", &start_,
+          "only files that may have keys from KEY on, which is text, or "
+          "hexadecimal behind 0x; default: the first key"},
+         {"limit", "KEY", &limit_,
+          "only files that may have keys below KEY; default: no limit"},
+         {"parallel", "N", &parallel_,
+          "rewrite up to N files at the same time; default: 1, with --live as "
+          "many as the application allows",
+          1, RefreshOptions::kMaxParallelRewrites},
+         {"dry_run", "", &options_.dry_run,
+          "only print what would be rewritten"},
+         {"all", "", &options_.all_files,
+          "rewrite all files that have filters of another policy or size, "
+          "whatever these do, such as after protean apply"},
+         {"max_bytes", "N", &options_.max_bytes,
+          "rewrite files of at most N bytes in all, such as 20G; default: no "
+          "limit",
+          1},
+         {"bytes_per_second", "N", &options_.bytes_per_second,
+          "read and rewrite at most N bytes per second on average, such as "
+          "50M; default: no limit",
+          1},
+         {"min_gain", "X", &options_.min_gain,
+          "rewrite a file only if its false positive rate falls by at least X, "
+          "from 0 to 1; default: 0.02",
+          0, 1},
+         {"samples", "FILE", &samples_,
+          "queries to use besides the samples that the DB has saved, one per "
+          "line: key, or lo<TAB>hi. Except in a dry run, they become samples "
+          "of the DB"},
+         {"without_samples", "", &without_samples_,
+          "refresh column families that have no samples, too, by queries that "
+          "are generated from the keys"}});
   }
 
+ private:
   Status Run() override {
     Status s = OpenTarget(/*or_files=*/false);
     if (s.ok()) s = SetOptions();
@@ -148,7 +130,7 @@ class Refresh : public Command {
           "DB open uses its own samples");
     }
     std::string why;
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       if (live_.live) {
         families->push_back(family.name);
         continue;
@@ -177,7 +159,7 @@ class Refresh : public Command {
         }
         continue;
       }
-      if (target_.families().size() > 1) err() << "left out: " << why << '\n';
+      if (target_.families.size() > 1) err() << "left out: " << why << '\n';
     }
     if (families->empty()) return Status::InvalidArgument(why);
     if (!samples_.empty() && families->size() > 1) {
@@ -218,9 +200,8 @@ class Refresh : public Command {
           "a protean::FilterRefresher, which --live asks; --dry_run works "
           "anyway");
     }
-    return s.ok()
-               ? OpenedDB::Open(target_.db(), target_.env(), writes, &opened_)
-               : s;
+    return s.ok() ? OpenedDB::Open(target_.db, target_.env, writes, &opened_)
+                  : s;
   }
 
   // Refreshes these column families one after the other.

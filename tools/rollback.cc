@@ -3,23 +3,13 @@
 //  protean rollback: goes back to what was before protean apply, or to
 //  RocksDB's own table and filters.
 
-#include <algorithm>
 #include <cinttypes>
-#include <memory>
-#include <string>
-#include <vector>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "plugin/refresh_run.h"
-#include "rocksdb/filter_policy.h"
-#include "rocksdb/table.h"
 #include "rocksdb/utilities/options_util.h"
-#include "table/protean_table_factory.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -151,23 +141,20 @@ Examples:
 
 class Rollback : public Command {
  public:
-  Rollback() : Command(kRollback) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("to", "POLICY",
-                   "the filter policy of RocksDB's own that the files get, "
-                   "such as bloomfilter:10 or ribbonfilter:10; default: what "
-                   "was there before protean apply",
-                   &to_);
-    arguments->Add("dry_run", "only print what would be rewritten",
-                   &options_.dry_run);
-    arguments->Add("bytes_per_second", "N",
-                   "rewrite at most N bytes per second on average, such as "
-                   "50M; default: no limit",
-                   &options_.bytes_per_second, 1);
+  Rollback() : Command(kRollback) {
+    flags_.Add({{"to", "POLICY", &to_,
+                 "the filter policy of RocksDB's own that the files get, such "
+                 "as bloomfilter:10 or ribbonfilter:10; default: what was "
+                 "there before protean apply"},
+                {"dry_run", "", &options_.dry_run,
+                 "only print what would be rewritten"},
+                {"bytes_per_second", "N", &options_.bytes_per_second,
+                 "rewrite at most N bytes per second on average, such as 50M; "
+                 "default: no limit",
+                 1}});
   }
 
+ private:
   Status Run() override {
     std::shared_ptr<const FilterPolicy> policy;
     Status s = to_.empty() ? Status::OK() : MakeStockPolicy(to_, &policy);
@@ -199,10 +186,10 @@ class Rollback : public Command {
   // Chooses the column families that are given back to the policy of --to, or
   // to what was before apply.
   void ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy) {
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       if (family.is_under_protean() || HasProteanFilter(family)) {
         families_.push_back({&family, policy});
-      } else if (target_.families().size() > 1) {
+      } else if (target_.families.size() > 1) {
         err() << "left out: column family " << PrintedName(family.name)
               << " has the table factory " << family.table_factory
               << ", and no filter of Protean's\n";
@@ -211,12 +198,11 @@ class Rollback : public Command {
   }
 
   Status ChooseKept() {
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       const std::string file = KeptFile(target_, family);
-      if (!target_.env()->FileExists(file).ok()) continue;
+      if (!target_.env->FileExists(file).ok()) continue;
       RolledBackFamily chosen = {&family};
-      const Status s =
-          LoadTable(file, target_.env(), family.name, &chosen.kept);
+      const Status s = LoadTable(file, target_.env, family.name, &chosen.kept);
       if (!s.ok()) return s;
       const std::shared_ptr<const FilterPolicy> policy =
           PolicyOf(chosen.kept.get());
@@ -226,7 +212,7 @@ class Rollback : public Command {
     if (!families_.empty()) return Status::OK();
     return Status::NotFound(
         "there is nothing to go back to: " +
-        KeptFile(target_, target_.families()[0]) +
+        KeptFile(target_, target_.families[0]) +
         " does not exist. Give --to=POLICY, the filters that the files get; " +
         kAllowed);
   }
@@ -283,8 +269,8 @@ class Rollback : public Command {
   Status Estimate(Progress* progress, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
     const Status s =
-        OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/false,
-                       &opened, Adjust(/*at_the_end=*/false));
+        OpenedDB::Open(target_.db, target_.env, /*for_writing=*/false, &opened,
+                       Adjust(/*at_the_end=*/false));
     RefreshOptions dry;
     dry.dry_run = true;
     return s.ok() ? ReplaceAll(*opened, dry, progress, totals) : s;
@@ -306,7 +292,7 @@ class Rollback : public Command {
 
   Status RewriteAll(const Totals& estimated, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
-    Status s = OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/true,
+    Status s = OpenedDB::Open(target_.db, target_.env, /*for_writing=*/true,
                               &opened, Adjust(/*at_the_end=*/false));
     if (!s.ok()) return s;
     const Interrupt interrupt;
@@ -342,11 +328,12 @@ class Rollback : public Command {
     for (const RolledBackFamily& family : families_) {
       row["column_families"].push_back(family.target->name);
     }
-    Status s = ChangeOptions(target_, Adjust(/*at_the_end=*/true), row, &out());
+    Status s = OpenedDB::ChangeOptions(
+        target_.db, target_.env, Adjust(/*at_the_end=*/true), row, &out());
     for (const RolledBackFamily& family : families_) {
       const std::string kept = KeptFile(target_, *family.target);
-      if (s.ok() && target_.env()->FileExists(kept).ok()) {
-        s = target_.env()->DeleteFile(kept);
+      if (s.ok() && target_.env->FileExists(kept).ok()) {
+        s = target_.env->DeleteFile(kept);
       }
       if (!s.ok()) return s;
       const std::string policy =
@@ -406,12 +393,12 @@ class Rollback : public Command {
   // loading the OPTIONS file.
   void PrintOthers() const {
     if (to_.empty()) return;
-    for (const std::string& family : target_.under_protean()) {
+    for (const std::string& family : target_.under_protean) {
       if (Find(family) != nullptr) continue;
       err() << "column family " << PrintedName(family)
             << " still names ProteanTable, so a RocksDB without Protean cannot "
                "load the OPTIONS file: give it back, too, by protean rollback "
-            << TargetFlags(target_.db(), family) << ' '
+            << TargetFlags(target_.db, family) << ' '
             << ShellWord("--to=" + to_) << '\n';
     }
   }

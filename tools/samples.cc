@@ -2,24 +2,15 @@
 
 //  protean samples: the sample queries that filters are designed for.
 
-#include <algorithm>
 #include <cinttypes>
-#include <cstdint>
-#include <limits>
 #include <map>
 #include <set>
-#include <string>
 #include <tuple>
-#include <vector>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/query_queue.h"
 #include "tools/command.h"
 #include "tools/live_request.h"
-#include "tools/output.h"
 #include "tools/reads.h"
-#include "tools/target.h"
 #include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -156,19 +147,15 @@ Examples:
 
 class Samples : public Command {
  public:
-  Samples() : Command(kSamples) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    live_.AddFlags(arguments);
-    arguments->Add("output", "FILE", "the file that export and merge write",
-                   &output_);
-    arguments->Add(
-        "max", "N",
-        "the maximum number of queries that merge keeps; default: all", &max_,
-        1);
+  Samples() : Command(kSamples) {
+    live_.AddFlags(&flags_);
+    flags_.Add(
+        {{"output", "FILE", &output_, "the file that export and merge write"},
+         {"max", "N", &max_,
+          "the maximum number of queries that merge keeps; default: all", 1}});
   }
 
+ private:
   Status Run() override {
     const std::string form = operands_.empty() ? "" : operands_[0];
     if (!operands_.empty()) operands_.erase(operands_.begin());
@@ -184,7 +171,7 @@ class Samples : public Command {
 
   // The forms of the command; `operands_` are those behind the form.
   Status Show() {
-    if (target_.db().empty()) {
+    if (target_.db.empty()) {
       if (operands_.size() != 1) {
         return Status::InvalidArgument(
             "samples show takes either --db=DIR or one file of samples");
@@ -197,12 +184,12 @@ class Samples : public Command {
     Status s = OpenTarget(/*or_files=*/true);
     if (!s.ok()) return s;
     bool any = false;
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       std::string file;
       std::vector<SampleQuery> queries;
       s = ReadSaved(family, err(), &file, &queries);
       if (!s.ok()) {
-        if (target_.families().size() > 1) err() << s.getState() << '\n';
+        if (target_.families.size() > 1) err() << s.getState() << '\n';
         continue;
       }
       any = true;
@@ -219,7 +206,7 @@ class Samples : public Command {
     Status s = OpenOne("export");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = ReadSaved(target_.families()[0], err(), &file, &queries);
+    if (s.ok()) s = ReadSaved(target_.families[0], err(), &file, &queries);
     if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
     if (s.ok()) PrintCopied("of", queries.size(), output_);
     return s;
@@ -234,7 +221,7 @@ class Samples : public Command {
     Status s = OpenOne("import");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = FindSamplesFile(target_.families()[0], &file);
+    if (s.ok()) s = FindSamplesFile(target_.families[0], &file);
     if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
     if (s.ok() && queries.empty()) {
       s = Status::InvalidArgument(
@@ -242,7 +229,7 @@ class Samples : public Command {
     }
     if (s.ok()) s = WriteResult(file, file, QueryFileText(queries));
     if (!s.ok()) return s;
-    WarnOfRelativeSamplesFile(target_.families()[0], err());
+    WarnOfRelativeSamplesFile(target_.families[0], err());
     err() << "a process that has the DB open now does not notice: it adds its "
              "new samples to "
           << file << " when it closes the DB\n";
@@ -251,7 +238,7 @@ class Samples : public Command {
   }
 
   Status Merge() {
-    if (operands_.empty() || output_.empty() || !target_.db().empty()) {
+    if (operands_.empty() || output_.empty() || !target_.db.empty()) {
       return Status::InvalidArgument(
           "samples merge takes files of samples and --output=FILE; samples "
           "export writes such files");
@@ -274,7 +261,7 @@ class Samples : public Command {
   }
 
   Status Save() {
-    if (target_.db().empty() || !operands_.empty()) {
+    if (target_.db.empty() || !operands_.empty()) {
       return Status::InvalidArgument(
           "samples save asks the process that has the DB open; give --db=DIR, "
           "and no files");
@@ -298,7 +285,7 @@ class Samples : public Command {
   // Tells that the samples of the selected column family are in `file` now.
   void PrintCopied(const char* relation, size_t samples,
                    const std::string& file) const {
-    const std::string& family = target_.families()[0].name;
+    const std::string& family = target_.families[0].name;
     out().Line(Format("%zu samples %s column family %s: %s", samples, relation,
                       PrintedName(family).c_str(), file.c_str()));
     out().Row(
@@ -308,14 +295,14 @@ class Samples : public Command {
   // Opens the DB. Returns InvalidArgument unless exactly one column family is
   // selected.
   Status OpenOne(const char* form) {
-    if (target_.db().empty()) {
+    if (target_.db.empty()) {
       return Status::InvalidArgument(std::string("samples ") + form +
                                      " needs --db=DIR");
     }
     const Status s = target_.Open({});
-    if (!s.ok() || target_.families().size() == 1) return s;
+    if (!s.ok() || target_.families.size() == 1) return s;
     std::string names;
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       names += (names.empty() ? "" : ", ") + PrintedName(family.name);
     }
     return Status::InvalidArgument(
@@ -353,26 +340,22 @@ class Samples : public Command {
                file);
     out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
                       queries.size(), points, ranges));
-    Json totals;
-    totals["column_family"] = column_family;
-    totals["samples_file"] = file;
-    totals["samples"] = queries.size();
-    totals["points"] = points;
-    totals["ranges"] = ranges;
-    out().Row(totals);
+    out().Row({{"column_family", column_family},
+               {"samples_file", file},
+               {"samples", queries.size()},
+               {"points", points},
+               {"ranges", ranges}});
 
     std::vector<Json> rows;
     for (const auto& [length, count] : lengths) {
-      Json row;
-      row["column_family"] = column_family;
-      row["ranges"] = count;
-      row["share"] = Ratio(count, ranges);
+      Json& row = rows.emplace_back(Json{{"column_family", column_family},
+                                         {"ranges", count},
+                                         {"share", Ratio(count, ranges)}});
       row[numbers ? "span_log2" : "shared_bytes"] = length;
       if (numbers) {
         row["values"] =
             Format("2^%" PRIu64 " to 2^%" PRIu64, length, length + 1);
       }
-      rows.push_back(std::move(row));
     }
     if (!rows.empty()) {
       out().Line();

@@ -14,6 +14,7 @@
 
 #include <map>
 #include <numeric>
+#include <tuple>
 
 #include "table/seek/seek_decision.h"
 #include "tools/filter_replay.h"
@@ -139,20 +140,18 @@ class Search {
   // The run at whose position the file may go on to wait, as
   // OpenRuns::NextStop, or the number of runs.
   size_t NextStop(size_t run) const {
-    const std::string& marker = places_[run].key;
     size_t stop = runs_.size();
     for (size_t i = 0; i < runs_.size(); i++) {
       const Place& other = places_[i];
-      if (i == run || other.kind == Kind::kNone) continue;
-      const bool is_marker = other.kind == Kind::kMarker;
-      if (stop < runs_.size() && is_marker &&
-          places_[stop].kind == Kind::kKey) {
+      const int order = other.key.compare(places_[run].key);
+      if (i == run || other.kind == Kind::kNone || order < 0 ||
+          (order == 0 && other.kind == Kind::kMarker)) {
         continue;
       }
-      const int order = other.key.compare(marker);
-      if (order < 0 || (order == 0 && is_marker)) continue;
-      if (stop == runs_.size() || other.kind != places_[stop].kind ||
-          other.key < places_[stop].key) {
+      // Keys come before markers.
+      if (stop == runs_.size() ||
+          std::tie(other.kind, other.key) <
+              std::tie(places_[stop].kind, places_[stop].key)) {
         stop = i;
       }
     }

@@ -11,7 +11,6 @@
 #include "filter_policy/samples/files.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tools/arguments.h"
 #include "tools/output.h"
@@ -115,35 +114,31 @@ void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
 }
 
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
-  arguments->Add("db", "DIR",
-                 "the folder of a DB, which may be open in another process",
-                 &db_);
   arguments->Add(
-      "column_family", "NAME",
-      std::string("look at this column family; default: ") + by_default,
-      &column_family_);
-  arguments->Add("db_path", "DIR,...",
-                 "the folders that the files are in, in the order of db_paths "
-                 "or cf_paths, if the OPTIONS file does not name them",
-                 &db_paths_);
-  arguments->Add("env_uri", "URI",
-                 "read the files with this Env or FileSystem, such as "
-                 "{id=EncryptedFileSystem;provider=...}, as in an OPTIONS file",
-                 &env_uri_);
+      {{"db", "DIR", &db,
+        "the folder of a DB, which may be open in another process"},
+       {"column_family", "NAME", &column_family,
+        std::string("look at this column family; default: ") + by_default},
+       {"db_path", "DIR,...", &db_paths_,
+        "the folders that the files are in, in the order of db_paths or "
+        "cf_paths, if the OPTIONS file does not name them"},
+       {"env_uri", "URI", &env_uri_,
+        "read the files with this Env or FileSystem, such as "
+        "{id=EncryptedFileSystem;provider=...}, as in an OPTIONS file"}});
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {
-  if (db_.empty() == operands.empty()) {
+  if (db.empty() == operands.empty()) {
     return Status::InvalidArgument(
-        db_.empty() ? "give a DB or SST files: --db=DIR, or FILE..."
-                    : "give either --db=DIR or SST files, not both; " +
-                          operands[0] + " is not a flag");
+        db.empty() ? "give a DB or SST files: --db=DIR, or FILE..."
+                   : "give either --db=DIR or SST files, not both; " +
+                         operands[0] + " is not a flag");
   }
   if (!env_uri_.empty()) {
     ConfigOptions config;
     config.ignore_unsupported_options = false;
-    Status s = Env::CreateFromUri(config, env_uri_, "", &env_, &own_env_);
-    if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env_, &own_env_);
+    Status s = Env::CreateFromUri(config, env_uri_, "", &env, &own_env_);
+    if (!s.ok()) s = Env::CreateFromUri(config, "", env_uri_, &env, &own_env_);
     if (!s.ok()) {
       return Status::InvalidArgument(
           "--env_uri=" + env_uri_ +
@@ -151,7 +146,7 @@ Status Target::Open(const std::vector<std::string>& operands) {
           s.ToString());
     }
   }
-  return db_.empty() ? OpenFiles(operands) : OpenDB();
+  return db.empty() ? OpenFiles(operands) : OpenDB();
 }
 
 Status Target::DescribeFamily(
@@ -164,7 +159,7 @@ Status Target::DescribeFamily(
                    [&](const auto& d) { return d.name == family->name; });
   if (found != described.end()) options = found->options;
   family->options = Options(db_options_, options);
-  if (env_ != Env::Default()) family->options.env = env_;
+  if (env != Env::Default()) family->options.env = env;
   if (found == described.end()) {
     family->options.table_factory = nullptr;
     family->unknown_options =
@@ -187,16 +182,16 @@ Status Target::DescribeFamily(
 }
 
 Status Target::OpenDB() {
-  while (db_.size() > 1 && db_.back() == '/') db_.pop_back();
-  if (!env_->FileExists(CurrentFileName(db_)).ok()) {
-    return Status::NotFound(db_ +
-                            (env_->FileExists(db_).ok()
+  while (db.size() > 1 && db.back() == '/') db.pop_back();
+  if (!env->FileExists(CurrentFileName(db)).ok()) {
+    return Status::NotFound(db +
+                            (env->FileExists(db).ok()
                                  ? " is not a DB: it has no file CURRENT"
                                  : " does not exist") +
                             "; --db names the folder of a RocksDB");
   }
   std::vector<ManifestFamily> manifest;
-  Status s = ReadManifest(env_, db_, &manifest, &cut_off_);
+  Status s = ReadManifest(env, db, &manifest, &cut_off);
   if (!s.ok()) {
     return s.IsCorruption()
                ? Status::Corruption(s.ToString() +
@@ -204,63 +199,62 @@ Status Target::OpenDB() {
                : s;
   }
 
-  if (!cut_off_.empty()) notes_.push_back(cut_off_);
+  if (!cut_off.empty()) notes.push_back(cut_off);
 
   std::vector<ColumnFamilyDescriptor> described;
   ConfigOptions config;
   config.ignore_unknown_options = true;
-  config.env = env_;
-  const Status loaded =
-      LoadLatestOptions(config, db_, &db_options_, &described);
+  config.env = env;
+  const Status loaded = LoadLatestOptions(config, db, &db_options_, &described);
   if (!loaded.ok()) {
     described.clear();
     db_options_ = DBOptions();
-    notes_.push_back(
+    notes.push_back(
         "the OPTIONS file cannot be used, so default options are used: " +
         loaded.ToString());
   }
   for (const ColumnFamilyDescriptor& family : described) {
-    if (IsUnderProtean(family.options)) under_protean_.push_back(family.name);
+    if (IsUnderProtean(family.options)) under_protean.push_back(family.name);
   }
   std::string names;
   for (ManifestFamily& entry : manifest) {
     names += (names.empty() ? "" : ", ") + PrintedName(entry.name);
-    if (!column_family_.empty() && entry.name != column_family_) continue;
+    if (!column_family.empty() && entry.name != column_family) continue;
     TargetFamily family;
     static_cast<ManifestFamily&>(family) = std::move(entry);
     s = DescribeFamily(config, loaded, described, &family);
     if (!s.ok()) return s;
-    families_.push_back(std::move(family));
+    families.push_back(std::move(family));
   }
-  if (families_.empty()) {
+  if (families.empty()) {
     return Status::InvalidArgument("there is no column family " +
-                                   column_family_ + " in " + db_ +
+                                   column_family + " in " + db +
                                    "; its column families: " + names);
   }
   return Status::OK();
 }
 
-std::string Target::LastProteanPolicy(const std::string& column_family) const {
+std::string Target::LastProteanPolicy(const std::string& name) const {
   std::vector<std::string> names;
-  env_->GetChildren(db_, &names).PermitUncheckedError();
+  env->GetChildren(db, &names).PermitUncheckedError();
   std::map<uint64_t, std::string, std::greater<>> files;  // newest first
-  for (const std::string& name : names) {
+  for (const std::string& child : names) {
     uint64_t number = 0;
     FileType type = kTempFile;
-    if (ParseFileName(name, &number, &type) && type == kOptionsFile) {
-      files[number] = db_ + "/" + name;
+    if (ParseFileName(child, &number, &type) && type == kOptionsFile) {
+      files[number] = db + "/" + child;
     }
   }
   for (const auto& [number, file] : files) {
     ConfigOptions config;
-    config.env = env_;
+    config.env = env;
     DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> families;
-    if (!LoadOptionsFromFile(config, file, &db_options, &families).ok()) {
+    std::vector<ColumnFamilyDescriptor> described;
+    if (!LoadOptionsFromFile(config, file, &db_options, &described).ok()) {
       continue;
     }
-    for (const ColumnFamilyDescriptor& family : families) {
-      if (family.name != column_family || !IsUnderProtean(family.options)) {
+    for (const ColumnFamilyDescriptor& family : described) {
+      if (family.name != name || !IsUnderProtean(family.options)) {
         continue;
       }
       return WithoutSeeds(
@@ -288,9 +282,9 @@ bool IsListed(const std::vector<ManifestFamily>& manifest,
 
 bool Target::IsMissing(const TargetFamily& family,
                        const TargetFile& file) const {
-  if (db_.empty() || !env_->FileExists(file.path).IsNotFound()) return false;
+  if (db.empty() || !env->FileExists(file.path).IsNotFound()) return false;
   std::vector<ManifestFamily> manifest;
-  return !ReadManifest(env_, db_, &manifest).ok() ||
+  return !ReadManifest(env, db, &manifest).ok() ||
          IsListed(manifest, family, file);
 }
 
@@ -303,11 +297,11 @@ Status Target::NameFiles(TargetFamily* family) const {
       folders.push_back(path.path);
     }
   }
-  if (folders.empty()) folders.push_back(db_);
+  if (folders.empty()) folders.push_back(db);
   for (TargetFile& file : family->files) {
     if (file.path_id >= folders.size()) {
       return Status::InvalidArgument(
-          db_ +
+          db +
           " has files in several folders (db_paths or cf_paths), which its "
           "OPTIONS file does not name; name them all with --db_path=DIR,..., "
           "in their order, or give the SST files instead of --db");
@@ -320,21 +314,20 @@ Status Target::NameFiles(TargetFamily* family) const {
 
 Status Target::CheckFolder(const TargetFamily& family) const {
   const auto is_there = [this](const TargetFile& file) {
-    return env_->FileExists(file.path).ok();
+    return env->FileExists(file.path).ok();
   };
   if (family.files.empty() ||
       std::any_of(family.files.begin(), family.files.end(), is_there)) {
     return Status::OK();
   }
   std::vector<ManifestFamily> manifest;
-  const Status s =
-      db_.empty() ? Status::OK() : ReadManifest(env_, db_, &manifest);
+  const Status s = db.empty() ? Status::OK() : ReadManifest(env, db, &manifest);
   // The DB may have compacted the files meanwhile.
   if (!s.ok() || !IsListed(manifest, family, family.files[0])) return s;
-  if (!cut_off_.empty()) {
+  if (!cut_off.empty()) {
     return Status::Corruption(
         "none of the files that the MANIFEST lists for column family " +
-        PrintedName(family.name) + " exists, and " + cut_off_ +
+        PrintedName(family.name) + " exists, and " + cut_off +
         ": restore it from a backup, or give SST files instead of --db");
   }
   return Status::InvalidArgument(
@@ -348,7 +341,7 @@ Status Target::CheckFolder(const TargetFamily& family) const {
 }
 
 Status Target::OpenFiles(const std::vector<std::string>& paths) {
-  if (!column_family_.empty()) {
+  if (!column_family.empty()) {
     return Status::InvalidArgument(
         "--column_family goes with --db, not with SST files");
   }
@@ -356,7 +349,7 @@ Status Target::OpenFiles(const std::vector<std::string>& paths) {
     return Status::InvalidArgument("--db_path goes with --db, not with files");
   }
   TargetFamily family;
-  family.options.env = env_;
+  family.options.env = env;
   family.options.table_factory = nullptr;
   SetTableFactory(&family);
   for (const std::string& path : paths) {
@@ -365,19 +358,19 @@ Status Target::OpenFiles(const std::vector<std::string>& paths) {
     file.path = path;
     bool is_folder = false;
     // RocksDB opens what it asks about, and opening a pipe may block.
-    if (CheckNoDevice(env_, path).ok() &&
-        env_->IsDirectory(path, &is_folder).ok() && is_folder) {
+    if (CheckNoDevice(env, path).ok() &&
+        env->IsDirectory(path, &is_folder).ok() && is_folder) {
       return Status::InvalidArgument(
           path + " is a folder; for the DB in it, give --db=" + path);
     }
-    const Status s = env_->GetFileSize(path, &file.bytes);
+    const Status s = env->GetFileSize(path, &file.bytes);
     if (!s.ok()) {
       return Status::NotFound(path + " cannot be read; operands are SST files",
                               s.ToString());
     }
     family.files.push_back(std::move(file));
   }
-  families_.push_back(std::move(family));
+  families.push_back(std::move(family));
   return Status::OK();
 }
 

@@ -99,38 +99,25 @@ class Target {
   // wrong and what would work.
   Status Open(const std::vector<std::string>& operands);
 
-  // The selected column families: all unless --column_family is given. SST
-  // files given by path form one family without a name.
-  const std::vector<TargetFamily>& families() const { return families_; }
-
   // The only column family, or the one named default. InvalidArgument if there
   // is neither.
   Status DefaultFamily(const TargetFamily** family) const {
-    for (const TargetFamily& each : families_) {
+    for (const TargetFamily& each : families) {
       *family = &each;
-      if (families_.size() == 1 || each.name == kDefaultColumnFamilyName) {
+      if (families.size() == 1 || each.name == kDefaultColumnFamilyName) {
         return Status::OK();
       }
     }
     return Status::InvalidArgument("name a column family: --column_family");
   }
 
-  // All column families of the DB whose OPTIONS name ProteanTable, selected or
-  // not.
-  const std::vector<std::string>& under_protean() const {
-    return under_protean_;
-  }
-
   // The filter policy of the newest OPTIONS file that names ProteanTable for
   // the column family: RocksDB keeps the last ones. Empty if none of them does.
-  std::string LastProteanPolicy(const std::string& column_family) const;
+  std::string LastProteanPolicy(const std::string& name) const;
   // Returns true if the file does not exist, although the MANIFEST lists it at
   // this moment: compaction has not taken it away.
   bool IsMissing(const TargetFamily& family, const TargetFile& file) const;
 
-  // The Env that the files are read with. It lives as long as this object and
-  // its copies.
-  Env* env() const { return env_; }
   // InvalidArgument if --db_path is given: only the application knows how much
   // each of these folders is to hold.
   Status CheckForWriting() const {
@@ -141,13 +128,23 @@ class Target {
         "to hold; --db_path is for reading");
   }
 
-  // The folder of the DB; empty for SST files given by path.
-  const std::string& db() const { return db_; }
-  const std::string& column_family() const { return column_family_; }
+  // What Open has found.
+
+  std::string db;             // its folder; empty for SST files given by path
+  std::string column_family;  // as it is given
+  // The selected column families: all unless --column_family is given. SST
+  // files given by path form one family without a name.
+  std::vector<TargetFamily> families;
+  // All column families of the DB whose OPTIONS name ProteanTable, selected or
+  // not.
+  std::vector<std::string> under_protean;
+  // The Env that the files are read with. It lives as long as this object and
+  // its copies.
+  Env* env = Env::Default();
   // What the end of the MANIFEST lacks, in words; empty if it lacks nothing.
-  const std::string& cut_off() const { return cut_off_; }
+  std::string cut_off;
   // Notes for the operator on how the DB was read, one line each.
-  const std::vector<std::string>& notes() const { return notes_; }
+  std::vector<std::string> notes;
 
  private:
   Status OpenDB();
@@ -163,17 +160,10 @@ class Target {
   Status CheckFolder(const TargetFamily& family) const;
   Status OpenFiles(const std::vector<std::string>& paths);
 
-  std::string db_;
-  std::string column_family_;
   std::vector<std::string> db_paths_;
   std::string env_uri_;
   std::shared_ptr<Env> own_env_;  // nullptr for the default
-  Env* env_ = Env::Default();
-  DBOptions db_options_;  // from the OPTIONS file
-  std::vector<TargetFamily> families_;
-  std::vector<std::string> under_protean_;
-  std::vector<std::string> notes_;
-  std::string cut_off_;
+  DBOptions db_options_;          // from the OPTIONS file
 };
 
 // Makes the policy of an options string, in its short or its object form, with

@@ -2,26 +2,20 @@
 
 //  protean verify: checks that filters find what their files hold.
 
-#include <algorithm>
 #include <atomic>
 #include <cinttypes>
 #include <cstdlib>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <set>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "table/filter_trial.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -125,7 +119,7 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
   const TargetFile& file = *check->file;
   std::unique_ptr<FileFacts> facts;
   const Status opened = FileFacts::Read(family, file, &facts);
-  if (IsGone(opened) && !target.db().empty()) {
+  if (IsGone(opened) && !target.db.empty()) {
     check->Set(Kind::kGone, "gone");
     if (target.IsMissing(family, file)) {
       check->Set(Kind::kWrong, "missing",
@@ -237,7 +231,7 @@ struct VerifyTotals {
 
 // What verify does not look at, and how to.
 std::string LeftToRocksDB(const Target& target) {
-  const std::string db = target.db().empty() ? "DIR" : target.db();
+  const std::string db = target.db.empty() ? "DIR" : target.db;
   return "Left to RocksDB: values in blob files and checksums of whole files "
          "(DB::VerifyChecksum, DB::VerifyFileChecksums), the write-ahead log "
          "and the MANIFEST (ldb " +
@@ -259,7 +253,7 @@ Status NothingFixed(const Target& target, const Status& s) {
     return Status::Busy(std::string(s.getState()) +
                         "; --fix rewrites files, so close the DB first");
   }
-  return Status::Incomplete("nothing was fixed, since " + target.db() +
+  return Status::Incomplete("nothing was fixed, since " + target.db +
                             " cannot be opened for writing: " + s.ToString());
 }
 
@@ -311,20 +305,16 @@ Examples:
 
 class Verify : public Command {
  public:
-  Verify() : Command(kVerify) {}
-
- private:
-  void AddFlags(Arguments* arguments) override {
-    arguments->Add("fix",
-                   "rewrite the files whose filters are wrong or damaged, "
-                   "which gives them new filters",
-                   &fix_);
-    arguments->Add(
-        "problems_only",
-        "print only the files that are wrong, or were not looked at completely",
-        &problems_only_);
+  Verify() : Command(kVerify) {
+    flags_.Add({{"fix", "", &fix_,
+                 "rewrite the files whose filters are wrong or damaged, which "
+                 "gives them new filters"},
+                {"problems_only", "", &problems_only_,
+                 "print only the files that are wrong, or were not looked at "
+                 "completely"}});
   }
 
+ private:
   Status Run() override {
     if (fix_ && !operands_.empty()) {
       return Status::InvalidArgument(
@@ -336,17 +326,17 @@ class Verify : public Command {
     // Hours of reading would be in vain if the DB could not be opened then.
     if (s.ok() && fix_) {
       s = target_.CheckForWriting();
-      if (s.ok()) s = OpenedDB::CheckForWriting(target_.db(), target_.env());
+      if (s.ok()) s = OpenedDB::CheckForWriting(target_.db, target_.env);
       if (!s.ok()) s = NothingFixed(target_, s);
     }
     if (!s.ok()) return s;
     VerifyTotals totals;
-    if (!target_.cut_off().empty()) {
+    if (!target_.cut_off.empty()) {
       totals.wrong++;
       const Json row = {{"column_family", ""},
                         {"file", "MANIFEST"},
                         {"status", "cut off"},
-                        {"detail", target_.cut_off()}};
+                        {"detail", target_.cut_off}};
       out().Table(kVerifiedColumns, {row});
       out().Line();
     }
@@ -384,7 +374,7 @@ class Verify : public Command {
   uint64_t VerifyNewFiles(VerifyTotals* totals) {
     std::vector<FileCheck> checks;
     uint64_t bytes = 0;
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       for (const TargetFile& file : family.files) {
         if (!seen_.emplace(family.name, file.name).second) continue;
         checks.emplace_back(family, file);
@@ -408,7 +398,7 @@ class Verify : public Command {
     InParallel(checks.size(),
                [&](size_t i) { CheckFile(target_, count, &checks[i]); });
     progress.Clear();
-    for (const TargetFamily& family : target_.families()) Print(family, checks);
+    for (const TargetFamily& family : target_.families) Print(family, checks);
     uint64_t gone = 0;
     for (const FileCheck& check : checks) {
       totals->Add(check);
@@ -461,12 +451,12 @@ class Verify : public Command {
   // Returns an error if the DB cannot be opened, or cannot be closed.
   Status Rewrite(const std::vector<std::pair<std::string, std::string>>& files,
                  uint64_t* unfixed) const {
-    for (const TargetFamily& family : target_.families()) {
+    for (const TargetFamily& family : target_.families) {
       WarnOfRelativeSamplesFile(family, err());
     }
     std::unique_ptr<OpenedDB> opened;
-    Status s = OpenedDB::Open(target_.db(), target_.env(), /*for_writing=*/true,
-                              &opened);
+    Status s =
+        OpenedDB::Open(target_.db, target_.env, /*for_writing=*/true, &opened);
     if (!s.ok()) return NothingFixed(target_, s);
     const Interrupt interrupt;
     Progress progress(err());

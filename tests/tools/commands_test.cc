@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <deque>
 #include <fstream>
+#include <sstream>
 
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
@@ -69,7 +70,8 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
   Fill();
   const std::unique_ptr<Env> env = NewCompositeEnv(
       std::make_shared<ChangingFileSystem>(FileSystem::Default()));
-  std::vector<std::string> lines;
+  std::ostringstream out;
+  Output output(out, /*as_json=*/false);
   const Status s = OpenedDB::ChangeOptions(
       path_, env.get(),
       [](ColumnFamilyDescriptor* family) {
@@ -78,7 +80,7 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
             std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(9)),
             "ProteanTable", &family->options);
       },
-      &lines);
+      /*row=*/{}, &output);
   EXPECT_TRUE(s.IsCorruption()) << s.ToString();
   ExpectHas(s.ToString(), {"has for column family surf ProteanTable;",
                            "bloomfilter:8:", " instead of ProteanTable;"});
@@ -199,7 +201,7 @@ TEST_F(InspectTest, OfADBInUse) {
   std::vector<std::string> operands;
   ASSERT_OK(arguments.Parse({Db(), "--column_family=surf"}, &operands));
   ASSERT_OK(target.Open(operands));
-  const TargetFamily& family = target.families().at(0);
+  const TargetFamily& family = target.families.at(0);
   Open();
   ASSERT_OK(
       db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
