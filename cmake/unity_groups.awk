@@ -26,9 +26,22 @@ function declared_in(line,   words) {
   return match(line, /[A-Za-z_0-9]+$/) ? substr(line, RSTART) : ""
 }
 
+# The line without what names nothing outside of classes: texts, and what is named as part of something else.
+function without_members(line) {
+  gsub(/"([^"\\]|\\.)*"/, " ", line)
+  gsub(/(\.|->|::)[ ]*[A-Za-z_0-9]+/, " ", line)
+  return line
+}
+
+# The line of a header without what it declares in a class: functions and constants.
+function without_declared_members(line) {
+  if (line ~ /^ /) gsub(/[A-Za-z_0-9]+\(|[^A-Za-z_0-9]k[A-Z][A-Za-z_0-9]*/, " ", line)
+  return line
+}
+
 # Notes the words of a line of a file, or of one of its headers.
 function use(file, line,   i, n, word) {
-  n = split(line, word, /[^A-Za-z_0-9]+/)
+  n = split(without_members(line), word, /[^A-Za-z_0-9]+/)
   for (i = 1; i <= n; i++) {
     if (word[i] != "" && !((file, word[i]) in is_used)) {
       is_used[file, word[i]]
@@ -47,7 +60,7 @@ function use_header(file, header,   i, n, line, includes, words) {
       includes = includes " " words[2]
     }
     sub(/\/\/.*/, "", line)
-    use(file, line)
+    use(file, without_declared_members(line))
   }
   close(header)
   n = split(includes, words, " ")

@@ -369,7 +369,7 @@ Numbers NumbersOf(const std::string& shape, size_t count) {
   return numbers;
 }
 
-Hashes HashesOf(const Numbers& numbers) {
+Hashes HashesOfNumbers(const Numbers& numbers) {
   Hashes hashes;
   for (const uint64_t number : numbers) hashes.push_back(HashOf(number));
   return hashes;
@@ -384,7 +384,7 @@ class NeighbourSet : public BuiltAmq {
                              bits_per_hash / 8 *
                                  static_cast<double>(numbers.size()) +
                              64)),
-                 HashesOf(numbers)) {
+                 HashesOfNumbers(numbers)) {
     EXPECT_TRUE(took_neighbours());
     EXPECT_TRUE((*this)->TakesNeighbours());
   }
@@ -401,7 +401,7 @@ class NeighbourSet : public BuiltAmq {
   }
 };
 
-bool Holds(const Numbers& numbers, uint64_t first, uint64_t last) {
+bool HoldsBetween(const Numbers& numbers, uint64_t first, uint64_t last) {
   const auto at = std::lower_bound(numbers.begin(), numbers.end(), first);
   return at != numbers.end() && *at <= last;
 }
@@ -417,7 +417,7 @@ TEST(NeighboursTest, AnswersAsOneByOne) {
         SCOPED_TRACE(shape + " " + std::to_string(count) + " " +
                      std::to_string(bits));
         const NeighbourSet set(numbers, bits);
-        set.ExpectAllFound(HashesOf(numbers));
+        set.ExpectAllFound(HashesOfNumbers(numbers));
         for (int i = 0; i < 300; i++) {
           const uint64_t near =
               numbers[random() % numbers.size()] + random() % 256 - 128;
@@ -459,7 +459,7 @@ TEST(NeighboursTest, FiltersMissNoKeyInARange) {
               numbers[random() % numbers.size()] - random() % (size + 2);
           const uint64_t last =
               first > ~uint64_t{0} - size ? ~uint64_t{0} : first + size;
-          if (!Holds(numbers, first, last)) continue;
+          if (!HoldsBetween(numbers, first, last)) continue;
           ASSERT_TRUE(filter.block().RangeMayMatch(
               BigEndian(first), BigEndian(last) + "\xff", true));
         }
@@ -489,7 +489,7 @@ TEST(NeighboursTest, RateIsThatOfSingleHashes) {
             first = numbers[random() % numbers.size()] + 1 + random() % 2000;
           }
           if (size == 1) first |= kGroupSize - 1;
-          if (Holds(numbers, first, first + size - 1)) continue;
+          if (HoldsBetween(numbers, first, first + size - 1)) continue;
           expected += -std::expm1(static_cast<double>(size) *
                                   std::log1p(-set.plan().false_positive_rate));
           found += set.AnyIn(first, first + size - 1);
@@ -544,9 +544,9 @@ TEST(NeighboursTest, DamagedData) {
 // More hashes than planned make a Bloom set of neighbours.
 TEST(NeighboursTest, BloomInPlaceOfWhatDoesNotFit) {
   const Numbers numbers = NumbersOf("sparse", 3000);
-  const BuiltAmq amq(PlanAmq(kRibbonAmq, 300, 2000), HashesOf(numbers));
+  const BuiltAmq amq(PlanAmq(kRibbonAmq, 300, 2000), HashesOfNumbers(numbers));
   EXPECT_TRUE(amq->TakesNeighbours());
-  amq.ExpectAllFound(HashesOf(numbers));
+  amq.ExpectAllFound(HashesOfNumbers(numbers));
   std::vector<Amq::Lookup> lookups;
   for (const uint64_t number : numbers) {
     const uint64_t first = number - number % kGroupSize;

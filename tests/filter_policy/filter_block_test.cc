@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Policies, SharedFilterTest,
 
 namespace {
 
-constexpr FilterSalt kNone;
+constexpr FilterSalt kNoSalt;
 constexpr FilterSalt kOne = {0x9d3c5f1b7e2a4861, 0x6b8f13d0c5a7e294};
 // Each half differs once.
 constexpr FilterSalt kTwo = {0x2f71e8b4a60d93c5, kOne.process};
@@ -296,13 +296,13 @@ TEST(FilterSaltTest, NoWindowHidesItsHead) {
   keys.push_back(std::string(16, '\xff'));
   SortUnique(&keys);
   Random random(3);
-  for (const FilterSalt& salt : {kNone, kOne, kTwo}) {
+  for (const FilterSalt& salt : {kNoSalt, kOne, kTwo}) {
     const OwnBlock block(BuildProteusBlock(keys, TrieAndSet(0, 128), 12, salt));
     int passed = 0;
     for (int i = 0; i < 1000; i++) {
       passed += block->KeyMayMatch('m' + random.RandomBinaryString(7) + window);
     }
-    if (salt == kNone) {
+    if (salt == kNoSalt) {
       EXPECT_EQ(1000, passed);
     } else {
       EXPECT_LT(passed, 50);

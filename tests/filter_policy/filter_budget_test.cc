@@ -23,7 +23,7 @@ using Files = std::vector<FileFilter>;
 // Keys are numbers below kKeySpace, in text.
 constexpr double kKeySpace = 1e12;
 
-std::string Key(double number) {
+std::string KeyOfNumber(double number) {
   char text[32];
   snprintf(text, sizeof(text), "%013.0f", number);
   return text;
@@ -36,8 +36,8 @@ FileFilter FileOf(int level, uint64_t keys, double begin = 0, double end = 1,
   file.level = level;
   file.keys = keys;
   file.bits = static_cast<uint64_t>(bits_per_key * static_cast<double>(keys));
-  file.smallest = Key(begin * kKeySpace);
-  file.largest = Key(end * kKeySpace - 1);
+  file.smallest = KeyOfNumber(begin * kKeySpace);
+  file.largest = KeyOfNumber(end * kKeySpace - 1);
   return file;
 }
 
@@ -82,7 +82,7 @@ std::vector<std::string> Queries(int number, double skew) {
   Random64 random(301);
   for (int i = 0; i < number; i++) {
     const double u = static_cast<double>(random.Uniform(1 << 30)) / (1 << 30);
-    queries.push_back(Key(std::pow(u, skew) * kKeySpace));
+    queries.push_back(KeyOfNumber(std::pow(u, skew) * kKeySpace));
   }
   std::sort(queries.begin(), queries.end());
   return queries;
@@ -313,15 +313,15 @@ TEST(FilterBudgetTest, LittleDataDoesNoHarm) {
 
 // ---- Levels ----
 
-constexpr double kBits = 12;
+constexpr double kUsualBits = 12;
 
-FileFilter RunOf(int level, uint64_t keys, double bits_per_key = kBits) {
+FileFilter RunOf(int level, uint64_t keys, double bits_per_key = kUsualBits) {
   return FileOf(level, keys, 0, 1, bits_per_key);
 }
 
 // The bits per key of a new file.
 double BitsOf(const Files& tree, int level, uint64_t keys,
-              bool is_bottommost = false, double bits_per_key = kBits) {
+              bool is_bottommost = false, double bits_per_key = kUsualBits) {
   return BitsOfFile(tree, {level, is_bottommost, keys}, bits_per_key);
 }
 
@@ -347,20 +347,20 @@ void Rewrite(Files* tree) {
 // Runs of one size gain nothing, and a single run gives up nothing.
 TEST(LevelBitsTest, UnknownOrEqualRunsHaveEqualBits) {
   const Files three = ThreeLevels(4, 10);
-  EXPECT_EQ(kBits, BitsOf(three, 0, 0));
+  EXPECT_EQ(kUsualBits, BitsOf(three, 0, 0));
   for (bool last : {false, true}) {
-    EXPECT_EQ(kBits, BitsOf(three, -1, 1000, last));
+    EXPECT_EQ(kUsualBits, BitsOf(three, -1, 1000, last));
     for (int level = 0; level < 7; level++) {
-      EXPECT_EQ(kBits, BitsOf({}, level, 1000, last));
-      EXPECT_EQ(kBits, BitsOf({RunOf(6, 0)}, level, 1000, last));
+      EXPECT_EQ(kUsualBits, BitsOf({}, level, 1000, last));
+      EXPECT_EQ(kUsualBits, BitsOf({RunOf(6, 0)}, level, 1000, last));
     }
-    EXPECT_DOUBLE_EQ(kBits,
+    EXPECT_DOUBLE_EQ(kUsualBits,
                      BitsOf(Files(7, RunOf(6, 1000000)), 6, 1000000, last));
   }
   Files tree;
   for (int files = 1; files < 40; files++) {
     tree.push_back(RunOf(0, 50000));
-    EXPECT_DOUBLE_EQ(kBits, BitsOf(tree, 0, 50000)) << files;
+    EXPECT_DOUBLE_EQ(kUsualBits, BitsOf(tree, 0, 50000)) << files;
   }
 }
 
@@ -373,11 +373,11 @@ TEST(LevelBitsTest, SmallRunsGetMore) {
     EXPECT_NEAR(11.75, bits(2), 0.01);
     EXPECT_NEAR(14.1, bits(1), 0.2);
     EXPECT_NEAR(16.7, bits(0), 0.3);
-    EXPECT_NEAR(kBits, Average(tree), 0.05);
+    EXPECT_NEAR(kUsualBits, Average(tree), 0.05);
     // A flushed file is a run of its own, and gets the most bits.
     EXPECT_NEAR(bits(0), BitsOf(tree, 0, 100000), 0.1);
     EXPECT_GT(BitsOf(tree, 0, 10000), bits(0) + 2);
-    EXPECT_LE(BitsOf(tree, 0, 1), kBits + kMaxTaken);
+    EXPECT_LE(BitsOf(tree, 0, 1), kUsualBits + kMaxTaken);
     // A bottommost file gives, whatever its level.
     EXPECT_NEAR(11.75, BitsOf(tree, first, 1000, true), 0.01);
   }
@@ -405,30 +405,30 @@ TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
     Files tree = ThreeLevels(4, ratio);
     for (int i = 0; i < 200; i++) {
       const double bits = BitsOf(tree, 0, 20000);
-      EXPECT_GE(bits, kBits - kMaxGiven - 1e-9);
+      EXPECT_GE(bits, kUsualBits - kMaxGiven - 1e-9);
       tree.push_back(RunOf(0, 20000, bits));
-      EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
+      EXPECT_LE(Average(tree), (1 + kTolerance) * kUsualBits);
     }
   }
   // Without the last level, the others have more than their share already.
   const Files rest = {RunOf(4, 1000, 18), RunOf(5, 9000, 14)};
-  EXPECT_LE(BitsOf(rest, 0, 10), kBits);
-  EXPECT_LE(BitsOf(rest, 4, 1000), kBits);
+  EXPECT_LE(BitsOf(rest, 0, 10), kUsualBits);
+  EXPECT_LE(BitsOf(rest, 4, 1000), kUsualBits);
 }
 
 // No file gives bits if none has taken any.
 TEST(LevelBitsTest, NothingIsGivenInVain) {
   const Files tree = ThreeLevels(4, 10);
-  EXPECT_DOUBLE_EQ(kBits, BitsOf(tree, 6, 1000, true));
+  EXPECT_DOUBLE_EQ(kUsualBits, BitsOf(tree, 6, 1000, true));
   Files level0;
   for (uint64_t keys = 1000; keys < 100000; keys *= 2) {
     level0.push_back(RunOf(0, keys));
   }
-  EXPECT_DOUBLE_EQ(kBits, BitsOf(level0, 1, 100000, true));
+  EXPECT_DOUBLE_EQ(kUsualBits, BitsOf(level0, 1, 100000, true));
   // If a little has been taken, a little is given.
   Files some = tree;
-  some[0] = RunOf(4, 100000, kBits + 1);
-  const double given = kBits - BitsOf(some, 6, 1000, true);
+  some[0] = RunOf(4, 100000, kUsualBits + 1);
+  const double given = kUsualBits - BitsOf(some, 6, 1000, true);
   EXPECT_NEAR(1.0 / 110, given, 1e-4);
 }
 
@@ -436,10 +436,10 @@ TEST(LevelBitsTest, NothingIsGivenInVain) {
 TEST(LevelBitsTest, ManyFilesOfOneCompaction) {
   Files tree = ThreeLevels(4, 10);
   const double bits = BitsOf(tree, 5, 10000);
-  EXPECT_GT(bits, kBits + 1);
+  EXPECT_GT(bits, kUsualBits + 1);
   // Levels 4 and 5 are written again, while the old files are still there.
   for (int i = 0; i < 110; i++) tree.push_back(RunOf(5, 10000, bits));
-  EXPECT_LE(Average(tree), (1 + kTolerance) * kBits);
+  EXPECT_LE(Average(tree), (1 + kTolerance) * kUsualBits);
 }
 
 // Each file gets the bits that it has: the average, and more in smaller runs.

@@ -237,7 +237,7 @@ std::vector<Range> CountedRanges(const Keys& keys) {
 
 // Numbers of keys, with l and h where the first or the last key counted may lie
 // outside.
-std::string Counts(const Surf& surf, const std::vector<Range>& ranges) {
+std::string CountsAsText(const Surf& surf, const std::vector<Range>& ranges) {
   std::string text;
   for (const Range& range : ranges) {
     const RangeCount counted = surf.Count(range.lo, range.hi);
@@ -268,7 +268,8 @@ std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
          Answers(queries.points, point) + "\nranges " +
          Answers(queries.ranges, in_range) + "\nprefixes " +
          Answers(queries.prefixes, prefix) + "\ncounts " +
-         (surf == nullptr ? "" : Counts(*surf, CountedRanges(recipe.keys))) +
+         (surf == nullptr ? ""
+                          : CountsAsText(*surf, CountedRanges(recipe.keys))) +
          "\n";
 }
 

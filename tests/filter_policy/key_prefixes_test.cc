@@ -104,7 +104,7 @@ class KeepingBuilder : public RangeFilterBuilder {
   size_t next_shared_ = 0;
 };
 
-std::string Number(int number) {
+std::string NineDigits(int number) {
   std::string digits = std::to_string(number);
   return std::string(9 - digits.size(), '0') + digits;
 }
@@ -115,7 +115,7 @@ TEST(KeyStoreTest, NumbersOfKeys) {
   for (const std::string& head : {std::string(), std::string(190, 'p')}) {
     for (int number : {0, 1, 2, 1023, 1024, 1025, 2048, 2049, 5000}) {
       Keys keys;
-      for (int i = 0; i < number; i++) keys.push_back(head + Number(i));
+      for (int i = 0; i < number; i++) keys.push_back(head + NineDigits(i));
       ExpectKeys(keys, Stored(keys));
     }
   }
@@ -127,14 +127,14 @@ TEST(KeyStoreTest, KeysThatHurt) {
   Random rnd(8);
   Keys keys(1500);
   for (int i = 0; i < 3000; i++) {
-    keys.push_back(std::string(100, '\0') + Number(i));
+    keys.push_back(std::string(100, '\0') + NineDigits(i));
   }
   for (int i = 0; i < 3000; i++) keys.push_back(std::string(i, '\xff'));
   for (int i = 0; i < 3000; i++) keys.push_back(rnd.RandomString(300));
   for (int i = 0; i < 3000; i++) {
     keys.push_back(std::string(rnd.Uniform(600), 'k') + rnd.RandomString(4));
   }
-  for (int i = 0; i < 3000; i++) keys.push_back(Number(i));
+  for (int i = 0; i < 3000; i++) keys.push_back(NineDigits(i));
   for (int i = 0; i < 3000; i++) keys.push_back(std::string(2000, 's'));
   ExpectKeys(keys, Stored(keys));
   std::reverse(keys.begin(), keys.end());
@@ -196,7 +196,7 @@ TEST(KeyStoreTest, VeryLongKeysAreCutOff) {
   Keys cut;
   for (int i = 0; i < 1200; i++) {
     std::string key(KeyStore::kMaxKeyBytes - 4, 'a');
-    key.replace(100, 9, Number(i));
+    key.replace(100, 9, NineDigits(i));
     keys.push_back(key + (i % 2 == 0 ? "tail" : "tail and more"));
     cut.push_back(key + "tail");
   }
@@ -210,7 +210,7 @@ TEST(KeyStoreTest, Memory) {
   Random rnd(9);
   for (int i = 0; i < kKeys; i++) {
     unlike.Append(rnd.RandomString(197));
-    numbers.Append(Slice(Number(i).data() + 1, 8));
+    numbers.Append(Slice(NineDigits(i).data() + 1, 8));
   }
   EXPECT_LT(unlike.MemoryUsage(), 220u * kKeys);
   EXPECT_LT(numbers.MemoryUsage(), 10u * kKeys);

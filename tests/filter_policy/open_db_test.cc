@@ -63,7 +63,7 @@ void Count(SeekKind kind, SeekEvent event, uint16_t times, OpenFile* file) {
   file->Add(tally, times);
 }
 
-FamilyState State() {
+FamilyState CurrentState() {
   const auto db = DBSession::Find(kId);
   return db == nullptr ? FamilyState() : db->StateOf(&kFamilies[0]);
 }
@@ -84,7 +84,7 @@ TEST(DBSessionTest, LivesAsLongAsItsFiles) {
   auto b = OpenOfLevel(1);
   EXPECT_EQ(DBSession::Find(kId), DBSession::Join(kId));
   a.reset();
-  EXPECT_EQ(1u, State().open_files.size());
+  EXPECT_EQ(1u, CurrentState().open_files.size());
   EXPECT_EQ(nullptr, DBSession::Find("another DB"));
   b.reset();
   EXPECT_EQ(nullptr, DBSession::Find(kId));
@@ -232,9 +232,9 @@ TEST(DBSessionTest, ClosedFilesLeaveTheirCounts) {
   Count(SeekKind::kOpen, SeekEvent::kPassed, 5, b.get());
   b.reset();
   only_inspected.reset();
-  EXPECT_EQ(2u, State().open_files.size());
+  EXPECT_EQ(2u, CurrentState().open_files.size());
   without_seeks.reset();
-  const FamilyState family = State();
+  const FamilyState family = CurrentState();
   EXPECT_EQ(1u, family.open_files.size());
   LevelSums total;
   const std::map<int, LevelSums> levels = SumByLevel(family, &total);
@@ -292,11 +292,11 @@ TEST(DBSessionTest, AColumnFamilyAfterAnotherStartsAfresh) {
   for (int i = 0; i < 3; i++) {
     const auto file = Open(Describe(1, /*family=*/0, std::to_string(i)));
     EXPECT_TRUE(file->NewBackoff().ShouldWait()) << i;
-    EXPECT_TRUE(State().closed_files.empty()) << i;
+    EXPECT_TRUE(CurrentState().closed_files.empty()) << i;
     Count(SeekKind::kOpen, SeekEvent::kPassed, 1, file.get());
     LearnNotToWait(file.get());
   }
-  EXPECT_EQ(1u, State().closed_files.size());
+  EXPECT_EQ(1u, CurrentState().closed_files.size());
 }
 
 TEST(DBSessionTest, FamiliesInAFolder) {
@@ -332,7 +332,7 @@ TEST(LevelSumsTest, FiltersInUseAndOthers) {
   const auto c = Open(predicted(1, "0.25", 30), FilterUse::kForeign);
   const auto d = Open(predicted(2, "0.05", 10));
   LevelSums sums;
-  EXPECT_EQ(2u, SumByLevel(State(), &sums).size());
+  EXPECT_EQ(2u, SumByLevel(CurrentState(), &sums).size());
   EXPECT_EQ(4u, sums.files);
   EXPECT_EQ(3u, sums.used_files);
   EXPECT_EQ(48u, sums.entries);

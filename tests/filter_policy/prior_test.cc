@@ -177,8 +177,8 @@ INSTANTIATE_TEST_SUITE_P(KeyTypes, UntaughtKeysTest,
                          [](const auto& test) { return test.param.keys; });
 
 // The keys of some files, and queries that find none of them.
-struct Files {
-  Files(KeyType type, WorkloadKind kind) {
+struct WorkloadFiles {
+  WorkloadFiles(KeyType type, WorkloadKind kind) {
     DataSet data(type, /*num_keys=*/100000, /*seed=*/47);
     const Keys all = data.StoredKeys();
     ranges = SplitByTruth(all, data.MakeQueries(kind, 20000)).first;
@@ -205,7 +205,8 @@ struct Rates {
 // The mean rates for several files and salts. The queries that the prior draws
 // decide between designs of nearly the same cost, and the salt decides which
 // few prefixes collide with others. A Bloom filter has no salt.
-Rates RatesOf(const std::string& spec, const Files& files, uint64_t salts = 2) {
+Rates RatesOf(const std::string& spec, const WorkloadFiles& files,
+              uint64_t salts = 2) {
   const double share = 1.0 / static_cast<double>(salts * files.keys.size());
   Rates mean;
   for (const Keys& keys : files.keys) {
@@ -233,7 +234,7 @@ TEST_P(UntaughtKeysTest, LetsFewThrough) {
   const UntaughtCase& c = GetParam();
   KeyType type = KeyType::kU64;
   ASSERT_OK(ParseKeyType(c.keys, &type));
-  const Files files(type, c.queries);
+  const WorkloadFiles files(type, c.queries);
   double least = 1;
   for (int bits = c.least_bits; bits <= 20; bits += 2) {
     SCOPED_TRACE(bits);

@@ -24,7 +24,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kKeys = 100000;
+constexpr uint64_t kNumKeys = 100000;
 constexpr uint64_t kSamples = 10000;
 constexpr uint64_t kQueries = 40000;
 
@@ -116,7 +116,7 @@ double BitsOf(const std::string& spec) {
 }
 
 double BitsPerKey(const MemoryFilter& filter) {
-  return 8.0 * static_cast<double>(filter.contents().size()) / kKeys;
+  return 8.0 * static_cast<double>(filter.contents().size()) / kNumKeys;
 }
 
 std::vector<Query> Asked(const Keys& keys, const std::vector<Query>& queries) {
@@ -131,7 +131,7 @@ std::vector<Query> Asked(const Keys& keys, const std::vector<Query>& queries) {
 
 TEST_P(PaperTest, RateIsAsPredicted) {
   const QueryOptions options = OptionsOf(GetParam());
-  DrawnKeys drawn(GetParam().keys, GetParam().strings, kKeys, /*seed=*/77);
+  DrawnKeys drawn(GetParam().keys, GetParam().strings, kNumKeys, /*seed=*/77);
   const Keys& keys = drawn.keys();
   const std::vector<Query> samples = drawn.Empty(options, kSamples);
   const std::vector<Query> queries =
@@ -181,7 +181,7 @@ TEST(UntaughtTest, FiltersFromTheFirstFileOn) {
            {{"behind_keys", "uniform", kCorrelated, 32}, 0.08},
            {{"normal_split", "normal", kSplit, kLong, 32}, 0.08}}) {
     SCOPED_TRACE(workload.name);
-    DrawnKeys drawn(workload.keys, workload.strings, kKeys, /*seed=*/43);
+    DrawnKeys drawn(workload.keys, workload.strings, kNumKeys, /*seed=*/43);
     const MemoryFilter filter = FilterOf("proteus:14", drawn.keys());
     EXPECT_LE(RateOf(filter, drawn.Empty(OptionsOf(workload), 20000)), most)
         << filter.report().design;
@@ -213,10 +213,10 @@ TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
                                      {KeyType::kText},
                                      {KeyType::kUrl},
                                      {KeyType::kU64, 700}}) {
-    DataSet data(type, kKeys, /*seed=*/78);
+    DataSet data(type, kNumKeys, /*seed=*/78);
     Keys keys = data.StoredKeys();
     std::vector<Query> queries =
-        SplitByTruth(keys, data.MakeQueries(WorkloadKind::kPoint, 2 * kKeys))
+        SplitByTruth(keys, data.MakeQueries(WorkloadKind::kPoint, 2 * kNumKeys))
             .first;
     for (std::string& key : keys) key.insert(0, before, 'x');
     for (Query& query : queries) {
@@ -242,7 +242,7 @@ TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
 
 // A filter of many keys has the size it was given, with any design.
 TEST(UntaughtTest, Sizes) {
-  const DrawnKeys drawn("uniform", /*strings=*/false, kKeys, /*seed=*/79);
+  const DrawnKeys drawn("uniform", /*strings=*/false, kNumKeys, /*seed=*/79);
   for (const char* bits : {"2", "3.5", "5", "10", "12.25", "20", "40", "64"}) {
     for (const char* kind : {":bloom", ":ribbon"}) {
       const std::string spec = std::string("proteus:") + bits + kind;
@@ -359,7 +359,7 @@ size_t CountPassed(const FilterBlock& block, const Keys& points) {
 }
 
 // The rate of RocksDB's Bloom filter, with the probes for other bits per key.
-double BloomRate(double bits_per_key, double bits_for_probes) {
+double RateOfBloom(double bits_per_key, double bits_for_probes) {
   return BloomMath::CacheLocalFpRate(
       bits_per_key,
       FastLocalBloomImpl::ChooseNumProbes(
@@ -459,7 +459,7 @@ TEST(PointsTest, ThePromiseIsKept) {
         ASSERT_TRUE(design.points_ask_keys_alone());
         EXPECT_GT(design.size(), 1u);
         const double expected =
-            BloomRate(bits, bits) * static_cast<double>(points.size());
+            RateOfBloom(bits, bits) * static_cast<double>(points.size());
         EXPECT_LE(static_cast<double>(CountPassed(*block, points)),
                   expected + 4 * std::sqrt(expected));
       }
@@ -484,8 +484,9 @@ TEST(PointsTest, PartsKeepThePromise) {
     EXPECT_TRUE(block.proteus().design().points_ask_keys_alone());
     const Keys points = AbsentPoints(keys, 200000);
     // The directory and the headers of a part take some of its bits.
-    EXPECT_LE(static_cast<double>(CountPassed(*block, points)),
-              BloomRate(kBits - 1, kBits) * static_cast<double>(points.size()));
+    EXPECT_LE(
+        static_cast<double>(CountPassed(*block, points)),
+        RateOfBloom(kBits - 1, kBits) * static_cast<double>(points.size()));
   }
 }
 

@@ -24,7 +24,7 @@ namespace {
 const std::string kBytes("\x00\x01\x80\xff", 4);
 constexpr uint32_t kLongestPrefix = 20;
 // The size for a few keys, so that the trie leaves enough bytes for any set.
-constexpr double kManyBits = 4000;
+constexpr double kMoreThanEnoughBits = 4000;
 
 // No layer, tries of every depth, sets of every pair of lengths, and series.
 std::vector<ProteusDesign> AllDesigns() {
@@ -171,8 +171,9 @@ std::string Show(const std::string& lo, const std::string& hi,
 
 // The keys are found, alone and in these ranges between two of the bounds, and
 // nothing between bounds that are out of order.
-void ExpectHolds(const ForcedProteus& proteus, const Keys& keys,
-                 const Keys& bounds, const std::vector<HoldingRange>& ranges) {
+void ExpectFindsAll(const ForcedProteus& proteus, const Keys& keys,
+                    const Keys& bounds,
+                    const std::vector<HoldingRange>& ranges) {
   const FilterBlock& block = proteus.block();
   for (const std::string& key : keys) {
     ASSERT_TRUE(block.KeyMayMatch(key)) << Hex(key);
@@ -240,8 +241,8 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
     for (const ProteusDesign& design : designs) {
       SCOPED_TRACE(design.Describe() + ", " + std::to_string(keys.size()) +
                    " keys");
-      const ForcedProteus proteus(keys, design, kManyBits);
-      ASSERT_NO_FATAL_FAILURE(ExpectHolds(proteus, keys, bounds, ranges));
+      const ForcedProteus proteus(keys, design, kMoreThanEnoughBits);
+      ASSERT_NO_FATAL_FAILURE(ExpectFindsAll(proteus, keys, bounds, ranges));
       // Points whose prefixes no key has are recognized, except by chance.
       const uint32_t bits = design.prefix_bits();
       const auto [points, is_new] = absent.try_emplace(bits);
@@ -268,7 +269,8 @@ TEST(ProteusTest, LowerBoundsAmongNeighbours) {
     keys.push_back(std::string(1, '\0') + static_cast<char>(i) + "\x80\x01");
   }
   for (uint32_t bits : {24, 32}) {
-    const ForcedProteus proteus(keys, TrieAndSet(16, bits), kManyBits);
+    const ForcedProteus proteus(keys, TrieAndSet(16, bits),
+                                kMoreThanEnoughBits);
     for (size_t i = 0; i + 1 < keys.size(); i++) {
       const std::string target = keys[i].substr(0, 2) + "\xff\xe0";
       std::string bound;
@@ -350,7 +352,7 @@ TEST_P(FamilyTest, NoFalseNegatives) {
       const ForcedProteus proteus(keys, design, bits_per_key);
       ASSERT_EQ(design.trie_bits(), proteus.filter().design().trie_bits());
       ASSERT_EQ(design.prefix_bits(), proteus.filter().design().prefix_bits());
-      ASSERT_NO_FATAL_FAILURE(ExpectHolds(proteus, keys, bounds, ranges));
+      ASSERT_NO_FATAL_FAILURE(ExpectFindsAll(proteus, keys, bounds, ranges));
     }
   }
 }

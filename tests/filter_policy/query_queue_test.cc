@@ -377,7 +377,7 @@ std::shared_ptr<Cache> NewCache(size_t bytes = kCache, bool strict = false) {
   return NewLRUCache(bytes, /*num_shard_bits=*/0, strict);
 }
 
-void Record(QueryQueue* queue, int times) {
+void RecordTimes(QueryQueue* queue, int times) {
   for (int i = 0; i < times; i++) {
     queue->Record("a key that is long enough " + std::to_string(i), "b", true);
   }
@@ -471,7 +471,7 @@ TEST_F(KeptMemoryTest, QueuesShare) {
   const auto cache = NewCache();
   QueryQueue first(1 << 20, 1);
   first.CountIn(cache);
-  Record(&first, 20000);
+  RecordTimes(&first, 20000);
   const size_t alone = first.size();
   EXPECT_GT(BytesOf(cache), kLimit - 2048);
   EXPECT_LE(BytesOf(cache), kLimit);
@@ -480,7 +480,7 @@ TEST_F(KeptMemoryTest, QueuesShare) {
     // The first one is idle, and gives half.
     QueryQueue second(1 << 20, 1);
     second.CountIn(cache);
-    Record(&second, 20000);
+    RecordTimes(&second, 20000);
     EXPECT_NEAR(alone / 2, first.size(), alone / 50);
     EXPECT_NEAR(alone / 2, second.size(), alone / 50);
     EXPECT_LE(BytesOf(cache), kLimit);
@@ -496,7 +496,7 @@ TEST_F(KeptMemoryTest, QueuesShare) {
     EXPECT_LE(BytesOf(cache), kLimit);
     EXPECT_EQ(kLimit / 8, table.RoomForTable());
   }
-  Record(&first, 20000);
+  RecordTimes(&first, 20000);
   EXPECT_NEAR(alone, first.size(), alone / 50);
   // Elsewhere there is room for few, and then for all again.
   const auto small = NewCache(kCache / 16);
@@ -517,7 +517,7 @@ TEST_F(KeptMemoryTest, CachesShareTheLimitOfTheProcess) {
   for (int i = 0; i < 64; i++) {
     caches.push_back(NewCache());
     queues.push_back(NewQueue(caches.back()));
-    Record(queues.back().get(), 5000);
+    RecordTimes(queues.back().get(), 5000);
     ASSERT_LE(KeptMemory::UsageOf(nullptr).bytes, kMost);
     ASSERT_LE(MostOf(caches[0]), kMost);
   }
@@ -532,7 +532,7 @@ TEST_F(KeptMemoryTest, WithoutRoomNothingIsKept) {
   KeptMemory::SetMaxOfProcess(0);
   QueryQueue queue(100, 1);
   queue.CountIn(nullptr);
-  Record(&queue, 100);
+  RecordTimes(&queue, 100);
   queue.Add({"a", "b", true});
   EXPECT_EQ(0u, queue.size());
   EXPECT_EQ(0u, queue.recorded());
@@ -542,7 +542,7 @@ TEST_F(KeptMemoryTest, WithoutRoomNothingIsKept) {
   designs.Keep(KeptDesign());
   EXPECT_TRUE(designs.IsEmpty());
   KeptMemory::SetMaxOfProcess(KeptMemory::kMaxOfProcess);
-  Record(&queue, 100);
+  RecordTimes(&queue, 100);
   EXPECT_EQ(100u, queue.size());
   designs.Keep(KeptDesign());
   EXPECT_FALSE(designs.IsEmpty());
@@ -561,12 +561,12 @@ TEST_F(KeptMemoryTest, ThreadsShareAtTheSameTime) {
     threads.emplace_back([&, thread] {
       for (int round = 0; round < 50; round++) {
         for (int i = 0; i < 8; i++) {
-          Record(queues[(thread + i) % 8].get(), 20);
+          RecordTimes(queues[(thread + i) % 8].get(), 20);
           if (BytesOf(cache) > limit) exceeded++;
         }
         // Queues of DBs that are closed and opened.
         queues[2 * thread]->CountIn(round % 2 == 0 ? nullptr : cache);
-        Record(NewQueue(cache).get(), 20);
+        RecordTimes(NewQueue(cache).get(), 20);
       }
     });
   }

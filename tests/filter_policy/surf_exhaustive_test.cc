@@ -41,7 +41,7 @@ std::string Bits(const std::string& bytes) {
 }
 
 // The first string whose bits begin with these.
-std::string Bytes(const std::string& bits) {
+std::string BytesFromBits(const std::string& bits) {
   std::string bytes((bits.size() + 7) / 8, '\0');
   for (size_t i = 0; i < bits.size(); i++) {
     if (bits[i] == '1') bytes[i / 8] |= static_cast<char>(0x80 >> i % 8);
@@ -197,7 +197,7 @@ class Model {
         const size_t depth = whole ? shared : shared + 1;
         const Interval interval =
             whole ? Just(key) : WithSuffix(key, depth, real_bits);
-        leaves_[i][shared] = {key, depth, Bytes(interval.begin), {}};
+        leaves_[i][shared] = {key, depth, BytesFromBits(interval.begin), {}};
         intervals.emplace_back(interval, &leaves_[i][shared].span);
       }
     }
@@ -361,7 +361,7 @@ Strings Words(const std::string& letters, size_t length,
 
 // The keys, and each of them with every letter after it, without its last byte,
 // and with that byte one lower and one higher.
-Strings QueriesAround(const Strings& keys, const std::string& letters) {
+Strings AllQueriesAround(const Strings& keys, const std::string& letters) {
   std::set<std::string> queries(keys.begin(), keys.end());
   for (const std::string& key : keys) {
     for (char letter : letters) queries.insert(key + letter);
@@ -386,7 +386,7 @@ class SurfExhaustiveTest : public testing::Test {
   // Asks all queries of the SuRFs of all subsets.
   void CheckSubsets(const Strings& keys, const std::string& letters,
                     const SurfSuffix& suffix, bool blocks = false) {
-    const Model model(keys, QueriesAround(keys, letters), suffix.real_bits);
+    const Model model(keys, AllQueriesAround(keys, letters), suffix.real_bits);
     const std::vector<Query>& queries = model.queries();
     HashPairs* const hash =
         suffix.hash_bits > 0 ? &hashes_[suffix.hash_bits] : nullptr;

@@ -21,7 +21,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr uint64_t kNever = ~uint64_t{0};
+constexpr uint64_t kNoDeadline = ~uint64_t{0};
 
 // A socket that is bound to a path, or connected to it. -1 if that fails.
 int SocketAt(const std::string& path, decltype(&connect) join) {
@@ -104,7 +104,7 @@ class ServedDB : public OwnDB {
                ColumnFamilyHandle* family = nullptr) {
     refreshers_.push_back(std::make_unique<FilterRefresher>(
         db_.get(), family == nullptr ? db_->DefaultColumnFamily() : family,
-        options, kNever,
+        options, kNoDeadline,
         [this](const Status& s, const RefreshResult&) {
           if (s.IsIncomplete()) ended_.Set();
         },

@@ -26,16 +26,16 @@ uint64_t SkipsOf(DB* db) {
 // up to a number of entries lie side by side in one DB. A tree's entries are
 // the cells of a table, key by key.
 enum class Cell : char { kNone, kPut, kDelete, kMerge };
-constexpr int kKeys = 3;
+constexpr int kSmallKeys = 3;
 constexpr int kPlaces = 4;
 constexpr int kNeighbors = 4;
-using SmallTree = std::array<Cell, kKeys * kPlaces>;
+using SmallTree = std::array<Cell, kSmallKeys * kPlaces>;
 
 void AddTrees(int first_cell, int entries, SmallTree* tree,
               std::vector<SmallTree>* trees) {
   trees->push_back(*tree);
   if (entries == 0) return;
-  for (int cell = first_cell; cell < kKeys * kPlaces; cell++) {
+  for (int cell = first_cell; cell < kSmallKeys * kPlaces; cell++) {
     for (Cell entry : {Cell::kPut, Cell::kDelete, Cell::kMerge}) {
       (*tree)[cell] = entry;
       AddTrees(cell + 1, entries - 1, tree, trees);
@@ -50,7 +50,7 @@ std::vector<SmallTree> RandomTrees(size_t count) {
   Random random(1);
   std::vector<SmallTree> trees(count);
   for (SmallTree& tree : trees) {
-    for (int key = 0; key < kKeys; key++) {
+    for (int key = 0; key < kSmallKeys; key++) {
       Cell* const cells = &tree[key * kPlaces];
       cells[0] = random.OneIn(5) ? Cell::kPut : Cell::kNone;
       cells[1] = random.OneIn(2) ? Cell::kDelete : Cell::kNone;
@@ -119,7 +119,7 @@ class SmallTreesTest : public testing::TestWithParam<Layout> {
     const std::string value = std::to_string(place);
     WriteBatch batch;
     for (size_t i = 0; i < trees_.size(); i++) {
-      for (int n = 0; n < kKeys * kNeighbors; n++) {
+      for (int n = 0; n < kSmallKeys * kNeighbors; n++) {
         const int key = n / kNeighbors;
         const std::string name = Key(i, key, n % kNeighbors);
         switch (trees_[i][key * kPlaces + place]) {

@@ -25,32 +25,32 @@ constexpr size_t kRuns = 3;
 constexpr uint64_t kMembers = 60000;  // of the cascade filter
 
 // A column family: the policy of its table, and its keys.
-struct Family {
+struct ExchangedFamily {
   const char* name;
   const char* policy;
   bool text;
   bool parts = false;
 };
 
-constexpr char kProteus[] = "{id=protean.Proteus;sample_every=1}";
-constexpr char kRibbon[] =
+constexpr char kProteusPolicy[] = "{id=protean.Proteus;sample_every=1}";
+constexpr char kRibbonPolicy[] =
     "{id=protean.Proteus;prefix_filter_type=kRibbon;sample_every=1;"
     "bits_per_key=16}";
 constexpr char kPoints[] =
     "{id=protean.Proteus;point_lookups_use_whole_keys=true;sample_every=1}";
 
-const Family kFamilies[] = {
-    {"default", kProteus, false},
-    {"proteus_text", kProteus, true},
-    {"ribbon", kRibbon, false},
-    {"ribbon_text", kRibbon, true},
+const ExchangedFamily kFamilies[] = {
+    {"default", kProteusPolicy, false},
+    {"proteus_text", kProteusPolicy, true},
+    {"ribbon", kRibbonPolicy, false},
+    {"ribbon_text", kRibbonPolicy, true},
     {"points", kPoints, false},
     {"prefix_bloom", "prefixbloom:12", false},
     {"two_prefix_bloom", "prefixbloom2:12", true},
     {"surf", "surf:0:4", false},
     {"surf_text", "surf:4:8", true},
     {"surf_prefix_bits", "surf:0:0:8", true},
-    {"parts", kProteus, true, true},
+    {"parts", kProteusPolicy, true, true},
     {"surf_parts", "surf:0:4", false, true},
 };
 
@@ -100,7 +100,7 @@ struct Data {
   Keys ends;
 };
 
-const Data& DataOf(const Family& family) {
+const Data& DataOf(const ExchangedFamily& family) {
   static const Data numbers(false);
   static const Data text(true);
   return family.text ? text : numbers;
@@ -123,7 +123,7 @@ class ExchangedDBTest : public testing::Test {
     options.create_if_missing = true;
     options.create_missing_column_families = true;
     std::vector<ColumnFamilyDescriptor> families;
-    for (const Family& family : kFamilies) {
+    for (const ExchangedFamily& family : kFamilies) {
       Options own = ManySmallFiles(4);
       own.target_file_size_base = 64 << 10;
       // The answers are those of the filters alone.
@@ -148,7 +148,7 @@ class ExchangedDBTest : public testing::Test {
 
   // Writes several sorted runs. The files of the later ones are designed for
   // queries.
-  void Fill(const Family& family, ColumnFamilyHandle* handle) {
+  void Fill(const ExchangedFamily& family, ColumnFamilyHandle* handle) {
     const Data& data = DataOf(family);
     for (size_t run = 0; run < kRuns; run++) {
       for (size_t i = run * kRunKeys; i < (run + 1) * kRunKeys; i++) {
@@ -225,7 +225,8 @@ class ExchangedDBTest : public testing::Test {
   // What the filters say to all queries, without reading data. Few answers are
   // wrong: at most a third, since a quarter of the ranges pass where points
   // have most of the memory.
-  std::string Answers(const Family& family, ColumnFamilyHandle* handle) {
+  std::string Answers(const ExchangedFamily& family,
+                      ColumnFamilyHandle* handle) {
     const Data& data = DataOf(family);
     const size_t queries = data.points.size();
     const std::vector<Slice> points(data.points.begin(), data.points.end());
@@ -264,7 +265,7 @@ class ExchangedDBTest : public testing::Test {
   }
 
   // All keys are found with their values, and nothing else is found.
-  void CheckReads(const Family& family, ColumnFamilyHandle* handle) {
+  void CheckReads(const ExchangedFamily& family, ColumnFamilyHandle* handle) {
     const Data& data = DataOf(family);
     std::string value;
     for (const std::string& key : data.keys) {

@@ -23,7 +23,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr int kKeys = 20000;
+constexpr int kNumKeys = 20000;
 constexpr int kKeySize = 16;
 constexpr size_t kAttacks = 200;
 constexpr int kVictims = 8;
@@ -48,7 +48,7 @@ bool IsRead(OneFileDB& db, const Attack& attack) {
 class HostileQueriesTest : public testing::Test {
  protected:
   HostileQueriesTest() {
-    for (int i = 0; i < kKeys; i++) {
+    for (int i = 0; i < kNumKeys; i++) {
       keys_.push_back(random_.RandomBinaryString(kKeySize));
     }
     std::sort(keys_.begin(), keys_.end());
@@ -58,7 +58,7 @@ class HostileQueriesTest : public testing::Test {
   // bytes with a key, so that it gets to the bottom of a trie.
   Attack Guess(bool range, size_t near_bytes) {
     for (;;) {
-      const std::string& key = keys_[random_.Uniform(kKeys)];
+      const std::string& key = keys_[random_.Uniform(kNumKeys)];
       std::string lo = random_.RandomBinaryString(kKeySize);
       lo.replace(0, near_bytes, key, 0, near_bytes);
       std::string hi = lo;
@@ -178,7 +178,7 @@ constexpr int kRounds = 5;
 std::set<std::string> KeysOf(const KeyForm& form, uint32_t seed) {
   Random random(seed);
   std::set<std::string> keys;
-  while (keys.size() < kKeys) keys.insert(form.Guess(&random));
+  while (keys.size() < kNumKeys) keys.insert(form.Guess(&random));
   return keys;
 }
 

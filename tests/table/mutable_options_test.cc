@@ -16,7 +16,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-constexpr int kKeys = 20'000;
+constexpr int kNumKeys = 20'000;
 
 // Spread over the key space.
 std::string KeyOf(int number) {
@@ -35,12 +35,12 @@ class MutableOptionsTest : public OwnDBTest {
   }
   // Writes a file of even numbers.
   void WriteFile() {
-    for (int i = 0; i < kKeys; i += 2) Put(KeyOf(i));
+    for (int i = 0; i < kNumKeys; i += 2) Put(KeyOf(i));
     Flush();
   }
   // Asks for odd numbers, by Get and by bounded seeks.
   void AskForAbsent() {
-    for (int i = 1; i < kKeys; i += 2) {
+    for (int i = 1; i < kNumKeys; i += 2) {
       ASSERT_FALSE(Has(KeyOf(i)));
       ASSERT_EQ("", FirstIn(KeyOf(i), KeyOf(i) + "~"));
     }
@@ -150,7 +150,7 @@ TEST_F(MutableOptionsTest, RangeFiltersAreSwitchedOffAndOn) {
   EXPECT_GT(recorded, 10'000u);
 
   ASSERT_OK(Set("range_filters", "false"));
-  EXPECT_GE(DataBlocksForAbsent(), uint64_t{kKeys} - 1);
+  EXPECT_GE(DataBlocksForAbsent(), uint64_t{kNumKeys} - 1);
   EXPECT_EQ(recorded, queue->recorded());
   // MultiGet, and an iterator that was there before.
   uint64_t before = DataBlocks();
@@ -175,7 +175,7 @@ TEST_F(MutableOptionsTest, RangeFiltersAreSwitchedOffAndOn) {
   ASSERT_OK(Set("range_filters", "false"));
   options_.table_factory = OptionsOnDisk().table_factory;
   Open();
-  EXPECT_GE(DataBlocksForAbsent(), uint64_t{kKeys} - 1);
+  EXPECT_GE(DataBlocksForAbsent(), uint64_t{kNumKeys} - 1);
 }
 
 // The variable is read once, so this is a process of its own.
@@ -184,7 +184,7 @@ TEST_F(MutableOptionsTest, TheEnvironmentSwitchesFiltersOff) {
   const auto blocks_are_read = [this] {
     OpenWith("proteus:20", "range_filters=true");
     WriteFile();
-    const bool reads = DataBlocksForAbsent() >= uint64_t{kKeys} - 1;
+    const bool reads = DataBlocksForAbsent() >= uint64_t{kNumKeys} - 1;
     ExpectInLog("PROTEAN_RANGE_FILTERS switches all range filters", 1);
     return reads && !HasFailure();
   };
@@ -204,7 +204,7 @@ TEST_F(MutableOptionsTest, UnderLoad) {
   for (int t = 0; t < 2; t++) {
     threads.emplace_back([&, t] {
       std::string value;
-      for (int i = t; !stop; i = (i + 7) % kKeys) {
+      for (int i = t; !stop; i = (i + 7) % kNumKeys) {
         const Status s = db_->Get(ReadOptions(), KeyOf(i), &value);
         if (i % 2 == 0 ? !s.ok() : !s.IsNotFound()) wrong++;
         const bool found = FirstIn(KeyOf(i), KeyOf(i) + "~") == KeyOf(i);
@@ -214,7 +214,7 @@ TEST_F(MutableOptionsTest, UnderLoad) {
   }
   threads.emplace_back([&] {
     while (!stop) {
-      for (int i = 0; i < kKeys && !stop; i += 2) {
+      for (int i = 0; i < kNumKeys && !stop; i += 2) {
         if (!db_->Put(WriteOptions(), KeyOf(i), "value").ok()) wrong++;
       }
       if (!db_->Flush(FlushOptions()).ok()) wrong++;

@@ -28,10 +28,11 @@ class ForwardClock : public SystemClockWrapper {
 
 // The table with RocksDB's filter, and those with Protean's.
 constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:14";
-constexpr const char* kProtean[] = {
+constexpr const char* kProteanTables[] = {
     "id=ProteanTable;miss_cache_size=0;filter_policy=proteus:14",
     "id=ProteanTable;miss_cache_size=0;filter_policy=surf:0:16"};
-constexpr const char* kTables[] = {kStock, kProtean[0], kProtean[1]};
+constexpr const char* kTables[] = {kStock, kProteanTables[0],
+                                   kProteanTables[1]};
 constexpr char kNoRoom[] = "block_cache={capacity=1;num_shard_bits=0};";
 
 class PartitionReadOptionsTest : public NumberedDBTest {
@@ -210,7 +211,7 @@ TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
     ASSERT_NO_FATAL_FAILURE(Make(kStock, kNoRoom));
     const Ends stock = read();
     EXPECT_GT(Ends::CountOf(stock.gets, Status::kTimedOut), 60u);
-    for (const char* table : kProtean) {
+    for (const char* table : kProteanTables) {
       SCOPED_TRACE(std::string(table) + (noticed ? " noticed" : ""));
       ASSERT_NO_FATAL_FAILURE(Make(table, kNoRoom));
       const Ends ends = read();
@@ -402,7 +403,7 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
     EXPECT_GT(Ends::CountOf(parts.gets, Status::kNotFound), 55u);
     EXPECT_GT(Ends::CountOf(parts.multi_gets, Status::kNotFound), 200u);
     // SuRF denies the ranges without a key.
-    if (table == kProtean[1]) {
+    if (table == kProteanTables[1]) {
       EXPECT_GT(Ends::CountOf(parts.seeks, Status::kOk), 50u);
     }
 
@@ -420,7 +421,7 @@ TEST_F(PartitionReadOptionsTest, PartsAreReadAheadUnlessTheyAreMapped) {
   for (const bool mapped : {false, true}) {
     SCOPED_TRACE(mapped);
     options_.allow_mmap_reads = mapped;
-    ASSERT_NO_FATAL_FAILURE(Make(kProtean[1], "block_cache=8M;"));
+    ASSERT_NO_FATAL_FAILURE(Make(kProteanTables[1], "block_cache=8M;"));
     Close();
     options_.table_factory->GetOptions<BlockBasedTableOptions>()
         ->metadata_cache_options.partition_pinning = PinningTier::kAll;

@@ -171,7 +171,7 @@ TEST_F(MemoryOnlyTest, MultiGetSpoilsTheRowCache) {
 // misses keys only if its Version or SuperVersion has an extractor, as in
 // stock RocksDB.
 
-constexpr int kNumbers = 1000;
+constexpr int kNumRecords = 1000;
 
 // Six digits, which are the prefix.
 std::string PrefixKey(int number) { return Digits(number, 6); }
@@ -194,7 +194,7 @@ class PrefixExtractorChangeTest : public StockDefectsTest {
     if (take_extractor) listeners_ = {std::make_shared<ExtractorTaker>()};
     OpenWith("prefix_extractor=fixed:6;table_factory=" + table_factory);
     for (int file = 0; file < 2; file++) {
-      for (int i = 1 + 2 * file; i < kNumbers; i += 4) Put(PrefixKey(i));
+      for (int i = 1 + 2 * file; i < kNumRecords; i += 4) Put(PrefixKey(i));
       Flush();
     }
   }
@@ -226,7 +226,7 @@ class PrefixExtractorChangeTest : public StockDefectsTest {
   // Seeks to even numbers that do not find the next odd number.
   static int Missed(Iterator* it) {
     int missed = 0;
-    for (int i = 0; i + 1 < kNumbers; i += 2) {
+    for (int i = 0; i + 1 < kNumRecords; i += 2) {
       it->Seek(PrefixKey(i));
       EXPECT_OK(it->status());
       if (!it->Valid() || it->key() != PrefixKey(i + 1)) missed++;
@@ -278,7 +278,8 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
     std::thread compactions([&] {
       Random rnd(301);
       while (!stop) {
-        const int number = static_cast<int>(rnd.Uniform(kNumbers / 2)) * 2 + 1;
+        const int number =
+            static_cast<int>(rnd.Uniform(kNumRecords / 2)) * 2 + 1;
         Put(PrefixKey(number), "again");
         Flush();
         if (rnd.OneIn(3)) {
@@ -301,7 +302,7 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
       const bool has_extractor = SuperVersionHasExtractor();
       std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
       if (SuperVersionNumber() != before || has_extractor) continue;
-      it->Seek(PrefixKey(static_cast<int>(rnd.Uniform(kNumbers))));
+      it->Seek(PrefixKey(static_cast<int>(rnd.Uniform(kNumRecords))));
       judged.push_back(std::move(it));
       // Older iterators go on, out of order.
       const auto& old = judged[rnd.Uniform(static_cast<int>(judged.size()))];

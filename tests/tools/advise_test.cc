@@ -19,7 +19,7 @@ namespace {
 
 std::vector<Json> Rows(const ToolRun& run) { return run.ExpectFine().Rows(); }
 
-double Number(const Json& row, const char* field) {
+double NumberIn(const Json& row, const char* field) {
   return row[field].get<double>();
 }
 
@@ -180,7 +180,7 @@ class AdviseTest : public OwnDBTest {
     }
   }
   void ExpectNear(const Json& row, double blocks) {
-    const double promised = Number(row, "blocks_per_op");
+    const double promised = NumberIn(row, "blocks_per_op");
     EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
     RecordProperty(row["policy"].get<std::string>(),
                    Format("promised %.4f, read %.4f", promised, blocks));
@@ -239,7 +239,7 @@ class FollowingAdviceTest : public AdviseTest {
       if (row["row"] == "kind" && row["recommended"].get<bool>()) {
         promised[row["kind"]] = row["blocks_per_op"];
         const double now = before.at(row["kind"]);
-        EXPECT_NEAR(Number(row, "blocks_per_op_as_it_is"), now,
+        EXPECT_NEAR(NumberIn(row, "blocks_per_op_as_it_is"), now,
                     0.01 + 0.02 * now);
       }
     }
@@ -257,7 +257,7 @@ class FollowingAdviceTest : public AdviseTest {
     // replayed seeks read 1 to 2.5 % less.
     const Json kind =
         RowOf(AdviceRows({"--policies=none"}), "kind", "as it is");
-    EXPECT_NEAR(Number(kind, "blocks_per_op"), open_seek,
+    EXPECT_NEAR(NumberIn(kind, "blocks_per_op"), open_seek,
                 0.005 + 0.02 * open_seek);
     ExpectBits(rows);
   }
@@ -273,7 +273,7 @@ class FollowingAdviceTest : public AdviseTest {
       if (row["row"] != "level" || row["policy"] != policy) continue;
       const auto level = bits.find(row["level"]);
       if (level == bits.end()) continue;
-      EXPECT_NEAR(Number(row, "bits_per_key"), level->second, 0.5) << row;
+      EXPECT_NEAR(NumberIn(row, "bits_per_key"), level->second, 0.5) << row;
     }
   }
 
@@ -426,8 +426,8 @@ TEST_F(AdviseTest, PartOfTheFiles) {
   const Json part = blocks("2M");
   for (const char* field :
        {"keys", "filter_bytes", "blocks_per_op", "measured_fpr"}) {
-    const double expected = Number(all, field);
-    EXPECT_NEAR(expected, Number(part, field), 0.3 * expected) << field;
+    const double expected = NumberIn(all, field);
+    EXPECT_NEAR(expected, NumberIn(part, field), 0.3 * expected) << field;
   }
   EXPECT_NE(all, part);
 }
@@ -449,13 +449,13 @@ TEST_F(AdviseTest, TwoPrices) {
     if (row["row"] == "policy" && row["filter_bytes"] > 0) rows.push_back(row);
   }
   ASSERT_EQ(3u, rows.size());  // the first one is as it is
-  const double cheap = Number(rows[1], "measured_fpr");
-  const double dear = Number(rows[2], "measured_fpr");
+  const double cheap = NumberIn(rows[1], "measured_fpr");
+  const double dear = NumberIn(rows[2], "measured_fpr");
   EXPECT_GT(cheap, dear);
   EXPECT_LT(cheap, dear + 0.02);
   for (const size_t i : {1, 2}) {
-    EXPECT_GT(Number(rows[i], "filter_ns_per_op"), 0);
-    EXPECT_LT(Number(rows[i], "blocks_per_op"), 0.1);
+    EXPECT_GT(NumberIn(rows[i], "filter_ns_per_op"), 0);
+    EXPECT_LT(NumberIn(rows[i], "blocks_per_op"), 0.1);
   }
 }
 
@@ -546,11 +546,11 @@ TEST_F(AdviseTest, KindsOfReads) {
     double blocks = 0;
     double reads = 0;
     for (const auto& [kind, row] : of) {
-      blocks += Number(row, "blocks_per_op") * Number(row, "reads");
-      reads += Number(row, "reads");
+      blocks += NumberIn(row, "blocks_per_op") * NumberIn(row, "reads");
+      reads += NumberIn(row, "reads");
     }
     EXPECT_EQ(advice["reads"], reads);
-    EXPECT_NEAR(Number(RowOf(rows, "policy", policy), "blocks_per_op"),
+    EXPECT_NEAR(NumberIn(RowOf(rows, "policy", policy), "blocks_per_op"),
                 blocks / reads, 1e-9);
   }
   const char kAbsent[] = "gets of absent keys";
@@ -591,9 +591,9 @@ TEST_F(AdviseTest, Limits) {
   EXPECT_EQ("proteus:16", best);
   for (const char* policy : {"proteus:6", "proteus:16", "surf:0:0"}) {
     const Json row = RowOf(rows, "policy", policy);
-    EXPECT_NEAR(Number(row, "build_cpu_seconds"),
-                Number(row, "build_ns_per_key") * 1e-9 * Number(row, "keys"),
-                1e-6);
+    EXPECT_NEAR(
+        NumberIn(row, "build_cpu_seconds"),
+        NumberIn(row, "build_ns_per_key") * 1e-9 * NumberIn(row, "keys"), 1e-6);
     // At least a byte for each key of the largest file, and no file of this
     // size needs more than this.
     EXPECT_GT(row["build_memory_bytes"].get<uint64_t>(), keys.size() / 4);
@@ -608,7 +608,7 @@ TEST_F(AdviseTest, Limits) {
       "--max_filter_memory=" + std::to_string(static_cast<int>(bytes * 0.8));
   const Json smaller = chosen(memory);
   EXPECT_NE(best, smaller["policy"]);
-  EXPECT_LE(Number(smaller, "filter_bytes"), bytes * 0.8);
+  EXPECT_LE(NumberIn(smaller, "filter_bytes"), bytes * 0.8);
   std::map<std::string, double> gets;
   for (const Json& row : rows) {
     if (row["row"] == "kind" && row["kind"] == "gets of absent keys") {
@@ -669,7 +669,7 @@ TEST_F(AdviseTest, PolicyForGets) {
       const bool is_for_gets =
           policy.find("point_lookups_use_whole_keys=true") != std::string::npos;
       if (for_gets ? is_for_gets : policy[0] == 'p')
-        blocks = std::min(blocks, Number(row, "blocks_per_op"));
+        blocks = std::min(blocks, NumberIn(row, "blocks_per_op"));
     }
     return blocks;
   };
@@ -706,7 +706,7 @@ TEST_F(AdviseTest, DefaultPoliciesForText) {
   const Json real_bits = RowOf(rows, "policy", "surf:0:8");
   EXPECT_LE(prefix_bits["bits_per_key"], real_bits["bits_per_key"]);
   EXPECT_LT(prefix_bits["blocks_per_op"], real_bits["blocks_per_op"]);
-  EXPECT_LT(std::fabs(Number(prefix_bits, "saved_per_bit")), 1);
+  EXPECT_LT(std::fabs(NumberIn(prefix_bits, "saved_per_bit")), 1);
 }
 
 // Reads each kind of read from a trace, also those of other column families.

@@ -554,10 +554,10 @@ TEST_F(ContractTest, KeysAndPrefixes) {
 // ---- Sources ----
 
 const std::string kRocksDB = std::string(PROTEAN_ROCKSDB_DIR) + "/";
-const std::string kProtean = std::string(PROTEAN_SOURCE_DIR) + "/";
+const std::string kProteanSources = std::string(PROTEAN_SOURCE_DIR) + "/";
 
 // The text of a file without its comments and preprocessor lines.
-std::string ReadFile(const std::string& path) {
+std::string ReadSource(const std::string& path) {
   std::ifstream in(path);
   EXPECT_TRUE(in.good()) << path;
   std::ostringstream text;
@@ -588,10 +588,10 @@ void ExpectForwarded(const std::string& base_file, const std::string& base,
                      const std::string& file, const std::string& name,
                      const std::set<std::string>& inherited = {}) {
   SCOPED_TRACE(name);
-  const auto declared = NamesIn(ReadFile(kRocksDB + base_file), base,
+  const auto declared = NamesIn(ReadSource(kRocksDB + base_file), base,
                                 std::regex(R"(\bvirtual\s[^;{(]*?(\w+)\()"));
   auto overridden = NamesIn(
-      ReadFile(kProtean + file), name,
+      ReadSource(kProteanSources + file), name,
       std::regex(R"((\w+)\(([^;{}]|\(\))*\)\s*(const\s*)?(override|final))"));
   EXPECT_FALSE(declared.empty());
   for (const auto& [function, count] : declared) {
@@ -638,7 +638,7 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
 // NewTableBuilderWithProperties makes the builder itself, with other options.
 TEST(TableBuilderTest, FactoriesOnlyConstructIt) {
   const std::string text =
-      ReadFile(kRocksDB + "table/block_based/block_based_table_factory.cc");
+      ReadSource(kRocksDB + "table/block_based/block_based_table_factory.cc");
   const size_t begin = text.find("BlockBasedTableFactory::NewTableBuilder(");
   ASSERT_NE(std::string::npos, begin);
   const size_t body = text.find('{', begin);
