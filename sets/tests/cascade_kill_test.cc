@@ -14,7 +14,7 @@
 #include "sets/experimental/cascade_filter.h"
 #include "test_util/testharness.h"
 #include "tests/own_folder.h"
-#include "tests/table/faults/another_process.h"
+#include "tests/table/faults/killed_process.h"
 #include "tests/table/faults/power_failure.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
