@@ -14,8 +14,8 @@
 #include "sets/experimental/cascade_filter.h"
 #include "test_util/testharness.h"
 #include "tests/own_folder.h"
+#include "tests/table/faults/fault_file_system.h"
 #include "tests/table/faults/killed_process.h"
-#include "tests/table/faults/power_failure.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
