@@ -338,10 +338,7 @@ OwnDB::OwnDB(const Options& options, const std::string& name)
   Destroy();
 }
 
-OwnDB::~OwnDB() {
-  Destroy();
-  SetPerfLevel(kDisable);
-}
+OwnDB::~OwnDB() { Destroy(); }
 
 Status OwnDB::TryOpen() {
   Close();

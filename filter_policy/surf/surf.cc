@@ -210,7 +210,8 @@ class Search {
     Fst::Edge edge = branch.edge;
     size_t depth = branch.depth;
     bool at_edge = branch.from == Branch::kEdge;
-    for (uint32_t level = 0; level < fst_.height(); level++) {
+    // A node and its edges, and then the leaves of the last level.
+    for (uint32_t level = 0; level <= fst_.height(); level++) {
       if (at_edge && !fst_.Follow(node, edge, &node)) {
         const SurfLeaf leaf = surf_.LeafOf(node, edge);
         const LeafBound at = surf_.AtLeaf(bound, depth);
