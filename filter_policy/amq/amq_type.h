@@ -115,9 +115,8 @@ class AmqSetBuilder {
 
   // Adds hashes, which may be repeated.
   virtual void Add(const uint64_t* hashes, size_t count) = 0;
-  // Completes the data, of as many bytes as planned, and returns the header. It
-  // is that of another kind if the hashes do not fit the planned one.
-  virtual AmqHeader Finish() = 0;
+  // Completes the data, of as many bytes as planned.
+  virtual void Finish() {}
 };
 
 struct AmqType {

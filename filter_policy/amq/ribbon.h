@@ -36,7 +36,8 @@
 //          last block (6 bits), and its number of 128-slot blocks (18 bits).
 //          Then the solutions: for each block, a segment of each of its
 //          columns. The first blocks may have one column less than the last
-//          ones
+//          ones. A shard without columns, which could not be solved, contains
+//          everything
 
 #pragma once
 

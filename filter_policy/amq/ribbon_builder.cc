@@ -230,9 +230,7 @@ class RibbonBuilder : public AmqSetBuilder {
     }
   }
 
-  // If the hashes do not fit, which is next to impossible, the set becomes a
-  // Bloom filter of the same size.
-  AmqHeader Finish() override {
+  void Finish() override {
     std::vector<RibbonShard> found(shards_.size());
     uint64_t added = 0;
     for (const std::vector<uint64_t>& shard : shards_) added += shard.size();
@@ -242,9 +240,8 @@ class RibbonBuilder : public AmqSetBuilder {
       uint64_t distinct = shards_[i].size();
       if (added > plan_.hashes) distinct = distinct * plan_.hashes / added;
       found[i].groups = GroupsFor(shards_[i], distinct);
-      found[i].blocks =
-          static_cast<uint32_t>(BlocksFor(distinct, found[i].groups.bits));
-      if (found[i].blocks > kMaxBlocks) return FinishAsBloom();
+      found[i].blocks = static_cast<uint32_t>(
+          std::min(BlocksFor(distinct, found[i].groups.bits), kMaxBlocks));
       all_blocks += found[i].blocks;
     }
     const uint64_t segments =
@@ -260,7 +257,11 @@ class RibbonBuilder : public AmqSetBuilder {
       shard.end = static_cast<uint32_t>(std::min<uint64_t>(
           segments * blocks / all_blocks,
           begin + uint64_t{shard.blocks} * kRibbonMaxColumns));
-      if (!Fit(shards_[i], &equations, &shard)) return FinishAsBloom();
+      if (!Fit(shards_[i], &equations, &shard)) {
+        // Next to impossible. Without columns, a shard contains everything.
+        shard.end = begin;
+        shard.seed = 0;
+      }
       const RibbonColumns columns(shard.end - begin, shard.blocks);
       shard.columns = static_cast<uint32_t>(columns.most);
       SolveRibbon(equations.rows.data(), equations.results.data(), columns,
@@ -268,7 +269,6 @@ class RibbonBuilder : public AmqSetBuilder {
       shard.EncodeTo(data_ + RibbonShard::kEncodedBytes * i);
       begin = shard.end;
     }
-    return plan_;
   }
 
  private:
@@ -363,15 +363,6 @@ class RibbonBuilder : public AmqSetBuilder {
                            equations);
   }
 
-  AmqHeader FinishAsBloom() const {
-    std::fill_n(data_, plan_.bytes, '\0');
-    std::vector<uint64_t> hashes;
-    for (const std::vector<uint64_t>& shard : shards_) {
-      hashes.insert(hashes.end(), shard.begin(), shard.end());
-    }
-    return BuildNeighbourBloom(std::move(hashes), plan_.bytes, data_);
-  }
-
   const AmqPlan plan_;
   char* const data_;
   std::vector<std::vector<uint64_t>> shards_;
@@ -390,7 +381,7 @@ AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   const uint64_t shards = uint64_t{1} << log;
   const uint64_t in_shard = hashes >> log;
   const uint64_t blocks = BlocksFor(in_shard, MaxGroupBits(in_shard));
-  // A Bloom filter of the same size may have to take its place.
+  // Like those of Bloom filters, the data are whole cache lines.
   constexpr uint64_t kUnit = BloomSet::kLineBytes;
   bytes =
       std::min((bytes / kUnit) * kUnit,
@@ -435,6 +426,29 @@ bool IsSane(const AmqHeader& header) {
 }
 
 }  // namespace
+
+NeighbourGroups LargestGroups(const std::vector<uint64_t>& hashes,
+                              unsigned bits, double most) {
+  // For each hash, its place in its group is summed up: groups of n hashes have
+  // n (n + 1) / 2 altogether.
+  uint64_t sums[kNeighbourBits + 1] = {};
+  uint64_t places[kNeighbourBits + 1] = {};
+  uint64_t last = 0;
+  for (const uint64_t hash : hashes) {
+    // The groups that both hashes are in have more bits than what differs.
+    const unsigned parts = hashes.data() == &hash ? 64 : BitsFor(hash ^ last);
+    for (unsigned i = 0; i <= bits; i++) {
+      places[i] = i < parts ? 1 : places[i] + 1;
+      sums[i] += places[i];
+    }
+    last = hash;
+  }
+  while (bits > 0 && static_cast<double>(2 * sums[bits] - hashes.size()) >
+                         most * static_cast<double>(hashes.size())) {
+    bits--;
+  }
+  return {bits};
+}
 
 const AmqType& RibbonAmqType() {
   static const AmqType type = {

@@ -11,11 +11,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "filter_policy/amq/bloom.h"
+#include "filter_policy/amq/ribbon_solving.h"
 #include "filter_policy/bits/bit_util.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
@@ -278,8 +279,7 @@ TEST(AmqTest, OrderAndCopiesMakeNoDifference) {
   }
 }
 
-// A Ribbon that cannot hold its hashes becomes a Bloom filter of the same size,
-// and the header says so.
+// A set that cannot hold its hashes lets more through, but misses none.
 TEST(AmqTest, MoreHashesThanPlanned) {
   const Hashes hashes = RandomHashes(5000, 1);
   for (AmqKind kind : kKinds) {
@@ -541,20 +541,45 @@ TEST(NeighboursTest, DamagedData) {
   }
 }
 
-// More hashes than planned make a Bloom set of neighbours.
-TEST(NeighboursTest, BloomInPlaceOfWhatDoesNotFit) {
+// More hashes than planned cannot be solved. Then the set contains everything.
+TEST(NeighboursTest, UnsolvedSetContainsEverything) {
   const Numbers numbers = NumbersOf("sparse", 3000);
   const BuiltAmq amq(PlanAmq(kRibbonAmq, 300, 2000), HashesOf(numbers));
+  EXPECT_EQ(kRibbonAmq, amq->kind());
   EXPECT_TRUE(amq->TakesNeighbours());
   amq.ExpectAllFound(HashesOf(numbers));
+  EXPECT_EQ(1000, amq.FalsePositives(1000));
   std::vector<Amq::Lookup> lookups;
   for (const uint64_t number : numbers) {
     const uint64_t first = number - number % kGroupSize;
-    ASSERT_TRUE(amq->FindNeighbours(HashOf(first), kGroupSize) >>
-                    (number % kGroupSize) &
-                1);
+    for (uint64_t count = 1; count <= kGroupSize; count++) {
+      ASSERT_EQ(~uint64_t{0} >> (64 - count),
+                amq->FindNeighbours(HashOf(first), count));
+    }
     lookups.push_back({HashOf(number), 0});
   }
+  ASSERT_EQ(lookups.size(), amq->Keep(lookups.size(), lookups.data()));
+}
+
+// Other shards of such a set go on filtering. Here, all hashes of one shard are
+// added twice. They seem to be repeated as often in both, so the other shard
+// gets too few slots.
+TEST(AmqTest, OneShardIsNotSolved) {
+  constexpr size_t kHashes = 160000;
+  const auto is_in_first = [](uint64_t hash) { return hash >> 63 == 0; };
+  const Hashes hashes = RandomHashes(kHashes, 1);
+  Hashes added = hashes;
+  std::remove_copy_if(hashes.begin(), hashes.end(), std::back_inserter(added),
+                      is_in_first);
+  const BuiltAmq amq(PlanAmq(kRibbonAmq, kHashes, 14 * kHashes / 8), added);
+  ASSERT_EQ(1, amq.plan().small[0]);
+  amq.ExpectAllFound(hashes);
+  for (uint64_t hash : RandomHashes(1000, 3)) {
+    ASSERT_TRUE(!is_in_first(hash) || amq->MayContain(hash));
+  }
+  amq.ExpectRate(0.5, 0.01);
+  std::vector<Amq::Lookup> lookups;
+  for (uint32_t i = 0; i < 1000; i++) lookups.push_back({hashes[i], i});
   ASSERT_EQ(lookups.size(), amq->Keep(lookups.size(), lookups.data()));
 }
 

@@ -438,7 +438,7 @@ void FitSet(char* header, size_t room) {
   AmqHeader set;
   set.DecodeFrom(header);
   set.bytes = std::min<uint64_t>(set.bytes, room);
-  if (set.kind == kBloomAmq || set.kind == kNeighbourBloomAmq) {
+  if (set.kind == kBloomAmq) {
     set.bytes -= set.bytes % BloomSet::kLineBytes;
     set.small[0] = static_cast<uint8_t>(1 + (set.small[0] - 1u) % 24);
     set.small[1] = static_cast<uint8_t>(1 + (set.small[1] - 1u) % 3);
@@ -446,8 +446,7 @@ void FitSet(char* header, size_t room) {
   if (set.kind == kRibbonAmq) {
     set.small[0] = static_cast<uint8_t>(set.small[0] % 8);
     if (set.bytes < 8u << set.small[0]) set = AmqHeader();
-  } else if (set.bytes == 0 ||
-             (set.kind != kBloomAmq && set.kind != kNeighbourBloomAmq)) {
+  } else if (set.bytes == 0 || set.kind != kBloomAmq) {
     set = AmqHeader();
   }
   set.EncodeTo(header);
