@@ -251,21 +251,26 @@ class RibbonBuilder : public AmqSetBuilder {
     RibbonEquations equations;
     uint64_t blocks = 0;
     uint32_t begin = 0;
+    bool is_solved = true;
     for (size_t i = 0; i < shards_.size(); i++) {
       RibbonShard& shard = found[i];
       blocks += shard.blocks;
       shard.end = static_cast<uint32_t>(std::min<uint64_t>(
           segments * blocks / all_blocks,
           begin + uint64_t{shard.blocks} * kRibbonMaxColumns));
-      if (!Fit(shards_[i], &equations, &shard)) {
-        // Next to impossible. Without columns, a shard contains everything.
+      is_solved = is_solved && Fit(shards_[i], &equations, &shard);
+      if (!is_solved) {
+        // Next to impossible. This shard and all others have no columns, and
+        // so contain everything.
         shard.end = begin;
         shard.seed = 0;
       }
       const RibbonColumns columns(shard.end - begin, shard.blocks);
       shard.columns = static_cast<uint32_t>(columns.most);
-      SolveRibbon(equations.rows.data(), equations.results.data(), columns,
-                  solutions + begin * kRibbonSegmentBytes);
+      if (is_solved) {
+        SolveRibbon(equations.rows.data(), equations.results.data(), columns,
+                    solutions + begin * kRibbonSegmentBytes);
+      }
       shard.EncodeTo(data_ + RibbonShard::kEncodedBytes * i);
       begin = shard.end;
     }

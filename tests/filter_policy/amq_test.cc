@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -561,21 +560,21 @@ TEST(NeighboursTest, UnsolvedSetContainsEverything) {
   ASSERT_EQ(lookups.size(), amq->Keep(lookups.size(), lookups.data()));
 }
 
-// Other shards of such a set go on filtering. Here, all hashes of one shard are
-// added twice. They seem to be repeated as often in both, so the other shard
-// gets too few slots.
-TEST(AmqTest, OneShardIsNotSolved) {
+// The shards before one that is not solved filter. Here, some hashes of the
+// first one are added twice. They seem to be repeated as often in both, so the
+// second one gets too few slots.
+TEST(AmqTest, SecondShardIsNotSolved) {
   constexpr size_t kHashes = 160000;
-  const auto is_in_first = [](uint64_t hash) { return hash >> 63 == 0; };
   const Hashes hashes = RandomHashes(kHashes, 1);
   Hashes added = hashes;
-  std::remove_copy_if(hashes.begin(), hashes.end(), std::back_inserter(added),
-                      is_in_first);
+  for (uint64_t hash : hashes) {
+    if (hash >> 63 == 0 && hash % 5 == 0) added.push_back(hash);
+  }
   const BuiltAmq amq(PlanAmq(kRibbonAmq, kHashes, 14 * kHashes / 8), added);
   ASSERT_EQ(1, amq.plan().small[0]);
   amq.ExpectAllFound(hashes);
   for (uint64_t hash : RandomHashes(1000, 3)) {
-    ASSERT_TRUE(!is_in_first(hash) || amq->MayContain(hash));
+    ASSERT_TRUE(hash >> 63 == 0 || amq->MayContain(hash));
   }
   amq.ExpectRate(0.5, 0.01);
   std::vector<Amq::Lookup> lookups;
