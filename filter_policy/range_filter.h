@@ -321,7 +321,7 @@ class RangeFilterBuilder {
   // key after it.
   virtual void Add(const Slice& key, size_t shared, size_t next_shared) = 0;
   // Processes the last key.
-  virtual void AddLast(const Slice& key, size_t shared) = 0;
+  virtual void AddLast(const Slice& key, size_t shared) { Add(key, shared, 0); }
   virtual Status Plan(const KeysEnd& end, std::vector<PlannedPart>* parts) = 0;
   virtual size_t Memory() const = 0;
 

@@ -70,7 +70,6 @@ class KeysBuilder : public RangeFilterBuilder {
       status_ = Status::NotSupported("a key of another size");
     }
   }
-  void AddLast(const Slice& key, size_t) override { Add(key, 0, 0); }
   Status Plan(const KeysEnd& /*end*/,
               std::vector<PlannedPart>* parts) override {
     parts->resize(1);
