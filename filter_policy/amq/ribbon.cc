@@ -9,8 +9,6 @@
 #include <wmmintrin.h>
 #endif
 
-#include "filter_policy/amq/ribbon_solving.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {

@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/amq/ribbon_solving.h"
 #include "filter_policy/bits/bit_util.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
