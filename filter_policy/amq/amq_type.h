@@ -148,7 +148,8 @@ struct AmqType {
   // Whether a header, which may be damaged, can be that of a set of this kind.
   bool (*is_sane)(const AmqHeader& header);
   // Makes the set with that data in AmqSet::kMaxBytes bytes at `memory`.
-  // REQUIRES: is_sane(header)
+  // Returns nullptr if it is damaged, and so may contain anything. REQUIRES:
+  // is_sane(header)
   AmqSet* (*open)(const AmqHeader& header, const char* data, void* memory);
 };
 

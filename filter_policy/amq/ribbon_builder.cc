@@ -69,6 +69,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
+// With so many, the ends of segments still have 32 bits.
 constexpr uint64_t kMaxHashes = 950000000;
 // A shard has between half of this number of hashes and all of it, on average.
 // The rows that are being solved then take 1.3 to 2.6 megabytes. Smaller shards
@@ -604,7 +605,7 @@ class RibbonBuilder : public AmqSetBuilder {
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
   AmqPlan plan;
   const unsigned log = LogOfShards(hashes);
-  if (hashes > kMaxHashes || log > kMaxLog) return plan;
+  if (hashes > kMaxHashes) return plan;
   const uint64_t shards = uint64_t{1} << log;
   const uint64_t in_shard = hashes >> log;
   const uint64_t blocks = BlocksFor(in_shard, MaxGroupBits(in_shard));
@@ -618,8 +619,6 @@ AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
                    kUnit * kUnit);
   if (bytes < shards * (RibbonShard::kEncodedBytes + kRibbonSegmentBytes))
     return plan;
-  // The ends of segments have 32 bits.
-  if (bytes / kRibbonSegmentBytes > ~uint32_t{0}) return plan;
   plan.kind = kRibbonAmq;
   plan.hashes = hashes;
   plan.bytes = bytes;
