@@ -129,7 +129,6 @@ class OracleBuilder : public RangeFilterBuilder {
 
  protected:
   void Add(const Slice& key, size_t, size_t) override { keys_.Add(key); }
-  void AddLast(const Slice& key, size_t) override { keys_.Add(key); }
   Status Plan(const KeysEnd& /*end*/,
               std::vector<PlannedPart>* parts) override {
     parts->resize(1);

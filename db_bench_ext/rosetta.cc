@@ -172,8 +172,7 @@ class RosettaBuilder : public RangeFilterBuilder {
   }
 
  protected:
-  void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }
-  void AddLast(const Slice& key, size_t) override {
+  void Add(const Slice& key, size_t, size_t) override {
     fits_ = fits_ && key.size() == 8;
     keys_.push_back(HeadOf(key));
   }

@@ -306,8 +306,7 @@ void FilterBlockWriter::Write(const FilterBlockHeader& header, char* block) {
 }
 
 bool ShortestBegin(const Slice& last, const Slice& key, std::string* begin) {
-  const size_t shared = SharedBytes(last.data(), key.data(),
-                                    std::min(last.size(), key.size()), 0);
+  const size_t shared = SharedBytes(last, key);
   if (shared == key.size()) return false;
   begin->assign(key.data(), shared + 1);
   return true;

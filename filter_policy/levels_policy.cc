@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "filter_policy/option_types.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/table.h"
-#include "rocksdb/utilities/options_type.h"
 #include "util/defer.h"
 #include "util/string_util.h"
 
@@ -84,8 +84,8 @@ std::string WithHashesEscaped(const std::string& text) {
 // deeper.
 thread_local bool list_is_being_made = false;
 
-Status ParseList(const ConfigOptions& config, const std::string& value,
-                 Options* options) {
+Status ParseList(const ConfigOptions& config, const std::string& /*name*/,
+                 const std::string& value, Options* options) {
   if (list_is_being_made) return Status::InvalidArgument(kListInList);
   const SaveAndRestore<bool> making(&list_is_being_made, true);
   const std::string list = WithoutBraces(trim(value));
@@ -124,30 +124,13 @@ std::string ListOf(const Options& options) {
 }
 
 const std::unordered_map<std::string, OptionTypeInfo>& TypeInfo() {
+  // The policies may have options of their own, so the list is in braces.
   static const auto* const info =
       new std::unordered_map<std::string, OptionTypeInfo>{
-          {"policies",
-           OptionTypeInfo(0, OptionType::kUnknown)
-               .SetParseFunc([](const ConfigOptions& config,
-                                const std::string& /*name*/,
-                                const std::string& text, void* addr) {
-                 return ParseList(config, text, static_cast<Options*>(addr));
-               })
-               .SetSerializeFunc([](const ConfigOptions& /*config*/,
-                                    const std::string& /*name*/,
-                                    const void* addr, std::string* text) {
-                 // The policies may have options of their own, so the list
-                 // is in braces.
-                 *text = "{" + ListOf(*static_cast<const Options*>(addr)) + "}";
-                 return Status::OK();
-               })
-               .SetEqualsFunc([](const ConfigOptions& /*config*/,
-                                 const std::string& /*name*/, const void* addr1,
-                                 const void* addr2, std::string* /*mismatch*/) {
-                 return ListOf(*static_cast<const Options*>(addr1)) ==
-                        ListOf(*static_cast<const Options*>(addr2));
-               })},
-      };
+          {"policies", TextOption<Options>(0, OptionTypeFlags::kNone, ParseList,
+                                           [](const Options& options) {
+                                             return "{" + ListOf(options) + "}";
+                                           })}};
   return *info;
 }
 
@@ -157,8 +140,8 @@ Status Parse(const std::string& spec,
   const size_t colon = spec.find(':');
   Options options;
   const Status s = ParseList(
-      ConfigOptions(), colon == std::string::npos ? "" : spec.substr(colon + 1),
-      &options);
+      ConfigOptions(), "policies",
+      colon == std::string::npos ? "" : spec.substr(colon + 1), &options);
   if (s.ok()) policy->reset(new LevelsFilterPolicy(std::move(options)));
   return s;
 }
@@ -189,10 +172,7 @@ std::string TextOf(const FilterPolicy* policy) {
 PolicyType LevelsPolicyType() {
   return {LevelsFilterPolicy::kClassName(), LevelsFilterPolicy::kNickName(),
           "levels:POLICY,POLICY,...",
-          []() -> std::unique_ptr<const FilterPolicy> {
-            return std::make_unique<LevelsFilterPolicy>();
-          },
-          Parse};
+          [] { return std::make_unique<LevelsFilterPolicy>(); }, Parse};
 }
 
 LevelsFilterPolicy::LevelsFilterPolicy(LevelsPolicyOptions options)

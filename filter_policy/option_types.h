@@ -106,6 +106,33 @@ struct Choices {
   Status Parse(const std::string& text, size_t* position) const;
 };
 
+// An option of the type T that parse(config, name, text, &option) reads, and
+// text(option) writes. Two are equal if their texts are.
+template <class T, class Parse, class Text>
+OptionTypeInfo TextOption(size_t offset, OptionTypeFlags flags,
+                          const Parse& parse, const Text& text_of) {
+  OptionTypeInfo info(static_cast<int>(offset), OptionType::kUnknown,
+                      OptionVerificationType::kNormal, flags);
+  info.SetParseFunc([parse](const ConfigOptions& config,
+                            const std::string& name, const std::string& text,
+                            void* option) {
+    return parse(config, name, text, static_cast<T*>(option));
+  });
+  info.SetSerializeFunc([text_of](const ConfigOptions& /*config*/,
+                                  const std::string& /*name*/,
+                                  const void* option, std::string* text) {
+    *text = text_of(*static_cast<const T*>(option));
+    return Status::OK();
+  });
+  info.SetEqualsFunc([text_of](const ConfigOptions& /*config*/,
+                               const std::string& /*name*/, const void* a,
+                               const void* b, std::string* /*mismatch*/) {
+    return text_of(*static_cast<const T*>(a)) ==
+           text_of(*static_cast<const T*>(b));
+  });
+  return info;
+}
+
 // Describes an option that is a member of `Options`: a number, or a
 // MutableOption. `allowed` is a range, or choices.
 template <class Options, class Stored, class Allowed>
@@ -114,30 +141,18 @@ OptionTypeInfo Described(Stored Options::*member, const Allowed& allowed) {
   const Options defaults;
   const auto offset = reinterpret_cast<const char*>(&(defaults.*member)) -
                       reinterpret_cast<const char*>(&defaults);
-  OptionTypeInfo info(static_cast<int>(offset), OptionType::kUnknown,
-                      OptionVerificationType::kNormal,
-                      std::is_arithmetic_v<Stored> ? OptionTypeFlags::kNone
-                                                   : OptionTypeFlags::kMutable);
-  info.SetParseFunc([allowed](const ConfigOptions& /*config*/,
-                              const std::string& /*name*/,
-                              const std::string& text, void* addr) {
-    Value value = 0;
-    const Status s = allowed.Parse(text, &value);
-    if (s.ok()) *static_cast<Stored*>(addr) = static_cast<Stored>(value);
-    return s;
-  });
-  info.SetSerializeFunc([allowed](const ConfigOptions& /*config*/,
-                                  const std::string& /*name*/, const void* addr,
-                                  std::string* text) {
-    *text = allowed.Text(Value{*static_cast<const Stored*>(addr)});
-    return Status::OK();
-  });
-  info.SetEqualsFunc([](const ConfigOptions& /*config*/,
-                        const std::string& /*name*/, const void* a,
-                        const void* b, std::string* /*mismatch*/) {
-    return *static_cast<const Stored*>(a) == *static_cast<const Stored*>(b);
-  });
-  return info;
+  return TextOption<Stored>(
+      static_cast<size_t>(offset),
+      std::is_arithmetic_v<Stored> ? OptionTypeFlags::kNone
+                                   : OptionTypeFlags::kMutable,
+      [allowed](const ConfigOptions& /*config*/, const std::string& /*name*/,
+                const std::string& text, Stored* option) {
+        Value value = 0;
+        const Status s = allowed.Parse(text, &value);
+        if (s.ok()) *option = static_cast<Stored>(value);
+        return s;
+      },
+      [allowed](const Stored& option) { return allowed.Text(Value{option}); });
 }
 
 // InvalidArgument if `given` has a name that is no option of `object`; the

@@ -28,14 +28,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Copies of keys ----
 
-// A copy of a key. A std::string would do, but the call that each assignment
-// takes costs as much as all else that is done with a short key.
-class KeyCopy {
+// A copy of a key.
+class KeyCopy : public KeyBytes {
  public:
+  KeyCopy() { Grow(16); }
   Slice slice() const { return Slice(bytes_.get(), size_); }
-  size_t capacity() const { return capacity_; }
   void Assign(const Slice& key) {
-    if (key.size() > capacity_) Grow(key.size());
+    if (key.size() > capacity_) Grow(std::max(2 * capacity_, key.size()));
     size_ = key.size();
     if (size_ >= 8 && size_ <= 16) {
       CopyTwoWords(key.data(), size_, bytes_.get());
@@ -43,16 +42,6 @@ class KeyCopy {
       memcpy(bytes_.get(), key.data(), size_);
     }
   }
-
- private:
-  [[gnu::noinline]] void Grow(size_t size) {
-    capacity_ = std::max(2 * capacity_, size);
-    bytes_.reset(new char[capacity_]);
-  }
-
-  size_t size_ = 0;
-  size_t capacity_ = 16;
-  std::unique_ptr<char[]> bytes_{new char[capacity_]};
 };
 
 // Copies of many keys, one after the other.
@@ -321,7 +310,7 @@ class RangeFilterBuilder {
   // key after it.
   virtual void Add(const Slice& key, size_t shared, size_t next_shared) = 0;
   // Processes the last key.
-  virtual void AddLast(const Slice& key, size_t shared) = 0;
+  virtual void AddLast(const Slice& key, size_t shared) { Add(key, shared, 0); }
   virtual Status Plan(const KeysEnd& end, std::vector<PlannedPart>* parts) = 0;
   virtual size_t Memory() const = 0;
 

@@ -87,54 +87,40 @@ void HideNothingIfIteratorsWrite(const CfOptions& options, Logger* log) {
 const std::unordered_map<std::string, OptionTypeInfo>& OwnTypeInfo() {
   using Own = ProteanTableFactory::OwnOptions;
   using Switch = std::shared_ptr<FilterSwitch>;
-  const auto is_wanted = [](const void* addr) -> bool {
-    return (*static_cast<const Switch*>(addr))->wanted;
-  };
   static const auto* const info =
       new std::unordered_map<std::string, OptionTypeInfo>{
           {"range_filters",
-           OptionTypeInfo(offsetof(Own, range_filters), OptionType::kBoolean,
-                          OptionVerificationType::kNormal,
-                          OptionTypeFlags::kMutable)
-               .SetParseFunc([](const ConfigOptions&, const std::string& name,
-                                const std::string& text, void* addr) {
+           TextOption<Switch>(
+               offsetof(Own, range_filters), OptionTypeFlags::kMutable,
+               [](const ConfigOptions&, const std::string& name,
+                  const std::string& text, const Switch* option) {
                  if (text != "true" && text != "false") {
                    return Status::InvalidArgument(
                        "ProteanTable: " + name + "=" + text +
                        " is not allowed; allowed: true, false");
                  }
-                 (*static_cast<Switch*>(addr))->wanted = text == "true";
+                 (*option)->wanted = text == "true";
                  return Status::OK();
-               })
-               .SetSerializeFunc(
-                   [is_wanted](const ConfigOptions&, const std::string&,
-                               const void* addr, std::string* text) {
-                     *text = is_wanted(addr) ? "" : "false";
-                     return Status::OK();
-                   })
-               .SetEqualsFunc([is_wanted](const ConfigOptions&,
-                                          const std::string&, const void* a,
-                                          const void* b, std::string*) {
-                 return is_wanted(a) == is_wanted(b);
+               },
+               [](const Switch& option) -> std::string {
+                 return option->wanted ? "" : "false";
                })},
           {"miss_cache_size",
-           OptionTypeInfo(offsetof(Own, miss_cache_size), OptionType::kSizeT)
-               .SetParseFunc([](const ConfigOptions&, const std::string& name,
-                                const std::string& text, void* addr) {
+           TextOption<size_t>(
+               offsetof(Own, miss_cache_size), OptionTypeFlags::kNone,
+               [](const ConfigOptions&, const std::string& name,
+                  const std::string& text, size_t* option) {
                  const WholeNumberRange range = {"ProteanTable", name.c_str(),
                                                  0, uint64_t{1} << 40};
                  uint64_t size = 0;
                  const Status s = range.Parse(text, &size);
-                 if (s.ok()) *static_cast<size_t*>(addr) = size;
+                 if (s.ok()) *option = size;
                  return s;
-               })
-               .SetSerializeFunc([](const ConfigOptions&, const std::string&,
-                                    const void* addr, std::string* text) {
-                 const size_t size = *static_cast<const size_t*>(addr);
-                 *text = size == ProteanTableFactory::kDefaultMissCacheSize
-                             ? ""
-                             : std::to_string(size);
-                 return Status::OK();
+               },
+               [](const size_t& size) {
+                 return size == ProteanTableFactory::kDefaultMissCacheSize
+                            ? ""
+                            : std::to_string(size);
                })}};
   return *info;
 }

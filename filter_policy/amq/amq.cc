@@ -17,8 +17,7 @@ const AmqType* FindAmqType(AmqKind kind) {
   for (const AmqType* type : AmqTypes()) {
     if (type->kind == kind) return type;
   }
-  // Sets get this kind only when they are built. No design chooses it.
-  return kind == kNeighbourBloomAmq ? &NeighbourBloomAmqType() : nullptr;
+  return nullptr;
 }
 
 const AmqType* FindAmqType(const std::string& name) {
@@ -59,7 +58,8 @@ bool Amq::Open(Slice* input, bool in_second_unit) {
 
 AmqBuilder::AmqBuilder(const AmqPlan& plan, bool in_second_unit, char* header,
                        char* data)
-    : header_(header), in_second_unit_(in_second_unit) {
+    : in_second_unit_(in_second_unit) {
+  plan.EncodeTo(header);
   if (const AmqType* type = FindAmqType(plan.kind)) {
     builder_ = type->new_builder(plan, data);
     takes_neighbours_ = type->takes_neighbours;
@@ -73,9 +73,7 @@ void AmqBuilder::AddBatch() {
 
 void AmqBuilder::Finish() {
   AddBatch();
-  const AmqHeader finished =
-      builder_ == nullptr ? AmqHeader() : builder_->Finish();
-  finished.EncodeTo(header_);
+  if (builder_ != nullptr) builder_->Finish();
 }
 
 size_t AmqBuilder::MemoryUsage(const AmqPlan& plan) {

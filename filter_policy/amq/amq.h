@@ -19,8 +19,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // All kinds. The first one suits most filters. A kind that is not part of the
 // library is added before any filter is built or read; not thread safe.
 std::vector<const AmqType*>& AmqTypes();
-// The kind with that number or name, or nullptr. A number may also be that of a
-// form that sets get when they are built.
+// The kind with that number or name, or nullptr.
 const AmqType* FindAmqType(AmqKind kind);
 const AmqType* FindAmqType(const std::string& name);
 
@@ -133,8 +132,7 @@ class AmqBuilder {
     if (count_ == kBatch) AddBatch();
   }
 
-  // Completes the set. It has the planned kind, or another one if that kind
-  // cannot hold the hashes.
+  // Completes the set.
   void Finish();
 
   // The memory that building takes at most, besides header and data.
@@ -145,7 +143,6 @@ class AmqBuilder {
 
   void AddBatch();
 
-  char* const header_;
   const bool in_second_unit_;
   std::unique_ptr<AmqSetBuilder> builder_;  // nullptr for kNone
   bool takes_neighbours_ = false;

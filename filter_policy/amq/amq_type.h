@@ -115,9 +115,8 @@ class AmqSetBuilder {
 
   // Adds hashes, which may be repeated.
   virtual void Add(const uint64_t* hashes, size_t count) = 0;
-  // Completes the data, of as many bytes as planned, and returns the header. It
-  // is that of another kind if the hashes do not fit the planned one.
-  virtual AmqHeader Finish() = 0;
+  // Completes the data, of as many bytes as planned.
+  virtual void Finish() {}
 };
 
 struct AmqType {
@@ -149,7 +148,8 @@ struct AmqType {
   // Whether a header, which may be damaged, can be that of a set of this kind.
   bool (*is_sane)(const AmqHeader& header);
   // Makes the set with that data in AmqSet::kMaxBytes bytes at `memory`.
-  // REQUIRES: is_sane(header)
+  // Returns nullptr if it is damaged, and so may contain anything. REQUIRES:
+  // is_sane(header)
   AmqSet* (*open)(const AmqHeader& header, const char* data, void* memory);
 };
 

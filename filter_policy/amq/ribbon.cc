@@ -9,8 +9,6 @@
 #include <wmmintrin.h>
 #endif
 
-#include "filter_policy/amq/ribbon_solving.h"
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
@@ -152,17 +150,11 @@ class RibbonSet final : public AmqSet {
   RibbonSet(const AmqHeader& header, const char* data)
       : log_(header.small[0]),
         entries_(data),
-        solutions_(data + (RibbonShard::kEncodedBytes << log_)),
-        is_damaged_(
-            !IsIntact((header.bytes - (RibbonShard::kEncodedBytes << log_)) /
-                      kRibbonSegmentBytes)) {}
+        solutions_(data + (RibbonShard::kEncodedBytes << log_)) {}
 
-  bool MayContain(uint64_t hash) const override {
-    return is_damaged_ || Contains(hash);
-  }
+  bool MayContain(uint64_t hash) const override { return Contains(hash); }
 
   uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
-    if (is_damaged_) return ~uint64_t{0} >> (64 - count);
     const OpenShard in = ShardOf(hash);
     const auto find = [&in](uint64_t first, unsigned some) {
       const RibbonGroup group = in.shard.GroupOf(first);
@@ -186,7 +178,6 @@ class RibbonSet final : public AmqSet {
   }
 
   size_t Keep(size_t count, AmqLookup* lookups) const override {
-    if (is_damaged_) return count;
     // Prefetches the first columns. The results are cheaper to compute again
     // than to keep.
     for (size_t i = 0; i < count; i++) {
@@ -200,6 +191,26 @@ class RibbonSet final : public AmqSet {
     }
     return KeepThose(count, lookups,
                      [this](uint64_t hash) { return MayContain(hash); });
+  }
+
+  // Returns true if all shards lie within `bytes` bytes of data, one after the
+  // other.
+  bool IsIntact(uint64_t bytes) const {
+    const uint64_t segments =
+        (bytes - (RibbonShard::kEncodedBytes << log_)) / kRibbonSegmentBytes;
+    uint32_t begin = 0;
+    for (size_t i = 0; i < size_t{1} << log_; i++) {
+      const RibbonShard shard = ShardAt(i);
+      if (shard.blocks < kRibbonMinBlocks || shard.end < begin ||
+          shard.end > segments || shard.groups.bits > kNeighbourBits ||
+          shard.end - begin > shard.blocks * kRibbonMaxColumns ||
+          shard.columns !=
+              RibbonColumns::Most(shard.end - begin, shard.blocks)) {
+        return false;
+      }
+      begin = shard.end;
+    }
+    return true;
   }
 
  private:
@@ -222,28 +233,9 @@ class RibbonSet final : public AmqSet {
   }
   bool Contains(uint64_t hash) const;
 
-  // Returns true if all shards lie within the segments, one after the other.
-  bool IsIntact(uint64_t segments) const {
-    uint32_t begin = 0;
-    for (size_t i = 0; i < size_t{1} << log_; i++) {
-      const RibbonShard shard = ShardAt(i);
-      if (shard.blocks < kRibbonMinBlocks || shard.end < begin ||
-          shard.end > segments || shard.groups.bits > kNeighbourBits ||
-          shard.end - begin > shard.blocks * kRibbonMaxColumns ||
-          shard.columns !=
-              RibbonColumns::Most(shard.end - begin, shard.blocks)) {
-        return false;
-      }
-      begin = shard.end;
-    }
-    return true;
-  }
-
   const unsigned log_;
   const char* const entries_;
   const char* const solutions_;
-  // A set that is damaged contains everything.
-  const bool is_damaged_;
 };
 
 PROTEAN_CLONED bool RibbonSet::Contains(uint64_t hash) const {
@@ -257,7 +249,8 @@ PROTEAN_CLONED bool RibbonSet::Contains(uint64_t hash) const {
 
 AmqSet* OpenRibbon(const AmqHeader& header, const char* data, void* memory) {
   static_assert(sizeof(RibbonSet) <= AmqSet::kMaxBytes);
-  return new (memory) RibbonSet(header, data);
+  auto* const set = new (memory) RibbonSet(header, data);
+  return set->IsIntact(header.bytes) ? set : nullptr;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -77,12 +77,6 @@ uint64_t NextBit(const char* words, uint64_t size, uint64_t pos) {
   const uint64_t found = 64 * index + __builtin_ctzll(word);
   return found < size ? found : size;
 }
-inline uint64_t NextOne(const char* words, uint64_t size, uint64_t pos) {
-  return NextBit<true>(words, size, pos);
-}
-inline uint64_t NextZero(const char* words, uint64_t size, uint64_t pos) {
-  return NextBit<false>(words, size, pos);
-}
 
 // The position of the last bit with that value before `pos` and at or after
 // `begin`, or `pos` if there is none.
@@ -98,12 +92,6 @@ uint64_t PrevBit(const char* words, uint64_t begin, uint64_t pos) {
   }
   const uint64_t found = 64 * index + 63 - __builtin_clzll(word);
   return found >= begin ? found : pos;
-}
-inline uint64_t PrevOne(const char* words, uint64_t begin, uint64_t pos) {
-  return PrevBit<true>(words, begin, pos);
-}
-inline uint64_t PrevZero(const char* words, uint64_t pos) {
-  return PrevBit<false>(words, 0, pos);
 }
 
 // Returns true if the bits of the last word that lie after `size` are zero.
@@ -307,7 +295,9 @@ class SelectVector {
   }
 
   // The position of the first set bit after `pos`, or the size.
-  uint64_t Next(uint64_t pos) const { return NextOne(words_, size_, pos + 1); }
+  uint64_t Next(uint64_t pos) const {
+    return NextBit<true>(words_, size_, pos + 1);
+  }
 
   bool Get(uint64_t pos) const { return GetBit(words_, pos); }
 

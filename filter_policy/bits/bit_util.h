@@ -2,13 +2,17 @@
 
 //  Word-level primitives of the succinct structures: unaligned loads,
 //  population count, select in a word, and the search of a label in a run of
-//  bytes. All of them read bytes in place, at any alignment.
+//  bytes. All of them read bytes in place, at any alignment. And copies of
+//  keys.
 
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <utility>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -192,6 +196,27 @@ inline void CopyTwoWords(const char* from, size_t size, char* to) {
   EncodeFixed64(to, head);
   EncodeFixed64(to + size - 8, tail);
 }
+
+// The bytes of keys that are copied. A std::string would do, but the calls that
+// its changes take cost as much as all else that is done with a short key.
+class KeyBytes {
+ public:
+  size_t size() const { return size_; }
+  size_t capacity() const { return capacity_; }
+  const char* data() const { return bytes_.get(); }
+
+  [[gnu::noinline]] void Grow(size_t capacity) {
+    std::unique_ptr<char[]> grown(new char[capacity]);
+    if (size_ > 0) memcpy(grown.get(), bytes_.get(), size_);
+    bytes_ = std::move(grown);
+    capacity_ = capacity;
+  }
+
+ protected:
+  std::unique_ptr<char[]> bytes_;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
 
 // Stands for a number of shared bits that is not known.
 constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();

@@ -95,7 +95,8 @@ uint32_t FstBuilder::VisitBackward(const Visitor& visit) const {
 
 ByteCounts FstBuilder::CountBytes() const {
   const Alphabet alphabet(alphabet_);
-  ByteCounts counts(alphabet.size());
+  const unsigned columns = KeyCode::Columns(alphabet.size());
+  ByteCounts counts(columns, std::vector<uint32_t>(columns));
   const auto column = [&](char byte) {
     return codes_[static_cast<uint8_t>(byte)] + 1u;
   };
@@ -107,7 +108,7 @@ ByteCounts FstBuilder::CountBytes() const {
     contexts.pop_back();
     for (size_t i = 0; i < record.run.size(); i++) {
       const unsigned byte = column(record.run[i]);
-      counts.Add(context, byte);
+      counts[context][byte]++;
       context = byte;
     }
     for (uint32_t i = 0; i < record.num_edges; i++) {
@@ -115,7 +116,7 @@ ByteCounts FstBuilder::CountBytes() const {
       const unsigned byte = (edge & kTerminator) != 0
                                 ? 0
                                 : column(static_cast<char>(edge & 0xff));
-      counts.Add(context, byte);
+      counts[context][byte]++;
       if ((edge & kLeadsToNode) != 0) {
         contexts.push_back(static_cast<uint8_t>(byte));
       }
@@ -145,7 +146,7 @@ void FstBuilder::ChooseChildEncoding(Section* section) const {
 }
 
 // ChooseEncoding prefers what it chooses to a single section of any encoding,
-// but may give up one part in size_ratio, and guesses the size of HasChild.
+// but may give up one part in kSizeRatio, and guesses the size of HasChild.
 uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
   bool occurs[256];
   std::copy(std::begin(occurs_), std::end(occurs_), occurs);
@@ -183,7 +184,7 @@ uint64_t FstBuilder::MaxSize(const Slice& last_key) const {
     // The arrays of each section are rounded up, which the choice leaves out.
     constexpr uint64_t kRounding = 192;
     return FstHeader::kSize + Alphabet::kSize + FstSectionHeader::kSize +
-           kRounding + smallest + smallest / options_.size_ratio +
+           kRounding + smallest + smallest / FstOptions::kSizeRatio +
            section.edges / 8;
   };
   // Prepare will know all runs.
@@ -282,7 +283,7 @@ bool FstBuilder::ChooseSections(uint64_t* size) {
       });
   std::vector<FstLevelCounts> counts;
   for (const LevelNodes& level : levels) counts.push_back(level.counts);
-  if (UsesDigits()) SetLongestPath(longest_path, &code_);
+  if (UsesDigits()) EncodeFixed32(code_.data(), longest_path);
   for (const FstSectionHeader& header :
        ChooseEncoding(counts, code_bits_, options_)) {
     sections_.push_back({header, FstSectionLayout(header, code_bits_), {}});

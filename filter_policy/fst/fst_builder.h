@@ -28,7 +28,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 struct FstOptions {
   // The paper's R, section 2.4: to be faster, LOUDS-Dense at the top may make
   // the trie larger by one part in R than the smallest encoding.
-  uint64_t size_ratio = 64;
+  static constexpr uint64_t kSizeRatio = 64;
 
   bool reduce_alphabet = true;  // else every code has 8 bits
   bool dense = true;

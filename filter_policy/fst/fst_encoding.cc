@@ -113,7 +113,7 @@ std::vector<FstSectionHeader> Partition(
   size_t dense_levels = 0;
   if (options.forced.empty() && options.dense) {
     const uint64_t smallest = size_at(0);
-    const uint64_t limit = smallest + smallest / options.size_ratio;
+    const uint64_t limit = smallest + smallest / FstOptions::kSizeRatio;
     uint64_t above = section_cost;
     for (size_t depth = 0; depth < height && above <= limit; depth++) {
       above += dense_size[depth];

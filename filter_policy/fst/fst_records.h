@@ -58,12 +58,8 @@ struct FstRecord {
 // A growing sequence of bytes. Numbers and short runs of bytes are copied in
 // pieces of constant size, hence without branches: a copy may extend past their
 // end, and is overwritten there by what follows.
-class ByteStack {
+class ByteStack : public KeyBytes {
  public:
-  size_t size() const { return size_; }
-  size_t capacity() const { return capacity_; }
-  const char* data() const { return bytes_.get(); }
-
   // Returns true if `bytes` more bytes fit without growing.
   bool HasRoomFor(size_t bytes) const {
     return size_ + bytes + kSlack <= capacity_;
@@ -103,17 +99,6 @@ class ByteStack {
   static constexpr size_t kPiece = 64;
   // Room past the end that is always kept.
   static constexpr size_t kSlack = kPiece + 8;
-
-  [[gnu::noinline]] void Grow(size_t capacity) {
-    std::unique_ptr<char[]> grown(new char[capacity]);
-    if (size_ > 0) memcpy(grown.get(), bytes_.get(), size_);
-    bytes_ = std::move(grown);
-    capacity_ = capacity;
-  }
-
-  std::unique_ptr<char[]> bytes_;
-  size_t size_ = 0;
-  size_t capacity_ = 0;
 };
 
 class FstRecords {

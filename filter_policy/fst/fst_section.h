@@ -209,7 +209,7 @@ class FstSection {
     if (remainder_bits_ == 0) {
       const uint64_t begin = DenseBit(node, 0);
       const uint64_t end = begin + (uint64_t{1} << code_bits_);
-      const uint64_t bit = NextOne(labels_, end, begin + code);
+      const uint64_t bit = NextBit<true>(labels_, end, begin + code);
       if (bit == end) return false;
       edge->code = static_cast<uint32_t>(bit - begin);
       edge->index = DenseIndex(node, bit);
@@ -230,7 +230,7 @@ class FstSection {
     if (remainder_bits_ == 0) {
       const uint64_t begin = DenseBit(node, 0);
       const uint64_t end = DenseBit(uint64_t{node} + 1, 0);
-      const uint64_t bit = PrevOne(labels_, begin, end);
+      const uint64_t bit = PrevBit<true>(labels_, begin, end);
       if (bit == end) return false;
       edge->code = static_cast<uint32_t>(bit - begin);
       edge->index = DenseIndex(node, bit);
@@ -246,7 +246,7 @@ class FstSection {
     const uint64_t end_quotient = (uint64_t{node} + 1) << quotient_bits_;
     FirstOfQuotient(node, end_quotient, edge);
     const uint64_t end = edge->bit - 1;
-    const uint64_t bit = PrevZero(labels_, end);
+    const uint64_t bit = PrevBit<false>(labels_, 0, end);
     if (bit == end) return false;
     const uint64_t quotient = end_quotient - (end - bit);
     if (quotient >> quotient_bits_ != node) return false;
@@ -260,7 +260,7 @@ class FstSection {
     if (remainder_bits_ == 0) {
       const uint64_t end = DenseBit(node + 1, 0);
       const uint64_t bit =
-          NextOne(labels_, end, DenseBit(node, edge->code) + 1);
+          NextBit<true>(labels_, end, DenseBit(node, edge->code) + 1);
       if (bit == end) return false;
       edge->code = static_cast<uint32_t>(bit - DenseBit(node, 0));
       edge->index++;
@@ -450,7 +450,9 @@ class FstSection {
     edge->index = edge->bit = static_cast<uint32_t>(bit);
   }
   uint32_t EndOfNode(const Edge& first) const {
-    return static_cast<uint32_t>(NextOne(labels_, label_bits_, first.bit)) + 1;
+    return static_cast<uint32_t>(
+               NextBit<true>(labels_, label_bits_, first.bit)) +
+           1;
   }
 
   bool SparseLowerBound(uint32_t node, uint32_t code, Edge* edge) const {
@@ -469,7 +471,7 @@ class FstSection {
   // Moves a place within `quotient` to the edge that is there or comes next;
   // false if that belongs to another node.
   bool SkipToEdge(uint32_t node, uint64_t quotient, Edge* edge) const {
-    const uint64_t bit = NextZero(labels_, label_bits_, edge->bit);
+    const uint64_t bit = NextBit<false>(labels_, label_bits_, edge->bit);
     if (bit == label_bits_) return false;
     quotient += bit - edge->bit;
     if (quotient >> quotient_bits_ != node) return false;

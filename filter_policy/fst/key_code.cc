@@ -295,17 +295,18 @@ constexpr uint64_t kMinShare = 4096;
 }  // namespace
 
 std::string MakeKeyCode(const bool (&occurs)[256], const ByteCounts& counts) {
-  const unsigned columns = counts.columns();
+  const auto columns = static_cast<unsigned>(counts.size());
   const unsigned contexts = columns - 1;
   std::vector<std::vector<uint64_t>> weights(1, std::vector<uint64_t>(columns));
   std::string numbers;
   bool is_shared = false;
   for (unsigned context = 0; context < contexts; context++) {
-    const uint32_t* const after = counts.After(context);
-    const uint64_t total = std::accumulate(after, after + columns, uint64_t{0});
+    const std::vector<uint32_t>& after = counts[context];
+    const uint64_t total =
+        std::accumulate(after.begin(), after.end(), uint64_t{0});
     if (total >= kOccurrencesPerColumn * columns) {
       numbers.push_back(static_cast<char>(weights.size()));
-      weights.emplace_back(after, after + columns);
+      weights.emplace_back(after.begin(), after.end());
     } else {
       numbers.push_back(0);
       is_shared = true;
@@ -341,10 +342,6 @@ std::string MakeKeyCode(const bool (&occurs)[256], const ByteCounts& counts) {
   }
   code.resize(KeyCode::Size(bytes, codes));
   return code;
-}
-
-void SetLongestPath(uint32_t digits, std::string* code) {
-  EncodeFixed32(&(*code)[0], digits);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -51,7 +51,7 @@ void KeyStore::AddChunk(size_t key_size) {
   chunks_.back().shared.reset(new uint8_t[kChunkKeys]);
   chunks_.back().key_size = key_size;
   // Reserves the size of the previous chunk, and a little for longer keys.
-  chunks_.back().bytes.Reserve(expected + expected / 16);
+  chunks_.back().bytes.Grow(expected + expected / 16);
 }
 
 namespace {

@@ -89,20 +89,8 @@ class KeyStore {
  private:
   // The bytes of a chunk stay below 4 GB.
   static constexpr size_t kChunkKeys = 1024;
-  // A std::string would do, but the calls that appending takes cost as much as
-  // all else that is done with a short key.
-  class Bytes {
+  class Bytes : public KeyBytes {
    public:
-    size_t size() const { return size_; }
-    size_t capacity() const { return capacity_; }
-    const char* data() const { return bytes_.get(); }
-
-    void Reserve(size_t capacity) {
-      std::unique_ptr<char[]> grown(new char[capacity]);
-      if (size_ > 0) memcpy(grown.get(), bytes_.get(), size_);
-      bytes_ = std::move(grown);
-      capacity_ = capacity;
-    }
     // Appends a key of 8 to 16 bytes if there is room.
     bool AppendShort(const Slice& key) {
       const size_t size = key.size();
@@ -114,15 +102,10 @@ class KeyStore {
     // Grows in smaller steps than a string would.
     void Append(const Slice& key) {
       const size_t size = key.size();
-      if (size > capacity_ - size_) Reserve(size_ + size_ / 8 + size);
+      if (size > capacity_ - size_) Grow(size_ + size_ / 8 + size);
       if (size > 0) memcpy(bytes_.get() + size_, key.data(), size);
       size_ += size;
     }
-
-   private:
-    std::unique_ptr<char[]> bytes_;
-    size_t size_ = 0;
-    size_t capacity_ = 0;
   };
 
   // Stands for this number of shared bits or more, and for an unknown number.

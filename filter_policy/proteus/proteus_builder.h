@@ -92,8 +92,7 @@ class ProteusBuilder : public RangeFilterBuilder {
   }
 
  protected:
-  void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }
-  void AddLast(const Slice& key, size_t) final {
+  void Add(const Slice& key, size_t, size_t) final {
     keys_.Append(key, shared_bits());
   }
   Status Plan(const KeysEnd& end, std::vector<PlannedPart>* parts) override;

@@ -92,10 +92,7 @@ const FilterType& SurfFilterType() {
         return Surf::Open(part.payload, part.salt, filter);
       },
       {{SurfFilterPolicy::kClassName(), SurfFilterPolicy::kNickName(), kUsage,
-        []() -> std::unique_ptr<const FilterPolicy> {
-          return std::make_unique<SurfFilterPolicy>();
-        },
-        Parse}}};
+        [] { return std::make_unique<SurfFilterPolicy>(); }, Parse}}};
   return *type;
 }
 

@@ -386,7 +386,7 @@ TEST_F(DesignMemoryTest, RatesAreAsPredicted) {
 
 // A builder whose parts have sizes of the test's choice.
 struct BuilderInSteps : ProteusBuilder {
-  using ProteusBuilder::AddLast;
+  using ProteusBuilder::Add;
   using ProteusBuilder::Cut;
   using ProteusBuilder::Design;
   using ProteusBuilder::ProteusBuilder;
@@ -397,7 +397,7 @@ TEST_F(DesignMemoryTest, PartsTakeTheDesign) {
   const Keys keys = KeysOf(1);
   const auto design_of_parts = [&] {
     BuilderInSteps builder(settings_, nullptr);
-    for (const std::string& key : keys) builder.AddLast(key, 0);
+    for (const std::string& key : keys) builder.Add(key, 0, 0);
     std::vector<PlannedPart> parts;
     builder.Cut(keys.size() / 1000, &parts);
     EXPECT_OK(

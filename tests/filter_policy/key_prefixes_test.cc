@@ -78,10 +78,6 @@ class KeepingBuilder : public RangeFilterBuilder {
 
  protected:
   void Add(const Slice& key, size_t shared, size_t next_shared) override {
-    AddLast(key, shared);
-    next_shared_ = next_shared;
-  }
-  void AddLast(const Slice& key, size_t shared) override {
     EXPECT_EQ(next_shared_, shared);
     const Slice last(last_);
     EXPECT_EQ(SharedBytes(last, key), shared);
@@ -92,6 +88,7 @@ class KeepingBuilder : public RangeFilterBuilder {
     }
     last_ = key.ToString();
     store_->Append(key, shared_bits());
+    next_shared_ = next_shared;
   }
   Status Plan(const KeysEnd&, std::vector<PlannedPart>*) override {
     return Status::OK();

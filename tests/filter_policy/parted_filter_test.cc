@@ -368,7 +368,7 @@ TEST_F(FilterUnitsTest, RatesMultiply) {
 TEST_F(FilterUnitsTest, RangesAskBothUnitsForOnePrefix) {
   for (const ProteusDesign& design :
        {TrieAndSet(0, 40), TrieAndSet(10, 40), TwoSets(24, 40),
-        TrieAndSet(0, 40, kRibbonAmq), TrieAndSet(0, 40, kNeighbourBloomAmq)}) {
+        TrieAndSet(0, 40, kRibbonAmq)}) {
     ASSERT_NO_FATAL_FAILURE(Build(design, 16));
     const std::string first_alone = WithDamaged(/*second=*/true);
     const FilterBlock first(first_alone);

@@ -65,13 +65,12 @@ class SortedBuilder : public AmqSetBuilder {
   void Add(const uint64_t* hashes, size_t count) override {
     for (size_t i = 0; i < count; i++) heads_.push_back(Head(hashes[i]));
   }
-  AmqHeader Finish() override {
+  void Finish() override {
     std::sort(heads_.begin(), heads_.end());
     heads_.resize(plan_.bytes / 4, heads_.empty() ? 0 : heads_.back());
     for (size_t i = 0; i < heads_.size(); i++) {
       EncodeFixed32(data_ + 4 * i, heads_[i]);
     }
-    return plan_;
   }
 
  private:

@@ -55,8 +55,7 @@ class ToyBuilder : public RangeFilterBuilder {
   uint64_t MaxSize() const override { return sizeof(bytes_) + 64; }
 
  protected:
-  void Add(const Slice& key, size_t, size_t) override { AddLast(key, 0); }
-  void AddLast(const Slice& key, size_t) override {
+  void Add(const Slice& key, size_t, size_t) override {
     if (!key.empty()) bytes_[static_cast<uint8_t>(key[key.size() - 1])] = 1;
   }
   Status Plan(const KeysEnd& /*end*/,

@@ -62,18 +62,19 @@ void CompareWithTruth(RandomBits* bits) {
   for (size_t pos = 0; pos <= size; pos++) {
     size_t one = pos;
     while (one < size && !(*bits)[one]) one++;
-    ASSERT_EQ(one, NextOne(words, size, pos));
+    ASSERT_EQ(one, NextBit<true>(words, size, pos));
     size_t zero = pos;
     while (zero < size && (*bits)[zero]) zero++;
-    ASSERT_EQ(zero, NextZero(words, size, pos));
+    ASSERT_EQ(zero, NextBit<false>(words, size, pos));
     for (size_t begin : {size_t{0}, pos / 2, pos}) {
       size_t before = pos;
       while (before > begin && !(*bits)[before - 1]) before--;
-      ASSERT_EQ(before > begin ? before - 1 : pos, PrevOne(words, begin, pos));
+      ASSERT_EQ(before > begin ? before - 1 : pos,
+                PrevBit<true>(words, begin, pos));
     }
     size_t before = pos;
     while (before > 0 && (*bits)[before - 1]) before--;
-    ASSERT_EQ(before > 0 ? before - 1 : pos, PrevZero(words, pos));
+    ASSERT_EQ(before > 0 ? before - 1 : pos, PrevBit<false>(words, 0, pos));
   }
 
   std::string vector(words, BitArrayBytes(size));
@@ -279,12 +280,13 @@ TEST(KeyCodeTest, KeepsTheOrder) {
   for (char byte : bytes) occurs[static_cast<uint8_t>(byte)] = true;
   Random rnd(5);
   for (int round = 0; round < 20; round++) {
-    ByteCounts counts(4);
+    ByteCounts counts(6, std::vector<uint32_t>(6));
     for (int i = 0; i < 400 * round; i++) {
-      counts.Add(rnd.Uniform(5), rnd.Skewed(2));
+      const uint32_t context = rnd.Uniform(5);
+      counts[context][rnd.Skewed(2)]++;
     }
     std::string stored = MakeKeyCode(occurs, counts);
-    SetLongestPath(1000, &stored);
+    EncodeFixed32(stored.data(), 1000);
     Slice input(stored);
     KeyCode code;
     ASSERT_TRUE(code.Open(&input));
@@ -315,12 +317,12 @@ TEST(KeyCodeTest, KeepsTheOrder) {
 TEST(KeyCodeTest, EncodesRanges) {
   bool occurs[256] = {};
   for (int byte = 'a'; byte <= 'z'; byte++) occurs[byte] = true;
-  ByteCounts counts(26);
-  for (unsigned i = 0; i < 20000; i++) counts.Add(i % 3, i % 7 * (i % 5) % 27);
+  ByteCounts counts(28, std::vector<uint32_t>(28));
+  for (unsigned i = 0; i < 20000; i++) counts[i % 3][i % 7 * (i % 5) % 27]++;
   std::string stored = MakeKeyCode(occurs, counts);
   Random rnd(6);
   for (uint32_t longest : {0u, 1u, 7u, 30u, 200u, 5000u}) {
-    SetLongestPath(longest, &stored);
+    EncodeFixed32(stored.data(), longest);
     Slice input(stored);
     KeyCode code;
     ASSERT_TRUE(code.Open(&input));

@@ -339,7 +339,7 @@ size_t FitSet(char* header, size_t room) {
   AmqHeader set;
   set.DecodeFrom(header);
   set.bytes = std::min<uint64_t>(set.bytes, room);
-  const bool is_bloom = set.kind == kBloomAmq || set.kind == kNeighbourBloomAmq;
+  const bool is_bloom = set.kind == kBloomAmq;
   if (is_bloom) set.bytes -= set.bytes % BloomSet::kLineBytes;
   const bool fits = is_bloom ? set.bytes > 0
                              : set.kind == kRibbonAmq && set.small[0] < 8 &&

@@ -43,7 +43,6 @@ class BlindBuilder : public RangeFilterBuilder {
 
  protected:
   void Add(const Slice&, size_t, size_t) override {}
-  void AddLast(const Slice&, size_t) override {}
   Status Plan(const KeysEnd& /*end*/,
               std::vector<PlannedPart>* parts) override {
     if (last_key().size() > kKeySize) return Status::NotSupported("long keys");
