@@ -3,11 +3,12 @@
 # Builds the native libraries of Protean that rocksdbjni, RocksDB's Java binding, needs, and puts them where the JAR of
 # protean-rocksjava takes them from.
 #
-#   plugin/java/build_native.sh [--output=DIR] [--platform=NAME ...] [VERSION ...]
+#   plugin/java/build_native.sh [--output=DIR] [--platform=NAME ...] [--quick] [VERSION ...]
 #
 #   --output=DIR     default: plugin/java/target/native; for mvn, -Dprotean.native=DIR
 #   --platform=NAME  linux-x86_64, linux-aarch64 (both with glibc), linux-x86_64-musl or linux-aarch64-musl; default:
 #                    linux-x86_64
+#   --quick          optimizes little, for tests, which take less time than the compiler
 #   VERSION          of rocksdbjni; default: 9.10.0 10.1.3 10.10.1 11.8.1
 #
 # What is there of other platforms and versions stays, and gets into the JAR, too. Those for aarch64 need Debian's
@@ -30,8 +31,8 @@ readonly copy=org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy
 # The CPU of platform $1.
 cpu_of() { local name=${1#linux-} && echo "${name%-musl}"; }
 
-output=$project/plugin/java/target/native platform=()
-parse_options --output=DIR '--platform=linux-x86_64|linux-aarch64|linux-x86_64-musl|linux-aarch64-musl...' VERSION... -- "$@"
+output=$project/plugin/java/target/native platform=() quick=0
+parse_options --output=DIR '--platform=linux-x86_64|linux-aarch64|linux-x86_64-musl|linux-aarch64-musl...' --quick VERSION... -- "$@"
 [ ${#platform[@]} -gt 0 ] || platform=(linux-x86_64)
 output=$(realpath -m "$output") wanted=("${arguments[@]}")
 for version in "${wanted[@]}"; do
@@ -114,7 +115,12 @@ build() {
     cross=(env "CMAKE_TOOLCHAIN_FILE=$project/cmake/foreign.cmake" "PROTEAN_CPU=$cpu" "CXX=${prefix}g++")
   fi
   suffix=${platform#linux}
-  work=$cache/java-$version${suffix#-x86_64}-$(echo "$project" | sha256sum | cut -c1-8)
+  suffix=${suffix#-x86_64}
+  if [ $quick = 1 ]; then
+    arguments+=(-DCMAKE_BUILD_TYPE=Quick -DCMAKE_CXX_FLAGS=-O1)
+    suffix+=-quick
+  fi
+  work=$cache/java-$version$suffix-$(echo "$project" | sha256sum | cut -c1-8)
   mkdir -p "$work"
   lock "$work/.lock" "another build in $work"
   log=$work/configure.log

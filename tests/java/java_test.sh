@@ -30,7 +30,7 @@ leave_out() {
 }
 
 # If Maven has printed nothing, it is not the cause.
-if ! plugin/java/build_native.sh "--output=$work/native" $rocksdbjni 2>"$work/native.log"; then
+if ! plugin/java/build_native.sh --quick "--output=$work/native" $rocksdbjni 2>"$work/native.log"; then
   cat "$work/native.log"
   if is_out_of_reach "$work/native.log"; then leave_out; fi
   die "the native libraries do not build"

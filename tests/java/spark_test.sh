@@ -25,7 +25,7 @@ fi
 
 mkdir -p "$work"
 lock "$work/.lock" "another run in $work"
-plugin/java/build_native.sh "--output=$work/native" $rocksdbjni
+plugin/java/build_native.sh --quick "--output=$work/native" $rocksdbjni
 # One build of both, in which the example finds the JAR of this tree.
 rm -rf "$work/src"
 mkdir "$work/src"
