@@ -8,8 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <new>
-#include <utility>
 
 #include "memory/arena.h"
 #include "rocksdb/convenience.h"
@@ -31,17 +29,6 @@ inline bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
 // for a scope, by SaveAndRestore.
 template <typename T>
 inline thread_local T* at_work = nullptr;
-
-// Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
-// destroys it, or on the heap if that is nullptr.
-template <typename Iterator, typename... Arguments>
-Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
-  if (arena == nullptr) {
-    return new Iterator(std::forward<Arguments>(arguments)...);
-  }
-  return new (arena->AllocateAligned(sizeof(Iterator)))
-      Iterator(std::forward<Arguments>(arguments)...);
-}
 
 class FilteredFile;
 

@@ -95,7 +95,7 @@ InternalIterator* ProteanTableReader::NewIterator(
   }
   const FileIterator::Arguments arguments = {
       prefix_extractor, arena, caller, allow_unprepared_value, skip_filters};
-  return NewIn<ProteanTableIterator>(arena, &file_, read_options, arguments);
+  return NewProteanTableIterator(&file_, read_options, arguments);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -10,9 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 
 #include "filter_policy/open_db/open_families.h"
+#include "memory/arena.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -28,6 +31,17 @@ namespace ROCKSDB_NAMESPACE::protean {
 inline bool IsDeletion(ValueType type) {
   return type == kTypeDeletion || type == kTypeSingleDeletion ||
          type == kTypeDeletionWithTimestamp;
+}
+
+// Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
+// destroys it, or on the heap if that is nullptr.
+template <typename Iterator, typename... Arguments>
+Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
+  if (arena == nullptr) {
+    return new Iterator(std::forward<Arguments>(arguments)...);
+  }
+  return new (arena->AllocateAligned(sizeof(Iterator)))
+      Iterator(std::forward<Arguments>(arguments)...);
 }
 
 // Returns true if the policy is RocksDB's own, such as that of bloomfilter:10.

@@ -608,7 +608,7 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
                   "table/protean_table_reader.h", "ProteanTableReader");
   // Range tombstones within a level have iterators of their own.
   ExpectForwarded("table/internal_iterator.h", "InternalIteratorBase",
-                  "table/protean_table_iterator.h", "ProteanTableIterator",
+                  "table/protean_table_iterator.cc", "ProteanTableIterator",
                   {"IsDeleteRangeSentinelKey", "SetRangeDelReadSeqno"});
   const std::string policies = "table/block_based/filter_policy_internal.h";
   ExpectForwarded(policies, "FilterBitsBuilder",
