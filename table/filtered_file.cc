@@ -3,7 +3,6 @@
 #include "table/filtered_file.h"
 
 #include "filter_policy/filter_properties.h"
-#include "monitoring/statistics_impl.h"
 #include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -67,18 +66,18 @@ FilteredFile::~FilteredFile() {
 void FilteredFile::OpenFilter() {
   if (file_->filter_state() == BlockBasedFile::FilterState::kCached) {
     CachedFilter* const cached = file_->cached_filter();
-    cached->SetOwner(this);
+    cached->SetOwner(&open_file_);
     if (!cached->directory().parts().empty()) cached_ = cached;
   } else {
     held_ = file_->GetHeldBlock();
     const Status& s = held_->status();
     if (held_->CanFilter()) {
-      if (!s.ok()) ReportDamage(kPart, s);
+      if (!s.ok()) open_file_.ReportDamage(OpenFile::kPart, s);
     } else {
       held_ = nullptr;
       if (!s.ok()) {
         open_file_.SetUse(FilterUse::kDamaged);
-        ReportDamage("its filter", s);
+        open_file_.ReportDamage("its filter", s);
       }
     }
   }
@@ -99,25 +98,6 @@ const FileRangeFilter* FilteredFile::GetRangeFilter(
   *view = std::make_unique<FilterInCache>(*cached_, asked_for, read_options,
                                           caller);
   return &(*view)->filter;
-}
-
-void FilteredFile::ReportUnreadPart(const Status& why) const {
-  // Reads that may not go to the file, or run out of time, do not fail.
-  if (!why.IsCorruption() && !why.IsIOError() && !why.IsMemoryLimit()) return;
-  file_->CountFailedLoad();
-  if (why.IsCorruption()) {
-    open_file_.ReportDamage(kPart, why);
-  } else {
-    open_file_.ReportFailedPart(why);
-  }
-}
-
-void FilteredFile::ReportDamage(const char* what, const Status& why) const {
-  file_->CountFailedLoad();
-  // RocksDB counts only the damage that it finds itself.
-  if (open_file_.ReportDamage(what, why) && why.IsCorruption()) {
-    RecordTick(file_->statistics(), BLOCK_CHECKSUM_MISMATCH_COUNT);
-  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -64,7 +64,7 @@ struct FilterInCache {
 using FilterView = std::unique_ptr<FilterInCache>;
 
 // Thread safe.
-class FilteredFile final : private FilterOwner {
+class FilteredFile final {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
   // Protean, and its user keys are in bytewise order without their timestamps.
@@ -207,22 +207,10 @@ class FilteredFile final : private FilterOwner {
   OpenFile* open_file() { return &open_file_; }
 
  private:
-  // FilterOwner:
-  void ReportUnreadPart(const Status& why) const override;
-  void ReportDamagedPart(const Status& why) const override {
-    ReportDamage(kPart, why);
-  }
-  double ShareReadInVain(AskedFor asked_for) const override {
-    return open_file_.ShareReadInVain(asked_for);
-  }
-
   void OpenFilter();
-  void ReportDamage(const char* what, const Status& why) const;
-
-  static constexpr char kPart[] = "a part of its filter";
 
   const std::unique_ptr<BlockBasedFile> file_;
-  mutable OpenFile open_file_;
+  OpenFile open_file_;
   const bool is_bytewise_;  // in order, and so without timestamps
   const uint64_t number_;   // that no other file of the process has had
   const size_t miss_cache_size_;

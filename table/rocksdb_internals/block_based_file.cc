@@ -201,7 +201,7 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
   if (!s.ok()) {
     state_ = FilterState::kUnreadable;
     filter_status_ = s;
-    CountFailedLoad();
+    loads_->AddFailed();
     // RocksDB counts only the damage that it finds itself.
     if (s.IsCorruption()) {
       RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
@@ -245,6 +245,7 @@ FileDescription BlockBasedFile::Describe(uint64_t log_period_seconds) const {
   description.filter_loads = loads_;
   description.env = rep()->ioptions.env;
   description.info_log = info_log();
+  description.statistics = statistics();
   description.memory_cap = CapOf(rep()->table_options);
   description.log_period_seconds = log_period_seconds;
   return description;

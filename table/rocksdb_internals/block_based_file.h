@@ -147,11 +147,6 @@ class BlockBasedFile {
   // Where in the file the filter block begins. REQUIRES: filter_state() is
   // neither kNone nor kPartitioned
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
-  // Counts a filter block, or part, of Protean's that could not be read, or is
-  // damaged.
-  void CountFailedLoad() const {
-    if (loads_ != nullptr) loads_->AddFailed();
-  }
   // Makes RocksDB go on without the filter. REQUIRES: no thread uses it yet
   void DropFilter() {
     cached_filter_ = nullptr;

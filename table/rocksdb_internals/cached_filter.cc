@@ -207,7 +207,8 @@ const UnitReader* CachedFilter::ReaderIn(const FilterHold& hold,
       *static_cast<const UnitReader*>(hold.GetValue()->filter_bits_reader());
   if (reader.status().ok() && reader.name() == unit) return &reader;
   if (owner_ != nullptr) {
-    owner_->ReportDamagedPart(
+    owner_->ReportDamage(
+        OpenFile::kPart,
         reader.status().ok()
             ? Status::Corruption("filter block has a part in a wrong place")
             : reader.status());
