@@ -76,7 +76,7 @@ struct FilterInWork {
 
 // What a policy is told about the filter of a file that a compaction writes.
 // There is no log: these filters are not written.
-FilterBuildingContext ContextOf(const FilterTrial::Place& place,
+FilterBuildingContext ContextOf(const FilePlace& place,
                                 const BlockBasedTableOptions& table) {
   FilterBuildingContext context(table);
   context.column_family_name = place.column_family;
@@ -146,28 +146,22 @@ std::string AskedFilter::Describe() const {
   return type->policies.front().short_name + (": " + Report().design);
 }
 
-Status FilterTrial::Open(const Options& options, const std::string& path,
-                         std::unique_ptr<FilterTrial>* trial) {
-  std::unique_ptr<BlockBasedFile> file;
-  const Status s = BlockBasedFile::OpenApart(options, path, &file);
-  if (s.ok()) trial->reset(new FilterTrial(std::move(file)));
-  return s;
-}
-
-bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
-  const auto properties = file_.properties();
+bool FilterHasFormOf(const BlockBasedFile& file, const Options& options) {
+  const AskedFilter filter = AskedFilter::Of(file);
+  const auto properties = file.properties();
   const auto& table =
       *options.table_factory->GetOptions<BlockBasedTableOptions>();
   const std::string prefixes = options.prefix_extractor == nullptr
                                    ? "nullptr"
                                    : options.prefix_extractor->AsString();
-  return !old_filter_.IsDamaged() &&
-         old_filter_.IsCutAsWith(table, properties->filter_size) &&
+  return !filter.IsDamaged() &&
+         filter.IsCutAsWith(table, properties->filter_size) &&
          properties->prefix_extractor_name == prefixes;
 }
 
-bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
-                                        const Place& place) const {
+bool FilterIsLikeThatOf(const BlockBasedFile& file,
+                        const FilterPolicy* rocksdb_policy,
+                        const FilePlace& place) {
   const auto& table =
       *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
   std::unique_ptr<FilterBitsBuilder> builder;
@@ -175,13 +169,14 @@ bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
     builder.reset(
         rocksdb_policy->GetBuilderWithContext(ContextOf(place, table)));
   }
-  if (builder == nullptr) return !has_old_filter();
-  if (!has_old_filter() ||
-      AsProteanFilterPolicy(file_.filter_policy()) != nullptr ||
-      !OldFilterHasFormOf(place.options)) {
+  if (builder == nullptr || !file.HasFilter()) {
+    return builder == nullptr && !file.HasFilter();
+  }
+  if (AsProteanFilterPolicy(file.filter_policy()) != nullptr ||
+      !FilterHasFormOf(file, place.options)) {
     return false;
   }
-  const auto properties = file_.properties();
+  const auto properties = file.properties();
   // Filters are rounded to cache lines, or to what the allocator gives.
   constexpr uint64_t kLine = 128;
   const uint64_t slack = properties->filter_size / 10 + kLine;
@@ -193,10 +188,10 @@ bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
               entries);
 }
 
-Status FilterTrial::Build(const Place& place,
-                          const std::vector<const FilterPolicy*>& policies,
-                          const std::function<bool(const Slice& key)>& on_entry,
-                          std::vector<BuiltFilter>* built) {
+Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
+                   const std::vector<const FilterPolicy*>& policies,
+                   const std::function<bool(const Slice& key)>& on_entry,
+                   std::vector<BuiltFilter>* built) {
   built->clear();
   built->resize(policies.size());
   const auto& table =
@@ -246,8 +241,8 @@ Status FilterTrial::Build(const Place& place,
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
   const std::unique_ptr<InternalIterator> it =
-      file_.NewIterator(read_options, /*keys_only=*/true);
-  const size_t timestamp_size = file_.user_comparator()->timestamp_size();
+      file.NewIterator(read_options, /*keys_only=*/true);
+  const size_t timestamp_size = file.user_comparator()->timestamp_size();
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     const Slice key =
         ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);

@@ -133,8 +133,7 @@ class ProteanTableReader : public TableReader {
     skip_filters = Skips(skip_filters);
     co_await table_->MultiGetCoroutine(read_options, range, prefix_extractor,
                                        skip_filters);
-    if (skip_filters &&
-        file().filter_state() != BlockBasedFile::FilterState::kNone) {
+    if (skip_filters && file().HasFilter()) {
       file_.gets()->CountFound(before.CountFound());
     }
     if (IsSampled()) Sample(*range);

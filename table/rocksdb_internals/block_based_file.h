@@ -142,6 +142,7 @@ class BlockBasedFile {
     kCached,       // its parts are in the block cache, unless it is RocksDB's
   };
   FilterState filter_state() const { return state_; }
+  bool HasFilter() const { return state_ != FilterState::kNone; }
   // Why the filter is kUnreadable, if RocksDB has not told; else OK.
   const Status& filter_status() const { return filter_status_; }
   // Where in the file the filter block begins. REQUIRES: filter_state() is
