@@ -86,11 +86,11 @@ class ExistenceIterator final : public FindsNothing {
                              TableReaderCaller::kUserIterator, &view);
     SeekDecision decision =
         filter == nullptr ? SeekDecision::Read() : Decide(*filter, lo);
-    if (decision.action == SeekDecision::Action::kRead &&
+    if (decision.action == SeekDecision::kRead &&
         HoldsNoValue(lo == nullptr ? Slice() : *lo)) {
       decision = SeekDecision::Empty();
     }
-    check_->file_may_match = decision.action != SeekDecision::Action::kEmpty;
+    check_->file_may_match = decision.action != SeekDecision::kEmpty;
     if (!check_->file_may_match && !decision.has_key_beyond) {
       bound_check_ = IterBoundCheck::kUnknown;
     }

@@ -94,7 +94,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       search_->dead_ranges().OnSeek(ExtractInternalKeyFooter(target), round);
       // The thread's bounds may change before the next file of a level is
       // sought.
-      if (bounds_.stops_at_upper()) search_->dead_ranges().Stop();
+      if (bounds_.stops_at_upper) search_->dead_ranges().Stop();
       if (file_->has_dead_ranges() && WaitForDeadRange(user_key)) return;
     }
     marker_.set_moves(
@@ -112,9 +112,9 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
                                       : Waiting::kAllowed;
     bool has_decided = false;
     if (is_asked) {
-      const SeekDecision decision = DecideSeek(
-          *filter, user_key, bounds_.upper(), waiting, marker_.new_user_key());
-      if (may_wait && decision.action != SeekDecision::Action::kEmpty &&
+      const SeekDecision decision = DecideSeek(*filter, user_key, bounds_.upper,
+                                               waiting, marker_.new_user_key());
+      if (may_wait && decision.action != SeekDecision::kEmpty &&
           filter->LowerBoundIsSlow(user_key)) {
         file_->NoteSlow();
       }
@@ -144,10 +144,10 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     BeginSeek(/*target=*/nullptr, /*backwards=*/false);
     if (search_ != nullptr) search_->dead_ranges().OnSeekToFirst(is_new);
     const FileRangeFilter* filter =
-        bounds_.upper() != nullptr ? Filter() : nullptr;
+        bounds_.upper != nullptr ? Filter() : nullptr;
     const bool is_asked = filter != nullptr;
-    if (is_asked && Apply(DecideSeekToFirst(*filter, *bounds_.upper()),
-                          SeekKind::kClosed)) {
+    if (is_asked &&
+        Apply(DecideSeekToFirst(*filter, *bounds_.upper), SeekKind::kClosed)) {
       return;
     }
     Read()->SeekToFirst();
@@ -163,12 +163,12 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     const bool inclusive = GetInternalKeySeqno(target) != kMaxSequenceNumber;
     // Below the bound there is no range to ask for.
     const bool closed =
-        bounds_.lower() != nullptr && !bounds_.IsBelowLower(user_key);
+        bounds_.lower != nullptr && !bounds_.IsBelowLower(user_key);
     const FileRangeFilter* filter = closed && CanWait() ? Filter() : nullptr;
     const bool is_asked = filter != nullptr;
     if (!is_asked ||
-        !Apply(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower(),
-                                 /*lower_is_known=*/!bounds_.stops_at_lower(),
+        !Apply(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower,
+                                 /*lower_is_known=*/!bounds_.stops_at_lower,
                                  marker_.new_user_key()),
                SeekKind::kClosed)) {
       Read()->SeekForPrev(target);
@@ -183,15 +183,15 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void SeekToLast() override {
     BeginSeek(/*target=*/nullptr, /*backwards=*/true);
     const FileRangeFilter* filter =
-        bounds_.lower() != nullptr && CanWait() ? Filter() : nullptr;
+        bounds_.lower != nullptr && CanWait() ? Filter() : nullptr;
     const bool is_asked = filter != nullptr;
     if (is_asked) {
       const SeekDecision decision = DecideSeekToLast(
-          *filter, *bounds_.lower(),
-          /*lower_is_known=*/!bounds_.stops_at_lower(), marker_.new_user_key());
-      if (decision.action == SeekDecision::Action::kEmpty &&
+          *filter, *bounds_.lower,
+          /*lower_is_known=*/!bounds_.stops_at_lower, marker_.new_user_key());
+      if (decision.action == SeekDecision::kEmpty &&
           !search_->bounds().MaySkip()) {
-        bounds_.WaiveLower();
+        bounds_.stops_at_lower = false;
         Read()->SeekToLast();
         return;
       }
@@ -344,18 +344,17 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
 
   // OpenRun:
   SearchPosition Position() const override {
-    using Kind = SearchPosition::Kind;
-    if (IsWaiting()) return {Kind::kMarker, marker_.user_key()};
+    if (IsWaiting()) return {SearchPosition::kMarker, marker_.user_key()};
     if (!IsReading() || !inner_->Valid()) return {};
-    return {Kind::kKey, file_->UserKey(inner_->key())};
+    return {SearchPosition::kKey, file_->UserKey(inner_->key())};
   }
   void RecordEmptyRange(const Slice& lo, const Slice& hi,
                         bool hi_inclusive) override {
     file_->queue()->Record(lo, hi, hi_inclusive);
   }
   void RecordNothingFrom(const Slice& target) override {
-    if (bounds_.upper() != nullptr) {
-      RecordEmptyRange(target, *bounds_.upper(), /*hi_inclusive=*/false);
+    if (bounds_.upper != nullptr) {
+      RecordEmptyRange(target, *bounds_.upper, /*hi_inclusive=*/false);
       return;
     }
     const SliceTransform* extractor = inner_.prefix_extractor();
@@ -370,13 +369,13 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool FindNextValue(const Slice& from, const Slice* limit,
                      std::string* next) override {
     const SearchPosition position = Position();
-    if (position.kind == SearchPosition::Kind::kNone) {
+    if (position.kind == SearchPosition::kNone) {
       // LevelIterator may stand before the next file.
       return file_->has_range_deletions() &&
              NextValue(nullptr, nullptr, from, from, limit, next);
     }
     // At a key from there on, the filter has nothing to add.
-    const bool knows = position.kind == SearchPosition::Kind::kKey &&
+    const bool knows = position.kind == SearchPosition::kKey &&
                        position.user_key.compare(from) >= 0;
     const bool found = NextValue(knows ? nullptr : Filter(), file_->deletions(),
                                  position.user_key, from, limit, next);
@@ -385,8 +384,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   }
   bool IsAtValue(const Slice& from, const Slice& to) const override {
     const SearchPosition at = Position();
-    return at.kind == SearchPosition::Kind::kKey &&
-           at.user_key.compare(from) >= 0 && at.user_key.compare(to) < 0 &&
+    return at.kind == SearchPosition::kKey && at.user_key.compare(from) >= 0 &&
+           at.user_key.compare(to) < 0 &&
            !IsDeletion(ExtractValueType(inner_->key()));
   }
   void LimitToFile(std::string* to) override {
@@ -428,7 +427,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // bound, if there is one.
   bool HasFoundBackwards() const {
     return IsReading() && Valid() &&
-           (bounds_.lower() == nullptr ||
+           (bounds_.lower == nullptr ||
             !bounds_.IsBelowLower(file_->UserKey(key())));
   }
 
@@ -469,7 +468,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   [[gnu::always_inline]] const FileRangeFilter* Filter() {
     if (prepared_ || inner_.arguments().skip_filters) return nullptr;
     if (view_ != nullptr) return &view_->filter;
-    const bool open = bounds_.upper() == nullptr && bounds_.lower() == nullptr;
+    const bool open = bounds_.upper == nullptr && bounds_.lower == nullptr;
     return file_->GetRangeFilter(
         open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek, read_options(),
         inner_.arguments().caller, &view_);
@@ -477,7 +476,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
 
   // Turns invalid or waits, at marker_.new_user_key(), as has been decided.
   void Act(const SeekDecision& decision) {
-    if (decision.action == SeekDecision::Action::kEmpty) {
+    if (decision.action == SeekDecision::kEmpty) {
       SetEmpty(decision.has_key_beyond ? IterBoundCheck::kOutOfBound
                                        : IterBoundCheck::kUnknown);
     } else {
@@ -490,7 +489,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // Acts, and counts the outcome of a seek of that kind; false if the file must
   // be read.
   bool Apply(const SeekDecision& decision, SeekKind kind) {
-    if (decision.action == SeekDecision::Action::kRead) return false;
+    if (decision.action == SeekDecision::kRead) return false;
     Act(decision);
     if (!WaitsForSearch()) outcomes_.CountNegative(kind);
     return true;
@@ -517,7 +516,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       const std::string from = marker_.user_key().ToString();
       if (SkipDeadRange(from, /*may_ask=*/true)) return;
     }
-    if ((marker_.purpose() == Marker::Purpose::kProbe && MoveMarker()) ||
+    if ((marker_.purpose() == Marker::kProbe && MoveMarker()) ||
         (!marker_.IsEnd() && SkipMissAtMarker())) {
       if (StopAtUpperBound()) outcomes_.CountNegative(SeekKind::kClosed);
       search_->Follow(this);
@@ -587,7 +586,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     BeginSkip(from, /*dead=*/false);
     marker_.new_user_key()->swap(to);
     // The filter knows the deleted keys, and has little to say of what follows.
-    Act(SeekDecision::Wait(Marker::Purpose::kNextKey));
+    Act(SeekDecision::Wait(Marker::kNextKey));
     StopAtUpperBound();
     return true;
   }
@@ -619,15 +618,14 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     const FileRangeFilter* const filter = Filter();
     SeekDecision decision;
     if (filter != nullptr) {
-      decision = DecideSeek(*filter, to, bounds_.upper(), Waiting::kNotAtTarget,
+      decision = DecideSeek(*filter, to, bounds_.upper, Waiting::kNotAtTarget,
                             marker_.new_user_key());
     }
-    if (decision.action == SeekDecision::Action::kRead) {
+    if (decision.action == SeekDecision::kRead) {
       marker_.new_user_key()->swap(to);
-      decision =
-          SeekDecision::Wait(filter != nullptr && filter->LowerBoundIsLoose()
-                                 ? Marker::Purpose::kProbe
-                                 : Marker::Purpose::kNextKey);
+      decision = SeekDecision::Wait(
+          filter != nullptr && filter->LowerBoundIsLoose() ? Marker::kProbe
+                                                           : Marker::kNextKey);
     }
     Act(decision);
     if (IsWaiting()) {
@@ -654,12 +652,12 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     const auto range = file_->FindDeadRange(target);
     if (range == nullptr || !search_->dead_ranges().Sees(*range) ||
         target.compare(range->first) >= 0 ||
-        (bounds_.upper() != nullptr &&
-         bounds_.upper()->compare(range->first) <= 0)) {
+        (bounds_.upper != nullptr &&
+         bounds_.upper->compare(range->first) <= 0)) {
       return false;
     }
     *marker_.new_user_key() = range->first;
-    Act(SeekDecision::Wait(Marker::Purpose::kNextKey));
+    Act(SeekDecision::Wait(Marker::kNextKey));
     return true;
   }
 
@@ -680,11 +678,11 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       return;
     }
     const Slice end =
-        inner_->Valid() ? file_->UserKey(inner_->key()) : *bounds_.upper();
+        inner_->Valid() ? file_->UserKey(inner_->key()) : *bounds_.upper;
     if (!is_open) return file_->AddMiss(begin, end);
     if (begin.data() != marker_.key().data()) {
       marker_.new_user_key()->assign(begin.data(), begin.size());
-      marker_.Place(Marker::Purpose::kNextKey, file_->marker_sequence());
+      marker_.Place(Marker::kNextKey, file_->marker_sequence());
     }
     has_gap_ = true;
   }
@@ -700,14 +698,14 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
                                   const Slice& user_key, Waiting waiting) {
     std::string end;
     if (!file_->FindMiss(user_key, &end)) return false;
-    const Slice* const upper = bounds_.upper();
+    const Slice* const upper = bounds_.upper;
     SeekDecision decision;
     if (upper != nullptr && upper->compare(end) <= 0) {
       decision = SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
     } else if (waiting == Waiting::kAllowed && filter.HasKeyAtOrAbove(end) &&
                !IsRightAfter(user_key, end)) {
       marker_.new_user_key()->swap(end);
-      decision = SeekDecision::Wait(Marker::Purpose::kNextKey);
+      decision = SeekDecision::Wait(Marker::kNextKey);
     } else {
       return false;
     }
@@ -760,7 +758,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // Turn invalid at a key or marker outside of the thread's bounds. The first
   // one returns true then.
   bool StopAtUpperBound() {
-    if (!bounds_.stops_at_upper() || !Valid() ||
+    if (!bounds_.stops_at_upper || !Valid() ||
         !bounds_.IsAtOrAboveUpper(file_->UserKey(key()))) {
       return false;
     }
@@ -768,14 +766,14 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     return true;
   }
   void StopAtLowerBound() {
-    if (!bounds_.stops_at_lower() || !Valid() ||
+    if (!bounds_.stops_at_lower || !Valid() ||
         !bounds_.IsBelowLower(file_->UserKey(key()))) {
       return;
     }
     if (search_->bounds().MaySkip()) {
       SetEmpty(IterBoundCheck::kUnknown);
     } else {
-      bounds_.WaiveLower();
+      bounds_.stops_at_lower = false;
     }
   }
 
@@ -791,8 +789,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       // Without a bound, there is nothing to learn beyond the file's first or
       // last key: the filter knows them. At a key the status is OK, and need
       // not be copied.
-      const bool has_end = backwards ? bounds_.lower() != nullptr
-                                     : bounds_.upper() != nullptr ||
+      const bool has_end = backwards ? bounds_.lower != nullptr
+                                     : bounds_.upper != nullptr ||
                                            inner_.prefix_extractor() != nullptr;
       if (!has_end || !status().ok()) return;
     }
@@ -800,7 +798,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     if (found) {
       search_->Watch(target, backwards, inclusive, this);
     } else if (backwards) {
-      RecordEmptyRange(*bounds_.lower(), target, inclusive);
+      RecordEmptyRange(*bounds_.lower, target, inclusive);
     } else {
       RecordNothingFrom(target);
     }

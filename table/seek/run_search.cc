@@ -25,7 +25,7 @@ void OpenRuns::Note(OpenRun* run) {
   const SearchPosition position = run->Position();
   if (run->stop != nullptr && run->stop->IsAt(position)) return;
   Forget(run);
-  if (position.kind == SearchPosition::Kind::kNone) return;
+  if (position.kind == SearchPosition::kNone) return;
   run->stop =
       &*stops_.insert({position.kind, position.user_key.ToString(), run}).first;
 }
@@ -46,7 +46,6 @@ void OpenRuns::RemoveIdle(uint64_t round) {
 }
 
 SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
-  using Kind = SearchPosition::Kind;
   while (moved_.size() > 0) {
     OpenRun* const moved = moved_[moved_.size() - 1];
     moved_.Remove(moved);
@@ -56,9 +55,10 @@ SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
   while (!stops_.empty()) {
     OpenRun* const nearest = stops_.begin()->run;
     const SearchPosition position = nearest->Position();
-    const int order =
-        position.kind == Kind::kNone ? -1 : position.user_key.compare(marker);
-    if (order < 0 || (order == 0 && position.kind == Kind::kMarker)) {
+    const int order = position.kind == SearchPosition::kNone
+                          ? -1
+                          : position.user_key.compare(marker);
+    if (order < 0 || (order == 0 && position.kind == SearchPosition::kMarker)) {
       Forget(nearest);
     } else if (nearest->stop->IsAt(position)) {
       return position;
@@ -149,7 +149,7 @@ void DeadRangeSearch::FinishHere(OpenRun* run, bool at_end) {
   bool all = true;
   for (size_t i = 0; i < runs_.size(); i++) {
     const SearchPosition position = runs_[i]->Position();
-    if (position.kind == SearchPosition::Kind::kNone) {
+    if (position.kind == SearchPosition::kNone) {
       // A run that has ended at a bound may have keys from there on.
       if (!runs_[i]->HasNoMoreKeys()) all = false;
     } else if (!found || position.user_key.compare(end) < 0) {
@@ -180,7 +180,7 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
   for (size_t i = 0; IsSkipping() && i < runs_.size(); i++) {
     // A run of the range that is skipped may not have come to its end.
     const SearchPosition position = runs_[i]->Position();
-    if (position.kind != SearchPosition::Kind::kNone &&
+    if (position.kind != SearchPosition::kNone &&
         position.user_key.compare(skipped_->to) < 0 &&
         skipped_->range->HasFile(runs_[i]->dead_range_file)) {
       return false;
@@ -192,7 +192,7 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
     if (!range->HasFile(runs_[i]->dead_range_file)) continue;
     // A run may have gone ahead of the search.
     const SearchPosition position = runs_[i]->Position();
-    if (position.kind == SearchPosition::Kind::kMarker &&
+    if (position.kind == SearchPosition::kMarker &&
         position.user_key.compare(from) < 0) {
       return false;
     }
@@ -272,7 +272,7 @@ RunSearch::~RunSearch() {
 void RunSearch::Watch(const Slice& target, bool backwards, bool inclusive,
                       OpenRun* run) {
   const SearchPosition landing = run->Position();
-  if (landing.kind == SearchPosition::Kind::kNone) return;
+  if (landing.kind == SearchPosition::kNone) return;
   is_watching_ = true;
   run->watch.reset(new WatchedSeek{
       target.ToString(), landing.user_key.ToString(), backwards, inclusive});
@@ -282,7 +282,7 @@ void RunSearch::Follow(OpenRun* run) {
   runs_.Follow(run);
   if (run->watch == nullptr) return;
   const SearchPosition landing = run->Position();
-  if (landing.kind != SearchPosition::Kind::kNone) {
+  if (landing.kind != SearchPosition::kNone) {
     run->watch->landing = landing.user_key.ToString();
   } else {
     run->RecordNothingFrom(run->watch->target);
@@ -298,7 +298,7 @@ void RunSearch::SampleWatched() {
   bool found = false;
   for (size_t i = 0; i < runs_.sought(); i++) {
     const SearchPosition at = runs_[i]->Position();
-    if (at.kind == SearchPosition::Kind::kNone) continue;
+    if (at.kind == SearchPosition::kNone) continue;
     if (!found || at.user_key.compare(first) < 0) first = at.user_key;
     if (!found || at.user_key.compare(last) > 0) last = at.user_key;
     found = true;
@@ -309,8 +309,7 @@ void RunSearch::SampleWatched() {
     const std::unique_ptr<WatchedSeek> watch = std::move(run->watch);
     const SearchPosition at = run->Position();
     // An iterator that has moved had a key that was part of the search.
-    if (at.kind == SearchPosition::Kind::kNone ||
-        at.user_key != watch->landing) {
+    if (at.kind == SearchPosition::kNone || at.user_key != watch->landing) {
       continue;
     }
     if (watch->backwards) {

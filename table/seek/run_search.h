@@ -80,7 +80,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Where the iterator over a file is.
 struct SearchPosition {
   // A key is a better stop than a marker, which may have no key near it.
-  enum class Kind : uint8_t {
+  enum Kind : uint8_t {
     kNone,    // at no key
     kKey,     // at this key of its file
     kMarker,  // waits here; its file has no key below

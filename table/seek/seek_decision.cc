@@ -54,8 +54,7 @@ SeekDecision DecideWait(const FileRangeFilter& filter, const Slice& target,
   if (upper != nullptr && upper->compare(*marker) <= 0) {
     return SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
   }
-  return SeekDecision::Wait(is_probe ? Marker::Purpose::kProbe
-                                     : Marker::Purpose::kNextKey);
+  return SeekDecision::Wait(is_probe ? Marker::kProbe : Marker::kNextKey);
 }
 
 SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
@@ -79,7 +78,7 @@ SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
     // An invalid iterator would send LevelIterator through all files before.
     marker->assign(lower.data(), lower.size());
     MoveBelow(marker);
-    return SeekDecision::Wait(Marker::Purpose::kEnd);
+    return SeekDecision::Wait(Marker::kEnd);
   }
   if (lower_is_known && filter.MayHaveKeyAtOrBelow(target)) {
     return SeekDecision::Read();
@@ -94,7 +93,7 @@ SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
   // The marker is not right below the bound, since the search may have come to
   // this file from a target that is further down.
   *marker = filter.largest().ToString();
-  return SeekDecision::Wait(Marker::Purpose::kEnd);
+  return SeekDecision::Wait(Marker::kEnd);
 }
 
 bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
@@ -103,10 +102,9 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
   const Slice begin = marker->user_key();
   std::string further;
   const bool passes_stop =
-      stop.kind != SearchPosition::Kind::kNone &&
+      stop.kind != SearchPosition::kNone &&
       MoveAfter(filter, begin, stop.user_key,
-                /*inclusive=*/stop.kind == SearchPosition::Kind::kKey,
-                &further);
+                /*inclusive=*/stop.kind == SearchPosition::kKey, &further);
   // Else prefixes are tried one after the other, where DecideSeek has not done
   // so.
   if (!passes_stop &&

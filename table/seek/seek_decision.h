@@ -46,7 +46,7 @@ inline SequenceNumber MarkerSequence(int level, uint64_t keys) {
 class Marker {
  public:
   // No key of the file is below the marker, or it is kEnd.
-  enum class Purpose : uint8_t {
+  enum Purpose : uint8_t {
     kNextKey,  // the filter can rule out no more
     kProbe,    // the filter may rule out ranges that start at the marker
     kEnd,      // the file has nothing for the seek; DBIter ends at the marker
@@ -58,11 +58,9 @@ class Marker {
   static constexpr uint8_t kMaxMovesIfCached = 1;
 
   Purpose purpose() const { return purpose_; }
-  bool IsEnd() const { return purpose_ == Purpose::kEnd; }
+  bool IsEnd() const { return purpose_ == kEnd; }
   // Returns true if the filter may be asked for a position further on.
-  bool MayMove() const {
-    return purpose_ == Purpose::kProbe && moves_ < kMaxMoves;
-  }
+  bool MayMove() const { return purpose_ == kProbe && moves_ < kMaxMoves; }
   // Moves since the seek that placed the marker.
   uint8_t moves() const { return moves_; }
   void set_moves(uint8_t moves) { moves_ = moves; }
@@ -87,30 +85,30 @@ class Marker {
 
  private:
   std::string key_;
-  Purpose purpose_ = Purpose::kNextKey;
+  Purpose purpose_ = kNextKey;
   uint8_t moves_ = 0;
 };
 
 // ---- Seek decision ----
 
 struct SeekDecision {
-  enum class Action : uint8_t { kRead, kEmpty, kWait };
+  enum Action : uint8_t { kRead, kEmpty, kWait };
 
   static SeekDecision Read() { return {}; }
   static SeekDecision Empty(bool has_key_beyond = false) {
-    return {Action::kEmpty, has_key_beyond, Marker::Purpose::kNextKey};
+    return {kEmpty, has_key_beyond, Marker::kNextKey};
   }
   static SeekDecision Wait(Marker::Purpose purpose) {
-    return {Action::kWait, /*has_key_beyond=*/false, purpose};
+    return {kWait, /*has_key_beyond=*/false, purpose};
   }
 
-  Action action = Action::kRead;
+  Action action = kRead;
   // For kEmpty: whether the file certainly has a key at or above the upper
   // bound. Then the search in the level has ended, else it goes on to the next
   // file.
   bool has_key_beyond = false;
   // For kWait.
-  Marker::Purpose purpose = Marker::Purpose::kNextKey;
+  Marker::Purpose purpose = Marker::kNextKey;
 };
 
 // How a forward seek may wait.

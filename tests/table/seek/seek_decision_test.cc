@@ -259,16 +259,14 @@ TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   bounds.Take(read_options);
   bounds.Add(
       std::make_shared<const ThreadBounds>(&threads_lower, &threads_upper));
-  EXPECT_EQ("d", *bounds.upper());
-  EXPECT_FALSE(bounds.stops_at_upper());
-  EXPECT_EQ("c", *bounds.lower()) << "kept by the seek's bounds alone";
-  EXPECT_TRUE(bounds.stops_at_lower());
-  bounds.WaiveLower();
-  EXPECT_FALSE(bounds.stops_at_lower());
+  EXPECT_EQ("d", *bounds.upper);
+  EXPECT_FALSE(bounds.stops_at_upper);
+  EXPECT_EQ("c", *bounds.lower) << "kept by the seek's bounds alone";
+  EXPECT_TRUE(bounds.stops_at_lower);
   bounds.Take(ReadOptions());
   bounds.Add(nullptr);
-  EXPECT_EQ(nullptr, bounds.upper());
-  EXPECT_EQ(nullptr, bounds.lower());
+  EXPECT_EQ(nullptr, bounds.upper);
+  EXPECT_EQ(nullptr, bounds.lower);
 }
 
 // ---- Outcomes ----
